@@ -1,0 +1,56 @@
+"""Records → Arrow: the one place where a record becomes a lake row."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import fields, is_dataclass
+from datetime import UTC, date, datetime
+from typing import Any
+
+import pyarrow as pa
+
+from ingest.lake.tables import TABLES, Table
+from ingest.records import Observed, Record, type_of_table
+
+_table_of_type = {record_type: TABLES[name] for name, record_type in type_of_table.items()}
+
+
+def table_of(record: Record) -> Table:
+    """The lake table that holds records of this class."""
+    return _table_of_type[type(record)]
+
+
+def group_by_table(observed: Iterable[Observed]) -> dict[str, list[tuple[Observed, Record]]]:
+    """Records of several readings by table name, reading kept beside each record."""
+    groups: dict[str, list[tuple[Observed, Record]]] = {}
+    for reading in observed:
+        for record in reading.records:
+            groups.setdefault(table_of(record).name, []).append((reading, record))
+    return groups
+
+
+def to_arrow(table: Table, rows: Sequence[tuple[Observed, Record]], commit_seq: int) -> pa.Table:
+    """Rows of one commit, sorted as ``table.sort_by`` says, stamped with ``commit_seq`` and ``date``."""
+    columns: dict[str, list[Any]] = {column.name: [] for column in table.all_columns}
+    names = [column.name for column in table.columns]
+    for reading, record in rows:
+        columns["cluster"].append(reading.cluster)
+        columns["observed_at"].append(reading.observed_at)
+        columns["source"].append(reading.source)
+        columns["commit_seq"].append(commit_seq)
+        columns["date"].append(_day(getattr(record, table.time_column, None) or reading.observed_at))
+        for name in names:
+            columns[name].append(_plain(getattr(record, name)))
+    arrow = pa.table(columns, schema=table.schema)
+    return arrow.sort_by([(name, "ascending") for name in table.sort_by])
+
+
+def _day(instant: datetime) -> date:
+    return instant.astimezone(UTC).date()
+
+
+def _plain(value: Any) -> Any:
+    """Arrow takes dicts for structs and lists for lists, not dataclasses and tuples of them."""
+    if isinstance(value, tuple):
+        return [_plain(item) for item in value] if value and is_dataclass(value[0]) else list(value)
+    if is_dataclass(value):
+        return {field.name: getattr(value, field.name) for field in fields(value)}
+    return value

@@ -1,0 +1,301 @@
+"""The raw lake tables, declared once: column, Arrow type, unit and meaning.
+
+The writer, the Python reader and Spark's schemas are all derived from ``TABLES``; a contract test
+holds ``ingest.records`` against it. Rules that hold for every table:
+
+* instants are UTC with millisecond precision; durations are ``*_ms``; sizes are ``*_bytes``;
+* unknown is null, never 0, -1 or NaN;
+* a list column that says "per subtask" has one element for each subtask, at the subtask's index
+  (0-based), null where that subtask did not report; the whole list is null where nobody asked.
+"""
+
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+INSTANT = pa.timestamp("ms", tz="UTC")
+TEXT = pa.string()
+INT = pa.int64()
+REAL = pa.float64()
+FLAG = pa.bool_()
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column: ``unit`` is empty for names, flags and instants."""
+
+    name: str
+    type: pa.DataType
+    meaning: str
+    unit: str = ""
+
+
+@dataclass(frozen=True)
+class Table:
+    """One raw table. ``identity`` names the columns by which replayed rows are the same row."""
+
+    name: str
+    row: str
+    columns: tuple[Column, ...]
+    identity: tuple[str, ...]
+    time_column: str
+    """Its UTC day is the ``date`` partition."""
+    sort_by: tuple[str, ...]
+
+    @property
+    def all_columns(self) -> tuple[Column, ...]:
+        """Own columns between the ones every table has."""
+        return (CLUSTER, *self.columns, *PROVENANCE)
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Arrow schema of a row, ``date`` partition column last."""
+        return pa.schema([pa.field(column.name, column.type) for column in self.all_columns])
+
+
+CLUSTER = Column("cluster", TEXT, "name under which the cluster is registered")
+PROVENANCE = (
+    Column("observed_at", INSTANT, "when the source was read; recorded time for recordings"),
+    Column("source", TEXT, "rest, history, log, log_endpoint or archive"),
+    Column("commit_seq", INT, "version of this Delta table that brought the row"),
+    Column("date", pa.date32(), "UTC day of the table's time column; the partition"),
+)
+
+VERTEX = pa.struct(
+    [("vertex_id", TEXT), ("name", TEXT), ("parallelism", INT), ("max_parallelism", INT), ("status", TEXT), ("running_tasks", INT)]
+)
+EDGE = pa.struct([("source_vertex_id", TEXT), ("target_vertex_id", TEXT), ("ship_strategy", TEXT)])
+STATE_SINCE = pa.struct([("state", TEXT), ("since", INSTANT)])
+SETTING = pa.struct([("key", TEXT), ("value", TEXT)])
+
+
+def _per_subtask(name: str, type_: pa.DataType, meaning: str, unit: str = "") -> Column:
+    return Column(name, pa.list_(type_), f"per subtask: {meaning}", unit)
+
+
+JOBS = Table(
+    "jobs",
+    "a job as seen once",
+    (
+        Column("job_id", TEXT, "32 hex digits"),
+        Column("name", TEXT, "job name as submitted"),
+        Column("state", TEXT, "Flink job state, upper case"),
+        Column("start_time", INSTANT, "submission"),
+        Column("end_time", INSTANT, "null while it runs"),
+        Column("flink_version", TEXT, "of the cluster"),
+        Column("job_type", TEXT, "STREAMING or BATCH where the version tells"),
+        Column("parallelism", INT, "largest of its vertices", "subtasks"),
+        Column("vertices", pa.list_(VERTEX), "job vertices in plan order"),
+        Column("edges", pa.list_(EDGE), "edges between vertices"),
+        Column("state_since", pa.list_(STATE_SINCE), "last entry into each state that was ever entered"),
+        Column("restarts", INT, "numRestarts metric"),
+        Column("checkpointing_mode", TEXT, "exactly_once or at_least_once"),
+        Column("checkpoint_interval_ms", INT, "null where periodic checkpoints are off", "ms"),
+        Column("checkpoint_timeout_ms", INT, "", "ms"),
+        Column("min_pause_ms", INT, "between two checkpoints", "ms"),
+        Column("max_concurrent_checkpoints", INT, ""),
+        Column("retained_on_cancellation", FLAG, "externalized and not deleted on cancellation"),
+        Column("externalized", FLAG, "externalized checkpoints enabled"),
+        Column("unaligned_checkpoints", FLAG, ""),
+        Column("aligned_checkpoint_timeout_ms", INT, "", "ms"),
+        Column("tolerable_failed_checkpoints", INT, ""),
+        Column("state_backend", TEXT, "as the version names it"),
+        Column("checkpoint_storage", TEXT, "as the version names it"),
+        Column("changelog_enabled", FLAG, "changelog state backend"),
+        Column("checkpoints_total", INT, "REST counter; includes pre-flight refusals from 1.14 on"),
+        Column("checkpoints_completed", INT, "REST counter"),
+        Column("checkpoints_failed", INT, "REST counter"),
+        Column("checkpoints_in_progress", INT, "REST counter"),
+        Column("checkpoints_restored", INT, "REST counter"),
+        Column("restored_checkpoint_id", INT, "latest restore"),
+        Column("restored_at", INSTANT, "latest restore"),
+        Column("restored_is_savepoint", FLAG, "true also for a retained checkpoint taken as NO_CLAIM"),
+        Column("restored_path", TEXT, "latest restore"),
+        Column("configuration", pa.list_(SETTING), "checkpoint, state, restart and memory settings of the cluster, secrets masked"),
+    ),
+    ("cluster", "job_id", "observed_at"),
+    "observed_at",
+    ("cluster", "job_id", "observed_at"),
+)
+
+CHECKPOINTS = Table(
+    "checkpoints",
+    "a checkpoint or savepoint as seen once",
+    (
+        Column("job_id", TEXT, "32 hex digits"),
+        Column("checkpoint_id", INT, "repeats where a fixed job id restarts"),
+        Column("trigger_time", INSTANT, "trigger"),
+        Column("status", TEXT, "IN_PROGRESS, COMPLETED or FAILED"),
+        Column("is_savepoint", FLAG, ""),
+        Column("savepoint_format", TEXT, "CANONICAL or NATIVE, 1.17 and later"),
+        Column("checkpoint_type", TEXT, "CHECKPOINT, UNALIGNED_CHECKPOINT, SAVEPOINT, SYNC_SAVEPOINT"),
+        Column("latest_ack_time", INSTANT, "last acknowledgement so far"),
+        Column("end_to_end_ms", INT, "trigger to last acknowledgement (to failure where the version says so)", "ms"),
+        Column("state_bytes", INT, "full state; before 1.15 what the release calls state_size", "bytes"),
+        Column("checkpointed_bytes", INT, "newly persisted; null before 1.15", "bytes"),
+        Column("processed_bytes", INT, "in-flight data processed during alignment", "bytes"),
+        Column("persisted_bytes", INT, "in-flight data persisted", "bytes"),
+        Column("subtasks", INT, "that take part"),
+        Column("acknowledged", INT, "that have acknowledged"),
+        Column("external_path", TEXT, "where it was written"),
+        Column("discarded", FLAG, "true once subsumed or deleted by Flink"),
+        Column("failure_time", INSTANT, ""),
+        Column("failure_message", TEXT, "as Flink words it"),
+        Column("flink_version", TEXT, "of the cluster"),
+    ),
+    ("cluster", "job_id", "checkpoint_id", "trigger_time", "status"),
+    "trigger_time",
+    ("cluster", "job_id", "trigger_time"),
+)
+
+VERTEX_CHECKPOINTS = Table(
+    "vertex_checkpoints",
+    "one vertex's part in one checkpoint as seen once",
+    (
+        Column("job_id", TEXT, "32 hex digits"),
+        Column("checkpoint_id", INT, ""),
+        Column("trigger_time", INSTANT, "of the checkpoint"),
+        Column("vertex_id", TEXT, "32 hex digits"),
+        Column("status", TEXT, "IN_PROGRESS, COMPLETED or FAILED"),
+        Column("latest_ack_time", INSTANT, ""),
+        Column("end_to_end_ms", INT, "", "ms"),
+        Column("state_bytes", INT, "full", "bytes"),
+        Column("checkpointed_bytes", INT, "newly persisted; null before 1.15", "bytes"),
+        Column("processed_bytes", INT, "", "bytes"),
+        Column("persisted_bytes", INT, "", "bytes"),
+        Column("subtasks", INT, ""),
+        Column("acknowledged", INT, ""),
+        _per_subtask("subtask_ack_time", INSTANT, "acknowledgement; null = not acknowledged"),
+        _per_subtask("subtask_end_to_end_ms", INT, "trigger to acknowledgement", "ms"),
+        _per_subtask("subtask_start_delay_ms", INT, "trigger to first barrier; 1.11 and later", "ms"),
+        _per_subtask("subtask_alignment_ms", INT, "first to last barrier", "ms"),
+        _per_subtask("subtask_sync_ms", INT, "synchronous part", "ms"),
+        _per_subtask("subtask_async_ms", INT, "asynchronous part", "ms"),
+        _per_subtask("subtask_state_bytes", INT, "full", "bytes"),
+        _per_subtask("subtask_checkpointed_bytes", INT, "newly persisted", "bytes"),
+        _per_subtask("subtask_processed_bytes", INT, "", "bytes"),
+        _per_subtask("subtask_persisted_bytes", INT, "", "bytes"),
+        _per_subtask("subtask_unaligned", FLAG, "took an unaligned snapshot; 1.13 and later"),
+        _per_subtask("subtask_aborted", FLAG, "1.13 and later"),
+    ),
+    ("cluster", "job_id", "checkpoint_id", "trigger_time", "vertex_id", "status", "acknowledged"),
+    "trigger_time",
+    ("cluster", "job_id", "trigger_time", "vertex_id"),
+)
+
+VERTEX_METRICS = Table(
+    "vertex_metrics",
+    "one sample of one vertex",
+    (
+        Column("job_id", TEXT, "32 hex digits"),
+        Column("vertex_id", TEXT, "32 hex digits"),
+        Column("ts", INSTANT, "of the sample"),
+        Column("parallelism", INT, "", "subtasks"),
+        _per_subtask("in_pool_usage", REAL, "used over total input buffers of both kinds; 0..1", "ratio"),
+        _per_subtask("out_pool_usage", REAL, "used over total output buffers; above 1 in overdraft", "ratio"),
+        _per_subtask("exclusive_usage", REAL, "input buffers owned by channels", "ratio"),
+        _per_subtask("floating_usage", REAL, "input buffers lent to busy channels", "ratio"),
+        _per_subtask("busy_ms_per_s", REAL, "1.13 and later", "ms/s"),
+        _per_subtask("backpressured_ms_per_s", REAL, "1.13 and later", "ms/s"),
+        _per_subtask("idle_ms_per_s", REAL, "1.12 counts back-pressured time as idle", "ms/s"),
+        _per_subtask("backpressured_ratio", REAL, "of the back-pressure endpoint; the only one before 1.13", "ratio"),
+        _per_subtask("records_in_per_s", REAL, "", "records/s"),
+        _per_subtask("records_out_per_s", REAL, "", "records/s"),
+        _per_subtask("watermark_ms", INT, "current input watermark, epoch; null = none yet", "ms"),
+        _per_subtask("attempt", INT, "execution attempt, from 0"),
+        _per_subtask("host", TEXT, "where it runs"),
+        _per_subtask("taskmanager_id", TEXT, "resource id of its TaskManager"),
+        _per_subtask("task_state", TEXT, "Flink execution state, upper case"),
+    ),
+    ("cluster", "job_id", "vertex_id", "ts"),
+    "ts",
+    ("cluster", "job_id", "vertex_id", "ts"),
+)
+
+TASKMANAGERS = Table(
+    "taskmanagers",
+    "one sample of one TaskManager",
+    (
+        Column("taskmanager_id", TEXT, "resource id"),
+        Column("host", TEXT, ""),
+        Column("ts", INSTANT, "of the sample"),
+        Column("last_heartbeat", INSTANT, ""),
+        Column("slots", INT, ""),
+        Column("free_slots", INT, ""),
+        Column("cpu_cores", REAL, ""),
+        Column("physical_memory_bytes", INT, "of the machine", "bytes"),
+        Column("process_memory_bytes", INT, "configured total; null before 1.12", "bytes"),
+        Column("managed_memory_bytes", INT, "configured", "bytes"),
+        Column("managed_memory_used_bytes", INT, "", "bytes"),
+        Column("heap_used_bytes", INT, "", "bytes"),
+        Column("heap_committed_bytes", INT, "", "bytes"),
+        Column("heap_max_bytes", INT, "", "bytes"),
+        Column("non_heap_used_bytes", INT, "", "bytes"),
+        Column("direct_used_bytes", INT, "", "bytes"),
+        Column("mapped_used_bytes", INT, "", "bytes"),
+        Column("network_memory_total_bytes", INT, "", "bytes"),
+        Column("network_memory_used_bytes", INT, "", "bytes"),
+        Column("cpu_load", REAL, "JVM CPU load, 0..1", "ratio"),
+        Column("gc_count", INT, "all collectors, since start"),
+        Column("gc_ms", INT, "all collectors, since start", "ms"),
+    ),
+    ("cluster", "taskmanager_id", "ts"),
+    "ts",
+    ("cluster", "taskmanager_id", "ts"),
+)
+
+EXCEPTIONS = Table(
+    "exceptions",
+    "a root or concurrent exception",
+    (
+        Column("job_id", TEXT, "32 hex digits"),
+        Column("ts", INSTANT, "when the failure happened"),
+        Column("task", TEXT, "'name (i/p) - execution #n', null for a global failure"),
+        Column("exception_name", TEXT, "class"),
+        Column("stacktrace", TEXT, "full text, cut at 64 KiB"),
+        Column("endpoint", TEXT, "host:port"),
+        Column("taskmanager_id", TEXT, "resource id; 1.17 and later"),
+        Column("is_root", FLAG, "false for concurrent exceptions"),
+        Column("root_ts", INSTANT, "ts of the root it is concurrent to"),
+    ),
+    ("cluster", "job_id", "ts", "task", "exception_name"),
+    "ts",
+    ("cluster", "job_id", "ts"),
+)
+
+LOG_RECORDS = Table(
+    "log_records",
+    "one log record, its stack trace folded into it",
+    (
+        Column("process", TEXT, "file name without rotation and compression suffixes: one JobManager or TaskManager process"),
+        Column("ts", INSTANT, "read in the time zone declared for the source"),
+        Column("level", TEXT, "upper case"),
+        Column("logger", TEXT, ""),
+        Column("message", TEXT, "after the ' - ' of the header, with all lines of the stack trace; cut at 256 KiB"),
+        Column("record_hash", TEXT, "first 32 hex digits of SHA-256 over the record's text"),
+        Column("ordinal", INT, "among equal (ts, record_hash) in one file, from 0"),
+        Column("file", TEXT, "as read"),
+        Column("offset", INT, "of the header in the (unpacked) file", "bytes"),
+    ),
+    ("cluster", "process", "ts", "record_hash", "ordinal"),
+    "ts",
+    ("cluster", "process", "ts"),
+)
+
+SKIPS = Table(
+    "skips",
+    "one input that was passed over, and why",
+    (
+        Column("subject", TEXT, "what was skipped: endpoint path, file, job"),
+        Column("reason", TEXT, "code: timeout, unreachable, http_error, bad_json, too_large, bad_payload, unreadable_file, long_line, …"),
+        Column("detail", TEXT, "one sentence: what was expected, what to do"),
+    ),
+    ("cluster", "observed_at", "subject", "reason"),
+    "observed_at",
+    ("cluster", "observed_at"),
+)
+
+TABLES: dict[str, Table] = {
+    table.name: table
+    for table in (JOBS, CHECKPOINTS, VERTEX_CHECKPOINTS, VERTEX_METRICS, TASKMANAGERS, EXCEPTIONS, LOG_RECORDS, SKIPS)
+}

@@ -1,0 +1,291 @@
+"""Serving tables: what Spark hands to the web, declared once, plain Python.
+
+Spark jobs write these as Parquet under a run directory, the web's loader upserts them by ``key``
+into the model of the same name; a contract test holds the Django fields against this page.
+A ``json`` column is text holding a JSON document. Units are in the names. ``as_of`` is the newest
+observation a row rests on: an older row never replaces a newer one.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+Kind = Literal["text", "int", "real", "flag", "instant", "json"]
+
+
+@dataclass(frozen=True)
+class Column:
+    """``kind`` decides the Spark type and the Django field: text, 64-bit int, double, bool, UTC ms, JSON text."""
+
+    name: str
+    kind: Kind
+    meaning: str = ""
+    required: bool = False
+
+
+@dataclass(frozen=True)
+class ServingTable:
+    """``key`` identifies a row. ``final`` names the flag column that protects a settled row, if any."""
+
+    name: str
+    row: str
+    key: tuple[str, ...]
+    columns: tuple[Column, ...]
+    final: str = ""
+
+    @property
+    def column_names(self) -> tuple[str, ...]:
+        return tuple(column.name for column in self.columns)
+
+
+def _key(*names: str) -> tuple[Column, ...]:
+    kinds: dict[str, Kind] = {
+        "checkpoint_id": "int", "trigger_time": "instant", "ts": "instant", "at": "instant", "ordinal": "int",
+        "period_start": "instant", "window_start": "instant", "window_s": "int", "observed_at": "instant",
+    }  # fmt: skip
+    return tuple(Column(name, kinds.get(name, "text"), required=True) for name in names)
+
+
+_AS_OF = Column("as_of", "instant", "newest observation this row rests on", required=True)
+
+JOB_CURRENT = ServingTable(
+    "job_current",
+    "one job as last seen, with what the fleet page shows of it",
+    ("cluster", "job_id"),
+    (
+        *_key("cluster", "job_id"),
+        Column("name", "text"),
+        Column("state", "text", "Flink job state as last reported"),
+        Column("terminal", "flag", "FINISHED, CANCELED or FAILED"),
+        Column("start_time", "instant"),
+        Column("end_time", "instant"),
+        Column("flink_version", "text"),
+        Column("parallelism", "int", "largest of its vertices"),
+        Column("vertex_count", "int"),
+        Column("restarts", "int", "since submission, as far as reported"),
+        Column("graph", "json", '{"vertices": [{vertex_id, name, parallelism, status}], "edges": [{source, target, ship_strategy}]}'),
+        Column("checkpoint_config", "json", "mode, interval_ms, timeout_ms, min_pause_ms, max_concurrent, unaligned, tolerable_failed, state_backend, …"),
+        Column("configuration", "json", "cluster settings as {key: value}, secrets masked"),
+        Column("checkpoint_interval_ms", "int"),
+        Column("checkpoint_timeout_ms", "int"),
+        Column("last_completed_id", "int"),
+        Column("last_completed_at", "instant", "end of the newest completed checkpoint that is not a savepoint"),
+        Column("last_completed_ms", "int", "its end-to-end duration"),
+        Column("last_outcome", "text", "of the newest final checkpoint"),
+        Column("recent_outcomes", "json", "oldest first, at most 16: [{checkpoint_id, outcome, is_savepoint}]"),
+        Column("recent_total", "int", "final checkpoints among them, savepoints left out"),
+        Column("recent_failed", "int", "declined, expired or failed among them"),
+        Column("end_to_end_p95_ms", "real", "over the recent completed ones"),
+        Column("dominant_phase", "text", "start_delay, alignment, sync or async; null when unknown"),
+        Column("dominant_phase_share", "real", "of end-to-end, over the recent completed ones"),
+        Column("state_bytes", "int", "of the newest completed checkpoint"),
+        Column("checkpointed_bytes", "int", "of the newest completed checkpoint"),
+        Column("pressured_share", "real", "largest back-pressured share of any vertex in its newest window"),
+        Column("restored_checkpoint_id", "int"),
+        Column("restored_at", "instant"),
+        Column("restored_is_savepoint", "flag"),
+        Column("restored_path", "text"),
+        Column("first_seen_at", "instant"),
+        Column("last_seen_at", "instant", "newest sight of the job in any source"),
+        _AS_OF,
+    ),
+)
+
+OUTCOMES = ("completed", "declined", "expired", "subsumed", "aborted", "failed", "preflight", "in_progress")
+FAILED_OUTCOMES = ("declined", "expired", "failed")
+PHASES = ("start_delay", "alignment", "sync", "async")
+
+CHECKPOINT_FACT = ServingTable(
+    "checkpoint_fact",
+    "one checkpoint or savepoint, from REST and log together",
+    ("cluster", "job_id", "checkpoint_id", "trigger_time"),
+    (
+        *_key("cluster", "job_id", "checkpoint_id", "trigger_time"),
+        Column("is_savepoint", "flag"),
+        Column("savepoint_format", "text"),
+        Column("checkpoint_type", "text"),
+        Column("outcome", "text", "one of OUTCOMES", required=True),
+        Column("final", "flag", "false only for in_progress", required=True),
+        Column("reason", "text", "Flink's CheckpointFailureReason name, e.g. CHECKPOINT_EXPIRED; null where completed"),
+        Column("reason_text", "text", "as Flink words it"),
+        Column("end_time", "instant", "completed, failed or expired at"),
+        Column("end_to_end_ms", "int"),
+        Column("state_bytes", "int", "full state"),
+        Column("checkpointed_bytes", "int", "newly uploaded; null before 1.15"),
+        Column("processed_bytes", "int"),
+        Column("persisted_bytes", "int"),
+        Column("subtasks", "int"),
+        Column("acknowledged", "int"),
+        Column("external_path", "text"),
+        Column("discarded", "flag"),
+        Column("start_delay_ms", "int", "largest over all subtasks"),
+        Column("alignment_ms", "int", "largest over all subtasks"),
+        Column("sync_ms", "int", "largest over all subtasks"),
+        Column("async_ms", "int", "largest over all subtasks"),
+        Column("phases_derived", "flag", "start delay computed as end-to-end - sync - async because it is not reported"),
+        Column("unaligned", "flag", "any subtask took an unaligned snapshot; null when unknown"),
+        Column("dominant_phase", "text", "of the slowest subtask"),
+        Column("slowest_vertex_id", "text"),
+        Column("slowest_vertex_name", "text"),
+        Column("slowest_subtask", "int", "0-based"),
+        Column("slowest_host", "text"),
+        Column("slowest_end_to_end_ms", "int"),
+        Column("slowest_start_delay_ms", "int"),
+        Column("slowest_alignment_ms", "int"),
+        Column("slowest_sync_ms", "int"),
+        Column("slowest_async_ms", "int"),
+        Column("late_subtask_share", "real", "share of subtasks whose end-to-end is above half of the slowest one's"),
+        Column("uploaded_ratio", "real", "checkpointed_bytes / state_bytes"),
+        Column("declines", "json", "[{vertex_id, vertex_name, subtask, attempt, execution_id, container, host, at, reason, exception, log_line}]"),
+        Column("not_acknowledged", "json", "[{vertex_id, vertex_name, subtasks: [at most 50 indexes], count, hosts}] at failure or expiry"),
+        Column("late_message_count", "int", "acknowledgements that came after expiry"),
+        Column("late_messages", "json", "at most 50: [{vertex_id, vertex_name, subtask, container, host, at, late_ms}]"),
+        Column("failure_message", "text"),
+        Column("exception", "text", "stack trace of the failure, cut at 16 KiB"),
+        Column("sources", "text", "which sources told of it: rest, log or rest+log"),
+        _AS_OF,
+    ),
+    final="final",
+)
+
+CHECKPOINT_ROLLUP = ServingTable(
+    "checkpoint_rollup",
+    "checkpoints of one job in one hour or day",
+    ("cluster", "job_id", "period", "period_start"),
+    (
+        *_key("cluster", "job_id", "period", "period_start"),
+        *(Column(f"{outcome}_count", "int", required=True) for outcome in OUTCOMES),
+        Column("savepoint_count", "int", required=True),
+        Column("preflight_refusals", "int", "refusals the log tells of that took no checkpoint id"),
+        *(Column(f"end_to_end_p{p}_ms", "real", "completed checkpoints, savepoints left out") for p in (50, 95, 99)),
+        *(Column(f"{phase}_p95_ms", "real") for phase in PHASES),
+        Column("state_bytes_first", "int"),
+        Column("state_bytes_last", "int"),
+        Column("state_bytes_max", "int"),
+        Column("state_bytes_per_h", "real", "slope inside the period"),
+        Column("checkpointed_bytes_sum", "int"),
+        _AS_OF,
+    ),
+)
+
+PRESSURE_WINDOW = ServingTable(
+    "pressure_window",
+    "buffer usage and time metrics of one vertex in one window, spread over its subtasks",
+    ("cluster", "job_id", "vertex_id", "window_start", "window_s"),
+    (
+        *_key("cluster", "job_id", "vertex_id", "window_start", "window_s"),
+        Column("vertex_name", "text"),
+        Column("parallelism", "int"),
+        Column("samples", "int", "samples in the window", required=True),
+        *(
+            Column(f"{metric}_{stat}", "real", f"{stat} over subtasks of each subtask's mean in the window")
+            for metric in ("in_pool", "out_pool", "exclusive", "floating", "busy_ms_per_s", "backpressured_ms_per_s", "idle_ms_per_s")
+            for stat in ("p50", "max", "mean")
+        ),
+        Column("backpressured_share", "real", "share of subtasks back-pressured for more than half of the window"),
+        Column("busy_share", "real", "share of subtasks busy for more than half of the window"),
+        Column("in_pool_high_share", "real", "share of subtasks with inPool above 0.8"),
+        Column("out_pool_high_share", "real", "share of subtasks with outPool above 0.8"),
+        Column("records_in_per_s", "real", "sum over subtasks"),
+        Column("records_out_per_s", "real", "sum over subtasks"),
+        Column("records_in_max_over_median", "real"),
+        Column("records_in_gini", "real", "0 even … 1 all on one subtask"),
+        Column("hottest_subtask", "int", "largest busy time; before 1.13 largest input rate"),
+        Column("watermark_ms", "int", "lowest over subtasks at the end of the window, epoch ms"),
+        _AS_OF,
+    ),
+)
+
+SIZE_TREND = ServingTable(
+    "size_trend",
+    "how the full state of one job grows since its last change point",
+    ("cluster", "job_id"),
+    (
+        *_key("cluster", "job_id"),
+        Column("from_time", "instant"),
+        Column("to_time", "instant"),
+        Column("points", "int"),
+        Column("bytes_per_h", "real", "robust slope (median of pairwise slopes)"),
+        Column("bytes_per_h_low", "real", "10th percentile of pairwise slopes"),
+        Column("bytes_per_h_high", "real", "90th percentile of pairwise slopes"),
+        Column("forecast_24h_bytes", "real"),
+        Column("forecast_24h_low_bytes", "real"),
+        Column("forecast_24h_high_bytes", "real"),
+        Column("change_points", "json", "[{at, kind: restart|savepoint|restore|step, state_bytes_before, state_bytes_after}]"),
+        _AS_OF,
+    ),
+)
+
+LOG_EVENT = ServingTable(
+    "log_event",
+    "one typed event read from a log, joined to where the task ran",
+    ("cluster", "process", "ts", "record_hash", "ordinal"),
+    (
+        *_key("cluster", "process", "ts", "record_hash", "ordinal"),
+        Column("kind", "text", "one of ingest.flink_logs.patterns kinds", required=True),
+        Column("level", "text"),
+        Column("job_id", "text"),
+        Column("checkpoint_id", "int"),
+        Column("vertex_id", "text"),
+        Column("vertex_name", "text"),
+        Column("subtask", "int", "0-based"),
+        Column("attempt", "int"),
+        Column("execution_id", "text"),
+        Column("container", "text", "resource id of the TaskManager"),
+        Column("host", "text"),
+        Column("reason", "text", "reason code or state transition, by kind"),
+        Column("fields", "json", "everything else the pattern read"),
+        Column("message", "text", "first line, cut at 2,000 characters"),
+        Column("detail", "text", "stack trace, cut at 16 KiB"),
+        Column("file", "text"),
+        Column("offset", "int"),
+        _AS_OF,
+    ),
+)
+
+JOB_EXCEPTION = ServingTable(
+    "job_exception",
+    "one root or concurrent exception of a job",
+    ("cluster", "job_id", "ts", "task_key", "exception_name"),
+    (
+        *_key("cluster", "job_id", "ts", "task_key"),
+        Column("exception_name", "text", required=True),
+        Column("task", "text"),
+        Column("stacktrace", "text", "cut at 16 KiB"),
+        Column("host", "text"),
+        Column("taskmanager_id", "text"),
+        Column("is_root", "flag"),
+        _AS_OF,
+    ),
+)
+
+JOB_ANNOTATION = ServingTable(
+    "job_annotation",
+    "something that happened to a job and belongs on every one of its charts",
+    ("cluster", "job_id", "at", "kind", "subject"),
+    (
+        *_key("cluster", "job_id", "at", "kind", "subject"),
+        Column("label", "text", "a few words for the chart"),
+        Column("detail", "json"),
+        _AS_OF,
+    ),
+)
+
+SKIPPED_INPUT = ServingTable(
+    "skipped_input",
+    "one input that was passed over, and why",
+    ("cluster", "observed_at", "subject", "reason"),
+    (
+        *_key("cluster", "observed_at", "subject", "reason"),
+        Column("source", "text"),
+        Column("detail", "text"),
+        _AS_OF,
+    ),
+)
+
+SERVING_TABLES: dict[str, ServingTable] = {
+    table.name: table
+    for table in (
+        JOB_CURRENT, CHECKPOINT_FACT, CHECKPOINT_ROLLUP, PRESSURE_WINDOW, SIZE_TREND,
+        LOG_EVENT, JOB_EXCEPTION, JOB_ANNOTATION, SKIPPED_INPUT,
+    )
+}  # fmt: skip
