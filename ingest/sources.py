@@ -1,0 +1,53 @@
+"""What a cluster is to the collector: where to ask, how to sign in, which logs to follow."""
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+
+@dataclass(frozen=True, slots=True)
+class Auth:
+    """``basic`` uses ``user`` and ``secret`` (password), ``bearer`` uses ``secret`` (token) alone."""
+
+    scheme: Literal["basic", "bearer"]
+    secret: str = field(repr=False)
+    user: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Tls:
+    """Paths of PEM files; ``verify`` off accepts any certificate and is shown as such."""
+
+    ca_file: str = ""
+    client_cert_file: str = ""
+    client_key_file: str = ""
+    verify: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class LogSource:
+    """Logs of a cluster: globs (local or any fsspec URI), their layout and time zone.
+
+    ``layout`` is ``flink`` for Flink's default layouts or a log4j pattern; ``time_zone`` is an IANA name,
+    because log lines carry none.
+    """
+
+    globs: tuple[str, ...] = ()
+    layout: str = "flink"
+    time_zone: str = "UTC"
+    max_bytes_per_cycle: int = 256 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterSource:
+    """One registered cluster. Any of ``url``, ``history_url`` and ``archive_dir`` may be empty."""
+
+    name: str
+    url: str = ""
+    history_url: str = ""
+    archive_dir: str = ""
+    auth: Auth | None = None
+    tls: Tls = Tls()
+    logs: LogSource = LogSource()
+    metrics_interval_s: float = 30
+    request_timeout_s: float = 10
+    max_response_bytes: int = 64 * 1024 * 1024
