@@ -72,7 +72,13 @@ class Lake:
         return delta.version() if delta else 0
 
     def files(
-        self, table: str, *, version: int | None = None, after_seq: int = 0, from_time: datetime | None = None, to_time: datetime | None = None
+        self,
+        table: str,
+        *,
+        version: int | None = None,
+        after_seq: int = 0,
+        from_time: datetime | None = None,
+        to_time: datetime | None = None,
     ) -> list[DataFile]:
         """Files of a pinned version that may hold rows with ``commit_seq > after_seq`` in that time.
 
