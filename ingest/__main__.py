@@ -1,0 +1,73 @@
+"""``python -m ingest COMMAND``: obtain what Flink clusters show and keep it in the lake.
+
+Each command is a module of ``ingest.commands`` with a docstring (its help), ``add_arguments(parser)`` and
+``run(args) -> int``. Only the command that is asked for is imported. Exit codes: 0 done, 1 some inputs
+were skipped, 2 refused.
+"""
+
+import argparse
+import importlib
+import logging
+import sys
+from collections.abc import Sequence
+from types import ModuleType
+
+from ingest.errors import IngestError, Refused
+
+COMMANDS = ("collect", "logs", "events", "record", "import")
+"""Names as typed; ``import`` lives in ``import_.py`` because Python keeps that word for itself."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; errors of this stage are one sentence on stderr, without a traceback."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    try:
+        return _run(words)
+    except IngestError as error:
+        print(f"ingest: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("ingest: stopped.", file=sys.stderr)
+        return 130
+
+
+def _run(words: list[str]) -> int:
+    if not words or words[0] in ("-h", "--help"):
+        print(_overview())
+        return 0 if words else 2
+    name = words[0]
+    if name not in COMMANDS:
+        raise Refused(f"There is no command {name!r}; choose one of {', '.join(COMMANDS)}.")
+    command = _load(name)
+    logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
+    parser = argparse.ArgumentParser(
+        prog=f"python -m ingest {name}", description=command.__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    command.add_arguments(parser)
+    code: int = command.run(parser.parse_args(words[1:]))
+    return code
+
+
+def _load(name: str) -> ModuleType:
+    module = f"ingest.commands.{name}" + ("_" if name == "import" else "")
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name == module:
+            raise Refused(f"The command {name!r} is not part of this installation; update or reinstall it.") from error
+        raise Refused(f"The command {name!r} needs the Python module {error.name!r}; run `make install`.") from error
+
+
+def _overview() -> str:
+    lines = ["usage: python -m ingest COMMAND [options]", "", "commands:"]
+    for name in COMMANDS:
+        try:
+            about = (_load(name).__doc__ or "").strip().splitlines()[0]
+        except IngestError as error:
+            about = f"({error})"
+        lines.append(f"  {name:<10}{about}")
+    return "\n".join([*lines, "", "Each command has its own --help."])
+
+
+if __name__ == "__main__":
+    sys.exit(main())
