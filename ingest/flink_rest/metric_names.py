@@ -1,0 +1,48 @@
+"""Which metrics Weir wants, under every id that Flink 1.12 to 2.3 gives them.
+
+Each table maps our column to its known ids, best first; the first id that has a value wins.
+A request may name all of them: Flink leaves unknown ids out of its answer.
+"""
+
+Names = dict[str, tuple[str, ...]]
+
+# The flat group "buffers" is the only complete one in old releases and is gone in 2.x.
+SUBTASK_METRICS: Names = {
+    "in_pool_usage": ("Shuffle.Netty.Input.Buffers.inPoolUsage", "buffers.inPoolUsage"),
+    "out_pool_usage": ("Shuffle.Netty.Output.Buffers.outPoolUsage", "buffers.outPoolUsage"),
+    "exclusive_usage": ("Shuffle.Netty.Input.Buffers.inputExclusiveBuffersUsage", "buffers.inputExclusiveBuffersUsage"),
+    "floating_usage": ("Shuffle.Netty.Input.Buffers.inputFloatingBuffersUsage", "buffers.inputFloatingBuffersUsage"),
+    "busy_ms_per_s": ("busyTimeMsPerSecond",),
+    "backpressured_ms_per_s": ("backPressuredTimeMsPerSecond",),
+    "idle_ms_per_s": ("idleTimeMsPerSecond",),
+    "records_in_per_s": ("numRecordsInPerSecond",),
+    "records_out_per_s": ("numRecordsOutPerSecond",),
+    "watermark_ms": ("currentInputWatermark",),
+}
+
+JOB_METRICS: Names = {
+    "restarts": ("numRestarts", "fullRestarts"),
+}
+
+TASKMANAGER_METRICS: Names = {
+    "managed_memory_used_bytes": ("Status.Flink.Memory.Managed.Used",),
+    "heap_used_bytes": ("Status.JVM.Memory.Heap.Used",),
+    "heap_committed_bytes": ("Status.JVM.Memory.Heap.Committed",),
+    "heap_max_bytes": ("Status.JVM.Memory.Heap.Max",),
+    "non_heap_used_bytes": ("Status.JVM.Memory.NonHeap.Used",),
+    "direct_used_bytes": ("Status.JVM.Memory.Direct.MemoryUsed",),
+    "mapped_used_bytes": ("Status.JVM.Memory.Mapped.MemoryUsed",),
+    "network_memory_total_bytes": ("Status.Shuffle.Netty.TotalMemory",),
+    "network_memory_used_bytes": ("Status.Shuffle.Netty.UsedMemory",),
+    "cpu_load": ("Status.JVM.CPU.Load",),
+}
+
+
+def ids(names: Names) -> tuple[str, ...]:
+    """Every id of a table, for a ``get=`` list."""
+    return tuple(spelling for spellings in names.values() for spelling in spellings)
+
+
+def subtask_ids(subtask: int, names: Names = SUBTASK_METRICS) -> tuple[str, ...]:
+    """The ids of one subtask as ``/vertices/:vid/metrics?get=`` wants them: ``3.busyTimeMsPerSecond``."""
+    return tuple(f"{subtask}.{spelling}" for spelling in ids(names))

@@ -1,0 +1,65 @@
+"""What was asked of one cluster and one job at about one instant, before anything is understood of it.
+
+The live collector fills these from HTTP answers, the importer from recorded ones, the archive reader
+from archived documents; :mod:`ingest.flink_rest.assembly` turns them into records.
+"""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One successful answer: decoded JSON, and when it came (UTC).
+
+    ``path`` is what was asked, with its query: ``/jobs/<id>/checkpoints``. Subtask metrics are told
+    apart from vertex metrics by it, and skipped input is named by it.
+    """
+
+    path: str
+    at: datetime
+    body: Any = field(repr=False)
+
+    @property
+    def endpoint(self) -> str:
+        """The path without its query, which may hold hundreds of metric names."""
+        return self.path.partition("?")[0]
+
+
+@dataclass(slots=True)
+class JobReading:
+    """Answers about one job. Whatever was not asked or not answered is ``None`` or absent.
+
+    ``overview`` holds this job's entry of ``/jobs/overview`` as its body (see ``assembly.overview_of_jobs``);
+    it alone is enough for a job record. ``plan``, ``config``, ``checkpoint_config`` and ``jobmanager_config``
+    seldom change: keep and pass the last answer again.
+    ``subtasks`` is keyed by (checkpoint id, vertex id). ``metrics`` holds any number of answers per vertex,
+    from ``/vertices/:vid/metrics?get=0.name,…`` or ``/vertices/:vid/subtasks/:i/metrics?get=name,…``.
+    """
+
+    job_id: str
+    flink_version: str | None = None
+    overview: Answer | None = None
+    job: Answer | None = None
+    plan: Answer | None = None
+    config: Answer | None = None
+    checkpoint_config: Answer | None = None
+    jobmanager_config: Answer | None = None
+    checkpoints: Answer | None = None
+    exceptions: Answer | None = None
+    job_metrics: Answer | None = None
+    details: dict[int, Answer] = field(default_factory=dict)
+    subtasks: dict[tuple[int, str], Answer] = field(default_factory=dict)
+    vertices: dict[str, Answer] = field(default_factory=dict)
+    backpressure: dict[str, Answer] = field(default_factory=dict)
+    metrics: dict[str, list[Answer]] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class ClusterReading:
+    """Answers about the cluster itself: ``taskmanager_details`` and ``_metrics`` are keyed by TaskManager id."""
+
+    taskmanagers: Answer | None = None
+    taskmanager_details: dict[str, Answer] = field(default_factory=dict)
+    taskmanager_metrics: dict[str, list[Answer]] = field(default_factory=dict)
