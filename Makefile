@@ -1,0 +1,67 @@
+# Weir: `make run` and `make test` are all a newcomer needs; everything they make lies in .venv and WEIR_HOME.
+.DEFAULT_GOAL := help
+.PHONY: help install run test test-fast integration bench lint lab clean
+
+# The first Python for which every dependency has a ready-made wheel; name another one with `make PYTHON=…`.
+PYTHON ?= $(shell for p in python3 python3.12 python3.11 python3.13 python3.14; do \
+	command -v $$p >/dev/null 2>&1 && $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && exit; done; echo python3)
+VENV := .venv
+PY := $(VENV)/bin/python
+PREFLIGHT := $(PYTHON) scripts/preflight.py
+PIP := $(PY) -m pip --disable-pip-version-check --no-input
+
+help: ## what can be made
+	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 22
+
+install: $(VENV)/.installed ## make the environment (.venv), nothing else
+
+run: preflight-run $(VENV)/.installed ## start everything and serve the dashboard on WEIR_BIND (127.0.0.1:8000)
+	@exec $(PY) -m webapp.supervisor
+
+test: preflight-java $(VENV)/.installed-dev ## all tests; PYTEST='-k name' narrows them
+	$(PY) -m pytest $(PYTEST)
+
+test-fast: $(VENV)/.installed-dev ## the tests that start no JVM, no browser and no Flink
+	$(PY) -m pytest -m "not integration and not cluster and not browser" $(PYTEST)
+
+integration: preflight-java $(VENV)/.installed-dev ## only the tests against a real Flink and the running whole
+	$(PY) -m pytest -m integration tests/integration $(PYTEST)
+
+bench: preflight-java $(VENV)/.installed-dev ## measure against the budgets; BENCH='name …' picks some
+	$(PY) -m tests.bench $(BENCH)
+
+lint: $(VENV)/.installed-dev ## ruff, mypy, import contracts, Django checks, missing migrations
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/mypy
+	$(VENV)/bin/lint-imports
+	$(PY) manage.py check --fail-level WARNING
+	$(PY) manage.py makemigrations --check --dry-run
+
+lab: preflight-java $(VENV)/.installed-dev ## a real Flink with an incident, seen live by the running Weir; LAB='--incident expired'
+	@exec $(PY) -m tests.lab $(LAB)
+
+clean: ## remove the environment and caches; WEIR_HOME stays
+	rm -rf $(VENV) static/collected .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+
+.PHONY: preflight-install preflight-java preflight-run
+preflight-install:
+	@$(PREFLIGHT) python venv install-disk
+
+preflight-java:
+	@$(PREFLIGHT) python java
+
+preflight-run:
+	@$(PREFLIGHT) python java home bind disk
+
+# Order-only: the checks of a machine do not make an environment out of date.
+# A stamp is written last, so an interrupted installation is taken up again.
+$(VENV)/.installed: requirements.lock | preflight-install
+	@$(PY) -c '' 2>/dev/null || $(PYTHON) -m venv --clear $(VENV)
+	$(PIP) install --quiet --require-hashes -r requirements.lock
+	@touch $@
+
+$(VENV)/.installed-dev: requirements-dev.lock requirements.lock | preflight-install
+	@$(PY) -c '' 2>/dev/null || $(PYTHON) -m venv --clear $(VENV)
+	$(PIP) install --quiet --require-hashes -r requirements-dev.lock
+	@touch $(VENV)/.installed $@

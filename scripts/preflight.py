@@ -1,0 +1,154 @@
+"""What must be true of this machine before anything is started; each fault is one plain sentence.
+
+    python3 scripts/preflight.py [python] [venv] [java] [home] [bind] [disk]
+
+Runs before the environment exists and on any Python 3, however old: no dependency, no f-string, no
+annotation newer than Python 3.0. Exit code 0 when all is well, 1 with one sentence per fault.
+"""
+
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+
+OLDEST_PYTHON = (3, 11)
+OLDEST_JAVA = 17
+FREE_BYTES_NEEDED = {"install": 4 * 10**9, "run": 10**9}
+JAVA_ANSWER_WITHIN_S = 20
+
+
+def python_fault() -> str:
+    if sys.version_info[:2] >= OLDEST_PYTHON:
+        return ""
+    return "Weir needs Python %d.%d or newer, and %s is %d.%d: install a newer one, or name it with `make PYTHON=/path/to/python3`." % (
+        OLDEST_PYTHON + (sys.executable,) + sys.version_info[:2]
+    )
+
+
+def venv_fault() -> str:
+    try:
+        import ensurepip  # noqa: F401  (Debian packs it apart)
+        import venv  # noqa: F401
+    except ImportError:
+        return "This Python cannot make environments: install its venv module (on Debian and Ubuntu: apt-get install python3-venv)."
+    return ""
+
+
+def java_command() -> str:
+    home = os.environ.get("JAVA_HOME", "")
+    return os.path.join(home, "bin", "java") if home else "java"
+
+
+def java_major(version_text: str) -> int:
+    """17 of `openjdk version "17.0.15" …`, 8 of `java version "1.8.0_412"`, 0 when not to be read."""
+    found = re.search(r'version "(\d+)(?:\.(\d+))?', version_text)
+    if not found:
+        return 0
+    major = int(found.group(1))
+    return int(found.group(2) or 0) if major == 1 else major
+
+
+def java_fault() -> str:
+    command = java_command()
+    if not shutil.which(command):
+        return "Weir needs Java %d or newer for Spark, and found none (%s): install a JDK, or set JAVA_HOME." % (OLDEST_JAVA, command)
+    try:
+        run = subprocess.Popen([command, "-version"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        text = run.communicate(timeout=JAVA_ANSWER_WITHIN_S)[0].decode("utf-8", "replace")
+    except (OSError, subprocess.SubprocessError) as error:
+        return "Weir needs Java %d or newer for Spark, and `%s -version` failed: %s." % (OLDEST_JAVA, command, error)
+    major = java_major(text)
+    if major < OLDEST_JAVA:
+        found = str(major) if major else "of an unknown version"
+        return "Weir needs Java %d or newer for Spark, and %s is %s: install a newer JDK, or set JAVA_HOME." % (OLDEST_JAVA, command, found)
+    return ""
+
+
+def home_folder() -> str:
+    return os.path.abspath(os.environ.get("WEIR_HOME") or "var")
+
+
+def home_fault() -> str:
+    home = home_folder()
+    try:
+        os.makedirs(home, mode=0o700, exist_ok=True)
+    except OSError as error:
+        return "WEIR_HOME %s cannot be made (%s): name a folder that you may write." % (home, error.strerror)
+    try:
+        tempfile.TemporaryFile(dir=home).close()
+    except OSError as error:
+        return "WEIR_HOME %s cannot be written (%s): name a folder that you may write." % (home, error.strerror)
+    return running_instance_fault(home)
+
+
+def running_instance_fault(home: str) -> str:
+    """A running instance holds a lock on this file for as long as it lives, and writes in it who it is."""
+    import fcntl
+
+    try:
+        lock = open(os.path.join(home, "instance.lock"))
+    except OSError:
+        return ""
+    with lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except OSError:
+            who = lock.read().strip() or "another process"
+            return "Weir already runs in WEIR_HOME %s (%s): stop it first, or set another WEIR_HOME and WEIR_BIND." % (home, who)
+    return ""
+
+
+def bind_fault() -> str:
+    bind = os.environ.get("WEIR_BIND") or "127.0.0.1:8000"
+    host, colon, port = bind.rpartition(":")
+    host = host.strip("[]")
+    if not colon or not port.isdigit() or not 0 < int(port) < 65536:
+        return "WEIR_BIND is %r, which is not HOST:PORT such as 127.0.0.1:8000." % bind
+    try:
+        family, kind, protocol, _name, address = socket.getaddrinfo(host or "0.0.0.0", int(port), type=socket.SOCK_STREAM)[0]
+        probe = socket.socket(family, kind, protocol)
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        probe.bind(address)
+        probe.close()
+    except OSError as error:
+        advice = "stop what listens there, or choose another address with WEIR_BIND=HOST:PORT"
+        return "Weir cannot listen on %s (%s): %s." % (bind, error.strerror or error, advice)
+    return ""
+
+
+def disk_fault(folder: str, needed_bytes: int) -> str:
+    while not os.path.isdir(folder):
+        folder = os.path.dirname(folder)
+    free = shutil.disk_usage(folder).free
+    if free >= needed_bytes:
+        return ""
+    return "Only %.1f GB are free at %s, and %.0f GB are needed: make room first." % (free / 1e9, folder, needed_bytes / 1e9)
+
+
+CHECKS = {
+    "python": python_fault,
+    "venv": venv_fault,
+    "java": java_fault,
+    "home": home_fault,
+    "bind": bind_fault,
+    "install-disk": lambda: disk_fault(os.path.abspath("."), FREE_BYTES_NEEDED["install"]),
+    "disk": lambda: disk_fault(home_folder(), FREE_BYTES_NEEDED["run"]),
+}
+
+
+def main(names: list) -> int:
+    unknown = [name for name in names if name not in CHECKS]
+    if unknown:
+        sys.stderr.write("No such check: %s. There are: %s.\n" % (", ".join(unknown), ", ".join(sorted(CHECKS))))
+        return 2
+    faults = [fault for fault in [CHECKS[name]() for name in names or sorted(CHECKS)] if fault]
+    for fault in faults:
+        sys.stderr.write("weir: %s\n" % fault)
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
