@@ -17,4 +17,6 @@ def newest_by(df: DataFrame, keys: Sequence[str], order: Sequence[str | Column])
     candidate = F.struct(*(rank.alias(f"rank_{n}") for n, rank in enumerate(ranks)), F.struct(*df.columns).alias("row"))
     keyed = df.select(*(F.col(key).alias(f"key_{n}") for n, key in enumerate(keys)), candidate.alias("candidate"))
     newest = keyed.groupBy(*(f"key_{n}" for n in range(len(keys)))).agg(F.max("candidate").alias("newest"))
-    return newest.select("newest.row.*")
+    # Keys are taken from the grouping, not from the row: so Spark knows that a frame partitioned by them still is.
+    column_of_key = {key: f"key_{n}" for n, key in enumerate(keys)}
+    return newest.select(*(F.col(column_of_key.get(name, f"newest.row.{name}")).alias(name) for name in df.columns))
