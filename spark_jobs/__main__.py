@@ -1,0 +1,39 @@
+"""``python -m spark_jobs JOB``: turn what the lake holds into serving tables.
+
+Each job is a module of ``spark_jobs.jobs`` with a docstring (its help), ``add_arguments(parser)`` and
+``run(args) -> int``. Exit codes: 0 done, 1 failed, 2 refused before anything was started, 143 stopped.
+"""
+
+import argparse
+import importlib
+import sys
+from collections.abc import Sequence
+
+from ingest.errors import IngestError
+from spark_jobs.manifest import BadManifest
+
+JOBS = ("cycle", "log_events")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one job; what a user can mend is one sentence on stderr, without a traceback."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    if not words or words[0] not in JOBS:
+        print(f"usage: python -m spark_jobs JOB [options]\n\n{__doc__}\n\njobs: {', '.join(JOBS)}; each has its own --help.")
+        return 0 if words[:1] in (["-h"], ["--help"]) else 2
+    job = importlib.import_module(f"spark_jobs.jobs.{words[0]}")
+    parser = argparse.ArgumentParser(
+        prog=f"python -m spark_jobs {words[0]}", description=job.__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    job.add_arguments(parser)
+    args = parser.parse_args(words[1:])
+    try:
+        code: int = job.run(args)
+        return code
+    except (IngestError, BadManifest) as error:
+        print(f"spark_jobs {words[0]}: {error}", file=sys.stderr)
+        return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,106 @@
+"""The manifest of a run: what came out, from which commits, and what the next run carries on with.
+
+Only a manifest makes a run real. It is written last, by the client, at once: a run without one never
+happened, whatever files lie in its directory.
+"""
+
+import json
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+import fsspec
+
+from ingest.lake.tables import TABLES
+
+FORMAT = 1
+NAME = "manifest.json"
+
+
+class BadManifest(Exception):
+    """The manifest cannot be used; the message says why."""
+
+
+@dataclass(frozen=True)
+class Output:
+    """Parquet files of one table, relative to the run directory, and how many rows they hold."""
+
+    rows: int
+    files: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Manifest:
+    job: str
+    attempt: str
+    from_seq: dict[str, int]
+    to_seq: dict[str, int]
+    tables: dict[str, Output]
+    state: dict[str, tuple[str, ...]]
+    started_at: datetime
+    finished_at: datetime
+    run_dir: str = field(default="", compare=False)
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "format": FORMAT,
+            "job": self.job,
+            "attempt": self.attempt,
+            "from": self.from_seq,
+            "to": self.to_seq,
+            "tables": {name: asdict(output) for name, output in self.tables.items()},
+            "state": {name: list(files) for name, files in self.state.items()},
+            "started_at": self.started_at.astimezone(UTC).isoformat(),
+            "finished_at": self.finished_at.astimezone(UTC).isoformat(),
+        }
+
+
+def write(manifest: Manifest, run_dir: str) -> str:
+    """Write the manifest; returns where. A reader sees the whole of it or none."""
+    target = f"{run_dir.rstrip('/')}/{NAME}"
+    filesystem, path = fsspec.core.url_to_fs(target)
+    body = json.dumps(manifest.as_json(), indent=1, sort_keys=True).encode()
+    # Object stores put a file at once; elsewhere a rename does the same.
+    if "file" in _protocols(filesystem) or "hdfs" in _protocols(filesystem):
+        part = f"{path}.{manifest.attempt}.part"
+        filesystem.pipe_file(part, body)
+        filesystem.mv(part, path)
+    else:
+        filesystem.pipe_file(path, body)
+    return target
+
+
+def read(uri: str) -> Manifest:
+    """Read a manifest by its own address; raises BadManifest where it is missing, torn or of another format."""
+    filesystem, path = fsspec.core.url_to_fs(uri)
+    try:
+        raw = json.loads(filesystem.cat_file(path))
+        return _from_json(raw, uri.rsplit("/", 1)[0])
+    except FileNotFoundError as error:
+        raise BadManifest(f"There is no manifest at {uri}; name the manifest.json of a complete run.") from error
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise BadManifest(f"The manifest at {uri} is not one of format {FORMAT} ({error}); name that of a complete run.") from error
+
+
+def _from_json(raw: dict[str, Any], run_dir: str) -> Manifest:
+    if raw["format"] != FORMAT:
+        raise ValueError(f"format {raw['format']}")
+    unknown = (raw["from"].keys() | raw["to"].keys()) - TABLES.keys()
+    if unknown:
+        raise ValueError(f"unknown lake tables {', '.join(sorted(unknown))}")
+    return Manifest(
+        job=raw["job"],
+        attempt=raw["attempt"],
+        from_seq={name: int(seq) for name, seq in raw["from"].items()},
+        to_seq={name: int(seq) for name, seq in raw["to"].items()},
+        tables={name: Output(int(output["rows"]), tuple(output["files"])) for name, output in raw["tables"].items()},
+        state={name: tuple(files) for name, files in raw["state"].items()},
+        started_at=datetime.fromisoformat(raw["started_at"]),
+        finished_at=datetime.fromisoformat(raw["finished_at"]),
+        run_dir=run_dir,
+    )
+
+
+def _protocols(filesystem: Any) -> tuple[str, ...]:
+    protocol = filesystem.protocol
+    return (protocol,) if isinstance(protocol, str) else tuple(protocol)

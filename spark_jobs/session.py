@@ -1,0 +1,134 @@
+"""The Spark session of a job: Connect, cluster or this machine, with the options that Weir relies on.
+
+``SPARK_REMOTE`` (``sc://host:port``) opens a Spark Connect session, else ``SPARK_MASTER`` a classic one,
+else ``local[*]``. Results must not depend on which.
+
+A client that is killed leaves its work running on a Connect server. So each attempt owns a session of
+its own, named after its tag: whoever starts next can find that session and interrupt what is left in it.
+"""
+
+import os
+import signal
+import sys
+import uuid
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from types import FrameType
+
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+TERMINATED = 143
+"""Exit code after SIGTERM, as a shell reports it."""
+
+SESSION_OPTIONS = {
+    # Instants are UTC everywhere; a session zone would shift days, hours and text.
+    "spark.sql.session.timeZone": "UTC",
+    # Inputs of a cycle are small; with adaptive execution larger ones are still split by their size.
+    "spark.sql.shuffle.partitions": "4",
+    # A cycle names up to some thousand files. Below this, listing them in a Spark job costs more than it saves.
+    "spark.sql.sources.parallelPartitionDiscovery.threshold": "2000",
+    # Kept files may be removed by a vacuum only a day later; a missing file is a bug and must be loud.
+    "spark.sql.files.ignoreMissingFiles": "false",
+    # Parquet instants with microseconds; the old INT96 has no min/max.
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+}
+
+CLASSIC_OPTIONS = {
+    # Nobody looks at the UI of a job of seconds, and its port could be taken.
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    # Weir's hosts may have several names; drivers of local and standalone sessions stay on loopback.
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    # Scratch tables are never used; without this, a folder appears wherever the job was started.
+    "spark.sql.catalogImplementation": "in-memory",
+}
+
+_NAMESPACE = uuid.UUID("6f1c6f0e-9f0b-5e0e-8a5e-2f5b3a0d7c11")
+
+
+def open_session(app_name: str, attempt: str | None = None, options: Mapping[str, str] | None = None) -> SparkSession:
+    """A session for one attempt of a job. What an earlier process left running under ``attempt`` is interrupted first.
+
+    ``options`` are added last. Environment: ``SPARK_REMOTE``, ``SPARK_MASTER``, ``WEIR_SPARK_DRIVER_MEMORY``
+    (classic only, default 2g) and ``WEIR_SPARK_DRIVER_HOST`` (where executors reach the driver).
+    """
+    wanted = {**SESSION_OPTIONS, **(options or {})}
+    remote = os.environ.get("SPARK_REMOTE", "")
+    if remote:
+        session = _connect(remote, app_name, attempt)
+        for name, value in wanted.items():
+            session.conf.set(name, value)
+    else:
+        session = _classic(os.environ.get("SPARK_MASTER") or "local[*]", app_name, wanted)
+    if attempt:
+        session.addTag(operation_tag(attempt))
+    return session
+
+
+def operation_tag(attempt: str) -> str:
+    """Spark's tag of an attempt: commas are not allowed in it."""
+    return attempt.replace(",", "_")
+
+
+def interrupt_attempt(attempt: str) -> bool:
+    """Stop what an attempt may still be running on the Connect server. True where its session was found there.
+
+    Without ``SPARK_REMOTE`` there is nothing to do: a classic driver dies with its process.
+    """
+    remote = os.environ.get("SPARK_REMOTE", "")
+    if not remote:
+        return False
+    with suppress(PySparkException):
+        session = _session_of(remote, "weir-interrupt", attempt)
+        session.interruptAll()
+        session.stop()
+        return True
+    return False
+
+
+@contextmanager
+def stops_on_sigterm(session: SparkSession, attempt: str | None = None) -> Iterator[None]:
+    """Within this block SIGTERM interrupts the session's work and leaves with exit code 143."""
+
+    def leave(_signal: int, _frame: FrameType | None) -> None:
+        with suppress(Exception):
+            session.interruptTag(operation_tag(attempt)) if attempt else session.interruptAll()
+        sys.exit(TERMINATED)
+
+    before = signal.signal(signal.SIGTERM, leave)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _connect(remote: str, app_name: str, attempt: str | None) -> SparkSession:
+    if attempt is None:
+        return SparkSession.builder.remote(remote).appName(app_name).create()
+    try:
+        session = _session_of(remote, app_name, attempt)
+        session.interruptAll()
+        return session
+    except PySparkException:
+        # The server has closed that session for good: nothing is left in it, and its id is spent.
+        return SparkSession.builder.remote(remote).appName(app_name).create()
+
+
+def _session_of(remote: str, app_name: str, attempt: str) -> SparkSession:
+    separator = ";" if "/;" in remote else "/;"
+    session_id = uuid.uuid5(_NAMESPACE, attempt)
+    return SparkSession.builder.remote(f"{remote}{separator}user_id=weir;session_id={session_id}").appName(app_name).create()
+
+
+def _classic(master: str, app_name: str, options: Mapping[str, str]) -> SparkSession:
+    builder = SparkSession.builder.master(master).appName(app_name)
+    host = os.environ.get("WEIR_SPARK_DRIVER_HOST", "")
+    addresses = {"spark.driver.host": host, "spark.driver.bindAddress": "0.0.0.0"} if host else {}  # noqa: S104 - executors elsewhere
+    memory = {"spark.driver.memory": os.environ.get("WEIR_SPARK_DRIVER_MEMORY", "2g")}
+    for name, value in {**CLASSIC_OPTIONS, **memory, **addresses, **options}.items():
+        builder = builder.config(name, value)
+    # Workers run this interpreter, not whatever `python3` is on the PATH.
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    return builder.getOrCreate()

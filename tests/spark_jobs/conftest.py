@@ -1,0 +1,31 @@
+"""One Spark session for the whole run: small, quiet, without adaptive plans, in a scratch folder."""
+
+import os
+from collections.abc import Iterator
+
+import pytest
+from pyspark.sql import SparkSession
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    """A classic session on this machine, whatever the environment says."""
+    scratch = tmp_path_factory.mktemp("spark")
+    before = {name: os.environ.pop(name, None) for name in ("SPARK_REMOTE", "SPARK_MASTER")}
+    os.environ["SPARK_MASTER"] = "local[2]"
+    os.environ["WEIR_SPARK_DRIVER_MEMORY"] = "1g"
+    from spark_jobs.session import open_session
+
+    session = open_session(
+        "weir-tests",
+        options={
+            "spark.sql.shuffle.partitions": "1",
+            "spark.sql.adaptive.enabled": "false",
+            "spark.sql.warehouse.dir": str(scratch / "warehouse"),
+        },
+    )
+    session.sparkContext.setLogLevel("ERROR")
+    yield session
+    session.stop()
+    for name, value in before.items():
+        os.environ.pop(name, None) if value is None else os.environ.__setitem__(name, value)
