@@ -1,0 +1,58 @@
+"""Where a JobManager is asked, with what is secret in it taken out."""
+
+import base64
+from dataclasses import dataclass, field
+from typing import Literal
+from urllib.parse import quote, unquote, urlsplit
+
+from ingest.errors import Refused
+from ingest.sources import Auth
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """``base`` is ``scheme://host[:port][/prefix]`` without user, query and trailing slash; safe to show."""
+
+    base: str
+    origin: str
+    authorization: str = field(default="", repr=False)
+    secrets: tuple[str, ...] = field(default=(), repr=False)
+
+    def hide(self, text: str) -> str:
+        """``text`` without any of this address' secrets, should a server echo them."""
+        for secret in self.secrets:
+            text = text.replace(secret, "***")
+        return text
+
+
+def parse_address(url: str, auth: Auth | None) -> Address:
+    """Raises ``Refused`` for anything but a plain http(s) URL. A user in the URL signs in unless ``auth`` is given."""
+    parts = urlsplit(url.strip())
+    try:
+        port = parts.port
+    except ValueError as error:
+        raise Refused("The port in a cluster's URL is not a number between 0 and 65535.") from error
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise Refused("A cluster's URL starts with http:// or https:// and names a host, as in http://jobmanager:8081.")
+    if auth is None and parts.username is not None:
+        auth = Auth("basic", unquote(parts.password or ""), unquote(parts.username))
+    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
+    scheme: Literal["http", "https"] = "https" if parts.scheme == "https" else "http"
+    origin = f"{scheme}://{host}" + (f":{port}" if port is not None else "")
+    return Address(origin + quote(parts.path.rstrip("/"), safe="/%:@,~+"), origin, *_sign_in(auth))
+
+
+def _sign_in(auth: Auth | None) -> tuple[str, tuple[str, ...]]:
+    """The Authorization header, and every form in which the secret could come back."""
+    if auth is None:
+        return "", ()
+    if auth.scheme == "bearer":
+        return _one_line(f"Bearer {auth.secret}"), (auth.secret,) if auth.secret else ()
+    pair = base64.b64encode(f"{auth.user}:{auth.secret}".encode()).decode()
+    return f"Basic {pair}", tuple(text for text in (pair, auth.secret, quote(auth.secret, safe="")) if text)
+
+
+def _one_line(header: str) -> str:
+    if any(character in header for character in "\r\n\0"):
+        raise Refused("A cluster's token must be one line without control characters.")
+    return header

@@ -1,0 +1,50 @@
+"""Reads an answer's body within bounds: neither a long answer nor a small one that unpacks to gigabytes is held."""
+
+import zlib
+from collections.abc import AsyncIterable
+
+from ingest.flink_rest.faults import BadAnswer
+
+GZIP_OR_ZLIB = 47
+"""``wbits`` by which zlib detects either header."""
+
+
+async def read_body(chunks: AsyncIterable[bytes], encoding: str, limit_bytes: int, path: str) -> bytes:
+    """All bytes, unpacked; raises ``BadAnswer`` as soon as they exceed the limit or do not unpack."""
+    kept: list[bytes] = []
+    size = 0
+    async for chunk in unpacked(chunks, encoding, limit_bytes, path):
+        size += len(chunk)
+        if size > limit_bytes:
+            raise too_large(path, limit_bytes)
+        kept.append(chunk)
+    return kept[0] if len(kept) == 1 else b"".join(kept)
+
+
+async def unpacked(chunks: AsyncIterable[bytes], encoding: str, limit_bytes: int, path: str) -> AsyncIterable[bytes]:
+    """The chunks as sent, or unpacked where the answer is gzip or deflate; one piece is at most ``limit_bytes`` + 1."""
+    if encoding in ("", "identity"):
+        async for chunk in chunks:
+            yield chunk
+        return
+    if encoding not in ("gzip", "x-gzip", "deflate"):
+        raise BadAnswer(f"{path} came packed as {encoding[:40]!r}, which was not asked for.", "http_error", path)
+    unpacker = zlib.decompressobj(GZIP_OR_ZLIB)
+    try:
+        async for chunk in chunks:
+            piece = unpacker.decompress(chunk, limit_bytes + 1)
+            if unpacker.unconsumed_tail:
+                raise too_large(path, limit_bytes)
+            yield piece
+    except zlib.error as error:
+        raise BadAnswer(f"{path} came as {encoding} but does not unpack.", "http_error", path) from error
+
+
+def too_large(path: str, limit_bytes: int) -> BadAnswer:
+    """The fault of an answer beyond the limit."""
+    mebibytes = limit_bytes / (1024 * 1024)
+    return BadAnswer(
+        f"{path} answered more than {mebibytes:.4g} MiB and was cut off there; raise max_response_bytes if that is right.",
+        "too_large",
+        path,
+    )

@@ -1,0 +1,186 @@
+"""Asks one JobManager (or History Server) over HTTP: bounded in number, time and size.
+
+Only GET, only the registered address: no proxy of the environment is used, and no redirect leaves the
+address. No message, log line or ``repr`` carries a secret, not even one that the server sends back.
+"""
+
+import asyncio
+import json
+import logging
+from collections.abc import AsyncIterator
+from types import TracebackType
+from typing import Any, Self
+from urllib.parse import urljoin, urlsplit
+
+import aiohttp
+from tenacity import AsyncRetrying, retry_if_exception_type, stop_after_attempt, stop_after_delay, wait_fixed, wait_random
+from yarl import URL
+
+from ingest.flink_rest.address import Address, parse_address
+from ingest.flink_rest.bodies import read_body, too_large, unpacked
+from ingest.flink_rest.faults import BadAnswer, Unanswered, of_status
+from ingest.flink_rest.gate import Gate
+from ingest.flink_rest.tls import tls_context
+from ingest.sources import Auth, Tls
+
+log = logging.getLogger(__name__)
+
+CONNECT_TIMEOUT_S = 5.0
+ATTEMPTS = 3
+SAME_ADDRESS_REDIRECTS = 3
+ERROR_BODY_BYTES = 16 * 1024
+MAX_PATH_BYTES = 3_900
+"""Flink refuses request lines above 4,096 bytes; this leaves room for method, prefix and protocol."""
+
+
+class RestClient:
+    """One address. Use as ``async with RestClient(...) as client: await client.get("/overview")``.
+
+    ``request_timeout_s`` bounds one request from connecting to its last byte; with all retries it
+    takes at most three of them and the pauses of the gate between them. ``requests`` counts what was really sent.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        auth: Auth | None = None,
+        tls: Tls | None = None,
+        request_timeout_s: float = 10,
+        max_response_bytes: int = 64 * 1024 * 1024,
+        gate: Gate | None = None,
+    ) -> None:
+        self.address: Address = parse_address(url, auth)
+        self.requests = 0
+        self._tls = tls or Tls()
+        self._timeout_s = request_timeout_s
+        self._max_bytes = max_response_bytes
+        self._gate = gate or Gate()
+        self._session: aiohttp.ClientSession | None = None
+
+    def __repr__(self) -> str:
+        return f"RestClient({self.address.base!r})"
+
+    async def __aenter__(self) -> Self:
+        headers = {"Accept": "application/json", "Accept-Encoding": "gzip", "User-Agent": "weir"}
+        if self.address.authorization:
+            headers["Authorization"] = self.address.authorization
+        secure = self.address.origin.startswith("https:")
+        self._session = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(limit=0, ssl=tls_context(self._tls) if secure else True),
+            timeout=aiohttp.ClientTimeout(total=self._timeout_s, connect=min(CONNECT_TIMEOUT_S, self._timeout_s)),
+            headers=headers,
+            cookie_jar=aiohttp.DummyCookieJar(),
+            auto_decompress=False,
+            trust_env=False,
+        )
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if self._session:
+            await self._session.close()
+
+    async def get(self, path: str) -> Any:
+        """The decoded JSON of ``path``; raises ``Unanswered`` (ask later) or ``BadAnswer`` (skip it)."""
+        body = await self._retrying(path)
+        try:
+            return json.loads(body)
+        except (ValueError, RecursionError) as error:
+            raise BadAnswer(f"{path} answered {_what_it_is(body)} instead of JSON.", "bad_json", path, 200) from error
+
+    async def stream(self, path: str) -> AsyncIterator[bytes]:
+        """The body of ``path`` in pieces as they come, not retried; for files, whose size only the reader can judge."""
+        async with self._gate.turn(path):
+            try:
+                async with await self._ask(path) as response:
+                    if response.status != 200:
+                        raise self._fault_of(response.status, path, await response.content.read(ERROR_BODY_BYTES))
+                    async for piece in unpacked(response.content.iter_any(), _encoding(response), self._max_bytes, path):
+                        yield piece
+            except (aiohttp.ClientError, TimeoutError, OSError) as error:
+                raise self._transport_fault(error, path) from error
+
+    async def _retrying(self, path: str) -> bytes:
+        async with self._gate.turn(path):
+            try:
+                return await self._once(path)
+            except Unanswered as error:
+                log.debug("%s: %s", self.address.base, error)
+            pause_s = self._gate.same_path_pause_s
+            again = AsyncRetrying(
+                retry=retry_if_exception_type(Unanswered),
+                wait=wait_fixed(pause_s) + wait_random(0, max(pause_s / 3, 0.05)),
+                stop=stop_after_attempt(ATTEMPTS - 1) | stop_after_delay(self._timeout_s),
+                reraise=True,
+            )
+            await asyncio.sleep(pause_s)
+            async for attempt in again:
+                with attempt:
+                    return await self._once(path)
+        raise AssertionError("unreachable: AsyncRetrying either returns or raises")
+
+    async def _once(self, path: str) -> bytes:
+        try:
+            async with await self._ask(path) as response:
+                limit = self._max_bytes if response.status == 200 else ERROR_BODY_BYTES
+                if response.status != 200:
+                    raise self._fault_of(response.status, path, await response.content.read(limit))
+                if (response.content_length or 0) > limit:
+                    raise too_large(path, limit)
+                return await read_body(response.content.iter_any(), _encoding(response), limit, path)
+        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+            raise self._transport_fault(error, path) from error
+
+    async def _ask(self, path: str) -> aiohttp.ClientResponse:
+        """The response, its body unread; redirects are followed within the same address only."""
+        if self._session is None:
+            raise RuntimeError("RestClient is used outside of its 'async with'")
+        url = self.address.base + path
+        for _ in range(SAME_ADDRESS_REDIRECTS + 1):
+            self.requests += 1
+            response = await self._session.get(URL(url, encoded=True), allow_redirects=False)
+            if response.status not in (301, 302, 303, 307, 308):
+                return response
+            target = urljoin(url, response.headers.get("Location", ""))
+            response.release()
+            parts = urlsplit(target)
+            if f"{parts.scheme}://{parts.netloc}" != self.address.origin:
+                host = self.address.hide(parts.hostname or "nowhere")
+                raise BadAnswer(
+                    f"{path} is redirected to {host}; register the address that answers itself.", "redirected", path, response.status
+                )
+            url = target
+        raise BadAnswer(f"{path} is redirected in a circle.", "redirected", path)
+
+    def _fault_of(self, status: int, path: str, body: bytes) -> Exception:
+        return of_status(status, path, self.address.hide(body.decode("utf-8", "replace")).encode())
+
+    def _transport_fault(self, error: Exception, path: str) -> Exception:
+        base = self.address.base
+        if isinstance(error, TimeoutError):
+            return Unanswered(f"{path} was not answered within {self._timeout_s:g} s by {base}.", "timeout", path)
+        if isinstance(error, aiohttp.ClientConnectorCertificateError | aiohttp.ClientConnectorSSLError | aiohttp.ClientSSLError):
+            return BadAnswer(f"No trusted TLS connection to {base}: {_tls_reason(error)}. Check its CA file and certificates.", "tls", path)
+        if isinstance(error, aiohttp.ClientConnectorError):
+            return Unanswered(f"{base} cannot be reached ({error.os_error.strerror or 'no connection'}).", "unreachable", path)
+        if isinstance(error, aiohttp.ClientResponseError | aiohttp.InvalidURL):
+            return BadAnswer(f"{path} was answered by something that does not speak HTTP as expected.", "http_error", path)
+        return Unanswered(f"{base} closed the connection before {path} was answered whole.", "unreachable", path)
+
+
+def _encoding(response: aiohttp.ClientResponse) -> str:
+    return response.headers.get("Content-Encoding", "").strip().lower()
+
+
+def _tls_reason(error: Exception) -> str:
+    cause = getattr(error, "certificate_error", None) or getattr(error, "os_error", None) or error
+    return str(getattr(cause, "verify_message", "") or getattr(cause, "reason", "") or type(cause).__name__)
+
+
+def _what_it_is(body: bytes) -> str:
+    start = body[:200].lstrip()
+    if not start:
+        return "nothing"
+    if start[:1] == b"<":
+        return "HTML"
+    return "half a JSON document" if start[:1] in b"{[" else "text"

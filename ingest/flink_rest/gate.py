@@ -1,0 +1,59 @@
+"""How often one JobManager may be asked: Flink's REST endpoint shares its JobManager's memory and threads."""
+
+import asyncio
+import contextlib
+import time
+from collections.abc import AsyncIterator
+
+REQUESTS_AT_ONCE = 2
+SAME_PATH_PAUSE_S = 3.0
+
+
+class Gate:
+    """Lets two requests through at once, and the same path not more often than every three seconds.
+
+    One gate belongs to one address, whatever number of clusters is registered under it.
+    """
+
+    def __init__(self, same_path_pause_s: float = SAME_PATH_PAUSE_S) -> None:
+        self.same_path_pause_s = same_path_pause_s
+        self._slots = asyncio.Semaphore(REQUESTS_AT_ONCE)
+        self._last_asked: dict[str, float] = {}
+        self._forget_at = 2_000
+
+    @contextlib.asynccontextmanager
+    async def turn(self, path: str) -> AsyncIterator[None]:
+        """Hold a slot for ``path``; waits for a free one and for the path's pause."""
+        while (wait_s := self._wait_s(path)) > 0:  # noqa: ASYNC110 -- time itself is waited for; another waiter may have gone first
+            await asyncio.sleep(wait_s)
+        self._last_asked[path] = time.monotonic()
+        self._forget_old()
+        async with self._slots:
+            try:
+                yield
+            finally:
+                self._last_asked[path] = time.monotonic()
+
+    def _wait_s(self, path: str) -> float:
+        last = self._last_asked.get(path)
+        return 0.0 if last is None else last + self.same_path_pause_s - time.monotonic()
+
+    def _forget_old(self) -> None:
+        """Paths are as many as checkpoints and subtasks: keep only those whose pause still runs."""
+        if len(self._last_asked) < self._forget_at:
+            return
+        oldest = time.monotonic() - self.same_path_pause_s
+        self._last_asked = {path: at for path, at in self._last_asked.items() if at > oldest}
+        self._forget_at = 2 * len(self._last_asked) + 2_000
+
+
+class Gates:
+    """The gates of a collecting process by address (scheme, host, port)."""
+
+    def __init__(self, same_path_pause_s: float = SAME_PATH_PAUSE_S) -> None:
+        self._pause_s = same_path_pause_s
+        self._gates: dict[str, Gate] = {}
+
+    def of(self, origin: str) -> Gate:
+        """The one gate of this address."""
+        return self._gates.setdefault(origin, Gate(self._pause_s))

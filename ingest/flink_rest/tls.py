@@ -1,0 +1,26 @@
+"""The TLS side of a cluster: own certificate authority, client certificate, or no check at all."""
+
+import ssl
+
+from ingest.errors import Refused
+from ingest.sources import Tls
+
+
+def tls_context(tls: Tls) -> ssl.SSLContext:
+    """Raises ``Refused`` naming the file that cannot be used; file contents never appear in messages."""
+    try:
+        context = ssl.create_default_context(cafile=tls.ca_file or None)
+    except (OSError, ssl.SSLError) as error:
+        raise Refused(f"The CA file {tls.ca_file} is not a readable PEM file of certificates.") from error
+    if not tls.verify:
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    if tls.client_cert_file:
+        try:
+            # An empty password keeps OpenSSL from asking for one on the terminal.
+            context.load_cert_chain(tls.client_cert_file, tls.client_key_file or None, password="")
+        except (OSError, ssl.SSLError) as error:
+            raise Refused(
+                f"The client certificate {tls.client_cert_file} and its key do not load; both must be PEM, the key without a password."
+            ) from error
+    return context
