@@ -1,0 +1,54 @@
+"""Collects what parsers find in one reading; a part that cannot be read becomes a Skip."""
+
+from collections.abc import Callable, Iterable
+from datetime import datetime
+from typing import Any, TypeVar
+
+from ingest.errors import Skipped
+from ingest.flink_rest.readings import Answer
+from ingest.records import Observed, Record, Skip
+
+_Parsed = TypeVar("_Parsed")
+_WHOLE = object()
+
+
+class Findings:
+    """Records with the time at which each was observed."""
+
+    def __init__(self) -> None:
+        self._records: list[tuple[datetime, Record]] = []
+
+    def add(self, answer: Answer, *records: Record) -> None:
+        """Records that ``answer`` told of."""
+        self._records.extend((answer.at, record) for record in records)
+
+    def parse(self, parser: Callable[..., _Parsed], answer: Answer, *args: Any, body: Any = _WHOLE, place: str = "") -> _Parsed | None:
+        """``parser(body, …)``, by default on the whole answer; ``None`` after noting a skip where it cannot be read."""
+        try:
+            return parser(answer.body if body is _WHOLE else body, *args)
+        except Skipped as error:
+            self.skip(answer, place, str(error))
+            return None
+
+    def skip(self, answer: Answer, place: str, detail: str) -> None:
+        """Note that a part of ``answer`` was passed over."""
+        subject = f"{answer.endpoint}#{place}" if place else answer.endpoint
+        self._records.append((answer.at, Skip(subject=subject, reason="bad_payload", detail=detail)))
+
+    def records(self) -> tuple[Record, ...]:
+        """All but skips."""
+        return tuple(record for _, record in self._records if not isinstance(record, Skip))
+
+    def skips(self) -> tuple[Skip, ...]:
+        return tuple(record for _, record in self._records if isinstance(record, Skip))
+
+    def observed(self, cluster: str, source: str) -> tuple[Observed, ...]:
+        """Records and skips by the time of their answers, oldest first."""
+        by_time: dict[datetime, list[Record]] = {}
+        for at, record in self._records:
+            by_time.setdefault(at, []).append(record)
+        return tuple(Observed(cluster, at, source, tuple(found)) for at, found in sorted(by_time.items(), key=_time))
+
+
+def _time(item: tuple[datetime, Iterable[Record]]) -> datetime:
+    return item[0]

@@ -1,0 +1,89 @@
+"""``/checkpoints/details/:id`` and ``…/subtasks/:vertex``: one vertex's part in one checkpoint."""
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any
+
+from ingest.errors import Skipped
+from ingest.flink_rest.payloads.fields import Fields
+from ingest.flink_rest.payloads.vertices import MAX_PARALLELISM, subtask_index
+from ingest.records import VertexCheckpoint
+
+
+def vertex_parts(detail: Any) -> list[tuple[str, str, Any]]:
+    """(vertex id, place, task object) of every vertex in a detail answer; empty in list entries."""
+    tasks = Fields(detail).object("tasks")
+    return [(vertex_id, f"tasks.{vertex_id}", tasks.raw(vertex_id)) for vertex_id in tasks.names()] if tasks else []
+
+
+def vertex_checkpoint(
+    task: Any, job_id: str, checkpoint_id: int, trigger_time: datetime, vertex_id: str, place: str = ""
+) -> VertexCheckpoint:
+    """A task object; with ``subtasks`` in it (the subtask answer) also the arrays, else those are ``None``.
+
+    The trigger time is not in the subtask answer, so the caller brings it. Raises ``Skipped`` on a bad shape.
+    """
+    fields = Fields(task, place)
+    return VertexCheckpoint(
+        job_id=job_id,
+        checkpoint_id=checkpoint_id,
+        trigger_time=trigger_time,
+        vertex_id=vertex_id,
+        status=_upper(fields.text("status")),
+        latest_ack_time=fields.instant("latest_ack_timestamp"),
+        end_to_end_ms=fields.whole("end_to_end_duration"),
+        state_bytes=fields.whole("state_size"),
+        checkpointed_bytes=fields.whole("checkpointed_size"),
+        processed_bytes=fields.whole("processed_data"),
+        persisted_bytes=fields.whole("persisted_data"),
+        subtasks=fields.whole("num_subtasks"),
+        acknowledged=fields.whole("num_acknowledged_subtasks"),
+        **(_arrays(fields) if fields.raw("subtasks") is not None else {}),
+    )
+
+
+def _arrays(fields: Fields) -> dict[str, tuple[Any, ...]]:
+    """Each subtask at its own index, whatever the order of the payload; ``None`` where it did not acknowledge."""
+    by_index = {subtask_index(subtask, "index"): subtask for subtask in fields.objects("subtasks")}
+    length = max([fields.whole("num_subtasks") or 0, *(index + 1 for index in by_index)], default=0)
+    if length > MAX_PARALLELISM:
+        raise Skipped(f"{fields.place or 'answer'}.num_subtasks: expected at most {MAX_PARALLELISM}, got {length}")
+    columns: dict[str, list[Any]] = {column: [None] * length for column in _READERS}
+    for index, subtask in by_index.items():
+        if _is_pending(subtask):
+            continue
+        for column, read in _READERS.items():
+            columns[column][index] = read(subtask)
+    return {column: tuple(values) for column, values in columns.items()}
+
+
+def _is_pending(subtask: Fields) -> bool:
+    return (subtask.text("status") or "").startswith("pending")
+
+
+def _nested(outer: str, inner: str) -> Callable[[Fields], Any]:
+    def read(subtask: Fields) -> Any:
+        found = subtask.object(outer)
+        return found.whole(inner) if found else None
+
+    return read
+
+
+_READERS: dict[str, Callable[[Fields], Any]] = {
+    "subtask_ack_time": lambda subtask: subtask.instant("ack_timestamp"),
+    "subtask_end_to_end_ms": lambda subtask: subtask.whole("end_to_end_duration"),
+    "subtask_start_delay_ms": lambda subtask: subtask.whole("start_delay"),
+    "subtask_alignment_ms": _nested("alignment", "duration"),
+    "subtask_sync_ms": _nested("checkpoint", "sync"),
+    "subtask_async_ms": _nested("checkpoint", "async"),
+    "subtask_state_bytes": lambda subtask: subtask.whole("state_size"),
+    "subtask_checkpointed_bytes": lambda subtask: subtask.whole("checkpointed_size"),
+    "subtask_processed_bytes": _nested("alignment", "processed"),
+    "subtask_persisted_bytes": _nested("alignment", "persisted"),
+    "subtask_unaligned": lambda subtask: subtask.flag("unaligned_checkpoint"),
+    "subtask_aborted": lambda subtask: subtask.flag("aborted"),
+}
+
+
+def _upper(text: str | None) -> str | None:
+    return text.upper() if text else None

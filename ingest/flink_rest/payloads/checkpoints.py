@@ -1,0 +1,116 @@
+"""``/jobs/:id/checkpoints``: history, counters and the last restore; one parser for every checkpoint object."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from ingest.flink_rest.payloads.fields import Fields
+from ingest.records import Checkpoint
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """REST counters since the JobManager leads this job."""
+
+    total: int | None = None
+    completed: int | None = None
+    failed: int | None = None
+    in_progress: int | None = None
+    restored: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Restore:
+    """The latest restore."""
+
+    checkpoint_id: int | None = None
+    at: datetime | None = None
+    is_savepoint: bool | None = None
+    path: str | None = None
+
+
+def counts(body: Any) -> Counts:
+    """Raises ``Skipped`` on a bad shape."""
+    found = Fields(body).object("counts")
+    if found is None:
+        return Counts()
+    return Counts(
+        total=found.whole("total"),
+        completed=found.whole("completed"),
+        failed=found.whole("failed"),
+        in_progress=found.whole("in_progress"),
+        restored=found.whole("restored"),
+    )
+
+
+def restore(body: Any) -> Restore:
+    """All ``None`` where the job never restored. Raises ``Skipped`` on a bad shape."""
+    latest = Fields(body).object("latest")
+    restored = latest.object("restored") if latest else None
+    if restored is None:
+        return Restore()
+    return Restore(
+        checkpoint_id=restored.whole("id"),
+        at=restored.instant("restore_timestamp"),
+        is_savepoint=restored.flag("is_savepoint"),
+        path=external_path(restored),
+    )
+
+
+def entries(body: Any) -> list[tuple[str, Any]]:
+    """Checkpoint objects with their places: the history (a ring of ten), and latest ones that left it.
+
+    The latest savepoint and the latest failure stay in the payload long after the ring forgot them.
+    """
+    payload = Fields(body)
+    found = payload.items("history")
+    known = {_id_of(entry) for _, entry in found}
+    latest = payload.object("latest")
+    for kind in ("completed", "savepoint", "failed"):
+        entry = latest.raw(kind) if latest else None
+        if entry is not None and _id_of(entry) not in known:
+            found.append((f"latest.{kind}", entry))
+    return found
+
+
+def checkpoint(entry: Any, job_id: str, flink_version: str | None = None, place: str = "") -> Checkpoint:
+    """A checkpoint object of the history, of ``latest`` or of ``/checkpoints/details/:id``.
+
+    Before 1.15 there is one size only: it goes to ``state_bytes`` whatever the release meant by it,
+    and ``checkpointed_bytes`` stays unknown. Raises ``Skipped`` on a bad shape.
+    """
+    fields = Fields(entry, place)
+    return Checkpoint(
+        job_id=job_id,
+        checkpoint_id=fields.the_whole("id"),
+        trigger_time=fields.the_instant("trigger_timestamp"),
+        status=fields.the_text("status").upper(),
+        is_savepoint=fields.flag("is_savepoint"),
+        savepoint_format=fields.text("savepointFormat"),
+        checkpoint_type=fields.text("checkpoint_type"),
+        latest_ack_time=fields.instant("latest_ack_timestamp"),
+        end_to_end_ms=fields.whole("end_to_end_duration"),
+        state_bytes=fields.whole("state_size"),
+        checkpointed_bytes=fields.whole("checkpointed_size"),
+        processed_bytes=fields.whole("processed_data"),
+        persisted_bytes=fields.whole("persisted_data"),
+        subtasks=fields.whole("num_subtasks"),
+        acknowledged=fields.whole("num_acknowledged_subtasks"),
+        external_path=external_path(fields),
+        discarded=fields.flag("discarded"),
+        failure_time=fields.instant("failure_timestamp"),
+        failure_message=fields.text("failure_message"),
+        flink_version=flink_version,
+    )
+
+
+def external_path(fields: Fields) -> str | None:
+    """``None`` where Flink writes ``<checkpoint-not-externally-addressable>``."""
+    path = fields.text("external_path")
+    return path if path and not path.startswith("<") else None
+
+
+def _id_of(entry: Any) -> Any:
+    """Not hashable ids are no ids; the parser says so later."""
+    found = entry.get("id") if isinstance(entry, dict) else None
+    return found if isinstance(found, int) else None

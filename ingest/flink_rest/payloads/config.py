@@ -1,0 +1,83 @@
+"""``/jobs/:id/checkpoints/config``, ``/jobs/:id/config`` and ``/jobmanager/config``: settings, never secrets."""
+
+import re
+from typing import Any
+
+from ingest.errors import Skipped, redact
+from ingest.flink_rest.payloads.fields import Fields, clean_text, elements
+from ingest.records import Setting
+
+KEPT_PREFIXES = (
+    "execution.checkpointing.",
+    "execution.savepoint",
+    "execution.state-recovery.",
+    "state.",
+    "dstl.",
+    "restart-strategy",
+    "jobmanager.memory.",
+    "jobmanager.execution.failover-strategy",
+    "taskmanager.memory.",
+    "taskmanager.network.memory.",
+    "taskmanager.numberOfTaskSlots",
+    "taskmanager.cpu.cores",
+    "parallelism.default",
+    "web.checkpoints.history",
+)
+MASK = "******"
+_SECRET_KEY = re.compile(r"(?i)passw|secret|token|credential|(api|access|account|service|private)[-_.]?key|auth|jaas|http-headers")
+_MAX_VALUE_CHARS = 4096
+
+
+def checkpoint_settings(body: Any) -> dict[str, Any]:
+    """The columns of ``Job`` that ``/jobs/:id/checkpoints/config`` tells of. Raises ``Skipped`` on a bad shape."""
+    fields = Fields(body)
+    external = fields.object("externalization")
+    externalized = external.flag("enabled") if external else None
+    deleted = external.flag("delete_on_cancellation") if external else None
+    return {
+        "checkpointing_mode": _lower(fields.text("mode")),
+        # Long.MAX where periodic checkpoints are off
+        "checkpoint_interval_ms": fields.whole("interval"),
+        "checkpoint_timeout_ms": fields.whole("timeout"),
+        "min_pause_ms": fields.whole("min_pause"),
+        "max_concurrent_checkpoints": fields.whole("max_concurrent"),
+        "externalized": externalized,
+        "retained_on_cancellation": None if externalized is None else externalized and deleted is False,
+        "unaligned_checkpoints": fields.flag("unaligned_checkpoints"),
+        "aligned_checkpoint_timeout_ms": fields.whole("aligned_checkpoint_timeout"),
+        "tolerable_failed_checkpoints": fields.whole("tolerable_failed_checkpoints"),
+        "state_backend": fields.text("state_backend"),
+        "checkpoint_storage": fields.text("checkpoint_storage"),
+        "changelog_enabled": fields.flag("state_changelog_enabled"),
+    }
+
+
+def cluster_settings(body: Any) -> tuple[Setting, ...]:
+    """Kept settings of ``/jobmanager/config``, sorted by key, secrets masked. Raises ``Skipped`` on a bad shape."""
+    found = {}
+    for place, item in elements(body):
+        entry = Fields(item, place)
+        key = entry.the_text("key")
+        if key.startswith(KEPT_PREFIXES):
+            found[key] = _masked(key, entry)
+    return tuple(Setting(key, value) for key, value in sorted(found.items()))
+
+
+def job_settings(body: Any) -> tuple[Setting, ...]:
+    """``/jobs/:id/config``: how this very job restarts. User parameters are not kept: they may hold anything."""
+    execution = Fields(body).object("execution-config")
+    strategy = execution.text("restart-strategy") if execution else None
+    return (Setting("job.restart-strategy", strategy),) if strategy else ()
+
+
+def _masked(key: str, entry: Fields) -> str:
+    value = entry.raw("value")
+    if _SECRET_KEY.search(key):
+        return MASK
+    if value is not None and not isinstance(value, str | int | float):
+        raise Skipped(f"{entry.place}.value: expected a text")
+    return redact(clean_text(str(value), _MAX_VALUE_CHARS) or "") if value is not None else ""
+
+
+def _lower(text: str | None) -> str | None:
+    return text.lower() if text else None

@@ -1,0 +1,73 @@
+"""``/jobs/:id/exceptions``: the history of 1.13 and later, or the legacy list of older versions."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from ingest.flink_rest.payloads.fields import Fields
+from ingest.flink_rest.payloads.vertices import host_and_port, taskmanager_id
+from ingest.records import JobException
+
+_GLOBAL_FAILURE = "(global failure)"
+_CLASS_OF_TRACE = re.compile(r"[\w.$]{1,500}")
+
+
+def entries(body: Any) -> list[tuple[str, Any]]:
+    """Root exceptions with their places, newest first.
+
+    From 1.13 on ``exceptionHistory`` tells all; the legacy part beside it (until 1.20) repeats some
+    of the same failures in other words and is passed over. Raises ``Skipped`` on a bad shape.
+    """
+    payload = Fields(body)
+    history = payload.object("exceptionHistory")
+    told = history.items("entries") if history else []
+    return told or _legacy_entries(payload)
+
+
+def _legacy_entries(payload: Fields) -> list[tuple[str, Any]]:
+    """Failures of tasks, and the root failure unless it is one of them."""
+    found = payload.items("all-exceptions")
+    root = payload.text("root-exception")
+    if root and not any(isinstance(entry, dict) and entry.get("exception") == root for _, entry in found):
+        found.append(("root-exception", {"exception": root, "timestamp": payload.raw("timestamp")}))
+    return found
+
+
+def exceptions(entry: Any, job_id: str, place: str = "") -> Iterator[JobException]:
+    """The root exception of one entry, then those concurrent to it. Raises ``Skipped`` on a bad shape."""
+    fields = Fields(entry, place)
+    root = _exception(fields, job_id)
+    yield root
+    for concurrent in fields.objects("concurrentExceptions"):
+        found = _exception(concurrent, job_id)
+        yield JobException(
+            job_id=job_id,
+            ts=found.ts,
+            task=found.task,
+            exception_name=found.exception_name,
+            stacktrace=found.stacktrace,
+            endpoint=found.endpoint,
+            taskmanager_id=found.taskmanager_id,
+            is_root=False,
+            root_ts=root.ts,
+        )
+
+
+def _exception(fields: Fields, job_id: str) -> JobException:
+    stacktrace = fields.text("stacktrace", "exception")
+    task = fields.text("taskName", "task")
+    return JobException(
+        job_id=job_id,
+        ts=fields.the_instant("timestamp"),
+        task=None if task == _GLOBAL_FAILURE else task,
+        exception_name=fields.text("exceptionName") or _class_of(stacktrace),
+        stacktrace=stacktrace,
+        endpoint=host_and_port(fields.text("endpoint") or fields.text("location")),
+        taskmanager_id=taskmanager_id(fields.text("taskManagerId")),
+    )
+
+
+def _class_of(stacktrace: str | None) -> str | None:
+    """``java.lang.Exception`` of ``java.lang.Exception: because``."""
+    found = _CLASS_OF_TRACE.match(stacktrace or "")
+    return found.group() if found else None

@@ -1,0 +1,205 @@
+"""Typed reading of decoded JSON: every value comes out clean, or as ``Skipped`` naming its place.
+
+Flink writes "unknown" as null, -1, "NaN", Long.MAX or Long.MIN, depending on the field: all of these
+come out as ``None``. A value of a wrong type is no unknown but a bad payload, and raises ``Skipped``.
+"""
+
+import math
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any, TypeVar
+
+from ingest.errors import Skipped
+
+LONG_MAX = 2**63 - 1
+LONG_MIN = -(2**63)
+MAX_TEXT_CHARS = 64 * 1024
+_Found = TypeVar("_Found")
+_LAST_INSTANT_MS = 253_402_300_799_999  # 9999-12-31, the last that datetime can hold
+
+
+class Fields:
+    """One JSON object, and its place inside the payload (``history[3]``) for messages.
+
+    Accessors take several spellings of a key and use the first that is there. Plain accessors answer
+    ``None`` for an absent or unknown value; ``the_…`` raise ``Skipped`` instead.
+    """
+
+    __slots__ = ("_object", "place")
+
+    def __init__(self, value: Any, place: str = "") -> None:
+        if not isinstance(value, dict):
+            raise Skipped(f"{place or 'answer'}: expected an object, got {_shown(value)}")
+        self._object = value
+        self.place = place
+
+    def names(self) -> Iterator[str]:
+        """Keys in payload order."""
+        return iter(self._object)
+
+    def raw(self, *names: str) -> Any:
+        """The value as decoded, ``None`` where absent."""
+        return self._find(names)[1]
+
+    def text(self, *names: str) -> str | None:
+        name, value = self._find(names)
+        if value is None or isinstance(value, str):
+            return clean_text(value)
+        raise self._unexpected(name, "a text", value)
+
+    def flag(self, *names: str) -> bool | None:
+        name, value = self._find(names)
+        if value is None or isinstance(value, bool):
+            return value
+        raise self._unexpected(name, "true or false", value)
+
+    def whole(self, *names: str) -> int | None:
+        """A count, size or duration: a whole number, ``None`` where negative or Long.MAX."""
+        name, value = self._find(names)
+        try:
+            return whole(value)
+        except ValueError:
+            raise self._unexpected(name, "a whole number", value) from None
+
+    def real(self, *names: str) -> float | None:
+        """A number that is never negative; ``None`` where NaN, infinite or negative."""
+        name, value = self._find(names)
+        try:
+            return real(value)
+        except ValueError:
+            raise self._unexpected(name, "a number", value) from None
+
+    def instant(self, *names: str) -> datetime | None:
+        """Epoch milliseconds as UTC; ``None`` where 0 or negative (never happened) or Long.MAX."""
+        name, value = self._find(names)
+        try:
+            number = whole(value)
+            return None if not number else instant_of_ms(number)
+        except ValueError:
+            raise self._unexpected(name, "a time in epoch milliseconds", value) from None
+
+    def the_text(self, *names: str) -> str:
+        return self._required(self.text(*names), names, "a text")
+
+    def the_whole(self, *names: str) -> int:
+        return self._required(self.whole(*names), names, "a whole number")
+
+    def the_instant(self, *names: str) -> datetime:
+        return self._required(self.instant(*names), names, "a time in epoch milliseconds")
+
+    def object(self, *names: str) -> "Fields | None":
+        name, value = self._find(names)
+        return None if value is None else Fields(value, self._at(name))
+
+    def the_object(self, *names: str) -> "Fields":
+        found = self.object(*names)
+        return self._required(found, names, "an object")
+
+    def items(self, *names: str) -> list[tuple[str, Any]]:
+        """Elements of a list with their places; empty where absent. Elements are not looked at."""
+        name, value = self._find(names)
+        return [] if value is None else elements(value, self._at(name))
+
+    def objects(self, *names: str) -> Iterator["Fields"]:
+        """Elements of a list of objects; raises ``Skipped`` at the first that is none."""
+        for place, item in self.items(*names):
+            yield Fields(item, place)
+
+    def _find(self, names: tuple[str, ...]) -> tuple[str, Any]:
+        for name in names:
+            if name in self._object:
+                return name, self._object[name]
+        return names[0], None
+
+    def _at(self, name: str) -> str:
+        return f"{self.place}.{name}" if self.place else name
+
+    def _unexpected(self, name: str, expected: str, value: Any) -> Skipped:
+        return Skipped(f"{self._at(name)}: expected {expected}, got {_shown(value)}")
+
+    def _required(self, found: _Found | None, names: tuple[str, ...], expected: str) -> _Found:
+        if found is None:
+            raise Skipped(f"{self._at(names[0])}: expected {expected}, got {_shown(self.raw(*names))}")
+        return found
+
+
+def elements(value: Any, place: str = "") -> list[tuple[str, Any]]:
+    """Elements of a JSON list, each with its place. Raises ``Skipped`` where it is no list."""
+    if not isinstance(value, list):
+        raise Skipped(f"{place or 'answer'}: expected a list, got {_shown(value)}")
+    return [(f"{place}[{index}]", item) for index, item in enumerate(value)]
+
+
+def whole(value: Any) -> int | None:
+    """Whole number, ``None`` where unknown. Raises ``ValueError`` for anything that is none."""
+    number = _number(value)
+    if number is None or number < 0 or number == LONG_MAX:
+        return None
+    if number != int(number) or number > LONG_MAX:
+        raise ValueError
+    return int(number)
+
+
+def signed(value: Any) -> int | None:
+    """As :func:`whole`, but may be below zero (a watermark); ``None`` at either end of a Java long."""
+    number = _number(value)
+    if number is None or number >= LONG_MAX or number <= LONG_MIN:
+        return None
+    if number != int(number):
+        raise ValueError
+    return int(number)
+
+
+def real(value: Any) -> float | None:
+    """Number, ``None`` where unknown. Raises ``ValueError`` for anything that is none."""
+    number = _number(value)
+    return None if number is None or number < 0 else float(number)
+
+
+def instant_of_ms(epoch_ms: int) -> datetime:
+    """UTC instant. Raises ``ValueError`` beyond the year 9999."""
+    if epoch_ms > _LAST_INSTANT_MS:
+        raise ValueError
+    return datetime.fromtimestamp(epoch_ms // 1000, UTC).replace(microsecond=epoch_ms % 1000 * 1000)
+
+
+def clean_text(value: str | None, max_chars: int = MAX_TEXT_CHARS) -> str | None:
+    """Text that any store can hold: no NUL, no half surrogate pairs, bounded."""
+    if value is None:
+        return None
+    bounded = value[:max_chars]
+    if bounded.isascii() and "\x00" not in bounded:
+        return bounded
+    return bounded.replace("\x00", "�").encode("utf-8", "replace").decode("utf-8")
+
+
+def _number(value: Any) -> int | float | None:
+    """``None`` for null and NaN; numbers may also come as text, as metric values do."""
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        raise ValueError
+    number = _number_of_text(value) if isinstance(value, str) else value
+    if isinstance(number, float) and not math.isfinite(number):
+        return None
+    if isinstance(number, int) and not LONG_MIN <= number <= LONG_MAX:
+        raise ValueError
+    return number
+
+
+def _number_of_text(text: str) -> int | float:
+    if len(text) > 64:
+        raise ValueError
+    try:
+        return int(text)
+    except ValueError:
+        return float(text)
+
+
+def _shown(value: Any) -> str:
+    """A value in a message: short, and never the content of a text, which might be a secret."""
+    if value is None:
+        return "nothing"
+    if isinstance(value, bool | float | int):
+        return f"{type(value).__name__} {str(value)[:40]}" if not isinstance(value, int) or abs(value) < 10**40 else "a huge number"
+    return {"str": "a text", "list": "a list", "dict": "an object"}.get(type(value).__name__, type(value).__name__)

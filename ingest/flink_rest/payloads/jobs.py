@@ -1,0 +1,48 @@
+"""``/jobs/overview`` and ``/jobs/:id``: what a job is and how it is."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from ingest.flink_rest.payloads.fields import Fields
+from ingest.records import StateSince
+
+
+@dataclass(frozen=True, slots=True)
+class JobState:
+    """What both payloads tell of a job."""
+
+    job_id: str
+    name: str | None = None
+    state: str | None = None
+    start_time: datetime | None = None
+    end_time: datetime | None = None
+    job_type: str | None = None
+
+
+def overview_entries(body: Any) -> list[tuple[str, Any]]:
+    """Job objects of ``/jobs/overview`` with their places. Raises ``Skipped`` on a bad shape."""
+    return Fields(body).items("jobs")
+
+
+def job_state(body: Any, place: str = "") -> JobState:
+    """Out of an entry of ``/jobs/overview`` or of ``/jobs/:id``. Raises ``Skipped`` on a bad shape."""
+    fields = Fields(body, place)
+    state = fields.text("state")
+    return JobState(
+        job_id=fields.the_text("jid"),
+        name=fields.text("name"),
+        state=state.upper() if state else None,
+        start_time=fields.instant("start-time"),
+        end_time=fields.instant("end-time"),
+        job_type=fields.text("job-type", "jobType"),
+    )
+
+
+def state_since(body: Any) -> tuple[StateSince, ...]:
+    """Last entry into each state, oldest first; states never entered (0) are left out. Raises ``Skipped``."""
+    timestamps = Fields(body).object("timestamps")
+    if timestamps is None:
+        return ()
+    entered = [(timestamps.instant(state), state) for state in timestamps.names()]
+    return tuple(StateSince(state.upper(), since) for since, state in sorted((since, state) for since, state in entered if since))

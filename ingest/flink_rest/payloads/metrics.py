@@ -1,0 +1,72 @@
+"""Metric answers (``[{"id": …, "value": "…"}]``) → our columns; values come as text."""
+
+import re
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from ingest.errors import Skipped
+from ingest.flink_rest.metric_names import Names
+from ingest.flink_rest.payloads.fields import Fields, elements, real, signed
+from ingest.flink_rest.payloads.vertices import MAX_PARALLELISM
+
+Number = float | int
+_SUBTASK_IN_ID = re.compile(r"(\d{1,5})\.(.+)", re.DOTALL)
+_SUBTASK_IN_PATH = re.compile(r"/subtasks/(\d{1,5})/metrics$")
+
+
+def values(body: Any) -> dict[str, Any]:
+    """Raw value by metric id. A list of names without values (nothing was asked) gives nothing.
+
+    Raises ``Skipped`` on a bad shape.
+    """
+    found = {}
+    for place, item in elements(body):
+        metric = Fields(item, place)
+        if metric.raw("value") is not None:
+            found[metric.the_text("id")] = metric.raw("value")
+    return found
+
+
+def values_by_subtask(body: Any, endpoint: str) -> dict[int, dict[str, Any]]:
+    """Raw values by subtask and metric id, for both ways to ask.
+
+    ``/vertices/:vid/subtasks/:i/metrics`` has the subtask in the path, ``/vertices/:vid/metrics`` as
+    prefix of each id. Raises ``Skipped`` on a bad shape.
+    """
+    in_path = _SUBTASK_IN_PATH.search(endpoint)
+    if in_path:
+        return {_bounded(int(in_path[1])): values(body)}
+    found: dict[int, dict[str, Any]] = {}
+    for metric_id, value in values(body).items():
+        prefixed = _SUBTASK_IN_ID.fullmatch(metric_id)
+        if prefixed:
+            found.setdefault(_bounded(int(prefixed[1])), {})[prefixed[2]] = value
+    return found
+
+
+def pick(found: dict[str, Any], spellings: Iterable[str], read: Callable[[Any], Number | None] = real) -> Number | None:
+    """The first known spelling that has a value; ``None`` where Flink sends none, NaN or -1."""
+    for spelling in spellings:
+        try:
+            value = read(found.get(spelling))
+        except ValueError:
+            raise Skipped(f"{spelling}: expected a number as value") from None
+        if value is not None:
+            return value
+    return None
+
+
+def columns_by_subtask(body: Any, endpoint: str, names: Names) -> dict[int, dict[str, Number | None]]:
+    """:func:`columns` for each subtask that the answer tells of. Raises ``Skipped`` on a bad shape."""
+    return {subtask: columns(found, names) for subtask, found in values_by_subtask(body, endpoint).items()}
+
+
+def columns(found: dict[str, Any], names: Names) -> dict[str, Number | None]:
+    """One value per column of ``names``; columns in ``_ms`` are epoch times and keep their sign."""
+    return {column: pick(found, spellings, signed if column == "watermark_ms" else real) for column, spellings in names.items()}
+
+
+def _bounded(subtask: int) -> int:
+    if subtask >= MAX_PARALLELISM:
+        raise Skipped(f"subtask {subtask}: expected less than {MAX_PARALLELISM}")
+    return subtask

@@ -1,0 +1,62 @@
+"""The job graph: vertices out of ``/jobs/:id``, edges out of its ``plan`` or of ``/jobs/:id/plan``."""
+
+import html
+import re
+from typing import Any
+
+from ingest.flink_rest.payloads.fields import Fields
+from ingest.records import Edge, Vertex
+
+_TAG = re.compile(r"<br\s*/?>")
+
+
+def vertices(job: Any) -> tuple[Vertex, ...]:
+    """Vertices of ``/jobs/:id``, in plan order. Raises ``Skipped`` on a bad shape."""
+    return tuple(
+        Vertex(
+            vertex_id=vertex.the_text("id"),
+            name=vertex.text("name") or "",
+            parallelism=vertex.whole("parallelism"),
+            max_parallelism=vertex.whole("maxParallelism"),
+            status=vertex.text("status"),
+            running_tasks=_running_tasks(vertex),
+        )
+        for vertex in Fields(job).objects("vertices")
+    )
+
+
+def planned_vertices(plan: Any) -> tuple[Vertex, ...]:
+    """What a plan alone tells of the vertices. Raises ``Skipped`` on a bad shape."""
+    return tuple(
+        Vertex(vertex_id=node.the_text("id"), name=_plain(node.text("description")), parallelism=node.whole("parallelism"))
+        for node in _plan(plan).objects("nodes")
+    )
+
+
+def edges(plan: Any) -> tuple[Edge, ...]:
+    """Edges in plan order. Raises ``Skipped`` on a bad shape."""
+    return tuple(
+        Edge(source_vertex_id=source.the_text("id"), target_vertex_id=node.the_text("id"), ship_strategy=source.text("ship_strategy"))
+        for node in _plan(plan).objects("nodes")
+        for source in node.objects("inputs")
+    )
+
+
+def job_type(plan: Any) -> str | None:
+    """STREAMING or BATCH, 1.13 and later. Raises ``Skipped`` on a bad shape."""
+    return _plan(plan).text("type")
+
+
+def _plan(payload: Any) -> Fields:
+    """``/jobs/:id/plan`` and ``/jobs/:id`` both hold the plan under ``plan``."""
+    return Fields(payload).the_object("plan")
+
+
+def _running_tasks(vertex: Fields) -> int | None:
+    tasks = vertex.object("tasks")
+    return tasks.whole("RUNNING") if tasks else None
+
+
+def _plain(description: str | None) -> str:
+    """Plan descriptions are HTML: ``parse<br/>``, ``a -&gt; b``."""
+    return html.unescape(_TAG.sub(" ", description or "")).strip()

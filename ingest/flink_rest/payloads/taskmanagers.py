@@ -1,0 +1,99 @@
+"""``/taskmanagers``, ``/taskmanagers/:id`` and its metrics: one sample of one TaskManager."""
+
+import re
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from ingest.flink_rest.metric_names import TASKMANAGER_METRICS
+from ingest.flink_rest.payloads import metrics
+from ingest.flink_rest.payloads.fields import Fields
+from ingest.records import TaskManager
+
+_HOST_OF_PATH = re.compile(r"@(.+):\d+/")
+_GC_METRIC = re.compile(r"Status\.JVM\.GarbageCollector\.(.+)\.(Count|Time)")
+
+# Field of the "metrics" object → our column; the metric endpoint fills what an answer lacks.
+_DETAIL_METRICS = {
+    "heap_used_bytes": "heapUsed",
+    "heap_committed_bytes": "heapCommitted",
+    "heap_max_bytes": "heapMax",
+    "non_heap_used_bytes": "nonHeapUsed",
+    "direct_used_bytes": "directUsed",
+    "mapped_used_bytes": "mappedUsed",
+    "network_memory_total_bytes": "nettyShuffleMemoryTotal",
+    "network_memory_used_bytes": "nettyShuffleMemoryUsed",
+}
+
+
+def entries(body: Any) -> list[tuple[str, Any]]:
+    """TaskManager objects of ``/taskmanagers`` with their places. Raises ``Skipped`` on a bad shape."""
+    return Fields(body).items("taskmanagers")
+
+
+def taskmanager(entry: Any, ts: datetime, metric_values: Mapping[str, Any] | None = None, place: str = "") -> TaskManager:
+    """One sample out of a list entry or a detail answer, and what was asked of its metrics.
+
+    Memory in use is known from the detail answer or the metrics only. Raises ``Skipped`` on a bad shape.
+    """
+    fields = Fields(entry, place)
+    hardware = fields.object("hardware") or Fields({})
+    configured = fields.object("memoryConfiguration") or Fields({})
+    detail = fields.object("metrics") or Fields({})
+    asked = metrics.columns(dict(metric_values or {}), TASKMANAGER_METRICS)
+    told = {column: detail.whole(name) for column, name in _DETAIL_METRICS.items()}
+    merged = {column: told.get(column) if told.get(column) is not None else _bytes(value) for column, value in asked.items()}
+    gc_count, gc_ms = _garbage_collection(detail, metric_values or {})
+    return TaskManager(
+        taskmanager_id=fields.the_text("id"),
+        host=_host(fields.text("path")),
+        ts=ts,
+        # An instant in every release, whatever its name says.
+        last_heartbeat=fields.instant("timeSinceLastHeartbeat"),
+        slots=fields.whole("slotsNumber"),
+        free_slots=fields.whole("freeSlots"),
+        cpu_cores=hardware.real("cpuCores"),
+        physical_memory_bytes=hardware.whole("physicalMemory"),
+        process_memory_bytes=configured.whole("totalProcessMemory"),
+        managed_memory_bytes=hardware.whole("managedMemory"),
+        managed_memory_used_bytes=merged["managed_memory_used_bytes"],
+        heap_used_bytes=merged["heap_used_bytes"],
+        heap_committed_bytes=merged["heap_committed_bytes"],
+        heap_max_bytes=merged["heap_max_bytes"],
+        non_heap_used_bytes=merged["non_heap_used_bytes"],
+        direct_used_bytes=merged["direct_used_bytes"],
+        mapped_used_bytes=merged["mapped_used_bytes"],
+        network_memory_total_bytes=merged["network_memory_total_bytes"],
+        network_memory_used_bytes=merged["network_memory_used_bytes"],
+        cpu_load=asked["cpu_load"],
+        gc_count=gc_count,
+        gc_ms=gc_ms,
+    )
+
+
+def _host(path: str | None) -> str | None:
+    """``flink-tm-1`` of ``pekko.tcp://flink@flink-tm-1:45381/user/rpc/taskmanager_0``."""
+    found = _HOST_OF_PATH.search(path or "")
+    return found[1] if found else None
+
+
+def _bytes(value: float | int | None) -> int | None:
+    return None if value is None else int(value)
+
+
+def _garbage_collection(detail: Fields, metric_values: Mapping[str, Any]) -> tuple[int | None, int | None]:
+    """(collections, ms) over all collectors; ``All`` of the metrics (1.20+) is their sum already and is left out."""
+    collectors = [(gc.whole("count"), gc.whole("time")) for gc in detail.objects("garbageCollectors")]
+    if collectors:
+        return _sum(count for count, _ in collectors), _sum(ms for _, ms in collectors)
+    sums: dict[str, list[int | None]] = {"Count": [], "Time": []}
+    for metric_id in metric_values:
+        found = _GC_METRIC.fullmatch(metric_id)
+        if found and found[1] != "All":
+            sums[found[2]].append(_bytes(metrics.pick(dict(metric_values), (metric_id,))))
+    return _sum(sums["Count"]), _sum(sums["Time"])
+
+
+def _sum(numbers: Any) -> int | None:
+    known = [number for number in numbers if number is not None]
+    return sum(known) if known else None

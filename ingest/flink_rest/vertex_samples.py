@@ -1,0 +1,60 @@
+"""The ``vertex_metrics`` rows of a reading: metrics, back-pressure and placement joined per subtask."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ingest.flink_rest.findings import Findings
+from ingest.flink_rest.metric_names import SUBTASK_METRICS
+from ingest.flink_rest.payloads import backpressure, metrics, vertices
+from ingest.flink_rest.readings import Answer, JobReading
+from ingest.records import VertexMetrics
+
+
+def add_vertex_samples(reading: JobReading, findings: Findings) -> None:
+    """One sample per vertex of which anything was asked."""
+    for vertex_id in dict.fromkeys((*reading.metrics, *reading.backpressure, *reading.vertices)):
+        _add_sample(reading, vertex_id, findings)
+
+
+def _add_sample(reading: JobReading, vertex_id: str, findings: Findings) -> None:
+    placed_answer, ratio_answer = reading.vertices.get(vertex_id), reading.backpressure.get(vertex_id)
+    measured = _measured(reading.metrics.get(vertex_id, ()), findings)
+    placements = (findings.parse(vertices.placements, placed_answer) if placed_answer else None) or {}
+    ratios = (findings.parse(backpressure.ratios, ratio_answer) if ratio_answer else None) or {}
+    declared = findings.parse(vertices.parallelism, placed_answer) if placed_answer else None
+    reported = (*measured, *placements, *ratios)
+    length = max([declared or 0, *(index + 1 for index in reported)])
+    if not 0 < length <= vertices.MAX_PARALLELISM:
+        return
+    answer = next(answer for answer in (*reading.metrics.get(vertex_id, ()), ratio_answer, placed_answer) if answer)
+    findings.add(
+        answer,
+        VertexMetrics(
+            job_id=reading.job_id,
+            vertex_id=vertex_id,
+            ts=answer.at,
+            parallelism=declared or length,
+            backpressured_ratio=_by_index(ratios, length),
+            attempt=_by_index({index: placement.attempt for index, placement in placements.items()}, length),
+            host=_by_index({index: placement.host for index, placement in placements.items()}, length),
+            taskmanager_id=_by_index({index: placement.taskmanager_id for index, placement in placements.items()}, length),
+            task_state=_by_index({index: placement.state for index, placement in placements.items()}, length),
+            **{column: _by_index({index: found.get(column) for index, found in measured.items()}, length) for column in SUBTASK_METRICS},
+        ),
+    )
+
+
+def _measured(answers: Sequence[Answer], findings: Findings) -> dict[int, dict[str, metrics.Number]]:
+    """Known values by subtask and column, out of any number of answers."""
+    found: dict[int, dict[str, metrics.Number]] = {}
+    for answer in answers:
+        for subtask, columns in (findings.parse(metrics.columns_by_subtask, answer, answer.endpoint, SUBTASK_METRICS) or {}).items():
+            found.setdefault(subtask, {}).update({column: value for column, value in columns.items() if value is not None})
+    return found
+
+
+def _by_index(values: Mapping[int, Any], length: int) -> tuple[Any, ...] | None:
+    """One element per subtask; the whole is ``None`` where no subtask has a value."""
+    if all(value is None for value in values.values()):
+        return None
+    return tuple(values.get(index) for index in range(length))
