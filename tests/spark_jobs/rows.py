@@ -79,13 +79,18 @@ def events(spark: SparkSession, rows: Iterable[Row]) -> DataFrame:
 
 
 def collected(df: DataFrame) -> list[dict[str, Any]]:
-    return [row.asDict(recursive=True) for row in df.collect()]
+    """Rows as dicts; instants aware, in UTC (Spark hands them out naive, in the machine's time zone)."""
+    return [{name: _aware(value) for name, value in row.asDict(recursive=True).items()} for row in df.collect()]
 
 
 def only(df: DataFrame) -> dict[str, Any]:
     """The one row of a frame that must have exactly one."""
     (row,) = collected(df)
     return row
+
+
+def _aware(value: Any) -> Any:
+    return value.astimezone(UTC) if isinstance(value, datetime) else value
 
 
 def _plain(hint: Any) -> type:
