@@ -1,0 +1,22 @@
+#!/usr/bin/env python
+"""Weir's management commands: ``manage.py help`` lists them, ``manage.py COMMAND --help`` explains one."""
+
+import os
+import sys
+
+from django.core.exceptions import ImproperlyConfigured
+from django.core.management import execute_from_command_line
+
+
+def main() -> int:
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.config.settings")
+    try:
+        execute_from_command_line(sys.argv)
+    except ImproperlyConfigured as refusal:
+        print(refusal, file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,16 @@
+"""Settings under test: the real ones, with a home of their own that nobody else uses."""
+
+import atexit
+import os
+import shutil
+import tempfile
+
+if "WEIR_TEST_HOME" not in os.environ:
+    os.environ["WEIR_TEST_HOME"] = tempfile.mkdtemp(prefix="weir-test-")
+    atexit.register(shutil.rmtree, os.environ["WEIR_TEST_HOME"], ignore_errors=True)
+    os.environ["WEIR_HOME"] = os.environ["WEIR_TEST_HOME"]
+
+from webapp.config.settings import *  # noqa: F403 - the real settings, all of them
+
+# Hashing passwords slowly is for attackers, not for tests.
+PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]

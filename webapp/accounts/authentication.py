@@ -1,0 +1,41 @@
+"""Sign-in of API clients by token: ``Authorization: Bearer weir_…``."""
+
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from django.db.models import Q
+from django.utils import timezone
+from rest_framework import authentication, exceptions
+from rest_framework.request import Request
+
+from webapp.accounts.models import ApiToken
+
+if TYPE_CHECKING:
+    from webapp.accounts.models import User
+
+LAST_USED_PRECISION = timedelta(minutes=5)
+
+
+class TokenAuthentication(authentication.BaseAuthentication):
+    """Sets ``request.auth`` to the token, whose scope :class:`webapp.accounts.permissions.ScopedAccess` reads."""
+
+    keyword = "Bearer"
+
+    def authenticate(self, request: Request) -> "tuple[User, ApiToken] | None":
+        keyword, _, text = request.headers.get("Authorization", "").partition(" ")
+        if keyword.lower() != self.keyword.lower():
+            return None
+        return self.authenticate_text(text.strip())
+
+    def authenticate_text(self, text: str) -> "tuple[User, ApiToken]":
+        now = timezone.now()
+        token = ApiToken.objects.find(text)
+        if token is None or not token.is_valid(now):
+            raise exceptions.AuthenticationFailed("This token is unknown, expired or revoked.")
+        # Written at most every few minutes: a busy client must not write on every read.
+        stale = Q(last_used_at__isnull=True) | Q(last_used_at__lt=now - LAST_USED_PRECISION)
+        ApiToken.objects.filter(stale, pk=token.pk).update(last_used_at=now)
+        return token.user, token
+
+    def authenticate_header(self, request: Request) -> str:
+        return self.keyword

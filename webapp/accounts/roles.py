@@ -1,0 +1,39 @@
+"""What people may do: three groups, each including the ones before it."""
+
+from enum import IntEnum
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from django.contrib.auth.models import AnonymousUser
+
+    from webapp.accounts.models import User
+
+
+class Role(IntEnum):
+    """Viewer sees all pages; operator registers clusters and starts runs; admin manages people and tokens."""
+
+    VIEWER = 1
+    OPERATOR = 2
+    ADMIN = 3
+
+    @property
+    def group(self) -> str:
+        return self.name.lower()
+
+
+GROUPS = tuple(role.group for role in Role)
+
+
+def role_of(user: "User | AnonymousUser | Any") -> Role | None:
+    """The highest role of an active user; people without a group are viewers. ``None`` for nobody."""
+    if not user.is_authenticated or not user.is_active:
+        return None
+    if user.is_superuser:
+        return Role.ADMIN
+    groups = set(user.groups.values_list("name", flat=True))
+    return max((role for role in Role if role.group in groups), default=Role.VIEWER)
+
+
+def may_operate(user: "User | AnonymousUser | Any") -> bool:
+    role = role_of(user)
+    return role is not None and role >= Role.OPERATOR

@@ -1,0 +1,128 @@
+"""Checkpoint facts, their roll-ups, and how state grows."""
+
+from django.db import models
+
+
+class CheckpointFact(models.Model):
+    """Serving table ``checkpoint_fact``: one checkpoint or savepoint, from REST and log together."""
+
+    cluster = models.CharField(max_length=100)
+    job_id = models.CharField(max_length=64)
+    checkpoint_id = models.BigIntegerField()
+    trigger_time = models.DateTimeField()
+    is_savepoint = models.BooleanField(null=True)
+    savepoint_format = models.CharField(max_length=32, null=True)
+    checkpoint_type = models.CharField(max_length=64, null=True)
+    outcome = models.CharField(max_length=32)
+    final = models.BooleanField()
+    reason = models.CharField(max_length=200, null=True)
+    reason_text = models.TextField(null=True)
+    end_time = models.DateTimeField(null=True)
+    end_to_end_ms = models.BigIntegerField(null=True)
+    state_bytes = models.BigIntegerField(null=True)
+    checkpointed_bytes = models.BigIntegerField(null=True)
+    processed_bytes = models.BigIntegerField(null=True)
+    persisted_bytes = models.BigIntegerField(null=True)
+    subtasks = models.BigIntegerField(null=True)
+    acknowledged = models.BigIntegerField(null=True)
+    external_path = models.TextField(null=True)
+    discarded = models.BooleanField(null=True)
+    start_delay_ms = models.BigIntegerField(null=True)
+    alignment_ms = models.BigIntegerField(null=True)
+    sync_ms = models.BigIntegerField(null=True)
+    async_ms = models.BigIntegerField(null=True)
+    phases_derived = models.BooleanField(null=True)
+    unaligned = models.BooleanField(null=True)
+    dominant_phase = models.CharField(max_length=32, null=True)
+    slowest_vertex_id = models.CharField(max_length=64, null=True)
+    slowest_vertex_name = models.TextField(null=True)
+    slowest_subtask = models.BigIntegerField(null=True)
+    slowest_host = models.TextField(null=True)
+    slowest_end_to_end_ms = models.BigIntegerField(null=True)
+    slowest_start_delay_ms = models.BigIntegerField(null=True)
+    slowest_alignment_ms = models.BigIntegerField(null=True)
+    slowest_sync_ms = models.BigIntegerField(null=True)
+    slowest_async_ms = models.BigIntegerField(null=True)
+    late_subtask_share = models.FloatField(null=True)
+    uploaded_ratio = models.FloatField(null=True)
+    declines = models.JSONField(null=True)
+    not_acknowledged = models.JSONField(null=True)
+    late_message_count = models.BigIntegerField(null=True)
+    late_messages = models.JSONField(null=True)
+    failure_message = models.TextField(null=True)
+    exception = models.TextField(null=True)
+    sources = models.CharField(max_length=32, null=True)
+    as_of = models.DateTimeField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["cluster", "job_id", "checkpoint_id", "trigger_time"], name="checkpoint_fact_key")]
+        indexes = [
+            models.Index(fields=["cluster", "job_id", "trigger_time", "id"], name="fact_of_job"),
+            models.Index(fields=["trigger_time"], name="fact_age"),
+        ]
+
+    def __str__(self) -> str:
+        return f"checkpoint {self.checkpoint_id} of {self.job_id}: {self.outcome}"
+
+
+class CheckpointRollup(models.Model):
+    """Serving table ``checkpoint_rollup``: checkpoints of one job in one hour or day."""
+
+    cluster = models.CharField(max_length=100)
+    job_id = models.CharField(max_length=64)
+    period = models.CharField(max_length=16)
+    period_start = models.DateTimeField()
+    completed_count = models.BigIntegerField()
+    declined_count = models.BigIntegerField()
+    expired_count = models.BigIntegerField()
+    subsumed_count = models.BigIntegerField()
+    aborted_count = models.BigIntegerField()
+    failed_count = models.BigIntegerField()
+    preflight_count = models.BigIntegerField()
+    in_progress_count = models.BigIntegerField()
+    savepoint_count = models.BigIntegerField()
+    preflight_refusals = models.BigIntegerField(null=True)
+    end_to_end_p50_ms = models.FloatField(null=True)
+    end_to_end_p95_ms = models.FloatField(null=True)
+    end_to_end_p99_ms = models.FloatField(null=True)
+    start_delay_p95_ms = models.FloatField(null=True)
+    alignment_p95_ms = models.FloatField(null=True)
+    sync_p95_ms = models.FloatField(null=True)
+    async_p95_ms = models.FloatField(null=True)
+    state_bytes_first = models.BigIntegerField(null=True)
+    state_bytes_last = models.BigIntegerField(null=True)
+    state_bytes_max = models.BigIntegerField(null=True)
+    state_bytes_per_h = models.FloatField(null=True)
+    checkpointed_bytes_sum = models.BigIntegerField(null=True)
+    as_of = models.DateTimeField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["cluster", "job_id", "period", "period_start"], name="checkpoint_rollup_key")]
+        indexes = [models.Index(fields=["period", "period_start"], name="rollup_age")]
+
+    def __str__(self) -> str:
+        return f"{self.period} of {self.job_id} from {self.period_start:%Y-%m-%d %H:%M}"
+
+
+class SizeTrend(models.Model):
+    """Serving table ``size_trend``: how the full state of one job grows since its last change point."""
+
+    cluster = models.CharField(max_length=100)
+    job_id = models.CharField(max_length=64)
+    from_time = models.DateTimeField(null=True)
+    to_time = models.DateTimeField(null=True)
+    points = models.BigIntegerField(null=True)
+    bytes_per_h = models.FloatField(null=True)
+    bytes_per_h_low = models.FloatField(null=True)
+    bytes_per_h_high = models.FloatField(null=True)
+    forecast_24h_bytes = models.FloatField(null=True)
+    forecast_24h_low_bytes = models.FloatField(null=True)
+    forecast_24h_high_bytes = models.FloatField(null=True)
+    change_points = models.JSONField(null=True)
+    as_of = models.DateTimeField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["cluster", "job_id"], name="size_trend_key")]
+
+    def __str__(self) -> str:
+        return f"size trend of {self.job_id}"

@@ -1,0 +1,28 @@
+"""Encryption of single fields at rest, with key rotation: the first key encrypts, all of them decrypt."""
+
+from cryptography.fernet import Fernet, InvalidToken, MultiFernet
+from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
+
+
+def encrypt(text: str) -> str:
+    return _keys().encrypt(text.encode()).decode()
+
+
+def decrypt(token: str) -> str:
+    """Raises ``ImproperlyConfigured`` where none of the keys fits."""
+    try:
+        return _keys().decrypt(token.encode()).decode()
+    except InvalidToken:
+        raise ImproperlyConfigured(
+            "A stored secret fits none of the keys in WEIR_FIELD_KEYS; give the old key as well, or enter the secret anew."
+        ) from None
+
+
+def encrypt_anew(token: str) -> str:
+    """The same text under the first key."""
+    return encrypt(decrypt(token))
+
+
+def _keys() -> MultiFernet:
+    return MultiFernet([Fernet(key) for key in settings.WEIR.field_keys])

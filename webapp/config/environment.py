@@ -1,0 +1,123 @@
+"""What the environment says, read once at start: every variable Weir knows, its default and what it may be."""
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from webapp.config import databases, secrets
+from webapp.config.readers import RefusedSetting, flag, number, secret, text, text_map, words
+
+PROJECT_DIR = Path(__file__).resolve().parent.parent.parent
+
+_BIND = re.compile(r"^(\[[0-9a-fA-F:]+\]|[A-Za-z0-9.-]+):(\d{1,5})$")
+_REDIS = re.compile(r"^(rediss?://[^/]|(redis\+socket|unix):///)")
+_YEAR_S = 31_536_000
+_DAY_S = 86_400
+
+
+@dataclass(frozen=True)
+class Environment:
+    """All settings that come from outside. Paths are absolute; ``*_s`` are seconds."""
+
+    home: Path
+    debug: bool
+    bind: str
+    allowed_hosts: list[str]
+    trusted_origins: list[str]
+    https: bool
+    behind_proxy: bool
+    hsts_s: int
+    metrics_public: bool
+    session_age_s: int
+    lake_root: str
+    runs_root: str
+    keep_runs: int
+    collect_interval_s: int
+    spark_interval_s: int
+    spark_timeout_s: int
+    secret_key: str = field(repr=False)
+    field_keys: tuple[str, ...] = field(repr=False)
+    database: dict[str, Any] = field(repr=False)
+    redis_url: str = field(repr=False)
+    lake_options: dict[str, str] = field(repr=False)
+
+
+def load() -> Environment:
+    """Read every variable; raises :class:`RefusedSetting` at the first that makes no sense."""
+    home = Path(text("WEIR_HOME", str(PROJECT_DIR / "var"), "a folder to keep Weir's state in", _may_be_folder)).expanduser().absolute()
+    https = flag("WEIR_HTTPS", False)
+    return Environment(
+        home=home,
+        debug=flag("WEIR_DEBUG", False),
+        bind=text("WEIR_BIND", "127.0.0.1:8000", "an address and port such as 127.0.0.1:8000", _is_bind),
+        allowed_hosts=words("WEIR_ALLOWED_HOSTS", ["localhost", "127.0.0.1", "[::1]"], "host names", _is_host),
+        trusted_origins=words("WEIR_CSRF_TRUSTED_ORIGINS", [], "origins such as https://weir.example.org", _is_origin),
+        https=https,
+        behind_proxy=flag("WEIR_BEHIND_PROXY", False),
+        hsts_s=number("WEIR_HSTS_S", _YEAR_S if https else 0, 0, 10 * _YEAR_S),
+        metrics_public=flag("WEIR_METRICS_PUBLIC", False),
+        session_age_s=number("WEIR_SESSION_AGE_S", 12 * 3600, 300, 30 * _DAY_S),
+        lake_root=_place("WEIR_LAKE_ROOT", home / "lake"),
+        runs_root=_place("WEIR_RUNS_ROOT", home / "runs"),
+        keep_runs=number("WEIR_KEEP_RUNS", 10, 1, 10_000),
+        collect_interval_s=number("WEIR_COLLECT_INTERVAL_S", 30, 3, 3600),
+        spark_interval_s=number("WEIR_SPARK_INTERVAL_S", 30, 3, _DAY_S),
+        spark_timeout_s=number("WEIR_SPARK_TIMEOUT_S", 1800, 10, _DAY_S),
+        secret_key=secret("WEIR_SECRET_KEY", "at least 50 characters", lambda key: len(key) >= 50)
+        or secrets.kept(home, "secret_key", secrets.new_secret_key),
+        field_keys=_field_keys(home),
+        database=databases.from_environment("WEIR_DATABASE_URL", home / "weir.sqlite3"),
+        redis_url=_redis_url(home),
+        lake_options=text_map("WEIR_LAKE_OPTIONS", 'a JSON object of texts such as {"AWS_REGION": "eu-central-1"}'),
+    )
+
+
+def _field_keys(home: Path) -> tuple[str, ...]:
+    expected = "Fernet keys separated by commas, first the one to encrypt with"
+    given = secret("WEIR_FIELD_KEYS", expected, secrets.are_field_keys) or secrets.kept(home, "field_keys", secrets.new_field_key)
+    return tuple(key.strip() for key in given.split(","))
+
+
+def _redis_url(home: Path) -> str:
+    """As given, else what the embedded server noted in ``redis.url``, else "": commands work without any."""
+    note = home / "redis.url"
+    noted = note.read_text().strip() if note.is_file() else ""
+    return secret("WEIR_REDIS_URL", "redis://host:6379/0, rediss://host:6379/0 or unix:///path/redis.sock", _REDIS.match, noted)  # type: ignore[arg-type]
+
+
+def _place(name: str, default: Path) -> str:
+    """A URI as it is, a path made absolute."""
+    given = text(name, str(default), "a path or a URI such as hdfs://namenode/weir or s3://bucket/weir", _is_place)
+    return given if "://" in given else str(Path(given).expanduser().absolute())
+
+
+def _may_be_folder(path: str) -> bool:
+    folder = Path(path).expanduser()
+    return "\0" not in path and (folder.is_dir() or not folder.exists())
+
+
+def _is_place(place: str) -> bool:
+    scheme, separator, rest = place.partition("://")
+    return bool(re.fullmatch(r"[a-z][a-z0-9+.-]*", scheme) and rest) if separator else not re.match(r"^[a-z0-9]+:[^/\\]", place)
+
+
+def _is_bind(bind: str) -> bool:
+    match = _BIND.match(bind)
+    return bool(match) and 0 < int(match[2]) < 65536
+
+
+def _is_host(host: str) -> bool:
+    return bool(re.fullmatch(r"\*|\.?[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*|\[[0-9a-fA-F:]+\]", host))
+
+
+def _is_origin(origin: str) -> bool:
+    try:
+        url = urlsplit(origin)
+        return url.scheme in ("http", "https") and bool(url.hostname) and not url.path.strip("/")
+    except ValueError:
+        return False
+
+
+__all__ = ["PROJECT_DIR", "Environment", "RefusedSetting", "load"]

@@ -1,0 +1,27 @@
+"""Queues, routes and the beat schedule: which task runs where, and what wakes the rest.
+
+Beat only ever starts the tick. What is due is a row (:mod:`webapp.pipeline.due`), never a message.
+"""
+
+from kombu import Queue
+
+COLLECT, SPARK, DEFAULT = "collect", "spark", "default"
+TICK_S = 15
+
+QUEUES = [Queue(COLLECT), Queue(SPARK), Queue(DEFAULT)]
+
+ROUTES = {
+    "pipeline.tick": {"queue": DEFAULT},
+    "pipeline.maintain": {"queue": DEFAULT},
+    "pipeline.collect": {"queue": COLLECT},
+    "pipeline.spark_cycle": {"queue": SPARK},
+}
+
+BEAT = {
+    "tick": {
+        "task": "pipeline.tick",
+        "schedule": TICK_S,
+        # A tick that waited for a worker longer than this has been followed by others.
+        "options": {"expires": 2 * TICK_S},
+    },
+}

@@ -1,0 +1,49 @@
+"""Keys of this installation: given by the environment in production, else made once and kept under ``WEIR_HOME/secrets``."""
+
+import os
+import secrets
+from collections.abc import Callable
+from pathlib import Path
+
+from cryptography.fernet import Fernet
+from django.core.exceptions import ImproperlyConfigured
+
+
+def kept(home: Path, name: str, make: Callable[[], str]) -> str:
+    """The content of ``home/secrets/name``, made at the first call; readable by the owner only.
+
+    Safe when several processes start at once: whoever links the finished file first wins, all read that one.
+    """
+    folder = home / "secrets"
+    path = folder / name
+    try:
+        if not path.exists():
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            draft = folder / f".{name}.{os.getpid()}.{secrets.token_hex(4)}"
+            draft.touch(mode=0o600)
+            draft.write_text(make())
+            try:
+                os.link(draft, path)
+            except FileExistsError:
+                pass
+            finally:
+                draft.unlink()
+        return path.read_text().strip()
+    except OSError as error:
+        raise ImproperlyConfigured(f"The file {path} cannot be used ({error.strerror}); check WEIR_HOME and its permissions.") from error
+
+
+def new_secret_key() -> str:
+    return secrets.token_urlsafe(64)
+
+
+def new_field_key() -> str:
+    return Fernet.generate_key().decode()
+
+
+def are_field_keys(text: str) -> bool:
+    """True where every comma-separated part is a Fernet key."""
+    try:
+        return bool([Fernet(key.strip()) for key in text.split(",")])
+    except (ValueError, TypeError):
+        return False

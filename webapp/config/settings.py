@@ -1,0 +1,181 @@
+"""Django settings. What differs between installations comes from :mod:`webapp.config.environment` and nowhere else."""
+
+from csp.constants import NONCE, NONE, SELF
+
+from webapp.config import environment, schedule
+from webapp.config.environment import PROJECT_DIR
+
+WEIR = environment.load()
+
+SECRET_KEY = WEIR.secret_key
+DEBUG = WEIR.debug
+ALLOWED_HOSTS = WEIR.allowed_hosts
+CSRF_TRUSTED_ORIGINS = WEIR.trusted_origins
+
+INSTALLED_APPS = [
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "whitenoise.runserver_nostatic",
+    "django.contrib.staticfiles",
+    "csp",
+    "rest_framework",
+    "drf_spectacular",
+    "webapp.accounts",
+    "webapp.fleet",
+    "webapp.checkpoints",
+    "webapp.pressure",
+    "webapp.pipeline",
+    "webapp.charts",
+]
+
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.auth.middleware.LoginRequiredMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+]
+
+ROOT_URLCONF = "webapp.config.urls"
+WSGI_APPLICATION = "webapp.config.wsgi.application"
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [PROJECT_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+                "csp.context_processors.nonce",
+                "webapp.pipeline.context.pipeline_status",
+            ],
+        },
+    },
+]
+
+DATABASES = {"default": WEIR.database}
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+CACHES = {
+    "default": {
+        "BACKEND": "webapp.config.cache.ForgivingRedisCache",
+        "LOCATION": WEIR.redis_url.replace("redis+socket://", "unix://"),
+        "KEY_PREFIX": "weir",
+        "OPTIONS": {"socket_timeout": 1, "socket_connect_timeout": 1},
+    }
+    if WEIR.redis_url
+    else {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}
+}
+
+LANGUAGE_CODE = "en"
+USE_I18N = False
+USE_TZ = True
+TIME_ZONE = "UTC"
+
+STATIC_URL = "static/"
+STATIC_ROOT = WEIR.home / "static"
+STATICFILES_DIRS = [PROJECT_DIR / "static"]
+# Served from the checkout as well, so that a fresh clone needs no collectstatic.
+WHITENOISE_USE_FINDERS = True
+
+# People
+AUTH_USER_MODEL = "accounts.User"
+LOGIN_URL = "sign-in"
+LOGIN_REDIRECT_URL = "/"
+LOGOUT_REDIRECT_URL = "sign-in"
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+    {"NAME": "django.contrib.auth.password_validation.NumericPasswordValidator"},
+]
+SIGN_IN_FAILURES_ALLOWED = 10
+SIGN_IN_WINDOW_S = 15 * 60
+
+# Browser
+SESSION_COOKIE_AGE = WEIR.session_age_s
+SESSION_COOKIE_SECURE = WEIR.https
+SESSION_COOKIE_NAME = "weir_session"
+CSRF_COOKIE_SECURE = WEIR.https
+CSRF_COOKIE_NAME = "weir_csrf"
+SECURE_SSL_REDIRECT = WEIR.https
+SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$"]  # probes come from inside, without TLS
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if WEIR.behind_proxy else None
+SECURE_HSTS_SECONDS = WEIR.hsts_s
+SECURE_REFERRER_POLICY = "same-origin"
+X_FRAME_OPTIONS = "DENY"
+SILENCED_SYSTEM_CHECKS = [
+    "security.W005",  # whether all subdomains speak https is the domain owner's to say, not ours
+    "security.W021",  # the same for the browsers' preload list
+]
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": [NONE],
+        "script-src": [SELF, NONCE],
+        "style-src": [SELF, NONCE],
+        "img-src": [SELF, "data:", "blob:"],
+        "font-src": [SELF],
+        "connect-src": [SELF],
+        "form-action": [SELF],
+        "manifest-src": [SELF],
+        "base-uri": [NONE],
+        "frame-ancestors": [NONE],
+    }
+}
+
+REST_FRAMEWORK = {
+    "DEFAULT_AUTHENTICATION_CLASSES": [
+        "webapp.accounts.authentication.TokenAuthentication",
+        "rest_framework.authentication.SessionAuthentication",
+    ],
+    "DEFAULT_PERMISSION_CLASSES": ["webapp.accounts.permissions.ScopedAccess"],
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+}
+SPECTACULAR_SETTINGS = {
+    "TITLE": "Weir",
+    "DESCRIPTION": "Checkpoints, back-pressure and checkpoint storage of Apache Flink fleets.",
+    "VERSION": "1",
+    "SERVE_INCLUDE_SCHEMA": False,
+}
+
+# Tasks
+CELERY_BROKER_URL = WEIR.redis_url.replace("unix://", "redis+socket://") or "memory://"
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_BROKER_TRANSPORT_OPTIONS = {"visibility_timeout": 2 * (WEIR.spark_timeout_s + 1800), "socket_timeout": 30}
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_TASK_SERIALIZER = "json"
+CELERY_ACCEPT_CONTENT = ["json"]
+CELERY_TASK_ACKS_LATE = True
+CELERY_TASK_CREATE_MISSING_QUEUES = False
+CELERY_TASK_DEFAULT_QUEUE = schedule.DEFAULT
+CELERY_TASK_QUEUES = schedule.QUEUES
+CELERY_TASK_ROUTES = schedule.ROUTES
+CELERY_BEAT_SCHEDULE = schedule.BEAT
+CELERY_BEAT_SCHEDULE_FILENAME = str(WEIR.home / "celerybeat-schedule")
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+CELERY_WORKER_MAX_TASKS_PER_CHILD = 500
+CELERY_WORKER_MAX_MEMORY_PER_CHILD = 1_500_000  # KiB
+CELERY_WORKER_HIJACK_ROOT_LOGGER = False
+CELERY_TIMEZONE = "UTC"
+
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "filters": {"redacted": {"()": "webapp.config.logs.Redacted"}},
+    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s %(message)s"}},
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["redacted"]}},
+    "root": {"handlers": ["console"], "level": "INFO"},
+    "loggers": {"django": {"level": "INFO"}, "httpx": {"level": "WARNING"}},
+}

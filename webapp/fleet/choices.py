@@ -1,0 +1,28 @@
+"""Stored values with their words: one class per choice."""
+
+from django.db import models
+
+
+class ClusterKind(models.TextChoices):
+    LIVE = "live", "live"
+    RECORDING = "recording", "recording"
+
+
+class AuthScheme(models.TextChoices):
+    NONE = "", "none"
+    BASIC = "basic", "user and password"
+    BEARER = "bearer", "bearer token"
+
+
+class Visibility(models.TextChoices):
+    """What Weir can say about a cluster now."""
+
+    LIVE = "live", "seen"
+    BLIND = "blind", "not seen"
+    RECORDING = "recording", "recording"
+    NEW = "new", "not asked yet"
+    PAUSED = "paused", "paused"
+
+
+UNKNOWN_STATUS = "UNKNOWN"
+"""Shown for a job that is not known to have ended, of a cluster that cannot be seen now."""

@@ -1,0 +1,121 @@
+"""One registered Flink cluster: where to ask, how to sign in, and how the asking went."""
+
+from datetime import datetime
+from pathlib import Path
+from typing import ClassVar
+
+from django.core.exceptions import ValidationError
+from django.core.validators import RegexValidator
+from django.db import models
+from django.utils import timezone
+
+from ingest.sources import Auth, ClusterSource, LogSource, Tls
+from webapp.config import encryption
+from webapp.fleet.choices import AuthScheme, ClusterKind, Visibility
+from webapp.fleet.querysets import ClusterQuerySet, silence_allowed
+from webapp.fleet.validators import is_time_zone, is_web_url
+
+
+class Cluster(models.Model):
+    """Its name is what every other table and the lake refer to, so it never changes."""
+
+    name = models.CharField(
+        max_length=100,
+        unique=True,
+        validators=[RegexValidator(r"^[A-Za-z0-9][A-Za-z0-9._-]*$", "Use letters, digits, dots, dashes and underscores.")],
+    )
+    kind = models.CharField(max_length=16, choices=ClusterKind.choices, default=ClusterKind.LIVE)
+    enabled = models.BooleanField(default=True)
+
+    url = models.CharField(max_length=500, blank=True, validators=[is_web_url], help_text="REST address of the JobManager")
+    history_url = models.CharField(max_length=500, blank=True, validators=[is_web_url], help_text="REST address of the History Server")
+    archive_dir = models.CharField(max_length=500, blank=True, help_text="folder or URI of the History Server's archives")
+    auth_scheme = models.CharField(max_length=8, blank=True, choices=AuthScheme.choices, default=AuthScheme.NONE)
+    auth_user = models.CharField(max_length=200, blank=True)
+    auth_secret_encrypted = models.TextField(blank=True, editable=False)
+    ca_file = models.CharField(max_length=500, blank=True, help_text="PEM file of the authority to trust")
+    client_cert_file = models.CharField(max_length=500, blank=True)
+    client_key_file = models.CharField(max_length=500, blank=True)
+    verify_tls = models.BooleanField(default=True)
+    log_globs = models.JSONField(default=list, blank=True, help_text="paths, globs or URIs of JobManager and TaskManager logs")
+    log_layout = models.CharField(max_length=500, default="flink", help_text="flink, or a log4j pattern")
+    time_zone = models.CharField(max_length=64, default="UTC", validators=[is_time_zone], help_text="of the log lines, which carry none")
+    metrics_interval_s = models.PositiveIntegerField(default=30)
+
+    shard = models.PositiveIntegerField(default=0, editable=False)
+    cursor = models.JSONField(default=dict, blank=True, editable=False)
+    fingerprint = models.CharField(max_length=128, blank=True, editable=False, help_text="of the recording this was imported from")
+    created_at = models.DateTimeField(auto_now_add=True)
+    last_collected_at = models.DateTimeField(null=True, editable=False)
+    last_success_at = models.DateTimeField(null=True, editable=False)
+    last_error = models.TextField(null=True, editable=False)
+    last_requests = models.PositiveIntegerField(null=True, editable=False)
+    last_skips = models.PositiveIntegerField(null=True, editable=False)
+    jobs_seen = models.PositiveIntegerField(null=True, editable=False)
+    consecutive_failures = models.PositiveIntegerField(default=0, editable=False)
+    blind_since = models.DateTimeField(null=True, editable=False)
+    flink_version = models.CharField(max_length=64, null=True, editable=False)
+    sees = models.JSONField(default=list, blank=True, editable=False, help_text="what the last connection test could read")
+    misses = models.JSONField(default=list, blank=True, editable=False, help_text="what it could not, and why")
+
+    objects: ClassVar = ClusterQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["name"]
+        indexes = [models.Index(fields=["kind", "enabled", "shard"], name="cluster_shard")]
+
+    def __str__(self) -> str:
+        return self.name
+
+    def clean(self) -> None:
+        if self.kind == ClusterKind.LIVE and not (self.url or self.history_url or self.archive_dir or self.log_globs):
+            raise ValidationError("Give at least one source: an address, a History Server, an archive folder or logs.")
+        if self.auth_scheme == AuthScheme.BASIC and not self.auth_user:
+            raise ValidationError({"auth_user": "Basic sign-in needs a user."})
+        if bool(self.client_cert_file) != bool(self.client_key_file):
+            raise ValidationError({"client_cert_file": "A client certificate and its key belong together."})
+        for field in ("ca_file", "client_cert_file", "client_key_file"):
+            path = getattr(self, field)
+            if path and not Path(path).is_file():
+                raise ValidationError({field: f"There is no file {path} on this machine."})
+        if not isinstance(self.log_globs, list) or not all(isinstance(glob, str) and glob for glob in self.log_globs):
+            raise ValidationError({"log_globs": "Give a list of paths or globs."})
+
+    def set_secret(self, secret: str) -> None:
+        """Keep a password or token, encrypted; "" removes it."""
+        self.auth_secret_encrypted = encryption.encrypt(secret) if secret else ""
+
+    @property
+    def has_secret(self) -> bool:
+        return bool(self.auth_secret_encrypted)
+
+    def source(self) -> ClusterSource:
+        """What the collector needs; the secret is decrypted here and nowhere else."""
+        auth = None
+        if self.auth_scheme:
+            secret = encryption.decrypt(self.auth_secret_encrypted) if self.auth_secret_encrypted else ""
+            auth = Auth(self.auth_scheme, secret, self.auth_user)  # type: ignore[arg-type]
+        return ClusterSource(
+            name=self.name,
+            url=self.url,
+            history_url=self.history_url,
+            archive_dir=self.archive_dir,
+            auth=auth,
+            tls=Tls(self.ca_file, self.client_cert_file, self.client_key_file, self.verify_tls),
+            logs=LogSource(tuple(self.log_globs), self.log_layout, self.time_zone),
+            metrics_interval_s=self.metrics_interval_s,
+        )
+
+    def visibility_at(self, now: datetime) -> Visibility:
+        if self.kind == ClusterKind.RECORDING:
+            return Visibility.RECORDING
+        if not self.enabled:
+            return Visibility.PAUSED
+        if self.last_collected_at is None:
+            return Visibility.NEW
+        silent = self.last_success_at is None or self.last_success_at < now - silence_allowed()
+        return Visibility.BLIND if self.blind_since or silent else Visibility.LIVE
+
+    @property
+    def visibility(self) -> Visibility:
+        return self.visibility_at(timezone.now())

@@ -1,0 +1,60 @@
+"""One row per job: everything the fleet page shows and sorts by."""
+
+from typing import ClassVar
+
+from django.db import models
+
+from webapp.fleet.querysets import JobCurrentQuerySet
+from webapp.fleet.sorting import FLEET_SORTS
+
+
+class JobCurrent(models.Model):
+    """Serving table ``job_current``; ``trouble`` is added by the loader (see :mod:`webapp.fleet.trouble`)."""
+
+    cluster = models.CharField(max_length=100)
+    job_id = models.CharField(max_length=64)
+    name = models.CharField(max_length=300, null=True)
+    state = models.CharField(max_length=32, null=True)
+    terminal = models.BooleanField(null=True)
+    start_time = models.DateTimeField(null=True)
+    end_time = models.DateTimeField(null=True)
+    flink_version = models.CharField(max_length=64, null=True)
+    parallelism = models.BigIntegerField(null=True)
+    vertex_count = models.BigIntegerField(null=True)
+    restarts = models.BigIntegerField(null=True)
+    graph = models.JSONField(null=True)
+    checkpoint_config = models.JSONField(null=True)
+    configuration = models.JSONField(null=True)
+    checkpoint_interval_ms = models.BigIntegerField(null=True)
+    checkpoint_timeout_ms = models.BigIntegerField(null=True)
+    last_completed_id = models.BigIntegerField(null=True)
+    last_completed_at = models.DateTimeField(null=True)
+    last_completed_ms = models.BigIntegerField(null=True)
+    last_outcome = models.CharField(max_length=32, null=True)
+    recent_outcomes = models.JSONField(null=True)
+    recent_total = models.BigIntegerField(null=True)
+    recent_failed = models.BigIntegerField(null=True)
+    end_to_end_p95_ms = models.FloatField(null=True)
+    dominant_phase = models.CharField(max_length=32, null=True)
+    dominant_phase_share = models.FloatField(null=True)
+    state_bytes = models.BigIntegerField(null=True)
+    checkpointed_bytes = models.BigIntegerField(null=True)
+    pressured_share = models.FloatField(null=True)
+    restored_checkpoint_id = models.BigIntegerField(null=True)
+    restored_at = models.DateTimeField(null=True)
+    restored_is_savepoint = models.BooleanField(null=True)
+    restored_path = models.TextField(null=True)
+    first_seen_at = models.DateTimeField(null=True)
+    last_seen_at = models.DateTimeField(null=True)
+    as_of = models.DateTimeField()
+
+    trouble = models.PositiveSmallIntegerField(default=0, help_text="0 nothing known … 100 the job is gone; orders the fleet page")
+
+    objects: ClassVar = JobCurrentQuerySet.as_manager()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["cluster", "job_id"], name="job_current_key")]
+        indexes = [sort.index() for sort in FLEET_SORTS.values()]
+
+    def __str__(self) -> str:
+        return f"{self.name or self.job_id} on {self.cluster}"

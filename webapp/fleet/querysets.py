@@ -1,0 +1,72 @@
+"""Questions asked about clusters and jobs, by name."""
+
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any, Self
+
+from django.apps import apps
+from django.conf import settings
+from django.db.models import Case, CharField, Count, F, Q, QuerySet, Value, When
+
+from webapp.fleet.choices import UNKNOWN_STATUS, ClusterKind
+
+if TYPE_CHECKING:
+    from webapp.fleet.models import Cluster, JobCurrent
+else:
+    Cluster = JobCurrent = object
+
+MAX_SHARD_SIZE = 200
+MISSED_CYCLES_UNTIL_BLIND = 3
+JOB_FORGOTTEN_AFTER_CYCLES = 20
+
+
+def silence_allowed() -> timedelta:
+    """How long a cluster may go without an answer before what is known of it is no longer shown as its state."""
+    return timedelta(seconds=MISSED_CYCLES_UNTIL_BLIND * settings.WEIR.collect_interval_s)
+
+
+class ClusterQuerySet(QuerySet["Cluster"]):
+    def live(self) -> Self:
+        return self.filter(kind=ClusterKind.LIVE)
+
+    def collected(self) -> Self:
+        """Those that the collector asks."""
+        return self.live().filter(enabled=True)
+
+    def unseen(self, now: datetime) -> Self:
+        """Live clusters whose jobs' state cannot be known now: blind, silent, paused or never seen."""
+        silent = Q(last_success_at__isnull=True) | Q(last_success_at__lt=now - silence_allowed())
+        return self.live().filter(silent | Q(blind_since__isnull=False) | Q(enabled=False))
+
+    def free_shard(self) -> int:
+        """The first shard that has room."""
+        sizes = dict(self.collected().values_list("shard").annotate(size=Count("id")))
+        return next(shard for shard in range(len(sizes) + 1) if sizes.get(shard, 0) < MAX_SHARD_SIZE)
+
+    def register_recordings(self, names: set[str]) -> int:
+        """Register clusters that only the lake knows (imported without the web) as recordings; returns how many."""
+        unknown = names - set(self.filter(name__in=names).values_list("name", flat=True))
+        rows = [self.model(name=name, kind=ClusterKind.RECORDING, enabled=False) for name in sorted(unknown)]
+        return len(self.bulk_create(rows, ignore_conflicts=True))
+
+
+class JobCurrentQuerySet(QuerySet["JobCurrent"]):
+    def with_status(self, now: datetime) -> Self:
+        """Add ``status``: the reported state, or UNKNOWN where nobody can know it now.
+
+        A job that has ended keeps its state; one of a recording is judged at its recorded time. Otherwise the
+        cluster must be seen, and the job itself must have been seen not long ago.
+        """
+        clusters = apps.get_model("fleet", "Cluster").objects
+        interval_s = settings.WEIR.collect_interval_s + settings.WEIR.spark_interval_s
+        forgotten = Q(last_seen_at__isnull=True) | Q(last_seen_at__lt=now - timedelta(seconds=JOB_FORGOTTEN_AFTER_CYCLES * interval_s))
+        of_recording = Q(cluster__in=clusters.filter(kind=ClusterKind.RECORDING).values("name"))
+        unseen = Q(cluster__in=clusters.unseen(now).values("name")) | (forgotten & ~of_recording)
+        unknown: Any = Value(UNKNOWN_STATUS)
+        return self.annotate(
+            status=Case(
+                When(Q(terminal=True), then=F("state")),
+                When(unseen | Q(state__isnull=True), then=unknown),
+                default=F("state"),
+                output_field=CharField(),
+            )
+        )

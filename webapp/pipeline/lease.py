@@ -1,0 +1,96 @@
+"""A held piece of due work: renew it, guard writes with it, give it back."""
+
+import random
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.apps import apps
+from django.db import connection, transaction
+from django.utils import timezone
+
+LONGEST_BACKOFF = timedelta(minutes=15)
+
+
+class LeaseLost(Exception):
+    """Somebody else took the work over; whatever this holder still wanted to write must not be written."""
+
+
+@dataclass(frozen=True)
+class Lease:
+    """``fence`` is the number of this claim; it only holds while the row still carries it."""
+
+    key: str
+    fence: int
+    interval_s: int
+    length: timedelta
+
+    def renew(self) -> None:
+        """Prolong; raises :class:`LeaseLost`."""
+        if not self._row().update(lease_until=timezone.now() + self.length):
+            raise LeaseLost(f"{self.key} was taken over by another process.")
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """A transaction that commits only under this lease.
+
+        The row is updated first, which locks it on PostgreSQL and the database on SQLite: nobody can take
+        the work over before the commit, and after a take-over nothing is committed.
+        """
+        with transaction.atomic():
+            self.renew()
+            yield
+
+    @contextmanager
+    def kept_alive(self) -> Iterator[None]:
+        """Renew from a thread while the body waits for something long. Loss shows at the next guarded write."""
+        done = threading.Event()
+
+        def keep() -> None:
+            try:
+                while not done.wait(self.length.total_seconds() / 3):
+                    try:
+                        self.renew()
+                    except LeaseLost:
+                        return
+            finally:
+                connection.close()
+
+        keeper = threading.Thread(target=keep, name=f"lease of {self.key}", daemon=True)
+        keeper.start()
+        try:
+            yield
+        finally:
+            done.set()
+            keeper.join()
+
+    def complete(self, now: datetime, *, next_attempt_at: datetime | None = None) -> bool:
+        """Give the work back as done; False where it had been taken over."""
+        due = next_attempt_at or now + timedelta(seconds=self.interval_s)
+        done = {"lease_until": None, "leased_by": None, "last_finished_at": now, "last_success_at": now}
+        return bool(self._row().update(**done, next_attempt_at=due, failures=0, last_error=None))
+
+    def fail(self, now: datetime, error: str) -> bool:
+        """Give it back as failed, due again after a delay that doubles with every failure in a row."""
+        with transaction.atomic():
+            row = self._row().select_for_update().first()
+            if row is None:
+                return False
+            row.failures += 1
+            row.next_attempt_at = now + backoff(self.interval_s, row.failures)
+            row.lease_until = row.leased_by = None
+            row.last_finished_at, row.last_error = now, error[:4000]
+            row.save(update_fields=["failures", "next_attempt_at", "lease_until", "leased_by", "last_finished_at", "last_error"])
+        return True
+
+    def _row(self):  # type: ignore[no-untyped-def]  # the model imports its queryset, which imports this module
+        return apps.get_model("pipeline", "DueWork").objects.filter(key=self.key, fence=self.fence)
+
+
+def backoff(interval_s: int, failures: int) -> timedelta:
+    """Interval, doubled from the second failure on, a quarter of jitter, 15 minutes at most unless the interval is longer."""
+    longest_s = max(LONGEST_BACKOFF.total_seconds(), interval_s)
+    delay_s = min(interval_s * 2 ** min(failures - 1, 16), longest_s)
+    return timedelta(seconds=delay_s * random.uniform(0.75, 1))  # noqa: S311 - spreads load, hides nothing

@@ -1,0 +1,45 @@
+"""Claiming due work: one conditional UPDATE decides, on SQLite and on PostgreSQL alike."""
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
+
+from django.db.models import F, Q, QuerySet
+
+from webapp.pipeline.holders import me
+from webapp.pipeline.lease import Lease
+
+if TYPE_CHECKING:
+    from webapp.pipeline.models import DueWork
+else:
+    DueWork = object
+
+LEASE = timedelta(seconds=60)
+"""Renewed every third of it while the work goes on; so a vanished holder is overtaken within a minute."""
+
+
+class DueWorkQuerySet(QuerySet["DueWork"]):
+    def ensure(self, intervals_s: Mapping[str, int], now: datetime) -> None:
+        """Make rows that are missing and take over changed intervals; existing due times stay."""
+        known = dict(self.filter(key__in=intervals_s).values_list("key", "interval_s"))
+        missing = [self.model(key=key, interval_s=s, next_attempt_at=now) for key, s in intervals_s.items() if key not in known]
+        if missing:
+            self.bulk_create(missing, ignore_conflicts=True)
+        for key, interval_s in intervals_s.items():
+            if known.get(key, interval_s) != interval_s:
+                self.filter(key=key).update(interval_s=interval_s)
+
+    def due(self, now: datetime) -> "DueWorkQuerySet":
+        """Rows whose time has come and which nobody holds."""
+        return self.filter(Q(lease_until__isnull=True) | Q(lease_until__lt=now), next_attempt_at__lte=now)
+
+    def claim(self, key: str, now: datetime, *, even_if_not_due: bool = False, lease: timedelta = LEASE) -> "Lease | None":
+        """Take the row, or ``None`` where somebody else holds it or its time has not come."""
+        holder = me()
+        free = self.filter(Q(lease_until__isnull=True) | Q(lease_until__lt=now), key=key)
+        if not even_if_not_due:
+            free = free.filter(next_attempt_at__lte=now)
+        if not free.update(lease_until=now + lease, leased_by=holder, fence=F("fence") + 1, last_started_at=now):
+            return None
+        row = self.filter(key=key, leased_by=holder).first()
+        return Lease(row.key, row.fence, row.interval_s, lease) if row else None

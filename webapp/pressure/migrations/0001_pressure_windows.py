@@ -1,0 +1,67 @@
+from django.db import migrations, models
+
+
+class Migration(migrations.Migration):
+    initial = True
+
+    dependencies = []
+
+    operations = [
+        migrations.CreateModel(
+            name="PressureWindow",
+            fields=[
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("cluster", models.CharField(max_length=100)),
+                ("job_id", models.CharField(max_length=64)),
+                ("vertex_id", models.CharField(max_length=64)),
+                ("window_start", models.DateTimeField()),
+                ("window_s", models.BigIntegerField()),
+                ("vertex_name", models.TextField(null=True)),
+                ("parallelism", models.BigIntegerField(null=True)),
+                ("samples", models.BigIntegerField()),
+                ("in_pool_p50", models.FloatField(null=True)),
+                ("in_pool_max", models.FloatField(null=True)),
+                ("in_pool_mean", models.FloatField(null=True)),
+                ("out_pool_p50", models.FloatField(null=True)),
+                ("out_pool_max", models.FloatField(null=True)),
+                ("out_pool_mean", models.FloatField(null=True)),
+                ("exclusive_p50", models.FloatField(null=True)),
+                ("exclusive_max", models.FloatField(null=True)),
+                ("exclusive_mean", models.FloatField(null=True)),
+                ("floating_p50", models.FloatField(null=True)),
+                ("floating_max", models.FloatField(null=True)),
+                ("floating_mean", models.FloatField(null=True)),
+                ("busy_ms_per_s_p50", models.FloatField(null=True)),
+                ("busy_ms_per_s_max", models.FloatField(null=True)),
+                ("busy_ms_per_s_mean", models.FloatField(null=True)),
+                ("backpressured_ms_per_s_p50", models.FloatField(null=True)),
+                ("backpressured_ms_per_s_max", models.FloatField(null=True)),
+                ("backpressured_ms_per_s_mean", models.FloatField(null=True)),
+                ("idle_ms_per_s_p50", models.FloatField(null=True)),
+                ("idle_ms_per_s_max", models.FloatField(null=True)),
+                ("idle_ms_per_s_mean", models.FloatField(null=True)),
+                ("backpressured_share", models.FloatField(null=True)),
+                ("busy_share", models.FloatField(null=True)),
+                ("in_pool_high_share", models.FloatField(null=True)),
+                ("out_pool_high_share", models.FloatField(null=True)),
+                ("records_in_per_s", models.FloatField(null=True)),
+                ("records_out_per_s", models.FloatField(null=True)),
+                ("records_in_max_over_median", models.FloatField(null=True)),
+                ("records_in_gini", models.FloatField(null=True)),
+                ("hottest_subtask", models.BigIntegerField(null=True)),
+                ("watermark_ms", models.BigIntegerField(null=True)),
+                ("as_of", models.DateTimeField()),
+            ],
+            options={
+                "indexes": [
+                    models.Index(fields=["cluster", "job_id", "window_start"], name="pressure_of_job"),
+                    models.Index(fields=["window_start"], name="pressure_age"),
+                ],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("cluster", "job_id", "vertex_id", "window_start", "window_s"), name="pressure_window_key"
+                    )
+                ],
+            },
+        ),
+    ]
