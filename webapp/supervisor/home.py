@@ -1,0 +1,68 @@
+"""The folder of one instance: its lock, its logs and where its services listen."""
+
+import fcntl
+import os
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+# A socket address holds 107 bytes of path on Linux, 103 elsewhere.
+LONGEST_SOCKET_PATH_BYTES = 100
+
+
+class InstanceRuns(Exception):
+    """Another supervisor holds this home; the message says which."""
+
+
+@dataclass(frozen=True)
+class Home:
+    root: Path
+
+    def folder(self, *names: str) -> Path:
+        """A folder of this instance, made on demand, closed to other users."""
+        path = self.root.joinpath(*names)
+        path.mkdir(parents=True, exist_ok=True, mode=0o700)
+        return path
+
+    def lock(self, who: str) -> IO[str]:
+        """Hold the home until the returned file is closed, by the end of the process at the latest.
+
+        Raises :class:`InstanceRuns`. ``scripts/preflight.py`` reads the same file.
+        """
+        handle = (self.folder() / "instance.lock").open("a+")
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            handle.seek(0)
+            holder = handle.read().strip() or "another process"
+            handle.close()
+            raise InstanceRuns(
+                f"Weir already runs in WEIR_HOME {self.root} ({holder}): stop it first, or set another WEIR_HOME and WEIR_BIND."
+            ) from error
+        handle.truncate(0)
+        handle.write(who)
+        handle.flush()
+        return handle
+
+    def socket_path(self, name: str) -> Path:
+        """Where a Unix socket may lie: inside the home, or in a private folder if that path is too long."""
+        path = self.folder("sockets") / name
+        if len(os.fsencode(path)) <= LONGEST_SOCKET_PATH_BYTES:
+            return path
+        return Path(tempfile.mkdtemp(prefix="weir-")) / name
+
+    def record_redis(self, url: str) -> None:
+        """Say where the embedded Redis listens, for commands started by hand beside it."""
+        write_privately(self.root / "redis.url", url + "\n")
+
+    def forget_redis(self) -> None:
+        (self.root / "redis.url").unlink(missing_ok=True)
+
+
+def write_privately(path: Path, text: str) -> None:
+    """Write the whole file or nothing of it, readable by the owner only."""
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    with os.fdopen(handle, "w") as file:
+        file.write(text)
+    Path(name).replace(path)

@@ -1,0 +1,46 @@
+"""The web server, the Celery workers and the beat, as they are started on one machine."""
+
+import sys
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+
+from webapp.supervisor.child import Program
+from webapp.supervisor.ports import listens
+
+WEB_PROCESSES, WEB_THREADS = 2, 4
+REQUEST_WITHIN_S = 120
+QUEUES = ("collect", "spark", "default")
+"""One worker process each, so that a long Spark cycle never holds up a collection."""
+
+
+def web(bind: str, project: Path, environment: Mapping[str, str]) -> Program:
+    host, _colon, port = bind.rpartition(":")
+    command = [
+        *(sys.executable, "-m", "gunicorn", "webapp.config.wsgi:application"),
+        *("--bind", bind),
+        *("--workers", str(WEB_PROCESSES), "--threads", str(WEB_THREADS)),
+        *("--timeout", str(REQUEST_WITHIN_S), "--graceful-timeout", "5"),
+        *("--access-logfile", "-", "--error-logfile", "-"),
+    ]
+    reachable = "127.0.0.1" if host in ("", "0.0.0.0") else host.strip("[]")  # noqa: S104  (compared, not bound)
+    return Program("web", command, environment, project, ready=partial(listens, reachable, int(port)), ready_within_s=60)
+
+
+def worker(queue: str, project: Path, environment: Mapping[str, str]) -> Program:
+    command = [
+        *_celery("worker"),
+        *("--queues", queue, "--hostname", f"{queue}@weir"),
+        *("--concurrency", "1", "-O", "fair", "--loglevel", "INFO"),
+        # One machine, one worker per queue: there is nobody to gossip with.
+        *("--without-gossip", "--without-mingle", "--without-heartbeat"),
+    ]
+    return Program(f"worker-{queue}", command, environment, project)
+
+
+def beat(project: Path, environment: Mapping[str, str]) -> Program:
+    return Program("beat", [*_celery("beat"), "--pidfile", "", "--loglevel", "INFO"], environment, project)
+
+
+def _celery(command: str) -> list[str]:
+    return [sys.executable, "-m", "celery", "--app", "webapp.config.celery", command]
