@@ -1,0 +1,87 @@
+// Draws the figures of a page. A figure comes as JSON from the address in data-chart; its colours are tokens,
+// written var(--name), which are looked up here, so that one figure serves both themes.
+"use strict";
+
+(() => {
+  const TOKEN = /^var\((--[a-z0-9-]+)\)$/;
+  const CONFIG = { displayModeBar: false, responsive: true, doubleClick: "reset", showTips: false, topojsonURL: "" };
+  const charts = [...document.querySelectorAll("[data-chart]")];
+  const figures = new Map();
+
+  function withColours(value, styles) {
+    if (typeof value === "string") {
+      const token = TOKEN.exec(value);
+      return token ? styles.getPropertyValue(token[1]).trim() || value : value;
+    }
+    if (Array.isArray(value)) return value.map((item) => withColours(item, styles));
+    // Typed arrays travel as {dtype, bdata}; there is nothing to look up in them.
+    if (value === null || typeof value !== "object" || "bdata" in value) return value;
+    return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, withColours(item, styles)]));
+  }
+
+  function say(chart, title, text) {
+    const message = document.createElement("div");
+    message.className = "empty small";
+    const heading = document.createElement("b");
+    heading.textContent = title;
+    message.append(heading, text);
+    chart.replaceChildren(message);
+    chart.dataset.state = "empty";
+  }
+
+  function draw(chart) {
+    const styles = getComputedStyle(document.documentElement);
+    const figure = figures.get(chart);
+    const layout = withColours(figure.layout, styles);
+    if (figure.layout.height) chart.style.height = `${figure.layout.height}px`;
+    if (chart.clientWidth < 560 && layout.meta && layout.meta.narrow) Object.assign(layout, layout.meta.narrow);
+    return Plotly.react(chart, withColours(figure.data, styles), layout, CONFIG);
+  }
+
+  async function load(chart) {
+    chart.dataset.state = "loading";
+    try {
+      const response = await fetch(chart.dataset.chart, { headers: { Accept: "application/json" }, credentials: "same-origin" });
+      if (!response.ok) throw new Error(`The server answered ${response.status}.`);
+      const answer = await response.json();
+      const note = document.getElementById(chart.dataset.note || "");
+      if (note) note.textContent = answer.note;
+      if (!answer.figure) return say(chart, answer.empty.title, answer.empty.text);
+      chart.replaceChildren();
+      figures.set(chart, answer.figure);
+      await draw(chart);
+      chart.on("plotly_click", open);
+      chart.on("plotly_relayout", (change) => follow(chart, change));
+      chart.dataset.state = "drawn";
+    } catch (error) {
+      say(chart, "This chart could not be drawn", `${error.message} Reload the page to try again.`);
+      chart.dataset.state = "failed";
+    }
+  }
+
+  function open(event) {
+    const url = event.points.map((point) => point.customdata && point.customdata.url).find(Boolean);
+    if (typeof url === "string" && url.startsWith("/") && !url.startsWith("//")) location.assign(url);
+  }
+
+  // All charts of a page show the same time: zooming one zooms the others.
+  let following = false;
+  function follow(source, change) {
+    const range = change["xaxis.range"] || (change["xaxis.range[0]"] && [change["xaxis.range[0]"], change["xaxis.range[1]"]]);
+    if (following || (!range && !change["xaxis.autorange"])) return;
+    following = true;
+    const others = [...figures.keys()].filter((chart) => chart !== source && chart.dataset.axis === "time");
+    Promise.all(others.map((chart) => Plotly.relayout(chart, { "xaxis.range": range || figures.get(chart).layout.xaxis.range })))
+      .finally(() => { following = false; });
+  }
+
+  document.addEventListener("weir:theme", () => figures.forEach((_figure, chart) => draw(chart)));
+
+  const seen = new IntersectionObserver((entries) => {
+    entries.filter((entry) => entry.isIntersecting).forEach((entry) => {
+      seen.unobserve(entry.target);
+      load(entry.target);
+    });
+  }, { rootMargin: "400px" });
+  charts.forEach((chart) => seen.observe(chart));
+})();

@@ -1,0 +1,44 @@
+// Small habits of every page: theme toggle, menus that close, dialogs, forms that submit on change, confirmations.
+"use strict";
+
+(() => {
+  const YEAR_S = 365 * 24 * 3600;
+
+  function theme() {
+    const chosen = document.documentElement.dataset.theme;
+    return chosen || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
+  }
+
+  // The server reads the cookie and writes data-theme itself, so the first paint is already right.
+  function toggleTheme() {
+    const next = theme() === "dark" ? "light" : "dark";
+    document.documentElement.dataset.theme = next;
+    document.cookie = `weir_theme=${next};path=/;max-age=${YEAR_S};samesite=lax`;
+    document.dispatchEvent(new CustomEvent("weir:theme"));
+  }
+
+  document.addEventListener("click", (event) => {
+    document.querySelectorAll("details.menu[open]").forEach((menu) => {
+      if (!menu.contains(event.target)) menu.open = false;
+    });
+    if (event.target.closest("[data-theme-toggle]")) toggleTheme();
+    const opener = event.target.closest("[data-opens]");
+    if (opener) document.getElementById(opener.dataset.opens).showModal();
+    const closer = event.target.closest("[data-closes]");
+    if (closer) closer.closest("dialog").close();
+  });
+
+  document.addEventListener("change", (event) => {
+    const form = event.target.closest("form[data-submit-on-change]");
+    if (form) form.requestSubmit();
+  });
+
+  document.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape") return;
+    document.querySelectorAll("details.menu[open]").forEach((menu) => { menu.open = false; });
+  });
+
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
+    if (!document.documentElement.dataset.theme) document.dispatchEvent(new CustomEvent("weir:theme"));
+  });
+})();

@@ -1,0 +1,82 @@
+"""What happened to a job, as dashed lines with a label on every chart of it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from webapp.charts.theme import ACCENT, CRIT, INK_3, OK, WARN, plain, plot_time
+
+MOST_LINES = 80
+_LABEL_EVERY_SHARE = 0.14
+_SYMBOL_EVERY_SHARE = 0.02
+
+
+@dataclass(frozen=True)
+class Annotation:
+    """``kind`` decides symbol and colour; unknown kinds are drawn in grey."""
+
+    at: datetime
+    kind: str
+    label: str
+
+
+LOOK = {
+    "savepoint": ("◆", ACCENT),
+    "restore": ("↺", ACCENT),
+    "restart": ("↻", WARN),
+    "deployment": ("▸", OK),
+    "submitted": ("▸", OK),
+    "failure": ("✕", CRIT),
+    "failed": ("✕", CRIT),
+    "taskmanager_lost": ("✕", CRIT),
+    "finished": ("■", INK_3),
+    "canceled": ("■", INK_3),
+}
+
+
+def drawn(annotations: Sequence[Annotation], start: datetime, end: datetime) -> tuple[dict[str, Any], str]:
+    """``shapes`` and ``annotations`` of a layout, and a note where some were left out.
+
+    Labels that would run into each other shrink to their symbol; the words are in its hover text.
+    """
+    inside = sorted((a for a in annotations if start <= a.at <= end), key=lambda a: a.at)
+    shown = inside[-MOST_LINES:]
+    shapes, labels = [], []
+    last_label = last_symbol = float("-inf")
+    for annotation in shown:
+        symbol, colour = LOOK.get(annotation.kind, ("•", INK_3))
+        place = (annotation.at - start) / (end - start)
+        shapes.append(_line(annotation.at, colour))
+        has_room = place - last_label >= _LABEL_EVERY_SHARE
+        if not has_room and place - last_symbol < _SYMBOL_EVERY_SHARE:
+            continue
+        last_symbol = place
+        last_label = place if has_room else last_label
+        labels.append(_label(annotation, symbol, colour, with_words=has_room, place=place))
+    note = f"The newest {len(shown)} of {len(inside)} annotations are drawn." if len(shown) < len(inside) else ""
+    return {"shapes": shapes, "annotations": labels}, note
+
+
+def _line(at: datetime, colour: str) -> dict[str, Any]:
+    x = plot_time(at)
+    line = {"color": colour, "width": 1, "dash": "dot"}
+    return {"type": "line", "xref": "x", "yref": "paper", "x0": x, "x1": x, "y0": 0, "y1": 1, "line": line}
+
+
+def _label(annotation: Annotation, symbol: str, colour: str, *, with_words: bool, place: float) -> dict[str, Any]:
+    words = plain(annotation.label or annotation.kind, 24)
+    return {
+        "x": plot_time(annotation.at),
+        "xref": "x",
+        "y": 1,
+        "yref": "paper",
+        "yanchor": "bottom",
+        # Near the right edge the words go to the left of their line.
+        "xanchor": "center" if not with_words else "right" if place > 0.85 else "left",
+        "xshift": 0 if not with_words else 4 if place > 0.85 else -4,
+        "text": f"{symbol} {words}" if with_words else symbol,
+        "hovertext": f"{plain(annotation.label or annotation.kind, 200)}<br>{plot_time(annotation.at)[:19]} UTC",
+        "font": {"size": 11, "color": colour},
+        "showarrow": False,
+    }

@@ -1,0 +1,196 @@
+"""Checkpoint timeline: one bar a checkpoint, stacked by the phases of its slowest subtask."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+import plotly.graph_objects as go
+
+from spark_jobs.serving import FAILED_OUTCOMES, PHASES
+from webapp.charts import annotations as annotated
+from webapp.charts.downsample import MOST_BARS, narrowest_gap_ms, note, worst_in_buckets
+from webapp.charts.theme import ACCENT, CRIT, INK_3, OK, OTHER, PHASE_COLOURS, PHASE_WORDS, UNKNOWN, figure, plain, plot_time, time_axis
+from webapp.lib.quantities import bytes_text, duration_text
+
+HEIGHT_PX = 290
+FAILED_OPACITY = 0.42
+_WIDEST_BAR_SHARE = 0.035
+_MOST_GOOD_MARKS = 160
+_MINUTE_MS = 60_000.0
+_TICK_STEPS_MS = (
+    *(1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1_000.0, 2_000.0, 5_000.0, 10_000.0, 15_000.0, 30_000.0),
+    *(minutes * _MINUTE_MS for minutes in (1, 2, 5, 10, 15, 30, 60, 120, 360, 1_440)),
+)
+
+
+@dataclass(frozen=True)
+class CheckpointBar:
+    """What the timeline needs of one checkpoint. ``None`` is unknown; phases are the slowest subtask's."""
+
+    checkpoint_id: int
+    trigger_time: datetime
+    outcome: str
+    is_savepoint: bool = False
+    end_to_end_ms: float | None = None
+    start_delay_ms: float | None = None
+    alignment_ms: float | None = None
+    sync_ms: float | None = None
+    async_ms: float | None = None
+    unaligned: bool | None = None
+    reason: str | None = None
+    slowest: str | None = None
+    state_bytes: int | None = None
+    url: str = ""
+
+    @property
+    def failed(self) -> bool:
+        return self.outcome in FAILED_OUTCOMES
+
+    @property
+    def parts_ms(self) -> dict[str, float]:
+        """Phases that add up. An unaligned snapshot's asynchronous part may contain its alignment, which is then left out."""
+        parts = {phase: getattr(self, f"{phase}_ms") or 0.0 for phase in PHASES}
+        if self.unaligned:
+            parts["alignment"] = 0.0
+        return parts
+
+    @property
+    def other_ms(self) -> float:
+        """What is left of end-to-end; all of it where no phase is known."""
+        return max((self.end_to_end_ms or 0.0) - sum(self.parts_ms.values()), 0.0)
+
+    @property
+    def badness(self) -> tuple[bool, bool, float]:
+        return self.failed, self.is_savepoint, self.end_to_end_ms or 0.0
+
+
+def timeline(
+    bars: Sequence[CheckpointBar],
+    start: datetime,
+    end: datetime,
+    timeout_ms: float | None = None,
+    events: Sequence[annotated.Annotation] = (),
+) -> tuple[go.Figure, str]:
+    """The figure and what it left out. ``bars`` are sorted by trigger time."""
+    shown = worst_in_buckets(bars, MOST_BARS, lambda bar: bar.trigger_time, lambda bar: bar.badness)
+    layout, events_note = annotated.drawn(events, start, end)
+    width_ms = _bar_width_ms(shown, start, end)
+    traces = [_phase(shown, phase, width_ms) for phase in PHASES]
+    traces.append(_stack(shown, "other or unknown", OTHER, [bar.other_ms for bar in shown], width_ms))
+    traces += _marks(shown)
+    longest_ms = max((_height_ms(bar) for bar in shown), default=0.0)
+    # A far-away time-out would press the bars flat; it is drawn once they come near it.
+    if timeout_ms and longest_ms >= timeout_ms / 3:
+        _add_timeout(layout, timeout_ms)
+        longest_ms = max(longest_ms, timeout_ms)
+    tick_ms = _tick_ms(longest_ms)
+    ticks = [tick_ms * step for step in range(int(longest_ms / tick_ms) + 2)]
+    result = figure(
+        traces,
+        HEIGHT_PX,
+        barmode="stack",
+        xaxis=time_axis(start, end, anchor="y2"),
+        yaxis={
+            "domain": [0.14, 1],
+            "tickvals": ticks,
+            "ticktext": [duration_text(tick) if tick else "0 s" for tick in ticks],
+            "range": [0, longest_ms * 1.06 or 1],
+        },
+        yaxis2={"domain": [0, 0.09], "range": [-1, 1], "visible": False, "fixedrange": True},
+        **layout,
+    )
+    return result, " ".join(filter(None, (note(len(shown), len(bars), "checkpoints", "the failed or slowest one"), events_note)))
+
+
+def _phase(bars: Sequence[CheckpointBar], phase: str, width_ms: float) -> go.Bar:
+    return _stack(bars, PHASE_WORDS[phase], PHASE_COLOURS[phase], [bar.parts_ms[phase] for bar in bars], width_ms)
+
+
+def _stack(bars: Sequence[CheckpointBar], name: str, colour: str, heights_ms: list[float], width_ms: float) -> go.Bar:
+    return go.Bar(
+        name=name,
+        x=[plot_time(bar.trigger_time) for bar in bars],
+        y=heights_ms,
+        width=width_ms,
+        offset=0,
+        marker={"color": colour, "line": {"width": 0}, "opacity": [FAILED_OPACITY if bar.failed else 1.0 for bar in bars]},
+        customdata=[{"url": bar.url} for bar in bars],
+        hovertext=[_hover(bar) for bar in bars],
+        hovertemplate="%{hovertext}<extra></extra>",
+    )
+
+
+def _marks(bars: Sequence[CheckpointBar]) -> list[go.Scatter]:
+    """Outcome below each bar, by shape as well as colour. With very many bars only what is not plain success."""
+    kinds = (
+        ("failed", "x", CRIT, [bar for bar in bars if bar.failed]),
+        ("savepoint", "diamond", ACCENT, [bar for bar in bars if bar.is_savepoint and not bar.failed]),
+        ("in progress", "square-open", INK_3, [bar for bar in bars if bar.outcome == "in_progress" and not bar.is_savepoint]),
+        ("aborted", "line-ew-open", UNKNOWN, [b for b in bars if b.outcome in ("aborted", "subsumed", "preflight") and not b.is_savepoint]),
+        ("completed", "circle", OK, [bar for bar in bars if bar.outcome == "completed" and not bar.is_savepoint]),
+    )
+    return [
+        go.Scatter(
+            name=name,
+            x=[plot_time(bar.trigger_time) for bar in chosen],
+            y=[0.0] * len(chosen),
+            yaxis="y2",
+            mode="markers",
+            marker={"symbol": symbol, "color": colour, "size": 8, "line": {"width": 2 if "open" in symbol else 0, "color": colour}},
+            customdata=[{"url": bar.url} for bar in chosen],
+            hovertext=[_hover(bar) for bar in chosen],
+            hovertemplate="%{hovertext}<extra></extra>",
+            showlegend=False,
+        )
+        for name, symbol, colour, chosen in kinds
+        if chosen and not (name == "completed" and len(chosen) > _MOST_GOOD_MARKS)
+    ]
+
+
+def _hover(bar: CheckpointBar) -> str:
+    kind = "savepoint" if bar.is_savepoint else "checkpoint"
+    lines = [f"<b>{kind} {bar.checkpoint_id} · {plain(bar.outcome.replace('_', ' '))}</b>", f"{plot_time(bar.trigger_time)[:19]} UTC"]
+    if bar.reason:
+        lines.append(plain(bar.reason))
+    lines.append(f"end to end {duration_text(bar.end_to_end_ms)} · state {bytes_text(bar.state_bytes)}")
+    known = [f"{PHASE_WORDS[phase]} {duration_text(getattr(bar, f'{phase}_ms'))}" for phase in PHASES]
+    lines.append(" · ".join(known[:2]))
+    lines.append(" · ".join(known[2:]))
+    if bar.slowest:
+        lines.append(f"slowest: {plain(bar.slowest)}")
+    return "<br>".join(lines)
+
+
+def _height_ms(bar: CheckpointBar) -> float:
+    return sum(bar.parts_ms.values()) + bar.other_ms
+
+
+def _bar_width_ms(bars: Sequence[CheckpointBar], start: datetime, end: datetime) -> float:
+    span_ms = (end - start) / timedelta(milliseconds=1)
+    gap_ms = narrowest_gap_ms((bar.trigger_time for bar in bars), fallback_ms=span_ms * _WIDEST_BAR_SHARE)
+    return min(max(gap_ms * 0.72, span_ms / 600), span_ms * _WIDEST_BAR_SHARE)
+
+
+def _add_timeout(layout: dict[str, list[dict[str, object]]], timeout_ms: float) -> None:
+    dash = {"color": CRIT, "width": 1.2, "dash": "dash"}
+    layout["shapes"].append(
+        {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "yref": "y", "y0": timeout_ms, "y1": timeout_ms, "line": dash}
+    )
+    layout["annotations"].append(
+        {
+            "xref": "paper",
+            "x": 1,
+            "xanchor": "right",
+            "yref": "y",
+            "y": timeout_ms,
+            "yanchor": "bottom",
+            "text": f"timeout {duration_text(timeout_ms)}",
+            "font": {"size": 11, "color": CRIT},
+            "showarrow": False,
+        }
+    )
+
+
+def _tick_ms(longest_ms: float) -> float:
+    """A round step in the units people read durations in, for about four ticks."""
+    return next((step for step in _TICK_STEPS_MS if longest_ms / step <= 4.5), max(longest_ms / 4, 1.0))

@@ -1,0 +1,85 @@
+"""Heat map of buffer pools: a row per subtask and pool, a column per slice of time, the fixed usage ramp."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import pairwise
+
+import plotly.graph_objects as go
+
+from webapp.charts.theme import USAGE_RAMP, figure, plain, plot_time, time_axis
+from webapp.lib.quantities import usage_text
+
+MOST_SLICES = 120
+_ROW_PX = 17
+_LABEL_LETTERS = 22
+
+
+@dataclass(frozen=True)
+class PoolRow:
+    """Usage of one pool of one subtask: ``(instant, 0 … 1)``, unknown samples left out."""
+
+    vertex_name: str
+    subtask: int
+    pool: str
+    usages: Sequence[tuple[datetime, float]]
+
+    @property
+    def label(self) -> str:
+        return f"{plain(self.vertex_name, _LABEL_LETTERS)}/{self.subtask} {self.pool}"
+
+
+def heat_map(rows: Sequence[PoolRow], start: datetime, end: datetime) -> go.Figure:
+    """Rows from top to bottom as given. A cell is the largest usage seen in its slice."""
+    slices = _slice_count(rows, start, end)
+    width = (end - start) / slices
+    cells = [_cells(row, start, end, slices) for row in rows]
+    heat = go.Heatmap(
+        z=cells,
+        x=[plot_time(start + width * (position + 0.5)) for position in range(slices)],
+        y=list(range(len(rows))),
+        zmin=0,
+        zmax=1,
+        colorscale=USAGE_RAMP,
+        showscale=False,
+        xgap=1 if slices <= 80 else 0,
+        ygap=2,
+        hoverongaps=False,
+        customdata=[
+            [f"{row.label}<br>{usage_text(cell)} of its buffers in use" for cell in of_row] for row, of_row in zip(rows, cells, strict=True)
+        ],
+        hovertemplate="%{customdata}<br>%{x|%Y-%m-%d %H:%M:%S} UTC<extra></extra>",
+    )
+    return figure(
+        [heat],
+        _ROW_PX * len(rows) + 48,
+        margin={"l": 8, "r": 12, "t": 8, "b": 28},
+        xaxis=time_axis(start, end),
+        yaxis={
+            "tickvals": list(range(len(rows))),
+            "ticktext": [row.label for row in rows],
+            "range": [len(rows) - 0.5, -0.5],
+            "showgrid": False,
+            "rangemode": "normal",
+        },
+    )
+
+
+def _cells(row: PoolRow, start: datetime, end: datetime, slices: int) -> list[float | None]:
+    cells: list[float | None] = [None] * slices
+    for at, usage in row.usages:
+        if start <= at <= end:
+            position = min(int((at - start) / (end - start) * slices), slices - 1)
+            known = cells[position]
+            cells[position] = usage if known is None else max(known, usage)
+    return cells
+
+
+def _slice_count(rows: Sequence[PoolRow], start: datetime, end: datetime) -> int:
+    """As fine as the samples are, at most ``MOST_SLICES``: finer would show gaps that are none."""
+    gaps = sorted(later - earlier for row in rows for earlier, later in pairwise(sorted({at for at, _usage in row.usages})))
+    if not gaps:
+        return 40
+    # The upper tenth, not the median: a late sample now and then must not leave a hole.
+    usual = gaps[int(len(gaps) * 0.9)] * 1.05
+    return max(1, min(MOST_SLICES, int((end - start) / usual)))

@@ -1,0 +1,144 @@
+"""Size of a job's state over time: full state as a line, what each checkpoint uploaded as bars, the trend behind."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+import plotly.graph_objects as go
+
+from webapp.charts import annotations as annotated
+from webapp.charts.downsample import MOST_BARS, MOST_POINTS, narrowest_gap_ms, note, worst_in_buckets
+from webapp.charts.theme import ACCENT, INK, INK_3, UPLOADED, figure, plot_time, time_axis
+from webapp.lib.quantities import bytes_text
+
+HEIGHT_PX = 290
+_WIDEST_BAR_SHARE = 0.035
+
+
+@dataclass(frozen=True)
+class SizePoint:
+    """One completed checkpoint. ``checkpointed_bytes`` is ``None`` where the version reports one size only."""
+
+    checkpoint_id: int
+    at: datetime
+    state_bytes: int | None
+    checkpointed_bytes: int | None
+    is_savepoint: bool = False
+    url: str = ""
+
+
+@dataclass(frozen=True)
+class Trend:
+    """A straight line through (``to_time``, the last size) of slope ``bytes_per_h``, valid from ``from_time``."""
+
+    from_time: datetime
+    to_time: datetime
+    bytes_per_h: float
+    bytes_per_h_low: float | None = None
+    bytes_per_h_high: float | None = None
+
+
+def size_over_time(
+    points: Sequence[SizePoint],
+    start: datetime,
+    end: datetime,
+    trend: Trend | None = None,
+    events: Sequence[annotated.Annotation] = (),
+) -> tuple[go.Figure, str]:
+    """The figure and what it left out. ``points`` are sorted by time."""
+    uploads = [point for point in points if point.checkpointed_bytes is not None]
+    bars = worst_in_buckets(uploads, MOST_BARS, lambda point: point.at, lambda point: point.checkpointed_bytes or 0)
+    line = worst_in_buckets(
+        [point for point in points if point.state_bytes is not None and not point.is_savepoint],
+        MOST_POINTS,
+        lambda point: point.at,
+        lambda point: point.state_bytes or 0,
+    )
+    layout, events_note = annotated.drawn(events, start, end)
+    traces = [_uploaded(bars, start, end), _full(line)]
+    if trend and line:
+        traces += _trend(trend, line[-1], end)
+    highest = max((max(point.state_bytes or 0, point.checkpointed_bytes or 0) for point in (*line, *bars)), default=0)
+    step = _step_bytes(highest)
+    ticks = [step * position for position in range(int(highest / step) + 2)]
+    result = figure(
+        traces,
+        HEIGHT_PX,
+        xaxis=time_axis(start, end),
+        yaxis={"tickvals": ticks, "ticktext": [bytes_text(tick) if tick else "0" for tick in ticks], "range": [0, highest * 1.08 or 1]},
+        **layout,
+    )
+    notes = (note(len(bars), len(uploads), "uploads", "the largest one"), _one_size_only(points), events_note)
+    return result, " ".join(filter(None, notes))
+
+
+def _uploaded(bars: Sequence[SizePoint], start: datetime, end: datetime) -> go.Bar:
+    span_ms = (end - start) / timedelta(milliseconds=1)
+    gap_ms = narrowest_gap_ms((point.at for point in bars), fallback_ms=span_ms * _WIDEST_BAR_SHARE)
+    return go.Bar(
+        name="uploaded",
+        x=[plot_time(point.at) for point in bars],
+        y=[point.checkpointed_bytes for point in bars],
+        width=min(max(gap_ms * 0.6, span_ms / 600), span_ms * _WIDEST_BAR_SHARE),
+        marker={"color": UPLOADED, "opacity": 0.85, "line": {"width": 0}},
+        customdata=[{"url": point.url} for point in bars],
+        hovertext=[_hover(point) for point in bars],
+        hovertemplate="%{hovertext}<extra></extra>",
+    )
+
+
+def _full(line: Sequence[SizePoint]) -> go.Scatter:
+    return go.Scatter(
+        name="full state",
+        x=[plot_time(point.at) for point in line],
+        y=[point.state_bytes for point in line],
+        mode="lines+markers" if len(line) <= 60 else "lines",
+        marker={"size": 4},
+        line={"color": INK, "width": 2},
+        customdata=[{"url": point.url} for point in line],
+        hovertext=[_hover(point) for point in line],
+        hovertemplate="%{hovertext}<extra></extra>",
+    )
+
+
+def _trend(trend: Trend, last: SizePoint, end: datetime) -> list[go.Scatter]:
+    """Backwards over the fitted span, forwards dotted to the end of the page's range."""
+    until = max(trend.to_time, end)
+    traces = [_slope("trend", trend.bytes_per_h, trend.from_time, trend.to_time, last, "dash")]
+    if until > last.at:
+        traces.append(_slope("forecast", trend.bytes_per_h, last.at, until, last, "dot"))
+    return traces
+
+
+def _slope(name: str, bytes_per_h: float, start: datetime, end: datetime, last: SizePoint, dash: str) -> go.Scatter:
+    sizes = [(last.state_bytes or 0) + bytes_per_h * ((at - last.at) / timedelta(hours=1)) for at in (start, end)]
+    return go.Scatter(
+        name=name,
+        x=[plot_time(start), plot_time(end)],
+        y=[max(size, 0) for size in sizes],
+        mode="lines",
+        line={"color": ACCENT if name == "trend" else INK_3, "width": 1.4, "dash": dash},
+        hoverinfo="skip",
+    )
+
+
+def _hover(point: SizePoint) -> str:
+    kind = "savepoint" if point.is_savepoint else "checkpoint"
+    return (
+        f"<b>{kind} {point.checkpoint_id}</b><br>{plot_time(point.at)[:19]} UTC<br>"
+        f"full state {bytes_text(point.state_bytes)}<br>uploaded {bytes_text(point.checkpointed_bytes)}"
+    )
+
+
+def _one_size_only(points: Sequence[SizePoint]) -> str:
+    if points and all(point.checkpointed_bytes is None for point in points):
+        return "This Flink version reports one size only: the line is what it reports, uploads are unknown."
+    return ""
+
+
+def _step_bytes(highest: float) -> float:
+    """1, 2 or 5 times a power of ten, for about four ticks."""
+    if highest <= 0:
+        return 1
+    step = 10.0 ** max(len(str(int(highest))) - 2, 0)
+    return next(step * factor for factor in (1, 2, 5, 10, 20, 50, 100) if highest / (step * factor) <= 4.5)

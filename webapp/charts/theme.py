@@ -1,0 +1,69 @@
+"""The one template of all figures. Colours are CSS tokens, written ``var(--name)``: the page looks them up when it draws.
+
+So light and dark need no second figure, and ``static/css/tokens.css`` stays the only place where a colour is chosen.
+"""
+
+from datetime import UTC, datetime
+from html import escape
+from typing import Any
+
+import plotly.graph_objects as go
+
+INK, INK_2, INK_3, LINE, PANEL = "var(--ink)", "var(--ink-2)", "var(--ink-3)", "var(--line)", "var(--panel)"
+ACCENT, OK, WARN, CRIT, UNKNOWN = "var(--accent)", "var(--ok)", "var(--warn)", "var(--crit)", "var(--unknown)"
+LINE_STRONG = "var(--line-strong)"
+UPLOADED = "var(--async)"
+OTHER = "var(--other)"
+PHASE_COLOURS = {"start_delay": "var(--start-delay)", "alignment": "var(--alignment)", "sync": "var(--sync)", "async": "var(--async)"}
+PHASE_WORDS = {"start_delay": "start delay", "alignment": "alignment", "sync": "sync", "async": "async"}
+
+FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', sans-serif"
+
+USAGE_RAMP = [[0.0, "var(--u0)"], [0.25, "var(--u1)"], [0.5, "var(--u2)"], [0.8, "var(--u3)"], [1.0, "var(--u4)"]]
+"""Pool usage 0 … 1. Fixed ends, so that a colour means the same number on every page and day."""
+
+_AXIS: dict[str, Any] = {
+    "gridcolor": LINE,
+    "linecolor": LINE,
+    "zeroline": False,
+    "tickfont": {"size": 11, "color": INK_3},
+    "ticks": "",
+    "automargin": True,
+}
+
+TEMPLATE = go.layout.Template(
+    layout={
+        "font": {"family": FONT, "size": 12, "color": INK_2},
+        "paper_bgcolor": PANEL,
+        "plot_bgcolor": PANEL,
+        "margin": {"l": 48, "r": 12, "t": 26, "b": 28},
+        "xaxis": {**_AXIS, "showgrid": False},
+        "yaxis": {**_AXIS, "rangemode": "tozero", "fixedrange": True},
+        "legend": {"orientation": "h", "x": 0, "y": -0.12, "yanchor": "top", "font": {"size": 12, "color": INK_2}, "itemclick": False},
+        "hoverlabel": {"bgcolor": PANEL, "bordercolor": LINE_STRONG, "font": {"size": 12, "color": INK, "family": FONT}, "align": "left"},
+        "bargap": 0.1,
+        "dragmode": "zoom",
+        "hovermode": "closest",
+    }
+)
+
+
+def figure(traces: list[Any], height_px: int, **layout: Any) -> go.Figure:
+    """A figure in the one template."""
+    return go.Figure(data=traces, layout={"template": TEMPLATE, "height": height_px, **layout})
+
+
+def time_axis(start: datetime, end: datetime, **more: Any) -> dict[str, Any]:
+    """The x axis that all charts of a page share: exactly the page's range, UTC."""
+    return {"type": "date", "range": [plot_time(start), plot_time(end)], "hoverformat": "%Y-%m-%d %H:%M:%S UTC", **more}
+
+
+def plot_time(instant: datetime) -> str:
+    """plotly.js draws times as they are written, so they are written in UTC and without an offset."""
+    return instant.astimezone(UTC).replace(tzinfo=None).isoformat(sep=" ", timespec="milliseconds")
+
+
+def plain(text: str | None, longest: int = 60) -> str:
+    """Names in hover texts: plotly reads a little HTML, and names are not ours."""
+    text = text or "–"
+    return escape(text if len(text) <= longest else text[: longest - 1] + "…", quote=False)

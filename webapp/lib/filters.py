@@ -1,0 +1,59 @@
+"""Template filters: each wraps one pure function. Every template has them."""
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any
+
+from django import template
+
+from webapp.lib import instants, quantities
+
+register = template.Library()
+
+_PLAIN: dict[str, Callable[..., str]] = {
+    "bytes": quantities.bytes_text,
+    "bytes_rate": quantities.bytes_rate_text,
+    "duration": quantities.duration_text,
+    "percent": quantities.percent_text,
+    "usage": quantities.usage_text,
+    "count": quantities.count_text,
+    "capped": quantities.capped_count_text,
+    "per_second": quantities.per_second_text,
+    "times": quantities.times_text,
+    "instant": instants.instant_text,
+    "clock": instants.clock_text,
+    "day_clock": instants.day_and_clock_text,
+}
+for _name, _function in _PLAIN.items():
+    register.filter(_name, _function)
+
+
+@register.filter
+def known(value: Any) -> Any:
+    """A dash for unknown; nothing else is changed (0 stays 0)."""
+    return quantities.UNKNOWN if value is None or value == "" else value
+
+
+@register.filter
+def age(instant: datetime | None, at: datetime) -> str:
+    """``{{ job.last_completed_at|age:now }}``."""
+    return instants.age_text(instant, at)
+
+
+@register.filter
+def span(start: datetime | None, end: datetime | None) -> str:
+    """``{{ job.start_time|span:job.end_time }}``."""
+    return instants.span_text(start, end)
+
+
+@register.simple_tag(takes_context=True)
+def query(context: template.Context, **changes: Any) -> str:
+    """The query string of this page with ``changes``; ``None`` or '' removes a parameter."""
+    parameters = context["request"].GET.copy()
+    for name, value in changes.items():
+        if value is None or value == "":
+            parameters.pop(name, None)
+        else:
+            parameters[name] = str(value)
+    encoded = parameters.urlencode()
+    return f"?{encoded}" if encoded else "?"

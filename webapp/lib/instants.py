@@ -1,0 +1,47 @@
+"""Instants and ages as people read them; everything is UTC and says so."""
+
+from datetime import UTC, datetime, timedelta
+
+from webapp.lib.quantities import UNKNOWN, duration_text
+
+JUST_NOW = timedelta(seconds=2)
+
+
+def instant_text(instant: datetime | None) -> str:
+    """'2026-11-21 04:10:31 UTC'."""
+    return f"{instant.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC" if instant else UNKNOWN
+
+
+def clock_text(instant: datetime | None) -> str:
+    """'04:10:31', for rows below a heading that tells the day."""
+    return f"{instant.astimezone(UTC):%H:%M:%S}" if instant else UNKNOWN
+
+
+def day_and_clock_text(instant: datetime | None) -> str:
+    """'11-21 04:10:31', for tables that span days."""
+    return f"{instant.astimezone(UTC):%m-%d %H:%M:%S}" if instant else UNKNOWN
+
+
+def age_text(instant: datetime | None, at: datetime) -> str:
+    """'6 min ago'; instants of a clock slightly ahead of ours are 'just now'."""
+    if instant is None:
+        return UNKNOWN
+    age = at - instant
+    if abs(age) < JUST_NOW:
+        return "just now"
+    ms = age / timedelta(milliseconds=1)
+    return f"in {_rough(-ms)}" if ms < 0 else f"{_rough(ms)} ago"
+
+
+def span_text(start: datetime | None, end: datetime | None) -> str:
+    """How long from ``start`` to ``end``: '3 d 4 h'."""
+    return UNKNOWN if start is None or end is None else duration_text((end - start) / timedelta(milliseconds=1))
+
+
+def _rough(ms: float) -> str:
+    """One unit up to an hour: nobody needs the seconds of '6 min 12 s ago'."""
+    if ms < 60_000:
+        return f"{ms / 1000:.0f} s"
+    if ms < 3_600_000:
+        return f"{ms // 60_000:.0f} min"
+    return duration_text(ms)

@@ -1,0 +1,116 @@
+"""Keyset paging: page N costs what page 1 costs, and rows that move between pages do no harm.
+
+An order is a tuple of keys that ends in a unique one. Keys are never null: a nullable column is coalesced
+in its expression, so that one index and one comparison serve SQLite and PostgreSQL alike.
+"""
+
+import base64
+import binascii
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any, Generic, TypeVar
+
+from django.db.models import Expression, Model, Q, QuerySet
+
+RowT = TypeVar("RowT", bound=Model)
+_LONGEST_CURSOR = 8_000
+
+
+class BadCursor(ValueError):
+    """The cursor was not made by this page; the reader starts again at the first page."""
+
+
+@dataclass(frozen=True)
+class Key:
+    """One key of an order: a field called ``name``, or ``expression`` annotated under that name."""
+
+    name: str
+    descending: bool = False
+    expression: Expression | None = None
+
+    @property
+    def order_by(self) -> str:
+        return f"-{self.name}" if self.descending else self.name
+
+    @property
+    def reversed(self) -> "Key":
+        return replace(self, descending=not self.descending)
+
+
+@dataclass(frozen=True)
+class Page(Generic[RowT]):
+    """Rows in order; a cursor is empty where there is nothing further in its direction."""
+
+    rows: list[RowT]
+    next_cursor: str = ""
+    previous_cursor: str = ""
+
+
+def page(queryset: "QuerySet[RowT]", keys: Sequence[Key], cursor: str, size: int) -> "Page[RowT]":
+    """One page of ``queryset`` with one query; raises :class:`BadCursor`."""
+    backwards, values = _decoded(cursor, len(keys)) if cursor else (False, None)
+    order = [key.reversed for key in keys] if backwards else list(keys)
+    found = queryset.annotate(**{key.name: key.expression for key in keys if key.expression is not None})
+    if values is not None:
+        try:
+            found = found.filter(_after(order, values))
+        except (ValueError, TypeError) as error:
+            raise BadCursor("The page link does not fit this order.") from error
+    rows = list(found.order_by(*(key.order_by for key in order))[: size + 1])
+    more, rows = len(rows) > size, rows[:size]
+    if backwards:
+        rows.reverse()
+    if not rows:
+        return Page([])
+    has_next, has_previous = (True, more) if backwards else (more, bool(cursor))
+    return Page(
+        rows,
+        _encoded(False, rows[-1], keys) if has_next else "",
+        _encoded(True, rows[0], keys) if has_previous else "",
+    )
+
+
+def _after(keys: Sequence[Key], values: Sequence[Any]) -> Q:
+    """Rows behind ``values``; the bound on the first key alone lets the database start inside the index."""
+    condition = Q()
+    for position, key in enumerate(keys):
+        beyond = Q(**{f"{key.name}__{'lt' if key.descending else 'gt'}": values[position]})
+        for earlier, value in zip(keys[:position], values[:position], strict=True):
+            beyond &= Q(**{earlier.name: value})
+        condition |= beyond
+    first = keys[0]
+    return Q(**{f"{first.name}__{'lte' if first.descending else 'gte'}": values[0]}) & condition
+
+
+def _encoded(backwards: bool, row: Model, keys: Sequence[Key]) -> str:
+    values = [_to_json(getattr(row, key.name)) for key in keys]
+    return base64.urlsafe_b64encode(json.dumps([backwards, values], separators=(",", ":")).encode()).decode().rstrip("=")
+
+
+def _decoded(cursor: str, count: int) -> tuple[bool, list[Any]]:
+    if len(cursor) > _LONGEST_CURSOR:
+        raise BadCursor("The page link is too long.")
+    try:
+        backwards, values = json.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
+        decoded = [_from_json(value) for value in values]
+    except (ValueError, TypeError, binascii.Error, KeyError, OverflowError, RecursionError) as error:
+        raise BadCursor("The page link is damaged.") from error
+    if len(decoded) != count or not isinstance(backwards, bool):
+        raise BadCursor("The page link belongs to another order.")
+    return backwards, decoded
+
+
+def _to_json(value: Any) -> Any:
+    return {"at": value.astimezone(UTC).isoformat()} if isinstance(value, datetime) else value
+
+
+def _from_json(value: Any) -> Any:
+    if isinstance(value, dict):
+        return datetime.fromisoformat(value["at"])
+    if isinstance(value, str) and "\x00" in value:
+        raise ValueError("NUL")
+    if isinstance(value, bool | str | float) or (isinstance(value, int) and abs(value) < 2**63):
+        return value
+    raise ValueError("not a key")

@@ -1,0 +1,96 @@
+"""The one time range of a page: ``?from=now-6h&to=now`` or absolute instants.
+
+The texts are kept as typed, so that a link to 'the last six hours' stays one.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from urllib.parse import urlencode
+
+from webapp.lib.instants import instant_text
+
+PRESETS = (("1 h", "now-1h"), ("6 h", "now-6h"), ("24 h", "now-24h"), ("7 d", "now-7d"))
+DEFAULT_FROM, DEFAULT_TO = "now-6h", "now"
+LONGEST = timedelta(days=90)
+
+_RELATIVE = re.compile(r"now(?:-(\d{1,6})([smhdw]))?\Z")
+_UNIT = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+
+
+class BadTimeRange(ValueError):
+    """The message is one sentence for the person who typed the range."""
+
+
+@dataclass(frozen=True)
+class TimeRange:
+    """``from_time`` < ``to_time``, both aware UTC. ``chosen`` is false where the page's default applies."""
+
+    from_time: datetime
+    to_time: datetime
+    from_text: str
+    to_text: str
+    chosen: bool = True
+    note: str = ""
+
+    @property
+    def query(self) -> str:
+        """For links: 'from=now-6h&to=now'."""
+        return urlencode({"from": self.from_text, "to": self.to_text})
+
+    @property
+    def hours(self) -> float:
+        return (self.to_time - self.from_time) / timedelta(hours=1)
+
+    @property
+    def words(self) -> str:
+        """'2026-11-21 04:09 – 10:09 UTC', the second day only where it differs."""
+        same_day = self.from_time.date() == self.to_time.date()
+        end = f"{self.to_time:%H:%M}" if same_day else f"{self.to_time:%Y-%m-%d %H:%M}"
+        return f"{self.from_time:%Y-%m-%d %H:%M} – {end} UTC"
+
+
+def parse(parameters: Mapping[str, str], at: datetime) -> TimeRange:
+    """Read ``from`` and ``to``; raises :class:`BadTimeRange`."""
+    from_text = parameters.get("from", "").strip() or DEFAULT_FROM
+    to_text = parameters.get("to", "").strip() or DEFAULT_TO
+    chosen = bool(parameters.get("from", "").strip())
+    return between(_instant(from_text, at), _instant(to_text, at), from_text, to_text, chosen=chosen)
+
+
+def default(at: datetime, note: str = "") -> TimeRange:
+    """The last six hours."""
+    chosen = parse({}, at)
+    return TimeRange(chosen.from_time, chosen.to_time, chosen.from_text, chosen.to_text, chosen=False, note=note)
+
+
+def between(start: datetime, end: datetime, from_text: str = "", to_text: str = "", *, chosen: bool = True, note: str = "") -> TimeRange:
+    """A checked range; absolute texts where none are given."""
+    if end <= start:
+        raise BadTimeRange(f"The time range ends ({instant_text(end)}) before it starts ({instant_text(start)}); swap from and to.")
+    if end - start > LONGEST:
+        raise BadTimeRange(f"The time range is longer than {LONGEST.days} days; choose a shorter one.")
+    return TimeRange(start, end, from_text or _iso(start), to_text or _iso(end), chosen=chosen, note=note)
+
+
+def _instant(text: str, at: datetime) -> datetime:
+    relative = _RELATIVE.match(text)
+    if relative:
+        amount, unit = relative.groups()
+        try:
+            return at - timedelta(**{_UNIT[unit]: int(amount)}) if amount else at
+        except OverflowError as error:
+            raise BadTimeRange(f"{text!r} is too far back.") from error
+    try:
+        instant = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise BadTimeRange(f"{text[:40]!r} is no time; write now-6h or 2026-11-21T04:10:00Z.") from error
+    try:
+        return instant.replace(tzinfo=UTC) if instant.tzinfo is None else instant.astimezone(UTC)
+    except OverflowError as error:
+        raise BadTimeRange(f"{text[:40]!r} is out of range.") from error
+
+
+def _iso(instant: datetime) -> str:
+    return instant.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
