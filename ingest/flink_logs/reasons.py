@@ -1,0 +1,85 @@
+"""Why a checkpoint failed: Flink's sentences and the ``CheckpointFailureReason`` codes they stand for.
+
+The sentences are Flink's own; they are stable over releases while the enum is not logged at all.
+Order matters: the first sentence found in a text decides, so longer ones stand before their parts.
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """``preflight``: refused before any task was triggered. ``counts``: uses up a tolerable failure (Flink 2.3)."""
+
+    code: str
+    text: str
+    preflight: bool = False
+    counts: bool = False
+
+
+REASONS: tuple[Reason, ...] = (
+    Reason("PERIODIC_SCHEDULER_SHUTDOWN", "Periodic checkpoint scheduler is shut down.", preflight=True),
+    Reason("TOO_MANY_CHECKPOINT_REQUESTS", "The maximum number of queued checkpoint requests exceeded", preflight=True),
+    Reason("TOO_MANY_CONCURRENT_CHECKPOINTS", "The maximum number of concurrent checkpoints is exceeded", preflight=True),
+    Reason("MINIMUM_TIME_BETWEEN_CHECKPOINTS", "The minimum time between checkpoints is still pending.", preflight=True),
+    Reason("NOT_ALL_REQUIRED_TASKS_RUNNING", "Not all required tasks are currently running.", preflight=True),
+    Reason("IO_EXCEPTION", "An Exception occurred while triggering the checkpoint. IO-problem detected.", preflight=True, counts=True),
+    Reason("EXCEPTION", "An Exception occurred while triggering the checkpoint.", preflight=True, counts=True),
+    Reason("BLOCKING_OUTPUT_EXIST", "Blocking output edge exists in running tasks.", preflight=True),
+    Reason("CHECKPOINT_ASYNC_EXCEPTION", "Asynchronous task checkpoint failed.", counts=True),
+    Reason(
+        "CHANNEL_STATE_SHARED_STREAM_EXCEPTION",
+        "The checkpoint was aborted due to exception of other subtasks sharing the ChannelState file.",
+    ),
+    Reason("CHECKPOINT_EXPIRED", "Checkpoint expired before completing.", counts=True),
+    Reason("CHECKPOINT_SUBSUMED", "Checkpoint has been subsumed."),
+    Reason("CHECKPOINT_DECLINED_TASK_NOT_READY", "Checkpoint was declined (tasks not ready)"),
+    Reason("CHECKPOINT_DECLINED_TASK_CLOSING", "Checkpoint was declined (task is closing)"),
+    Reason("CHECKPOINT_DECLINED_TASK_CLOSING", "Checkpoint was declined (task's operators partially closed)"),
+    Reason("CHECKPOINT_DECLINED_SUBSUMED", "Checkpoint was canceled because a barrier from newer checkpoint was received."),
+    Reason("CHECKPOINT_DECLINED_ON_CANCELLATION_BARRIER", "Task received cancellation from one of its inputs"),
+    Reason("CHECKPOINT_DECLINED_INPUT_END_OF_STREAM", "Checkpoint was declined because one input stream is finished"),
+    Reason("CHECKPOINT_DECLINED", "Checkpoint was declined.", counts=True),
+    Reason("CHECKPOINT_COORDINATOR_SHUTDOWN", "CheckpointCoordinator shutdown."),
+    Reason("CHECKPOINT_COORDINATOR_SUSPEND", "Checkpoint Coordinator is suspending."),
+    Reason("JOB_FAILURE", "The job has failed."),
+    Reason("JOB_FAILOVER_REGION", "FailoverRegion is restarting."),
+    Reason("TASK_FAILURE", "Task has failed."),
+    Reason("TASK_CHECKPOINT_FAILURE", "Task local checkpoint failure."),
+    Reason("UNKNOWN_TASK_CHECKPOINT_NOTIFICATION_FAILURE", "Unknown task for the checkpoint to notify."),
+    Reason("FINALIZE_CHECKPOINT_FAILURE", "Failure to finalize checkpoint.", counts=True),
+    Reason("TRIGGER_CHECKPOINT_FAILURE", "Trigger checkpoint failure."),
+)
+
+PREFLIGHT: frozenset[str] = frozenset(reason.code for reason in REASONS if reason.preflight)
+COUNTS_AS_FAILURE: frozenset[str] = frozenset(reason.code for reason in REASONS if reason.counts)
+
+FAILURE_CAUSES: tuple[tuple[str, str], ...] = (
+    ("TOLERABLE_FAILURES_EXCEEDED", "Exceeded checkpoint tolerable failure threshold"),
+    ("INSUFFICIENT_NETWORK_BUFFERS", "Insufficient number of network buffers"),
+    ("PARTITION_NOT_FOUND", "PartitionNotFoundException"),
+    ("PARTITION_CONNECTION_LOST", "PartitionConnectionException"),
+    ("PARTITION_PRODUCER_GONE", " in unexpected state "),
+    ("TASKMANAGER_HEARTBEAT_TIMEOUT", "Heartbeat of TaskManager with id "),
+    ("TASKMANAGER_UNREACHABLE", " is no longer reachable."),
+    ("TASKMANAGER_CONNECTION_LOST", "RemoteTransportException"),
+    ("NO_RESOURCE_AVAILABLE", "NoResourceAvailableException"),
+    ("OUT_OF_MEMORY", "java.lang.OutOfMemoryError"),
+    ("RPC_TIMEOUT", "AskTimeoutException"),
+    ("RPC_TIMEOUT", "This is usually caused by: 1) "),
+)
+"""Code and the piece of a stack trace that gives it away, for tasks and jobs that failed; the first found decides."""
+
+
+def reason_of(text: str | None) -> Reason | None:
+    """The reason whose sentence ``text`` holds; ``None`` for no or unknown text."""
+    if not text:
+        return None
+    return next((reason for reason in REASONS if reason.text in text), None)
+
+
+def failure_cause_of(trace: str | None) -> str | None:
+    """Code of a well-known cause named anywhere in a stack trace."""
+    if not trace:
+        return None
+    return next((code for code, piece in FAILURE_CAUSES if piece in trace), None)
