@@ -1,0 +1,47 @@
+"""Load a recorded bundle (REST answers and logs of a cluster) into the lake, recorded times kept.
+
+The folder is one recording: rest.jsonl (or rest.jsonl.gz) and logs/, as `python -m ingest record` writes it.
+Importing it again is allowed and changes nothing that is shown.
+"""
+
+import argparse
+import sys
+from pathlib import Path
+
+from ingest.lake.environment import lake_of
+from ingest.recordings.importer import ImportSummary, import_recording
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("directory", type=Path, metavar="DIR", help="the recording")
+    parser.add_argument("--cluster", required=True, metavar="NAME", help="name under which the cluster is shown")
+    parser.add_argument("--lake", metavar="ROOT", help="path or URI of the lake (default: WEIR_LAKE_ROOT, else WEIR_HOME/lake)")
+    parser.add_argument(
+        "--log-time-zone", default="UTC", metavar="ZONE", help="IANA name of the zone the logs were written in (default: UTC)"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """0 where all was read, 1 where something was skipped."""
+    summary = import_recording(
+        args.directory, args.cluster, lake_of(args.lake), log_time_zone=args.log_time_zone, progress=_progress
+    )  # fmt: skip
+    print(described(summary))
+    return 1 if summary.skipped else 0
+
+
+def described(summary: ImportSummary) -> str:
+    """The summary as lines for a person."""
+    lines = [f"{summary.directory} → cluster {summary.cluster}"]
+    lines.append(f"  Flink {summary.flink_version or 'of unknown version'}, {len(summary.jobs)} job(s)")
+    if summary.first_at and summary.last_at:
+        lines.append(f"  recorded {summary.first_at:%Y-%m-%d %H:%M:%S} to {summary.last_at:%Y-%m-%d %H:%M:%S} UTC")
+    lines += [f"  {count:>9,} {table}" for table, count in sorted(summary.records.items())]
+    if summary.skipped:
+        lines.append("  skipped: " + ", ".join(f"{count} {reason}" for reason, count in summary.skipped.most_common()))
+        lines += [f"    {skip.subject}: {skip.detail}" for skip in summary.skips]
+    return "\n".join(lines)
+
+
+def _progress(line: str) -> None:
+    print(f"import: {line}", file=sys.stderr, flush=True)

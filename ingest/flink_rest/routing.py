@@ -1,0 +1,104 @@
+"""Path of an answer → its place in a reading; for answers that were recorded or archived earlier."""
+
+import re
+from datetime import UTC, datetime
+from enum import Enum
+from typing import TypeVar
+from urllib.parse import unquote
+
+from ingest.flink_rest.readings import Answer, ClusterReading, JobReading
+
+_JOB = re.compile(r"/jobs/([0-9a-f]{32})(?=$|[/?])")
+_DETAIL = re.compile(r"/checkpoints/details/(\d{1,19})")
+_SUBTASKS = re.compile(r"/checkpoints/details/(\d{1,19})/subtasks/([0-9a-f]{32})")
+_VERTEX = re.compile(r"/vertices/([0-9a-f]{32})")
+_BACKPRESSURE = re.compile(r"/vertices/([0-9a-f]{32})/backpressure")
+_VERTEX_METRICS = re.compile(r"/vertices/([0-9a-f]{32})(?:/subtasks/\d{1,5})?/metrics\?(?:.*&)?get=.*", re.DOTALL)
+_JOB_METRICS = re.compile(r"/metrics\?(?:.*&)?get=.*", re.DOTALL)
+_TASKMANAGER = re.compile(r"/taskmanagers/([^/?]+)")
+_TASKMANAGER_METRICS = re.compile(r"/taskmanagers/([^/?]+)/metrics\?(?:.*&)?get=.*", re.DOTALL)
+
+_Key = TypeVar("_Key")
+_NEVER = datetime.min.replace(tzinfo=UTC)
+_OF_JOB = {
+    "": "job",
+    "/plan": "plan",
+    "/config": "config",
+    "/checkpoints": "checkpoints",
+    "/checkpoints/config": "checkpoint_config",
+    "/exceptions": "exceptions",
+}
+
+
+class Filed(Enum):
+    """What became of an answer."""
+
+    KEPT = "kept"
+    TAKEN = "the same was asked before in this reading"
+    UNKNOWN = "nothing that Weir reads"
+
+
+def job_of(path: str) -> str | None:
+    """The job an answer is about, ``None`` for all others."""
+    found = _JOB.match(path)
+    return found[1] if found else None
+
+
+def is_read(path: str) -> bool:
+    """Whether Weir reads answers of this path at all."""
+    if path.partition("?")[0] in ("/config", "/overview", "/jobs/overview", "/jobmanager/config"):
+        return True
+    probe = Answer(path, _NEVER, None)
+    job_id = job_of(path)
+    return (file_job_answer(JobReading(job_id), probe) if job_id else file_cluster_answer(ClusterReading(), probe)) is Filed.KEPT
+
+
+def file_job_answer(reading: JobReading, answer: Answer) -> Filed:
+    """Put the answer where it belongs, unless that place is taken."""
+    asked = _JOB.sub("", answer.path, count=1)
+    attribute = _OF_JOB.get(asked.partition("?")[0]) or ("job_metrics" if _JOB_METRICS.fullmatch(asked) else None)
+    if attribute:
+        if getattr(reading, attribute) is not None:
+            return Filed.TAKEN
+        setattr(reading, attribute, answer)
+        return Filed.KEPT
+    if found := _SUBTASKS.fullmatch(asked):
+        return _file(reading.subtasks, (int(found[1]), found[2]), answer)
+    if found := _DETAIL.fullmatch(asked):
+        return _file(reading.details, int(found[1]), answer)
+    if found := _VERTEX.fullmatch(asked):
+        return _file(reading.vertices, found[1], answer)
+    if found := _BACKPRESSURE.fullmatch(asked):
+        return _file(reading.backpressure, found[1], answer)
+    if found := _VERTEX_METRICS.fullmatch(asked):
+        return _file_among(reading.metrics.setdefault(found[1], []), answer)
+    return Filed.UNKNOWN
+
+
+def file_cluster_answer(reading: ClusterReading, answer: Answer) -> Filed:
+    """Likewise for answers about TaskManagers."""
+    if answer.path == "/taskmanagers":
+        if reading.taskmanagers is not None:
+            return Filed.TAKEN
+        reading.taskmanagers = answer
+        return Filed.KEPT
+    if found := _TASKMANAGER.fullmatch(answer.path):
+        return _file(reading.taskmanager_details, unquote(found[1]), answer)
+    if found := _TASKMANAGER_METRICS.fullmatch(answer.path):
+        return _file_among(reading.taskmanager_metrics.setdefault(unquote(found[1]), []), answer)
+    return Filed.UNKNOWN
+
+
+def _file(place: dict[_Key, Answer], key: _Key, answer: Answer) -> Filed:
+    if key in place:
+        return Filed.TAKEN
+    place[key] = answer
+    return Filed.KEPT
+
+
+def _file_among(place: list[Answer], answer: Answer) -> Filed:
+    """Metrics of one vertex may be asked in pieces: only the very same question is a repetition."""
+    if any(other.path == answer.path for other in place):
+        return Filed.TAKEN
+    place.append(answer)
+    return Filed.KEPT

@@ -1,0 +1,29 @@
+"""Which lake a command means: its option, else the environment, else the one under ``WEIR_HOME``."""
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from ingest.errors import Refused
+from ingest.lake.store import Lake
+
+
+def lake_of(root: str | None = None, environment: Mapping[str, str] = os.environ) -> Lake:
+    """``root``, else ``WEIR_LAKE_ROOT``, else ``$WEIR_HOME/lake``; storage options from ``WEIR_LAKE_OPTIONS`` (JSON).
+
+    Raises ``Refused`` where the options are not a JSON object of texts.
+    """
+    home = environment.get("WEIR_HOME") or "var"
+    chosen = root or environment.get("WEIR_LAKE_ROOT") or str(Path(home) / "lake")
+    return Lake(chosen, _options(environment.get("WEIR_LAKE_OPTIONS") or "{}"))
+
+
+def _options(text: str) -> dict[str, str]:
+    try:
+        options = json.loads(text)
+    except ValueError:
+        options = None
+    if not isinstance(options, dict) or not all(isinstance(value, str) for value in options.values()):
+        raise Refused('WEIR_LAKE_OPTIONS must be a JSON object of texts, such as {"AWS_REGION": "eu-west-1"}.')
+    return options

@@ -1,0 +1,160 @@
+"""Recorded answers → polls: the readings of all jobs that were taken together."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from ingest.errors import Skipped
+from ingest.flink_rest.assembly import observe_cluster, observe_job, overview_of_jobs
+from ingest.flink_rest.payloads.overview import flink_version
+from ingest.flink_rest.readings import Answer, ClusterReading, JobReading
+from ingest.flink_rest.routing import Filed, file_cluster_answer, file_job_answer, job_of
+from ingest.records import Observed
+
+LONGEST_POLL = timedelta(seconds=60)
+LARGEST_POLL_BYTES = 64 * 1024 * 1024
+
+_OPENS_A_POLL = ("/overview", "/jobs/overview", "/taskmanagers")
+_TERMINAL = ("FINISHED", "CANCELED", "FAILED")
+
+
+@dataclass(slots=True)
+class Poll:
+    """Answers between two rounds of asking. A job has more than one reading where it was asked the same twice."""
+
+    started_at: datetime
+    size_bytes: int = 0
+    opened_by: set[str] = field(default_factory=set)
+    overviews: list[Answer] = field(default_factory=list)
+    jobs: dict[str, list[JobReading]] = field(default_factory=dict)
+    cluster: list[ClusterReading] = field(default_factory=list)
+
+    def file(self, answer: Answer) -> None:
+        """Into the first reading that has no answer to this question yet."""
+        job_id = job_of(answer.path)
+        if answer.endpoint == "/jobs/overview":
+            self.overviews.append(answer)
+        elif job_id:
+            readings = self.jobs.setdefault(job_id, [])
+            if all(file_job_answer(reading, answer) is Filed.TAKEN for reading in readings):
+                readings.append(JobReading(job_id))
+                file_job_answer(readings[-1], answer)
+        elif all(file_cluster_answer(reading, answer) is Filed.TAKEN for reading in self.cluster):
+            self.cluster.append(ClusterReading())
+            file_cluster_answer(self.cluster[-1], answer)
+
+
+@dataclass(slots=True)
+class Standing:
+    """What is asked once and holds for later polls."""
+
+    flink_version: str | None = None
+    jobmanager_config: Answer | None = None
+    plan: dict[str, Answer] = field(default_factory=dict)
+    config: dict[str, Answer] = field(default_factory=dict)
+    checkpoint_config: dict[str, Answer] = field(default_factory=dict)
+    ended: dict[str, str] = field(default_factory=dict)
+
+
+class Polls:
+    """Feed it answers in recorded order; it hands out what each finished poll observed.
+
+    A poll ends where the cluster's lists are asked again, or at its bounds in time and bytes.
+    """
+
+    def __init__(self, cluster: str, version: str | None = None) -> None:
+        self._cluster = cluster
+        self._standing = Standing(flink_version=version)
+        self._poll: Poll | None = None
+        self.jobs_seen: set[str] = set()
+
+    @property
+    def flink_version(self) -> str | None:
+        return self._standing.flink_version
+
+    def add(self, answer: Answer, size_bytes: int) -> tuple[Observed, ...]:
+        """What the poll before observed, if this answer begins another."""
+        finished: tuple[Observed, ...] = ()
+        if self._poll and self._begins_another(answer, self._poll):
+            finished = self.finish()
+        poll = self._poll = self._poll or Poll(answer.at)
+        poll.size_bytes += size_bytes
+        if answer.path in _OPENS_A_POLL:
+            poll.opened_by.add(answer.path)
+        if answer.endpoint in ("/config", "/overview"):
+            self._learn_version(answer)
+        elif answer.endpoint == "/jobmanager/config":
+            self._standing.jobmanager_config = answer
+        else:
+            poll.file(answer)
+        return finished
+
+    def finish(self) -> tuple[Observed, ...]:
+        """What the poll in hand observed."""
+        poll, self._poll = self._poll, None
+        return tuple(self._observed(poll)) if poll else ()
+
+    def _begins_another(self, answer: Answer, poll: Poll) -> bool:
+        return (
+            answer.path in poll.opened_by
+            or answer.at - poll.started_at > LONGEST_POLL
+            or poll.size_bytes > LARGEST_POLL_BYTES
+        )  # fmt: skip
+
+    def _learn_version(self, answer: Answer) -> None:
+        try:
+            self._standing.flink_version = flink_version(answer.body) or self._standing.flink_version
+        except Skipped:
+            return  # no record depends on it; the version known so far stays
+
+    def _observed(self, poll: Poll) -> Iterator[Observed]:
+        for overview in poll.overviews:
+            entries, skips = overview_of_jobs(overview)
+            if skips:
+                yield Observed(self._cluster, overview.at, "rest", skips)
+            for job_id, entry in entries.items():
+                self._file_overview(poll, job_id, entry)
+        for job_id, readings in poll.jobs.items():
+            self.jobs_seen.add(job_id)
+            for reading in readings:
+                self._complete(reading)
+                yield from observe_job(reading, self._cluster, "rest")
+        for cluster_reading in poll.cluster:
+            yield from observe_cluster(cluster_reading, self._cluster, "rest")
+
+    def _file_overview(self, poll: Poll, job_id: str, entry: Answer) -> None:
+        """A job that has ended stays in the overview for hours: it is told of once."""
+        readings = poll.jobs.setdefault(job_id, [])
+        state = str(entry.body.get("state"))
+        told = self._standing.ended.get(job_id) == state
+        if state in _TERMINAL:
+            self._standing.ended[job_id] = state
+        asked = next((reading for reading in readings if reading.overview is None and reading.job), None)
+        if asked:
+            asked.overview = entry
+            return
+        if told:
+            return
+        free = next((reading for reading in readings if reading.overview is None), None)
+        if free is None:
+            free = JobReading(job_id)
+            readings.append(free)
+        free.overview = entry
+
+    def _complete(self, reading: JobReading) -> None:
+        """Add what earlier polls asked, and keep what later ones will not ask again."""
+        standing, job_id = self._standing, reading.job_id
+        reading.flink_version = standing.flink_version
+        reading.jobmanager_config = standing.jobmanager_config
+        if reading.job and isinstance(reading.job.body, dict) and isinstance(reading.job.body.get("plan"), dict):
+            standing.plan[job_id] = reading.job
+        for attribute, known in (
+            ("plan", standing.plan),
+            ("config", standing.config),
+            ("checkpoint_config", standing.checkpoint_config),
+        ):
+            answer = getattr(reading, attribute)
+            if answer is None:
+                setattr(reading, attribute, known.get(job_id))
+            else:
+                known[job_id] = answer

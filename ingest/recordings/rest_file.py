@@ -1,0 +1,87 @@
+"""``rest.jsonl``: one recorded answer a line, ``{ts, path, status, body}``; others become skips."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from ingest.errors import Skipped
+from ingest.flink_rest.payloads.fields import Fields, instant_of_ms
+from ingest.flink_rest.readings import Answer
+from ingest.flink_rest.routing import is_read
+from ingest.recordings.lines import MAX_LINE_BYTES, Line, read_lines
+from ingest.records import Skip
+
+MAX_SKIPPED_LINES = 100
+"""Beyond these a damaged file is told of in one sum."""
+
+_LAST_INSTANT_S = 253_402_300_799
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """A line of the file: an answer to read, or what was skipped; neither for lines that Weir does not read."""
+
+    at: datetime
+    size_bytes: int
+    answer: Answer | None = None
+    skip: Skip | None = None
+
+
+def read_rest_file(path: Path, max_line_bytes: int = MAX_LINE_BYTES) -> Iterator[Recorded]:
+    """Every line in file order. What cannot be read is told with the time of the line before it.
+
+    Only successful GET answers of paths that Weir reads come out as answers; failed ones as skips.
+    """
+    at = datetime.fromtimestamp(path.stat().st_mtime, UTC)
+    bad_lines = 0
+    try:
+        for line in read_lines(path, max_line_bytes):
+            recorded = _recorded(line, path.name, at)
+            at = recorded.at
+            bad_lines += recorded.skip is not None and recorded.skip.subject.startswith(f"{path.name}:")
+            if recorded.skip is None or bad_lines <= MAX_SKIPPED_LINES:
+                yield recorded
+    except OSError as error:
+        yield Recorded(at, 0, skip=Skip(path.name, "unreadable_file", f"{error.strerror or error}; the rest of the file is not imported"))
+    if bad_lines > MAX_SKIPPED_LINES:
+        more = f"{bad_lines - MAX_SKIPPED_LINES} more lines could not be read"
+        yield Recorded(at, 0, skip=Skip(path.name, "bad_json", more))
+
+
+def _recorded(line: Line, file: str, previous_at: datetime) -> Recorded:
+    subject = f"{file}:{line.number}"
+    if line.content is None:
+        return Recorded(previous_at, line.size_bytes, skip=Skip(subject, "too_large", f"a line of {line.size_bytes} bytes is not read"))
+    try:
+        entry = json.loads(line.content)
+    except (ValueError, RecursionError):
+        return Recorded(previous_at, line.size_bytes, skip=Skip(subject, "bad_json", "the line is no JSON document"))
+    try:
+        fields = Fields(entry)
+        at, path, status = _time(fields.raw("ts")), fields.the_text("path"), fields.the_whole("status")
+    except Skipped as error:
+        return Recorded(previous_at, line.size_bytes, skip=Skip(subject, "bad_json", f"no recorded answer: {error}"))
+    if entry.get("method", "GET") != "GET" or not is_read(path):
+        return Recorded(at, line.size_bytes)
+    return _answer(Answer(path, at, entry.get("body")), status, line.size_bytes)
+
+
+def _answer(answer: Answer, status: int, size_bytes: int) -> Recorded:
+    if 200 <= status < 300:
+        if isinstance(answer.body, dict | list):
+            return Recorded(answer.at, size_bytes, answer)
+        return Recorded(answer.at, size_bytes, skip=Skip(answer.endpoint, "bad_json", "the recorded answer is no JSON document"))
+    if status == 0:
+        reason = "timeout" if "timed out" in str(answer.body)[:1000].lower() else "unreachable"
+        return Recorded(answer.at, size_bytes, skip=Skip(answer.endpoint, reason, "no answer was recorded"))
+    return Recorded(answer.at, size_bytes, skip=Skip(answer.endpoint, "http_error", f"answered with status {status}"))
+
+
+def _time(value: Any) -> datetime:
+    """Epoch seconds, kept to the millisecond. Raises ``Skipped``."""
+    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value < _LAST_INSTANT_S:
+        raise Skipped("ts: expected a time in epoch seconds")
+    return instant_of_ms(round(value * 1000))
