@@ -16,9 +16,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("directory", type=Path, metavar="DIR", help="the recording")
     parser.add_argument("--cluster", required=True, metavar="NAME", help="name under which the cluster is shown")
     parser.add_argument("--lake", metavar="ROOT", help="path or URI of the lake (default: WEIR_LAKE_ROOT, else WEIR_HOME/lake)")
-    parser.add_argument(
-        "--log-time-zone", default="UTC", metavar="ZONE", help="IANA name of the zone the logs were written in (default: UTC)"
-    )
+    parser.add_argument("--log-time-zone", default="UTC", metavar="ZONE", help="IANA name of the zone of the logs (default: UTC)")
 
 
 def run(args: argparse.Namespace) -> int:

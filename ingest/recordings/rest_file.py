@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from ingest.errors import Skipped
-from ingest.flink_rest.payloads.fields import Fields, instant_of_ms
+from ingest.errors import Skipped, redact
+from ingest.flink_rest.payloads.fields import Fields, clean_text, instant_of_ms
 from ingest.flink_rest.readings import Answer
 from ingest.flink_rest.routing import is_read
 from ingest.recordings.lines import MAX_LINE_BYTES, Line, read_lines
@@ -77,7 +77,16 @@ def _answer(answer: Answer, status: int, size_bytes: int) -> Recorded:
     if status == 0:
         reason = "timeout" if "timed out" in str(answer.body)[:1000].lower() else "unreachable"
         return Recorded(answer.at, size_bytes, skip=Skip(answer.endpoint, reason, "no answer was recorded"))
-    return Recorded(answer.at, size_bytes, skip=Skip(answer.endpoint, "http_error", f"answered with status {status}"))
+    detail = f"answered with status {status}: {_error_text(answer.body)}"
+    return Recorded(answer.at, size_bytes, skip=Skip(answer.endpoint, "http_error", detail))
+
+
+def _error_text(body: Any) -> str:
+    """First line of Flink's ``{"errors": [text, …]}``, or of any other text."""
+    errors = body.get("errors") if isinstance(body, dict) else body
+    text = errors[0] if isinstance(errors, list) and errors else errors
+    lines = text.splitlines() if isinstance(text, str) else []
+    return redact(clean_text(lines[0], 300) or "") if lines else "no message"
 
 
 def _time(value: Any) -> datetime:
