@@ -1,0 +1,62 @@
+"""Asking within one cycle: every refusal becomes a skip, and a JobManager that is gone is not asked on and on."""
+
+from collections.abc import Callable
+from datetime import datetime
+
+from ingest.flink_rest.client import RestClient
+from ingest.flink_rest.faults import BadAnswer, Unanswered
+from ingest.flink_rest.pace import Budget
+from ingest.flink_rest.readings import Answer
+from ingest.records import Skip
+
+UNANSWERED_IN_A_ROW = 3
+"""After so many the JobManager is taken as down for the rest of the cycle."""
+
+SKIPS_PER_CYCLE = 200
+
+
+class Asking:
+    """One cycle's conversation with one address. ``down`` holds why it was given up, else ``None``."""
+
+    def __init__(self, client: RestClient, at: Callable[[], datetime], budget: Budget) -> None:
+        self.client, self.at, self.budget = client, at, budget
+        self.skips: list[Skip] = []
+        self.down: str | None = None
+        self.answered = False
+        self.gone: set[str] = set()
+        self._unanswered = 0
+
+    async def get(self, path: str, *, may_be_gone: bool = False) -> Answer | None:
+        """The answer, or ``None`` after noting why there is none; 404 is not worth a note where ``may_be_gone``."""
+        if self.down:
+            return None
+        try:
+            body = await self.client.get(path)
+        except BadAnswer as error:
+            self._unanswered = 0
+            if error.reason == "tls" or (error.reason == "unauthorized" and not self.answered):
+                self.down = str(error)
+            if may_be_gone and error.reason == "not_found":
+                self.gone.add(path)
+            else:
+                self.skip(path, error.reason, str(error))
+            return None
+        except Unanswered as error:
+            self._unanswered += 1
+            if self._unanswered >= UNANSWERED_IN_A_ROW or not self.answered:
+                self.down = str(error)
+            self.skip(path, error.reason, str(error))
+            return None
+        self.answered, self._unanswered = True, 0
+        return Answer(path, self.at(), body)
+
+    async def get_if_affordable(self, path: str, *, may_be_gone: bool = False) -> Answer | None:
+        """As ``get``, within the budget."""
+        return await self.get(path, may_be_gone=may_be_gone) if self.budget.take() else None
+
+    def skip(self, subject: str, reason: str, detail: str) -> None:
+        """Note one skipped input; of a flood the first ones and a count are kept."""
+        if len(self.skips) < SKIPS_PER_CYCLE:
+            self.skips.append(Skip(subject.partition("?")[0], reason, detail))
+        elif len(self.skips) == SKIPS_PER_CYCLE:
+            self.skips.append(Skip(self.client.address.base, "more", f"More than {SKIPS_PER_CYCLE} inputs were skipped in this cycle."))

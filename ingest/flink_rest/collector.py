@@ -1,0 +1,221 @@
+"""One cycle over one JobManager: what it lists, then each job, then its TaskManagers.
+
+A cursor carries what was read before. Jobs in trouble come first, then those sampled longest ago, so that
+a budget that does not suffice costs the healthy ones their freshness and nobody their checkpoints.
+"""
+
+import asyncio
+import copy
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from ingest.flink_rest import assembly
+from ingest.flink_rest.asking import Asking
+from ingest.flink_rest.client import RestClient
+from ingest.flink_rest.cursor import ClusterCursor, JobCursor, from_json
+from ingest.flink_rest.gate import Gate
+from ingest.flink_rest.job_reader import JobReader, Listed, in_trouble, is_flink_id, listed
+from ingest.flink_rest.pace import Budget, Pace, Rhythm, rhythm
+from ingest.flink_rest.readings import Answer
+from ingest.flink_rest.taskmanager_reader import read_taskmanagers
+from ingest.flink_rest.versions import is_known
+from ingest.records import Observed, Skip
+from ingest.sources import ClusterSource
+
+log = logging.getLogger(__name__)
+
+JOBS_AT_ONCE = 4
+"""Readers that keep the two request slots busy while one of them parses."""
+
+VERTICES_OF_AN_UNREAD_JOB = 4
+NEW_JOBS_LOOKED_AT_TWICE = 10
+
+Cursor = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Collected:
+    """One cycle over one cluster. ``observed`` holds the skips too; ``cursor`` is to be saved after it is in the lake."""
+
+    observed: tuple[Observed, ...]
+    cursor: dict[str, Any]
+    skips: tuple[Skip, ...]
+    requests: int
+    reachable: bool
+    error: str | None = None
+    flink_version: str | None = None
+    jobs_seen: int = 0
+    metrics_interval_s: float | None = None
+    pace_reason: str = ""
+
+
+async def collect_cluster(
+    source: ClusterSource,
+    cursor: Cursor,
+    at: Callable[[], datetime],
+    *,
+    pace: Pace | None = None,
+    gate: Gate | None = None,
+    cycle_s: float = 30,
+) -> Collected:
+    """Never raises for anything a server may answer; an address that cannot be used at all raises ``Refused``.
+
+    ``cycle_s`` is how often this is called; ``gate`` is shared by all who ask the same address.
+    """
+    pace = pace or Pace()
+    client = RestClient(
+        source.url,
+        auth=source.auth,
+        tls=source.tls,
+        request_timeout_s=source.request_timeout_s,
+        max_response_bytes=source.max_response_bytes,
+        gate=gate,
+    )
+    async with client:
+        cycle = _Cycle(source, from_json(copy.deepcopy(dict(cursor))), Asking(client, at, Budget(pace.requests)), pace, cycle_s)
+        try:
+            async with asyncio.timeout(pace.cycle_timeout_s):
+                await cycle.run()
+        except TimeoutError:
+            cycle.cut_off()
+        return cycle.result()
+
+
+class _Cycle:
+    def __init__(self, source: ClusterSource, cursor: ClusterCursor, asking: Asking, pace: Pace, cycle_s: float) -> None:
+        self.source, self.cursor, self.asking, self.pace = source, cursor, asking, pace
+        self.cycle_s = cycle_s
+        self.rhythm = Rhythm(source.metrics_interval_s, lean=False, reason="as set")
+        self.observed: list[Observed] = []
+        self.jobs_seen = 0
+        self.jobs_read = 0
+        self.listed = False
+        self.timed_out = False
+
+    async def run(self) -> None:
+        overview, jobs = await asyncio.gather(self.asking.get("/overview"), self.asking.get("/jobs/overview"))
+        if jobs is None:
+            return
+        self._note_version(overview)
+        entries, skips = assembly.overview_of_jobs(jobs)
+        self.asking.skips.extend(skips)
+        found = [listed(job_id, answer) for job_id, answer in entries.items() if is_flink_id(job_id)]
+        self.listed, self.jobs_seen = True, len(found)
+        self.cursor.keep_only([job.job_id for job in found], None)
+        reader = await self._reader(found)
+        await self._read_jobs(reader, found)
+        self.observed += await read_taskmanagers(self.asking, self.cursor, self.source.name, self.pace, self.rhythm)
+
+    def cut_off(self) -> None:
+        self.timed_out = True
+        self.asking.skip(
+            self.asking.client.address.base,
+            "timeout",
+            f"The cycle was cut off after {self.pace.cycle_timeout_s:g} s: {self.jobs_read} of {self.jobs_seen} jobs were read.",
+        )
+
+    def result(self) -> Collected:
+        asking = self.asking
+        if asking.budget.left_out:
+            left_out, budget = asking.budget.left_out, self.pace.requests
+            detail = f"{left_out} requests that were due did not fit into the cycle's budget of {budget}; they come next."
+            asking.skip(asking.client.address.base, "over_budget", detail)
+        error = None if self.listed else self._why_not()
+        if error:
+            asking.skips.insert(0, Skip(asking.client.address.base, "unreachable", error))
+        skips = tuple(asking.skips)
+        observed = [*self.observed]
+        if skips:
+            observed.append(Observed(self.source.name, asking.at(), "rest", skips))
+        return Collected(
+            observed=tuple(observed),
+            cursor=self.cursor.to_json(),
+            skips=skips + tuple(record for part in self.observed for record in part.records if isinstance(record, Skip)),
+            requests=asking.client.requests,
+            reachable=self.listed,
+            error=error,
+            flink_version=self.cursor.flink_version,
+            jobs_seen=self.jobs_seen,
+            metrics_interval_s=self.rhythm.metrics_interval_s,
+            pace_reason=self.rhythm.reason,
+        )
+
+    def _why_not(self) -> str:
+        asking = self.asking
+        if asking.down:
+            return asking.down
+        if self.timed_out:
+            return f"{asking.client.address.base} did not list its jobs within {self.pace.cycle_timeout_s:g} s."
+        return asking.skips[-1].detail if asking.skips else f"{asking.client.address.base} did not list its jobs."
+
+    def _note_version(self, overview: Answer | None) -> None:
+        body = overview.body if overview else None
+        version = body.get("flink-version") if isinstance(body, dict) else None
+        if not isinstance(version, str) or version == self.cursor.flink_version:
+            return
+        self.cursor.flink_version = version[:60]
+        if not is_known(version):
+            detail = f"Flink {version[:60]} is not one of the known releases 1.12 to 2.3; it is read as far as it is understood."
+            self.asking.skip("/overview", "unknown_version", detail)
+
+    async def _reader(self, found: list[Listed]) -> JobReader:
+        live = [job for job in found if not job.terminal]
+        known = [self.cursor.jobs.get(job.job_id) for job in live]
+        vertices = sum(len(job.vertices) if job and job.vertices else VERTICES_OF_AN_UNREAD_JOB for job in known)
+        self.rhythm = rhythm(self.source.metrics_interval_s, self.cycle_s, len(live), vertices, self.pace)
+        now_s = self.asking.at().timestamp()
+        fresh = [job for job in found if not self._cursor_of(job).static_at and not self._cursor_of(job).ended]
+        configuration = None
+        if fresh or now_s - self.cursor.static_at >= self.pace.static_refresh_s:
+            configuration = await self.asking.get("/jobmanager/config")
+            self.cursor.static_at = now_s
+        return JobReader(
+            self.asking,
+            self.pace,
+            self.rhythm,
+            self.cursor.flink_version,
+            jobmanager_config=configuration,
+            second_look=0 < len(fresh) <= NEW_JOBS_LOOKED_AT_TWICE,
+        )
+
+    async def _read_jobs(self, reader: JobReader, found: list[Listed]) -> None:
+        due = [job for job in found if not self._is_done(job)]
+        # The list of checkpoints is read of every job; what is left over is spent in the order of need.
+        self.asking.budget.reserve(len(due))
+        due.sort(key=lambda job: (not in_trouble(job, self._cursor_of(job)), self._cursor_of(job).metrics_at))
+        waiting = iter(due)
+
+        async def work() -> None:
+            for job in waiting:
+                if self.asking.down:
+                    return
+                await self._read_job(reader, job)
+
+        await asyncio.gather(*(work() for _ in range(min(JOBS_AT_ONCE, len(due)))))
+        if self.asking.down:
+            detail = f"{self.asking.down} {self.jobs_read} of {self.jobs_seen} jobs were read in this cycle."
+            self.asking.skip(self.asking.client.address.base, "unreachable", detail)
+
+    async def _read_job(self, reader: JobReader, job: Listed) -> None:
+        cursor = copy.deepcopy(self._cursor_of(job))
+        try:
+            reading = await reader.read(job, cursor)
+            parts = assembly.observe_job(reading, self.source.name, "rest")
+        except Exception as error:
+            log.exception("job %s of cluster %s could not be read", job.job_id, self.source.name)
+            self.asking.skip(f"/jobs/{job.job_id}", "error", f"Reading this job failed with {type(error).__name__}; the others go on.")
+            return
+        self.observed.extend(parts)
+        self.cursor.jobs[job.job_id] = cursor
+        self.jobs_read += 1
+
+    def _is_done(self, job: Listed) -> bool:
+        """Ended jobs are read once, after their end."""
+        cursor = self._cursor_of(job)
+        return job.terminal and cursor.ended and cursor.modified_ms == job.modified_ms
+
+    def _cursor_of(self, job: Listed) -> JobCursor:
+        return self.cursor.jobs.setdefault(job.job_id, JobCursor())

@@ -1,0 +1,131 @@
+"""What the collector remembers of one cluster between cycles: plain JSON, bounded, safe to lose.
+
+A lost or damaged cursor costs requests and repeated rows, which readers of the lake fold; it never loses data.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+MAX_JOBS = 5_000
+MAX_CHECKPOINTS = 120
+"""Per job; Flink keeps ten unless ``web.checkpoints.history`` says more."""
+MAX_VERTICES = 300
+MAX_TASKMANAGERS = 5_000
+
+SEEN, DISCARDED, DETAILED = 1, 2, 4
+
+
+@dataclass(slots=True)
+class JobCursor:
+    """``checkpoints`` maps (id, trigger ms) of final ones to flags. Times are epoch seconds, 0 = never."""
+
+    modified_ms: int = 0
+    state: str = ""
+    full_at: float = 0
+    static_at: float = 0
+    metrics_at: float = 0
+    failed: int | None = None
+    exceptions: int = 0
+    """Checksum of the last exceptions answer."""
+    turn: int = 0
+    """Counts metric samples: which share of a large vertex is due."""
+    told: list[str] = field(default_factory=list)
+    """What was reported once about this attempt and need not be again."""
+    ended: bool = False
+    vertices: dict[str, int] = field(default_factory=dict)
+    checkpoints: dict[tuple[int, int], int] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class ClusterCursor:
+    """``taskmanagers`` maps id to when it was asked last."""
+
+    flink_version: str | None = None
+    static_at: float = 0
+    jobs: dict[str, JobCursor] = field(default_factory=dict)
+    taskmanagers: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def live_jobs(self) -> list[JobCursor]:
+        """Jobs that had not ended when they were last read."""
+        return [job for job in self.jobs.values() if not job.ended]
+
+    def keep_only(self, job_ids: Iterable[str], taskmanager_ids: Iterable[str] | None) -> None:
+        """Forget jobs and TaskManagers that the cluster no longer lists."""
+        jobs = set(job_ids)
+        self.jobs = {job_id: job for job_id, job in self.jobs.items() if job_id in jobs}
+        if taskmanager_ids is not None:
+            known = set(taskmanager_ids)
+            self.taskmanagers = {name: at for name, at in self.taskmanagers.items() if name in known}
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON, newest of everything that is too much."""
+        return {
+            "flink_version": self.flink_version,
+            "static_at": self.static_at,
+            "jobs": {job_id: _job_to_json(job) for job_id, job in list(self.jobs.items())[-MAX_JOBS:]},
+            "taskmanagers": dict(list(self.taskmanagers.items())[-MAX_TASKMANAGERS:]),
+        }
+
+
+def from_json(document: Any) -> ClusterCursor:
+    """Whatever of the document is usable; an unusable one is an empty cursor."""
+    fields = document if isinstance(document, dict) else {}
+    jobs, managers = fields.get("jobs"), fields.get("taskmanagers")
+    return ClusterCursor(
+        flink_version=fields.get("flink_version") if isinstance(fields.get("flink_version"), str) else None,
+        static_at=_number(fields.get("static_at")),
+        jobs={str(job_id): _job_from_json(job) for job_id, job in jobs.items()} if isinstance(jobs, dict) else {},
+        taskmanagers={str(name): _number(at) for name, at in managers.items()} if isinstance(managers, dict) else {},
+    )
+
+
+def _job_to_json(job: JobCursor) -> dict[str, Any]:
+    if job.ended:
+        return {"state": job.state, "modified_ms": job.modified_ms, "ended": True}
+    newest = sorted(job.checkpoints.items(), key=lambda item: item[0][1])[-MAX_CHECKPOINTS:]
+    return {
+        "modified_ms": job.modified_ms,
+        "state": job.state,
+        "full_at": round(job.full_at, 1),
+        "static_at": round(job.static_at, 1),
+        "metrics_at": round(job.metrics_at, 1),
+        "failed": job.failed,
+        "exceptions": job.exceptions,
+        "turn": job.turn,
+        "told": job.told[: MAX_VERTICES + 1],
+        "vertices": dict(list(job.vertices.items())[:MAX_VERTICES]),
+        "checkpoints": [[checkpoint_id, trigger_ms, flags] for (checkpoint_id, trigger_ms), flags in newest],
+    }
+
+
+def _job_from_json(fields: Any) -> JobCursor:
+    if not isinstance(fields, dict):
+        return JobCursor()
+    vertices, checkpoints = fields.get("vertices"), fields.get("checkpoints")
+    told = fields.get("told")
+    return JobCursor(
+        modified_ms=int(_number(fields.get("modified_ms"))),
+        state=str(fields.get("state") or ""),
+        full_at=_number(fields.get("full_at")),
+        static_at=_number(fields.get("static_at")),
+        metrics_at=_number(fields.get("metrics_at")),
+        failed=fields.get("failed") if isinstance(fields.get("failed"), int) else None,
+        exceptions=int(_number(fields.get("exceptions"))),
+        turn=int(_number(fields.get("turn"))),
+        told=[str(item) for item in told] if isinstance(told, list) else [],
+        ended=fields.get("ended") is True,
+        vertices={str(vertex): int(_number(size)) for vertex, size in vertices.items()} if isinstance(vertices, dict) else {},
+        checkpoints=dict(entry for item in checkpoints if (entry := _checkpoint(item))) if isinstance(checkpoints, list) else {},
+    )
+
+
+def _checkpoint(item: Any) -> tuple[tuple[int, int], int] | None:
+    if isinstance(item, list) and len(item) == 3 and all(isinstance(part, int) for part in item):
+        return (item[0], item[1]), item[2]
+    return None
+
+
+def _number(value: Any) -> float:
+    return value if isinstance(value, int | float) and value == value and abs(value) < 1e15 else 0

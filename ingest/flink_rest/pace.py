@@ -1,0 +1,104 @@
+"""How much is asked of a cluster in one cycle, how often, and why."""
+
+import math
+from dataclasses import dataclass, replace
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """Limits of one cycle over one cluster. ``requests`` is its budget, ``/jobs/overview`` and checkpoints included."""
+
+    requests: int = 3_000
+    """Of one cycle: at 2 at once and 5 ms each a JobManager answers these in 8 s."""
+    requests_per_job: int = 400
+    """Of one cycle: one huge job must not use up the cluster's budget."""
+    requests_per_vertex: int = 25
+    """For subtask metrics: covers 350 subtasks; of larger vertices the hottest and a rotating share are asked."""
+    cycle_timeout_s: float = 55
+    taskmanagers_per_cycle: int = 40
+    """The ones asked longest ago; a TaskManager costs two requests."""
+    small_job_subtasks: int = 64
+    """Jobs up to this size give subtask details of every checkpoint."""
+    sample_every: int = 10
+    """Larger jobs give them of every tenth, and of failed and slow ones."""
+    slow_ms: int = 60_000
+    """A checkpoint at or above this is slow whatever its siblings took."""
+    refresh_s: float = 300
+    """What changes with the job only (graph, exceptions, restarts, hosts) is read again after this, changed or not."""
+    static_refresh_s: float = 3_600
+    """Configuration of cluster and checkpoints: fixed while a process lives."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rhythm:
+    """What a fleet's size makes of the wish: ``lean`` leaves out what only repeats itself for healthy jobs."""
+
+    metrics_interval_s: float
+    lean: bool
+    reason: str
+
+
+MAX_STRETCH = 20
+
+
+def rhythm(wanted_interval_s: float, cycle_s: float, jobs: int, vertices: int, pace: Pace) -> Rhythm:
+    """How often healthy jobs are sampled so that a cycle stays within its budget.
+
+    A full sample of a job is about 5 requests and 3 per vertex; a lean one 3 and 1 per vertex; and half of
+    the jobs have a new checkpoint to look into in each cycle. Jobs in trouble keep the wanted interval.
+    """
+    full = 5 * jobs + 3 * vertices
+    if full <= pace.requests:
+        return Rhythm(wanted_interval_s, lean=False, reason="as set")
+    left = max(pace.requests - 1.5 * jobs, pace.requests / 10)
+    cycles = min(MAX_STRETCH, math.ceil((3 * jobs + vertices) / left))
+    interval_s = max(wanted_interval_s, cycles * cycle_s)
+    reason = f"{jobs} jobs with {vertices} vertices would take {full} requests a cycle, the budget is {pace.requests}"
+    return Rhythm(interval_s, lean=True, reason=reason)
+
+
+def shares(total_requests: int, sources: int, pace: Pace) -> Pace:
+    """``pace`` for each of ``sources`` clusters of a shard that has ``total_requests`` per cycle on its one core."""
+    share = max(60, min(pace.requests, total_requests // max(1, sources)))
+    return replace(
+        pace,
+        requests=share,
+        requests_per_job=min(pace.requests_per_job, share),
+        taskmanagers_per_cycle=min(pace.taskmanagers_per_cycle, max(2, share // 20)),
+    )
+
+
+class Budget:
+    """Counts requests down, its parent's too; ``left_out`` counts what was due and not asked."""
+
+    def __init__(self, requests: int, parent: "Budget | None" = None) -> None:
+        self._left, self._parent = requests, parent
+        self.left_out = 0
+
+    @property
+    def left(self) -> int:
+        """Requests that may still be made."""
+        return min(self._left, self._parent.left) if self._parent else self._left
+
+    def take(self, count: int = 1) -> bool:
+        """Reserve ``count`` requests, or none and note them as left out."""
+        if count > self.left:
+            self.leave_out(count)
+            return False
+        self._spend(count)
+        return True
+
+    def reserve(self, count: int) -> None:
+        """Set ``count`` requests aside that will be made whatever is left."""
+        self._left = max(0, self._left - count)
+
+    def leave_out(self, count: int) -> None:
+        """Note ``count`` requests as due and not made."""
+        self.left_out += count
+        if self._parent:
+            self._parent.leave_out(count)
+
+    def _spend(self, count: int) -> None:
+        self._left -= count
+        if self._parent:
+            self._parent._spend(count)
