@@ -1,0 +1,181 @@
+"""A real Flink on loopback: one JobManager, two TaskManagers and a job that plays an incident.
+
+with start("1.20.5", "declined") as lab:
+    lab.url, lab.job_id, lab.log_glob, lab.checkpoint_dir
+"""
+
+import contextlib
+import os
+import secrets
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Self
+
+from tests.lab.configuration import MODULE_OPTIONS, TASKMANAGERS, Layout, write_configuration
+from tests.lab.incidents import INCIDENTS
+from tests.lab.jars import ENTRY_CLASS, flink_jars, job_jar, lab_home
+from tests.lab.releases import DEFAULT_VERSION, RELEASES
+from tests.lab.rest import call, call_or_none, upload_jar
+from webapp.config.environment import PROJECT_DIR
+from webapp.supervisor.marked import VARIABLE
+from webapp.supervisor.ports import listens
+
+UP_WITHIN_S = 120
+JOBMANAGER_CLASS = "org.apache.flink.runtime.entrypoint.StandaloneSessionClusterEntrypoint"
+TASKMANAGER_CLASS = "org.apache.flink.runtime.taskexecutor.TaskManagerRunner"
+
+
+class LabFailed(Exception):
+    """The cluster or its job did not come up; the message says where the logs are."""
+
+
+class Lab:
+    """A running cluster with its job. Stops with its ``with`` block, and when this process dies."""
+
+    def __init__(self, version: str, incident: str, slot: int, folder: Path) -> None:
+        self.release, self.incident, self.layout = RELEASES[version], INCIDENTS[incident], Layout(folder, slot)
+        self.job_id = ""
+        self._processes: dict[str, subprocess.Popen[bytes]] = {}
+        self._mark = secrets.token_hex(16)
+        self._guard = subprocess.Popen(
+            [sys.executable, "-m", "webapp.supervisor.guard", self._mark, "5"],
+            cwd=PROJECT_DIR,
+            stdin=subprocess.PIPE,
+            start_new_session=True,
+        )
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.layout.rest_port}"
+
+    @property
+    def log_glob(self) -> str:
+        return f"{self.layout.logs}/flink-*.log*"
+
+    @property
+    def checkpoint_dir(self) -> Path:
+        return self.layout.checkpoints
+
+    def get(self, path: str) -> Any:
+        return call(self.url + path)
+
+    def checkpoints(self) -> dict[str, Any]:
+        """Flink's own account of the job's checkpoints."""
+        return dict(self.get(f"/jobs/{self.job_id}/checkpoints"))
+
+    def wait_for(self, condition: Callable[[dict[str, Any]], bool], within_s: float = 90) -> dict[str, Any]:
+        """The first account of the checkpoints that meets the condition."""
+        deadline = time.monotonic() + within_s
+        while time.monotonic() < deadline:
+            with contextlib.suppress(OSError):
+                account = self.checkpoints()
+                if condition(account):
+                    return account
+            time.sleep(0.3)
+        raise LabFailed(f"The checkpoints of {self.job_id} did not come to what was waited for in {within_s:.0f} s: see {self.layout.logs}")
+
+    def savepoint(self, within_s: float = 60) -> str:
+        """Take a savepoint while the job goes on; returns where it lies."""
+        body = {"target-directory": f"file://{self.layout.savepoints}", "cancel-job": False}
+        request = call(f"{self.url}/jobs/{self.job_id}/savepoints", body, "POST")["request-id"]
+        deadline = time.monotonic() + within_s
+        while time.monotonic() < deadline:
+            answer = self.get(f"/jobs/{self.job_id}/savepoints/{request}")
+            if answer["status"]["id"] == "COMPLETED":
+                if location := answer["operation"].get("location"):
+                    return str(location)
+                raise LabFailed(f"The savepoint failed: {answer['operation'].get('failure-cause', {}).get('class')}")
+            time.sleep(0.2)
+        raise LabFailed(f"The savepoint did not complete in {within_s:.0f} s.")
+
+    def cancel(self) -> None:
+        call(f"{self.url}/jobs/{self.job_id}?mode=cancel", method="PATCH")
+
+    def kill_jobmanager(self) -> None:
+        self._kill("jm")
+
+    def kill_taskmanager(self, number: int) -> None:
+        self._kill(f"tm{number}")
+
+    def stop(self) -> None:
+        for process in self._processes.values():
+            process.terminate()
+        for process in self._processes.values():
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(10)
+        self._guard.communicate()
+        for process in self._processes.values():
+            process.wait()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_failure: object) -> None:
+        self.stop()
+
+    def start_processes(self) -> None:
+        self._java("jm", "standalonesession-0-flink-jm", 448, [JOBMANAGER_CLASS], ["--executionMode", "cluster"])
+        for number in range(1, TASKMANAGERS + 1):
+            host, _address = self.layout.taskmanager_host(number)
+            self._java(f"tm{number}", f"taskexecutor-{number - 1}-{host}", 256, ["-XX:MaxDirectMemorySize=128m", TASKMANAGER_CLASS], [])
+
+    def wait_up(self) -> None:
+        deadline = time.monotonic() + UP_WITHIN_S
+        while (call_or_none(f"{self.url}/overview") or {}).get("taskmanagers", 0) < TASKMANAGERS:
+            dead = [name for name, process in self._processes.items() if process.poll() is not None]
+            if dead or time.monotonic() > deadline:
+                raise LabFailed(f"Flink {self.release.version} did not come up ({', '.join(dead) or 'too slow'}): see {self.layout.logs}")
+            time.sleep(0.3)
+
+    def submit(self) -> None:
+        jar = upload_jar(self.url, job_jar(self.release))
+        arguments = {"name": f"lab-{self.incident.name}", **self.incident.arguments}
+        body = {"entryClass": ENTRY_CLASS, "programArgsList": [f"{name}={value}" for name, value in arguments.items()]}
+        self.job_id = str(call(f"{self.url}/jars/{jar}/run", body, "POST", timeout_s=60)["jobid"])
+
+    def _java(self, name: str, log_name: str, heap_mb: int, options_and_class: list[str], arguments: list[str]) -> None:
+        configuration = self.layout.configuration(name)
+        log = self.layout.logs / f"flink-lab-{log_name}.log"
+        command = [
+            *("java", f"-Xmx{heap_mb}m", "-XX:+UseSerialGC", *MODULE_OPTIONS),
+            *(f"-Djdk.net.hosts.file={self.layout.hosts}", "-Djava.net.preferIPv4Stack=true", f"-Dlog.file={log}"),
+            f"-Dlog4j.configurationFile=file:{configuration}/log4j.properties",
+            *("-cp", f"{flink_jars(self.release)}/*", *options_and_class),
+            *("--configDir", str(configuration), *arguments),
+        ]
+        variables = {**os.environ, VARIABLE: self._mark, "FLINK_CONF_DIR": str(configuration), "MALLOC_ARENA_MAX": "1"}
+        with log.with_suffix(".out").open("ab") as output:
+            self._processes[name] = subprocess.Popen(
+                command, env=variables, cwd=self.layout.folder, stdout=output, stderr=subprocess.STDOUT, start_new_session=True
+            )
+
+    def _kill(self, name: str) -> None:
+        process = self._processes[name]
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+
+
+def start(version: str = DEFAULT_VERSION, incident: str = "healthy", slot: int = 0, folder: Path | None = None) -> Lab:
+    """A cluster that is up and whose job is submitted. Raises :class:`LabFailed`.
+
+    ``folder`` takes its logs and state (default: a fresh one in the lab's cache).
+    """
+    folder = folder or lab_home() / "run" / f"{version}-{incident}-{slot}"
+    shutil.rmtree(folder, ignore_errors=True)
+    lab = Lab(version, incident, slot, folder)
+    try:
+        if listens("127.0.0.1", lab.layout.rest_port):
+            raise LabFailed(f"Something already listens on {lab.url}: stop it, or choose another slot.")
+        write_configuration(lab.layout, lab.release, lab.incident)
+        lab.start_processes()
+        lab.wait_up()
+        lab.submit()
+    except BaseException:
+        lab.stop()
+        raise
+    return lab

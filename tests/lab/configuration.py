@@ -1,0 +1,143 @@
+"""The configuration of one lab cluster: settings, log layout and host names, all in its own folder."""
+
+import platform
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.lab.incidents import Incident
+from tests.lab.releases import Release
+
+TASKMANAGERS = 2
+SLOTS_EACH = 4
+
+# What Flink's own scripts pass to a JVM of version 17 or newer.
+_EXPORTS = ("java.base/sun.net.util", "java.rmi/sun.rmi.registry", "java.security.jgss/sun.security.krb5")
+_OPENS = (
+    *("java.lang", "java.lang.invoke", "java.lang.reflect", "java.io", "java.math", "java.net", "java.nio", "java.text"),
+    *("java.time", "java.util", "java.util.concurrent", "java.util.concurrent.atomic", "java.util.concurrent.locks", "sun.nio.ch"),
+)
+MODULE_OPTIONS = [f"--add-exports={name}=ALL-UNNAMED" for name in _EXPORTS]
+MODULE_OPTIONS += [f"--add-opens=java.base/{name}=ALL-UNNAMED" for name in _OPENS]
+
+# Flink's default layout.
+_LOG4J = """\
+rootLogger.level = INFO
+rootLogger.appenderRef.file.ref = File
+appender.file.name = File
+appender.file.type = RollingFile
+appender.file.fileName = ${sys:log.file}
+appender.file.filePattern = ${sys:log.file}.%i
+appender.file.layout.type = PatternLayout
+appender.file.layout.pattern = %d{yyyy-MM-dd HH:mm:ss,SSS} %-5p %-60c %x - %m%n
+appender.file.policies.type = Policies
+appender.file.policies.size.type = SizeBasedTriggeringPolicy
+appender.file.policies.size.size = 100MB
+appender.file.strategy.type = DefaultRolloverStrategy
+appender.file.strategy.max = 10
+"""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where a cluster keeps its things and which ports it takes; slots let clusters stand side by side."""
+
+    folder: Path
+    slot: int
+
+    @property
+    def rest_port(self) -> int:
+        return 28081 + 10 * self.slot
+
+    @property
+    def rpc_port(self) -> int:
+        return 28082 + 10 * self.slot
+
+    @property
+    def logs(self) -> Path:
+        return self.folder / "log"
+
+    @property
+    def checkpoints(self) -> Path:
+        return self.folder / "checkpoints"
+
+    @property
+    def savepoints(self) -> Path:
+        return self.folder / "savepoints"
+
+    @property
+    def hosts(self) -> Path:
+        return self.folder / "hosts"
+
+    def configuration(self, process: str) -> Path:
+        return self.folder / f"conf-{process}"
+
+    def taskmanager_host(self, number: int) -> tuple[str, str]:
+        """Name and address: each TaskManager has its own, so that records cross the network stack."""
+        return f"flink-tm-{number}", f"127.0.{100 + self.slot}.{number}"
+
+
+def write_configuration(layout: Layout, release: Release, incident: Incident) -> None:
+    for folder in (layout.logs, layout.checkpoints, layout.savepoints):
+        folder.mkdir(parents=True, exist_ok=True)
+    hosts = ["127.0.0.1 localhost", "127.0.0.1 flink-jm", f"127.0.0.1 {platform.node()}"]
+    settings = _settings(layout, release) | incident.settings
+    _write(layout.configuration("jm"), release, settings)
+    for number in range(1, TASKMANAGERS + 1):
+        host, address = layout.taskmanager_host(number)
+        hosts.append(f"{address} {host}")
+        own = {"taskmanager.host": host, "taskmanager.bind-host": address, "io.tmp.dirs": str(layout.folder / f"tmp-tm{number}")}
+        _write(layout.configuration(f"tm{number}"), release, settings | own)
+    layout.hosts.write_text("\n".join(hosts) + "\n")
+
+
+def _write(folder: Path, release: Release, settings: dict[str, str]) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    lines = [f"{release.renamed.get(name, name)}: {_quoted(value)}" for name, value in settings.items()]
+    (folder / release.conf_file).write_text("\n".join(lines) + "\n")
+    (folder / "log4j.properties").write_text(_LOG4J)
+
+
+def _quoted(value: str) -> str:
+    return f'"{value}"' if ":" in value and not value.startswith("file:") else value
+
+
+def _settings(layout: Layout, release: Release) -> dict[str, str]:
+    spread_name, spread_value = release.spread_out
+    return {
+        "jobmanager.rpc.address": "flink-jm",
+        "jobmanager.rpc.port": str(layout.rpc_port),
+        "jobmanager.bind-host": "127.0.0.1",
+        "jobmanager.memory.process.size": "1024m",
+        "rest.address": "127.0.0.1",
+        "rest.bind-address": "127.0.0.1",
+        "rest.port": str(layout.rest_port),
+        "rest.bind-port": str(layout.rest_port),
+        "web.upload.dir": str(layout.folder / "upload"),
+        "taskmanager.numberOfTaskSlots": str(SLOTS_EACH),
+        "taskmanager.cpu.cores": "1.0",
+        "taskmanager.memory.framework.heap.size": "96m",
+        "taskmanager.memory.task.heap.size": "160m",
+        "taskmanager.memory.managed.size": "128m",
+        "taskmanager.memory.framework.off-heap.size": "64m",
+        "taskmanager.memory.task.off-heap.size": "16m",
+        "taskmanager.memory.network.min": "32m",
+        "taskmanager.memory.network.max": "32m",
+        "taskmanager.memory.jvm-metaspace.size": "128m",
+        "taskmanager.memory.jvm-overhead.min": "64m",
+        "taskmanager.memory.jvm-overhead.max": "64m",
+        spread_name: spread_value,
+        "heartbeat.interval": "3000",
+        "heartbeat.timeout": "15000",
+        "metrics.fetcher.update-interval": "2000",
+        "state.backend": "rocksdb",
+        "state.backend.incremental": "true",
+        "state.checkpoints.dir": f"file://{layout.checkpoints}",
+        "state.savepoints.dir": f"file://{layout.savepoints}",
+        "state.checkpoints.num-retained": "3",
+        "execution.checkpointing.interval": "2s",
+        "execution.checkpointing.externalized-checkpoint-retention": "RETAIN_ON_CANCELLATION",
+        "execution.checkpointing.tolerable-failed-checkpoints": "1000",
+        "restart-strategy": "fixed-delay",
+        "restart-strategy.fixed-delay.attempts": "1000",
+        "restart-strategy.fixed-delay.delay": "2s",
+    }

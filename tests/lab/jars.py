@@ -1,0 +1,98 @@
+"""Flink's jars out of PyPI packages, and the incident job compiled against them; both kept in a cache.
+
+The cache is ``WEIR_LAB_HOME``, by default ``~/.cache/weir-lab``. Packages are pinned by hash.
+"""
+
+import fcntl
+import hashlib
+import os
+import subprocess
+import sys
+import tarfile
+import tempfile
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tests.lab.releases import Release
+
+# The rest (table API, planner, connectors) is large and not used by the job.
+_NEEDED = ("flink-dist", "flink-shaded-zookeeper", "log4j-")
+SOURCE = Path(__file__).parent / "src" / "lab" / "IncidentJob.java"
+ENTRY_CLASS = "lab.IncidentJob"
+
+
+def lab_home() -> Path:
+    return Path(os.environ.get("WEIR_LAB_HOME") or Path.home() / ".cache" / "weir-lab")
+
+
+def flink_jars(release: Release) -> Path:
+    """Folder with the jars of this release; fetched at first use (about 220 MB)."""
+    folder = lab_home() / f"flink-{release.version}"
+    with _alone(folder):
+        if not folder.is_dir():
+            _fetch(release, folder)
+    return folder
+
+
+def job_jar(release: Release) -> Path:
+    """The incident job for this release; compiled at first use and after a change of its source."""
+    libraries = flink_jars(release)
+    fingerprint = hashlib.sha256(SOURCE.read_bytes()).hexdigest()[:12]
+    jar = lab_home() / "jobs" / f"incident-{release.version}-{fingerprint}.jar"
+    with _alone(jar):
+        if not jar.exists():
+            _compile(release, libraries, jar)
+    return jar
+
+
+def _fetch(release: Release, folder: Path) -> None:
+    with tempfile.TemporaryDirectory(dir=folder.parent) as scratch:
+        requirements = Path(scratch, "requirements.txt")
+        requirements.write_text(f"{release.package}=={release.version} --hash=sha256:{release.sha256}\n")
+        downloads = Path(scratch, "downloads")
+        command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--prefer-binary", "--require-hashes"]
+        subprocess.run([*command, *release.download_options, "--dest", downloads, "--requirement", requirements], check=True)
+        jars = Path(scratch, "jars")
+        jars.mkdir()
+        (archive,) = downloads.iterdir()
+        for name, content in _jars_in(archive):
+            (jars / name).write_bytes(content)
+        jars.rename(folder)
+
+
+def _jars_in(archive: Path) -> Iterator[tuple[str, bytes]]:
+    """Name and content of the needed jars, of a wheel (``pyflink/lib``) or an sdist (``deps/lib``)."""
+    if archive.suffix == ".whl":
+        with zipfile.ZipFile(archive) as wheel:
+            yield from ((Path(name).name, wheel.read(name)) for name in wheel.namelist() if _is_needed(name))
+        return
+    with tarfile.open(archive) as sdist:
+        for member in sdist:
+            content = sdist.extractfile(member) if _is_needed(member.name) else None
+            if content:
+                yield Path(member.name).name, content.read()
+
+
+def _is_needed(name: str) -> bool:
+    path = Path(name)
+    return path.suffix == ".jar" and path.parent.name == "lib" and path.name.startswith(_NEEDED)
+
+
+def _compile(release: Release, libraries: Path, jar: Path) -> None:
+    with tempfile.TemporaryDirectory(dir=jar.parent) as scratch:
+        classes, packed = Path(scratch, "classes"), Path(scratch, "job.jar")
+        compiler = ["javac", "-nowarn", "-Xlint:none", "--release", str(release.java), "-cp", f"{libraries}/*", "-d", classes, SOURCE]
+        subprocess.run(compiler, check=True)
+        subprocess.run(["jar", "cf", packed, "-C", classes, "lab"], check=True)
+        packed.rename(jar)
+
+
+@contextmanager
+def _alone(path: Path) -> Iterator[None]:
+    """Two labs that start together make a thing once."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.with_name(f".{path.name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
