@@ -10,7 +10,7 @@ from spark_jobs.transforms.replays import newest_by
 
 PERIOD_S = {"hour": HOUR_S, "day": DAY_S}
 PERCENTILES = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
-REFUSAL_KIND = "trigger_failed"
+REFUSAL_KIND = "trigger_refused"
 
 PERIOD = ("cluster", "job_id", "period", "period_start")
 
@@ -22,7 +22,9 @@ def rollups(facts: DataFrame, located_events: DataFrame) -> DataFrame:
     already; only refusals that never got an id are counted from the log.
     """
     checkpoints = newest_by(facts, CHECKPOINT_FACT.key, ("final", "as_of"))
-    summed = _by_period(checkpoints, "trigger_time").groupBy(*PERIOD).agg(*_counts(), *_durations(), *_sizes(), F.max("as_of").alias("as_of"))
+    summed = (
+        _by_period(checkpoints, "trigger_time").groupBy(*PERIOD).agg(*_counts(), *_durations(), *_sizes(), F.max("as_of").alias("as_of"))
+    )
     events = newest_by(located_events, LOG_EVENT.key, ("observed_at",))
     refused = (
         _by_period(events.filter(_is_refusal()), "ts")
@@ -57,7 +59,9 @@ def _counts() -> list[Column]:
 
 def _durations() -> list[Column]:
     counted = _is_completed_checkpoint()
-    end_to_end = [F.percentile(F.when(counted, F.col("end_to_end_ms")), p).alias(f"end_to_end_{name}_ms") for name, p in PERCENTILES.items()]
+    end_to_end = [
+        F.percentile(F.when(counted, F.col("end_to_end_ms")), p).alias(f"end_to_end_{name}_ms") for name, p in PERCENTILES.items()
+    ]
     phases = [F.percentile(F.when(counted, F.col(f"{phase}_ms")), 0.95).alias(f"{phase}_p95_ms") for phase in PHASES]
     return [*end_to_end, *phases]
 

@@ -151,7 +151,9 @@ def _slopes(thinned: DataFrame) -> DataFrame:
     )
     levels = F.transform("line", lambda point: point["bytes"] - F.col("bytes_per_h") * point["hour"])
     level = slopes.withColumn("level", F.when(F.col("bytes_per_h").isNotNull(), _quantile(F.sort_array(levels), 0.5)))
-    return level.withColumns({f"forecast_24h{suffix}bytes": _forecast(f"bytes_per_h{suffix.rstrip('_')}") for suffix in ("_", "_low_", "_high_")})
+    return level.withColumns(
+        {f"forecast_24h{suffix}bytes": _forecast(f"bytes_per_h{suffix.rstrip('_')}") for suffix in ("_", "_low_", "_high_")}
+    )
 
 
 def _pairwise_slopes(line: Column) -> Column:

@@ -25,7 +25,10 @@ def test_a_checkpoint_belongs_to_the_hour_and_the_day_of_its_trigger(spark):
 
 def test_percentiles_are_exact_and_of_completed_checkpoints_only(spark):
     durations = [{"checkpoint_id": n, "trigger_time": noon(n), "end_to_end_ms": n} for n in range(1, 101)]
-    others = [{"outcome": "expired", "checkpoint_id": 200, "end_to_end_ms": 10_000}, {"is_savepoint": True, "checkpoint_id": 201, "end_to_end_ms": 10_000}]
+    others = [
+        {"outcome": "expired", "checkpoint_id": 200, "end_to_end_ms": 10_000},
+        {"is_savepoint": True, "checkpoint_id": 201, "end_to_end_ms": 10_000},
+    ]
     row = only(hours(spark, [*durations, *(other | {"trigger_time": noon(5)} for other in others)]))
     assert row["end_to_end_p50_ms"] == 50.5
     assert row["end_to_end_p95_ms"] == pytest.approx(95.05)
@@ -52,7 +55,7 @@ def test_one_checkpoint_has_no_slope(spark):
 
 
 def test_refusals_without_an_id_are_counted_apart_even_in_an_hour_without_checkpoints(spark):
-    refusal = {"kind": "trigger_failed", "reason": "NOT_ALL_REQUIRED_TASKS_RUNNING", "ts": noon(7200)}
+    refusal = {"kind": "trigger_refused", "reason": "NOT_ALL_REQUIRED_TASKS_RUNNING", "ts": noon(7200)}
     rows = collected(hours(spark, [{}], [refusal, refusal | {"checkpoint_id": 4}]))
     by_hour = {row["period_start"].hour: (row["completed_count"], row["preflight_refusals"]) for row in rows}
     assert by_hour == {12: (1, None), 14: (0, 1)}
@@ -61,7 +64,7 @@ def test_refusals_without_an_id_are_counted_apart_even_in_an_hour_without_checkp
 def test_a_replayed_fact_and_a_replayed_event_count_once_whatever_the_order(spark):
     fact = {"trigger_time": noon(1), "checkpoint_id": 1, "as_of": noon(5)}
     earlier = fact | {"outcome": "in_progress", "as_of": noon(9)}
-    refusal = {"kind": "trigger_failed", "record_hash": "same", "ts": noon(3)}
+    refusal = {"kind": "trigger_refused", "record_hash": "same", "ts": noon(3)}
     once = rollups(facts(spark, [fact, earlier]), events(spark, [refusal]))
     twice = rollups(facts(spark, [earlier, fact, fact]), events(spark, [refusal | {"observed_at": noon(90)}, refusal]))
     for one, other in zip(sorted(collected(once), key=str), sorted(collected(twice), key=str), strict=True):
@@ -71,5 +74,5 @@ def test_a_replayed_fact_and_a_replayed_event_count_once_whatever_the_order(spar
 
 
 def test_as_of_is_the_newest_of_both_sources(spark):
-    row = only(hours(spark, [{"as_of": noon(100)}], [{"kind": "trigger_failed", "ts": noon(9), "observed_at": noon(200)}]))
+    row = only(hours(spark, [{"as_of": noon(100)}], [{"kind": "trigger_refused", "ts": noon(9), "observed_at": noon(200)}]))
     assert row["as_of"] == noon(200)

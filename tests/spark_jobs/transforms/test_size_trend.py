@@ -90,5 +90,8 @@ def test_order_and_replays_do_not_matter(spark):
 
 def test_jobs_do_not_see_each_other(spark):
     rows = sized([MB + n for n in range(8)]) + [fact | {"job_id": "f" * 32} for fact in sized([MB - n for n in range(8)])]
-    slopes = {row["job_id"][0]: row["bytes_per_h"] for row in collected(size_trends(facts(spark, rows), serving_frame(spark, "job_annotation", [])))}
+    slopes = {
+        row["job_id"][0]: row["bytes_per_h"]
+        for row in collected(size_trends(facts(spark, rows), serving_frame(spark, "job_annotation", [])))
+    }
     assert slopes == {"0": pytest.approx(60), "f": pytest.approx(-60)}
