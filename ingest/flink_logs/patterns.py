@@ -453,7 +453,8 @@ _CHECKPOINT_PATTERNS = (
     ),
     Pattern(
         "slow_barrier",
-        rf"^Time from receiving all checkpoint barriers/RPC (?:for checkpoint {t.INT} )?to executing it exceeded threshold: {t.INT}ms[^\n]*",
+        rf"^Time from receiving all checkpoint barriers/RPC (?:for checkpoint {t.INT} )?to executing it exceeded threshold:"
+        rf" {t.INT}ms[^\n]*",
         ("checkpoint_id", "duration_ms"),
         "1.13+",
         "Time from receiving all checkpoint barriers/RPC for checkpoint 9 to executing it exceeded threshold: 30012ms",
@@ -705,7 +706,7 @@ _TASKMANAGER_PATTERNS = (
         rf"^Starting RocksDB incremental recovery in operator {t.REST}",
         ("task",),
         "1.20+",
-        "Starting RocksDB incremental recovery in operator enrich_9c target key-group range KeyGroupRange{startKeyGroup=0, endKeyGroup=31}.",
+        "Starting RocksDB incremental recovery in operator enrich_9c target key-group range KeyGroupRange{startKeyGroup=0, endKeyGroup=3}",
         starts="Starting RocksDB incremental recovery in operator ",
     ),
     Pattern(
@@ -713,7 +714,7 @@ _TASKMANAGER_PATTERNS = (
         rf"^Finished RocksDB incremental recovery in operator {t.REST}",
         ("task",),
         "1.20+",
-        "Finished RocksDB incremental recovery in operator enrich_9c target key-group range KeyGroupRange{startKeyGroup=0, endKeyGroup=31}.",
+        "Finished RocksDB incremental recovery in operator enrich_9c target key-group range KeyGroupRange{startKeyGroup=0, endKeyGroup=3}",
         starts="Finished RocksDB incremental recovery in operator ",
     ),
     Pattern(
@@ -779,7 +780,7 @@ TRACE_PATTERNS: tuple[TracePattern, ...] = (
     ),
 )
 
-KINDS: tuple[str, ...] = tuple(dict.fromkeys(entry.kind for entry in (*PATTERNS, *TRACE_PATTERNS)))
+KINDS: tuple[str, ...] = tuple(dict.fromkeys([*(pattern.kind for pattern in PATTERNS), *(pattern.kind for pattern in TRACE_PATTERNS)]))
 
 READ_CHARS = 8192
 """Expressions see at most so much of a line, which bounds what a hostile one can cost."""

@@ -1,0 +1,74 @@
+"""Print the typed events of Flink logs, each decline joined to where its task ran.
+
+With --json one JSON object a line (every field of an event), else a table for people. Files may be packed
+and rotated; give all files of one process to join over rotation.
+"""
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict
+from datetime import datetime
+from typing import Any
+
+from ingest.flink_logs.events import LogEvent
+from ingest.flink_logs.files import find, read_file
+from ingest.flink_logs.locating import located
+from ingest.flink_logs.recognise import event_of
+from ingest.records import Skip
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("files", nargs="+", metavar="FILE", help="log files or globs, plain or packed")
+    parser.add_argument("--json", action="store_true", help="one JSON object a line")
+    parser.add_argument("--kind", action="append", default=[], metavar="KIND", help="only events of this kind; may be repeated")
+    parser.add_argument("--layout", default="flink", help="'flink' or a log4j pattern (default: %(default)s)")
+    parser.add_argument("--time-zone", default="UTC", metavar="ZONE", help="IANA zone the log is written in (default: %(default)s)")
+
+
+def run(args: argparse.Namespace) -> int:
+    skips: list[Skip] = []
+    show = _json_line if args.json else _table_line
+    try:
+        for event in located(_events(args, skips)):
+            if not args.kind or event.kind in args.kind:
+                print(show(event))
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # The reader (head, a pager) has seen enough; Python would complain once more at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    for skip in skips:
+        print(f"skipped {skip.subject}: {skip.detail}", file=sys.stderr)
+    return 1 if skips else 0
+
+
+def _events(args: argparse.Namespace, skips: list[Skip]) -> Iterator[LogEvent]:
+    files, unlisted = find(args.files)
+    skips += unlisted
+    for file in files:
+        for records, trouble in read_file(file.path, layout=args.layout, time_zone=args.time_zone):
+            skips += trouble
+            for record in records:
+                event = event_of(record)
+                if event:
+                    yield event
+
+
+def _json_line(event: LogEvent) -> str:
+    return json.dumps({name: _plain(value) for name, value in asdict(event).items()}, ensure_ascii=False)
+
+
+def _plain(value: Any) -> Any:
+    return value.isoformat(timespec="milliseconds").replace("+00:00", "Z") if isinstance(value, datetime) else value
+
+
+def _table_line(event: LogEvent) -> str:
+    when = event.ts.strftime("%Y-%m-%d %H:%M:%S.") + f"{event.ts.microsecond // 1000:03d}"
+    checkpoint = "" if event.checkpoint_id is None else f"#{event.checkpoint_id}"
+    task = "" if not event.task else f"{event.task} [{event.subtask}]"
+    change = f"{event.from_state} -> {event.to_state}" if event.from_state else event.to_state or ""
+    words = (change, task, f"on {event.host}" if event.host else "", event.reason or "", event.reason_text or "")
+    return f"{when}  {event.kind:<24} {checkpoint:>7}  {'  '.join(word for word in words if word)}".rstrip()

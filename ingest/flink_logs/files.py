@@ -1,0 +1,140 @@
+"""Log files wherever they lie: finding them, opening them unpacked, and reading whole ones as observed records."""
+
+import bz2
+import gzip
+import io
+import lzma
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import IO, Any
+
+import fsspec
+
+from ingest.flink_logs.layouts import layout_of, zone_of
+from ingest.flink_logs.names import age_order, is_packed, process_of
+from ingest.flink_logs.stitch import Keep, Stitcher
+from ingest.records import LogRecord, Observed, Skip
+
+READ_BYTES = 1024 * 1024
+BATCH_RECORDS = 20_000
+UNREADABLE = (OSError, EOFError, zlib.error, lzma.LZMAError)
+"""What opening or unpacking a bad file raises; a permission error is an ``OSError`` too."""
+
+_UNPACKERS: dict[str, Any] = {".gz": gzip.GzipFile, ".bz2": bz2.BZ2File, ".xz": lzma.LZMAFile}
+
+
+@dataclass(frozen=True, slots=True)
+class LogFile:
+    """``size`` is in bytes as stored (packed), ``changed`` a stamp that differs whenever the content may have."""
+
+    path: str
+    size: int
+    changed: str
+
+
+def find(globs: Iterable[str]) -> tuple[list[LogFile], list[Skip]]:
+    """Files that match any of the globs (local paths or fsspec URIs), each once, oldest of a process first."""
+    found: dict[str, LogFile] = {}
+    skips: list[Skip] = []
+    for pattern in globs:
+        try:
+            filesystem, path = fsspec.core.url_to_fs(pattern)
+            matches = filesystem.glob(path, detail=True).values() if _is_glob(path) else [filesystem.info(path)]
+            for info in matches:
+                if info.get("type") == "file":
+                    uri = _uri(pattern, filesystem, info["name"])
+                    found[uri] = LogFile(uri, int(info.get("size") or 0), _stamp(info))
+        except (OSError, ValueError, ImportError) as error:
+            skips.append(
+                Skip(pattern, "unreadable_file", f"Nothing could be listed there ({_why(error)}); check the path and its permissions.")
+            )
+    return sorted(found.values(), key=lambda file: age_order(file.path)), skips
+
+
+def open_unpacked(path: str) -> IO[bytes]:
+    """The bytes of a log, decompressed by its suffix."""
+    raw = open(path, "rb") if "://" not in path else fsspec.open(path, "rb").open()  # noqa: SIM115, PTH123 - the caller closes it
+    if not is_packed(path):
+        return raw
+    unpacker = _UNPACKERS.get(path[path.rfind(".") :])
+    if unpacker is None:
+        raw.close()
+        raise OSError("this compression is not supported; use gzip, bzip2 or xz")
+    return io.BufferedReader(unpacker(raw), READ_BYTES)
+
+
+def read_files(
+    paths: Iterable[str], *, cluster: str, layout: str = "flink", time_zone: str = "UTC", keep: Keep = "events",
+    source: str = "log", at: datetime | None = None,
+) -> Iterator[Observed]:  # fmt: skip
+    """All records of whole files, oldest file of each process first, in batches; skips come as records.
+
+    ``observed_at`` of a batch is its newest record's time (recordings keep their own time) unless ``at`` says otherwise.
+    """
+    newest = at
+    for path in sorted(paths, key=age_order):
+        for records, skips in read_file(path, layout=layout, time_zone=time_zone, keep=keep):
+            times = [record.ts for record in records]
+            newest = at or max([*times, *([newest] if newest else [])], default=None)
+            if newest and (records or skips):
+                yield Observed(cluster, newest, source, (*records, *skips))
+
+
+def read_file(
+    path: str, *, layout: str = "flink", time_zone: str = "UTC", keep: Keep = "events"
+) -> Iterator[tuple[list[LogRecord], Sequence[Skip]]]:
+    """Records of one whole file in batches, with what was skipped; never raises for a bad file."""
+    compiled = layout_of(layout)
+    stitcher = Stitcher(compiled, zone_of(time_zone, compiled), file=path, process=process_of(path), keep=keep)
+    records: list[LogRecord] = []
+    trouble: list[Skip] = []
+    size = 0
+    try:
+        with open_unpacked(path) as stream:
+            while data := stream.read(READ_BYTES):
+                size += len(data)
+                records += stitcher.feed(data)
+                if len(records) >= BATCH_RECORDS:
+                    yield records, ()
+                    records = []
+    except UNREADABLE as error:
+        trouble.append(unreadable(path, error))
+    records += stitcher.close()
+    if size and not stitcher.headers and not trouble:
+        trouble.append(no_header(path))
+    if records or trouble or stitcher.skips:
+        yield records, (*stitcher.skips, *trouble)
+
+
+def records_of(data: bytes, *, file: str, layout: str = "flink", time_zone: str = "UTC", keep: Keep = "events") -> list[LogRecord]:
+    """Records of a whole log that is at hand as bytes, for example out of a REST answer."""
+    compiled = layout_of(layout)
+    stitcher = Stitcher(compiled, zone_of(time_zone, compiled), file=file, process=process_of(file), keep=keep)
+    return [*stitcher.feed(data), *stitcher.close()]
+
+
+def unreadable(path: str, error: BaseException) -> Skip:
+    return Skip(path, "unreadable_file", f"It could not be read to its end ({_why(error)}); check that it is whole and readable.")
+
+
+def no_header(path: str) -> Skip:
+    return Skip(path, "no_header", "No line of it has the declared layout; declare its log4j pattern, or leave it out of the globs.")
+
+
+def _is_glob(path: str) -> bool:
+    return any(mark in path for mark in "*?[")
+
+
+def _uri(pattern: str, filesystem: Any, name: str) -> str:
+    return str(filesystem.unstrip_protocol(name)) if "://" in pattern else name
+
+
+def _stamp(info: dict[str, Any]) -> str:
+    parts = (info.get(key) for key in ("mtime", "LastModified", "last_modified", "modified", "ETag", "etag", "ino"))
+    return "|".join(str(part) for part in parts if part is not None)
+
+
+def _why(error: BaseException) -> str:
+    return getattr(error, "strerror", None) or str(error) or type(error).__name__
