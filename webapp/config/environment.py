@@ -105,7 +105,7 @@ def _is_place(place: str) -> bool:
 
 def _is_bind(bind: str) -> bool:
     match = _BIND.match(bind)
-    return bool(match) and 0 < int(match[2]) < 65536
+    return match is not None and 0 < int(match[2]) < 65536
 
 
 def _is_host(host: str) -> bool:

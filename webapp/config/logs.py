@@ -1,14 +1,12 @@
-"""Logging: credentials never reach a handler, whoever wrote the line."""
+"""Logging: credentials never reach a handler's output, whoever wrote the line."""
 
 import logging
 
 from ingest.errors import redact
 
 
-class Redacted(logging.Filter):
-    """Replaces credentials in the formatted message; the record of other handlers stays as it is."""
+class RedactingFormatter(logging.Formatter):
+    """Formats as usual, trace-backs included, then takes the credentials out."""
 
-    def filter(self, record: logging.LogRecord) -> logging.LogRecord:
-        safe = logging.makeLogRecord(record.__dict__)
-        safe.msg, safe.args = redact(record.getMessage()), ()
-        return safe
+    def format(self, record: logging.LogRecord) -> str:
+        return redact(super().format(record))

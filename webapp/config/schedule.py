@@ -3,12 +3,12 @@
 Beat only ever starts the tick. What is due is a row (:mod:`webapp.pipeline.due`), never a message.
 """
 
-from kombu import Queue
+from kombu import Queue  # type: ignore[attr-defined]
 
 COLLECT, SPARK, DEFAULT = "collect", "spark", "default"
 TICK_S = 15
 
-QUEUES = [Queue(COLLECT), Queue(SPARK), Queue(DEFAULT)]
+QUEUES = [Queue(name) for name in (COLLECT, SPARK, DEFAULT)]  # type: ignore[no-untyped-call]
 
 ROUTES = {
     "pipeline.tick": {"queue": DEFAULT},

@@ -1,5 +1,7 @@
 """Django settings. What differs between installations comes from :mod:`webapp.config.environment` and nowhere else."""
 
+import sys
+
 from csp.constants import NONCE, NONE, SELF
 
 from webapp.config import environment, schedule
@@ -58,7 +60,9 @@ TEMPLATES = [
                 "django.contrib.messages.context_processors.messages",
                 "csp.context_processors.nonce",
                 "webapp.pipeline.context.pipeline_status",
+                "webapp.lib.context.page",
             ],
+            "builtins": ["django.templatetags.static", "webapp.lib.filters"],
         },
     },
 ]
@@ -151,6 +155,7 @@ SPECTACULAR_SETTINGS = {
 }
 
 # Tasks
+SPARK_COMMAND = [sys.executable, "-m", "spark_jobs"]
 CELERY_BROKER_URL = WEIR.redis_url.replace("unix://", "redis+socket://") or "memory://"
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BROKER_TRANSPORT_OPTIONS = {"visibility_timeout": 2 * (WEIR.spark_timeout_s + 1800), "socket_timeout": 30}
@@ -173,9 +178,8 @@ CELERY_TIMEZONE = "UTC"
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "filters": {"redacted": {"()": "webapp.config.logs.Redacted"}},
-    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s %(message)s"}},
-    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["redacted"]}},
+    "formatters": {"line": {"()": "webapp.config.logs.RedactingFormatter", "fmt": "%(asctime)s %(levelname)s %(name)s %(message)s"}},
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["console"], "level": "INFO"},
     "loggers": {"django": {"level": "INFO"}, "httpx": {"level": "WARNING"}},
 }

@@ -50,7 +50,7 @@ class ClusterQuerySet(QuerySet["Cluster"]):
 
 
 class JobCurrentQuerySet(QuerySet["JobCurrent"]):
-    def with_status(self, now: datetime) -> Self:
+    def with_status(self, now: datetime) -> Any:  # a queryset of jobs; the type plugin does not let one filter by annotations
         """Add ``status``: the reported state, or UNKNOWN where nobody can know it now.
 
         A job that has ended keeps its state; one of a recording is judged at its recorded time. Otherwise the

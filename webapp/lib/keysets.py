@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Generic, TypeVar
 
-from django.db.models import Expression, Model, Q, QuerySet
+from django.db.models import Model, Q, QuerySet
+from django.db.models.expressions import Combinable
 
 RowT = TypeVar("RowT", bound=Model)
 _LONGEST_CURSOR = 8_000
@@ -28,7 +29,7 @@ class Key:
 
     name: str
     descending: bool = False
-    expression: Expression | None = None
+    expression: Combinable | None = None
 
     @property
     def order_by(self) -> str:

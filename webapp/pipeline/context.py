@@ -3,7 +3,11 @@
 from typing import Any
 
 from django.http import HttpRequest
+from django.utils.functional import SimpleLazyObject
+
+from webapp.pipeline.status import recent_status
 
 
 def pipeline_status(request: HttpRequest) -> dict[str, Any]:
-    return {"pipeline_status": None}
+    """``pipeline_status`` in templates; asked for only where a template uses it."""
+    return {"pipeline_status": SimpleLazyObject(recent_status)}

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.apps import apps
 from django.db import connection, transaction
@@ -85,7 +86,8 @@ class Lease:
             row.save(update_fields=["failures", "next_attempt_at", "lease_until", "leased_by", "last_finished_at", "last_error"])
         return True
 
-    def _row(self):  # type: ignore[no-untyped-def]  # the model imports its queryset, which imports this module
+    def _row(self) -> Any:
+        # By name: the model imports its queryset, which imports this module.
         return apps.get_model("pipeline", "DueWork").objects.filter(key=self.key, fence=self.fence)
 
 

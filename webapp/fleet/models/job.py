@@ -1,6 +1,6 @@
 """One row per job: everything the fleet page shows and sorts by."""
 
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from django.db import models
 
@@ -49,6 +49,9 @@ class JobCurrent(models.Model):
     as_of = models.DateTimeField()
 
     trouble = models.PositiveSmallIntegerField(default=0, help_text="0 nothing known … 100 the job is gone; orders the fleet page")
+
+    if TYPE_CHECKING:
+        status: str  # annotated by JobCurrentQuerySet.with_status
 
     objects: ClassVar = JobCurrentQuerySet.as_manager()
 

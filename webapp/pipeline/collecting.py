@@ -1,0 +1,81 @@
+"""One collect cycle of one shard: ask all its clusters, commit once to the lake, then save how far it got."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
+from django.utils import timezone
+
+from ingest.collecting import ClusterOutcome, collect_shard
+from ingest.sources import ClusterSource
+from webapp.fleet.models import Cluster
+from webapp.fleet.querysets import MISSED_CYCLES_UNTIL_BLIND
+from webapp.pipeline.lake import lake
+from webapp.pipeline.lease import Lease
+from webapp.pipeline.runs import RunRecord
+
+SAVED_AT_ONCE = 50
+"""Clusters per transaction; a cursor may be some hundred kilobytes."""
+
+OUTCOME_FIELDS = (
+    "cursor", "last_collected_at", "last_success_at", "last_error", "last_requests", "last_skips",
+    "jobs_seen", "consecutive_failures", "blind_since", "flink_version",
+)  # fmt: skip
+
+
+def collect(shard: int, lease: Lease, record: RunRecord) -> None:
+    """Collect under the lease. Killed before the cursors are saved, the next cycle reads the same again, which folds."""
+    clusters = {cluster.name: cluster for cluster in Cluster.objects.collected().filter(shard=shard)}
+    sources, broken = _sources(list(clusters.values()))
+    cursors = {source.name: clusters[source.name].cursor for source in sources}
+    started_at = timezone.now()
+    outcomes = collect_shard(sources, cursors, lake(), at=timezone.now, cycle_s=settings.WEIR.collect_interval_s) if sources else []
+    outcomes += broken
+    save_outcomes(outcomes, clusters, started_at, lease)
+    unreachable = [outcome for outcome in outcomes if not outcome.reachable]
+    record.counts |= {
+        "clusters": len(outcomes),
+        "unreachable": len(unreachable),
+        "jobs": sum(outcome.jobs_seen for outcome in outcomes),
+        "requests": sum(outcome.requests for outcome in outcomes),
+        "records": sum(outcome.records for outcome in outcomes),
+        "skips": sum(outcome.skips for outcome in outcomes),
+    }
+    record.say(f"{len(outcomes)} clusters asked, {len(unreachable)} did not answer, {record.counts['records']} records")
+    for outcome in unreachable:
+        record.say(f"{outcome.cluster}: {outcome.error}")
+
+
+def save_outcomes(outcomes: Sequence[ClusterOutcome], clusters: dict[str, Cluster], at: datetime, lease: Lease) -> None:
+    """Note on every cluster how its cycle went; ``at`` is when the cycle began."""
+    touched = [_noted(clusters[outcome.cluster], outcome, at) for outcome in outcomes if outcome.cluster in clusters]
+    for start in range(0, len(touched), SAVED_AT_ONCE):
+        with lease.writing():
+            Cluster.objects.bulk_update(touched[start : start + SAVED_AT_ONCE], OUTCOME_FIELDS)
+
+
+def _noted(cluster: Cluster, outcome: ClusterOutcome, at: datetime) -> Cluster:
+    cluster.cursor = outcome.cursor
+    cluster.last_collected_at = at
+    cluster.last_error = outcome.error
+    cluster.last_requests, cluster.last_skips, cluster.jobs_seen = outcome.requests, outcome.skips, outcome.jobs_seen
+    if outcome.reachable:
+        cluster.last_success_at, cluster.consecutive_failures, cluster.blind_since = at, 0, None
+        cluster.flink_version = outcome.flink_version or cluster.flink_version
+    else:
+        cluster.consecutive_failures += 1
+        if cluster.consecutive_failures >= MISSED_CYCLES_UNTIL_BLIND and cluster.blind_since is None:
+            cluster.blind_since = at
+    return cluster
+
+
+def _sources(clusters: Sequence[Cluster]) -> tuple[list[ClusterSource], list[ClusterOutcome]]:
+    """What can be asked; and outcomes for clusters whose secret cannot be read, which stops nobody else."""
+    sources, broken = [], []
+    for cluster in clusters:
+        try:
+            sources.append(cluster.source())
+        except ImproperlyConfigured as error:
+            broken.append(ClusterOutcome(cluster.name, reachable=False, error=str(error), cursor=cluster.cursor))
+    return sources, broken

@@ -1,0 +1,133 @@
+"""One Spark cycle: what the lake has got since the last loaded run, through Spark, into the database.
+
+1. A complete run that was never loaded (its process was killed in between) is loaded first.
+2. Nothing new in the lake: done at once, without starting Spark.
+3. Spark runs as a subprocess, writes its tables and, last, a manifest; only that makes the run real.
+4. The manifest is loaded; run directories nobody needs any more are removed.
+"""
+
+import json
+import os
+from pathlib import Path
+
+from django.conf import settings
+
+from spark_jobs.manifest import BadManifest
+from webapp.pipeline import lake, loader, run_dirs, run_files, subprocesses
+from webapp.pipeline.lease import Lease
+from webapp.pipeline.loader import OutOfOrder
+from webapp.pipeline.models import Manifest, PipelineRun
+from webapp.pipeline.runs import RunRecord
+
+LOGS_KEPT = 50
+
+
+class SparkFailed(Exception):
+    """The Spark job ended without a complete run; the message says what the log's end says."""
+
+
+class LakeRewound(Exception):
+    """The lake has fewer commits than were loaded: it was replaced or lost files."""
+
+
+def has_work() -> bool:
+    """Whether a cycle would do anything; cheap enough to ask every few seconds."""
+    return Manifest.objects.exclude(state=Manifest.State.LOADED).exists() or bool(_new_commits())
+
+
+def run_cycle(lease: Lease, record: RunRecord) -> bool:
+    """Run one cycle under the lease; returns whether there was anything to do."""
+    resumed = _load_pending(lease, record)
+    new = _new_commits()
+    if not new:
+        return resumed
+    record.say("new in the lake: " + ", ".join(f"{table} {count}" for table, count in new.items()) + " commits")
+    path = _run_spark(record)
+    _load(path, record.row, lease, record)
+    removed = run_dirs.tidy(settings.WEIR.keep_runs)
+    if removed:
+        record.say(f"removed {removed} old run directories")
+    return True
+
+
+def _new_commits() -> dict[str, int]:
+    """Lake table → commits that no loaded run has read; empty where there are none."""
+    last = loader.last_loaded()
+    known = last.to_seq if last else {}
+    newest = lake.commits()
+    rewound = [table for table, seq in newest.items() if seq < known.get(table, 0)]
+    if rewound:
+        raise LakeRewound(
+            f"The lake at {settings.WEIR.lake_root} has fewer commits than were loaded ({', '.join(rewound)}); if it was replaced "
+            "on purpose, run manage.py run_pipeline --from-start."
+        )
+    return {table: seq - known.get(table, 0) for table, seq in newest.items() if seq > known.get(table, 0)}
+
+
+def _run_spark(record: RunRecord) -> str:
+    """Run the job; returns the path of its manifest. Raises :class:`SparkFailed`."""
+    attempt = record.row.attempt
+    run_dir = f"{settings.WEIR.runs_root.rstrip('/')}/{attempt}"
+    path = f"{run_dir}/manifest.json"
+    PipelineRun.objects.filter(pk=record.row.pk).update(manifest_path=path)
+    last = loader.last_loaded()
+    command = [*settings.SPARK_COMMAND, "cycle", "--lake", settings.WEIR.lake_root, "--run-dir", run_dir, "--attempt", attempt]
+    command += ["--to", json.dumps(lake.commits())]
+    if last and last.path:
+        command += ["--previous", last.path]
+    # Storage options hold keys, and arguments can be seen by everybody on the machine: they go by the environment.
+    environment = {**os.environ, "WEIR_LAKE_OPTIONS": json.dumps(settings.WEIR.lake_options)}
+    try:
+        code = subprocesses.run(command, environment, _log_file(attempt), settings.WEIR.spark_timeout_s, record.say)
+    except subprocesses.TimedOut as error:
+        raise SparkFailed(f"The Spark job {attempt} was stopped: {error}") from None
+    if code:
+        raise SparkFailed(f"The Spark job {attempt} ended with exit code {code}; its log is {_log_file(attempt)}.")
+    return path
+
+
+def _load(path: str, run: PipelineRun | None, lease: Lease, record: RunRecord) -> None:
+    manifest = run_files.read_manifest(path, run.attempt if run else None)
+    row = loader.accept(manifest, path, run, lease)
+    changed = loader.load(row, manifest, lease, record.say)
+    record.counts |= {"rows": row.rows, "changed": changed, "to": row.to_seq}
+
+
+def _load_pending(lease: Lease, record: RunRecord) -> bool:
+    """Load what a killed process left complete: accepted but not loaded, or not even accepted."""
+    row = Manifest.objects.exclude(state=Manifest.State.LOADED).order_by("id").first()
+    if row is not None:
+        record.say(f"run {row.attempt} is complete and not loaded yet")
+        try:
+            manifest = run_files.read_manifest(row.path, row.attempt)
+        except BadManifest as error:
+            record.say(f"{error} It is dropped; its commits are read again.")
+            with lease.writing():
+                row.delete()
+            return False
+        record.counts |= {"resumed": row.attempt, "changed": loader.load(row, manifest, lease, record.say)}
+        return True
+    return _adopt(lease, record)
+
+
+def _adopt(lease: Lease, record: RunRecord) -> bool:
+    """A run whose process was killed between Spark's manifest and its acceptance."""
+    last = loader.last_loaded()
+    since = last.run_id if last and last.run_id else 0
+    left = PipelineRun.objects.filter(key=lease.key, pk__gt=since, pk__lt=record.row.pk, manifest_path__isnull=False)
+    for run in left.exclude(state=PipelineRun.State.DONE).order_by("-id")[:3]:
+        try:
+            _load(run.manifest_path or "", run, lease, record)
+        except (BadManifest, OutOfOrder):
+            continue
+        record.say(f"run {run.attempt} was complete although its process had ended; it is loaded")
+        return True
+    return False
+
+
+def _log_file(attempt: str) -> Path:
+    folder: Path = settings.WEIR.home / "logs" / "runs"
+    if folder.is_dir():
+        for old in sorted(folder.glob("*.log"))[:-LOGS_KEPT]:
+            old.unlink(missing_ok=True)
+    return folder / f"{attempt}.log"

@@ -1,0 +1,70 @@
+"""Weir's own figures as Prometheus text.
+
+Rendered by hand: all of them are read from the database at the time of the scrape, so the client library's
+counters, which live in one process and would differ from web worker to web worker, have nothing to do here.
+"""
+
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+
+from django.db.models import Count
+
+from webapp.fleet.models import Cluster, JobCurrent
+from webapp.pipeline.models import DueWork, PipelineRun
+from webapp.pipeline.status import status
+
+Sample = tuple[dict[str, str], float]
+
+
+def render(now: datetime) -> str:
+    return "".join(_metric(name, meaning, samples) for name, meaning, samples in _metrics(now))
+
+
+def _metrics(now: datetime) -> Iterator[tuple[str, str, Iterable[Sample]]]:
+    current = status(now)
+    yield "weir_up", "1 while nothing in the pipeline is wrong.", [({}, float(current.is_healthy))]
+    yield (
+        "weir_problem",
+        "1 for everything that does not run as it should.",
+        [({"code": problem.code, "subject": problem.subject}, 1) for problem in current.problems],
+    )
+    for name, meaning, instant in (
+        ("weir_collected_timestamp_seconds", "Newest answer of any live cluster.", current.collected_at),
+        ("weir_spark_timestamp_seconds", "Newest cycle that found all of the lake loaded.", current.spark_at),
+        ("weir_loaded_timestamp_seconds", "Newest run loaded into the database.", current.loaded_at),
+    ):
+        yield name, meaning, [({}, instant.timestamp())] if instant else []
+    clusters = list(Cluster.objects.live())
+    yield (
+        "weir_cluster_seen",
+        "1 for a live cluster that can be seen now.",
+        [({"cluster": cluster.name}, float(cluster.visibility_at(now) == "live")) for cluster in clusters],
+    )
+    yield (
+        "weir_cluster_consecutive_failures",
+        "Collect cycles in a row that failed.",
+        [({"cluster": cluster.name}, cluster.consecutive_failures) for cluster in clusters],
+    )
+    states = JobCurrent.objects.with_status(now).values_list("status").annotate(jobs=Count("id"))
+    yield "weir_jobs", "Jobs by the state shown.", [({"state": state or "UNKNOWN"}, jobs) for state, jobs in states.order_by("status")]
+    work = list(DueWork.objects.all())
+    yield "weir_work_failures", "Failures in a row, by piece of due work.", [({"work": row.key}, row.failures) for row in work]
+    yield (
+        "weir_work_success_timestamp_seconds",
+        "Last success, by piece of due work.",
+        [({"work": row.key}, row.last_success_at.timestamp()) for row in work if row.last_success_at],
+    )
+    runs = PipelineRun.objects.order_by("kind", "state").values_list("kind", "state").annotate(runs=Count("id"))
+    yield "weir_runs", "Runs kept (30 days), by kind and state.", [({"kind": kind, "state": state}, count) for kind, state, count in runs]
+
+
+def _metric(name: str, meaning: str, samples: Iterable[Sample]) -> str:
+    lines = [f"# HELP {name} {meaning}", f"# TYPE {name} gauge"]
+    for labels, value in samples:
+        words = ",".join(f'{label}="{_escaped(text)}"' for label, text in labels.items())
+        lines.append(f"{name}{{{words}}} {value:.17g}" if words else f"{name} {value:.17g}")
+    return "\n".join(lines) + "\n"
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace("\n", "\\n").replace('"', '\\"')

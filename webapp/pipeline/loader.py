@@ -1,0 +1,80 @@
+"""Complete Spark runs into the database: strictly in order, in short transactions, again if need be.
+
+1. A manifest is accepted only where it starts at the commits at which the last loaded one ended.
+2. Its tables are upserted in transactions of at most 2,000 rows, each under the caller's lease.
+3. The last transaction marks it as loaded. Killed before that, the next one loads it all again, to the same rows.
+"""
+
+from collections.abc import Callable, Mapping
+
+from django.utils import timezone
+
+from ingest.lake.tables import TABLES
+from spark_jobs.manifest import Manifest as RunManifest
+from webapp.fleet.models import Cluster
+from webapp.pipeline.lease import Lease
+from webapp.pipeline.models import Manifest, PipelineRun
+from webapp.pipeline.run_files import batches
+from webapp.pipeline.served import SERVED
+from webapp.pipeline.upserts import upsert
+
+Say = Callable[[str], None]
+
+
+class OutOfOrder(Exception):
+    """The manifest does not follow the last loaded one; nothing of it was loaded."""
+
+
+def last_loaded() -> Manifest | None:
+    return Manifest.objects.filter(state=Manifest.State.LOADED).order_by("-id").first()
+
+
+def accept(manifest: RunManifest, path: str, run: PipelineRun | None, lease: Lease) -> Manifest:
+    """Register a complete run as the next to load; raises :class:`OutOfOrder` where it is not."""
+    with lease.writing():
+        known = Manifest.objects.filter(attempt=manifest.attempt).first()
+        if known is not None:
+            return known
+        last = last_loaded()
+        ended_at = last.to_seq if last else {}
+        if not same_commits(manifest.from_seq, ended_at):
+            raise OutOfOrder(
+                f"Run {manifest.attempt} starts at commits {_words(manifest.from_seq)}, "
+                f"but what is loaded ends at {_words(ended_at)}; it is not loaded."
+            )
+        return Manifest.objects.create(
+            run=run,
+            attempt=manifest.attempt,
+            path=path,
+            from_seq=manifest.from_seq,
+            to_seq=manifest.to_seq,
+            rows={name: output.rows for name, output in manifest.tables.items()},
+        )
+
+
+def load(row: Manifest, manifest: RunManifest, lease: Lease, say: Say) -> dict[str, int]:
+    """Upsert everything the manifest names; returns serving table → rows changed."""
+    changed: dict[str, int] = {}
+    for name, served in SERVED.items():
+        if name not in manifest.tables:
+            continue
+        changed[name] = 0
+        for rows in batches(manifest, name):
+            with lease.writing():
+                Cluster.objects.register_recordings({batch_row["cluster"] for batch_row in rows})
+                changed[name] += upsert(served.table, served.model, rows, served.derived)
+        if manifest.tables[name].rows:
+            say(f"loaded {name}: {manifest.tables[name].rows} rows, {changed[name]} changed")
+    with lease.writing():
+        row.state, row.loaded_at, row.changed = Manifest.State.LOADED, timezone.now(), changed
+        row.save(update_fields=["state", "loaded_at", "changed"])
+    return changed
+
+
+def same_commits(one: Mapping[str, int], other: Mapping[str, int]) -> bool:
+    """A table that is not named stands at 0."""
+    return all(one.get(table, 0) == other.get(table, 0) for table in TABLES)
+
+
+def _words(commits: Mapping[str, int]) -> str:
+    return ", ".join(f"{table} {commits.get(table, 0)}" for table in TABLES if commits.get(table, 0)) or "nothing"

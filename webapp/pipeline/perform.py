@@ -1,0 +1,50 @@
+"""Doing one piece of due work: claim, run, give back. The same for tasks and for commands."""
+
+from collections.abc import Callable
+
+from django.utils import timezone
+
+from webapp.pipeline import collecting, cycle, lake_care, retention, work
+from webapp.pipeline.lease import Lease, LeaseLost
+from webapp.pipeline.models import DueWork
+from webapp.pipeline.runs import RunRecord, describe, recorded
+
+Echo = Callable[[str], None]
+
+
+def perform(key: str, *, even_if_not_due: bool = False, echo: Echo | None = None) -> RunRecord | None:
+    """Claim and do the work; ``None`` where it is held, not due or has nothing to do.
+
+    An error is noted in the run and the row, the work is due again after a delay, and the error goes on up.
+    """
+    lease = DueWork.objects.claim(key, timezone.now(), even_if_not_due=even_if_not_due)
+    if lease is None:
+        return None
+    try:
+        with lease.kept_alive():
+            record = _do(lease, echo)
+    except LeaseLost:
+        raise
+    except BaseException as error:
+        lease.fail(timezone.now(), describe(error))
+        raise
+    lease.complete(timezone.now())
+    return record
+
+
+def _do(lease: Lease, echo: Echo | None) -> RunRecord | None:
+    kind = lease.key.partition("/")[0]
+    if lease.key == work.SPARK_CYCLE and not cycle.has_work():
+        return None
+    with recorded(lease, kind, echo) as record:
+        if kind == "collect":
+            collecting.collect(work.shard_of(lease.key), lease, record)
+        elif lease.key == work.SPARK_CYCLE:
+            cycle.run_cycle(lease, record)
+        elif lease.key == work.RETENTION:
+            record.counts["deleted"] = retention.purge(timezone.now(), lease)
+        elif lease.key == work.LAKE:
+            lake_care.care(record)
+        else:
+            raise ValueError(f"Nobody knows how to do {lease.key}.")
+    return record

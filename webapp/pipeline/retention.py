@@ -1,0 +1,68 @@
+"""How long rows are kept. Only live clusters age: recordings stay until somebody removes them."""
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+
+from django.db.models import Q, QuerySet
+
+from spark_jobs.serving import FAILED_OUTCOMES
+from webapp.accounts.models import SignInFailures
+from webapp.checkpoints.models import CheckpointFact, CheckpointRollup
+from webapp.fleet.choices import ClusterKind
+from webapp.fleet.models import Cluster, JobAnnotation, JobCurrent, JobException, LogEvent
+from webapp.pipeline.lease import Lease
+from webapp.pipeline.models import Manifest, PipelineAlarm, PipelineRun, SkippedInput
+from webapp.pressure.models import PressureWindow
+
+ROUTINE = timedelta(days=7)
+NOTABLE = timedelta(days=90)
+YEARS = timedelta(days=730)
+RUNS = timedelta(days=30)
+SLOW_MS = 60_000
+"""A checkpoint that took this long is kept as long as a failed one."""
+
+ROWS_PER_DELETE = 2_000
+
+
+def purge(now: datetime, lease: Lease) -> dict[str, int]:
+    """Delete what is too old, in short transactions; returns rows deleted by table."""
+    deleted: dict[str, int] = {}
+    for old in _too_old(now):
+        name = old.model._meta.model_name or ""
+        deleted[name] = deleted.get(name, 0) + _delete(old, lease)
+    return {name: count for name, count in deleted.items() if count}
+
+
+def _too_old(now: datetime) -> "Iterator[QuerySet]":  # type: ignore[type-arg]
+    recordings = Cluster.objects.filter(kind=ClusterKind.RECORDING).values("name")
+    notable = Q(outcome__in=FAILED_OUTCOMES) | Q(is_savepoint=True) | Q(end_to_end_ms__gte=SLOW_MS)
+    for old in (
+        CheckpointFact.objects.filter(~notable, trigger_time__lt=now - ROUTINE),
+        CheckpointFact.objects.filter(trigger_time__lt=now - NOTABLE),
+        CheckpointRollup.objects.filter(period="hour", period_start__lt=now - NOTABLE),
+        CheckpointRollup.objects.filter(period_start__lt=now - YEARS),
+        PressureWindow.objects.filter(window_start__lt=now - ROUTINE),
+        LogEvent.objects.filter(ts__lt=now - ROUTINE),
+        JobException.objects.filter(ts__lt=now - NOTABLE),
+        JobAnnotation.objects.filter(at__lt=now - NOTABLE),
+        JobCurrent.objects.filter(terminal=True, last_seen_at__lt=now - NOTABLE),
+        SkippedInput.objects.filter(observed_at__lt=now - ROUTINE),
+    ):
+        yield old.exclude(cluster__in=recordings)
+    newest = Manifest.objects.filter(state=Manifest.State.LOADED).order_by("-id").values("id")[:1]
+    yield Manifest.objects.filter(loaded_at__lt=now - RUNS).exclude(id__in=list(newest.values_list("id", flat=True)))
+    yield PipelineRun.objects.filter(started_at__lt=now - RUNS).exclude(state=PipelineRun.State.RUNNING)
+    yield PipelineAlarm.objects.filter(cleared_at__lt=now - RUNS)
+    yield SignInFailures.objects.filter(window_start__lt=now - timedelta(hours=1))
+
+
+def _delete(old: "QuerySet", lease: Lease) -> int:  # type: ignore[type-arg]
+    deleted = 0
+    while True:
+        with lease.writing():
+            ids = list(old.order_by().values_list("pk", flat=True)[:ROWS_PER_DELETE])
+            if ids:
+                old.model._default_manager.filter(pk__in=ids).delete()
+        deleted += len(ids)
+        if len(ids) < ROWS_PER_DELETE:
+            return deleted

@@ -1,0 +1,39 @@
+"""Which model holds which serving table, and what the web adds to a row."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from django.db import models
+
+from spark_jobs.serving import SERVING_TABLES, ServingTable
+from webapp.checkpoints.models import CheckpointFact, CheckpointRollup, SizeTrend
+from webapp.fleet.models import JobAnnotation, JobCurrent, JobException, LogEvent
+from webapp.fleet.trouble import trouble
+from webapp.pipeline.models import SkippedInput
+from webapp.pipeline.upserts import Row
+from webapp.pressure.models import PressureWindow
+
+
+@dataclass(frozen=True)
+class Served:
+    """``derived`` are columns that exist in the model only: name → how they follow from a row."""
+
+    table: ServingTable
+    model: type[models.Model]
+    derived: Mapping[str, Callable[[Row], object]] = field(default_factory=dict)
+
+
+SERVED: dict[str, Served] = {
+    name: Served(SERVING_TABLES[name], model, derived)
+    for name, model, derived in (
+        ("job_current", JobCurrent, {"trouble": trouble}),
+        ("checkpoint_fact", CheckpointFact, {}),
+        ("checkpoint_rollup", CheckpointRollup, {}),
+        ("pressure_window", PressureWindow, {}),
+        ("size_trend", SizeTrend, {}),
+        ("log_event", LogEvent, {}),
+        ("job_exception", JobException, {}),
+        ("job_annotation", JobAnnotation, {}),
+        ("skipped_input", SkippedInput, {}),
+    )
+}

@@ -1,0 +1,70 @@
+"""Celery tasks: hints to look at a row. Lost, doubled or late, they change nothing but the time."""
+
+import logging
+from typing import Any
+
+from django.conf import settings
+from django.utils import timezone
+
+from webapp.config import schedule
+from webapp.config.celery import app
+from webapp.pipeline import audit, work
+from webapp.pipeline.models import DueWork, Heartbeat
+from webapp.pipeline.perform import perform
+
+logger = logging.getLogger(__name__)
+
+COLLECT_LIMIT_S = 300
+MAINTAIN_LIMIT_S = 3600
+LOAD_LIMIT_S = 1800
+
+
+@app.task(name="pipeline.tick", time_limit=120)
+def tick() -> None:
+    """Make missing rows, hint at due ones, note that beat and a worker live, and look after the others."""
+    now = timezone.now()
+    Heartbeat.objects.update_or_create(name=audit.TICK, defaults={"at": now})
+    intervals = work.intervals_s()
+    DueWork.objects.ensure(intervals, now)
+    DueWork.objects.exclude(key__in=intervals).filter(lease_until__isnull=True).delete()
+    for key in DueWork.objects.due(now).values_list("key", flat=True):
+        hint(key)
+    audit.record_alarms(audit.problems(now), now)
+
+
+def hint(key: str) -> None:
+    """Tell a worker of the right queue; a hint that waited for two ticks has been followed by others."""
+    app.send_task(work.TASK_OF_KIND[key.partition("/")[0]], args=[key], queue=work.queue_of(key), expires=2 * schedule.TICK_S)
+
+
+@app.task(name="pipeline.collect", soft_time_limit=COLLECT_LIMIT_S, time_limit=COLLECT_LIMIT_S + 30)
+def collect(key: str) -> None:
+    _perform(key)
+
+
+@app.task(
+    name="pipeline.spark_cycle",
+    soft_time_limit=settings.WEIR.spark_timeout_s + LOAD_LIMIT_S,
+    time_limit=settings.WEIR.spark_timeout_s + LOAD_LIMIT_S + 60,
+)
+def spark_cycle(key: str) -> None:
+    _perform(key)
+
+
+@app.task(name="pipeline.maintain", soft_time_limit=MAINTAIN_LIMIT_S, time_limit=MAINTAIN_LIMIT_S + 30)
+def maintain(key: str) -> None:
+    _perform(key)
+
+
+def _perform(key: str) -> None:
+    try:
+        perform(key)
+    except Exception as error:
+        # Noted in the run and in the row; the row also says when to try again, so Celery need not.
+        logger.error("%s failed: %s", key, error)
+
+
+def registered_names() -> list[str]:
+    """Names of our own tasks, for the check that each has a queue."""
+    tasks: dict[str, Any] = app.tasks
+    return sorted(name for name in tasks if name.startswith("pipeline."))

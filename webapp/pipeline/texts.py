@@ -1,0 +1,51 @@
+"""Texts from logs and JSON, made fit for every database: PostgreSQL takes no NUL and no lone surrogate."""
+
+import hashlib
+import json
+import re
+from typing import Any
+
+_SUSPECT_ESCAPE = re.compile(r"\\u(0000|[dD][89a-fA-F])")
+_SURROGATES = re.compile("[\ud800-\udfff]")
+_HASH_LENGTH = 16
+
+
+def clean_text(text: str | None) -> str | None:
+    return text.replace("\x00", "\ufffd") if text and "\x00" in text else text
+
+
+def bounded(text: str | None, longest: int, unique: bool) -> str | None:
+    """At most ``longest`` characters. Where the text is part of a key, its end becomes a hash of all of it."""
+    text = clean_text(text)
+    if text is None or len(text) <= longest:
+        return text
+    if not unique:
+        return text[: longest - 1] + "…"
+    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:_HASH_LENGTH]
+    return f"{text[: longest - _HASH_LENGTH - 1]}…{digest}"
+
+
+def clean_json(document: str | None) -> str | None:
+    """The JSON document as text; raises ``ValueError`` where it is not one. Rewritten only where it must be."""
+    if document is None or not (_SUSPECT_ESCAPE.search(document) or "\x00" in document):
+        return document
+    return json.dumps(_clean(json.loads(document)), ensure_ascii=False)
+
+
+def _clean(value: Any) -> Any:
+    if isinstance(value, str):
+        return _SURROGATES.sub("\ufffd", value.replace("\x00", "\ufffd"))
+    if isinstance(value, list):
+        return [_clean(item) for item in value]
+    if isinstance(value, dict):
+        return {_clean(key): _clean(item) for key, item in value.items()}
+    return value
+
+
+def tail(text: str, most_bytes: int) -> str:
+    """The end of a log, starting at a line."""
+    raw = text.encode("utf-8", "replace")
+    if len(raw) <= most_bytes:
+        return clean_text(text) or ""
+    cut = raw[-most_bytes:].decode("utf-8", "ignore")
+    return clean_text(cut.partition("\n")[2] or cut) or ""
