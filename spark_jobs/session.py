@@ -24,6 +24,8 @@ TERMINATED = 143
 SESSION_OPTIONS = {
     # Instants are UTC everywhere; a session zone would shift days, hours and text.
     "spark.sql.session.timeZone": "UTC",
+    # Spark's default since 4.0; transforms rely on nulls, not -1, for sizes of unknown arrays.
+    "spark.sql.ansi.enabled": "true",
     # Inputs of a cycle are small; with adaptive execution larger ones are still split by their size.
     "spark.sql.shuffle.partitions": "4",
     # A cycle names up to some thousand files. Below this, listing them in a Spark job costs more than it saves.

@@ -1,0 +1,58 @@
+"""From Flink's sentences to a reason code, and from a reason code to the outcome of a checkpoint."""
+
+from functools import reduce
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+
+from ingest.flink_logs.reasons import PREFLIGHT, REASONS
+
+_DECLINED = (
+    "CHECKPOINT_DECLINED",
+    "CHECKPOINT_DECLINED_TASK_NOT_READY",
+    "CHECKPOINT_DECLINED_TASK_CLOSING",
+    "CHECKPOINT_DECLINED_SUBSUMED",
+    "CHECKPOINT_DECLINED_ON_CANCELLATION_BARRIER",
+    "CHECKPOINT_DECLINED_INPUT_END_OF_STREAM",
+    # A task reports these with a decline message of its own.
+    "CHECKPOINT_ASYNC_EXCEPTION",
+    "CHANNEL_STATE_SHARED_STREAM_EXCEPTION",
+    "TASK_CHECKPOINT_FAILURE",
+)
+_ABORTED = (
+    "CHECKPOINT_COORDINATOR_SHUTDOWN",
+    "CHECKPOINT_COORDINATOR_SUSPEND",
+    "JOB_FAILURE",
+    "JOB_FAILOVER_REGION",
+    # The task died for its own reasons and took the checkpoint with it; Flink does not count it as failed either.
+    "TASK_FAILURE",
+)
+# Flink counts these two against the tolerance: storage did not answer, which is a failure and no refusal.
+_FAILED = ("IO_EXCEPTION", "EXCEPTION")
+
+OUTCOME_OF_REASON: dict[str, str] = {
+    **{reason.code: "failed" for reason in REASONS},
+    **dict.fromkeys(PREFLIGHT, "preflight"),
+    **dict.fromkeys(_FAILED, "failed"),
+    **dict.fromkeys(_DECLINED, "declined"),
+    **dict.fromkeys(_ABORTED, "aborted"),
+    "CHECKPOINT_EXPIRED": "expired",
+    "CHECKPOINT_SUBSUMED": "subsumed",
+}
+"""Every reason that Flink has; one that is not listed is ``failed``."""
+
+
+def reason_code(text: Column) -> Column:
+    """Code of the first known sentence in ``text``; null where it is null or holds none."""
+    first_known = reduce(
+        lambda rest, reason: rest.when(text.contains(reason.text), reason.code),
+        REASONS[1:],
+        F.when(text.contains(REASONS[0].text), REASONS[0].code),
+    )
+    return first_known.otherwise(F.lit(None).cast("string"))
+
+
+def outcome_of(reason: Column) -> Column:
+    """Outcome that ``reason`` stands for; ``failed`` for an unknown reason, null for none."""
+    table = F.create_map(*(F.lit(word) for pair in OUTCOME_OF_REASON.items() for word in pair))
+    return F.when(reason.isNotNull(), F.coalesce(table[reason], F.lit("failed")))

@@ -1,0 +1,250 @@
+"""Checkpoint facts from hand-made rows: one rule a test."""
+
+import json
+from collections.abc import Iterable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+from spark_jobs.transforms.checkpoint_facts import checkpoint_facts
+from tests.spark_jobs.rows import JOB, VERTEX, Row, collected, events, lake_rows, noon, only
+
+HOSTS = "cluster string, job_id string, vertex_id string, ts timestamp, host array<string>"
+
+
+class Facts:
+    """Builder: what REST and the log said, then the facts of it."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        self.spark = spark
+
+    def __call__(
+        self,
+        rest: Iterable[Row] = (),
+        vertices: Iterable[Row] = (),
+        log: Iterable[Row] = (),
+        jobs: Iterable[Row] = (),
+        hosts: Iterable[Row] = (),
+    ) -> DataFrame:
+        default = {"checkpoint_id": 1, "trigger_time": noon()}
+        where = self.spark.createDataFrame([("c", JOB, VERTEX, row["ts"], row["host"]) for row in hosts], HOSTS)
+        return checkpoint_facts(
+            lake_rows(self.spark, "checkpoints", [default | dict(row) for row in rest]),
+            lake_rows(self.spark, "vertex_checkpoints", [default | {"vertex_id": VERTEX} | dict(row) for row in vertices]),
+            events(self.spark, [{"checkpoint_id": 1} | dict(row) for row in log]),
+            lake_rows(self.spark, "jobs", jobs),
+            where,
+        )
+
+
+@pytest.fixture
+def facts(spark: SparkSession) -> Facts:
+    return Facts(spark)
+
+
+TRIGGERED: dict[str, Any] = {"kind": "checkpoint_triggered", "ts": noon(0.01), "trigger_time": noon()}
+IN_PROGRESS: dict[str, Any] = {"status": "IN_PROGRESS", "observed_at": noon(1)}
+
+
+def failed(message: str | None, at: float = 5) -> dict[str, Any]:
+    return {"status": "FAILED", "failure_message": message, "failure_time": noon(at), "observed_at": noon(at + 1)}
+
+
+OUTCOMES_OF_MESSAGES = [
+    ("Checkpoint expired before completing.", "expired", "CHECKPOINT_EXPIRED"),
+    ("Asynchronous task checkpoint failed.", "declined", "CHECKPOINT_ASYNC_EXCEPTION"),
+    ("Checkpoint was declined (tasks not ready)", "declined", "CHECKPOINT_DECLINED_TASK_NOT_READY"),
+    ("Task local checkpoint failure.", "declined", "TASK_CHECKPOINT_FAILURE"),
+    ("Checkpoint has been subsumed.", "subsumed", "CHECKPOINT_SUBSUMED"),
+    ("Checkpoint Coordinator is suspending.", "aborted", "CHECKPOINT_COORDINATOR_SUSPEND"),
+    ("CheckpointCoordinator shutdown.", "aborted", "CHECKPOINT_COORDINATOR_SHUTDOWN"),
+    ("FailoverRegion is restarting.", "aborted", "JOB_FAILOVER_REGION"),
+    ("Task has failed.", "aborted", "TASK_FAILURE"),
+    ("Failure to finalize checkpoint.", "failed", "FINALIZE_CHECKPOINT_FAILURE"),
+    ("An Exception occurred while triggering the checkpoint. IO-problem detected.", "failed", "IO_EXCEPTION"),
+    ("Not all required tasks are currently running.", "preflight", "NOT_ALL_REQUIRED_TASKS_RUNNING"),
+    ("Something of a Flink to come", "failed", None),
+    (None, "failed", None),
+]
+
+
+def test_a_failure_message_becomes_outcome_and_reason(facts: Facts) -> None:
+    rest = [failed(message) | {"checkpoint_id": number} for number, (message, _, _) in enumerate(OUTCOMES_OF_MESSAGES)]
+    rows = sorted(collected(facts(rest=rest)), key=lambda row: row["checkpoint_id"])
+    assert [(row["reason_text"], row["outcome"], row["reason"]) for row in rows] == OUTCOMES_OF_MESSAGES
+    assert all(row["final"] for row in rows)
+
+
+def test_a_final_sight_wins_over_a_later_reading_that_found_it_in_progress(facts: Facts) -> None:
+    done = {"status": "COMPLETED", "state_bytes": 10, "end_to_end_ms": 900, "observed_at": noon(2)}
+    fact = only(facts(rest=[done, IN_PROGRESS | {"observed_at": noon(60), "state_bytes": 3}]))
+    assert (fact["outcome"], fact["state_bytes"], fact["end_time"]) == ("completed", 10, noon(0.9))
+
+
+def test_the_same_rows_again_change_nothing(facts: Facts) -> None:
+    rest = [IN_PROGRESS, failed("Checkpoint expired before completing.")]
+    late = {"kind": "late_message", "ts": noon(7), "record_hash": "b", "offset": 9}
+    log = [TRIGGERED, {"kind": "checkpoint_expired", "ts": noon(5), "record_hash": "a"}, late]
+    assert collected(facts(rest=rest * 3, log=log * 3)) == collected(facts(rest=rest, log=log))
+
+
+def test_a_checkpoint_that_only_the_log_knows_has_size_and_duration_of_its_line(facts: Facts) -> None:
+    fact = only(facts(log=[TRIGGERED, {"kind": "checkpoint_completed", "ts": noon(1), "state_bytes": 77, "duration_ms": 950}]))
+    assert (fact["outcome"], fact["state_bytes"], fact["end_to_end_ms"], fact["checkpointed_bytes"]) == ("completed", 77, 950, None)
+    assert fact["sources"] == "log"
+
+
+def test_both_sources_are_named_where_both_told(facts: Facts) -> None:
+    assert only(facts(rest=[IN_PROGRESS], log=[TRIGGERED]))["sources"] == "rest+log"
+
+
+def test_an_id_that_repeats_is_two_checkpoints_and_lines_go_to_the_nearest_earlier_trigger(facts: Facts) -> None:
+    log = [
+        TRIGGERED,
+        {"kind": "checkpoint_expired", "ts": noon(5)},
+        TRIGGERED | {"ts": noon(1000), "trigger_time": noon(1000)},
+        {"kind": "checkpoint_completed", "ts": noon(1002), "state_bytes": 5, "duration_ms": 10},
+    ]
+    rows = sorted(collected(facts(log=log)), key=lambda row: row["trigger_time"])
+    assert [row["outcome"] for row in rows] == ["expired", "completed"]
+
+
+def test_lines_find_their_trigger_although_the_logs_time_zone_is_declared_wrongly(facts: Facts) -> None:
+    hour = timedelta(hours=8)
+    log = [TRIGGERED | {"ts": noon() - hour}, {"kind": "checkpoint_expired", "ts": noon(5) - hour}]
+    assert only(facts(log=log))["outcome"] == "expired"
+
+
+def test_a_log_that_begins_in_mid_checkpoint_still_has_it_once(facts: Facts) -> None:
+    completed = {"kind": "checkpoint_completed", "ts": noon(3), "state_bytes": 5, "duration_ms": 3000}
+    fact = only(facts(log=[completed, {"kind": "late_message", "ts": noon(4)}]))
+    assert (fact["trigger_time"], fact["outcome"], fact["late_message_count"]) == (noon(), "completed", 1)
+
+
+def test_a_decline_says_who_where_why_and_which_line(facts: Facts) -> None:
+    detail = (
+        "org.apache.flink.util.SerializedThrowable: Asynchronous task checkpoint failed.\n\tat a.B\n"
+        "Caused by: x: y\n\tat c.D\nCaused by: java.io.IOException: disk full\n\t... 3 more"
+    )
+    decline = {
+        "kind": "checkpoint_declined", "ts": noon(2), "execution_id": "e_1", "vertex_id": VERTEX, "subtask": 1, "attempt": 0,
+        "container": "tm-1:4", "host": "h1", "message": "Decline checkpoint 1 by task e_1\nmore", "detail": detail,
+    }  # fmt: skip
+    job = {"state": "RUNNING", "vertices": [(VERTEX, "enrich", 2, None, None, None)]}
+    fact = only(facts(log=[TRIGGERED, decline], jobs=[job]))
+    (said,) = json.loads(fact["declines"])
+    assert said == {
+        "vertex_id": VERTEX, "vertex_name": "enrich", "subtask": 1, "attempt": 0, "execution_id": "e_1",
+        "container": "tm-1:4", "host": "h1", "at": "2026-11-21T12:00:02.000Z", "reason": "CHECKPOINT_ASYNC_EXCEPTION", "exception": "java.io.IOException: disk full",
+        "log_line": "Decline checkpoint 1 by task e_1",
+    }  # fmt: skip
+    assert (fact["outcome"], fact["reason"], fact["exception"]) == ("declined", "CHECKPOINT_ASYNC_EXCEPTION", detail)
+
+
+def test_late_messages_say_by_how_much_they_missed(facts: Facts) -> None:
+    late = [{"kind": "late_message", "ts": noon(5 + n), "subtask": n, "host": "h"} for n in range(1, 60)]
+    fact = only(facts(log=[TRIGGERED, {"kind": "checkpoint_expired", "ts": noon(5)}, *late]))
+    told = json.loads(fact["late_messages"])
+    assert (fact["late_message_count"], len(told), told[0]["late_ms"], told[-1]["late_ms"]) == (59, 50, 1000, 50000)
+
+
+ARRAYS = {
+    "status": "COMPLETED", "subtasks": 3, "acknowledged": 3, "observed_at": noon(9),
+    "subtask_ack_time": [noon(1), noon(2), noon(5)], "subtask_end_to_end_ms": [1000, 2000, 5000], "subtask_start_delay_ms": [10, 900, 20],
+    "subtask_alignment_ms": [0, 3, 4000], "subtask_sync_ms": [30, 5, 40], "subtask_async_ms": [700, 800, 600],
+}  # fmt: skip
+
+
+def test_phases_are_the_largest_over_subtasks_and_the_slowest_has_its_own(facts: Facts) -> None:
+    fact = only(facts(rest=[{"status": "COMPLETED"}], vertices=[ARRAYS], hosts=[{"ts": noon(-60), "host": ["a", "b", "c"]}]))
+    assert [fact[f"{phase}_ms"] for phase in ("start_delay", "alignment", "sync", "async")] == [900, 4000, 40, 800]
+    assert [fact[f"slowest_{phase}_ms"] for phase in ("start_delay", "alignment", "sync", "async")] == [20, 4000, 40, 600]
+    assert (fact["slowest_subtask"], fact["slowest_host"], fact["dominant_phase"]) == (2, "c", "alignment")
+    assert (fact["late_subtask_share"], fact["phases_derived"], fact["unaligned"]) == (pytest.approx(1 / 3), False, None)
+
+
+def test_a_start_delay_that_is_not_reported_is_derived_and_marked(facts: Facts) -> None:
+    fact = only(facts(vertices=[ARRAYS | {"subtask_start_delay_ms": None}]))
+    assert (fact["slowest_start_delay_ms"], fact["phases_derived"]) == (5000 - 40 - 600, True)
+
+
+def test_a_sight_without_subtasks_does_not_take_them_away(facts: Facts) -> None:
+    bare = {"status": "COMPLETED", "subtasks": 3, "acknowledged": 3, "observed_at": noon(99)}
+    assert only(facts(vertices=[ARRAYS, bare]))["slowest_end_to_end_ms"] == 5000
+
+
+def test_the_host_is_the_one_known_at_the_trigger(facts: Facts) -> None:
+    hosts = [{"ts": noon(-60), "host": ["a"] * 3}, {"ts": noon(-5), "host": ["b"] * 3}, {"ts": noon(60), "host": ["c"] * 3}]
+    assert only(facts(vertices=[ARRAYS], hosts=hosts))["slowest_host"] == "b"
+    assert only(facts(vertices=[ARRAYS], hosts=hosts[2:]))["slowest_host"] == "c"
+
+
+def test_an_expiry_says_which_subtasks_had_not_acknowledged(facts: Facts) -> None:
+    acks = [None if n % 2 else noon(1) for n in range(5000)]
+    part = {"status": "FAILED", "subtasks": 5000, "acknowledged": 2500, "subtask_ack_time": acks}
+    hosts = [{"ts": noon(-1), "host": [f"h{n % 4}" for n in range(5000)]}]
+    fact = only(facts(rest=[failed("Checkpoint expired before completing.")], vertices=[part], hosts=hosts))
+    (missing,) = json.loads(fact["not_acknowledged"])
+    assert (missing["count"], missing["subtasks"], missing["hosts"]) == (2500, list(range(1, 100, 2)), ["h1", "h3"])
+
+
+def test_where_only_counts_are_known_the_count_is_told(facts: Facts) -> None:
+    row = failed("Checkpoint expired before completing.") | {"subtasks": 10, "acknowledged": 2}
+    assert json.loads(only(facts(rest=[row]))["not_acknowledged"]) == [
+        {"vertex_id": None, "vertex_name": None, "subtasks": [], "count": 8, "hosts": []}
+    ]
+
+
+def test_nobody_is_missing_in_a_completed_checkpoint(facts: Facts) -> None:
+    assert only(facts(rest=[{"status": "COMPLETED", "subtasks": 3, "acknowledged": 3}], vertices=[ARRAYS]))["not_acknowledged"] is None
+
+
+def test_a_stopped_coordinator_aborts_what_was_pending(facts: Facts) -> None:
+    fact = only(facts(log=[TRIGGERED, {"kind": "coordinator_stopped", "ts": noon(3), "checkpoint_id": None}]))
+    assert (fact["outcome"], fact["final"], fact["end_time"]) == ("aborted", True, noon(3))
+
+
+def test_a_job_that_leaves_running_aborts_what_was_pending(facts: Facts) -> None:
+    states = ["RESTARTING", "FAILING", "CANCELLING", "SUSPENDED", "FINISHED", "CANCELED", "FAILED"]
+    jobs = [f"{number:032x}" for number in range(len(states))]
+    log = [TRIGGERED | {"job_id": job} for job in jobs]
+    log += [
+        {"job_id": job, "kind": "job_state", "ts": noon(3), "to_state": to, "checkpoint_id": None}
+        for job, to in zip(jobs, states, strict=True)
+    ]
+    assert [row["outcome"] for row in collected(facts(log=log))] == ["aborted"] * len(states)
+
+
+def test_an_ending_before_the_trigger_aborts_nothing(facts: Facts) -> None:
+    fact = only(facts(log=[TRIGGERED, {"kind": "coordinator_stopped", "ts": noon(-3), "checkpoint_id": None}]))
+    assert (fact["outcome"], fact["final"]) == ("in_progress", False)
+
+
+def test_an_end_long_after_does_not_judge_what_only_rest_saw_pending(facts: Facts) -> None:
+    ended = {"state": "FINISHED", "end_time": noon(3600), "checkpoint_timeout_ms": 60_000}
+    assert only(facts(rest=[IN_PROGRESS], jobs=[ended]))["outcome"] == "in_progress"
+    assert only(facts(rest=[IN_PROGRESS], jobs=[ended | {"end_time": noon(30)}]))["outcome"] == "aborted"
+
+
+def test_a_completion_is_not_undone_by_the_end_of_the_job(facts: Facts) -> None:
+    log = [TRIGGERED, {"kind": "checkpoint_completed", "ts": noon(1), "state_bytes": 1, "duration_ms": 9}]
+    assert only(facts(log=[*log, {"kind": "coordinator_stopped", "ts": noon(3), "checkpoint_id": None}]))["outcome"] == "completed"
+
+
+def test_a_restore_is_no_sight_of_a_checkpoint(facts: Facts) -> None:
+    assert collected(facts(log=[{"kind": "job_restored", "ts": noon(), "checkpoint_id": 7}])) == []
+
+
+def test_one_size_alone_is_told_as_it_was_reported(facts: Facts) -> None:
+    fact = only(facts(rest=[{"status": "COMPLETED", "state_bytes": 82, "checkpointed_bytes": None}]))
+    assert (fact["state_bytes"], fact["checkpointed_bytes"], fact["uploaded_ratio"]) == (82, None, None)
+
+
+def test_an_empty_state_has_no_ratio(facts: Facts) -> None:
+    assert only(facts(rest=[{"status": "COMPLETED", "state_bytes": 0, "checkpointed_bytes": 0}]))["uploaded_ratio"] is None
+
+
+def test_nothing_in_nothing_out(facts: Facts) -> None:
+    assert collected(facts()) == []
