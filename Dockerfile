@@ -1,0 +1,33 @@
+# One image for every part of a production Weir; compose.yaml says which part a container is.
+FROM python:3.11-slim-bookworm AS environment
+WORKDIR /opt/weir
+COPY requirements.lock ./
+RUN python -m venv .venv && .venv/bin/pip install --no-cache-dir --require-hashes --no-deps -r requirements.lock
+
+FROM python:3.11-slim-bookworm
+# Spark is a Java program, and its scripts ask for ps.
+RUN apt-get update \
+    && apt-get install -y --no-install-recommends openjdk-17-jre-headless procps \
+    && rm -rf /var/lib/apt/lists/*
+RUN useradd --create-home --uid 10001 weir && install -d -o weir -g weir /var/lib/weir
+WORKDIR /opt/weir
+COPY --from=environment /opt/weir/.venv .venv
+COPY manage.py ./
+COPY ingest ingest
+COPY spark_jobs spark_jobs
+COPY webapp webapp
+COPY templates templates
+COPY static static
+ENV PATH=/opt/weir/.venv/bin:$PATH \
+    PYTHONPATH=/opt/weir \
+    PYTHONUNBUFFERED=1 \
+    PYSPARK_PYTHON=/opt/weir/.venv/bin/python \
+    SPARK_HOME=/opt/weir/.venv/lib/python3.11/site-packages/pyspark \
+    DJANGO_SETTINGS_MODULE=webapp.config.settings \
+    WEIR_HOME=/var/lib/weir
+USER weir
+VOLUME /var/lib/weir
+EXPOSE 8000
+HEALTHCHECK --interval=30s --timeout=5s --start-period=20s \
+    CMD python -c "import urllib.request; urllib.request.urlopen('http://127.0.0.1:8000/healthz', timeout=4)"
+CMD ["gunicorn", "webapp.config.wsgi:application", "--bind", "0.0.0.0:8000", "--workers", "4", "--threads", "4", "--timeout", "120", "--access-logfile", "-"]

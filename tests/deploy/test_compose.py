@@ -1,0 +1,89 @@
+"""``compose.yaml`` and ``Dockerfile`` as text: what they promise must exist in the tree."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from webapp.config import schedule
+from webapp.config.environment import PROJECT_DIR
+
+COMPOSE: dict[str, Any] = yaml.safe_load((PROJECT_DIR / "compose.yaml").read_text())
+SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
+DOCKERFILE = (PROJECT_DIR / "Dockerfile").read_text()
+OURS = {name: service for name, service in SERVICES.items() if str(service["image"]).startswith("weir:")}
+
+
+def option(command: list[str], name: str) -> str:
+    return command[command.index(name) + 1]
+
+
+def test_every_queue_has_its_worker() -> None:
+    served = [option(service["command"], "--queues") for service in OURS.values() if "--queues" in service.get("command", [])]
+    assert sorted(served) == sorted(queue.name for queue in schedule.QUEUES)
+
+
+def test_exactly_one_beat_runs() -> None:
+    assert [name for name, service in OURS.items() if "beat" in service["command"]] == ["beat"]
+
+
+@pytest.mark.parametrize("name", ["POSTGRES_PASSWORD", "WEIR_SECRET_KEY", "WEIR_FIELD_KEYS"])
+def test_secrets_have_no_default(name: str) -> None:
+    uses = re.findall(rf"\$\{{{name}([^}}]*)\}}", (PROJECT_DIR / "compose.yaml").read_text())
+    assert uses
+    assert all(use.startswith(":?") for use in uses)
+
+
+def test_the_example_environment_names_every_required_secret_and_no_value_of_one() -> None:
+    lines = (PROJECT_DIR / "compose.env.example").read_text().splitlines()
+    given = dict(line.split("=", 1) for line in lines if line and not line.startswith("#"))
+    assert {given[name] for name in ("POSTGRES_PASSWORD", "WEIR_SECRET_KEY", "WEIR_FIELD_KEYS")} == {""}
+
+
+def test_every_variable_is_one_that_weir_reads() -> None:
+    read = "".join(path.read_text() for path in (PROJECT_DIR / "webapp" / "config").glob("*.py"))
+    read += "".join(path.read_text() for path in (PROJECT_DIR / "spark_jobs").glob("*.py"))
+    unknown = [name for name in COMPOSE["x-weir"]["environment"] if name not in read]
+    assert unknown == []
+
+
+def test_nothing_but_the_web_server_is_published_and_that_on_loopback() -> None:
+    published = {name: service["ports"] for name, service in SERVICES.items() if "ports" in service}
+    assert published == {"web": ["${WEIR_PUBLISH:-127.0.0.1:8000}:8000"]}
+
+
+def test_who_waits_waits_for_a_service_that_exists() -> None:
+    for service in SERVICES.values():
+        assert set(service.get("depends_on", {})) <= set(SERVICES)
+
+
+def test_what_is_waited_for_in_health_has_a_check() -> None:
+    for service in SERVICES.values():
+        for name, wait in service.get("depends_on", {}).items():
+            if wait["condition"] == "service_healthy":
+                assert "test" in SERVICES[name]["healthcheck"], name
+
+
+def test_images_of_others_are_pinned() -> None:
+    for name, service in SERVICES.items():
+        if name not in OURS:
+            assert re.fullmatch(r"[a-z]+:\d+", service["image"]), name
+
+
+def test_the_web_server_is_started_as_the_image_starts_it() -> None:
+    in_image = re.search(r'^CMD (\["gunicorn".*\])$', DOCKERFILE, re.MULTILINE)
+    assert in_image
+    assert yaml.safe_load(in_image[1]) == SERVICES["web"]["command"]
+
+
+def test_the_image_takes_every_package_and_nothing_that_is_missing() -> None:
+    copied = {Path(source) for source in re.findall(r"^COPY (?!--from)(\S+) ", DOCKERFILE, re.MULTILINE)}
+    assert all((PROJECT_DIR / path).exists() for path in copied)
+    assert {Path(name) for name in ("ingest", "spark_jobs", "webapp", "templates", "static", "manage.py")} <= copied
+
+
+def test_the_image_checks_hashes_and_runs_as_nobody_special() -> None:
+    assert "--require-hashes" in DOCKERFILE
+    assert re.search(r"^USER weir$", DOCKERFILE, re.MULTILINE)
