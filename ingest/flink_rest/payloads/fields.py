@@ -133,7 +133,7 @@ def elements(value: Any, place: str = "") -> list[tuple[str, Any]]:
 def whole(value: Any) -> int | None:
     """Whole number, ``None`` where unknown. Raises ``ValueError`` for anything that is none."""
     number = _number(value)
-    if number is None or number < 0 or number == LONG_MAX:
+    if number is None or number < 0 or number in (LONG_MAX, float(LONG_MAX)):
         return None
     if number != int(number) or number > LONG_MAX:
         raise ValueError

@@ -39,7 +39,7 @@ def taskmanager(entry: Any, ts: datetime, metric_values: Mapping[str, Any] | Non
     fields = Fields(entry, place)
     hardware = fields.object("hardware") or Fields({})
     configured = fields.object("memoryConfiguration") or Fields({})
-    detail = fields.object("metrics") or Fields({})
+    detail = _collected(fields.object("metrics"))
     asked = metrics.columns(dict(metric_values or {}), TASKMANAGER_METRICS)
     told = {column: detail.whole(name) for column, name in _DETAIL_METRICS.items()}
     merged = {column: told.get(column) if told.get(column) is not None else _bytes(value) for column, value in asked.items()}
@@ -69,6 +69,11 @@ def taskmanager(entry: Any, ts: datetime, metric_values: Mapping[str, Any] | Non
         gc_count=gc_count,
         gc_ms=gc_ms,
     )
+
+
+def _collected(detail: Fields | None) -> Fields:
+    """Flink answers zeros until it has fetched the first metrics: a JVM without any heap is one not asked yet."""
+    return detail if detail and detail.whole("heapCommitted") else Fields({})
 
 
 def _host(path: str | None) -> str | None:
