@@ -7,17 +7,14 @@ from pyspark.sql import functions as F
 
 from spark_jobs.serving import CHECKPOINT_FACT, FAILED_OUTCOMES, JOB_CURRENT, LOG_EVENT, PHASES, PRESSURE_WINDOW
 from spark_jobs.transforms.contract import json_text, serving_rows
-from spark_jobs.transforms.job_sights import job_sights
+from spark_jobs.transforms.job_sights import JOB, TERMINAL_STATES, job_sights
 from spark_jobs.transforms.replays import newest_by
 
 RECENT = 16
 """Checkpoints that the fleet page shows of a job; the recent figures rest on them."""
-TERMINAL_STATES = ("FINISHED", "CANCELED", "FAILED")
 
 # Flink notes a restore in its log and for REST some milliseconds apart; REST then tells more exactly what it was.
 RESTORE_TOLERANCE_MS = 1000
-
-JOB = ("cluster", "job_id")
 
 
 def job_current(jobs: DataFrame, facts: DataFrame, pressure: DataFrame, located_events: DataFrame) -> DataFrame:
