@@ -1,8 +1,5 @@
 """Log files wherever they lie: finding them, opening them unpacked, and reading whole ones as observed records."""
 
-import bz2
-import gzip
-import io
 import lzma
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
@@ -22,7 +19,7 @@ BATCH_RECORDS = 20_000
 UNREADABLE = (OSError, EOFError, zlib.error, lzma.LZMAError)
 """What opening or unpacking a bad file raises; a permission error is an ``OSError`` too."""
 
-_UNPACKERS: dict[str, Any] = {".gz": gzip.GzipFile, ".bz2": bz2.BZ2File, ".xz": lzma.LZMAFile}
+_UNPACKERS = {".gz": "gzip", ".bz2": "bz2", ".xz": "xz"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,14 +52,13 @@ def find(globs: Iterable[str]) -> tuple[list[LogFile], list[Skip]]:
 
 def open_unpacked(path: str) -> IO[bytes]:
     """The bytes of a log, decompressed by its suffix."""
-    raw = open(path, "rb") if "://" not in path else fsspec.open(path, "rb").open()  # noqa: SIM115, PTH123 - the caller closes it
-    if not is_packed(path):
-        return raw
-    unpacker = _UNPACKERS.get(path[path.rfind(".") :])
-    if unpacker is None:
-        raw.close()
+    packing = _UNPACKERS.get(path[path.rfind(".") :]) if is_packed(path) else None
+    if is_packed(path) and packing is None:
         raise OSError("this compression is not supported; use gzip, bzip2 or xz")
-    return io.BufferedReader(unpacker(raw), READ_BYTES)
+    if packing is None and "://" not in path:
+        return open(path, "rb")  # noqa: PTH123 - closed by the caller
+    stream: IO[bytes] = fsspec.open(path, "rb", compression=packing).open()
+    return stream
 
 
 def read_files(

@@ -21,6 +21,8 @@ MAX_RECORD_BYTES = 256 * 1024
 MAX_SKIPS = 50
 REMEMBERED = 20_000
 """Distinct records whose repetitions are counted at a time."""
+SEEN_WITHIN_MS = 100
+MAX_SEEN = 32
 
 Keep = Literal["events", "all"]
 Seen = tuple[int, str, int]
@@ -84,10 +86,11 @@ class Stitcher:
         """Whether bytes were read that belong to a record not returned yet."""
         return bool(self._open or self._carry) and not self._skipping
 
-    def seen(self, limit: int) -> list[Seen]:
-        """Counts of the newest records, for the next reading of this file."""
-        newest = list(self._counts.items())[-limit:]
-        return [(int((ts - _EPOCH) / _MS), key, count) for (ts, key), count in newest]
+    def seen(self) -> list[Seen]:
+        """Counts of the newest records, for the next reading of this file: equal ones come close together or never."""
+        newest = max((ts for ts, _ in self._counts), default=_EPOCH) - timedelta(milliseconds=SEEN_WITHIN_MS)
+        close = [(int((ts - _EPOCH) / _MS), key, count) for (ts, key), count in self._counts.items() if ts >= newest]
+        return close[-MAX_SEEN:]
 
     def feed(self, data: bytes) -> list[LogRecord]:
         """Take the next bytes; returns the records whose end they show."""

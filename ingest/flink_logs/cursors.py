@@ -1,0 +1,109 @@
+"""How far each log file has been read: what :mod:`ingest.flink_logs.tail` must know from cycle to cycle.
+
+A file is known by its content, not by its name or inode: ``head`` is the hash of its first ``head_bytes``
+unpacked bytes. So a renamed, copied or compressed file is recognised and read on where it was left.
+"""
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field, fields, replace
+from hashlib import sha256
+from typing import Any
+
+from ingest.flink_logs.names import process_of
+
+HEAD_BYTES = 4096
+LEAST_TELLING_BYTES = 64
+MAX_GONE = 2_000
+FORGET_GONE_AFTER_CYCLES = 10
+"""A rotation may hide a file from a listing or two; after this it is really gone."""
+
+
+@dataclass(slots=True)
+class FileCursor:
+    """``offset`` is where reading must begin again, ``read_to`` how far bytes were seen, both unpacked.
+
+    ``pending``: bytes behind ``offset`` belong to a record whose end was not seen. ``more``: the cycle's
+    budget ended before the file did. ``seen`` are the newest records' counts, see :class:`stitch.Stitcher`.
+    """
+
+    path: str
+    size: int = -1
+    changed: str = ""
+    head: str = ""
+    head_bytes: int = 0
+    offset: int = 0
+    read_to: int = 0
+    mid_record: bool = False
+    pending: bool = False
+    more: bool = False
+    quiet_cycles: int = 0
+    served_cycle: int = 0
+    gone_cycle: int = 0
+    headers: int = 0
+    reported: bool = False
+    seen: list[tuple[int, str, int]] = field(default_factory=list)
+
+    def knows(self, path: str, head: bytes) -> bool:
+        """Whether a file that begins with ``head`` is this one, perhaps grown; very few bytes tell only under the same name."""
+        enough = LEAST_TELLING_BYTES if path != self.path else 1
+        return enough <= self.head_bytes <= len(head) and fingerprint(head[: self.head_bytes]) == self.head
+
+    def continued_as(self, path: str) -> "FileCursor":
+        """A cursor for the same content under another name."""
+        return replace(self, path=path, gone_cycle=0, quiet_cycles=0)
+
+
+@dataclass(slots=True)
+class TailCursor:
+    """All files of one source. Survives JSON; a cursor that cannot be read starts afresh, replays fold."""
+
+    cycle: int = 0
+    files: dict[str, FileCursor] = field(default_factory=dict)
+    gone: list[FileCursor] = field(default_factory=list)
+
+    @classmethod
+    def from_json(cls, document: dict[str, Any] | None) -> "TailCursor":
+        try:
+            read = [_file_cursor(entry) for entry in (document or {}).get("files", ())]
+            cycle = int((document or {}).get("cycle", 0))
+        except (AttributeError, TypeError, ValueError):
+            return cls()
+        return cls(cycle, {file.path: file for file in read if not file.gone_cycle}, [file for file in read if file.gone_cycle])
+
+    def to_json(self) -> dict[str, Any]:
+        """Only what differs from the defaults, so that thousands of idle files stay small."""
+        entries = [_short(file) for file in (*self.files.values(), *self.gone)]
+        return {"version": 1, "cycle": self.cycle, "files": entries}
+
+    def by_process(self) -> dict[str, list[FileCursor]]:
+        """All cursors, also of files that are gone, under the process that wrote them."""
+        index: dict[str, list[FileCursor]] = {}
+        for file in (*self.files.values(), *self.gone):
+            index.setdefault(process_of(file.path), []).append(file)
+        return index
+
+    def lose(self, file: FileCursor) -> None:
+        """Its name is gone or belongs to other content now."""
+        self.gone.append(replace(file, gone_cycle=self.cycle))
+
+    def leave(self, present: Iterable[str]) -> None:
+        """Files that are no longer listed are remembered for a while: they may come back under another name."""
+        for path in sorted(self.files.keys() - set(present)):
+            self.lose(self.files.pop(path))
+        self.gone = [file for file in self.gone if self.cycle - file.gone_cycle <= FORGET_GONE_AFTER_CYCLES][-MAX_GONE:]
+
+
+def fingerprint(head: bytes) -> str:
+    return sha256(head).hexdigest()[:32]
+
+
+def _file_cursor(entry: dict[str, Any]) -> FileCursor:
+    known = {item.name for item in fields(FileCursor)}
+    file = FileCursor(**{name: value for name, value in entry.items() if name in known})
+    file.seen = [(int(ms), str(key), int(count)) for ms, key, count in file.seen]
+    return file
+
+
+def _short(file: FileCursor) -> dict[str, Any]:
+    default = FileCursor("")
+    return {name: value for name, value in asdict(file).items() if name == "path" or value != getattr(default, name)}

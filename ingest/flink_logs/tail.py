@@ -1,0 +1,176 @@
+"""Follow growing log files by byte offset, through rotation, truncation and compression.
+
+One cycle: list the globs; for each file that changed, recognise it by its first bytes, read on where it was
+left, return the records whose end was seen. The cursor is to be saved after the records are safe: a cycle
+that is repeated from the older cursor returns records of the same identity.
+
+The last record of a file is complete when the next one begins, when the file was rotated away, or when the
+file stood still for two cycles.
+"""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import IO, Any
+from zoneinfo import ZoneInfo
+
+from ingest.flink_logs.cursors import HEAD_BYTES, FileCursor, TailCursor, fingerprint
+from ingest.flink_logs.files import READ_BYTES, UNREADABLE, LogFile, find, no_header, open_unpacked, unreadable
+from ingest.flink_logs.layouts import Layout, layout_of, zone_of
+from ingest.flink_logs.names import age_order, is_packed, is_rotated, process_of
+from ingest.flink_logs.stitch import Keep, Stitcher
+from ingest.records import LogRecord, Observed, Skip
+from ingest.sources import LogSource
+
+QUIET_CYCLES = 2
+MAX_RECORDS_PER_CYCLE = 200_000
+"""Bounds memory where nearly every line is an event; the rest waits for the next cycle."""
+LEAST_SHARE_BYTES = 4 * 1024 * 1024
+NO_HEADER_AFTER_BYTES = 64 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class TailResult:
+    """``behind``: budget or record limit ended the cycle before the files did."""
+
+    observed: tuple[Observed, ...]
+    cursor: dict[str, Any]
+    skips: tuple[Skip, ...]
+    behind: bool = False
+
+
+def read_new(
+    log_source: LogSource, cluster: str, cursor: dict[str, Any] | None, at: datetime, *, keep: Keep = "events", final: bool = False
+) -> TailResult:
+    """Read what was written since ``cursor``; ``final`` takes every file as ended (nobody writes to it any more).
+
+    Raises :class:`Refused` for a layout or time zone that makes no sense; a bad file is a :class:`Skip`.
+    """
+    layout = layout_of(log_source.layout)
+    cycle = _Cycle(TailCursor.from_json(cursor), layout, zone_of(log_source.time_zone, layout), keep, final)
+    files, skips = find(log_source.globs)
+    cycle.run(files, log_source.max_bytes_per_cycle)
+    observed = (Observed(cluster, at, "log", tuple(cycle.records)),) if cycle.records else ()
+    return TailResult(observed, cycle.cursor.to_json(), (*skips, *cycle.skips), cycle.behind)
+
+
+@dataclass(slots=True)
+class _Cycle:
+    cursor: TailCursor
+    layout: Layout
+    zone: ZoneInfo
+    keep: Keep
+    final: bool
+    records: list[LogRecord] = field(default_factory=list)
+    skips: list[Skip] = field(default_factory=list)
+    behind: bool = False
+    _known: dict[str, list[FileCursor]] = field(default_factory=dict)
+
+    def run(self, files: Sequence[LogFile], budget_bytes: int) -> None:
+        self.cursor.cycle += 1
+        self._known = self.cursor.by_process()
+        due = [file for file in files if self._is_due(file)]
+        # Whoever waited longest comes first, then the oldest file of each process.
+        due.sort(key=lambda file: (self._served(file), age_order(file.path)))
+        share = max(LEAST_SHARE_BYTES, budget_bytes // max(len(due), 1))
+        updates: dict[str, FileCursor] = {}
+        for file in due:
+            if budget_bytes <= 0 or len(self.records) >= MAX_RECORDS_PER_CYCLE:
+                self.behind = True
+                break
+            read, updated = self._read(file, min(share, budget_bytes))
+            budget_bytes -= read
+            if updated:
+                updates[file.path] = updated
+                self.behind |= updated.more
+        # Only now: until here a renamed file must be found under its old name.
+        self.cursor.leave([file.path for file in files])
+        self.cursor.files.update(updates)
+
+    def _served(self, file: LogFile) -> int:
+        known = self.cursor.files.get(file.path)
+        return known.served_cycle if known else 0
+
+    def _is_due(self, file: LogFile) -> bool:
+        known = self.cursor.files.get(file.path)
+        if known is None or (known.size, known.changed) != (file.size, file.changed) or known.more:
+            return True
+        if not known.pending:
+            return False
+        known.quiet_cycles += 1
+        return self._has_ended(known)
+
+    def _has_ended(self, file: FileCursor) -> bool:
+        """A process may write to a file for a moment after it was renamed, so a rotated one too must stand still."""
+        if self.final or is_packed(file.path):
+            return True
+        return file.quiet_cycles >= (1 if is_rotated(file.path) else QUIET_CYCLES)
+
+    def _read(self, file: LogFile, limit_bytes: int) -> tuple[int, FileCursor | None]:
+        try:
+            with open_unpacked(file.path) as stream:
+                head = stream.read(HEAD_BYTES)
+                return self._read_on(file, stream, head, self._recognised(file, head), limit_bytes)
+        except FileNotFoundError:
+            return 0, None
+        except UNREADABLE as error:
+            known = self.cursor.files.get(file.path)
+            if known is None or (known.size, known.changed) != (file.size, file.changed):
+                self.skips.append(unreadable(file.path, error))
+            failed = known or FileCursor(file.path)
+            failed.size, failed.changed, failed.more = file.size, file.changed, False
+            return 0, failed
+
+    def _recognised(self, file: LogFile, head: bytes) -> FileCursor:
+        same_path = self.cursor.files.get(file.path)
+        if head and not head.strip(b"\0"):
+            # A hole left by copy-and-truncate tells nothing; only the name and a size that grows can.
+            known = same_path if same_path and not same_path.head and file.size >= same_path.read_to else None
+        else:
+            candidates = [known for known in self._known.get(process_of(file.path), ()) if known.knows(file.path, head)]
+            known = max(candidates, key=lambda known: (known.path == file.path, known.head_bytes, known.read_to), default=None)
+        if same_path and same_path is not known and same_path.head:
+            self.cursor.lose(same_path)
+        if known is None or (not is_packed(file.path) and file.size < known.read_to):
+            return FileCursor(file.path)
+        return known.continued_as(file.path) if known.path != file.path else known
+
+    def _read_on(self, file: LogFile, stream: IO[bytes], head: bytes, known: FileCursor, limit_bytes: int) -> tuple[int, FileCursor]:
+        unchanged = (known.size, known.changed) == (file.size, file.changed)
+        stitcher = Stitcher(
+            self.layout, self.zone, file=file.path, process=process_of(file.path), keep=self.keep,
+            offset=known.offset, mid_record=known.mid_record, seen=known.seen,
+        )  # fmt: skip
+        position, ended = known.offset, False
+        _move_to(stream, position)
+        while position - known.offset < limit_bytes and len(self.records) < MAX_RECORDS_PER_CYCLE:
+            data = stream.read(READ_BYTES)
+            if not data:
+                ended = True
+                break
+            position += len(data)
+            self.records += stitcher.feed(data)
+        read_to = max(position, known.read_to)
+        known.quiet_cycles = known.quiet_cycles if unchanged else 0
+        if ended and stitcher.pending and self._has_ended(known):
+            self.records += stitcher.close()
+        self.skips += stitcher.skips
+        headers = known.headers + stitcher.headers
+        no_records = not headers and position >= NO_HEADER_AFTER_BYTES
+        if no_records and not known.reported:
+            self.skips.append(no_header(file.path))
+        hollow = not head.strip(b"\0")
+        return position - known.offset, FileCursor(
+            path=file.path, size=file.size, changed=file.changed,
+            head="" if hollow else fingerprint(head), head_bytes=0 if hollow else len(head),
+            offset=stitcher.resume_offset, read_to=read_to, mid_record=stitcher.resumes_mid_record,
+            pending=stitcher.pending, more=not ended, quiet_cycles=known.quiet_cycles, served_cycle=self.cursor.cycle,
+            headers=headers, reported=no_records, seen=stitcher.seen(),
+        )  # fmt: skip
+
+
+def _move_to(stream: IO[bytes], offset: int) -> None:
+    """Seek; a packed stream is unpacked and dropped up to there."""
+    with suppress(EOFError):
+        stream.seek(offset)
