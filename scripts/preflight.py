@@ -52,6 +52,8 @@ def java_major(version_text: str) -> int:
 
 
 def java_fault() -> str:
+    if os.environ.get("SPARK_REMOTE"):
+        return ""
     command = java_command()
     if not shutil.which(command):
         return "Weir needs Java %d or newer for Spark, and found none (%s): install a JDK, or set JAVA_HOME." % (OLDEST_JAVA, command)
