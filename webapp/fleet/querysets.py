@@ -62,11 +62,10 @@ class JobCurrentQuerySet(QuerySet["JobCurrent"]):
         of_recording = Q(cluster__in=clusters.filter(kind=ClusterKind.RECORDING).values("name"))
         unseen = Q(cluster__in=clusters.unseen(now).values("name")) | (forgotten & ~of_recording)
         unknown: Any = Value(UNKNOWN_STATUS)
-        return self.annotate(
-            status=Case(
-                When(Q(terminal=True), then=F("state")),
-                When(unseen | Q(state__isnull=True), then=unknown),
-                default=F("state"),
-                output_field=CharField(),
-            )
+        status = Case(
+            When(Q(terminal=True), then=F("state")),
+            When(unseen | Q(state__isnull=True), then=unknown),
+            default=F("state"),
+            output_field=CharField(),
         )
+        return self.annotate(**{"status": status})

@@ -7,6 +7,7 @@
 
 from collections.abc import Callable, Mapping
 
+from django.db import transaction
 from django.utils import timezone
 
 from ingest.lake.tables import TABLES
@@ -27,6 +28,14 @@ class OutOfOrder(Exception):
 
 def last_loaded() -> Manifest | None:
     return Manifest.objects.filter(state=Manifest.State.LOADED).order_by("-id").first()
+
+
+def start_over(attempt: str) -> None:
+    """From here on the lake counts as unread: the next run reads all of it, into the same rows."""
+    now = timezone.now()
+    with transaction.atomic():
+        Manifest.objects.exclude(state=Manifest.State.LOADED).delete()
+        Manifest.objects.create(attempt=attempt, path="", state=Manifest.State.LOADED, loaded_at=now)
 
 
 def accept(manifest: RunManifest, path: str, run: PipelineRun | None, lease: Lease) -> Manifest:

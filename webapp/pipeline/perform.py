@@ -1,6 +1,7 @@
 """Doing one piece of due work: claim, run, give back. The same for tasks and for commands."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from django.utils import timezone
 
@@ -12,14 +13,24 @@ from webapp.pipeline.runs import RunRecord, describe, recorded
 Echo = Callable[[str], None]
 
 
-def perform(key: str, *, even_if_not_due: bool = False, echo: Echo | None = None) -> RunRecord | None:
-    """Claim and do the work; ``None`` where it is held, not due or has nothing to do.
+@dataclass(frozen=True)
+class Performed:
+    """``HELD``: somebody else is at it, or its time has not come. ``IDLE``: there was nothing to do. ``DONE``: see the record."""
 
-    An error is noted in the run and the row, the work is due again after a delay, and the error goes on up.
-    """
+    state: str
+    record: RunRecord | None = None
+
+    HELD = "held"
+    IDLE = "idle"
+    DONE = "done"
+
+
+def perform(key: str, *, even_if_not_due: bool = False, echo: Echo | None = None) -> Performed:
+    """Claim and do the work. An error is noted in the run and in the row, the work is due again after a delay,
+    and the error goes on up."""
     lease = DueWork.objects.claim(key, timezone.now(), even_if_not_due=even_if_not_due)
     if lease is None:
-        return None
+        return Performed(Performed.HELD)
     try:
         with lease.kept_alive():
             record = _do(lease, echo)
@@ -29,15 +40,14 @@ def perform(key: str, *, even_if_not_due: bool = False, echo: Echo | None = None
         lease.fail(timezone.now(), describe(error))
         raise
     lease.complete(timezone.now())
-    return record
+    return Performed(Performed.DONE, record) if record else Performed(Performed.IDLE)
 
 
 def _do(lease: Lease, echo: Echo | None) -> RunRecord | None:
-    kind = lease.key.partition("/")[0]
     if lease.key == work.SPARK_CYCLE and not cycle.has_work():
         return None
-    with recorded(lease, kind, echo) as record:
-        if kind == "collect":
+    with recorded(lease, lease.key.partition("/")[0], echo) as record:
+        if lease.key.startswith("collect/"):
             collecting.collect(work.shard_of(lease.key), lease, record)
         elif lease.key == work.SPARK_CYCLE:
             cycle.run_cycle(lease, record)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from django.db.models import F, Q, QuerySet
 
-from webapp.pipeline.holders import me
+from webapp.pipeline.holders import is_dead, me
 from webapp.pipeline.lease import Lease
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ class DueWorkQuerySet(QuerySet["DueWork"]):
 
     def claim(self, key: str, now: datetime, *, even_if_not_due: bool = False, lease: timedelta = LEASE) -> "Lease | None":
         """Take the row, or ``None`` where somebody else holds it or its time has not come."""
+        self._release_from_the_dead(key)
         holder = me()
         free = self.filter(Q(lease_until__isnull=True) | Q(lease_until__lt=now), key=key)
         if not even_if_not_due:
@@ -43,3 +44,9 @@ class DueWorkQuerySet(QuerySet["DueWork"]):
             return None
         row = self.filter(key=key, leased_by=holder).first()
         return Lease(row.key, row.fence, row.interval_s, lease) if row else None
+
+    def _release_from_the_dead(self, key: str) -> None:
+        """A holder of this machine whose process is gone need not be waited for."""
+        held = self.filter(key=key, lease_until__isnull=False).values_list("leased_by", "fence").first()
+        if held and held[0] and is_dead(held[0]):
+            self.filter(key=key, fence=held[1]).update(lease_until=None)

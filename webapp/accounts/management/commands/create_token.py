@@ -1,0 +1,37 @@
+"""Issue a token for the API."""
+
+import json
+from argparse import ArgumentParser
+from datetime import timedelta
+from typing import Any
+
+from django.core.management.base import CommandError
+from django.utils import timezone
+
+from webapp.accounts.models import ApiToken, User
+from webapp.config.preparation import REFUSED, PreparedCommand
+
+
+class Command(PreparedCommand):
+    help = "Issue an API token and print it once. Exit code 0, or 2 where there is no such person."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("user", help="user name of whom it acts for")
+        parser.add_argument("--name", default="command line", help="what it is for (default: command line)")
+        parser.add_argument("--scope", choices=ApiToken.Scope.values, default=ApiToken.Scope.READ, help="default: read")
+        parser.add_argument("--days", type=int, default=90, help="days until it expires, 0 for never (default: 90)")
+        parser.add_argument("--json", action="store_true", help="one JSON object instead of the bare token")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        user = User.objects.filter(username=options["user"], is_active=True).first()
+        if user is None:
+            raise CommandError(f"There is no active user {options['user']}.", returncode=REFUSED)
+        if options["days"] < 0:
+            raise CommandError("--days must not be negative.", returncode=REFUSED)
+        expires_at = timezone.now() + timedelta(days=options["days"]) if options["days"] else None
+        token, text = ApiToken.objects.issue(user, options["name"], options["scope"], expires_at)
+        if options["json"]:
+            expiry = expires_at.isoformat() if expires_at else None
+            self.stdout.write(json.dumps({"token": text, "prefix": token.prefix, "scope": token.scope, "expires_at": expiry}))
+        else:
+            self.stdout.write(text)

@@ -1,0 +1,39 @@
+"""Make the first administrator, with a generated password that is kept for the next start."""
+
+import json
+import secrets
+from argparse import ArgumentParser
+from typing import Any
+
+from django.conf import settings
+
+from webapp.accounts.models import User
+from webapp.config.preparation import PreparedCommand
+from webapp.config.secrets import kept
+
+NAME = "admin"
+
+
+class Command(PreparedCommand):
+    help = "Make the administrator 'admin' if there is none yet, and print how to sign in. Exit code 0."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--json", action="store_true", help="one JSON object instead of words")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        user = User.objects.filter(username=NAME).first()
+        others = User.objects.filter(is_superuser=True, is_active=True).exclude(username=NAME).exists()
+        password = None
+        if user is None and not others:
+            password = kept(settings.WEIR.home, "admin_password", lambda: secrets.token_urlsafe(15))
+            User.objects.create_superuser(NAME, password=password)
+        elif user is not None:
+            remembered = settings.WEIR.home / "secrets" / "admin_password"
+            text = remembered.read_text().strip() if remembered.is_file() else ""
+            password = text if text and user.check_password(text) else None
+        if options["json"]:
+            self.stdout.write(json.dumps({"user": NAME if user or not others else None, "password": password}))
+        elif password:
+            self.stdout.write(f"Sign in as {NAME} with password {password}")
+        else:
+            self.stdout.write(f"Sign in as {NAME} with the password you gave it" if user else "Sign in with your own administrator")

@@ -1,0 +1,46 @@
+"""Commands that a person types must work at once: the embedded database is made when it is first needed."""
+
+import fcntl
+import os
+from typing import Any
+
+from django.conf import settings
+from django.core.management import call_command
+from django.core.management.base import BaseCommand, CommandError
+from django.db import connection
+from django.db.migrations.executor import MigrationExecutor
+
+REFUSED = 2
+"""Exit code where nothing was done because what was asked for makes no sense."""
+
+
+def prepare_database() -> None:
+    """Create or update the embedded SQLite database; with any other, say that it is not up to date.
+
+    Safe when several commands start at once: they queue on a lock file.
+    """
+    if not _is_behind():
+        return
+    if connection.vendor != "sqlite" or os.environ.get("WEIR_DATABASE_URL"):
+        raise CommandError("The database is not up to date with this version of Weir: run manage.py migrate.", returncode=REFUSED)
+    settings.WEIR.home.mkdir(parents=True, exist_ok=True)
+    with (settings.WEIR.home / "migrate.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if _is_behind():
+            call_command("migrate", verbosity=0, interactive=False)
+
+
+def _is_behind() -> bool:
+    executor = MigrationExecutor(connection)
+    return bool(executor.migration_plan(executor.loader.graph.leaf_nodes()))
+
+
+class PreparedCommand(BaseCommand):
+    """A command that finds its database ready. ``system checks`` are for servers; here they only cost time."""
+
+    requires_system_checks: list[str] = []
+
+    def execute(self, *args: Any, **options: Any) -> str | None:
+        settings.WEIR.home.mkdir(parents=True, exist_ok=True)
+        prepare_database()
+        return super().execute(*args, **options)

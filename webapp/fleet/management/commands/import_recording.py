@@ -1,0 +1,61 @@
+"""Load a recorded bundle into the lake and show it as a cluster."""
+
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.core.management.base import CommandError
+
+from ingest.errors import IngestError
+from ingest.recordings.importer import import_recording
+from webapp.config.preparation import REFUSED, PreparedCommand
+from webapp.fleet.models import Cluster
+from webapp.fleet.registration import AlreadyRegistered, fingerprint, recording_cluster
+from webapp.pipeline.lake import commits, lake
+
+
+class Command(PreparedCommand):
+    help = (
+        "Load a recording (folder with rest.jsonl and logs/) into the lake and register it as a cluster; run_pipeline then makes it "
+        "visible. What was imported before is not imported again. Exit code 0, 1 where parts of it were skipped, 2 where it was refused."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("directory", type=Path, metavar="DIR")
+        parser.add_argument("--cluster", required=True, metavar="NAME", help="name under which it is shown")
+        parser.add_argument("--log-time-zone", default="UTC", metavar="ZONE", help="IANA name of the zone of the logs (default: UTC)")
+        parser.add_argument("--again", action="store_true", help="import it even if it was imported before; changes nothing that is shown")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        directory: Path = options["directory"]
+        if not directory.is_dir():
+            raise CommandError(f"There is no folder {directory}.", returncode=REFUSED)
+        try:
+            cluster = recording_cluster(options["cluster"])
+        except (AlreadyRegistered, ValidationError) as error:
+            raise CommandError(
+                str(error) if isinstance(error, AlreadyRegistered) else " ".join(error.messages), returncode=REFUSED
+            ) from error
+        content = fingerprint(directory)
+        if cluster.fingerprint == content and any(commits().values()) and not options["again"]:
+            self.stdout.write(f"{directory} was imported before as cluster {cluster.name}.")
+            return
+        try:
+            summary = import_recording(
+                directory, cluster.name, lake(), log_time_zone=options["log_time_zone"], progress=lambda line: self._say(line, options)
+            )
+        except IngestError as error:
+            if not cluster.fingerprint:
+                cluster.delete()
+            raise CommandError(str(error), returncode=REFUSED) from error
+        Cluster.objects.filter(pk=cluster.pk).update(fingerprint=content, flink_version=summary.flink_version)
+        records = sum(summary.records.values())
+        self.stdout.write(f"{directory}: {records:,} records of {len(summary.jobs)} jobs imported as cluster {cluster.name}.")
+        if summary.skipped:
+            counts = ", ".join(f"{count} {reason}" for reason, count in summary.skipped.most_common())
+            raise CommandError(f"Some of it was skipped: {counts}.", returncode=1)
+
+    def _say(self, line: str, options: dict[str, Any]) -> None:
+        if options["verbosity"] > 1:
+            self.stdout.write(line)

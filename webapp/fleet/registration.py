@@ -1,0 +1,48 @@
+"""Registering clusters: what is saved when somebody adds one, by command or by page."""
+
+import hashlib
+from pathlib import Path
+
+from django.db import transaction
+
+from webapp.fleet.models import Cluster
+
+READ_AT_ONCE = 1 << 20
+
+
+class AlreadyRegistered(Exception):
+    """The name is taken by a cluster of another kind."""
+
+
+def register(cluster: Cluster) -> Cluster:
+    """Validate and save a new live cluster, in a shard that has room; raises ``ValidationError``."""
+    cluster.full_clean()
+    with transaction.atomic():
+        cluster.shard = Cluster.objects.free_shard()
+        cluster.save()
+    return cluster
+
+
+def recording_cluster(name: str) -> Cluster:
+    """The cluster that a recording is shown as, new or known; raises :class:`AlreadyRegistered` for a live one."""
+    known = Cluster.objects.filter(name=name).first()
+    if known is None:
+        cluster = Cluster(name=name, kind="recording", enabled=False)
+        cluster.full_clean()
+        cluster.save()
+        return cluster
+    if known.kind != "recording":
+        raise AlreadyRegistered(f"{name} is a live cluster; import the recording under another name.")
+    return known
+
+
+def fingerprint(directory: Path) -> str:
+    """SHA-256 over names and content of everything an import reads from a recording."""
+    digest = hashlib.sha256()
+    files = [*directory.glob("rest*.jsonl*"), *(path for path in (directory / "logs").rglob("*") if path.is_file())]
+    for path in sorted(files):
+        digest.update(f"{path.relative_to(directory)}\0{path.stat().st_size}\0".encode())
+        with path.open("rb") as file:
+            while chunk := file.read(READ_AT_ONCE):
+                digest.update(chunk)
+    return digest.hexdigest()

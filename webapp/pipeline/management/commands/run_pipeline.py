@@ -1,0 +1,72 @@
+"""Process what is new in the lake, once, in the foreground."""
+
+import json
+import time
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import CommandError
+from django.utils import timezone
+
+from webapp.config.preparation import PreparedCommand
+from webapp.pipeline import loader, work
+from webapp.pipeline.models import DueWork
+from webapp.pipeline.perform import Performed, perform
+from webapp.pipeline.runs import describe, new_attempt
+
+LOOK_AGAIN_S = 1
+
+
+class Command(PreparedCommand):
+    help = (
+        "Run Spark over everything that is new in the lake and load the result. Needs no running service. "
+        "Exit code 0 when all is loaded, 1 where something failed or another process stayed at it."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--collect", action="store_true", help="ask all live clusters first")
+        parser.add_argument("--from-start", action="store_true", help="read the whole lake again, as after it was replaced")
+        parser.add_argument(
+            "--wait", type=float, default=600, metavar="S", help="how long to wait for another process at it (default: 600)"
+        )
+        parser.add_argument("--json", action="store_true", help="one JSON object at the end instead of progress")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        self._quiet = options["json"]
+        DueWork.objects.ensure(work.intervals_s(), timezone.now())
+        began = time.monotonic()
+        if options["from_start"]:
+            loader.start_over(new_attempt("start", timezone.now()))
+        counts: dict[str, Any] = {}
+        if options["collect"]:
+            for key in (key for key in work.intervals_s() if key.startswith("collect/")):
+                counts[key] = self._do(key, options["wait"])
+        counts[work.SPARK_CYCLE] = self._do(work.SPARK_CYCLE, options["wait"])
+        if options["json"]:
+            self.stdout.write(json.dumps({"duration_s": round(time.monotonic() - began, 3), **counts}))
+        else:
+            self.stdout.write(f"Done in {time.monotonic() - began:.1f} s.")
+
+    def _do(self, key: str, wait_s: float) -> dict[str, Any]:
+        """Do one piece of work, after whoever is at it now; returns its counts, empty where nothing was to do."""
+        give_up = time.monotonic() + wait_s
+        while True:
+            try:
+                performed = perform(key, even_if_not_due=True, echo=self._say)
+            except Exception as error:
+                raise CommandError(f"{key}: {describe(error)}", returncode=1) from error
+            if performed.state != Performed.HELD:
+                break
+            if time.monotonic() > give_up:
+                raise CommandError(f"{key}: another process was at it for {wait_s:.0f} s; see the pipeline page.", returncode=1)
+            self._say(f"{key}: another process is at it, waiting …")
+            time.sleep(LOOK_AGAIN_S)
+        if performed.record is None:
+            self._say(f"{key}: nothing new.")
+            return {}
+        return performed.record.counts
+
+    def _say(self, line: str) -> None:
+        if not self._quiet:
+            self.stdout.write(line)
+            self.stdout.flush()
