@@ -21,6 +21,7 @@ from webapp.supervisor.spark_connect import BadHeap
 
 
 def main() -> int:
+    os.umask(0o077)  # the home holds secrets and what clusters told
     try:
         settings = load()
     except RefusedSetting as refusal:

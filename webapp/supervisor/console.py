@@ -1,5 +1,6 @@
 """What the person in front of the terminal reads: one plain line per step, also when it is a file."""
 
+import os
 import sys
 import threading
 
@@ -13,7 +14,7 @@ def say(text: str = "") -> None:
             print(text, flush=True)
         except (OSError, ValueError):
             # The terminal is gone; the supervisor is told by SIGHUP, and stops in good order.
-            sys.stdout = sys.__stdout__ = None
+            sys.stdout = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
 
 
 def say_step(name: str, outcome: str, seconds: float | None = None) -> None:
