@@ -6,14 +6,18 @@ happens before that leaves the old cursors, and the same rows are read and folde
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
 from ingest.errors import IngestError
+from ingest.flink_logs import endpoint, tail
+from ingest.flink_logs.endpoint import Transfer
 from ingest.flink_rest.address import parse_address
+from ingest.flink_rest.client import client_of
 from ingest.flink_rest.collector import Collected, collect_cluster
+from ingest.flink_rest.faults import BadAnswer, Unanswered
 from ingest.flink_rest.gate import Gates
 from ingest.flink_rest.pace import Pace, shares
 from ingest.lake.store import Lake
@@ -24,6 +28,17 @@ log = logging.getLogger(__name__)
 
 SHARD_REQUESTS = 40_000
 """Of one cycle over all clusters of a shard: what one core asks, reads and writes in half a minute."""
+
+SHARD_LOG_BYTES = 512 * 1024 * 1024
+"""Of log files, tailed one cluster after the other at 30 MB/s and more."""
+
+LEAST_LOG_BYTES = 4 * 1024 * 1024
+
+SHARD_ENDPOINT_BYTES = 256 * 1024 * 1024
+"""Of whole log files over REST."""
+
+NO_ENDPOINT_AGAIN_AFTER_S = 900
+"""A JobManager that writes no log file is not asked for one every minute."""
 
 CollectorCursor = dict[str, Any]
 
@@ -64,60 +79,130 @@ def collect_shard(
 
     One cluster's failure is its own outcome. Raises only where the lake cannot be written.
     """
-    share = shares(total_requests, len(sources), pace or Pace())
-    gathered = asyncio.run(_gather(sources, cursors, at, cycle_s, share))
-    lake.append(observed for _, parts in gathered for observed in parts)
-    return [outcome for outcome, _ in gathered]
+    readings = [ClusterRun(source, dict(cursors.get(source.name) or {})) for source in sources]
+    asyncio.run(_ask(readings, at, cycle_s, shares(total_requests, len(sources), pace or Pace())))
+    for reading in readings:
+        _tail(reading, at(), SHARD_LOG_BYTES // max(1, len(sources)))
+    lake.append(observed for reading in readings for observed in reading.observed)
+    return [_outcome(reading) for reading in readings]
 
 
-async def _gather(
-    sources: Sequence[ClusterSource],
-    cursors: Mapping[str, CollectorCursor],
-    at: Callable[[], datetime],
-    cycle_s: float,
-    pace: Pace,
-) -> list[tuple[ClusterOutcome, tuple[Observed, ...]]]:
+@dataclass(slots=True)
+class ClusterRun:
+    """One cluster in the course of a cycle; ``cursor`` has a part for each kind of source."""
+
+    source: ClusterSource
+    cursor: CollectorCursor
+    observed: list[Observed] = field(default_factory=list)
+    rest: Collected | None = None
+    reachable: bool = True
+    error: str | None = None
+    requests: int = 0
+
+    def part(self, name: str) -> dict[str, Any]:
+        """What is remembered of one kind of source."""
+        part = self.cursor.get(name)
+        return part if isinstance(part, dict) else {}
+
+    def skip(self, subject: str, reason: str, detail: str, at: datetime, source: str = "rest") -> None:
+        """Note one input that was passed over."""
+        self.observed.append(Observed(self.source.name, at, source, (Skip(subject, reason, detail),)))
+
+
+async def _ask(readings: Sequence[ClusterRun], at: Callable[[], datetime], cycle_s: float, pace: Pace) -> None:
     gates = Gates()
-    return list(await asyncio.gather(*(_one(source, cursors.get(source.name) or {}, at, cycle_s, pace, gates) for source in sources)))
+    await asyncio.gather(*(_guarded(_read_rest, reading, at, gates, cycle_s, pace) for reading in readings if reading.source.url))
+    # Whoever waited longest for a share of the bytes comes first.
+    with_endpoint = [reading for reading in readings if reading.rest and reading.reachable and _follows_endpoint(reading.source)]
+    with_endpoint.sort(key=lambda reading: reading.part("log_endpoint").get("due_at", 0))
+    transfer = Transfer(SHARD_ENDPOINT_BYTES)
+    await asyncio.gather(*(_guarded(_read_log_endpoint, reading, at, gates, transfer) for reading in with_endpoint))
 
 
-async def _one(
-    source: ClusterSource, cursor: CollectorCursor, at: Callable[[], datetime], cycle_s: float, pace: Pace, gates: Gates
-) -> tuple[ClusterOutcome, tuple[Observed, ...]]:
+async def _guarded(read: Callable[..., Awaitable[None]], reading: ClusterRun, at: Callable[[], datetime], *more: Any) -> None:
+    """One cluster's failure, even one nobody thought of, is that cluster's alone."""
     try:
-        gate = gates.of(parse_address(source.url, None).origin)
-        collected = await collect_cluster(source, _part(cursor, "rest"), at, pace=pace, gate=gate, cycle_s=cycle_s)
+        await read(reading, at, *more)
     except IngestError as error:
-        return _failed(source, cursor, at(), str(error))
+        _fail(reading, str(error), at())
     except Exception as error:
-        log.exception("cluster %s could not be collected", source.name)
-        return _failed(source, cursor, at(), f"Collecting failed with {type(error).__name__}; see the log of the collecting process.")
-    return _outcome(source, cursor, collected)
+        log.exception("cluster %s could not be collected", reading.source.name)
+        _fail(reading, f"Collecting failed with {type(error).__name__}; see the log of the collecting process.", at())
 
 
-def _outcome(source: ClusterSource, cursor: CollectorCursor, collected: Collected) -> tuple[ClusterOutcome, tuple[Observed, ...]]:
-    outcome = ClusterOutcome(
-        cluster=source.name,
-        reachable=collected.reachable,
-        error=collected.error,
-        cursor={**cursor, "rest": collected.cursor},
-        flink_version=collected.flink_version,
-        jobs_seen=collected.jobs_seen,
-        requests=collected.requests,
-        records=sum(len(part.records) for part in collected.observed),
-        skips=len(collected.skips),
-        metrics_interval_s=collected.metrics_interval_s,
-        pace_reason=collected.pace_reason,
+def _fail(reading: ClusterRun, error: str, at: datetime) -> None:
+    reading.reachable = reading.reachable and reading.rest is not None
+    reading.error = reading.error or error
+    reading.skip(f"cluster {reading.source.name}", "unreachable" if not reading.reachable else "error", error, at)
+
+
+async def _read_rest(reading: ClusterRun, at: Callable[[], datetime], gates: Gates, cycle_s: float, pace: Pace) -> None:
+    source = reading.source
+    gate = gates.of(parse_address(source.url, None).origin)
+    collected = await collect_cluster(source, reading.part("rest"), at, pace=pace, gate=gate, cycle_s=cycle_s)
+    reading.rest = collected
+    reading.cursor["rest"] = collected.cursor
+    reading.observed += collected.observed
+    reading.reachable, reading.error = collected.reachable, collected.error
+    reading.requests += collected.requests
+
+
+async def _read_log_endpoint(reading: ClusterRun, at: Callable[[], datetime], gates: Gates, transfer: Transfer) -> None:
+    source, cursor, now = reading.source, reading.part("log_endpoint"), at()
+    if not endpoint.is_due(cursor, now):
+        return
+    async with client_of(source, source.url, gates.of(parse_address(source.url, None).origin)) as client:
+        try:
+            listing = await client.get("/jobmanager/logs")
+        except BadAnswer as error:
+            reading.cursor["log_endpoint"] = {**cursor, "due_at": now.timestamp() + NO_ENDPOINT_AGAIN_AFTER_S}
+            if error.reason != "not_found":
+                reading.skip("/jobmanager/logs", error.reason, str(error), now, endpoint.SOURCE)
+            return
+        except Unanswered as error:
+            reading.skip("/jobmanager/logs", error.reason, str(error), now, endpoint.SOURCE)
+            return
+        finally:
+            reading.requests += client.requests
+        result = await endpoint.read_new(source.logs, source.name, listing, client.stream, cursor, now, transfer)
+    reading.observed += result.observed
+    reading.cursor["log_endpoint"] = result.cursor
+
+
+def _follows_endpoint(source: ClusterSource) -> bool:
+    return source.logs.endpoint and not source.logs.globs
+
+
+def _tail(reading: ClusterRun, at: datetime, share_bytes: int) -> None:
+    logs = reading.source.logs
+    if not logs.globs:
+        return
+    bounded = replace(logs, max_bytes_per_cycle=min(logs.max_bytes_per_cycle, max(LEAST_LOG_BYTES, share_bytes)))
+    try:
+        result = tail.read_new(bounded, reading.source.name, reading.part("logs"), at)
+    except IngestError as error:
+        reading.error = reading.error or str(error)
+        reading.skip(f"logs of {reading.source.name}", "unreadable_file", str(error), at, "log")
+        return
+    reading.observed += result.observed
+    if result.skips:
+        reading.observed.append(Observed(reading.source.name, at, "log", result.skips))
+    reading.cursor["logs"] = result.cursor
+
+
+def _outcome(reading: ClusterRun) -> ClusterOutcome:
+    rest = reading.rest
+    records = [record for part in reading.observed for record in part.records]
+    return ClusterOutcome(
+        cluster=reading.source.name,
+        reachable=reading.reachable,
+        error=reading.error,
+        cursor=reading.cursor,
+        flink_version=rest.flink_version if rest else None,
+        jobs_seen=rest.jobs_seen if rest else 0,
+        requests=reading.requests,
+        records=len(records),
+        skips=sum(isinstance(record, Skip) for record in records),
+        metrics_interval_s=rest.metrics_interval_s if rest else None,
+        pace_reason=rest.pace_reason if rest else "",
     )
-    return outcome, collected.observed
-
-
-def _failed(source: ClusterSource, cursor: CollectorCursor, at: datetime, error: str) -> tuple[ClusterOutcome, tuple[Observed, ...]]:
-    skip = Skip(f"cluster {source.name}", "unreachable", error)
-    outcome = ClusterOutcome(source.name, reachable=False, error=error, cursor=cursor, records=1, skips=1)
-    return outcome, (Observed(source.name, at, "rest", (skip,)),)
-
-
-def _part(cursor: CollectorCursor, name: str) -> dict[str, Any]:
-    part = cursor.get(name)
-    return part if isinstance(part, dict) else {}

@@ -35,6 +35,8 @@ class LogSource:
     layout: str = "flink"
     time_zone: str = "UTC"
     max_bytes_per_cycle: int = 256 * 1024 * 1024
+    endpoint: bool = True
+    """Where no glob is given: follow the JobManager's logs over its REST endpoint."""
 
 
 @dataclass(frozen=True, slots=True)

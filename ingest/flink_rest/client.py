@@ -21,7 +21,7 @@ from ingest.flink_rest.bodies import read_body, too_large, unpacked
 from ingest.flink_rest.faults import BadAnswer, Unanswered, of_status
 from ingest.flink_rest.gate import Gate
 from ingest.flink_rest.tls import tls_context
-from ingest.sources import Auth, Tls
+from ingest.sources import Auth, ClusterSource, Tls
 
 log = logging.getLogger(__name__)
 
@@ -166,6 +166,18 @@ class RestClient:
         if isinstance(error, aiohttp.ClientResponseError | aiohttp.InvalidURL):
             return BadAnswer(f"{path} was answered by something that does not speak HTTP as expected.", "http_error", path)
         return Unanswered(f"{base} closed the connection before {path} was answered whole.", "unreachable", path)
+
+
+def client_of(source: ClusterSource, url: str, gate: Gate | None = None) -> RestClient:
+    """A client for ``url`` (the cluster's own or its History Server's) as the cluster's settings say."""
+    return RestClient(
+        url,
+        auth=source.auth,
+        tls=source.tls,
+        request_timeout_s=source.request_timeout_s,
+        max_response_bytes=source.max_response_bytes,
+        gate=gate,
+    )
 
 
 def _encoding(response: aiohttp.ClientResponse) -> str:

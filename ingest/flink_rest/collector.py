@@ -14,7 +14,7 @@ from typing import Any
 
 from ingest.flink_rest import assembly
 from ingest.flink_rest.asking import Asking
-from ingest.flink_rest.client import RestClient
+from ingest.flink_rest.client import client_of
 from ingest.flink_rest.cursor import ClusterCursor, JobCursor, from_json
 from ingest.flink_rest.gate import Gate
 from ingest.flink_rest.job_reader import JobReader, Listed, in_trouble, is_flink_id, listed
@@ -66,14 +66,7 @@ async def collect_cluster(
     ``cycle_s`` is how often this is called; ``gate`` is shared by all who ask the same address.
     """
     pace = pace or Pace()
-    client = RestClient(
-        source.url,
-        auth=source.auth,
-        tls=source.tls,
-        request_timeout_s=source.request_timeout_s,
-        max_response_bytes=source.max_response_bytes,
-        gate=gate,
-    )
+    client = client_of(source, source.url, gate)
     async with client:
         cycle = _Cycle(source, from_json(copy.deepcopy(dict(cursor))), Asking(client, at, Budget(pace.requests)), pace, cycle_s)
         try:

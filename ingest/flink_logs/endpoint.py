@@ -1,0 +1,185 @@
+"""Follow a JobManager's logs over REST, where no file of it can be reached.
+
+Flink sends a log file whole or not at all, so following costs a transfer of the whole file each time it has
+grown. That is why it is asked seldom, the larger the seldomer, and not at all above 64 MiB: such a cluster
+wants a glob. Files are recognised by content as in :mod:`ingest.flink_logs.tail`, so rotation loses nothing.
+"""
+
+import re
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+from urllib.parse import quote
+
+from ingest.errors import IngestError, Retryable
+from ingest.flink_logs.cursors import HEAD_BYTES, FileCursor, TailCursor, fingerprint
+from ingest.flink_logs.files import no_header
+from ingest.flink_logs.layouts import layout_of, zone_of
+from ingest.flink_logs.names import age_order, process_of
+from ingest.flink_logs.stitch import Stitcher
+from ingest.records import LogRecord, Observed, Skip
+from ingest.sources import LogSource
+
+SOURCE = "log_endpoint"
+LEAST_INTERVAL_S = 60.0
+BYTES_PER_S = 256 * 1024
+"""What following may cost on average: a log of 16 MiB is fetched about once a minute, one of 64 MiB every four."""
+MAX_FILE_BYTES = 64 * 1024 * 1024
+MAX_FILES = 50
+QUIET_READINGS = 2
+
+_LOG_NAME = re.compile(r"\.log(\.\d{1,4})?$")
+
+Fetch = Callable[[str], AsyncIterator[bytes]]
+"""Path → pieces of its body; raises an ``IngestError``."""
+
+
+@dataclass(slots=True)
+class Transfer:
+    """Bytes that a whole shard may still fetch from log endpoints in this cycle."""
+
+    left: int
+
+    def take(self, size: int) -> bool:
+        """Whether ``size`` bytes fit; then they are spent."""
+        if size > self.left:
+            return False
+        self.left -= size
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class EndpointResult:
+    """As a result of tailing; ``cursor`` is to be saved after the records are safe."""
+
+    observed: tuple[Observed, ...]
+    cursor: dict[str, Any]
+    skips: tuple[Skip, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ListedLog:
+    """One entry of ``/jobmanager/logs``."""
+
+    name: str
+    size: int
+
+
+def is_due(cursor: dict[str, Any], now: datetime) -> bool:
+    """Whether the endpoint may be asked again; ``cursor`` is one of ``read_new`` or empty."""
+    due_at = cursor.get("due_at")
+    return not isinstance(due_at, int | float) or now.timestamp() >= due_at
+
+
+def listed_logs(body: Any) -> list[ListedLog]:
+    """Log files of the answer, oldest of each process first; output files and state backends' own logs are not Flink logs."""
+    entries = body.get("logs") if isinstance(body, dict) else None
+    found = []
+    for entry in entries if isinstance(entries, list) else ():
+        name, size = (entry.get("name"), entry.get("size")) if isinstance(entry, dict) else (None, None)
+        if isinstance(name, str) and isinstance(size, int) and size > 0 and _LOG_NAME.search(name) and "/" not in name:
+            found.append(ListedLog(name, size))
+    return sorted(found, key=lambda log: age_order(log.name))[:MAX_FILES]
+
+
+async def read_new(
+    log_source: LogSource, cluster: str, listing: Any, fetch: Fetch, cursor: dict[str, Any], at: datetime, transfer: Transfer
+) -> EndpointResult:
+    """Records written since ``cursor``. ``listing`` is the body of ``/jobmanager/logs``.
+
+    Raises ``Refused`` for a layout or time zone that makes no sense; a file that does not come whole is a skip.
+    """
+    files = listed_logs(listing)
+    reader = _Reader(log_source, TailCursor.from_json(cursor), fetch)
+    for file in files:
+        if reader.wants(file) and transfer.take(file.size):
+            await reader.read(file)
+    reader.cursor.cycle += 1
+    reader.cursor.leave([file.name for file in files])
+    reader.cursor.files.update(reader.updates)
+    total = sum(file.size for file in files)
+    due_at = at.timestamp() + max(LEAST_INTERVAL_S, total / BYTES_PER_S)
+    observed = (Observed(cluster, at, SOURCE, (*reader.records, *reader.skips)),) if reader.records or reader.skips else ()
+    return EndpointResult(observed, {**reader.cursor.to_json(), "due_at": due_at}, tuple(reader.skips))
+
+
+@dataclass(slots=True)
+class _Reader:
+    log_source: LogSource
+    cursor: TailCursor
+    fetch: Fetch
+    records: list[LogRecord] = field(default_factory=list)
+    skips: list[Skip] = field(default_factory=list)
+    updates: dict[str, FileCursor] = field(default_factory=dict)
+
+    def wants(self, file: ListedLog) -> bool:
+        """It is new, has grown, or stood still for so long that its last record is complete."""
+        known = self.cursor.files.get(file.name)
+        if file.size > MAX_FILE_BYTES:
+            self._too_large(file, known)
+            return False
+        if known is None or known.size != file.size:
+            return True
+        known.quiet_cycles += 1
+        return known.pending and known.quiet_cycles == QUIET_READINGS
+
+    async def read(self, file: ListedLog) -> None:
+        path = f"/jobmanager/logs/{quote(file.name)}"
+        layout = layout_of(self.log_source.layout)
+        zone = zone_of(self.log_source.time_zone, layout)
+        head, known, stitcher, position = b"", FileCursor(file.name), None, 0
+        found: list[LogRecord] = []
+        try:
+            async for piece in self.fetch(path):
+                position += len(piece)
+                if stitcher is None:
+                    head += piece
+                    if len(head) < HEAD_BYTES and position < file.size:
+                        continue
+                    piece, known = head, self._recognised(file, head[:HEAD_BYTES])
+                    stitcher = Stitcher(
+                        layout, zone, file=file.name, process=process_of(file.name),
+                        offset=known.offset, mid_record=known.mid_record, seen=known.seen,
+                    )  # fmt: skip
+                new = piece[max(0, len(piece) - (position - known.offset)) :] if position > known.offset else b""
+                if new:
+                    found += stitcher.feed(new)
+                if position > MAX_FILE_BYTES:
+                    break
+        except IngestError as error:
+            reason = "timeout" if isinstance(error, Retryable) else "unreadable_file"
+            self.skips.append(Skip(path, reason, f"{error} It is read again from where it was left."))
+            return
+        if stitcher is None:
+            return
+        if stitcher.pending and known.size == file.size:
+            found += stitcher.close()
+        self.records += found
+        self.skips += stitcher.skips
+        headers = known.headers + stitcher.headers
+        no_records = not headers and position > HEAD_BYTES
+        if no_records and not known.reported:
+            self.skips.append(no_header(path))
+        self.updates[file.name] = FileCursor(
+            path=file.name, size=position, head=fingerprint(head[:HEAD_BYTES]), head_bytes=min(len(head), HEAD_BYTES),
+            offset=stitcher.resume_offset, read_to=position, mid_record=stitcher.resumes_mid_record,
+            pending=stitcher.pending, headers=headers, reported=no_records, seen=stitcher.seen(),
+        )  # fmt: skip
+
+    def _recognised(self, file: ListedLog, head: bytes) -> FileCursor:
+        candidates = [known for known in self.cursor.by_process().get(process_of(file.name), ()) if known.knows(file.name, head)]
+        known = max(candidates, key=lambda known: (known.path == file.name, known.head_bytes, known.read_to), default=None)
+        same_name = self.cursor.files.get(file.name)
+        if same_name and same_name is not known:
+            self.cursor.lose(same_name)
+        if known is None or file.size < known.read_to:
+            return FileCursor(file.name)
+        return known.continued_as(file.name) if known.path != file.name else known
+
+    def _too_large(self, file: ListedLog, known: FileCursor | None) -> None:
+        if known is None or not known.reported:
+            mebibytes = MAX_FILE_BYTES // (1024 * 1024)
+            detail = f"The log endpoint sends files whole, and above {mebibytes} MiB they are not fetched; give this cluster a log glob."
+            self.skips.append(Skip(f"/jobmanager/logs/{file.name}", "too_large", detail))
+        self.updates[file.name] = FileCursor(file.name, size=file.size, reported=True)
