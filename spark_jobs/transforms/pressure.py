@@ -74,16 +74,18 @@ def _is_running() -> Column:
 
 
 def _busy_or_unknown() -> Column:
-    """Flink derives busy time as what is neither idle nor back-pressured: a task that has not begun shows a full second.
+    """Busy time, unless it is a start-up value.
 
-    Where the state is unknown such a reading counts only if something is there to be busy with.
+    Flink derives it as what is neither idle nor back-pressured, so a task that has not begun shows a full second;
+    and as metrics are fetched every ten seconds, that reading outlives the INITIALIZING state (seen for 5 s in 1.20).
+    A full second counts only if there is anything to be busy with.
     """
     works = (
         (F.coalesce("records_in_per_s", F.lit(0.0)) > 0)
         | (F.coalesce("records_out_per_s", F.lit(0.0)) > 0)
         | (F.coalesce("in_pool_usage", F.lit(0.0)) > 0)
     )
-    return F.when(F.col("task_state").isNotNull() | (F.col("busy_ms_per_s") < FULL_MS_PER_S) | works, F.col("busy_ms_per_s"))
+    return F.when((F.col("busy_ms_per_s") < FULL_MS_PER_S) | works, F.col("busy_ms_per_s"))
 
 
 def _subtask_means(readings: DataFrame) -> DataFrame:
