@@ -34,6 +34,7 @@ class Environment:
     lake_root: str
     runs_root: str
     keep_runs: int
+    demo: bool
     collect_interval_s: int
     spark_interval_s: int
     spark_timeout_s: int
@@ -62,6 +63,7 @@ def load() -> Environment:
         lake_root=_place("WEIR_LAKE_ROOT", home / "lake"),
         runs_root=_place("WEIR_RUNS_ROOT", home / "runs"),
         keep_runs=number("WEIR_KEEP_RUNS", 10, 1, 10_000),
+        demo=flag("WEIR_DEMO", True),
         collect_interval_s=number("WEIR_COLLECT_INTERVAL_S", 30, 3, 3600),
         spark_interval_s=number("WEIR_SPARK_INTERVAL_S", 30, 3, _DAY_S),
         spark_timeout_s=number("WEIR_SPARK_TIMEOUT_S", 1800, 10, _DAY_S),

@@ -72,7 +72,8 @@ def _start(instance: Instance) -> None:
     say(f"\n  Dashboard   http://{instance.settings.bind}/")
     say("".join(f"  {line}\n" for line in sign_in))
     instance.wait_ready("Spark", spark)
-    instance.run_step("webapp.supervisor.recordings", "recordings")
+    if instance.settings.demo:
+        instance.run_step("webapp.supervisor.recordings", "recordings")
     say("  Weir runs. Ctrl-C stops it.")
 
 

@@ -73,6 +73,7 @@ class Instance:
         return child
 
     def start_web(self) -> Child:
+        self.home.folder("static")  # empty here, since the pages' files are served from the checkout; but it must be there
         return self._start(services.web(self.settings.bind, PROJECT_DIR, self._variables))
 
     def start_workers(self) -> None:

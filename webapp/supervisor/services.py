@@ -22,6 +22,7 @@ def web(bind: str, project: Path, environment: Mapping[str, str]) -> Program:
         *("--workers", str(WEB_PROCESSES), "--threads", str(WEB_THREADS)),
         *("--timeout", str(REQUEST_WITHIN_S), "--graceful-timeout", "5"),
         *("--access-logfile", "-", "--error-logfile", "-"),
+        "--no-control-socket",  # one for all of a user's instances, which would take it from each other
     ]
     reachable = "127.0.0.1" if host in ("", "0.0.0.0") else host.strip("[]")  # noqa: S104  (compared, not bound)
     return Program("web", command, environment, project, ready=partial(listens, reachable, int(port)), ready_within_s=60)

@@ -1,0 +1,109 @@
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.integration.running import RunningWeir, until
+from tests.integration.served import lake_versions, served_rows
+from webapp.config.environment import PROJECT_DIR
+
+
+@dataclass
+class Story:
+    """What happened to one instance from its first start to the end of its second run."""
+
+    web_after_s: float = 0
+    first_up_after_s: float = 0
+    sign_in: tuple[str, str] = ("", "")
+    let_in: bool = False
+    wrong_password_let_in: bool = True
+    fleet_page: str = ""
+    twin: tuple[int, str] = (0, "")
+    first_output: str = ""
+    first_exit: int = -1
+    left_after_first: dict[int, str] = field(default_factory=dict)
+    versions: dict[str, int] = field(default_factory=dict)
+    rows: dict[str, list[tuple[Any, ...]]] = field(default_factory=dict)
+    second_up_after_s: float = 0
+    second_output: str = ""
+    second_sign_in: tuple[str, str] = ("", "")
+    second_versions: dict[str, int] = field(default_factory=dict)
+    second_rows: dict[str, list[tuple[Any, ...]]] = field(default_factory=dict)
+    restarted_web: bool = False
+    left_after_kill: dict[int, str] = field(default_factory=dict)
+    logs: str = ""
+
+
+@pytest.fixture(scope="session")
+def story(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
+    home = tmp_path_factory.mktemp("whole") / "home"
+    story = Story()
+    with RunningWeir(home) as weir:
+        _first_run(weir, story)
+        story.first_exit = weir.interrupt()
+        story.left_after_first = weir.processes()
+        story.first_output = weir.output
+    with RunningWeir(home) as weir:
+        _second_run(weir, story)
+        weir.process.send_signal(signal.SIGKILL)
+        weir.process.wait()
+        deadline = time.monotonic() + 20
+        while (left := weir.processes()) and time.monotonic() < deadline:
+            time.sleep(0.2)
+        story.left_after_kill = left
+    story.logs = "\n".join(log.read_text(errors="replace") for log in (home / "logs").rglob("*.log*"))
+    yield story
+
+
+def _first_run(weir: RunningWeir, story: Story) -> None:
+    weir.wait_for_line(r"Dashboard +http://")
+    story.web_after_s = time.monotonic() - weir.started
+    story.sign_in = _sign_in(weir)
+    story.wrong_password_let_in = weir.sign_in("admin", "not the password")
+    story.let_in = weir.sign_in(*story.sign_in)
+    twin = [sys.executable, "-m", "webapp.supervisor"]
+    run = subprocess.run(twin, env=weir.variables, cwd=PROJECT_DIR, capture_output=True, text=True, timeout=60, check=False)
+    story.twin = (run.returncode, run.stderr.strip())
+    story.first_up_after_s = weir.wait_up(600)
+    assert weir.manage("run_pipeline").returncode == 0
+    story.fleet_page = weir.page("/")[2]
+    story.versions, story.rows = lake_versions(weir), served_rows(weir)
+
+
+def _second_run(weir: RunningWeir, story: Story) -> None:
+    story.second_up_after_s = weir.wait_up()
+    story.second_sign_in = _sign_in(weir)
+    assert weir.manage("run_pipeline").returncode == 0
+    story.second_versions, story.second_rows = lake_versions(weir), served_rows(weir)
+    killed = weir.pid_of("gunicorn")
+    assert killed
+    subprocess.run(["kill", "-9", str(killed)], check=True)
+    weir.wait_for_line(r"web ended unexpectedly \(signal SIGKILL\)")
+    until(lambda: _answers(weir), 30, "the web server's return")
+    story.restarted_web = True
+    story.second_output = weir.output
+
+
+def _answers(weir: RunningWeir) -> bool:
+    try:
+        return weir.page("/healthz")[0] == 200
+    except OSError:
+        return False
+
+
+def _sign_in(weir: RunningWeir) -> tuple[str, str]:
+    found = re.search(r"Sign in as (\S+) with password (\S+)", weir.output)
+    assert found, weir.output
+    return found[1], found[2]
+
+
+@pytest.fixture
+def short_home(tmp_path: Path) -> Path:
+    return tmp_path / "home"

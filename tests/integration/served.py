@@ -1,0 +1,35 @@
+"""All served rows of a home, comparable between two of them."""
+
+from typing import Any
+
+from spark_jobs.serving import SERVING_TABLES
+from tests.integration.running import RunningWeir
+
+TABLES = {
+    "job_current": "fleet_jobcurrent",
+    "checkpoint_fact": "checkpoints_checkpointfact",
+    "checkpoint_rollup": "checkpoints_checkpointrollup",
+    "size_trend": "checkpoints_sizetrend",
+    "pressure_window": "pressure_pressurewindow",
+    "log_event": "fleet_logevent",
+    "job_exception": "fleet_jobexception",
+    "job_annotation": "fleet_jobannotation",
+    "skipped_input": "pipeline_skippedinput",
+}
+
+
+def served_rows(weir: RunningWeir) -> dict[str, list[tuple[Any, ...]]]:
+    """Every serving table by name, its rows in the order of their key, all declared columns."""
+    return {name: weir.rows(_query(name)) for name in SERVING_TABLES}
+
+
+def _query(name: str) -> str:
+    table = SERVING_TABLES[name]
+    columns = ", ".join(f'"{column}"' for column in table.column_names)
+    order = ", ".join(f'"{column}"' for column in table.key)
+    return f'SELECT {columns} FROM "{TABLES[name]}" ORDER BY {order}'
+
+
+def lake_versions(weir: RunningWeir) -> dict[str, int]:
+    """Commits of every lake table, counted in its Delta log."""
+    return {log.parent.name: len(list(log.glob("*.json"))) for log in sorted((weir.home / "lake").glob("*/_delta_log"))}
