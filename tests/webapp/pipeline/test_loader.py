@@ -28,7 +28,13 @@ def outcomes() -> dict[int, str]:
 def test_rows_arrive_with_every_column(load: Load) -> None:
     load({"checkpoint_fact": [fact(1, state_bytes=7, uploaded_ratio=0.5, declines='[{"host": "h"}]', end_time=AT, reason="X")]})
     stored = CheckpointFact.objects.get()
-    assert (stored.state_bytes, stored.uploaded_ratio, stored.declines, stored.end_time, stored.reason) == (7, 0.5, [{"host": "h"}], AT, "X")
+    assert (stored.state_bytes, stored.uploaded_ratio, stored.declines, stored.end_time, stored.reason) == (
+        7,
+        0.5,
+        [{"host": "h"}],
+        AT,
+        "X",
+    )
 
 
 def test_loading_the_same_rows_again_leaves_the_same_rows(load: Load) -> None:
@@ -180,3 +186,8 @@ def test_ten_thousand_rows_load_in_a_few_seconds(load: Load) -> None:
     load({"checkpoint_fact": [fact(n, declines="[]", exception="e" * 500) for n in range(10_000)]})
     assert CheckpointFact.objects.count() == 10_000
     assert (timezone.now() - began).total_seconds() < 20, connection.vendor
+
+
+def test_a_key_that_comes_twice_in_one_run_keeps_its_newest_row(load: Load) -> None:
+    load({"job_current": [job(state="FAILED", as_of=LATER), job(state="RUNNING", as_of=AT)]})
+    assert JobCurrent.objects.get().state == "FAILED"
