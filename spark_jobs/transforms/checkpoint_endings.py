@@ -3,8 +3,6 @@
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from spark_jobs.transforms.checkpoint_triggers import KEY
-
 COORDINATOR_STOPPED = "coordinator_stopped"
 STATE_CHANGED = ("job_state", "job_terminal")
 TERMINAL_STATES = ("FINISHED", "CANCELED", "FAILED")
@@ -16,34 +14,36 @@ DEFAULT_TIMEOUT_MS = 10 * 60 * 1000
 
 
 def endings(jobs: DataFrame, events: DataFrame) -> DataFrame:
-    """(cluster, job_id, ended_at, ending): each time a job is known to have dropped its pending checkpoints."""
+    """(cluster, job_id, endings): each time a job is known to have dropped its pending checkpoints.
+
+    ``endings`` is an array of (ended_at, ending, as_of), in the order of time.
+    """
     kind, state = F.col("kind"), F.upper("to_state")
-    logged = events.where(
-        F.col("job_id").isNotNull() & ((kind == COORDINATOR_STOPPED) | (kind.isin(*STATE_CHANGED) & state.isin(*ENDING_STATES)))
-    ).select(
-        "cluster", "job_id", F.col("ts").alias("ended_at"), F.coalesce(state, F.lit("a stopped coordinator")).alias("ending"), "observed_at"
+    told = (kind == COORDINATOR_STOPPED) | (kind.isin(*STATE_CHANGED) & state.isin(*ENDING_STATES))
+    logged = events.where(F.col("job_id").isNotNull() & told).select(
+        "cluster", "job_id", _told(F.col("ts"), F.coalesce(state, F.lit("STOPPED")))
     )
     reported = jobs.where(F.col("state").isin(*TERMINAL_STATES) & F.col("end_time").isNotNull()).select(
-        "cluster", "job_id", F.col("end_time").alias("ended_at"), F.col("state").alias("ending"), "observed_at"
+        "cluster", "job_id", _told(F.col("end_time"), F.col("state"))
     )
     every = logged.unionByName(reported)
-    return every.groupBy("cluster", "job_id", "ended_at").agg(F.max("ending").alias("ending"), F.min("observed_at").alias("ending_as_of"))
+    return every.groupBy("cluster", "job_id").agg(F.sort_array(F.collect_set("told")).alias("endings"))
 
 
-def first_ending_after(pending: DataFrame, known_endings: DataFrame) -> DataFrame:
-    """Per checkpoint of ``pending`` that its job outlived not: (key, ended_at, ending, ending_as_of) of the first ending after it.
+def first_ending(logged_trigger: Column) -> Column:
+    """Of ``endings``, the first after ``trigger_time``; null where the job outlived the checkpoint, as far as known.
 
     Where only REST told of the trigger, the ending must come within the time-out: later, the answer that
     nobody saw may have been any.
     """
-    in_time = F.unix_millis("ended_at") - F.unix_millis("trigger_time") <= F.coalesce("checkpoint_timeout_ms", F.lit(DEFAULT_TIMEOUT_MS))
-    after = (F.col("ended_at") >= F.col("trigger_time")) & (F.col("logged_trigger").isNotNull() | in_time)
-    first: Column = F.min(F.struct("ended_at", "ending", "ending_as_of"))
-    return (
-        pending.select(*KEY, "logged_trigger", "checkpoint_timeout_ms")
-        .join(known_endings, on=["cluster", "job_id"], how="inner")
-        .where(after)
-        .groupBy(*KEY)
-        .agg(first.alias("first"))
-        .select(*KEY, "first.*")
-    )
+    timeout_ms = F.coalesce("checkpoint_timeout_ms", F.lit(DEFAULT_TIMEOUT_MS))
+
+    def is_after(ending: Column) -> Column:
+        in_time = F.unix_millis(ending["ended_at"]) - F.unix_millis("trigger_time") <= timeout_ms
+        return (ending["ended_at"] >= F.col("trigger_time")) & (logged_trigger.isNotNull() | in_time)
+
+    return F.get(F.filter("endings", is_after), 0)
+
+
+def _told(ended_at: Column, ending: Column) -> Column:
+    return F.struct(ended_at.alias("ended_at"), ending.alias("ending"), F.col("observed_at").alias("as_of")).alias("told")

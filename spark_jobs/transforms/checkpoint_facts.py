@@ -10,11 +10,13 @@ from pyspark.sql import functions as F
 from spark_jobs.serving import CHECKPOINT_FACT, PHASES
 from spark_jobs.transforms import checkpoint_log as log
 from spark_jobs.transforms import checkpoint_phases as phases
-from spark_jobs.transforms.checkpoint_endings import endings, first_ending_after
+from spark_jobs.transforms.checkpoint_endings import endings, first_ending
 from spark_jobs.transforms.checkpoint_reasons import outcome_of, reason_code
 from spark_jobs.transforms.checkpoint_sights import checkpoint_sights, is_final
 from spark_jobs.transforms.checkpoint_triggers import KEY, anchored, triggers
 from spark_jobs.transforms.contract import serving_rows
+
+DECLINED = "CHECKPOINT_DECLINED"
 
 
 def checkpoint_facts(
@@ -33,10 +35,9 @@ def checkpoint_facts(
         .join(log.checkpoint_log(anchored(told, known_triggers)), on=list(KEY), how="full")
         .join(phases.checkpoint_phases(phases.vertex_parts(vertex_checkpoints, vertex_metrics_hosts)), on=list(KEY), how="full")
         .join(_described(jobs), on=["cluster", "job_id"], how="left")
+        .join(endings(jobs, located_events), on=["cluster", "job_id"], how="left")
     )
-    pending = joined.where(~is_final(F.col("rest_status")) & F.coalesce("completed_at", "expired_at", "declined_at", "failed_at").isNull())
-    ended = joined.join(first_ending_after(pending, endings(jobs, located_events)), on=list(KEY), how="left")
-    return serving_rows(_told_once(_with_outcome(ended)), CHECKPOINT_FACT)
+    return serving_rows(_told_once(_with_outcome(joined)), CHECKPOINT_FACT)
 
 
 def _described(jobs: DataFrame) -> DataFrame:
@@ -55,35 +56,45 @@ def _described(jobs: DataFrame) -> DataFrame:
 
 
 def _with_outcome(joined: DataFrame) -> DataFrame:
-    told_by_rest = F.when(F.col("rest_status") == "FAILED", F.coalesce(reason_code(F.col("failure_message")), F.lit("")))
-    completed = F.col("completed_at").isNotNull() | (F.col("rest_status") == "COMPLETED")
+    completed = F.col("completed_at").isNotNull() | F.coalesce(F.col("rest_status") == "COMPLETED", F.lit(False))
+    settled = completed | is_final(F.col("rest_status")) | F.coalesce("expired_at", "declined_at", "failed_at").isNotNull()
+    judged = joined.withColumns(
+        {
+            "is_completed": completed,
+            # "" is a failure whose reason is not known.
+            "rest_reason": F.when(F.col("rest_status") == "FAILED", F.coalesce(reason_code(F.col("failure_message")), F.lit(""))),
+            "ending": F.when(~settled, first_ending(F.col("logged_trigger"))),
+        }
+    )
     reason = (
-        F.when(completed, F.lit(None))
+        F.when(F.col("is_completed"), F.lit(None))
         .when(F.col("expired_at").isNotNull(), "CHECKPOINT_EXPIRED")
         .when(
-            F.col("declined_at").isNotNull(), F.coalesce("declined_reason", F.nullif(told_by_rest, F.lit("")), F.lit("CHECKPOINT_DECLINED"))
+            F.col("declined_at").isNotNull(),
+            F.coalesce("declined_reason", F.nullif("rest_reason", F.lit("")), F.lit("CHECKPOINT_DECLINED")),
         )
-        .when(told_by_rest.isNotNull(), told_by_rest)
+        .when(F.col("rest_reason").isNotNull(), F.col("rest_reason"))
         .when(F.col("failed_at").isNotNull(), F.coalesce("failed_reason", F.lit("")))
     )
     outcome = (
-        F.when(completed, "completed")
+        F.when(F.col("is_completed"), "completed")
         .when(F.col("expired_at").isNotNull(), "expired")
         .when(F.col("declined_at").isNotNull(), "declined")
-        .otherwise(F.coalesce(outcome_of(F.col("reason")), F.when(F.col("ended_at").isNotNull(), "aborted"), F.lit("in_progress")))
+        .otherwise(F.coalesce(outcome_of(F.col("reason")), F.when(F.col("ending").isNotNull(), "aborted"), F.lit("in_progress")))
     )
     text = (
-        F.when(F.col("outcome") == "completed", F.lit(None))
-        .when(F.col("ending").isNotNull(), F.concat(F.lit("The job entered "), "ending", F.lit(" before it completed.")))
+        F.when(F.col("is_completed"), F.lit(None))
+        .when(F.col("ending.ending") == "STOPPED", "The checkpoint coordinator was stopped before it completed.")
+        .when(F.col("ending").isNotNull(), F.concat(F.lit("The job entered "), "ending.ending", F.lit(" before it completed.")))
         .otherwise(F.coalesce("failure_message", "declined_text", "failed_text"))
     )
-    return joined.withColumn("reason", reason).withColumn("outcome", outcome).withColumn("reason_text", text)
+    return judged.withColumn("reason", reason).withColumn("outcome", outcome).withColumn("reason_text", text)
 
 
 def _told_once(df: DataFrame) -> DataFrame:
     outcome, names = F.col("outcome"), F.coalesce("names", F.create_map().cast("map<string,string>"))
     completed, lost = outcome == "completed", ~outcome.isin("completed", "in_progress")
-    failed_at = F.coalesce("expired_at", "declined_at", "failure_time", "failed_at", "ended_at")
+    failed_at = F.coalesce("expired_at", "declined_at", "failure_time", "failed_at", "ending.ended_at")
     full, uploaded = F.coalesce("state_bytes", "completed_bytes"), F.col("checkpointed_bytes")
     end_to_end = F.coalesce("end_to_end_ms", "completed_ms")
     trace = F.when(lost, F.coalesce("declined_trace", "failed_trace"))
@@ -111,7 +122,7 @@ def _told_once(df: DataFrame) -> DataFrame:
         "late_messages": log.late_messages_json(names, F.coalesce("expired_at", "declined_at", "failure_time")),
         "exception": F.substring(trace, 1, log.EXCEPTION_CHARS),
         "sources": F.concat_ws("+", F.when(_by_rest(), "rest"), F.when(F.col("log_as_of").isNotNull(), "log")),
-        "as_of": F.greatest("rest_as_of", "vertex_as_of", "log_as_of", "ending_as_of"),
+        "as_of": F.greatest("rest_as_of", "vertex_as_of", "log_as_of", "ending.as_of"),
     }
     return df.withColumns(columns)
 

@@ -27,7 +27,7 @@ def vertex_parts(vertex_checkpoints: DataFrame, hosts: DataFrame) -> DataFrame:
     parts = vertex_checkpoints.groupBy(*KEY, "vertex_id").agg(
         *latest_known(told, tie_breakers=("acknowledged",)), F.max("observed_at").alias("vertex_as_of")
     )
-    return parts.join(_hosts_at(parts, hosts), on=[*KEY, "vertex_id"], how="left")
+    return parts.join(_host_history(hosts), on=["cluster", "job_id", "vertex_id"], how="left").select(parts["*"], _hosts_at_trigger())
 
 
 def checkpoint_phases(parts: DataFrame) -> DataFrame:
@@ -90,15 +90,15 @@ def not_acknowledged_json(names: Column, subtasks: Column, acknowledged: Column)
     )
 
 
-def _hosts_at(parts: DataFrame, hosts: DataFrame) -> DataFrame:
-    at = hosts.select("cluster", "job_id", "vertex_id", F.col("host").alias("hosts"), F.col("ts").alias("hosts_ts"))
-    joined = parts.select(*KEY, "vertex_id").join(at, on=["cluster", "job_id", "vertex_id"], how="inner")
-    before = F.col("hosts_ts") <= F.col("trigger_time")
-    order = F.struct("hosts_ts", "hosts")
-    picked = joined.groupBy(*KEY, "vertex_id").agg(
-        F.max_by("hosts", F.when(before, order)).alias("before"), F.min_by("hosts", F.when(~before, order)).alias("after")
-    )
-    return picked.select(*KEY, "vertex_id", F.coalesce("before", "after").alias("hosts"))
+def _host_history(hosts: DataFrame) -> DataFrame:
+    """Per vertex all its known hosts in the order of time: an array of (ts, host)."""
+    history = F.sort_array(F.collect_set(F.struct("ts", "host"))).alias("history")
+    return hosts.where(F.col("host").isNotNull()).groupBy("cluster", "job_id", "vertex_id").agg(history)
+
+
+def _hosts_at_trigger() -> Column:
+    before = F.filter("history", lambda known: known.ts <= F.col("trigger_time"))
+    return F.when(F.size(before) > 0, F.element_at(before, -1)).otherwise(F.get("history", 0)).getField("host").alias("hosts")
 
 
 def _subtasks() -> Column:

@@ -3,7 +3,7 @@
 Only few lines name the trigger time. Any other belongs to the nearest earlier trigger of its id and job.
 """
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from spark_jobs.serving import CHECKPOINT_FACT
@@ -47,13 +47,8 @@ def anchored(events: DataFrame, known_triggers: DataFrame) -> DataFrame:
     earlier = F.filter(F.coalesce("known", F.array()), lambda anchor: anchor.position <= F.col("ts") + slack)
     nearest = F.coalesce("trigger_time", F.when(F.size(earlier) > 0, F.element_at(earlier, -1).getField("trigger_time")))
     placed = joined.withColumn("anchor", nearest).drop("known")
-    first = placed.where(F.col("anchor").isNull()).groupBy(*NUMBER).agg(F.min(_likely_trigger()).alias("first"))
-    return (
-        placed.join(first, on=list(NUMBER), how="left")
-        .withColumn("is_derived", F.col("anchor").isNull())
-        .withColumn("trigger_time", F.coalesce("anchor", "first"))
-        .drop("anchor", "first")
-    )
+    first = F.min(F.when(F.col("anchor").isNull(), _likely_trigger())).over(Window.partitionBy(*NUMBER))
+    return placed.withColumn("trigger_time", F.coalesce("anchor", first)).withColumn("is_derived", F.col("anchor").isNull()).drop("anchor")
 
 
 def _likely_trigger() -> Column:

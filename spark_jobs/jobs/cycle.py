@@ -1,0 +1,92 @@
+"""Turn what is new in the lake into serving tables: checkpoint facts, roll-ups, pressure, trends, events.
+
+Reads the rows that commits after the previous run brought, finds the checkpoints, hours and jobs they
+touch, and recomputes those from all rows of theirs. Writes the serving tables, what the next run has to
+remember, and last the manifest.
+"""
+
+import argparse
+import json
+import os
+import sys
+import time
+from datetime import UTC, datetime
+
+from ingest.errors import Refused
+from ingest.lake.environment import lake_of
+from ingest.lake.store import Lake
+from ingest.lake.tables import TABLES
+from spark_jobs import manifest as manifests
+from spark_jobs.jobs.recompute import Recompute
+from spark_jobs.lake import absolute_root, pin
+from spark_jobs.manifest import Manifest, Output
+from spark_jobs.run_dir import RunDir
+from spark_jobs.serving import SERVING_TABLES
+from spark_jobs.session import interrupt_attempt, open_session, stops_on_sigterm
+
+JOB = "cycle"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--lake", required=True, metavar="ROOT", help="path or URI of the lake")
+    parser.add_argument("--lake-options", default="", metavar="JSON", help="storage options (default: WEIR_LAKE_OPTIONS)")
+    parser.add_argument("--run-dir", required=True, metavar="DIR", help="path or URI to write to; one for each attempt")
+    parser.add_argument("--previous", metavar="MANIFEST", help="manifest of the last complete run (default: start from the beginning)")
+    parser.add_argument("--to", default="{}", metavar="JSON", help="table → last commit to read (default: all there are)")
+    parser.add_argument("--attempt", required=True, metavar="TAG", help="name of this attempt, used once")
+    parser.add_argument("--interrupt", action="append", default=[], metavar="TAG", help="an attempt that may still run on the server")
+
+
+def run(args: argparse.Namespace) -> int:
+    """0 with a manifest, anything else without."""
+    started = datetime.now(UTC)
+    lake = _lake(args)
+    previous = manifests.read(args.previous) if args.previous else None
+    from_seq = {table: previous.to_seq.get(table, 0) if previous else 0 for table in TABLES}
+    to_seq = _to_seq(args.to, lake, from_seq)
+    run_dir = RunDir(absolute_root(args.run_dir))
+    if to_seq != from_seq:
+        for tag in args.interrupt:
+            interrupt_attempt(tag)
+        _recompute(lake, to_seq, previous, run_dir, args.attempt)
+    elif previous:
+        run_dir.copy_state(previous)
+    tables = {name: run_dir.outputs.get(name, Output(0)) for name in SERVING_TABLES}
+    finished = Manifest(JOB, args.attempt, from_seq, to_seq, tables, run_dir.state, started, datetime.now(UTC))
+    say(f"wrote {manifests.write(finished, run_dir.uri)}")
+    return 0
+
+
+def say(line: str) -> None:
+    print(line, flush=True)
+
+
+def _recompute(lake: Lake, to_seq: dict[str, int], previous: Manifest | None, run_dir: RunDir, attempt: str) -> None:
+    clock = time.monotonic()
+    session = open_session(f"weir {JOB} {attempt}", attempt)
+    say(f"session of Spark {session.version} after {time.monotonic() - clock:.1f} s")
+    try:
+        with stops_on_sigterm(session, attempt):
+            for name, rows in Recompute(pin(session, lake, to_seq), previous, run_dir).steps():
+                say(f"{name}: {rows} rows, {time.monotonic() - clock:.1f} s")
+    finally:
+        session.stop()
+
+
+def _lake(args: argparse.Namespace) -> Lake:
+    options = {"WEIR_LAKE_OPTIONS": args.lake_options} if args.lake_options else {}
+    found = lake_of(args.lake, {**os.environ, **options})
+    return Lake(absolute_root(found.root), found.storage_options)
+
+
+def _to_seq(text: str, lake: Lake, from_seq: dict[str, int]) -> dict[str, int]:
+    try:
+        wanted = {str(table): int(seq) for table, seq in json.loads(text).items()}
+    except (ValueError, AttributeError, TypeError) as error:
+        raise Refused('--to must be a JSON object of table → commit, such as {"checkpoints": 12}.') from error
+    if unknown := wanted.keys() - TABLES.keys():
+        raise Refused(f"--to names tables the lake does not have: {', '.join(sorted(unknown))}.")
+    to_seq = {table: min(wanted.get(table, sys.maxsize), lake.version(table)) for table in TABLES}
+    if behind := [table for table in TABLES if to_seq[table] < from_seq[table]]:
+        raise Refused(f"The lake is behind the previous run in {', '.join(behind)}; was it replaced? Start without --previous.")
+    return to_seq

@@ -1,0 +1,260 @@
+"""The steps of a cycle: new rows → what they touch → those facts again, from all rows of theirs.
+
+Frames that several steps use are checkpointed: computed once, held by the executors until the session
+ends, and later plans start from them instead of growing with every step.
+"""
+
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from functools import cached_property
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from ingest.lake.tables import TABLES
+from spark_jobs.lake import PinnedLake, Span
+from spark_jobs.manifest import Manifest
+from spark_jobs.run_dir import Carried, RunDir
+from spark_jobs.schemas import serving_schema
+from spark_jobs.transforms import carried as carry
+from spark_jobs.transforms import checkpoint_triggers, executions, log_events, touched
+from spark_jobs.transforms.annotations import annotations
+from spark_jobs.transforms.checkpoint_facts import checkpoint_facts
+from spark_jobs.transforms.checkpoint_log import TELLING
+from spark_jobs.transforms.instants import DAY_S, HOUR_S, floor_to
+from spark_jobs.transforms.job_current import job_current
+from spark_jobs.transforms.job_exceptions import job_exceptions
+from spark_jobs.transforms.pressure import WINDOW_S, pressure_windows
+from spark_jobs.transforms.rollups import rollups
+from spark_jobs.transforms.size_trend import size_trends
+from spark_jobs.transforms.skipped_inputs import skipped_inputs
+
+LINES_AFTER_TRIGGER = timedelta(days=1)
+"""Lines about a checkpoint are looked for this long after its trigger; late messages come within hours."""
+
+JOB = list(carry.JOB)
+_REFUSALS = ("trigger_refused", "trigger_failed", "checkpoint_failed")
+
+
+class Recompute:
+    """One run over the rows that are new since ``previous``; ``steps`` writes everything but the manifest."""
+
+    def __init__(self, lake: PinnedLake, previous: Manifest | None, run_dir: RunDir) -> None:
+        self.lake = lake
+        self.run_dir = run_dir
+        self.from_seq = {table: previous.to_seq.get(table, 0) if previous else 0 for table in TABLES}
+        self.carried = Carried(lake.session, previous)
+
+    def steps(self) -> Iterator[tuple[str, int]]:
+        """Write table after table; yields the name of each and how many rows it got."""
+        yield "log_event", self._if_new("log_event", "log_records", lambda: log_events.serving(self.new_events))
+        yield "checkpoint_fact", self.run_dir.write_table("checkpoint_fact", self.facts)
+        yield "checkpoint_rollup", self.run_dir.write_table("checkpoint_rollup", self._rollups())
+        yield "pressure_window", self._if_new("pressure_window", "vertex_metrics", lambda: self.pressure)
+        yield "job_annotation", self.run_dir.write_table("job_annotation", self.annotations)
+        yield "size_trend", self.run_dir.write_table("size_trend", self._size_trends())
+        yield "job_current", self.run_dir.write_table("job_current", self._job_current())
+        yield "job_exception", self._if_new("job_exception", "exceptions", lambda: job_exceptions(self._new("exceptions")))
+        yield "skipped_input", self._if_new("skipped_input", "skips", lambda: skipped_inputs(self._new("skips")))
+        for name, frame in self._remembered().items():
+            yield f"state of {name}", self.run_dir.write_state(name, frame)
+
+    # What is new.
+
+    def _new(self, table: str) -> DataFrame:
+        return self.lake.new_rows(table, self.from_seq[table])
+
+    def _has_new(self, table: str) -> bool:
+        return self.lake.versions[table] > self.from_seq[table]
+
+    @cached_property
+    def is_first(self) -> bool:
+        """All rows of the lake are new: nothing has to be looked up again."""
+        return not any(self.from_seq.values())
+
+    @cached_property
+    def new_checkpoints(self) -> DataFrame:
+        return _held(self._new("checkpoints"))
+
+    @cached_property
+    def new_vertices(self) -> DataFrame:
+        return _held(self._new("vertex_checkpoints"))
+
+    @cached_property
+    def new_jobs(self) -> DataFrame:
+        return _held(self._new("jobs"))
+
+    @cached_property
+    def raw_events(self) -> DataFrame:
+        return _held(log_events.events(self._new("log_records")))
+
+    @cached_property
+    def executions(self) -> DataFrame:
+        known = executions.executions(self.raw_events, self.carried.frame("executions", executions.none_yet(self.lake.session)))
+        return _held(known)
+
+    @cached_property
+    def new_events(self) -> DataFrame:
+        return _held(executions.locate(self.raw_events, self.executions))
+
+    # What it touches.
+
+    @cached_property
+    def triggers(self) -> DataFrame:
+        new = checkpoint_triggers.triggers(self.new_checkpoints, self.new_vertices, self.new_events)
+        return _held(carry.triggers(new.unionByName(self.carried.frame("triggers", new))))
+
+    @cached_property
+    def carried_facts(self) -> DataFrame:
+        return _held(self.carried.frame("facts", self._no_facts()))
+
+    @cached_property
+    def touched(self) -> DataFrame:
+        told = touched.checkpoints(self.new_checkpoints, self.new_vertices, self.new_events, self.triggers)
+        if self.is_first:
+            return _held(told)
+        pending = touched.pending(self.carried_facts, self.new_jobs, self.new_events)
+        keys = _held(told.unionByName(pending).distinct())
+        days = _held(touched.days_not_carried(keys, self.carried_facts))
+        spans = _spans(days.select(F.col("day").alias("at")), DAY_S)
+        return _held(keys.unionByName(self._keys_of_days(days, spans)).distinct()) if spans else keys
+
+    def _keys_of_days(self, days: DataFrame, spans: list[Span]) -> DataFrame:
+        """All checkpoints of these jobs on these days: late rows change roll-ups whose other facts are not carried any more."""
+        lines = log_events.events(self.lake.rows_in("log_records", spans).where(F.col("message").startswith("Triggering checkpoint ")))
+        known = checkpoint_triggers.triggers(self.lake.rows_in("checkpoints", spans), self.lake.rows_in("vertex_checkpoints", spans), lines)
+        day = floor_to("trigger_time", DAY_S)
+        return known.withColumn("day", day).join(days, on=[*JOB, "day"], how="left_semi").select(*checkpoint_triggers.KEY)
+
+    # The same facts again.
+
+    @cached_property
+    def facts(self) -> DataFrame:
+        rows = (self.new_checkpoints, self.new_vertices, self.new_events) if self.is_first else self._all_rows_of_touched()
+        facts = checkpoint_facts(*rows, self.jobs, self.hosts)
+        return _held(facts.join(self.touched, on=list(checkpoint_triggers.KEY), how="left_semi") if not self.is_first else facts)
+
+    def _all_rows_of_touched(self) -> tuple[DataFrame, DataFrame, DataFrame]:
+        numbers = list(checkpoint_triggers.NUMBER)
+        keys = self.touched.select(*numbers).distinct()
+        spans = _spans(self.touched.select(F.col("trigger_time").alias("at")), HOUR_S)
+        checkpoints = self.lake.rows_in("checkpoints", spans).join(keys, on=numbers, how="left_semi")
+        vertices = self.lake.rows_in("vertex_checkpoints", spans).join(keys, on=numbers, how="left_semi")
+        records = self.lake.rows_in("log_records", _merged([(start, end + LINES_AFTER_TRIGGER) for start, end in spans]))
+        lines = log_events.events(records.where(F.col("message").contains("heckpoint")))
+        told = lines.where(F.col("kind").isin(*TELLING)).join(keys, on=numbers, how="left_semi")
+        located = executions.locate(told, self.executions)
+        return checkpoints, vertices, located.unionByName(self.job_events.where(~F.col("kind").isin(*TELLING)))
+
+    def _rollups(self) -> DataFrame:
+        refusals = self.job_events.where(F.col("checkpoint_id").isNull())
+        hours = _held(touched.hours(self.facts, self.new_events.where(F.col("kind").isin(*_REFUSALS))))
+        day = floor_to("hour", DAY_S).alias("day")
+        days = hours.select(*JOB, day).distinct()
+        facts = (
+            self.known_facts.withColumn("day", floor_to("trigger_time", DAY_S)).join(days, on=[*JOB, "day"], how="left_semi").drop("day")
+        )
+        lines = refusals.withColumn("day", floor_to("ts", DAY_S)).join(days, on=[*JOB, "day"], how="left_semi").drop("day")
+        return rollups(facts, lines).join(touched.periods(hours), on=[*JOB, "period", "period_start"], how="left_semi")
+
+    # What jobs are remembered by.
+
+    @cached_property
+    def known_facts(self) -> DataFrame:
+        """Carried facts and recomputed ones, each once, without their long texts."""
+        before = self.carried_facts.join(self.facts, on=list(checkpoint_triggers.KEY), how="left_anti")
+        return _held(before.unionByName(carry.slim(self.facts)))
+
+    @cached_property
+    def recent_facts(self) -> DataFrame:
+        return _held(carry.recent_facts(self.known_facts))
+
+    @cached_property
+    def job_events(self) -> DataFrame:
+        return _held(carry.job_events(self.new_events.unionByName(self.carried.frame("events", self.new_events))))
+
+    @cached_property
+    def jobs(self) -> DataFrame:
+        return _held(carry.job_sights(self.new_jobs.unionByName(self.carried.frame("jobs", self.new_jobs))))
+
+    @cached_property
+    def hosts(self) -> DataFrame:
+        new = self._new("vertex_metrics").select("cluster", "job_id", "vertex_id", "ts", "host", "attempt")
+        return _held(carry.hosts(new.unionByName(self.carried.frame("hosts", new))))
+
+    @cached_property
+    def pressure(self) -> DataFrame:
+        new = self._new("vertex_metrics")
+        window = [*JOB, "vertex_id", "window_start"]
+        if not self.is_first:
+            start = floor_to("ts", WINDOW_S).alias("window_start")
+            windows = new.select(*JOB, "vertex_id", start).distinct()
+            spans = _spans(windows.select(F.col("window_start").alias("at")), HOUR_S)
+            new = self.lake.rows_in("vertex_metrics", spans).withColumn("window_start", start)
+            new = new.join(windows, on=window, how="left_semi").drop("window_start")
+        return _held(pressure_windows(new, self.jobs))
+
+    @cached_property
+    def last_pressure(self) -> DataFrame:
+        carried = self.carried.frame("pressure", self.lake.session.createDataFrame([], serving_schema("pressure_window")))
+        return _held(carry.last_pressure(self.pressure.unionByName(carried)) if self._has_new("vertex_metrics") else carried)
+
+    @cached_property
+    def touched_jobs(self) -> DataFrame:
+        frames = [self.facts, self.new_jobs, self.new_events]
+        return _held(touched.jobs(*frames, self.pressure) if self._has_new("vertex_metrics") else touched.jobs(*frames))
+
+    def _of_touched_jobs(self, frame: DataFrame) -> DataFrame:
+        return frame.join(self.touched_jobs, on=JOB, how="left_semi")
+
+    @cached_property
+    def annotations(self) -> DataFrame:
+        frames = (self.jobs, self.recent_facts, self.job_events)
+        return _held(annotations(*(self._of_touched_jobs(frame) for frame in frames)))
+
+    def _size_trends(self) -> DataFrame:
+        return size_trends(self._of_touched_jobs(self.recent_facts), self.annotations)
+
+    def _job_current(self) -> DataFrame:
+        frames = (self.jobs, self.recent_facts, self.last_pressure, self.job_events)
+        return job_current(*(self._of_touched_jobs(frame) for frame in frames))
+
+    def _remembered(self) -> dict[str, DataFrame]:
+        return {
+            "executions": self.executions,
+            "triggers": self.triggers,
+            "facts": self.recent_facts,
+            "jobs": self.jobs,
+            "events": self.job_events,
+            "hosts": self.hosts,
+            "pressure": self.last_pressure,
+        }
+
+    def _if_new(self, name: str, source: str, frame: Callable[[], DataFrame]) -> int:
+        """Write a table that rests on new rows of one lake table alone; nothing where that table has none."""
+        return self.run_dir.write_table(name, frame()) if self._has_new(source) else 0
+
+    def _no_facts(self) -> DataFrame:
+        return self.lake.session.createDataFrame([], serving_schema("checkpoint_fact"))
+
+
+def _held(frame: DataFrame) -> DataFrame:
+    return frame.localCheckpoint()
+
+
+def _spans(instants: DataFrame, length_s: int) -> list[Span]:
+    """The windows of ``length_s`` that hold the column ``at``, those that touch merged: a few, whatever the number of rows."""
+    rows = instants.select(F.unix_seconds(floor_to("at", length_s)).alias("start")).distinct().orderBy("start").collect()
+    starts = [datetime.fromtimestamp(row.start, UTC) for row in rows]
+    return _merged([(start, start + timedelta(seconds=length_s)) for start in starts])
+
+
+def _merged(spans: list[Span]) -> list[Span]:
+    """Spans in order, those that overlap or touch as one."""
+    merged: list[Span] = []
+    for start, end in sorted(spans):
+        if merged and start <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        else:
+            merged.append((start, end))
+    return merged
