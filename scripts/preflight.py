@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 
+PROJECT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 OLDEST_PYTHON = (3, 11)
 OLDEST_JAVA = 17
 FREE_BYTES_NEEDED = {"install": 4 * 10**9, "run": 10**9}
@@ -70,7 +71,7 @@ def java_fault() -> str:
 
 
 def home_folder() -> str:
-    return os.path.abspath(os.environ.get("WEIR_HOME") or "var")
+    return os.path.abspath(os.path.expanduser(os.environ.get("WEIR_HOME") or os.path.join(PROJECT, "var")))
 
 
 def home_fault() -> str:
@@ -136,7 +137,7 @@ CHECKS = {
     "java": java_fault,
     "home": home_fault,
     "bind": bind_fault,
-    "install-disk": lambda: disk_fault(os.path.abspath("."), FREE_BYTES_NEEDED["install"]),
+    "install-disk": lambda: disk_fault(PROJECT, FREE_BYTES_NEEDED["install"]),
     "disk": lambda: disk_fault(home_folder(), FREE_BYTES_NEEDED["run"]),
 }
 

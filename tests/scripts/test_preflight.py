@@ -42,7 +42,9 @@ def test_a_fit_machine_passes_in_silence(tmp_path: Path) -> None:
 
 
 def test_a_too_old_python_is_one_sentence(tmp_path: Path) -> None:
-    old = "import sys; sys.version_info = (3, 9, 2); sys.argv = ['p', 'python']; exec(open(%r).read())" % str(SCRIPT)  # noqa: UP031
+    old = (
+        f"import runpy, sys; sys.version_info = (3, 9, 2); sys.argv = ['p', 'python']; runpy.run_path({str(SCRIPT)!r}, run_name='__main__')"
+    )
     run = subprocess.run([sys.executable, "-c", old], capture_output=True, text=True, check=False)
     assert run.returncode == 1
     assert run.stderr.startswith("weir: Weir needs Python 3.11 or newer, and ")

@@ -1,0 +1,160 @@
+"""A real Flink, seen live by a whole Weir: its facts, a savepoint, its log, and its end."""
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from tests.integration.running import RunningWeir, until
+from tests.lab.cluster import Lab, LabFailed, start
+
+pytestmark = pytest.mark.integration
+
+CLUSTER = "live-lab"
+OUTCOME_OF = {"COMPLETED": "completed", "FAILED": "declined"}
+"""In this incident nothing fails but by a decline."""
+
+
+@dataclass
+class Watched:
+    """What Flink said at the end, and what Weir served then; afterwards the JobManager was killed."""
+
+    job_id: str = ""
+    flink: dict[int, dict[str, Any]] = field(default_factory=dict)
+    counts: dict[str, int] = field(default_factory=dict)
+    savepoint: str = ""
+    facts: dict[int, dict[str, Any]] = field(default_factory=dict)
+    annotations: list[tuple[Any, ...]] = field(default_factory=list)
+    declines: list[tuple[Any, ...]] = field(default_factory=list)
+    pressure_windows: int = 0
+    status_before: str = ""
+    status_after: str = ""
+    fleet_after: str = ""
+    blind: bool = False
+    logs: str = ""
+
+
+@pytest.fixture(scope="module")
+def watched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
+    folder = tmp_path_factory.mktemp("live")
+    quick = {"WEIR_DEMO": "false", "WEIR_COLLECT_INTERVAL_S": "3", "WEIR_SPARK_INTERVAL_S": "3"}
+    with start("1.20.5", "declined", slot=4, folder=folder / "flink") as lab, RunningWeir(folder / "home", **quick) as weir:
+        watched = Watched(lab.job_id)
+        weir.wait_up()
+        added = weir.manage("add_cluster", CLUSTER, lab.url, "--logs", lab.log_glob)
+        assert added.returncode == 0, added.stdout + added.stderr
+        _watch(lab, weir, watched)
+        _kill(lab, weir, watched)
+        watched.logs = "\n".join(log.read_text(errors="replace") for log in (folder / "home" / "logs").rglob("*.log*"))
+        yield watched
+
+
+def _watch(lab: Lab, weir: RunningWeir, watched: Watched) -> None:
+    lab.wait_for(lambda account: account["counts"]["failed"] >= 2)
+    watched.savepoint = _savepoint(lab)
+    account = lab.wait_for(lambda account: account["counts"]["total"] >= 12)
+    settled = max(check["id"] for check in account["history"] if check["status"] != "IN_PROGRESS")
+    until(lambda: _served_up_to(weir) >= settled, 90, f"checkpoint {settled} in Weir")
+    watched.flink = {check["id"]: check for check in account["history"] if check["status"] != "IN_PROGRESS"}
+    columns = ("checkpoint_id", "outcome", "is_savepoint", "state_bytes", "checkpointed_bytes", "end_to_end_ms", "subtasks", "acknowledged")
+    query = f"SELECT {', '.join(columns)} FROM checkpoints_checkpointfact WHERE cluster = '{CLUSTER}'"
+    watched.facts = {row[0]: dict(zip(columns, row, strict=True)) for row in weir.rows(query)}
+    watched.annotations = weir.rows(f"SELECT kind, subject, label FROM fleet_jobannotation WHERE cluster = '{CLUSTER}'")
+    watched.declines = weir.rows(
+        "SELECT checkpoint_id, vertex_name, subtask, attempt, container, host, detail FROM fleet_logevent "
+        f"WHERE cluster = '{CLUSTER}' AND kind = 'checkpoint_declined'"
+    )
+    watched.pressure_windows = weir.rows(f"SELECT count(*) FROM pressure_pressurewindow WHERE cluster = '{CLUSTER}'")[0][0]
+    watched.status_before = _status(weir)
+
+
+def _kill(lab: Lab, weir: RunningWeir, watched: Watched) -> None:
+    lab.kill_jobmanager()
+    until(lambda: _status(weir) == "UNKNOWN", 90, "the job's becoming unknown")
+    watched.status_after = _status(weir)
+    watched.blind = bool(weir.rows(f"SELECT count(*) FROM fleet_cluster WHERE name = '{CLUSTER}' AND blind_since IS NOT NULL")[0][0])
+    user, password = weir.wait_for_line(r"Sign in as (\S+) with password (\S+)").groups()
+    assert weir.sign_in(user, password)
+    watched.fleet_after = weir.page("/")[2]
+
+
+def _savepoint(lab: Lab) -> str:
+    """Every third id is declined, savepoints included: the second try has another id."""
+    for _ in range(3):
+        try:
+            return lab.savepoint()
+        except LabFailed:
+            time.sleep(1)
+    raise AssertionError("no savepoint succeeded")
+
+
+def _served_up_to(weir: RunningWeir) -> int:
+    query = f"SELECT max(checkpoint_id) FROM checkpoints_checkpointfact WHERE cluster = '{CLUSTER}' AND final"
+    return int(weir.rows(query)[0][0] or 0)
+
+
+def _status(weir: RunningWeir) -> str:
+    job = weir.manage("shell", "-v", "0", "-c", STATUS)
+    return job.stdout.strip()
+
+
+STATUS = f"""
+from django.utils import timezone
+from webapp.fleet.models import JobCurrent
+print(*JobCurrent.objects.filter(cluster={CLUSTER!r}).with_status(timezone.now()).values_list("status", flat=True))
+"""
+
+
+def test_every_checkpoint_that_flink_remembers_is_there_with_its_outcome(watched: Watched) -> None:
+    told = {number: OUTCOME_OF[check["status"]] for number, check in watched.flink.items()}
+    assert {number: watched.facts[number]["outcome"] for number in told} == told
+
+
+def test_none_is_missing_from_the_first_on(watched: Watched) -> None:
+    assert sorted(watched.facts)[: max(watched.flink)] == list(range(1, max(watched.flink) + 1))
+
+
+def test_sizes_durations_and_subtasks_are_those_flink_reported(watched: Watched) -> None:
+    for number, check in watched.flink.items():
+        if check["status"] != "COMPLETED":
+            continue
+        fact = watched.facts[number]
+        assert fact["state_bytes"] == check["state_size"]
+        assert fact["checkpointed_bytes"] == check["checkpointed_size"]
+        assert fact["end_to_end_ms"] == check["end_to_end_duration"]
+        assert fact["subtasks"] == check["num_subtasks"]
+        assert fact["acknowledged"] == check["num_acknowledged_subtasks"]
+        assert bool(fact["is_savepoint"]) == check["is_savepoint"]
+
+
+def test_the_savepoint_is_an_annotation(watched: Watched) -> None:
+    assert "savepoint" in {kind for kind, _subject, _label in watched.annotations}
+
+
+def test_each_decline_names_subtask_attempt_container_host_and_exception(watched: Watched) -> None:
+    declined = [number for number, check in watched.flink.items() if check["status"] == "FAILED"]
+    assert {row[0] for row in watched.declines} >= set(declined)
+    for _number, vertex, subtask, attempt, container, host, detail in watched.declines:
+        assert (vertex, subtask, attempt, host) == ("enrich", 0, 0, "flink-tm-1") or host == "flink-tm-2"
+        assert container.startswith("flink-tm-")
+        assert "lab: the disk refuses the snapshot" in detail
+
+
+def test_buffer_pressure_is_there(watched: Watched) -> None:
+    assert watched.pressure_windows >= 4
+
+
+def test_the_job_ran_while_flink_did(watched: Watched) -> None:
+    assert watched.status_before == "RUNNING"
+
+
+def test_with_its_jobmanager_killed_the_job_is_unknown_never_healthy(watched: Watched) -> None:
+    assert watched.status_after == "UNKNOWN"
+    assert watched.blind
+    assert "unknown" in watched.fleet_after.lower()
+
+
+def test_the_database_was_never_locked(watched: Watched) -> None:
+    assert "database is locked" not in watched.logs

@@ -1,0 +1,38 @@
+"""What the lab is made of, without starting it; the integration tests start it."""
+
+import pytest
+
+from tests.lab.configuration import Layout, write_configuration
+from tests.lab.incidents import INCIDENTS
+from tests.lab.jars import SOURCE
+from tests.lab.releases import RELEASES
+
+
+@pytest.mark.parametrize("version", RELEASES)
+def test_every_process_has_its_own_configuration(tmp_path, version: str) -> None:
+    layout, release = Layout(tmp_path, slot=1), RELEASES[version]
+    write_configuration(layout, release, INCIDENTS["expired"])
+    for process in ("jm", "tm1", "tm2"):
+        text = (layout.configuration(process) / release.conf_file).read_text()
+        assert "rest.port: 28091" in text
+        assert "execution.checkpointing.timeout: 3s" in text
+    assert "127.0.101.2 flink-tm-2" in layout.hosts.read_text()
+
+
+def test_a_renamed_setting_goes_by_its_new_name(tmp_path) -> None:
+    layout = Layout(tmp_path, slot=0)
+    write_configuration(layout, RELEASES["2.3.0"], INCIDENTS["healthy"])
+    text = (layout.configuration("jm") / "config.yaml").read_text()
+    assert "state.backend.type: rocksdb" in text
+    assert "state.backend: " not in text
+
+
+def test_every_argument_of_an_incident_is_one_the_job_reads() -> None:
+    source = SOURCE.read_text()
+    for incident in INCIDENTS.values():
+        assert [name for name in incident.arguments if f'("{name}"' not in source] == []
+
+
+def test_labs_stand_side_by_side() -> None:
+    ports = [port for slot in range(5) for port in (Layout(SOURCE, slot).rest_port, Layout(SOURCE, slot).rpc_port)]
+    assert len(set(ports)) == len(ports)
