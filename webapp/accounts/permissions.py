@@ -1,17 +1,22 @@
 """What API clients may do."""
 
+from typing import TYPE_CHECKING
+
 from rest_framework.permissions import SAFE_METHODS, BasePermission
 from rest_framework.request import Request
-from rest_framework.views import APIView
 
 from webapp.accounts.models import ApiToken
 from webapp.accounts.roles import may_operate, role_of
+
+if TYPE_CHECKING:
+    # rest_framework.views itself loads this class, by its name in the settings.
+    from rest_framework.views import APIView
 
 
 class ScopedAccess(BasePermission):
     """Reading: anybody signed in. Writing: operators, and by token only with the write scope."""
 
-    def has_permission(self, request: Request, view: APIView) -> bool:
+    def has_permission(self, request: Request, view: "APIView") -> bool:
         if request.method in SAFE_METHODS:
             return role_of(request.user) is not None
         may_write = request.auth.scope == ApiToken.Scope.WRITE if isinstance(request.auth, ApiToken) else True

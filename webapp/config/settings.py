@@ -146,12 +146,14 @@ REST_FRAMEWORK = {
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+    "EXCEPTION_HANDLER": "webapp.lib.api.errors.answer",
 }
 SPECTACULAR_SETTINGS = {
     "TITLE": "Weir",
     "DESCRIPTION": "Checkpoints, back-pressure and checkpoint storage of Apache Flink fleets.",
     "VERSION": "1",
     "SERVE_INCLUDE_SCHEMA": False,
+    "SERVE_PERMISSIONS": ["webapp.accounts.permissions.ScopedAccess"],
 }
 
 # Tasks

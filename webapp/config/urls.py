@@ -1,7 +1,7 @@
 """Which page lives where."""
 
 from django.contrib import admin
-from django.urls import path
+from django.urls import include, path
 
 from webapp.pipeline import probes
 
@@ -10,4 +10,9 @@ urlpatterns = [
     path("readyz", probes.readyz),
     path("metrics", probes.metrics),
     path("admin/", admin.site.urls),
+    path("api/v1/", include("webapp.config.api_urls")),
+    path("", include("webapp.accounts.urls")),
+    path("", include("webapp.pipeline.urls")),
+    path("", include("webapp.checkpoints.urls")),
+    path("", include("webapp.fleet.urls")),
 ]

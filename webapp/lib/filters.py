@@ -1,11 +1,12 @@
 """Template filters: each wraps one pure function. Every template has them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any
 
 from django import template
 
+from webapp.charts.strips import strip
 from webapp.lib import instants, quantities
 
 register = template.Library()
@@ -26,6 +27,7 @@ _PLAIN: dict[str, Callable[..., str]] = {
 }
 for _name, _function in _PLAIN.items():
     register.filter(_name, _function)
+register.filter("strip", strip)
 
 
 @register.filter
@@ -57,3 +59,34 @@ def query(context: template.Context, **changes: Any) -> str:
             parameters[name] = str(value)
     encoded = parameters.urlencode()
     return f"?{encoded}" if encoded else "?"
+
+
+@register.filter
+def of(mapping: Mapping[str, Any], key: str) -> Any:
+    """``{{ totals|of:group.slug }}``; ``None`` where it is missing."""
+    return mapping.get(key)
+
+
+@register.filter
+def words(code: str | None) -> str:
+    """'start_delay' → 'start delay'."""
+    return (code or quantities.UNKNOWN).replace("_", " ")
+
+
+@register.filter
+def dashed(code: str) -> str:
+    """'start_delay' → 'start-delay', as tokens are spelled."""
+    return code.replace("_", "-")
+
+
+@register.filter
+def first_line(text: str | None) -> str:
+    """The head of a stack trace, cut for one line of a page."""
+    line = (text or "").strip().partition("\n")[0]
+    return line if len(line) <= 200 else line[:199] + "…"
+
+
+@register.filter
+def iso_clock(text: Any) -> str:
+    """Time of day of an instant inside a JSON column, which may be ISO text or epoch milliseconds."""
+    return instants.clock_text(instants.of_json(text))

@@ -1,6 +1,7 @@
 """Instants and ages as people read them; everything is UTC and says so."""
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from webapp.lib.quantities import UNKNOWN, duration_text
 
@@ -45,3 +46,16 @@ def _rough(ms: float) -> str:
     if ms < 3_600_000:
         return f"{ms // 60_000:.0f} min"
     return duration_text(ms)
+
+
+def of_json(value: Any) -> datetime | None:
+    """An instant inside a JSON document: ISO text or epoch milliseconds; ``None`` for anything else."""
+    try:
+        if isinstance(value, str):
+            instant = datetime.fromisoformat(value)
+            return instant.astimezone(UTC) if instant.tzinfo else instant.replace(tzinfo=UTC)
+        if isinstance(value, (int, float)) and not isinstance(value, bool):
+            return datetime.fromtimestamp(value / 1000, UTC)
+    except (ValueError, OverflowError, OSError):
+        return None
+    return None

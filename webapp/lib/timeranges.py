@@ -5,9 +5,11 @@ The texts are kept as typed, so that a link to 'the last six hours' stays one.
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from urllib.parse import urlencode
+
+from django.http import HttpRequest
 
 from webapp.lib.instants import instant_text
 
@@ -44,6 +46,15 @@ class TimeRange:
         return (self.to_time - self.from_time) / timedelta(hours=1)
 
     @property
+    def is_absolute(self) -> bool:
+        return not (self.from_text.startswith("now-") and self.to_text == "now")
+
+    @property
+    def short_words(self) -> str:
+        """For the header: '11-21 04:09 – 10:09 UTC'."""
+        return self.words[5:]
+
+    @property
     def words(self) -> str:
         """'2026-11-21 04:09 – 10:09 UTC', the second day only where it differs."""
         same_day = self.from_time.date() == self.to_time.date()
@@ -56,13 +67,12 @@ def parse(parameters: Mapping[str, str], at: datetime) -> TimeRange:
     from_text = parameters.get("from", "").strip() or DEFAULT_FROM
     to_text = parameters.get("to", "").strip() or DEFAULT_TO
     chosen = bool(parameters.get("from", "").strip())
-    return between(_instant(from_text, at), _instant(to_text, at), from_text, to_text, chosen=chosen)
+    return between(instant(from_text, at), instant(to_text, at), from_text, to_text, chosen=chosen)
 
 
-def default(at: datetime, note: str = "") -> TimeRange:
+def default(at: datetime) -> TimeRange:
     """The last six hours."""
-    chosen = parse({}, at)
-    return TimeRange(chosen.from_time, chosen.to_time, chosen.from_text, chosen.to_text, chosen=False, note=note)
+    return parse({}, at)
 
 
 def between(start: datetime, end: datetime, from_text: str = "", to_text: str = "", *, chosen: bool = True, note: str = "") -> TimeRange:
@@ -74,7 +84,8 @@ def between(start: datetime, end: datetime, from_text: str = "", to_text: str = 
     return TimeRange(start, end, from_text or _iso(start), to_text or _iso(end), chosen=chosen, note=note)
 
 
-def _instant(text: str, at: datetime) -> datetime:
+def instant(text: str, at: datetime) -> datetime:
+    """`now-6h` or an ISO instant (UTC where it names no zone); raises :class:`BadTimeRange`."""
     relative = _RELATIVE.match(text)
     if relative:
         amount, unit = relative.groups()
@@ -83,14 +94,23 @@ def _instant(text: str, at: datetime) -> datetime:
         except OverflowError as error:
             raise BadTimeRange(f"{text!r} is too far back.") from error
     try:
-        instant = datetime.fromisoformat(text)
+        absolute = datetime.fromisoformat(text)
     except ValueError as error:
         raise BadTimeRange(f"{text[:40]!r} is no time; write now-6h or 2026-11-21T04:10:00Z.") from error
     try:
-        return instant.replace(tzinfo=UTC) if instant.tzinfo is None else instant.astimezone(UTC)
+        return absolute.replace(tzinfo=UTC) if absolute.tzinfo is None else absolute.astimezone(UTC)
     except OverflowError as error:
         raise BadTimeRange(f"{text[:40]!r} is out of range.") from error
 
 
 def _iso(instant: datetime) -> str:
     return instant.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def of_request(request: HttpRequest, at: datetime, fallback: TimeRange | None = None) -> TimeRange:
+    """The page's range; a wrong one gives ``fallback`` (the last six hours) with the reason as its ``note``."""
+    try:
+        chosen = parse(request.GET, at)
+    except BadTimeRange as error:
+        return replace(fallback or default(at), note=str(error))
+    return chosen if chosen.chosen or fallback is None else fallback

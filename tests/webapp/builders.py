@@ -1,0 +1,200 @@
+"""Rows for page and API tests: each builder takes what the test is about and fills in the rest."""
+
+import itertools
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from webapp.accounts.models import User
+from webapp.checkpoints.models import CheckpointFact
+from webapp.fleet.models import Cluster, JobAnnotation, JobCurrent, JobException, LogEvent
+from webapp.fleet.trouble import trouble
+from webapp.pressure.models import PressureWindow
+
+T0 = datetime(2026, 3, 1, 4, 10, tzinfo=UTC)
+_numbers = itertools.count(1)
+
+GRAPH = {
+    "vertices": [
+        {"vertex_id": "v1", "name": "Source: clicks", "parallelism": 3, "status": "RUNNING"},
+        {"vertex_id": "v2", "name": "parse", "parallelism": 2, "status": "RUNNING"},
+        {"vertex_id": "v3", "name": "slow-enrich", "parallelism": 4, "status": "RUNNING"},
+        {"vertex_id": "v4", "name": "sink-writer", "parallelism": 2, "status": "RUNNING"},
+    ],
+    "edges": [
+        {"source": "v1", "target": "v2", "ship_strategy": "REBALANCE"},
+        {"source": "v2", "target": "v3", "ship_strategy": "HASH"},
+        {"source": "v3", "target": "v4", "ship_strategy": "REBALANCE"},
+    ],
+}
+
+
+def person(name: str = "vera", *, operator: bool = False) -> User:
+    user = User.objects.create_user(name, password="correct horse battery")
+    if operator:
+        from django.contrib.auth.models import Group
+
+        user.groups.add(Group.objects.get_or_create(name="operator")[0])
+    return user
+
+
+def cluster(name: str = "prod-eu", *, at: datetime, **fields: Any) -> Cluster:
+    """A live cluster that answered at ``at``."""
+    defaults = {"url": "http://127.0.0.1:8081", "last_collected_at": at, "last_success_at": at, "flink_version": "1.20.5"}
+    return Cluster.objects.create(name=name, **{**defaults, **fields})
+
+
+def unsaved_job(cluster: str = "prod-eu", *, at: datetime, **fields: Any) -> JobCurrent:
+    number = next(_numbers)
+    row: dict[str, Any] = {
+        "cluster": cluster,
+        "job_id": f"{number:032x}",
+        "name": f"job {number}",
+        "state": "RUNNING",
+        "terminal": False,
+        "start_time": at - timedelta(hours=76),
+        "flink_version": "1.20.5",
+        "parallelism": 4,
+        "vertex_count": 4,
+        "restarts": 0,
+        "graph": GRAPH,
+        "checkpoint_interval_ms": 60_000,
+        "checkpoint_timeout_ms": 600_000,
+        "checkpoint_config": {"mode": "exactly_once", "state_backend": "RocksDB"},
+        "last_completed_id": 10,
+        "last_completed_at": at - timedelta(minutes=1),
+        "last_completed_ms": 2_700,
+        "last_outcome": "completed",
+        "recent_outcomes": [{"checkpoint_id": n, "outcome": "completed", "is_savepoint": False} for n in range(16)],
+        "recent_total": 16,
+        "recent_failed": 0,
+        "end_to_end_p95_ms": 4_000.0,
+        "dominant_phase": "start_delay",
+        "dominant_phase_share": 0.78,
+        "state_bytes": 8_800_000,
+        "checkpointed_bytes": 700_000,
+        "pressured_share": 0.1,
+        "first_seen_at": at - timedelta(hours=76),
+        "last_seen_at": at,
+        "as_of": at,
+        **fields,
+    }
+    return JobCurrent(**row, trouble=trouble(row))
+
+
+def job(cluster: str = "prod-eu", *, at: datetime, **fields: Any) -> JobCurrent:
+    row = unsaved_job(cluster, at=at, **fields)
+    row.save()
+    return row
+
+
+def unsaved_fact(of: JobCurrent, checkpoint_id: int, trigger_time: datetime, **fields: Any) -> CheckpointFact:
+    row: dict[str, Any] = {
+        "cluster": of.cluster,
+        "job_id": of.job_id,
+        "checkpoint_id": checkpoint_id,
+        "trigger_time": trigger_time,
+        "is_savepoint": False,
+        "checkpoint_type": "CHECKPOINT",
+        "outcome": "completed",
+        "final": True,
+        "end_time": trigger_time + timedelta(milliseconds=2_700),
+        "end_to_end_ms": 2_700,
+        "state_bytes": 7_000_000 + 10_000 * checkpoint_id,
+        "checkpointed_bytes": 700_000,
+        "subtasks": 11,
+        "acknowledged": 11,
+        "start_delay_ms": 2_000,
+        "alignment_ms": 300,
+        "sync_ms": 60,
+        "async_ms": 240,
+        "slowest_vertex_id": "v3",
+        "slowest_vertex_name": "slow-enrich",
+        "slowest_subtask": 2,
+        "slowest_host": "flink-tm-2",
+        "slowest_end_to_end_ms": 2_650,
+        "slowest_start_delay_ms": 2_000,
+        "slowest_alignment_ms": 300,
+        "slowest_sync_ms": 60,
+        "slowest_async_ms": 240,
+        "dominant_phase": "start_delay",
+        "sources": "rest+log",
+        "as_of": trigger_time,
+        **fields,
+    }
+    return CheckpointFact(**row)
+
+
+def fact(of: JobCurrent, checkpoint_id: int, trigger_time: datetime, **fields: Any) -> CheckpointFact:
+    row = unsaved_fact(of, checkpoint_id, trigger_time, **fields)
+    row.save()
+    return row
+
+
+def expired(of: JobCurrent, checkpoint_id: int, trigger_time: datetime, **fields: Any) -> CheckpointFact:
+    """An expiry with who had not acknowledged and one late message."""
+    silent = [{"vertex_id": "v3", "vertex_name": "slow-enrich", "subtasks": [0, 1, 2], "count": 3, "hosts": ["flink-tm-1", "flink-tm-2"]}]
+    late_at = (trigger_time + timedelta(seconds=6)).isoformat()
+    late = [
+        {"vertex_id": "v3", "vertex_name": "slow-enrich", "subtask": 1, "container": "tm-1", "host": "h1", "at": late_at, "late_ms": 1_900}
+    ]
+    told = {
+        "outcome": "expired", "reason": "CHECKPOINT_EXPIRED", "reason_text": "Checkpoint expired before completing.", "acknowledged": 8,
+        "end_to_end_ms": 4_000, "state_bytes": None, "checkpointed_bytes": None, "failure_message": "Checkpoint expired before completing.",
+        "not_acknowledged": silent, "late_messages": late, "late_message_count": 1,
+    }  # fmt: skip
+    return fact(of, checkpoint_id, trigger_time, **{**told, **fields})
+
+
+def declined(of: JobCurrent, checkpoint_id: int, trigger_time: datetime, **fields: Any) -> CheckpointFact:
+    decline = {
+        "vertex_id": "v3", "vertex_name": "stateful", "subtask": 1, "attempt": 0, "execution_id": "ab_cd_1_0", "container": "tm-1",
+        "host": "flink-tm-1", "at": trigger_time.isoformat(), "reason": "CHECKPOINT_ASYNC_EXCEPTION",
+        "exception": "java.io.IOException: Size of the state is larger\n\tat org.example.A.b(A.java:1)", "log_line": "Decline checkpoint 3 by task ab",
+    }  # fmt: skip
+    told = {
+        "outcome": "declined",
+        "reason": "CHECKPOINT_ASYNC_EXCEPTION",
+        "acknowledged": 10,
+        "declines": [decline],
+        "exception": decline["exception"],
+    }
+    return fact(of, checkpoint_id, trigger_time, **{**told, **fields})
+
+
+def window(of: JobCurrent, vertex_id: str, at: datetime, **fields: Any) -> PressureWindow:
+    names = {vertex["vertex_id"]: vertex["name"] for vertex in GRAPH["vertices"]}
+    defaults = {
+        "vertex_name": names.get(vertex_id), "parallelism": 2, "samples": 2, "in_pool_p50": 0.5, "in_pool_max": 0.7, "out_pool_p50": 0.9,
+        "out_pool_max": 1.0, "busy_ms_per_s_p50": 40.0, "busy_ms_per_s_max": 57.0, "backpressured_ms_per_s_p50": 940.0,
+        "backpressured_share": 1.0, "records_in_per_s": 1_600.0, "records_out_per_s": 1_590.0, "as_of": at,
+    }  # fmt: skip
+    return PressureWindow.objects.create(
+        cluster=of.cluster, job_id=of.job_id, vertex_id=vertex_id, window_start=at, window_s=60, **{**defaults, **fields}
+    )
+
+
+def event(of: JobCurrent, kind: str, at: datetime, message: str = "", **fields: Any) -> LogEvent:
+    number = next(_numbers)
+    defaults = {
+        "level": "INFO",
+        "process": "flink-jm.log",
+        "record_hash": f"{number:032x}",
+        "ordinal": 0,
+        "message": message or kind,
+        "as_of": at,
+    }
+    return LogEvent.objects.create(cluster=of.cluster, job_id=of.job_id, kind=kind, ts=at, **{**defaults, **fields})
+
+
+def exception(of: JobCurrent, at: datetime, name: str = "java.lang.RuntimeException", **fields: Any) -> JobException:
+    defaults = {
+        "task_key": "t",
+        "task": "slow-enrich (1/4)",
+        "stacktrace": f"{name}: boom\n\tat org.example.A.b(A.java:1)",
+        "is_root": True,
+    }
+    return JobException.objects.create(cluster=of.cluster, job_id=of.job_id, ts=at, exception_name=name, as_of=at, **{**defaults, **fields})
+
+
+def annotation(of: JobCurrent, kind: str, at: datetime, label: str) -> JobAnnotation:
+    return JobAnnotation.objects.create(cluster=of.cluster, job_id=of.job_id, at=at, kind=kind, subject=label, label=label, as_of=at)

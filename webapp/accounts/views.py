@@ -1,0 +1,88 @@
+"""A person's own account: password and API tokens."""
+
+from datetime import timedelta
+from typing import Any, cast
+
+from django import forms
+from django.contrib import messages
+from django.contrib.auth import update_session_auth_hash
+from django.contrib.auth.forms import PasswordChangeForm
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import timezone
+from django.views.decorators.cache import never_cache
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_GET, require_POST
+
+from webapp.accounts.models import ApiToken, User
+from webapp.accounts.roles import may_operate, role_of
+
+MOST_TOKENS = 50
+LIFETIMES = [("30", "30 days"), ("90", "90 days"), ("365", "a year")]
+
+
+class TokenForm(forms.Form):
+    name = forms.CharField(max_length=100, label="What it is for")
+    scope = forms.ChoiceField(choices=ApiToken.Scope.choices, label="May")
+    days = forms.TypedChoiceField(choices=LIFETIMES, coerce=int, initial="90", label="Expires after")
+
+    def __init__(self, *args: Any, operator: bool = False, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if not operator:
+            self.fields["scope"].choices = [(ApiToken.Scope.READ.value, ApiToken.Scope.READ.label)]  # type: ignore[attr-defined]
+
+
+@require_GET
+@never_cache
+def account(request: HttpRequest) -> HttpResponse:
+    return _page(request, PasswordChangeForm(_me(request)), TokenForm(operator=may_operate(_me(request))))
+
+
+@require_POST
+@sensitive_post_parameters()
+def change_password(request: HttpRequest) -> HttpResponse:
+    form = PasswordChangeForm(_me(request), request.POST)
+    if form.is_valid():
+        update_session_auth_hash(request, form.save())
+        messages.success(request, "Your password is changed; other sessions of yours are signed out.")
+        return redirect("account")
+    return _page(request, form, TokenForm(operator=may_operate(_me(request))))
+
+
+@require_POST
+@never_cache
+def create_token(request: HttpRequest) -> HttpResponse:
+    """The answer is the only page that ever shows the token."""
+    form = TokenForm(request.POST, operator=may_operate(_me(request)))
+    if form.is_valid() and ApiToken.objects.filter(user=_me(request)).count() >= MOST_TOKENS:
+        form.add_error(None, f"You have {MOST_TOKENS} tokens; revoke one first.")
+    if not form.is_valid():
+        return _page(request, PasswordChangeForm(_me(request)), form)
+    expires_at = timezone.now() + timedelta(days=form.cleaned_data["days"])
+    token, text = ApiToken.objects.issue(_me(request), form.cleaned_data["name"], form.cleaned_data["scope"], expires_at)
+    return render(request, "accounts/token_created.html", {"token": token, "text": text})
+
+
+@require_POST
+def revoke_token(request: HttpRequest, pk: int) -> HttpResponse:
+    token = get_object_or_404(ApiToken, pk=pk, user=_me(request))
+    token.delete()
+    messages.success(request, f"{token.name} is revoked; it does not work any more.")
+    return redirect("account")
+
+
+def _me(request: HttpRequest) -> User:
+    """Somebody is signed in: the middleware sees to it."""
+    return cast(User, request.user)
+
+
+def _page(request: HttpRequest, password_form: PasswordChangeForm, token_form: TokenForm) -> HttpResponse:
+    role = role_of(_me(request))
+    context = {
+        "password_form": password_form,
+        "token_form": token_form,
+        "tokens": ApiToken.objects.filter(user=_me(request)),
+        "role": role.group if role else "",
+        "now": timezone.now(),
+    }
+    return render(request, "accounts/account.html", context)

@@ -1,0 +1,59 @@
+"""The last outcomes of a job as a strip of bars: tall and red failed, lower and green completed, diamonds savepoints.
+
+One SVG path per tone instead of sixteen rectangles: a fleet page holds fifty of these.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+
+from spark_jobs.serving import FAILED_OUTCOMES, OUTCOMES
+
+BARS = 16
+_STEP_PX, _BAR_PX, _HEIGHT_PX = 7, 5, 16
+
+
+def strip(outcomes: Sequence[Mapping[str, Any]] | None) -> SafeString | str:
+    """``outcomes`` oldest first: ``{outcome, is_savepoint}``; a dash where nothing is known."""
+    known = [entry for entry in outcomes or () if entry.get("outcome") in OUTCOMES][-BARS:]
+    if not known:
+        return "–"
+    paths: dict[str, list[str]] = {}
+    # The newest stands right, wherever the strip begins.
+    first = BARS - len(known)
+    for position, entry in enumerate(known, start=first):
+        tone, path = _mark(entry, position * _STEP_PX)
+        paths.setdefault(tone, []).append(path)
+    words = in_words(known)
+    return format_html(
+        '<svg class="strip" width="{}" height="{}" role="img" aria-label="{}"><title>{}</title>{}</svg>',
+        BARS * _STEP_PX,
+        _HEIGHT_PX,
+        words,
+        words,
+        format_html_join("", '<path d="{}" fill="var(--{})"/>', (("".join(parts), tone) for tone, parts in paths.items())),
+    )
+
+
+def in_words(outcomes: Sequence[Mapping[str, Any]]) -> str:
+    """'16 checkpoints, oldest first: 9 expired, 7 completed; newest expired'."""
+    counts = Counter("savepoint" if entry.get("is_savepoint") else str(entry["outcome"]).replace("_", " ") for entry in outcomes)
+    parts = ", ".join(f"{count} {word}" for word, count in counts.most_common())
+    return f"{len(outcomes)} last: {parts}; newest {str(outcomes[-1]['outcome']).replace('_', ' ')}"
+
+
+def _mark(entry: Mapping[str, Any], x: int) -> tuple[str, str]:
+    if entry["outcome"] in FAILED_OUTCOMES:
+        return "crit", _bar(x, 14)
+    if entry.get("is_savepoint"):
+        return "accent", f"M{x + 2.5} 5l3 4.5-3 4.5-3-4.5z"
+    if entry["outcome"] == "completed":
+        return "ok", _bar(x, 9)
+    return "unknown", _bar(x, 3)
+
+
+def _bar(x: int, height: int) -> str:
+    return f"M{x} {_HEIGHT_PX - 1 - height}h{_BAR_PX}v{height}h-{_BAR_PX}z"

@@ -1,0 +1,59 @@
+"""Checkpoint facts, roll-ups and size trends over the API."""
+
+from rest_framework import serializers
+
+from spark_jobs.serving import OUTCOMES
+from webapp.checkpoints.models import CheckpointFact, CheckpointRollup, SizeTrend
+from webapp.lib.api.filtering import Parameter, time_window
+from webapp.lib.api.lists import ListView, listed
+from webapp.lib.keysets import Key
+
+OF_JOB = (Parameter("cluster", "cluster"), Parameter("job_id", "job_id"))
+
+
+class CheckpointSerializer(serializers.ModelSerializer[CheckpointFact]):
+    class Meta:
+        model = CheckpointFact
+        exclude = ("id",)
+
+
+class RollupSerializer(serializers.ModelSerializer[CheckpointRollup]):
+    class Meta:
+        model = CheckpointRollup
+        exclude = ("id",)
+
+
+class SizeTrendSerializer(serializers.ModelSerializer[SizeTrend]):
+    class Meta:
+        model = SizeTrend
+        exclude = ("id",)
+
+
+@listed(CheckpointSerializer, "Checkpoints and savepoints, newest first")
+class CheckpointViews(ListView):
+    queryset = CheckpointFact.objects.all()
+    serializer_class = CheckpointSerializer
+    parameters = (
+        *OF_JOB,
+        Parameter("checkpoint_id", "checkpoint_id", "whole"),
+        Parameter("outcome", "outcome", choices=OUTCOMES),
+        Parameter("is_savepoint", "is_savepoint", "flag"),
+        Parameter("reason", "reason", description="e.g. CHECKPOINT_EXPIRED"),
+        *time_window("trigger_time"),
+    )
+    paging_keys = (Key("trigger_time", descending=True), Key("id", descending=True))
+
+
+@listed(RollupSerializer, "Checkpoints summed up by hour and day, newest first")
+class RollupViews(ListView):
+    queryset = CheckpointRollup.objects.all()
+    serializer_class = RollupSerializer
+    parameters = (*OF_JOB, Parameter("period", "period", choices=("hour", "day")), *time_window("period_start"))
+    paging_keys = (Key("period_start", descending=True), Key("id", descending=True))
+
+
+@listed(SizeTrendSerializer, "How the state of each job grows")
+class SizeTrendViews(ListView):
+    queryset = SizeTrend.objects.all()
+    serializer_class = SizeTrendSerializer
+    parameters = OF_JOB

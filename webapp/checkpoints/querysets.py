@@ -1,0 +1,104 @@
+"""Checkpoint facts by the questions pages and API ask."""
+
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any
+
+from django.db.models import Count, Q
+from django.urls import reverse
+
+from spark_jobs.serving import FAILED_OUTCOMES, OUTCOMES
+from webapp.charts.checkpoints import CheckpointBar
+from webapp.charts.sizes import SizePoint
+from webapp.checkpoints.models import CheckpointFact
+
+BAR_FIELDS = (
+    "checkpoint_id", "trigger_time", "outcome", "is_savepoint", "end_to_end_ms", "end_time", "slowest_start_delay_ms",
+    "slowest_alignment_ms", "slowest_sync_ms", "slowest_async_ms", "unaligned", "reason", "slowest_vertex_name", "slowest_subtask",
+    "slowest_host", "state_bytes",
+)  # fmt: skip
+SIZE_FIELDS = ("checkpoint_id", "trigger_time", "end_time", "state_bytes", "checkpointed_bytes", "is_savepoint")
+MOST_FACTS = 50_000
+"""A job page reads at most this many; at one checkpoint a minute that is a month."""
+
+
+def of_job(cluster: str, job_id: str, start: datetime, end: datetime) -> Any:
+    """Facts triggered within the range."""
+    return CheckpointFact.objects.filter(cluster=cluster, job_id=job_id, trigger_time__gte=start, trigger_time__lte=end)
+
+
+def outcome_counts(facts: Any) -> dict[str, int]:
+    """Checkpoints by outcome without savepoints, their ``total`` of settled ones, ``bad`` ones, and ``savepoints``."""
+    own = Q(is_savepoint__isnull=True) | Q(is_savepoint=False)
+    # Refusals before the start and unfinished ones say nothing about how checkpoints fare.
+    settled = own & ~Q(outcome__in=("in_progress", "preflight"))
+    counts: dict[str, Any] = {outcome: Count("id", filter=own & Q(outcome=outcome)) for outcome in OUTCOMES}
+    found: dict[str, int] = facts.aggregate(
+        total=Count("id", filter=settled),
+        bad=Count("id", filter=own & Q(outcome__in=FAILED_OUTCOMES)),
+        savepoints=Count("id", filter=Q(is_savepoint=True)),
+        **counts,
+    )
+    return found
+
+
+def newest(facts: Any, fields: tuple[str, ...]) -> list[tuple[Any, ...]]:
+    """Values of the newest ``MOST_FACTS``, oldest first."""
+    rows = list(facts.order_by("-trigger_time", "-id").values_list(*fields)[:MOST_FACTS])
+    rows.reverse()
+    return rows
+
+
+def bars(facts: Any, cluster: str, job_id: str) -> list[CheckpointBar]:
+    """For the timeline, oldest first."""
+    link = _links(cluster, job_id)
+    return [
+        CheckpointBar(
+            checkpoint_id=number,
+            trigger_time=trigger,
+            outcome=outcome,
+            is_savepoint=bool(savepoint),
+            end_to_end_ms=lasted if lasted is not None else _between_ms(trigger, end),
+            start_delay_ms=delay,
+            alignment_ms=alignment,
+            sync_ms=sync,
+            async_ms=async_,
+            unaligned=unaligned,
+            reason=reason,
+            slowest=f"{vertex}/{subtask}" + (f" on {host}" if host else "") if vertex else None,
+            state_bytes=size,
+            url=link(number, trigger),
+        )
+        for (
+            number, trigger, outcome, savepoint, lasted, end, delay, alignment,
+            sync, async_, unaligned, reason, vertex, subtask, host, size,
+        ) in newest(facts, BAR_FIELDS)
+    ]  # fmt: skip
+
+
+def sizes(facts: Any, cluster: str, job_id: str) -> list[SizePoint]:
+    """Completed ones for the size chart, oldest first."""
+    link = _links(cluster, job_id)
+    return [
+        SizePoint(number, end or trigger, state, uploaded, bool(savepoint), link(number, trigger))
+        for number, trigger, end, state, uploaded, savepoint in newest(facts.filter(outcome="completed"), SIZE_FIELDS)
+    ]
+
+
+def export_rows(facts: Any, columns: tuple[str, ...]) -> Iterator[dict[str, Any]]:
+    yield from facts.order_by("-trigger_time", "-id").values(*columns).iterator(chunk_size=1_000)
+
+
+def trigger_ms(trigger_time: datetime) -> int:
+    """Part of a checkpoint's address: ids repeat where a job with a fixed id is submitted again."""
+    return round(trigger_time.timestamp() * 1000)
+
+
+def _links(cluster: str, job_id: str) -> Any:
+    # One reverse for thousands of links; it is most of the cost of a link.
+    base = reverse("job", args=(cluster, job_id))
+    return lambda number, trigger: f"{base}checkpoints/{number}/{trigger_ms(trigger)}/"
+
+
+def _between_ms(start: datetime, end: datetime | None) -> float | None:
+    return (end - start).total_seconds() * 1000 if end else None

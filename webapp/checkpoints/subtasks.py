@@ -1,0 +1,75 @@
+"""Phases of one checkpoint per subtask, read from the lake: newest sight of each vertex, bounded."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from webapp.pipeline.lake import lake
+
+MOST_SIGHTS = 2_000
+_LISTS = (
+    "subtask_ack_time", "subtask_end_to_end_ms", "subtask_start_delay_ms", "subtask_alignment_ms", "subtask_sync_ms",
+    "subtask_async_ms", "subtask_state_bytes", "subtask_checkpointed_bytes", "subtask_unaligned", "subtask_aborted",
+)  # fmt: skip
+_COLUMNS = ("vertex_id", "trigger_time", "status", "acknowledged", "observed_at", "commit_seq", *_LISTS)
+_RANK = {"COMPLETED": 2, "FAILED": 2}
+
+
+@dataclass(frozen=True)
+class SubtaskPart:
+    """One subtask's part; ``None`` is unknown. ``acknowledged_at`` ``None`` means that it had not."""
+
+    vertex_id: str
+    vertex_name: str
+    subtask: int
+    acknowledged_at: datetime | None
+    end_to_end_ms: int | None
+    start_delay_ms: int | None
+    alignment_ms: int | None
+    sync_ms: int | None
+    async_ms: int | None
+    state_bytes: int | None
+    checkpointed_bytes: int | None
+    unaligned: bool | None
+    aborted: bool | None
+
+
+def read_parts(cluster: str, job_id: str, checkpoint_id: int, trigger_time: datetime, names: Mapping[str, str]) -> list[SubtaskPart]:
+    """Slowest first, those that never acknowledged before them; empty where nobody asked for subtasks."""
+    table = lake().read(
+        "vertex_checkpoints",
+        where={"cluster": cluster, "job_id": job_id, "checkpoint_id": checkpoint_id},
+        from_time=trigger_time,
+        to_time=trigger_time,
+        columns=_COLUMNS,
+        limit=MOST_SIGHTS,
+    )
+    return parts_of(table.to_pylist(), names)
+
+
+def parts_of(sights: Iterable[Mapping[str, Any]], names: Mapping[str, str]) -> list[SubtaskPart]:
+    """Of several sights of a vertex the settled, fullest, newest one counts."""
+    best: dict[str, Mapping[str, Any]] = {}
+    for sight in sights:
+        known = best.get(sight["vertex_id"])
+        if known is None or _rank(sight) > _rank(known):
+            best[sight["vertex_id"]] = sight
+    parts = [part for sight in best.values() for part in _subtasks(sight, names)]
+    return sorted(parts, key=lambda part: (part.acknowledged_at is not None, -(part.end_to_end_ms or 0), part.vertex_name, part.subtask))
+
+
+def _rank(sight: Mapping[str, Any]) -> tuple[bool, int, int, datetime, int]:
+    asked = any(sight[name] for name in _LISTS)
+    return asked, _RANK.get(sight["status"] or "", 1), sight["acknowledged"] or 0, sight["observed_at"], sight["commit_seq"]
+
+
+def _subtasks(sight: Mapping[str, Any], names: Mapping[str, str]) -> Iterable[SubtaskPart]:
+    count = max((len(sight[name] or ()) for name in _LISTS), default=0)
+    for subtask in range(count):
+        values = [_at(sight[name], subtask) for name in _LISTS]
+        yield SubtaskPart(sight["vertex_id"], names.get(sight["vertex_id"]) or sight["vertex_id"][:8], subtask, *values)
+
+
+def _at(values: list[Any] | None, position: int) -> Any:
+    return values[position] if values and position < len(values) else None

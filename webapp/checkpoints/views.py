@@ -1,0 +1,112 @@
+"""One checkpoint: how it ended and why, its phases, and who was slow, declined or silent."""
+
+import logging
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+
+from spark_jobs.serving import PHASES
+from webapp.checkpoints.badges import outcome_badge
+from webapp.checkpoints.models import CheckpointFact
+from webapp.checkpoints.querysets import trigger_ms
+from webapp.checkpoints.reasons import in_words
+from webapp.checkpoints.subtasks import SubtaskPart, read_parts
+from webapp.fleet.job_lookup import look_up
+from webapp.fleet.models import LogEvent
+
+log = logging.getLogger(__name__)
+
+SUBTASKS_A_PAGE = 50
+EVENTS_SHOWN = 40
+_LATEST_MS = 253_402_300_799_000
+
+
+def checkpoint(request: HttpRequest, cluster: str, job_id: str, checkpoint_id: int, trigger: int) -> HttpResponse:
+    view = look_up(request, cluster, job_id)
+    fact = _fact(cluster, job_id, checkpoint_id, trigger)
+    names = {v["vertex_id"]: v.get("name") or "" for v in (view.job.graph or {}).get("vertices") or () if v.get("vertex_id")}
+    parts, unreadable = _parts(fact, names)
+    number = _page_number(request, len(parts))
+    own = CheckpointFact.objects.filter(cluster=cluster, job_id=job_id).only("checkpoint_id", "trigger_time")
+    context: dict[str, Any] = {
+        "view": view,
+        "job": view.job,
+        "fact": fact,
+        "badge": outcome_badge(fact.outcome),
+        "reason": in_words(fact.reason, fact.reason_text),
+        "phases": _phases(fact),
+        "parts": parts[number * SUBTASKS_A_PAGE : (number + 1) * SUBTASKS_A_PAGE],
+        "parts_total": len(parts),
+        "parts_from": number * SUBTASKS_A_PAGE + 1,
+        "page_number": number,
+        "has_more_parts": (number + 1) * SUBTASKS_A_PAGE < len(parts),
+        "unreadable": unreadable,
+        "events": _events(fact),
+        "earlier": _link(own.filter(trigger_time__lt=fact.trigger_time).order_by("-trigger_time", "-id").first()),
+        "later": _link(own.filter(trigger_time__gt=fact.trigger_time).order_by("trigger_time", "id").first()),
+        "time_range": view.time_range,
+    }
+    return render(request, "checkpoints/checkpoint.html", context)
+
+
+def _fact(cluster: str, job_id: str, checkpoint_id: int, trigger: int) -> CheckpointFact:
+    """The address carries milliseconds, which is what the lake keeps."""
+    if checkpoint_id >= 2**63 or trigger > _LATEST_MS:
+        raise Http404("No such checkpoint.")
+    at = datetime.fromtimestamp(trigger / 1000, UTC)
+    half = timedelta(microseconds=500)
+    fact = CheckpointFact.objects.filter(
+        cluster=cluster, job_id=job_id, checkpoint_id=checkpoint_id, trigger_time__gt=at - half, trigger_time__lt=at + half
+    ).first()
+    if fact is None:
+        raise Http404(f"Checkpoint {checkpoint_id} of this job is not known; routine checkpoints are kept for seven days.")
+    return fact
+
+
+def _parts(fact: CheckpointFact, names: dict[str, str]) -> tuple[list[SubtaskPart], bool]:
+    try:
+        return read_parts(fact.cluster, fact.job_id, fact.checkpoint_id, fact.trigger_time, names), False
+    except Exception:  # The lake may be any storage, with any error; the facts above the table come from the database.
+        log.exception("Subtasks of %s on %s could not be read from the lake", fact, fact.cluster)
+        return [], True
+
+
+def _events(fact: CheckpointFact) -> Any:
+    events = LogEvent.objects.filter(cluster=fact.cluster, job_id=fact.job_id, checkpoint_id=fact.checkpoint_id, **_around(fact))
+    return events.order_by("ts", "id")[:EVENTS_SHOWN]
+
+
+def _phases(fact: CheckpointFact) -> list[dict[str, Any]]:
+    """Phases of the slowest subtask with their place in the bar, in percent; the rest of end-to-end is 'other'."""
+    known = [(phase, getattr(fact, f"slowest_{phase}_ms")) for phase in PHASES]
+    lasted = fact.slowest_end_to_end_ms or fact.end_to_end_ms
+    if all(ms is None for _phase, ms in known) or not lasted:
+        return []
+    # The asynchronous part of an unaligned snapshot may contain its alignment: the two are not added up.
+    counted = [(phase, ms, 0 if fact.unaligned and phase == "alignment" else ms or 0) for phase, ms in known]
+    other = max(lasted - sum(count for _phase, _ms, count in counted), 0)
+    total = sum(count for _phase, _ms, count in counted) + other
+    rows, left = [], 0.0
+    for phase, ms, count in (*counted, ("other", other, other)):
+        width = 100 * count / total if total else 0.0
+        rows.append({"phase": phase, "ms": ms, "left": round(left, 3), "width": round(width, 3), "share": count / total if total else None})
+        left += width
+    return rows
+
+
+def _around(fact: CheckpointFact) -> dict[str, datetime]:
+    """Ids repeat where a job with a fixed id starts again, so events are taken from this checkpoint's time only."""
+    end = fact.end_time or fact.trigger_time
+    return {"ts__gte": fact.trigger_time - timedelta(minutes=1), "ts__lte": end + timedelta(minutes=30)}
+
+
+def _page_number(request: HttpRequest, total: int) -> int:
+    text = request.GET.get("subtasks", "")
+    number = int(text) if text.isascii() and text.isdigit() and len(text) < 7 else 0
+    return min(number, max(total - 1, 0) // SUBTASKS_A_PAGE)
+
+
+def _link(fact: CheckpointFact | None) -> tuple[int, int] | None:
+    return (fact.checkpoint_id, trigger_ms(fact.trigger_time)) if fact else None

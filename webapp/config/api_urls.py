@@ -1,0 +1,34 @@
+"""Addresses below /api/v1/."""
+
+from django.urls import path, re_path
+from drf_spectacular.views import SpectacularJSONAPIView
+from rest_framework.routers import SimpleRouter
+
+from webapp.accounts import api_schema as api_schema  # describes the tokens
+from webapp.checkpoints.api.views import CheckpointViews, RollupViews, SizeTrendViews
+from webapp.fleet.api.views import ClusterViews, JobAnnotationViews, JobDetailView, JobExceptionViews, JobViews, LogEventViews
+from webapp.lib.api.docs import docs
+from webapp.lib.api.errors import no_such_address
+from webapp.pipeline.api.views import PipelineRunViews, SkippedInputViews
+from webapp.pressure.api.views import PressureWindowViews
+
+router = SimpleRouter()
+router.register("clusters", ClusterViews, "api-clusters")
+router.register("jobs", JobViews, "api-jobs")
+router.register("checkpoints", CheckpointViews, "api-checkpoints")
+router.register("checkpoint-rollups", RollupViews, "api-rollups")
+router.register("size-trends", SizeTrendViews, "api-size-trends")
+router.register("pressure-windows", PressureWindowViews, "api-pressure-windows")
+router.register("log-events", LogEventViews, "api-log-events")
+router.register("exceptions", JobExceptionViews, "api-exceptions")
+router.register("annotations", JobAnnotationViews, "api-annotations")
+router.register("pipeline-runs", PipelineRunViews, "api-pipeline-runs")
+router.register("skipped-inputs", SkippedInputViews, "api-skipped-inputs")
+
+urlpatterns = [
+    path("jobs/<str:cluster>/<str:job_id>/", JobDetailView.as_view(), name="api-job"),
+    *router.urls,
+    path("schema/", SpectacularJSONAPIView.as_view(), name="api-schema"),
+    path("docs/", docs, name="api-docs"),
+    re_path(r"^(?P<rest>.*)$", no_such_address),
+]

@@ -1,0 +1,56 @@
+"""Clusters, jobs and what happened to them, as JSON. Units are in the names, as everywhere."""
+
+from rest_framework import serializers
+
+from webapp.fleet.fleet_query import HEAVY
+from webapp.fleet.models import Cluster, JobAnnotation, JobCurrent, JobException, LogEvent
+
+
+class ClusterSerializer(serializers.ModelSerializer[Cluster]):
+    """A cluster without anything secret."""
+
+    visibility = serializers.CharField(read_only=True, help_text="live, blind, recording, new or paused")
+
+    class Meta:
+        model = Cluster
+        fields = (
+            "name", "kind", "visibility", "enabled", "url", "history_url", "flink_version", "jobs_seen", "last_collected_at",
+            "last_success_at", "last_error", "last_requests", "last_skips", "blind_since", "time_zone", "log_layout", "verify_tls",
+            "metrics_interval_s", "created_at",
+        )  # fmt: skip
+
+
+class JobSerializer(serializers.ModelSerializer[JobCurrent]):
+    """A job as the fleet page shows it."""
+
+    status = serializers.CharField(read_only=True, help_text="the reported state, or UNKNOWN where nobody can know it now")
+
+    class Meta:
+        model = JobCurrent
+        exclude = ("id", "trouble", *HEAVY)
+
+
+class JobDetailSerializer(JobSerializer):
+    """A job with its graph and configuration."""
+
+    class Meta:
+        model = JobCurrent
+        exclude = ("id", "trouble")
+
+
+class LogEventSerializer(serializers.ModelSerializer[LogEvent]):
+    class Meta:
+        model = LogEvent
+        exclude = ("id",)
+
+
+class JobExceptionSerializer(serializers.ModelSerializer[JobException]):
+    class Meta:
+        model = JobException
+        exclude = ("id",)
+
+
+class JobAnnotationSerializer(serializers.ModelSerializer[JobAnnotation]):
+    class Meta:
+        model = JobAnnotation
+        exclude = ("id",)

@@ -1,0 +1,100 @@
+"""Clusters and jobs over the API."""
+
+from typing import Any
+
+from django.shortcuts import get_object_or_404
+from django.utils import timezone
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from webapp.fleet.api.serializers import (
+    ClusterSerializer,
+    JobAnnotationSerializer,
+    JobDetailSerializer,
+    JobExceptionSerializer,
+    JobSerializer,
+    LogEventSerializer,
+)
+from webapp.fleet.choices import ClusterKind
+from webapp.fleet.fleet_query import HEAVY
+from webapp.fleet.models import Cluster, JobAnnotation, JobCurrent, JobException, LogEvent
+from webapp.lib.api.filtering import Parameter, time_window
+from webapp.lib.api.lists import ERRORS, NOT_FOUND, ListView, listed
+from webapp.lib.keysets import Key
+
+OF_JOB = (Parameter("cluster", "cluster"), Parameter("job_id", "job_id"))
+
+
+@listed(ClusterSerializer, "Clusters")
+class ClusterViews(ListView):
+    queryset = Cluster.objects.defer("cursor", "auth_secret_encrypted")
+    serializer_class = ClusterSerializer
+    parameters = (Parameter("kind", "kind", choices=ClusterKind.values),)
+    lookup_field = "name"
+    lookup_value_regex = "[^/]+"
+
+    @extend_schema(summary="One cluster", responses={200: ClusterSerializer, **ERRORS, **NOT_FOUND})
+    def retrieve(self, request: Request, name: str) -> Response:
+        return Response(self.get_serializer(get_object_or_404(self.get_queryset(), name=_clean(name))).data)
+
+
+@listed(JobSerializer, "Jobs as last seen")
+class JobViews(ListView):
+    queryset = JobCurrent.objects.all()
+    serializer_class = JobSerializer
+    parameters = (
+        Parameter("cluster", "cluster"),
+        Parameter("state", "state", description="as Flink reports it, e.g. RUNNING"),
+        Parameter("status", "status", description="the state, or UNKNOWN"),
+        Parameter("name", "name__icontains", description="part of the name"),
+        Parameter("failing", "recent_failed__gt", "whole", "more failed checkpoints than this among the last 16"),
+    )
+
+    def get_queryset(self) -> Any:
+        return JobCurrent.objects.with_status(timezone.now())
+
+    def filter_queryset(self, queryset: Any) -> Any:
+        return super().filter_queryset(queryset).defer(*HEAVY)
+
+
+class JobDetailView(APIView):
+    @extend_schema(
+        summary="One job with its graph and configuration",
+        operation_id="jobs_retrieve",
+        responses={200: JobDetailSerializer, **ERRORS, **NOT_FOUND},
+    )
+    def get(self, request: Request, cluster: str, job_id: str) -> Response:
+        jobs = JobCurrent.objects.with_status(timezone.now())
+        job = get_object_or_404(jobs, cluster=_clean(cluster), job_id=_clean(job_id))
+        return Response(JobDetailSerializer(job).data)
+
+
+@listed(LogEventSerializer, "Typed events read from logs, newest first")
+class LogEventViews(ListView):
+    queryset = LogEvent.objects.all()
+    serializer_class = LogEventSerializer
+    parameters = (*OF_JOB, Parameter("kind", "kind"), Parameter("checkpoint_id", "checkpoint_id", "whole"), *time_window("ts"))
+    paging_keys = (Key("ts", descending=True), Key("id", descending=True))
+
+
+@listed(JobExceptionSerializer, "Exceptions of jobs, newest first")
+class JobExceptionViews(ListView):
+    queryset = JobException.objects.all()
+    serializer_class = JobExceptionSerializer
+    parameters = (*OF_JOB, *time_window("ts"))
+    paging_keys = (Key("ts", descending=True), Key("id", descending=True))
+
+
+@listed(JobAnnotationSerializer, "What happened to jobs, as marked on charts, newest first")
+class JobAnnotationViews(ListView):
+    queryset = JobAnnotation.objects.all()
+    serializer_class = JobAnnotationSerializer
+    parameters = (*OF_JOB, Parameter("kind", "kind"), *time_window("at"))
+    paging_keys = (Key("at", descending=True), Key("id", descending=True))
+
+
+def _clean(text: str) -> str:
+    """PostgreSQL refuses NUL in texts."""
+    return text.replace("\x00", "")

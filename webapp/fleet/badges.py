@@ -1,0 +1,61 @@
+"""How states of jobs and clusters look."""
+
+from dataclasses import dataclass
+
+from webapp.fleet.choices import UNKNOWN_STATUS, Visibility
+from webapp.lib.badges import UNKNOWN, Badge
+
+JOB_BADGES: dict[str, Badge] = {
+    "FAILED": Badge("failed", "▲", "crit"),
+    "FAILING": Badge("failing", "◆", "warn"),
+    "RESTARTING": Badge("restarting", "◆", "warn"),
+    "SUSPENDED": Badge("suspended", "◆", "warn"),
+    "INITIALIZING": Badge("starting", "○", "done"),
+    "CREATED": Badge("starting", "○", "done"),
+    "RECONCILING": Badge("starting", "○", "done"),
+    "RUNNING": Badge("running", "●", "ok"),
+    "CANCELLING": Badge("cancelling", "■", "done"),
+    "CANCELED": Badge("canceled", "■", "done"),
+    "FINISHED": Badge("finished", "■", "done"),
+    UNKNOWN_STATUS: UNKNOWN,
+}
+
+VISIBILITY_BADGES: dict[str, Badge] = {
+    Visibility.LIVE: Badge("seen", "●", "ok"),
+    Visibility.BLIND: Badge("not seen", "▲", "crit"),
+    Visibility.RECORDING: Badge("recording", "■", "done"),
+    Visibility.NEW: Badge("not asked yet", "○", "unknown"),
+    Visibility.PAUSED: Badge("paused", "■", "unknown"),
+}
+
+
+@dataclass(frozen=True)
+class StatusGroup:
+    """One figure above the fleet table, and the filter behind it."""
+
+    slug: str
+    title: str
+    badge: Badge
+    states: tuple[str, ...]
+    meaning: str
+
+
+STATUS_GROUPS: dict[str, StatusGroup] = {
+    group.slug: group
+    for group in (
+        StatusGroup("failed", "Failed", JOB_BADGES["FAILED"], ("FAILED",), "ended by a failure"),
+        StatusGroup(
+            "unsteady", "Unsteady", JOB_BADGES["RESTARTING"], ("RESTARTING", "FAILING", "SUSPENDED"), "restarting, failing or suspended"
+        ),
+        StatusGroup("unknown", "Unknown", UNKNOWN, (UNKNOWN_STATUS,), "not seen now"),
+        StatusGroup("running", "Running", JOB_BADGES["RUNNING"], ("RUNNING", "INITIALIZING", "CREATED", "RECONCILING"), "or starting"),
+        StatusGroup("finished", "Finished", JOB_BADGES["FINISHED"], ("FINISHED", "CANCELED", "CANCELLING"), "or canceled"),
+    )
+}
+
+
+def job_badge(status: str | None) -> Badge:
+    """States that a later Flink may invent are shown by their own word."""
+    if not status:
+        return UNKNOWN
+    return JOB_BADGES.get(status) or Badge(status.lower()[:24], "?", "unknown")

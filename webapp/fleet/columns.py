@@ -1,0 +1,51 @@
+"""Columns of the fleet table: heading, sort, and on how narrow a screen they go."""
+
+from dataclasses import dataclass
+
+from webapp.fleet.fleet_query import FleetQuery
+
+
+@dataclass(frozen=True)
+class Column:
+    """``hide`` is the CSS class of the width below which the column goes; ``numeric`` aligns right."""
+
+    title: str
+    sort: str = ""
+    hide: str = ""
+    numeric: bool = False
+    hint: str = ""
+
+
+FLEET_COLUMNS = (
+    Column("Status", "state"),
+    Column("Job", "name"),
+    Column("Last 16 checkpoints", "failed", "narrow", hint="oldest left; tall red failed, green completed, diamond savepoint"),
+    Column("p95", "duration", "medium", numeric=True, hint="end to end, over the last completed checkpoints"),
+    Column("Phase", "", "wide", hint="that dominates, with its share of end to end"),
+    Column("State", "size", "", numeric=True, hint="full state of the newest completed checkpoint"),
+    Column("Uploaded", "uploaded", "wide", numeric=True, hint="by the newest completed checkpoint"),
+    Column("Pressure", "pressure", "medium", numeric=True, hint="largest back-pressured share of any vertex's subtasks"),
+    Column("Restarts", "restarts", "wide", numeric=True, hint="since submission, as far as reported"),
+    Column("Last success", "", "medium", numeric=True, hint="end of the newest completed checkpoint"),
+)
+
+
+@dataclass(frozen=True)
+class Heading:
+    """``sort`` is what a click asks for; ``direction`` is empty where the table is not sorted by it."""
+
+    column: Column
+    sort: str = ""
+    direction: str = ""
+
+
+def headings(query: FleetQuery) -> list[Heading]:
+    return [_heading(column, query) for column in FLEET_COLUMNS]
+
+
+def _heading(column: Column, query: FleetQuery) -> Heading:
+    if not column.sort:
+        return Heading(column)
+    if query.sort.name != column.sort:
+        return Heading(column, f"-{column.sort}" if column.numeric or column.sort == "failed" else column.sort)
+    return Heading(column, column.sort if query.descending else f"-{column.sort}", "descending" if query.descending else "ascending")

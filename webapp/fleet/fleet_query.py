@@ -1,0 +1,96 @@
+"""What the address of the fleet page asks for, and the rows that answer it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, cast
+
+from django.core.cache import cache
+from django.db.models import Count, Q
+
+from webapp.fleet.badges import STATUS_GROUPS
+from webapp.fleet.models import JobCurrent
+from webapp.fleet.querysets import JobCurrentQuerySet
+from webapp.fleet.sorting import FLEET_SORTS, Sort
+from webapp.lib.keysets import Key
+
+COUNT_CAP = 1_000
+TOTALS_KEPT_S = 10
+"""Counting a whole fleet costs more than showing a page of it, and nobody needs it fresher than the pipeline."""
+
+HEAVY = ("graph", "configuration", "checkpoint_config")
+_LONGEST_SEARCH = 200
+
+
+@dataclass(frozen=True)
+class FleetQuery:
+    """Everything the address says; what it says wrongly is as if unsaid."""
+
+    cluster: str = ""
+    status: str = ""
+    search: str = ""
+    failing: bool = False
+    sort: Sort = FLEET_SORTS["trouble"]
+    descending: bool = True
+    cursor: str = ""
+
+    @classmethod
+    def read(cls, parameters: Mapping[str, str]) -> "FleetQuery":
+        name = parameters.get("sort", "")
+        sort = FLEET_SORTS.get(name.removeprefix("-"), FLEET_SORTS["trouble"])
+        status = parameters.get("status", "")
+        return cls(
+            cluster=_clean(parameters.get("cluster", ""))[:100],
+            status=status if status in STATUS_GROUPS else "",
+            search=_clean(parameters.get("q", ""))[:_LONGEST_SEARCH],
+            failing=parameters.get("failing", "") == "1",
+            sort=sort,
+            descending=name.startswith("-") if name.removeprefix("-") in FLEET_SORTS else sort.descending,
+            cursor=parameters.get("cursor", ""),
+        )
+
+    @property
+    def keys(self) -> tuple[Key, Key]:
+        return Key("sort_key", self.descending, self.sort.key), Key("id", self.descending)
+
+    @property
+    def is_narrowed(self) -> bool:
+        return bool(self.cluster or self.status or self.search or self.failing)
+
+    def jobs(self, now: datetime) -> JobCurrentQuerySet:
+        """Matching jobs with their ``status``, in no order yet."""
+        jobs: Any = of_cluster(self.cluster).with_status(now)
+        if self.search:
+            jobs = jobs.filter(Q(name__icontains=self.search) | Q(job_id__startswith=self.search.lower()))
+        if self.status:
+            jobs = jobs.filter(status__in=STATUS_GROUPS[self.status].states)
+        if self.failing:
+            jobs = jobs.filter(recent_failed__gt=0).exclude(terminal=True)
+        return cast(JobCurrentQuerySet, jobs)
+
+
+def of_cluster(cluster: str) -> JobCurrentQuerySet:
+    jobs: JobCurrentQuerySet = JobCurrent.objects.all()
+    return jobs.filter(cluster=cluster) if cluster else jobs
+
+
+def totals(cluster: str, now: datetime) -> dict[str, int]:
+    """Jobs per status group, ``total`` of all, and ``failing``: not ended, with failed checkpoints lately."""
+    return cache.get_or_set(f"fleet-totals:{cluster}", lambda: _count(cluster, now), TOTALS_KEPT_S) or _count(cluster, now)
+
+
+def capped_count(jobs: JobCurrentQuerySet) -> int:
+    """At most ``COUNT_CAP + 1``: whoever has more matches narrows the search."""
+    return jobs.order_by()[: COUNT_CAP + 1].count()
+
+
+def _count(cluster: str, now: datetime) -> dict[str, int]:
+    groups: dict[str, Any] = {slug: Count("id", filter=Q(status__in=group.states)) for slug, group in STATUS_GROUPS.items()}
+    failing = Count("id", filter=Q(recent_failed__gt=0) & ~Q(terminal=True))
+    counts: dict[str, int] = of_cluster(cluster).with_status(now).aggregate(total=Count("id"), failing=failing, **groups)
+    return counts
+
+
+def _clean(text: str) -> str:
+    """PostgreSQL refuses NUL in texts."""
+    return text.replace("\x00", "").strip()

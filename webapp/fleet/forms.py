@@ -1,0 +1,96 @@
+"""Entering a cluster. The secret is written, never shown again: left empty, the stored one stays."""
+
+from typing import Any
+
+from django import forms
+
+from webapp.fleet.choices import AuthScheme
+from webapp.fleet.models import Cluster
+
+_WIDE = {"size": 40}
+
+
+class ClusterForm(forms.ModelForm):  # type: ignore[type-arg]
+    """Checks of single fields and of their combination are the model's."""
+
+    secret = forms.CharField(
+        required=False,
+        strip=False,
+        max_length=4_000,
+        label="Password or token",
+        widget=forms.PasswordInput(render_value=False, attrs={"autocomplete": "new-password"}),
+    )
+    forget_secret = forms.BooleanField(required=False, label="Remove the stored password or token")
+    log_globs = forms.CharField(
+        required=False,
+        max_length=20_000,
+        label="Log files",
+        widget=forms.Textarea(attrs={"rows": 3, "placeholder": "/opt/flink/log/flink-*.log*"}),
+        help_text="One path, glob or URI a line. Without any, the JobManager's own log is read over REST.",
+    )
+
+    class Meta:
+        model = Cluster
+        fields = (
+            "name", "url", "history_url", "archive_dir", "auth_scheme", "auth_user", "ca_file", "client_cert_file",
+            "client_key_file", "verify_tls", "log_globs", "log_layout", "time_zone", "metrics_interval_s",
+        )  # fmt: skip
+        labels = {
+            "url": "JobManager address",
+            "history_url": "History Server address",
+            "archive_dir": "Archive folder",
+            "auth_scheme": "Sign-in",
+            "auth_user": "User",
+            "ca_file": "CA file",
+            "client_cert_file": "Client certificate",
+            "client_key_file": "Client key",
+            "verify_tls": "Check the server's certificate",
+            "log_layout": "Log layout",
+            "time_zone": "Time zone of the logs",
+            "metrics_interval_s": "Seconds between metric samples",
+        }
+        help_texts = {"name": "Letters, digits, dots, dashes. It never changes: the lake knows the cluster by it."}
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["auth_scheme"].required = False
+        self.fields["metrics_interval_s"].min_value = 3  # type: ignore[attr-defined]
+        self.fields["url"].widget.attrs["placeholder"] = "http://jobmanager:8081"
+        for name in ("log_layout", "time_zone"):
+            self.fields[name].required = False
+        if self.instance.pk:
+            self.fields["name"].disabled = True
+            self.initial["log_globs"] = "\n".join(self.instance.log_globs)
+            self.fields["secret"].help_text = "One is stored; leave empty to keep it." if self.instance.has_secret else "None is stored."
+
+    def clean_log_globs(self) -> list[str]:
+        return [line.strip() for line in self.cleaned_data["log_globs"].splitlines() if line.strip()]
+
+    def clean_log_layout(self) -> str:
+        return str(self.cleaned_data["log_layout"] or "flink")
+
+    def clean_time_zone(self) -> str:
+        return str(self.cleaned_data["time_zone"] or "UTC")
+
+    def clean_metrics_interval_s(self) -> int:
+        interval_s = int(self.cleaned_data["metrics_interval_s"])
+        if interval_s < 3:
+            raise forms.ValidationError("Flink renews its metrics every 10 s at most; give 3 s or more.")
+        return interval_s
+
+    def clean(self) -> dict[str, Any]:
+        cleaned: dict[str, Any] = super().clean() or self.cleaned_data
+        needs_secret = cleaned.get("auth_scheme") in (AuthScheme.BASIC, AuthScheme.BEARER)
+        keeps_secret = self.instance.has_secret and not cleaned.get("forget_secret")
+        if needs_secret and not cleaned.get("secret") and not keeps_secret:
+            self.add_error("secret", "This sign-in needs a password or token.")
+        return cleaned
+
+    def filled(self) -> Cluster:
+        """The cluster as entered, secret included, not saved."""
+        cluster: Cluster = self.save(commit=False)
+        if self.cleaned_data["secret"]:
+            cluster.set_secret(self.cleaned_data["secret"])
+        elif self.cleaned_data["forget_secret"] or not cluster.auth_scheme:
+            cluster.set_secret("")
+        return cluster

@@ -1,0 +1,74 @@
+"""The job that an address names, with the clock and the range by which its pages judge it."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.http import Http404, HttpRequest
+from django.utils import timezone
+
+from webapp.fleet.badges import job_badge
+from webapp.fleet.choices import ClusterKind
+from webapp.fleet.models import Cluster, JobCurrent
+from webapp.lib import timeranges
+from webapp.lib.badges import Badge
+from webapp.lib.timeranges import TimeRange
+
+_MARGIN = 0.03
+_SHORTEST = timedelta(minutes=1)
+
+
+@dataclass(frozen=True)
+class JobView:
+    """``at`` is now for live jobs; for recordings and ended jobs it is when they were last seen."""
+
+    job: JobCurrent
+    cluster: Cluster | None
+    badge: Badge
+    at: datetime
+    now: datetime
+    time_range: TimeRange
+    whole: TimeRange
+
+    @property
+    def is_recording(self) -> bool:
+        return self.cluster is not None and self.cluster.kind == ClusterKind.RECORDING
+
+    @property
+    def end_of_life(self) -> datetime:
+        """Up to when the job is known to have lived."""
+        return self.job.end_time or self.at
+
+    @property
+    def shows_whole(self) -> bool:
+        return self.time_range.from_text == self.whole.from_text and self.time_range.to_text == self.whole.to_text
+
+    @property
+    def is_past(self) -> bool:
+        """Ages would count from today, which says nothing about it."""
+        return self.is_recording or bool(self.job.terminal)
+
+
+def look_up(request: HttpRequest, cluster: str, job_id: str) -> JobView:
+    """Raises ``Http404``. Without a range in the address an ended or recorded job shows its whole life."""
+    now = timezone.now()
+    job = JobCurrent.objects.with_status(now).filter(cluster=cluster, job_id=job_id).first()
+    if job is None:
+        raise Http404(f"No job {job_id[:64]} was ever seen on a cluster called {cluster[:100]}.")
+    registered = Cluster.objects.filter(name=cluster).first()
+    past = bool(job.terminal) or (registered is not None and registered.kind == ClusterKind.RECORDING)
+    at = (job.last_seen_at or job.as_of) if past else now
+    whole = whole_life(job, at)
+    chosen = timeranges.of_request(request, now, fallback=whole if past else None)
+    return JobView(job, registered, job_badge(job.status), at, now, chosen, whole)
+
+
+def whole_life(job: JobCurrent, at: datetime) -> TimeRange:
+    """From submission to the last sight of it, with a little air on both sides."""
+    end = max(filter(None, (job.end_time, job.last_seen_at, job.as_of)), default=at)
+    start = min(job.start_time or job.first_seen_at or end, end)
+    # A job seen long after its end (a History Server keeps it) is not stretched to that day.
+    if job.end_time and job.end_time >= start:
+        end = job.end_time
+    air = max((end - start) * _MARGIN, _SHORTEST / 2)
+    start = max(start - air, end + air - timeranges.LONGEST)
+    return timeranges.between(start, end + air, chosen=False)

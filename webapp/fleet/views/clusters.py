@@ -1,0 +1,114 @@
+"""Clusters: what is seen of each; add, test, change, pause and remove them."""
+
+from django.contrib import messages
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import timezone
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from webapp.accounts.guards import operators_only
+from webapp.accounts.roles import may_operate
+from webapp.fleet.badges import VISIBILITY_BADGES
+from webapp.fleet.choices import ClusterKind, Visibility
+from webapp.fleet.forms import ClusterForm
+from webapp.fleet.models import Cluster
+from webapp.fleet.probing import TestReport, test_connection
+from webapp.lib.badges import Badge
+
+
+@require_GET
+def clusters(request: HttpRequest) -> HttpResponse:
+    now = timezone.now()
+    rows = [(cluster, VISIBILITY_BADGES[cluster.visibility_at(now)]) for cluster in Cluster.objects.defer("cursor")]
+    # What cannot be seen comes first: that is what somebody opens this page for.
+    rows.sort(key=lambda row: (row[1].tone != "crit", row[0].kind != ClusterKind.LIVE, row[0].name))
+    context = {"rows": rows, "may_operate": may_operate(request.user), "now": now, "unseen": _count_unseen(rows)}
+    return render(request, "fleet/clusters.html", context)
+
+
+@operators_only
+@require_http_methods(["GET", "POST"])
+def add(request: HttpRequest) -> HttpResponse:
+    """``test`` in the form only tries the connection and shows what it sees."""
+    form = ClusterForm(request.POST or None)
+    report = None
+    if request.method == "POST" and form.is_valid():
+        cluster = form.filled()
+        report = test_connection(cluster)
+        if "test" not in request.POST:
+            with transaction.atomic():
+                cluster.shard = Cluster.objects.free_shard()
+                cluster.save()
+            _keep(cluster, report)
+            _say(request, cluster, report)
+            return redirect("clusters")
+    return render(request, "fleet/cluster_form.html", {"form": form, "report": report, "cluster": None})
+
+
+@operators_only
+@require_http_methods(["GET", "POST"])
+def edit(request: HttpRequest, name: str) -> HttpResponse:
+    cluster = get_object_or_404(Cluster, name=name)
+    form = ClusterForm(request.POST or None, instance=cluster)
+    report = None
+    if request.method == "POST" and form.is_valid():
+        changed = form.filled()
+        if "test" in request.POST:
+            report = test_connection(changed)
+        else:
+            changed.save(update_fields=[*form.Meta.fields[1:], "auth_secret_encrypted"])
+            messages.success(request, f"{cluster.name} is saved; the next cycle uses it.")
+            return redirect("clusters")
+    return render(request, "fleet/cluster_form.html", {"form": form, "report": report, "cluster": cluster})
+
+
+@operators_only
+@require_POST
+def test(request: HttpRequest, name: str) -> HttpResponse:
+    """Try the connection of a registered cluster and keep what it saw."""
+    cluster = get_object_or_404(Cluster, name=name, kind=ClusterKind.LIVE)
+    report = test_connection(cluster)
+    _keep(cluster, report)
+    _say(request, cluster, report)
+    return redirect("clusters")
+
+
+@operators_only
+@require_POST
+def pause(request: HttpRequest, name: str) -> HttpResponse:
+    """Stop or resume collecting from a cluster."""
+    cluster = get_object_or_404(Cluster, name=name, kind=ClusterKind.LIVE)
+    cluster.enabled = "resume" in request.POST
+    cluster.save(update_fields=["enabled"])
+    now = "collected again" if cluster.enabled else "paused; its jobs show as unknown"
+    messages.success(request, f"{cluster.name} is {now}.")
+    return redirect("clusters")
+
+
+@operators_only
+@require_http_methods(["GET", "POST"])
+def remove(request: HttpRequest, name: str) -> HttpResponse:
+    """Forget a cluster after its name was typed; what was measured of it ages out of database and lake."""
+    cluster = get_object_or_404(Cluster, name=name)
+    if request.method == "POST":
+        if request.POST.get("name") == cluster.name:
+            cluster.delete()
+            messages.success(request, f"{name} is removed. What was measured of it stays until its time to be kept is over.")
+            return redirect("clusters")
+        messages.error(request, f"Type {cluster.name} to remove it.")
+    return render(request, "fleet/cluster_remove.html", {"cluster": cluster})
+
+
+def _keep(cluster: Cluster, report: TestReport) -> None:
+    cluster.sees, cluster.misses = list(report.sees), list(report.misses)
+    cluster.save(update_fields=["sees", "misses"])
+
+
+def _say(request: HttpRequest, cluster: Cluster, report: TestReport) -> None:
+    level = messages.SUCCESS if report.reachable else messages.WARNING
+    messages.add_message(request, level, f"{cluster.name}: {report.sentence}")
+
+
+def _count_unseen(rows: list[tuple[Cluster, Badge]]) -> int:
+    return sum(badge is VISIBILITY_BADGES[Visibility.BLIND] for _cluster, badge in rows)

@@ -1,0 +1,62 @@
+"""The fleet: all jobs, worst first."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import redirect, render
+from django.utils import timezone
+
+from webapp.fleet.badges import STATUS_GROUPS, job_badge
+from webapp.fleet.columns import headings
+from webapp.fleet.fleet_query import COUNT_CAP, HEAVY, FleetQuery, capped_count, totals
+from webapp.fleet.models import Cluster
+from webapp.fleet.sorting import FLEET_SORTS
+from webapp.lib.exports import csv_response, json_response
+from webapp.lib.keysets import BadCursor, page
+
+PAGE_SIZE = 50
+EXPORT_COLUMNS = (
+    "cluster", "job_id", "name", "status", "state", "start_time", "end_time", "flink_version", "parallelism", "restarts",
+    "last_completed_id", "last_completed_at", "last_completed_ms", "recent_total", "recent_failed", "end_to_end_p95_ms",
+    "dominant_phase", "dominant_phase_share", "state_bytes", "checkpointed_bytes", "pressured_share", "last_seen_at", "as_of",
+)  # fmt: skip
+
+
+def fleet(request: HttpRequest) -> HttpResponse:
+    """The page, or only its table where htmx asks for it."""
+    now = timezone.now()
+    query = FleetQuery.read(request.GET)
+    jobs = query.jobs(now)
+    try:
+        shown = page(jobs.defer(*HEAVY), query.keys, query.cursor, PAGE_SIZE)
+    except BadCursor:
+        return redirect(request.path)
+    clusters = list(Cluster.objects.only("name", "kind"))
+    recorded = {cluster.name for cluster in clusters if cluster.kind == "recording"}
+    context: dict[str, Any] = {
+        "query": query,
+        "page": shown,
+        "rows": [(job, job_badge(job.status), job.cluster in recorded) for job in shown.rows],
+        "headings": headings(query),
+        "sorts": FLEET_SORTS,
+        "clusters": clusters,
+        "groups": STATUS_GROUPS.values(),
+        "totals": totals(query.cluster, now),
+        "matching": capped_count(jobs) if query.is_narrowed else None,
+        "cap": COUNT_CAP,
+        "now": now,
+    }
+    return render(request, "fleet/_jobs.html" if "HX-Request" in request.headers else "fleet/fleet.html", context)
+
+
+def export(request: HttpRequest, form: str) -> HttpResponseBase:
+    """All matching jobs in the page's order, streamed."""
+    query = FleetQuery.read(request.GET)
+    response = csv_response if form == "csv" else json_response
+    return response("weir-fleet", EXPORT_COLUMNS, _rows(query))
+
+
+def _rows(query: FleetQuery) -> Iterator[dict[str, Any]]:
+    jobs = query.jobs(timezone.now()).annotate(sort_key=query.sort.key)
+    yield from jobs.order_by(*(key.order_by for key in query.keys)).values(*EXPORT_COLUMNS).iterator(chunk_size=1_000)

@@ -1,0 +1,90 @@
+"""Figures of the job page as JSON, fetched by the page once they come into view."""
+
+import json
+import logging
+from typing import Any
+
+import plotly.graph_objects as go
+from django.http import HttpRequest, HttpResponse, JsonResponse
+
+from webapp.charts.annotations import Annotation
+from webapp.charts.checkpoints import timeline
+from webapp.charts.pools import heat_map
+from webapp.charts.sizes import Trend, size_over_time
+from webapp.checkpoints import querysets as facts_of
+from webapp.checkpoints.models import SizeTrend
+from webapp.fleet.job_lookup import JobView, look_up
+from webapp.fleet.models import JobAnnotation
+from webapp.lib.quantities import bytes_text
+from webapp.pressure.heat import read_heat
+
+log = logging.getLogger(__name__)
+
+MOST_ANNOTATIONS = 500
+
+
+def checkpoints(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
+    view = look_up(request, cluster, job_id)
+    start, end = view.time_range.from_time, view.time_range.to_time
+    bars = facts_of.bars(facts_of.of_job(cluster, job_id, start, end), cluster, job_id)
+    if not bars:
+        return _empty("No checkpoint in this time", "None was triggered, or none was seen. Choose a longer time range.")
+    figure, note = timeline(bars, start, end, view.job.checkpoint_timeout_ms, _annotations(view))
+    return _drawn(figure, note)
+
+
+def size(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
+    view = look_up(request, cluster, job_id)
+    start, end = view.time_range.from_time, view.time_range.to_time
+    points = facts_of.sizes(facts_of.of_job(cluster, job_id, start, end), cluster, job_id)
+    if not points:
+        return _empty("No completed checkpoint in this time", "Sizes are known once one completes.")
+    served = SizeTrend.objects.filter(cluster=cluster, job_id=job_id).first()
+    figure, note = size_over_time(points, start, end, _trend(served), _annotations(view))
+    return _drawn(figure, " ".join(filter(None, (_forecast(served), note))))
+
+
+def pools(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
+    view = look_up(request, cluster, job_id)
+    names = {v["vertex_id"]: v.get("name") or "" for v in (view.job.graph or {}).get("vertices") or () if v.get("vertex_id")}
+    span = view.time_range
+    try:
+        heat = read_heat(cluster, job_id, names, view.job.parallelism, span.from_time, span.to_time)
+    except Exception:  # The lake may be any storage, with any error; the page around the chart must live on.
+        log.exception("Pool samples of %s on %s could not be read from the lake", job_id, cluster)
+        return _empty("The lake could not be read", "The rest of the page does not need it. The server's log has the reason.")
+    if not heat.rows:
+        return _empty("No buffer samples in this time", "Pool usage is sampled while a job runs and its cluster answers.")
+    return _drawn(heat_map(heat.rows, heat.start, heat.end), heat.note)
+
+
+def _annotations(view: JobView) -> list[Annotation]:
+    rows = JobAnnotation.objects.filter(
+        cluster=view.job.cluster, job_id=view.job.job_id, at__gte=view.time_range.from_time, at__lte=view.time_range.to_time
+    )
+    newest = rows.order_by("-at").values_list("at", "kind", "label", "subject")[:MOST_ANNOTATIONS]
+    return [Annotation(at, kind, label or subject or kind) for at, kind, label, subject in newest]
+
+
+def _trend(served: SizeTrend | None) -> Trend | None:
+    if served is None or served.bytes_per_h is None or served.from_time is None or served.to_time is None:
+        return None
+    return Trend(served.from_time, served.to_time, served.bytes_per_h, served.bytes_per_h_low, served.bytes_per_h_high)
+
+
+def _forecast(served: SizeTrend | None) -> str:
+    if served is None or served.forecast_24h_bytes is None:
+        return ""
+    low, high = bytes_text(served.forecast_24h_low_bytes), bytes_text(served.forecast_24h_high_bytes)
+    return f"At this slope {bytes_text(served.forecast_24h_bytes)} in 24 h ({low} to {high})."
+
+
+def _drawn(figure: go.Figure, note: str) -> HttpResponse:
+    # plotly's own encoder knows its arrays; JsonResponse would not.
+    answer = f'{{"figure": {figure.to_json()}, "note": {json.dumps(note)}}}'
+    return HttpResponse(answer, content_type="application/json")
+
+
+def _empty(title: str, text: str) -> HttpResponse:
+    answer: dict[str, Any] = {"figure": None, "note": "", "empty": {"title": title, "text": text}}
+    return JsonResponse(answer)

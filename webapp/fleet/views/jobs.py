@@ -1,0 +1,96 @@
+"""One job: what it is, how its checkpoints fare, where pressure is, what happened."""
+
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import redirect, render
+
+from webapp.checkpoints import querysets as facts_of
+from webapp.checkpoints.badges import outcome_badge
+from webapp.checkpoints.models import CheckpointFact, SizeTrend
+from webapp.fleet.job_lookup import JobView, look_up
+from webapp.fleet.models import JobException, LogEvent
+from webapp.lib.exports import csv_response, json_response
+from webapp.lib.keysets import BadCursor, Key, Page, page
+from webapp.pressure.graph import drawn
+from webapp.pressure.newest import newest_windows
+
+CHECKPOINTS_A_PAGE = 20
+EVENTS_A_PAGE = 15
+EXCEPTIONS_SHOWN = 10
+NEWEST_FACTS_FIRST = (Key("trigger_time", descending=True), Key("id", descending=True))
+NEWEST_FIRST = (Key("ts", descending=True), Key("id", descending=True))
+EXPORT_COLUMNS = (
+    "cluster", "job_id", "checkpoint_id", "trigger_time", "is_savepoint", "checkpoint_type", "outcome", "reason", "reason_text",
+    "end_time", "end_to_end_ms", "state_bytes", "checkpointed_bytes", "processed_bytes", "persisted_bytes", "subtasks", "acknowledged",
+    "start_delay_ms", "alignment_ms", "sync_ms", "async_ms", "phases_derived", "unaligned", "dominant_phase", "slowest_vertex_name",
+    "slowest_subtask", "slowest_host", "late_message_count", "external_path", "failure_message", "sources", "as_of",
+)  # fmt: skip
+
+
+def job(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
+    """The page; charts load themselves from :mod:`webapp.fleet.views.job_charts`."""
+    view = look_up(request, cluster, job_id)
+    start, end = view.time_range.from_time, view.time_range.to_time
+    facts = facts_of.of_job(cluster, job_id, start, end)
+    try:
+        checkpoints = _checkpoints(request, facts)
+        events, kinds = _events(request, view)
+    except BadCursor:
+        return redirect(request.path)
+    thrown = JobException.objects.filter(cluster=cluster, job_id=job_id, ts__gte=start, ts__lte=end)
+    exceptions = list(thrown.order_by("-ts", "-id")[: EXCEPTIONS_SHOWN + 1])
+    windows = newest_windows(cluster, job_id, start, end)
+    context: dict[str, Any] = {
+        "view": view,
+        "job": view.job,
+        "time_range": view.time_range,
+        "range_query": view.time_range.query if view.time_range.chosen else "",
+        "counts": facts_of.outcome_counts(facts),
+        "trend": SizeTrend.objects.filter(cluster=cluster, job_id=job_id).first(),
+        "checkpoints": checkpoints,
+        "checkpoint_rows": [(fact, outcome_badge(fact.outcome), facts_of.trigger_ms(fact.trigger_time)) for fact in checkpoints.rows],
+        "events": events,
+        "event_kinds": kinds,
+        "exceptions": exceptions[:EXCEPTIONS_SHOWN],
+        "more_exceptions": len(exceptions) > EXCEPTIONS_SHOWN,
+        "graph": drawn(view.job.graph, windows),
+        "windows": sorted(windows.values(), key=lambda window: _place(view, window.vertex_id)),
+        "window_at": max((window.window_start for window in windows.values()), default=None),
+    }
+    return render(request, "fleet/job.html", context)
+
+
+def checkpoints_export(request: HttpRequest, cluster: str, job_id: str, form: str) -> HttpResponseBase:
+    """All checkpoints of the range, newest first, streamed."""
+    view = look_up(request, cluster, job_id)
+    facts = facts_of.of_job(cluster, job_id, view.time_range.from_time, view.time_range.to_time)
+    response = csv_response if form == "csv" else json_response
+    return response(f"weir-checkpoints-{job_id[:40]}", EXPORT_COLUMNS, facts_of.export_rows(facts, EXPORT_COLUMNS))
+
+
+def _checkpoints(request: HttpRequest, facts: Any) -> Page[CheckpointFact]:
+    kinds: dict[str, dict[str, Any]] = {
+        "failed": {"outcome__in": ("declined", "expired", "failed")},
+        "completed": {"outcome": "completed"},
+        "savepoints": {"is_savepoint": True},
+    }
+    narrow = kinds.get(request.GET.get("outcome", ""), {})
+    chosen = facts.filter(**narrow).defer("declines", "not_acknowledged", "late_messages", "failure_message", "exception")
+    return page(chosen, NEWEST_FACTS_FIRST, request.GET.get("checkpoints", ""), CHECKPOINTS_A_PAGE)
+
+
+def _events(request: HttpRequest, view: JobView) -> tuple[Page[LogEvent], list[str]]:
+    events = LogEvent.objects.filter(
+        cluster=view.job.cluster, job_id=view.job.job_id, ts__gte=view.time_range.from_time, ts__lte=view.time_range.to_time
+    )
+    kinds = list(events.order_by("kind").values_list("kind", flat=True).distinct())
+    kind = request.GET.get("kind", "")
+    chosen = events.filter(kind=kind) if kind in kinds else events
+    return page(chosen, NEWEST_FIRST, request.GET.get("events", ""), EVENTS_A_PAGE), kinds
+
+
+def _place(view: JobView, vertex_id: str) -> int:
+    """Vertices in plan order, unknown ones last."""
+    vertices = [vertex.get("vertex_id") for vertex in (view.job.graph or {}).get("vertices") or ()]
+    return vertices.index(vertex_id) if vertex_id in vertices else len(vertices)

@@ -1,0 +1,47 @@
+"""The API on one page, made from its own schema, without any foreign script."""
+
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_GET
+from drf_spectacular.generators import SchemaGenerator
+
+
+@require_GET
+def docs(request: HttpRequest) -> HttpResponse:
+    schema = SchemaGenerator().get_schema(request=None, public=True)  # type: ignore[no-untyped-call]
+    return render(request, "api/docs.html", {"operations": list(_operations(schema)), "root": request.build_absolute_uri("/").rstrip("/")})
+
+
+def _operations(schema: dict[str, Any]) -> Any:
+    components = schema["components"]["schemas"]
+    for path, methods in schema["paths"].items():
+        for method, operation in methods.items():
+            content = operation["responses"]["200"].get("content", {}).get("application/json", {}).get("schema", {})
+            if "summary" in operation:
+                yield {
+                    "method": method.upper(),
+                    "path": path,
+                    "summary": operation["summary"],
+                    "parameters": operation.get("parameters", ()),
+                    "fields": _fields(content, components),
+                }
+
+
+def _fields(content: dict[str, Any], components: dict[str, Any]) -> list[dict[str, str]]:
+    """Fields of a row; a list answers them below ``results``."""
+    found = _resolved(content, components)
+    results = found.get("properties", {}).get("results")
+    if results:
+        found = _resolved(results.get("items", {}), components)
+    return [
+        {"name": name, "type": _resolved(field, components).get("type", "any"), "about": field.get("description", "")}
+        for name, field in found.get("properties", {}).items()
+    ]
+
+
+def _resolved(schema: dict[str, Any], components: dict[str, Any]) -> dict[str, Any]:
+    reference = schema.get("$ref", "") or next((part.get("$ref", "") for part in schema.get("allOf", ())), "")
+    found: dict[str, Any] = components[reference.rsplit("/", 1)[-1]] if reference else schema
+    return found

@@ -1,0 +1,53 @@
+"""Errors of the API: one JSON form, whatever went wrong.
+
+``{"error": {"code": "not_found", "message": "…", "fields": {"from": ["…"]}}}``; ``fields`` only where the input is at fault.
+"""
+
+from typing import Any
+
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, JsonResponse
+from rest_framework import exceptions, serializers
+from rest_framework.response import Response
+from rest_framework.views import exception_handler
+
+
+class ErrorBody(serializers.Serializer):  # type: ignore[type-arg]
+    code = serializers.CharField()
+    message = serializers.CharField()
+    fields = serializers.DictField(child=serializers.ListField(child=serializers.CharField()), required=False)  # type: ignore[assignment]
+
+
+class ErrorAnswer(serializers.Serializer):  # type: ignore[type-arg]
+    """How every error is answered."""
+
+    error = ErrorBody()
+
+
+def answer(error: Exception, context: dict[str, Any]) -> Response | None:
+    """DRF's handler, with its several shapes made one; ``None`` for what is a bug."""
+    if isinstance(error, Http404):
+        error = exceptions.NotFound(str(error) or None)
+    elif isinstance(error, PermissionDenied):
+        error = exceptions.PermissionDenied()
+    response = exception_handler(error, context)
+    if response is None or not isinstance(error, exceptions.APIException):
+        return None
+    response.data = {"error": _body(error)}
+    return response
+
+
+def no_such_address(request: HttpRequest, rest: str = "") -> JsonResponse:
+    """For what no other address of the API matches."""
+    message = f"There is nothing at {request.path[:200]}; /api/v1/schema/ lists what there is."
+    return JsonResponse({"error": {"code": "not_found", "message": message}}, status=404)
+
+
+def _body(error: exceptions.APIException) -> dict[str, Any]:
+    detail = error.detail
+    if isinstance(detail, dict):
+        fields = {name: [str(text) for text in (texts if isinstance(texts, list) else [texts])] for name, texts in detail.items()}
+        return {"code": error.default_code, "message": "Some parameters cannot be used.", "fields": fields}
+    if isinstance(detail, list):
+        return {"code": error.default_code, "message": " ".join(str(text) for text in detail)}
+    return {"code": getattr(detail, "code", error.default_code), "message": str(detail)}

@@ -1,0 +1,24 @@
+"""What every page knows: the clock it was made by, the chosen theme, and its time range."""
+
+from typing import Any
+
+from django.http import HttpRequest
+from django.utils import timezone
+
+from webapp.lib import timeranges
+
+THEMES = ("light", "dark")
+
+
+def page(request: HttpRequest) -> dict[str, Any]:
+    """A view that works with another range puts its own ``time_range`` into its context."""
+    now = timezone.now()
+    theme = request.COOKIES.get("weir_theme", "")
+    chosen = timeranges.of_request(request, now)
+    return {
+        "now": now,
+        "theme": theme if theme in THEMES else "",
+        "time_range": chosen,
+        "range_presets": timeranges.PRESETS,
+        "range_query": chosen.query if chosen.chosen else "",
+    }

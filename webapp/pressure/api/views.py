@@ -1,0 +1,27 @@
+"""Buffer pressure over the API."""
+
+from rest_framework import serializers
+
+from webapp.lib.api.filtering import Parameter, time_window
+from webapp.lib.api.lists import ListView, listed
+from webapp.lib.keysets import Key
+from webapp.pressure.models import PressureWindow
+
+
+class PressureWindowSerializer(serializers.ModelSerializer[PressureWindow]):
+    class Meta:
+        model = PressureWindow
+        exclude = ("id",)
+
+
+@listed(PressureWindowSerializer, "Buffer pressure of vertices by window, newest first")
+class PressureWindowViews(ListView):
+    queryset = PressureWindow.objects.all()
+    serializer_class = PressureWindowSerializer
+    parameters = (
+        Parameter("cluster", "cluster"),
+        Parameter("job_id", "job_id"),
+        Parameter("vertex_id", "vertex_id"),
+        *time_window("window_start"),
+    )
+    paging_keys = (Key("window_start", descending=True), Key("id", descending=True))

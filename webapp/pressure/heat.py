@@ -1,0 +1,102 @@
+"""Samples of the lake → rows of the heat map, bounded in samples and in subtasks."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from webapp.charts.pools import PoolRow
+from webapp.pipeline.lake import lake
+
+LONGEST = timedelta(hours=6)
+MOST_SAMPLES = 20_000
+MOST_VALUES = 6_000_000
+MOST_SUBTASKS = 16
+_COLUMNS = ("vertex_id", "ts", "in_pool_usage", "out_pool_usage")
+
+
+@dataclass(frozen=True)
+class Heat:
+    """``rows`` in plan order, both pools of a subtask together; ``note`` says what was left out."""
+
+    rows: list[PoolRow]
+    start: datetime
+    end: datetime
+    note: str
+
+
+def read_heat(cluster: str, job_id: str, names: Mapping[str, str], parallelism: int | None, start: datetime, end: datetime) -> Heat:
+    """From the lake, the newest part of the range; raises what the storage raises."""
+    notes = []
+    if end - start > LONGEST:
+        start = end - LONGEST
+        notes.append("The last 6 hours of the range.")
+    limit = max(200, min(MOST_SAMPLES, MOST_VALUES // max(parallelism or 1, 1)))
+    opened = lake()
+    where = {"cluster": cluster, "job_id": job_id}
+    table = opened.read("vertex_metrics", where=where, from_time=start, to_time=end, columns=_COLUMNS, limit=limit + 1)
+    while table.num_rows > limit and end - start > timedelta(minutes=1):
+        start = end - (end - start) / 2
+        table = opened.read("vertex_metrics", where=where, from_time=start, to_time=end, columns=_COLUMNS, limit=limit + 1)
+        notes = [f"From {start:%H:%M} on: before it there are more samples than one chart holds."]
+    rows, total = hottest_rows(table, names)
+    shown = len({(row.vertex_name, row.subtask) for row in rows})
+    if shown < total:
+        notes.append(f"The {shown} hottest of {total:,} subtasks, by mean usage.")
+    return Heat(rows, start, end, " ".join(notes))
+
+
+def hottest_rows(table: pa.Table, names: Mapping[str, str], most: int = MOST_SUBTASKS) -> tuple[list[PoolRow], int]:
+    """Rows of at most ``most`` subtasks, and how many there are. Replayed samples do no harm: they say the same."""
+    vertex_ids = np.asarray(table["vertex_id"].to_pylist(), dtype=object)
+    times = table["ts"].to_pylist()
+    pools: dict[tuple[str, str], tuple[Any, list[datetime]]] = {}
+    for vertex_id in dict.fromkeys(vertex_ids):
+        positions = np.flatnonzero(vertex_ids == vertex_id)
+        of_vertex = table.take(pa.array(positions))
+        at = [times[position] for position in positions]
+        for pool, column in (("in", "in_pool_usage"), ("out", "out_pool_usage")):
+            pools[vertex_id, pool] = _matrix(of_vertex[column]), at
+    heat: dict[tuple[str, int], float] = {}
+    for (vertex_id, _pool), (matrix, _at) in pools.items():
+        for subtask, mean in enumerate(_means(matrix)):
+            if not np.isnan(mean):
+                key = (vertex_id, subtask)
+                heat[key] = max(heat.get(key, 0.0), float(mean))
+    chosen = sorted(heat, key=lambda key: (-heat[key], key))[:most]
+    order = {vertex_id: position for position, vertex_id in enumerate(names)}
+    chosen.sort(key=lambda key: (order.get(key[0], len(order)), key))
+    rows = [
+        PoolRow(names.get(vertex_id) or vertex_id[:8], subtask, pool, usages)
+        for vertex_id, subtask in chosen
+        for pool in ("in", "out")
+        if (usages := _usages(*pools[vertex_id, pool], subtask))
+    ]
+    return rows, len(heat)
+
+
+def _matrix(column: pa.ChunkedArray) -> Any:
+    """Samples × subtasks; NaN where a subtask did not report. Samples may differ in length (rescaled meanwhile)."""
+    lists = column.combine_chunks()
+    lengths = np.asarray(lists.value_lengths().fill_null(0))
+    matrix = np.full((len(lists), int(lengths.max(initial=0))), np.nan)
+    values = np.asarray(lists.flatten().cast(pa.float64()).fill_null(float("nan")))
+    matrix[np.arange(matrix.shape[1]) < lengths[:, None]] = values
+    return matrix
+
+
+def _means(matrix: Any) -> Any:
+    known = ~np.isnan(matrix)
+    counts = known.sum(axis=0)
+    sums = np.where(known, matrix, 0).sum(axis=0)
+    return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
+
+
+def _usages(matrix: Any, at: list[datetime], subtask: int) -> list[tuple[datetime, float]]:
+    if subtask >= matrix.shape[1]:
+        return []
+    column = matrix[:, subtask]
+    return [(at[position].astimezone(UTC), float(column[position])) for position in np.flatnonzero(~np.isnan(column))]
