@@ -44,7 +44,8 @@ class ClusterQuerySet(QuerySet["Cluster"]):
 
     def register_recordings(self, names: set[str]) -> int:
         """Register clusters that only the lake knows (imported without the web) as recordings; returns how many."""
-        unknown = names - set(self.filter(name__in=names).values_list("name", flat=True))
+        removed = apps.get_model("fleet", "RemovedCluster").objects.filter(name__in=names)
+        unknown = names - set(self.filter(name__in=names).values_list("name", flat=True)) - set(removed.values_list("name", flat=True))
         rows = [self.model(name=name, kind=ClusterKind.RECORDING, enabled=False) for name in sorted(unknown)]
         return len(self.bulk_create(rows, ignore_conflicts=True))
 

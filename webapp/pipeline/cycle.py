@@ -20,6 +20,7 @@ from webapp.pipeline.models import Manifest, PipelineRun
 from webapp.pipeline.runs import RunRecord
 
 LOGS_KEPT = 50
+ATTEMPTS_INTERRUPTED = 5
 
 
 class SparkFailed(Exception):
@@ -75,6 +76,8 @@ def _run_spark(record: RunRecord) -> str:
     command += ["--to", json.dumps(lake.commits())]
     if last and last.path:
         command += ["--previous", last.path]
+    for left in _left_running(record.row):
+        command += ["--interrupt", left]
     # Storage options hold keys, and arguments can be seen by everybody on the machine: they go by the environment.
     environment = {**os.environ, "WEIR_LAKE_OPTIONS": json.dumps(settings.WEIR.lake_options)}
     try:
@@ -123,6 +126,13 @@ def _adopt(lease: Lease, record: RunRecord) -> bool:
         record.say(f"run {run.attempt} was complete although its process had ended; it is loaded")
         return True
     return False
+
+
+def _left_running(run: PipelineRun) -> list[str]:
+    """Attempts that ended badly since the last good one: a Spark server may still be at them."""
+    done = PipelineRun.objects.filter(key=run.key, state=PipelineRun.State.DONE).order_by("-id").values_list("id", flat=True).first()
+    bad = PipelineRun.objects.filter(key=run.key, pk__gt=done or 0, pk__lt=run.pk).order_by("-id")
+    return list(bad.values_list("attempt", flat=True)[:ATTEMPTS_INTERRUPTED])
 
 
 def _log_file(attempt: str) -> Path:

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from django.core.exceptions import ValidationError
 from django.core.validators import RegexValidator
@@ -81,6 +81,15 @@ class Cluster(models.Model):
         if not isinstance(self.log_globs, list) or not all(isinstance(glob, str) and glob for glob in self.log_globs):
             raise ValidationError({"log_globs": "Give a list of paths or globs."})
 
+    def save(self, *args: Any, **kwargs: Any) -> None:
+        if self._state.adding:
+            RemovedCluster.objects.filter(name=self.name).delete()
+        super().save(*args, **kwargs)
+
+    def delete(self, *args: Any, **kwargs: Any) -> tuple[int, dict[str, int]]:
+        RemovedCluster.objects.get_or_create(name=self.name)
+        return super().delete(*args, **kwargs)
+
     def set_secret(self, secret: str) -> None:
         """Keep a password or token, encrypted; "" removes it."""
         self.auth_secret_encrypted = encryption.encrypt(secret) if secret else ""
@@ -119,3 +128,13 @@ class Cluster(models.Model):
     @property
     def visibility(self) -> Visibility:
         return self.visibility_at(timezone.now())
+
+
+class RemovedCluster(models.Model):
+    """A cluster somebody removed: rows of it that are still under way must not bring it back."""
+
+    name = models.CharField(max_length=100, unique=True)
+    removed_at = models.DateTimeField(auto_now_add=True)
+
+    def __str__(self) -> str:
+        return self.name

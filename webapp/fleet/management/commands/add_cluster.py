@@ -1,0 +1,108 @@
+"""Register a Flink cluster to be watched."""
+
+import getpass
+import json
+import os
+import sys
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.core.management.base import CommandError
+
+from webapp.config.preparation import REFUSED, PreparedCommand
+from webapp.fleet.choices import AuthScheme, ClusterKind
+from webapp.fleet.models import Cluster
+from webapp.fleet.probing import TestReport, test_connection
+from webapp.fleet.registration import register
+
+SECRET_VARIABLE = "WEIR_CLUSTER_SECRET"  # noqa: S105 - the name of a variable
+
+
+class Command(PreparedCommand):
+    help = (
+        "Register a Flink cluster, after a connection test that says what it sees. Exit code 0, 1 where it does not answer (nothing is "
+        f"registered then), 2 where the input makes no sense. A password or token is read from the variable {SECRET_VARIABLE}, from "
+        "standard input, or asked for; it is never an argument."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("name", metavar="NAME", help="letters, digits, dots, dashes; it never changes")
+        parser.add_argument("url", metavar="URL", help="REST address of the JobManager, such as http://jobmanager:8081")
+        parser.add_argument("--auth", default="", metavar="basic:USER|bearer", help="how to sign in")
+        parser.add_argument("--logs", action="append", default=[], metavar="GLOB", help="path, glob or URI of logs; may be repeated")
+        parser.add_argument("--layout", default="flink", help="layout of the logs: flink, or a log4j pattern (default: flink)")
+        parser.add_argument("--time-zone", default="UTC", metavar="ZONE", help="IANA name of the zone of the logs (default: UTC)")
+        parser.add_argument("--ca", default="", metavar="FILE", help="PEM file of the authority to trust")
+        parser.add_argument("--cert", default="", metavar="FILE", help="PEM file of the client certificate")
+        parser.add_argument("--key", default="", metavar="FILE", help="PEM file of its key")
+        parser.add_argument("--insecure", action="store_true", help="accept any server certificate; shown on the Clusters page")
+        parser.add_argument("--history", default="", metavar="URL", help="REST address of the History Server")
+        parser.add_argument("--archive", default="", metavar="DIR", help="folder or URI of the History Server's archives")
+        parser.add_argument("--replace", action="store_true", help="change a live cluster that is registered already")
+        parser.add_argument("--untested", action="store_true", help="register it without asking it anything")
+        parser.add_argument("--json", action="store_true", help="one JSON object instead of words")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        cluster = self._cluster(options)
+        try:
+            cluster.full_clean()
+        except ValidationError as error:
+            raise CommandError(_in_words(error), returncode=REFUSED) from error
+        report = None if options["untested"] else test_connection(cluster)
+        if report is not None and not report.reachable:
+            self._tell(cluster, report, options)
+            raise CommandError(f"{cluster.name} is not registered. Use --untested to register it all the same.", returncode=1)
+        if report is not None:
+            cluster.sees, cluster.misses = list(report.sees), list(report.misses)
+        if cluster.pk:
+            cluster.save()
+        else:
+            register(cluster)
+        self._tell(cluster, report, options)
+
+    def _cluster(self, options: dict[str, Any]) -> Cluster:
+        cluster: Cluster = Cluster.objects.filter(name=options["name"]).first() or Cluster(name=options["name"])
+        if cluster.pk and not (options["replace"] and cluster.kind == ClusterKind.LIVE):
+            hint = "use --replace to change it" if cluster.kind == ClusterKind.LIVE else "it is a recording; choose another name"
+            raise CommandError(f"There is a cluster {cluster.name} already: {hint}.", returncode=REFUSED)
+        cluster.url, cluster.history_url, cluster.archive_dir = options["url"], options["history"], options["archive"]
+        cluster.ca_file, cluster.client_cert_file, cluster.client_key_file = options["ca"], options["cert"], options["key"]
+        cluster.verify_tls = not options["insecure"]
+        cluster.log_globs, cluster.log_layout, cluster.time_zone = options["logs"], options["layout"], options["time_zone"]
+        scheme, _, user = options["auth"].partition(":")
+        if scheme not in AuthScheme.values or bool(user) != (scheme == AuthScheme.BASIC):
+            raise CommandError("--auth must be basic:USER or bearer.", returncode=REFUSED)
+        cluster.auth_scheme, cluster.auth_user = scheme, user
+        cluster.set_secret(_secret(scheme) if scheme else "")
+        return cluster
+
+    def _tell(self, cluster: Cluster, report: TestReport | None, options: dict[str, Any]) -> None:
+        if options["json"]:
+            seen = {"reachable": report.reachable, "sees": list(report.sees), "misses": list(report.misses)} if report else {}
+            self.stdout.write(json.dumps({"cluster": cluster.name, "registered": cluster.pk is not None, **seen}))
+            return
+        if report is not None:
+            self.stdout.write(report.sentence)
+            for line in report.sees:
+                self.stdout.write(f"  sees    {line}")
+            for line in report.misses:
+                self.stdout.write(f"  misses  {line}")
+        if cluster.pk is not None:
+            self.stdout.write(f"{cluster.name} is registered.")
+
+
+def _secret(scheme: str) -> str:
+    """From the variable, else from a terminal unseen, else one line of standard input."""
+    word = "Password" if scheme == AuthScheme.BASIC else "Token"
+    secret = os.environ.get(SECRET_VARIABLE) or (
+        getpass.getpass(f"{word}: ") if sys.stdin.isatty() else sys.stdin.readline().rstrip("\r\n")
+    )
+    if not secret:
+        raise CommandError(f"Give the {word.lower()} in {SECRET_VARIABLE}, on standard input or at the prompt.", returncode=REFUSED)
+    return secret
+
+
+def _in_words(error: ValidationError) -> str:
+    fields = error.message_dict.items() if hasattr(error, "error_dict") else [("__all__", error.messages)]
+    return " ".join(f"{message}" if field == "__all__" else f"{field}: {message}" for field, messages in fields for message in messages)

@@ -1,0 +1,12 @@
+"""Pressure windows in the administration."""
+
+from django.contrib import admin
+
+from webapp.config.readonly_admin import ReadOnlyAdmin
+from webapp.pressure.models import PressureWindow
+
+
+@admin.register(PressureWindow)
+class PressureWindowAdmin(ReadOnlyAdmin):
+    list_display = ("window_start", "window_s", "cluster", "job_id", "vertex_name", "backpressured_share", "busy_share")
+    search_fields = ("job_id",)
