@@ -77,10 +77,11 @@ def remember(cursor: JobCursor, seen: list[Entry], detailed: set[tuple[int, int]
     }
 
 
-def wants_details(entry: Entry, cursor: JobCursor, now_ms: int) -> bool:
-    """Final ones once; unfinished ones while they take long."""
+def wants_details(entry: Entry, siblings: list[Entry], cursor: JobCursor, now_ms: int, pace: Pace, lean: bool) -> bool:
+    """Final ones once, in large fleets only those whose subtasks are read too; unfinished ones while they take long."""
     if entry.final:
-        return not cursor.checkpoints.get(entry.key, 0) & DETAILED
+        known = cursor.checkpoints.get(entry.key, 0) & DETAILED
+        return not known and (not lean or wants_subtasks(entry, siblings, pace, lean))
     return now_ms - entry.trigger_ms >= LONG_RUNNING_MS
 
 

@@ -7,6 +7,7 @@ address. No message, log line or ``repr`` carries a secret, not even one that th
 import asyncio
 import json
 import logging
+import os
 from collections.abc import AsyncIterator
 from types import TracebackType
 from typing import Any, Self
@@ -162,7 +163,8 @@ class RestClient:
         if isinstance(error, aiohttp.ClientConnectorCertificateError | aiohttp.ClientConnectorSSLError | aiohttp.ClientSSLError):
             return BadAnswer(f"No trusted TLS connection to {base}: {_tls_reason(error)}. Check its CA file and certificates.", "tls", path)
         if isinstance(error, aiohttp.ClientConnectorError):
-            return Unanswered(f"{base} cannot be reached ({error.os_error.strerror or 'no connection'}).", "unreachable", path)
+            why = os.strerror(error.os_error.errno) if error.os_error.errno else "no connection"
+            return Unanswered(f"{base} cannot be reached ({why}).", "unreachable", path)
         if isinstance(error, aiohttp.ClientResponseError | aiohttp.InvalidURL):
             return BadAnswer(f"{path} was answered by something that does not speak HTTP as expected.", "http_error", path)
         return Unanswered(f"{base} closed the connection before {path} was answered whole.", "unreachable", path)

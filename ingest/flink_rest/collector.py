@@ -5,7 +5,6 @@ a budget that does not suffice costs the healthy ones their freshness and nobody
 """
 
 import asyncio
-import copy
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -68,7 +67,7 @@ async def collect_cluster(
     pace = pace or Pace()
     client = client_of(source, source.url, gate)
     async with client:
-        cycle = _Cycle(source, from_json(copy.deepcopy(dict(cursor))), Asking(client, at, Budget(pace.requests)), pace, cycle_s)
+        cycle = _Cycle(source, from_json(cursor), Asking(client, at, Budget(pace.requests)), pace, cycle_s)
         try:
             async with asyncio.timeout(pace.cycle_timeout_s):
                 await cycle.run()
@@ -193,7 +192,7 @@ class _Cycle:
             self.asking.skip(self.asking.client.address.base, "unreachable", detail)
 
     async def _read_job(self, reader: JobReader, job: Listed) -> None:
-        cursor = copy.deepcopy(self._cursor_of(job))
+        cursor = self._cursor_of(job).copy()
         try:
             reading = await reader.read(job, cursor)
             parts = assembly.observe_job(reading, self.source.name, "rest")

@@ -3,8 +3,8 @@
 A lost or damaged cursor costs requests and repeated rows, which readers of the lake fold; it never loses data.
 """
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 MAX_JOBS = 5_000
@@ -35,6 +35,10 @@ class JobCursor:
     ended: bool = False
     vertices: dict[str, int] = field(default_factory=dict)
     checkpoints: dict[tuple[int, int], int] = field(default_factory=dict)
+
+    def copy(self) -> "JobCursor":
+        """One that can be changed, and thrown away should reading fail midway."""
+        return replace(self, told=list(self.told), vertices=dict(self.vertices), checkpoints=dict(self.checkpoints))
 
 
 @dataclass(slots=True)
@@ -70,8 +74,8 @@ class ClusterCursor:
 
 
 def from_json(document: Any) -> ClusterCursor:
-    """Whatever of the document is usable; an unusable one is an empty cursor."""
-    fields = document if isinstance(document, dict) else {}
+    """Whatever of the document is usable; an unusable one is an empty cursor. The document itself is never changed."""
+    fields: Mapping[str, Any] = document if isinstance(document, Mapping) else {}
     jobs, managers = fields.get("jobs"), fields.get("taskmanagers")
     return ClusterCursor(
         flink_version=fields.get("flink_version") if isinstance(fields.get("flink_version"), str) else None,

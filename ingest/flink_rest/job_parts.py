@@ -38,13 +38,15 @@ def add_job(reading: JobReading, findings: Findings) -> None:
 
 
 def _state(reading: JobReading, findings: Findings) -> tuple[Answer, jobs.JobState] | None:
-    """The overview is the fallback: a job that is listed but cannot be asked is still there."""
-    for answer in (reading.job, reading.overview):
-        if answer is not None:
-            state = findings.parse(jobs.job_state, answer)
-            if state is not None:
-                return answer, state
-    return None
+    """A job that is listed but cannot be asked is still there, and one that is listed as ended has ended.
+
+    The JobManager answers ``/jobs/:id`` out of a cache, so it may still say RUNNING when the overview knows better.
+    """
+    asked = findings.parse(jobs.job_state, reading.job) if reading.job else None
+    listed = findings.parse(jobs.job_state, reading.overview) if reading.overview else None
+    if reading.overview and listed and (asked is None or (listed.state in jobs.TERMINAL and asked.state not in jobs.TERMINAL)):
+        return (reading.job if asked else None) or reading.overview, listed
+    return (reading.job, asked) if reading.job and asked else None
 
 
 def _vertices(reading: JobReading, findings: Findings) -> tuple[Vertex, ...] | None:

@@ -136,7 +136,8 @@ class JobReader:
         if reading.checkpoints is None:
             return
         seen = checkpoint_choice.entries(reading.checkpoints.body)
-        wanted = [entry for entry in seen if checkpoint_choice.wants_details(entry, cursor, int(now_s * 1000))]
+        now_ms, lean = int(now_s * 1000), self.rhythm.lean
+        wanted = [entry for entry in seen if checkpoint_choice.wants_details(entry, seen, cursor, now_ms, self.pace, lean)]
         detailed: set[tuple[int, int]] = set()
         for entry in checkpoint_choice.by_urgency(wanted):
             if not budget.take():

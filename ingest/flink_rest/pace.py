@@ -44,13 +44,13 @@ MAX_STRETCH = 20
 def rhythm(wanted_interval_s: float, cycle_s: float, jobs: int, vertices: int, pace: Pace) -> Rhythm:
     """How often healthy jobs are sampled so that a cycle stays within its budget.
 
-    A full sample of a job is about 5 requests and 3 per vertex; a lean one 3 and 1 per vertex; and half of
-    the jobs have a new checkpoint to look into in each cycle. Jobs in trouble keep the wanted interval.
+    A full sample of a job is about 5 requests and 3 per vertex; a lean one 3 and 1 per vertex, beside the list
+    of checkpoints and a sampled look into new ones in each cycle. Jobs in trouble keep the wanted interval.
     """
     full = 5 * jobs + 3 * vertices
     if full <= pace.requests:
         return Rhythm(wanted_interval_s, lean=False, reason="as set")
-    left = max(pace.requests - 1.5 * jobs, pace.requests / 10)
+    left = max(pace.requests - 1.8 * jobs, pace.requests / 10)
     cycles = min(MAX_STRETCH, math.ceil((3 * jobs + vertices) / left))
     interval_s = max(wanted_interval_s, cycles * cycle_s)
     reason = f"{jobs} jobs with {vertices} vertices would take {full} requests a cycle, the budget is {pace.requests}"

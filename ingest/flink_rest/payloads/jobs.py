@@ -7,6 +7,9 @@ from typing import Any
 from ingest.flink_rest.payloads.fields import Fields
 from ingest.records import StateSince
 
+TERMINAL = ("FINISHED", "CANCELED", "FAILED")
+"""States that a job never leaves."""
+
 
 @dataclass(frozen=True, slots=True)
 class JobState:

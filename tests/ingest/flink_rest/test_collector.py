@@ -1,0 +1,314 @@
+"""Whole cycles against a server that answers as recorded Flinks did, and as no Flink should."""
+
+import asyncio
+import json
+import logging
+import re
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
+from typing import Any, TypeVar
+
+import pytest
+
+from ingest.flink_rest.collector import Collected, collect_cluster
+from ingest.flink_rest.gate import Gate
+from ingest.flink_rest.pace import Pace
+from ingest.records import Checkpoint, Job, JobException, Skip, TaskManager, VertexCheckpoint, VertexMetrics
+from ingest.sources import Auth, ClusterSource
+from tests.ingest.flink_rest.serving import Answer, Reply, Server, recorded, told
+from tests.replayed import Replay
+
+START = datetime(2026, 11, 21, 4, 5, tzinfo=UTC)
+Kind = TypeVar("Kind")
+
+
+def cycle(
+    answer: Answer, cursor: dict[str, Any] | None = None, *, after_s: float = 0, pace: Pace | None = None, **fields: Any
+) -> tuple[Collected, Server]:
+    """One cycle, ``after_s`` seconds after the first one."""
+
+    async def conversation() -> tuple[Collected, Server]:
+        async with Server(answer) as server:
+            source = ClusterSource("lab", server.url, **{"request_timeout_s": 2, **fields})
+            at = START + timedelta(seconds=after_s)
+            return await collect_cluster(source, cursor or {}, lambda: at, pace=pace, gate=Gate(0.01)), server
+
+    return asyncio.run(conversation())
+
+
+def of_kind(collected: Collected, kind: type[Kind]) -> list[Kind]:
+    return [record for part in collected.observed for record in part.records if isinstance(record, kind)]
+
+
+def reasons(skips: Iterable[Skip]) -> set[str]:
+    return {skip.reason for skip in skips}
+
+
+def changed(answer: Answer, endpoint: str, change: Any) -> Answer:
+    """``answer`` with the decoded body of ``endpoint`` passed through ``change``."""
+
+    def changing(path: str, headers: dict[str, str]) -> Reply:
+        reply = answer(path, headers)
+        if path.partition("?")[0].endswith(endpoint):
+            return told(change(json.loads(reply.body)), reply.status)
+        return reply
+
+    return changing
+
+
+def test_a_first_cycle_reads_a_job_whole() -> None:
+    found, server = cycle(recorded("1.20.5/B"))
+    (job,) = of_kind(found, Job)
+    assert found.reachable and found.flink_version == "1.20.5" and found.jobs_seen == 1 and not found.skips
+    assert job.state == "RUNNING" and len(job.vertices or ()) == 4 and len(job.edges or ()) == 3
+    assert job.checkpoint_interval_ms and job.state_backend and job.configuration and job.restarts == 0
+    samples = of_kind(found, VertexMetrics)
+    assert len(samples) == 4
+    assert all(None not in (s.in_pool_usage, s.busy_ms_per_s, s.backpressured_ratio, s.host, s.attempt) for s in samples)
+    assert len(of_kind(found, TaskManager)) == 3 and all(tm.heap_used_bytes for tm in of_kind(found, TaskManager))
+    assert server.most_at_once <= 2
+
+
+def test_metrics_are_those_that_flink_reported() -> None:
+    found, _ = cycle(recorded("1.20.5/B"))
+    names = {vertex.vertex_id: vertex.name for job in of_kind(found, Job) for vertex in job.vertices or ()}
+    sample = next(s for s in of_kind(found, VertexMetrics) if names[s.vertex_id] == "slow-enrich")
+    assert min(value or 0 for value in sample.busy_ms_per_s or ()) > 900
+    assert min(value or 0 for value in sample.in_pool_usage or ()) > 0.6
+
+
+def test_1_12_reports_less_and_the_rest_stays_unknown() -> None:
+    found, _ = cycle(recorded("1.12.5/G"))
+    samples = of_kind(found, VertexMetrics)
+    assert not found.skips and {s.busy_ms_per_s for s in samples} == {None}
+    assert any(s.backpressured_ratio for s in samples) and all(s.in_pool_usage for s in samples)
+    assert {checkpoint.checkpointed_bytes for checkpoint in of_kind(found, Checkpoint)} == {None}
+
+
+def test_a_second_cycle_asks_nothing_that_is_final() -> None:
+    first, _ = cycle(recorded("1.20.5/G"))
+    second, server = cycle(recorded("1.20.5/G"), first.cursor, after_s=30)
+    assert of_kind(first, Checkpoint) and of_kind(first, VertexCheckpoint)
+    assert not of_kind(second, Checkpoint) and not of_kind(second, VertexCheckpoint)
+    assert not [path for path in server.asked if "/details/" in path]
+    assert [path for path in server.asked if path.endswith("/checkpoints")]
+
+
+def test_every_checkpoint_of_a_recording_is_seen_once_per_outcome() -> None:
+    replay = Replay("1.20.5/F")
+    cursor: dict[str, Any] = {}
+    seen: list[tuple[int, str, bool | None]] = []
+    for step in range(int(replay.last_at - replay.first_at) // 10):
+        found, _ = cycle(recorded("1.20.5/F", replay.first_at + 10 * step), cursor, after_s=10 * step)
+        cursor = found.cursor
+        seen += [(entry.checkpoint_id, entry.status, entry.discarded) for entry in of_kind(found, Checkpoint)]
+    final = [entry for entry in seen if entry[1] != "IN_PROGRESS"]
+    assert len(final) == len(set(final)) > 10
+    assert {status for _, status, _ in final} == {"COMPLETED", "FAILED"}
+
+
+def test_failed_checkpoints_tell_who_did_not_acknowledge() -> None:
+    replay = Replay("1.20.5/F")
+    found, _ = cycle(recorded("1.20.5/F", replay.last_at))
+    failed = {entry.checkpoint_id for entry in of_kind(found, Checkpoint) if entry.status == "FAILED"}
+    parts = [part for part in of_kind(found, VertexCheckpoint) if part.checkpoint_id in failed and part.subtask_ack_time]
+    assert failed and any(None in (part.subtask_ack_time or ()) for part in parts)
+
+
+def test_a_job_that_ended_is_read_once() -> None:
+    replay = Replay("1.20.5/J")
+    answer = changed(recorded("1.20.5/J", replay.last_at), "/jobs/overview", _ended)
+    first, _ = cycle(answer)
+    second, server = cycle(answer, first.cursor, after_s=3600)
+    assert of_kind(first, Job) and of_kind(first, JobException)
+    assert first.jobs_seen == second.jobs_seen == 1 and not of_kind(second, Job)
+    assert not [path for path in server.asked if path.startswith("/jobs/") and path != "/jobs/overview"]
+
+
+def _ended(body: Any) -> Any:
+    return {"jobs": [{**job, "state": "CANCELED"} for job in body["jobs"]]}
+
+
+def test_the_same_exceptions_are_kept_once() -> None:
+    replay = Replay("1.20.5/J")
+    first, _ = cycle(recorded("1.20.5/J", replay.last_at))
+    second, _ = cycle(recorded("1.20.5/J", replay.last_at), first.cursor, after_s=30)
+    assert of_kind(first, JobException) and not of_kind(second, JobException)
+
+
+@pytest.mark.parametrize(
+    ("broken", "reply", "reason"),
+    [
+        ("/exceptions", Reply(b'{"exceptionHistory": {"entr'), "bad_json"),
+        ("/exceptions", told({"errors": ["Internal server error.", "x"]}, 500), "http_error"),
+        ("/backpressure", Reply(b"[" * 200_000), "bad_json"),
+        ("/checkpoints/config", told(["not", "an", "object"]), "bad_payload"),
+    ],
+)
+def test_one_bad_answer_is_skipped_and_the_rest_goes_on(broken: str, reply: Reply, reason: str) -> None:
+    found, _ = cycle(recorded("1.20.5/B", **{broken: reply}))
+    assert reason in reasons(found.skips)
+    assert any(broken.strip("/") in skip.subject for skip in found.skips)
+    assert of_kind(found, Job) and of_kind(found, Checkpoint) and of_kind(found, VertexMetrics)
+
+
+def test_one_hanging_endpoint_costs_its_answer_only() -> None:
+    found, _ = cycle(recorded("1.20.5/B", **{"/exceptions": Reply(hang=True)}), request_timeout_s=0.3)
+    assert "timeout" in reasons(found.skips) and of_kind(found, Job) and of_kind(found, VertexMetrics)
+
+
+def test_a_jobmanager_that_hangs_is_cut_off_and_said_to_be_unreachable() -> None:
+    found, _ = cycle(lambda path, headers: Reply(hang=True), request_timeout_s=0.2, pace=Pace(cycle_timeout_s=2))
+    assert not found.reachable and found.error and "\n" not in found.error
+    assert "unreachable" in reasons(found.skips)
+
+
+def test_a_cycle_is_cut_off_as_a_whole_and_keeps_what_it_has() -> None:
+    slow = recorded("1.20.5/B")
+
+    def answer(path: str, headers: dict[str, str]) -> Reply:
+        if "/vertices/" in path:
+            return Reply(hang=True)
+        return slow(path, headers)
+
+    found, _ = cycle(answer, request_timeout_s=5, pace=Pace(cycle_timeout_s=0.5))
+    assert found.reachable and "timeout" in reasons(found.skips)
+
+
+def test_a_jobmanager_that_is_gone_is_one_sentence() -> None:
+    source = ClusterSource("gone", "http://user:canary@127.0.0.1:9", request_timeout_s=1)
+    found = asyncio.run(collect_cluster(source, {}, lambda: START, gate=Gate(0.01)))
+    assert not found.reachable and found.error == "http://127.0.0.1:9 cannot be reached (Connection refused)."
+    assert found.skips[0].subject == "http://127.0.0.1:9" and found.skips[0].reason == "unreachable"
+
+
+def test_an_unknown_version_is_read_and_reported_once() -> None:
+    answer = changed(recorded("1.20.5/B"), "/overview", lambda body: {**body, "flink-version": "3.1.0"})
+    first, _ = cycle(answer)
+    second, _ = cycle(answer, first.cursor, after_s=30)
+    assert reasons(first.skips) == {"unknown_version"} and of_kind(first, VertexMetrics)
+    assert not second.skips
+
+
+def test_metrics_that_come_empty_the_first_time_are_normal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ingest.flink_rest.vertex_reader.SECOND_LOOK_PAUSE_S", 0.05)
+    answers = recorded("1.20.5/B")
+    asked: set[str] = set()
+
+    def lazy(path: str, headers: dict[str, str]) -> Reply:
+        if "/vertices/" in path and "metrics?" in path and path not in asked:
+            asked.add(path)
+            return told([])
+        return answers(path, headers)
+
+    found, _ = cycle(lazy)
+    assert not found.skips and all(sample.busy_ms_per_s for sample in of_kind(found, VertexMetrics))
+
+
+def test_metrics_that_stay_empty_are_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ingest.flink_rest.vertex_reader.SECOND_LOOK_PAUSE_S", 0.05)
+    found, _ = cycle(changed(recorded("1.20.5/B"), "/metrics", lambda body: []), pace=Pace(requests_per_vertex=1))
+    assert not found.skips and {sample.busy_ms_per_s for sample in of_kind(found, VertexMetrics)} == {None}
+
+
+def _large(parallelism: int) -> Answer:
+    """The recorded job with one vertex of that parallelism; each metric's value is its subtask."""
+    answers = recorded("1.20.5/B")
+
+    def change(body: Any) -> Any:
+        return {**body, "vertices": [{**vertex, "parallelism": parallelism} for vertex in body["vertices"][:1]]}
+
+    def answer(path: str, headers: dict[str, str]) -> Reply:
+        assert len(path) < 4000
+        if path.endswith("/backpressure"):
+            subtasks = [{"subtask": i, "ratio": 0.0, "busyRatio": 1.0 if i == 4321 else 0.1} for i in range(parallelism)]
+            return told({"status": "ok", "subtasks": subtasks})
+        if "/vertices/" in path and "/metrics?get=" in path:
+            names = path.partition("get=")[2].split(",")
+            return told([{"id": name, "value": name.partition(".")[0]} for name in names])
+        if re.search("/jobs/[0-9a-f]{32}$", path):
+            return told(change(json.loads(answers(path, headers).body)))
+        if re.search("/vertices/[0-9a-f]{32}$", path):
+            subtasks = [{"subtask": i, "attempt": 0, "host": "h", "status": "RUNNING"} for i in range(parallelism)]
+            return told({"parallelism": parallelism, "subtasks": subtasks})
+        return answers(path, headers)
+
+    return answer
+
+
+def test_parallelism_5000_is_sampled_within_bounds_and_said_so() -> None:
+    answer = _large(5000)
+    found, server = cycle(answer, pace=Pace(requests_per_vertex=10))
+    (sample,) = of_kind(found, VertexMetrics)
+    known = [index for index, value in enumerate(sample.busy_ms_per_s or ()) if value is not None]
+    assert sample.parallelism == 5000 and len(sample.backpressured_ratio or ()) == 5000
+    assert 4321 in known and 50 < len(known) < 500
+    assert "sampled" in reasons(found.skips)
+    assert len([path for path in server.asked if "/metrics?get=0" in path or ("vertices" in path and "metrics" in path)]) <= 10
+
+
+def test_the_next_cycle_samples_other_subtasks() -> None:
+    answer = _large(5000)
+    first, _ = cycle(answer, pace=Pace(requests_per_vertex=10))
+    second, _ = cycle(answer, first.cursor, after_s=30, pace=Pace(requests_per_vertex=10))
+    known = [
+        {index for index, value in enumerate(of_kind(found, VertexMetrics)[0].busy_ms_per_s or ()) if value is not None}
+        for found in (first, second)
+    ]
+    assert len(known[0] & known[1]) <= len(known[0]) * 0.6 and not second.skips
+
+
+def test_a_budget_keeps_checkpoints_and_says_what_it_left_out() -> None:
+    found, server = cycle(recorded("1.20.5/B"), pace=Pace(requests=6))
+    assert of_kind(found, Checkpoint) and len(server.asked) <= 9
+    assert "over_budget" in reasons(found.skips)
+
+
+def test_a_job_with_nonsense_ids_does_not_reach_a_path() -> None:
+    listing = told({"jobs": [{"jid": "../../etc/passwd", "name": "x", "state": "RUNNING"}, {"jid": 7}, None]})
+    found, server = cycle(lambda path, headers: listing if path == "/jobs/overview" else told({}))
+    assert found.reachable and all("passwd" not in path for path in server.asked)
+
+
+def test_one_job_that_breaks_the_reader_does_not_stop_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    from ingest.flink_rest import assembly
+
+    answer = changed(recorded("1.20.5/B"), "/jobs/overview", lambda body: {"jobs": [{**body["jobs"][0], "jid": "f" * 32}, body["jobs"][0]]})
+    real = assembly.observe_job
+
+    def breaks(reading: Any, *more: Any) -> Any:
+        if reading.job_id == "f" * 32:
+            raise ZeroDivisionError
+        return real(reading, *more)
+
+    monkeypatch.setattr(assembly, "observe_job", breaks)
+    found, _ = cycle(answer)
+    assert "error" in reasons(found.skips) and of_kind(found, Job)
+    assert not found.cursor["jobs"]["f" * 32].get("full_at")
+
+
+def test_a_damaged_cursor_reads_everything_again() -> None:
+    damaged: dict[str, Any] = {"jobs": {"a": 3, "b": {"checkpoints": [1, [2]], "vertices": []}}, "taskmanagers": [], "static_at": "x"}
+    found, _ = cycle(recorded("1.20.5/B"), damaged)
+    assert of_kind(found, Checkpoint) and list(found.cursor["jobs"]) == [of_kind(found, Job)[0].job_id]
+
+
+def test_the_cursor_is_json_and_forgets_jobs_that_are_gone() -> None:
+    first, _ = cycle(recorded("1.20.5/B"))
+    second, _ = cycle(changed(recorded("1.20.5/B"), "/jobs/overview", lambda body: {"jobs": []}), first.cursor, after_s=30)
+    assert json.loads(json.dumps(first.cursor)) == first.cursor and first.cursor["jobs"]
+    assert second.cursor["jobs"] == {} and second.reachable and second.jobs_seen == 0
+
+
+def test_a_wrong_password_is_unreachable_and_never_shown(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    auth = Auth("basic", "canary-secret", "ops")
+
+    def refuse(path: str, headers: dict[str, str]) -> Reply:
+        return told({"errors": [f"bad {headers.get('Authorization')} canary-secret"]}, 401)
+
+    found, server = cycle(refuse, auth=auth)
+    sent = server.headers[0]["Authorization"].split(" ")[1]
+    shown = repr(found) + caplog.text
+    assert not found.reachable and "Check user, password or token" in (found.error or "")
+    assert "canary-secret" not in shown and sent not in shown
