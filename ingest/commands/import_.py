@@ -17,13 +17,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--cluster", required=True, metavar="NAME", help="name under which the cluster is shown")
     parser.add_argument("--lake", metavar="ROOT", help="path or URI of the lake (default: WEIR_LAKE_ROOT, else WEIR_HOME/lake)")
     parser.add_argument("--log-time-zone", default="UTC", metavar="ZONE", help="IANA name of the zone of the logs (default: UTC)")
+    parser.add_argument("--log-layout", default="flink", metavar="PATTERN", help="log4j pattern of the logs (default: those of Flink)")
 
 
 def run(args: argparse.Namespace) -> int:
     """0 where all was read, 1 where something was skipped."""
     summary = import_recording(
-        args.directory, args.cluster, lake_of(args.lake), log_time_zone=args.log_time_zone, progress=_progress
-    )  # fmt: skip
+        args.directory,
+        args.cluster,
+        lake_of(args.lake),
+        log_time_zone=args.log_time_zone,
+        log_layout=args.log_layout,
+        progress=_progress,
+    )
     print(described(summary))
     return 1 if summary.skipped else 0
 

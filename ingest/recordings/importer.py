@@ -43,14 +43,14 @@ class ImportSummary:
 
 
 def import_recording(
-    directory: Path, cluster: str, lake: Lake, *, log_time_zone: str = "UTC", progress: Progress = lambda _: None
+    directory: Path, cluster: str, lake: Lake, *, log_time_zone: str = "UTC", log_layout: str = "flink", progress: Progress = lambda _: None
 ) -> ImportSummary:
     """Read one recording and append it to the lake, in bounded batches of one commit per table.
 
     Importing it again appends the same rows again; readers fold them by the tables' identities.
-    Raises ``Refused`` where the folder is no recording.
+    Raises ``Refused`` where the folder is no recording, or the time zone or layout of its logs makes no sense.
     """
-    recording = Recording(directory, cluster, log_time_zone)
+    recording = Recording(directory, cluster, log_time_zone, log_layout)
     summary = ImportSummary(cluster, str(directory))
     batch = _Batch(lake, summary, progress)
     for observed, size_bytes in recording.read(progress):

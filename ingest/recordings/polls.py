@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 
 from ingest.errors import Skipped
 from ingest.flink_rest.assembly import observe_cluster, observe_job, overview_of_jobs
+from ingest.flink_rest.payloads.jobs import TERMINAL
 from ingest.flink_rest.payloads.overview import flink_version
 from ingest.flink_rest.readings import Answer, ClusterReading, JobReading
 from ingest.flink_rest.routing import Filed, file_cluster_answer, file_job_answer, job_of
@@ -15,7 +16,6 @@ LONGEST_POLL = timedelta(seconds=60)
 LARGEST_POLL_BYTES = 64 * 1024 * 1024
 
 _OPENS_A_POLL = ("/overview", "/jobs/overview", "/taskmanagers")
-_TERMINAL = ("FINISHED", "CANCELED", "FAILED")
 
 
 @dataclass(slots=True)
@@ -127,7 +127,7 @@ class Polls:
         readings = poll.jobs.setdefault(job_id, [])
         state = str(entry.body.get("state"))
         told = self._standing.ended.get(job_id) == state
-        if state in _TERMINAL:
+        if state in TERMINAL:
             self._standing.ended[job_id] = state
         asked = next((reading for reading in readings if reading.overview is None and reading.job), None)
         if asked:

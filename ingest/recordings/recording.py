@@ -5,9 +5,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from ingest.errors import Refused
+from ingest.flink_logs.files import read_files
+from ingest.flink_logs.layouts import layout_of, zone_of
 from ingest.recordings.polls import Polls
 from ingest.recordings.rest_file import read_rest_file
-from ingest.records import Observed
+from ingest.records import LogRecord, Observed
 
 Progress = Callable[[str], None]
 Piece = tuple[tuple[Observed, ...], int]
@@ -15,18 +17,21 @@ Piece = tuple[tuple[Observed, ...], int]
 
 
 class Recording:
-    """Raises ``Refused`` where the folder is no recording.
+    """Raises ``Refused`` where the folder is no recording, or time zone or layout of its logs make no sense.
 
     ``jobs_seen`` and ``flink_version`` are known once :meth:`read` has come to its end.
     """
 
-    def __init__(self, directory: Path, cluster: str, log_time_zone: str = "UTC") -> None:
+    def __init__(self, directory: Path, cluster: str, log_time_zone: str = "UTC", log_layout: str = "flink") -> None:
         self._cluster = cluster
         self._log_time_zone = log_time_zone
+        self._log_layout = log_layout
         self._rest_files = sorted(path for path in directory.glob("rest*.jsonl*") if path.suffix in (".jsonl", ".gz"))
-        self._logs = directory / "logs"
-        if not self._rest_files and not self._logs.is_dir():
+        logs = directory / "logs"
+        self._log_files = sorted(path for path in logs.rglob("*.log*") if path.is_file())
+        if not self._rest_files and not logs.is_dir():
             raise Refused(f"{directory} is no recording: it holds neither rest.jsonl (or rest.jsonl.gz) nor logs/.")
+        zone_of(log_time_zone, layout_of(log_layout))  # nonsense is refused before anything is read
         self._polls = Polls(cluster, _declared_version(directory))
 
     @property
@@ -42,6 +47,9 @@ class Recording:
         for path in self._rest_files:
             progress(f"reading {path.name}")
             yield from self._rest(path)
+        if self._log_files:
+            progress(f"reading {len(self._log_files)} log files")
+            yield from self._logs()
 
     def _rest(self, path: Path) -> Iterator[Piece]:
         for recorded in read_rest_file(path):
@@ -50,6 +58,11 @@ class Recording:
             elif recorded.answer:
                 yield self._polls.add(recorded.answer, recorded.size_bytes), recorded.size_bytes
         yield self._polls.finish(), 0
+
+    def _logs(self) -> Iterator[Piece]:
+        paths = [str(path) for path in self._log_files]
+        for observed in read_files(paths, cluster=self._cluster, layout=self._log_layout, time_zone=self._log_time_zone):
+            yield (observed,), sum(len(record.message) for record in observed.records if isinstance(record, LogRecord))
 
 
 def _declared_version(directory: Path) -> str | None:

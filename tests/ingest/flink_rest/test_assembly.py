@@ -47,6 +47,17 @@ def test_a_bad_job_answer_falls_back_to_the_overview():
     assert "expected an object" in skips[0].detail
 
 
+def test_a_job_that_the_overview_knows_as_ended_has_ended_though_its_cached_answer_still_runs():
+    filled = reading("1.20.5/E")
+    assert filled.job.body["state"] == "RUNNING"
+    entry = {"jid": filled.job_id, "name": "x", "state": "CANCELED", "start-time": 1, "end-time": 1795234414000}
+    filled.overview = Answer("/jobs/overview", AT, entry)
+    (job,) = of_type(Job, records(filled)[0])
+    assert job.state == "CANCELED"
+    assert job.end_time is not None
+    assert job.vertices
+
+
 def test_a_restored_job_tells_from_where():
     restored = next(
         answer for answer in answers("1.20.5/H") if answer.endpoint.endswith("/checkpoints") and answer.body["latest"]["restored"]
