@@ -90,8 +90,8 @@ class Recompute:
 
     @cached_property
     def executions(self) -> DataFrame:
-        known = executions.executions(self.raw_events, self.carried.frame("executions", executions.none_yet(self.lake.session)))
-        return _held(known)
+        none = self.lake.session.createDataFrame([], executions.EXECUTION_SCHEMA)
+        return _held(executions.executions(self.raw_events, self.carried.frame("executions", none)))
 
     @cached_property
     def new_events(self) -> DataFrame:

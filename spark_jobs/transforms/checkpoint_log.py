@@ -21,6 +21,9 @@ DECLINES_KEPT = 50
 LATE_MESSAGES_KEPT = 50
 EXCEPTION_CHARS = 16 * 1024
 
+# What a task throws crosses to the JobManager wrapped, so that its class need not be known there.
+_WRAPPER = r"^org\.apache\.flink\.util\.SerializedThrowable: "
+
 
 def checkpoint_log(anchored_events: DataFrame) -> DataFrame:
     """One row per checkpoint that a log mentions; instants, sizes and reasons as its lines give them."""
@@ -91,7 +94,8 @@ def late_messages_json(names: Column, expired_at: Column) -> Column:
 def root_cause(trace: Column) -> Column:
     """The innermost cause of a stack trace, its first line; null where there is no trace."""
     innermost = F.regexp_extract(trace, r"(?s)^.*\nCaused by: ([^\n]*)", 1)
-    return F.when(trace.isNotNull(), F.coalesce(F.nullif(innermost, F.lit("")), F.nullif(F.substring_index(trace, "\n", 1), F.lit(""))))
+    line = F.coalesce(F.nullif(innermost, F.lit("")), F.nullif(F.substring_index(trace, "\n", 1), F.lit("")))
+    return F.regexp_replace(line, _WRAPPER, "")
 
 
 def _first(condition: Column, name: str) -> Column:
