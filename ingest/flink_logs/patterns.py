@@ -482,6 +482,15 @@ _JOB_PATTERNS = (
         starts="Deploying ",
     ),
     Pattern(
+        # Its execution_id is that of the graph, with which the ids of its attempts begin.
+        "execution_graph_created",
+        rf"^Created execution graph {t.HEX} for job {t.JOB}[^\n]*",
+        ("execution_id", "job_id"),
+        "1.16+",
+        f"Created execution graph a932b3badd0047fc56bb20dcdd6164f3 for job {t.SAMPLE_JOB}.",
+        starts="Created execution graph ",
+    ),
+    Pattern(
         "global_restart",
         r"^Trying to recover from a global failure[^\n]*",
         (),

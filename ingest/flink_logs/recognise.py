@@ -20,6 +20,8 @@ from ingest.records import LogRecord
 
 MESSAGE_CHARS = 2_000
 DETAIL_CHARS = 16_384
+LAST_EPOCH_MS = 253_402_300_800_000
+"""Times from the year 10000 on are no times."""
 
 CHECKPOINT_FAILURE_KINDS = frozenset({"checkpoint_declined", "checkpoint_failed", "trigger_refused", "trigger_failed", "late_decline"})
 """Kinds whose reason is a ``CheckpointFailureReason``."""
@@ -42,7 +44,7 @@ def event_of(record: LogRecord) -> LogEvent | None:
     """The event that a record tells of; ``None`` for the many that tell of none."""
     line, _, trace = record.message.partition("\n")
     detail = trace[:DETAIL_CHARS] or None
-    found = _read(line[:READ_CHARS])
+    found = _read(line[:READ_CHARS].replace("\x01", ""))
     if found is None:
         return _event_of_trace(record, line, detail)
     pattern, values = found
@@ -79,7 +81,7 @@ def _typed(values: dict[str, str]) -> dict[str, Any]:
         fields["subtask"] = number - 1
     moment = int(fields.pop("trigger_time", 0))
     if moment:
-        fields["trigger_time"] = datetime.fromtimestamp(moment / 1000, UTC) if moment < _LAST_EPOCH_MS else None
+        fields["trigger_time"] = datetime.fromtimestamp(moment / 1000, UTC) if moment < LAST_EPOCH_MS else None
     if "path" in fields:
         fields["path"] = fields["path"].rstrip(".") or None
     if "checkpoint_type" in fields:
@@ -90,9 +92,6 @@ def _typed(values: dict[str, str]) -> dict[str, Any]:
         fields["subtask"] = int(execution[2])
         fields["attempt"] = int(execution[3])
     return fields
-
-
-_LAST_EPOCH_MS = 253_402_300_800_000
 
 
 def _reason(pattern: Pattern, detail: str | None, reason_text: str | None) -> str | None:

@@ -157,7 +157,7 @@ class _Cycle:
             self.records += stitcher.close()
         self.skips += stitcher.skips
         headers = known.headers + stitcher.headers
-        no_records = not headers and position >= NO_HEADER_AFTER_BYTES
+        no_records = not headers and position >= (1 if self.final else NO_HEADER_AFTER_BYTES)
         if no_records and not known.reported:
             self.skips.append(no_header(file.path))
         hollow = not head.strip(b"\0")

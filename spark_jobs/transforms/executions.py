@@ -1,0 +1,113 @@
+"""Where each attempt of a subtask ran, and of which job it was; joined to the events that name only its id.
+
+:mod:`ingest.flink_logs.locating` does the same for one log on the command line. Since a task may run for
+months after its deploy line, executions are carried from run to run.
+"""
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+
+from ingest.flink_logs.locating import GRAPH_CREATED
+
+EXECUTION = ("cluster", "execution_id")
+EXECUTION_COLUMNS = (
+    "cluster", "job_id", "execution_id", "vertex_id", "task", "subtask", "attempt", "container", "host", "deployed_at",
+)  # fmt: skip
+EXECUTION_SCHEMA = (
+    "cluster string, job_id string, execution_id string, vertex_id string, task string, subtask long, attempt long, "
+    "container string, host string, deployed_at timestamp"
+)
+TOLD = ("vertex_id", "task", "subtask", "attempt", "container", "host")
+
+CARRIED_DAYS = 7
+"""Older attempts are forgotten, but the newest of each subtask, which may still run, only after ``NEWEST_DAYS``."""
+NEWEST_DAYS = 400
+LEAD_S = 1
+"""A deploy line without an id belongs to the attempt that was first told of just before; clocks of one log agree."""
+
+
+def executions(events: DataFrame, carried: DataFrame) -> DataFrame:
+    """What these events and earlier runs (``carried``: an earlier result) told, one row per attempt."""
+    told = events.where(F.col("execution_id").isNotNull() & (F.col("kind") != GRAPH_CREATED))
+    deployed = F.col("kind") == "task_deployed"
+    now = told.select(*EXECUTION, "process", "job_id", *TOLD, deployed.alias("by_deploy"), "ts", F.lit(False).alias("is_carried"))
+    before = carried.select(
+        *EXECUTION, F.lit(None).cast("string").alias("process"), "job_id", *TOLD,
+        F.lit(True).alias("by_deploy"), F.col("deployed_at").alias("ts"), F.lit(True).alias("is_carried"),
+    )  # fmt: skip
+    # A deploy line knows best; among the others what was told first stays.
+    order = F.struct((~F.col("by_deploy")).alias("later"), F.col("ts"), F.col("process"))
+    known = (
+        now.unionByName(before)
+        .groupBy(*EXECUTION)
+        .agg(
+            *(F.min_by(name, F.when(F.col(name).isNotNull(), order)).alias(name) for name in ("job_id", *TOLD)),
+            F.min("ts").alias("first_told"),
+            F.min(F.when(F.col("by_deploy"), F.col("ts"))).alias("deployed_at"),
+            F.min("process").alias("process"),
+        )
+    )
+    placed = _with_deploy_lines_without_id(known, events)
+    return _newest(_with_job(placed, events, carried)).select(*EXECUTION_COLUMNS)
+
+
+def locate(events: DataFrame, executions: DataFrame) -> DataFrame:
+    """Events with job, vertex, task, subtask, attempt, container and host of their execution filled in where they lack them."""
+    names = ("job_id", *TOLD)
+    where = executions.select(*EXECUTION, *(F.col(name).alias(f"ran_{name}") for name in names))
+    joined = events.join(where, on=list(EXECUTION), how="left")
+    filled = {name: F.coalesce(name, f"ran_{name}") for name in names}
+    return joined.select(*(filled[name].alias(name) if name in filled else F.col(name) for name in events.columns))
+
+
+def _with_deploy_lines_without_id(known: DataFrame, events: DataFrame) -> DataFrame:
+    """Up to 1.11 a deploy line names task and attempt only: the first one after the attempt was first told of is meant."""
+    lines = events.where((F.col("kind") == "task_deployed") & F.col("execution_id").isNull()).select(
+        "cluster", "process", "task", "subtask", F.struct("ts", "attempt", "container", "host").alias("line")
+    )
+    lacking = known.where("host is null and task is not null").select(*EXECUTION, "process", "task", "subtask", "first_told")
+    after = F.col("line.ts") >= F.col("first_told") - F.make_dt_interval(secs=F.lit(LEAD_S))
+    found = (
+        lacking.join(lines, on=["cluster", "process", "task", "subtask"], how="inner")
+        .where(after)
+        .groupBy(*EXECUTION)
+        .agg(F.min("line").alias("line"))
+    )
+    return known.join(found, on=list(EXECUTION), how="left").withColumns(
+        {
+            **{name: F.coalesce(name, f"line.{name}") for name in ("attempt", "container", "host")},
+            "deployed_at": F.coalesce("deployed_at", "line.ts", "first_told"),
+        }
+    )
+
+
+def _with_job(known: DataFrame, events: DataFrame, carried: DataFrame) -> DataFrame:
+    """The job: from a line that names both, else from the execution graph, else where a log tells of one job only."""
+    with_job = events.where(F.col("job_id").isNotNull())
+    graphs = (
+        with_job.where(F.col("execution_id").isNotNull())
+        .select("cluster", _graph(), "job_id")
+        .unionByName(carried.where("job_id is not null").select("cluster", _graph(), "job_id"))
+        .groupBy("cluster", "graph")
+        .agg(F.min("job_id").alias("graph_job"))
+    )
+    alone = (
+        with_job.groupBy("cluster", "process")
+        .agg(F.min("job_id").alias("only_job"), F.max("job_id").alias("last_job"))
+        .where("only_job = last_job")
+        .select("cluster", "process", "only_job")
+    )
+    joined = known.withColumn("graph", _graph()).join(graphs, on=["cluster", "graph"], how="left")
+    return joined.join(alone, on=["cluster", "process"], how="left").withColumn("job_id", F.coalesce("job_id", "graph_job", "only_job"))
+
+
+def _graph() -> Column:
+    return F.substring_index("execution_id", "_", 1).alias("graph")
+
+
+def _newest(rows: DataFrame) -> DataFrame:
+    subtask = Window.partitionBy("cluster", "job_id", "vertex_id", "task", "subtask").orderBy(F.desc("deployed_at"), "execution_id")
+    cluster = Window.partitionBy("cluster")
+    age = F.datediff(F.max("deployed_at").over(cluster), "deployed_at")
+    ranked = rows.withColumns({"place": F.row_number().over(subtask), "age_days": age})
+    return ranked.where((F.col("age_days") <= CARRIED_DAYS) | ((F.col("place") == 1) & (F.col("age_days") <= NEWEST_DAYS)))

@@ -1,0 +1,203 @@
+"""Raw log text → rows of the lake's ``log_records``, as :mod:`ingest.flink_logs.stitch` makes them, natively.
+
+The text is read with a record's opening as line separator (``\\n20`` for Flink's layout), so a stack trace
+arrives in one piece with its record. That is right wherever each piece has a header, which is nearly every
+file; a file in which some piece has none (a line of a trace that begins with ``20``) needs :func:`folded`,
+which sorts. Hash and keep rule are those of the Python side; a contract test compares the rows.
+"""
+
+import re
+from zoneinfo import ZoneInfo
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+
+from ingest.flink_logs.layouts import FLINK, Layout
+from ingest.flink_logs.names import SUFFIXES
+from ingest.flink_logs.patterns import KEPT_LEVELS, contained, starts
+from ingest.flink_logs.stitch import MAX_RECORD_BYTES, Keep
+
+LEVELS = ("TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL")
+OPENING_CHARS = 128
+"""Longer than any opening of a relevant message; only so much of a line is compared with them."""
+
+
+def line_separator(layout: Layout) -> str:
+    """The ``lineSep`` with which text must be read for :func:`segments`."""
+    return f"\n{layout.opening}"
+
+
+def fold_text(text: DataFrame, layout: Layout = FLINK, time_zone: str = "UTC", keep: Keep = "events") -> DataFrame:
+    """Log records of raw text (see :func:`segments`), whatever the text holds; sorts each file."""
+    return numbered(records(chosen(folded(segments(text, layout), layout), layout, keep), layout, time_zone))
+
+
+def segments(text: DataFrame, layout: Layout = FLINK) -> DataFrame:
+    """Frame of ``value, file, block`` (see :func:`line_separator`) → ``file, block, row, text, has_header``.
+
+    ``text`` has its opening again. ``row`` grows within a block, blocks grow within a file.
+    """
+    value = F.col("value")
+    # Copy-and-truncate rotation may leave a hole at the start of a file.
+    filled = F.when(value.startswith("\0"), F.ltrim(value, F.lit("\0"))).otherwise(value)
+    raw = text.select("file", "block", F.monotonically_increasing_id().alias("row"), filled.alias("value"))
+    restored = F.when(_is_first_of_file(layout), F.col("value")).otherwise(F.concat(F.lit(layout.opening), F.col("value")))
+    whole = raw.select("file", "block", "row", restored.alias("text"))
+    return whole.withColumn("has_header", F.coalesce(has_header(F.col("text"), layout), F.lit(False)))
+
+
+def folded(pieces: DataFrame, layout: Layout = FLINK) -> DataFrame:
+    """Pieces without a header joined to the record before them; those before the first header are dropped."""
+    in_order = Window.partitionBy("file").orderBy("block", "row")
+    so_far = in_order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    counted = pieces.withColumn("record", F.sum(F.col("has_header").cast("long")).over(so_far)).where("record > 0")
+    piece = F.struct("block", "row", "text")
+    joined = counted.groupBy("file", "record").agg(F.sort_array(F.collect_list(piece)).alias("pieces"))
+    text = F.array_join(F.col("pieces.text"), "\n")
+    first = F.col("pieces")[0]
+    return joined.select("file", first.block.alias("block"), first.row.alias("row"), text.alias("text"), F.lit(True).alias("has_header"))
+
+
+def chosen(pieces: DataFrame, layout: Layout = FLINK, keep: Keep = "events") -> DataFrame:
+    """Pieces worth keeping, cut and hashed: ``file, text, record_hash``; pieces without a header are left out."""
+    wanted = F.col("has_header") if keep == "all" else F.col("has_header") & is_candidate(F.col("text"), layout)
+    return pieces.where(wanted).select("file", cut(F.col("text")).alias("text")).withColumn("record_hash", record_hash(F.col("text")))
+
+
+def records(kept: DataFrame, layout: Layout = FLINK, time_zone: str = "UTC") -> DataFrame:
+    """``file, text, record_hash`` → the columns of ``log_records`` but for ``ordinal``; ``offset`` is not known here."""
+    text = F.col("text")
+    valid = kept.withColumn("text", F.when(F.is_valid_utf8(text), text).otherwise(F.make_valid_utf8(text)))
+    head = header(F.col("text"), layout)
+    clean = F.replace(F.replace(head["message"], F.lit("\r\n"), F.lit("\n")), F.lit("\0"), F.lit("\ufffd"))
+    return valid.select(
+        process(F.col("file")).alias("process"),
+        _utc(head["local"], layout.zone or time_zone).alias("ts"),
+        head["level"].alias("level"),
+        F.replace(head["logger"], F.lit("\0"), F.lit("\ufffd")).alias("logger"),
+        clean.alias("message"),
+        "record_hash",
+        "file",
+        F.lit(None).cast("long").alias("offset"),
+    )
+
+
+def numbered(rows: DataFrame) -> DataFrame:
+    """``ordinal`` among equal records of one file. Equal ones are interchangeable, so their order does not matter."""
+    alike = Window.partitionBy("file", "ts", "record_hash").orderBy("process")
+    return rows.withColumn("ordinal", F.row_number().over(alike).cast("long") - 1)
+
+
+def record_hash(text: Column) -> Column:
+    return F.substring(F.sha2(text.cast("binary"), 256), 1, 32)
+
+
+def cut(text: Column) -> Column:
+    """Without trailing line ends, and at most as long as a record may be."""
+    short = F.when(F.octet_length(text) > MAX_RECORD_BYTES, F.substring(text.cast("binary"), 1, MAX_RECORD_BYTES).cast("string"))
+    return F.rtrim(F.coalesce(short, text), F.lit("\r\n"))
+
+
+def process(file: Column) -> Column:
+    """See :func:`ingest.flink_logs.names.process_of`."""
+    name = F.substring_index(file, "/", -1)
+    shortened = name
+    for suffix in SUFFIXES:
+        shortened = F.regexp_replace(shortened, suffix, "")
+    return F.when(shortened == "", name).otherwise(shortened)
+
+
+def has_header(text: Column, layout: Layout = FLINK) -> Column:
+    """Whether a piece begins a record."""
+    if layout is not FLINK:
+        return text.rlike(_whole_header(layout)) & header(text, layout)["local"].isNotNull()
+    head = header(text, layout)
+    stamped = (F.substring(text, 24, 1) == " ") & F.substring(text, 1, 23).rlike(_STAMP) & head["local"].isNotNull()
+    return stamped & head["level"].isin(*LEVELS) & (head["logger"] != "") & _first_line(text).contains(" - ")
+
+
+def header(text: Column, layout: Layout = FLINK) -> dict[str, Column]:
+    """``local`` time (as if it were UTC), ``level``, ``logger`` and ``message`` of a piece that has a header."""
+    if layout is not FLINK:
+        return _compiled_header(text, layout)
+    head = _before_dash(text)
+    named = F.substring(head, 25, 1_000_000)
+    level = F.substring_index(named, " ", 1)
+    return {
+        "local": _flink_local(text),
+        "level": level,
+        "logger": F.substring_index(F.ltrim(F.substring(named, F.length(level) + 1, F.lit(1_000_000))), " ", 1),
+        # By bytes: what is not UTF-8 must not shift anything.
+        "message": F.substring(text.cast("binary"), F.octet_length(head) + 4, F.octet_length(text)).cast("string"),
+    }
+
+
+def is_candidate(text: Column, layout: Layout = FLINK) -> Column:
+    """See :func:`ingest.flink_logs.recognise.is_candidate`: what the table may read, and everything from WARN up."""
+    head = header(_first_line(text), layout)
+    message = head["message"]
+    # A set of words is one lookup; the exact openings are compared only where the first word fits.
+    words = sorted({opening.split(" ")[0] for opening in starts()})
+    opens = "^(?:" + "|".join(_escaped(opening) for opening in starts()) + ")"
+    beginning = F.substring(message, 1, OPENING_CHARS)
+    wanted = head["level"].isin(*KEPT_LEVELS) | (F.substring_index(beginning, " ", 1).isin(*words) & beginning.rlike(opens))
+    for piece in contained():
+        wanted = wanted | message.contains(piece)
+    return wanted
+
+
+_STAMP = "^[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2},[0-9]{3}"
+
+
+def _first_line(text: Column) -> Column:
+    return F.substring_index(text, "\n", 1)
+
+
+def _before_dash(text: Column) -> Column:
+    return F.substring_index(_first_line(text), " - ", 1)
+
+
+def _flink_local(text: Column) -> Column:
+    stamp = F.concat(F.substring(text, 1, 19), F.lit("."), F.substring(text, 21, 3), F.lit("Z"))
+    return stamp.try_cast("timestamp")
+
+
+def _utc(local: Column, zone: str) -> Column:
+    return local if ZoneInfo(zone).key == "UTC" else F.to_utc_timestamp(local, zone)
+
+
+def _is_first_of_file(layout: Layout) -> Column:
+    """Only the first piece of a file still has its opening."""
+    if not layout.opening:
+        return F.lit(True)
+    if layout is FLINK:
+        return F.col("value").startswith("20") & (F.substring("value", 5, 1) == "-")
+    return F.col("value").rlike(_whole_header(layout))
+
+
+def _whole_header(layout: Layout) -> str:
+    return "^" + _escaped(layout.opening) + layout.header.removeprefix("^")
+
+
+def _compiled_header(text: Column, layout: Layout) -> dict[str, Column]:
+    regex = _whole_header(layout)
+
+    def group(name: str, otherwise: str) -> Column:
+        number = layout.group(name)
+        return F.regexp_extract(text, regex, number) if number else F.lit(otherwise)
+
+    place = {part: f"${number}" for number, part in enumerate(layout.second_parts, 1)}
+    century = "20" if layout.opening.endswith("20") or "([0-9]{4})" not in layout.second_regex else ""
+    pattern = f"{century}{place['y']}-{place['M']}-{place['d']} {place['H']}:{place['m']}:{place['s']}"
+    second = F.regexp_replace(group("second", ""), f"^{layout.second_regex}$", pattern)
+    fraction = F.rpad(group("fraction", "000"), 3, "0")
+    return {
+        "local": F.concat(second, F.lit("."), F.substring(fraction, 1, 3), F.lit("Z")).try_cast("timestamp"),
+        "level": group("level", "UNKNOWN"),
+        "logger": group("logger", ""),
+        "message": F.regexp_replace(text, regex, ""),
+    }
+
+
+def _escaped(text: str) -> str:
+    return re.sub(r"[][\\.^$*+?{}|()]", r"\\\g<0>", text)
