@@ -8,7 +8,7 @@ import asyncio
 import json
 import logging
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from types import TracebackType
 from typing import Any, Self
 from urllib.parse import urljoin, urlsplit
@@ -34,6 +34,10 @@ MAX_PATH_BYTES = 3_900
 """Flink refuses request lines above 4,096 bytes; this leaves room for method, prefix and protocol."""
 
 
+OnAnswer = Callable[[str, int, Any], None]
+"""Is told of every answer: path, status (0 = none came), decoded body or ``{"errors": [text]}``."""
+
+
 class RestClient:
     """One address. Use as ``async with RestClient(...) as client: await client.get("/overview")``.
 
@@ -50,6 +54,7 @@ class RestClient:
         request_timeout_s: float = 10,
         max_response_bytes: int = 64 * 1024 * 1024,
         gate: Gate | None = None,
+        on_answer: OnAnswer | None = None,
     ) -> None:
         self.address: Address = parse_address(url, auth)
         self.requests = 0
@@ -57,6 +62,7 @@ class RestClient:
         self._timeout_s = request_timeout_s
         self._max_bytes = max_response_bytes
         self._gate = gate or Gate()
+        self._on_answer = on_answer or (lambda path, status, body: None)
         self._session: aiohttp.ClientSession | None = None
 
     def __repr__(self) -> str:
@@ -83,11 +89,17 @@ class RestClient:
 
     async def get(self, path: str) -> Any:
         """The decoded JSON of ``path``; raises ``Unanswered`` (ask later) or ``BadAnswer`` (skip it)."""
-        body = await self._retrying(path)
         try:
-            return json.loads(body)
+            body = await self._retrying(path)
+        except (BadAnswer, Unanswered) as error:
+            self._on_answer(path, error.status or 0, {"errors": [str(error)]})
+            raise
+        try:
+            decoded = json.loads(body)
         except (ValueError, RecursionError) as error:
             raise BadAnswer(f"{path} answered {_what_it_is(body)} instead of JSON.", "bad_json", path, 200) from error
+        self._on_answer(path, 200, decoded)
+        return decoded
 
     async def stream(self, path: str) -> AsyncIterator[bytes]:
         """The body of ``path`` in pieces as they come, not retried; for files, whose size only the reader can judge."""
@@ -170,7 +182,7 @@ class RestClient:
         return Unanswered(f"{base} closed the connection before {path} was answered whole.", "unreachable", path)
 
 
-def client_of(source: ClusterSource, url: str, gate: Gate | None = None) -> RestClient:
+def client_of(source: ClusterSource, url: str, gate: Gate | None = None, on_answer: OnAnswer | None = None) -> RestClient:
     """A client for ``url`` (the cluster's own or its History Server's) as the cluster's settings say."""
     return RestClient(
         url,
@@ -179,6 +191,7 @@ def client_of(source: ClusterSource, url: str, gate: Gate | None = None) -> Rest
         request_timeout_s=source.request_timeout_s,
         max_response_bytes=source.max_response_bytes,
         gate=gate,
+        on_answer=on_answer,
     )
 
 

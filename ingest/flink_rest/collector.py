@@ -13,7 +13,7 @@ from typing import Any
 
 from ingest.flink_rest import assembly
 from ingest.flink_rest.asking import Asking
-from ingest.flink_rest.client import client_of
+from ingest.flink_rest.client import OnAnswer, client_of
 from ingest.flink_rest.cursor import ClusterCursor, JobCursor, from_json
 from ingest.flink_rest.gate import Gate
 from ingest.flink_rest.job_reader import JobReader, Listed, in_trouble, is_flink_id, listed
@@ -59,13 +59,15 @@ async def collect_cluster(
     pace: Pace | None = None,
     gate: Gate | None = None,
     cycle_s: float = 30,
+    on_answer: OnAnswer | None = None,
 ) -> Collected:
     """Never raises for anything a server may answer; an address that cannot be used at all raises ``Refused``.
 
-    ``cycle_s`` is how often this is called; ``gate`` is shared by all who ask the same address.
+    ``cycle_s`` is how often this is called; ``gate`` is shared by all who ask the same address;
+    ``on_answer`` sees every raw answer.
     """
     pace = pace or Pace()
-    client = client_of(source, source.url, gate)
+    client = client_of(source, source.url, gate, on_answer)
     async with client:
         cycle = _Cycle(source, from_json(cursor), Asking(client, at, Budget(pace.requests)), pace, cycle_s)
         try:

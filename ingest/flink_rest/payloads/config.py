@@ -70,9 +70,14 @@ def job_settings(body: Any) -> tuple[Setting, ...]:
     return (Setting("job.restart-strategy", strategy),) if strategy else ()
 
 
+def holds_secret(key: str) -> bool:
+    """Whether a setting of this name is masked whatever its value."""
+    return _SECRET_KEY.search(key) is not None
+
+
 def _masked(key: str, entry: Fields) -> str:
     value = entry.raw("value")
-    if _SECRET_KEY.search(key):
+    if holds_secret(key):
         return MASK
     if value is not None and not isinstance(value, str | int | float):
         raise Skipped(f"{entry.place}.value: expected a text")
