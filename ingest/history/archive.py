@@ -1,0 +1,75 @@
+"""One archive: ``{"archive": [{"path": "/jobs/…", "json": "<a JSON document as text>"}, …]}``."""
+
+import json
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any
+
+from ingest.errors import Skipped
+from ingest.flink_rest.assembly import overview_of_jobs
+from ingest.flink_rest.payloads import jobs
+from ingest.flink_rest.payloads.fields import Fields, elements
+from ingest.flink_rest.readings import Answer, JobReading
+from ingest.flink_rest.routing import file_job_answer, is_read, job_of
+from ingest.records import Skip
+
+
+def job_readings(content: bytes, at: datetime) -> tuple[list[JobReading], list[Skip]]:
+    """What an archive tells of its job (in principle, of several): one reading each, and documents passed over.
+
+    The job stands as it ended, so the time of observation is its end, or ``at`` where that is not told.
+    Raises ``Skipped`` where the file is no archive, for example because Flink has not finished writing it.
+    """
+    skips: list[Skip] = []
+    documents = dict(_documents(content, skips))
+    overviews = _overviews(documents.pop("/jobs/overview", None), at, skips)
+    configuration = documents.pop("/jobmanager/config", None)
+    job_ids = dict.fromkeys([*overviews, *(job_id for path in documents if (job_id := job_of(path)))])
+    readings = []
+    for job_id in job_ids:
+        overview = overviews.get(job_id)
+        ended_at = _ended_at(documents.get(f"/jobs/{job_id}")) or (_ended_at(overview) if overview else None) or at
+        reading = JobReading(job_id)
+        reading.overview = Answer("/jobs/overview", ended_at, overview) if overview else None
+        reading.jobmanager_config = Answer("/jobmanager/config", ended_at, configuration) if configuration else None
+        for path, body in documents.items():
+            if job_of(path) == job_id:
+                file_job_answer(reading, Answer(path, ended_at, body))
+        readings.append(reading)
+    return readings, skips
+
+
+def _overviews(body: Any, at: datetime, skips: list[Skip]) -> dict[str, Any]:
+    """Entries of the archived ``/jobs/overview`` by job."""
+    if body is None:
+        return {}
+    listed, bad = overview_of_jobs(Answer("/jobs/overview", at, body))
+    skips.extend(bad)
+    return {job_id: entry.body for job_id, entry in listed.items()}
+
+
+def _documents(content: bytes, skips: list[Skip]) -> Iterator[tuple[str, Any]]:
+    """Path and decoded document of everything that Weir reads."""
+    try:
+        archive = Fields(json.loads(content))
+    except (ValueError, RecursionError):
+        raise Skipped("the file is no JSON document; Flink may still be writing it") from None
+    for place, entry in elements(archive.raw("archive"), "archive"):
+        try:
+            fields = Fields(entry, place)
+            path, document = fields.the_text("path"), fields.raw("json")
+        except Skipped as error:
+            skips.append(Skip(place, "bad_payload", str(error)))
+            continue
+        if is_read(path):
+            try:
+                yield path, json.loads(document)
+            except (ValueError, TypeError, RecursionError):
+                skips.append(Skip(path, "bad_json", "the archived document is no JSON text"))
+
+
+def _ended_at(job: Any) -> datetime | None:
+    try:
+        return jobs.job_state(job).end_time
+    except Skipped:
+        return None

@@ -1,0 +1,81 @@
+"""Follow the archive directory of finished jobs: read what is new, remember what was read.
+
+Archives never grow: Flink writes one when its job ends. So a cursor is the stamp (size, time) of every file
+read, and what was read half-written is read again once its stamp changes.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from ingest.errors import Skipped
+from ingest.flink_rest.assembly import observe_job
+from ingest.history.archive import job_readings
+from ingest.history.listing import ArchiveDirectory, ArchiveFile
+from ingest.records import Observed, Skip
+
+MAX_ARCHIVE_BYTES = 128 * 1024 * 1024
+MAX_BYTES_PER_CYCLE = 256 * 1024 * 1024
+MAX_FILES_PER_CYCLE = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class ArchivesRead:
+    """``behind``: more is waiting than one cycle reads."""
+
+    observed: tuple[Observed, ...] = ()
+    cursor: dict[str, Any] = field(default_factory=dict)
+    skips: tuple[Skip, ...] = ()
+    behind: bool = False
+
+
+def read_archives(directory: str, cluster: str, cursor: Mapping[str, Any] | None, at: datetime) -> ArchivesRead:
+    """Archives that are new or changed since ``cursor``, which is to be saved after the records are safe.
+
+    Records are observed at the end of their job. A bad archive is a skip and is not tried again until it changes;
+    a directory that cannot be listed is a skip and leaves the cursor as it is.
+    """
+    known = _stamps(cursor)
+    try:
+        archives = ArchiveDirectory(directory)
+        files = archives.files()
+    except Skipped as error:
+        return ArchivesRead(cursor={"files": known}, skips=(Skip(directory, "unreadable_file", str(error)),))
+    due = [file for file in files if known.get(file.name) != file.stamp]
+    taken = _within_bounds(due)
+    observed: list[Observed] = []
+    skips: list[Skip] = []
+    for file in taken:
+        _read(archives, file, cluster, at, observed, skips)
+    # Only files that are still there, or the cursor would grow with every job that ever ran.
+    stamps = {file.name: known[file.name] for file in files if file.name in known} | {file.name: file.stamp for file in taken}
+    return ArchivesRead(tuple(observed), {"files": stamps}, tuple(skips), behind=len(taken) < len(due))
+
+
+def _read(archives: ArchiveDirectory, file: ArchiveFile, cluster: str, at: datetime, observed: list[Observed], skips: list[Skip]) -> None:
+    try:
+        readings, bad = job_readings(archives.read(file, MAX_ARCHIVE_BYTES), file.changed_at or at)
+    except Skipped as error:
+        skips.append(Skip(file.path, "too_large" if file.size_bytes > MAX_ARCHIVE_BYTES else "unreadable_file", str(error)))
+        return
+    skips.extend(Skip(f"{file.path}#{skip.subject}", skip.reason, skip.detail) for skip in bad)
+    for reading in readings:
+        observed.extend(observe_job(reading, cluster, "history"))
+
+
+def _within_bounds(due: list[ArchiveFile]) -> list[ArchiveFile]:
+    taken: list[ArchiveFile] = []
+    budget_bytes = MAX_BYTES_PER_CYCLE
+    for file in due[:MAX_FILES_PER_CYCLE]:
+        if taken and file.size_bytes > budget_bytes:
+            break
+        taken.append(file)
+        budget_bytes -= min(file.size_bytes, MAX_ARCHIVE_BYTES)
+    return taken
+
+
+def _stamps(cursor: Mapping[str, Any] | None) -> dict[str, str]:
+    """A cursor of an unknown shape is no cursor: everything is read again, and folded by its identity."""
+    files = (cursor or {}).get("files")
+    return {str(name): str(stamp) for name, stamp in files.items()} if isinstance(files, dict) else {}

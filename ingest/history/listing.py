@@ -1,0 +1,92 @@
+"""Archives of finished jobs below ``jobmanager.archive.fs.dir``, wherever that is."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import fsspec
+
+from ingest.errors import Skipped, redact
+
+# Up to 2.2 <dir>/<job id>; from 2.3 <dir>/<cluster id>/applications/<application id>/jobs/<job id>.
+_ARCHIVE = re.compile(r"(?:[^/]+/applications/[^/]+/jobs/)?[0-9a-f]{32}")
+_DEEPEST = 5
+
+
+@dataclass(frozen=True, slots=True)
+class ArchiveFile:
+    """``name`` is the path below the directory, ``stamp`` differs whenever the content may have changed."""
+
+    name: str
+    path: str
+    size_bytes: int
+    changed_at: datetime | None
+    stamp: str
+
+    @property
+    def job_id(self) -> str:
+        return self.name.rsplit("/", 1)[-1]
+
+
+class ArchiveDirectory:
+    """A local path or any fsspec URI. Raises ``Skipped`` where it cannot be reached."""
+
+    def __init__(self, directory: str) -> None:
+        self._directory = directory
+        try:
+            self._filesystem, self._root = fsspec.core.url_to_fs(directory)
+        except (OSError, ValueError, ImportError) as error:
+            raise self._unreachable(error) from error
+
+    def files(self) -> list[ArchiveFile]:
+        """Archives of both layouts, by name; other files are not looked at. Raises ``Skipped`` where nothing can be listed."""
+        root = self._root.rstrip("/")
+        try:
+            # The listing may be cached from the cycle before.
+            self._filesystem.invalidate_cache()
+            if not self._filesystem.isdir(self._root):
+                raise FileNotFoundError("there is no such directory")
+            listed = self._filesystem.find(self._root, maxdepth=_DEEPEST, detail=True)
+        except (OSError, ValueError) as error:
+            raise self._unreachable(error) from error
+        return sorted(_archives(listed, root), key=lambda file: file.name)
+
+    def read(self, file: ArchiveFile, max_bytes: int) -> bytes:
+        """Content. Raises ``Skipped`` where it is larger than ``max_bytes`` or cannot be read."""
+        try:
+            with self._filesystem.open(file.path, "rb") as handle:
+                content: bytes = handle.read(max_bytes + 1)
+        except (OSError, ValueError) as error:
+            raise Skipped(f"the archive cannot be read ({_why(error)}); check its permissions") from error
+        if len(content) > max_bytes:
+            raise Skipped(f"the archive is larger than {max_bytes} bytes and is not read")
+        return content
+
+    def _unreachable(self, error: Exception) -> Skipped:
+        return Skipped(f"{redact(self._directory)} cannot be listed ({_why(error)}); check jobmanager.archive.fs.dir and its permissions")
+
+
+def _archives(listed: dict[str, dict[str, Any]], root: str) -> Iterator[ArchiveFile]:
+    for path, info in listed.items():
+        name = path[len(root) :].lstrip("/")
+        if _ARCHIVE.fullmatch(name):
+            changed_at = _changed_at(info)
+            size = int(info.get("size") or 0)
+            yield ArchiveFile(name, path, size, changed_at, f"{size}|{changed_at.timestamp() if changed_at else ''}")
+
+
+def _changed_at(info: dict[str, Any]) -> datetime | None:
+    """Modification time; each kind of storage has its own name for it."""
+    for key in ("mtime", "LastModified", "last_modified", "modified"):
+        value = info.get(key)
+        if isinstance(value, datetime):
+            return value if value.tzinfo else value.replace(tzinfo=UTC)
+        if isinstance(value, int | float):
+            return datetime.fromtimestamp(value, UTC)
+    return None
+
+
+def _why(error: Exception) -> str:
+    return getattr(error, "strerror", None) or redact(str(error)) or type(error).__name__
