@@ -53,7 +53,7 @@ def _tell(lab: Lab, slot: int) -> None:
 
 def register(lab: Lab, name: str) -> bool:
     """Make it known to the Weir of WEIR_HOME; one that is known already has the same address and logs."""
-    command = [sys.executable, "manage.py", "add_cluster", name, lab.url, "--logs", lab.log_glob]
+    command = [sys.executable, "manage.py", "add_cluster", name, lab.url, "--logs", lab.log_glob, "--replace"]
     run = subprocess.run(command, cwd=PROJECT_DIR, capture_output=True, text=True, check=False)
     print((run.stdout + run.stderr).strip(), flush=True)
     return run.returncode == 0
