@@ -19,7 +19,9 @@ from ingest.flink_rest.client import client_of
 from ingest.flink_rest.collector import Collected, collect_cluster
 from ingest.flink_rest.faults import BadAnswer, Unanswered
 from ingest.flink_rest.gate import Gates
+from ingest.flink_rest.history_server import read_history
 from ingest.flink_rest.pace import Pace, shares
+from ingest.history.archives import read_archives
 from ingest.lake.store import Lake
 from ingest.records import Observed, Skip
 from ingest.sources import ClusterSource
@@ -82,6 +84,7 @@ def collect_shard(
     readings = [ClusterRun(source, dict(cursors.get(source.name) or {})) for source in sources]
     asyncio.run(_ask(readings, at, cycle_s, shares(total_requests, len(sources), pace or Pace())))
     for reading in readings:
+        _read_archives(reading, at())
         _tail(reading, at(), SHARD_LOG_BYTES // max(1, len(sources)))
     lake.append(observed for reading in readings for observed in reading.observed)
     return [_outcome(reading) for reading in readings]
@@ -98,6 +101,7 @@ class ClusterRun:
     reachable: bool = True
     error: str | None = None
     requests: int = 0
+    history_jobs: int = 0
 
     def part(self, name: str) -> dict[str, Any]:
         """What is remembered of one kind of source."""
@@ -112,6 +116,7 @@ class ClusterRun:
 async def _ask(readings: Sequence[ClusterRun], at: Callable[[], datetime], cycle_s: float, pace: Pace) -> None:
     gates = Gates()
     await asyncio.gather(*(_guarded(_read_rest, reading, at, gates, cycle_s, pace) for reading in readings if reading.source.url))
+    await asyncio.gather(*(_guarded(_read_history, reading, at, gates) for reading in readings if reading.source.history_url))
     # Whoever waited longest for a share of the bytes comes first.
     with_endpoint = [reading for reading in readings if reading.rest and reading.reachable and _follows_endpoint(reading.source)]
     with_endpoint.sort(key=lambda reading: reading.part("log_endpoint").get("due_at", 0))
@@ -147,6 +152,23 @@ async def _read_rest(reading: ClusterRun, at: Callable[[], datetime], gates: Gat
     reading.requests += collected.requests
 
 
+async def _read_history(reading: ClusterRun, at: Callable[[], datetime], gates: Gates) -> None:
+    source = reading.source
+    async with client_of(source, source.history_url, gates.of(parse_address(source.history_url, None).origin)) as client:
+        try:
+            found = await read_history(client, source.name, reading.part("history"), at)
+        finally:
+            reading.requests += client.requests
+    reading.cursor["history"] = found.cursor
+    reading.observed += found.observed
+    if found.skips:
+        reading.observed.append(Observed(source.name, at(), "history", found.skips))
+    if not source.url:
+        reading.reachable = found.reachable is not False
+        reading.history_jobs = found.jobs_seen
+    reading.error = reading.error or found.error
+
+
 async def _read_log_endpoint(reading: ClusterRun, at: Callable[[], datetime], gates: Gates, transfer: Transfer) -> None:
     source, cursor, now = reading.source, reading.part("log_endpoint"), at()
     if not endpoint.is_due(cursor, now):
@@ -167,6 +189,22 @@ async def _read_log_endpoint(reading: ClusterRun, at: Callable[[], datetime], ga
         result = await endpoint.read_new(source.logs, source.name, listing, client.stream, cursor, now, transfer)
     reading.observed += result.observed
     reading.cursor["log_endpoint"] = result.cursor
+
+
+def _read_archives(reading: ClusterRun, at: datetime) -> None:
+    source = reading.source
+    if not source.archive_dir:
+        return
+    try:
+        found = read_archives(source.archive_dir, source.name, reading.part("archive"), at)
+    except Exception as error:
+        log.exception("archives of cluster %s could not be read", source.name)
+        reading.skip(source.archive_dir, "unreadable_file", f"Reading the archives failed with {type(error).__name__}.", at, "archive")
+        return
+    reading.observed += found.observed
+    if found.skips:
+        reading.observed.append(Observed(source.name, at, "archive", found.skips))
+    reading.cursor["archive"] = found.cursor
 
 
 def _follows_endpoint(source: ClusterSource) -> bool:
@@ -199,7 +237,7 @@ def _outcome(reading: ClusterRun) -> ClusterOutcome:
         error=reading.error,
         cursor=reading.cursor,
         flink_version=rest.flink_version if rest else None,
-        jobs_seen=rest.jobs_seen if rest else 0,
+        jobs_seen=rest.jobs_seen if rest else reading.history_jobs,
         requests=reading.requests,
         records=len(records),
         skips=sum(isinstance(record, Skip) for record in records),

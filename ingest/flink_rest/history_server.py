@@ -1,0 +1,95 @@
+"""Reads a History Server over REST: jobs that ended, each once, observed at their end.
+
+Its answers are the documents that the job's JobManager archived, under the same paths. Metrics are not among them.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from ingest.flink_rest import assembly
+from ingest.flink_rest.asking import Asking
+from ingest.flink_rest.client import RestClient
+from ingest.flink_rest.cursor import JobCursor
+from ingest.flink_rest.job_reader import JobReader, Listed, is_flink_id, listed
+from ingest.flink_rest.pace import Budget, Pace, Rhythm
+from ingest.records import Observed, Skip
+
+INTERVAL_S = 60
+"""A History Server itself looks for new archives every ten seconds at most."""
+
+JOBS_PER_CYCLE = 25
+MAX_KNOWN = 20_000
+PACE = Pace()
+WHOLE = Rhythm(0, lean=False, reason="read once")
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryRead:
+    """``reachable`` is ``None`` where nothing was due; ``behind`` says that more jobs are waiting."""
+
+    observed: tuple[Observed, ...]
+    cursor: dict[str, Any]
+    skips: tuple[Skip, ...] = ()
+    reachable: bool | None = None
+    error: str | None = None
+    jobs_seen: int = 0
+    behind: bool = False
+
+
+async def read_history(client: RestClient, cluster: str, cursor: Mapping[str, Any], at: Callable[[], datetime]) -> HistoryRead:
+    """Jobs that are not in the cursor yet, newest end first; the cursor is to be saved after the records are safe."""
+    known, due_at = _known(cursor), cursor.get("due_at")
+    now = at()
+    if isinstance(due_at, int | float) and now.timestamp() < due_at:
+        return HistoryRead((), dict(cursor))
+    asking = Asking(client, at, Budget(PACE.requests))
+    overview = await asking.get("/jobs/overview")
+    if overview is None:
+        return HistoryRead((), dict(cursor), tuple(asking.skips), reachable=False, error=asking.down or asking.skips[-1].detail)
+    entries, skips = assembly.overview_of_jobs(overview)
+    asking.skips.extend(skips)
+    found = [listed(job_id, answer) for job_id, answer in entries.items() if is_flink_id(job_id)]
+    new = sorted((job for job in found if job.terminal and known.get(job.job_id) != _end_ms(job)), key=_end_ms, reverse=True)
+    observed: list[Observed] = []
+    for job in new[:JOBS_PER_CYCLE]:
+        part = await _read_job(client, job, cluster, asking.skips, now)
+        if part is None:
+            break
+        observed += part
+        known[job.job_id] = _end_ms(job)
+    present = {job.job_id for job in found}
+    kept = {job_id: end for job_id, end in known.items() if job_id in present}
+    newest = dict(sorted(kept.items(), key=lambda item: item[1])[-MAX_KNOWN:])
+    behind = len(new) > JOBS_PER_CYCLE
+    next_at = now.timestamp() + (0 if behind else INTERVAL_S)
+    return HistoryRead(
+        tuple(observed), {"jobs": newest, "due_at": next_at}, tuple(asking.skips), reachable=True, jobs_seen=len(found), behind=behind
+    )
+
+
+async def _read_job(client: RestClient, job: Listed, cluster: str, skips: list[Skip], now: datetime) -> list[Observed] | None:
+    """``None`` where the server went away meanwhile: the job stays due."""
+    end_ms = _end_ms(job)
+    ended_at = datetime.fromtimestamp(end_ms / 1000, UTC) if 0 < end_ms < 4e12 else now
+    asking = Asking(client, lambda: ended_at, Budget(PACE.requests_per_job + 10))
+    reader = JobReader(asking, PACE, WHOLE, flink_version=None)
+    reading = await reader.read(Listed(job.job_id, job.state, job.modified_ms, job.answer), JobCursor())
+    skips += asking.skips
+    if asking.down:
+        return None
+    if reading.overview is not None:
+        reading.overview = type(reading.overview)(reading.overview.path, ended_at, reading.overview.body)
+    return list(assembly.observe_job(reading, cluster, "history"))
+
+
+def _end_ms(job: Listed) -> int:
+    body = job.answer.body
+    end = body.get("end-time") if isinstance(body, dict) else None
+    return end if isinstance(end, int) else 0
+
+
+def _known(cursor: Mapping[str, Any]) -> dict[str, int]:
+    jobs = cursor.get("jobs")
+    return {str(job_id): end for job_id, end in jobs.items() if isinstance(end, int)} if isinstance(jobs, dict) else {}
