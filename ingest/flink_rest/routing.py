@@ -27,6 +27,7 @@ _OF_JOB = {
     "/checkpoints": "checkpoints",
     "/checkpoints/config": "checkpoint_config",
     "/exceptions": "exceptions",
+    "/jobmanager/config": "jobmanager_config",  # so in archives and on the History Server
 }
 
 
