@@ -16,7 +16,7 @@ from ingest.flink_rest.job_reader import TERMINAL_STATES, is_flink_id
 from ingest.flink_rest.metric_requests import names_for, subtask_paths
 from ingest.flink_rest.versions import has_time_metrics, is_known
 from ingest.history.listing import ArchiveDirectory
-from ingest.sources import ClusterSource
+from ingest.sources import ClusterSource, LogSource
 
 GATHERING_PAUSE_S = 2
 """Flink gathers metrics only once somebody has asked for them."""
