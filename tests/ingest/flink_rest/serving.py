@@ -43,6 +43,7 @@ class Server:
         self.sent_bytes = 0
         self.most_at_once = self._at_once = 0
         self._server: asyncio.Server | None = None
+        self._talks: set[asyncio.Task[None]] = set()
 
     @property
     def url(self) -> str:
@@ -56,8 +57,15 @@ class Server:
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         assert self._server
         self._server.close()
+        for talk in self._talks:
+            talk.cancel()
+        await asyncio.gather(*self._talks, return_exceptions=True)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        talk = asyncio.current_task()
+        assert talk
+        self._talks.add(talk)
+        talk.add_done_callback(self._talks.discard)
         try:
             while head := await reader.readuntil(b"\r\n\r\n"):
                 lines = head.decode().split("\r\n")
@@ -71,7 +79,7 @@ class Server:
                     await self._send(self._answer(path, headers), writer)
                 finally:
                     self._at_once -= 1
-        except (asyncio.IncompleteReadError, ConnectionError, TimeoutError):
+        except (asyncio.IncompleteReadError, asyncio.CancelledError, ConnectionError, TimeoutError):
             pass
         finally:
             writer.close()
