@@ -35,7 +35,7 @@ class TokenForm(forms.Form):
 @require_GET
 @never_cache
 def account(request: HttpRequest) -> HttpResponse:
-    return _page(request, PasswordChangeForm(_me(request)), TokenForm(operator=may_operate(_me(request))))
+    return _page(request, _password_form(_me(request)), TokenForm(operator=may_operate(_me(request))))
 
 
 @require_POST
@@ -57,7 +57,7 @@ def create_token(request: HttpRequest) -> HttpResponse:
     if form.is_valid() and ApiToken.objects.filter(user=_me(request)).count() >= MOST_TOKENS:
         form.add_error(None, f"You have {MOST_TOKENS} tokens; revoke one first.")
     if not form.is_valid():
-        return _page(request, PasswordChangeForm(_me(request)), form)
+        return _page(request, _password_form(_me(request)), form)
     expires_at = timezone.now() + timedelta(days=form.cleaned_data["days"])
     token, text = ApiToken.objects.issue(_me(request), form.cleaned_data["name"], form.cleaned_data["scope"], expires_at)
     return render(request, "accounts/token_created.html", {"token": token, "text": text})
@@ -69,6 +69,13 @@ def revoke_token(request: HttpRequest, pk: int) -> HttpResponse:
     token.delete()
     messages.success(request, f"{token.name} is revoked; it does not work any more.")
     return redirect("account")
+
+
+def _password_form(user: User) -> PasswordChangeForm:
+    """Django's, without taking the focus: it is not what the page is opened for."""
+    form = PasswordChangeForm(user)
+    form.fields["old_password"].widget.attrs.pop("autofocus", None)
+    return form
 
 
 def _me(request: HttpRequest) -> User:

@@ -8,8 +8,10 @@ from typing import Any
 from webapp.charts.theme import ACCENT, CRIT, INK_3, OK, WARN, plain, plot_time
 
 MOST_LINES = 80
-_LABEL_EVERY_SHARE = 0.14
+_LABEL_EVERY_SHARE = 0.3
 _SYMBOL_EVERY_SHARE = 0.02
+_WORDS_SHARE = 0.22
+"""What the words of a label cover of a narrow chart."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,7 @@ def drawn(annotations: Sequence[Annotation], start: datetime, end: datetime) -> 
         place = (annotation.at - start) / (end - start)
         shapes.append(_line(annotation.at, colour))
         has_room = place - last_label >= _LABEL_EVERY_SHARE
-        if not has_room and place - last_symbol < _SYMBOL_EVERY_SHARE:
+        if not has_room and (place - last_symbol < _SYMBOL_EVERY_SHARE or place - last_label < _WORDS_SHARE):
             continue
         last_symbol = place
         last_label = place if has_room else last_label
@@ -65,7 +67,7 @@ def _line(at: datetime, colour: str) -> dict[str, Any]:
 
 
 def _label(annotation: Annotation, symbol: str, colour: str, *, with_words: bool, place: float) -> dict[str, Any]:
-    words = plain(annotation.label or annotation.kind, 24)
+    words = plain(annotation.label or annotation.kind, 18)
     return {
         "x": plot_time(annotation.at),
         "xref": "x",

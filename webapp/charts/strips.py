@@ -13,7 +13,7 @@ from django.utils.safestring import SafeString
 from spark_jobs.serving import FAILED_OUTCOMES, OUTCOMES
 
 BARS = 16
-_STEP_PX, _BAR_PX, _HEIGHT_PX = 7, 5, 16
+_STEP_PX, _BAR_PX, _HEIGHT_PX = 7, 5, 17
 
 
 def strip(outcomes: Sequence[Mapping[str, Any]] | None) -> SafeString | str:
@@ -47,11 +47,11 @@ def in_words(outcomes: Sequence[Mapping[str, Any]]) -> str:
 
 def _mark(entry: Mapping[str, Any], x: int) -> tuple[str, str]:
     if entry["outcome"] in FAILED_OUTCOMES:
-        return "crit", _bar(x, 14)
+        return "crit", _bar(x, 15)
     if entry.get("is_savepoint"):
         return "accent", f"M{x + 2.5} 5l3 4.5-3 4.5-3-4.5z"
     if entry["outcome"] == "completed":
-        return "ok", _bar(x, 9)
+        return "ok", _bar(x, 11)
     return "unknown", _bar(x, 3)
 
 

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from html import escape
 from typing import Any
 
+import pandas as pd  # type: ignore[import-untyped]  # noqa: F401 - plotly asks it whatever is loaded; loaded by another thread meanwhile it would be half there
 import plotly.graph_objects as go
 
 INK, INK_2, INK_3, LINE, PANEL = "var(--ink)", "var(--ink-2)", "var(--ink-3)", "var(--line)", "var(--panel)"
@@ -36,10 +37,20 @@ TEMPLATE = go.layout.Template(
         "font": {"family": FONT, "size": 12, "color": INK_2},
         "paper_bgcolor": PANEL,
         "plot_bgcolor": PANEL,
-        "margin": {"l": 48, "r": 12, "t": 26, "b": 28},
+        "margin": {"l": 48, "r": 12, "t": 26, "b": 58},
         "xaxis": {**_AXIS, "showgrid": False},
         "yaxis": {**_AXIS, "rangemode": "tozero", "fixedrange": True},
-        "legend": {"orientation": "h", "x": 0, "y": -0.12, "yanchor": "top", "font": {"size": 12, "color": INK_2}, "itemclick": False},
+        "legend": {
+            "orientation": "h",
+            "x": 0,
+            "yref": "container",
+            "y": 0,
+            "yanchor": "bottom",
+            "traceorder": "normal",
+            "font": {"size": 12, "color": INK_2},
+            "itemclick": False,
+            "itemdoubleclick": False,
+        },
         "hoverlabel": {"bgcolor": PANEL, "bordercolor": LINE_STRONG, "font": {"size": 12, "color": INK, "family": FONT}, "align": "left"},
         "bargap": 0.1,
         "dragmode": "zoom",

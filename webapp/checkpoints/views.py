@@ -40,6 +40,7 @@ def checkpoint(request: HttpRequest, cluster: str, job_id: str, checkpoint_id: i
         "parts": parts[number * SUBTASKS_A_PAGE : (number + 1) * SUBTASKS_A_PAGE],
         "parts_total": len(parts),
         "parts_from": number * SUBTASKS_A_PAGE + 1,
+        "parts_to": min((number + 1) * SUBTASKS_A_PAGE, len(parts)),
         "page_number": number,
         "has_more_parts": (number + 1) * SUBTASKS_A_PAGE < len(parts),
         "unreadable": unreadable,

@@ -16,7 +16,7 @@ from webapp.pressure.graph import drawn
 from webapp.pressure.newest import newest_windows
 
 CHECKPOINTS_A_PAGE = 20
-EVENTS_A_PAGE = 15
+EVENTS_A_PAGE = 10
 EXCEPTIONS_SHOWN = 10
 NEWEST_FACTS_FIRST = (Key("trigger_time", descending=True), Key("id", descending=True))
 NEWEST_FIRST = (Key("ts", descending=True), Key("id", descending=True))
