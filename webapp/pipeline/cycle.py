@@ -80,12 +80,13 @@ def _run_spark(record: RunRecord) -> str:
         command += ["--interrupt", left]
     # Storage options hold keys, and arguments can be seen by everybody on the machine: they go by the environment.
     environment = {**os.environ, "WEIR_LAKE_OPTIONS": json.dumps(settings.WEIR.lake_options)}
+    log = _log_file(attempt)
     try:
-        code = subprocesses.run(command, environment, _log_file(attempt), settings.WEIR.spark_timeout_s, record.say)
+        code = subprocesses.run(command, environment, log, settings.WEIR.spark_timeout_s, record.say)
     except subprocesses.TimedOut as error:
         raise SparkFailed(f"The Spark job {attempt} was stopped: {error}") from None
     if code:
-        raise SparkFailed(f"The Spark job {attempt} ended with exit code {code}; its log is {_log_file(attempt)}.")
+        raise SparkFailed(f"The Spark job ended with exit code {code}: {record.last_line or 'it said nothing'} (log: {log})")
     return path
 
 

@@ -41,6 +41,10 @@ class RunRecord:
         self.echo(line)
 
     @property
+    def last_line(self) -> str:
+        return next((line.strip()[:500] for line in reversed(self._lines) if line.strip()), "")
+
+    @property
     def log_tail(self) -> str:
         return tail(redact("\n".join(self._lines)), LOG_TAIL_BYTES)
 

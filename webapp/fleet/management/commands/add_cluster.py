@@ -95,9 +95,9 @@ class Command(PreparedCommand):
 def _secret(scheme: str) -> str:
     """From the variable, else from a terminal unseen, else one line of standard input."""
     word = "Password" if scheme == AuthScheme.BASIC else "Token"
-    secret = os.environ.get(SECRET_VARIABLE) or (
-        getpass.getpass(f"{word}: ") if sys.stdin.isatty() else sys.stdin.readline().rstrip("\r\n")
-    )
+    secret = os.environ.get(SECRET_VARIABLE, "")
+    if not secret:
+        secret = getpass.getpass(f"{word}: ") if sys.stdin.isatty() else sys.stdin.readline().rstrip("\r\n")
     if not secret:
         raise CommandError(f"Give the {word.lower()} in {SECRET_VARIABLE}, on standard input or at the prompt.", returncode=REFUSED)
     return secret

@@ -1,0 +1,65 @@
+"""Where stages meet: serving tables and models, tasks and queues, models and migrations."""
+
+import pytest
+from django.core.management import call_command
+from django.db import models
+
+from spark_jobs.serving import SERVING_TABLES
+from webapp.config import schedule
+from webapp.pipeline import tasks, work
+from webapp.pipeline.served import SERVED
+
+FIELD_OF_KIND: dict[str, tuple[type[models.Field], ...]] = {  # type: ignore[type-arg]
+    "text": (models.CharField, models.TextField),
+    "int": (models.BigIntegerField,),
+    "real": (models.FloatField,),
+    "flag": (models.BooleanField,),
+    "instant": (models.DateTimeField,),
+    "json": (models.JSONField,),
+}
+
+
+@pytest.mark.parametrize("name", SERVING_TABLES)
+def test_every_serving_column_is_a_field_of_its_kind(name: str) -> None:
+    table, model = SERVING_TABLES[name], SERVED[name].model
+    fields = {field.name: field for field in model._meta.fields}
+    assert set(fields) == {*table.column_names, *SERVED[name].derived, "id"}
+    for column in table.columns:
+        assert type(fields[column.name]) in FIELD_OF_KIND[column.kind], column.name
+        assert fields[column.name].null is not column.required, column.name
+        assert fields[column.name].column == column.name
+
+
+@pytest.mark.parametrize("name", SERVING_TABLES)
+def test_every_serving_key_is_a_unique_constraint(name: str) -> None:
+    constraints = [set(rule.fields) for rule in SERVED[name].model._meta.constraints if isinstance(rule, models.UniqueConstraint)]
+    assert set(SERVING_TABLES[name].key) in constraints
+
+
+@pytest.mark.parametrize("name", SERVING_TABLES)
+def test_texts_in_keys_are_bounded_so_that_an_index_can_hold_them(name: str) -> None:
+    for key in SERVING_TABLES[name].key:
+        field = SERVED[name].model._meta.get_field(key)
+        assert not isinstance(field, models.TextField), key
+
+
+def test_every_task_has_a_queue_and_every_queue_is_declared() -> None:
+    declared = {queue.name for queue in schedule.QUEUES}
+    assert set(tasks.registered_names()) == set(schedule.ROUTES)
+    assert {route["queue"] for route in schedule.ROUTES.values()} <= declared
+
+
+def test_every_kind_of_work_has_a_task() -> None:
+    assert set(work.TASK_OF_KIND.values()) <= set(schedule.ROUTES)
+    assert work.queue_of(work.SPARK_CYCLE) == schedule.SPARK
+    assert work.queue_of(work.collect_key(3)) == schedule.COLLECT
+
+
+def test_every_task_has_a_time_limit() -> None:
+    for name in tasks.registered_names():
+        assert tasks.app.tasks[name].time_limit, name
+
+
+@pytest.mark.django_db
+def test_models_and_migrations_agree() -> None:
+    call_command("makemigrations", check=True, dry_run=True, verbosity=0)
