@@ -71,7 +71,7 @@ def _first_run(weir: RunningWeir, story: Story) -> None:
     twin = [sys.executable, "-m", "webapp.supervisor"]
     run = subprocess.run(twin, env=weir.variables, cwd=PROJECT_DIR, capture_output=True, text=True, timeout=60, check=False)
     story.twin = (run.returncode, run.stderr.strip())
-    story.first_up_after_s = weir.wait_up(600)
+    story.first_up_after_s = weir.wait_up(1200)
     assert weir.manage("run_pipeline").returncode == 0
     story.fleet_page = weir.page("/")[2]
     story.versions, story.rows = lake_versions(weir), served_rows(weir)

@@ -19,7 +19,7 @@ from urllib.parse import urlencode
 from webapp.config.environment import PROJECT_DIR
 from webapp.supervisor.ports import free_port
 
-UP_WITHIN_S = 120
+UP_WITHIN_S = 300
 SPARK_HEAP = "1g"
 
 

@@ -66,7 +66,7 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Rows]]:
         for name, disturb in zip(RECORDINGS, DISTURBANCES, strict=True):
             load(weir, name)
             _in_mid_cycle(weir, disturb)
-        until(lambda: weir.manage("run_pipeline").returncode == 0, 300, "a pipeline that is through")
+        until(lambda: weir.manage("run_pipeline").returncode == 0, 900, "a pipeline that is through")
         served["disturbed"] = served_rows(weir)
         served["runs"] = {"runs": weir.rows("SELECT state, error FROM pipeline_pipelinerun WHERE key = 'spark/cycle'")}
         served["logs"] = {"logs": [(log.read_text(errors="replace"),) for log in (disturbed / "logs").glob("*.log*")]}
@@ -74,7 +74,7 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Rows]]:
 
 
 def _in_mid_cycle(weir: RunningWeir, disturb: Callable[[RunningWeir], None]) -> None:
-    until(lambda: weir.pid_of("spark_jobs cycle"), 90, "the next Spark cycle")
+    until(lambda: weir.pid_of("spark_jobs cycle"), 300, "the next Spark cycle")
     time.sleep(1.5)  # past its imports, into the work
     disturb(weir)
 

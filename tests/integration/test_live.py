@@ -52,11 +52,11 @@ def watched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
 
 
 def _watch(lab: Lab, weir: RunningWeir, watched: Watched) -> None:
-    lab.wait_for(lambda account: account["counts"]["failed"] >= 2)
+    lab.wait_for(lambda account: account["counts"]["failed"] >= 2, 180)
     watched.savepoint = _savepoint(lab)
-    account = lab.wait_for(lambda account: account["counts"]["total"] >= 12)
+    account = lab.wait_for(lambda account: account["counts"]["total"] >= 12, 180)
     settled = max(check["id"] for check in account["history"] if check["status"] != "IN_PROGRESS")
-    until(lambda: _served_up_to(weir) >= settled, 90, f"checkpoint {settled} in Weir")
+    until(lambda: _served_up_to(weir) >= settled, 300, f"checkpoint {settled} in Weir")
     watched.flink = {check["id"]: check for check in account["history"] if check["status"] != "IN_PROGRESS"}
     columns = ("checkpoint_id", "outcome", "is_savepoint", "state_bytes", "checkpointed_bytes", "end_to_end_ms", "subtasks", "acknowledged")
     query = f"SELECT {', '.join(columns)} FROM checkpoints_checkpointfact WHERE cluster = '{CLUSTER}'"
@@ -72,7 +72,7 @@ def _watch(lab: Lab, weir: RunningWeir, watched: Watched) -> None:
 
 def _kill(lab: Lab, weir: RunningWeir, watched: Watched) -> None:
     lab.kill_jobmanager()
-    until(lambda: _status(weir) == "UNKNOWN", 90, "the job's becoming unknown")
+    until(lambda: _status(weir) == "UNKNOWN", 180, "the job's becoming unknown")
     watched.status_after = _status(weir)
     watched.blind = bool(weir.rows(f"SELECT count(*) FROM fleet_cluster WHERE name = '{CLUSTER}' AND blind_since IS NOT NULL")[0][0])
     user, password = weir.wait_for_line(r"Sign in as (\S+) with password (\S+)").groups()

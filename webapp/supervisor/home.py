@@ -1,6 +1,7 @@
 """The folder of one instance: its lock, its logs and where its services listen."""
 
 import fcntl
+import hashlib
 import os
 import tempfile
 from dataclasses import dataclass
@@ -46,11 +47,16 @@ class Home:
         return handle
 
     def socket_path(self, name: str) -> Path:
-        """Where a Unix socket may lie: inside the home, or in a private folder if that path is too long."""
+        """Where a Unix socket may lie: inside the home, or in a private folder of this home if that path is too long."""
         path = self.folder("sockets") / name
         if len(os.fsencode(path)) <= LONGEST_SOCKET_PATH_BYTES:
             return path
-        return Path(tempfile.mkdtemp(prefix="weir-")) / name
+        token = hashlib.sha256(os.fsencode(self.root)).hexdigest()[:16]
+        short = Path(tempfile.gettempdir(), f"weir-{os.getuid()}-{token}")
+        short.mkdir(mode=0o700, exist_ok=True)
+        if short.is_symlink() or short.stat().st_uid != os.getuid() or short.stat().st_mode & 0o077:
+            raise PermissionError(f"{short} belongs to somebody else: remove it, or use a shorter WEIR_HOME.")
+        return short / name
 
     def record_redis(self, url: str) -> None:
         """Say where the embedded Redis listens, for commands started by hand beside it."""

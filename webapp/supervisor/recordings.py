@@ -1,7 +1,7 @@
 """``python -m webapp.supervisor.recordings``: import the shipped recordings that this instance has not had yet.
 
-One after the other, each through Spark at once, so that pages fill while the rest arrives. What was
-imported is noted in the home: a recording that somebody removed does not come back.
+The telling ones go through Spark before the others are read, so that there is something to look at
+early. What was imported is noted in the home: a recording that somebody removed does not come back.
 """
 
 import io
@@ -38,9 +38,11 @@ def main() -> int:
     began = time.monotonic()
     for number, (folder, cluster) in enumerate(missing, start=1):
         _run("import_recording", str(folder), cluster=cluster, verbosity=0)
-        if number <= len(SHOWN_FIRST) or number == len(missing):
-            _run("run_pipeline")
         print(f"Recording {number} of {len(missing)}: {cluster} ({time.monotonic() - began:.0f} s)", flush=True)
+        if number in (len(SHOWN_FIRST), len(missing)):
+            print("Spark works on them; pages fill as it does …", flush=True)
+            _run("run_pipeline")
+            print(f"{number} of {len(missing)} recordings can be seen ({time.monotonic() - began:.0f} s)", flush=True)
         had.add(cluster)
         write_privately(noted, json.dumps(sorted(had)))
     return 0

@@ -39,6 +39,17 @@ def test_a_socket_of_a_deep_home_still_fits_its_address(tmp_path: Path) -> None:
     path = deep.socket_path("redis.sock")
     assert len(os.fsencode(path)) < 104
     assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+    assert deep.socket_path("redis.sock") == path
+    path.parent.rmdir()
+
+
+def test_a_socket_folder_that_others_may_enter_is_refused(tmp_path: Path) -> None:
+    deep = Home(tmp_path.joinpath(*["another-rather-long-folder-name"] * 5))
+    folder = deep.socket_path("redis.sock").parent
+    folder.chmod(0o777)
+    with pytest.raises(PermissionError, match="belongs to somebody else"):
+        deep.socket_path("redis.sock")
+    folder.rmdir()
 
 
 def test_the_redis_note_is_private_and_goes_with_the_server(home: Home) -> None:

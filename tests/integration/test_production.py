@@ -1,0 +1,142 @@
+"""The commands of ``compose.yaml``, each run directly: PostgreSQL, Redis, a standalone Spark behind Connect, workers, web."""
+
+import os
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pgserver
+import pytest
+import yaml
+
+from tests.integration.running import until
+from webapp.config import secrets
+from webapp.config.environment import PROJECT_DIR
+from webapp.supervisor import redis
+from webapp.supervisor.child import Child, Program
+from webapp.supervisor.home import Home
+from webapp.supervisor.ports import free_port, listens
+from webapp.supervisor.recordings import SHIPPED
+from webapp.supervisor.spark_connect import spark_home
+
+pytestmark = [pytest.mark.integration, pytest.mark.cluster]
+
+SERVICES: dict[str, dict[str, Any]] = yaml.safe_load((PROJECT_DIR / "compose.yaml").read_text())["services"]
+RECORDING = "1.20.5/E"
+
+
+class Production:
+    """The services of the compose file as processes of this machine, with its addresses in place of their names."""
+
+    def __init__(self, home: Home, database_url: str, redis_url: str) -> None:
+        self.home, self.web, self.master, self.connect = home, free_port(), free_port(), free_port()
+        self.children: dict[str, Child] = {}
+        clean = {name: value for name, value in os.environ.items() if not name.startswith(("WEIR_", "SPARK_"))}
+        self.variables = clean | {
+            "PATH": f"{Path(sys.executable).parent}:{spark_home() / 'bin'}:{os.environ['PATH']}",
+            "PYTHONPATH": str(PROJECT_DIR),
+            "PYSPARK_PYTHON": sys.executable,
+            "SPARK_HOME": str(spark_home()),
+            "SPARK_REMOTE": f"sc://127.0.0.1:{self.connect}",
+            "DJANGO_SETTINGS_MODULE": "webapp.config.settings",
+            "WEIR_HOME": str(home.root),
+            "WEIR_DATABASE_URL": database_url,
+            "WEIR_REDIS_URL": redis_url,
+            "WEIR_SECRET_KEY": secrets.new_secret_key(),
+            "WEIR_FIELD_KEYS": secrets.new_field_key(),
+            "WEIR_SPARK_INTERVAL_S": "3",
+        }
+
+    def command(self, service: str) -> list[str]:
+        here = {
+            "0.0.0.0:8000": f"127.0.0.1:{self.web}",
+            "spark-master": "127.0.0.1",
+            "7077": str(self.master),
+            "spark://spark-master:7077": f"spark://127.0.0.1:{self.master}",
+            "${SPARK_MASTER_URL:-spark://spark-master:7077}": f"spark://127.0.0.1:{self.master}",
+            "${SPARK_DRIVER_MEMORY:-2g}": "1g",
+            "${SPARK_WORKER_CORES:-2}": "1",
+            "${SPARK_WORKER_MEMORY:-4g}": "1g",
+            "/tmp/spark-work": str(self.home.folder("spark-work")),
+            "/tmp/spark-warehouse": str(self.home.folder("spark-warehouse")),
+            "spark.connect.grpc.binding.port=15002": f"spark.connect.grpc.binding.port={self.connect}",
+            "4": "2",
+        }
+        words = [here.get(word, word) for word in SERVICES[service]["command"]]
+        loopback = ["--conf", "spark.driver.host=127.0.0.1"] if service == "spark-connect" else []
+        loopback += ["--host", "127.0.0.1"] if service == "spark-worker" else []
+        return [*words[:-1], *loopback, words[-1]] if loopback else words
+
+    def run(self, *command: str) -> str:
+        """Run to the end, as ``docker compose run`` would."""
+        run = subprocess.run(command, env=self.variables, cwd=PROJECT_DIR, capture_output=True, text=True, timeout=300, check=False)
+        assert run.returncode in (0, 1), run.stdout + run.stderr
+        return run.stdout
+
+    def start(self, service: str) -> None:
+        child = Child(Program(service, self.command(service), self.variables, PROJECT_DIR), self.home.folder("logs"))
+        self.children[service] = child
+        child.start()
+
+    def get(self, path: str) -> int:
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{self.web}{path}", timeout=20) as answer:
+                return int(answer.status)
+        except urllib.error.HTTPError as error:
+            return error.code
+        except OSError:
+            return 0
+
+
+@pytest.fixture(scope="module")
+def production(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Production]:
+    home = Home(tmp_path_factory.mktemp("production") / "home")
+    socket = home.socket_path("redis.sock")
+    with ExitStack() as stack:
+        database = pgserver.get_server(tmp_path_factory.mktemp("pg"), cleanup_mode="delete")
+        stack.callback(database.cleanup)
+        queue = Child(redis.embedded(home, socket, dict(os.environ)), home.folder("logs"))
+        stack.callback(queue.stop)
+        queue.start()
+        production = Production(home, database.get_uri(), f"unix://{socket}")
+        stack.callback(lambda: [child.stop() for child in reversed(production.children.values())])
+        production.start("spark-master")
+        until(lambda: listens("127.0.0.1", production.master), 90, "the Spark master")
+        production.start("spark-worker")
+        production.start("spark-connect")
+        production.run(*production.command("database-schema"))
+        for service in ("web", "worker-collect", "worker-spark", "worker-default", "beat"):
+            production.start(service)
+        until(lambda: production.get("/healthz") == 200, 60, "the web server")
+        until(lambda: listens("127.0.0.1", production.connect), 120, "Spark Connect")
+        yield production
+
+
+def test_every_service_of_ours_keeps_running(production: Production) -> None:
+    assert set(production.children) == {name for name, service in SERVICES.items() if "weir" in str(service["image"])} - {"database-schema"}
+    time.sleep(2)
+    assert {name: child.restarts for name, child in production.children.items() if child.restarts} == {}
+
+
+def test_the_workers_and_beat_report_for_duty(production: Production) -> None:
+    until(lambda: production.get("/readyz") == 200, 90, "readiness")
+
+
+def test_an_administrator_can_be_made(production: Production) -> None:
+    assert "Sign in as admin" in production.run("python", "manage.py", "ensure_admin")
+
+
+def test_a_recording_goes_through_workers_and_cluster_to_postgresql(production: Production) -> None:
+    production.run("python", "manage.py", "import_recording", str(SHIPPED / RECORDING), "--cluster", "case")
+    until(
+        lambda: production.run("python", "manage.py", "checkpoints", "--cluster", "case", "--json").count("\n") >= 20,
+        300,
+        "the recording's checkpoints in the database",
+    )
+    rows = production.run("python", "manage.py", "checkpoints", "--cluster", "case", "--json")
+    assert '"declined"' in rows
