@@ -14,6 +14,7 @@ from ingest.flink_logs.patterns import KEPT_LEVELS, PATTERNS, READ_CHARS, TRACE_
 from ingest.flink_logs.reasons import FAILURE_CAUSES, REASONS
 from ingest.flink_logs.recognise import CHECKPOINT_FAILURE_KINDS, DETAIL_CHARS, FAILURE_KINDS, INT_FIELDS, LAST_EPOCH_MS, MESSAGE_CHARS
 from spark_jobs.serving import LOG_EVENT
+from spark_jobs.transforms.binding import let
 from spark_jobs.transforms.contract import serving_rows
 from spark_jobs.transforms.replays import newest_by
 
@@ -67,16 +68,13 @@ def serving(located: DataFrame) -> DataFrame:
 
 
 def _rewritten(line: Column, level: Column, detail: Column) -> Column:
-    """``kind, reason, fields…`` as one text, or null.
-
-    In a lambda on purpose: Spark interprets it, where compiled code of this many branches would outgrow what the
-    JVM is willing to optimise.
-    """
+    """``kind, reason, fields…`` as one text, or null."""
     readable = F.translate(F.substring(line, 1, READ_CHARS), SEPARATOR, "")
-    by_line = F.transform(F.array(readable), lambda text: F.coalesce(*(_by_pattern(text, pattern) for pattern in PATTERNS)))[0]
+    by_line = let(readable, lambda text: F.coalesce(*(_by_pattern(text, pattern) for pattern in PATTERNS)))
     told = F.concat(line, F.lit("\n"), F.coalesce(detail, F.lit("")))
-    traces = [F.when(told.contains(entry.piece), F.lit(_rewriting(entry.kind, entry.reason))) for entry in TRACE_PATTERNS]
-    return F.coalesce(by_line, F.when(level.isin(*KEPT_LEVELS), F.coalesce(*traces)))
+    traces = [(entry.piece, _rewriting(entry.kind, entry.reason)) for entry in TRACE_PATTERNS]
+    by_trace = let(told, lambda text: F.coalesce(*(F.when(text.contains(piece), F.lit(event)) for piece, event in traces)))
+    return F.coalesce(by_line, F.when(level.isin(*KEPT_LEVELS), by_trace))
 
 
 def _by_pattern(line: Column, pattern: Pattern) -> Column:
@@ -140,9 +138,9 @@ _THROWN = "CheckpointException: "
 
 
 def _code_in(text: Column, codes: list[tuple[str, str]]) -> Column:
-    """Code of the first piece that ``text`` holds; interpreted for the reason given in :func:`_rewritten`."""
+    """Code of the first piece that ``text`` holds."""
 
     def code_of(said: Column) -> Column:
         return reduce(lambda rest, code: F.when(said.contains(code[0]), code[1]).otherwise(rest), codes[::-1], F.lit(None))
 
-    return F.transform(F.array(text), code_of)[0]
+    return let(text, code_of)

@@ -7,6 +7,7 @@ which sorts. Hash and keep rule are those of the Python side; a contract test co
 """
 
 import re
+from functools import reduce
 from zoneinfo import ZoneInfo
 
 from pyspark.sql import Column, DataFrame, Window
@@ -16,6 +17,7 @@ from ingest.flink_logs.layouts import FLINK, Layout
 from ingest.flink_logs.names import SUFFIXES
 from ingest.flink_logs.patterns import KEPT_LEVELS, contained, starts
 from ingest.flink_logs.stitch import MAX_RECORD_BYTES, Keep
+from spark_jobs.transforms.binding import let
 
 LEVELS = ("TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL")
 OPENING_CHARS = 128
@@ -43,7 +45,7 @@ def segments(text: DataFrame, layout: Layout = FLINK) -> DataFrame:
     raw = text.select("file", "block", F.monotonically_increasing_id().alias("row"), filled.alias("value"))
     restored = F.when(_is_first_of_file(layout), F.col("value")).otherwise(F.concat(F.lit(layout.opening), F.col("value")))
     whole = raw.select("file", "block", "row", restored.alias("text"))
-    return whole.withColumn("has_header", F.coalesce(has_header(F.col("text"), layout), F.lit(False)))
+    return whole.withColumn("has_header", let(F.col("text"), lambda piece: F.coalesce(has_header(piece, layout), F.lit(False))))
 
 
 def folded(pieces: DataFrame, layout: Layout = FLINK) -> DataFrame:
@@ -58,24 +60,30 @@ def folded(pieces: DataFrame, layout: Layout = FLINK) -> DataFrame:
     return joined.select("file", first.block.alias("block"), first.row.alias("row"), text.alias("text"), F.lit(True).alias("has_header"))
 
 
-def chosen(pieces: DataFrame, layout: Layout = FLINK, keep: Keep = "events") -> DataFrame:
-    """Pieces worth keeping, cut and hashed: ``file, text, record_hash``; pieces without a header are left out."""
-    wanted = F.col("has_header") if keep == "all" else F.col("has_header") & is_candidate(F.col("text"), layout)
-    return pieces.where(wanted).select("file", cut(F.col("text")).alias("text")).withColumn("record_hash", record_hash(F.col("text")))
+def chosen(pieces: DataFrame, layout: Layout = FLINK, keep: Keep = "events", *, headless: bool = False) -> DataFrame:
+    """Pieces worth keeping, cut and hashed: ``file, text, record_hash``.
+
+    With ``headless`` also those without a header, hash and text null: their file needs :func:`folded`.
+    """
+    good = F.col("has_header")
+    wanted = good if keep == "all" else good & is_candidate(F.col("text"), layout)
+    kept = pieces.where(wanted | ~good) if headless else pieces.where(wanted)
+    texts = kept.select("file", F.when(F.col("has_header"), cut(F.col("text"))).alias("text"))
+    return texts.withColumn("record_hash", record_hash(F.col("text")))
 
 
 def records(kept: DataFrame, layout: Layout = FLINK, time_zone: str = "UTC") -> DataFrame:
     """``file, text, record_hash`` → the columns of ``log_records`` but for ``ordinal``; ``offset`` is not known here."""
     text = F.col("text")
-    valid = kept.withColumn("text", F.when(F.is_valid_utf8(text), text).otherwise(F.make_valid_utf8(text)))
-    head = header(F.col("text"), layout)
-    clean = F.replace(F.replace(head["message"], F.lit("\r\n"), F.lit("\n")), F.lit("\0"), F.lit("\ufffd"))
-    return valid.select(
+    valid = F.when(F.is_valid_utf8(text), text).otherwise(F.make_valid_utf8(text))
+    head = let(valid, lambda piece: F.struct(*(part.alias(name) for name, part in header(piece, layout).items())))
+    parsed = kept.select("file", "record_hash", head.alias("head"))
+    return parsed.select(
         process(F.col("file")).alias("process"),
-        _utc(head["local"], layout.zone or time_zone).alias("ts"),
-        head["level"].alias("level"),
-        F.replace(head["logger"], F.lit("\0"), F.lit("\ufffd")).alias("logger"),
-        clean.alias("message"),
+        _utc(F.col("head.local"), layout.zone or time_zone).alias("ts"),
+        F.col("head.level").alias("level"),
+        _without_nul(F.col("head.logger")).alias("logger"),
+        _without_nul(F.replace(F.col("head.message"), F.lit("\r\n"), F.lit("\n"))).alias("message"),
         "record_hash",
         "file",
         F.lit(None).cast("long").alias("offset"),
@@ -86,6 +94,12 @@ def numbered(rows: DataFrame) -> DataFrame:
     """``ordinal`` among equal records of one file. Equal ones are interchangeable, so their order does not matter."""
     alike = Window.partitionBy("file", "ts", "record_hash").orderBy("process")
     return rows.withColumn("ordinal", F.row_number().over(alike).cast("long") - 1)
+
+
+def file_name(uri: Column) -> Column:
+    """Spark's URI of a file as the Python side names it: a plain path where it is local."""
+    decoded = F.url_decode(F.replace(uri, F.lit("+"), F.lit("%2B")))
+    return F.regexp_replace(F.regexp_replace(decoded, "^file:(//)?(?=/)", ""), "^s3a://", "s3://")
 
 
 def record_hash(text: Column) -> Column:
@@ -111,9 +125,9 @@ def has_header(text: Column, layout: Layout = FLINK) -> Column:
     """Whether a piece begins a record."""
     if layout is not FLINK:
         return text.rlike(_whole_header(layout)) & header(text, layout)["local"].isNotNull()
-    head = header(text, layout)
-    stamped = (F.substring(text, 24, 1) == " ") & F.substring(text, 1, 23).rlike(_STAMP) & head["local"].isNotNull()
-    return stamped & head["level"].isin(*LEVELS) & (head["logger"] != "") & _first_line(text).contains(" - ")
+    stamped = (F.substring(text, 24, 1) == " ") & F.substring(text, 1, 23).rlike(_STAMP) & _flink_local(text).isNotNull()
+    named = let(_before_dash(text), lambda head: _level(head).isin(*LEVELS) & (_logger(head) != ""))
+    return stamped & named & _first_line(text).contains(" - ")
 
 
 def header(text: Column, layout: Layout = FLINK) -> dict[str, Column]:
@@ -121,32 +135,47 @@ def header(text: Column, layout: Layout = FLINK) -> dict[str, Column]:
     if layout is not FLINK:
         return _compiled_header(text, layout)
     head = _before_dash(text)
-    named = F.substring(head, 25, 1_000_000)
-    level = F.substring_index(named, " ", 1)
-    return {
-        "local": _flink_local(text),
-        "level": level,
-        "logger": F.substring_index(F.ltrim(F.substring(named, F.length(level) + 1, F.lit(1_000_000))), " ", 1),
-        # By bytes: what is not UTF-8 must not shift anything.
-        "message": F.substring(text.cast("binary"), F.octet_length(head) + 4, F.octet_length(text)).cast("string"),
-    }
+    return {"local": _flink_local(text), "level": _level(head), "logger": _logger(head), "message": _behind(text, head)}
 
 
 def is_candidate(text: Column, layout: Layout = FLINK) -> Column:
     """See :func:`ingest.flink_logs.recognise.is_candidate`: what the table may read, and everything from WARN up."""
-    head = header(_first_line(text), layout)
-    message = head["message"]
     # A set of words is one lookup; the exact openings are compared only where the first word fits.
     words = sorted({opening.split(" ")[0] for opening in starts()})
     opens = "^(?:" + "|".join(_escaped(opening) for opening in starts()) + ")"
-    beginning = F.substring(message, 1, OPENING_CHARS)
-    wanted = head["level"].isin(*KEPT_LEVELS) | (F.substring_index(beginning, " ", 1).isin(*words) & beginning.rlike(opens))
-    for piece in contained():
-        wanted = wanted | message.contains(piece)
-    return wanted
+
+    def relevant(message: Column) -> Column:
+        beginning = F.substring(message, 1, OPENING_CHARS)
+        fits = F.substring_index(beginning, " ", 1).isin(*words) & beginning.rlike(opens)
+        return reduce(lambda any_of, piece: any_of | message.contains(piece), contained(), fits)
+
+    def wanted(line: Column) -> Column:
+        parts = header(line, layout)
+        return parts["level"].isin(*KEPT_LEVELS) | let(parts["message"], relevant)
+
+    return let(_first_line(text), wanted)
 
 
 _STAMP = "^[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2},[0-9]{3}"
+
+
+def _level(head: Column) -> Column:
+    return F.substring_index(F.substring(head, 25, OPENING_CHARS), " ", 1)
+
+
+def _logger(head: Column) -> Column:
+    """The second word behind the time; empty where there is none."""
+    words = F.substring(head, 25, 1_000_000)
+    return F.substring_index(F.ltrim(F.substring(words, F.octet_length(_level(head)) + 1, F.lit(1_000_000))), " ", 1)
+
+
+def _behind(text: Column, head: Column) -> Column:
+    # By bytes: what is not UTF-8 must not shift anything.
+    return F.substring(text.cast("binary"), F.octet_length(head) + 4, F.octet_length(text)).cast("string")
+
+
+def _without_nul(text: Column) -> Column:
+    return F.replace(text, F.lit("\0"), F.lit("\ufffd"))
 
 
 def _first_line(text: Column) -> Column:

@@ -1,0 +1,204 @@
+"""Log files of any size → the lake's ``log_records``, read and written by Spark alone.
+
+A batch of files goes in two steps. *Stage*: one pass over the raw text writes the pieces worth keeping. *Commit*:
+what was staged becomes rows, stamped with the version that brings them, and its files join the Delta table in
+one commit. The step under the table's lock thus touches only what is kept, not the raw text.
+"""
+
+import json
+import uuid
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+import fsspec
+from deltalake import CommitProperties, DeltaTable
+from deltalake.exceptions import CommitFailedError
+from deltalake.transaction import AddAction, RemoveAction
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from tenacity import Retrying, retry_if_exception_type, stop_after_attempt
+
+from ingest.flink_logs.files import no_header
+from ingest.flink_logs.layouts import Layout
+from ingest.flink_logs.stitch import Keep
+from ingest.lake.store import Lake
+from ingest.records import Skip
+from spark_jobs.lake import absolute_root, hadoop_path, without_globs
+from spark_jobs.schemas import lake_schema
+from spark_jobs.transforms import log_records
+
+TABLE = "log_records"
+COMMIT_ATTEMPTS = 5
+
+
+@dataclass(frozen=True)
+class LogArchives:
+    """Reads files into one lake for one cluster. Paths must be reachable by Spark's executors."""
+
+    session: SparkSession
+    lake: Lake
+    cluster: str
+    layout: Layout
+    time_zone: str
+    keep: Keep
+    observed_at: datetime
+    skips: list[Skip] = field(default_factory=list)
+
+    def load(self, paths: Sequence[str]) -> int:
+        """Rows committed for these files. A file that Spark cannot read is found by halving, skipped and named."""
+        with _scratch(self.lake) as scratch:
+            try:
+                return self._load(paths, scratch)
+            except PySparkException as error:
+                if _is_missing_codec(error):
+                    raise
+                failure = error
+        if len(paths) == 1:
+            self.skips.append(
+                Skip(paths[0], "unreadable_file", f"Spark could not read it ({_first_line(failure)}); check that it is whole.")
+            )
+            return 0
+        middle = len(paths) // 2
+        return self.load(paths[:middle]) + self.load(paths[middle:])
+
+    def _load(self, paths: Sequence[str], scratch: str) -> int:
+        staged = f"{scratch}/staged"
+        pieces = log_records.segments(self._text(paths), self.layout)
+        kept = log_records.chosen(pieces, self.layout, self.keep, headless=True)
+        kept.write.option("compression", "zstd").parquet(hadoop_path(staged))
+        rows = self.session.read.schema(kept.schema).parquet(hadoop_path(staged))
+        torn = [row.file for row in rows.where("record_hash is null").select("file").distinct().collect()]
+        repeated = rows.where("record_hash is not null").groupBy("file", "record_hash").count().where("count > 1").select("file").distinct()
+        return self._commit(self._rows(rows, torn, [row.file for row in repeated.collect()]), scratch)
+
+    def _rows(self, staged: DataFrame, torn: Sequence[str], repeated: Sequence[str]) -> DataFrame:
+        """Rows of files that are as they should be, as they come; others are sorted or counted first."""
+        whole = log_records.records(staged.where(~F.col("file").isin(*torn, *repeated)), self.layout, self.time_zone)
+        rows = whole.withColumn("ordinal", F.lit(0).cast("long"))
+        if repeated:
+            again = staged.where(F.col("file").isin(*repeated) & ~F.col("file").isin(*torn))
+            rows = rows.unionByName(log_records.numbered(log_records.records(again, self.layout, self.time_zone)))
+        if torn:
+            text = self._text(torn)
+            self._report_files_without_header(log_records.segments(text, self.layout), torn)
+            rows = rows.unionByName(log_records.fold_text(text, self.layout, self.time_zone, self.keep))
+        return rows
+
+    def _report_files_without_header(self, pieces: DataFrame, paths: Sequence[str]) -> None:
+        good = {row.file for row in pieces.where("has_header").select("file").distinct().collect()}
+        self.skips.extend(no_header(path) for path in paths if path not in good)
+
+    def _text(self, paths: Sequence[str]) -> DataFrame:
+        reader = self.session.read.option("lineSep", log_records.line_separator(self.layout))
+        text = reader.text([without_globs(hadoop_path(path)) for path in paths])
+        return text.select("value", log_records.file_name(F.col("_metadata.file_path")).alias("file"), "_metadata.file_block_start").toDF(
+            "value", "file", "block"
+        )
+
+    def _commit(self, rows: DataFrame, scratch: str) -> int:
+        """Stamp, write and add; another writer's commit in between only means to stamp again."""
+        attempts = Retrying(retry=retry_if_exception_type(CommitFailedError), stop=stop_after_attempt(COMMIT_ATTEMPTS), reraise=True)
+        for attempt in attempts:
+            with attempt, self.lake.staged_commit(TABLE) as (delta, version):
+                out = f"{scratch}/rows-{version}"
+                stamped = rows.withColumns(
+                    {
+                        "cluster": F.lit(self.cluster), "observed_at": F.lit(self.observed_at), "source": F.lit("log"),
+                        "commit_seq": F.lit(version).cast("long"), "date": F.to_date("ts"),
+                    }
+                )  # fmt: skip
+                names = lake_schema(TABLE).names
+                stamped.select(*names).write.partitionBy("date").option("compression", "zstd").parquet(hadoop_path(out))
+                return self._add(delta, out)
+        raise AssertionError("unreachable: Retrying either returns or raises")
+
+    def _add(self, delta: DeltaTable, out: str) -> int:
+        filesystem, root = fsspec.core.url_to_fs(out)
+        if not filesystem.glob(f"{root}/date=*/*.parquet"):
+            return 0
+        actions: list[AddAction | RemoveAction] = []
+        total = 0
+        table_root = fsspec.core.url_to_fs(f"{absolute_root(self.lake.root)}/{TABLE}")[1]
+        for file in self._bounds(out):
+            day, name = file.path.rsplit("/", 2)[1:]
+            filesystem.makedirs(f"{table_root}/{day}", exist_ok=True)
+            filesystem.mv(f"{root}/{day}/{name}", f"{table_root}/{day}/{name}")
+            actions.append(_add_action(f"{day}/{name}", file))
+            total += file.rows
+        delta.create_write_transaction(
+            actions, "append", delta.schema(), ["date"], commit_properties=CommitProperties(max_commit_retries=0)
+        )
+        return total
+
+    def _bounds(self, out: str) -> list[Any]:
+        """One row per written file with what the table's log records of it."""
+        written = self.session.read.option("basePath", hadoop_path(out)).schema(lake_schema(TABLE)).parquet(hadoop_path(out))
+        bounded = ("ts", "observed_at", "commit_seq", "cluster", "process")
+        return (
+            written.groupBy(F.col("_metadata.file_path").alias("path"), F.col("_metadata.file_size").alias("bytes"), "date")
+            .agg(F.count("*").alias("rows"), *(edge(name).alias(f"{label}_{name}") for name in bounded for label, edge in _EDGES))
+            .collect()
+        )
+
+
+_EDGES = (("min", F.min), ("max", F.max))
+
+
+def batches(files: Sequence[tuple[str, int]], batch_bytes: int) -> Iterator[list[str]]:
+    """Paths of files (path, size in bytes unpacked) in groups of about ``batch_bytes``; each has at least one."""
+    batch: list[str] = []
+    held = 0
+    for path, size in files:
+        if batch and held + size > batch_bytes:
+            yield batch
+            batch, held = [], 0
+        batch.append(path)
+        held += size
+    if batch:
+        yield batch
+
+
+def _add_action(path: str, file: Any) -> AddAction:
+    edges = {
+        f"{label}Values": {
+            "ts": _stamp(file[f"{label}_ts"]), "observed_at": _stamp(file[f"{label}_observed_at"]),
+            **{name: file[f"{label}_{name}"] for name in ("commit_seq", "cluster", "process")},
+        }
+        for label, _ in _EDGES
+    }  # fmt: skip
+    stats = {"numRecords": file.rows, **edges, "nullCount": {}}
+    now = int(datetime.now(UTC).timestamp() * 1000)
+    return AddAction(path, file.bytes, {"date": file.date.isoformat()}, now, True, json.dumps(stats))
+
+
+def _stamp(instant: datetime) -> str:
+    # Spark hands out instants in the machine's own time zone, without saying so.
+    return instant.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z"
+
+
+class _scratch:
+    """A folder beside the tables that is gone afterwards, whatever happens."""
+
+    def __init__(self, lake: Lake) -> None:
+        self._uri = f"{absolute_root(lake.root)}/_staging/{uuid.uuid4().hex}"
+
+    def __enter__(self) -> str:
+        return self._uri
+
+    def __exit__(self, *_: object) -> None:
+        with suppress(FileNotFoundError):
+            filesystem, root = fsspec.core.url_to_fs(self._uri)
+            filesystem.rm(root, recursive=True)
+
+
+def _is_missing_codec(error: PySparkException) -> bool:
+    """Nothing is wrong with the files when Spark does not know their file system."""
+    return "No FileSystem for scheme" in str(error) or "ClassNotFoundException" in str(error)
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0][:300]
