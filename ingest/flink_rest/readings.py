@@ -54,6 +54,8 @@ class JobReading:
     vertices: dict[str, Answer] = field(default_factory=dict)
     backpressure: dict[str, Answer] = field(default_factory=dict)
     metrics: dict[str, list[Answer]] = field(default_factory=dict)
+    metrics_asked: set[str] = field(default_factory=set, repr=False)
+    """Paths of ``metrics``, where answers are filed one by one (see ``routing``)."""
 
 
 @dataclass(slots=True)
@@ -63,3 +65,4 @@ class ClusterReading:
     taskmanagers: Answer | None = None
     taskmanager_details: dict[str, Answer] = field(default_factory=dict)
     taskmanager_metrics: dict[str, list[Answer]] = field(default_factory=dict)
+    metrics_asked: set[str] = field(default_factory=set, repr=False)

@@ -72,7 +72,7 @@ def file_job_answer(reading: JobReading, answer: Answer) -> Filed:
     if found := _BACKPRESSURE.fullmatch(asked):
         return _file(reading.backpressure, found[1], answer)
     if found := _VERTEX_METRICS.fullmatch(asked):
-        return _file_among(reading.metrics.setdefault(found[1], []), answer)
+        return _file_among(reading.metrics, found[1], answer, reading.metrics_asked)
     return Filed.UNKNOWN
 
 
@@ -86,7 +86,7 @@ def file_cluster_answer(reading: ClusterReading, answer: Answer) -> Filed:
     if found := _TASKMANAGER.fullmatch(answer.path):
         return _file(reading.taskmanager_details, unquote(found[1]), answer)
     if found := _TASKMANAGER_METRICS.fullmatch(answer.path):
-        return _file_among(reading.taskmanager_metrics.setdefault(unquote(found[1]), []), answer)
+        return _file_among(reading.taskmanager_metrics, unquote(found[1]), answer, reading.metrics_asked)
     return Filed.UNKNOWN
 
 
@@ -97,9 +97,10 @@ def _file(place: dict[_Key, Answer], key: _Key, answer: Answer) -> Filed:
     return Filed.KEPT
 
 
-def _file_among(place: list[Answer], answer: Answer) -> Filed:
-    """Metrics of one vertex may be asked in pieces: only the very same question is a repetition."""
-    if any(other.path == answer.path for other in place):
+def _file_among(place: dict[str, list[Answer]], key: str, answer: Answer, asked: set[str]) -> Filed:
+    """Metrics of one vertex may be asked in pieces, thousands of them: only the very same question is a repetition."""
+    if answer.path in asked:
         return Filed.TAKEN
-    place.append(answer)
+    asked.add(answer.path)
+    place.setdefault(key, []).append(answer)
     return Filed.KEPT
