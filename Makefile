@@ -38,7 +38,7 @@ lint: $(VENV)/.installed-dev ## ruff, mypy, import contracts, Django checks, mis
 	$(PY) manage.py check --fail-level WARNING
 	$(PY) manage.py makemigrations --check --dry-run
 
-lab: preflight-java $(VENV)/.installed-dev ## a real Flink with an incident, seen live by the running Weir; LAB='--incident expired'
+lab: preflight-java $(VENV)/.installed ## a real Flink with an incident, seen live by the running Weir; LAB='--incident expired'
 	@exec $(PY) -m tests.lab $(LAB)
 
 clean: ## remove the environment and caches; WEIR_HOME stays
@@ -58,10 +58,12 @@ preflight-run:
 # A stamp is written last, so an interrupted installation is taken up again.
 $(VENV)/.installed: requirements.lock | preflight-install
 	@$(PY) -c '' 2>/dev/null || $(PYTHON) -m venv --clear $(VENV)
-	$(PIP) install --quiet --require-hashes -r requirements.lock
+	@echo "Installing what Weir needs into $(VENV); this takes a minute or two …"
+	@$(PIP) install --quiet --require-hashes -r requirements.lock
 	@touch $@
 
 $(VENV)/.installed-dev: requirements-dev.lock requirements.lock | preflight-install
 	@$(PY) -c '' 2>/dev/null || $(PYTHON) -m venv --clear $(VENV)
-	$(PIP) install --quiet --require-hashes -r requirements-dev.lock
+	@echo "Installing what Weir and its tests need into $(VENV); this takes a minute or two …"
+	@$(PIP) install --quiet --require-hashes -r requirements-dev.lock
 	@touch $(VENV)/.installed $@
