@@ -43,15 +43,8 @@ class Site:
         return process
 
     def manage(self, *command: str) -> str:
-        done = subprocess.run(
-            [sys.executable, "manage.py", *command],
-            env=self.environment,
-            cwd=ROOT,
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
+        words = [sys.executable, "manage.py", *command]
+        done = subprocess.run(words, env=self.environment, cwd=ROOT, capture_output=True, text=True, timeout=240, check=False)
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 
@@ -70,9 +63,8 @@ class Site:
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             port = int(probe.getsockname()[1])
-        process = self.start(
-            sys.executable, "-m", "tests.bench.simulated_jobmanagers", "1.20.5/A", str(port), "1", str(jobs), log="jobmanager"
-        )
+        simulated = (sys.executable, "-m", "tests.bench.simulated_jobmanagers", "1.20.5/A", str(port), "1", str(jobs))
+        process = self.start(*simulated, log="jobmanager")
         wait_for(lambda: _listens(port), "the simulated JobManager")
         return process, f"http://127.0.0.1:{port}"
 

@@ -26,12 +26,8 @@ def main() -> int:
         time.sleep(0.05)
     after = previous.get("checkpoints", 0)
     files = lake_of(arguments["--lake"]).files("checkpoints", version=to["checkpoints"], after_seq=after)
-    rows = [
-        row
-        for file in files
-        for row in pq.read_table(file.uri, partitioning=None).to_pylist()
-        if after < row["commit_seq"] <= to["checkpoints"]
-    ]
+    read = [row for file in files for row in pq.read_table(file.uri, partitioning=None).to_pylist()]
+    rows = [row for row in read if after < row["commit_seq"] <= to["checkpoints"]]
     newest = {(row["cluster"], row["job_id"], row["checkpoint_id"], row["trigger_time"]): row for row in rows}
     facts = [
         fact(row["checkpoint_id"], cluster=row["cluster"], job_id=row["job_id"], trigger_time=row["trigger_time"], as_of=row["observed_at"])

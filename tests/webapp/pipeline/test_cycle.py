@@ -1,0 +1,158 @@
+"""A Spark cycle from the lake to the rows, with a stand-in for Spark that keeps its contract."""
+
+import json
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+from django.core.management.base import CommandError
+
+from ingest.lake.store import Lake
+from ingest.records import Checkpoint, Observed
+from webapp.checkpoints.models import CheckpointFact
+from webapp.pipeline.models import DueWork, Manifest, PipelineRun
+
+pytestmark = pytest.mark.django_db(transaction=True)
+AT = datetime(2025, 3, 1, 12, tzinfo=UTC)
+
+
+@pytest.fixture(autouse=True)
+def home(settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    settings.WEIR = replace(settings.WEIR, home=tmp_path, lake_root=str(tmp_path / "lake"), runs_root=str(tmp_path / "runs"))
+    settings.SPARK_COMMAND = [sys.executable, "-m", "tests.webapp.pipeline.stand_in_spark"]
+    monkeypatch.setenv("WEIR_HOME", str(tmp_path))
+    return tmp_path
+
+
+@pytest.fixture
+def see(home: Path) -> Callable[..., None]:
+    def see(*ids: int) -> None:
+        records = tuple(Checkpoint("a" * 32, number, AT, "COMPLETED") for number in ids)
+        Lake(str(home / "lake")).append([Observed("c", AT, "rest", records)])
+
+    return see
+
+
+def run_pipeline(*options: str) -> str:
+    said = StringIO()
+    call_command("run_pipeline", *options, stdout=said)
+    return said.getvalue()
+
+
+def facts() -> list[int]:
+    return sorted(CheckpointFact.objects.values_list("checkpoint_id", flat=True))
+
+
+def test_what_is_new_is_processed_once(see: Callable[..., None]) -> None:
+    see(1, 2)
+    assert "loaded checkpoint_fact: 2 rows" in run_pipeline()
+    assert "nothing new" in run_pipeline()
+    see(2, 3)
+    assert "loaded checkpoint_fact: 2 rows" in run_pipeline()
+    assert facts() == [1, 2, 3]
+    assert [run.state for run in PipelineRun.objects.all()] == ["done", "done"]
+
+
+def test_a_run_says_what_it_did(see: Callable[..., None]) -> None:
+    see(1)
+    counts = json.loads(run_pipeline("--json"))["spark/cycle"]
+    assert counts["rows"] == {"checkpoint_fact": 1}
+    run = PipelineRun.objects.get()
+    assert "stand-in began" in run.log_tail
+    assert run.duration_ms is not None
+
+
+def test_a_spark_job_that_fails_is_said_with_its_last_words_and_tried_again(see: Callable[..., None], settings: Any) -> None:
+    see(1)
+    good = settings.SPARK_COMMAND
+    settings.SPARK_COMMAND = [sys.executable, "-c", "import sys; print('no memory left'); sys.exit(1)"]
+    with pytest.raises(CommandError, match="exit code 1: no memory left"):
+        run_pipeline()
+    assert PipelineRun.objects.get().state == "failed"
+    assert DueWork.objects.get(key="spark/cycle").failures == 1
+    settings.SPARK_COMMAND = good
+    run_pipeline()
+    assert facts() == [1]
+
+
+def test_a_spark_job_that_hangs_is_stopped(see: Callable[..., None], settings: Any, home: Path) -> None:
+    see(1)
+    (home / "hold").touch()
+    settings.WEIR = replace(settings.WEIR, spark_timeout_s=5)
+    with pytest.raises(CommandError, match="did not end within 5 s"):
+        run_pipeline()
+
+
+def test_a_complete_run_whose_process_died_before_it_was_loaded_is_loaded_without_spark(
+    see: Callable[..., None], settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from webapp.pipeline import loader
+
+    see(1)
+    monkeypatch.setattr(loader, "accept", _die)
+    with pytest.raises(KeyboardInterrupt):
+        run_pipeline()
+    monkeypatch.undo()
+    PipelineRun.objects.update(state="running")  # as a killed process leaves it
+    settings.SPARK_COMMAND = [sys.executable, "-c", "raise SystemExit('not needed')"]
+    assert "it is loaded" in run_pipeline()
+    assert facts() == [1]
+
+
+def _die(*args: object) -> None:
+    raise KeyboardInterrupt
+
+
+def test_a_run_half_loaded_is_loaded_again_without_spark(see: Callable[..., None], settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from webapp.pipeline import loader
+
+    see(1)
+    monkeypatch.setattr(loader, "upsert", _die)
+    with pytest.raises(KeyboardInterrupt):
+        run_pipeline()
+    assert Manifest.objects.get().state == "written"
+    monkeypatch.undo()
+    settings.SPARK_COMMAND = [sys.executable, "-c", "raise SystemExit('not needed')"]
+    run_pipeline()
+    assert facts() == [1]
+
+
+def test_a_run_directory_that_vanished_is_read_again_from_the_lake(see: Callable[..., None], monkeypatch: pytest.MonkeyPatch) -> None:
+    from webapp.pipeline import loader
+
+    see(1)
+    monkeypatch.setattr(loader, "upsert", _die)
+    with pytest.raises(KeyboardInterrupt):
+        run_pipeline()
+    monkeypatch.undo()
+    Path(Manifest.objects.get().path).unlink()
+    assert "It is dropped" in run_pipeline()
+    assert facts() == [1]
+
+
+def test_a_lake_that_lost_commits_is_refused_until_somebody_says_so(see: Callable[..., None], home: Path) -> None:
+    see(1)
+    see(2)
+    run_pipeline()
+    (home / "lake").rename(home / "old")
+    see(3)
+    with pytest.raises(CommandError, match="fewer commits than were loaded"):
+        run_pipeline()
+    run_pipeline("--from-start")
+    assert facts() == [1, 2, 3]
+
+
+def test_old_run_directories_go_and_foreign_ones_stay(see: Callable[..., None], home: Path, settings: Any) -> None:
+    settings.WEIR = replace(settings.WEIR, keep_runs=1)
+    for name in ("spark-20200101T000000-00000000", "precious"):
+        (home / "runs" / name).mkdir(parents=True)
+    see(1)
+    run_pipeline()
+    left = {path.name for path in (home / "runs").iterdir()}
+    assert left == {"precious", Manifest.objects.get().attempt}
