@@ -1,6 +1,7 @@
 """One recording on disk: a folder with ``rest.jsonl`` (or ``.gz``) and ``logs/``."""
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -10,6 +11,9 @@ from ingest.flink_logs.layouts import layout_of, zone_of
 from ingest.recordings.polls import Polls
 from ingest.recordings.rest_file import read_rest_file
 from ingest.records import LogRecord, Observed
+
+# What a process printed, and what RocksDB logs (Flink moves that beside its own logs): both have no layout.
+_NOT_A_LOG = re.compile(r"\..*|.*\.(out|err)|(.*_)?LOG(\.old.*)?")
 
 Progress = Callable[[str], None]
 Piece = tuple[tuple[Observed, ...], int]
@@ -28,7 +32,7 @@ class Recording:
         self._log_layout = log_layout
         self._rest_files = sorted(path for path in directory.glob("rest*.jsonl*") if path.suffix in (".jsonl", ".gz"))
         logs = directory / "logs"
-        self._log_files = sorted(path for path in logs.rglob("*.log*") if path.is_file())
+        self._log_files = sorted(path for path in logs.rglob("*") if path.is_file() and not _NOT_A_LOG.fullmatch(path.name))
         if not self._rest_files and not logs.is_dir():
             raise Refused(f"{directory} is no recording: it holds neither rest.jsonl (or rest.jsonl.gz) nor logs/.")
         zone_of(log_time_zone, layout_of(log_layout))  # nonsense is refused before anything is read

@@ -119,6 +119,34 @@ def test_a_line_beyond_the_limit_is_passed_over_in_bounded_memory(tmp_path):
     assert found[1].size_bytes == 10_000_001
 
 
+def test_an_answer_of_100_mb_costs_one_skip(tmp_path):
+    line = b'{"ts": 1795234333, "path": "/jobs/overview", "status": 200, "body": "' + b"x" * 100_000_000 + b'"}'
+    (skip,) = found_in(recording(tmp_path, line))
+    assert (skip.reason, skip.subject) == ("too_large", "rest.jsonl:1")
+
+
+def test_a_log_that_was_rotated_and_packed_meanwhile_brings_no_new_identity(tmp_path):
+    lake, logs = Lake(str(tmp_path / "lake")), tmp_path / "case" / "logs"
+    shutil.copytree(E / "logs", logs)
+    import_recording(tmp_path / "case", "c", lake)
+    once = set(identities(lake, "log_records"))
+    for path in list(logs.iterdir()):
+        (logs / f"{path.name}.3.gz").write_bytes(gzip.compress(path.read_bytes()))
+        path.unlink()
+    import_recording(tmp_path / "case", "c", lake)
+    assert once == set(identities(lake, "log_records"))
+
+
+def test_logs_of_any_name_are_read_but_not_what_processes_or_rocksdb_printed(tmp_path):
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    shutil.copy(E / "logs" / "flink-standalonesession-0-flink-jm.log", logs / "jobmanager.txt")
+    for name in ("jobmanager.out", ".hidden", "tmp_job_x_db_LOG", "tmp_job_x_db_LOG.old.1795234333"):
+        (logs / name).write_text("Starting up\n")
+    found = found_in(tmp_path)
+    assert {type(record).__name__ for record in found} == {"LogRecord"}
+
+
 def test_a_file_of_junk_is_told_of_in_a_bounded_number_of_skips(tmp_path):
     skips = skips_in(recording(tmp_path, b"junk\n" * 5_000))
     assert len(skips) == 101
