@@ -4,17 +4,16 @@ Only GET, only the registered address: no proxy of the environment is used, and 
 address. No message, log line or ``repr`` carries a secret, not even one that the server sends back.
 """
 
-import asyncio
 import json
-import logging
 import os
+import random
 from collections.abc import AsyncIterator, Callable
 from types import TracebackType
 from typing import Any, Self
 from urllib.parse import urljoin, urlsplit
 
 import aiohttp
-from tenacity import AsyncRetrying, retry_if_exception_type, stop_after_attempt, stop_after_delay, wait_fixed, wait_random
+from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, stop_after_attempt, stop_after_delay
 from yarl import URL
 
 from ingest.flink_rest.address import Address, parse_address
@@ -24,9 +23,8 @@ from ingest.flink_rest.gate import Gate
 from ingest.flink_rest.tls import tls_context
 from ingest.sources import Auth, ClusterSource, Tls
 
-log = logging.getLogger(__name__)
-
 CONNECT_TIMEOUT_S = 5.0
+CONNECT_AGAIN_AFTER_S = 0.4
 ATTEMPTS = 3
 SAME_ADDRESS_REDIRECTS = 3
 ERROR_BODY_BYTES = 16 * 1024
@@ -115,22 +113,20 @@ class RestClient:
 
     async def _retrying(self, path: str) -> bytes:
         async with self._gate.turn(path):
-            try:
-                return await self._once(path)
-            except Unanswered as error:
-                log.debug("%s: %s", self.address.base, error)
-            pause_s = self._gate.same_path_pause_s
-            again = AsyncRetrying(
+            attempts = AsyncRetrying(
                 retry=retry_if_exception_type(Unanswered),
-                wait=wait_fixed(pause_s) + wait_random(0, max(pause_s / 3, 0.05)),
-                stop=stop_after_attempt(ATTEMPTS - 1) | stop_after_delay(self._timeout_s),
+                wait=self._pause_s,
+                stop=stop_after_attempt(ATTEMPTS) | stop_after_delay(2 * self._timeout_s),
                 reraise=True,
             )
-            await asyncio.sleep(pause_s)
-            async for attempt in again:
-                with attempt:
-                    return await self._once(path)
-        raise AssertionError("unreachable: AsyncRetrying either returns or raises")
+            return await attempts(self._once, path)
+
+    def _pause_s(self, state: RetryCallState) -> float:
+        """What was asked is not asked again at once; where no connection came about, nothing was asked."""
+        error = state.outcome.exception() if state.outcome else None
+        asked = not isinstance(error, Unanswered) or error.connected
+        pause_s = self._gate.same_path_pause_s if asked else min(CONNECT_AGAIN_AFTER_S, self._gate.same_path_pause_s)
+        return pause_s * random.uniform(1, 1.5)  # noqa: S311 -- jitter, not a secret
 
     async def _once(self, path: str) -> bytes:
         try:
@@ -176,7 +172,7 @@ class RestClient:
             return BadAnswer(f"No trusted TLS connection to {base}: {_tls_reason(error)}. Check its CA file and certificates.", "tls", path)
         if isinstance(error, aiohttp.ClientConnectorError):
             why = os.strerror(error.os_error.errno) if error.os_error.errno else "no connection"
-            return Unanswered(f"{base} cannot be reached ({why}).", "unreachable", path)
+            return Unanswered(f"{base} cannot be reached ({why}).", "unreachable", path, connected=False)
         if isinstance(error, aiohttp.ClientResponseError | aiohttp.InvalidURL):
             return BadAnswer(f"{path} was answered by something that does not speak HTTP as expected.", "http_error", path)
         return Unanswered(f"{base} closed the connection before {path} was answered whole.", "unreachable", path)

@@ -9,11 +9,14 @@ FIRST_LINE_CHARS = 300
 
 
 class Unanswered(Retryable):
-    """No usable answer now: ``reason`` is unreachable, timeout or http_error; asking later may help."""
+    """No usable answer now: ``reason`` is unreachable, timeout or http_error; asking later may help.
 
-    def __init__(self, message: str, reason: str, path: str, status: int | None = None) -> None:
+    ``connected`` is false where not even a connection came about, so that nothing was asked.
+    """
+
+    def __init__(self, message: str, reason: str, path: str, status: int | None = None, *, connected: bool = True) -> None:
         super().__init__(message)
-        self.reason, self.path, self.status = reason, path, status
+        self.reason, self.path, self.status, self.connected = reason, path, status, connected
 
 
 class BadAnswer(Skipped):

@@ -25,8 +25,8 @@ class Pace:
     """A checkpoint at or above this is slow whatever its siblings took."""
     refresh_s: float = 300
     """What changes with the job only (graph, exceptions, restarts, hosts) is read again after this, changed or not."""
-    static_refresh_s: float = 3_600
-    """Configuration of cluster and checkpoints: fixed while a process lives."""
+    static_refresh_s: float = 900
+    """Configuration of cluster and checkpoints: fixed while a process lives, and read anew for those who forgot."""
 
 
 @dataclass(frozen=True, slots=True)
