@@ -1,0 +1,109 @@
+"""The same cycle on this machine, on a standalone cluster and on Spark Connect gives the same serving rows."""
+
+import json
+import signal
+import subprocess
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from ingest.lake.store import Lake
+from ingest.recordings.importer import import_recording
+from spark_jobs.serving import SERVING_TABLES
+from tests.ingest.recorded import RECORDINGS
+from tests.spark_processes import connect_server, run_cycle, standalone_cluster
+
+pytestmark = pytest.mark.cluster
+
+CYCLE_WITHIN_S = 1200
+RECORDED = ("1.20.5/J", "1.12.5/G")
+
+Rows = dict[str, list[str]]
+
+
+@pytest.fixture(scope="module")
+def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("lake")
+    for recording in RECORDED:
+        import_recording(RECORDINGS / recording, recording.replace("/", "-"), Lake(str(root)))
+    return root
+
+
+@pytest.fixture(scope="module")
+def connect(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with connect_server(tmp_path_factory.mktemp("connect")) as remote:
+        yield remote
+
+
+@pytest.fixture(scope="module")
+def locally(lake: Path, tmp_path_factory: pytest.TempPathFactory) -> Rows:
+    """What one process on this machine makes of the lake."""
+    return served(lake, tmp_path_factory.mktemp("local") / "run", "local", {"SPARK_MASTER": "local[2]"})
+
+
+def served(lake: Path, run_dir: Path, attempt: str, environment: Mapping[str, str], *more: str) -> Rows:
+    """Run a cycle to its end; the rows of each serving table, as sorted JSON."""
+    process = run_cycle(lake, run_dir, attempt, {"WEIR_SPARK_DRIVER_MEMORY": "1g", **environment}, *more)
+    try:
+        told, _ = process.communicate(timeout=CYCLE_WITHIN_S)
+    finally:
+        process.kill()
+        process.wait()
+    assert process.returncode == 0, told[-4000:]
+    return rows_of(run_dir)
+
+
+def rows_of(run_dir: Path) -> Rows:
+    manifest = json.loads((run_dir / "manifest.json").read_text())
+    rows = {}
+    for name, output in manifest["tables"].items():
+        found: list[Any] = [row for file in output["files"] for row in pq.read_table(run_dir / file).to_pylist()]
+        assert len(found) == output["rows"], name
+        rows[name] = sorted(json.dumps(row, default=str, sort_keys=True) for row in found)
+    return rows
+
+
+def test_the_recordings_fill_every_serving_table(locally: Rows) -> None:
+    assert set(locally) == set(SERVING_TABLES)
+    assert {name for name, rows in locally.items() if not rows} <= {"skipped_input"}
+
+
+def test_two_workers_give_the_rows_of_one_process(lake: Path, locally: Rows, tmp_path: Path) -> None:
+    with standalone_cluster(tmp_path / "cluster") as master:
+        small_executors = {"PYSPARK_SUBMIT_ARGS": "--conf spark.executor.memory=600m pyspark-shell"}
+        spread = served(lake, tmp_path / "run", "standalone", {"SPARK_MASTER": master, **small_executors})
+    assert spread == locally
+
+
+def test_spark_connect_gives_the_rows_of_one_process(lake: Path, locally: Rows, connect: str, tmp_path: Path) -> None:
+    assert served(lake, tmp_path / "run", "connect", {"SPARK_REMOTE": connect}) == locally
+
+
+def test_a_killed_client_leaves_no_manifest_and_the_next_attempt_completes(lake: Path, locally: Rows, connect: str, tmp_path: Path) -> None:
+    killed = run_cycle(lake, tmp_path / "killed", "killed", {"SPARK_REMOTE": connect})
+    _kill_amid(killed, after="checkpoint_fact:")
+    assert not (tmp_path / "killed" / "manifest.json").exists()
+    assert (tmp_path / "killed" / "tables").exists()
+    again = served(lake, tmp_path / "again", "again", {"SPARK_REMOTE": connect}, "--interrupt", "killed")
+    assert again == locally
+    assert not (tmp_path / "killed" / "manifest.json").exists()
+
+
+def _kill_amid(process: "subprocess.Popen[str]", after: str) -> None:
+    """``kill -9`` once the process has printed a line that begins so."""
+    assert process.stdout is not None
+    try:
+        told = []
+        for line in process.stdout:
+            told.append(line)
+            if line.startswith(after):
+                break
+        else:
+            pytest.fail("The client ended by itself:\n" + "".join(told))
+    finally:
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        process.stdout.close()
