@@ -3,11 +3,12 @@
 import asyncio
 from collections.abc import Awaitable
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from ingest.errors import IngestError
 from ingest.flink_logs.endpoint import listed_logs
+from ingest.flink_logs.layouts import layout_of, zone_of
 from ingest.flink_logs.probe import look_at_logs
 from ingest.flink_rest.client import RestClient, client_of
 from ingest.flink_rest.faults import BadAnswer
@@ -86,6 +87,8 @@ async def _look_at_rest(source: ClusterSource, sight: _Sight) -> None:
         managers = overview.get("taskmanagers")
         sight.taskmanagers = managers if isinstance(managers, int) else None
         _say_version(sight)
+        if source.logs.globs or source.logs.endpoint:
+            _compare_zones(await _answer_or_miss(client, "/config", "time zone", sight), source.logs, sight)
         jobs = _jobs(await client.get("/jobs/overview"))
         sight.jobs = len(jobs)
         running = [job_id for job_id, state in jobs if state not in TERMINAL_STATES]
@@ -104,6 +107,21 @@ def _say_version(sight: _Sight) -> None:
         sight.misses.append(f"Flink {sight.flink_version} is not one of the known releases 1.12 to 2.3; it is read as far as understood")
     elif not has_time_metrics(sight.flink_version):
         sight.misses.append("busy time and incremental checkpoint sizes: this release does not report them")
+
+
+def _compare_zones(config: Any, logs: LogSource, sight: _Sight) -> None:
+    """Log lines carry no zone, but the JobManager tells the offset of its own process, which is that of its log."""
+    offset_ms = config.get("timezone-offset") if isinstance(config, dict) else None
+    try:
+        declared = datetime.now(zone_of(logs.time_zone, layout_of(logs.layout))).utcoffset()
+    except IngestError as error:
+        sight.misses.append(f"logs: {error}")
+        return
+    if not isinstance(offset_ms, int) or declared is None or timedelta(milliseconds=offset_ms) == declared:
+        return
+    name = str(config.get("timezone-name"))[:60]
+    hours = offset_ms / 3_600_000
+    sight.misses.append(f"logs: the JobManager runs in {name} (UTC{hours:+g} h), its logs are declared as {logs.time_zone}")
 
 
 async def _look_at_job(client: RestClient, job_id: str, sight: _Sight) -> None:

@@ -93,6 +93,15 @@ def test_nonsense_layouts_and_zones_are_sentences() -> None:
     assert "Mars/Olympus" in said(probe(ClusterSource("lab", logs=logs)))
 
 
+@pytest.mark.parametrize(("zone", "doubted"), [("UTC", True), ("Asia/Shanghai", False)])
+def test_the_declared_zone_is_compared_with_the_jobmanagers(zone: str, doubted: bool) -> None:
+    config = told({"timezone-name": "China Standard Time", "timezone-offset": 28_800_000})
+    base = recorded("1.20.5/B")
+    with serving(lambda path, headers: config if path == "/config" else base(path, headers)) as url:
+        found = probe(ClusterSource("lab", url, logs=LogSource(time_zone=zone)), 5)
+    assert ("China Standard Time (UTC+8 h), its logs are declared as UTC" in said(found)) is doubted
+
+
 def test_nothing_declared_is_nothing_to_see() -> None:
     found = probe(ClusterSource("lab"))
     assert not found.reachable and "nothing to see" in said(found)
