@@ -147,10 +147,11 @@ class _Compiler:
             header = header.removeprefix(_escaped(opening.removesuffix("20")))
             header = header.replace("([0-9]{4}", "([0-9]{2}", 1) if opening.endswith("20") else header
         second = self._second_regex.replace("[0-9]{4}", "[0-9]{2}", 1) if opening.endswith("20") else self._second_regex
+        header = header.replace(" * +", " +")  # two ways to eat the same spaces would cost their square
         return Layout(self._pattern, opening, f"^{header}", tuple(self._groups), second, self._second_parts, self._zone)
 
     def _literal(self, text: str) -> None:
-        if self._opening is not None and not self._regex.startswith("("):
+        if self._opening is not None and not self._second_parts:
             self._opening += text
         # Padding may stretch any run of spaces.
         self._regex += re.sub(r"(?: )+", " +", _escaped(text))
