@@ -6,6 +6,7 @@ a budget that does not suffice costs the healthy ones their freshness and nobody
 
 import asyncio
 import logging
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -26,8 +27,11 @@ from ingest.sources import ClusterSource
 
 log = logging.getLogger(__name__)
 
-JOBS_AT_ONCE = 4
-"""Readers that keep the two request slots busy while one of them parses."""
+JOBS_AT_ONCE = 2
+"""Each asks several things at once, so two keep both request slots busy; more would only finish later."""
+
+NO_NEW_JOB_AFTER = 0.8
+"""Of the cycle's time: what is begun should also be finished, since half a reading is thrown away."""
 
 VERTICES_OF_AN_UNREAD_JOB = 4
 NEW_JOBS_LOOKED_AT_TWICE = 10
@@ -87,7 +91,8 @@ class _Cycle:
         self.jobs_seen = 0
         self.jobs_read = 0
         self.listed = False
-        self.timed_out = False
+        self.timed_out = self.out_of_time = False
+        self.started = time.monotonic()
 
     async def run(self) -> None:
         overview, jobs = await asyncio.gather(self.asking.get("/overview"), self.asking.get("/jobs/overview"))
@@ -105,11 +110,9 @@ class _Cycle:
 
     def cut_off(self) -> None:
         self.timed_out = True
-        self.asking.skip(
-            self.asking.client.address.base,
-            "timeout",
-            f"The cycle was cut off after {self.pace.cycle_timeout_s:g} s: {self.jobs_read} of {self.jobs_seen} jobs were read.",
-        )
+        read, seen, limit_s = self.jobs_read, self.jobs_seen, self.pace.cycle_timeout_s
+        detail = f"The cycle's {limit_s:g} s were over when {read} of {seen} jobs were read; the others come next."
+        self.asking.skip(self.asking.client.address.base, "timeout", detail)
 
     def result(self) -> Collected:
         asking = self.asking
@@ -181,14 +184,20 @@ class _Cycle:
         self.asking.budget.reserve(len(due))
         due.sort(key=lambda job: (not in_trouble(job, self._cursor_of(job)), self._cursor_of(job).metrics_at))
         waiting = iter(due)
+        last_start = self.started + NO_NEW_JOB_AFTER * self.pace.cycle_timeout_s
 
         async def work() -> None:
             for job in waiting:
                 if self.asking.down:
                     return
+                if time.monotonic() > last_start:
+                    self.out_of_time = True
+                    return
                 await self._read_job(reader, job)
 
         await asyncio.gather(*(work() for _ in range(min(JOBS_AT_ONCE, len(due)))))
+        if self.out_of_time:
+            self.cut_off()
         if self.asking.down:
             detail = f"{self.asking.down} {self.jobs_read} of {self.jobs_seen} jobs were read in this cycle."
             self.asking.skip(self.asking.client.address.base, "unreachable", detail)

@@ -312,3 +312,21 @@ def test_a_wrong_password_is_unreachable_and_never_shown(caplog: pytest.LogCaptu
     shown = repr(found) + caplog.text
     assert not found.reachable and "Check user, password or token" in (found.error or "")
     assert "canary-secret" not in shown and sent not in shown
+
+
+def test_a_slow_jobmanager_gives_some_jobs_whole_and_the_others_next_time() -> None:
+    base = recorded("1.20.5/B")
+    names = [f"{number:032x}" for number in range(30)]
+
+    def slow(path: str, headers: dict[str, str]) -> Reply:
+        real = json.loads(base("/jobs/overview", headers).body)["jobs"][0]
+        if path == "/jobs/overview":
+            return told({"jobs": [{**real, "jid": name} for name in names]})
+        reply = base(re.sub("^/jobs/[0-9a-f]{32}", f"/jobs/{real['jid']}", path), headers)
+        return Reply(reply.body, reply.status, reply.headers, pause_s=0.01)
+
+    first, _ = cycle(slow, pace=Pace(cycle_timeout_s=1.5))
+    second, _ = cycle(slow, first.cursor, after_s=10, pace=Pace(cycle_timeout_s=1.5))
+    read = [{job.job_id for job in of_kind(found, Job)} for found in (first, second)]
+    assert "timeout" in reasons(first.skips) and 0 < len(read[0]) < 30
+    assert read[1] - read[0]
