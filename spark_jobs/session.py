@@ -84,8 +84,10 @@ def interrupt_attempt(attempt: str) -> bool:
         return False
     with suppress(PySparkException):
         session = _session_of(remote, "weir-interrupt", attempt)
-        session.interruptAll()
-        session.stop()
+        try:
+            session.interruptAll()
+        finally:
+            session.stop()  # also one that is dead already: it would stay this process's active session
         return True
     return False
 
@@ -109,12 +111,13 @@ def stops_on_sigterm(session: SparkSession, attempt: str | None = None) -> Itera
 def _connect(remote: str, app_name: str, attempt: str | None) -> SparkSession:
     if attempt is None:
         return SparkSession.builder.remote(remote).appName(app_name).create()
+    session = _session_of(remote, app_name, attempt)
     try:
-        session = _session_of(remote, app_name, attempt)
         session.interruptAll()
         return session
     except PySparkException:
         # The server has closed that session for good: nothing is left in it, and its id is spent.
+        session.stop()
         return SparkSession.builder.remote(remote).appName(app_name).create()
 
 

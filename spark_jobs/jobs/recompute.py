@@ -121,7 +121,9 @@ class Recompute:
 
     def _keys_of_days(self, days: DataFrame, spans: list[Span]) -> DataFrame:
         """All checkpoints of these jobs on these days: late rows change roll-ups whose other facts are not carried any more."""
-        lines = log_events.events(self.lake.rows_in("log_records", spans).where(F.col("message").startswith("Triggering checkpoint ")))
+        lines = _held(
+            log_events.events(self.lake.rows_in("log_records", spans).where(F.col("message").startswith("Triggering checkpoint ")))
+        )
         known = checkpoint_triggers.triggers(self.lake.rows_in("checkpoints", spans), self.lake.rows_in("vertex_checkpoints", spans), lines)
         day = floor_to("trigger_time", DAY_S)
         return known.withColumn("day", day).join(days, on=[*JOB, "day"], how="left_semi").select(*checkpoint_triggers.KEY)
@@ -143,8 +145,10 @@ class Recompute:
         records = self.lake.rows_in("log_records", _merged([(start, end + LINES_AFTER_TRIGGER) for start, end in spans]))
         lines = log_events.events(records.where(F.col("message").contains("heckpoint")))
         told = lines.where(F.col("kind").isin(*TELLING)).join(keys, on=numbers, how="left_semi")
-        located = executions.locate(told, self.executions)
-        return checkpoints, vertices, located.unionByName(self.job_events.where(~F.col("kind").isin(*TELLING)))
+        located = executions.locate(_held(told), self.executions)
+        others = self.job_events.where(~F.col("kind").isin(*TELLING))
+        # Held, as the new rows of a first run are: a Connect client cannot send plans nested more than 100 deep.
+        return _held(checkpoints), _held(vertices), _held(located.unionByName(others))
 
     def _rollups(self) -> DataFrame:
         refusals = self.job_events.where(F.col("checkpoint_id").isNull())
