@@ -123,6 +123,8 @@ class Stitcher:
         parts = buffer.split(self._separator)
         self._carry = parts.pop()
         self._take(parts, out)
+        if self._open and self._begins_record(self._carry):
+            self._emit(out)
         if len(self._carry) > MAX_RECORD_BYTES + len(self._separator):
             self._cut(out)
         return out
@@ -176,6 +178,10 @@ class Stitcher:
             offset += len(part) + step
         self._carry_offset = offset
 
+    def _begins_record(self, part: bytes) -> bool:
+        match = self._header.match(part)
+        return match is not None and self._instant(match[self._groups[0]]) is not None
+
     def _continue(self, part: bytes) -> None:
         """A part without a header is more of the record before it; before the first header it is dropped."""
         if self._open and self._open_size < MAX_RECORD_BYTES:
@@ -224,6 +230,8 @@ class Stitcher:
         self._carry, self._carry_offset, self._skipping = tail, end, True
 
     def _instant(self, second: bytes) -> datetime | None:
+        if second in self._seconds:
+            return self._seconds[second]
         instant = self._layout.instant(second.decode("latin-1"), self._zone)
         if len(self._seconds) > 100_000:
             self._seconds.clear()

@@ -1,0 +1,121 @@
+"""The pattern table, entry by entry, and what is derived from a stack trace."""
+
+import re
+import time
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ingest.flink_logs.events import LogEvent
+from ingest.flink_logs.patterns import KINDS, PATTERNS, TRACE_PATTERNS, Pattern
+from ingest.flink_logs.reasons import COUNTS_AS_FAILURE, PREFLIGHT, REASONS, reason_of
+from ingest.flink_logs.recognise import event_of, is_candidate
+from ingest.records import LogRecord
+
+EXECUTION = "a932b3badd0047fc56bb20dcdd6164f3_9c32e3838cee893dbb2fc90ccad79598_1_2"
+JOB = "26eb676de8b3e133f9078fabe3704eb6"
+TRACE = (
+    "org.apache.flink.util.SerializedThrowable: org.apache.flink.runtime.checkpoint.CheckpointException: "
+    "Asynchronous task checkpoint failed.\n"
+    "\tat a.b.C(D.java:1)\nCaused by: java.lang.Exception: Could not materialize\n\t... 4 more\nCaused by: java.io.IOException: disk full\n"
+)
+
+
+def read(message: str, level: str = "INFO") -> LogEvent | None:
+    return event_of(LogRecord("jm.log", datetime(2026, 11, 21, tzinfo=UTC), level, "o.a.f.X", message, "0" * 32, 0, "jm.log", 0))
+
+
+@pytest.mark.parametrize("pattern", PATTERNS, ids=lambda pattern: f"{pattern.kind}-{pattern.versions}")
+def test_each_entry_reads_its_own_example(pattern: Pattern) -> None:
+    event = read(pattern.example)
+    assert event is not None
+    assert event.kind == pattern.kind
+    assert is_candidate("INFO", pattern.example)
+
+
+@pytest.mark.parametrize("pattern", PATTERNS, ids=lambda pattern: f"{pattern.kind}-{pattern.versions}")
+def test_each_entry_keeps_the_rules_of_the_table(pattern: Pattern) -> None:
+    assert bool(pattern.starts) != bool(pattern.contains)
+    assert re.compile(pattern.regex).groups == len(pattern.fields)
+    assert not re.search(r"\\[dswDSWbZz]|\(\?P|\(\?<|\$", pattern.regex)
+    assert pattern.regex.startswith("^")
+
+
+def test_kinds_are_distinct_words() -> None:
+    assert len(set(KINDS)) == len(KINDS) > 50
+
+
+def test_a_decline_names_reason_root_cause_and_task() -> None:
+    event = read(f"Decline checkpoint 9 by task {EXECUTION} of job {JOB} at tm-1:1-d1 @ host-1 (dataPort=4).\n{TRACE}")
+    assert event is not None
+    assert (event.reason, event.reason_text) == ("CHECKPOINT_ASYNC_EXCEPTION", "java.io.IOException: disk full")
+    assert (event.vertex_id, event.subtask, event.attempt) == ("9c32e3838cee893dbb2fc90ccad79598", 1, 2)
+    assert (event.container, event.host) == ("tm-1:1-d1", "host-1")
+
+
+def test_an_old_attempt_id_tells_no_vertex() -> None:
+    event = read(f"Decline checkpoint 9 by task {JOB} of job {JOB} at tm-1 @ host-1 (dataPort=4).")
+    assert event is not None
+    assert (event.execution_id, event.vertex_id, event.subtask) == (JOB, None, None)
+
+
+@pytest.mark.parametrize("reason", REASONS, ids=lambda reason: reason.code)
+def test_each_reason_is_known_by_its_sentence_in_a_refusal(reason: object) -> None:
+    text = getattr(reason, "text", "")
+    event = read(f"Failed to trigger checkpoint for job {JOB} since {text}.")
+    assert event is not None
+    assert event.reason == getattr(reason, "code", "")
+
+
+def test_preflight_refusals_do_not_count_but_for_io_problems() -> None:
+    assert {"IO_EXCEPTION", "EXCEPTION"} == PREFLIGHT & COUNTS_AS_FAILURE
+    assert reason_of("nothing of the kind") is None
+
+
+def test_a_failed_task_names_a_well_known_cause() -> None:
+    message = f"enrich (2/4) ({EXECUTION}) switched from RUNNING to FAILED on tm-1 @ host-1 (dataPort=4).\n"
+    event = read(message + "org.apache.flink.runtime.io.network.partition.PartitionNotFoundException: Partition 1#0 not found.\n")
+    assert event is not None
+    assert (event.from_state, event.to_state, event.reason) == ("RUNNING", "FAILED", "PARTITION_NOT_FOUND")
+
+
+def test_a_trace_alone_tells_of_an_rpc_time_out_when_it_is_a_warning() -> None:
+    message = f"Something went wrong.\n{TRACE_PATTERNS[-1].example}\n"
+    assert (event := read(message, "WARN")) is not None
+    assert event.kind == "rpc_timeout"
+    assert read(message, "INFO") is None
+
+
+def test_a_savepoint_is_told_from_a_checkpoint() -> None:
+    told = [
+        read(f"Triggering checkpoint 7 (type={kind}) @ 1795234350123 for job {JOB}.")
+        for kind in ("SavepointType{name='Savepoint', postCheckpointAction=NONE, formatType=CANONICAL}", "SAVEPOINT", "CHECKPOINT")
+    ]
+    assert [event and event.is_savepoint for event in told] == [True, True, False]
+
+
+@given(name=st.text(st.characters(exclude_characters="\n", exclude_categories=("Cs",)), max_size=80))
+def test_any_task_name_is_read_whole(name: str) -> None:
+    event = read(f"{name} (3/4)#1 ({EXECUTION}) switched from DEPLOYING to RUNNING.")
+    assert event is not None
+    assert (event.task or "", event.to_state) == (name.replace("\x01", ""), "RUNNING")
+
+
+@given(name=st.text(st.characters(exclude_characters="\n", exclude_categories=("Cs",)), max_size=80))
+def test_any_job_name_is_read_whole(name: str) -> None:
+    event = read(f"Job {name} ({JOB}) switched from state RUNNING to FAILING.")
+    assert event is not None
+    assert (event.job_name or "", event.job_id) == (name.replace("\x01", ""), JOB)
+
+
+@pytest.mark.parametrize(
+    "unit", ["(1/2) ", " (1/2)#0 (", "' at ", "x - finished synchronous part of checkpoint 1. ", " switched from A to B ", "0" * 9]
+)
+def test_a_hostile_line_costs_no_more_than_its_length(unit: str) -> None:
+    openings = {pattern.starts for pattern in PATTERNS}
+    started = time.process_time()
+    for opening in openings:
+        read(opening + unit * 50_000 + "switched from ")
+    assert time.process_time() - started < 5
