@@ -43,8 +43,8 @@ def test_ctrl_c_ends_it_in_good_order_and_leaves_no_process(story: Story) -> Non
 
 
 def test_the_second_start_takes_seconds(story: Story) -> None:
-    # Spark's JVM alone takes 4 s on two idle cores; CI machines are neither.
-    assert story.second_up_after_s < 45
+    # About 4 s on two idle cores; machines that run tests are rarely idle.
+    assert story.second_web_after_s < 30
 
 
 def test_the_second_run_imports_nothing_twice(story: Story) -> None:
