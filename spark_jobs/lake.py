@@ -21,6 +21,9 @@ from spark_jobs.schemas import lake_schema
 Span = tuple[datetime, datetime]
 """First and last instant, both included."""
 
+SMALL_ROWS = 200_000
+SMALL_BYTES = 32 * 1024 * 1024
+
 _GLOB = re.compile(r"([{}\[\]*?\\])")
 _S3 = re.compile(r"^s3n?://")
 
@@ -40,6 +43,16 @@ class PinnedLake:
         files = self.lake.files(table, version=self.versions[table], after_seq=after_seq)
         seq = F.col("commit_seq")
         return self._frame(table, files).where((seq > after_seq) & (seq <= self.versions[table]))
+
+    def is_small(self, after_seq: dict[str, int]) -> bool:
+        """Whether the files that hold new rows are few enough for plans that need no tuning to size."""
+        files = [
+            file
+            for table, version in self.versions.items()
+            if version > after_seq[table]
+            for file in self.lake.files(table, version=version, after_seq=after_seq[table])
+        ]
+        return sum(file.rows for file in files) <= SMALL_ROWS and sum(file.size_bytes for file in files) <= SMALL_BYTES
 
     def rows_in(self, table: str, spans: Sequence[Span]) -> DataFrame:
         """Rows of all commits whose time column lies in one of ``spans``; empty for no spans."""

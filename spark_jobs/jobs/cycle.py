@@ -22,7 +22,7 @@ from spark_jobs.lake import absolute_root, pin
 from spark_jobs.manifest import Manifest, Output
 from spark_jobs.run_dir import RunDir
 from spark_jobs.serving import SERVING_TABLES
-from spark_jobs.session import interrupt_attempt, open_session, stops_on_sigterm
+from spark_jobs.session import SMALL_INPUT_OPTIONS, configure, interrupt_attempt, open_session, stops_on_sigterm
 
 JOB = "cycle"
 
@@ -48,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
     if to_seq != from_seq:
         for tag in args.interrupt:
             interrupt_attempt(tag)
-        _recompute(lake, to_seq, previous, run_dir, args.attempt)
+        _recompute(lake, from_seq, to_seq, previous, run_dir, args.attempt)
     elif previous:
         run_dir.copy_state(previous)
     tables = {name: run_dir.outputs.get(name, Output(0)) for name in SERVING_TABLES}
@@ -61,13 +61,18 @@ def say(line: str) -> None:
     print(line, flush=True)
 
 
-def _recompute(lake: Lake, to_seq: dict[str, int], previous: Manifest | None, run_dir: RunDir, attempt: str) -> None:
+def _recompute(
+    lake: Lake, from_seq: dict[str, int], to_seq: dict[str, int], previous: Manifest | None, run_dir: RunDir, attempt: str
+) -> None:
     clock = time.monotonic()
     session = open_session(f"weir {JOB} {attempt}", attempt)
     say(f"session of Spark {session.version} after {time.monotonic() - clock:.1f} s")
     try:
         with stops_on_sigterm(session, attempt):
-            for name, rows in Recompute(pin(session, lake, to_seq), previous, run_dir).steps():
+            pinned = pin(session, lake, to_seq)
+            if pinned.is_small(from_seq):
+                configure(session, SMALL_INPUT_OPTIONS)
+            for name, rows in Recompute(pinned, previous, run_dir).steps():
                 say(f"{name}: {rows} rows, {time.monotonic() - clock:.1f} s")
     finally:
         session.stop()
