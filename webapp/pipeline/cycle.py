@@ -82,7 +82,7 @@ def _run_spark(record: RunRecord) -> str:
     environment = {**os.environ, "WEIR_LAKE_OPTIONS": json.dumps(settings.WEIR.lake_options)}
     log = _log_file(attempt)
     try:
-        code = subprocesses.run(command, environment, log, settings.WEIR.spark_timeout_s, record.say)
+        code = subprocesses.run(command, environment, log, settings.WEIR.spark_timeout_s, record.say, record.note)
     except subprocesses.TimedOut as error:
         raise SparkFailed(f"The Spark job {attempt} was stopped: {error}") from None
     if code:

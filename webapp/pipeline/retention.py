@@ -7,7 +7,7 @@ from django.db.models import Q, QuerySet
 
 from spark_jobs.serving import FAILED_OUTCOMES
 from webapp.accounts.models import SignInFailures
-from webapp.checkpoints.models import CheckpointFact, CheckpointRollup
+from webapp.checkpoints.models import CheckpointFact, CheckpointRollup, SizeTrend
 from webapp.fleet.choices import ClusterKind
 from webapp.fleet.models import Cluster, JobAnnotation, JobCurrent, JobException, LogEvent
 from webapp.pipeline.lease import Lease
@@ -45,7 +45,8 @@ def _too_old(now: datetime) -> "Iterator[QuerySet]":  # type: ignore[type-arg]
         LogEvent.objects.filter(ts__lt=now - ROUTINE),
         JobException.objects.filter(ts__lt=now - NOTABLE),
         JobAnnotation.objects.filter(at__lt=now - NOTABLE),
-        JobCurrent.objects.filter(terminal=True, last_seen_at__lt=now - NOTABLE),
+        JobCurrent.objects.filter(as_of__lt=now - NOTABLE),
+        SizeTrend.objects.filter(as_of__lt=now - NOTABLE),
         SkippedInput.objects.filter(observed_at__lt=now - ROUTINE),
     ):
         yield old.exclude(cluster__in=recordings)

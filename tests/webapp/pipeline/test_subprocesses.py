@@ -18,7 +18,7 @@ PYTHON = sys.executable
 
 def run(code: str, tmp_path: Path, timeout_s: float = 60) -> tuple[int, list[str]]:
     lines: list[str] = []
-    return subprocesses.run([PYTHON, "-c", code], os.environ, tmp_path / "run.log", timeout_s, lines.append), lines
+    return subprocesses.run([PYTHON, "-c", code], os.environ, tmp_path / "run.log", timeout_s, lines.append, lines.append), lines
 
 
 def test_output_and_exit_code_come_back(tmp_path: Path) -> None:

@@ -1,0 +1,95 @@
+"""Collect cycles against a simulated JobManager: one that is lost becomes blind, and its jobs are never shown as healthy."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from ingest.lake.store import Lake
+from tests.webapp.pipeline.site import Site, kill
+from webapp.fleet.models import Cluster, JobCurrent
+from webapp.pipeline import work
+from webapp.pipeline.models import DueWork, PipelineRun
+from webapp.pipeline.perform import Performed, perform
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def home(settings: Any, tmp_path: Path) -> Path:
+    settings.WEIR = replace(settings.WEIR, home=tmp_path, lake_root=str(tmp_path / "lake"), runs_root=str(tmp_path / "runs"))
+    return tmp_path
+
+
+@pytest.fixture
+def site(home: Path) -> Iterator[Site]:
+    (home / "site").mkdir()
+    site = Site(home / "site")
+    yield site
+    site.stop()
+
+
+def collect() -> PipelineRun:
+    DueWork.objects.ensure(work.intervals_s(), timezone.now())
+    performed = perform("collect/0", even_if_not_due=True)
+    assert performed.state == Performed.DONE
+    return PipelineRun.objects.first() or PipelineRun()
+
+
+def test_clusters_are_collected_and_their_cursors_kept(home: Path, site: Site) -> None:
+    _, url = site.jobmanager(jobs=3)
+    Cluster.objects.create(name="c", url=url)
+    assert collect().counts["jobs"] == 3
+    cluster = Cluster.objects.get()
+    assert (cluster.visibility, cluster.jobs_seen, cluster.flink_version) == ("live", 3, "1.20.5")
+    assert cluster.cursor
+    assert Lake(str(home / "lake")).version("checkpoints") == 1
+
+
+def test_a_cluster_that_is_lost_becomes_blind_after_three_cycles_and_sees_again(home: Path, site: Site) -> None:
+    process, url = site.jobmanager()
+    Cluster.objects.create(name="c", url=url)
+    collect()
+    now = timezone.now()
+    JobCurrent.objects.create(cluster="c", job_id="j", state="RUNNING", terminal=False, last_seen_at=now, as_of=now)
+    kill(process)
+    for _ in range(3):
+        assert Cluster.objects.get().blind_since is None
+        collect()
+    cluster = Cluster.objects.get()
+    assert cluster.visibility == "blind"
+    assert cluster.last_error
+    assert JobCurrent.objects.with_status(timezone.now()).get().status == "UNKNOWN"
+    _, cluster.url = site.jobmanager()
+    cluster.save()
+    collect()
+    assert Cluster.objects.get().visibility == "live"
+    assert JobCurrent.objects.with_status(timezone.now()).get().status == "RUNNING"
+
+
+def test_one_bad_cluster_stops_no_other(home: Path, site: Site) -> None:
+    _, url = site.jobmanager()
+    Cluster.objects.create(name="good", url=url)
+    Cluster.objects.create(name="gone", url="http://127.0.0.1:9")
+    Cluster.objects.create(name="locked", url=url, auth_scheme="bearer", auth_secret_encrypted="made with a key nobody has")
+    run = collect()
+    assert run.state == "done"
+    assert (run.counts["clusters"], run.counts["unreachable"]) == (3, 2)
+    assert dict(Cluster.objects.values_list("name", "consecutive_failures")) == {"good": 0, "gone": 1, "locked": 1}
+    assert "WEIR_FIELD_KEYS" in (Cluster.objects.get(name="locked").last_error or "")
+
+
+def test_a_lake_that_cannot_be_written_fails_the_run_and_moves_no_cursor(home: Path, site: Site, settings: Any) -> None:
+    _, url = site.jobmanager()
+    Cluster.objects.create(name="c", url=url)
+    (home / "blocked").touch()
+    settings.WEIR = replace(settings.WEIR, lake_root=str(home / "blocked" / "lake"))
+    DueWork.objects.ensure(work.intervals_s(), timezone.now())
+    with pytest.raises(Exception, match="cannot be written"):
+        perform("collect/0", even_if_not_due=True)
+    assert PipelineRun.objects.get().state == "failed"
+    assert Cluster.objects.get().cursor == {}
+    assert DueWork.objects.get(key="collect/0").failures == 1
