@@ -14,7 +14,8 @@ class Pace:
     """Of one cycle: one huge job must not use up the cluster's budget."""
     requests_per_vertex: int = 25
     """For subtask metrics: covers 350 subtasks; of larger vertices the hottest and a rotating share are asked."""
-    cycle_timeout_s: float = 55
+    cycle_timeout_s: float = 45
+    """Writing what was read takes a few seconds more; the whole shall fit into a minute even on a starved machine."""
     taskmanagers_per_cycle: int = 40
     """The ones asked longest ago; a TaskManager costs two requests."""
     small_job_subtasks: int = 64
