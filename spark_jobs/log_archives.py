@@ -67,7 +67,7 @@ class LogArchives:
 
     def _load(self, paths: Sequence[str], scratch: str) -> int:
         staged = f"{scratch}/staged"
-        pieces = log_records.segments(self._text(paths), self.layout)
+        pieces = log_records.segments(self.text(paths), self.layout)
         kept = log_records.chosen(pieces, self.layout, self.keep, headless=True)
         kept.write.option("compression", "zstd").parquet(hadoop_path(staged))
         rows = self.session.read.schema(kept.schema).parquet(hadoop_path(staged))
@@ -83,7 +83,7 @@ class LogArchives:
             again = staged.where(F.col("file").isin(*repeated) & ~F.col("file").isin(*torn))
             rows = rows.unionByName(log_records.numbered(log_records.records(again, self.layout, self.time_zone)))
         if torn:
-            text = self._text(torn)
+            text = self.text(torn)
             self._report_files_without_header(log_records.segments(text, self.layout), torn)
             rows = rows.unionByName(log_records.fold_text(text, self.layout, self.time_zone, self.keep))
         return rows
@@ -92,7 +92,7 @@ class LogArchives:
         good = {row.file for row in pieces.where("has_header").select("file").distinct().collect()}
         self.skips.extend(no_header(path) for path in paths if path not in good)
 
-    def _text(self, paths: Sequence[str]) -> DataFrame:
+    def text(self, paths: Sequence[str]) -> DataFrame:
         reader = self.session.read.option("lineSep", log_records.line_separator(self.layout))
         text = reader.text([without_globs(hadoop_path(path)) for path in paths])
         return text.select("value", log_records.file_name(F.col("_metadata.file_path")).alias("file"), "_metadata.file_block_start").toDF(
