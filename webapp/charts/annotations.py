@@ -27,13 +27,9 @@ LOOK = {
     "savepoint": ("◆", ACCENT),
     "restore": ("↺", ACCENT),
     "restart": ("↻", WARN),
-    "deployment": ("▸", OK),
-    "submitted": ("▸", OK),
+    "deploy": ("▸", OK),
     "failure": ("✕", CRIT),
-    "failed": ("✕", CRIT),
-    "taskmanager_lost": ("✕", CRIT),
-    "finished": ("■", INK_3),
-    "canceled": ("■", INK_3),
+    "terminal": ("■", INK_3),
 }
 
 

@@ -8,13 +8,12 @@ import plotly.graph_objects as go
 
 from spark_jobs.serving import FAILED_OUTCOMES, PHASES
 from webapp.charts import annotations as annotated
-from webapp.charts.downsample import MOST_BARS, narrowest_gap_ms, note, worst_in_buckets
+from webapp.charts.downsample import MOST_BARS, bar_widths_ms, note, worst_in_buckets
 from webapp.charts.theme import ACCENT, CRIT, INK_3, OK, OTHER, PHASE_COLOURS, PHASE_WORDS, UNKNOWN, figure, plain, plot_time, time_axis
 from webapp.lib.quantities import bytes_text, duration_text
 
 HEIGHT_PX = 290
 FAILED_OPACITY = 0.42
-_WIDEST_BAR_SHARE = 0.035
 _MOST_GOOD_MARKS = 160
 _MINUTE_MS = 60_000.0
 _TICK_STEPS_MS = (
@@ -74,9 +73,9 @@ def timeline(
     """The figure and what it left out. ``bars`` are sorted by trigger time."""
     shown = worst_in_buckets(bars, MOST_BARS, lambda bar: bar.trigger_time, lambda bar: bar.badness)
     layout, events_note = annotated.drawn(events, start, end)
-    width_ms = _bar_width_ms(shown, start, end)
-    traces = [_phase(shown, phase, width_ms) for phase in PHASES]
-    traces.append(_stack(shown, "other or unknown", OTHER, [bar.other_ms for bar in shown], width_ms))
+    widths_ms = bar_widths_ms([bar.trigger_time for bar in shown], (end - start) / timedelta(milliseconds=1), 0.72)
+    traces = [_phase(shown, phase, widths_ms) for phase in PHASES]
+    traces.append(_stack(shown, "other or unknown", OTHER, [bar.other_ms for bar in shown], widths_ms))
     traces += _marks(shown)
     longest_ms = max((_height_ms(bar) for bar in shown), default=0.0)
     # A far-away time-out would press the bars flat; it is drawn once they come near it.
@@ -102,16 +101,16 @@ def timeline(
     return result, " ".join(filter(None, (note(len(shown), len(bars), "checkpoints", "the failed or slowest one"), events_note)))
 
 
-def _phase(bars: Sequence[CheckpointBar], phase: str, width_ms: float) -> go.Bar:
-    return _stack(bars, PHASE_WORDS[phase], PHASE_COLOURS[phase], [bar.parts_ms[phase] for bar in bars], width_ms)
+def _phase(bars: Sequence[CheckpointBar], phase: str, widths_ms: list[float]) -> go.Bar:
+    return _stack(bars, PHASE_WORDS[phase], PHASE_COLOURS[phase], [bar.parts_ms[phase] for bar in bars], widths_ms)
 
 
-def _stack(bars: Sequence[CheckpointBar], name: str, colour: str, heights_ms: list[float], width_ms: float) -> go.Bar:
+def _stack(bars: Sequence[CheckpointBar], name: str, colour: str, heights_ms: list[float], widths_ms: list[float]) -> go.Bar:
     return go.Bar(
         name=name,
         x=[plot_time(bar.trigger_time) for bar in bars],
         y=heights_ms,
-        width=width_ms,
+        width=widths_ms,
         marker={"color": colour, "line": {"width": 0}, "opacity": [FAILED_OPACITY if bar.failed else 1.0 for bar in bars]},
         customdata=[{"url": bar.url} for bar in bars],
         hovertext=[_hover(bar) for bar in bars],
@@ -163,12 +162,6 @@ def _hover(bar: CheckpointBar) -> str:
 
 def _height_ms(bar: CheckpointBar) -> float:
     return sum(bar.parts_ms.values()) + bar.other_ms
-
-
-def _bar_width_ms(bars: Sequence[CheckpointBar], start: datetime, end: datetime) -> float:
-    span_ms = (end - start) / timedelta(milliseconds=1)
-    gap_ms = narrowest_gap_ms((bar.trigger_time for bar in bars), fallback_ms=span_ms * _WIDEST_BAR_SHARE)
-    return min(max(gap_ms * 0.72, span_ms / 600), span_ms * _WIDEST_BAR_SHARE)
 
 
 def _add_timeout(layout: dict[str, list[dict[str, object]]], timeout_ms: float) -> None:

@@ -1,11 +1,15 @@
 """Fewer points that hide nothing bad: of each bucket of time, the worst one stays."""
 
 import itertools
-from collections.abc import Callable, Iterable, Sequence
+import statistics
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
 PointT = TypeVar("PointT")
+
+WIDEST_BAR_SHARE = 0.035
+"""Of the chart: a single bar must not look like a block."""
 
 MOST_POINTS = 2_000
 """Points per trace beyond which a browser gets slow and a screen shows no more."""
@@ -41,8 +45,17 @@ def note(shown: int, total: int, what: str, kept: str) -> str:
     return f"{shown:,} of {total:,} {what} drawn: {kept} of each slice of time." if shown < total else ""
 
 
-def narrowest_gap_ms(times: Iterable[datetime], fallback_ms: float) -> float:
-    """Smallest distance of neighbours, for bar widths that do not overlap."""
-    ordered = sorted(times)
-    gaps = [(later - earlier) / timedelta(milliseconds=1) for earlier, later in itertools.pairwise(ordered)]
-    return min((gap for gap in gaps if gap > 0), default=fallback_ms)
+def bar_widths_ms(times: Sequence[datetime], span_ms: float, share: float) -> list[float]:
+    """Widths for bars at ``times`` (sorted): ``share`` of the usual distance, less where a neighbour is nearer.
+
+    A savepoint often falls right beside a checkpoint; taking the smallest distance for all would make hairlines.
+    """
+    widest_ms = span_ms * WIDEST_BAR_SHARE
+    gaps = [(later - earlier) / timedelta(milliseconds=1) for earlier, later in itertools.pairwise(times)]
+    usual_ms = statistics.median(gaps) if gaps else widest_ms / share
+    narrowest_ms = max(usual_ms * share / 3, span_ms / 800)
+    around = [float("inf"), *gaps, float("inf")] if times else []
+    return [
+        min(max(min(usual_ms * share, before * share, after * share), narrowest_ms), widest_ms)
+        for before, after in itertools.pairwise(around)
+    ]

@@ -7,12 +7,11 @@ from datetime import datetime, timedelta
 import plotly.graph_objects as go
 
 from webapp.charts import annotations as annotated
-from webapp.charts.downsample import MOST_BARS, MOST_POINTS, narrowest_gap_ms, note, worst_in_buckets
-from webapp.charts.theme import ACCENT, INK, INK_3, UPLOADED, figure, plot_time, time_axis
+from webapp.charts.downsample import MOST_BARS, MOST_POINTS, bar_widths_ms, note, worst_in_buckets
+from webapp.charts.theme import ACCENT, INK, INK_3, OTHER, UPLOADED, figure, plot_time, time_axis
 from webapp.lib.quantities import bytes_text
 
 HEIGHT_PX = 290
-_WIDEST_BAR_SHARE = 0.035
 
 
 @dataclass(frozen=True)
@@ -55,7 +54,12 @@ def size_over_time(
         lambda point: point.state_bytes or 0,
     )
     layout, events_note = annotated.drawn(events, start, end)
-    traces = [_uploaded(bars, start, end), _full(line)]
+    span_ms = (end - start) / timedelta(milliseconds=1)
+    widths_ms = bar_widths_ms([bar.at for bar in bars], span_ms, 0.6)
+    traces = [_uploaded("uploaded", UPLOADED, bars, widths_ms, savepoints=False)]
+    if any(bar.is_savepoint for bar in bars):
+        traces.append(_uploaded("by savepoints", OTHER, bars, widths_ms, savepoints=True))
+    traces.append(_full(line))
     if trend and line:
         traces += _trend(trend, line[-1], end)
     highest = max((max(point.state_bytes or 0, point.checkpointed_bytes or 0) for point in (*line, *bars)), default=0)
@@ -64,6 +68,7 @@ def size_over_time(
     result = figure(
         traces,
         HEIGHT_PX,
+        barmode="overlay",
         xaxis=time_axis(start, end),
         yaxis={"tickvals": ticks, "ticktext": [bytes_text(tick) if tick else "0" for tick in ticks], "range": [0, highest * 1.08 or 1]},
         **layout,
@@ -72,15 +77,16 @@ def size_over_time(
     return result, " ".join(filter(None, notes))
 
 
-def _uploaded(bars: Sequence[SizePoint], start: datetime, end: datetime) -> go.Bar:
-    span_ms = (end - start) / timedelta(milliseconds=1)
-    gap_ms = narrowest_gap_ms((point.at for point in bars), fallback_ms=span_ms * _WIDEST_BAR_SHARE)
+def _uploaded(name: str, colour: str, all_bars: Sequence[SizePoint], widths_ms: list[float], *, savepoints: bool) -> go.Bar:
+    """Savepoints always write everything, so they stand apart from what checkpoints upload."""
+    chosen = [(bar, width) for bar, width in zip(all_bars, widths_ms, strict=True) if bar.is_savepoint == savepoints]
+    bars = [bar for bar, _width in chosen]
     return go.Bar(
-        name="uploaded",
+        name=name,
         x=[plot_time(point.at) for point in bars],
         y=[point.checkpointed_bytes for point in bars],
-        width=min(max(gap_ms * 0.6, span_ms / 600), span_ms * _WIDEST_BAR_SHARE),
-        marker={"color": UPLOADED, "opacity": 0.85, "line": {"width": 0}},
+        width=[width for _bar, width in chosen],
+        marker={"color": colour, "opacity": 0.85, "line": {"width": 0}},
         customdata=[{"url": point.url} for point in bars],
         hovertext=[_hover(point) for point in bars],
         hovertemplate="%{hovertext}<extra></extra>",

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, cast
+from urllib.parse import quote
 
 from django.core.cache import cache
 from django.db.models import Count, Q
@@ -76,7 +77,7 @@ def of_cluster(cluster: str) -> JobCurrentQuerySet:
 
 def totals(cluster: str, now: datetime) -> dict[str, int]:
     """Jobs per status group, ``total`` of all, and ``failing``: not ended, with failed checkpoints lately."""
-    return cache.get_or_set(f"fleet-totals:{cluster}", lambda: _count(cluster, now), TOTALS_KEPT_S) or _count(cluster, now)
+    return cache.get_or_set(f"fleet-totals:{quote(cluster)}", lambda: _count(cluster, now), TOTALS_KEPT_S) or _count(cluster, now)
 
 
 def capped_count(jobs: JobCurrentQuerySet) -> int:

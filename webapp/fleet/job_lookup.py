@@ -14,7 +14,7 @@ from webapp.lib.badges import Badge
 from webapp.lib.timeranges import TimeRange
 
 _MARGIN = 0.03
-_SHORTEST = timedelta(minutes=1)
+_LEAST_AIR = timedelta(seconds=3)
 
 
 @dataclass(frozen=True)
@@ -69,6 +69,6 @@ def whole_life(job: JobCurrent, at: datetime) -> TimeRange:
     # A job seen long after its end (a History Server keeps it) is not stretched to that day.
     if job.end_time and job.end_time >= start:
         end = job.end_time
-    air = max((end - start) * _MARGIN, _SHORTEST / 2)
+    air = max((end - start) * _MARGIN, _LEAST_AIR)
     start = max(start - air, end + air - timeranges.LONGEST)
     return timeranges.between(start, end + air, chosen=False)

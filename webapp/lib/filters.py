@@ -90,3 +90,9 @@ def first_line(text: str | None) -> str:
 def iso_clock(text: Any) -> str:
     """Time of day of an instant inside a JSON column, which may be ISO text or epoch milliseconds."""
     return instants.clock_text(instants.of_json(text))
+
+
+@register.filter
+def either(mapping: Mapping[str, Any], keys: str) -> Any:
+    """The first of ``keys`` (separated by commas) that the mapping knows; a dash where it knows none."""
+    return next((mapping[key] for key in keys.split(",") if mapping.get(key) not in (None, "")), quantities.UNKNOWN)

@@ -16,7 +16,12 @@ from webapp.pressure.graph import drawn
 from webapp.pressure.newest import newest_windows
 
 CHECKPOINTS_A_PAGE = 20
-EVENTS_A_PAGE = 10
+EVENTS_A_PAGE = 9
+ROUTINE_KINDS = (
+    "task_received", "task_deployed", "task_state", "task_final_state", "state_restore_started", "state_restore_finished",
+    "checkpoint_requested", "checkpoint_acknowledged", "checkpoint_sync_done", "checkpoint_async_done", "blob_download", "changelog_idle",
+)  # fmt: skip
+"""What a healthy job logs for every subtask; shown when asked for."""
 EXCEPTIONS_SHOWN = 10
 NEWEST_FACTS_FIRST = (Key("trigger_time", descending=True), Key("id", descending=True))
 NEWEST_FIRST = (Key("ts", descending=True), Key("id", descending=True))
@@ -86,8 +91,11 @@ def _events(request: HttpRequest, view: JobView) -> tuple[Page[LogEvent], list[s
     )
     kinds = list(events.order_by("kind").values_list("kind", flat=True).distinct())
     kind = request.GET.get("kind", "")
-    chosen = events.filter(kind=kind) if kind in kinds else events
-    return page(chosen, NEWEST_FIRST, request.GET.get("events", ""), EVENTS_A_PAGE), kinds
+    if kind in kinds:
+        events = events.filter(kind=kind)
+    elif kind != "all":
+        events = events.exclude(kind__in=ROUTINE_KINDS)
+    return page(events, NEWEST_FIRST, request.GET.get("events", ""), EVENTS_A_PAGE), kinds
 
 
 def _place(view: JobView, vertex_id: str) -> int:

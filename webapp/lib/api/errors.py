@@ -5,6 +5,7 @@
 
 from typing import Any
 
+from django.contrib.auth.decorators import login_not_required
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, JsonResponse
 from rest_framework import exceptions, serializers
@@ -37,6 +38,7 @@ def answer(error: Exception, context: dict[str, Any]) -> Response | None:
     return response
 
 
+@login_not_required
 def no_such_address(request: HttpRequest, rest: str = "") -> JsonResponse:
     """For what no other address of the API matches."""
     message = f"There is nothing at {request.path[:200]}; /api/v1/schema/ lists what there is."

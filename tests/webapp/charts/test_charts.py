@@ -1,0 +1,145 @@
+"""Figures from plain data."""
+
+from datetime import timedelta
+
+import pytest
+
+from tests.webapp.builders import T0
+from webapp.charts.annotations import Annotation, drawn
+from webapp.charts.checkpoints import CheckpointBar, timeline
+from webapp.charts.downsample import MOST_BARS, MOST_POINTS, bar_widths_ms, worst_in_buckets
+from webapp.charts.pools import PoolRow, heat_map
+from webapp.charts.sizes import SizePoint, Trend, size_over_time
+from webapp.charts.strips import strip
+
+END = T0 + timedelta(hours=1)
+
+
+def bar(number=1, minute=1, **fields):
+    defaults = {"outcome": "completed", "end_to_end_ms": 1_000, "start_delay_ms": 600, "alignment_ms": 200, "sync_ms": 50, "async_ms": 100}
+    return CheckpointBar(number, T0 + timedelta(minutes=minute), **{**defaults, **fields})
+
+
+def heights(figure):
+    return {trace.name: list(trace.y) for trace in figure.data if trace.type == "bar"}
+
+
+def test_phases_and_the_rest_add_up_to_end_to_end():
+    figure, _note = timeline([bar()], T0, END)
+    stacked = heights(figure)
+    assert sum(parts[0] for parts in stacked.values()) == 1_000
+    assert stacked["other or unknown"] == [50]
+
+
+def test_without_phases_all_of_the_bar_is_unknown():
+    figure, _note = timeline([bar(start_delay_ms=None, alignment_ms=None, sync_ms=None, async_ms=None)], T0, END)
+    assert heights(figure)["other or unknown"] == [1_000]
+
+
+def test_alignment_is_not_added_to_async_where_the_snapshot_was_unaligned():
+    figure, _note = timeline([bar(unaligned=True)], T0, END)
+    assert heights(figure)["alignment"] == [0]
+
+
+def test_a_failed_checkpoint_is_lighter_and_marked_with_a_cross():
+    figure, _note = timeline([bar(outcome="expired"), bar(2, 2)], T0, END)
+    marks = {trace.name: trace.marker.symbol for trace in figure.data if trace.type == "scatter"}
+    assert marks == {"failed": "x", "completed": "circle"}
+    assert figure.data[0].marker.opacity[0] < figure.data[0].marker.opacity[1]
+
+
+def test_the_timeout_is_drawn_only_where_it_is_near():
+    near, _note = timeline([bar()], T0, END, timeout_ms=2_000)
+    far, _note = timeline([bar()], T0, END, timeout_ms=600_000)
+    assert [a.text for a in near.layout.annotations] == ["timeout 2.0 s"]
+    assert not far.layout.annotations
+
+
+def test_a_week_of_checkpoints_keeps_every_failure_and_says_what_it_left_out():
+    week = [bar(n, n, outcome="expired" if n % 1_000 == 0 else "completed") for n in range(10_080)]
+    figure, note = timeline(week, T0, T0 + timedelta(days=7))
+    failed = next(trace for trace in figure.data if trace.name == "failed")
+    assert len(failed.x) == 11
+    assert max(len(trace.x) for trace in figure.data) <= MOST_BARS
+    assert note == f"{MOST_BARS} of 10,080 checkpoints drawn: the failed or slowest one of each slice of time."
+
+
+def test_no_trace_of_a_month_of_sizes_is_longer_than_a_screen_shows():
+    points = [SizePoint(n, T0 + timedelta(minutes=n), 10**6 + n, n) for n in range(43_200)]
+    figure, _note = size_over_time(points, T0, T0 + timedelta(days=30))
+    assert max(len(trace.x) for trace in figure.data) <= MOST_POINTS
+
+
+def test_a_version_with_one_size_says_so():
+    figure, note = size_over_time([SizePoint(1, T0, 500, None)], T0, END)
+    assert "one size only" in note
+    assert len(figure.data[0].x) == 0
+
+
+def test_the_trend_goes_on_dotted_to_the_end_of_the_range():
+    trend = Trend(T0, T0 + timedelta(minutes=30), 1_000_000.0)
+    figure, _note = size_over_time([SizePoint(1, T0 + timedelta(minutes=30), 5_000_000, 10)], T0, END, trend)
+    forecast = next(trace for trace in figure.data if trace.name == "forecast")
+    assert list(forecast.y) == [5_000_000, 5_500_000]
+
+
+@pytest.mark.parametrize("name", ["<script>alert(1)</script>", '<a href="javascript:alert(1)">x</a>', "<b>bold</b>&amp;"])
+def test_hostile_names_reach_a_chart_as_text(name):
+    figure, _note = timeline([bar(slowest=name, reason=name)], T0, END, events=[Annotation(T0, "restart", name)])
+    row = PoolRow(name, 0, "in", [(T0, 0.5)])
+    for text in (figure.to_json(), heat_map([row], T0, END).to_json()):
+        assert not {"<script", "<a ", "<b>bold"} & {part for part in ("<script", "<a ", "<b>bold") if part in text.replace("\\u003c", "<")}
+
+
+def test_colours_are_tokens_only():
+    figure, _note = timeline([bar(), bar(2, 2, outcome="declined")], T0, END, 1_000, [Annotation(T0, "savepoint", "savepoint 1")])
+    json = figure.to_json() + heat_map([PoolRow("a", 0, "in", [(T0, 0.5)])], T0, END).to_json()
+    assert "var(--start-delay)" in json
+    assert '"#' not in json and "rgb(" not in json
+
+
+def test_a_pool_cell_is_the_largest_usage_of_its_slice_and_unknown_stays_blank():
+    row = PoolRow("map", 3, "in", [(T0 + timedelta(minutes=m), u) for m, u in ((0, 0.1), (10, 0.9), (20, 0.3))])
+    figure = heat_map([row], T0, END)
+    cells = list(figure.data[0].z[0])
+    assert max(cell for cell in cells if cell is not None) == 0.9
+    assert None in cells
+    assert (figure.data[0].zmin, figure.data[0].zmax) == (0, 1)
+
+
+def test_annotations_that_would_run_into_each_other_lose_their_words_and_keep_their_lines():
+    layout, note = drawn([Annotation(T0 + timedelta(seconds=n), "restart", "restart") for n in range(200)], T0, END)
+    assert len(layout["shapes"]) == 80
+    assert [a["text"] for a in layout["annotations"]] == ["↻ restart"]
+    assert note == "The newest 80 of 200 annotations are drawn."
+
+
+def test_annotations_outside_of_the_range_are_not_drawn():
+    assert drawn([Annotation(T0 - timedelta(days=1), "restart", "")], T0, END) == ({"shapes": [], "annotations": []}, "")
+
+
+def test_a_savepoint_beside_a_checkpoint_does_not_make_all_bars_hairlines():
+    times = [T0 + timedelta(minutes=n) for n in range(10)]
+    times.insert(5, times[4] + timedelta(seconds=1))
+    widths = bar_widths_ms(times, 3_600_000, 0.72)
+    assert widths[0] == pytest.approx(43_200)
+    assert min(widths) >= 4_500
+
+
+def test_the_worst_of_each_slice_stays():
+    points = list(range(100))
+    kept = worst_in_buckets(points, 10, lambda n: T0 + timedelta(seconds=n), lambda n: n == 37)
+    assert len(kept) == 10
+    assert 37 in kept
+
+
+def test_a_strip_says_in_words_what_it_draws():
+    outcomes = [{"outcome": "completed"}] * 3 + [{"outcome": "expired"}]
+    drawing = strip(outcomes)
+    assert "4 last: 3 completed, 1 expired; newest expired" in drawing
+    assert drawing.count("<path") == 2
+
+
+@pytest.mark.parametrize("outcomes", [None, [], [{"outcome": "<script>"}], [{}]])
+def test_a_strip_of_nothing_known_is_a_dash(outcomes):
+    assert strip(outcomes) == "–"

@@ -1,0 +1,52 @@
+"""Layout of job graphs."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from webapp.charts.job_graph import MOST_NODES, NODE_HEIGHT, NODE_WIDTH, lay_out
+
+NAMES = [chr(97 + n) for n in range(12)]
+
+
+def columns(layout):
+    return {node.key: node.x for node in layout.nodes}
+
+
+def test_a_vertex_stands_right_of_all_its_upstreams():
+    x = columns(lay_out("abcd", [("a", "b"), ("b", "c"), ("a", "c"), ("d", "c")]))
+    assert x["a"] < x["b"] < x["c"]
+    assert x["d"] < x["c"]
+
+
+def test_two_parallel_chains_do_not_cross():
+    layout = lay_out("abcdef", [("a", "c"), ("b", "d"), ("c", "e"), ("d", "f")])
+    y = {node.key: node.y for node in layout.nodes}
+    assert (y["a"] < y["b"]) == (y["c"] < y["d"]) == (y["e"] < y["f"])
+
+
+def test_nothing_is_an_empty_drawing():
+    assert lay_out([], []).width == 0
+
+
+def test_more_vertices_than_fit_are_counted():
+    assert lay_out([str(n) for n in range(MOST_NODES + 7)], []).left_out == 7
+
+
+edges = st.lists(st.tuples(st.sampled_from(NAMES), st.sampled_from([*NAMES, "unknown"])), max_size=40)
+
+
+@given(edges)
+def test_any_graph_even_with_cycles_is_drawn_without_overlaps(links):
+    layout = lay_out(NAMES, links)
+    boxes = [(node.x, node.y) for node in layout.nodes]
+    assert len(boxes) == len(NAMES)
+    for number, (x, y) in enumerate(boxes):
+        assert 0 <= x <= layout.width - NODE_WIDTH and 0 <= y <= layout.height - NODE_HEIGHT
+        assert not any(abs(x - other_x) < NODE_WIDTH and abs(y - other_y) < NODE_HEIGHT for other_x, other_y in boxes[:number])
+
+
+@given(edges)
+def test_every_drawn_edge_goes_right(links):
+    layout = lay_out(NAMES, links)
+    x = columns(layout)
+    assert all(x[edge.source] < x[edge.target] for edge in layout.edges)

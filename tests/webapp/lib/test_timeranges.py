@@ -1,0 +1,60 @@
+"""Time ranges as typed into the address."""
+
+from datetime import timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.webapp.builders import T0
+from webapp.lib.instants import age_text, of_json
+from webapp.lib.timeranges import BadTimeRange, parse
+
+
+def test_without_parameters_it_is_the_last_six_hours():
+    chosen = parse({}, T0)
+    assert (chosen.from_time, chosen.to_time, chosen.chosen) == (T0 - timedelta(hours=6), T0, False)
+
+
+def test_relative_and_absolute_ends_mix_and_are_kept_as_typed():
+    chosen = parse({"from": "now-7d", "to": "2026-02-28T04:10:00Z"}, T0)
+    assert chosen.to_time == T0 - timedelta(days=1)
+    assert chosen.query == "from=now-7d&to=2026-02-28T04%3A10%3A00Z"
+
+
+def test_an_instant_without_zone_is_utc():
+    assert parse({"from": "2026-02-28T04:10"}, T0).from_time == T0 - timedelta(days=1)
+
+
+@pytest.mark.parametrize(
+    "start", ["yesterday", "now+1h", "now-1y", "9999-99-99", "now-999999w", "0001-01-01T00:00+14:00", "now", "now-91d", "<script>"]
+)
+def test_nonsense_is_refused_in_one_sentence(start):
+    with pytest.raises(BadTimeRange) as refused:
+        parse({"from": start}, T0)
+    assert len(str(refused.value)) < 200
+
+
+@given(st.text(max_size=40), st.text(max_size=40))
+def test_any_text_is_a_range_or_refused(start, end):
+    try:
+        chosen = parse({"from": start, "to": end}, T0)
+    except BadTimeRange:
+        return
+    assert chosen.from_time < chosen.to_time
+
+
+@pytest.mark.parametrize(
+    ("age", "text"), [(1, "just now"), (12, "12 s ago"), (380, "6 min ago"), (7_500, "2 h 5 min ago"), (-600, "in 10 min")]
+)
+def test_ages_are_rough(age, text):
+    assert age_text(T0 - timedelta(seconds=age), T0) == text
+
+
+@pytest.mark.parametrize("value", [None, True, "yesterday", {}, 10**30])
+def test_what_is_no_instant_inside_json_is_unknown(value):
+    assert of_json(value) is None
+
+
+def test_instants_inside_json_are_iso_text_or_epoch_milliseconds():
+    assert of_json(T0.isoformat()) == of_json(int(T0.timestamp() * 1000)) == T0

@@ -1,0 +1,122 @@
+"""The clusters page."""
+
+import json
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+from django.urls import reverse
+from django.utils import timezone
+
+from tests.webapp.builders import cluster
+from webapp.fleet.models import Cluster
+
+pytestmark = pytest.mark.django_db
+ENTERED = {"name": "lab", "auth_scheme": "", "log_layout": "flink", "time_zone": "UTC", "metrics_interval_s": "30", "verify_tls": "on"}
+
+
+class _JobManager(BaseHTTPRequestHandler):
+    """Answers what a freshly started, idle JobManager answers."""
+
+    answers = {
+        "/overview": {"taskmanagers": 1, "slots-total": 4, "slots-available": 4, "jobs-running": 0, "flink-version": "1.20.5"},
+        "/jobs/overview": {"jobs": []},
+        "/taskmanagers": {"taskmanagers": []},
+    }
+
+    def do_GET(self):
+        body = self.answers.get(self.path)
+        self.send_response(200 if body is not None else 404)
+        self.end_headers()
+        self.wfile.write(json.dumps(body if body is not None else {"errors": ["Not found"]}).encode())
+
+    def log_message(self, *args):
+        pass
+
+
+@pytest.fixture
+def jobmanager():
+    server = ThreadingHTTPServer(("127.0.0.1", 0), _JobManager)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+
+
+def test_a_connection_test_says_what_it_sees_and_stores_nothing(operator, jobmanager):
+    page = operator.post(reverse("cluster-add"), {**ENTERED, "url": jobmanager, "test": "1"})
+    assert "1.20.5" in page.content.decode()
+    assert page.context["report"].reachable
+    assert not Cluster.objects.exists()
+
+
+def test_a_cluster_that_does_not_answer_can_be_added_all_the_same_and_says_why(operator):
+    answer = operator.post(reverse("cluster-add"), {**ENTERED, "url": "http://127.0.0.1:9"}, follow=True)
+    assert Cluster.objects.get().url == "http://127.0.0.1:9"
+    assert "127.0.0.1:9" in answer.content.decode()
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("url", "file:///etc/passwd"), ("url", "gopher://x"), ("url", "http://user:secret@jm:8081"), ("url", "http://"), ("url", ""),
+        ("name", "../etc"), ("name", "a b"), ("name", ""), ("time_zone", "Mars/Base"), ("metrics_interval_s", "0"),
+        ("auth_scheme", "bearer"), ("auth_scheme", "basic"), ("ca_file", "/no/such/file.pem"), ("client_key_file", "/etc/hostname"),
+    ],
+)  # fmt: skip
+def test_what_makes_no_sense_is_refused_beside_its_field(operator, field, value):
+    page = operator.post(reverse("cluster-add"), {**ENTERED, "url": "http://127.0.0.1:9", field: value})
+    assert page.status_code == 200
+    assert page.context["form"].errors
+    assert not Cluster.objects.exists()
+
+
+def test_a_secret_is_stored_encrypted_and_never_shown_again(operator, jobmanager):
+    operator.post(reverse("cluster-add"), {**ENTERED, "url": jobmanager, "auth_scheme": "bearer", "secret": "canary-token"})
+    stored = Cluster.objects.get()
+    assert "canary-token" not in stored.auth_secret_encrypted
+    assert stored.source().auth.secret == "canary-token"
+    for page in (reverse("clusters"), reverse("cluster-edit", args=("lab",)), reverse("api-clusters-list")):
+        body = operator.get(page).content.decode()
+        assert "canary-token" not in body and stored.auth_secret_encrypted not in body
+
+
+def test_an_empty_secret_keeps_the_stored_one_and_a_tick_removes_it(operator):
+    known = cluster("lab", at=timezone.now(), auth_scheme="bearer")
+    known.set_secret("kept")
+    known.save()
+    entered = {**ENTERED, "url": "http://127.0.0.1:9", "auth_scheme": "bearer", "secret": ""}
+    operator.post(reverse("cluster-edit", args=("lab",)), entered)
+    assert Cluster.objects.get().source().auth.secret == "kept"
+    operator.post(reverse("cluster-edit", args=("lab",)), {**entered, "auth_scheme": "", "forget_secret": "on"})
+    assert not Cluster.objects.get().has_secret
+
+
+def test_a_change_never_renames(operator):
+    cluster("lab", at=timezone.now())
+    operator.post(reverse("cluster-edit", args=("lab",)), {**ENTERED, "name": "other", "url": "http://127.0.0.1:7"})
+    assert [(c.name, c.url) for c in Cluster.objects.all()] == [("lab", "http://127.0.0.1:7")]
+
+
+def test_pausing_and_resuming(operator):
+    cluster("lab", at=timezone.now())
+    operator.post(reverse("cluster-pause", args=("lab",)), {"pause": "1"})
+    assert not Cluster.objects.get().enabled
+    operator.post(reverse("cluster-pause", args=("lab",)), {"resume": "1"})
+    assert Cluster.objects.get().enabled
+
+
+def test_removing_needs_the_name_typed(operator):
+    cluster("lab", at=timezone.now())
+    operator.post(reverse("cluster-remove", args=("lab",)), {"name": "la"})
+    assert Cluster.objects.exists()
+    operator.post(reverse("cluster-remove", args=("lab",)), {"name": "lab"})
+    assert not Cluster.objects.exists()
+
+
+def test_what_cannot_be_seen_comes_first_with_its_reason(viewer):
+    now = timezone.now()
+    cluster("a-good", at=now)
+    cluster("z-dark", at=now, blind_since=now, last_error="<b>connection refused</b>")
+    page = viewer.get(reverse("clusters"))
+    assert [found.name for found, _badge in page.context["rows"]] == ["z-dark", "a-good"]
+    assert "&lt;b&gt;connection refused" in page.content.decode()

@@ -1,0 +1,157 @@
+"""The fleet page."""
+
+import csv
+import io
+import json
+from datetime import timedelta
+
+import pytest
+from django.core.cache import cache
+from django.urls import reverse
+from django.utils import timezone
+
+from tests.webapp.builders import cluster, job, unsaved_job
+from webapp.fleet.models import JobCurrent
+from webapp.fleet.sorting import FLEET_SORTS
+
+pytestmark = pytest.mark.django_db
+QUERIES = 14
+"""Session, user, clusters, totals, jobs, and the state of the pipeline for the footer."""
+
+
+@pytest.fixture
+def now():
+    at = timezone.now()
+    cluster(at=at)
+    return at
+
+
+def names(answer):
+    return [job.name for job, _badge, _recorded in answer.context["rows"]]
+
+
+def test_the_worst_comes_first(viewer, now):
+    job(at=now, name="good", pressured_share=0.0)
+    job(at=now, name="half", recent_failed=8, last_outcome="completed")
+    job(at=now, name="gone", state="FAILED", terminal=True)
+    job(at=now, name="held", pressured_share=1.0)
+    assert names(viewer.get("/")) == ["gone", "half", "held", "good"]
+
+
+def test_jobs_of_a_cluster_that_cannot_be_seen_are_unknown_never_running(viewer, now):
+    cluster("dark", at=now - timedelta(hours=1), blind_since=now)
+    job("dark", at=now - timedelta(hours=1), name="lost")
+    page = viewer.get("/")
+    assert b"? unknown" in page.content
+    assert b"running</span>" not in page.content
+    assert page.context["totals"]["unknown"] == 1
+
+
+def test_the_query_count_does_not_grow_with_the_fleet(viewer, now, django_assert_max_num_queries, django_assert_num_queries):
+    job(at=now)
+    with django_assert_max_num_queries(QUERIES) as few:
+        viewer.get("/")
+    JobCurrent.objects.bulk_create([unsaved_job(at=now) for _ in range(200)])
+    cache.clear()
+    with django_assert_num_queries(len(few)):
+        viewer.get("/")
+
+
+@pytest.mark.parametrize("sort", FLEET_SORTS)
+@pytest.mark.parametrize("sign", ["", "-"])
+def test_every_column_sorts_and_pages(viewer, now, sort, sign):
+    JobCurrent.objects.bulk_create([unsaved_job(at=now, restarts=n) for n in range(60)])
+    first = viewer.get("/", {"sort": sign + sort})
+    second = viewer.get("/", {"sort": sign + sort, "cursor": first.context["page"].next_cursor})
+    assert len({*names(first), *names(second)}) == 60
+
+
+@pytest.mark.parametrize("sort", ["name); DROP TABLE", "--name", "graph", "cluster__url"])
+def test_what_is_not_on_the_list_does_not_sort(viewer, now, sort):
+    job(at=now)
+    assert viewer.get("/", {"sort": sort}).context["query"].sort.name == "trouble"
+
+
+def test_a_damaged_page_link_leads_to_the_first_page(viewer, now):
+    assert viewer.get("/", {"cursor": "%%%"}).url == "/"
+
+
+def test_search_finds_names_and_ids_and_says_how_many(viewer, now):
+    job(at=now, name="orders-join")
+    wanted = job(at=now, name="other")
+    assert names(viewer.get("/", {"q": "ORDERS"})) == ["orders-join"]
+    page = viewer.get("/", {"q": wanted.job_id})
+    assert names(page) == ["other"]
+    assert b"1 match" in page.content
+
+
+@pytest.mark.parametrize("search", ["%", "_", "\\", "'; --", "\x00", "x" * 5_000, "<script>", "שלום"])
+def test_a_hostile_search_finds_nothing_and_breaks_nothing(viewer, now, search):
+    job(at=now, name="plain")
+    page = viewer.get("/", {"q": search, "cluster": search, "status": search})
+    assert page.status_code == 200
+    assert b"<script>" not in page.content
+
+
+@pytest.mark.parametrize("status", ["failed", "unsteady", "unknown", "running", "finished"])
+def test_a_status_filter_shows_that_status_only(viewer, now, status):
+    states = [("FAILED", True), ("RESTARTING", False), ("RUNNING", False), ("FINISHED", True)]
+    for state, terminal in states:
+        job(at=now, name=state, state=state, terminal=terminal)
+    job(at=now - timedelta(days=2), name="UNKNOWN")
+    wanted = {"failed": "FAILED", "unsteady": "RESTARTING", "unknown": "UNKNOWN", "running": "RUNNING", "finished": "FINISHED"}
+    assert names(viewer.get("/", {"status": status})) == [wanted[status]]
+
+
+@pytest.mark.parametrize("name", ["<script>alert(1)</script>", "x" * 300, "\u202eevil\u202c مرحبا", "</td></tr>", None, ""])
+def test_any_job_name_is_shown_as_text(viewer, now, name):
+    row = job(at=now, name=name)
+    page = viewer.get("/")
+    assert page.status_code == 200
+    assert b"<script>alert" not in page.content and b"</td></tr></td>" not in page.content
+    assert viewer.get(reverse("job", args=(row.cluster, row.job_id))).status_code == 200
+
+
+def test_unknown_figures_are_dashes_not_zeros(viewer, now):
+    unknown = (
+        "end_to_end_p95_ms",
+        "dominant_phase",
+        "state_bytes",
+        "checkpointed_bytes",
+        "pressured_share",
+        "restarts",
+        "last_completed_at",
+    )
+    job(at=now, name="bare", recent_outcomes=None, recent_total=None, recent_failed=None, **dict.fromkeys(unknown))
+    row = viewer.get("/").content.decode().split("<tbody>")[1]
+    assert row.count("–") >= 7
+    assert "0 B" not in row
+
+
+def test_an_empty_fleet_says_what_to_do_next(viewer, db):
+    assert b"No cluster yet" in viewer.get("/").content
+    cluster(at=timezone.now())
+    assert b"No job seen yet" in viewer.get("/").content
+    assert b"No job matches" in viewer.get("/", {"q": "x"}).content
+
+
+def test_htmx_gets_the_table_only(viewer, now):
+    job(at=now, name="orders")
+    part = viewer.get("/", headers={"HX-Request": "true"}).content.decode()
+    assert part.lstrip().startswith('<div id="jobs"')
+    assert "orders" in part
+
+
+def test_the_download_holds_all_matches_in_order_and_no_formula(viewer, now):
+    JobCurrent.objects.bulk_create([unsaved_job(at=now, name=f"job-{n}") for n in range(60)])
+    job(at=now, name="=HYPERLINK(1)", state="FAILED", terminal=True)
+    body = b"".join(viewer.get(reverse("fleet-export", args=("csv",))).streaming_content).decode()
+    rows = list(csv.DictReader(io.StringIO(body)))
+    assert (len(rows), rows[0]["name"], rows[0]["status"]) == (61, "'=HYPERLINK(1)", "FAILED")
+
+
+def test_the_json_download_has_the_same_filters(viewer, now):
+    job(at=now, name="orders")
+    job(at=now, name="other")
+    body = b"".join(viewer.get(reverse("fleet-export", args=("json",)), {"q": "orders"}).streaming_content)
+    assert [row["name"] for row in json.loads(body)] == ["orders"]

@@ -1,0 +1,267 @@
+"""The job page, its charts and the page of one checkpoint."""
+
+import csv
+import io
+from datetime import timedelta
+
+import pytest
+from django.conf import settings
+from django.core.cache import cache
+from django.urls import reverse
+from django.utils import timezone
+
+from ingest.lake.store import Lake
+from ingest.records import Observed, VertexCheckpoint, VertexMetrics
+from tests.webapp.builders import GRAPH, T0, annotation, cluster, declined, event, exception, expired, fact, job, unsaved_fact, window
+from webapp.checkpoints.models import CheckpointFact
+from webapp.checkpoints.querysets import trigger_ms
+from webapp.fleet.models import Cluster
+
+pytestmark = pytest.mark.django_db
+QUERIES = 17
+"""Session, user, groups, job, cluster, eight blocks of the page, and the state of the pipeline for the footer."""
+
+
+@pytest.fixture
+def lake(tmp_path, monkeypatch):
+    opened = Lake(str(tmp_path / "lake"))
+    object.__setattr__(settings.WEIR, "lake_root", opened.root)
+    return opened
+
+
+@pytest.fixture(autouse=True)
+def _lake_root_restored():
+    before = settings.WEIR.lake_root
+    yield
+    object.__setattr__(settings.WEIR, "lake_root", before)
+
+
+@pytest.fixture
+def now():
+    at = timezone.now()
+    cluster(at=at)
+    return at
+
+
+def url(of, name="job"):
+    return reverse(name, args=(of.cluster, of.job_id))
+
+
+def checkpoint_url(one):
+    return reverse("checkpoint", args=(one.cluster, one.job_id, one.checkpoint_id, trigger_ms(one.trigger_time)))
+
+
+def chart(client, of, name, **parameters):
+    return client.get(url(of, f"job-chart-{name}"), parameters).json()
+
+
+def test_the_page_tells_state_failures_and_last_success(viewer, now):
+    of = job(at=now, name="orders")
+    fact(of, 1, now - timedelta(minutes=3))
+    expired(of, 2, now - timedelta(minutes=2))
+    page = viewer.get(url(of)).content.decode()
+    assert "● running 3 d 4 h" in page
+    assert "1 of 2" in page
+    assert "1 min ago" in page
+
+
+def test_a_job_of_a_blind_cluster_is_unknown_and_the_page_says_since_when(viewer, now):
+    Cluster.objects.update(blind_since=now - timedelta(minutes=5), last_error="http://jm:8081 did not answer in 10 s.")
+    page = viewer.get(url(job(at=now))).content.decode()
+    assert "? unknown" in page
+    assert "did not answer in 10 s" in page
+    assert "● running" not in page
+
+
+def test_a_recording_shows_its_own_time_without_being_asked(viewer, db):
+    cluster("rec", at=T0, kind="recording", enabled=False)
+    of = job("rec", at=T0, start_time=T0 - timedelta(minutes=10))
+    fact(of, 1, T0 - timedelta(minutes=5))
+    page = viewer.get(url(of))
+    assert "recording, judged at its recorded time" in page.content.decode()
+    assert page.context["counts"]["total"] == 1
+    assert chart(viewer, of, "checkpoints")["figure"]
+
+
+def test_the_query_count_does_not_grow_with_the_checkpoints(viewer, now, django_assert_max_num_queries, django_assert_num_queries):
+    of = job(at=now)
+    fact(of, 0, now)
+    with django_assert_max_num_queries(QUERIES) as few:
+        viewer.get(url(of))
+    CheckpointFact.objects.bulk_create([unsaved_fact(of, n, now - timedelta(minutes=n)) for n in range(1, 300)])
+    cache.clear()
+    with django_assert_num_queries(len(few)):
+        viewer.get(url(of))
+
+
+def test_checkpoints_page_by_twenty_and_filter_by_outcome(viewer, now):
+    of = job(at=now)
+    CheckpointFact.objects.bulk_create([unsaved_fact(of, n, now - timedelta(minutes=n)) for n in range(30)])
+    expired(of, 99, now)
+    first = viewer.get(url(of)).context["checkpoints"]
+    second = viewer.get(url(of), {"checkpoints": first.next_cursor}).context["checkpoints"]
+    assert (len(first.rows), len(second.rows)) == (20, 11)
+    assert [one.checkpoint_id for one in viewer.get(url(of), {"outcome": "failed"}).context["checkpoints"].rows] == [99]
+
+
+def test_routine_log_events_show_when_asked_for(viewer, now):
+    of = job(at=now)
+    event(of, "task_state", now, "slow-enrich switched to RUNNING")
+    event(of, "checkpoint_expired", now, "Checkpoint 3 expired")
+    kinds = lambda **parameters: [e.kind for e in viewer.get(url(of), parameters).context["events"].rows]  # noqa: E731
+    assert kinds() == ["checkpoint_expired"]
+    assert sorted(kinds(kind="all")) == ["checkpoint_expired", "task_state"]
+    assert kinds(kind="task_state") == ["task_state"]
+
+
+def test_exceptions_are_folded_and_escaped(viewer, now):
+    of = job(at=now)
+    exception(of, now, "org.example.Boom", stacktrace="<img src=x onerror=alert(1)>\n\tat a.b")
+    page = viewer.get(url(of)).content.decode()
+    assert "&lt;img src=x" in page
+    assert '<summary><b class="wrap">org.example.Boom' in page
+
+
+def test_the_graph_is_coloured_by_the_newest_window_and_blames_nobody(viewer, now):
+    of = job(at=now)
+    window(of, "v3", now - timedelta(minutes=2), in_pool_p50=0.1)
+    busy = {"busy_ms_per_s_p50": 986.0, "backpressured_ms_per_s_p50": 0.0, "backpressured_share": 0.0}
+    window(of, "v3", now - timedelta(minutes=1), in_pool_p50=0.96, out_pool_p50=0.17, **busy)
+    drawn = {vertex.node.key: vertex for vertex in viewer.get(url(of)).context["graph"].vertices}
+    assert (drawn["v3"].level, drawn["v3"].line) == ("u4", "4 subtasks · busy")
+    assert (drawn["v1"].level, drawn["v1"].line) == ("line", "3 subtasks · not measured")
+
+
+@pytest.mark.parametrize(
+    "graph", [None, {}, {"vertices": []}, {"vertices": [{"vertex_id": "a"}], "edges": [{"source": "a", "target": "zz"}]}]
+)
+def test_a_plan_that_is_missing_or_strange_breaks_nothing(viewer, now, graph):
+    assert viewer.get(url(job(at=now, graph=graph))).status_code == 200
+
+
+def test_nothing_in_the_range_is_said_and_offers_the_whole_life(viewer, now):
+    of = job(at=now)
+    page = viewer.get(url(of), {"from": "now-1h"}).content.decode()
+    assert "No checkpoint in this time" in page
+    assert "Show the job&#x27;s whole life" in page or "Show the job's whole life" in page
+    assert chart(viewer, of, "checkpoints")["empty"]["title"] == "No checkpoint in this time"
+
+
+@pytest.mark.parametrize("start", ["yesterday", "now-9999w", "2026-03-01T99:00"])
+def test_a_wrong_range_is_explained_and_the_default_shown(viewer, now, start):
+    page = viewer.get(url(job(at=now)), {"from": start})
+    assert page.status_code == 200
+    assert b"Shown instead" in page.content
+
+
+def test_the_timeline_links_each_bar_to_its_checkpoint(viewer, now):
+    of = job(at=now)
+    one = fact(of, 7, now - timedelta(minutes=1))
+    annotation(of, "restart", now - timedelta(minutes=2), "restart 1")
+    figure = chart(viewer, of, "checkpoints")["figure"]
+    assert figure["data"][0]["customdata"][0]["url"] == checkpoint_url(one)
+    assert any("restart 1" in label["text"] for label in figure["layout"]["annotations"])
+
+
+def test_sizes_of_failed_checkpoints_do_not_bend_the_curve(viewer, now):
+    of = job(at=now)
+    fact(of, 1, now - timedelta(minutes=3), state_bytes=100)
+    fact(of, 2, now - timedelta(minutes=2), state_bytes=5, outcome="declined")
+    line = next(trace for trace in chart(viewer, of, "size")["figure"]["data"] if trace["name"] == "full state")
+    assert line["y"] == [100]
+
+
+def _sample(minute, now, in_pool, vertex="v3"):
+    return VertexMetrics(job_id="", vertex_id=vertex, ts=now - timedelta(minutes=minute), in_pool_usage=in_pool, out_pool_usage=None)
+
+
+def test_the_heat_map_reads_the_lake_and_leaves_unknown_blank(viewer, now, lake):
+    of = job(at=now)
+    records = [_sample(m, now, (0.9, None)) for m in range(5)]
+    records = [VertexMetrics(**{**{f: getattr(r, f) for f in r.__slots__}, "job_id": of.job_id}) for r in records]
+    lake.append([Observed(of.cluster, now, "rest", tuple(records))])
+    answer = chart(viewer, of, "pools")
+    assert answer["figure"]["layout"]["yaxis"]["ticktext"] == ["slow-enrich/0 in"]
+
+
+def test_of_five_thousand_subtasks_the_hottest_are_drawn_and_the_rest_counted(viewer, now, lake):
+    of = job(at=now, parallelism=5_000)
+    usages = tuple(0.5 if n == 4_321 else 0.01 for n in range(5_000))
+    record = VertexMetrics(job_id=of.job_id, vertex_id="v3", ts=now - timedelta(minutes=1), in_pool_usage=usages)
+    lake.append([Observed(of.cluster, now, "rest", (record,))])
+    answer = chart(viewer, of, "pools")
+    assert "slow-enrich/4321 in" in answer["figure"]["layout"]["yaxis"]["ticktext"]
+    assert answer["note"] == "The 16 hottest of 5,000 subtasks, by mean usage."
+
+
+def test_without_samples_the_heat_map_says_so(viewer, now, lake):
+    assert chart(viewer, job(at=now), "pools")["empty"]["title"] == "No buffer samples in this time"
+
+
+def test_a_lake_that_cannot_be_read_leaves_the_rest_of_the_page_alone(viewer, now, lake, tmp_path):
+    of = job(at=now)
+    broken = tmp_path / "lake" / "vertex_metrics" / "_delta_log"
+    broken.mkdir(parents=True)
+    (broken / "00000000000000000000.json").write_text("{half")
+    assert chart(viewer, of, "pools")["empty"]["title"] == "The lake could not be read"
+    assert viewer.get(url(of)).status_code == 200
+
+
+def test_a_decline_names_who_where_and_why(viewer, now):
+    page = viewer.get(checkpoint_url(declined(job(at=now), 3, now))).content.decode()
+    for told in ("stateful/1", "attempt 0", "tm-1", "flink-tm-1", "could not flush", "Decline checkpoint 3", "Writing the snapshot failed"):
+        assert told in page, told
+
+
+def test_an_expiry_names_who_was_silent_and_who_came_late(viewer, now):
+    page = viewer.get(checkpoint_url(expired(job(at=now), 15, now))).content.decode()
+    for told in ("Had not acknowledged", "0, 1, 2", "flink-tm-1, flink-tm-2", "Acknowledged too late", "1.9 s"):
+        assert told in page, told
+
+
+def test_subtasks_come_from_the_lake_the_silent_ones_first(viewer, now, lake):
+    of = job(at=now)
+    at = now.replace(microsecond=0)
+    one = fact(of, 5, at)
+    sight = VertexCheckpoint(
+        job_id=of.job_id, checkpoint_id=5, trigger_time=at, vertex_id="v3", status="COMPLETED", acknowledged=2,
+        subtask_ack_time=(at, None, at), subtask_end_to_end_ms=(100, None, 900), subtask_sync_ms=(1, None, 2),
+    )  # fmt: skip
+    older = VertexCheckpoint(job_id=of.job_id, checkpoint_id=5, trigger_time=at, vertex_id="v3", status="IN_PROGRESS", acknowledged=0)
+    lake.append([Observed(of.cluster, now, "rest", (older, sight)), Observed(of.cluster, now, "rest", (sight,))])
+    parts = viewer.get(checkpoint_url(one)).context["parts"]
+    assert [(part.vertex_name, part.subtask, part.end_to_end_ms) for part in parts] == [
+        ("slow-enrich", 1, None), ("slow-enrich", 2, 900), ("slow-enrich", 0, 100),
+    ]  # fmt: skip
+
+
+def test_ids_that_repeat_are_told_apart_by_their_trigger(viewer, now):
+    of = job(at=now)
+    fact(of, 1, now - timedelta(days=1), outcome="failed")
+    again = fact(of, 1, now)
+    assert viewer.get(checkpoint_url(again)).context["fact"].outcome == "completed"
+
+
+@pytest.mark.parametrize("tail", ["1/99999999999999999999/", "99999999999999999999/1/", "1/1/"])
+def test_a_checkpoint_that_never_was_is_not_found(viewer, now, tail):
+    assert viewer.get(f"{url(job(at=now))}checkpoints/{tail}").status_code == 404
+
+
+@pytest.mark.parametrize(
+    "json", [[{}], [{"vertex_name": None, "subtasks": None, "count": None, "hosts": None}], [{"at": "x", "late_ms": None}]]
+)
+def test_holes_inside_json_columns_show_as_dashes(viewer, now, json):
+    one = fact(job(at=now), 1, now, outcome="failed", declines=json, not_acknowledged=json, late_messages=json)
+    assert viewer.get(checkpoint_url(one)).status_code == 200
+
+
+def test_the_download_of_checkpoints_keeps_to_the_range(viewer, now):
+    of = job(at=now)
+    fact(of, 1, now - timedelta(days=3))
+    fact(of, 2, now - timedelta(minutes=3))
+    body = b"".join(viewer.get(reverse("job-checkpoints-export", args=(of.cluster, of.job_id, "csv"))).streaming_content).decode()
+    assert [row["checkpoint_id"] for row in csv.DictReader(io.StringIO(body))] == ["2"]
+
+
+def test_the_plan_of_the_builders_is_the_one_the_page_draws(viewer, now):
+    assert len(viewer.get(url(job(at=now))).context["graph"].vertices) == len(GRAPH["vertices"])
