@@ -6,8 +6,9 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import pyspark
@@ -27,13 +28,12 @@ def standalone_cluster(folder: Path, workers: int = 2) -> Iterator[str]:
     deploy = "org.apache.spark.deploy"
     with ExitStack() as running:
         master = [f"{deploy}.master.Master", "--host", "127.0.0.1", "--port", str(port), "--webui-port", str(web_port)]
-        log = running.enter_context(spark_class("master", master, folder))
-        wait_for_text(log, "I have been elected leader")
+        running.enter_context(spark_class("master", master, folder)).wait_for_text("I have been elected leader")
         for number in range(workers):
             worker = [f"{deploy}.worker.Worker", "--cores", "1", "--memory", "1g", "--host", "127.0.0.1", "--webui-port", "0"]
             name = f"worker-{number}"
-            log = running.enter_context(spark_class(name, [*worker, "-d", str(folder / name), f"spark://127.0.0.1:{port}"], folder))
-            wait_for_text(log, "Successfully registered with master")
+            arguments = [*worker, "-d", str(folder / name), f"spark://127.0.0.1:{port}"]
+            running.enter_context(spark_class(name, arguments, folder)).wait_for_text("Successfully registered with master")
         yield f"spark://127.0.0.1:{port}"
 
 
@@ -52,19 +52,19 @@ def connect_server(folder: Path, master: str = "local[2]") -> Iterator[str]:
     }
     settings = [word for name, value in conf.items() for word in ("--conf", f"{name}={value}")]
     server = ["--class", "org.apache.spark.sql.connect.service.SparkConnectServer", "--master", master, *settings, "spark-internal"]
-    with spark_class("connect", ["org.apache.spark.deploy.SparkSubmit", *server], folder) as log:
-        wait_for_port(port, log)
+    with spark_class("connect", ["org.apache.spark.deploy.SparkSubmit", *server], folder, daemon_heap="1g") as process:
+        process.wait_for_port(port)
         yield f"sc://127.0.0.1:{port}"
 
 
 @contextmanager
-def spark_class(name: str, arguments: Sequence[str], folder: Path) -> Iterator[Path]:
-    """Run one of Spark's main classes; yields its log. It and all it started are stopped at the end."""
+def spark_class(name: str, arguments: Sequence[str], folder: Path, daemon_heap: str = "256m") -> Iterator["SparkProcess"]:
+    """Run one of Spark's main classes. It and all it started are stopped at the end."""
     folder.mkdir(parents=True, exist_ok=True)
     log = folder / f"{name}.log"
     environment = environment_without_spark() | {
         "SPARK_HOME": str(SPARK_HOME),
-        "SPARK_DAEMON_MEMORY": "256m",
+        "SPARK_DAEMON_MEMORY": daemon_heap,
         "SPARK_LOCAL_IP": "127.0.0.1",
         "PYSPARK_PYTHON": sys.executable,
         "PYTHONPATH": str(PROJECT),
@@ -75,7 +75,7 @@ def spark_class(name: str, arguments: Sequence[str], folder: Path) -> Iterator[P
             stdout=out, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, env=environment, cwd=folder, start_new_session=True,
         )  # fmt: skip
         try:
-            yield log
+            yield SparkProcess(process, log)
         finally:
             stop_group(process)
 
@@ -115,25 +115,35 @@ def free_port(avoid: int = 0, ports: Sequence[int] = PORTS) -> int:
     raise RuntimeError(f"No port between {ports[0]} and {ports[-1]} is free.")
 
 
-def wait_for_text(log: Path, text: str) -> None:
-    _wait(lambda: text in log.read_text(errors="replace"), f"{text!r} in", log)
+@dataclass(frozen=True)
+class SparkProcess:
+    """A running JVM and its log."""
 
+    process: "subprocess.Popen[bytes]"
+    log: Path
 
-def wait_for_port(port: int, log: Path) -> None:
-    def listens() -> bool:
-        with socket.socket() as probe:
-            probe.settimeout(1)
-            return probe.connect_ex(("127.0.0.1", port)) == 0
+    def wait_for_text(self, text: str) -> None:
+        self._wait(lambda: text in self._told(), repr(text))
 
-    _wait(listens, f"port {port}, see", log)
+    def wait_for_port(self, port: int) -> None:
+        def listens() -> bool:
+            with socket.socket() as probe:
+                probe.settimeout(1)
+                return probe.connect_ex(("127.0.0.1", port)) == 0
 
+        self._wait(listens, f"port {port}")
 
-def _wait(ready, what: str, log: Path) -> None:  # type: ignore[no-untyped-def]
-    give_up_at = time.monotonic() + READY_WITHIN_S
-    while not ready():
-        if time.monotonic() > give_up_at:
-            raise TimeoutError(f"Waited {READY_WITHIN_S} s for {what} {log}:\n{log.read_text(errors='replace')[-2000:]}")
-        time.sleep(0.2)
+    def _wait(self, is_ready: Callable[[], bool], what: str) -> None:
+        give_up_at = time.monotonic() + READY_WITHIN_S
+        while not is_ready():
+            ended = self.process.poll() is not None
+            if ended or time.monotonic() > give_up_at:
+                state = "ended" if ended else f"took more than {READY_WITHIN_S} s"
+                raise RuntimeError(f"Waiting for {what}: the process {state}, {self.log} says:\n{self._told()[-2000:]}")
+            time.sleep(0.2)
+
+    def _told(self) -> str:
+        return self.log.read_text(errors="replace")
 
 
 def run_cycle(lake: Path, run_dir: Path, attempt: str, environment: Mapping[str, str], *more: str) -> "subprocess.Popen[str]":

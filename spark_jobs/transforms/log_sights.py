@@ -15,7 +15,7 @@ CAUSE_CHARS = 500
 def log_sights(events: DataFrame) -> DataFrame:
     """Located log events, each once, all of a job → sights (see ``rest_sights``), ``by_log`` true."""
     parts = (_deployed(events), _restarted(events), _failed(events), _restored(events), _ended(events))
-    return reduce(DataFrame.unionByName, parts)
+    return reduce(lambda left, right: left.unionByName(right), parts)
 
 
 def _deployed(events: DataFrame) -> DataFrame:

@@ -10,6 +10,9 @@ from spark_jobs.transforms.job_sights import JOB, TERMINAL_STATES
 from spark_jobs.transforms.replays import newest_by
 from spark_jobs.transforms.snapshots import restore_detail, restore_label, restore_subject
 
+COUNTER_LAG_MS = 60_000
+"""The counter is a metric, fetched every ten seconds and asked for in another request: it may rise well after the state changed."""
+
 
 def rest_sights(jobs: DataFrame) -> DataFrame:
     """Lake rows of ``jobs`` → sights, all with ``by_log`` false.
@@ -19,7 +22,7 @@ def rest_sights(jobs: DataFrame) -> DataFrame:
     """
     seen = newest_by(jobs.filter(F.col("job_id").isNotNull()), (*JOB, "observed_at"), ("commit_seq",))
     parts = (_deployed(seen), *_from_states(seen), _uncounted_restarts(seen), _restored(seen), _rescaled(seen))
-    return reduce(DataFrame.unionByName, parts)
+    return reduce(lambda left, right: left.unionByName(right), parts)
 
 
 def _deployed(seen: DataFrame) -> DataFrame:
@@ -53,7 +56,8 @@ def _uncounted_restarts(seen: DataFrame) -> DataFrame:
     in_order = Window.partitionBy(*JOB).orderBy("observed_at")
     before = F.lag(F.struct("observed_at", "restarts")).over(in_order)
     compared = counted.withColumn("before", before).filter(F.col("restarts") > F.col("before.restarts"))
-    unseen = compared.filter(~F.coalesce(_entry("RESTARTING") > F.col("before.observed_at"), F.lit(False)))
+    since_ms = F.unix_millis(_entry("RESTARTING")) - F.unix_millis("before.observed_at")
+    unseen = compared.filter(~F.coalesce(since_ms > -COUNTER_LAG_MS, F.lit(False)))
     more = F.col("restarts") - F.col("before.restarts")
     return unseen.select(*_sight("restart", F.lit(""), F.col("observed_at"), F.lit("restart"), F.struct(more.alias("count"))))
 

@@ -14,13 +14,16 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     before = {name: os.environ.pop(name, None) for name in ("SPARK_REMOTE", "SPARK_MASTER")}
     os.environ["SPARK_MASTER"] = "local[2]"
     os.environ["WEIR_SPARK_DRIVER_MEMORY"] = "1g"
-    from spark_jobs.session import open_session
+    from spark_jobs.session import SMALL_INPUT_OPTIONS, open_session
 
     session = open_session(
         "weir-tests",
         options={
+            **SMALL_INPUT_OPTIONS,
             "spark.sql.shuffle.partitions": "1",
-            "spark.sql.adaptive.enabled": "false",
+            # Frames of a handful of rows: compiling classes for each plan takes three times as long as interpreting it.
+            "spark.sql.codegen.wholeStage": "false",
+            "spark.sql.codegen.factoryMode": "NO_CODEGEN",
             "spark.sql.warehouse.dir": str(scratch / "warehouse"),
         },
     )

@@ -1,31 +1,35 @@
 import json
+from collections.abc import Iterable
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
 
 from spark_jobs.transforms.annotations import annotations
-from tests.spark_jobs.rows import JOB, VERTEX, collected, events, facts, lake_rows, noon, only
+from tests.spark_jobs.rows import JOB, VERTEX, Row, collected, events, facts, lake_rows, noon, only
 
 OTHER_JOB = "f" * 32
 
 
-def notes(spark, jobs=(), checkpoints=(), log=()):
+def notes(spark: SparkSession, jobs: Iterable[Row] = (), checkpoints: Iterable[Row] = (), log: Iterable[Row] = ()) -> DataFrame:
     return annotations(lake_rows(spark, "jobs", jobs), facts(spark, checkpoints), events(spark, log))
 
 
-def states(at_s, **since_s):
+def states(at_s: float, **since_s: float) -> dict[str, Any]:
     return {"observed_at": noon(at_s), "state_since": [{"state": state, "since": noon(since)} for state, since in since_s.items()]}
 
 
-def job_state(at_s, to_state):
+def job_state(at_s: float, to_state: str) -> dict[str, Any]:
     return {"kind": "job_state", "to_state": to_state, "ts": noon(at_s), "job_name": "orders"}
 
 
-def test_a_restart_that_both_sources_saw_is_one_dated_by_rest(spark):
+def test_a_restart_that_both_sources_saw_is_one_dated_by_rest(spark: SparkSession) -> None:
     jobs = [states(15, RUNNING=0, RESTARTING=10.004), states(30, RUNNING=12.5, RESTARTING=10.004)]
     row = only(notes(spark, jobs, log=[job_state(9.998, "RESTARTING"), job_state(12.498, "RUNNING")]))
     assert (row["kind"], row["subject"], row["at"], row["label"]) == ("restart", "", noon(10), "restart")
     assert json.loads(row["detail"])["downtime_ms"] in (2496, 2500)
 
 
-def test_restarts_seconds_apart_are_two(spark):
+def test_restarts_seconds_apart_are_two(spark: SparkSession) -> None:
     jobs = [states(15, RESTARTING=10), states(30, RESTARTING=20)]
     assert [
         row["at"] for row in collected(notes(spark, jobs, log=[job_state(10, "RESTARTING"), job_state(20, "RESTARTING")]).orderBy("at"))
@@ -35,23 +39,28 @@ def test_restarts_seconds_apart_are_two(spark):
     ]
 
 
-def test_a_restart_has_the_same_key_whether_the_log_came_in_time_or_not(spark):
+def test_a_restart_has_the_same_key_whether_the_log_came_in_time_or_not(spark: SparkSession) -> None:
     jobs = [states(15, RESTARTING=10.004)]
     assert only(notes(spark, jobs))["at"] == only(notes(spark, jobs, log=[job_state(9.998, "RESTARTING")]))["at"]
 
 
-def test_a_counter_that_rose_without_a_state_is_a_restart_too(spark):
+def test_a_counter_that_rose_without_a_state_is_a_restart_too(spark: SparkSession) -> None:
     jobs = [{"observed_at": noon(0), "restarts": 1}, {"observed_at": noon(30), "restarts": 4}, {"observed_at": noon(60), "restarts": 4}]
     row = only(notes(spark, jobs))
     assert (row["kind"], row["at"], json.loads(row["detail"])) == ("restart", noon(30), {"count": 3})
 
 
-def test_a_counter_that_rose_with_a_state_is_not_told_twice(spark):
+def test_a_counter_that_rose_with_a_state_is_not_told_twice(spark: SparkSession) -> None:
     jobs = [states(0, RUNNING=-60) | {"restarts": 0}, states(30, RESTARTING=12, RUNNING=14) | {"restarts": 1}]
     assert only(notes(spark, jobs).filter("kind = 'restart'"))["at"] == noon(12)
 
 
-def test_a_restore_says_from_what_and_whether_it_was_claimed(spark):
+def test_a_counter_that_rises_after_the_state_was_seen_is_not_told_twice(spark: SparkSession) -> None:
+    jobs = [states(15, RESTARTING=12) | {"restarts": 0}, states(30, RESTARTING=12, RUNNING=20) | {"restarts": 1}]
+    assert only(notes(spark, jobs))["at"] == noon(12)
+
+
+def test_a_restore_says_from_what_and_whether_it_was_claimed(spark: SparkSession) -> None:
     path = f"file:/ckpt/{OTHER_JOB}/chk-6"
     rest = {"restored_at": noon(1), "restored_checkpoint_id": 6, "restored_path": path}
     log = {"kind": "restored", "checkpoint_type": "Checkpoint", "checkpoint_id": 6, "path": path, "ts": noon(1.002)}
@@ -62,12 +71,12 @@ def test_a_restore_says_from_what_and_whether_it_was_claimed(spark):
     assert json.loads(left["detail"]) == {"from": "savepoint", "checkpoint_id": 6, "path": path, "claim_mode": "NO_CLAIM or LEGACY"}
 
 
-def test_a_restart_from_the_own_checkpoint_claims_nothing(spark):
+def test_a_restart_from_the_own_checkpoint_claims_nothing(spark: SparkSession) -> None:
     log = {"kind": "restored", "checkpoint_type": "Checkpoint", "checkpoint_id": 3, "path": f"file:/ckpt/{JOB}/chk-3"}
     assert json.loads(only(notes(spark, log=[log]))["detail"])["claim_mode"] is None
 
 
-def test_savepoints_come_from_the_facts_with_their_outcome(spark):
+def test_savepoints_come_from_the_facts_with_their_outcome(spark: SparkSession) -> None:
     rows = collected(notes(spark, checkpoints=[{}, {"is_savepoint": True}, {"is_savepoint": True, "outcome": "declined"}]))
     assert sorted((row["subject"], row["label"], row["at"]) for row in rows) == [
         ("2", "savepoint 2", noon(120)),
@@ -75,7 +84,7 @@ def test_savepoints_come_from_the_facts_with_their_outcome(spark):
     ]
 
 
-def test_the_first_task_that_failed_gives_the_words(spark):
+def test_the_first_task_that_failed_gives_the_words(spark: SparkSession) -> None:
     failed = {"kind": "task_state", "to_state": "FAILED", "attempt": 0, "host": "h1"}
     log = [
         failed | {"task": "sink", "subtask": 1, "ts": noon(5.2), "reason_text": "lost its input"},
@@ -87,27 +96,27 @@ def test_the_first_task_that_failed_gives_the_words(spark):
     assert json.loads(row["detail"])["cause"] == "java.io.IOException: disk full"
 
 
-def test_the_end_of_a_job_is_told_once(spark):
+def test_the_end_of_a_job_is_told_once(spark: SparkSession) -> None:
     log = [job_state(7.001, "CANCELED"), {"kind": "job_terminal", "to_state": "CANCELED", "ts": noon(7.2)}]
     row = only(notes(spark, [states(9, CANCELED=7)], log=log))
     assert (row["kind"], row["subject"], row["at"], row["label"]) == ("terminal", "CANCELED", noon(7), "canceled")
 
 
-def test_a_submission_is_told_once_although_the_log_is_seconds_earlier(spark):
+def test_a_submission_is_told_once_although_the_log_is_seconds_earlier(spark: SparkSession) -> None:
     log = {"kind": "job_submitted", "job_name": "orders", "ts": noon(0.1)}
     row = only(notes(spark, [{"start_time": noon(3), "flink_version": "1.20.5", "observed_at": noon(9)}], log=[log]))
     assert (row["kind"], row["at"], row["label"]) == ("deploy", noon(3), "submitted")
 
 
-def test_a_changed_parallelism_is_a_rescale_of_that_vertex(spark):
-    def sight(at_s, parallelism):
+def test_a_changed_parallelism_is_a_rescale_of_that_vertex(spark: SparkSession) -> None:
+    def sight(at_s: float, parallelism: int) -> dict[str, Any]:
         return {"observed_at": noon(at_s), "vertices": [{"vertex_id": VERTEX, "name": "map", "parallelism": parallelism}]}
 
     row = only(notes(spark, [sight(0, 2), sight(30, 2), sight(60, 4), sight(90, 4)]))
     assert (row["kind"], row["subject"], row["at"], row["label"]) == ("rescale", VERTEX, noon(60), "map: 2 → 4")
 
 
-def test_order_and_replays_do_not_matter(spark):
+def test_order_and_replays_do_not_matter(spark: SparkSession) -> None:
     jobs = [states(15, RESTARTING=10.4, RUNNING=1), states(30, RESTARTING=20.9, RUNNING=22) | {"restarts": 2}]
     log = [
         event | {"record_hash": str(n)}

@@ -1,31 +1,34 @@
+from collections.abc import Iterable
+from typing import Any
+
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from spark_jobs.transforms.rollups import rollups
-from tests.spark_jobs.rows import collected, events, facts, noon, only
+from tests.spark_jobs.rows import Row, collected, events, facts, noon, only
 
 
-def hours(spark: SparkSession, fact_rows, event_rows=()):
+def hours(spark: SparkSession, fact_rows: Iterable[Row], event_rows: Iterable[Row] = ()) -> DataFrame:
     df = rollups(facts(spark, fact_rows), events(spark, event_rows))
     return df.filter("period = 'hour'")
 
 
-def test_it_counts_every_outcome_and_the_savepoints(spark):
+def test_it_counts_every_outcome_and_the_savepoints(spark: SparkSession) -> None:
     row = only(hours(spark, [{}, {}, {"outcome": "declined"}, {"outcome": "expired"}, {"is_savepoint": True}, {"outcome": "in_progress"}]))
     assert (row["completed_count"], row["declined_count"], row["expired_count"], row["in_progress_count"]) == (3, 1, 1, 1)
     assert (row["savepoint_count"], row["failed_count"]) == (1, 0)
 
 
-def test_a_checkpoint_belongs_to_the_hour_and_the_day_of_its_trigger(spark):
+def test_a_checkpoint_belongs_to_the_hour_and_the_day_of_its_trigger(spark: SparkSession) -> None:
     late = {"trigger_time": noon(3599.999), "end_to_end_ms": 60_000}
     rows = collected(rollups(facts(spark, [late, {"trigger_time": noon(12 * 3600)}]), events(spark, [])))
     starts = {(row["period"], row["period_start"].strftime("%d %H:%M")): row["completed_count"] for row in rows}
     assert starts == {("hour", "21 12:00"): 1, ("day", "21 00:00"): 1, ("hour", "22 00:00"): 1, ("day", "22 00:00"): 1}
 
 
-def test_percentiles_are_exact_and_of_completed_checkpoints_only(spark):
+def test_percentiles_are_exact_and_of_completed_checkpoints_only(spark: SparkSession) -> None:
     durations = [{"checkpoint_id": n, "trigger_time": noon(n), "end_to_end_ms": n} for n in range(1, 101)]
-    others = [
+    others: list[dict[str, Any]] = [
         {"outcome": "expired", "checkpoint_id": 200, "end_to_end_ms": 10_000},
         {"is_savepoint": True, "checkpoint_id": 201, "end_to_end_ms": 10_000},
     ]
@@ -35,7 +38,7 @@ def test_percentiles_are_exact_and_of_completed_checkpoints_only(spark):
     assert row["end_to_end_p99_ms"] == pytest.approx(99.01)
 
 
-def test_the_slope_is_bytes_per_hour(spark):
+def test_the_slope_is_bytes_per_hour(spark: SparkSession) -> None:
     growing = [{"trigger_time": noon(60 * n), "checkpoint_id": n, "state_bytes": 1000 + 10 * n, "checkpointed_bytes": 1} for n in range(30)]
     row = only(hours(spark, growing))
     assert row["state_bytes_per_h"] == pytest.approx(600)
@@ -43,25 +46,25 @@ def test_the_slope_is_bytes_per_hour(spark):
     assert row["checkpointed_bytes_sum"] == 30
 
 
-def test_sizes_that_may_be_uploads_have_no_slope(spark):
+def test_sizes_that_may_be_uploads_have_no_slope(spark: SparkSession) -> None:
     row = only(hours(spark, [{"state_bytes": 80_000_000}, {"state_bytes": 250_000}, {"state_bytes": 260_000}]))
     assert row["state_bytes_per_h"] is None
     assert row["checkpointed_bytes_sum"] is None
     assert row["state_bytes_max"] == 80_000_000
 
 
-def test_one_checkpoint_has_no_slope(spark):
+def test_one_checkpoint_has_no_slope(spark: SparkSession) -> None:
     assert only(hours(spark, [{"state_bytes": 5, "checkpointed_bytes": 5}]))["state_bytes_per_h"] is None
 
 
-def test_refusals_without_an_id_are_counted_apart_even_in_an_hour_without_checkpoints(spark):
+def test_refusals_without_an_id_are_counted_apart_even_in_an_hour_without_checkpoints(spark: SparkSession) -> None:
     refusal = {"kind": "trigger_refused", "reason": "NOT_ALL_REQUIRED_TASKS_RUNNING", "ts": noon(7200)}
     rows = collected(hours(spark, [{}], [refusal, refusal | {"checkpoint_id": 4}]))
     by_hour = {row["period_start"].hour: (row["completed_count"], row["preflight_refusals"]) for row in rows}
     assert by_hour == {12: (1, None), 14: (0, 1)}
 
 
-def test_a_replayed_fact_and_a_replayed_event_count_once_whatever_the_order(spark):
+def test_a_replayed_fact_and_a_replayed_event_count_once_whatever_the_order(spark: SparkSession) -> None:
     fact = {"trigger_time": noon(1), "checkpoint_id": 1, "as_of": noon(5)}
     earlier = fact | {"outcome": "in_progress", "as_of": noon(9)}
     refusal = {"kind": "trigger_refused", "record_hash": "same", "ts": noon(3)}
@@ -73,6 +76,6 @@ def test_a_replayed_fact_and_a_replayed_event_count_once_whatever_the_order(spar
         assert (one["completed_count"], one["in_progress_count"], one["preflight_refusals"]) == (1, 0, 1)
 
 
-def test_as_of_is_the_newest_of_both_sources(spark):
+def test_as_of_is_the_newest_of_both_sources(spark: SparkSession) -> None:
     row = only(hours(spark, [{"as_of": noon(100)}], [{"kind": "trigger_refused", "ts": noon(9), "observed_at": noon(200)}]))
     assert row["as_of"] == noon(200)

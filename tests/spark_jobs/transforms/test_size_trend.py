@@ -1,62 +1,65 @@
 import json
+from collections.abc import Iterable
+from typing import Any
 
 import pytest
+from pyspark.sql import SparkSession
 
 from spark_jobs.transforms.size_trend import MAX_POINTS, size_trends
-from tests.spark_jobs.rows import collected, facts, noon, only, serving_frame
+from tests.spark_jobs.rows import Row, collected, facts, noon, only, serving_frame
 
 MB = 1_000_000
 
 
-def sized(sizes, start_s=0, every_s=60):
+def sized(sizes: Iterable[int], every_s: float = 60) -> list[dict[str, Any]]:
     return [
-        {"checkpoint_id": n, "trigger_time": noon(start_s + every_s * n), "state_bytes": size, "checkpointed_bytes": 1}
+        {"checkpoint_id": n, "trigger_time": noon(every_s * n), "state_bytes": size, "checkpointed_bytes": 1}
         for n, size in enumerate(sizes, start=1)
     ]
 
 
-def trend(spark, fact_rows, annotation_rows=()):
+def trend(spark: SparkSession, fact_rows: Iterable[Row], annotation_rows: Iterable[Row] = ()) -> dict[str, Any]:
     return only(size_trends(facts(spark, fact_rows), serving_frame(spark, "job_annotation", annotation_rows)))
 
 
-def test_a_straight_line_gives_its_slope_and_the_level_in_a_day(spark):
+def test_a_straight_line_gives_its_slope_and_the_level_in_a_day(spark: SparkSession) -> None:
     row = trend(spark, sized([100 * MB + n * MB for n in range(1, 13)]))
     assert row["bytes_per_h"] == pytest.approx(60 * MB)
     assert row["forecast_24h_bytes"] == pytest.approx(112 * MB + 24 * 60 * MB)
     assert (row["points"], row["from_time"], row["to_time"]) == (12, noon(60), noon(720))
 
 
-def test_one_wild_point_does_not_bend_it(spark):
+def test_one_wild_point_does_not_bend_it(spark: SparkSession) -> None:
     sizes = [100 * MB + n * MB for n in range(1, 13)]
     sizes[6] = 9_000 * MB
     assert trend(spark, sized(sizes))["bytes_per_h"] == pytest.approx(60 * MB, rel=0.05)
 
 
-def test_a_saw_of_compactions_has_no_steps_and_an_interval_around_its_slope(spark):
+def test_a_saw_of_compactions_has_no_steps_and_an_interval_around_its_slope(spark: SparkSession) -> None:
     row = trend(spark, sized([50 * MB + (n % 6) * 10 * MB for n in range(48)]))
     assert json.loads(row["change_points"]) == []
     assert abs(row["bytes_per_h"]) < 100 * MB
     assert row["bytes_per_h_low"] < row["bytes_per_h"] < row["bytes_per_h_high"]
 
 
-def test_four_points_are_too_few_for_a_slope(spark):
+def test_four_points_are_too_few_for_a_slope(spark: SparkSession) -> None:
     row = trend(spark, sized([1, 2, 3, 4]))
     assert (row["points"], row["bytes_per_h"], row["forecast_24h_bytes"]) == (4, None, None)
 
 
-def test_sizes_of_which_only_one_is_reported_have_no_trend(spark):
+def test_sizes_of_which_only_one_is_reported_have_no_trend(spark: SparkSession) -> None:
     row = trend(spark, [fact | {"checkpointed_bytes": None} for fact in sized([80 * MB, 1, 1, 1, 80 * MB, 1, 1])])
     assert (row["points"], row["bytes_per_h"], row["from_time"]) == (0, None, None)
 
 
-def test_it_starts_anew_after_a_step_and_tells_the_sizes_beside_it(spark):
+def test_it_starts_anew_after_a_step_and_tells_the_sizes_beside_it(spark: SparkSession) -> None:
     row = trend(spark, sized([10 * MB + n for n in range(10)] + [90 * MB + n for n in range(10)]))
     (step,) = json.loads(row["change_points"])
     assert (step["kind"], step["state_bytes_before"], step["state_bytes_after"]) == ("step", 10 * MB + 9, 90 * MB)
     assert (row["points"], row["bytes_per_h"]) == (10, pytest.approx(60))
 
 
-def test_it_starts_anew_after_a_restart_but_not_after_a_savepoint(spark):
+def test_it_starts_anew_after_a_restart_but_not_after_a_savepoint(spark: SparkSession) -> None:
     sizes = sized([MB + n for n in range(20)])
     at_10 = {"at": noon(60 * 10 + 30), "subject": ""}
     assert trend(spark, sizes, [at_10 | {"kind": "restart"}])["points"] == 10
@@ -66,29 +69,29 @@ def test_it_starts_anew_after_a_restart_but_not_after_a_savepoint(spark):
     assert (change["kind"], change["state_bytes_before"], change["state_bytes_after"]) == ("savepoint", MB + 9, MB + 10)
 
 
-def test_ten_thousand_checkpoints_are_thinned_and_keep_their_slope(spark):
+def test_ten_thousand_checkpoints_are_thinned_and_keep_their_slope(spark: SparkSession) -> None:
     row = trend(spark, sized([100 * MB + n * 100 for n in range(10_000)]))
     assert (row["points"], row["bytes_per_h"]) == (10_000, pytest.approx(6000))
     assert MAX_POINTS <= 200
 
 
-def test_a_falling_forecast_ends_at_zero(spark):
+def test_a_falling_forecast_ends_at_zero(spark: SparkSession) -> None:
     assert trend(spark, sized([100 * MB - n * MB for n in range(12)]))["forecast_24h_bytes"] == 0
 
 
-def test_savepoints_and_failures_are_no_points(spark):
-    others = [{"is_savepoint": True}, {"outcome": "failed"}]
+def test_savepoints_and_failures_are_no_points(spark: SparkSession) -> None:
+    others: list[dict[str, Any]] = [{"is_savepoint": True}, {"outcome": "failed"}]
     rows = sized([MB] * 6) + [fact | other | {"checkpoint_id": 90} for fact in sized([9 * MB]) for other in others]
     assert trend(spark, rows)["points"] == 6
 
 
-def test_order_and_replays_do_not_matter(spark):
+def test_order_and_replays_do_not_matter(spark: SparkSession) -> None:
     rows = sized([MB + (n * 7919) % 1000 for n in range(90)])
     notes = [{"at": noon(100), "kind": "restart", "subject": ""}, {"at": noon(500), "kind": "savepoint", "subject": "7"}]
     assert trend(spark, rows, notes) == trend(spark, [*reversed(rows), *rows[:40]], [*reversed(notes), *notes])
 
 
-def test_jobs_do_not_see_each_other(spark):
+def test_jobs_do_not_see_each_other(spark: SparkSession) -> None:
     rows = sized([MB + n for n in range(8)]) + [fact | {"job_id": "f" * 32} for fact in sized([MB - n for n in range(8)])]
     slopes = {
         row["job_id"][0]: row["bytes_per_h"]

@@ -1,0 +1,72 @@
+"""Pressure windows of 2,000 jobs × 5 vertices × 8 subtasks, two samples each: rows a second, and linear in the rows."""
+
+import random
+import tempfile
+import time
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyspark.sql import SparkSession
+
+from ingest.lake.tables import TABLES
+from spark_jobs.schemas import lake_schema
+from spark_jobs.session import open_session
+from spark_jobs.transforms.pressure import pressure_windows
+from tests.bench.harness import Report
+
+JOBS, VERTICES, SUBTASKS, SAMPLES = 2000, 5, 8, 2
+AT = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+RUNS = 3
+
+
+def run(report: Report) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        whole, half = Path(folder, "whole.parquet"), Path(folder, "half.parquet")
+        pq.write_table(samples(JOBS), whole)
+        pq.write_table(samples(JOBS // 2), half)
+        session = open_session("weir-bench")
+        try:
+            seconds(session, half)  # compiled and loaded once, as in a warm session
+            half_s = min(seconds(session, half) for _ in range(RUNS))
+            whole_s = min(seconds(session, whole) for _ in range(RUNS))
+        finally:
+            session.stop()
+    windows = JOBS * VERTICES
+    report(f"pressure windows, {windows:,} vertices × {SUBTASKS} subtasks", windows / whole_s, "rows/s", at_least=2000)
+    report("pressure windows, twice the jobs", whole_s, "s", baseline=half_s, budget=2.5)
+
+
+def seconds(session: SparkSession, samples: Path) -> float:
+    """Wall time of all windows, written nowhere."""
+    jobs = session.createDataFrame([], lake_schema("jobs"))
+    started = time.monotonic()
+    pressure_windows(session.read.schema(lake_schema("vertex_metrics")).parquet(str(samples)), jobs).write.format("noop").mode(
+        "overwrite"
+    ).save()
+    return time.monotonic() - started
+
+
+def samples(jobs: int) -> pa.Table:
+    """Lake rows as the collector writes them."""
+    chance = random.Random(1)
+    names = (
+        "in_pool_usage",
+        "out_pool_usage",
+        "exclusive_usage",
+        "floating_usage",
+        "busy_ms_per_s",
+        "backpressured_ms_per_s",
+        "idle_ms_per_s",
+    )
+    rows = []
+    for job in range(jobs):
+        for vertex in range(VERTICES):
+            for sample in range(SAMPLES):
+                ts = AT + timedelta(seconds=30 * sample)
+                arrays = {name: [chance.random() for _ in range(SUBTASKS)] for name in (*names, "records_in_per_s", "records_out_per_s")}
+                states = {"task_state": ["RUNNING"] * SUBTASKS, "parallelism": SUBTASKS}
+                key = {"cluster": "c", "job_id": f"{job:032x}", "vertex_id": f"{vertex:032x}", "ts": ts, "observed_at": ts}
+                rows.append(key | arrays | states | {"source": "rest", "commit_seq": 1, "date": AT.date()})
+    return pa.Table.from_pylist(rows, schema=TABLES["vertex_metrics"].schema)
