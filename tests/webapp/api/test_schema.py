@@ -46,6 +46,8 @@ def test_answers_are_those_of_the_document(token):
         @settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True, database=None)
         @given(case=operation.as_strategy())
         def holds(case):
+            # Only a cursor that the API gave is a good one, which no document can say.
+            case.query.pop("cursor", None)
             case.call_and_validate(headers=headers)
 
         holds()

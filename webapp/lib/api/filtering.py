@@ -50,10 +50,10 @@ class Parameter:
     @property
     def schema(self) -> dict[str, Any]:
         kinds: dict[str, dict[str, Any]] = {
-            "text": {"type": "string", "maxLength": _LONGEST_TEXT},
+            "text": {"type": "string", "maxLength": _LONGEST_TEXT, "pattern": r"^[^\u0000]*$"},
             "whole": {"type": "integer", "format": "int64"},
             "flag": {"type": "boolean"},
-            "instant": {"type": "string", "example": "now-6h"},
+            "instant": {"anyOf": [{"type": "string", "format": "date-time"}, {"type": "string", "pattern": r"^now(-[0-9]{1,4}[smhd])?$"}]},
         }
         schema = {**kinds[self.kind], **({"enum": list(self.choices)} if self.choices else {})}
         return {"name": self.name, "in": "query", "required": False, "description": self.description, "schema": schema}
