@@ -103,7 +103,9 @@ def _hosts_at_trigger() -> Column:
 
 def _subtasks() -> Column:
     """Subtasks whose duration is known, as structs; empty where no arrays were seen."""
-    zipped = F.transform(F.arrays_zip(*_TIMES), lambda subtask, index: F.struct(index.alias("index"), *_with_start_delay(subtask)))
+    # One array that is missing would make all of them null.
+    times = (F.coalesce(name, F.array().cast("array<bigint>")).alias(name) for name in _TIMES)
+    zipped = F.transform(F.arrays_zip(*times), lambda subtask, index: F.struct(index.alias("index"), *_with_start_delay(subtask)))
     return F.coalesce(F.filter(zipped, lambda subtask: subtask.end_to_end_ms.isNotNull()), F.array())
 
 

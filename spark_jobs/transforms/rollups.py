@@ -71,12 +71,13 @@ def _sizes() -> list[Column]:
     in_order = F.when(sized, F.struct("trigger_time", "checkpoint_id", "state_bytes"))
     # A release that reports one size only may mean the uploaded one; a slope of that would say nothing about the state.
     full_size = F.when(sized & F.col("checkpointed_bytes").isNotNull(), F.col("state_bytes"))
+    # Rounded, because sums of floats depend on the order of rows in their last digits.
     hours = (F.unix_millis("trigger_time") - F.unix_millis("period_start")) / (HOUR_S * 1000)
     return [
         F.min(in_order).getField("state_bytes").alias("state_bytes_first"),
         F.max(in_order).getField("state_bytes").alias("state_bytes_last"),
         F.max(F.when(sized, F.col("state_bytes"))).alias("state_bytes_max"),
-        F.regr_slope(full_size, hours).alias("state_bytes_per_h"),
+        F.round(F.regr_slope(full_size, hours), 1).alias("state_bytes_per_h"),
         # Of every outcome: what a failed checkpoint has sent went over the network too.
         F.sum("checkpointed_bytes").alias("checkpointed_bytes_sum"),
     ]

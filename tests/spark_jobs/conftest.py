@@ -21,9 +21,6 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         options={
             **SMALL_INPUT_OPTIONS,
             "spark.sql.shuffle.partitions": "1",
-            # Frames of a handful of rows: compiling classes for each plan takes three times as long as interpreting it.
-            "spark.sql.codegen.wholeStage": "false",
-            "spark.sql.codegen.factoryMode": "NO_CODEGEN",
             "spark.sql.warehouse.dir": str(scratch / "warehouse"),
         },
     )

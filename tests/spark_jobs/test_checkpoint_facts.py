@@ -137,7 +137,9 @@ def test_a_decline_says_who_where_why_and_which_line(facts: Facts) -> None:
     (said,) = json.loads(fact["declines"])
     assert said == {
         "vertex_id": VERTEX, "vertex_name": "enrich", "subtask": 1, "attempt": 0, "execution_id": "e_1",
-        "container": "tm-1:4", "host": "h1", "at": "2026-11-21T12:00:02.000Z", "reason": "CHECKPOINT_ASYNC_EXCEPTION", "exception": "java.io.IOException: disk full",
+        "container": "tm-1:4", "host": "h1",
+        "at": "2026-11-21T12:00:02.000Z", "reason": "CHECKPOINT_ASYNC_EXCEPTION",
+        "exception": "java.io.IOException: disk full",
         "log_line": "Decline checkpoint 1 by task e_1",
     }  # fmt: skip
     assert (fact["outcome"], fact["reason"], fact["exception"]) == ("declined", "CHECKPOINT_ASYNC_EXCEPTION", detail)

@@ -1,0 +1,188 @@
+"""The cycle over recordings of real clusters, against an independent recount of their answers and logs."""
+
+import gzip
+import json
+import shutil
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+from pyspark.sql import SparkSession
+
+from ingest.lake.store import Lake
+from ingest.recordings.importer import import_recording
+from spark_jobs import manifest as manifests
+from spark_jobs.jobs.recompute import Recompute
+from spark_jobs.lake import pin
+from spark_jobs.manifest import Manifest, Output
+from spark_jobs.run_dir import RunDir
+from spark_jobs.serving import SERVING_TABLES
+from tests.acceptance.recount import Key, Mentioned, recount
+
+RECORDINGS = Path(__file__).resolve().parents[1] / "fixtures" / "recordings"
+NAMES = ("1.12.5/G", "1.20.5/E", "1.20.5/F", "1.20.5/H", "1.20.5/I", "1.20.5/J")
+
+Rows = dict[tuple[Any, ...], dict[str, Any]]
+
+
+@dataclass
+class Instance:
+    """A lake, its runs, and what a loader makes of them."""
+
+    spark: SparkSession
+    root: Path
+    manifests: list[Manifest] = field(default_factory=list)
+
+    @property
+    def lake(self) -> Lake:
+        return Lake(str(self.root / "lake"))
+
+    def cycle(self) -> Manifest:
+        previous = self.manifests[-1] if self.manifests else None
+        pinned = pin(self.spark, self.lake)
+        run_dir = RunDir(str(self.root / f"run-{len(self.manifests)}"))
+        recompute = Recompute(pinned, previous, run_dir)
+        list(recompute.steps())
+        tables = {name: run_dir.outputs.get(name, Output(0)) for name in SERVING_TABLES}
+        at = manifests.datetime.now(manifests.UTC)
+        manifest = Manifest("cycle", f"a-{len(self.manifests)}", recompute.from_seq, pinned.versions, tables, run_dir.state, at, at)
+        self.manifests.append(manifests.read(manifests.write(manifest, run_dir.uri)))
+        return self.manifests[-1]
+
+    def rows(self, table: str) -> Rows:
+        """Rows as the database holds them after all runs: by key, settled ones and newer ones protected."""
+        declared, kept = SERVING_TABLES[table], {}
+        for manifest in self.manifests:
+            for file in manifest.tables[table].files:
+                for row in pq.read_table(f"{manifest.run_dir}/{file}").to_pylist():
+                    key = tuple(row[name] for name in declared.key)
+                    old = kept.get(key)
+                    settled = (row[declared.final], old[declared.final]) if declared.final and old else (True, True)
+                    if old is None or settled == (True, False) or (settled[0] == settled[1] and row["as_of"] >= old["as_of"]):
+                        kept[key] = row
+        return kept
+
+    def facts(self, cluster: str) -> dict[Key, dict[str, Any]]:
+        rows = [row for row in self.rows("checkpoint_fact").values() if row["cluster"] == cluster]
+        return {(row["job_id"], row["checkpoint_id"], round(row["trigger_time"].timestamp() * 1000)): row for row in rows}
+
+
+@pytest.fixture(scope="module")
+def whole(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Instance]:
+    """All of ``NAMES`` imported once, in one run."""
+    instance = Instance(spark, tmp_path_factory.mktemp("whole"))
+    for name in NAMES:
+        import_recording(RECORDINGS / name, name, instance.lake)
+    instance.cycle()
+    yield instance
+
+
+@pytest.fixture(scope="module")
+def counted() -> dict[str, dict[Key, Mentioned]]:
+    return {name: recount(RECORDINGS / name) for name in NAMES}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_mentioned_checkpoint_is_there_once_with_its_outcome(whole: Instance, counted: dict, name: str) -> None:
+    facts = whole.facts(name)
+    assert {key: fact["outcome"] for key, fact in facts.items()} == {key: told.outcome for key, told in counted[name].items()}
+    assert all(fact["final"] == (fact["outcome"] != "in_progress") for fact in facts.values())
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_figures_are_those_that_flink_reported(whole: Instance, counted: dict, name: str) -> None:
+    facts, checked = whole.facts(name), 0
+    for key, told in counted[name].items():
+        if told.rest is None or told.rest["status"] == "IN_PROGRESS":
+            continue
+        fact, rest = facts[key], told.rest
+        assert fact["is_savepoint"] == rest["is_savepoint"], key
+        assert (fact["state_bytes"], fact["checkpointed_bytes"]) == (rest["state_size"], rest.get("checkpointed_size")), key
+        assert fact["end_to_end_ms"] == rest["end_to_end_duration"], key
+        assert (fact["subtasks"], fact["acknowledged"]) == (rest["num_subtasks"], rest["num_acknowledged_subtasks"]), key
+        checked += 1
+    assert checked > 10
+
+
+def test_no_figure_is_negative_or_not_a_number(whole: Instance) -> None:
+    for fact in whole.rows("checkpoint_fact").values():
+        for name, value in fact.items():
+            if isinstance(value, int | float):
+                assert value >= 0, (name, value)
+
+
+def test_the_slowest_subtask_has_its_host_and_its_vertex_name(whole: Instance) -> None:
+    told = [fact for fact in whole.rows("checkpoint_fact").values() if fact["slowest_end_to_end_ms"]]
+    assert len(told) > 50
+    assert all(fact["slowest_host"] and fact["slowest_vertex_name"] and fact["dominant_phase"] for fact in told)
+
+
+def test_each_decline_says_which_subtask_where_and_why(whole: Instance, counted: dict) -> None:
+    declined = {key: told for key, told in counted["1.20.5/E"].items() if told.declines}
+    assert len(declined) == 7
+    for key, told in declined.items():
+        (said,), (decline,) = told.declines, json.loads(whole.facts("1.20.5/E")[key]["declines"])
+        _graph, vertex, subtask, attempt = said["execution"].split("_")
+        assert (decline["vertex_id"], decline["subtask"], decline["attempt"]) == (vertex, int(subtask), int(attempt))
+        assert (decline["execution_id"], decline["container"], decline["host"]) == (said["execution"], said["container"], said["host"])
+        assert (decline["vertex_name"], decline["reason"]) == ("enrich", "CHECKPOINT_ASYNC_EXCEPTION")
+        assert decline["exception"].startswith("java.io.IOException: Simulated failure")
+        assert decline["log_line"].startswith(f"Decline checkpoint {key[1]} by task")
+
+
+def test_each_expiry_says_who_had_not_acknowledged_and_has_its_late_messages(whole: Instance, counted: dict) -> None:
+    expired = {key: told for key, told in counted["1.20.5/F"].items() if told.expired}
+    assert (len(expired), sum(len(told.late) for told in expired.values())) == (9, 8)
+    for key, told in expired.items():
+        fact = whole.facts("1.20.5/F")[key]
+        missing = json.loads(fact["not_acknowledged"])
+        assert sum(part["count"] for part in missing) == told.rest["num_subtasks"] - told.rest["num_acknowledged_subtasks"]
+        assert all(part["hosts"] and part["count"] == len(part["subtasks"]) for part in missing)
+        late = json.loads(fact["late_messages"] or "[]")
+        assert (fact["late_message_count"], len(late)) == (len(told.late), len(told.late))
+        assert all(message["late_ms"] > 0 and message["host"] and message["vertex_name"] for message in late)
+
+
+def test_restores_are_no_checkpoints_of_the_job_that_restores(whole: Instance) -> None:
+    restored = [row for row in whole.rows("job_current").values() if row["cluster"] == "1.20.5/H" and row["restored_checkpoint_id"]]
+    assert len(restored) >= 5
+
+
+def _split(recording: Path, early: Path, late: Path) -> None:
+    """Two overlapping parts; the later one has the whole logs as numbered gzip archives."""
+    lines = (recording / "rest.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
+    for part, kept in ((early, lines[: len(lines) * 2 // 3]), (late, lines[len(lines) // 3 :])):
+        (part / "logs").mkdir(parents=True)
+        (part / "rest.jsonl").write_text("".join(kept), encoding="utf-8")
+        shutil.copy(recording / "scenario.json", part)
+    for log in (recording / "logs").iterdir():
+        text = log.read_bytes().splitlines(keepends=True)
+        (early / "logs" / log.name).write_bytes(b"".join(text[: len(text) * 2 // 3]))
+        (late / "logs" / f"{log.name}.3.gz").write_bytes(gzip.compress(log.read_bytes()))
+
+
+def test_pieces_in_another_order_and_again_leave_the_same_rows(whole: Instance, spark: SparkSession, tmp_path: Path) -> None:
+    other, name = Instance(spark, tmp_path), "1.20.5/F"
+    _split(RECORDINGS / name, tmp_path / "early", tmp_path / "late")
+    for pieces in ([tmp_path / "late"], [tmp_path / "early", RECORDINGS / name]):
+        for piece in pieces:
+            import_recording(piece, name, other.lake)
+        other.cycle()
+    for table in SERVING_TABLES:
+        assert other.rows(table) == _of(whole.rows(table), [name]), table
+
+
+def test_a_run_without_anything_new_leaves_all_as_it_was(spark: SparkSession, tmp_path: Path) -> None:
+    instance = Instance(spark, tmp_path)
+    import_recording(RECORDINGS / "1.20.5/E", "e", instance.lake)
+    instance.cycle()
+    before = {table: instance.rows(table) for table in SERVING_TABLES}
+    assert instance.cycle().tables["checkpoint_fact"].rows == 0
+    assert {table: instance.rows(table) for table in SERVING_TABLES} == before
+
+
+def _of(rows: Rows, clusters: Sequence[str]) -> Rows:
+    return {key: row for key, row in rows.items() if row["cluster"] in clusters}

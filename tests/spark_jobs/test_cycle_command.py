@@ -1,0 +1,96 @@
+"""``python -m spark_jobs``: arguments, exit codes, and that only a complete run has a manifest."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ingest.lake.store import Lake
+from ingest.records import Observed, Skip
+from spark_jobs import manifest as manifests
+from spark_jobs.__main__ import main
+from tests.spark_jobs.rows import NOON
+
+
+def lake_with_a_skip(root: Path) -> Lake:
+    lake = Lake(str(root))
+    lake.append([Observed("c", NOON, "rest", (Skip("/jobs", "timeout", "answered too late"),))])
+    return lake
+
+
+def arguments(tmp_path: Path, *more: str) -> list[str]:
+    return ["cycle", "--lake", str(tmp_path / "lake"), "--run-dir", str(tmp_path / "run"), "--attempt", "a-1", *more]
+
+
+def test_an_empty_lake_is_a_quick_manifest_without_rows(tmp_path: Path) -> None:
+    assert main(arguments(tmp_path)) == 0
+    manifest = manifests.read(str(tmp_path / "run" / "manifest.json"))
+    assert sum(output.rows for output in manifest.tables.values()) == 0
+    assert manifest.attempt == "a-1"
+
+
+def test_nothing_new_carries_the_state_into_the_new_run(tmp_path: Path) -> None:
+    assert main(arguments(tmp_path)) == 0
+    first = tmp_path / "run" / "manifest.json"
+    told = json.loads(first.read_text())
+    (tmp_path / "run/state/jobs").mkdir(parents=True)
+    (tmp_path / "run/state/jobs/a.parquet").write_bytes(b"x")
+    first.write_text(json.dumps(told | {"state": {"jobs": ["state/jobs/a.parquet"]}}))
+    words = [*arguments(tmp_path, "--previous", str(first))]
+    words[4] = str(tmp_path / "run-2")
+    assert main(words) == 0
+    assert manifests.read(str(tmp_path / "run-2/manifest.json")).state == {"jobs": ("state/jobs/a.parquet",)}
+    assert (tmp_path / "run-2/state/jobs/a.parquet").read_bytes() == b"x"
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (["--to", "[]"], "--to must be a JSON object"),
+        (["--to", '{"no_table": 1}'], "--to names tables the lake does not have: no_table"),
+        (["--previous", "/nowhere/manifest.json"], "no manifest at /nowhere"),
+        (["--lake-options", "{"], "WEIR_LAKE_OPTIONS must be a JSON object"),
+    ],
+)
+def test_what_cannot_be_run_is_said_in_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str], more: list[str], said: str) -> None:
+    assert main(arguments(tmp_path, *more)) == 2
+    error = capsys.readouterr().err
+    assert said in error
+    assert error.count("\n") == 1
+    assert not (tmp_path / "run" / "manifest.json").exists()
+
+
+def test_an_unknown_job_shows_the_known_ones(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["no_such_job"]) == 2
+    assert "cycle, log_events" in capsys.readouterr().out
+
+
+def started(tmp_path: Path) -> subprocess.Popen[str]:
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("SPARK_")}
+    environment |= {"SPARK_MASTER": "local[1]", "WEIR_SPARK_DRIVER_MEMORY": "512m"}
+    command = [sys.executable, "-m", "spark_jobs", *arguments(tmp_path)]
+    return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+
+
+def test_a_stopped_run_leaves_no_manifest_and_says_so_by_its_exit_code(tmp_path: Path) -> None:
+    lake_with_a_skip(tmp_path / "lake")
+    process = started(tmp_path)
+    assert process.stdout is not None
+    assert process.stdout.readline().startswith("session of Spark")
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(timeout=120) == 143
+    assert not (tmp_path / "run" / "manifest.json").exists()
+
+
+def test_a_run_in_a_process_of_its_own_writes_its_manifest_last(tmp_path: Path) -> None:
+    lake = lake_with_a_skip(tmp_path / "lake")
+    process = started(tmp_path)
+    said, _ = process.communicate(timeout=600)
+    assert process.returncode == 0
+    assert said.splitlines()[-1].startswith("wrote ")
+    manifest = manifests.read(str(tmp_path / "run" / "manifest.json"))
+    assert (manifest.tables["skipped_input"].rows, manifest.to_seq["skips"]) == (1, lake.version("skips"))
