@@ -56,7 +56,7 @@ def _watch(lab: Lab, weir: RunningWeir, watched: Watched) -> None:
     lab.cancel()
     account = lab.wait_for(lambda account: account["counts"]["in_progress"] == 0)
     watched.flink = {check["id"]: check for check in account["history"]}
-    until(lambda: _seen_by_rest(weir, lab.job_id) >= set(watched.flink), 300, "what Flink says at the end")
+    until(lambda: _seen_by_rest(weir, lab.job_id) >= set(watched.flink), 900, "what Flink says at the end")
     # The cycle that brought them may still be loading its other tables.
     assert weir.manage("run_pipeline").returncode == 0
     columns = ("checkpoint_id", "outcome", "is_savepoint", "state_bytes", "checkpointed_bytes", "end_to_end_ms", "subtasks", "acknowledged")
