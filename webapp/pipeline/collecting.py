@@ -20,7 +20,7 @@ SAVED_AT_ONCE = 50
 
 OUTCOME_FIELDS = (
     "cursor", "last_collected_at", "last_success_at", "last_error", "last_requests", "last_skips",
-    "jobs_seen", "consecutive_failures", "blind_since", "flink_version",
+    "jobs_seen", "consecutive_failures", "blind_since", "flink_version", "sampled_every_s", "sampling_reason",
 )  # fmt: skip
 
 
@@ -60,6 +60,7 @@ def _noted(cluster: Cluster, outcome: ClusterOutcome, at: datetime) -> Cluster:
     cluster.last_collected_at = at
     cluster.last_error = outcome.error
     cluster.last_requests, cluster.last_skips, cluster.jobs_seen = outcome.requests, outcome.skips, outcome.jobs_seen
+    cluster.sampled_every_s, cluster.sampling_reason = outcome.metrics_interval_s, outcome.pace_reason
     if outcome.reachable:
         cluster.last_success_at, cluster.consecutive_failures, cluster.blind_since = at, 0, None
         cluster.flink_version = outcome.flink_version or cluster.flink_version

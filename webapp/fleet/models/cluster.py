@@ -55,6 +55,8 @@ class Cluster(models.Model):
     consecutive_failures = models.PositiveIntegerField(default=0, editable=False)
     blind_since = models.DateTimeField(null=True, editable=False)
     flink_version = models.CharField(max_length=64, null=True, editable=False)
+    sampled_every_s = models.FloatField(null=True, editable=False, help_text="how often healthy jobs are sampled at present")
+    sampling_reason = models.TextField(blank=True, editable=False, help_text="why that is slower than asked for")
     sees = models.JSONField(default=list, blank=True, editable=False, help_text="what the last connection test could read")
     misses = models.JSONField(default=list, blank=True, editable=False, help_text="what it could not, and why")
 
