@@ -59,6 +59,7 @@ def write(manifest: Manifest, run_dir: str) -> str:
     """Write the manifest; returns where. A reader sees the whole of it or none."""
     target = f"{run_dir.rstrip('/')}/{NAME}"
     filesystem, path = fsspec.core.url_to_fs(target)
+    filesystem.makedirs(path.rsplit("/", 1)[0], exist_ok=True)
     body = json.dumps(manifest.as_json(), indent=1, sort_keys=True).encode()
     # Object stores put a file at once; elsewhere a rename does the same.
     if "file" in _protocols(filesystem) or "hdfs" in _protocols(filesystem):

@@ -109,12 +109,10 @@ def interrupt_attempt(attempt: str) -> bool:
 
 
 @contextmanager
-def stops_on_sigterm(session: SparkSession, attempt: str | None = None) -> Iterator[None]:
-    """Within this block SIGTERM interrupts the session's work and leaves with exit code 143."""
+def exits_on_sigterm() -> Iterator[None]:
+    """Within this block SIGTERM ends the process as an exception would: blocks are left in order, exit code 143."""
 
     def leave(_signal: int, _frame: FrameType | None) -> None:
-        with suppress(Exception):
-            session.interruptTag(operation_tag(attempt)) if attempt else session.interruptAll()
         sys.exit(TERMINATED)
 
     before = signal.signal(signal.SIGTERM, leave)
@@ -122,6 +120,21 @@ def stops_on_sigterm(session: SparkSession, attempt: str | None = None) -> Itera
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
+
+
+@contextmanager
+def session_of_attempt(app_name: str, attempt: str) -> Iterator[SparkSession]:
+    """The session of an attempt, stopped at the end; whatever ends the block early interrupts what it left running."""
+    session = open_session(app_name, attempt)
+    try:
+        yield session
+    except BaseException:
+        with suppress(Exception):
+            session.interruptTag(operation_tag(attempt))
+        raise
+    finally:
+        with suppress(Exception):
+            session.stop()
 
 
 def _connect(remote: str, app_name: str, attempt: str | None) -> SparkSession:

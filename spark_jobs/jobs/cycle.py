@@ -22,7 +22,7 @@ from spark_jobs.lake import absolute_root, pin
 from spark_jobs.manifest import Manifest, Output
 from spark_jobs.run_dir import RunDir
 from spark_jobs.serving import SERVING_TABLES
-from spark_jobs.session import SMALL_INPUT_OPTIONS, configure, interrupt_attempt, open_session, stops_on_sigterm
+from spark_jobs.session import SMALL_INPUT_OPTIONS, configure, exits_on_sigterm, interrupt_attempt, session_of_attempt
 
 JOB = "cycle"
 
@@ -39,6 +39,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """0 with a manifest, anything else without."""
+    with exits_on_sigterm():
+        return _run(args)
+
+
+def _run(args: argparse.Namespace) -> int:
     started = datetime.now(UTC)
     lake = _lake(args)
     previous = manifests.read(args.previous) if args.previous else None
@@ -65,17 +70,13 @@ def _recompute(
     lake: Lake, from_seq: dict[str, int], to_seq: dict[str, int], previous: Manifest | None, run_dir: RunDir, attempt: str
 ) -> None:
     clock = time.monotonic()
-    session = open_session(f"weir {JOB} {attempt}", attempt)
-    say(f"session of Spark {session.version} after {time.monotonic() - clock:.1f} s")
-    try:
-        with stops_on_sigterm(session, attempt):
-            pinned = pin(session, lake, to_seq)
-            if pinned.is_small(from_seq):
-                configure(session, SMALL_INPUT_OPTIONS)
-            for name, rows in Recompute(pinned, previous, run_dir).steps():
-                say(f"{name}: {rows} rows, {time.monotonic() - clock:.1f} s")
-    finally:
-        session.stop()
+    with session_of_attempt(f"weir {JOB} {attempt}", attempt) as session:
+        say(f"session of Spark {session.version} after {time.monotonic() - clock:.1f} s")
+        pinned = pin(session, lake, to_seq)
+        if pinned.is_small(from_seq):
+            configure(session, SMALL_INPUT_OPTIONS)
+        for name, rows in Recompute(pinned, previous, run_dir).steps():
+            say(f"{name}: {rows} rows, {time.monotonic() - clock:.1f} s")
 
 
 def _lake(args: argparse.Namespace) -> Lake:

@@ -24,7 +24,7 @@ from ingest.lake.store import Lake
 from ingest.records import Observed, Skip
 from spark_jobs.lake import absolute_root
 from spark_jobs.log_archives import LogArchives, batches
-from spark_jobs.session import open_session, stops_on_sigterm
+from spark_jobs.session import exits_on_sigterm, open_session
 
 UNPACKED_RATIO = 12
 """Logs shrink by about this much; only the size of a batch depends on it."""
@@ -62,7 +62,7 @@ def run(args: argparse.Namespace) -> int:
         session = open_session("weir log_events")
         archives = LogArchives(session, lake, args.cluster, layout, args.time_zone, args.keep, at)
         try:
-            with stops_on_sigterm(session):
+            with exits_on_sigterm():
                 for batch in batches(sizes, int(args.batch_gib * 2**30)):
                     rows += archives.load(batch)
                     done += len(batch)
