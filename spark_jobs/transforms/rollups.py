@@ -32,8 +32,8 @@ def rollups(facts: DataFrame, located_events: DataFrame) -> DataFrame:
         .agg(F.count(F.lit(1)).alias("preflight_refusals"), F.max("observed_at").alias("refusals_as_of"))
     )
     both = summed.join(refused, on=list(PERIOD), how="full")
-    zeros: dict[str, bool | float | int | str] = {f"{outcome}_count": 0 for outcome in OUTCOMES} | {"savepoint_count": 0}
-    told = both.fillna(zeros).withColumn("as_of", F.greatest("as_of", "refusals_as_of"))
+    counts = [*(f"{outcome}_count" for outcome in OUTCOMES), "savepoint_count"]
+    told = both.fillna(0, subset=counts).withColumn("as_of", F.greatest("as_of", "refusals_as_of"))
     return serving_rows(told, CHECKPOINT_ROLLUP)
 
 
