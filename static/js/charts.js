@@ -33,9 +33,11 @@
     const styles = getComputedStyle(document.documentElement);
     const figure = figures.get(chart);
     const layout = withColours(figure.layout, styles);
+    const data = withColours(figure.data, styles);
+    const shared = layout.meta || {};
+    data.filter((trace) => trace.meta in shared).forEach((trace) => Object.assign(trace, shared[trace.meta]));
     if (figure.layout.height) chart.style.height = `${figure.layout.height}px`;
-    if (chart.clientWidth < 560 && layout.meta && layout.meta.narrow) Object.assign(layout, layout.meta.narrow);
-    return Plotly.react(chart, withColours(figure.data, styles), layout, CONFIG);
+    return Plotly.react(chart, data, layout, CONFIG);
   }
 
   async function load(chart) {
@@ -60,8 +62,8 @@
   }
 
   function open(event) {
-    const url = event.points.map((point) => point.customdata && point.customdata.url).find(Boolean);
-    if (typeof url === "string" && url.startsWith("/") && !url.startsWith("//")) location.assign(url);
+    const url = event.points.map((point) => point.customdata).find((data) => typeof data === "string" && /^\/jobs\//.test(data));
+    if (url) location.assign(url);
   }
 
   // All charts of a page show the same time: zooming one zooms the others.

@@ -14,6 +14,8 @@ from webapp.lib.quantities import bytes_text, duration_text
 
 HEIGHT_PX = 290
 FAILED_OPACITY = 0.42
+SHARED = "bars"
+"""Traces with this ``meta`` take hover texts and links from ``layout.meta``: the same for five traces, sent once."""
 _MOST_GOOD_MARKS = 160
 _MINUTE_MS = 60_000.0
 _TICK_STEPS_MS = (
@@ -69,8 +71,9 @@ def timeline(
     end: datetime,
     timeout_ms: float | None = None,
     events: Sequence[annotated.Annotation] = (),
+    total: int | None = None,
 ) -> tuple[go.Figure, str]:
-    """The figure and what it left out. ``bars`` are sorted by trigger time."""
+    """The figure and what it left out. ``bars`` are sorted by trigger time; ``total`` counts those that the caller left out too."""
     shown = worst_in_buckets(bars, MOST_BARS, lambda bar: bar.trigger_time, lambda bar: bar.badness)
     layout, events_note = annotated.drawn(events, start, end)
     widths_ms = bar_widths_ms([bar.trigger_time for bar in shown], (end - start) / timedelta(milliseconds=1), 0.72)
@@ -88,6 +91,7 @@ def timeline(
         traces,
         HEIGHT_PX,
         barmode="stack",
+        meta={SHARED: {"hovertext": [_hover(bar) for bar in shown], "customdata": [bar.url for bar in shown]}},
         xaxis=time_axis(start, end, anchor="y2"),
         yaxis={
             "domain": [0.14, 1],
@@ -98,7 +102,7 @@ def timeline(
         yaxis2={"domain": [0, 0.09], "range": [-1, 1], "visible": False, "fixedrange": True},
         **layout,
     )
-    return result, " ".join(filter(None, (note(len(shown), len(bars), "checkpoints", "the failed or slowest one"), events_note)))
+    return result, " ".join(filter(None, (note(len(shown), total or len(bars), "checkpoints", "the failed or slowest one"), events_note)))
 
 
 def _phase(bars: Sequence[CheckpointBar], phase: str, widths_ms: list[float]) -> go.Bar:
@@ -112,8 +116,7 @@ def _stack(bars: Sequence[CheckpointBar], name: str, colour: str, heights_ms: li
         y=heights_ms,
         width=widths_ms,
         marker={"color": colour, "line": {"width": 0}, "opacity": [FAILED_OPACITY if bar.failed else 1.0 for bar in bars]},
-        customdata=[{"url": bar.url} for bar in bars],
-        hovertext=[_hover(bar) for bar in bars],
+        meta=SHARED,
         hovertemplate="%{hovertext}<extra></extra>",
     )
 
@@ -136,7 +139,7 @@ def _marks(bars: Sequence[CheckpointBar]) -> list[go.Scatter]:
             mode="markers",
             cliponaxis=False,
             marker={"symbol": symbol, "color": colour, "size": 8, "line": {"width": 2 if "open" in symbol else 0, "color": colour}},
-            customdata=[{"url": bar.url} for bar in chosen],
+            customdata=[bar.url for bar in chosen],
             hovertext=[_hover(bar) for bar in chosen],
             hovertemplate="%{hovertext}<extra></extra>",
             showlegend=False,

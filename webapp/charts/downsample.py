@@ -11,8 +11,8 @@ PointT = TypeVar("PointT")
 WIDEST_BAR_SHARE = 0.035
 """Of the chart: a single bar must not look like a block."""
 
-MOST_POINTS = 2_000
-"""Points per trace beyond which a browser gets slow and a screen shows no more."""
+MOST_POINTS = 1_000
+"""Points of a line across a chart of about a thousand pixels; browsers get slow from about two thousand."""
 
 MOST_BARS = 480
 """Bars across a chart of about a thousand pixels: two pixels each."""

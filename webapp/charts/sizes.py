@@ -1,6 +1,6 @@
 """Size of a job's state over time: full state as a line, what each checkpoint uploaded as bars, the trend behind."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -12,6 +12,8 @@ from webapp.charts.theme import ACCENT, INK, INK_3, OTHER, UPLOADED, figure, plo
 from webapp.lib.quantities import bytes_text
 
 HEIGHT_PX = 290
+Link = Callable[[int, datetime], str]
+"""Checkpoint id and trigger → address of its page."""
 
 
 @dataclass(frozen=True)
@@ -19,11 +21,11 @@ class SizePoint:
     """One completed checkpoint. ``checkpointed_bytes`` is ``None`` where the version reports one size only."""
 
     checkpoint_id: int
+    trigger_time: datetime
     at: datetime
     state_bytes: int | None
     checkpointed_bytes: int | None
     is_savepoint: bool = False
-    url: str = ""
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,7 @@ def size_over_time(
     end: datetime,
     trend: Trend | None = None,
     events: Sequence[annotated.Annotation] = (),
+    link: Link = lambda checkpoint_id, trigger_time: "",
 ) -> tuple[go.Figure, str]:
     """The figure and what it left out. ``points`` are sorted by time."""
     uploads = [point for point in points if point.checkpointed_bytes is not None]
@@ -56,10 +59,10 @@ def size_over_time(
     layout, events_note = annotated.drawn(events, start, end)
     span_ms = (end - start) / timedelta(milliseconds=1)
     widths_ms = bar_widths_ms([bar.at for bar in bars], span_ms, 0.6)
-    traces = [_uploaded("uploaded", UPLOADED, bars, widths_ms, savepoints=False)]
+    traces = [_uploaded("uploaded", UPLOADED, bars, widths_ms, savepoints=False, link=link)]
     if any(bar.is_savepoint for bar in bars):
-        traces.append(_uploaded("by savepoints", OTHER, bars, widths_ms, savepoints=True))
-    traces.append(_full(line))
+        traces.append(_uploaded("by savepoints", OTHER, bars, widths_ms, savepoints=True, link=link))
+    traces.append(_full(line, link))
     if trend and line:
         traces += _trend(trend, line[-1], end)
     highest = max((max(point.state_bytes or 0, point.checkpointed_bytes or 0) for point in (*line, *bars)), default=0)
@@ -77,7 +80,7 @@ def size_over_time(
     return result, " ".join(filter(None, notes))
 
 
-def _uploaded(name: str, colour: str, all_bars: Sequence[SizePoint], widths_ms: list[float], *, savepoints: bool) -> go.Bar:
+def _uploaded(name: str, colour: str, all_bars: Sequence[SizePoint], widths_ms: list[float], *, savepoints: bool, link: Link) -> go.Bar:
     """Savepoints always write everything, so they stand apart from what checkpoints upload."""
     chosen = [(bar, width) for bar, width in zip(all_bars, widths_ms, strict=True) if bar.is_savepoint == savepoints]
     bars = [bar for bar, _width in chosen]
@@ -87,13 +90,13 @@ def _uploaded(name: str, colour: str, all_bars: Sequence[SizePoint], widths_ms: 
         y=[point.checkpointed_bytes for point in bars],
         width=[width for _bar, width in chosen],
         marker={"color": colour, "opacity": 0.85, "line": {"width": 0}},
-        customdata=[{"url": point.url} for point in bars],
+        customdata=[link(point.checkpoint_id, point.trigger_time) for point in bars],
         hovertext=[_hover(point) for point in bars],
         hovertemplate="%{hovertext}<extra></extra>",
     )
 
 
-def _full(line: Sequence[SizePoint]) -> go.Scatter:
+def _full(line: Sequence[SizePoint], link: Link) -> go.Scatter:
     return go.Scatter(
         name="full state",
         x=[plot_time(point.at) for point in line],
@@ -101,7 +104,7 @@ def _full(line: Sequence[SizePoint]) -> go.Scatter:
         mode="lines+markers" if len(line) <= 60 else "lines",
         marker={"size": 4},
         line={"color": INK, "width": 2},
-        customdata=[{"url": point.url} for point in line],
+        customdata=[link(point.checkpoint_id, point.trigger_time) for point in line],
         hovertext=[_hover(point) for point in line],
         hovertemplate="%{hovertext}<extra></extra>",
     )

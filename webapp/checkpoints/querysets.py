@@ -1,6 +1,6 @@
 """Checkpoint facts by the questions pages and API ask."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime
 from typing import Any
 
@@ -9,6 +9,7 @@ from django.urls import reverse
 
 from spark_jobs.serving import FAILED_OUTCOMES, OUTCOMES
 from webapp.charts.checkpoints import CheckpointBar
+from webapp.charts.downsample import MOST_BARS, worst_in_buckets
 from webapp.charts.sizes import SizePoint
 from webapp.checkpoints.models import CheckpointFact
 
@@ -49,40 +50,41 @@ def newest(facts: Any, fields: tuple[str, ...]) -> list[tuple[Any, ...]]:
     return rows
 
 
-def bars(facts: Any, cluster: str, job_id: str) -> list[CheckpointBar]:
-    """For the timeline, oldest first."""
-    link = _links(cluster, job_id)
-    return [
-        CheckpointBar(
-            checkpoint_id=number,
-            trigger_time=trigger,
-            outcome=outcome,
-            is_savepoint=bool(savepoint),
-            end_to_end_ms=lasted if lasted is not None else _between_ms(trigger, end),
-            start_delay_ms=delay,
-            alignment_ms=alignment,
-            sync_ms=sync,
-            async_ms=async_,
-            unaligned=unaligned,
-            reason=reason,
-            slowest=f"{vertex}/{subtask}" + (f" on {host}" if host else "") if vertex else None,
-            state_bytes=size,
-            url=link(number, trigger),
-        )
-        for (
-            number, trigger, outcome, savepoint, lasted, end, delay, alignment,
-            sync, async_, unaligned, reason, vertex, subtask, host, size,
-        ) in newest(facts, BAR_FIELDS)
-    ]  # fmt: skip
+def bars(facts: Any, cluster: str, job_id: str) -> tuple[list[CheckpointBar], int]:
+    """The worst of each slice of time, oldest first, and how many there are: only those are read in full."""
+    outlines = newest(facts, ("id", "trigger_time", "outcome", "is_savepoint", "end_to_end_ms"))
+    kept = worst_in_buckets(outlines, MOST_BARS, lambda row: row[1], lambda row: (row[2] in FAILED_OUTCOMES, bool(row[3]), row[4] or 0))
+    rows = CheckpointFact.objects.filter(pk__in=[row[0] for row in kept]).order_by("trigger_time", "id").values_list(*BAR_FIELDS)
+    link = links(cluster, job_id)
+    return [_bar(row, link) for row in rows], len(outlines)
 
 
-def sizes(facts: Any, cluster: str, job_id: str) -> list[SizePoint]:
+def sizes(facts: Any) -> list[SizePoint]:
     """Completed ones for the size chart, oldest first."""
-    link = _links(cluster, job_id)
     return [
-        SizePoint(number, end or trigger, state, uploaded, bool(savepoint), link(number, trigger))
+        SizePoint(number, trigger, end or trigger, state, uploaded, bool(savepoint))
         for number, trigger, end, state, uploaded, savepoint in newest(facts.filter(outcome="completed"), SIZE_FIELDS)
     ]
+
+
+def _bar(row: tuple[Any, ...], link: Callable[[int, datetime], str]) -> CheckpointBar:
+    number, trigger, outcome, savepoint, lasted, end, delay, alignment, sync, async_, unaligned, reason, vertex, subtask, host, size = row
+    return CheckpointBar(
+        checkpoint_id=number,
+        trigger_time=trigger,
+        outcome=outcome,
+        is_savepoint=bool(savepoint),
+        end_to_end_ms=lasted if lasted is not None else _between_ms(trigger, end),
+        start_delay_ms=delay,
+        alignment_ms=alignment,
+        sync_ms=sync,
+        async_ms=async_,
+        unaligned=unaligned,
+        reason=reason,
+        slowest=f"{vertex}/{subtask}" + (f" on {host}" if host else "") if vertex else None,
+        state_bytes=size,
+        url=link(number, trigger),
+    )
 
 
 def export_rows(facts: Any, columns: tuple[str, ...]) -> Iterator[dict[str, Any]]:
@@ -94,7 +96,8 @@ def trigger_ms(trigger_time: datetime) -> int:
     return round(trigger_time.timestamp() * 1000)
 
 
-def _links(cluster: str, job_id: str) -> Any:
+def links(cluster: str, job_id: str) -> Callable[[int, datetime], str]:
+    """Addresses of a job's checkpoints."""
     # One reverse for thousands of links; it is most of the cost of a link.
     base = reverse("job", args=(cluster, job_id))
     return lambda number, trigger: f"{base}checkpoints/{number}/{trigger_ms(trigger)}/"

@@ -31,6 +31,12 @@ register.filter("strip", strip)
 
 
 @register.filter
+def seconds(duration_s: float | None) -> str:
+    """A duration that is kept in seconds."""
+    return quantities.duration_text(None if duration_s is None else duration_s * 1000)
+
+
+@register.filter
 def known(value: Any) -> Any:
     """A dash for unknown; nothing else is changed (0 stays 0)."""
     return quantities.UNKNOWN if value is None or value == "" else value

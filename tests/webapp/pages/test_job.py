@@ -159,7 +159,7 @@ def test_the_timeline_links_each_bar_to_its_checkpoint(viewer, now):
     one = fact(of, 7, now - timedelta(minutes=1))
     annotation(of, "restart", now - timedelta(minutes=2), "restart 1")
     figure = chart(viewer, of, "checkpoints")["figure"]
-    assert figure["data"][0]["customdata"][0]["url"] == checkpoint_url(one)
+    assert figure["layout"]["meta"]["bars"]["customdata"][0] == checkpoint_url(one)
     assert any("restart 1" in label["text"] for label in figure["layout"]["annotations"])
 
 

@@ -1,7 +1,6 @@
 """Clusters: what is seen of each; add, test, change, pause and remove them."""
 
 from django.contrib import messages
-from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
@@ -14,6 +13,7 @@ from webapp.fleet.choices import ClusterKind, Visibility
 from webapp.fleet.forms import ClusterForm
 from webapp.fleet.models import Cluster
 from webapp.fleet.probing import TestReport, test_connection
+from webapp.fleet.registration import register
 from webapp.lib.badges import Badge
 
 
@@ -37,10 +37,8 @@ def add(request: HttpRequest) -> HttpResponse:
         cluster = form.filled()
         report = test_connection(cluster)
         if "test" not in request.POST:
-            with transaction.atomic():
-                cluster.shard = Cluster.objects.free_shard()
-                cluster.save()
-            _keep(cluster, report)
+            cluster.sees, cluster.misses = list(report.sees), list(report.misses)
+            register(cluster)
             _say(request, cluster, report)
             return redirect("clusters")
     return render(request, "fleet/cluster_form.html", {"form": form, "report": report, "cluster": None})

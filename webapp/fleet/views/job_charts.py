@@ -26,21 +26,21 @@ MOST_ANNOTATIONS = 500
 def checkpoints(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
     view = look_up(request, cluster, job_id)
     start, end = view.time_range.from_time, view.time_range.to_time
-    bars = facts_of.bars(facts_of.of_job(cluster, job_id, start, end), cluster, job_id)
+    bars, total = facts_of.bars(facts_of.of_job(cluster, job_id, start, end), cluster, job_id)
     if not bars:
         return _empty("No checkpoint in this time", "None was triggered, or none was seen. Choose a longer time range.")
-    figure, note = timeline(bars, start, end, view.job.checkpoint_timeout_ms, _annotations(view))
+    figure, note = timeline(bars, start, end, view.job.checkpoint_timeout_ms, _annotations(view), total)
     return _drawn(figure, note)
 
 
 def size(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
     view = look_up(request, cluster, job_id)
     start, end = view.time_range.from_time, view.time_range.to_time
-    points = facts_of.sizes(facts_of.of_job(cluster, job_id, start, end), cluster, job_id)
+    points = facts_of.sizes(facts_of.of_job(cluster, job_id, start, end))
     if not points:
         return _empty("No completed checkpoint in this time", "Sizes are known once one completes.")
     served = SizeTrend.objects.filter(cluster=cluster, job_id=job_id).first()
-    figure, note = size_over_time(points, start, end, _trend(served), _annotations(view))
+    figure, note = size_over_time(points, start, end, _trend(served), _annotations(view), facts_of.links(cluster, job_id))
     return _drawn(figure, " ".join(filter(None, (_forecast(served), note))))
 
 

@@ -1,0 +1,103 @@
+"""A real browser before a real server, with enough rows on every page."""
+
+import os
+import shutil
+from collections.abc import Iterator
+from datetime import timedelta
+
+import pytest
+from django.conf import settings
+from django.core.cache import cache
+from django.utils import timezone
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+
+from ingest.lake.store import Lake
+from ingest.records import Observed, VertexMetrics
+from tests.webapp.builders import annotation, cluster, declined, event, exception, expired, fact, job, person, window
+
+CHROMIUM = os.environ.get("CHROMIUM", "") or shutil.which("chromium") or shutil.which("google-chrome") or ""
+FLAGS = [
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+]  # fmt: skip
+PASSWORD = "correct horse battery"
+
+# Playwright's loop runs in this thread, and Django would take its database calls for asynchronous ones.
+os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    if not CHROMIUM:
+        pytest.skip("Chromium is not installed; .ci/run installs it, or set CHROMIUM to its path")
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield started
+        started.close()
+
+
+@pytest.fixture
+def site(transactional_db, live_server, tmp_path) -> Iterator[str]:
+    """Address of a server whose job ``clickstream`` shows every block of its page."""
+    cache.clear()
+    before = settings.WEIR.lake_root
+    object.__setattr__(settings.WEIR, "lake_root", str(tmp_path / "lake"))
+    fill(Lake(str(tmp_path / "lake")))
+    yield live_server.url
+    object.__setattr__(settings.WEIR, "lake_root", before)
+
+
+def fill(lake: Lake) -> None:
+    now = timezone.now().replace(microsecond=0)
+    person("olga", operator=True)
+    cluster(at=now + timedelta(minutes=10))
+    cluster(
+        "dark", at=now - timedelta(hours=1), blind_since=now - timedelta(minutes=58), last_error="http://jm:8081 did not answer in 10 s."
+    )
+    of = job(at=now, job_id="c" * 32, name="clickstream", recent_failed=5, last_outcome="expired", checkpoint_timeout_ms=4_000)
+    job("dark", at=now - timedelta(hours=1), name="lost")
+    job(at=now, name="<script>document.title='pwned'</script>" + "x" * 250)
+    job(at=now, name="\u202eمرحبا")
+    for number in range(1, 30):
+        fact(of, number, now - timedelta(minutes=120 - 4 * number))
+    expired(of, 30, now - timedelta(minutes=2))
+    declined(of, 31, now - timedelta(minutes=1))
+    fact(of, 32, now - timedelta(seconds=30), is_savepoint=True)
+    annotation(of, "restart", now - timedelta(minutes=60), "restart 1")
+    for vertex_id in ("v1", "v2", "v3", "v4"):
+        window(of, vertex_id, now - timedelta(minutes=1))
+    event(of, "late_message", now, "Received late message for now expired checkpoint attempt 30", level="WARN", host="flink-tm-2")
+    exception(of, now - timedelta(minutes=60))
+    samples = tuple(
+        VertexMetrics(of.job_id, vertex_id, now - timedelta(minutes=minute), in_pool_usage=(0.9, 0.1), out_pool_usage=(0.2, None))
+        for vertex_id in ("v2", "v3")
+        for minute in range(1, 60)
+    )
+    lake.append([Observed(of.cluster, now, "rest", samples)])
+
+
+@pytest.fixture
+def context(browser: Browser) -> Iterator[BrowserContext]:
+    made = browser.new_context(viewport={"width": 1440, "height": 900})
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def complaints() -> list[str]:
+    """What the browser's console said that it should not have: errors, warnings, breaches of the content policy."""
+    return []
+
+
+@pytest.fixture
+def page(context: BrowserContext, site: str, complaints: list[str]) -> Page:
+    """A signed-in page on the fleet."""
+    opened = context.new_page()
+    opened.on("console", lambda message: complaints.append(message.text) if message.type in ("error", "warning") else None)
+    opened.on("pageerror", lambda error: complaints.append(str(error)))
+    opened.goto(f"{site}/sign-in/")
+    opened.fill("#id_username", "olga")
+    opened.fill("#id_password", PASSWORD)
+    opened.click("button[type=submit]")
+    opened.wait_for_url(f"{site}/")
+    return opened

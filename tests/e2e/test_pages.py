@@ -1,0 +1,143 @@
+"""Every page in a real browser."""
+
+import re
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import expect
+
+from webapp.checkpoints.models import CheckpointFact
+from webapp.checkpoints.querysets import trigger_ms
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+JOB = f"/jobs/prod-eu/{'c' * 32}/"
+PAGES = ("/", JOB, "checkpoint", "/clusters/", "/clusters/add/", "/pipeline/", "/account/", "/api/v1/docs/")
+
+
+def address(path):
+    if path != "checkpoint":
+        return path
+    fact = CheckpointFact.objects.get(checkpoint_id=30)
+    return f"{JOB}checkpoints/30/{trigger_ms(fact.trigger_time)}/"
+
+
+def all_charts_drawn(page):
+    """Scroll to each, since charts load when they come into view."""
+    for chart in page.locator("[data-chart]").all():
+        chart.scroll_into_view_if_needed()
+        expect(chart).to_have_attribute("data-state", re.compile("drawn|empty|failed"), timeout=20_000)
+    return [chart.get_attribute("data-state") for chart in page.locator("[data-chart]").all()]
+
+
+def test_no_page_makes_the_browser_complain_or_ask_another_host(page, site, complaints):
+    hosts = set()
+    page.on("request", lambda request: hosts.add(urlsplit(request.url).netloc))
+    for path in PAGES:
+        assert page.goto(site + address(path)).status == 200
+        all_charts_drawn(page)
+    assert complaints == []
+    assert hosts <= {urlsplit(site).netloc, ""}
+
+
+def test_all_charts_of_a_job_are_drawn(page, site):
+    page.goto(site + JOB)
+    assert all_charts_drawn(page) == ["drawn"] * 3
+    assert page.locator(".heatmaplayer image").count() == 1
+    expect(page.locator(".annotation-text", has_text="restart 1").first).to_be_visible()
+
+
+def test_a_click_on_a_bar_opens_its_checkpoint(page, site):
+    page.goto(site + JOB)
+    all_charts_drawn(page)
+    box = page.locator("[data-chart*=checkpoints] .barlayer .trace").first.locator(".point").last.bounding_box()
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    page.mouse.down()
+    page.mouse.up()
+    page.wait_for_url("**/checkpoints/**", timeout=10_000)
+
+
+def test_the_theme_switches_at_once_stays_and_recolours_the_charts(page, site):
+    page.goto(site + JOB)
+    all_charts_drawn(page)
+    paper = "() => getComputedStyle(document.querySelector('.main-svg')).backgroundColor"
+    before = page.evaluate(paper)
+    page.keyboard.press("t")
+    expect(page.locator("html")).to_have_attribute("data-theme", "dark")
+    page.wait_for_timeout(500)
+    assert page.evaluate(paper) != before
+    page.reload()
+    assert 'data-theme="dark"' in page.content()[:200]
+
+
+def test_the_system_theme_counts_until_somebody_chooses(browser, site):
+    context = browser.new_context(color_scheme="dark")
+    page = context.new_page()
+    page.goto(f"{site}/sign-in/")
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(13, 20, 23)"
+    context.close()
+
+
+def test_the_keyboard_reaches_everything(page, site):
+    page.keyboard.press("/")
+    assert page.evaluate("document.activeElement.id") == "search"
+    page.keyboard.press("Escape")
+    page.keyboard.press("?")
+    expect(page.locator("#keys-help")).to_be_visible()
+    page.keyboard.press("Escape")
+    page.keyboard.press("j")
+    assert page.evaluate("document.activeElement.id").startswith("job-")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/jobs/**")
+    for letter, end in (("c", "/clusters/"), ("p", "/pipeline/"), ("f", "/")):
+        page.keyboard.press("g")
+        page.keyboard.press(letter)
+        page.wait_for_url(site + end)
+
+
+def test_keys_typed_into_a_field_stay_there(page, site):
+    page.fill("#search", "")
+    page.type("#search", "gc?t/")
+    assert page.input_value("#search") == "gc?t/"
+    assert page.url == f"{site}/"
+
+
+@pytest.mark.parametrize("width", [390, 768])
+def test_narrow_screens_never_scroll_sideways(page, site, width):
+    page.set_viewport_size({"width": width, "height": 844})
+    for path in PAGES:
+        page.goto(site + address(path))
+        all_charts_drawn(page)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, path
+
+
+def test_hostile_names_are_text(page, site):
+    page.goto(f"{site}/?q=script")
+    page.locator("[data-rows] a.name").first.click()
+    page.wait_for_url("**/jobs/**")
+    assert "pwned" not in page.title().replace("<script>document.title='pwned'</script>", "")
+    expect(page.locator("h1")).to_contain_text("<script>")
+
+
+def test_filters_make_links_that_show_the_same_again(page, site):
+    page.select_option("#status", "unknown")
+    page.wait_for_url("**status=unknown**")
+    expect(page.locator("[data-rows] tbody tr")).to_have_count(1)
+    page.goto(page.url)
+    expect(page.locator("[data-rows] tbody tr")).to_have_count(1)
+
+
+def test_the_range_is_kept_from_the_fleet_to_the_job(page, site):
+    page.get_by_role("link", name="24 h").click()
+    page.wait_for_url("**from=now-24h**")
+    page.get_by_role("link", name="clickstream").click()
+    page.wait_for_url("**/jobs/**from=now-24h**")
+    expect(page.get_by_role("link", name="24 h")).to_have_attribute("aria-current", "true")
+
+
+def test_signing_out_closes_the_door(page, site):
+    page.locator("summary[aria-label=Account]").click()
+    page.get_by_role("button", name="Sign out").click()
+    page.wait_for_url("**/sign-in/")
+    page.goto(f"{site}/clusters/")
+    assert "/sign-in/?next=/clusters/" in page.url
