@@ -39,6 +39,8 @@ class Manifest:
     state: dict[str, tuple[str, ...]]
     started_at: datetime
     finished_at: datetime
+    retracted: dict[str, Output] = field(default_factory=dict)
+    """Keys of rows that earlier runs wrote and that turned out to be others: to be removed before ``tables`` are loaded."""
     run_dir: str = field(default="", compare=False)
 
     def as_json(self) -> dict[str, Any]:
@@ -49,6 +51,7 @@ class Manifest:
             "from": self.from_seq,
             "to": self.to_seq,
             "tables": {name: asdict(output) for name, output in self.tables.items()},
+            "retracted": {name: asdict(output) for name, output in self.retracted.items()},
             "state": {name: list(files) for name, files in self.state.items()},
             "started_at": self.started_at.astimezone(UTC).isoformat(),
             "finished_at": self.finished_at.astimezone(UTC).isoformat(),
@@ -94,12 +97,17 @@ def _from_json(raw: dict[str, Any], run_dir: str) -> Manifest:
         attempt=raw["attempt"],
         from_seq={name: int(seq) for name, seq in raw["from"].items()},
         to_seq={name: int(seq) for name, seq in raw["to"].items()},
-        tables={name: Output(int(output["rows"]), tuple(output["files"])) for name, output in raw["tables"].items()},
+        tables=_outputs(raw["tables"]),
+        retracted=_outputs(raw.get("retracted", {})),
         state={name: tuple(files) for name, files in raw["state"].items()},
         started_at=datetime.fromisoformat(raw["started_at"]),
         finished_at=datetime.fromisoformat(raw["finished_at"]),
         run_dir=run_dir,
     )
+
+
+def _outputs(raw: dict[str, Any]) -> dict[str, Output]:
+    return {name: Output(int(output["rows"]), tuple(output["files"])) for name, output in raw.items()}
 
 
 def _protocols(filesystem: Any) -> tuple[str, ...]:

@@ -17,11 +17,19 @@ class RunDir:
     uri: str
     outputs: dict[str, Output] = field(default_factory=dict)
     state: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    retracted: dict[str, Output] = field(default_factory=dict)
 
     def write_table(self, name: str, frame: DataFrame) -> int:
         """Write a serving table; returns its number of rows."""
         self.outputs[name] = self._write(frame, f"tables/{name}")
         return self.outputs[name].rows
+
+    def write_retracted(self, name: str, keys: DataFrame) -> int:
+        """Write keys of rows that must go; returns how many."""
+        output = self._write(keys, f"retracted/{name}")
+        if output.rows:
+            self.retracted[name] = output
+        return output.rows
 
     def write_state(self, name: str, frame: DataFrame) -> int:
         """Write a snapshot that the next run starts from; returns its number of rows."""

@@ -57,7 +57,7 @@ def _run(args: argparse.Namespace) -> int:
     elif previous:
         run_dir.copy_state(previous)
     tables = {name: run_dir.outputs.get(name, Output(0)) for name in SERVING_TABLES}
-    finished = Manifest(JOB, args.attempt, from_seq, to_seq, tables, run_dir.state, started, datetime.now(UTC))
+    finished = Manifest(JOB, args.attempt, from_seq, to_seq, tables, run_dir.state, started, datetime.now(UTC), run_dir.retracted)
     say(f"wrote {manifests.write(finished, run_dir.uri)}")
     return 0
 

@@ -33,6 +33,8 @@ LINES_AFTER_TRIGGER = timedelta(days=1)
 """Lines about a checkpoint are looked for this long after its trigger; late messages come within hours."""
 
 JOB = list(carry.JOB)
+KEY = list(checkpoint_triggers.KEY)
+NUMBER = list(checkpoint_triggers.NUMBER)
 _REFUSALS = ("trigger_refused", "trigger_failed", "checkpoint_failed")
 
 
@@ -49,6 +51,7 @@ class Recompute:
         """Write table after table; yields the name of each and how many rows it got."""
         yield "log_event", self._if_new("log_event", "log_records", lambda: log_events.serving(self.new_events))
         yield "checkpoint_fact", self.run_dir.write_table("checkpoint_fact", self.facts)
+        yield "retracted checkpoint_fact", self.run_dir.write_retracted("checkpoint_fact", self.retracted) if not self.is_first else 0
         yield "checkpoint_rollup", self.run_dir.write_table("checkpoint_rollup", self._rollups())
         yield "pressure_window", self._if_new("pressure_window", "vertex_metrics", lambda: self.pressure)
         yield "job_annotation", self.run_dir.write_table("job_annotation", self.annotations)
@@ -114,7 +117,9 @@ class Recompute:
         if self.is_first:
             return _held(told)
         pending = touched.pending(self.carried_facts, self.new_jobs, self.new_events)
-        keys = _held(told.unionByName(pending).distinct())
+        found = touched.unlocated(self.carried_lines, self.executions)
+        stand_ins = self.carried_stand_ins.join(told, on=NUMBER, how="left_semi")
+        keys = _held(told.unionByName(pending).unionByName(found).unionByName(stand_ins).distinct())
         days = _held(touched.days_not_carried(keys, self.carried_facts))
         spans = _spans(days.select(F.col("day").alias("at")), DAY_S)
         return _held(keys.unionByName(self._keys_of_days(days, spans)).distinct()) if spans else keys
@@ -126,25 +131,52 @@ class Recompute:
         )
         known = checkpoint_triggers.triggers(self.lake.rows_in("checkpoints", spans), self.lake.rows_in("vertex_checkpoints", spans), lines)
         day = floor_to("trigger_time", DAY_S)
-        return known.withColumn("day", day).join(days, on=[*JOB, "day"], how="left_semi").select(*checkpoint_triggers.KEY)
+        return known.withColumn("day", day).join(days, on=[*JOB, "day"], how="left_semi").select(*KEY)
+
+    @cached_property
+    def carried_stand_ins(self) -> DataFrame:
+        """Keys of facts whose trigger no source had told of: the time in them only stands in for it."""
+        return _held(self.carried.frame("stand_ins", self._no_facts().select(*KEY)))
+
+    @cached_property
+    def carried_lines(self) -> DataFrame:
+        """(cluster, execution_id, key) of lines whose task was not known when they were read."""
+        return _held(self.carried.frame("unlocated", touched.lines_without_place(self.new_events, self.triggers)))
 
     # The same facts again.
 
     @cached_property
+    def rows_of_touched(self) -> tuple[DataFrame, DataFrame, DataFrame]:
+        """Rows of ``checkpoints`` and ``vertex_checkpoints``, and located events, to recompute the touched facts from."""
+        return (self.new_checkpoints, self.new_vertices, self.new_events) if self.is_first else self._all_rows_of_touched()
+
+    @cached_property
     def facts(self) -> DataFrame:
-        rows = (self.new_checkpoints, self.new_vertices, self.new_events) if self.is_first else self._all_rows_of_touched()
-        facts = checkpoint_facts(*rows, self.jobs, self.hosts)
-        return _held(facts.join(self.touched, on=list(checkpoint_triggers.KEY), how="left_semi") if not self.is_first else facts)
+        facts = checkpoint_facts(*self.rows_of_touched, self.jobs, self.hosts)
+        return _held(facts if self.is_first else facts.join(self.touched, on=KEY, how="left_semi"))
+
+    @cached_property
+    def retracted(self) -> DataFrame:
+        """Stand-ins that were touched and did not come out again: their trigger is known by now."""
+        return _held(self.carried_stand_ins.join(self.touched, on=KEY, how="left_semi").join(self.facts, on=KEY, how="left_anti"))
+
+    def _stand_ins(self) -> DataFrame:
+        known = checkpoint_triggers.triggers(*self.rows_of_touched)
+        now = self.facts.select(*KEY).join(known, on=KEY, how="left_anti")
+        return self.carried_stand_ins.join(self.touched, on=KEY, how="left_anti").unionByName(now)
+
+    def _unlocated(self) -> DataFrame:
+        lines = touched.lines_without_place(self.new_events, self.triggers).unionByName(self.carried_lines)
+        return lines.distinct().join(touched.placed(self.executions), on=["cluster", "execution_id"], how="left_anti")
 
     def _all_rows_of_touched(self) -> tuple[DataFrame, DataFrame, DataFrame]:
-        numbers = list(checkpoint_triggers.NUMBER)
-        keys = self.touched.select(*numbers).distinct()
+        keys = self.touched.select(*NUMBER).distinct()
         spans = _spans(self.touched.select(F.col("trigger_time").alias("at")), HOUR_S)
-        checkpoints = self.lake.rows_in("checkpoints", spans).join(keys, on=numbers, how="left_semi")
-        vertices = self.lake.rows_in("vertex_checkpoints", spans).join(keys, on=numbers, how="left_semi")
+        checkpoints = self.lake.rows_in("checkpoints", spans).join(keys, on=NUMBER, how="left_semi")
+        vertices = self.lake.rows_in("vertex_checkpoints", spans).join(keys, on=NUMBER, how="left_semi")
         records = self.lake.rows_in("log_records", _merged([(start, end + LINES_AFTER_TRIGGER) for start, end in spans]))
         lines = log_events.events(records.where(F.col("message").contains("heckpoint")))
-        told = lines.where(F.col("kind").isin(*TELLING)).join(keys, on=numbers, how="left_semi")
+        told = lines.where(F.col("kind").isin(*TELLING)).join(keys, on=NUMBER, how="left_semi")
         located = executions.locate(_held(told), self.executions)
         others = self.job_events.where(~F.col("kind").isin(*TELLING))
         # Held, as the new rows of a first run are: a Connect client cannot send plans nested more than 100 deep.
@@ -152,7 +184,10 @@ class Recompute:
 
     def _rollups(self) -> DataFrame:
         refusals = self.job_events.where(F.col("checkpoint_id").isNull())
-        hours = _held(touched.hours(self.facts, self.new_events.where(F.col("kind").isin(*_REFUSALS))))
+        changed = self.facts.select(*KEY)
+        if not self.is_first:
+            changed = changed.unionByName(self.retracted)
+        hours = _held(touched.hours(changed, self.new_events.where(F.col("kind").isin(*_REFUSALS))))
         day = floor_to("hour", DAY_S).alias("day")
         days = hours.select(*JOB, day).distinct()
         facts = (
@@ -166,7 +201,9 @@ class Recompute:
     @cached_property
     def known_facts(self) -> DataFrame:
         """Carried facts and recomputed ones, each once, without their long texts."""
-        before = self.carried_facts.join(self.facts, on=list(checkpoint_triggers.KEY), how="left_anti")
+        before = self.carried_facts.join(self.facts, on=KEY, how="left_anti")
+        if not self.is_first:
+            before = before.join(self.retracted, on=KEY, how="left_anti")
         return _held(before.unionByName(carry.slim(self.facts)))
 
     @cached_property
@@ -227,6 +264,8 @@ class Recompute:
         return {
             "executions": self.executions,
             "triggers": self.triggers,
+            "stand_ins": self._stand_ins(),
+            "unlocated": self._unlocated(),
             "facts": self.recent_facts,
             "jobs": self.jobs,
             "events": self.job_events,

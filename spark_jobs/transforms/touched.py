@@ -28,9 +28,20 @@ def pending(facts: DataFrame, new_jobs: DataFrame, new_events: DataFrame) -> Dat
     return facts.where(~F.col("final")).join(ended, on=list(JOB), how="left_semi").select(*KEY)
 
 
-def unlocated(events: DataFrame, new_executions: DataFrame) -> DataFrame:
-    """Carried events whose task was not known, and is now."""
-    return events.join(new_executions.select("cluster", "execution_id").distinct(), on=["cluster", "execution_id"], how="left_semi")
+def lines_without_place(events: DataFrame, known_triggers: DataFrame) -> DataFrame:
+    """(cluster, execution_id, key) of located events about a checkpoint whose task or host is still not known."""
+    lacking = (F.col("kind").isin(*TELLING)) & F.col("execution_id").isNotNull() & (F.col("task").isNull() | F.col("host").isNull())
+    return anchored(events.where(lacking), known_triggers).select("cluster", "execution_id", *KEY[1:]).distinct()
+
+
+def unlocated(lines: DataFrame, executions: DataFrame) -> DataFrame:
+    """Keys of the checkpoints that carried ``lines`` are about, where their execution is known by now."""
+    return lines.join(placed(executions), on=["cluster", "execution_id"], how="left_semi").select(*KEY)
+
+
+def placed(executions: DataFrame) -> DataFrame:
+    """(cluster, execution_id) of executions of which task and host are known."""
+    return executions.where(F.col("task").isNotNull() & F.col("host").isNotNull()).select("cluster", "execution_id")
 
 
 def days_not_carried(keys: DataFrame, carried_facts: DataFrame) -> DataFrame:

@@ -5,6 +5,7 @@ import json
 import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from pyspark.sql import SparkSession
 
 from ingest.lake.store import Lake
 from ingest.recordings.importer import import_recording
+from ingest.records import LogRecord, Observed
 from spark_jobs import manifest as manifests
 from spark_jobs.jobs.recompute import Recompute
 from spark_jobs.lake import pin
@@ -21,6 +23,7 @@ from spark_jobs.manifest import Manifest, Output
 from spark_jobs.run_dir import RunDir
 from spark_jobs.serving import SERVING_TABLES
 from tests.acceptance.recount import Key, Mentioned, recount
+from tests.spark_jobs.rows import JOB, noon
 
 RECORDINGS = Path(__file__).resolve().parents[1] / "fixtures" / "recordings"
 NAMES = ("1.12.5/G", "1.20.5/E", "1.20.5/F", "1.20.5/H", "1.20.5/I", "1.20.5/J")
@@ -47,8 +50,9 @@ class Instance:
         recompute = Recompute(pinned, previous, run_dir)
         list(recompute.steps())
         tables = {name: run_dir.outputs.get(name, Output(0)) for name in SERVING_TABLES}
-        at = manifests.datetime.now(manifests.UTC)
-        manifest = Manifest("cycle", f"a-{len(self.manifests)}", recompute.from_seq, pinned.versions, tables, run_dir.state, at, at)
+        at = datetime.now(UTC)
+        tag = f"a-{len(self.manifests)}"
+        manifest = Manifest("cycle", tag, recompute.from_seq, pinned.versions, tables, run_dir.state, at, at, run_dir.retracted)
         self.manifests.append(manifests.read(manifests.write(manifest, run_dir.uri)))
         return self.manifests[-1]
 
@@ -56,6 +60,9 @@ class Instance:
         """Rows as the database holds them after all runs: by key, settled ones and newer ones protected."""
         declared, kept = SERVING_TABLES[table], {}
         for manifest in self.manifests:
+            for file in manifest.retracted.get(table, Output(0)).files:
+                for row in pq.read_table(f"{manifest.run_dir}/{file}").to_pylist():
+                    kept.pop(tuple(row[name] for name in declared.key), None)
             for file in manifest.tables[table].files:
                 for row in pq.read_table(f"{manifest.run_dir}/{file}").to_pylist():
                     key = tuple(row[name] for name in declared.key)
@@ -186,3 +193,42 @@ def test_a_run_without_anything_new_leaves_all_as_it_was(spark: SparkSession, tm
 
 def _of(rows: Rows, clusters: Sequence[str]) -> Rows:
     return {key: row for key, row in rows.items() if row["cluster"] in clusters}
+
+
+def _log(instance: Instance, *lines: str) -> None:
+    """A JobManager's log of these lines, one a second, appended to the lake of cluster ``c``."""
+    records = [
+        LogRecord("jm.log", noon(second), "INFO", "CC", message, f"{second:032x}", 0, "jm.log", second)
+        for second, message in ((int(line.split(" ", 1)[0]), line.split(" ", 1)[1]) for line in lines)
+    ]
+    instance.lake.append([Observed("c", noon(3600), "log", tuple(records))])
+
+
+TRIGGERED = f"0 Triggering checkpoint 7 (type=CHECKPOINT) @ {round(noon().timestamp() * 1000)} for job {JOB}."
+DECLINED = f"3 Decline checkpoint 7 by task {'e' * 32} of job {JOB} at tm-1 @ host-1 (dataPort=1)."
+DEPLOYED = f"-9 Deploying enrich (2/4) (attempt #0) with attempt id {'e' * 32} to tm-1 @ host-1 (dataPort=1) with allocation id {JOB}"
+
+
+def test_a_trigger_that_comes_late_takes_the_place_of_its_stand_in(spark: SparkSession, tmp_path: Path) -> None:
+    instance = Instance(spark, tmp_path)
+    _log(instance, DECLINED)
+    instance.cycle()
+    assert [fact["trigger_time"] for fact in instance.rows("checkpoint_fact").values()] == [noon(3)]
+    _log(instance, TRIGGERED)
+    manifest = instance.cycle()
+    assert manifest.retracted["checkpoint_fact"].rows == 1
+    (fact,) = instance.rows("checkpoint_fact").values()
+    assert (fact["trigger_time"], fact["outcome"]) == (noon(), "declined")
+    (hour,) = [row for row in instance.rows("checkpoint_rollup").values() if row["period"] == "hour"]
+    assert hour["declined_count"] == 1
+
+
+def test_a_deploy_line_that_comes_late_names_the_task_of_a_decline(spark: SparkSession, tmp_path: Path) -> None:
+    instance = Instance(spark, tmp_path)
+    _log(instance, TRIGGERED, DECLINED)
+    instance.cycle()
+    _log(instance, DEPLOYED)
+    instance.cycle()
+    (fact,) = instance.rows("checkpoint_fact").values()
+    (decline,) = json.loads(fact["declines"])
+    assert (decline["vertex_name"], decline["subtask"], decline["attempt"], decline["host"]) == ("enrich", 1, 0, "host-1")
