@@ -1,8 +1,9 @@
 """Complete Spark runs into the database: strictly in order, in short transactions, again if need be.
 
 1. A manifest is accepted only where it starts at the commits at which the last loaded one ended.
-2. Its tables are upserted in transactions of at most 2,000 rows, each under the caller's lease.
-3. The last transaction marks it as loaded. Killed before that, the next one loads it all again, to the same rows.
+2. Rows that it takes back (their key turned out to be another) are removed.
+3. Its tables are upserted in transactions of at most 2,000 rows, each under the caller's lease.
+4. The last transaction marks it as loaded. Killed before that, the next one loads it all again, to the same rows.
 """
 
 from collections.abc import Callable, Mapping
@@ -15,7 +16,7 @@ from spark_jobs.manifest import Manifest as RunManifest
 from webapp.fleet.models import Cluster
 from webapp.pipeline.lease import Lease
 from webapp.pipeline.models import Manifest, PipelineRun
-from webapp.pipeline.run_files import batches
+from webapp.pipeline.run_files import batches, retracted_keys
 from webapp.pipeline.served import SERVED
 from webapp.pipeline.upserts import upsert
 
@@ -64,6 +65,11 @@ def accept(manifest: RunManifest, path: str, run: PipelineRun | None, lease: Lea
 def load(row: Manifest, manifest: RunManifest, lease: Lease, say: Say) -> dict[str, int]:
     """Upsert everything the manifest names; returns serving table → rows changed."""
     changed: dict[str, int] = {}
+    for name in manifest.retracted:
+        for keys in retracted_keys(manifest, name):
+            with lease.writing():
+                removed = sum(SERVED[name].model._default_manager.filter(**key).delete()[0] for key in keys)
+            say(f"removed {removed} rows of {name} whose key turned out to be another")
     for name, served in SERVED.items():
         if name not in manifest.tables:
             continue

@@ -1,6 +1,6 @@
 """The files of a Spark run: the manifest checked, its Parquet tables read in batches."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -21,10 +21,10 @@ def read_manifest(path: str, attempt: str | None = None) -> manifests.Manifest:
     manifest = manifests.read(path)
     if attempt is not None and manifest.attempt != attempt:
         raise BadManifest(f"The manifest at {path} belongs to attempt {manifest.attempt}, not {attempt}.")
-    unknown = manifest.tables.keys() - SERVING_TABLES.keys()
+    unknown = (manifest.tables.keys() | manifest.retracted.keys()) - SERVING_TABLES.keys()
     if unknown:
         raise BadManifest(f"The manifest at {path} names serving tables this version does not know: {', '.join(sorted(unknown))}.")
-    for output in manifest.tables.values():
+    for output in (*manifest.tables.values(), *manifest.retracted.values()):
         for file in output.files:
             if PurePosixPath(file).is_absolute() or ".." in PurePosixPath(file).parts or "://" in file:
                 raise BadManifest(f"The manifest at {path} names a file outside its run: {file}.")
@@ -33,8 +33,15 @@ def read_manifest(path: str, attempt: str | None = None) -> manifests.Manifest:
 
 def batches(manifest: manifests.Manifest, table: str) -> Iterator[list[dict[str, Any]]]:
     """Rows of one serving table, at most ``ROWS_PER_BATCH`` at once; raises :class:`BadManifest` where files and manifest differ."""
-    output = manifest.tables[table]
-    names = list(SERVING_TABLES[table].column_names)
+    yield from _batches(manifest, table, manifest.tables[table], SERVING_TABLES[table].column_names)
+
+
+def retracted_keys(manifest: manifests.Manifest, table: str) -> Iterator[list[dict[str, Any]]]:
+    """Keys of rows that must go, in the same way."""
+    yield from _batches(manifest, table, manifest.retracted[table], SERVING_TABLES[table].key)
+
+
+def _batches(manifest: manifests.Manifest, table: str, output: manifests.Output, names: Sequence[str]) -> Iterator[list[dict[str, Any]]]:
     filesystem, root = fsspec.core.url_to_fs(manifest.run_dir)
     seen = 0
     for file in output.files:
@@ -44,7 +51,7 @@ def batches(manifest: manifests.Manifest, table: str) -> Iterator[list[dict[str,
                 missing = set(names) - set(parquet.schema_arrow.names)
                 if missing:
                     raise BadManifest(f"{file} of attempt {manifest.attempt} lacks the columns {', '.join(sorted(missing))}.")
-                for batch in parquet.iter_batches(batch_size=ROWS_PER_BATCH, columns=names):
+                for batch in parquet.iter_batches(batch_size=ROWS_PER_BATCH, columns=list(names)):
                     seen += batch.num_rows
                     if batch.num_rows:
                         yield batch.to_pylist()

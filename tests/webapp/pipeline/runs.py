@@ -43,6 +43,7 @@ def write_run(
     from_: Mapping[str, int] | None = None,
     attempt: str | None = None,
     rows_said: int | None = None,
+    retracted: Mapping[str, Sequence[Mapping[str, Any]]] | None = None,
 ) -> str:
     """Write the tables and the manifest; returns its path."""
     outputs = {}
@@ -52,10 +53,18 @@ def write_run(
         folder.mkdir(parents=True, exist_ok=True)
         pq.write_table(pa.Table.from_pylist(list(rows), schema=schema), folder / "part-0.parquet")
         outputs[name] = {"rows": len(rows) if rows_said is None else rows_said, "files": [f"tables/{name}/part-0.parquet"]}
+    gone = {}
+    for name, keys in (retracted or {}).items():
+        schema = pa.schema(
+            [(column.name, ARROW[column.kind]) for column in SERVING_TABLES[name].columns if column.name in SERVING_TABLES[name].key]
+        )
+        (run_dir / "retracted").mkdir(parents=True, exist_ok=True)
+        pq.write_table(pa.Table.from_pylist(list(keys), schema=schema), run_dir / "retracted" / f"{name}.parquet")
+        gone[name] = {"rows": len(keys), "files": [f"retracted/{name}.parquet"]}
     run_dir.mkdir(parents=True, exist_ok=True)
     manifest = {
         "format": 1, "job": "cycle", "attempt": attempt or run_dir.name, "from": dict(from_ or {}), "to": dict(to),
-        "tables": outputs, "state": {}, "started_at": AT.isoformat(), "finished_at": AT.isoformat(),
+        "tables": outputs, "retracted": gone, "state": {}, "started_at": AT.isoformat(), "finished_at": AT.isoformat(),
     }  # fmt: skip
     path = run_dir / "manifest.json"
     path.write_text(json.dumps(manifest))

@@ -10,6 +10,7 @@ from django.db import connection
 from django.utils import timezone
 
 from spark_jobs.manifest import BadManifest
+from spark_jobs.serving import SERVING_TABLES
 from tests.webapp.pipeline.runs import AT, fact, job, row, write_run
 from webapp.checkpoints.models import CheckpointFact
 from webapp.fleet.models import Cluster, JobCurrent, LogEvent
@@ -191,3 +192,10 @@ def test_ten_thousand_rows_load_in_a_few_seconds(load: Load) -> None:
 def test_a_key_that_comes_twice_in_one_run_keeps_its_newest_row(load: Load) -> None:
     load({"job_current": [job(state="FAILED", as_of=LATER), job(state="RUNNING", as_of=AT)]})
     assert JobCurrent.objects.get().state == "FAILED"
+
+
+def test_a_row_whose_key_turned_out_to_be_another_is_removed(load: Load) -> None:
+    load({"checkpoint_fact": [fact(1), fact(2)]})
+    taken_back = {name: fact(1)[name] for name in SERVING_TABLES["checkpoint_fact"].key}
+    load({"checkpoint_fact": [fact(1, trigger_time=LATER)]}, retracted={"checkpoint_fact": [taken_back]})
+    assert list(CheckpointFact.objects.order_by("checkpoint_id").values_list("checkpoint_id", "trigger_time")) == [(1, LATER), (2, AT)]
