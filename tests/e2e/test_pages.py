@@ -12,14 +12,14 @@ from webapp.checkpoints.querysets import trigger_ms
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 JOB = f"/jobs/prod-eu/{'c' * 32}/"
-PAGES = ("/", JOB, "checkpoint", "/clusters/", "/clusters/add/", "/pipeline/", "/account/", "/api/v1/docs/")
+PAGES = ("/", JOB, "checkpoint 30", "checkpoint 31", "/clusters/", "/clusters/add/", "/pipeline/", "/account/", "/api/v1/docs/")
 
 
 def address(path):
-    if path != "checkpoint":
+    if not path.startswith("checkpoint"):
         return path
-    fact = CheckpointFact.objects.get(checkpoint_id=30)
-    return f"{JOB}checkpoints/30/{trigger_ms(fact.trigger_time)}/"
+    fact = CheckpointFact.objects.get(checkpoint_id=path.split()[1])
+    return f"{JOB}checkpoints/{fact.checkpoint_id}/{trigger_ms(fact.trigger_time)}/"
 
 
 def all_charts_drawn(page):

@@ -29,6 +29,7 @@ _AXIS: dict[str, Any] = {
     "zeroline": False,
     "tickfont": {"size": 11, "color": INK_3},
     "ticks": "",
+    "tickangle": 0,
     "automargin": True,
 }
 
