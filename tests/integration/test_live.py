@@ -49,12 +49,13 @@ def watched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
 
 
 def _watch(lab: Lab, weir: RunningWeir, watched: Watched) -> None:
-    """A job's life to its end: what Flink then says of it does not change any more."""
-    lab.wait_for(lambda account: account["counts"]["failed"] >= 2, 180)
+    """A job's life from the moment Weir sees it run to its end."""
+    until(lambda: _status(weir, lab.job_id) == "RUNNING", 600, "the job's running")
+    seen_from = lab.checkpoints()["counts"]["total"]
     watched.savepoint = _savepoint(lab)
-    lab.wait_for(lambda account: account["counts"]["total"] >= 12, 180)
+    lab.wait_for(lambda account: account["counts"]["total"] >= seen_from + 12, 180)
     lab.cancel()
-    account = lab.wait_for(lambda account: account["counts"]["in_progress"] == 0)
+    account = lab.checkpoints()
     watched.flink = {check["id"]: check for check in account["history"]}
     until(lambda: _seen_by_rest(weir, lab.job_id) >= set(watched.flink), 900, "what Flink says at the end")
     # The cycle that brought them may still be loading its other tables.
@@ -73,7 +74,7 @@ def _watch(lab: Lab, weir: RunningWeir, watched: Watched) -> None:
 def _kill(lab: Lab, weir: RunningWeir, watched: Watched) -> None:
     """A second job that is running when its JobManager dies."""
     lab.submit()
-    until(lambda: _status(weir, lab.job_id) == "RUNNING", 300, "the second job's running")
+    until(lambda: _status(weir, lab.job_id) == "RUNNING", 600, "the second job's running")
     watched.status_before = _status(weir, lab.job_id)
     lab.kill_jobmanager()
     until(lambda: _status(weir, lab.job_id) != "RUNNING", 300, "a change of the job's status")

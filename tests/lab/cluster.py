@@ -93,8 +93,14 @@ class Lab:
             time.sleep(0.2)
         raise LabFailed(f"The savepoint did not complete in {within_s:.0f} s.")
 
-    def cancel(self) -> None:
+    def cancel(self, within_s: float = 60) -> None:
+        """End the job; what Flink says of it afterwards does not change any more."""
         call(f"{self.url}/jobs/{self.job_id}?mode=cancel", method="PATCH")
+        deadline = time.monotonic() + within_s
+        while self.get(f"/jobs/{self.job_id}")["state"] != "CANCELED":
+            if time.monotonic() > deadline:
+                raise LabFailed(f"The job did not end in {within_s:.0f} s: see {self.layout.logs}")
+            time.sleep(0.2)
 
     def kill_jobmanager(self) -> None:
         self._kill("jm")
