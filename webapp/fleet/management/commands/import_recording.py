@@ -18,7 +18,7 @@ from webapp.pipeline.lake import commits, lake
 class Command(PreparedCommand):
     help = (
         "Load a recording (folder with rest.jsonl and logs/) into the lake and register it as a cluster; run_pipeline then makes it "
-        "visible. What was imported before is not imported again. Exit code 0, 1 where parts of it were skipped, 2 where it was refused."
+        "visible. What was imported before is not imported again. Exit code 0, 1 where nothing in it could be used, 2 where it was refused."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -54,7 +54,9 @@ class Command(PreparedCommand):
         self.stdout.write(f"{directory}: {records:,} records of {len(summary.jobs)} jobs imported as cluster {cluster.name}.")
         if summary.skipped:
             counts = ", ".join(f"{count} {reason}" for reason, count in summary.skipped.most_common())
-            raise CommandError(f"Some of it was skipped: {counts}.", returncode=1)
+            self.stdout.write(f"Skipped, and listed on the pipeline page: {counts}.")
+        if not summary.records.keys() - {"skips"}:
+            raise CommandError(f"Nothing in {directory} could be used.", returncode=1)
 
     def _say(self, line: str, options: dict[str, Any]) -> None:
         if options["verbosity"] > 1:
