@@ -17,6 +17,7 @@ import fsspec
 from deltalake import CommitProperties, DeltaTable
 from deltalake.exceptions import CommitFailedError
 from deltalake.transaction import AddAction, RemoveAction
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -53,8 +54,8 @@ class LogArchives:
         with _scratch(self.lake) as scratch:
             try:
                 return self._load(paths, scratch)
-            except PySparkException as error:
-                if _is_missing_codec(error):
+            except (PySparkException, Py4JJavaError) as error:
+                if not _is_of_a_file(error):
                     raise
                 failure = error
         if len(paths) == 1:
@@ -195,10 +196,19 @@ class _scratch:
             filesystem.rm(root, recursive=True)
 
 
-def _is_missing_codec(error: PySparkException) -> bool:
-    """Nothing is wrong with the files when Spark does not know their file system."""
-    return "No FileSystem for scheme" in str(error) or "ClassNotFoundException" in str(error)
+_OF_A_FILE = ("FAILED_READ_FILE", "EOFException", "ZipException", "ZlibException", "incorrect header check", "not a gzip", "not in GZIP",
+              "FileNotFoundException", "PATH_NOT_FOUND", "AccessControlException", "Permission denied", "invalid block type",
+              "invalid stored block", "incorrect data check", "invalid distance", "invalid code", "bad block header", "crc error")  # fmt: skip
+_OF_THE_CLUSTER = ("No space left", "No FileSystem for scheme", "ClassNotFoundException", "OutOfMemoryError")
+
+
+def _is_of_a_file(error: BaseException) -> bool:
+    """Whether an input is to blame. Classic Spark raises some of these through, Connect wraps them all."""
+    text = str(error)
+    return any(piece in text for piece in _OF_A_FILE) and not any(piece in text for piece in _OF_THE_CLUSTER)
 
 
 def _first_line(error: BaseException) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0][:300]
+    told = str(error)
+    cause = told.rsplit("Caused by: ", 1)[-1] if "Caused by: " in told else told
+    return (cause.strip().splitlines() or [type(error).__name__])[0][:300]

@@ -59,8 +59,9 @@ FLINK = Layout(
     "flink",
     "20",
     # Everything up to the first " - ": 1.9 prints two spaces there, 1.11 and later "[]" or the MDC.
-    r"^([0-9]{2}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}),([0-9]{3}) (TRACE|DEBUG|INFO|WARN|ERROR|FATAL) +"
-    r"(?!- )([^ \n]+) +(?:- |[^\n]*? - )",
+    # Possessive and atomic throughout: a line that fails further on is not tried in other ways.
+    r"^([0-9]{2}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}),([0-9]{3}) (TRACE|DEBUG|INFO|WARN|ERROR|FATAL) ++"
+    r"(?!- )([^ \n]++) ++(?>- |[^\n]*? - )",
     ("second", "fraction", "level", "logger"),
     r"([0-9]{2})-([0-9]{2})-([0-9]{2}) ([0-9]{2}):([0-9]{2}):([0-9]{2})",
     "yMdHms",

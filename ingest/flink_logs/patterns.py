@@ -34,7 +34,7 @@ class Pattern:
 
 @dataclass(frozen=True, slots=True)
 class TracePattern:
-    """An event told only by the stack trace of a record that no :class:`Pattern` reads; ``piece`` decides."""
+    """An event told only by the stack trace of a record that no :class:`Pattern` reads; the leftmost ``piece`` decides."""
 
     kind: str
     piece: str
@@ -760,7 +760,8 @@ _TASKMANAGER_PATTERNS = (
     ),
 )
 
-PATTERNS: tuple[Pattern, ...] = _TASK_PATTERNS + _CHECKPOINT_PATTERNS + _JOB_PATTERNS + _TASKMANAGER_PATTERNS
+FAMILIES: tuple[tuple[Pattern, ...], ...] = (_TASK_PATTERNS, _CHECKPOINT_PATTERNS, _JOB_PATTERNS, _TASKMANAGER_PATTERNS)
+PATTERNS: tuple[Pattern, ...] = tuple(pattern for family in FAMILIES for pattern in family)
 
 TRACE_PATTERNS: tuple[TracePattern, ...] = (
     TracePattern(

@@ -1,9 +1,11 @@
 """Why a checkpoint failed: Flink's sentences and the ``CheckpointFailureReason`` codes they stand for.
 
 The sentences are Flink's own; they are stable over releases while the enum is not logged at all.
-Order matters: the first sentence found in a text decides, so longer ones stand before their parts.
+The leftmost sentence of a text decides; a longer one stands in the table before its own beginning.
 """
 
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 
@@ -68,18 +70,27 @@ FAILURE_CAUSES: tuple[tuple[str, str], ...] = (
     ("RPC_TIMEOUT", "AskTimeoutException"),
     ("RPC_TIMEOUT", "This is usually caused by: 1) "),
 )
-"""Code and the piece of a stack trace that gives it away, for tasks and jobs that failed; the first found decides."""
+"""Code and the piece of a stack trace that gives it away, for tasks and jobs that failed; the leftmost decides."""
+
+
+def any_of(pieces: Iterable[str]) -> str:
+    """Expression for the leftmost of some literal pieces, valid in Python and Java."""
+    return "(" + "|".join(re.sub(r"[][\\.^$*+?{}|()]", r"\\\g<0>", piece) for piece in pieces) + ")"
+
+
+REASON_OF_TEXT = {reason.text: reason for reason in REASONS}
+CAUSE_OF_PIECE = {piece: code for code, piece in FAILURE_CAUSES}
+_ANY_REASON = re.compile(any_of(REASON_OF_TEXT))
+_ANY_CAUSE = re.compile(any_of(CAUSE_OF_PIECE))
 
 
 def reason_of(text: str | None) -> Reason | None:
     """The reason whose sentence ``text`` holds; ``None`` for no or unknown text."""
-    if not text:
-        return None
-    return next((reason for reason in REASONS if reason.text in text), None)
+    match = _ANY_REASON.search(text or "")
+    return REASON_OF_TEXT[match[1]] if match else None
 
 
 def failure_cause_of(trace: str | None) -> str | None:
-    """Code of a well-known cause named anywhere in a stack trace."""
-    if not trace:
-        return None
-    return next((code for code, piece in FAILURE_CAUSES if piece in trace), None)
+    """Code of a well-known cause named in a stack trace, the outermost one."""
+    match = _ANY_CAUSE.search(trace or "")
+    return CAUSE_OF_PIECE[match[1]] if match else None

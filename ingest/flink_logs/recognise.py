@@ -15,7 +15,7 @@ from typing import Any
 
 from ingest.flink_logs.events import LogEvent
 from ingest.flink_logs.patterns import KEPT_LEVELS, PATTERNS, READ_CHARS, TRACE_PATTERNS, Pattern, contained, starts
-from ingest.flink_logs.reasons import failure_cause_of, reason_of
+from ingest.flink_logs.reasons import any_of, failure_cause_of, reason_of
 from ingest.records import LogRecord
 
 MESSAGE_CHARS = 2_000
@@ -32,6 +32,8 @@ INT_FIELDS = frozenset({"checkpoint_id", "subtask_number", "parallelism", "attem
 
 _STARTS = starts()
 _CONTAINED = contained()
+_TRACE_OF_PIECE = {pattern.piece: pattern for pattern in TRACE_PATTERNS}
+_ANY_TRACE = re.compile(any_of(_TRACE_OF_PIECE))
 _COMPILED = tuple((pattern, re.compile(pattern.regex)) for pattern in PATTERNS)
 
 
@@ -109,10 +111,13 @@ def _reason(pattern: Pattern, detail: str | None, reason_text: str | None) -> st
 def _event_of_trace(record: LogRecord, line: str, detail: str | None) -> LogEvent | None:
     if record.level not in KEPT_LEVELS:
         return None
-    for pattern in TRACE_PATTERNS:
-        if pattern.piece in line or (detail and pattern.piece in detail):
-            return _event(record, pattern.kind, line, detail, {"reason": pattern.reason, "reason_text": cause_line(detail)})
-    return None
+    match = _ANY_TRACE.search(f"{line}\n{detail or ''}")
+    if match is None:
+        return None
+    pattern = _TRACE_OF_PIECE[match[1]]
+    return _event(
+        record, pattern.kind, line, detail, {"reason": pattern.reason, "reason_text": (cause_line(detail) or "")[:MESSAGE_CHARS] or None}
+    )
 
 
 def _event(record: LogRecord, kind: str, line: str, detail: str | None, fields: dict[str, Any]) -> LogEvent:

@@ -1,17 +1,19 @@
 """Log records → typed events by the pattern table, as :mod:`ingest.flink_logs.recognise` reads them, natively.
 
-Each entry of the table becomes one ``when``: its literal, then its expression, which rewrites the line into
-the event's fields separated by a control character. So a line is matched once, whatever its fields.
+The entries of a family are one expression, an alternative each, which rewrites the line into the event's fields
+separated by a control character. So a line is matched once, whatever its fields, and the code that Spark
+generates stays small: the JVM never optimises a method above 8,000 bytes, and a branch for each entry makes 50,000.
 """
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 from functools import reduce
+from operator import or_
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from ingest.flink_logs.patterns import KEPT_LEVELS, PATTERNS, READ_CHARS, TRACE_PATTERNS, Pattern
-from ingest.flink_logs.reasons import FAILURE_CAUSES, REASONS
+from ingest.flink_logs.patterns import FAMILIES, KEPT_LEVELS, PATTERNS, READ_CHARS, TRACE_PATTERNS, Pattern, TracePattern
+from ingest.flink_logs.reasons import CAUSE_OF_PIECE, REASON_OF_TEXT, any_of
 from ingest.flink_logs.recognise import CHECKPOINT_FAILURE_KINDS, DETAIL_CHARS, FAILURE_KINDS, INT_FIELDS, LAST_EPOCH_MS, MESSAGE_CHARS
 from spark_jobs.serving import LOG_EVENT
 from spark_jobs.transforms.binding import let
@@ -22,7 +24,7 @@ SEPARATOR = "\x01"
 """Between the fields of a rewritten line; a log line that holds one is read without it."""
 
 READ_FIELDS: tuple[str, ...] = tuple(dict.fromkeys(name for pattern in PATTERNS for name in pattern.fields))
-"""Everything the table reads, in a fixed order; position n + 2 of a rewritten line, behind kind and reason."""
+"""Everything the table reads, in a fixed order; position n + 1 of a rewritten line, behind the marker of the entry."""
 
 RECORD_COLUMNS = ("cluster", "observed_at", "process", "ts", "level", "record_hash", "ordinal", "file", "offset")
 EVENT_COLUMNS = (
@@ -32,7 +34,6 @@ EVENT_COLUMNS = (
 )  # fmt: skip
 _REST = ("job_name", "checkpoint_type", "is_savepoint", "trigger_time", "parallelism", "from_state", "to_state", "reason_text",
          "state_bytes", "duration_ms", "path", "count")  # fmt: skip
-_AS_READ = ("job_id", "job_name", "checkpoint_type", "execution_id", "task", "container", "host", "from_state", "to_state")
 
 
 def events(log_records: DataFrame) -> DataFrame:
@@ -42,14 +43,17 @@ def events(log_records: DataFrame) -> DataFrame:
 
 def recognised(log_records: DataFrame) -> DataFrame:
     """The same without folding: a map over the records, nothing is sorted or sent around."""
-    line = F.substring_index("message", "\n", 1)
-    cut = F.col("message").contains("\n")
-    detail = F.when(cut, F.substring(F.col("message"), F.length(line) + 2, F.lit(DETAIL_CHARS)))
+    line = F.regexp_extract("message", r"^[^\n]*", 0)
+    detail = F.when(F.col("message").contains("\n"), F.substring(F.col("message"), F.length(line) + 2, F.lit(DETAIL_CHARS)))
     lines = log_records.select(*RECORD_COLUMNS, line.alias("line"), F.nullif(detail, F.lit("")).alias("detail"))
-    # An array of one element, so that a line without an event gives no row and the rewriting is done once per line.
-    read = F.filter(F.array(_rewritten(F.col("line"), F.col("level"), F.col("detail"))), lambda text: text.isNotNull())
-    split = lines.select("*", F.explode(read).alias("read")).withColumn("read", F.split("read", SEPARATOR))
-    return _typed(split)
+    # Exploding an array of one is a barrier: Spark neither copies an expression across it nor compiles both sides into one method.
+    rewritten = F.explode(F.array(_rewritten(F.col("line"), F.col("level"), F.col("detail"))))
+    matched = lines.select(*RECORD_COLUMNS, "line", "detail", rewritten.alias("text")).where("text is not null")
+    split = matched.select(*RECORD_COLUMNS, "line", "detail", F.explode(F.array(_fields(F.col("text")))).alias("read"))
+    typed = split.select(*RECORD_COLUMNS, "detail", *(value.alias(name) for name, value in _typed(F.col("read")).items()))
+    why = F.explode(F.array(_why(F.col("kind"), F.col("implied"), F.col("detail"), F.col("said"))))
+    told = typed.select("*", why.alias("why")).withColumns({"reason": F.col("why.reason"), "reason_text": F.col("why.reason_text")})
+    return told.select(*EVENT_COLUMNS)
 
 
 def serving(located: DataFrame) -> DataFrame:
@@ -68,53 +72,76 @@ def serving(located: DataFrame) -> DataFrame:
 
 
 def _rewritten(line: Column, level: Column, detail: Column) -> Column:
-    """``kind, reason, fields…`` as one text, or null."""
-    readable = F.translate(F.substring(line, 1, READ_CHARS), SEPARATOR, "")
-    by_line = let(readable, lambda text: F.coalesce(*(_by_pattern(text, pattern) for pattern in PATTERNS)))
+    """``marker, fields…`` of the first entry that matches, as one text; null where none does."""
+    start = F.substring(line, 1, READ_CHARS)
+    readable = F.when(line.contains(SEPARATOR), F.replace(start, F.lit(SEPARATOR), F.lit(""))).otherwise(start)
+
+    def by_family(marked: Column) -> Column:
+        return F.coalesce(*(_by_family(marked, number) for number in range(len(FAMILIES))), by_trace)
+
     told = F.concat(line, F.lit("\n"), F.coalesce(detail, F.lit("")))
-    traces = [(entry.piece, _rewriting(entry.kind, entry.reason)) for entry in TRACE_PATTERNS]
-    by_trace = let(told, lambda text: F.coalesce(*(F.when(text.contains(piece), F.lit(event)) for piece, event in traces)))
-    return F.coalesce(by_line, F.when(level.isin(*KEPT_LEVELS), by_trace))
+    piece = F.regexp_extract(told, any_of(entry.piece for entry in TRACE_PATTERNS), 1)
+    marker = _one_of(piece, {entry.piece: _marker(len(PATTERNS) + number) for number, entry in enumerate(TRACE_PATTERNS)})
+    by_trace = F.when(level.isin(*KEPT_LEVELS), F.concat(marker, F.lit(SEPARATOR * len(READ_FIELDS))))
+    return let(F.concat(readable, F.lit("\n" + _MARKERS)), by_family)
 
 
-def _by_pattern(line: Column, pattern: Pattern) -> Column:
-    fits = line.startswith(pattern.starts) if pattern.starts else line.contains(pattern.contains)
-    groups = dict.fromkeys(READ_FIELDS, "")
-    for number, name in enumerate(pattern.fields, 1):
-        groups[name] += f"${number}"
-    rewriting = _rewriting(pattern.kind, pattern.reason, groups.values())
-    return F.when(fits & line.rlike(pattern.regex), F.regexp_replace(line, pattern.regex, rewriting))
+def _by_family(marked: Column, number: int) -> Column:
+    """All markers stand behind the line, each alternative picks its own: so the result says which one matched."""
+    before = sum(map(len, FAMILIES[:number]))
+    groups: dict[str, str] = dict.fromkeys(("marker", *READ_FIELDS), "")
+    alternatives, count = [], 0
+    for place, pattern in enumerate(FAMILIES[number], before):
+        alternatives.append(f"{pattern.regex.removeprefix('^')}\\n[^\\n]*?({_marker(place)})[^\\n]*")
+        for name in (*pattern.fields, "marker"):
+            count += 1
+            groups[name] += f"${count}"
+    rewritten = F.regexp_replace(marked, "^(?:" + "|".join(alternatives) + ")", SEPARATOR.join(groups.values()))
+    if not any(pattern.starts for pattern in FAMILIES[number]):
+        # Expressions that begin with a name walk the whole line before they fail; their pieces are found much sooner.
+        pieces = dict.fromkeys(pattern.contains for pattern in FAMILIES[number])
+        rewritten = F.when(reduce(or_, (marked.contains(piece) for piece in pieces)), rewritten)
+    return let(rewritten, lambda text: F.when(text.contains(SEPARATOR), text))
 
 
-def _rewriting(kind: str, reason: str, groups: Iterable[str] = ("",) * len(READ_FIELDS)) -> str:
-    return SEPARATOR.join((kind, reason, *groups))
+def _marker(place: int) -> str:
+    return chr(0xA1 + place)
 
 
-def _typed(split: DataFrame) -> DataFrame:
-    read = {name: F.nullif(F.col("read")[number], F.lit("")) for number, name in enumerate(("kind", "implied", *READ_FIELDS))}
-    raw = split.select(
-        *RECORD_COLUMNS,
-        F.substring("line", 1, MESSAGE_CHARS).alias("message"),
-        "detail",
-        *(text.cast("long").alias(name) if name in INT_FIELDS else text.alias(f"read_{name}") for name, text in read.items()),
-    )
-    execution = F.split("read_execution_id", "_")
-    parts = F.when(F.size(execution) == 4, execution)
-    millis = F.nullif(F.col("read_trigger_time").cast("long"), F.lit(0))
-    typed = raw.withColumns(
-        {
-            "kind": F.col("read_kind"),
-            **{name: F.col(f"read_{name}") for name in _AS_READ},
-            "is_savepoint": F.lower("read_checkpoint_type").contains("savepoint"),
-            "trigger_time": F.timestamp_millis(F.when(millis < LAST_EPOCH_MS, millis)),
-            "vertex_id": F.coalesce(parts[1], F.col("read_vertex_id")),
-            "subtask": F.coalesce(parts[2].cast("long"), F.nullif("subtask_number", F.lit(0)) - 1),
-            "attempt": F.coalesce(parts[3].cast("long"), "attempt"),
-            "path": F.nullif(F.rtrim("read_path", F.lit(".")), F.lit("")),
-            "reason_text": F.nullif(F.substring(F.coalesce("read_reason_text", _cause_line(F.col("detail"))), 1, MESSAGE_CHARS), F.lit("")),
-        }
-    )
-    return typed.withColumn("reason", _reason()).select(*EVENT_COLUMNS)
+_MARKERS = "".join(_marker(place) for place in range(len(PATTERNS)))
+_ENTRIES: tuple[Pattern | TracePattern, ...] = (*PATTERNS, *TRACE_PATTERNS)
+
+
+def _fields(text: Column) -> Column:
+    return F.transform(F.split(text, SEPARATOR), lambda field: F.nullif(field, F.lit("")))
+
+
+def _typed(read: Column) -> dict[str, Column]:
+    """What the line told, typed; ``kind`` and ``implied`` reason of its entry, ``said`` for the reason's text."""
+    texts = {name: read[number] for number, name in enumerate(("marker", *READ_FIELDS))}
+    fields = {name: text.cast("long") if name in INT_FIELDS else text for name, text in texts.items() if name in EVENT_COLUMNS}
+    entry = F.ascii(texts["marker"]) - 0xA0
+    millis = F.nullif(texts["trigger_time"].cast("long"), F.lit(0))
+    parts = F.split(F.coalesce(texts["execution_id"], F.lit("")), "_")
+    number = F.nullif(texts["subtask_number"].cast("long"), F.lit(0))
+    return {
+        **fields,
+        "kind": F.element_at(F.array(*(F.lit(entry.kind) for entry in _ENTRIES)), entry),
+        "implied": F.element_at(F.array(*(F.lit(entry.reason or None).cast("string") for entry in _ENTRIES)), entry),
+        "said": texts["reason_text"],
+        "message": F.substring("line", 1, MESSAGE_CHARS),
+        "is_savepoint": F.lower(texts["checkpoint_type"]).contains("savepoint"),
+        "trigger_time": F.timestamp_millis(F.when(millis < LAST_EPOCH_MS, millis)),
+        "vertex_id": let(parts, lambda part: F.when(F.size(part) == 4, part[1]).otherwise(texts["vertex_id"])),
+        "subtask": let(parts, lambda part: F.when(F.size(part) == 4, part[2].cast("long")).otherwise(number - 1)),
+        "attempt": let(parts, lambda part: F.when(F.size(part) == 4, part[3].cast("long")).otherwise(fields["attempt"])),
+        "path": F.nullif(F.rtrim(texts["path"], F.lit(".")), F.lit("")),
+    }
+
+
+def _why(kind: Column, implied: Column, detail: Column, said: Column) -> Column:
+    words = F.nullif(F.substring(F.coalesce(said, _cause_line(detail)), 1, MESSAGE_CHARS), F.lit(""))
+    return let(words, lambda text: F.struct(text.alias("reason_text"), _reason(kind, implied, detail, text).alias("reason")))
 
 
 def _cause_line(detail: Column) -> Column:
@@ -122,25 +149,26 @@ def _cause_line(detail: Column) -> Column:
     return F.nullif(F.substring_index(F.substring_index(detail, "Caused by: ", -1), "\n", 1), F.lit(""))
 
 
-def _reason() -> Column:
-    kind, detail = F.col("kind"), F.col("detail")
+def _reason(kind: Column, implied: Column, detail: Column, said: Column) -> Column:
     thrown = F.when(detail.contains(_THROWN), F.substring_index(F.substring_index(detail, _THROWN, -1), "\n", 1))
-    sentence = F.coalesce(thrown, "reason_text")
-    cause = F.coalesce(*(_code_in(text, [(piece, code) for code, piece in FAILURE_CAUSES]) for text in (detail, F.col("reason_text"))))
+    sentence = F.regexp_extract(F.coalesce(thrown, said), any_of(REASON_OF_TEXT), 1)
+    cause = _first_piece(detail, CAUSE_OF_PIECE), _first_piece(said, CAUSE_OF_PIECE)
+    codes = {text: reason.code for text, reason in REASON_OF_TEXT.items()}
     return F.coalesce(
-        "read_implied",
-        F.when(kind.isin(*sorted(CHECKPOINT_FAILURE_KINDS)), _code_in(sentence, [(reason.text, reason.code) for reason in REASONS])),
-        F.when(kind.isin(*sorted(FAILURE_KINDS)), cause),
+        implied,
+        F.when(kind.isin(*sorted(CHECKPOINT_FAILURE_KINDS)), _one_of(sentence, codes)),
+        F.when(kind.isin(*sorted(FAILURE_KINDS)), F.coalesce(*cause)),
     )
 
 
 _THROWN = "CheckpointException: "
 
 
-def _code_in(text: Column, codes: list[tuple[str, str]]) -> Column:
-    """Code of the first piece that ``text`` holds."""
+def _first_piece(text: Column, codes: Mapping[str, str]) -> Column:
+    return _one_of(F.regexp_extract(text, any_of(codes), 1), codes)
 
-    def code_of(said: Column) -> Column:
-        return reduce(lambda rest, code: F.when(said.contains(code[0]), code[1]).otherwise(rest), codes[::-1], F.lit(None))
 
-    return let(text, code_of)
+def _one_of(piece: Column, codes: Mapping[str, str]) -> Column:
+    """Value of ``piece`` in a small table; null where it is not in it."""
+    place = F.array_position(F.array(*(F.lit(known) for known in codes)), piece)
+    return F.when(place > 0, F.element_at(F.array(*(F.lit(code) for code in codes.values())), place.cast("int")))

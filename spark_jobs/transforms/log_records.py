@@ -19,10 +19,6 @@ from ingest.flink_logs.patterns import KEPT_LEVELS, contained, starts
 from ingest.flink_logs.stitch import MAX_RECORD_BYTES, Keep
 from spark_jobs.transforms.binding import let
 
-LEVELS = ("TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL")
-OPENING_CHARS = 128
-"""Longer than any opening of a relevant message; only so much of a line is compared with them."""
-
 
 def line_separator(layout: Layout) -> str:
     """The ``lineSep`` with which text must be read for :func:`segments`."""
@@ -44,8 +40,9 @@ def segments(text: DataFrame, layout: Layout = FLINK) -> DataFrame:
     filled = F.when(value.startswith("\0"), F.ltrim(value, F.lit("\0"))).otherwise(value)
     raw = text.select("file", "block", F.monotonically_increasing_id().alias("row"), filled.alias("value"))
     restored = F.when(_is_first_of_file(layout), F.col("value")).otherwise(F.concat(F.lit(layout.opening), F.col("value")))
-    whole = raw.select("file", "block", "row", restored.alias("text"))
-    return whole.withColumn("has_header", let(F.col("text"), lambda piece: F.coalesce(has_header(piece, layout), F.lit(False))))
+    # Exploding is a barrier: the text is put together once, not in each expression that uses it.
+    whole = raw.select("file", "block", "row", F.explode(F.array(restored)).alias("text"))
+    return whole.withColumn("has_header", F.coalesce(has_header(F.col("text"), layout), F.lit(False)))
 
 
 def folded(pieces: DataFrame, layout: Layout = FLINK) -> DataFrame:
@@ -115,80 +112,64 @@ def cut(text: Column) -> Column:
 def process(file: Column) -> Column:
     """See :func:`ingest.flink_logs.names.process_of`."""
     name = F.substring_index(file, "/", -1)
-    shortened = name
-    for suffix in SUFFIXES:
-        shortened = F.regexp_replace(shortened, suffix, "")
-    return F.when(shortened == "", name).otherwise(shortened)
+    shortened = reduce(lambda left, suffix: F.regexp_replace(left, suffix, ""), SUFFIXES, name)
+    plain = name.endswith(".log") & ~name.rlike("[0-9]{4}-?[0-9]{2}-?[0-9]{2}")
+    return F.when(plain | (shortened == ""), name).otherwise(shortened)
 
 
 def has_header(text: Column, layout: Layout = FLINK) -> Column:
     """Whether a piece begins a record."""
-    if layout is not FLINK:
-        return text.rlike(_whole_header(layout)) & header(text, layout)["local"].isNotNull()
-    stamped = (F.substring(text, 24, 1) == " ") & F.substring(text, 1, 23).rlike(_STAMP) & _flink_local(text).isNotNull()
-    named = let(_before_dash(text), lambda head: _level(head).isin(*LEVELS) & (_logger(head) != ""))
-    return stamped & named & _first_line(text).contains(" - ")
+    return text.rlike(_whole_header(layout)) & _local(text, layout).isNotNull()
 
 
 def header(text: Column, layout: Layout = FLINK) -> dict[str, Column]:
     """``local`` time (as if it were UTC), ``level``, ``logger`` and ``message`` of a piece that has a header."""
-    if layout is not FLINK:
-        return _compiled_header(text, layout)
-    head = _before_dash(text)
-    return {"local": _flink_local(text), "level": _level(head), "logger": _logger(head), "message": _behind(text, head)}
+    regex = _whole_header(layout)
+    level, logger = layout.group("level"), layout.group("logger")
+    # By bytes: what is not UTF-8 must not shift anything.
+    behind = F.octet_length(F.regexp_extract(text, regex, 0)) + 1
+    return {
+        "local": _local(text, layout),
+        "level": F.regexp_extract(text, regex, level) if level else F.lit("UNKNOWN"),
+        "logger": F.regexp_extract(text, regex, logger) if logger else F.lit(""),
+        "message": F.substring(text.cast("binary"), behind, F.octet_length(text)).cast("string"),
+    }
 
 
 def is_candidate(text: Column, layout: Layout = FLINK) -> Column:
     """See :func:`ingest.flink_logs.recognise.is_candidate`: what the table may read, and everything from WARN up."""
-    # A set of words is one lookup; the exact openings are compared only where the first word fits.
-    words = sorted({opening.split(" ")[0] for opening in starts()})
-    opens = "^(?:" + "|".join(_escaped(opening) for opening in starts()) + ")"
-
-    def relevant(message: Column) -> Column:
-        beginning = F.substring(message, 1, OPENING_CHARS)
-        fits = F.substring_index(beginning, " ", 1).isin(*words) & beginning.rlike(opens)
-        return reduce(lambda any_of, piece: any_of | message.contains(piece), contained(), fits)
-
-    def wanted(line: Column) -> Column:
-        parts = header(line, layout)
-        return parts["level"].isin(*KEPT_LEVELS) | let(parts["message"], relevant)
-
-    return let(_first_line(text), wanted)
+    regex = _whole_header(layout)
+    opens = regex + "(?:" + "|".join(_escaped(opening) for opening in starts()) + ")"
+    holds = regex + r"[^\n]*?(?:" + "|".join(_escaped(piece) for piece in contained()) + ")"
+    # Looking for a piece anywhere is quick and nearly always vain; only then its place in the first line matters.
+    any_piece = reduce(lambda any_of, piece: any_of | text.contains(piece), contained(), F.lit(False))
+    return _is_kept_level(text, layout) | text.rlike(opens) | (any_piece & text.rlike(holds))
 
 
-_STAMP = "^[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2},[0-9]{3}"
-
-
-def _level(head: Column) -> Column:
-    return F.substring_index(F.substring(head, 25, OPENING_CHARS), " ", 1)
-
-
-def _logger(head: Column) -> Column:
-    """The second word behind the time; empty where there is none."""
-    words = F.substring(head, 25, 1_000_000)
-    return F.substring_index(F.ltrim(F.substring(words, F.octet_length(_level(head)) + 1, F.lit(1_000_000))), " ", 1)
-
-
-def _behind(text: Column, head: Column) -> Column:
-    # By bytes: what is not UTF-8 must not shift anything.
-    return F.substring(text.cast("binary"), F.octet_length(head) + 4, F.octet_length(text)).cast("string")
+def _is_kept_level(text: Column, layout: Layout) -> Column:
+    number = layout.group("level")
+    if layout is FLINK:
+        return reduce(lambda any_of, level: any_of | (F.substring(text, 25, len(level)) == level), KEPT_LEVELS, F.lit(False))
+    return F.regexp_extract(text, _whole_header(layout), number).isin(*KEPT_LEVELS) if number else F.lit(False)
 
 
 def _without_nul(text: Column) -> Column:
     return F.replace(text, F.lit("\0"), F.lit("\ufffd"))
 
 
-def _first_line(text: Column) -> Column:
-    return F.substring_index(text, "\n", 1)
-
-
-def _before_dash(text: Column) -> Column:
-    return F.substring_index(_first_line(text), " - ", 1)
-
-
-def _flink_local(text: Column) -> Column:
-    stamp = F.concat(F.substring(text, 1, 19), F.lit("."), F.substring(text, 21, 3), F.lit("Z"))
-    return stamp.try_cast("timestamp")
+def _local(text: Column, layout: Layout) -> Column:
+    """The printed time as if it were UTC; null where it is no valid time."""
+    if layout is FLINK:
+        stamp = F.concat(F.substring(text, 1, 19), F.lit("."), F.substring(text, 21, 3), F.lit("Z"))
+        return stamp.try_cast("timestamp")
+    regex = _whole_header(layout)
+    place = {part: f"${number}" for number, part in enumerate(layout.second_parts, 1)}
+    century = "20" if layout.opening.endswith("20") or "([0-9]{4})" not in layout.second_regex else ""
+    pattern = f"{century}{place['y']}-{place['M']}-{place['d']} {place['H']}:{place['m']}:{place['s']}"
+    second = F.regexp_replace(F.regexp_extract(text, regex, layout.group("second")), f"^{layout.second_regex}$", pattern)
+    fraction = layout.group("fraction")
+    digits = F.rpad(F.regexp_extract(text, regex, fraction), 3, "0") if fraction else F.lit("000")
+    return F.concat(second, F.lit("."), F.substring(digits, 1, 3), F.lit("Z")).try_cast("timestamp")
 
 
 def _utc(local: Column, zone: str) -> Column:
@@ -206,26 +187,6 @@ def _is_first_of_file(layout: Layout) -> Column:
 
 def _whole_header(layout: Layout) -> str:
     return "^" + _escaped(layout.opening) + layout.header.removeprefix("^")
-
-
-def _compiled_header(text: Column, layout: Layout) -> dict[str, Column]:
-    regex = _whole_header(layout)
-
-    def group(name: str, otherwise: str) -> Column:
-        number = layout.group(name)
-        return F.regexp_extract(text, regex, number) if number else F.lit(otherwise)
-
-    place = {part: f"${number}" for number, part in enumerate(layout.second_parts, 1)}
-    century = "20" if layout.opening.endswith("20") or "([0-9]{4})" not in layout.second_regex else ""
-    pattern = f"{century}{place['y']}-{place['M']}-{place['d']} {place['H']}:{place['m']}:{place['s']}"
-    second = F.regexp_replace(group("second", ""), f"^{layout.second_regex}$", pattern)
-    fraction = F.rpad(group("fraction", "000"), 3, "0")
-    return {
-        "local": F.concat(second, F.lit("."), F.substring(fraction, 1, 3), F.lit("Z")).try_cast("timestamp"),
-        "level": group("level", "UNKNOWN"),
-        "logger": group("logger", ""),
-        "message": F.regexp_replace(text, regex, ""),
-    }
 
 
 def _escaped(text: str) -> str:
