@@ -149,7 +149,7 @@ def declined(of: JobCurrent, checkpoint_id: int, trigger_time: datetime, **field
     decline = {
         "vertex_id": "v3", "vertex_name": "stateful", "subtask": 1, "attempt": 0, "execution_id": "ab_cd_1_0", "container": "tm-1",
         "host": "flink-tm-1", "at": trigger_time.isoformat(), "reason": "CHECKPOINT_ASYNC_EXCEPTION",
-        "exception": "java.io.IOException: could not flush\n\tat org.example.A.b(A.java:1)",
+        "exception": "org.apache.flink.runtime.checkpoint.CheckpointExceptionOfALongName: could not flush\n\tat org.example.A.b(A.java:1)",
         "log_line": "Decline checkpoint 3 by task ab",
     }  # fmt: skip
     told = {

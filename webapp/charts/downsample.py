@@ -34,7 +34,7 @@ def worst_in_buckets(
     width = (end - start) / limit or timedelta(milliseconds=1)
     worst: dict[int, PointT] = {}
     for point in points:
-        bucket = min(int((time(point) - start) / width), limit - 1)
+        bucket = min((time(point) - start) // width, limit - 1)
         if bucket not in worst or badness(point) > badness(worst[bucket]):
             worst[bucket] = point
     return [worst[bucket] for bucket in sorted(worst)]

@@ -18,7 +18,7 @@ BAR_FIELDS = (
     "slowest_alignment_ms", "slowest_sync_ms", "slowest_async_ms", "unaligned", "reason", "slowest_vertex_name", "slowest_subtask",
     "slowest_host", "state_bytes",
 )  # fmt: skip
-SIZE_FIELDS = ("checkpoint_id", "trigger_time", "end_time", "state_bytes", "checkpointed_bytes", "is_savepoint")
+SIZE_FIELDS = ("checkpoint_id", "trigger_time", "end_to_end_ms", "state_bytes", "checkpointed_bytes", "is_savepoint")
 MOST_FACTS = 50_000
 """A job page reads at most this many; at one checkpoint a minute that is a month."""
 
@@ -62,8 +62,8 @@ def bars(facts: Any, cluster: str, job_id: str) -> tuple[list[CheckpointBar], in
 def sizes(facts: Any) -> list[SizePoint]:
     """Completed ones for the size chart, oldest first."""
     return [
-        SizePoint(number, trigger, end or trigger, state, uploaded, bool(savepoint))
-        for number, trigger, end, state, uploaded, savepoint in newest(facts.filter(outcome="completed"), SIZE_FIELDS)
+        SizePoint(number, trigger, lasted_ms, state, uploaded, bool(savepoint))
+        for number, trigger, lasted_ms, state, uploaded, savepoint in newest(facts.filter(outcome="completed"), SIZE_FIELDS)
     ]
 
 

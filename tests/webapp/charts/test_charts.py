@@ -65,20 +65,20 @@ def test_a_week_of_checkpoints_keeps_every_failure_and_says_what_it_left_out():
 
 
 def test_no_trace_of_a_month_of_sizes_is_longer_than_a_screen_shows():
-    points = [SizePoint(n, T0 + timedelta(minutes=n), T0 + timedelta(minutes=n), 10**6 + n, n) for n in range(43_200)]
+    points = [SizePoint(n, T0 + timedelta(minutes=n), 0, 10**6 + n, n) for n in range(43_200)]
     figure, _note = size_over_time(points, T0, T0 + timedelta(days=30))
     assert max(len(trace.x) for trace in figure.data) <= MOST_POINTS
 
 
 def test_a_version_with_one_size_says_so():
-    figure, note = size_over_time([SizePoint(1, T0, T0, 500, None)], T0, END)
+    figure, note = size_over_time([SizePoint(1, T0, 0, 500, None)], T0, END)
     assert "one size only" in note
     assert len(figure.data[0].x) == 0
 
 
 def test_the_trend_goes_on_dotted_to_the_end_of_the_range():
     trend = Trend(T0, T0 + timedelta(minutes=30), 1_000_000.0)
-    figure, _note = size_over_time([SizePoint(1, T0 + timedelta(minutes=30), T0 + timedelta(minutes=30), 5_000_000, 10)], T0, END, trend)
+    figure, _note = size_over_time([SizePoint(1, T0 + timedelta(minutes=30), 0, 5_000_000, 10)], T0, END, trend)
     forecast = next(trace for trace in figure.data if trace.name == "forecast")
     assert list(forecast.y) == [5_000_000, 5_500_000]
 
