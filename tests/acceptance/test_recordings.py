@@ -30,6 +30,7 @@ class Instance:
         self.environment = {
             **{name: value for name, value in os.environ.items() if not name.startswith(("WEIR_", "SPARK_"))},
             "WEIR_HOME": str(home),
+            "DJANGO_SETTINGS_MODULE": "webapp.config.settings",
             "SPARK_MASTER": "local[2]",
         }
 

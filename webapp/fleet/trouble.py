@@ -9,19 +9,23 @@ _OF_STATE = {"FAILED": 100, "FAILING": 95, "RESTARTING": 90, "SUSPENDED": 80}
 _ENDED_WELL = ("FINISHED", "CANCELED")
 
 
+ENDED_WEIGHS_LESS = 8
+"""An ended job at its worst (75) stays below any running one that fails at all (30)."""
+
+
 def trouble(job: Mapping[str, Any]) -> int:
     """0 nothing known … 100 the job is gone. Takes a row of the serving table ``job_current``.
 
-    The state outweighs failed checkpoints, these outweigh back-pressure; jobs that ended as wanted are 0.
+    The state outweighs failed checkpoints, these outweigh back-pressure. Jobs that ended as wanted come after
+    all troubled ones that run, but still in the order of what troubled them: so is an imported recording read.
     """
     state = job["state"] or ""
     if state in _OF_STATE:
         return _OF_STATE[state]
-    if state in _ENDED_WELL:
-        return 0
     failed_share = (job["recent_failed"] or 0) / (job["recent_total"] or 1)
     failing = round(30 + 35 * min(failed_share, 1)) if failed_share else 0
     if job["last_outcome"] in FAILED_OUTCOMES:
         failing += 10
     pressured = round(25 * min(max(job["pressured_share"] or 0, 0), 1))
-    return max(failing, pressured)
+    found = max(failing, pressured)
+    return found // ENDED_WEIGHS_LESS if state in _ENDED_WELL else found
