@@ -9,14 +9,21 @@ its own, named after its tag: whoever starts next can find that session and inte
 
 import os
 import signal
+import socket
 import sys
 import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from types import FrameType
+from urllib.parse import urlsplit
 
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
+
+from ingest.errors import Refused
+
+DEFAULT_CONNECT_PORT = 15002
+CONNECT_TIMEOUT_S = 10
 
 TERMINATED = 143
 """Exit code after SIGTERM, as a shell reports it."""
@@ -98,6 +105,7 @@ def interrupt_attempt(attempt: str) -> bool:
     remote = os.environ.get("SPARK_REMOTE", "")
     if not remote:
         return False
+    _refuse_silence(remote)
     with suppress(PySparkException):
         session = _session_of(remote, "weir-interrupt", attempt)
         try:
@@ -137,7 +145,18 @@ def session_of_attempt(app_name: str, attempt: str) -> Iterator[SparkSession]:
             session.stop()
 
 
+def _refuse_silence(remote: str) -> None:
+    """Spark's client would ask a server that is not there for many minutes, without a word."""
+    address = urlsplit(remote)
+    try:
+        socket.create_connection((address.hostname or "", address.port or DEFAULT_CONNECT_PORT), CONNECT_TIMEOUT_S).close()
+    except OSError as error:
+        place = f"{address.hostname}:{address.port or DEFAULT_CONNECT_PORT}"
+        raise Refused(f"No Spark Connect server answers at {place} ({error}); start it, or unset SPARK_REMOTE.") from error
+
+
 def _connect(remote: str, app_name: str, attempt: str | None) -> SparkSession:
+    _refuse_silence(remote)
     if attempt is None:
         return SparkSession.builder.remote(remote).appName(app_name).create()
     session = _session_of(remote, app_name, attempt)

@@ -64,6 +64,15 @@ def test_what_cannot_be_run_is_said_in_one_sentence(tmp_path: Path, capsys: pyte
     assert not (tmp_path / "run" / "manifest.json").exists()
 
 
+def test_a_server_that_is_not_there_is_said_at_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lake_with_a_skip(tmp_path / "lake")
+    monkeypatch.setenv("SPARK_REMOTE", "sc://127.0.0.1:1/;use_ssl=false")
+    assert main(arguments(tmp_path)) == 2
+    assert "No Spark Connect server answers at 127.0.0.1:1" in capsys.readouterr().err
+
+
 def test_an_unknown_job_shows_the_known_ones(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["no_such_job"]) == 2
     assert "cycle, log_events" in capsys.readouterr().out
