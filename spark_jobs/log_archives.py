@@ -6,18 +6,20 @@ one commit. The step under the table's lock thus touches only what is kept, not 
 """
 
 import json
+import re
 import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
+from urllib.parse import unquote
 
 import fsspec
 from deltalake import CommitProperties, DeltaTable
 from deltalake.exceptions import CommitFailedError
 from deltalake.transaction import AddAction, RemoveAction
-from py4j.protocol import Py4JJavaError
+from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -50,7 +52,7 @@ class LogArchives:
     skips: list[Skip] = field(default_factory=list)
 
     def load(self, paths: Sequence[str]) -> int:
-        """Rows committed for these files. A file that Spark cannot read is found by halving, skipped and named."""
+        """Rows committed for these files. A file that cannot be read is skipped and named; halving finds it where Spark is silent."""
         with _scratch(self.lake) as scratch:
             try:
                 return self._load(paths, scratch)
@@ -58,11 +60,12 @@ class LogArchives:
                 if not _is_of_a_file(error):
                     raise
                 failure = error
-        if len(paths) == 1:
-            self.skips.append(
-                Skip(paths[0], "unreadable_file", f"Spark could not read it ({_first_line(failure)}); check that it is whole.")
-            )
-            return 0
+        bad = _named_file(failure, paths)
+        if bad:
+            detail = f"Spark could not read it ({_first_line(failure)}); check that it is whole and readable."
+            self.skips.append(Skip(bad, "unreadable_file", detail))
+            rest = [path for path in paths if path != bad]
+            return self.load(rest) if rest else 0
         middle = len(paths) // 2
         return self.load(paths[:middle]) + self.load(paths[middle:])
 
@@ -196,9 +199,11 @@ class _scratch:
             filesystem.rm(root, recursive=True)
 
 
-_OF_A_FILE = ("FAILED_READ_FILE", "EOFException", "ZipException", "ZlibException", "incorrect header check", "not a gzip", "not in GZIP",
-              "FileNotFoundException", "PATH_NOT_FOUND", "AccessControlException", "Permission denied", "invalid block type",
-              "invalid stored block", "incorrect data check", "invalid distance", "invalid code", "bad block header", "crc error")  # fmt: skip
+_OF_A_FILE = (
+    "FAILED_READ_FILE", "PATH_NOT_FOUND", "FileNotFoundException", "AccessControlException", "Permission denied", "EOFException",
+    "ZipException", "ZlibException", "incorrect header check", "incorrect data check", "not a gzip", "invalid block type",
+    "invalid stored block", "invalid distance", "invalid code", "bad block header", "crc error",
+)  # fmt: skip
 _OF_THE_CLUSTER = ("No space left", "No FileSystem for scheme", "ClassNotFoundException", "OutOfMemoryError")
 
 
@@ -206,6 +211,16 @@ def _is_of_a_file(error: BaseException) -> bool:
     """Whether an input is to blame. Classic Spark raises some of these through, Connect wraps them all."""
     text = str(error)
     return any(piece in text for piece in _OF_A_FILE) and not any(piece in text for piece in _OF_THE_CLUSTER)
+
+
+def _named_file(error: BaseException, paths: Sequence[str]) -> str | None:
+    """The input that Spark names in its error, or the only one there is."""
+    if len(paths) == 1:
+        return paths[0]
+    named = re.search(r"while reading file ([^ \n]+?)\.? ", str(error))
+    name = unquote(named[1]).rsplit("/", 1)[-1] if named else None
+    found = [path for path in paths if path.rsplit("/", 1)[-1] == name]
+    return found[0] if len(found) == 1 else None
 
 
 def _first_line(error: BaseException) -> str:

@@ -22,8 +22,6 @@ TOLD = ("vertex_id", "task", "subtask", "attempt", "container", "host")
 CARRIED_DAYS = 7
 """Older attempts are forgotten, but the newest of each subtask, which may still run, only after ``NEWEST_DAYS``."""
 NEWEST_DAYS = 400
-LEAD_S = 1
-"""A deploy line without an id belongs to the attempt that was first told of just before; clocks of one log agree."""
 
 
 def executions(events: DataFrame, carried: DataFrame) -> DataFrame:
@@ -66,7 +64,7 @@ def _with_deploy_lines_without_id(known: DataFrame, events: DataFrame) -> DataFr
         "cluster", "process", "task", "subtask", F.struct("ts", "attempt", "container", "host").alias("line")
     )
     lacking = known.where("host is null and task is not null").select(*EXECUTION, "process", "task", "subtask", "first_told")
-    after = F.col("line.ts") >= F.col("first_told") - F.make_dt_interval(secs=F.lit(LEAD_S))
+    after = F.col("line.ts") >= F.col("first_told")
     found = (
         lacking.join(lines, on=["cluster", "process", "task", "subtask"], how="inner")
         .where(after)
