@@ -11,8 +11,9 @@ import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 
-from webapp.config.environment import PROJECT_DIR, Environment, RefusedSetting, load
+from webapp.config.environment import Environment, RefusedSetting, load
 from webapp.supervisor.child import NotReady
 from webapp.supervisor.console import say, say_step
 from webapp.supervisor.home import Home, InstanceRuns
@@ -79,7 +80,7 @@ def _start(instance: Instance) -> None:
 
 def _machine_is_fit() -> bool:
     """The checks of ``make run`` for who starts without make; they print their own sentences."""
-    check = [sys.executable, str(PROJECT_DIR / "scripts" / "preflight.py"), "java", "home", "bind", "disk"]
+    check = [sys.executable, str(Path(__file__).with_name("preflight.py")), "java", "home", "bind", "disk"]
     return subprocess.run(check, check=False).returncode == 0
 
 

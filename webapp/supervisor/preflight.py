@@ -1,6 +1,6 @@
 """What must be true of this machine before anything is started; each fault is one plain sentence.
 
-    python3 scripts/preflight.py [python] [venv] [java] [home] [bind] [disk]
+    python3 webapp/supervisor/preflight.py [python] [venv] [java] [home] [bind] [disk]
 
 Runs before the environment exists and on any Python 3, however old: no dependency, no f-string, no
 annotation newer than Python 3.0. Exit code 0 when all is well, 1 with one sentence per fault.
@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 
-PROJECT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+PROJECT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 OLDEST_PYTHON = (3, 11)
 OLDEST_JAVA = 17
 FREE_BYTES_NEEDED = {"install": 4 * 10**9, "run": 10**9}

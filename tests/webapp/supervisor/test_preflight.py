@@ -14,7 +14,7 @@ import pytest
 from webapp.config.environment import PROJECT_DIR
 from webapp.supervisor.home import Home
 
-SCRIPT = PROJECT_DIR / "scripts" / "preflight.py"
+SCRIPT = PROJECT_DIR / "webapp" / "supervisor" / "preflight.py"
 
 
 def preflight(*checks: str, **variables: str) -> tuple[int, list[str]]:
