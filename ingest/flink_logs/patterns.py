@@ -68,7 +68,7 @@ _TASK_PATTERNS = (
         "1.9+ DEBUG",
         "parse (2/2)#0 - finished synchronous part of checkpoint 7. Alignment duration: 1 ms, snapshot duration 4 ms, "
         "is unaligned checkpoint : false",
-        contains=" - finished synchronous part of checkpoint ",
+        contains=" part of checkpoint ",
     ),
     Pattern(
         "checkpoint_sync_failed",
@@ -76,7 +76,16 @@ _TASK_PATTERNS = (
         ("task", "subtask_number", "parallelism", "attempt", "checkpoint_id"),
         "1.11+ DEBUG",
         "parse (2/2)#0 - did NOT finish synchronous part of checkpoint 7. Alignment duration: 1 ms, snapshot duration 4 ms",
-        contains=" - did NOT finish synchronous part of checkpoint ",
+        contains=" part of checkpoint ",
+    ),
+    Pattern(
+        "checkpoint_async_started",
+        rf"^{t.ANY} \({t.SUBTASK}\)(?:#{t.INT})? - started executing asynchronous part of checkpoint {t.INT}\."
+        rf" Asynchronous start delay: {t.SIGNED} ms[^\n]*",
+        ("task", "subtask_number", "parallelism", "attempt", "checkpoint_id", "duration_ms"),
+        "1.12+ DEBUG",
+        "parse (2/2)#0 - started executing asynchronous part of checkpoint 7. Asynchronous start delay: 2 ms",
+        contains=" part of checkpoint ",
     ),
     Pattern(
         "checkpoint_async_done",
@@ -85,7 +94,7 @@ _TASK_PATTERNS = (
         ("task", "subtask_number", "parallelism", "attempt", "checkpoint_id", "duration_ms"),
         "1.11+ DEBUG",
         "parse (2/2)#0 - finished asynchronous part of checkpoint 7. Asynchronous duration: 31 ms",
-        contains=" - finished asynchronous part of checkpoint ",
+        contains=" part of checkpoint ",
     ),
     Pattern(
         "checkpoint_async_failed",
@@ -93,7 +102,7 @@ _TASK_PATTERNS = (
         ("task", "subtask_number", "parallelism", "attempt", "checkpoint_id"),
         "1.11+",
         "enrich (2/4)#0 - asynchronous part of checkpoint 3 could not be completed.",
-        contains=" - asynchronous part of checkpoint ",
+        contains=" part of checkpoint ",
     ),
     Pattern(
         "barrier_skipped",
@@ -111,7 +120,7 @@ _TASK_PATTERNS = (
         ("count", "execution_id"),
         "1.9+",
         f"10 tasks will be restarted to recover the failed task {t.SAMPLE_EXECUTION}. ",
-        contains=" be restarted to recover the failed task ",
+        contains=" be restarted to recover ",
     ),
     Pattern(
         "global_restart",
@@ -119,7 +128,7 @@ _TASK_PATTERNS = (
         ("count",),
         "1.16+",
         "10 tasks will be restarted to recover from a global failure.",
-        contains=" tasks will be restarted to recover from a global failure",
+        contains=" be restarted to recover ",
     ),
 )
 

@@ -161,7 +161,7 @@ class Stitcher:
             if match is None or instant is None:
                 self._continue(part)
             else:
-                if self._open:
+                if self._open_header and self._open:
                     self._emit(out)
                 self.headers += 1
                 start = match.end()
