@@ -113,7 +113,7 @@ def production(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Production]
         for service in ("web", "worker-collect", "worker-spark", "worker-default", "beat"):
             production.start(service)
         until(lambda: production.get("/healthz") == 200, 60, "the web server")
-        until(lambda: listens("127.0.0.1", production.connect), 120, "Spark Connect")
+        until(lambda: listens("127.0.0.1", production.connect), 300, "Spark Connect")
         yield production
 
 
@@ -135,7 +135,7 @@ def test_a_recording_goes_through_workers_and_cluster_to_postgresql(production: 
     production.run("python", "manage.py", "import_recording", str(SHIPPED / RECORDING), "--cluster", "case")
     until(
         lambda: production.run("python", "manage.py", "checkpoints", "--cluster", "case", "--json").count("\n") >= 20,
-        300,
+        900,
         "the recording's checkpoints in the database",
     )
     rows = production.run("python", "manage.py", "checkpoints", "--cluster", "case", "--json")
