@@ -22,15 +22,14 @@ FLAGS = [
 ]  # fmt: skip
 PASSWORD = "correct horse battery"
 
-# Playwright's loop runs in this thread, and Django would take its database calls for asynchronous ones.
-os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
 
-
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     if not CHROMIUM:
         pytest.skip("Chromium is not installed; .ci/run installs it, or set CHROMIUM to its path")
-    with sync_playwright() as playwright:
+    with pytest.MonkeyPatch.context() as patch, sync_playwright() as playwright:
+        # Playwright's loop runs in this thread, and Django would take its database calls for asynchronous ones.
+        patch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
         started = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         yield started
         started.close()

@@ -70,7 +70,7 @@ def test_the_web_server_serves_pages(home: Home, never: threading.Event) -> None
     child.start()
     try:
         child.wait_ready(never)
-        with urllib.request.urlopen(f"http://{bind}/healthz", timeout=20) as answer:
+        with urllib.request.urlopen(f"http://{bind}/healthz", timeout=90) as answer:
             assert answer.status == 200
     finally:
         child.stop()
