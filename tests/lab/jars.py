@@ -83,8 +83,8 @@ def _is_needed(name: str) -> bool:
 def _compile(release: Release, libraries: Path, jar: Path) -> None:
     with tempfile.TemporaryDirectory(dir=jar.parent) as scratch:
         classes, packed = Path(scratch, "classes"), Path(scratch, "job.jar")
-        compiler = ["javac", "-nowarn", "-Xlint:none", "--release", str(release.java), "-cp", f"{libraries}/*", "-d", str(classes), str(SOURCE)]
-        subprocess.run(compiler, check=True)
+        compiler = ["javac", "-nowarn", "-Xlint:none", "--release", str(release.java), "-cp", f"{libraries}/*"]
+        subprocess.run([*compiler, "-d", str(classes), str(SOURCE)], check=True)
         subprocess.run(["jar", "cf", packed, "-C", classes, "lab"], check=True)
         packed.rename(jar)
 
