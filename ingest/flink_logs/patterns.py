@@ -769,8 +769,7 @@ _TASKMANAGER_PATTERNS = (
     ),
 )
 
-FAMILIES: tuple[tuple[Pattern, ...], ...] = (_TASK_PATTERNS, _CHECKPOINT_PATTERNS, _JOB_PATTERNS, _TASKMANAGER_PATTERNS)
-PATTERNS: tuple[Pattern, ...] = tuple(pattern for family in FAMILIES for pattern in family)
+PATTERNS: tuple[Pattern, ...] = _TASK_PATTERNS + _CHECKPOINT_PATTERNS + _JOB_PATTERNS + _TASKMANAGER_PATTERNS
 
 TRACE_PATTERNS: tuple[TracePattern, ...] = (
     TracePattern(

@@ -1,18 +1,18 @@
 """Log records → typed events by the pattern table, as :mod:`ingest.flink_logs.recognise` reads them, natively.
 
-The entries of a family are one expression, an alternative each, which rewrites the line into the event's fields
+Ten entries at a time are one expression, an alternative each, which rewrites the line into the event's fields
 separated by a control character. So a line is matched once, whatever its fields, and the code that Spark
 generates stays small: the JVM never optimises a method above 8,000 bytes, and a branch for each entry makes 50,000.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import reduce
 from operator import or_
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from ingest.flink_logs.patterns import FAMILIES, KEPT_LEVELS, PATTERNS, READ_CHARS, TRACE_PATTERNS, Pattern, TracePattern
+from ingest.flink_logs.patterns import KEPT_LEVELS, PATTERNS, READ_CHARS, TRACE_PATTERNS
 from ingest.flink_logs.reasons import CAUSE_OF_PIECE, REASON_OF_TEXT, any_of
 from ingest.flink_logs.recognise import CHECKPOINT_FAILURE_KINDS, DETAIL_CHARS, FAILURE_KINDS, INT_FIELDS, LAST_EPOCH_MS, MESSAGE_CHARS
 from spark_jobs.serving import LOG_EVENT
@@ -24,7 +24,17 @@ SEPARATOR = "\x01"
 """Between the fields of a rewritten line; a log line that holds one is read without it."""
 
 READ_FIELDS: tuple[str, ...] = tuple(dict.fromkeys(name for pattern in PATTERNS for name in pattern.fields))
-"""Everything the table reads, in a fixed order; position n + 1 of a rewritten line, behind the marker of the entry."""
+"""Everything the table reads, in a fixed order; position n + 2 of a rewritten line, behind group and number of the entry."""
+
+GROUP_SIZE = 10
+GROUPS_AT_ONCE = 3
+GROUPS = tuple(PATTERNS[first : first + GROUP_SIZE] for first in range(0, len(PATTERNS), GROUP_SIZE))
+_ENTRIES = (
+    *((pattern.kind, pattern.reason) for pattern in PATTERNS),
+    *(("", ""),) * (-len(PATTERNS) % GROUP_SIZE),
+    *((pattern.kind, pattern.reason) for pattern in TRACE_PATTERNS),
+)
+"""Kind and implied reason at ``group * GROUP_SIZE + number``; those told by a trace are the last group."""
 
 RECORD_COLUMNS = ("cluster", "observed_at", "process", "ts", "level", "record_hash", "ordinal", "file", "offset")
 EVENT_COLUMNS = (
@@ -46,9 +56,7 @@ def recognised(log_records: DataFrame) -> DataFrame:
     line = F.regexp_extract("message", r"^[^\n]*", 0)
     detail = F.when(F.col("message").contains("\n"), F.substring(F.col("message"), F.length(line) + 2, F.lit(DETAIL_CHARS)))
     lines = log_records.select(*RECORD_COLUMNS, line.alias("line"), F.nullif(detail, F.lit("")).alias("detail"))
-    # Exploding an array of one is a barrier: Spark neither copies an expression across it nor compiles both sides into one method.
-    rewritten = F.explode(F.array(_rewritten(F.col("line"), F.col("level"), F.col("detail"))))
-    matched = lines.select(*RECORD_COLUMNS, "line", "detail", rewritten.alias("text")).where("text is not null")
+    matched = _matched(lines).where("text is not null")
     split = matched.select(*RECORD_COLUMNS, "line", "detail", F.explode(F.array(_fields(F.col("text")))).alias("read"))
     typed = split.select(*RECORD_COLUMNS, "detail", *(value.alias(name) for name, value in _typed(F.col("read")).items()))
     why = F.explode(F.array(_why(F.col("kind"), F.col("implied"), F.col("detail"), F.col("said"))))
@@ -71,45 +79,44 @@ def serving(located: DataFrame) -> DataFrame:
     return serving_rows(rows, LOG_EVENT)
 
 
-def _rewritten(line: Column, level: Column, detail: Column) -> Column:
-    """``marker, fields…`` of the first entry that matches, as one text; null where none does."""
-    start = F.substring(line, 1, READ_CHARS)
-    readable = F.when(line.contains(SEPARATOR), F.replace(start, F.lit(SEPARATOR), F.lit(""))).otherwise(start)
-
-    def by_family(marked: Column) -> Column:
-        return F.coalesce(*(_by_family(marked, number) for number in range(len(FAMILIES))), by_trace)
-
-    told = F.concat(line, F.lit("\n"), F.coalesce(detail, F.lit("")))
-    piece = F.regexp_extract(told, any_of(entry.piece for entry in TRACE_PATTERNS), 1)
-    marker = _one_of(piece, {entry.piece: _marker(len(PATTERNS) + number) for number, entry in enumerate(TRACE_PATTERNS)})
-    by_trace = F.when(level.isin(*KEPT_LEVELS), F.concat(marker, F.lit(SEPARATOR * len(READ_FIELDS))))
-    return let(F.concat(readable, F.lit("\n" + _MARKERS)), by_family)
+def _matched(lines: DataFrame) -> DataFrame:
+    """``text``: ``group, number, fields…`` of the first entry that matches, as one text; null where none does."""
+    start = F.substring("line", 1, READ_CHARS)
+    readable = F.when(F.col("line").contains(SEPARATOR), F.replace(start, F.lit(SEPARATOR), F.lit(""))).otherwise(start)
+    text, matched = F.lit(None).cast("string"), lines.withColumn("readable", readable)
+    for first in range(0, len(GROUPS), GROUPS_AT_ONCE):
+        found = F.coalesce(text, *(_by_group(F.col("readable"), number) for number in range(len(GROUPS))[first : first + GROUPS_AT_ONCE]))
+        matched, text = _behind_barrier(matched, lines.columns, found), F.col("text")
+    by_trace = F.when(F.col("level").isin(*KEPT_LEVELS), _by_trace(F.col("line"), F.col("detail")))
+    return _behind_barrier(matched, lines.columns, F.coalesce(text, by_trace))
 
 
-def _by_family(marked: Column, number: int) -> Column:
-    """All markers stand behind the line, each alternative picks its own: so the result says which one matched."""
-    before = sum(map(len, FAMILIES[:number]))
-    groups: dict[str, str] = dict.fromkeys(("marker", *READ_FIELDS), "")
+def _behind_barrier(lines: DataFrame, columns: Sequence[str], text: Column) -> DataFrame:
+    """Exploding an array of one: Spark neither copies an expression across it nor compiles both sides into one method."""
+    return lines.select(*columns, "readable", F.explode(F.array(text)).alias("text"))
+
+
+def _by_group(line: Column, number: int) -> Column:
+    """Ten digits stand behind the line, each alternative picks its own: so the result says which one matched."""
+    groups: dict[str, str] = dict.fromkeys(("number", *READ_FIELDS), "")
     alternatives, count = [], 0
-    for place, pattern in enumerate(FAMILIES[number], before):
-        alternatives.append(f"{pattern.regex.removeprefix('^')}\\n[^\\n]*?({_marker(place)})[^\\n]*")
-        for name in (*pattern.fields, "marker"):
+    for place, pattern in enumerate(GROUPS[number]):
+        alternatives.append(f"{pattern.regex.removeprefix('^')}\\n[0-9]{{{place}}}([0-9])[0-9]*")
+        for name in (*pattern.fields, "number"):
             count += 1
             groups[name] += f"${count}"
-    rewritten = F.regexp_replace(marked, "^(?:" + "|".join(alternatives) + ")", SEPARATOR.join(groups.values()))
-    if not any(pattern.starts for pattern in FAMILIES[number]):
-        # Expressions that begin with a name walk the whole line before they fail; their pieces are found much sooner.
-        pieces = dict.fromkeys(pattern.contains for pattern in FAMILIES[number])
-        rewritten = F.when(reduce(or_, (marked.contains(piece) for piece in pieces)), rewritten)
-    return let(rewritten, lambda text: F.when(text.contains(SEPARATOR), text))
+    regex = "^(?:" + "|".join(alternatives) + ")"
+    rewritten = F.regexp_replace(F.concat(line, F.lit("\n0123456789")), regex, SEPARATOR.join((str(number), *groups.values())))
+    # Literals are found much sooner than an expression fails.
+    opens = [line.startswith(opening) for opening in dict.fromkeys(pattern.starts for pattern in GROUPS[number] if pattern.starts)]
+    holds = [line.contains(piece) for piece in dict.fromkeys(pattern.contains for pattern in GROUPS[number] if pattern.contains)]
+    return F.when(reduce(or_, opens + holds), let(rewritten, lambda text: F.when(text.contains(SEPARATOR), text)))
 
 
-def _marker(place: int) -> str:
-    return chr(0xA1 + place)
-
-
-_MARKERS = "".join(_marker(place) for place in range(len(PATTERNS)))
-_ENTRIES: tuple[Pattern | TracePattern, ...] = (*PATTERNS, *TRACE_PATTERNS)
+def _by_trace(line: Column, detail: Column) -> Column:
+    told = F.concat(line, F.lit("\n"), F.coalesce(detail, F.lit("")))
+    numbers = {pattern.piece: str(number) for number, pattern in enumerate(TRACE_PATTERNS)}
+    return F.concat(F.lit(f"{len(GROUPS)}{SEPARATOR}"), _first_piece(told, numbers), F.lit(SEPARATOR * len(READ_FIELDS)))
 
 
 def _fields(text: Column) -> Column:
@@ -118,16 +125,16 @@ def _fields(text: Column) -> Column:
 
 def _typed(read: Column) -> dict[str, Column]:
     """What the line told, typed; ``kind`` and ``implied`` reason of its entry, ``said`` for the reason's text."""
-    texts = {name: read[number] for number, name in enumerate(("marker", *READ_FIELDS))}
+    texts = {name: read[number] for number, name in enumerate(("group", "number", *READ_FIELDS))}
     fields = {name: text.cast("long") if name in INT_FIELDS else text for name, text in texts.items() if name in EVENT_COLUMNS}
-    entry = F.ascii(texts["marker"]) - 0xA0
+    entry = texts["group"].cast("int") * GROUP_SIZE + texts["number"].cast("int") + 1
     millis = F.nullif(texts["trigger_time"].cast("long"), F.lit(0))
     parts = F.split(F.coalesce(texts["execution_id"], F.lit("")), "_")
     number = F.nullif(texts["subtask_number"].cast("long"), F.lit(0))
     return {
         **fields,
-        "kind": F.element_at(F.array(*(F.lit(entry.kind) for entry in _ENTRIES)), entry),
-        "implied": F.element_at(F.array(*(F.lit(entry.reason or None).cast("string") for entry in _ENTRIES)), entry),
+        "kind": F.element_at(F.array(*(F.lit(kind) for kind, _ in _ENTRIES)), entry),
+        "implied": F.element_at(F.array(*(F.lit(reason or None).cast("string") for _, reason in _ENTRIES)), entry),
         "said": texts["reason_text"],
         "message": F.substring("line", 1, MESSAGE_CHARS),
         "is_savepoint": F.lower(texts["checkpoint_type"]).contains("savepoint"),

@@ -8,6 +8,7 @@ which sorts. Hash and keep rule are those of the Python side; a contract test co
 
 import re
 from functools import reduce
+from operator import or_
 from zoneinfo import ZoneInfo
 
 from pyspark.sql import Column, DataFrame, Window
@@ -18,6 +19,9 @@ from ingest.flink_logs.names import SUFFIXES
 from ingest.flink_logs.patterns import KEPT_LEVELS, contained, starts
 from ingest.flink_logs.stitch import MAX_RECORD_BYTES, Keep
 from spark_jobs.transforms.binding import let
+
+OPENING_BYTES = 128
+"""Longer than any opening of a relevant message."""
 
 
 def line_separator(layout: Layout) -> str:
@@ -73,8 +77,9 @@ def records(kept: DataFrame, layout: Layout = FLINK, time_zone: str = "UTC") -> 
     """``file, text, record_hash`` → the columns of ``log_records`` but for ``ordinal``; ``offset`` is not known here."""
     text = F.col("text")
     valid = F.when(F.is_valid_utf8(text), text).otherwise(F.make_valid_utf8(text))
-    head = let(valid, lambda piece: F.struct(*(part.alias(name) for name, part in header(piece, layout).items())))
-    parsed = kept.select("file", "record_hash", head.alias("head"))
+    head = let(valid, lambda piece: header(piece, layout))
+    # Exploding is a barrier: the header is taken apart once, not for each column.
+    parsed = kept.select("file", "record_hash", F.explode(F.array(head)).alias("head"))
     return parsed.select(
         process(F.col("file")).alias("process"),
         _utc(F.col("head.local"), layout.zone or time_zone).alias("ts"),
@@ -122,28 +127,48 @@ def has_header(text: Column, layout: Layout = FLINK) -> Column:
     return text.rlike(_whole_header(layout)) & _local(text, layout).isNotNull()
 
 
-def header(text: Column, layout: Layout = FLINK) -> dict[str, Column]:
-    """``local`` time (as if it were UTC), ``level``, ``logger`` and ``message`` of a piece that has a header."""
+def header(text: Column, layout: Layout = FLINK) -> Column:
+    """Struct of ``local`` time (as if it were UTC), ``level``, ``logger`` and ``message`` of a piece that has a header."""
     regex = _whole_header(layout)
     level, logger = layout.group("level"), layout.group("logger")
-    # By bytes: what is not UTF-8 must not shift anything.
-    behind = F.octet_length(F.regexp_extract(text, regex, 0)) + 1
-    return {
-        "local": _local(text, layout),
-        "level": F.regexp_extract(text, regex, level) if level else F.lit("UNKNOWN"),
-        "logger": F.regexp_extract(text, regex, logger) if logger else F.lit(""),
-        "message": F.substring(text.cast("binary"), behind, F.octet_length(text)).cast("string"),
-    }
+
+    def parts(head: Column) -> Column:
+        if layout is FLINK:
+            # The level begins at character 25 and has four or five.
+            level_text = F.substring_index(F.substring(head, 25, 6), " ", 1)
+            logger_text = F.substring_index(F.ltrim(F.substring(head, 30, MAX_RECORD_BYTES)), " ", 1)
+        else:
+            level_text = F.regexp_extract(head, regex, level) if level else F.lit("UNKNOWN")
+            logger_text = F.regexp_extract(head, regex, logger) if logger else F.lit("")
+        values = {"local": _local(text, layout), "level": level_text, "logger": logger_text, "message": _behind(text, head)}
+        return F.struct(*(value.alias(name) for name, value in values.items()))
+
+    return let(F.regexp_extract(text, regex, 0), parts)
 
 
 def is_candidate(text: Column, layout: Layout = FLINK) -> Column:
     """See :func:`ingest.flink_logs.recognise.is_candidate`: what the table may read, and everything from WARN up."""
     regex = _whole_header(layout)
-    opens = regex + "(?:" + "|".join(_escaped(opening) for opening in starts()) + ")"
     holds = regex + r"[^\n]*?(?:" + "|".join(_escaped(piece) for piece in contained()) + ")"
+    words = sorted({opening.split(" ")[0] for opening in starts()})
+    opens = "^(?:" + "|".join(_escaped(opening) for opening in starts()) + ")"
+
+    def begins(message: Column) -> Column:
+        # A set of words is one lookup; the exact openings are compared only where the first word fits.
+        return F.substring_index(message, " ", 1).isin(*words) & message.rlike(opens)
+
+    def opening(head: Column) -> Column:
+        return F.substring(text.cast("binary"), F.octet_length(head) + 1, F.lit(OPENING_BYTES)).cast("string")
+
     # Looking for a piece anywhere is quick and nearly always vain; only then its place in the first line matters.
-    any_piece = reduce(lambda any_of, piece: any_of | text.contains(piece), contained(), F.lit(False))
-    return _is_kept_level(text, layout) | text.rlike(opens) | (any_piece & text.rlike(holds))
+    any_piece = reduce(or_, (text.contains(piece) for piece in contained()))
+    by_opening = let(opening(F.regexp_extract(text, regex, 0)), begins)
+    return _is_kept_level(text, layout) | by_opening | (any_piece & text.rlike(holds))
+
+
+def _behind(text: Column, head: Column) -> Column:
+    # By bytes: what is not UTF-8 must not shift anything.
+    return F.substring(text.cast("binary"), F.octet_length(head) + 1, F.octet_length(text)).cast("string")
 
 
 def _is_kept_level(text: Column, layout: Layout) -> Column:
