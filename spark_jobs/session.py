@@ -108,10 +108,8 @@ def interrupt_attempt(attempt: str) -> bool:
     _refuse_silence(remote)
     with suppress(PySparkException):
         session = _session_of(remote, "weir-interrupt", attempt)
-        try:
-            session.interruptAll()
-        finally:
-            session.stop()  # also one that is dead already: it would stay this process's active session
+        session.interruptAll()
+        session.stop()
         return True
     return False
 
@@ -159,20 +157,28 @@ def _connect(remote: str, app_name: str, attempt: str | None) -> SparkSession:
     _refuse_silence(remote)
     if attempt is None:
         return SparkSession.builder.remote(remote).appName(app_name).create()
-    session = _session_of(remote, app_name, attempt)
     try:
+        session = _session_of(remote, app_name, attempt)
         session.interruptAll()
         return session
     except PySparkException:
         # The server has closed that session for good: nothing is left in it, and its id is spent.
-        session.stop()
         return SparkSession.builder.remote(remote).appName(app_name).create()
 
 
 def _session_of(remote: str, app_name: str, attempt: str) -> SparkSession:
+    """The session of this attempt on the server; an error where it was closed there."""
     separator = ";" if "/;" in remote else "/;"
     session_id = uuid.uuid5(_NAMESPACE, attempt)
-    return SparkSession.builder.remote(f"{remote}{separator}user_id=weir;session_id={session_id}").appName(app_name).create()
+    builder = SparkSession.builder.remote(f"{remote}{separator}user_id=weir;session_id={session_id}").appName(app_name)
+    try:
+        return builder.create()
+    except PySparkException:
+        # The builder makes it the active session before it asks the server, and asks the active session for others' settings.
+        dead = SparkSession.getActiveSession()
+        if dead is not None and getattr(dead, "session_id", None) == str(session_id):
+            dead.stop()
+        raise
 
 
 def _classic(master: str, app_name: str, options: Mapping[str, str]) -> SparkSession:
