@@ -92,6 +92,11 @@ def test_a_killed_client_leaves_no_manifest_and_the_next_attempt_completes(lake:
     assert not (tmp_path / "killed" / "manifest.json").exists()
 
 
+def test_an_attempt_that_has_closed_its_session_can_be_interrupted(lake: Path, locally: Rows, connect: str, tmp_path: Path) -> None:
+    served(lake, tmp_path / "ended", "ended", {"SPARK_REMOTE": connect})
+    assert served(lake, tmp_path / "next", "next", {"SPARK_REMOTE": connect}, "--interrupt", "ended") == locally
+
+
 def _kill_amid(process: "subprocess.Popen[str]", after: str) -> None:
     """``kill -9`` once the process has printed a line that begins so."""
     assert process.stdout is not None
