@@ -50,11 +50,6 @@ class ClusterCursor:
     jobs: dict[str, JobCursor] = field(default_factory=dict)
     taskmanagers: dict[str, float] = field(default_factory=dict)
 
-    @property
-    def live_jobs(self) -> list[JobCursor]:
-        """Jobs that had not ended when they were last read."""
-        return [job for job in self.jobs.values() if not job.ended]
-
     def keep_only(self, job_ids: Iterable[str], taskmanager_ids: Iterable[str] | None) -> None:
         """Forget jobs and TaskManagers that the cluster no longer lists."""
         jobs = set(job_ids)

@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 
 from ingest.flink_rest.client import MAX_PATH_BYTES
-from ingest.flink_rest.metric_names import SUBTASK_METRICS, Names
+from ingest.flink_rest.metric_names import SUBTASK_METRICS
 from ingest.flink_rest.versions import major
 
 
@@ -14,11 +14,6 @@ def names_for(flink_version: str | None) -> tuple[str, ...]:
     Up to 1.20 the flat group ``buffers`` is there; 2.x has the long names only. Of an unknown release all are asked.
     """
     return tuple(name for spellings in SUBTASK_METRICS.values() for name in _of_release(spellings, major(flink_version)))
-
-
-def taskmanager_names(names: Names) -> tuple[str, ...]:
-    """Every id of the table."""
-    return tuple(name for spellings in names.values() for name in spellings)
 
 
 def _of_release(spellings: tuple[str, ...], release: int | None) -> Iterator[str]:

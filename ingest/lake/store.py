@@ -124,10 +124,6 @@ class Lake:
             condition &= pc.field(name) == value
         return delta.to_pyarrow_dataset().scanner(columns=wanted, filter=condition).head(limit)
 
-    def schema_of(self, table: str) -> pa.Schema:
-        """Arrow schema of the rows as declared."""
-        return TABLES[table].schema
-
     @contextlib.contextmanager
     def staged_commit(self, table: str) -> Iterator[tuple[DeltaTable, int]]:
         """Hold the table for a writer that stamps files itself: yields (table, version to stamp)."""
