@@ -1,0 +1,56 @@
+"""Samples and findings as plain JSON-compatible data and back: how they cross processes, are kept in tests and shown by the API."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, fields
+from typing import Any
+
+from spark_jobs.diagnosis import samples
+from spark_jobs.diagnosis.findings import Finding
+from spark_jobs.diagnosis.samples import JobWindow
+
+_PARTS: dict[str, type] = {
+    "vertices": samples.Vertex,
+    "edges": samples.Edge,
+    "vertex_windows": samples.VertexWindow,
+    "past": samples.VertexPast,
+    "checkpoints": samples.CheckpointSample,
+    "vertex_states": samples.VertexState,
+    "annotations": samples.Annotation,
+    "failures": samples.JobFailure,
+    "events": samples.LogEvent,
+    "gaps": samples.SourceGap,
+}
+_NAMES = {
+    part: frozenset(field.name for field in fields(part))
+    for part in (*_PARTS.values(), samples.SizeTrend, samples.CheckpointConfig, JobWindow)
+}
+
+
+def window_from_plain(plain: Mapping[str, Any]) -> JobWindow:
+    """Inverse of :func:`window_to_plain`. Names it does not know are left out, missing and null ones take their default."""
+    values = _known(JobWindow, plain)
+    for name, part in _PARTS.items():
+        if name in values:
+            values[name] = tuple(part(**_known(part, row)) for row in values[name])
+    if "size_trend" in values:
+        values["size_trend"] = samples.SizeTrend(**_known(samples.SizeTrend, values["size_trend"]))
+    if "config" in values:
+        values["config"] = samples.CheckpointConfig(**_known(samples.CheckpointConfig, values["config"]))
+    return JobWindow(**values)
+
+
+def window_to_plain(window: JobWindow) -> dict[str, Any]:
+    return asdict(window)
+
+
+def finding_to_plain(finding: Finding) -> dict[str, Any]:
+    return asdict(finding)
+
+
+def _known(part: type, row: Mapping[str, Any]) -> dict[str, Any]:
+    names = _NAMES[part]
+    return {name: _frozen(value) for name, value in row.items() if name in names and value is not None}
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(value) if isinstance(value, Sequence) and not isinstance(value, str) else value

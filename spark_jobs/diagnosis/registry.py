@@ -1,0 +1,84 @@
+"""The rules, by id: each registers itself where it is defined; ``diagnose`` asks them all.
+
+To add a rule: a file in ``rules/`` with a function under ``@rule(…)``, its name in ``rules/all.py``, a
+runbook page ``templates/rules/<rule id>.html``, a real case where it fires and one where it must not.
+"""
+
+import logging
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+from spark_jobs.diagnosis.findings import Diagnosis, Finding, NotJudged, Unknown
+from spark_jobs.diagnosis.samples import JobWindow
+from spark_jobs.diagnosis.thresholds import Limits, Threshold
+
+Judge = Callable[[JobWindow, Limits], Iterable[Finding]]
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """``hold_s``: two sights of one finding no further apart than this belong to one episode; it closes when so long nothing was seen."""
+
+    id: str
+    title: str
+    summary: str
+    judge: Judge
+    hold_s: int
+    thresholds: tuple[Threshold, ...]
+
+    @property
+    def family(self) -> str:
+        return self.id.split(".", 1)[0]
+
+
+RULES: dict[str, Rule] = {}
+DEFAULT_HOLD_S = 180
+
+
+def rule(
+    id: str, title: str, summary: str, *, hold_s: int = DEFAULT_HOLD_S, thresholds: Iterable[Threshold] = ()
+) -> Callable[[Judge], Judge]:
+    """Register a rule. ``title`` is a few words, ``summary`` one sentence that says when it fires."""
+
+    def register(judge: Judge) -> Judge:
+        if id in RULES:
+            raise ValueError(f"two rules are called {id}")
+        RULES[id] = Rule(id, title, summary, judge, hold_s, tuple(thresholds))
+        return judge
+
+    return register
+
+
+def all_rules() -> dict[str, Rule]:
+    """Every rule, by id in a stable order."""
+    import spark_jobs.diagnosis.rules.all  # noqa: F401 - rules import this module to register
+
+    return dict(sorted(RULES.items()))
+
+
+def all_thresholds() -> tuple[Threshold, ...]:
+    return tuple(threshold for known in all_rules().values() for threshold in known.thresholds)
+
+
+def limits(overrides: Mapping[str, float] | None = None) -> Limits:
+    """All defaults with these overrides; make it once for many windows."""
+    return Limits(all_thresholds(), overrides)
+
+
+def diagnose(window: JobWindow, in_force: Limits | None = None, only: Iterable[str] | None = None) -> Diagnosis:
+    """Ask every rule (or those of ``only``). A rule that lacks its data or breaks is an ``Unknown``; it never stops the others."""
+    in_force = in_force or limits()
+    findings: list[Finding] = []
+    unknowns: list[Unknown] = []
+    rules = all_rules()
+    for id in rules if only is None else only:
+        try:
+            findings += rules[id].judge(window, in_force)
+        except NotJudged as lacking:
+            unknowns.append(Unknown(id, str(lacking)))
+        except Exception as error:
+            logger.exception("Rule %s broke on job %s of %s", id, window.job_id, window.cluster)
+            unknowns.append(Unknown(id, f"the rule broke: {type(error).__name__}"))
+    return Diagnosis(tuple(findings), tuple(unknowns))

@@ -1,0 +1,1 @@
+"""Every rule, imported so that it registers itself."""

@@ -1,0 +1,272 @@
+"""What a rule reads of one job at one instant: plain frozen data, no clock, no source.
+
+Times are epoch milliseconds UTC (``*_ms``), sizes ``*_bytes``, ratios 0..1, rates per second. None is
+unknown, never zero. A tuple that says "per subtask" has one element at each subtask's index, None where that
+subtask did not report; the whole tuple is empty where nobody did.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+Reals = tuple[float | None, ...]
+Ints = tuple[int | None, ...]
+Texts = tuple[str | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Vertex:
+    """One job vertex (a chain of operators) of the plan."""
+
+    vertex_id: str
+    name: str
+    parallelism: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """From the vertex that produces to the one that consumes; ``ship_strategy`` as Flink names it (FORWARD, HASH, REBALANCE, …)."""
+
+    source: str
+    target: str
+    ship_strategy: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class VertexWindow:
+    """One vertex in the judged window: each subtask's mean over its samples, start-up values left out.
+
+    ``backpressured_ratio`` is the time metric, before 1.13 what the back-pressure endpoint told. ``busy_ratio`` is
+    unknown before 1.13. ``idle_ratio`` of 1.12 includes back-pressured time.
+    """
+
+    vertex_id: str
+    parallelism: int | None = None
+    samples: int = 0
+    busy_ratio: Reals = ()
+    backpressured_ratio: Reals = ()
+    idle_ratio: Reals = ()
+    in_pool_usage: Reals = ()
+    out_pool_usage: Reals = ()
+    exclusive_usage: Reals = ()
+    floating_usage: Reals = ()
+    records_in_per_s: Reals = ()
+    records_out_per_s: Reals = ()
+    watermark_ms: Ints = ()
+    host: Texts = ()
+    taskmanager_id: Texts = ()
+
+
+@dataclass(frozen=True, slots=True)
+class VertexPast:
+    """One vertex in an earlier window, over all its subtasks. ``watermark_ms`` is the lowest at the window's end."""
+
+    vertex_id: str
+    window_start_ms: int
+    watermark_ms: int | None = None
+    records_in_per_s: float | None = None
+    records_out_per_s: float | None = None
+    backpressured_share: float | None = None
+    busy_share: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointSample:
+    """One checkpoint or savepoint, as the serving table ``checkpoint_fact`` has it.
+
+    ``declines``, ``not_acknowledged`` and ``late_messages`` hold the objects described there.
+    """
+
+    checkpoint_id: int
+    trigger_time_ms: int
+    outcome: str
+    is_savepoint: bool | None = None
+    checkpoint_type: str | None = None
+    savepoint_format: str | None = None
+    reason: str | None = None
+    reason_text: str | None = None
+    end_time_ms: int | None = None
+    end_to_end_ms: int | None = None
+    state_bytes: int | None = None
+    checkpointed_bytes: int | None = None
+    processed_bytes: int | None = None
+    persisted_bytes: int | None = None
+    subtasks: int | None = None
+    acknowledged: int | None = None
+    external_path: str | None = None
+    discarded: bool | None = None
+    start_delay_ms: int | None = None
+    alignment_ms: int | None = None
+    sync_ms: int | None = None
+    async_ms: int | None = None
+    phases_derived: bool | None = None
+    unaligned: bool | None = None
+    dominant_phase: str | None = None
+    slowest_vertex_id: str | None = None
+    slowest_vertex_name: str | None = None
+    slowest_subtask: int | None = None
+    slowest_host: str | None = None
+    slowest_end_to_end_ms: int | None = None
+    slowest_start_delay_ms: int | None = None
+    slowest_alignment_ms: int | None = None
+    slowest_sync_ms: int | None = None
+    slowest_async_ms: int | None = None
+    late_subtask_share: float | None = None
+    uploaded_ratio: float | None = None
+    late_message_count: int | None = None
+    declines: tuple[Mapping[str, Any], ...] = ()
+    not_acknowledged: tuple[Mapping[str, Any], ...] = ()
+    late_messages: tuple[Mapping[str, Any], ...] = ()
+    failure_message: str | None = None
+
+    @property
+    def counts_as_checkpoint(self) -> bool:
+        """Savepoints take ids and time but are no periodic checkpoint; unknown counts as a checkpoint."""
+        return not self.is_savepoint
+
+    @property
+    def ended_ms(self) -> int:
+        """When its outcome was known; its trigger where no source told the end."""
+        return self.trigger_time_ms if self.end_time_ms is None else self.end_time_ms
+
+
+@dataclass(frozen=True, slots=True)
+class VertexState:
+    """Full state per subtask of one vertex in the newest completed checkpoint; empty before 1.15."""
+
+    vertex_id: str
+    checkpoint_id: int
+    trigger_time_ms: int
+    subtask_state_bytes: Ints = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Annotation:
+    """Something that happened to the job: savepoint, restart, restore, deploy, failure, terminal, rescale."""
+
+    at_ms: int
+    kind: str
+    subject: str = ""
+    label: str | None = None
+    detail: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class JobFailure:
+    """An exception of the job's history; ``task`` is None for a global failure. ``stacktrace`` may be cut."""
+
+    at_ms: int
+    name: str
+    task: str | None = None
+    host: str | None = None
+    taskmanager_id: str | None = None
+    is_root: bool | None = None
+    stacktrace: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LogEvent:
+    """A typed log event of the job, as the serving table ``log_event`` has it; ``detail`` may be cut."""
+
+    at_ms: int
+    kind: str
+    checkpoint_id: int | None = None
+    vertex_id: str | None = None
+    vertex_name: str | None = None
+    subtask: int | None = None
+    attempt: int | None = None
+    host: str | None = None
+    container: str | None = None
+    reason: str | None = None
+    message: str | None = None
+    detail: str | None = None
+    fields: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class SizeTrend:
+    """Robust slope of the full state since its last change point (serving table ``size_trend``)."""
+
+    from_time_ms: int | None = None
+    to_time_ms: int | None = None
+    points: int | None = None
+    bytes_per_h: float | None = None
+    bytes_per_h_low: float | None = None
+    bytes_per_h_high: float | None = None
+    forecast_24h_bytes: float | None = None
+    forecast_24h_low_bytes: float | None = None
+    forecast_24h_high_bytes: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointConfig:
+    """Checkpoint settings of the job as last reported; ``interval_ms`` None with ``mode`` known means periodic checkpoints are off."""
+
+    mode: str | None = None
+    interval_ms: int | None = None
+    timeout_ms: int | None = None
+    min_pause_ms: int | None = None
+    max_concurrent: int | None = None
+    externalized: bool | None = None
+    retained_on_cancellation: bool | None = None
+    unaligned: bool | None = None
+    aligned_timeout_ms: int | None = None
+    tolerable_failed: int | None = None
+    state_backend: str | None = None
+    storage: str | None = None
+    changelog: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SourceGap:
+    """A source of the job's cluster that has been silent; ``cycles`` is how many collect cycles it missed."""
+
+    source: str
+    since_ms: int
+    cycles: int
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class JobWindow:
+    """One job, judged at ``at_ms`` (the end of the window, or its newest data where the window is still running).
+
+    ``checkpoints`` are the job's last ones up to ``at_ms``, oldest first, not only those of the window;
+    ``annotations``, ``failures`` and ``events`` (the kinds that tell of a job's life or of a checkpoint) likewise.
+    ``vertices`` and ``edges`` are the plan, ``vertex_windows`` what its vertices did in this window, ``past`` what they
+    did in the windows before.
+    """
+
+    cluster: str
+    job_id: str
+    at_ms: int
+    window_start_ms: int
+    job_name: str | None = None
+    state: str | None = None
+    terminal: bool | None = None
+    start_time_ms: int | None = None
+    flink_version: str | None = None
+    vertices: tuple[Vertex, ...] = ()
+    edges: tuple[Edge, ...] = ()
+    vertex_windows: tuple[VertexWindow, ...] = ()
+    past: tuple[VertexPast, ...] = ()
+    checkpoints: tuple[CheckpointSample, ...] = ()
+    vertex_states: tuple[VertexState, ...] = ()
+    annotations: tuple[Annotation, ...] = ()
+    failures: tuple[JobFailure, ...] = ()
+    events: tuple[LogEvent, ...] = ()
+    size_trend: SizeTrend | None = None
+    config: CheckpointConfig = field(default_factory=CheckpointConfig)
+    gaps: tuple[SourceGap, ...] = ()
+
+    @property
+    def version(self) -> tuple[int, int] | None:
+        """(major, minor) of Flink; None where it is not known."""
+        parts = (self.flink_version or "").split(".")
+        if len(parts) < 2 or not (parts[0].isdigit() and parts[1].isdigit()):
+            return None
+        return int(parts[0]), int(parts[1])
+
+    def vertex_name(self, vertex_id: str) -> str:
+        """Its name in the plan, else its id."""
+        return next((vertex.name for vertex in self.vertices if vertex.vertex_id == vertex_id), vertex_id)
