@@ -290,10 +290,50 @@ SKIPPED_INPUT = ServingTable(
     ),
 )
 
+FINDING_SIGHT = ServingTable(
+    "finding_sight",
+    "what one rule said of one subject in one judged window; sights close together make one finding",
+    ("cluster", "job_id", "rule", "subject_id", "window_start"),
+    (
+        *_key("cluster", "job_id", "rule", "subject_id", "window_start"),
+        Column("seen_at", "instant", "newest evidence, at most the instant of judging", required=True),
+        Column("job_name", "text"),
+        Column("severity", "text", "info, warning or critical", required=True),
+        Column("confidence", "text", "low, medium or high", required=True),
+        Column("subject_kind", "text", "job, vertex, subtask, taskmanager, checkpoint, cluster or root", required=True),
+        Column("subject", "text", "its name for people", required=True),
+        Column("title", "text", required=True),
+        Column("cause", "text", required=True),
+        Column("next_step", "text", required=True),
+        Column(
+            "evidence",
+            "json",
+            "[{name, value, unit, threshold, comparison, threshold_key, at_ms, note}], the figure that matters most first",
+            required=True,
+        ),
+        Column("related", "json", "[{kind, subject, note, path}]", required=True),
+        Column("data", "json", "what pages draw, by rule", required=True),
+        _AS_OF,
+    ),
+)
+
+JOB_JUDGEMENT = ServingTable(
+    "job_judgement",
+    "which windows of one job a run judged; their earlier sights give way to those of the run",
+    ("cluster", "job_id"),
+    (
+        *_key("cluster", "job_id"),
+        Column("judged_to", "instant", "instant at which the newest of them was judged", required=True),
+        Column("windows", "json", "[[first, last]]: starts of judged windows as epoch s, runs without a gap as one pair", required=True),
+        Column("unknowns", "json", "[{rule, missing}] of the newest of them", required=True),
+        _AS_OF,
+    ),
+)
+
 SERVING_TABLES: dict[str, ServingTable] = {
     table.name: table
     for table in (
         JOB_CURRENT, CHECKPOINT_FACT, CHECKPOINT_ROLLUP, PRESSURE_WINDOW, SIZE_TREND,
-        LOG_EVENT, JOB_EXCEPTION, JOB_ANNOTATION, SKIPPED_INPUT,
+        LOG_EVENT, JOB_EXCEPTION, JOB_ANNOTATION, SKIPPED_INPUT, FINDING_SIGHT, JOB_JUDGEMENT,
     )
 }  # fmt: skip

@@ -29,6 +29,7 @@ INSTALLED_APPS = [
     "webapp.fleet",
     "webapp.checkpoints",
     "webapp.pressure",
+    "webapp.findings",
     "webapp.pipeline",
     "webapp.charts",
 ]

@@ -26,3 +26,11 @@ class Visibility(models.TextChoices):
 
 UNKNOWN_STATUS = "UNKNOWN"
 """Shown for a job that is not known to have ended, of a cluster that cannot be seen now."""
+
+
+class HealthState(models.TextChoices):
+    """Whether the health of a job is a number, and if not, why."""
+
+    JUDGED = "judged", "judged"
+    UNKNOWN = "unknown", "unknown"
+    ENDED = "ended", "ended"

@@ -41,6 +41,7 @@ FLEET_SORTS: dict[str, Sort] = {
     sort.name: sort
     for sort in (
         Sort("trouble", "trouble"),
+        Sort("health", "health", 101, descending=False),
         Sort("name", "name", "", descending=False),
         Sort("cluster", "cluster", descending=False),
         Sort("state", "state", "", descending=False),

@@ -7,6 +7,7 @@ from django.db import models
 
 from spark_jobs.serving import SERVING_TABLES, ServingTable
 from webapp.checkpoints.models import CheckpointFact, CheckpointRollup, SizeTrend
+from webapp.findings.models import FindingSight, JobJudgement
 from webapp.fleet.models import JobAnnotation, JobCurrent, JobException, LogEvent
 from webapp.fleet.trouble import trouble
 from webapp.pipeline.models import SkippedInput
@@ -16,24 +17,27 @@ from webapp.pressure.models import PressureWindow
 
 @dataclass(frozen=True)
 class Served:
-    """``derived`` are columns that exist in the model only: name → how they follow from a row."""
+    """Columns that exist in the model only: ``derived`` ones follow from a row, ``later`` ones are filled in after loading."""
 
     table: ServingTable
     model: type[models.Model]
     derived: Mapping[str, Callable[[Row], object]] = field(default_factory=dict)
+    later: tuple[str, ...] = ()
 
 
 SERVED: dict[str, Served] = {
-    name: Served(SERVING_TABLES[name], model, derived)
-    for name, model, derived in (
-        ("job_current", JobCurrent, {"trouble": trouble}),
-        ("checkpoint_fact", CheckpointFact, {}),
-        ("checkpoint_rollup", CheckpointRollup, {}),
-        ("pressure_window", PressureWindow, {}),
-        ("size_trend", SizeTrend, {}),
-        ("log_event", LogEvent, {}),
-        ("job_exception", JobException, {}),
-        ("job_annotation", JobAnnotation, {}),
-        ("skipped_input", SkippedInput, {}),
+    name: Served(SERVING_TABLES[name], model, derived, later)
+    for name, model, derived, later in (
+        ("job_current", JobCurrent, {"trouble": trouble}, ("health", "health_state", "judged_at")),
+        ("checkpoint_fact", CheckpointFact, {}, ()),
+        ("checkpoint_rollup", CheckpointRollup, {}, ()),
+        ("pressure_window", PressureWindow, {}, ()),
+        ("size_trend", SizeTrend, {}, ()),
+        ("log_event", LogEvent, {}, ()),
+        ("job_exception", JobException, {}, ()),
+        ("job_annotation", JobAnnotation, {}, ()),
+        ("skipped_input", SkippedInput, {}, ()),
+        ("finding_sight", FindingSight, {}, ()),
+        ("job_judgement", JobJudgement, {}, ()),
     )
 }

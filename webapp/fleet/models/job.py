@@ -4,12 +4,14 @@ from typing import TYPE_CHECKING, ClassVar
 
 from django.db import models
 
+from webapp.fleet.choices import HealthState
 from webapp.fleet.querysets import JobCurrentQuerySet
 from webapp.fleet.sorting import FLEET_SORTS
 
 
 class JobCurrent(models.Model):
-    """Serving table ``job_current``; ``trouble`` is added by the loader (see :mod:`webapp.fleet.trouble`)."""
+    """Serving table ``job_current``; ``trouble`` is added by the loader (see :mod:`webapp.fleet.trouble`), health
+    by :mod:`webapp.findings.health`."""
 
     cluster = models.CharField(max_length=100)
     job_id = models.CharField(max_length=64)
@@ -49,6 +51,10 @@ class JobCurrent(models.Model):
     as_of = models.DateTimeField()
 
     trouble = models.PositiveSmallIntegerField(default=0, help_text="0 nothing known … 100 the job is gone; orders the fleet page")
+
+    health = models.PositiveSmallIntegerField(null=True, help_text="100 less what its open findings take off; null unless judged")
+    health_state = models.CharField(max_length=16, choices=HealthState.choices, db_default=HealthState.UNKNOWN)
+    judged_at = models.DateTimeField(null=True, help_text="the instant up to which its data were judged")
 
     if TYPE_CHECKING:
         status: str  # annotated by JobCurrentQuerySet.with_status

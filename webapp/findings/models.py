@@ -1,0 +1,130 @@
+"""What the rules found: sights as Spark hands them over, and the findings they make."""
+
+from typing import ClassVar
+
+from django.conf import settings
+from django.db import models
+
+from webapp.findings.choices import FindingState, Severity
+from webapp.findings.querysets import FindingQuerySet
+
+
+class FindingSight(models.Model):
+    """Serving table ``finding_sight``: what one rule said of one subject in one judged window."""
+
+    cluster = models.CharField(max_length=100)
+    job_id = models.CharField(max_length=64)
+    rule = models.CharField(max_length=64)
+    subject_id = models.CharField(max_length=300)
+    window_start = models.DateTimeField()
+    seen_at = models.DateTimeField()
+    job_name = models.CharField(max_length=300, null=True)
+    severity = models.CharField(max_length=16)
+    confidence = models.CharField(max_length=16)
+    subject_kind = models.CharField(max_length=16)
+    subject = models.TextField()
+    title = models.TextField()
+    cause = models.TextField()
+    next_step = models.TextField()
+    evidence = models.JSONField()
+    related = models.JSONField()
+    data = models.JSONField()
+    as_of = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["cluster", "job_id", "rule", "subject_id", "window_start"], name="finding_sight_key")
+        ]
+        indexes = [
+            models.Index(fields=["cluster", "job_id", "rule", "subject_id", "seen_at"], name="sight_of_finding"),
+            models.Index(fields=["cluster", "job_id", "window_start"], name="sight_of_window"),
+            models.Index(fields=["window_start"], name="sight_age"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.rule} of {self.subject} at {self.seen_at:%Y-%m-%d %H:%M:%S}"
+
+
+class JobJudgement(models.Model):
+    """Serving table ``job_judgement``: up to when a job was judged, and what could not be."""
+
+    cluster = models.CharField(max_length=100)
+    job_id = models.CharField(max_length=64)
+    judged_to = models.DateTimeField()
+    windows = models.JSONField()
+    unknowns = models.JSONField()
+    as_of = models.DateTimeField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["cluster", "job_id"], name="job_judgement_key")]
+
+    def __str__(self) -> str:
+        return f"{self.job_id} judged to {self.judged_to:%Y-%m-%d %H:%M:%S}"
+
+
+class Finding(models.Model):
+    """One episode of one rule about one subject: sights no further apart than the rule's hold time.
+
+    Texts and evidence are those of its newest sight; ``job_id`` is empty where the subject is a cluster.
+    """
+
+    cluster = models.CharField(max_length=100)
+    job_id = models.CharField(max_length=64, blank=True)
+    job_name = models.CharField(max_length=300, null=True)
+    rule = models.CharField(max_length=64)
+    severity = models.CharField(max_length=16, choices=Severity.choices)
+    severity_rank = models.PositiveSmallIntegerField(help_text="1 info, 2 warning, 3 critical")
+    confidence = models.CharField(max_length=16)
+    state = models.CharField(max_length=16, choices=FindingState.choices, default=FindingState.OPEN)
+    subject_kind = models.CharField(max_length=16)
+    subject_id = models.CharField(max_length=300)
+    subject = models.TextField()
+    title = models.TextField()
+    cause = models.TextField()
+    next_step = models.TextField()
+    evidence = models.JSONField(default=list)
+    related = models.JSONField(default=list)
+    data = models.JSONField(default=dict)
+    first_seen = models.DateTimeField()
+    last_seen = models.DateTimeField()
+    closed_at = models.DateTimeField(null=True)
+    as_of = models.DateTimeField()
+    refold_from = models.DateTimeField(null=True, help_text="its sights from here on changed and are still to be folded")
+
+    objects: ClassVar = FindingQuerySet.as_manager()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["cluster", "job_id", "rule", "subject_id"], condition=models.Q(state="open"), name="one_open_finding"
+            )
+        ]
+        indexes = [
+            models.Index(fields=["cluster", "job_id", "rule", "subject_id", "last_seen"], name="finding_of_subject"),
+            models.Index(fields=["cluster", "job_id", "state", "-last_seen", "-id"], name="finding_of_job"),
+            models.Index(fields=["state", "-severity_rank", "-last_seen", "-id"], name="finding_by_severity"),
+            models.Index(fields=["-last_seen", "-id"], name="finding_newest"),
+            models.Index(fields=["rule", "-last_seen", "-id"], name="finding_of_rule"),
+            models.Index(fields=["cluster", "-last_seen", "-id"], name="finding_of_cluster"),
+            models.Index(fields=["refold_from"], name="finding_to_fold", condition=models.Q(refold_from__isnull=False)),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.rule}: {self.title}"
+
+
+class ThresholdOverride(models.Model):
+    """A threshold set by somebody; the narrowest scope wins: a job before its cluster before all."""
+
+    key = models.CharField(max_length=100, help_text="<rule id>.<name>")
+    value = models.FloatField()
+    cluster = models.CharField(max_length=100, blank=True, help_text="empty for all clusters")
+    job_id = models.CharField(max_length=64, blank=True, help_text="empty for all jobs of the cluster")
+    author = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL)
+    changed_at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["key", "cluster", "job_id"], name="one_override_per_scope")]
+
+    def __str__(self) -> str:
+        return f"{self.key} = {self.value:g}"
