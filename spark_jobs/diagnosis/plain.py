@@ -19,10 +19,16 @@ _PARTS: dict[str, type] = {
     "failures": samples.JobFailure,
     "events": samples.LogEvent,
     "gaps": samples.SourceGap,
+    "uploads": samples.UploadedFiles,
+}
+_SINGLE_PARTS: dict[str, type] = {
+    "size_trend": samples.SizeTrend,
+    "config": samples.CheckpointConfig,
+    "recovery_point": samples.RecoveryPoint,
 }
 _NAMES = {
     part: frozenset(field.name for field in fields(part))
-    for part in (*_PARTS.values(), samples.SizeTrend, samples.CheckpointConfig, JobWindow)
+    for part in (*_PARTS.values(), *_SINGLE_PARTS.values(), JobWindow)
 }
 
 
@@ -32,10 +38,9 @@ def window_from_plain(plain: Mapping[str, Any]) -> JobWindow:
     for name, part in _PARTS.items():
         if name in values:
             values[name] = tuple(part(**_known(part, row)) for row in values[name])
-    if "size_trend" in values:
-        values["size_trend"] = samples.SizeTrend(**_known(samples.SizeTrend, values["size_trend"]))
-    if "config" in values:
-        values["config"] = samples.CheckpointConfig(**_known(samples.CheckpointConfig, values["config"]))
+    for name, part in _SINGLE_PARTS.items():
+        if name in values:
+            values[name] = part(**_known(part, values[name]))
     return JobWindow(**values)
 
 

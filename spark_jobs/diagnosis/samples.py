@@ -228,13 +228,41 @@ class SourceGap:
 
 
 @dataclass(frozen=True, slots=True)
+class UploadedFiles:
+    """What the ``_metadata`` of one checkpoint tells of its upload, against that of the snapshot before it.
+
+    ``compared_with`` is that snapshot's path: the one restored from for the first checkpoint after a restore, else the last completed
+    one. By local names of the RocksDB files: ``kept_bytes`` are still in the same files, ``same_name_bytes`` lie in other files under
+    names that the snapshot already had (uploaded again), ``new_name_bytes`` are under names it did not have.
+    """
+
+    checkpoint_id: int
+    trigger_time_ms: int
+    compared_with: str | None = None
+    kept_bytes: int | None = None
+    same_name_bytes: int | None = None
+    new_name_bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RecoveryPoint:
+    """The newest retained checkpoint as an audit of the storage found it; ``missing_files`` are referred to but not there."""
+
+    checkpoint_id: int
+    audited_at_ms: int
+    path: str | None = None
+    missing_files: int | None = None
+    missing_bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class JobWindow:
     """One job, judged at ``at_ms`` (the end of the window, or its newest data where the window is still running).
 
     ``checkpoints`` are the job's last ones up to ``at_ms``, oldest first, not only those of the window;
     ``annotations``, ``failures`` and ``events`` (the kinds that tell of a job's life or of a checkpoint) likewise.
     ``vertices`` and ``edges`` are the plan, ``vertex_windows`` what its vertices did in this window, ``past`` what they
-    did in the windows before.
+    did in the windows before. ``uploads`` and ``recovery_point`` come from the storage audit: empty where it has not run.
     """
 
     cluster: str
@@ -258,6 +286,8 @@ class JobWindow:
     size_trend: SizeTrend | None = None
     config: CheckpointConfig = field(default_factory=CheckpointConfig)
     gaps: tuple[SourceGap, ...] = ()
+    uploads: tuple[UploadedFiles, ...] = ()
+    recovery_point: RecoveryPoint | None = None
 
     @property
     def version(self) -> tuple[int, int] | None:
