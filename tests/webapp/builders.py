@@ -6,6 +6,8 @@ from typing import Any
 
 from webapp.accounts.models import User
 from webapp.checkpoints.models import CheckpointFact
+from webapp.findings.choices import SEVERITY_RANK
+from webapp.findings.models import Finding, FindingSight
 from webapp.fleet.models import Cluster, JobAnnotation, JobCurrent, JobException, LogEvent
 from webapp.fleet.trouble import trouble
 from webapp.pressure.models import PressureWindow
@@ -26,6 +28,22 @@ GRAPH = {
         {"source": "v3", "target": "v4", "ship_strategy": "REBALANCE"},
     ],
 }
+
+EVIDENCE = [
+    {
+        "name": "input buffers in use", "value": 0.96, "unit": "ratio",
+        "threshold": 0.8, "comparison": ">=", "threshold_key": "pressure.root.in_pool",
+    },
+    {
+        "name": "busy", "value": 986.0, "unit": "ms/s", "threshold": 500, "comparison": ">=",
+        "at_ms": 1_772_338_200_000, "note": "largest of 4 subtasks",
+    },
+    {"name": "upstream held back", "value": 0.93, "unit": "ratio"},
+]  # fmt: skip
+RELATED = [
+    {"kind": "vertex", "subject": "parse", "note": "held back", "path": ["parse", "slow-enrich"]},
+    {"kind": "vertex", "subject": "Source: clicks", "note": "held back", "path": ["Source: clicks", "parse", "slow-enrich"]},
+]
 
 
 def person(name: str = "vera", *, operator: bool = False) -> User:
@@ -199,3 +217,29 @@ def exception(of: JobCurrent, at: datetime, name: str = "java.lang.RuntimeExcept
 
 def annotation(of: JobCurrent, kind: str, at: datetime, label: str) -> JobAnnotation:
     return JobAnnotation.objects.create(cluster=of.cluster, job_id=of.job_id, at=at, kind=kind, subject=label, label=label, as_of=at)
+
+
+def finding(
+    of: JobCurrent, rule: str = "pressure.root", at: datetime = T0, *, lasted: timedelta = timedelta(minutes=11), **fields: Any
+) -> Finding:
+    """An open finding last seen at ``at``: slow-enrich holds back its job."""
+    row: dict[str, Any] = {
+        "severity": "critical", "confidence": "high", "state": "open",
+        "subject_kind": "vertex", "subject_id": "v3", "subject": "slow-enrich",
+        "title": "slow-enrich holds back the whole job", "cause": "Its input is full while its output is almost empty, on all 4 subtasks.",
+        "next_step": "Profile a slow-enrich task thread on flink-tm-2.", "evidence": EVIDENCE, "related": RELATED, "data": {},
+        "first_seen": at - lasted, "last_seen": at, "as_of": at, **fields,
+    }  # fmt: skip
+    return Finding.objects.create(
+        cluster=of.cluster, job_id=of.job_id, job_name=of.name, rule=rule, severity_rank=SEVERITY_RANK[row["severity"]], **row
+    )
+
+
+def sights(of: Finding, every: timedelta = timedelta(minutes=1), value: float = 0.96) -> list[FindingSight]:
+    """One a judged window, from its first to its last sight."""
+    copied = ("cluster", "job_id", "job_name", "rule", "severity", "confidence", "subject_kind", "subject_id", "subject", "title", "cause")
+    same = {name: getattr(of, name) for name in (*copied, "next_step", "related", "data", "as_of")}
+    seen = [of.first_seen + every * number for number in range(int((of.last_seen - of.first_seen) / every) + 1)]
+    evidence = [{**of.evidence[0], "value": value}, *of.evidence[1:]]
+    rows = [FindingSight(window_start=at - every, seen_at=at, evidence=evidence, **same) for at in seen]
+    return FindingSight.objects.bulk_create(rows)

@@ -13,6 +13,7 @@ urlpatterns = [
     path("api/v1/", include("webapp.config.api_urls")),
     path("", include("webapp.accounts.urls")),
     path("", include("webapp.pipeline.urls")),
+    path("", include("webapp.findings.urls")),
     path("", include("webapp.checkpoints.urls")),
     path("", include("webapp.fleet.urls")),
 ]

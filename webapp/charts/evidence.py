@@ -1,0 +1,95 @@
+"""The figure that matters most of a finding, over time, with the threshold it was compared with."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import plotly.graph_objects as go
+
+from webapp.charts import annotations as annotated
+from webapp.charts.downsample import MOST_POINTS, note, worst_in_buckets
+from webapp.charts.theme import ACCENT, CRIT, WARN, figure, plain, plot_time, time_axis
+
+HEIGHT_PX = 250
+_COLOURS = {"critical": CRIT, "warning": WARN}
+_TICKS = 4
+
+
+@dataclass(frozen=True)
+class Sight:
+    """``value`` of the figure when it was seen; ``words`` are value and threshold as people read them."""
+
+    at: datetime
+    value: float
+    severity: str
+    words: str
+
+
+def over_time(
+    name: str,
+    sights: Sequence[Sight],
+    start: datetime,
+    end: datetime,
+    threshold: float | None,
+    tick_words: Any,
+    events: Sequence[annotated.Annotation] = (),
+) -> tuple[go.Figure, str]:
+    """The figure and what it left out. ``sights`` are sorted by time; ``tick_words`` writes a value in its unit."""
+    kept = worst_in_buckets(sights, MOST_POINTS, lambda sight: sight.at, lambda sight: sight.value)
+    layout, events_note = annotated.drawn(events, start, end)
+    line = go.Scatter(
+        x=[plot_time(sight.at) for sight in kept],
+        y=[sight.value for sight in kept],
+        mode="lines+markers" if len(kept) <= 200 else "lines",
+        line={"color": ACCENT, "width": 1.6},
+        marker={"size": 7, "color": [_COLOURS.get(sight.severity, ACCENT) for sight in kept]},
+        hovertext=[f"<b>{plain(name)}</b><br>{plain(sight.words, 120)}<br>{plot_time(sight.at)[:19]} UTC" for sight in kept],
+        hovertemplate="%{hovertext}<extra></extra>",
+        showlegend=False,
+    )
+    values = [sight.value for sight in kept] + ([threshold] if threshold is not None else [])
+    low, high = min(0.0, *values), max(0.0, *values)
+    step = _round_step((high - low) / _TICKS)
+    ticks = [step * position for position in range(math.floor(low / step), math.ceil(high / step) + 1)]
+    if threshold is not None:
+        _add_threshold(layout, threshold, tick_words(threshold))
+    result = figure(
+        [line],
+        HEIGHT_PX,
+        margin={"l": 48, "r": 12, "t": 26, "b": 30},
+        xaxis=time_axis(start, end),
+        yaxis={
+            "tickvals": ticks,
+            "ticktext": [tick_words(tick) for tick in ticks],
+            "range": [ticks[0], max(ticks[-1], high + step * 0.35)],
+            "rangemode": "normal",
+        },
+        **layout,
+    )
+    return result, " ".join(filter(None, (note(len(kept), len(sights), "sights", "the largest value"), events_note)))
+
+
+def _round_step(least: float) -> float:
+    """1, 2, 2.5 or 5 times a power of ten."""
+    power = 10.0 ** math.floor(math.log10(least)) if least > 0 else 1.0
+    return next((factor * power for factor in (1, 2, 2.5, 5) if factor * power >= least), 10 * power)
+
+
+def _add_threshold(layout: dict[str, Any], value: float, words: str) -> None:
+    dash = {"color": CRIT, "width": 1.2, "dash": "dash"}
+    layout["shapes"].append({"type": "line", "xref": "paper", "x0": 0, "x1": 1, "yref": "y", "y0": value, "y1": value, "line": dash})
+    layout["annotations"].append(
+        {
+            "xref": "paper",
+            "x": 1,
+            "xanchor": "right",
+            "yref": "y",
+            "y": value,
+            "yanchor": "bottom",
+            "text": f"threshold {plain(words)}",
+            "font": {"size": 11, "color": CRIT},
+            "showarrow": False,
+        }
+    )

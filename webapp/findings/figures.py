@@ -1,0 +1,79 @@
+"""Figures of evidence as people read them: the value in its unit, and what it was compared with."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from webapp.lib.instants import instant_text, of_json
+from webapp.lib.quantities import UNKNOWN, bytes_rate_text, bytes_text, count_text, duration_text, percent_text, times_text
+
+COMPARISONS = {">": ">", ">=": "≥", "<": "<", "<=": "≤", "=": "="}
+_MOST_AS_PERCENT = 2
+_LONGEST_WORDS = 400
+
+
+def figure_text(value: Any, unit: str = "") -> str:
+    """0.96 of 'ratio' → '96 %', 4_000 'ms' → '4.0 s'; words stay words, unknown is a dash.
+
+    A ratio above two is a factor, not a share: 4.1 → '× 4.1'.
+    """
+    if value is None or value == "":
+        return UNKNOWN
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if not isinstance(value, int | float):
+        words = str(value)
+        return words if len(words) <= _LONGEST_WORDS else words[: _LONGEST_WORDS - 1] + "…"
+    if isinstance(value, float) and not math.isfinite(value):
+        return UNKNOWN
+    if unit == "ratio":
+        return times_text(value) if abs(value) > _MOST_AS_PERCENT else percent_text(value)
+    if unit in ("epoch_ms", "instant"):
+        return instant_text(of_json(value))
+    known = {"ms": duration_text, "bytes": bytes_text, "bytes/h": bytes_rate_text, "count": count_text, "times": times_text}
+    if unit in known:
+        return known[unit](value)
+    if unit == "s":
+        return duration_text(value * 1000)
+    if unit == "h":
+        return duration_text(value * 3_600_000)
+    return f"{_number(value)} {unit}".rstrip()
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One line of a finding's evidence, ready to be shown; ``at`` is ``None`` where nobody said when."""
+
+    name: str
+    value: str
+    compared: str = ""
+    threshold_key: str = ""
+    at: datetime | None = None
+    note: str = ""
+
+
+def figures(evidence: Any) -> list[Figure]:
+    """Of the JSON column; what is no evidence there is left out."""
+    return [_figure(row) for row in evidence or () if isinstance(row, Mapping) and row.get("name")]
+
+
+def _figure(row: Mapping[str, Any]) -> Figure:
+    unit = str(row.get("unit") or "")
+    threshold = row.get("threshold")
+    sign = COMPARISONS.get(str(row.get("comparison") or ""), "")
+    return Figure(
+        name=str(row["name"]),
+        value=figure_text(row.get("value"), unit),
+        compared="" if threshold is None else f"{sign} {figure_text(threshold, unit)}".strip(),
+        threshold_key=str(row.get("threshold_key") or ""),
+        at=of_json(row.get("at_ms")),
+        note=str(row.get("note") or ""),
+    )
+
+
+def _number(value: float) -> str:
+    if float(value).is_integer():
+        return f"{value:,.0f}"
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"

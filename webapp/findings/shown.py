@@ -1,0 +1,92 @@
+"""Findings as pages show them: with their badges and figures, several episodes of one matter as one."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from spark_jobs.diagnosis.registry import Rule, all_rules
+from webapp.findings.badges import severity_badge, state_badge
+from webapp.findings.choices import SEVERITY_RANK, FindingState, Severity
+from webapp.findings.figures import Figure, figures
+from webapp.findings.models import Finding
+from webapp.lib.badges import Badge
+
+
+@dataclass(frozen=True)
+class Relation:
+    """Another subject: ``path`` names the vertices from it to the origin."""
+
+    kind: str
+    subject: str
+    note: str = ""
+    path: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Shown:
+    """One finding; ``episodes`` counts how often it came within what is shown, this one included."""
+
+    finding: Finding
+    severity: Badge
+    state: Badge
+    figures: list[Figure]
+    relations: list[Relation]
+    rule_title: str
+    episodes: int = 1
+
+    @property
+    def is_open(self) -> bool:
+        return bool(self.finding.state == FindingState.OPEN)
+
+    @property
+    def is_notable(self) -> bool:
+        """Info is context, not a problem."""
+        return bool(self.finding.severity_rank > SEVERITY_RANK[Severity.INFO])
+
+
+def shown(finding: Finding) -> Shown:
+    rule = all_rules().get(finding.rule)
+    return Shown(
+        finding,
+        severity_badge(finding.severity),
+        state_badge(finding.state),
+        figures(finding.evidence),
+        relations(finding.related),
+        rule.title if rule else finding.rule,
+    )
+
+
+def matters(findings: Iterable[Finding]) -> list[Shown]:
+    """Episodes of one rule about one subject as one, its newest; open before closed, then the worst, then the newest."""
+    newest: dict[tuple[str, str], Shown] = {}
+    for finding in sorted(findings, key=lambda one: (one.state == FindingState.OPEN, one.last_seen, one.pk or 0), reverse=True):
+        key = (finding.rule, finding.subject_id)
+        known = newest.get(key)
+        newest[key] = replace(known, episodes=known.episodes + 1) if known else shown(finding)
+    order = sorted(newest.values(), key=lambda one: one.finding.last_seen, reverse=True)
+    return sorted(order, key=lambda one: (not one.is_open, -one.finding.severity_rank, _precedence(one.finding.rule)))
+
+
+def relations(related: Any) -> list[Relation]:
+    """Of the JSON column; what is no relation there is left out."""
+    return [
+        Relation(str(row.get("kind") or ""), str(row.get("subject")), str(row.get("note") or ""), _path(row.get("path")))
+        for row in related or ()
+        if isinstance(row, Mapping) and row.get("subject")
+    ]
+
+
+def rule_of(finding: Finding) -> Rule | None:
+    """``None`` where a later version of Weir took the rule away."""
+    return all_rules().get(finding.rule)
+
+
+def _path(path: Any) -> tuple[str, ...]:
+    return tuple(str(name) for name in path) if isinstance(path, list | tuple) else ()
+
+
+def _precedence(rule: str) -> int:
+    """Of two equally bad findings the one that explains the other is read first: pressure holds barriers, not the other way round."""
+    families = ("collect", "restart", "pressure", "data", "watermark")
+    family = rule.split(".", 1)[0]
+    return families.index(family) if family in families else len(families)

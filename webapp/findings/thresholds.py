@@ -1,0 +1,50 @@
+"""A rule's thresholds as a table of its page: default, bounds and what somebody set."""
+
+from collections import defaultdict
+from dataclasses import dataclass
+
+from spark_jobs.diagnosis.registry import Rule
+from spark_jobs.diagnosis.thresholds import Threshold
+from webapp.findings.figures import figure_text
+from webapp.findings.models import ThresholdOverride
+
+
+@dataclass(frozen=True)
+class ThresholdRow:
+    """``overrides`` are those in force, the widest scope first."""
+
+    threshold: Threshold
+    name: str
+    default: str
+    bounds: str
+    overrides: tuple[ThresholdOverride, ...] = ()
+
+    @property
+    def overridden(self) -> list[tuple[str, str, ThresholdOverride]]:
+        """Scope, value and the row itself."""
+        return [(_scope(one), figure_text(one.value, self.threshold.unit), one) for one in self.overrides]
+
+
+def rows(rule: Rule) -> list[ThresholdRow]:
+    set_by_somebody: dict[str, list[ThresholdOverride]] = defaultdict(list)
+    keys = [threshold.key for threshold in rule.thresholds]
+    for override in ThresholdOverride.objects.filter(key__in=keys).order_by("cluster", "job_id"):
+        set_by_somebody[override.key].append(override)
+    return [threshold_row(threshold, rule.id, tuple(set_by_somebody[threshold.key])) for threshold in rule.thresholds]
+
+
+def threshold_row(threshold: Threshold, rule_id: str, overrides: tuple[ThresholdOverride, ...] = ()) -> ThresholdRow:
+    unit = threshold.unit
+    return ThresholdRow(
+        threshold,
+        threshold.key.removeprefix(f"{rule_id}.").replace("_", " "),
+        figure_text(threshold.default, unit),
+        f"{figure_text(threshold.minimum, unit)} … {figure_text(threshold.maximum, unit)}",
+        overrides,
+    )
+
+
+def _scope(override: ThresholdOverride) -> str:
+    if override.job_id:
+        return f"job {override.job_id} of {override.cluster}"
+    return f"cluster {override.cluster}" if override.cluster else "everywhere"

@@ -1,0 +1,13 @@
+"""Addresses of findings and of the rules that make them."""
+
+from django.urls import path
+
+from webapp.findings.views import findings, rules
+
+urlpatterns = [
+    path("findings/", findings.findings, name="findings"),
+    path("findings/<int:pk>/", findings.finding, name="finding"),
+    path("findings/<int:pk>/chart", findings.chart, name="finding-chart"),
+    path("rules/", rules.rules, name="rules"),
+    path("rules/<str:rule_id>/", rules.rule, name="rule"),
+]

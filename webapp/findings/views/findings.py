@@ -1,0 +1,125 @@
+"""Findings: the list with its filters, one of them with all its evidence, and its figure over time."""
+
+import json
+from datetime import timedelta
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import timezone
+
+from spark_jobs.diagnosis.registry import all_rules
+from webapp.charts.annotations import Annotation
+from webapp.charts.evidence import Sight, over_time
+from webapp.findings.badges import CONFIDENCE_MEANS, SEVERITY_BADGES
+from webapp.findings.choices import FindingState
+from webapp.findings.figures import figure_text
+from webapp.findings.finding_query import FindingQuery, total
+from webapp.findings.models import Finding, FindingSight
+from webapp.findings.shown import rule_of, shown
+from webapp.findings.thresholds import rows
+from webapp.fleet.models import Cluster, JobAnnotation, JobCurrent
+from webapp.lib.keysets import BadCursor, page
+from webapp.lib.timeranges import between
+
+PAGE_SIZE = 50
+MOST_SIGHTS = 20_000
+MOST_BESIDE = 12
+MOST_ANNOTATIONS = 200
+LEAST_AIR = timedelta(minutes=2)
+
+
+def findings(request: HttpRequest) -> HttpResponse:
+    now = timezone.now()
+    query = FindingQuery.read(request.GET)
+    matching = query.findings()
+    try:
+        listed = page(matching.defer("cause", "evidence", "related", "data"), query.keys, query.cursor, PAGE_SIZE)
+    except BadCursor:
+        return redirect(request.path)
+    context: dict[str, Any] = {
+        "query": query,
+        "page": listed,
+        "rows": [(one, SEVERITY_BADGES.get(one.severity)) for one in listed.rows],
+        "matching": total(matching),
+        "clusters": list(Cluster.objects.values_list("name", flat=True)),
+        "rules": all_rules().values(),
+        "severities": SEVERITY_BADGES,
+        "states": FindingState.choices,
+        "now": now,
+    }
+    return render(request, "findings/findings.html", context)
+
+
+def finding(request: HttpRequest, pk: int) -> HttpResponse:
+    found = get_object_or_404(Finding, pk=_small(pk))
+    rule = rule_of(found)
+    about = shown(found)
+    job = JobCurrent.objects.filter(cluster=found.cluster, job_id=found.job_id).only("cluster", "job_id", "name").first()
+    beside = Finding.objects.of_job(found.cluster, found.job_id).filter(
+        first_seen__lte=found.last_seen + LEAST_AIR, last_seen__gte=found.first_seen - LEAST_AIR
+    )
+    context: dict[str, Any] = {
+        "finding": found,
+        "shown": about,
+        "rule": rule,
+        "runbook": f"rules/{rule.id}.html" if rule else "",
+        "thresholds": rows(rule) if rule else [],
+        "confidence_means": CONFIDENCE_MEANS.get(found.confidence, ""),
+        "job": job,
+        "beside": [shown(one) for one in beside.exclude(pk=found.pk).worst_first()[:MOST_BESIDE]] if found.job_id else [],
+        "details": json.dumps(found.data, indent=2, ensure_ascii=False) if found.data else "",
+        "now": timezone.now(),
+    }
+    if job:
+        air = max(found.last_seen - found.first_seen, LEAST_AIR)
+        context["at_that_time"] = between(found.first_seen - air, found.last_seen + air).query
+    return render(request, "findings/finding.html", context)
+
+
+def chart(request: HttpRequest, pk: int) -> HttpResponse:
+    """The first figure of its evidence in every sight of this subject around its time."""
+    found = get_object_or_404(Finding, pk=_small(pk))
+    first = next((row for row in found.evidence or () if isinstance(row, dict) and row.get("name")), None)
+    if first is None:
+        return _empty("No figure", "This finding rests on events, not on a figure that could be drawn.")
+    name, unit = str(first["name"]), str(first.get("unit") or "")
+    air = max((found.last_seen - found.first_seen) / 10, LEAST_AIR)
+    start, end = found.first_seen - air, found.last_seen + air
+    seen = FindingSight.objects.filter(
+        cluster=found.cluster, job_id=found.job_id, rule=found.rule, subject_id=found.subject_id, seen_at__gte=start, seen_at__lte=end
+    )
+    sights = [
+        Sight(at, float(row["value"]), severity, _words(row, unit))
+        for at, severity, evidence in reversed(seen.order_by("-seen_at").values_list("seen_at", "severity", "evidence")[:MOST_SIGHTS])
+        for row in evidence[:1]
+        if row.get("name") == name and _is_number(row.get("value"))
+    ]
+    if not sights:
+        return _empty("Nothing to draw", f"{name} is told in words, or its windows are no longer kept.")
+    threshold = first.get("threshold")
+    happened = JobAnnotation.objects.filter(cluster=found.cluster, job_id=found.job_id, at__gte=start, at__lte=end).order_by("-at")
+    events = [
+        Annotation(at, kind, label or subject or kind)
+        for at, kind, label, subject in happened.values_list("at", "kind", "label", "subject")[:MOST_ANNOTATIONS]
+    ]
+    limit = float(threshold) if threshold is not None and _is_number(threshold) else None
+    figure, note = over_time(name, sights, start, end, limit, lambda value: figure_text(value, unit), events)
+    return HttpResponse(f'{{"figure": {figure.to_json()}, "note": {json.dumps(note)}}}', content_type="application/json")
+
+
+def _words(row: dict[str, Any], unit: str) -> str:
+    return figure_text(row.get("value"), unit) + (f", {row['note']}" if row.get("note") else "")
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and value == value
+
+
+def _small(pk: int) -> int:
+    """SQLite and PostgreSQL refuse larger ones with an error of their own."""
+    return min(pk, 2**63 - 1)
+
+
+def _empty(title: str, text: str) -> HttpResponse:
+    return JsonResponse({"figure": None, "note": "", "empty": {"title": title, "text": text}})

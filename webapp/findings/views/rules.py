@@ -1,0 +1,54 @@
+"""The rules Weir judges by: what each looks for, its thresholds with their reasons, its runbook."""
+
+from itertools import groupby
+from typing import Any
+
+from django.db.models import Count
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+
+from spark_jobs.diagnosis.registry import all_rules
+from webapp.findings.models import Finding
+from webapp.findings.shown import shown
+from webapp.findings.thresholds import rows, threshold_row
+
+FAMILIES = {
+    "checkpoint": "Checkpoints",
+    "collect": "What Weir can see",
+    "data": "Data",
+    "memory": "Memory",
+    "pressure": "Back-pressure",
+    "restart": "Restarts",
+    "storage": "Checkpoint storage",
+    "watermark": "Watermarks",
+}
+MOST_FINDINGS = 20
+
+
+def rules(request: HttpRequest) -> HttpResponse:
+    open_now = dict(Finding.objects.open().order_by().values_list("rule").annotate(Count("id")))
+    families = [
+        (
+            FAMILIES.get(family, family),
+            [(rule, [threshold_row(one, rule.id) for one in rule.thresholds], open_now.get(rule.id, 0)) for rule in of],
+        )
+        for family, of in groupby(all_rules().values(), key=lambda rule: rule.family)
+    ]
+    return render(request, "rules/rules.html", {"families": families, "total": len(all_rules())})
+
+
+def rule(request: HttpRequest, rule_id: str) -> HttpResponse:
+    found = all_rules().get(rule_id)
+    if found is None:
+        raise Http404(f"There is no rule called {rule_id[:100]}.")
+    open_now = Finding.objects.open().filter(rule=rule_id)
+    context: dict[str, Any] = {
+        "rule": found,
+        "runbook": f"rules/{found.id}.html",
+        "thresholds": rows(found),
+        "open_total": open_now.count(),
+        "open": [shown(one) for one in open_now.worst_first()[:MOST_FINDINGS]],
+        "now": timezone.now(),
+    }
+    return render(request, "rules/rule.html", context)
