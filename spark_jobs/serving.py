@@ -324,7 +324,7 @@ JOB_JUDGEMENT = ServingTable(
     (
         *_key("cluster", "job_id"),
         Column("judged_to", "instant", "instant at which the newest of them was judged", required=True),
-        Column("windows", "json", "[[first, last]]: starts of judged windows as epoch s, runs without a gap as one pair", required=True),
+        Column("windows", "json", "[{first, last}]: starts of judged windows as epoch s, neighbours as one run", required=True),
         Column("unknowns", "json", "[{rule, missing}] of the newest of them", required=True),
         _AS_OF,
     ),

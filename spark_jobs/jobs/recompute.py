@@ -4,11 +4,11 @@ Frames that several steps use are checkpointed: computed once, held by the execu
 ends, and later plans start from them instead of growing with every step.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from ingest.lake.tables import TABLES
@@ -16,15 +16,19 @@ from spark_jobs.lake import PinnedLake, Span
 from spark_jobs.manifest import Manifest
 from spark_jobs.run_dir import Carried, RunDir
 from spark_jobs.schemas import serving_schema
+from spark_jobs.serving import PRESSURE_WINDOW
 from spark_jobs.transforms import carried as carry
-from spark_jobs.transforms import checkpoint_triggers, executions, log_events, touched
+from spark_jobs.transforms import checkpoint_triggers, diagnosed, executions, job_windows, log_events, touched
 from spark_jobs.transforms.annotations import annotations
 from spark_jobs.transforms.checkpoint_facts import checkpoint_facts
 from spark_jobs.transforms.checkpoint_log import TELLING
+from spark_jobs.transforms.contract import serving_rows
 from spark_jobs.transforms.instants import DAY_S, HOUR_S, floor_to
 from spark_jobs.transforms.job_current import job_current
 from spark_jobs.transforms.job_exceptions import job_exceptions
-from spark_jobs.transforms.pressure import WINDOW_S, pressure_windows
+from spark_jobs.transforms.judging import Scoped
+from spark_jobs.transforms.pressure import WINDOW_S, vertex_windows
+from spark_jobs.transforms.replays import newest_by
 from spark_jobs.transforms.rollups import rollups
 from spark_jobs.transforms.size_trend import size_trends
 from spark_jobs.transforms.skipped_inputs import skipped_inputs
@@ -41,9 +45,12 @@ _REFUSALS = ("trigger_refused", "trigger_failed", "checkpoint_failed")
 class Recompute:
     """One run over the rows that are new since ``previous``; ``steps`` writes everything but the manifest."""
 
-    def __init__(self, lake: PinnedLake, previous: Manifest | None, run_dir: RunDir) -> None:
+    def __init__(
+        self, lake: PinnedLake, previous: Manifest | None, run_dir: RunDir, thresholds: Sequence[Scoped] = ()
+    ) -> None:  # fmt: skip
         self.lake = lake
         self.run_dir = run_dir
+        self.thresholds = thresholds
         self.from_seq = {table: previous.to_seq.get(table, 0) if previous else 0 for table in TABLES}
         self.carried = Carried(lake.session, previous)
 
@@ -57,7 +64,9 @@ class Recompute:
         yield "job_annotation", self.run_dir.write_table("job_annotation", self.annotations)
         yield "size_trend", self.run_dir.write_table("size_trend", self._size_trends())
         yield "job_current", self.run_dir.write_table("job_current", self._job_current())
-        yield "job_exception", self._if_new("job_exception", "exceptions", lambda: job_exceptions(self._new("exceptions")))
+        yield "job_exception", self._if_new("job_exception", "exceptions", lambda: self.new_exceptions)
+        yield "finding_sight", self.run_dir.write_table("finding_sight", diagnosed.finding_sights(self.judged))
+        yield "job_judgement", self.run_dir.write_table("job_judgement", diagnosed.job_judgements(self.judged))
         yield "skipped_input", self._if_new("skipped_input", "skips", lambda: skipped_inputs(self._new("skips")))
         for name, frame in self._remembered().items():
             yield f"state of {name}", self.run_dir.write_state(name, frame)
@@ -200,11 +209,11 @@ class Recompute:
 
     @cached_property
     def known_facts(self) -> DataFrame:
-        """Carried facts and recomputed ones, each once, without their long texts."""
+        """Carried facts and recomputed ones, each once."""
         before = self.carried_facts.join(self.facts, on=KEY, how="left_anti")
         if not self.is_first:
             before = before.join(self.retracted, on=KEY, how="left_anti")
-        return _held(before.unionByName(carry.slim(self.facts)))
+        return _held(before.unionByName(self.facts))
 
     @cached_property
     def recent_facts(self) -> DataFrame:
@@ -225,6 +234,10 @@ class Recompute:
 
     @cached_property
     def pressure(self) -> DataFrame:
+        return serving_rows(self.vertex_windows, PRESSURE_WINDOW)
+
+    @cached_property
+    def vertex_windows(self) -> DataFrame:
         new = self._new("vertex_metrics")
         window = [*JOB, "vertex_id", "window_start"]
         if not self.is_first:
@@ -233,12 +246,30 @@ class Recompute:
             spans = _spans(windows.select(F.col("window_start").alias("at")), HOUR_S)
             new = self.lake.rows_in("vertex_metrics", spans).withColumn("window_start", start)
             new = new.join(windows, on=window, how="left_semi").drop("window_start")
-        return _held(pressure_windows(new, self.jobs))
+        windows = vertex_windows(new, self.jobs)
+        return _held(windows) if self._has_new("vertex_metrics") else windows
+
+    @cached_property
+    def carried_pressure(self) -> DataFrame:
+        return self.carried.frame("pressure", self.lake.session.createDataFrame([], serving_schema("pressure_window")))
 
     @cached_property
     def last_pressure(self) -> DataFrame:
-        carried = self.carried.frame("pressure", self.lake.session.createDataFrame([], serving_schema("pressure_window")))
+        carried = self.carried_pressure
         return _held(carry.last_pressure(self.pressure.unionByName(carried)) if self._has_new("vertex_metrics") else carried)
+
+    @cached_property
+    def new_exceptions(self) -> DataFrame:
+        return _held(job_exceptions(self._new("exceptions"))) if self._has_new("exceptions") else self._none("job_exception")
+
+    @cached_property
+    def failures(self) -> DataFrame:
+        return carry.failures(self.new_exceptions.unionByName(self.carried.frame("failures", self._none("job_exception"))))
+
+    @cached_property
+    def vertex_states(self) -> DataFrame:
+        none = self.lake.session.createDataFrame([], job_windows.VERTEX_STATES_SCHEMA)
+        return job_windows.vertex_states(self.rows_of_touched[1], self.facts, self.carried.frame("vertex_states", none))
 
     @cached_property
     def touched_jobs(self) -> DataFrame:
@@ -260,6 +291,45 @@ class Recompute:
         frames = (self.jobs, self.recent_facts, self.last_pressure, self.job_events)
         return job_current(*(self._of_touched_jobs(frame) for frame in frames))
 
+    # What the rules say.
+
+    @cached_property
+    def carried_judged(self) -> DataFrame:
+        return self.carried.frame("judged", self.lake.session.createDataFrame([], job_windows.JUDGED_SCHEMA))
+
+    @cached_property
+    def job_windows(self) -> DataFrame:
+        """Rows of :func:`job_windows.job_windows`; steps that write ``job_current`` and ``size_trend`` come first."""
+        log_line = F.least("ts", "observed_at")
+        news: list[tuple[DataFrame, str | Column]] = [
+            (self.facts, "trigger_time"), (self.facts, "end_time"), (self.new_jobs, "observed_at"), (self.new_events, log_line),
+            (self.new_exceptions, "ts"), (self.vertex_windows, "newest_ts"),
+        ]  # fmt: skip
+        windows = self.pressure.unionByName(self.carried_pressure.join(self.pressure, on=list(PRESSURE_WINDOW.key), how="left_anti"))
+        told = job_windows.Told(
+            instants=job_windows.instants(news),
+            judged=self.carried_judged,
+            job_current=self._written("job_current"),
+            jobs=self.jobs,
+            events=self.job_events,
+            facts=self.known_facts,
+            annotations=self.annotations,
+            failures=self.failures,
+            size_trends=self._written("size_trend"),
+            vertex_windows=self.vertex_windows,
+            pressure=windows,
+            vertex_states=self.vertex_states,
+        )
+        return job_windows.job_windows(told)
+
+    @cached_property
+    def judged(self) -> DataFrame:
+        return _held(diagnosed.diagnosed(self.job_windows, self.thresholds))
+
+    def _written(self, table: str) -> DataFrame:
+        """Rows of a table that a step before has written."""
+        return self.run_dir.table(self.lake.session, table)
+
     def _remembered(self) -> dict[str, DataFrame]:
         return {
             "executions": self.executions,
@@ -271,6 +341,9 @@ class Recompute:
             "events": self.job_events,
             "hosts": self.hosts,
             "pressure": self.last_pressure,
+            "failures": self.failures,
+            "vertex_states": newest_by(self.vertex_states, JOB, ("at",)),
+            "judged": diagnosed.newest_judged(self.judged, self.carried_judged),
         }
 
     def _if_new(self, name: str, source: str, frame: Callable[[], DataFrame]) -> int:
@@ -278,7 +351,10 @@ class Recompute:
         return self.run_dir.write_table(name, frame()) if self._has_new(source) else 0
 
     def _no_facts(self) -> DataFrame:
-        return self.lake.session.createDataFrame([], serving_schema("checkpoint_fact"))
+        return self._none("checkpoint_fact")
+
+    def _none(self, table: str) -> DataFrame:
+        return self.lake.session.createDataFrame([], serving_schema(table))
 
 
 def _held(frame: DataFrame) -> DataFrame:

@@ -8,7 +8,7 @@ a recording of last year is remembered as well as the fleet of today.
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from spark_jobs.serving import CHECKPOINT_FACT, LOG_EVENT, PRESSURE_WINDOW
+from spark_jobs.serving import CHECKPOINT_FACT, JOB_EXCEPTION, LOG_EVENT, PRESSURE_WINDOW
 from spark_jobs.transforms.instants import DAY_S, HOUR_S, floor_to
 from spark_jobs.transforms.replays import newest_by
 
@@ -22,6 +22,9 @@ THINNED_DAYS_KEPT = 7
 """Beyond the whole days, the last checkpoint of each hour: enough for a trend."""
 EVENTS_KEPT = 500
 JOB_SIGHTS_KEPT = 500
+FAILURES_KEPT = 50
+WINDOWS_KEPT = 10
+"""Of each vertex: what a rule may compare the judged window with."""
 TRIGGERS_KEPT = 2000
 HOSTS_KEPT = 200
 
@@ -31,17 +34,13 @@ EVENT_KINDS = (
 )  # fmt: skip
 """What tells of a job's life; of tasks only failures are kept."""
 
-# Texts that only their own row is shown with; roll-ups, trends and the fleet page do without.
-_BULKY = ("declines", "not_acknowledged", "late_messages", "failure_message", "exception")
-
-
-def slim(facts: DataFrame) -> DataFrame:
-    """Facts without their long texts."""
-    return facts.select(*(F.lit(None).cast("string").alias(name) if name in _BULKY else F.col(name) for name in facts.columns))
+TRACE_CHARS = 4000
+# Texts that only a fact's own page and the rules about the newest failures need; roll-ups and trends do without.
+_BULKY = ("declines", "not_acknowledged", "late_messages", "failure_message")
 
 
 def recent_facts(facts: DataFrame) -> DataFrame:
-    """Slim facts, each once → those to carry."""
+    """Facts, each once → those to carry, the newest of each job with their texts."""
     job, order = Window.partitionBy(*JOB), (F.desc("trigger_time"), F.desc("checkpoint_id"))
     ranked = facts.withColumns(
         {
@@ -53,7 +52,9 @@ def recent_facts(facts: DataFrame) -> DataFrame:
     is_pending = ~F.col("final")
     thinned = (F.col("trigger_time") >= _days_before("newest", THINNED_DAYS_KEPT)) & ((F.col("rank_in_hour") == 1) | F.col("is_savepoint"))
     kept = (F.col("rank") <= FACTS_KEPT) | (F.col("trigger_time") >= whole_since(F.col("newest"))) | is_pending | thinned
-    return ranked.where(kept).drop("newest", "rank", "rank_in_hour")
+    told = F.col("rank") <= FACTS_KEPT
+    texts = {name: F.when(told, F.col(name)) for name in _BULKY} | {"exception": F.lit(None).cast("string")}
+    return ranked.where(kept).withColumns(texts).drop("newest", "rank", "rank_in_hour")
 
 
 def whole_since(newest: Column) -> Column:
@@ -121,9 +122,18 @@ def hosts(samples: DataFrame) -> DataFrame:
 
 
 def last_pressure(windows: DataFrame) -> DataFrame:
-    """Pressure windows → the newest of each vertex."""
+    """Pressure windows → the newest ones of each vertex."""
     latest = newest_by(windows, PRESSURE_WINDOW.key, ("as_of",))
-    return newest_by(latest, (*JOB, "vertex_id"), ("window_start", "as_of"))
+    newest_first = Window.partitionBy(*JOB, "vertex_id").orderBy(F.desc("window_start"))
+    return latest.withColumn("rank", F.row_number().over(newest_first)).where(F.col("rank") <= WINDOWS_KEPT).drop("rank")
+
+
+def failures(exceptions: DataFrame) -> DataFrame:
+    """``job_exception`` rows → the newest of each job, their stack traces cut."""
+    once = newest_by(exceptions, JOB_EXCEPTION.key, ("is_root", "as_of"))
+    rank = F.row_number().over(Window.partitionBy(*JOB).orderBy(F.desc("ts"), "task_key", "exception_name"))
+    kept = once.withColumns({"rank": rank, "stacktrace": F.substring("stacktrace", 1, TRACE_CHARS)})
+    return kept.where(F.col("rank") <= FAILURES_KEPT).drop("rank")
 
 
 def _days_before(instant: str, days: int) -> Column:

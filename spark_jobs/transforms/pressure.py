@@ -33,18 +33,24 @@ SPREAD = {
     "idle_ms_per_s": "idle_ms_per_s",
 }
 MEASURES = (*SPREAD.values(), "backpressured_ratio", "records_in_per_s", "records_out_per_s")
-PER_SUBTASK = (*MEASURES, "watermark_ms", "task_state")
+PLACE = ("host", "taskmanager_id")
+PER_SUBTASK = (*MEASURES, "watermark_ms", "task_state", *PLACE)
 WHOLE_SAMPLE = -1
 
 
 def pressure_windows(vertex_metrics: DataFrame, jobs: DataFrame) -> DataFrame:
     """Lake rows of the touched windows, and any sights of their jobs → ``pressure_window`` rows."""
+    return serving_rows(vertex_windows(vertex_metrics, jobs), PRESSURE_WINDOW)
+
+
+def vertex_windows(vertex_metrics: DataFrame, jobs: DataFrame) -> DataFrame:
+    """The same and two columns more: ``newest_ts``, and ``readings``, per subtask a struct of ``subtask``, its means and its place."""
     windowed = vertex_metrics.withColumn("window_start", floor_to("ts", WINDOW_S))
     # One exchange, of nested rows: every grouping below refines this partitioning.
     samples = newest_by(windowed.repartition(*WINDOW), (*WINDOW, "ts"), ("observed_at", "commit_seq"))
     by_subtask = _subtask_means(_subtask_samples(samples))
     windows = _over_subtasks(by_subtask).join(_vertex_names(jobs), on=list(VERTEX), how="left")
-    return serving_rows(windows.withColumn("window_s", F.lit(WINDOW_S)), PRESSURE_WINDOW)
+    return windows.withColumn("window_s", F.lit(WINDOW_S))
 
 
 def _subtask_samples(samples: DataFrame) -> DataFrame:
@@ -64,6 +70,7 @@ def _subtask_samples(samples: DataFrame) -> DataFrame:
         "parallelism",
         "subtask",
         F.when(_is_running(), F.col("watermark_ms")).alias("watermark_ms"),
+        *PLACE,
         *(F.when(_is_running(), _busy_or_unknown() if name == "busy_ms_per_s" else F.col(name)).alias(name) for name in MEASURES),
     )
 
@@ -95,6 +102,8 @@ def _subtask_means(readings: DataFrame) -> DataFrame:
         F.max(F.when(F.col("parallelism").isNotNull(), F.struct("ts", "parallelism"))).alias("newest_parallelism"),
         *(F.avg(name).alias(name) for name in MEASURES),
         F.max(F.when(F.col("watermark_ms").isNotNull(), F.struct("ts", "watermark_ms"))).alias("newest_watermark"),
+        F.max(F.when(F.coalesce(*PLACE).isNotNull(), F.struct("ts", *PLACE))).alias("newest_place"),
+        F.max("ts").alias("newest_ts"),
     )
 
 
@@ -120,8 +129,16 @@ def _over_subtasks(subtasks: DataFrame) -> DataFrame:
         rates.alias("rates"),
         F.coalesce(_subtask_with_largest("busy_ms_per_s"), _subtask_with_largest("records_in_per_s")).alias("hottest_subtask"),
         F.min("newest_watermark.watermark_ms").alias("watermark_ms"),
+        F.max("newest_ts").alias("newest_ts"),
+        F.array_sort(F.collect_list(F.when(~whole, _reading()))).alias("readings"),
     )
     return spread.withColumn("records_in_gini", _gini(F.col("rates")))
+
+
+def _reading() -> Column:
+    measured = (F.col(name) for name in MEASURES)
+    place = (F.col(f"newest_place.{name}").alias(name) for name in PLACE)
+    return F.struct("subtask", *measured, F.col("newest_watermark.watermark_ms").alias("watermark_ms"), *place)
 
 
 def _backpressured_part() -> Column:

@@ -1,0 +1,77 @@
+"""Print what the rules would read: every job window of a lake as one JSON object a line.
+
+For people who write rules: `registry.diagnose(window_from_plain(json.loads(line)))` judges a line without Spark.
+Nothing is loaded, and no run is made.
+"""
+
+import argparse
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TextIO
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from ingest.lake.environment import lake_of
+from ingest.lake.store import Lake
+from spark_jobs.diagnosis.plain import window_to_plain
+from spark_jobs.diagnosis.samples import JobWindow
+from spark_jobs.jobs.recompute import Recompute
+from spark_jobs.lake import absolute_root, pin
+from spark_jobs.run_dir import RunDir
+from spark_jobs.session import open_session
+from spark_jobs.transforms.window_rows import rows_of
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--lake", required=True, metavar="ROOT", help="path or URI of the lake")
+    parser.add_argument("--cluster", metavar="NAME", help="only of this cluster")
+    parser.add_argument("--job", metavar="ID", help="only of this job")
+    parser.add_argument("--out", metavar="FILE", help="where to write (default: standard output)")
+
+
+def run(args: argparse.Namespace) -> int:
+    found = lake_of(args.lake, os.environ)
+    lake = Lake(absolute_root(found.root), found.storage_options)
+    with ExitStack() as stack:
+        out: TextIO = stack.enter_context(Path(args.out).open("w", encoding="utf-8")) if args.out else sys.stdout
+        scratch = stack.enter_context(tempfile.TemporaryDirectory(prefix="weir-windows-"))
+        session = open_session("weir windows")
+        stack.callback(session.stop)
+        for window in windows_of(session, lake, scratch, args.cluster, args.job):
+            print(json.dumps(window_to_plain(window), ensure_ascii=False, separators=(",", ":")), file=out)
+    return 0
+
+
+def windows_of(
+    session: SparkSession, lake: Lake, scratch: str, cluster: str | None = None, job_id: str | None = None
+) -> Iterator[JobWindow]:
+    """All job windows of a lake, by cluster, job and time."""
+    recompute = Recompute(pin(session, lake), None, RunDir(scratch))
+    for name, _rows in recompute.steps():
+        if name == "job_exception":
+            break
+    yield from windows_in(recompute.job_windows.where(_chosen(cluster, job_id)))
+
+
+def windows_in(rows: DataFrame) -> Iterator[JobWindow]:
+    """Rows of job windows, dealt out."""
+    found = []
+    for batch in rows.toArrow().to_batches():
+        for row in rows_of(batch):
+            if isinstance(row, Exception):
+                raise row
+            found += row.windows
+    yield from sorted(found, key=lambda window: (window.cluster, window.job_id, window.window_start_ms))
+
+
+def _chosen(cluster: str | None, job_id: str | None):  # type: ignore[no-untyped-def]  # a column, classic or Connect
+    wanted = F.lit(True)
+    for name, value in (("cluster", cluster), ("job_id", job_id)):
+        wanted = wanted & (F.col(name) == value) if value else wanted
+    return wanted
