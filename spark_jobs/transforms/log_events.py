@@ -18,6 +18,7 @@ from ingest.flink_logs.recognise import CHECKPOINT_FAILURE_KINDS, DETAIL_CHARS, 
 from spark_jobs.serving import LOG_EVENT
 from spark_jobs.transforms.binding import let
 from spark_jobs.transforms.contract import serving_rows
+from spark_jobs.transforms.quick_text import first_chars, first_line, from_byte, holds, replaced
 from spark_jobs.transforms.replays import newest_by
 
 SEPARATOR = "\x01"
@@ -53,9 +54,9 @@ def events(log_records: DataFrame) -> DataFrame:
 
 def recognised(log_records: DataFrame) -> DataFrame:
     """The same without folding: a map over the records, nothing is sorted or sent around."""
-    line = F.regexp_extract("message", r"^[^\n]*", 0)
-    detail = F.when(F.col("message").contains("\n"), F.substring(F.col("message"), F.length(line) + 2, F.lit(DETAIL_CHARS)))
-    lines = log_records.select(*RECORD_COLUMNS, line.alias("line"), F.nullif(detail, F.lit("")).alias("detail"))
+    lines = log_records.select(*RECORD_COLUMNS, F.explode(F.array(_taken_apart(F.col("message")))).alias("told")).select(
+        *RECORD_COLUMNS, "told.*"
+    )
     matched = _matched(lines).where("text is not null")
     split = matched.select(*RECORD_COLUMNS, "line", "detail", F.explode(F.array(_fields(F.col("text")))).alias("read"))
     typed = split.select(*RECORD_COLUMNS, "detail", *(value.alias(name) for name, value in _typed(F.col("read")).items()))
@@ -79,10 +80,20 @@ def serving(located: DataFrame) -> DataFrame:
     return serving_rows(rows, LOG_EVENT)
 
 
+def _taken_apart(message: Column) -> Column:
+    """Struct of its first ``line`` and the ``detail`` below it, null where there is none."""
+
+    def parts(line: Column) -> Column:
+        below = first_chars(from_byte(message, F.octet_length(line) + 2), DETAIL_CHARS)
+        detail = F.when(F.octet_length(line) < F.octet_length(message), F.nullif(below, F.lit("")))
+        return F.struct(line.alias("line"), detail.alias("detail"))
+
+    return let(first_line(message), parts)
+
+
 def _matched(lines: DataFrame) -> DataFrame:
     """``text``: ``group, number, fields…`` of the first entry that matches, as one text; null where none does."""
-    start = F.substring("line", 1, READ_CHARS)
-    readable = F.when(F.col("line").contains(SEPARATOR), F.replace(start, F.lit(SEPARATOR), F.lit(""))).otherwise(start)
+    readable = replaced(first_chars(F.col("line"), READ_CHARS), SEPARATOR, "")
     text, matched = F.lit(None).cast("string"), lines.withColumn("readable", readable)
     for first in range(0, len(GROUPS), GROUPS_AT_ONCE):
         found = F.coalesce(text, *(_by_group(F.col("readable"), number) for number in range(len(GROUPS))[first : first + GROUPS_AT_ONCE]))
@@ -109,8 +120,8 @@ def _by_group(line: Column, number: int) -> Column:
     rewritten = F.regexp_replace(F.concat(line, F.lit("\n0123456789")), regex, SEPARATOR.join((str(number), *groups.values())))
     # Literals are found much sooner than an expression fails.
     opens = [line.startswith(opening) for opening in dict.fromkeys(pattern.starts for pattern in GROUPS[number] if pattern.starts)]
-    holds = [line.contains(piece) for piece in dict.fromkeys(pattern.contains for pattern in GROUPS[number] if pattern.contains)]
-    return F.when(reduce(or_, opens + holds), let(rewritten, lambda text: F.when(text.contains(SEPARATOR), text)))
+    held = [holds(line, piece) for piece in dict.fromkeys(pattern.contains for pattern in GROUPS[number] if pattern.contains)]
+    return F.when(reduce(or_, opens + held), let(rewritten, lambda text: F.when(text.contains(SEPARATOR), text)))
 
 
 def _by_trace(line: Column, detail: Column) -> Column:
@@ -136,7 +147,7 @@ def _typed(read: Column) -> dict[str, Column]:
         "kind": F.element_at(F.array(*(F.lit(kind) for kind, _ in _ENTRIES)), entry),
         "implied": F.element_at(F.array(*(F.lit(reason or None).cast("string") for _, reason in _ENTRIES)), entry),
         "said": texts["reason_text"],
-        "message": F.substring("line", 1, MESSAGE_CHARS),
+        "message": first_chars(F.col("line"), MESSAGE_CHARS),
         "is_savepoint": F.lower(texts["checkpoint_type"]).contains("savepoint"),
         "trigger_time": F.timestamp_millis(F.when(millis < LAST_EPOCH_MS, millis)),
         "vertex_id": let(parts, lambda part: F.when(F.size(part) == 4, part[1]).otherwise(texts["vertex_id"])),
@@ -147,7 +158,7 @@ def _typed(read: Column) -> dict[str, Column]:
 
 
 def _why(kind: Column, implied: Column, detail: Column, said: Column) -> Column:
-    words = F.nullif(F.substring(F.coalesce(said, _cause_line(detail)), 1, MESSAGE_CHARS), F.lit(""))
+    words = F.nullif(first_chars(F.coalesce(said, _cause_line(detail)), MESSAGE_CHARS), F.lit(""))
     return let(words, lambda text: F.struct(text.alias("reason_text"), _reason(kind, implied, detail, text).alias("reason")))
 
 
@@ -177,5 +188,6 @@ def _first_piece(text: Column, codes: Mapping[str, str]) -> Column:
 
 def _one_of(piece: Column, codes: Mapping[str, str]) -> Column:
     """Value of ``piece`` in a small table; null where it is not in it."""
-    place = F.array_position(F.array(*(F.lit(known) for known in codes)), piece)
-    return F.when(place > 0, F.element_at(F.array(*(F.lit(code) for code in codes.values())), place.cast("int")))
+    places = F.array(*(F.lit(known) for known in codes))
+    values = F.array(*(F.lit(code) for code in codes.values()))
+    return let(F.array_position(places, piece), lambda place: F.when(place > 0, F.element_at(values, place.cast("int"))))
