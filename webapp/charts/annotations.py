@@ -16,11 +16,12 @@ _WORDS_SHARE = 0.22
 
 @dataclass(frozen=True)
 class Annotation:
-    """``kind`` decides symbol and colour; unknown kinds are drawn in grey."""
+    """``kind`` decides symbol and colour; unknown kinds are drawn in grey. A click on the label opens ``url``."""
 
     at: datetime
     kind: str
     label: str
+    url: str = ""
 
 
 LOOK = {
@@ -30,6 +31,8 @@ LOOK = {
     "deploy": ("▸", OK),
     "failure": ("✕", CRIT),
     "terminal": ("■", INK_3),
+    "critical": ("▲", CRIT),
+    "warning": ("◆", WARN),
 }
 
 
@@ -77,4 +80,6 @@ def _label(annotation: Annotation, symbol: str, colour: str, *, with_words: bool
         "hovertext": f"{plain(annotation.label or annotation.kind, 200)}<br>{plot_time(annotation.at)[:19]} UTC",
         "font": {"size": 11, "color": colour},
         "showarrow": False,
+        # plotly keeps no data of its own at an annotation; charts.js reads the address from its name.
+        **({"name": annotation.url, "captureevents": True} if annotation.url else {}),
     }

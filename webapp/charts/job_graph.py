@@ -1,18 +1,47 @@
 """Where the vertices of a job stand when it is drawn: layers from source to sink, few crossings.
 
-Pure geometry in pixels; the template draws it as SVG. A cycle, which Flink never reports but a damaged
-payload may, is cut at the edge that closes it.
+Pure geometry in pixels; the template draws it as SVG. An edge over several layers keeps a lane of its own in
+each of them, so that it never runs through a vertex that it has nothing to do with. A cycle, which Flink never
+reports but a damaged payload may, is cut at the edge that closes it.
 """
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
-NODE_WIDTH, NODE_HEIGHT = 184, 92
-GAP_X, GAP_Y = 52, 22
 MARGIN = 4
 MOST_NODES = 200
-_SWEEPS = 4
+_SWEEPS = 6
+_LANE = 14
+_MOST_LANES = 3_000
+"""Of all edges together: a graph that needs more is unreadable whatever is done."""
+
+
+@dataclass(frozen=True)
+class Geometry:
+    """Sizes in pixels. ``downwards`` stacks the layers from top to bottom, for narrow screens."""
+
+    node_width: int
+    node_height: int
+    gap_layers: int
+    gap_nodes: int
+    downwards: bool = False
+
+    @property
+    def along(self) -> int:
+        """Extent of a node in the direction of flow."""
+        return self.node_height if self.downwards else self.node_width
+
+    @property
+    def across(self) -> int:
+        return self.node_width if self.downwards else self.node_height
+
+
+FULL = Geometry(184, 92, 52, 26)
+NARROW = Geometry(184, 92, 34, 20, downwards=True)
+COMPACT = Geometry(150, 40, 40, 12)
+NODE_WIDTH, NODE_HEIGHT = FULL.node_width, FULL.node_height
 
 
 @dataclass(frozen=True)
@@ -26,7 +55,7 @@ class Node:
 
 @dataclass(frozen=True)
 class Edge:
-    """``path`` is the ``d`` of an SVG path from the right side of its source to the left side of its target."""
+    """``path`` is the ``d`` of an SVG path from the far side of its source to the near side of its target."""
 
     source: str
     target: str
@@ -35,34 +64,47 @@ class Edge:
 
 @dataclass(frozen=True)
 class Layout:
+    """``widest`` is how many vertices the fullest layer holds."""
+
     nodes: tuple[Node, ...]
     edges: tuple[Edge, ...]
     width: int
     height: int
     left_out: int = 0
+    widest: int = 0
 
 
-def lay_out(keys: Sequence[str], edges: Iterable[tuple[str, str]]) -> Layout:
-    """Place ``keys`` (at most ``MOST_NODES`` of them, in the given order) so that every edge goes right."""
+@dataclass(frozen=True)
+class _Lane:
+    """Where an edge passes a layer that it has no vertex in."""
+
+    source: str
+    target: str
+    layer: int
+
+
+_Item = str | _Lane
+
+
+def lay_out(keys: Sequence[str], edges: Iterable[tuple[str, str]], geometry: Geometry = FULL) -> Layout:
+    """Place ``keys`` (at most ``MOST_NODES`` of them, in the given order) so that every edge goes with the flow."""
     shown = list(dict.fromkeys(keys))[:MOST_NODES]
     known = set(shown)
     links = _without_cycles(shown, [(a, b) for a, b in dict.fromkeys(edges) if a in known and b in known and a != b])
-    layers = _ordered(_layers(shown, links), links)
-    tallest = max((len(layer) for layer in layers), default=0)
-    height = tallest * (NODE_HEIGHT + GAP_Y) - GAP_Y + 2 * MARGIN if tallest else 0
-    nodes = {}
-    for column, layer in enumerate(layers):
-        top = (height - (len(layer) * (NODE_HEIGHT + GAP_Y) - GAP_Y)) // 2
-        for row, key in enumerate(layer):
-            nodes[key] = Node(key, MARGIN + column * (NODE_WIDTH + GAP_X), top + row * (NODE_HEIGHT + GAP_Y))
-    width = len(layers) * (NODE_WIDTH + GAP_X) - GAP_X + 2 * MARGIN if layers else 0
-    return Layout(
-        tuple(nodes[key] for key in shown),
-        tuple(Edge(a, b, _path(nodes[a], nodes[b])) for a, b in links),
-        width,
-        height,
-        len(set(keys)) - len(shown),
-    )
+    layers = _layers(shown, links)
+    widest = max((len(layer) for layer in layers), default=0)
+    chains = _chains(layers, links)
+    ordered = _ordered(_with_lanes(layers, chains), chains)
+    spots = _spots(ordered, geometry)
+    across = max((spots[item] + _size(item, geometry) for layer in ordered for item in layer), default=0)
+    along = len(ordered) * (geometry.along + geometry.gap_layers) - geometry.gap_layers if ordered else 0
+    layer_of = {item: number for number, layer in enumerate(ordered) for item in layer}
+    corners = {item: (MARGIN + layer_of[item] * (geometry.along + geometry.gap_layers), MARGIN + spots[item]) for item in layer_of}
+    nodes = tuple(_node(key, corners[key], geometry) for key in shown)
+    drawn = tuple(Edge(*link, _path([corners[item] for item in chain], chain, geometry)) for link, chain in zip(links, chains, strict=True))
+    size = (along + 2 * MARGIN, across + 2 * MARGIN) if ordered else (0, 0)
+    width, height = (size[1], size[0]) if geometry.downwards else size
+    return Layout(nodes, drawn, width, height, len(set(keys)) - len(shown), widest)
 
 
 def _without_cycles(keys: Sequence[str], edges: list[tuple[str, str]]) -> list[tuple[str, str]]:
@@ -92,49 +134,111 @@ def _without_cycles(keys: Sequence[str], edges: list[tuple[str, str]]) -> list[t
 
 
 def _layers(keys: Sequence[str], edges: list[tuple[str, str]]) -> list[list[str]]:
-    """Each vertex one column right of its farthest upstream."""
-    sources = defaultdict(list)
-    waiting = dict.fromkeys(keys, 0)
+    """Each vertex one layer below its farthest upstream; a source right before the first that reads it."""
+    targets, sources = defaultdict(list), defaultdict(list)
     for source, target in edges:
-        sources[source].append(target)
-        waiting[target] += 1
-    column = dict.fromkeys(keys, 0)
+        targets[source].append(target)
+        sources[target].append(source)
+    waiting = {key: len(sources[key]) for key in keys}
+    layer = dict.fromkeys(keys, 0)
     ready = [key for key in keys if not waiting[key]]
     for key in ready:
-        for target in sources[key]:
-            column[target] = max(column[target], column[key] + 1)
+        for target in targets[key]:
+            layer[target] = max(layer[target], layer[key] + 1)
             waiting[target] -= 1
             if not waiting[target]:
                 ready.append(target)
-    layers: list[list[str]] = [[] for _ in range(max(column.values(), default=-1) + 1)]
     for key in keys:
-        layers[column[key]].append(key)
+        if not sources[key] and targets[key]:
+            layer[key] = min(layer[target] for target in targets[key]) - 1
+    layers: list[list[str]] = [[] for _ in range(max(layer.values(), default=-1) + 1)]
+    for key in keys:
+        layers[layer[key]].append(key)
     return layers
 
 
-def _ordered(layers: list[list[str]], edges: list[tuple[str, str]]) -> list[list[str]]:
+def _chains(layers: list[list[str]], edges: list[tuple[str, str]]) -> list[list[_Item]]:
+    """For each edge its source, its lanes in the layers between, and its target."""
+    layer = {key: number for number, of_layer in enumerate(layers) for key in of_layer}
+    if sum(layer[target] - layer[source] - 1 for source, target in edges) > _MOST_LANES:
+        return [[source, target] for source, target in edges]
+    return [
+        [source, *(_Lane(source, target, number) for number in range(layer[source] + 1, layer[target])), target] for source, target in edges
+    ]
+
+
+def _with_lanes(layers: list[list[str]], chains: list[list[_Item]]) -> list[list[_Item]]:
+    items: list[list[_Item]] = [list(layer) for layer in layers]
+    for chain in chains:
+        for item in chain:
+            if isinstance(item, _Lane):
+                items[item.layer].append(item)
+    return items
+
+
+def _ordered(layers: list[list[_Item]], chains: list[list[_Item]]) -> list[list[_Item]]:
     """Sort each layer by the mean place of its neighbours, forwards and backwards in turn (Sugiyama's barycentre)."""
-    neighbours = defaultdict(list)
-    for source, target in edges:
-        neighbours[source].append(target)
-        neighbours[target].append(source)
+    neighbours: dict[_Item, list[_Item]] = defaultdict(list)
+    for chain in chains:
+        for first, second in pairwise(chain):
+            neighbours[first].append(second)
+            neighbours[second].append(first)
     for sweep in range(_SWEEPS):
-        order = range(1, len(layers)) if sweep % 2 == 0 else range(len(layers) - 2, -1, -1)
-        for column in order:
-            beside = layers[column - 1 if sweep % 2 == 0 else column + 1]
+        forwards = sweep % 2 == 0
+        order = range(1, len(layers)) if forwards else range(len(layers) - 2, -1, -1)
+        for number in order:
+            beside = layers[number - 1 if forwards else number + 1]
             # Relative places, so that a layer of two and a layer of ten compare.
-            place = {key: (position + 0.5) / len(beside) for position, key in enumerate(beside)}
-            own = {key: (position + 0.5) / len(layers[column]) for position, key in enumerate(layers[column])}
+            place = {item: (position + 0.5) / len(beside) for position, item in enumerate(beside)}
+            own = {item: (position + 0.5) / len(layers[number]) for position, item in enumerate(layers[number])}
             weight = {}
-            for key in layers[column]:
-                places = [place[other] for other in neighbours[key] if other in place]
-                weight[key] = sum(places) / len(places) if places else own[key]
-            layers[column].sort(key=lambda key, weight=weight: weight[key])  # type: ignore[misc]
+            for item in layers[number]:
+                places = [place[other] for other in neighbours[item] if other in place]
+                weight[item] = sum(places) / len(places) if places else own[item]
+            layers[number].sort(key=lambda item, weight=weight: weight[item])  # type: ignore[misc]
     return layers
 
 
-def _path(source: Node, target: Node) -> str:
-    x0, y0 = source.x + NODE_WIDTH, source.y + NODE_HEIGHT // 2
-    x1, y1 = target.x - 3, target.y + NODE_HEIGHT // 2
-    bend = max((x1 - x0) // 2, 12)
-    return f"M{x0} {y0}C{x0 + bend} {y0} {x1 - bend} {y1} {x1} {y1}"
+def _size(item: _Item, geometry: Geometry) -> int:
+    return _LANE if isinstance(item, _Lane) else geometry.across
+
+
+def _spots(layers: list[list[_Item]], geometry: Geometry) -> dict[_Item, int]:
+    """Start of every item across the flow; each layer is centred beside the fullest one."""
+    gaps = geometry.gap_nodes
+    lengths = [sum(_size(item, geometry) + gaps for item in layer) - gaps for layer in layers]
+    longest = max(lengths, default=0)
+    spots = {}
+    for layer, length in zip(layers, lengths, strict=True):
+        at = (longest - length) // 2
+        for item in layer:
+            spots[item] = at
+            at += _size(item, geometry) + gaps
+    return spots
+
+
+def _node(key: str, corner: tuple[int, int], geometry: Geometry) -> Node:
+    along, across = corner
+    return Node(key, across, along) if geometry.downwards else Node(key, along, across)
+
+
+def _path(corners: list[tuple[int, int]], chain: list[_Item], geometry: Geometry) -> str:
+    """Curves from layer to layer, straight through the lanes. Points are (along, across)."""
+    middles = [(along, across + _size(item, geometry) // 2) for (along, across), item in zip(corners, chain, strict=True)]
+    parts = [_move("M", (middles[0][0] + geometry.along, middles[0][1]), geometry)]
+    for (from_along, from_across), (to_along, to_across) in pairwise(middles):
+        start, end = from_along + geometry.along, to_along - (3 if (to_along, to_across) == middles[-1] else 0)
+        bend = max((end - start) // 2, 12)
+        points = ((start + bend, from_across), (end - bend, to_across), (end, to_across))
+        parts.append("C" + " ".join(_point(point, geometry) for point in points))
+        if (to_along, to_across) != middles[-1]:
+            parts.append(_move("L", (to_along + geometry.along, to_across), geometry))
+    return "".join(parts)
+
+
+def _move(command: str, point: tuple[int, int], geometry: Geometry) -> str:
+    return f"{command}{_point(point, geometry)}"
+
+
+def _point(point: tuple[int, int], geometry: Geometry) -> str:
+    return f"{point[1]} {point[0]}" if geometry.downwards else f"{point[0]} {point[1]}"

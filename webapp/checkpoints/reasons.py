@@ -1,4 +1,6 @@
-"""Why a checkpoint failed, in words for somebody who does not know Flink's code."""
+"""Why a checkpoint failed and what to do, in words for somebody who does not know Flink's code."""
+
+from spark_jobs.diagnosis.checkpoint_reasons import UNKNOWN_REASON, words_of
 
 WORDS: dict[str, str] = {
     "CHECKPOINT_EXPIRED": "It was not acknowledged by every subtask before the time-out.",
@@ -9,21 +11,25 @@ WORDS: dict[str, str] = {
     "CHECKPOINT_DECLINED_ON_CANCELLATION_BARRIER": "A subtask upstream had given up, and told those below it.",
     "CHECKPOINT_DECLINED_INPUT_END_OF_STREAM": "A subtask declined it because its input had ended.",
     "CHECKPOINT_ASYNC_EXCEPTION": "Writing the snapshot failed in the asynchronous part of a subtask.",
+    "CHANNEL_STATE_SHARED_STREAM_EXCEPTION": "Another subtask that writes its in-flight data into the same file failed.",
     "CHECKPOINT_EXCEPTION": "The snapshot of a subtask failed.",
-    "IO_EXCEPTION": "Writing to the checkpoint storage failed.",
+    "IO_EXCEPTION": "The JobManager could not start it: the checkpoint storage did not answer.",
+    "EXCEPTION": "The JobManager could not start it: an exception came up, often of the checkpoint storage.",
     "CHECKPOINT_SUBSUMED": "A newer checkpoint completed first.",
     "CHECKPOINT_COORDINATOR_SHUTDOWN": "The job ended or its coordinator shut down while the checkpoint ran.",
     "CHECKPOINT_COORDINATOR_SUSPEND": "The job stopped running (restart or cancel) while the checkpoint ran.",
     "JOB_FAILURE": "The job failed while the checkpoint ran.",
     "JOB_FAILOVER_REGION": "A part of the job restarted while the checkpoint ran.",
     "TASK_FAILURE": "A task failed before it had acknowledged the checkpoint.",
-    "TASK_CHECKPOINT_FAILURE": "A task could not be told to take the snapshot.",
+    "TASK_CHECKPOINT_FAILURE": "A task failed to take its own part of the snapshot.",
     "FINALIZE_CHECKPOINT_FAILURE": "All subtasks acknowledged, but the JobManager could not write the checkpoint's metadata.",
     "TRIGGER_CHECKPOINT_FAILURE": "The checkpoint could not be triggered.",
     "UNKNOWN_TASK_CHECKPOINT_NOTIFICATION_FAILURE": "A task that does not take part answered.",
     "NOT_ALL_REQUIRED_TASKS_RUNNING": "Not all tasks were running, so it was not started.",
     "TOO_MANY_CONCURRENT_CHECKPOINTS": "As many checkpoints as allowed were running, so it was not started.",
     "MINIMUM_TIME_BETWEEN_CHECKPOINTS": "The pause between checkpoints was not over, so it was not started.",
+    "ALREADY_QUEUED": "Another one was already waiting, so it was not started.",
+    "BLOCKING_OUTPUT_EXIST": "A running task still had an output that is written as a whole (batch), so it was not started.",
     "TOO_MANY_CHECKPOINT_REQUESTS": "Too many checkpoints were waiting, so it was not started.",
     "PERIODIC_SCHEDULER_SHUTDOWN": "Periodic checkpoints had been switched off.",
 }
@@ -32,3 +38,33 @@ WORDS: dict[str, str] = {
 def in_words(reason: str | None, reason_text: str | None) -> str:
     """Our words where the code is known, otherwise Flink's own; empty where neither says anything."""
     return WORDS.get(reason or "", "") or reason_text or ""
+
+
+_NEXT_STEPS = {
+    "CHECKPOINT_EXPIRED": "Find out what the subtasks that had not acknowledged were doing: waiting for the barrier, or writing state.",
+    "NOT_ALL_REQUIRED_TASKS_RUNNING": "Nothing, unless tasks stay away: then look for missing slots or restarts.",
+    "MINIMUM_TIME_BETWEEN_CHECKPOINTS": "Nothing: the pause between checkpoints is doing what it is for.",
+    "TOO_MANY_CONCURRENT_CHECKPOINTS": "See why the checkpoint before it takes so long; more of them at once would not help it.",
+    "CHECKPOINT_SUBSUMED": "Nothing: a newer checkpoint protects the job.",
+    "CHECKPOINT_COORDINATOR_SHUTDOWN": "Nothing, if the job was meant to end.",
+    "CHECKPOINT_COORDINATOR_SUSPEND": "Look at why the job restarted; the checkpoint only shared its fate.",
+    "JOB_FAILURE": "Look at why the job failed; the checkpoint only shared its fate.",
+    "JOB_FAILOVER_REGION": "Look at why that part of the job restarted; the checkpoint only shared its fate.",
+    "TASK_FAILURE": "Look at the exception of the task that failed; the checkpoint only shared its fate.",
+}
+_OF_PHASE = {
+    "start_delay": "Its barrier waited longest before it reached the slowest subtask: look for back-pressure downstream of there.",
+    "alignment": "The slowest subtask waited longest for the barriers of its other inputs: look for a skewed or slow input channel.",
+    "sync": "The slowest subtask stopped longest to prepare its snapshot: look at its state backend, its disk and locks in its code.",
+    "async": "The slowest subtask spent longest on writing: look at its state size, its disk and the way to the checkpoint storage.",
+}
+
+
+def next_step(reason: str | None, dominant_phase: str | None) -> str:
+    """By reason, then by the phase that took longest; empty where neither is known."""
+    if reason in _NEXT_STEPS:
+        return _NEXT_STEPS[reason]
+    words = words_of(reason)
+    if reason and words is not UNKNOWN_REASON:
+        return words.next_step
+    return _OF_PHASE.get(dominant_phase or "", words.next_step if reason else "")

@@ -9,9 +9,10 @@ from django.shortcuts import render
 
 from spark_jobs.serving import PHASES
 from webapp.checkpoints.badges import outcome_badge
+from webapp.checkpoints.cause import cause_of
+from webapp.checkpoints.comparison import compared
 from webapp.checkpoints.models import CheckpointFact
 from webapp.checkpoints.querysets import trigger_ms
-from webapp.checkpoints.reasons import in_words
 from webapp.checkpoints.subtasks import SubtaskPart, read_parts
 from webapp.fleet.job_lookup import look_up
 from webapp.fleet.models import LogEvent
@@ -30,12 +31,15 @@ def checkpoint(request: HttpRequest, cluster: str, job_id: str, checkpoint_id: i
     parts, unreadable = _parts(fact, names)
     number = _page_number(request, len(parts))
     own = CheckpointFact.objects.filter(cluster=cluster, job_id=job_id).only("checkpoint_id", "trigger_time")
+    comparison = compared(fact)
     context: dict[str, Any] = {
+        "cause": cause_of(fact, comparison, view.job.checkpoint_timeout_ms, view.job.judged_at),
+        "comparison": comparison,
+        "good": _link(comparison.good),
         "view": view,
         "job": view.job,
         "fact": fact,
         "badge": outcome_badge(fact.outcome),
-        "reason": in_words(fact.reason, fact.reason_text),
         "phases": _phases(fact),
         "parts": parts[number * SUBTASKS_A_PAGE : (number + 1) * SUBTASKS_A_PAGE],
         "parts_total": len(parts),

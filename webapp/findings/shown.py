@@ -39,6 +39,11 @@ class Shown:
         return bool(self.finding.state == FindingState.OPEN)
 
     @property
+    def longest_way(self) -> tuple[str, ...]:
+        """From the farthest vertex that is held back to the origin."""
+        return max((relation.path for relation in self.relations), key=len, default=())
+
+    @property
     def is_notable(self) -> bool:
         """Info is context, not a problem."""
         return bool(self.finding.severity_rank > SEVERITY_RANK[Severity.INFO])

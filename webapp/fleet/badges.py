@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from webapp.fleet.choices import UNKNOWN_STATUS, Visibility
+from webapp.fleet.choices import UNKNOWN_STATUS, HealthState, Visibility
 from webapp.lib.badges import UNKNOWN, Badge
 
 JOB_BADGES: dict[str, Badge] = {
@@ -59,3 +59,18 @@ def job_badge(status: str | None) -> Badge:
     if not status:
         return UNKNOWN
     return JOB_BADGES.get(status) or Badge(status.lower()[:24], "?", "unknown")
+
+
+HEALTHY_FROM, POOR_BELOW = 90, 60
+"""Nobody is woken for what takes off less than ten points; below sixty more than one thing is wrong, or one badly."""
+
+
+def health_badge(health: int | None, state: str | None) -> Badge:
+    """The number as a badge; unknown is its own look, never green. An ended job has no health any more."""
+    if state == HealthState.ENDED:
+        return Badge("ended", "■", "done")
+    if health is None or state != HealthState.JUDGED:
+        return UNKNOWN
+    if health >= HEALTHY_FROM:
+        return Badge(str(health), "●", "ok")
+    return Badge(str(health), "▲", "crit") if health < POOR_BELOW else Badge(str(health), "◆", "warn")

@@ -1,15 +1,23 @@
-"""The job graph as drawn: layout, and for each vertex its name, pools and what its subtasks do."""
+"""The job graph as drawn: layout, and for each vertex its name, pools, what its subtasks do, and who holds it back."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from webapp.charts.job_graph import Edge, Layout, Node, lay_out
+from django.urls import reverse
+
+from webapp.charts.job_graph import COMPACT, FULL, NARROW, Edge, Geometry, Layout, Node, lay_out
+from webapp.lib.quantities import usage_text
+from webapp.pressure.blame import NOBODY, Blame
 from webapp.pressure.models import PressureWindow
 
 BAR_PX = 84
 FULL_MS_PER_S = 1000
-_NAME_LETTERS = 23
+MOST_IN_FULL = 40
+"""With more vertices they are drawn small: a name and what they do."""
+_MOST_BESIDE = 2
+"""Vertices side by side that a narrow screen can hold."""
+_NAME_LETTERS = {FULL: 23, NARROW: 23, COMPACT: 20}
 _MOSTLY = 0.5
 
 
@@ -25,6 +33,8 @@ class Pool:
 
 @dataclass(frozen=True)
 class DrawnVertex:
+    """``role`` is "origin", "held" or empty; ``url`` leads to the finding that says so, else to the vertex's row."""
+
     node: Node
     name: str
     full_name: str
@@ -32,13 +42,19 @@ class DrawnVertex:
     level: str
     pools: tuple[Pool, Pool]
     window: PressureWindow | None
+    role: str = ""
+    words: str = ""
+    url: str = ""
 
 
 @dataclass(frozen=True)
 class DrawnEdge:
+    """``on_the_way`` marks edges between an origin and those that it holds back."""
+
     edge: Edge
     level: str
     title: str
+    on_the_way: bool = False
 
 
 @dataclass(frozen=True)
@@ -46,21 +62,40 @@ class DrawnGraph:
     layout: Layout
     vertices: tuple[DrawnVertex, ...]
     edges: tuple[DrawnEdge, ...]
+    geometry: Geometry
+
+    @property
+    def is_compact(self) -> bool:
+        return self.geometry == COMPACT
 
 
-def drawn(graph: Mapping[str, Any] | None, windows: Mapping[str, PressureWindow]) -> DrawnGraph | None:
-    """``graph`` as Spark serves it: ``{vertices, edges}``; ``None`` where the plan is unknown."""
+def drawn(
+    graph: Mapping[str, Any] | None, windows: Mapping[str, PressureWindow], blame: Blame = NOBODY, *, narrow: bool = False
+) -> DrawnGraph | None:
+    """``graph`` as Spark serves it: ``{vertices, edges}``; ``None`` where the plan is unknown.
+
+    ``narrow`` asks for the drawing from top to bottom, which is ``None`` where it would not fit a telephone.
+    """
     vertices = {str(v.get("vertex_id")): v for v in (graph or {}).get("vertices") or () if v.get("vertex_id")}
     if not vertices:
         return None
     links = {(str(e.get("source")), str(e.get("target"))): e for e in (graph or {}).get("edges") or ()}
-    layout = lay_out(list(vertices), links)
-    boxes = tuple(_vertex(node, vertices[node.key], windows.get(node.key)) for node in layout.nodes)
+    geometry = COMPACT if len(vertices) > MOST_IN_FULL else NARROW if narrow else FULL
+    layout = lay_out(list(vertices), links, geometry)
+    if narrow and (geometry == COMPACT or layout.widest > _MOST_BESIDE):
+        return None
+    boxes = tuple(_vertex(node, vertices[node.key], windows.get(node.key), blame, geometry) for node in layout.nodes)
     level_of = {box.node.key: box.pools[1].level for box in boxes}
     edges = tuple(
-        DrawnEdge(edge, level_of[edge.source], str(links[edge.source, edge.target].get("ship_strategy") or "")) for edge in layout.edges
+        DrawnEdge(
+            edge,
+            level_of[edge.source],
+            str(links[edge.source, edge.target].get("ship_strategy") or ""),
+            (edge.source, edge.target) in blame.way,
+        )
+        for edge in layout.edges
     )
-    return DrawnGraph(layout, boxes, edges)
+    return DrawnGraph(layout, boxes, tuple(sorted(edges, key=lambda edge: edge.on_the_way)), geometry)
 
 
 def usage_level(ratio: float | None) -> str:
@@ -70,22 +105,41 @@ def usage_level(ratio: float | None) -> str:
     return next((f"u{step}" for step, below in enumerate((0.125, 0.375, 0.65, 0.9)) if ratio < below), "u4")
 
 
-def _vertex(node: Node, vertex: Mapping[str, Any], window: PressureWindow | None) -> DrawnVertex:
+def _vertex(node: Node, vertex: Mapping[str, Any], window: PressureWindow | None, blame: Blame, geometry: Geometry) -> DrawnVertex:
     name = str(vertex.get("name") or node.key)
+    letters = _NAME_LETTERS[geometry]
     parallelism = vertex.get("parallelism")
     count = f"{parallelism} subtask{'' if parallelism == 1 else 's'}" if parallelism else "subtasks unknown"
     in_pool = window.in_pool_p50 if window else None
     out_pool = window.out_pool_p50 if window else None
     known = [ratio for ratio in (in_pool, out_pool) if ratio is not None]
+    role = "origin" if node.key in blame.origins else "held" if node.key in blame.held else ""
+    does = "held back" if role == "held" else doing(window)
+    line = f"{count} · {does}" if geometry != COMPACT else f"{'' if parallelism is None else f'{parallelism} · '}{does}"
     return DrawnVertex(
         node=node,
-        name=name if len(name) <= _NAME_LETTERS else name[: _NAME_LETTERS - 1] + "…",
+        name=name if len(name) <= letters else name[: letters - 1] + "…",
         full_name=name,
-        line=f"{count} · {doing(window)}",
+        line=line,
         level=usage_level(max(known, default=None)),
         pools=(_pool("in", in_pool), _pool("out", out_pool)),
         window=window,
+        role=role,
+        words=f"{name}: {count}, {does}{_said_of(node.key, blame)}. In pool {usage_text(in_pool)}, out pool {usage_text(out_pool)}.",
+        url=_url(node.key, window, blame),
     )
+
+
+def _said_of(key: str, blame: Blame) -> str:
+    if key in blame.origins:
+        return f"; origin of the pressure: {blame.origins[key].finding.title}"
+    return f" by {blame.held[key]}" if key in blame.held else ""
+
+
+def _url(key: str, window: PressureWindow | None, blame: Blame) -> str:
+    if key in blame.origins:
+        return reverse("finding", args=(blame.origins[key].finding.pk,))
+    return f"#vertex-{key}" if window else ""
 
 
 def doing(window: PressureWindow | None) -> str:

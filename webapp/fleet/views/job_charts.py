@@ -6,6 +6,7 @@ from typing import Any
 
 import plotly.graph_objects as go
 from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.urls import reverse
 
 from webapp.charts.annotations import Annotation
 from webapp.charts.checkpoints import timeline
@@ -13,6 +14,7 @@ from webapp.charts.pools import heat_map
 from webapp.charts.sizes import Trend, size_over_time
 from webapp.checkpoints import querysets as facts_of
 from webapp.checkpoints.models import SizeTrend
+from webapp.findings.of_job import of_job
 from webapp.fleet.job_lookup import JobView, look_up
 from webapp.fleet.models import JobAnnotation
 from webapp.lib.quantities import bytes_text
@@ -63,7 +65,23 @@ def _annotations(view: JobView) -> list[Annotation]:
         cluster=view.job.cluster, job_id=view.job.job_id, at__gte=view.time_range.from_time, at__lte=view.time_range.to_time
     )
     newest = rows.order_by("-at").values_list("at", "kind", "label", "subject")[:MOST_ANNOTATIONS]
-    return [Annotation(at, kind, label or subject or kind) for at, kind, label, subject in newest]
+    events = [Annotation(at, kind, label or subject or kind) for at, kind, label, subject in newest]
+    return events + _findings(view)
+
+
+def _findings(view: JobView) -> list[Annotation]:
+    """Where each notable matter began; a click opens it."""
+    start, end = view.time_range.from_time, view.time_range.to_time
+    found = of_job(view.job.cluster, view.job.job_id, start, end, is_past=True).current
+    return [
+        Annotation(
+            one.finding.first_seen,
+            "critical" if one.severity.tone == "crit" else "warning",
+            one.finding.title,
+            reverse("finding", args=(one.finding.pk,)),
+        )
+        for one in found
+    ]
 
 
 def _trend(served: SizeTrend | None) -> Trend | None:

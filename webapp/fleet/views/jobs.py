@@ -8,10 +8,14 @@ from django.shortcuts import redirect, render
 from webapp.checkpoints import querysets as facts_of
 from webapp.checkpoints.badges import outcome_badge
 from webapp.checkpoints.models import CheckpointFact, SizeTrend
+from webapp.findings.models import JobJudgement
+from webapp.findings.of_job import of_job
+from webapp.fleet.badges import health_badge
 from webapp.fleet.job_lookup import JobView, look_up
 from webapp.fleet.models import JobException, LogEvent
 from webapp.lib.exports import csv_response, json_response
 from webapp.lib.keysets import BadCursor, Key, Page, page
+from webapp.pressure.blame import blame
 from webapp.pressure.graph import drawn
 from webapp.pressure.newest import newest_windows
 
@@ -46,7 +50,12 @@ def job(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
         return redirect(request.path)
     thrown = JobException.objects.filter(cluster=cluster, job_id=job_id, ts__gte=start, ts__lte=end)
     exceptions = list(thrown.order_by("-ts", "-id")[: EXCEPTIONS_SHOWN + 1])
-    windows = newest_windows(cluster, job_id, start, end)
+    found = of_job(cluster, job_id, start, end, is_past=view.is_past)
+    blamed = blame(view.job.graph, found.origins)
+    # The graph of a past job shows the time of which its origin is told, not the calm after it.
+    told_to = max((one.finding.last_seen for one in found.origins), default=end) if view.is_past else end
+    windows = newest_windows(cluster, job_id, start, min(told_to, end))
+    judgement = JobJudgement.objects.filter(cluster=cluster, job_id=job_id).only("unknowns").first()
     context: dict[str, Any] = {
         "view": view,
         "job": view.job,
@@ -60,7 +69,12 @@ def job(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
         "event_kinds": kinds,
         "exceptions": exceptions[:EXCEPTIONS_SHOWN],
         "more_exceptions": len(exceptions) > EXCEPTIONS_SHOWN,
-        "graph": drawn(view.job.graph, windows),
+        "findings": found,
+        "health": health_badge(view.job.health, view.job.health_state),
+        "unknowns": judgement.unknowns if judgement else [],
+        "origins": list(blamed.origins.values()),
+        "graph": drawn(view.job.graph, windows, blamed),
+        "graph_narrow": drawn(view.job.graph, windows, blamed, narrow=True),
         "windows": sorted(windows.values(), key=lambda window: _place(view, window.vertex_id)),
         "window_at": max((window.window_start for window in windows.values()), default=None),
     }

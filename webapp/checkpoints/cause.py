@@ -1,0 +1,147 @@
+"""Why one checkpoint failed, was slow or was large: what is known of it and what the rules found, as one story."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from webapp.checkpoints.badges import outcome_badge
+from webapp.checkpoints.comparison import Comparison
+from webapp.checkpoints.models import CheckpointFact
+from webapp.checkpoints.reasons import in_words, next_step
+from webapp.findings.models import Finding
+from webapp.findings.querysets import WORST_FIRST
+from webapp.findings.shown import Shown, shown
+from webapp.lib.badges import Badge
+from webapp.lib.quantities import duration_text
+from webapp.pressure.blame import ORIGIN_RULES
+
+MOST_FINDINGS = 100
+LOOK_AHEAD = timedelta(minutes=3)
+"""The window in which a checkpoint ended is judged at its end, which is later."""
+_OF_OUTCOME = {
+    "completed": "It completed.",
+    "aborted": "It was given up because the job stopped, restarted or was cancelled; that says nothing about the checkpoint.",
+    "subsumed": "A newer checkpoint completed first; that is no failure.",
+    "preflight": "It was refused before it began; that is no failure.",
+    "in_progress": "It is still running.",
+}
+
+
+@dataclass(frozen=True)
+class Holder:
+    """Who held the barrier back; ``way`` from the farthest vertex that waited to the origin, ``finding`` where one says so."""
+
+    name: str
+    way: tuple[str, ...]
+    finding: Shown | None = None
+
+
+@dataclass(frozen=True)
+class Cause:
+    """``headline`` is one sentence. ``unheld`` says why no holder is named. ``findings`` are about this very checkpoint."""
+
+    badge: Badge
+    headline: str
+    sentences: tuple[str, ...]
+    who: str
+    holder: Holder | None
+    unheld: str
+    next_step: str
+    findings: tuple[Shown, ...]
+
+    @property
+    def is_trouble(self) -> bool:
+        return self.badge.tone in ("crit", "warn")
+
+
+def cause_of(fact: CheckpointFact, comparison: Comparison, timeout_ms: int | None, judged_at: datetime | None) -> Cause:
+    """One query: the findings of the checkpoint's time."""
+    end = fact.end_time or fact.trigger_time
+    found = Finding.objects.of_job(fact.cluster, fact.job_id).filter(first_seen__lte=end + LOOK_AHEAD, last_seen__gte=fact.trigger_time)
+    at_that_time = [shown(one) for one in found.order_by(*WORST_FIRST)[:MOST_FINDINGS]]
+    about = tuple(one for one in at_that_time if one.is_notable and _is_about(one.finding, fact.checkpoint_id))
+    holder = _holder(about, [one for one in at_that_time if one.finding.first_seen <= end])
+    explanation = next((one for one in about), None)
+    steps = (explanation.finding.next_step if explanation else "", next_step(fact.reason, fact.dominant_phase))
+    headline, *rest = _sentences(fact, comparison, explanation, timeout_ms)
+    badge = _badge(fact, comparison, about)
+    return Cause(
+        badge=badge,
+        headline=headline,
+        sentences=tuple(rest),
+        who=_who(fact),
+        holder=holder,
+        unheld="" if holder else _unheld(judged_at, end),
+        next_step=next(filter(None, steps), "") if badge.tone in ("crit", "warn") else "",
+        findings=about,
+    )
+
+
+def _badge(fact: CheckpointFact, comparison: Comparison, about: tuple[Shown, ...]) -> Badge:
+    if fact.outcome != "completed":
+        return outcome_badge(fact.outcome)
+    if comparison.large or any(one.finding.rule.startswith("checkpoint.full_after") for one in about):
+        return Badge("completed, but large", "◆", "warn")
+    return Badge("completed, but slow", "◆", "warn") if comparison.slow else outcome_badge(fact.outcome)
+
+
+def _sentences(fact: CheckpointFact, comparison: Comparison, explanation: Shown | None, timeout_ms: int | None) -> list[str]:
+    """The first is the headline."""
+    means = in_words(fact.reason, fact.reason_text)
+    if fact.reason == "CHECKPOINT_EXPIRED" and timeout_ms:
+        means = f"It was not acknowledged by every subtask before the time-out of {duration_text(timeout_ms)}."
+    own = [comparison.large, comparison.slow] if fact.outcome == "completed" else [means or _OF_OUTCOME.get(fact.outcome, "")]
+    told = [explanation.finding.title if explanation and fact.outcome == "completed" else "", *own]
+    told += [explanation.finding.cause] if explanation else []
+    said = [sentence for sentence in told if sentence]
+    return said or [_OF_OUTCOME.get(fact.outcome, "The reason is not known.")]
+
+
+def _who(fact: CheckpointFact) -> str:
+    """Which subtasks had not acknowledged, most first, with their hosts."""
+    told = [row for row in fact.not_acknowledged or () if isinstance(row, Mapping)]
+    parts = []
+    for row in sorted(told, key=lambda row: -(row.get("count") or 0))[:3]:
+        name = row.get("vertex_name") or row.get("vertex_id")
+        if not name:
+            continue
+        hosts = [str(host) for host in row.get("hosts") or ()][:3]
+        parts.append(f"{name} ({row.get('count') or '?'})" + (f" on {', '.join(hosts)}" if hosts else ""))
+    if not parts:
+        return ""
+    total = ""
+    if fact.subtasks is not None and fact.acknowledged is not None:
+        total = f"{fact.subtasks - fact.acknowledged} of {fact.subtasks} subtasks: "
+    return total + "; ".join(parts) + ("; and more" if len(told) > 3 else "")
+
+
+def _is_about(finding: Finding, checkpoint_id: int) -> bool:
+    if not finding.rule.startswith("checkpoint."):
+        return False
+    data: Mapping[str, Any] = finding.data if isinstance(finding.data, Mapping) else {}
+    named = data.get("checkpoints")
+    if isinstance(named, list) and checkpoint_id in named:
+        return True
+    return (finding.subject_kind == "checkpoint" and finding.subject_id == str(checkpoint_id)) or data.get("checkpoint_id") == checkpoint_id
+
+
+def _holder(about: tuple[Shown, ...], at_that_time: list[Shown]) -> Holder | None:
+    """Told by the finding about this checkpoint, else by the origin found while it ran."""
+    origins = [one for one in at_that_time if one.finding.rule in ORIGIN_RULES]
+    for one in about:
+        held_by = one.finding.data.get("held_by") if isinstance(one.finding.data, Mapping) else None
+        if isinstance(held_by, Mapping) and held_by.get("name"):
+            name = str(held_by["name"])
+            origin = next((other for other in origins if other.finding.subject == name), None)
+            way = tuple(str(step) for step in held_by.get("path") or ()) or (origin.longest_way if origin else ())
+            return Holder(name, way, origin)
+    if origins:
+        return Holder(origins[0].finding.subject, origins[0].longest_way, origins[0])
+    return None
+
+
+def _unheld(judged_at: datetime | None, end: datetime) -> str:
+    if judged_at is None or judged_at < end:
+        return "Not judged for that time."
+    return "No vertex was found to hold back others at that time."

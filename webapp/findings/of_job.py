@@ -1,0 +1,42 @@
+"""What was found on one job in a stretch of time, for its page and for the graph on it."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from webapp.findings.models import Finding
+from webapp.findings.querysets import WORST_FIRST
+from webapp.findings.shown import Shown, matters
+from webapp.pressure.blame import ORIGIN_RULES
+
+MOST = 200
+SHOWN_IN_FULL = 3
+
+
+@dataclass(frozen=True)
+class JobFindings:
+    """``in_full`` and ``in_brief`` are open, or of a job that is past; ``earlier`` are closed ones of a job that lives on."""
+
+    in_full: list[Shown]
+    in_brief: list[Shown]
+    context: list[Shown]
+    earlier: list[Shown]
+    origins: list[Shown]
+
+    @property
+    def current(self) -> list[Shown]:
+        return [*self.in_full, *self.in_brief]
+
+
+def of_job(cluster: str, job_id: str, start: datetime, end: datetime, *, is_past: bool) -> JobFindings:
+    """One query. Of a recording or an ended job everything is closed, and is what the reader came for."""
+    overlapping = Finding.objects.of_job(cluster, job_id).filter(first_seen__lte=end, last_seen__gte=start)
+    found = matters(overlapping.order_by("-state", *WORST_FIRST)[:MOST])
+    current = [one for one in found if one.is_open or is_past]
+    notable = [one for one in current if one.is_notable]
+    return JobFindings(
+        in_full=notable[:SHOWN_IN_FULL],
+        in_brief=notable[SHOWN_IN_FULL:],
+        context=[one for one in current if not one.is_notable],
+        earlier=[one for one in found if one not in current],
+        origins=[one for one in current if one.finding.rule in ORIGIN_RULES],
+    )
