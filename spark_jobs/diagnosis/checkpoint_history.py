@@ -1,0 +1,65 @@
+"""A job's last checkpoints as rules ask for them."""
+
+from collections.abc import Iterable
+
+from spark_jobs.diagnosis.findings import NotJudged
+from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow
+
+FAILED_OUTCOMES = frozenset({"declined", "expired", "failed"})
+"""Outcomes of a checkpoint that was lost. A refusal before the start (preflight) or an abort by cancel, restart or stop is none."""
+
+COUNTED_REASONS = frozenset(
+    {"CHECKPOINT_ASYNC_EXCEPTION", "CHECKPOINT_EXPIRED", "CHECKPOINT_DECLINED", "IO_EXCEPTION", "EXCEPTION", "FINALIZE_CHECKPOINT_FAILURE"}
+)
+"""Reasons that use up one of ``tolerable-failed-checkpoints``."""
+
+INCREMENTAL_SIZE_SINCE = (1, 15)
+"""From this release REST tells full and uploaded size apart."""
+
+FLINK_TIMEOUT_MS = 600_000
+"""Flink's default of ``execution.checkpointing.timeout``."""
+
+
+def by_time(checkpoint: CheckpointSample) -> tuple[int, int]:
+    return checkpoint.trigger_time_ms, checkpoint.checkpoint_id
+
+
+def recent(window: JobWindow, look_back_s: float) -> list[CheckpointSample]:
+    """Checkpoints and savepoints that ended within ``look_back_s`` before the instant of judging, by time of trigger.
+
+    Raises NotJudged where no checkpoint of the job is known at all.
+    """
+    if not window.checkpoints:
+        if window.config.mode is not None and window.config.interval_ms is None:
+            return []
+        raise NotJudged("no checkpoint of this job has been seen")
+    since_ms = window.at_ms - look_back_s * 1000
+    return sorted((one for one in window.checkpoints if one.outcome != "in_progress" and one.ended_ms >= since_ms), key=by_time)
+
+
+def completed(checkpoints: Iterable[CheckpointSample]) -> list[CheckpointSample]:
+    """The completed ones among them that are no savepoints, in their order."""
+    return [one for one in checkpoints if one.outcome == "completed" and not one.is_savepoint]
+
+
+def consecutive_failures(window: JobWindow) -> int:
+    """How many counted failures followed the last success: what Flink compares with ``tolerable-failed-checkpoints``.
+
+    Flink counts savepoints too, on both sides; a completed checkpoint or savepoint sets its counter back.
+    """
+    failures = 0
+    for checkpoint in sorted(window.checkpoints, key=by_time):
+        if checkpoint.outcome == "completed":
+            failures = 0
+        elif checkpoint.outcome in FAILED_OUTCOMES and (checkpoint.reason is None or checkpoint.reason in COUNTED_REASONS):
+            failures += 1
+    return failures
+
+
+def checkpoints_are_off(window: JobWindow) -> bool:
+    return window.config.mode is not None and window.config.interval_ms is None
+
+
+def name_of(checkpoint: CheckpointSample) -> str:
+    """``checkpoint 8`` or ``savepoint 7``."""
+    return f"{'savepoint' if checkpoint.is_savepoint else 'checkpoint'} {checkpoint.checkpoint_id}"

@@ -1,0 +1,70 @@
+"""Flink's reasons for a lost checkpoint in plain words: what happened, and what to do about it."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class ReasonWords:
+    """``harmless``: part of a normal start, end or overtaking; nothing is broken."""
+
+    means: str
+    next_step: str
+    harmless: bool = False
+
+
+_LOOK_AT_EXCEPTION = "Read the exception: it comes from the job's own code, from the state backend or from the checkpoint storage."
+_NOTHING = "Nothing to do unless it goes on while the job is running steadily."
+
+REASON_WORDS: dict[str, ReasonWords] = {
+    "CHECKPOINT_DECLINED": ReasonWords(
+        "A task answered that it cannot take its snapshot; usually its synchronous part threw an exception.", _LOOK_AT_EXCEPTION
+    ),
+    "CHECKPOINT_ASYNC_EXCEPTION": ReasonWords(
+        "A task took its snapshot, but writing it to the checkpoint storage failed.",
+        "Look at the exception and at the storage as seen from that host: permissions, quota, throttling, network.",
+    ),
+    "TASK_CHECKPOINT_FAILURE": ReasonWords("The task's local checkpoint failed.", _LOOK_AT_EXCEPTION),
+    "CHANNEL_STATE_SHARED_STREAM_EXCEPTION": ReasonWords(
+        "Another subtask that writes its channel state into the same file failed, and took this one's snapshot with it.",
+        "Look for the first exception of the checkpoint on the same TaskManager: that subtask is the cause.",
+    ),
+    "CHECKPOINT_DECLINED_TASK_NOT_READY": ReasonWords("A task was not ready yet, as after a start or restart.", _NOTHING, harmless=True),
+    "CHECKPOINT_DECLINED_TASK_CLOSING": ReasonWords("A task was closing because its input has ended.", _NOTHING, harmless=True),
+    "CHECKPOINT_DECLINED_INPUT_END_OF_STREAM": ReasonWords("One input of a task had ended.", _NOTHING, harmless=True),
+    "CHECKPOINT_DECLINED_SUBSUMED": ReasonWords(
+        "The barrier of a newer checkpoint arrived before all barriers of this one.",
+        "Allow fewer concurrent checkpoints or a longer pause between them if this goes on.",
+        harmless=True,
+    ),
+    "CHECKPOINT_DECLINED_ON_CANCELLATION_BARRIER": ReasonWords(
+        "A task upstream cancelled the checkpoint and told those below it.",
+        "Look at the first decline of the checkpoint: the task upstream has the cause.",
+    ),
+    "IO_EXCEPTION": ReasonWords(
+        "The JobManager could not start the checkpoint: its storage did not answer.",
+        "Check that the JobManager can write to the checkpoint directory: permissions, quota, name node or endpoint.",
+    ),
+    "EXCEPTION": ReasonWords(
+        "The JobManager could not start the checkpoint.",
+        "Read the JobManager's log at that instant; often the checkpoint directory cannot be written.",
+    ),
+    "FINALIZE_CHECKPOINT_FAILURE": ReasonWords(
+        "All tasks had acknowledged, but the JobManager could not write or register the `_metadata` file.",
+        "Check the JobManager's way to the checkpoint directory and to the high-availability storage, and its heap for large metadata.",
+    ),
+    "TRIGGER_CHECKPOINT_FAILURE": ReasonWords(
+        "The JobManager failed while it asked the tasks to begin.", "Read the JobManager's log at that instant."
+    ),
+    "UNKNOWN_TASK_CHECKPOINT_NOTIFICATION_FAILURE": ReasonWords(
+        "A TaskManager did not know the task it was asked to snapshot: the JobManager and it disagree on where the task runs.",
+        "Look for a restart or a lost connection around that instant.",
+    ),
+}
+
+UNKNOWN_REASON = ReasonWords(
+    "Flink gave no reason that Weir knows.", "Read the failure message and the JobManager's log at the instant of the failure."
+)
+
+
+def words_of(reason: str | None) -> ReasonWords:
+    return REASON_WORDS.get(reason or "", UNKNOWN_REASON)

@@ -1,0 +1,123 @@
+"""Lost checkpoints of one outcome: how many, in what share, how near they bring the job to failing."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from spark_jobs.diagnosis.checkpoint_history import FAILED_OUTCOMES, consecutive_failures, recent
+from spark_jobs.diagnosis.findings import Evidence, Severity
+from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow
+from spark_jobs.diagnosis.thresholds import Limits, Threshold
+from spark_jobs.diagnosis.wording import ms_text
+
+NEVER = 2**31 - 1
+"""What Flink reports as tolerable failures where lost checkpoints never fail the job."""
+
+HOLD_S = 900
+"""An episode of losses ends a quarter of an hour after the last one: several checkpoints at the usual intervals of up to five minutes."""
+
+
+def loss_thresholds(rule_id: str) -> tuple[Threshold, ...]:
+    return (
+        Threshold(
+            f"{rule_id}.look_back_s", 600, "s", 60, 86_400,
+            "Ten minutes hold several checkpoints at the usual intervals, and are what an on-call reader means by 'now'.",
+        ),
+        Threshold(
+            f"{rule_id}.critical_share", 0.5, "ratio", 0.05, 1,
+            "When every second checkpoint is lost, recovery replays twice as much as the interval was chosen for.",
+        ),
+        Threshold(
+            f"{rule_id}.critical_minimum", 4, "checkpoints", 1, 1_000,
+            "A share of fewer than four checkpoints says little: one loss among two is no trend.",
+        ),
+        Threshold(
+            f"{rule_id}.tolerance_left", 1, "failures", 0, 1_000,
+            "With one tolerable failure left, the next but one restarts the job.",
+        ),
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Losses:
+    """``lost`` have the outcome asked for, oldest first; ``periodic`` and ``periodic_lost`` count checkpoints of any outcome."""
+
+    lost: tuple[CheckpointSample, ...]
+    periodic: int
+    periodic_lost: int
+    consecutive: int
+    tolerable: int | None
+
+    @property
+    def newest(self) -> CheckpointSample:
+        return max(self.lost, key=lambda one: (one.ended_ms, one.checkpoint_id))
+
+    @property
+    def share(self) -> float:
+        """Of the periodic checkpoints that ended in the look-back, how many were lost for any reason."""
+        return self.periodic_lost / self.periodic if self.periodic else 0.0
+
+    @property
+    def tolerance_left(self) -> int | None:
+        """How many more failures in a row the job survives; None where the setting is not known."""
+        return None if self.tolerable is None or self.tolerable >= NEVER else max(0, self.tolerable - self.consecutive)
+
+
+def losses(window: JobWindow, outcome: str, look_back_s: float) -> Losses | None:
+    """None where none was lost this way. Raises NotJudged where no checkpoint is known."""
+    ended = recent(window, look_back_s)
+    lost = tuple(one for one in ended if one.outcome == outcome)
+    if not lost:
+        return None
+    judged = [one for one in ended if not one.is_savepoint and (one.outcome == "completed" or one.outcome in FAILED_OUTCOMES)]
+    return Losses(
+        lost=lost,
+        periodic=len(judged),
+        periodic_lost=sum(one.outcome != "completed" for one in judged),
+        consecutive=consecutive_failures(window),
+        tolerable=window.config.tolerable_failed,
+    )
+
+
+def severity_of(found: Losses, rule_id: str, limits: Limits) -> Severity:
+    left = found.tolerance_left
+    if left is not None and found.consecutive and left <= limits[f"{rule_id}.tolerance_left"]:
+        return "critical"
+    enough = found.periodic >= limits[f"{rule_id}.critical_minimum"]
+    return "critical" if enough and found.share >= limits[f"{rule_id}.critical_share"] else "warning"
+
+
+def loss_evidence(found: Losses, rule_id: str, limits: Limits, words: str) -> tuple[Evidence, ...]:
+    """The count of losses first, then the share lost for any reason and the distance to the job's failure."""
+    at_ms = found.newest.ended_ms
+    share_key, left_key = f"{rule_id}.critical_share", f"{rule_id}.tolerance_left"
+    span = f"within {ms_text(limits[f'{rule_id}.look_back_s'] * 1000)}"
+    evidence = [Evidence(words, len(found.lost), "count", 1, ">=", at_ms=at_ms, note=span)]
+    if found.periodic:
+        share_note = f"{found.periodic_lost} of {found.periodic}, savepoints left out"
+        evidence.append(
+            Evidence(
+                "share of checkpoints lost for any reason", found.share, "ratio", limits[share_key], ">=", share_key, at_ms, share_note
+            )
+        )
+    if found.tolerance_left is not None:
+        left_note = f"{found.consecutive} in a row of {found.tolerable} tolerable ones"
+        evidence.append(
+            Evidence("tolerable failures left", found.tolerance_left, "count", limits[left_key], "<=", left_key, at_ms, left_note)
+        )
+    return tuple(evidence)
+
+
+def consequence(found: Losses) -> str:
+    """What happens when it goes on, as one sentence."""
+    left = found.tolerance_left
+    if left is None and found.tolerable is not None:
+        return "The settings let the job go on however many checkpoints it loses; what grows is what a recovery must replay."
+    if left is None:
+        return "How many failures in a row the job tolerates is not known (tolerable-failed-checkpoints)."
+    if found.tolerable == 0:
+        return "tolerable-failed-checkpoints is 0: each counted failure fails the job, which restarts from its last completed checkpoint."
+    return f"The job tolerates {left} more in a row; beyond that Flink fails it, and it restarts from its last completed checkpoint."
+
+
+def ids(lost: Iterable[CheckpointSample]) -> list[int]:
+    return [one.checkpoint_id for one in lost]

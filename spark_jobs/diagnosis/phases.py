@@ -1,0 +1,201 @@
+"""Which phase of its checkpoints costs a job the time: one judgement, asked for by a rule per phase.
+
+Phases are those of each checkpoint's slowest subtask, which belong together; where only the largest over all subtasks are known,
+these. Two traps: the asynchronous part of an unaligned checkpoint lasts until the alignment is over, so it is taken without it; and a
+start delay that is derived (before 1.11) holds the alignment, so it is taken without that.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from spark_jobs.diagnosis.barrier_holders import Holder, holder_between
+from spark_jobs.diagnosis.checkpoint_history import FLINK_TIMEOUT_MS, completed, recent
+from spark_jobs.diagnosis.findings import Confidence, Evidence, Finding, NotJudged, Related
+from spark_jobs.diagnosis.job_subject import job_finding
+from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow
+from spark_jobs.diagnosis.statistics import quantile
+from spark_jobs.diagnosis.thresholds import Limits, Threshold
+from spark_jobs.diagnosis.wording import ms_text, share_text, subtask_text
+
+PHASES = ("start_delay", "alignment", "sync", "async")
+WORDS = {"start_delay": "start delay", "alignment": "alignment", "sync": "synchronous part", "async": "asynchronous part"}
+HOLD_S = 900
+NEWEST = 20
+
+
+def phase_thresholds(rule_id: str, phase: str, default_ms: float, reason: str) -> tuple[Threshold, ...]:
+    return (
+        Threshold(f"{rule_id}.{phase}_ms", default_ms, "ms", 1, 86_400_000, reason),
+        Threshold(
+            f"{rule_id}.dominates", 0.5, "ratio", 0.1, 1,
+            "A phase that takes half of the time or more is the one to work on; the others together cannot gain as much.",
+        ),
+        Threshold(
+            f"{rule_id}.minimum", 2, "checkpoints", 1, 100,
+            "One slow checkpoint may be chance: a compaction, a garbage collection, a busy disk.",
+        ),
+        Threshold(
+            f"{rule_id}.look_back_s", 1_800, "s", 60, 86_400,
+            "Half an hour holds at least three checkpoints at the usual intervals of up to ten minutes.",
+        ),
+        Threshold(
+            f"{rule_id}.critical_timeout_share", 0.8, "ratio", 0.1, 1,
+            "At four fifths of the time-out, a little more load makes checkpoints expire.",
+        ),
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class PhaseCost:
+    """``p95_ms`` of the phase and ``end_to_end_p95_ms`` over the newest completed checkpoints; ``slow`` are those it dominates."""
+
+    p95_ms: float
+    end_to_end_p95_ms: float
+    slow: tuple[CheckpointSample, ...]
+    checkpoints: int
+    largest_over_all: bool
+
+
+def phase_ms(checkpoint: CheckpointSample, phase: str) -> float | None:
+    """The phase of its slowest subtask, of the whole checkpoint where that is not known; None is unknown."""
+    parts = _slowest(checkpoint) if checkpoint.slowest_end_to_end_ms is not None else _largest(checkpoint)
+    own, alignment = parts[phase], parts["alignment"] or 0
+    if own is None:
+        return None
+    if phase == "async" and checkpoint.unaligned:
+        return max(0, own - alignment)
+    if phase == "start_delay" and checkpoint.phases_derived:
+        return max(0, own - alignment)
+    return own
+
+
+def end_to_end_ms(checkpoint: CheckpointSample) -> int | None:
+    return checkpoint.end_to_end_ms if checkpoint.end_to_end_ms is not None else checkpoint.slowest_end_to_end_ms
+
+
+def dominating_phase(checkpoint: CheckpointSample) -> tuple[str, float] | None:
+    """The longest phase and its milliseconds, the earlier one of two equal; None where none is known."""
+    known = [(phase, took) for phase in PHASES if (took := phase_ms(checkpoint, phase)) is not None]
+    return max(known, key=lambda one: one[1]) if known else None
+
+
+def cost_of(window: JobWindow, rule_id: str, phase: str, limits: Limits) -> PhaseCost | None:
+    """None where the phase costs nothing worth a finding. Raises NotJudged where no phases of completed checkpoints are known."""
+    done = completed(recent(window, limits[f"{rule_id}.look_back_s"]))[-NEWEST:]
+    if not done:
+        return None
+    threshold_ms, share = limits[f"{rule_id}.{phase}_ms"], limits[f"{rule_id}.dominates"]
+    durations = [took for one in done if (took := end_to_end_ms(one)) is not None]
+    if durations and max(durations) < threshold_ms:
+        return None
+    phases = [part for one in done if (part := phase_ms(one, phase)) is not None]
+    if not phases or not durations:
+        raise NotJudged("no durations of the phases of a completed checkpoint are known")
+    p95_ms, whole_ms = quantile(phases, 0.95), quantile(durations, 0.95)
+    slow = tuple(one for one in done if _is_slow(one, phase, threshold_ms, share))
+    if p95_ms < threshold_ms or p95_ms < share * whole_ms or len(slow) < limits[f"{rule_id}.minimum"]:
+        return None
+    return PhaseCost(p95_ms, whole_ms, slow, len(done), all(one.slowest_end_to_end_ms is None for one in slow))
+
+
+def phase_finding(window: JobWindow, rule_id: str, phase: str, limits: Limits, cost: PhaseCost, cause: str, next_step: str) -> Finding:
+    newest = cost.slow[-1]
+    timeout_ms = window.config.timeout_ms or FLINK_TIMEOUT_MS
+    close = cost.end_to_end_p95_ms >= limits[f"{rule_id}.critical_timeout_share"] * timeout_ms
+    holder = holder_of(window, limits, cost)
+    held_by = f", held by back-pressure from {holder.name}" if holder and phase in ("start_delay", "alignment") else ""
+    return job_finding(
+        window,
+        rule_id,
+        "critical" if close else "warning",
+        _confidence(cost, holder is not None),
+        title=f"Checkpoints spend {ms_text(cost.p95_ms)} of {ms_text(cost.end_to_end_p95_ms)} in the {WORDS[phase]}{held_by}",
+        cause=cause,
+        next_step=next_step,
+        seen_at_ms=newest.ended_ms,
+        evidence=_evidence(window, rule_id, phase, limits, cost, holder),
+        related=(Related("vertex", holder.name, "origin of the back-pressure", holder.path),) if held_by and holder else (),
+        data={
+            "phase": phase,
+            "checkpoints": [one.checkpoint_id for one in cost.slow],
+            "slowest": [_slowest_as_data(one, phase) for one in cost.slow[-5:]],
+            "held_by": holder.as_data() if holder and held_by else None,
+        },
+    )
+
+
+def holder_of(window: JobWindow, limits: Limits, cost: PhaseCost) -> Holder | None:
+    """The origin of back-pressure while the newest slow checkpoint ran, else while one of those before did."""
+    for slow in reversed(cost.slow):
+        holder = holder_between(window, limits, slow.trigger_time_ms, slow.ended_ms)
+        if holder:
+            return holder
+    return None
+
+
+def _evidence(window: JobWindow, rule_id: str, phase: str, limits: Limits, cost: PhaseCost, holder: Holder | None) -> Iterator[Evidence]:
+    newest = cost.slow[-1]
+    at_ms = newest.ended_ms
+    key = f"{rule_id}.{phase}_ms"
+    over = f"95th percentile of {cost.checkpoints} completed checkpoints"
+    derived = "; derived as end-to-end less the other phases" if newest.phases_derived and phase == "start_delay" else ""
+    yield Evidence(WORDS[phase], cost.p95_ms, "ms", limits[key], ">=", key, at_ms, over + derived)
+    yield Evidence(
+        "end to end", cost.end_to_end_p95_ms, "ms", window.config.timeout_ms, "<", at_ms=at_ms, note=f"{over}; time-out beside it"
+    )
+    share, share_key = min(1.0, cost.p95_ms / max(cost.end_to_end_p95_ms, 1)), f"{rule_id}.dominates"
+    yield Evidence(f"share of the {WORDS[phase]}", share, "ratio", limits[share_key], ">=", share_key, at_ms, share_text(share))
+    yield Evidence("slow checkpoints", len(cost.slow), "count", limits[f"{rule_id}.minimum"], ">=", f"{rule_id}.minimum", at_ms)
+    if newest.slowest_vertex_id:
+        task = subtask_text(newest.slowest_vertex_name or newest.slowest_vertex_id, newest.slowest_subtask)
+        host = f", on {newest.slowest_host}" if newest.slowest_host else ""
+        yield Evidence("slowest subtask", task, at_ms=at_ms, note=f"checkpoint {newest.checkpoint_id}{host}")
+    if newest.late_subtask_share is not None:
+        yield Evidence("share of subtasks nearly as slow", newest.late_subtask_share, "ratio", at_ms=at_ms)
+    if holder and phase in ("start_delay", "alignment"):
+        yield Evidence("barrier held by", holder.name, at_ms=holder.at_ms, note=" → ".join(holder.path))
+
+
+def _slowest_as_data(checkpoint: CheckpointSample, phase: str) -> dict[str, object]:
+    return {
+        "checkpoint_id": checkpoint.checkpoint_id,
+        "vertex_id": checkpoint.slowest_vertex_id,
+        "vertex_name": checkpoint.slowest_vertex_name,
+        "subtask": checkpoint.slowest_subtask,
+        "host": checkpoint.slowest_host,
+        "phase_ms": phase_ms(checkpoint, phase),
+        "end_to_end_ms": end_to_end_ms(checkpoint),
+    }
+
+
+def _is_slow(checkpoint: CheckpointSample, phase: str, threshold_ms: float, share: float) -> bool:
+    took, whole = phase_ms(checkpoint, phase), end_to_end_ms(checkpoint)
+    if took is None or whole is None or took < threshold_ms or took < share * whole:
+        return False
+    dominating = dominating_phase(checkpoint)
+    return dominating is not None and dominating[0] == phase
+
+
+def _confidence(cost: PhaseCost, holder_known: bool) -> Confidence:
+    """Few checkpoints, or phases of different subtasks, say less; a holder that is seen explains it."""
+    if len(cost.slow) >= 3 and (holder_known or not cost.largest_over_all):
+        return "high"
+    return "medium" if len(cost.slow) >= 2 or holder_known else "low"
+
+
+def _slowest(checkpoint: CheckpointSample) -> dict[str, int | None]:
+    return {
+        "start_delay": checkpoint.slowest_start_delay_ms,
+        "alignment": checkpoint.slowest_alignment_ms,
+        "sync": checkpoint.slowest_sync_ms,
+        "async": checkpoint.slowest_async_ms,
+    }
+
+
+def _largest(checkpoint: CheckpointSample) -> dict[str, int | None]:
+    return {
+        "start_delay": checkpoint.start_delay_ms,
+        "alignment": checkpoint.alignment_ms,
+        "sync": checkpoint.sync_ms,
+        "async": checkpoint.async_ms,
+    }

@@ -1,0 +1,151 @@
+"""What if checkpoints were regional: of the failed ones, how many would have completed?
+
+A regional checkpoint completes although some parts of the job failed theirs: for these it refers to their last good snapshot. Two
+limits keep that honest: the largest share of parts that may be missing, and how many checkpoints in a row a part may be carried by an
+old snapshot. Parts are pipelined regions (:func:`regions_of`) or, as the finest case, subtasks. The answer is a replay of
+the job's own history; :func:`full_success` and :func:`regional_success` are the exact model to hold it against.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from math import exp, floor, lgamma, log
+
+from spark_jobs.diagnosis.samples import Edge, Vertex
+
+Part = str
+Subtask = tuple[str, int]
+
+POINTWISE = frozenset({"FORWARD", "RESCALE"})
+"""Ship strategies by which a subtask reaches only its own share of the subtasks below."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One periodic checkpoint in the order of time. ``failed`` are the parts that did not finish; None: lost, and not known by whom."""
+
+    checkpoint_id: int
+    completed: bool
+    failed: frozenset[Part] | None = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class RegionalWhatIf:
+    """``rescued`` are the ids of failed checkpoints that would have completed; the others are told by what forbids it.
+
+    ``over_reuse`` also holds those before the first success, when there is no snapshot to refer to; ``not_known`` lack who failed.
+    """
+
+    attempts: int
+    failed: int
+    rescued: tuple[int, ...]
+    over_share: tuple[int, ...]
+    over_reuse: tuple[int, ...]
+    not_known: tuple[int, ...]
+
+    @property
+    def rescued_share(self) -> float | None:
+        """Of the failed ones; None where none failed."""
+        return len(self.rescued) / self.failed if self.failed else None
+
+    @property
+    def success_share(self) -> float | None:
+        """Of all, as they would have been; None without history."""
+        return (self.attempts - self.failed + len(self.rescued)) / self.attempts if self.attempts else None
+
+
+def replay(history: Iterable[Attempt], parts: int, max_failed_share: float, max_consecutive_reuse: int) -> RegionalWhatIf:
+    """Replay ``history`` of a job of ``parts`` parts under the two limits.
+
+    A part that never completed has no snapshot to refer to. A checkpoint that is lost as a whole changes nobody's reuse.
+    """
+    reused: dict[Part, int] = {}
+    begun = False
+    attempts = failed = 0
+    rescued, over_share, over_reuse, not_known = [], [], [], []
+    for attempt in history:
+        attempts += 1
+        if attempt.completed:
+            reused, begun = {}, True
+            continue
+        failed += 1
+        if not attempt.failed:
+            not_known.append(attempt.checkpoint_id)
+        elif not parts or len(attempt.failed) > max_failed_share * parts:
+            over_share.append(attempt.checkpoint_id)
+        elif not begun or any(reused.get(part, 0) >= max_consecutive_reuse for part in attempt.failed):
+            over_reuse.append(attempt.checkpoint_id)
+        else:
+            reused = {part: reused.get(part, 0) + 1 for part in attempt.failed}
+            rescued.append(attempt.checkpoint_id)
+    return RegionalWhatIf(attempts, failed, tuple(rescued), tuple(over_share), tuple(over_reuse), tuple(not_known))
+
+
+def full_success(task_success: float, tasks: int) -> float:
+    """A full checkpoint needs every task: ``task_success`` to the power of ``tasks``; 0.9999 and 5,000 give 0.6065."""
+    return task_success**tasks
+
+
+def regional_success(task_success: float, parts: int, max_failed_share: float) -> float:
+    """At most that share of independent parts fails: the lower tail of the binomial distribution, exactly."""
+    allowed = min(parts, floor(max_failed_share * parts + 1e-9))
+    if task_success >= 1 or allowed == parts:
+        return 1.0
+    if task_success <= 0:
+        return 0.0
+    good, bad, all_ways = log(task_success), log(1 - task_success), lgamma(parts + 1)
+    terms = (exp(all_ways - lgamma(k + 1) - lgamma(parts - k + 1) + k * bad + (parts - k) * good) for k in range(allowed + 1))
+    return min(1.0, sum(terms))
+
+
+def regions_of(vertices: Iterable[Vertex], edges: Iterable[Edge]) -> dict[Subtask, Part]:
+    """The pipelined region of every (vertex id, subtask): subtasks that exchange records, directly or through others, are in one.
+
+    An edge that is not pointwise connects all subtasks of both its vertices. Vertices of unknown parallelism are left out.
+    """
+    parallelism = {vertex.vertex_id: vertex.parallelism for vertex in vertices if vertex.parallelism}
+    leader: dict[Subtask, Subtask] = {(id, index): (id, index) for id, count in parallelism.items() for index in range(count)}
+    for edge in edges:
+        above, below = parallelism.get(edge.source), parallelism.get(edge.target)
+        if not above or not below:
+            continue
+        if edge.ship_strategy in POINTWISE:
+            for index in range(max(above, below)):
+                _join(leader, (edge.source, index * above // max(above, below)), (edge.target, index * below // max(above, below)))
+        else:
+            for index in range(above):
+                _join(leader, (edge.source, index), (edge.target, 0))
+            for index in range(below):
+                _join(leader, (edge.source, 0), (edge.target, index))
+    return {subtask: "/".join(map(str, _leader(leader, subtask))) for subtask in leader}
+
+
+def _join(leader: dict[Subtask, Subtask], one: Subtask, other: Subtask) -> None:
+    first, second = sorted((_leader(leader, one), _leader(leader, other)))
+    leader[second] = first
+
+
+def _leader(leader: dict[Subtask, Subtask], subtask: Subtask) -> Subtask:
+    while leader[subtask] != subtask:
+        leader[subtask] = leader[leader[subtask]]
+        subtask = leader[subtask]
+    return subtask
+
+
+def parts_of(told: Iterable[Mapping[str, object]], regions: Mapping[Subtask, Part] | None = None) -> frozenset[Part] | None:
+    """The parts named by entries of ``declines`` (with ``subtask``) or ``not_acknowledged`` (with ``subtasks`` and ``count``).
+
+    Without ``regions`` each subtask is a part. None where an entry names fewer than it counts, or nobody at all.
+    """
+    parts: set[Part] = set()
+    for entry in told:
+        vertex_id, indexes = entry.get("vertex_id"), entry.get("subtasks")
+        told_indexes = list(indexes) if isinstance(indexes, list | tuple) else [entry.get("subtask")]
+        named = [index for index in told_indexes if isinstance(index, int)]
+        count = entry.get("count")
+        if not isinstance(vertex_id, str) or len(named) < len(told_indexes):
+            return None
+        if isinstance(count, int) and count > len(named) and regions is None:
+            return None
+        for index in named:
+            parts.add(f"{vertex_id}/{index}" if regions is None else regions.get((vertex_id, index), f"{vertex_id}/{index}"))
+    return frozenset(parts) or None

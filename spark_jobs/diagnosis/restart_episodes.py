@@ -1,0 +1,103 @@
+"""Restarts folded into episodes: one trouble may restart a job several times before all of its tasks run again.
+
+An episode begins with a restart and ends when all tasks run again. A job is RUNNING for Flink as soon as it deploys, so that state proves
+nothing. What proves it: a checkpoint was triggered (Flink triggers none while a task is not running), or the log saw every
+deployed task reach RUNNING. Where neither could be seen, a job that did not restart again for a while counts.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from spark_jobs.diagnosis.samples import JobFailure, JobWindow, LogEvent
+
+SETTLED_MS = 10_000
+"""Twice as long without another restart stands for 'all tasks run' where nothing better is known."""
+SAME_MS = 1_000
+"""Annotations are dated to the full second: a state change and an annotation closer than this are one restart."""
+BEFORE_MS = 2_000
+"""A failure is dated a little before the restart that it causes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Episode:
+    """``restarts`` are the instants of its restarts; ``ended_ms`` None while not all tasks run again. Failures oldest first."""
+
+    restarts: tuple[int, ...]
+    ended_ms: int | None
+    failures: tuple[JobFailure, ...]
+
+    @property
+    def begun_ms(self) -> int:
+        return self.restarts[0]
+
+
+def episodes(window: JobWindow, since_ms: int) -> list[Episode]:
+    """Those that began at ``since_ms`` or later, oldest first."""
+    starts = [at_ms for at_ms in _restarts(window) if at_ms >= since_ms]
+    if not starts:
+        return []
+    checkpoints = sorted(one.trigger_time_ms for one in window.checkpoints if one.outcome != "preflight")
+    tasks = [event for event in window.events if event.kind in ("task_deployed", "task_state")]
+    failures = window.failures or tuple(_failed_tasks(window.events))
+    groups: list[tuple[list[int], int | None]] = []
+    for index, at_ms in enumerate(starts):
+        until_ms = starts[index + 1] if index + 1 < len(starts) else window.at_ms + 1
+        again_ms = _running_again(window, at_ms, until_ms, checkpoints, tasks)
+        if groups and groups[-1][1] is None:
+            groups[-1] = ([*groups[-1][0], at_ms], again_ms)
+        else:
+            groups.append(([at_ms], again_ms))
+    return [
+        Episode(tuple(restarts), ended_ms, _failures(failures, restarts[0], _next_begin(groups, index)))
+        for index, (restarts, ended_ms) in enumerate(groups)
+    ]
+
+
+def _restarts(window: JobWindow) -> list[int]:
+    """Instants at which the job restarted, each once, from the log and from annotations."""
+    told = {event.at_ms for event in window.events if event.kind == "job_state" and event.fields.get("to_state") == "RESTARTING"}
+    for annotation in window.annotations:
+        if annotation.kind == "restart" and not any(abs(at_ms - annotation.at_ms) <= SAME_MS for at_ms in told):
+            told.add(annotation.at_ms)
+    return sorted(at_ms for at_ms in told if at_ms <= window.at_ms)
+
+
+def _running_again(window: JobWindow, at_ms: int, until_ms: int, checkpoints: list[int], tasks: Iterable[LogEvent]) -> int | None:
+    """When all tasks ran again between this restart and ``until_ms``; None where they did not, as far as is known."""
+    proofs = [trigger_ms for trigger_ms in checkpoints if at_ms + SAME_MS < trigger_ms < until_ms][:1]
+    deployed: set[tuple[str | None, int | None]] = set()
+    running: set[tuple[str | None, int | None]] = set()
+    for event in tasks:
+        if at_ms <= event.at_ms < until_ms:
+            task = (event.vertex_id or event.vertex_name or str(event.fields.get("task")), event.subtask)
+            if event.kind == "task_deployed":
+                deployed.add(task)
+            elif event.fields.get("to_state") == "RUNNING":
+                running.add(task)
+                if len(deployed) and deployed <= running:
+                    proofs.append(event.at_ms)
+                    break
+    if proofs:
+        return min(proofs)
+    # After a restart the next checkpoint may be a whole interval away: until then, that none was triggered means nothing.
+    expected_ms = max(window.config.interval_ms or 0, window.config.min_pause_ms or 0)
+    told_otherwise = bool(deployed) or (bool(checkpoints) and until_ms - at_ms > max(expected_ms, 2 * SETTLED_MS) + SETTLED_MS)
+    return at_ms + SETTLED_MS if not told_otherwise and until_ms - at_ms > 2 * SETTLED_MS else None
+
+
+def _next_begin(groups: list[tuple[list[int], int | None]], index: int) -> int | None:
+    return groups[index + 1][0][0] if index + 1 < len(groups) else None
+
+
+def _failures(failures: Iterable[JobFailure], begun_ms: int, next_ms: int | None) -> tuple[JobFailure, ...]:
+    until_ms = next_ms - BEFORE_MS if next_ms is not None else None
+    found = [one for one in failures if one.at_ms >= begun_ms - BEFORE_MS and (until_ms is None or one.at_ms < until_ms)]
+    return tuple(sorted(found, key=lambda one: (one.at_ms, not one.is_root, one.name, one.task or "")))
+
+
+def _failed_tasks(events: Iterable[LogEvent]) -> Iterable[JobFailure]:
+    """What the log tells of failed tasks, where REST told of no exceptions."""
+    for event in events:
+        if event.kind == "task_state" and event.fields.get("to_state") == "FAILED":
+            name = (event.detail or event.message or "").split(":", 1)[0].strip() or "unknown"
+            yield JobFailure(event.at_ms, name, event.vertex_name, event.host, event.container, True, event.detail)

@@ -1,0 +1,79 @@
+"""What an exception is at its root, so that a thousand of one kind are one group: its class, and where in the job's code it arose."""
+
+import re
+from dataclasses import dataclass
+
+FRAMEWORK = (
+    "java.", "javax.", "jdk.", "sun.", "scala.", "akka.", "org.apache.pekko.", "org.apache.flink.", "io.netty.", "com.sun.",
+)  # fmt: skip
+"""Frames of these packages are nobody's own code."""
+
+WRAPPER = "org.apache.flink.util.SerializedThrowable: "
+
+_FRAME = re.compile(r"^\s+at (?:[\w.@/-]+/)?([\w.$<>]+)\(([^)]*)\)")
+_CAUSED = "Caused by: "
+_QUOTED = re.compile(r"'[^'\n]*'|\"[^\"\n]*\"|\[[^\]\n]*\]")
+_NUMBERED = re.compile(r"[0-9a-fA-F-]*[0-9][0-9a-fA-F]*")
+
+# How a lost TaskManager shows in traces, over the releases.
+_LOST = (
+    re.compile(r"TaskManager with id ([^\s()]+?)(?:\([^)\n]*\))? (?:timed out|is no longer reachable)"),
+    re.compile(r"remote task manager '[^'\n]*\[ ?([^\s\]]+) ?\]"),
+    re.compile(r"(?:remote task manager|remote host) '([^'\n]+)'"),
+    re.compile(r"TaskExecutor ([^\s()]+) (?:was|has been) (?:lost|disconnected)"),
+)
+_UNREACHABLE = ("RecipientUnreachableException", "TaskManager was lost", "TaskExecutor is shutting down", "no longer reachable")
+
+
+@dataclass(frozen=True, slots=True)
+class RootException:
+    """``name`` is the class of the innermost cause, ``message`` its first line, ``frame`` the first own: 'a.Enrich.map(Enrich.java:7)'."""
+
+    name: str
+    message: str
+    frame: str | None
+
+    @property
+    def group(self) -> str:
+        """Class and own frame; without one, class and message with quotes and numbers taken out."""
+        return f"{self.name} at {self.frame}" if self.frame else f"{self.name}: {unnumbered(self.message)}"
+
+
+def root_of(name: str, stacktrace: str | None) -> RootException:
+    """The innermost cause of a stack trace; ``name`` alone where there is none.
+
+    Frames that a cause shares with the exception around it are not printed again ('... 17 more'): the own frame is
+    then the first one of the exception around it.
+    """
+    lines = (stacktrace or "").splitlines()
+    if not lines:
+        return RootException(name, "", None)
+    head, frame, own = lines[0], None, None
+    for line in lines[1:]:
+        caused = line.strip()
+        if caused.startswith(_CAUSED):
+            head, frame = caused.removeprefix(_CAUSED), None
+        elif frame is None and (found := _FRAME.match(line)) and not found[1].startswith(FRAMEWORK):
+            frame = own = f"{found[1]}({found[2]})"
+    head = head.removeprefix(WRAPPER)
+    exception, _, message = head.partition(": ")
+    return RootException(exception.strip() or name, message.strip(), frame or own)
+
+
+def unnumbered(message: str) -> str:
+    """``key 11641 of 'a'`` and ``key 7 of 'b'`` are the same."""
+    return _NUMBERED.sub("#", _QUOTED.sub("…", message))[:200].strip()
+
+
+def lost_taskmanager(stacktrace: str | None) -> str | None:
+    """Resource id or address of the TaskManager that a trace says was lost."""
+    for pattern in _LOST:
+        found = pattern.search(stacktrace or "")
+        if found:
+            return found[1].strip()
+    return None
+
+
+def tells_of_a_lost_taskmanager(name: str, stacktrace: str | None) -> bool:
+    text = f"{name}\n{(stacktrace or '')[:4000]}"
+    return lost_taskmanager(stacktrace) is not None or any(piece in text for piece in _UNREACHABLE)

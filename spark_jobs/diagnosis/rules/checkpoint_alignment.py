@@ -1,0 +1,48 @@
+"""Barriers of different channels arrive far apart: tasks wait between the first and the last one."""
+
+from collections.abc import Iterator
+
+from spark_jobs.diagnosis.findings import Finding
+from spark_jobs.diagnosis.phases import HOLD_S, cost_of, holder_of, phase_finding, phase_thresholds
+from spark_jobs.diagnosis.registry import rule
+from spark_jobs.diagnosis.samples import JobWindow
+from spark_jobs.diagnosis.thresholds import Limits
+
+RULE = "checkpoint.alignment"
+
+
+@rule(
+    RULE,
+    "Slow alignment",
+    "The time between the first and the last barrier of a task dominates the checkpoints' duration.",
+    hold_s=HOLD_S,
+    thresholds=phase_thresholds(
+        RULE,
+        "alignment",
+        5_000,
+        "While it aligns, a task takes no records from channels whose barrier has come: seconds of that are seen as latency downstream.",
+    ),
+)
+def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
+    cost = cost_of(window, RULE, "alignment", limits)
+    if not cost:
+        return
+    holder = holder_of(window, limits, cost)
+    slowest = cost.slow[-1]
+    at = slowest.slowest_vertex_name or "the slowest task"
+    why = (
+        f"Some channels carry more than others or come from slower tasks, so their barriers reach {at} late; "
+        "channels whose barrier has come stand still meanwhile."
+    )
+    pressed = f" Back-pressure from {holder.name} stretches the gap." if holder else ""
+    unaligned = " The checkpoints are unaligned: the wait costs no latency, but the records in flight become part of them."
+    yield phase_finding(
+        window,
+        RULE,
+        "alignment",
+        limits,
+        cost,
+        why + pressed + (unaligned if slowest.unaligned else ""),
+        f"Compare the input channels and the upstream subtasks of {at}: skewed keys, one slow host, one source partition with a backlog. "
+        "execution.checkpointing.aligned-checkpoint-timeout lets barriers overtake records when alignment takes too long.",
+    )

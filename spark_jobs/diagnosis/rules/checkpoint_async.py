@@ -1,0 +1,51 @@
+"""Writing the snapshot to the checkpoint storage is slow."""
+
+from collections.abc import Iterator
+
+from spark_jobs.diagnosis.findings import Finding
+from spark_jobs.diagnosis.phases import HOLD_S, PhaseCost, cost_of, phase_finding, phase_ms, phase_thresholds
+from spark_jobs.diagnosis.registry import rule
+from spark_jobs.diagnosis.samples import JobWindow
+from spark_jobs.diagnosis.thresholds import Limits
+from spark_jobs.diagnosis.wording import bytes_text
+
+RULE = "checkpoint.async"
+
+
+@rule(
+    RULE,
+    "Slow upload",
+    "Writing the state to the checkpoint storage dominates the checkpoints' duration.",
+    hold_s=HOLD_S,
+    thresholds=phase_thresholds(
+        RULE,
+        "async",
+        30_000,
+        "It runs beside the processing and harms only when it nears the interval or the time-out: half of the usual interval of a minute.",
+    ),
+)
+def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
+    cost = cost_of(window, RULE, "async", limits)
+    if not cost:
+        return
+    at = cost.slow[-1].slowest_vertex_name or "the slowest task"
+    yield phase_finding(
+        window,
+        RULE,
+        "async",
+        limits,
+        cost,
+        f"{at} needs long to write its state: much state, many small files, or a checkpoint storage or network that is slow.{_rate(cost)}",
+        "Compare the hosts of the slowest subtasks and the throughput of the storage at that time. Incremental checkpoints, fewer state "
+        "files (file merging from 1.20 on) and more parallelism make the part of each task smaller.",
+    )
+
+
+def _rate(cost: PhaseCost) -> str:
+    """Bytes of the whole checkpoint over the slowest subtask's time: an upper bound of what a task wrote, so a rough figure."""
+    newest = cost.slow[-1]
+    size = newest.checkpointed_bytes if newest.checkpointed_bytes is not None else newest.state_bytes
+    took = phase_ms(newest, "async")
+    if not size or not took:
+        return ""
+    return f" Checkpoint {newest.checkpoint_id} wrote {bytes_text(size)} in all, {bytes_text(size * 1000 / took)} per second."

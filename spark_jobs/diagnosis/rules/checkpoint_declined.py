@@ -1,0 +1,107 @@
+"""A task refused or failed its part of a checkpoint: who, where and why.
+
+Refusals before the start (outcome ``preflight``) and checkpoints dropped by a cancel, restart or stop (``aborted``) are none.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from spark_jobs.diagnosis.checkpoint_history import name_of
+from spark_jobs.diagnosis.checkpoint_reasons import ReasonWords, words_of
+from spark_jobs.diagnosis.findings import Evidence, Finding, Related
+from spark_jobs.diagnosis.job_subject import job_finding
+from spark_jobs.diagnosis.losses import HOLD_S, Losses, consequence, ids, loss_evidence, loss_thresholds, losses, severity_of
+from spark_jobs.diagnosis.registry import rule
+from spark_jobs.diagnosis.samples import JobWindow
+from spark_jobs.diagnosis.statistics import largest_group
+from spark_jobs.diagnosis.thresholds import Limits
+from spark_jobs.diagnosis.wording import count_text, list_text, subtask_text
+
+RULE = "checkpoint.declined"
+DECLINES_SHOWN = 20
+
+
+@rule(
+    RULE,
+    "Checkpoints declined",
+    "Tasks refused or failed their part of a checkpoint.",
+    hold_s=HOLD_S,
+    thresholds=loss_thresholds(RULE),
+)
+def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
+    found = losses(window, "declined", limits[f"{RULE}.look_back_s"])
+    if found is None:
+        return
+    declines = [{"checkpoint_id": one.checkpoint_id, **decline} for one in found.lost for decline in one.declines]
+    newest = found.newest
+    words = words_of(newest.reason)
+    harmless = all(words_of(one.reason).harmless for one in found.lost)
+    yield job_finding(
+        window,
+        RULE,
+        "info" if harmless else severity_of(found, RULE, limits),
+        "high" if declines else "medium",
+        title=f"{count_text(len(found.lost), 'checkpoint')} declined{_by_whom(declines)}",
+        cause=_cause(words, _exception(found)),
+        next_step=f"{words.next_step} {consequence(found)}",
+        seen_at_ms=newest.ended_ms,
+        evidence=(*loss_evidence(found, RULE, limits, "declined checkpoints"), *_who(found, declines)),
+        related=_hosts(declines),
+        data={
+            "checkpoints": ids(found.lost),
+            "newest": newest.checkpoint_id,
+            "reason": newest.reason,
+            "declines": declines[-DECLINES_SHOWN:],
+        },
+    )
+
+
+def _by_whom(declines: list[dict[str, Any]]) -> str:
+    if not declines:
+        return ""
+    task, _ = largest_group([_task(decline) for decline in declines])
+    hosts = sorted({decline["host"] for decline in declines if decline.get("host") and _task(decline) == task})
+    others = len({_task(decline) for decline in declines}) - 1
+    where = f" on {list_text(hosts)}" if hosts else ""
+    besides = f" and {count_text(others, 'other subtask')}" if others else ""
+    return f" by {task}{where}{besides}"
+
+
+def _task(decline: Mapping[str, Any]) -> str:
+    return subtask_text(decline.get("vertex_name") or decline.get("vertex_id"), decline.get("subtask"))
+
+
+def _exception(found: Losses) -> str | None:
+    """Of the newest decline that has one, else what REST says of the failure."""
+    told = [decline["exception"] for one in found.lost for decline in one.declines if decline.get("exception")]
+    return told[-1] if told else found.newest.failure_message
+
+
+def _cause(words: ReasonWords, exception: str | None) -> str:
+    return f"{words.means} It threw: {exception.splitlines()[0][:300]}" if exception else words.means
+
+
+def _who(found: Losses, declines: list[dict[str, Any]]) -> Iterator[Evidence]:
+    newest, at_ms = found.newest, found.newest.ended_ms
+    if declines:
+        last = declines[-1]
+        note = f"{name_of(newest)}, attempt {last['attempt']}" if last.get("attempt") is not None else name_of(newest)
+        yield Evidence("declined by", _task(last), at_ms=at_ms, note=note)
+        if last.get("host"):
+            yield Evidence("host", last["host"], at_ms=at_ms, note=last.get("container") or "")
+    if newest.reason:
+        yield Evidence("reason", newest.reason, at_ms=at_ms, note=newest.reason_text or "")
+    exception = _exception(found)
+    if exception:
+        yield Evidence("exception", exception[:500], at_ms=at_ms)
+    if declines and declines[-1].get("log_line"):
+        yield Evidence("log line", declines[-1]["log_line"], at_ms=at_ms)
+
+
+def _hosts(declines: Iterable[Mapping[str, Any]]) -> Iterator[Related]:
+    counts: dict[str, int] = {}
+    for decline in declines:
+        if decline.get("host"):
+            counts[decline["host"]] = counts.get(decline["host"], 0) + 1
+    for host, count in sorted(counts.items(), key=lambda item: (-item[1], item[0])):
+        yield Related("host", host, count_text(count, "decline"))

@@ -1,0 +1,174 @@
+"""A checkpoint took longer than its time-out: who had not acknowledged, what they were doing, and who held the barrier."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from spark_jobs.diagnosis.barrier_holders import Holder, holder_between, pressure_is_known
+from spark_jobs.diagnosis.checkpoint_history import FLINK_TIMEOUT_MS, name_of
+from spark_jobs.diagnosis.findings import Confidence, Evidence, Finding, Related
+from spark_jobs.diagnosis.job_subject import job_finding
+from spark_jobs.diagnosis.losses import HOLD_S, Losses, consequence, ids, loss_evidence, loss_thresholds, losses, severity_of
+from spark_jobs.diagnosis.registry import rule
+from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow
+from spark_jobs.diagnosis.thresholds import Limits
+from spark_jobs.diagnosis.wording import count_text, list_text, ms_text
+
+RULE = "checkpoint.expired"
+
+Missing = tuple[str, int, Mapping[str, Any]]
+"""A vertex, how many of its subtasks had not acknowledged, and what was told of them."""
+
+
+@rule(
+    RULE,
+    "Checkpoints expired",
+    "Checkpoints did not complete within their time-out.",
+    hold_s=HOLD_S,
+    thresholds=loss_thresholds(RULE),
+)
+def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
+    found = losses(window, "expired", limits[f"{RULE}.look_back_s"])
+    if found is None:
+        return
+    newest = found.newest
+    holder = _holder(window, limits, found)
+    missing = _missing(newest)
+    phase = _phase(window, newest, holder)
+    timeout_ms = window.config.timeout_ms
+    held_by = f", barrier held by back-pressure from {holder.name}" if holder else ""
+    yield job_finding(
+        window,
+        RULE,
+        severity_of(found, RULE, limits),
+        _confidence(newest, holder),
+        title=f"{count_text(len(found.lost), 'checkpoint')} expired{f' after {ms_text(timeout_ms)}' if timeout_ms else ''}{held_by}",
+        cause=_cause(window, newest, holder, phase, missing),
+        next_step=f"{_next_step(holder, phase)} {consequence(found)}",
+        seen_at_ms=newest.ended_ms,
+        evidence=(*loss_evidence(found, RULE, limits, "expired checkpoints"), *_who(window, newest, missing, phase, holder)),
+        related=_related(holder, missing),
+        data={
+            "checkpoints": ids(found.lost),
+            "newest": newest.checkpoint_id,
+            "not_acknowledged": [dict(part) for part in newest.not_acknowledged],
+            "phase": phase,
+            "held_by": holder
+            and {"vertex_id": holder.vertex_id, "name": holder.name, "path": list(holder.path), "held": list(holder.held)},
+            "late_messages": newest.late_message_count or 0,
+        },
+    )
+
+
+def _holder(window: JobWindow, limits: Limits, found: Losses) -> Holder | None:
+    """Of the newest expired checkpoint; where the pressure of its time is not known, of the one before."""
+    for lost in reversed(found.lost):
+        holder = holder_between(window, limits, lost.trigger_time_ms, lost.ended_ms)
+        if holder:
+            return holder
+    return None
+
+
+def _missing(expired: CheckpointSample) -> list[Missing]:
+    """Most first."""
+    told = [(part.get("vertex_name") or part.get("vertex_id") or "", part.get("count") or 0, part) for part in expired.not_acknowledged]
+    return sorted(told, key=lambda part: (-part[1], part[0]))
+
+
+def _phase(window: JobWindow, expired: CheckpointSample, holder: Holder | None) -> str | None:
+    """What those who had not acknowledged were doing, as far as anything tells: start_delay or async."""
+    kinds = {event.kind for event in window.events if event.checkpoint_id == expired.checkpoint_id}
+    if kinds & {"checkpoint_async_started", "checkpoint_sync_done"}:
+        return "async"
+    if not holder:
+        return None
+    below = {holder.vertex_id, *_below(window, holder.vertex_id), *holder.held}
+    waiting = [part.get("vertex_id") for part in expired.not_acknowledged]
+    # Whoever waits for the barrier sits at the holder, among those it blocks, or below it.
+    return "start_delay" if not any(waiting) or any(vertex_id in below for vertex_id in waiting) else None
+
+
+def _below(window: JobWindow, vertex_id: str) -> set[str]:
+    seen: set[str] = set()
+    waiting = [vertex_id]
+    for above in waiting:
+        fresh = [edge.target for edge in window.edges if edge.source == above and edge.target not in seen]
+        seen.update(fresh)
+        waiting.extend(fresh)
+    return seen
+
+
+def _confidence(expired: CheckpointSample, holder: Holder | None) -> Confidence:
+    """That it expired is certain; why, only as far as something tells."""
+    if holder and holder.busy_known:
+        return "high"
+    return "medium" if holder or expired.not_acknowledged else "low"
+
+
+def _cause(
+    window: JobWindow,
+    expired: CheckpointSample,
+    holder: Holder | None,
+    phase: str | None,
+    missing: list[Missing],
+) -> str:
+    who = ""
+    if expired.subtasks and expired.acknowledged is not None:
+        lacking = expired.subtasks - expired.acknowledged
+        by_vertex = list_text([f"{name} ({count})" for name, count, _ in missing if name])
+        who = f"{lacking} of {expired.subtasks} subtasks had not acknowledged{f': {by_vertex}' if by_vertex else ''}. "
+    if holder and phase == "async":
+        return f"{who}They had taken their snapshots and were still writing; back-pressure from {holder.name} came on top."
+    if holder:
+        unaligned = " although the checkpoint was unaligned" if expired.unaligned else ""
+        return f"{who}The barrier was held{unaligned}: it waits in line with the records, and {holder.name} works them off too slowly."
+    if phase == "async":
+        return f"{who}They had taken their snapshots and were still writing them to the checkpoint storage."
+    if pressure_is_known(window):
+        return f"{who}No back-pressure was seen meanwhile: a task whose thread is stuck, a slow upload or a lost message is more likely."
+    return f"{who}Whether back-pressure held the barrier is not known: no pressure was measured at that time."
+
+
+def _next_step(holder: Holder | None, phase: str | None) -> str:
+    if holder and phase != "async":
+        return (
+            f"Find out why {holder.name} is slow (see its pressure finding); more parallelism or less work there lets the barrier pass. "
+            "Unaligned checkpoints let barriers overtake records meanwhile."
+        )
+    if phase == "async":
+        return "Check the checkpoint storage as seen from the hosts named: throughput, throttling, many small files."
+    return "Look at the subtasks named: thread dump of their TaskManager, its log at the time, and its way to the checkpoint storage."
+
+
+def _who(
+    window: JobWindow,
+    expired: CheckpointSample,
+    missing: list[Missing],
+    phase: str | None,
+    holder: Holder | None,
+) -> Iterator[Evidence]:
+    at_ms = expired.ended_ms
+    if window.config.timeout_ms:
+        yield Evidence("checkpoint time-out", window.config.timeout_ms, "ms", at_ms=at_ms)
+    elif window.config.mode is None:
+        yield Evidence("checkpoint time-out", FLINK_TIMEOUT_MS, "ms", at_ms=at_ms, note="Flink's default; the setting was not seen")
+    if expired.subtasks and expired.acknowledged is not None:
+        note = f"{name_of(expired)}: {expired.acknowledged} of {expired.subtasks} had acknowledged"
+        yield Evidence("subtasks that had not acknowledged", expired.subtasks - expired.acknowledged, "count", at_ms=at_ms, note=note)
+    for name, count, part in missing[:10]:
+        indexes = ", ".join(str(index) for index in part.get("subtasks") or ())
+        hosts = list_text(part.get("hosts") or ())
+        note = "; ".join(words for words in (f"subtasks {indexes}" if indexes else "", f"on {hosts}" if hosts else "") if words)
+        yield Evidence(f"not acknowledged by {name or 'unnamed tasks'}", count, "count", at_ms=at_ms, note=note)
+    if phase:
+        yield Evidence("phase at the time-out", phase, at_ms=at_ms)
+    if holder:
+        yield Evidence("barrier held by", holder.name, at_ms=holder.at_ms, note=" → ".join(holder.path))
+    if expired.late_message_count:
+        yield Evidence("acknowledgements after expiry", expired.late_message_count, "count", at_ms=at_ms)
+
+
+def _related(holder: Holder | None, missing: list[Missing]) -> Iterator[Related]:
+    if holder:
+        yield Related("vertex", holder.name, "origin of the back-pressure that held the barrier", holder.path)
+    for host in sorted({host for _, _, part in missing for host in part.get("hosts") or ()}):
+        yield Related("host", host, "runs a subtask that had not acknowledged")

@@ -1,0 +1,64 @@
+"""Checkpoints lost for other reasons than a decline or an expiry: storage, metadata, the JobManager itself."""
+
+from collections.abc import Iterator
+
+from spark_jobs.diagnosis.checkpoint_history import name_of
+from spark_jobs.diagnosis.checkpoint_reasons import words_of
+from spark_jobs.diagnosis.findings import Evidence, Finding
+from spark_jobs.diagnosis.job_subject import job_finding
+from spark_jobs.diagnosis.losses import HOLD_S, Losses, consequence, ids, loss_evidence, loss_thresholds, losses, severity_of
+from spark_jobs.diagnosis.registry import rule
+from spark_jobs.diagnosis.samples import JobWindow
+from spark_jobs.diagnosis.statistics import largest_group
+from spark_jobs.diagnosis.thresholds import Limits
+from spark_jobs.diagnosis.wording import count_text
+
+RULE = "checkpoint.failed"
+NO_REASON = "no reason told"
+
+
+@rule(
+    RULE,
+    "Checkpoints failed",
+    "Checkpoints were lost for reasons other than a decline or an expiry.",
+    hold_s=HOLD_S,
+    thresholds=loss_thresholds(RULE),
+)
+def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
+    found = losses(window, "failed", limits[f"{RULE}.look_back_s"])
+    if found is None:
+        return
+    newest = found.newest
+    reason, _ = largest_group([one.reason or NO_REASON for one in found.lost])
+    words = words_of(reason)
+    yield job_finding(
+        window,
+        RULE,
+        severity_of(found, RULE, limits),
+        "medium" if reason == NO_REASON else "high",
+        title=f"{count_text(len(found.lost), 'checkpoint')} failed: {reason}",
+        cause=words.means,
+        next_step=f"{words.next_step} {consequence(found)}",
+        seen_at_ms=newest.ended_ms,
+        evidence=(*loss_evidence(found, RULE, limits, "failed checkpoints"), *_by_reason(found), *_message(found)),
+        data={"checkpoints": ids(found.lost), "newest": newest.checkpoint_id, "reasons": _counts(found)},
+    )
+
+
+def _counts(found: Losses) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for one in found.lost:
+        counts[one.reason or NO_REASON] = counts.get(one.reason or NO_REASON, 0) + 1
+    return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
+
+
+def _by_reason(found: Losses) -> Iterator[Evidence]:
+    for reason, count in _counts(found).items():
+        yield Evidence(f"failed with {reason}", count, "count", at_ms=found.newest.ended_ms)
+
+
+def _message(found: Losses) -> Iterator[Evidence]:
+    newest = found.newest
+    message = newest.failure_message or newest.reason_text
+    if message:
+        yield Evidence("failure message", message[:500], at_ms=newest.ended_ms, note=name_of(newest))

@@ -1,0 +1,93 @@
+"""The first checkpoint after a restore uploads the restored files again under the new job's directory.
+
+Only `_metadata` shows it: RocksDB's names of the restored snapshot in new files. A first checkpoint that is large by its size alone
+may as well be a compaction; without `_metadata` there is no finding.
+"""
+
+from collections.abc import Iterator
+
+from spark_jobs.diagnosis.findings import Evidence, Finding, NotJudged, Related
+from spark_jobs.diagnosis.registry import rule
+from spark_jobs.diagnosis.samples import Annotation, JobWindow, UploadedFiles
+from spark_jobs.diagnosis.thresholds import Limits, Threshold
+from spark_jobs.diagnosis.uploads import Upload, uploads_of
+from spark_jobs.diagnosis.wording import bytes_text
+
+RULE = "checkpoint.full_after_restore"
+
+
+@rule(
+    RULE,
+    "Full upload after a restore",
+    "The first checkpoint after a restore uploads the restored files again.",
+    hold_s=900,
+    thresholds=(
+        Threshold(
+            f"{RULE}.same_names", 0.5, "ratio", 0.1, 1,
+            "A copy of the restored snapshot has mostly its names; after a compaction most names are new.",
+        ),
+        Threshold(
+            f"{RULE}.look_back_s", 3_600, "s", 60, 604_800,
+            "The `_metadata` is read after the checkpoint, so it may be known only some cycles later.",
+        ),
+    ),
+)  # fmt: skip
+def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
+    since_ms = window.at_ms - limits[f"{RULE}.look_back_s"] * 1000
+    restores = [one for one in window.annotations if one.kind == "restore" and one.at_ms >= since_ms and _is_foreign(window, one)]
+    if not restores:
+        return
+    restore = max(restores, key=lambda one: (one.at_ms, one.subject))
+    first = next((one for one in uploads_of(window) if one.checkpoint.trigger_time_ms >= restore.at_ms), None)
+    if first is None:
+        return
+    files = _files(window, first)
+    if files is None:
+        raise NotJudged(f"the `_metadata` of checkpoint {first.checkpoint.checkpoint_id}, the first after a restore, has not been read")
+    again, fresh = files.same_name_bytes or 0, files.new_name_bytes or 0
+    share = again / (again + fresh) if again + fresh else 0.0
+    if share >= limits[f"{RULE}.same_names"]:
+        yield _finding(window, limits, restore, first, again, share)
+
+
+def _is_foreign(window: JobWindow, restore: Annotation) -> bool:
+    """A job that recovers from its own checkpoint owns the files already."""
+    path = restore.detail.get("path")
+    return not path or window.job_id not in str(path)
+
+
+def _files(window: JobWindow, first: Upload) -> UploadedFiles | None:
+    key = (first.checkpoint.checkpoint_id, first.checkpoint.trigger_time_ms)
+    return next(
+        (one for one in window.uploads if (one.checkpoint_id, one.trigger_time_ms) == key and one.same_name_bytes is not None), None
+    )
+
+
+def _finding(window: JobWindow, limits: Limits, restore: Annotation, first: Upload, again: int, share: float) -> Finding:
+    checkpoint, key = first.checkpoint, f"{RULE}.same_names"
+    mode = restore.detail.get("claim_mode") or "not known"
+    at_ms = checkpoint.ended_ms
+    evidence = [
+        Evidence("bytes uploaded again", again, "bytes", at_ms=at_ms, note="by `_metadata`"),
+        Evidence("share under the restored names", share, "ratio", limits[key], ">=", key, at_ms),
+        Evidence("claim mode", mode, at_ms=restore.at_ms, note="as far as the log and REST tell"),
+    ]
+    if checkpoint.end_to_end_ms is not None:
+        evidence.append(Evidence("end to end", checkpoint.end_to_end_ms, "ms", at_ms=at_ms))
+    return Finding(
+        rule=RULE,
+        severity="info",
+        confidence="high",
+        subject_kind="checkpoint",
+        subject_id=f"checkpoint {checkpoint.checkpoint_id} @ {checkpoint.trigger_time_ms}",
+        subject=f"checkpoint {checkpoint.checkpoint_id}",
+        title=f"Checkpoint {checkpoint.checkpoint_id} uploaded {bytes_text(again)} of restored files again",
+        cause="The job was restored in NO_CLAIM mode: it owns nothing of the restored snapshot, so its first checkpoint copies every file "
+        "of it under its own directory. That is what makes the old snapshot free to delete.",
+        next_step="Nothing, if the copy fits into the time-out. Restore in CLAIM mode where the old job never comes back and its files may "
+        "be taken over.",
+        seen_at_ms=min(at_ms, window.at_ms),
+        evidence=tuple(evidence),
+        related=(Related("checkpoint", restore.label or "restore", str(restore.detail.get("path") or "")),),
+        data={"checkpoint_id": checkpoint.checkpoint_id, "bytes_again": again, "claim_mode": mode, "restored": dict(restore.detail)},
+    )

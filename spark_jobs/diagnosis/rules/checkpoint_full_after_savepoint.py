@@ -1,0 +1,213 @@
+"""The first checkpoint after a savepoint uploads the whole state again although checkpoints are incremental.
+
+Compaction of RocksDB rewrites everything too, and may follow a savepoint by chance. It is told apart, strongest first, by the files
+that `_metadata` names, by how often such uploads follow savepoints against how often they come elsewhere, and by whether the release
+has the fault.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from spark_jobs.diagnosis.findings import Confidence, Evidence, Finding, Related
+from spark_jobs.diagnosis.flink_bugs import FLINK_23949, FLINK_23949_RELEASES, has_flink_23949
+from spark_jobs.diagnosis.registry import rule
+from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow, UploadedFiles
+from spark_jobs.diagnosis.statistics import at_least_by_chance, median
+from spark_jobs.diagnosis.thresholds import Limits, Threshold
+from spark_jobs.diagnosis.uploads import Upload, uploads_of
+from spark_jobs.diagnosis.wording import bytes_text, count_text, share_text
+
+RULE = "checkpoint.full_after_savepoint"
+BEFORE = 5
+BEFORE_AT_LEAST = 2
+
+
+@rule(
+    RULE,
+    "Full upload after a savepoint",
+    "The first checkpoint after a savepoint uploads everything again although checkpoints are incremental.",
+    hold_s=900,
+    thresholds=(
+        Threshold(
+            f"{RULE}.full_ratio", 0.8, "ratio", 0.5, 1,
+            "A repeated upload lacks only what was compacted or written meanwhile; four fifths leave room for that.",
+        ),
+        Threshold(
+            f"{RULE}.incremental_ratio", 0.5, "ratio", 0.01, 0.79,
+            "Checkpoints that usually upload half of the state or more gain little from being incremental: nothing is lost here.",
+        ),
+        Threshold(
+            f"{RULE}.minimum_excess_bytes", 1 << 20, "bytes", 0, 1 << 50,
+            "Less than a mebibyte in excess costs nothing that anybody would notice.",
+        ),
+        Threshold(
+            f"{RULE}.chance", 0.01, "ratio", 0.000001, 0.5,
+            "One in a hundred is the usual bound for calling something no coincidence.",
+        ),
+        Threshold(
+            f"{RULE}.look_back_s", 3_600, "s", 60, 86_400,
+            "It is judged when the checkpoint after it has completed: an hour covers intervals of up to 20 minutes.",
+        ),
+    ),
+)  # fmt: skip
+def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
+    if not any(one.is_savepoint and one.outcome == "completed" for one in window.checkpoints):
+        return
+    uploads = uploads_of(window)
+    pattern = _pattern(uploads, limits)
+    since_ms = window.at_ms - limits[f"{RULE}.look_back_s"] * 1000
+    for index, upload in enumerate(uploads):
+        if upload.savepoint is None or upload.follows_break or upload.checkpoint.ended_ms < since_ms:
+            continue
+        before, after = _ordinary(uploads[:index], newest=BEFORE), _ordinary(uploads[index + 1 :], newest=0)[:1]
+        if not _is_full_among_small(upload, before, after, limits):
+            continue
+        excess = int((upload.uploaded_bytes or 0) - median(one.uploaded_bytes or 0 for one in before))
+        confidence = _confidence(window, upload, pattern, limits)
+        if confidence and excess >= limits[f"{RULE}.minimum_excess_bytes"]:
+            yield _finding(window, upload, before, excess, confidence, pattern, limits)
+
+
+@dataclass(frozen=True, slots=True)
+class _Pattern:
+    """How often uploads are full after a savepoint and elsewhere."""
+
+    after_full: int
+    after: int
+    elsewhere_full: int
+    elsewhere: int
+
+    @property
+    def chance(self) -> float:
+        """Probability that compaction alone makes as many of those after savepoints full, by how often it does elsewhere."""
+        # One more of each: a few checkpoints without compaction do not prove that there is none.
+        return at_least_by_chance(self.after_full, self.after, (self.elsewhere_full + 1) / (self.elsewhere + 2))
+
+
+def _pattern(uploads: Sequence[Upload], limits: Limits) -> _Pattern:
+    counted = [one for one in uploads if one.ratio is not None and not one.follows_break]
+    full = [one for one in counted if (one.ratio or 0) >= limits[f"{RULE}.full_ratio"]]
+    after = [one for one in counted if one.savepoint]
+    after_full = sum(one.savepoint is not None for one in full)
+    return _Pattern(after_full, len(after), len(full) - after_full, len(counted) - len(after))
+
+
+def _ordinary(uploads: Sequence[Upload], newest: int) -> list[Upload]:
+    """Those that follow neither a savepoint nor a break; the ``newest`` last ones, all for 0."""
+    found = [one for one in uploads if one.savepoint is None and not one.follows_break and one.uploaded_bytes is not None]
+    return found[-newest:]
+
+
+def _is_full_among_small(upload: Upload, before: Sequence[Upload], after: Sequence[Upload], limits: Limits) -> bool:
+    full = upload.full_bytes
+    if upload.ratio is None or not full or upload.ratio < limits[f"{RULE}.full_ratio"] or len(before) < BEFORE_AT_LEAST or not after:
+        return False
+    small = limits[f"{RULE}.incremental_ratio"]
+    return median(_share_of(one, full) for one in before) < small and _share_of(after[0], full) < small
+
+
+def _share_of(upload: Upload, full_bytes: int) -> float:
+    """Where one size only is reported, an older checkpoint is held against the same full size."""
+    return upload.ratio if upload.ratio is not None else (upload.uploaded_bytes or 0) / full_bytes
+
+
+def _confidence(window: JobWindow, upload: Upload, pattern: _Pattern, limits: Limits) -> Confidence | None:
+    """None where compaction is the better explanation."""
+    files = _files(window, upload.checkpoint)
+    if files is not None:
+        return "high" if _uploaded_again(files) else None
+    affected, chance, bound = has_flink_23949(window.flink_version), pattern.chance, limits[f"{RULE}.chance"]
+    if affected == "yes":
+        return "high" if chance <= bound else "medium"
+    if chance <= bound:
+        return "medium" if affected == "unknown" else "low"
+    return None
+
+
+def _files(window: JobWindow, checkpoint: CheckpointSample) -> UploadedFiles | None:
+    for files in window.uploads:
+        if (files.checkpoint_id, files.trigger_time_ms) == (checkpoint.checkpoint_id, checkpoint.trigger_time_ms) and _is_told(files):
+            return files
+    return None
+
+
+def _is_told(files: UploadedFiles) -> bool:
+    return files.kept_bytes is not None or files.same_name_bytes is not None
+
+
+def _uploaded_again(files: UploadedFiles) -> bool:
+    """The files are the old ones, by name or by place: a compaction would have made new names."""
+    return (files.kept_bytes or 0) + (files.same_name_bytes or 0) > (files.new_name_bytes or 0)
+
+
+def _finding(
+    window: JobWindow, upload: Upload, before: Sequence[Upload], excess: int, confidence: Confidence, pattern: _Pattern, limits: Limits
+) -> Finding:
+    checkpoint, savepoint = upload.checkpoint, upload.savepoint
+    assert savepoint is not None, "only checkpoints after a savepoint are judged"  # noqa: S101 - narrows the type
+    affected = has_flink_23949(window.flink_version)
+    return Finding(
+        rule=RULE,
+        severity="warning",
+        confidence=confidence,
+        subject_kind="checkpoint",
+        subject_id=f"checkpoint {checkpoint.checkpoint_id} @ {checkpoint.trigger_time_ms}",
+        subject=f"checkpoint {checkpoint.checkpoint_id}",
+        title=f"Checkpoint {checkpoint.checkpoint_id} uploaded {bytes_text(excess)} too much after savepoint {savepoint.checkpoint_id}",
+        cause=_cause(window, affected, savepoint),
+        next_step=_next_step(affected),
+        seen_at_ms=min(checkpoint.ended_ms, window.at_ms),
+        evidence=tuple(_evidence(window, upload, before, excess, pattern, limits)),
+        related=(Related("checkpoint", f"savepoint {savepoint.checkpoint_id}", "the savepoint before it"),),
+        data={
+            "checkpoint_id": checkpoint.checkpoint_id,
+            "savepoint_id": savepoint.checkpoint_id,
+            "excess_bytes": excess,
+            "bug": FLINK_23949,
+            "version_affected": affected,
+            "one_size_only": upload.one_size,
+        },
+    )
+
+
+def _cause(window: JobWindow, affected: str, savepoint: CheckpointSample) -> str:
+    told = {
+        "yes": f"Flink {window.flink_version} has {FLINK_23949}",
+        "no": f"Flink {window.flink_version} should not have {FLINK_23949} any more, but behaves like it",
+        "unknown": f"It behaves like {FLINK_23949}; whether this release of Flink has it is not known",
+    }[affected]
+    return (
+        f"{told}: when savepoint {savepoint.checkpoint_id} completed, the RocksDB backend forgot which files it had uploaded, "
+        "so the next incremental checkpoint uploaded everything again."
+    )
+
+
+def _next_step(affected: str) -> str:
+    if affected == "no":
+        return "Read the `_metadata` of this checkpoint and of the one before: the same file names uploaded again would prove it."
+    return (
+        f"{FLINK_23949} is in releases {FLINK_23949_RELEASES}: upgrade. Until then take fewer savepoints of this job, at quiet hours, "
+        "or use retained checkpoints instead, and leave room in the time-out for a full upload."
+    )
+
+
+def _evidence(
+    window: JobWindow, upload: Upload, before: Sequence[Upload], excess: int, pattern: _Pattern, limits: Limits
+) -> Iterator[Evidence]:
+    at_ms = upload.checkpoint.ended_ms
+    minimum, full, small = f"{RULE}.minimum_excess_bytes", f"{RULE}.full_ratio", f"{RULE}.incremental_ratio"
+    yield Evidence("bytes uploaded in excess", excess, "bytes", limits[minimum], ">=", minimum, at_ms)
+    source = "full state taken from the savepoint: this release reports one size only" if upload.one_size else ""
+    yield Evidence("uploaded share of the full state", upload.ratio, "ratio", limits[full], ">=", full, at_ms, source)
+    usual = median(_share_of(one, upload.full_bytes or 1) for one in before)
+    over = f"median of the {count_text(len(before), 'checkpoint')} before"
+    yield Evidence("usual share", usual, "ratio", limits[small], "<", small, at_ms, over)
+    after = f"{pattern.after_full} of {pattern.after} after savepoints, {pattern.elsewhere_full} of {pattern.elsewhere} elsewhere"
+    chance = f"{RULE}.chance"
+    yield Evidence("chance that compaction did it", pattern.chance, "ratio", limits[chance], "<=", chance, at_ms, f"full uploads: {after}")
+    files = _files(window, upload.checkpoint)
+    if files is not None:
+        again = (files.kept_bytes or 0) + (files.same_name_bytes or 0)
+        share = again / max(again + (files.new_name_bytes or 0), 1)
+        yield Evidence("old files among those uploaded", share, "ratio", 0.5, ">", at_ms=at_ms, note=f"by `_metadata`: {share_text(share)}")
+    yield Evidence("Flink version", window.flink_version, at_ms=at_ms, note=f"{FLINK_23949}: {FLINK_23949_RELEASES}")

@@ -1,0 +1,82 @@
+"""Acknowledgements that came after their checkpoint had expired: the work was done and thrown away. How far was the time-out missed?"""
+
+from collections.abc import Iterator
+
+from spark_jobs.diagnosis.checkpoint_history import name_of, recent
+from spark_jobs.diagnosis.findings import Evidence, Finding
+from spark_jobs.diagnosis.job_subject import job_finding
+from spark_jobs.diagnosis.losses import HOLD_S
+from spark_jobs.diagnosis.registry import rule
+from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow
+from spark_jobs.diagnosis.statistics import median
+from spark_jobs.diagnosis.thresholds import Limits, Threshold
+from spark_jobs.diagnosis.wording import count_text, ms_text, subtask_text
+
+RULE = "checkpoint.late_message"
+
+
+@rule(
+    RULE,
+    "Late acknowledgements",
+    "Tasks acknowledged a checkpoint after it had expired.",
+    hold_s=HOLD_S,
+    thresholds=(
+        Threshold(
+            f"{RULE}.look_back_s", 600, "s", 60, 86_400,
+            "Ten minutes hold several checkpoints at the usual intervals, and are what an on-call reader means by 'now'.",
+        ),
+    ),
+)  # fmt: skip
+def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
+    late = [one for one in recent(window, limits[f"{RULE}.look_back_s"]) if one.outcome == "expired" and one.late_message_count]
+    if not late:
+        return
+    newest = late[-1]
+    misses = sorted(told["late_ms"] for one in late for told in one.late_messages if told.get("late_ms") is not None)
+    count = sum(one.late_message_count or 0 for one in late)
+    known = bool(misses)
+    yield job_finding(
+        window,
+        RULE,
+        "info",
+        "high" if known else "medium",
+        title=f"{count_text(count, 'acknowledgement')} after expiry{f', up to {ms_text(misses[-1])} too late' if known else ''}",
+        cause="The tasks finished their part of the checkpoint after the JobManager had given it up. What they had written is discarded, "
+        "and may stay behind as files that nothing refers to.",
+        next_step=_next_step(window, misses),
+        seen_at_ms=newest.ended_ms + max((told.get("late_ms") or 0 for told in newest.late_messages), default=0),
+        evidence=_evidence(window, newest, count, misses),
+        data={
+            "checkpoints": [one.checkpoint_id for one in late],
+            "late_messages": [dict(told) for told in newest.late_messages],
+            "enough_timeout_ms": _enough_ms(window, misses),
+        },
+    )
+
+
+def _enough_ms(window: JobWindow, misses: list[int]) -> int | None:
+    """The time-out at which the latest of them had come in time."""
+    return window.config.timeout_ms + misses[-1] if misses and window.config.timeout_ms else None
+
+
+def _next_step(window: JobWindow, misses: list[int]) -> str:
+    enough = _enough_ms(window, misses)
+    first = "Remove what makes the checkpoint slow first (see the finding about expired checkpoints)."
+    if enough is None:
+        return first
+    return f"{first} A time-out of {ms_text(enough)} would have been enough for every acknowledgement that came."
+
+
+def _evidence(window: JobWindow, newest: CheckpointSample, count: int, misses: list[int]) -> Iterator[Evidence]:
+    at_ms = newest.ended_ms
+    if misses:
+        yield Evidence("time-out missed by at most", misses[-1], "ms", 0, ">", at_ms=at_ms)
+        yield Evidence("time-out missed by, median", median(misses), "ms", at_ms=at_ms)
+    yield Evidence("acknowledgements after expiry", count, "count", 1, ">=", at_ms=at_ms)
+    if window.config.timeout_ms:
+        yield Evidence("checkpoint time-out", window.config.timeout_ms, "ms", at_ms=at_ms)
+    latest = max(newest.late_messages, key=lambda told: (told.get("late_ms") or 0, str(told)), default=None)
+    if latest:
+        task = subtask_text(latest.get("vertex_name") or latest.get("vertex_id"), latest.get("subtask"))
+        host = f", on {latest['host']}" if latest.get("host") else ""
+        yield Evidence("latest", task, at_ms=at_ms, note=f"{name_of(newest)}{host}")

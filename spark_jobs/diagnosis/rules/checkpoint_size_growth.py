@@ -1,0 +1,126 @@
+"""The full state grows steadily: when it will have doubled, and which operator holds it.
+
+Judged by the full size only. Before 1.15 an incremental checkpoint reports its upload, which says nothing about growth.
+"""
+
+from collections.abc import Iterator
+
+from spark_jobs.diagnosis.checkpoint_history import INCREMENTAL_SIZE_SINCE, by_time, completed
+from spark_jobs.diagnosis.findings import Confidence, Evidence, Finding, NotJudged, Related
+from spark_jobs.diagnosis.job_subject import job_finding
+from spark_jobs.diagnosis.registry import rule
+from spark_jobs.diagnosis.samples import JobWindow, SizeTrend
+from spark_jobs.diagnosis.thresholds import Limits, Threshold
+from spark_jobs.diagnosis.wording import bytes_text, ms_text, share_text
+
+RULE = "checkpoint.size_growth"
+HOUR_MS = 3_600_000
+SURE_POINTS = 48
+
+
+@rule(
+    RULE,
+    "State grows",
+    "The full state has grown steadily for a day, and its forecast crosses the limit.",
+    hold_s=3_600,
+    thresholds=(
+        Threshold(
+            f"{RULE}.hours", 24, "h", 1, 720,
+            "Most state breathes with the day; less than a day of it is the rise of a morning.",
+        ),
+        Threshold(
+            f"{RULE}.growth_per_day", 0.1, "ratio", 0.001, 10,
+            "A tenth a day doubles the state, and with it recovery time and storage, in about a week.",
+        ),
+        Threshold(
+            f"{RULE}.horizon_h", 168, "h", 1, 8_760,
+            "A week is what a team needs to change a job and roll it out.",
+        ),
+        Threshold(
+            f"{RULE}.forecast_bytes", 10 * (1 << 30), "bytes", 1, 1 << 60,
+            "Below ten gibibytes a restore takes minutes, however fast the state grows.",
+        ),
+    ),
+)  # fmt: skip
+def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
+    if window.terminal or not window.checkpoints:
+        return
+    trend = window.size_trend
+    if trend is None or trend.bytes_per_h is None or trend.bytes_per_h <= 0 or trend.from_time_ms is None or trend.to_time_ms is None:
+        return
+    newest = max(completed(window.checkpoints), key=by_time, default=None)
+    size = newest.state_bytes if newest else None
+    if newest is None or not size or trend.to_time_ms - trend.from_time_ms < limits[f"{RULE}.hours"] * HOUR_MS:
+        return
+    if _one_size(window):
+        raise NotJudged("this release of Flink reports only the uploaded size of incremental checkpoints")
+    low = trend.bytes_per_h_low if trend.bytes_per_h_low is not None else trend.bytes_per_h
+    per_day = trend.bytes_per_h * 24 / size
+    forecast = size + trend.bytes_per_h * limits[f"{RULE}.horizon_h"]
+    if low <= 0 or per_day < limits[f"{RULE}.growth_per_day"] or forecast < limits[f"{RULE}.forecast_bytes"]:
+        return
+    yield _finding(window, limits, trend, size, per_day, forecast, newest.ended_ms)
+
+
+def _one_size(window: JobWindow) -> bool:
+    """A heap backend always writes everything, so that its one size is the full one."""
+    backend = (window.config.state_backend or "").lower()
+    full = any(name in backend for name in ("hashmap", "memory", "fsstatebackend"))
+    return window.version is not None and window.version < INCREMENTAL_SIZE_SINCE and not full
+
+
+def _finding(window: JobWindow, limits: Limits, trend: SizeTrend, size: int, per_day: float, forecast: float, seen_at_ms: int) -> Finding:
+    slope, largest = trend.bytes_per_h or 0.0, _largest(window)
+    doubled_ms = size / slope * HOUR_MS
+    grows, forecast_key = f"{RULE}.growth_per_day", f"{RULE}.forecast_bytes"
+    span_ms = (trend.to_time_ms or 0) - (trend.from_time_ms or 0)
+    evidence = [
+        Evidence("growth per day", per_day, "ratio", limits[grows], ">=", grows, seen_at_ms, f"{bytes_text(slope)} per hour, robust slope"),
+        Evidence(
+            f"forecast in {ms_text(limits[f'{RULE}.horizon_h'] * HOUR_MS)}", forecast, "bytes", limits[forecast_key], ">=", forecast_key,
+            seen_at_ms,
+        ),
+        Evidence("full state now", size, "bytes", at_ms=seen_at_ms),
+        Evidence("time to double", doubled_ms, "ms", at_ms=seen_at_ms),
+        Evidence("observed for", span_ms, "ms", limits[f"{RULE}.hours"] * HOUR_MS, ">=", f"{RULE}.hours", seen_at_ms),
+    ]  # fmt: skip
+    if largest:
+        evidence.append(Evidence(largest[1], largest[2], "bytes", at_ms=seen_at_ms, note=largest[0]))
+    return job_finding(
+        window,
+        RULE,
+        "warning",
+        _confidence(trend),
+        title=f"The state grows by {share_text(per_day)} a day: {bytes_text(size)} now, doubled in {ms_text(doubled_ms)}",
+        cause=f"More is written to the state than is removed from it{f'; {largest[0]} {largest[3]}' if largest else ''}.",
+        next_step="Look for state without a time to live (StateTtlConfig, table.exec.state.ttl), keys that never come again, joins without "
+        "a time bound, and windows that never fire because the watermark stands still.",
+        seen_at_ms=seen_at_ms,
+        evidence=evidence,
+        related=(Related("vertex", largest[0], largest[3]),) if largest else (),
+        data={"bytes_per_h": slope, "state_bytes": size, "forecast_bytes": forecast, "doubled_ms": doubled_ms},
+    )
+
+
+def _largest(window: JobWindow) -> tuple[str, str, int, str] | None:
+    """(vertex, what its figure is, bytes, words): the one that grows most where two checkpoints are known, else the one that holds most."""
+    sizes: dict[str, list[tuple[int, int]]] = {}
+    for state in window.vertex_states:
+        total = sum(size for size in state.subtask_state_bytes if size is not None)
+        sizes.setdefault(state.vertex_id, []).append((state.trigger_time_ms, total))
+    grown = {vertex_id: max(told)[1] - min(told)[1] for vertex_id, told in sizes.items() if len({at for at, _ in told}) > 1}
+    if grown and max(grown.values()) > 0:
+        vertex_id = min(grown, key=lambda id: (-grown[id], id))
+        return window.vertex_name(vertex_id), "grown by most", grown[vertex_id], "grows most"
+    if sizes:
+        vertex_id = min(sizes, key=lambda id: (-max(sizes[id])[1], id))
+        return window.vertex_name(vertex_id), "largest state", max(sizes[vertex_id])[1], "holds most of it"
+    return None
+
+
+def _confidence(trend: SizeTrend) -> Confidence:
+    """Slopes that agree over many checkpoints; the 10th percentile is above 0 in any case."""
+    points, low = trend.points or 0, trend.bytes_per_h_low
+    if low is not None and points >= SURE_POINTS and low >= (trend.bytes_per_h or 0) / 2:
+        return "high"
+    return "medium" if low is not None and points >= SURE_POINTS / 4 else "low"

@@ -1,0 +1,145 @@
+"""No checkpoint has completed for far longer than the settings promise: the recovery point grows old.
+
+A job in a terminal state is never stalled, and one is judged at its own newest data, so nothing stalls because a recording ended.
+"""
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+from spark_jobs.diagnosis.checkpoint_history import FAILED_OUTCOMES, FLINK_TIMEOUT_MS, by_time, checkpoints_are_off, completed, name_of
+from spark_jobs.diagnosis.findings import Confidence, Evidence, Finding, NotJudged, Severity
+from spark_jobs.diagnosis.job_subject import job_finding
+from spark_jobs.diagnosis.registry import rule
+from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow
+from spark_jobs.diagnosis.statistics import median
+from spark_jobs.diagnosis.thresholds import Limits, Threshold
+from spark_jobs.diagnosis.wording import count_text, ms_text
+
+RULE = "checkpoint.stalled"
+
+NOT_STARTED = frozenset({"CREATED", "INITIALIZING", "RECONCILING"})
+TERMINAL = frozenset({"FINISHED", "CANCELED", "FAILED", "SUSPENDED", "CANCELLING"})
+TRIGGERS_AT_LEAST = 5
+"""So many tell the interval where no setting does."""
+
+
+@rule(
+    RULE,
+    "No checkpoint completes",
+    "No checkpoint has completed for three intervals and for longer than the time-out.",
+    thresholds=(
+        Threshold(
+            f"{RULE}.intervals", 3, "intervals", 1, 1_000,
+            "One lost or slow checkpoint is not yet a stall; three in a row without a success are.",
+        ),
+        Threshold(
+            f"{RULE}.timeouts", 1, "time-outs", 0.1, 100,
+            "Within its time-out a running checkpoint may still complete.",
+        ),
+        Threshold(
+            f"{RULE}.critical_times", 3, "times", 1, 1_000,
+            "Three times as late as a stall begins, a recovery replays many intervals' worth of records.",
+        ),
+    ),
+)  # fmt: skip
+def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
+    if window.terminal or window.state in TERMINAL or window.state in NOT_STARTED or checkpoints_are_off(window):
+        return
+    done = sorted(completed(window.checkpoints), key=lambda one: one.ended_ms)
+    since_ms = _since_ms(window, done)
+    limit_ms = _limit_ms(window, limits)
+    age_ms = window.at_ms - since_ms
+    if age_ms <= limit_ms:
+        return
+    last = done[-1] if done else None
+    tried = [one for one in sorted(window.checkpoints, key=by_time) if one.trigger_time_ms > since_ms and not one.is_savepoint]
+    severity: Severity = "critical" if age_ms >= limits[f"{RULE}.critical_times"] * limit_ms else "warning"
+    yield job_finding(
+        window,
+        RULE,
+        severity,
+        _confidence(window, tried),
+        title=f"No checkpoint has completed for {ms_text(age_ms)}",
+        cause=_cause(window, tried),
+        next_step=_next_step(window, tried),
+        evidence=_evidence(window, limits, age_ms, limit_ms, last, tried),
+        data={
+            "last_completed": last and last.checkpoint_id,
+            "last_completed_at_ms": last and last.ended_ms,
+            "recovery_point_age_ms": age_ms,
+            "tried": [one.checkpoint_id for one in tried[-20:]],
+        },
+    )
+
+
+def _since_ms(window: JobWindow, done: list[CheckpointSample]) -> int:
+    """The last success; without one, the start of the job or of what is known of it."""
+    if done:
+        return done[-1].ended_ms
+    known = [one.trigger_time_ms for one in window.checkpoints]
+    if window.start_time_ms is None and not known:
+        raise NotJudged("neither a checkpoint nor the start of the job has been seen")
+    # Where the history begins later than the job, what came before it is not known.
+    begin_ms = max(window.start_time_ms or 0, min(known) if len(known) >= 2 else 0)
+    return begin_ms or min(known)
+
+
+def _limit_ms(window: JobWindow, limits: Limits) -> float:
+    config = window.config
+    interval_ms: float | None = config.interval_ms
+    if interval_ms is None:
+        starts = sorted(one.trigger_time_ms for one in window.checkpoints if not one.is_savepoint)
+        if len(starts) < TRIGGERS_AT_LEAST:
+            raise NotJudged("the checkpoint interval is not known")
+        interval_ms = median(after - before for before, after in pairwise(starts))
+    pause_ms = max(interval_ms, config.min_pause_ms or 0)
+    return max(limits[f"{RULE}.intervals"] * pause_ms, limits[f"{RULE}.timeouts"] * (config.timeout_ms or FLINK_TIMEOUT_MS))
+
+
+def _confidence(window: JobWindow, tried: list[CheckpointSample]) -> Confidence:
+    """Attempts that were seen prove that the source still tells of checkpoints."""
+    if any(one.outcome in FAILED_OUTCOMES or one.outcome == "in_progress" for one in tried):
+        return "high"
+    return "medium" if tried or window.state == "RUNNING" else "low"
+
+
+def _outcomes(tried: list[CheckpointSample]) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for one in tried:
+        counts[one.outcome] = counts.get(one.outcome, 0) + 1
+    return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
+
+
+def _cause(window: JobWindow, tried: list[CheckpointSample]) -> str:
+    if window.state not in (None, "RUNNING"):
+        return f"The job is {window.state}: no checkpoint can complete until all of its tasks run."
+    if not tried:
+        return (
+            "None was even started: some task is not running (one that has finished, before 1.14), the coordinator has stopped, "
+            "or the minimum pause is never over."
+        )
+    told = ", ".join(f"{count} {outcome.replace('_', ' ')}" for outcome, count in _outcomes(tried).items())
+    return f"Of {count_text(len(tried), 'checkpoint')} since then none completed: {told}."
+
+
+def _next_step(window: JobWindow, tried: list[CheckpointSample]) -> str:
+    if tried:
+        return "Look at the findings about declined and expired checkpoints and at the newest attempt; do not restart the job before: " \
+            "it would replay everything since the last success."  # fmt: skip
+    return "Look at the states of all tasks and at the JobManager's log for 'Failed to trigger checkpoint'."
+
+
+def _evidence(
+    window: JobWindow, limits: Limits, age_ms: int, limit_ms: float, last: CheckpointSample | None, tried: list[CheckpointSample]
+) -> Iterator[Evidence]:
+    key = f"{RULE}.intervals"
+    note = "the larger of three intervals and the time-out"
+    if (limits[key], limits[f"{RULE}.timeouts"]) != (3, 1):
+        note = f"the larger of {limits[key]:g} intervals and {limits[f'{RULE}.timeouts']:g} time-outs"
+    yield Evidence("age of the recovery point", age_ms, "ms", limit_ms, ">", key, window.at_ms, note)
+    if last:
+        yield Evidence("last success", name_of(last), at_ms=last.ended_ms)
+    else:
+        yield Evidence("last success", "none since the job started or its history begins", at_ms=window.at_ms)
+    for outcome, count in _outcomes(tried).items():
+        yield Evidence(f"attempts since: {outcome.replace('_', ' ')}", count, "count", at_ms=window.at_ms)

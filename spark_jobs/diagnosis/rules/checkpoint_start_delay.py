@@ -1,0 +1,57 @@
+"""Barriers arrive late: checkpoints wait for them longer than they take for everything else."""
+
+from collections.abc import Iterator
+
+from spark_jobs.diagnosis.barrier_holders import pressure_is_known
+from spark_jobs.diagnosis.findings import Finding
+from spark_jobs.diagnosis.phases import HOLD_S, PhaseCost, cost_of, holder_of, phase_finding, phase_thresholds
+from spark_jobs.diagnosis.registry import rule
+from spark_jobs.diagnosis.samples import JobWindow
+from spark_jobs.diagnosis.thresholds import Limits
+
+RULE = "checkpoint.start_delay"
+
+
+@rule(
+    RULE,
+    "Slow barriers",
+    "The time until the barrier arrives dominates the checkpoints' duration.",
+    hold_s=HOLD_S,
+    thresholds=phase_thresholds(
+        RULE,
+        "start_delay",
+        5_000,
+        "A barrier crosses a flowing job within milliseconds; seconds mean that it waits behind records or for a busy task thread.",
+    ),
+)
+def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
+    cost = cost_of(window, RULE, "start_delay", limits)
+    if cost:
+        yield phase_finding(window, RULE, "start_delay", limits, cost, _cause(window, limits, cost), _next_step(window, limits, cost))
+
+
+def _cause(window: JobWindow, limits: Limits, cost: PhaseCost) -> str:
+    holder = holder_of(window, limits, cost)
+    if holder:
+        held = " and ".join(window.vertex_name(vertex_id) for vertex_id in holder.held)
+        return (
+            f"Back-pressure holds the barriers: they travel in line with the records, and the buffers from {held} on are full because "
+            f"{holder.name} works them off too slowly."
+        )
+    slowest = cost.slow[-1].slowest_vertex_name
+    where = f" of {slowest}" if slowest else ""
+    if pressure_is_known(window):
+        return (
+            f"No origin of back-pressure was seen meanwhile, so a busy task thread{where} is likely: it answers only between two records."
+        )
+    return f"The barrier waits behind records, or the task thread{where} is busy; which, is not known: no pressure was measured."
+
+
+def _next_step(window: JobWindow, limits: Limits, cost: PhaseCost) -> str:
+    holder = holder_of(window, limits, cost)
+    if holder:
+        return (
+            f"Relieve {holder.name} (see its pressure finding): its parallelism, its slow calls, its hot keys. Until then, unaligned "
+            "checkpoints (execution.checkpointing.unaligned) or buffer debloating let barriers pass."
+        )
+    return "Take a thread dump or flame graph of the slowest subtask: long timers, flatMaps that emit much, or blocking calls."

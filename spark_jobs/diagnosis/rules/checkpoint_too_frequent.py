@@ -1,0 +1,114 @@
+"""Checkpoints follow each other so closely that the job spends most of its time in them."""
+
+from collections.abc import Iterator
+
+from spark_jobs.diagnosis.barrier_holders import holder_between, pressure_is_known
+from spark_jobs.diagnosis.checkpoint_history import completed, recent
+from spark_jobs.diagnosis.findings import Evidence, Finding, NotJudged
+from spark_jobs.diagnosis.interval_advice import interval_for
+from spark_jobs.diagnosis.job_subject import job_finding
+from spark_jobs.diagnosis.phases import dominating_phase
+from spark_jobs.diagnosis.registry import rule
+from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow
+from spark_jobs.diagnosis.statistics import median, quantile
+from spark_jobs.diagnosis.thresholds import Limits, Threshold
+from spark_jobs.diagnosis.wording import ms_text, share_text
+
+RULE = "checkpoint.too_frequent"
+BARRIER_PHASES = frozenset({"start_delay", "alignment"})
+
+
+@rule(
+    RULE,
+    "Checkpoints too frequent",
+    "A checkpoint takes more than half of the interval, with no pause between them and no back-pressure to blame.",
+    hold_s=900,
+    thresholds=(
+        Threshold(
+            f"{RULE}.interval_share", 0.5, "ratio", 0.1, 1,
+            "Beyond half of the interval, the job is more often in a checkpoint than not: uploads and compactions never rest.",
+        ),
+        Threshold(
+            f"{RULE}.pause_share", 0.1, "ratio", 0, 1,
+            "A minimum pause of less than a tenth of the interval is as good as none.",
+        ),
+        Threshold(
+            f"{RULE}.minimum", 5, "checkpoints", 1, 100,
+            "Fewer than five checkpoints do not show how long they usually take.",
+        ),
+        Threshold(
+            f"{RULE}.look_back_s", 1_800, "s", 60, 86_400,
+            "Half an hour holds five checkpoints at the short intervals that this is about.",
+        ),
+        Threshold(
+            f"{RULE}.fleet_minimum_interval_s", 0, "s", 0, 86_400,
+            "0 is none: what a shared storage can bear is for its operator to say.",
+        ),
+    ),
+)  # fmt: skip
+def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
+    interval_ms = window.config.interval_ms
+    if window.terminal or not interval_ms:
+        return
+    done = [one for one in completed(recent(window, limits[f"{RULE}.look_back_s"])) if one.end_to_end_ms is not None]
+    durations = [one.end_to_end_ms or 0 for one in done]
+    fleet_minimum_ms = limits[f"{RULE}.fleet_minimum_interval_s"] * 1000
+    below_fleet_minimum = interval_ms < fleet_minimum_ms
+    if not durations or (not below_fleet_minimum and median(durations) <= limits[f"{RULE}.interval_share"] * interval_ms):
+        return
+    if below_fleet_minimum:
+        yield _finding(window, limits, interval_ms, done, "the fleet's minimum interval", fleet_minimum_ms)
+        return
+    if len(durations) < limits[f"{RULE}.minimum"] or _has_pause(window, interval_ms, limits) or _is_held(window, limits, done):
+        return
+    if not pressure_is_known(window) and all(dominating_phase(one) is None for one in done):
+        raise NotJudged("neither back-pressure nor the phases of the checkpoints are known, so what makes them slow is not")
+    yield _finding(window, limits, interval_ms, done, "", 0)
+
+
+def _has_pause(window: JobWindow, interval_ms: int, limits: Limits) -> bool:
+    return (window.config.min_pause_ms or 0) > limits[f"{RULE}.pause_share"] * interval_ms
+
+
+def _is_held(window: JobWindow, limits: Limits, done: list[CheckpointSample]) -> bool:
+    """Back-pressure or busy threads make them slow, not their number: then the phase rules speak."""
+    phases = [dominating[0] for one in done if (dominating := dominating_phase(one))]
+    if phases and sum(phase in BARRIER_PHASES for phase in phases) * 2 >= len(phases):
+        return True
+    return any(holder_between(window, limits, one.trigger_time_ms, one.ended_ms) for one in done)
+
+
+def _finding(
+    window: JobWindow, limits: Limits, interval_ms: int, done: list[CheckpointSample], fleet: str, fleet_minimum_ms: float
+) -> Finding:
+    durations = [one.end_to_end_ms or 0 for one in done]
+    usual_ms, p99_ms = median(durations), quantile(durations, 0.99)
+    advised_ms = max(interval_for(p99_ms), int(fleet_minimum_ms))
+    share_key, at_ms = f"{RULE}.interval_share", done[-1].ended_ms
+    share = usual_ms / interval_ms
+    if fleet:
+        title = f"The interval of {ms_text(interval_ms)} is below {fleet} of {ms_text(fleet_minimum_ms)}"
+        cause = "Its operator set a minimum for the shared checkpoint storage."
+    else:
+        title = f"Checkpoints take {share_text(share)} of their interval of {ms_text(interval_ms)}"
+        cause = "The next checkpoint is due soon after the last one ends, so that uploads, compactions and the flush of buffers never rest."
+    return job_finding(
+        window,
+        RULE,
+        "warning",
+        "high" if fleet or pressure_is_known(window) else "medium",
+        title=title,
+        cause=cause,
+        next_step=f"Set execution.checkpointing.interval to {ms_text(advised_ms)} (twice the 99th percentile of the duration) and "
+        f"execution.checkpointing.min-pause to {ms_text(advised_ms / 2)}.",
+        seen_at_ms=at_ms,
+        evidence=(
+            Evidence("duration over interval", share, "ratio", limits[share_key], ">", share_key, at_ms, "median"),
+            Evidence("checkpoint interval", interval_ms, "ms", fleet_minimum_ms or None, "<" if fleet_minimum_ms else "", at_ms=at_ms),
+            Evidence("usual duration", usual_ms, "ms", at_ms=at_ms, note=f"median of {len(durations)}"),
+            Evidence("99th percentile of the duration", p99_ms, "ms", at_ms=at_ms),
+            Evidence("minimum pause", window.config.min_pause_ms, "ms", at_ms=at_ms),
+            Evidence("advised interval", advised_ms, "ms", at_ms=at_ms),
+        ),
+        data={"advised_interval_ms": advised_ms, "advised_min_pause_ms": advised_ms // 2, "interval_ms": interval_ms},
+    )

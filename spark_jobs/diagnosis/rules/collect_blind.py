@@ -1,0 +1,69 @@
+"""A source of the cluster is silent: what it would tell is not seen, and health is unknown.
+
+Judged where the sources are watched, over a window whose ``gaps`` are filled. Jobs that ended are not blind.
+"""
+
+from collections.abc import Iterator
+
+from spark_jobs.diagnosis.findings import Evidence, Finding
+from spark_jobs.diagnosis.registry import rule
+from spark_jobs.diagnosis.samples import JobWindow, SourceGap
+from spark_jobs.diagnosis.thresholds import Limits, Threshold
+from spark_jobs.diagnosis.wording import count_text, ms_text
+
+RULE = "collect.blind"
+
+UNSEEN = {
+    "rest": "states of jobs and tasks, checkpoints, back-pressure and exceptions",
+    "log": "why and where checkpoints were declined or expired, restarts between two looks, lost TaskManagers",
+    "logs": "why and where checkpoints were declined or expired, restarts between two looks, lost TaskManagers",
+    "prometheus": "time and buffer metrics of subtasks",
+    "listing": "files in the checkpoint storage",
+}
+
+
+@rule(
+    RULE,
+    "Source silent",
+    "A source gave no data for three cycles.",
+    thresholds=(
+        Threshold(
+            f"{RULE}.cycles", 3, "cycles", 1, 1_000,
+            "One missed cycle is a time-out or a restart of the JobManager; three in a row are not.",
+        ),
+    ),
+)  # fmt: skip
+def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
+    if window.terminal:
+        return
+    for gap in sorted(window.gaps, key=lambda one: (one.source, one.since_ms)):
+        if gap.cycles >= limits[f"{RULE}.cycles"]:
+            yield _finding(window, limits, gap)
+
+
+def _finding(window: JobWindow, limits: Limits, gap: SourceGap) -> Finding:
+    key = f"{RULE}.cycles"
+    silent_ms = max(0, window.at_ms - gap.since_ms)
+    evidence = [
+        Evidence("missed cycles", gap.cycles, "cycles", limits[key], ">=", key, window.at_ms),
+        Evidence("silent for", silent_ms, "ms", at_ms=window.at_ms),
+    ]
+    if gap.error:
+        evidence.append(Evidence("last error", gap.error[:500], at_ms=window.at_ms))
+    said = f" The last attempt said: {gap.error[:200]}" if gap.error else ""
+    unseen = UNSEEN.get(gap.source, "what this source tells")
+    return Finding(
+        rule=RULE,
+        severity="critical",
+        confidence="high",
+        subject_kind="cluster",
+        subject_id=gap.source,
+        subject=f"{window.cluster}: {gap.source}",
+        title=f"{gap.source} of {window.cluster} has been silent for {count_text(gap.cycles, 'cycle')} ({ms_text(silent_ms)})",
+        cause=f"Weir does not see {unseen}. Health is unknown, not good.{said}",
+        next_step="Check that the JobManager (or the directory of this source) can be reached from Weir's collector with the cluster's "
+        "settings: address, certificate, token, firewall. A JobManager that is down shows here first.",
+        seen_at_ms=window.at_ms,
+        evidence=tuple(evidence),
+        data={"source": gap.source, "since_ms": gap.since_ms, "cycles": gap.cycles},
+    )

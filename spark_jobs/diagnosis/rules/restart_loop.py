@@ -1,0 +1,197 @@
+"""The job fails and restarts again and again: by which exception, on which host, with which TaskManager lost."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from spark_jobs.diagnosis.findings import Evidence, Finding, Related
+from spark_jobs.diagnosis.job_subject import job_finding
+from spark_jobs.diagnosis.registry import rule
+from spark_jobs.diagnosis.restart_episodes import Episode, episodes
+from spark_jobs.diagnosis.root_exceptions import lost_taskmanager, root_of, tells_of_a_lost_taskmanager
+from spark_jobs.diagnosis.samples import JobFailure, JobWindow
+from spark_jobs.diagnosis.statistics import largest_group, median
+from spark_jobs.diagnosis.thresholds import Limits, Threshold
+from spark_jobs.diagnosis.wording import count_text, list_text, ms_text, share_text
+
+RULE = "restart.loop"
+LOST = "TaskManager lost"
+UNTOLD = "no exception told"
+
+
+@rule(
+    RULE,
+    "Restart loop",
+    "The job restarted at least three times within ten minutes, each time after all of its tasks had run again.",
+    hold_s=600,
+    thresholds=(
+        Threshold(
+            f"{RULE}.episodes", 3, "episodes", 2, 1_000,
+            "Once is a failure, twice may be the same host dying slowly; the third time the cause did not go away by itself.",
+        ),
+        Threshold(
+            f"{RULE}.window_s", 600, "s", 60, 86_400,
+            "Ten minutes: within them a job that fails at each start shows it, and unrelated failures of days do not add up.",
+        ),
+        Threshold(
+            f"{RULE}.stuck_s", 300, "s", 30, 86_400,
+            "slot.request.timeout is five minutes: a job still restarting after that gets no resources or fails before all tasks run.",
+        ),
+        Threshold(
+            f"{RULE}.host_share", 0.8, "ratio", 0.5, 1,
+            "Four of five failures on one host are more than chance on any cluster of two hosts or more.",
+        ),
+    ),
+)  # fmt: skip
+def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
+    if len(window.annotations) + len(window.events) < limits[f"{RULE}.episodes"]:
+        return
+    found = episodes(window, window.at_ms - int(limits[f"{RULE}.window_s"] * 1000))
+    if not found:
+        return
+    stuck = _is_stuck(window, found[-1], limits)
+    if len(found) < limits[f"{RULE}.episodes"] and not stuck:
+        return
+    troubles = [_trouble(episode) for episode in found]
+    yield _finding(window, limits, found, troubles, stuck)
+
+
+@dataclass(frozen=True, slots=True)
+class _Trouble:
+    """What began one episode. ``lost`` is the TaskManager that was lost, '' for one that nothing names, None for another cause."""
+
+    group: str
+    message: str
+    lost: str | None
+    first: JobFailure | None
+
+
+def _trouble(episode: Episode) -> _Trouble:
+    if not episode.failures:
+        return _Trouble(UNTOLD, "", None, None)
+    first = episode.failures[0]
+    root = root_of(first.name, first.stacktrace)
+    if not tells_of_a_lost_taskmanager(first.name, first.stacktrace):
+        return _Trouble(root.group, root.message, None, first)
+    named = [name for one in episode.failures if (name := lost_taskmanager(one.stacktrace))]
+    # Whoever cannot be reached is dead; who reports a broken connection is not.
+    gone = [one.taskmanager_id for one in episode.failures if "RecipientUnreachable" in one.name and one.taskmanager_id]
+    return _Trouble(LOST, root.message, (named or gone or [""])[0], first)
+
+
+def _is_stuck(window: JobWindow, last: Episode, limits: Limits) -> bool:
+    """It restarts without all of its tasks ever running again."""
+    lasted_ms = window.at_ms - last.begun_ms
+    enough = len(last.restarts) >= limits[f"{RULE}.episodes"]
+    return last.ended_ms is None and not window.terminal and enough and lasted_ms >= limits[f"{RULE}.stuck_s"] * 1000
+
+
+def _finding(window: JobWindow, limits: Limits, found: Sequence[Episode], troubles: Sequence[_Trouble], stuck: bool) -> Finding:
+    group, often = largest_group([trouble.group for trouble in troubles])
+    host = _host(troubles, limits)
+    lost = sorted({trouble.lost for trouble in troubles if trouble.lost})
+    message = next((trouble.message for trouble in reversed(troubles) if trouble.group == group), "")
+    told = sum(trouble.first is not None for trouble in troubles)
+    if stuck and len(found) < limits[f"{RULE}.episodes"]:
+        title = f"{count_text(len(found[-1].restarts), 'restart')} without all tasks running again"
+    else:
+        title = f"{count_text(len(found), 'restart episode')} within {ms_text(limits[f'{RULE}.window_s'] * 1000)}"
+    return job_finding(
+        window,
+        RULE,
+        "critical",
+        "high" if told * 2 >= len(found) else "medium",
+        title=f"{title}: {list_text(lost) + ' lost' if group == LOST and lost else group}",
+        cause=_cause(group, often, len(found), message, lost, host),
+        next_step=_next_step(group, host),
+        seen_at_ms=found[-1].restarts[-1],
+        evidence=_evidence(window, limits, found, troubles, host),
+        related=(*(Related("taskmanager", name, "lost") for name in lost), *((Related("host", host[0], "most failures"),) if host else ())),
+        data={
+            "episodes": [_as_data(episode, trouble) for episode, trouble in zip(found, troubles, strict=True)][-20:],
+            "groups": _groups(troubles),
+            "lost_taskmanagers": lost,
+        },
+    )
+
+
+def _host(troubles: Sequence[_Trouble], limits: Limits) -> tuple[str, float] | None:
+    """The host that most failures come from, and its share; None where they are spread, or where the TaskManager was lost."""
+    hosts = [trouble.first.host for trouble in troubles if trouble.first and trouble.first.host and trouble.lost is None]
+    if len(hosts) < 2:
+        return None
+    host, count = largest_group(hosts)
+    return (host, count / len(hosts)) if count / len(hosts) >= limits[f"{RULE}.host_share"] else None
+
+
+def _groups(troubles: Sequence[_Trouble]) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for trouble in troubles:
+        counts[trouble.group] = counts.get(trouble.group, 0) + 1
+    return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
+
+
+def _cause(group: str, often: int, of: int, message: str, lost: list[str], host: tuple[str, float] | None) -> str:
+    if group == UNTOLD:
+        return "What made it fail is not known: neither REST nor the log told of an exception."
+    times = f"{often} of {of} times"
+    if group == LOST:
+        who = list_text(lost) or "one that nothing names"
+        return f"TaskManagers disappeared ({times}): {who}. Killed for memory, evicted, or cut off from the network."
+    where = f" {share_text(host[1])} of the failures were on {host[0]}." if host else ""
+    return f"{times} the root was {group}{f' ({message[:200]})' if message else ''}.{where}"
+
+
+def _next_step(group: str, host: tuple[str, float] | None) -> str:
+    if group == LOST:
+        return (
+            "Find out why the TaskManagers died: the reason of the container's end (OOMKilled, evicted, node lost), the end of their logs, "
+            "dmesg of their host. Compare resident memory with taskmanager.memory.process.size."
+        )
+    if host:
+        return f"Look at {host[0]} first: move the job's tasks away from it (cordon it or stop its TaskManager) and see if the loop ends."
+    return (
+        "Read the root exception. If a record or an outside system causes it, every restart will fail alike: stop the job with its last "
+        "checkpoint retained, repair or roll back, and start from that checkpoint."
+    )
+
+
+def _evidence(
+    window: JobWindow, limits: Limits, found: Sequence[Episode], troubles: Sequence[_Trouble], host: tuple[str, float] | None
+) -> Iterator[Evidence]:
+    key, share_key, at_ms = f"{RULE}.episodes", f"{RULE}.host_share", found[-1].restarts[-1]
+    span = f"within {ms_text(limits[f'{RULE}.window_s'] * 1000)}"
+    yield Evidence("restart episodes", len(found), "count", limits[key], ">=", key, at_ms, span)
+    restarts = sum(len(episode.restarts) for episode in found)
+    yield Evidence("restarts", restarts, "count", at_ms=at_ms, note="several may belong to one episode")
+    for group, count in list(_groups(troubles).items())[:5]:
+        yield Evidence("root exception", group, at_ms=at_ms, note=count_text(count, "episode"))
+    last = next((trouble.first for trouble in reversed(troubles) if trouble.first), None)
+    if last:
+        yield Evidence("last failed task", last.task or "global failure", at_ms=last.at_ms, note=f"on {last.host}" if last.host else "")
+    for name in sorted({trouble.lost for trouble in troubles if trouble.lost})[:5]:
+        yield Evidence("lost TaskManager", name, at_ms=at_ms)
+    if host:
+        yield Evidence("share of failures on one host", host[1], "ratio", limits[share_key], ">=", share_key, at_ms, host[0])
+    per_failure = _tasks_per_failure(window, found[0].begun_ms)
+    if per_failure is not None:
+        tasks = sum(vertex.parallelism or 0 for vertex in window.vertices)
+        yield Evidence("tasks restarted per failure", per_failure, "count", at_ms=at_ms, note=f"of {tasks}" if tasks else "median")
+
+
+def _tasks_per_failure(window: JobWindow, since_ms: int) -> float | None:
+    kinds = ("region_restart", "global_restart")
+    counts = [event.fields.get("count") for event in window.events if event.kind in kinds and event.at_ms >= since_ms - 2_000]
+    known = [float(count) for count in counts if isinstance(count, int | float | str) and str(count).isdigit()]
+    return median(known) if known else None
+
+
+def _as_data(episode: Episode, trouble: _Trouble) -> dict[str, object]:
+    return {
+        "begun_ms": episode.begun_ms,
+        "restarts": len(episode.restarts),
+        "all_run_again_ms": episode.ended_ms,
+        "group": trouble.group,
+        "task": trouble.first.task if trouble.first else None,
+        "host": trouble.first.host if trouble.first else None,
+        "lost_taskmanager": trouble.lost,
+    }

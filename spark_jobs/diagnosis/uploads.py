@@ -1,0 +1,74 @@
+"""How much of its state each checkpoint uploaded, and which of them come right after a savepoint.
+
+From 1.15 on REST tells the full size and the uploaded one. Before, there is one size only, which of an incremental checkpoint is the
+uploaded one: the full size is then that of the newest savepoint, which holds everything.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from spark_jobs.diagnosis.checkpoint_history import INCREMENTAL_SIZE_SINCE, by_time
+from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow
+
+BREAKS = frozenset({"restore", "restart", "rescale", "deploy"})
+"""After these, the first upload has reasons of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Upload:
+    """One completed checkpoint. ``savepoint`` is the last one that completed between its predecessor and its trigger.
+
+    ``ratio`` is uploaded over full, None where a size is unknown. ``follows_break``: the first one ever, or after a
+    restore, restart or rescaling. ``one_size``: the full size is the savepoint's.
+    """
+
+    checkpoint: CheckpointSample
+    uploaded_bytes: int | None
+    full_bytes: int | None
+    savepoint: CheckpointSample | None
+    follows_break: bool
+    one_size: bool
+
+    @property
+    def ratio(self) -> float | None:
+        return self.uploaded_bytes / self.full_bytes if self.uploaded_bytes is not None and self.full_bytes else None
+
+
+def uploads_of(window: JobWindow) -> list[Upload]:
+    """Of every known completed checkpoint, in the order of time."""
+    done = sorted((one for one in window.checkpoints if one.outcome == "completed"), key=by_time)
+    savepoints = [one for one in done if one.is_savepoint]
+    one_size = _reports_one_size(window, done)
+    breaks = [annotation.at_ms for annotation in window.annotations if annotation.kind in BREAKS]
+    uploads: list[Upload] = []
+    before: CheckpointSample | None = None
+    for one in (one for one in done if not one.is_savepoint):
+        earlier = [point for point in savepoints if point.ended_ms <= one.trigger_time_ms]
+        full = _savepoint_bytes(earlier, savepoints) if one_size else one.state_bytes
+        uploads.append(
+            Upload(
+                one,
+                one.state_bytes if one_size else one.checkpointed_bytes,
+                full,
+                earlier[-1] if before and earlier and earlier[-1].ended_ms > before.trigger_time_ms else None,
+                before is None or any(before.trigger_time_ms < at_ms <= one.trigger_time_ms for at_ms in breaks),
+                one_size,
+            )
+        )
+        before = one
+    return uploads
+
+
+def _reports_one_size(window: JobWindow, done: Sequence[CheckpointSample]) -> bool:
+    """A checkpoint of a newer release that only the log told of lacks its uploaded size too: that is unknown, not the same."""
+    if window.version is not None:
+        return window.version < INCREMENTAL_SIZE_SINCE
+    return all(one.checkpointed_bytes is None for one in done)
+
+
+def _savepoint_bytes(earlier: Sequence[CheckpointSample], all_savepoints: Sequence[CheckpointSample]) -> int | None:
+    """Of the newest one before that has a size, else of the first after: either holds the full state."""
+    sizes = [point.state_bytes for point in earlier if point.state_bytes][-1:] or [
+        point.state_bytes for point in all_savepoints if point.state_bytes
+    ]
+    return sizes[0] if sizes else None
