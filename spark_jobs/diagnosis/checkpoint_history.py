@@ -24,15 +24,20 @@ def by_time(checkpoint: CheckpointSample) -> tuple[int, int]:
     return checkpoint.trigger_time_ms, checkpoint.checkpoint_id
 
 
+def anything_known(window: JobWindow) -> bool:
+    """Whether checkpoints are there to be judged. Raises NotJudged where none is known although they may be on."""
+    if not window.checkpoints and not checkpoints_are_off(window):
+        raise NotJudged("no checkpoint of this job has been seen")
+    return bool(window.checkpoints)
+
+
 def recent(window: JobWindow, look_back_s: float) -> list[CheckpointSample]:
     """Checkpoints and savepoints that ended within ``look_back_s`` before the instant of judging, by time of trigger.
 
     Raises NotJudged where no checkpoint of the job is known at all.
     """
-    if not window.checkpoints:
-        if window.config.mode is not None and window.config.interval_ms is None:
-            return []
-        raise NotJudged("no checkpoint of this job has been seen")
+    if not anything_known(window):
+        return []
     since_ms = window.at_ms - look_back_s * 1000
     return sorted((one for one in window.checkpoints if one.outcome != "in_progress" and one.ended_ms >= since_ms), key=by_time)
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from spark_jobs.diagnosis.barrier_holders import Holder, holder_between
-from spark_jobs.diagnosis.checkpoint_history import FLINK_TIMEOUT_MS, completed, recent
+from spark_jobs.diagnosis.checkpoint_history import FLINK_TIMEOUT_MS, anything_known, completed, recent
 from spark_jobs.diagnosis.findings import Confidence, Evidence, Finding, NotJudged, Related
 from spark_jobs.diagnosis.job_subject import job_finding
 from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow
@@ -81,10 +81,12 @@ def dominating_phase(checkpoint: CheckpointSample) -> tuple[str, float] | None:
 
 def cost_of(window: JobWindow, rule_id: str, phase: str, limits: Limits) -> PhaseCost | None:
     """None where the phase costs nothing worth a finding. Raises NotJudged where no phases of completed checkpoints are known."""
+    threshold_ms, share = limits[f"{rule_id}.{phase}_ms"], limits[f"{rule_id}.dominates"]
+    if anything_known(window) and not any(_may_be_slow(one, threshold_ms) for one in window.checkpoints):
+        return None
     done = completed(recent(window, limits[f"{rule_id}.look_back_s"]))[-NEWEST:]
     if not done:
         return None
-    threshold_ms, share = limits[f"{rule_id}.{phase}_ms"], limits[f"{rule_id}.dominates"]
     durations = [took for one in done if (took := end_to_end_ms(one)) is not None]
     if durations and max(durations) < threshold_ms:
         return None
@@ -96,6 +98,11 @@ def cost_of(window: JobWindow, rule_id: str, phase: str, limits: Limits) -> Phas
     if p95_ms < threshold_ms or p95_ms < share * whole_ms or len(slow) < limits[f"{rule_id}.minimum"]:
         return None
     return PhaseCost(p95_ms, whole_ms, slow, len(done), all(one.slowest_end_to_end_ms is None for one in slow))
+
+
+def _may_be_slow(checkpoint: CheckpointSample, threshold_ms: float) -> bool:
+    took = checkpoint.end_to_end_ms
+    return checkpoint.outcome == "completed" and (took is None or took >= threshold_ms)
 
 
 def phase_finding(window: JobWindow, rule_id: str, phase: str, limits: Limits, cost: PhaseCost, cause: str, next_step: str) -> Finding:

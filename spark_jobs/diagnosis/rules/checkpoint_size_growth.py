@@ -48,9 +48,11 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     trend = window.size_trend
     if trend is None or trend.bytes_per_h is None or trend.bytes_per_h <= 0 or trend.from_time_ms is None or trend.to_time_ms is None:
         return
+    if trend.to_time_ms - trend.from_time_ms < limits[f"{RULE}.hours"] * HOUR_MS:
+        return
     newest = max(completed(window.checkpoints), key=by_time, default=None)
     size = newest.state_bytes if newest else None
-    if newest is None or not size or trend.to_time_ms - trend.from_time_ms < limits[f"{RULE}.hours"] * HOUR_MS:
+    if newest is None or not size:
         return
     if _one_size(window):
         raise NotJudged("this release of Flink reports only the uploaded size of incremental checkpoints")

@@ -45,13 +45,12 @@ TRIGGERS_AT_LEAST = 5
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     if window.terminal or window.state in TERMINAL or window.state in NOT_STARTED or checkpoints_are_off(window):
         return
-    done = sorted(completed(window.checkpoints), key=lambda one: one.ended_ms)
-    since_ms = _since_ms(window, done)
+    last = max(completed(window.checkpoints), key=lambda one: (one.ended_ms, one.checkpoint_id), default=None)
+    since_ms = _since_ms(window, last)
     limit_ms = _limit_ms(window, limits)
     age_ms = window.at_ms - since_ms
     if age_ms <= limit_ms:
         return
-    last = done[-1] if done else None
     tried = [one for one in sorted(window.checkpoints, key=by_time) if one.trigger_time_ms > since_ms and not one.is_savepoint]
     severity: Severity = "critical" if age_ms >= limits[f"{RULE}.critical_times"] * limit_ms else "warning"
     yield job_finding(
@@ -72,10 +71,10 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     )
 
 
-def _since_ms(window: JobWindow, done: list[CheckpointSample]) -> int:
+def _since_ms(window: JobWindow, last: CheckpointSample | None) -> int:
     """The last success; without one, the start of the job or of what is known of it."""
-    if done:
-        return done[-1].ended_ms
+    if last:
+        return last.ended_ms
     known = [one.trigger_time_ms for one in window.checkpoints]
     if window.start_time_ms is None and not known:
         raise NotJudged("neither a checkpoint nor the start of the job has been seen")

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from spark_jobs.diagnosis.barrier_holders import holder_between, pressure_is_known
-from spark_jobs.diagnosis.checkpoint_history import completed, recent
+from spark_jobs.diagnosis.checkpoint_history import anything_known, completed, recent
 from spark_jobs.diagnosis.findings import Evidence, Finding, NotJudged
 from spark_jobs.diagnosis.interval_advice import interval_for
 from spark_jobs.diagnosis.job_subject import job_finding
@@ -50,11 +50,13 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     interval_ms = window.config.interval_ms
     if window.terminal or not interval_ms:
         return
+    fleet_minimum_ms = limits[f"{RULE}.fleet_minimum_interval_s"] * 1000
+    below_fleet_minimum, long_ms = interval_ms < fleet_minimum_ms, limits[f"{RULE}.interval_share"] * interval_ms
+    if anything_known(window) and not below_fleet_minimum and not any(_is_long(one, long_ms) for one in window.checkpoints):
+        return
     done = [one for one in completed(recent(window, limits[f"{RULE}.look_back_s"])) if one.end_to_end_ms is not None]
     durations = [one.end_to_end_ms or 0 for one in done]
-    fleet_minimum_ms = limits[f"{RULE}.fleet_minimum_interval_s"] * 1000
-    below_fleet_minimum = interval_ms < fleet_minimum_ms
-    if not durations or (not below_fleet_minimum and median(durations) <= limits[f"{RULE}.interval_share"] * interval_ms):
+    if not durations or (not below_fleet_minimum and median(durations) <= long_ms):
         return
     if below_fleet_minimum:
         yield _finding(window, limits, interval_ms, done, "the fleet's minimum interval", fleet_minimum_ms)
@@ -64,6 +66,10 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     if not pressure_is_known(window) and all(dominating_phase(one) is None for one in done):
         raise NotJudged("neither back-pressure nor the phases of the checkpoints are known, so what makes them slow is not")
     yield _finding(window, limits, interval_ms, done, "", 0)
+
+
+def _is_long(checkpoint: CheckpointSample, long_ms: float) -> bool:
+    return checkpoint.end_to_end_ms is not None and checkpoint.end_to_end_ms > long_ms and checkpoint.outcome == "completed"
 
 
 def _has_pause(window: JobWindow, interval_ms: int, limits: Limits) -> bool:
