@@ -1,0 +1,96 @@
+"""Health of a job: 100 minus what its open findings take away, each deduction shown with its finding.
+
+A finding takes points by its severity, less of them where it is less sure of itself:
+
+=========  ====  ======  ===  ==========================================================================
+severity   high  medium  low  why
+=========  ====  ======  ===  ==========================================================================
+critical     40      30   15  one that is certain leaves 60: worse than any single warning, better than two
+warning      15      10    5  two certain ones weigh less than one critical, four of them more
+info          0       0    0  worth knowing, nothing to repair
+=========  ====  ======  ===  ==========================================================================
+
+Findings of one rule mostly have one cause, so the gravest of them counts in full and each further one 2 points, at most 10.
+Held vertices (``pressure.transit``) take nothing: their origin does. Without data there is no health: unknown, never 100.
+"""
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
+
+BEST = 100
+POINTS = {
+    ("critical", "high"): 40,
+    ("critical", "medium"): 30,
+    ("critical", "low"): 15,
+    ("warning", "high"): 15,
+    ("warning", "medium"): 10,
+    ("warning", "low"): 5,
+}
+FURTHER_POINTS = 2
+FURTHER_POINTS_AT_MOST = 10
+WITHOUT_DEDUCTION = frozenset({"pressure.transit"})
+
+
+class OpenFinding(Protocol):
+    """What health asks of a finding, whoever keeps it."""
+
+    @property
+    def rule(self) -> str: ...
+    @property
+    def severity(self) -> str: ...
+    @property
+    def confidence(self) -> str: ...
+
+
+F = TypeVar("F", bound=OpenFinding)
+
+
+@dataclass(frozen=True, slots=True)
+class Deduction(Generic[F]):
+    finding: F
+    points: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Health(Generic[F]):
+    """``value`` is 0..100, None where unknown: then ``unknown_because`` says why. Deductions may add up to more than 100."""
+
+    value: int | None
+    deductions: tuple[Deduction[F], ...] = ()
+    unknown_because: str = ""
+
+
+def health_of(findings: Iterable[F], *, judged: bool = True, silent_sources: Collection[str] = ()) -> Health[F]:
+    """``findings`` are the open ones of a job, in any order. ``judged``: any rule ever had data to judge the job by."""
+    deductions = deductions_of(findings)
+    if silent_sources:
+        return Health(None, deductions, f"no data from {', '.join(sorted(silent_sources))}")
+    if not judged:
+        return Health(None, deductions, "no rule has had data to judge this job by")
+    return Health(max(0, BEST - sum(deduction.points for deduction in deductions)), deductions)
+
+
+def deductions_of(findings: Iterable[F]) -> tuple[Deduction[F], ...]:
+    """One for each finding that costs points, the most expensive first."""
+    by_rule: dict[str, list[F]] = {}
+    for finding in findings:
+        if _points(finding):
+            by_rule.setdefault(finding.rule, []).append(finding)
+    deductions: list[Deduction[F]] = []
+    for of_rule in by_rule.values():
+        gravest, *further = sorted(of_rule, key=_points, reverse=True)
+        deductions.append(Deduction(gravest, _points(gravest), f"{gravest.severity}, {gravest.confidence} confidence"))
+        left = FURTHER_POINTS_AT_MOST
+        for finding in further:
+            points = min(FURTHER_POINTS, left)
+            left -= points
+            if points:
+                deductions.append(Deduction(finding, points, f"a further finding of {finding.rule}"))
+    return tuple(sorted(deductions, key=lambda deduction: (-deduction.points, deduction.finding.rule)))
+
+
+def _points(finding: OpenFinding) -> int:
+    """What it takes by itself; nothing for words that are not known."""
+    return 0 if finding.rule in WITHOUT_DEDUCTION else POINTS.get((finding.severity, finding.confidence), 0)
