@@ -34,6 +34,7 @@ class Rule:
 
 
 RULES: dict[str, Rule] = {}
+_sorted: Mapping[str, Rule] = {}
 DEFAULT_HOLD_S = 180
 
 
@@ -53,9 +54,17 @@ def rule(
 
 def all_rules() -> dict[str, Rule]:
     """Every rule, by id in a stable order."""
-    import spark_jobs.diagnosis.rules.all  # noqa: F401 - rules import this module to register
+    return dict(_in_order())
 
-    return dict(sorted(RULES.items()))
+
+def _in_order() -> Mapping[str, Rule]:
+    """Sorted once, and again when a rule was added: it is asked for once per job window."""
+    global _sorted
+    if not _sorted:
+        import spark_jobs.diagnosis.rules.all  # noqa: F401 - rules import this module to register
+    if len(_sorted) != len(RULES):
+        _sorted = dict(sorted(RULES.items()))
+    return _sorted
 
 
 def all_thresholds() -> tuple[Threshold, ...]:
@@ -68,14 +77,18 @@ def limits(overrides: Mapping[str, float] | None = None) -> Limits:
 
 
 def diagnose(window: JobWindow, in_force: Limits | None = None, only: Iterable[str] | None = None) -> Diagnosis:
-    """Ask every rule (or those of ``only``). A rule that lacks its data or breaks is an ``Unknown``; it never stops the others."""
+    """Ask every rule (or those of ``only``). A rule that lacks its data or breaks is an ``Unknown``; it never stops the others.
+
+    What a rule yielded before it did so is kept: it may know one origin and lack the data to judge another vertex.
+    """
     in_force = in_force or limits()
     findings: list[Finding] = []
     unknowns: list[Unknown] = []
-    rules = all_rules()
+    rules = _in_order()
     for id in rules if only is None else only:
         try:
-            findings += rules[id].judge(window, in_force)
+            for finding in rules[id].judge(window, in_force):
+                findings.append(finding)
         except NotJudged as lacking:
             unknowns.append(Unknown(id, str(lacking)))
         except Exception as error:

@@ -1,0 +1,186 @@
+"""Who holds a back-pressured vertex: its consumers judged subtask by subtask, without walking further than the answer needs.
+
+A producer waits because some channel of its output has no room. The consumer at its end is either itself held by what
+follows, or works without pause and leaves its input full: that one is the holder. A consumer with time to spare is not.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from spark_jobs.diagnosis.pressure import Subtasks, typical
+from spark_jobs.diagnosis.topology import POINTWISE, Topology, consumers
+
+# Partly held vertices in a row that are followed; no real job is that deep, and a walk must end.
+DEEPEST = 100
+
+Role = Literal["origin", "held", "mixed", "free", "unknown"]
+
+
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """The thresholds of the walk; see ``rules/pressure_root.py`` for units and reasons."""
+
+    held: float
+    busy: float
+    own_backpressure: float
+    slack: float
+    full_input: float
+    empty_input: float
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Subtasks of a consumer that hold a producer.
+
+    ``full_input``: their input was seen full over channels that are not local. ``measured``: busy time was reported.
+    """
+
+    vertex_id: str
+    subtasks: tuple[int, ...]
+    full_input: bool
+    measured: bool
+    working: float
+
+
+@dataclass(slots=True)
+class Holders:
+    """What keeps one producer waiting: origins, consumers held themselves, and those of which too little is known.
+
+    ``rivals`` are busy consumers between which the figures do not decide. All empty: every consumer has time to spare.
+    """
+
+    origins: list[Origin] = field(default_factory=list)
+    passing: list[str] = field(default_factory=list)
+    unknown: list[str] = field(default_factory=list)
+    rivals: list[str] = field(default_factory=list)
+
+
+class Walk:
+    """Asks of any vertex and its waiting subtasks who holds them. One instance per job and window."""
+
+    def __init__(self, topology: Topology, vertices: Mapping[str, Subtasks], marks: Marks) -> None:
+        self._topology = topology
+        self._vertices = vertices
+        self._marks = marks
+        self.partly_held: dict[tuple[str, tuple[int, ...]], Holders] = {}
+        self._asking: set[str] = set()
+
+    def holders(self, vertex_id: str, subtasks: Sequence[int], needed: float) -> Holders:
+        """``needed``: a holder was not idle for at least this share of the window."""
+        found = Holders()
+        possible: list[Origin] = []
+        for target in self._topology.downstream(vertex_id):
+            self._judge_consumer(vertex_id, subtasks, target, needed, found, possible)
+        self._decide(found, possible)
+        return found
+
+    def _judge_consumer(
+        self, vertex_id: str, subtasks: Sequence[int], target: str, needed: float, found: Holders, possible: list[Origin]
+    ) -> None:
+        consumer = self._vertices.get(target)
+        if consumer is None:
+            found.unknown.append(target)
+            return
+        places = self._reached(vertex_id, subtasks, target)
+        roles: dict[Role, list[int]] = {}
+        for index, producers in places.items():
+            roles.setdefault(self._role(consumer, index, producers, needed), []).append(index)
+        hot, mixed = roles.get("origin", []), roles.get("mixed", [])
+        passes, lacking = "held" in roles, "unknown" in roles
+        if mixed:
+            beyond = self._beyond(target, mixed)
+            if beyond.origins or beyond.passing:
+                passes = True
+            elif beyond.unknown or beyond.rivals:
+                lacking = True
+            else:
+                hot = hot + [index for index in mixed if (consumer.busy(index) or 1.0) >= self._marks.busy]
+                lacking = lacking or not hot
+        if passes:
+            found.passing.append(target)
+        if hot:
+            possible.append(self._origin(target, consumer, sorted(hot), places))
+        elif lacking and not passes:
+            found.unknown.append(target)
+
+    def _decide(self, found: Holders, possible: list[Origin]) -> None:
+        """A full input proves a holder. Without that proof a busy vertex is one only if nothing else can be."""
+        found.origins = [origin for origin in possible if origin.full_input]
+        unproven = [origin for origin in possible if not origin.full_input]
+        if not unproven or found.origins:
+            return
+        unproven.sort(key=lambda origin: -origin.working)
+        leads = len(unproven) == 1 or unproven[0].working - unproven[1].working >= self._marks.slack
+        if leads and not found.passing and not found.unknown:
+            found.origins = unproven[:1]
+        elif not found.passing:
+            found.rivals = [origin.vertex_id for origin in unproven]
+
+    def _beyond(self, vertex_id: str, mixed: Sequence[int]) -> Holders:
+        """Who holds subtasks that are busy but also wait: only one that works as much as they do can be the slower."""
+        if vertex_id in self._asking or len(self._asking) >= DEEPEST:
+            return Holders(unknown=[vertex_id])
+        key = (vertex_id, tuple(mixed))
+        if key not in self.partly_held:
+            self._asking.add(vertex_id)
+            working = typical(self._vertices[vertex_id].working(index) for index in mixed) or 0.0
+            answer = self.holders(vertex_id, mixed, max(self._marks.busy, working - self._marks.slack))
+            self._asking.discard(vertex_id)
+            self.partly_held[key] = answer
+        return self.partly_held[key]
+
+    def _role(self, consumer: Subtasks, index: int, producers: frozenset[str | None], needed: float) -> Role:
+        marks = self._marks
+        busy, backpressured, working = consumer.busy(index), consumer.backpressured(index), consumer.working(index)
+        if backpressured is not None and backpressured >= marks.held:
+            return "held"
+        if working is not None and working < needed:
+            return "free"
+        level = consumer.input_level(index)
+        if level is not None and level < marks.empty_input / consumer.gates and _remote(consumer, index, producers):
+            return "free"
+        if busy is None:
+            # Without busy time a full input stands for it, below a consumer that is known not to wait itself.
+            if backpressured is None or level is None or level < self._full(consumer):
+                return "unknown"
+            return "mixed" if backpressured >= marks.own_backpressure else "origin"
+        if backpressured is None:
+            waits_at_most = (1.0 if working is None else working) - busy
+            return "origin" if busy >= needed and waits_at_most < marks.own_backpressure else "unknown"
+        # Half working, half waiting: neither of the two explains the larger part.
+        return "mixed" if busy < marks.busy or backpressured >= marks.own_backpressure else "origin"
+
+    def _origin(self, vertex_id: str, consumer: Subtasks, hot: list[int], places: Mapping[int, frozenset[str | None]]) -> Origin:
+        full = self._full(consumer)
+        proven = any((consumer.input_level(index) or 0.0) >= full for index in hot)
+        working = max(consumer.working(index) or consumer.busy(index) or 0.0 for index in hot)
+        return Origin(vertex_id, tuple(hot), proven, all(consumer.busy(index) is not None for index in hot), working)
+
+    def _full(self, consumer: Subtasks) -> float:
+        # One gate of several is full when its part of the whole is; below a quarter, ordinary traffic looks the same.
+        return max(0.25, self._marks.full_input / consumer.gates)
+
+    def _reached(self, vertex_id: str, subtasks: Sequence[int], target: str) -> dict[int, frozenset[str | None]]:
+        """Consumer subtasks these write to → TaskManagers of those producers."""
+        producer, consumer = self._vertices[vertex_id], self._vertices[target]
+        reached: dict[int, frozenset[str | None]] = {}
+        for edge in self._topology.out_edges.get(vertex_id, ()):
+            if edge.target != target:
+                continue
+            if edge.ship_strategy in POINTWISE:
+                for subtask in subtasks:
+                    here = frozenset((producer.taskmanager(subtask),))
+                    for index in consumers(edge, subtask, producer.parallelism, consumer.parallelism):
+                        reached[index] = reached.get(index, frozenset()) | here
+            else:
+                everywhere = frozenset(producer.taskmanager(subtask) for subtask in subtasks)
+                for index in consumers(edge, 0, producer.parallelism, consumer.parallelism):
+                    reached[index] = reached.get(index, frozenset()) | everywhere
+        return reached
+
+
+def _remote(consumer: Subtasks, index: int, producers: Iterable[str | None]) -> bool:
+    """Whether one of the producers is known to run in another TaskManager."""
+    here = consumer.taskmanager(index)
+    return here is not None and any(there is not None and there != here for there in producers)

@@ -1,0 +1,255 @@
+"""Origins of back-pressure of one job in one window: every held vertex followed downstream until something explains it.
+
+``pressure_of(window, limits)`` is shared by all rules that ask about pressure (also those of checkpoints): it is worked
+out once per window. ``Pressure.origins_of`` answers "what holds this vertex, and by which path".
+"""
+
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from spark_jobs.diagnosis.findings import NotJudged
+from spark_jobs.diagnosis.holding import Holders, Marks, Origin, Walk
+from spark_jobs.diagnosis.pressure import Subtasks, held_subtasks, output_bounds, typical, value
+from spark_jobs.diagnosis.samples import JobWindow
+from spark_jobs.diagnosis.thresholds import Limits
+from spark_jobs.diagnosis.topology import Topology
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A vertex with subtasks back-pressured for the larger part; ``ratio`` is the median over those subtasks."""
+
+    vertex_id: str
+    subtasks: tuple[int, ...]
+    ratio: float
+
+
+Way = tuple[Held, tuple[str, ...]]
+"""A held vertex and the path of vertex ids from it to an origin, both included."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outbound:
+    """A held vertex whose every consumer has time to spare.
+
+    ``usage`` is its fullest held output, to be read between the idle ``floor`` and the ``ceiling`` of one hot channel.
+    """
+
+    held: Held
+    usage: float
+    floor: float
+    ceiling: float
+
+
+@dataclass(slots=True)
+class Pressure:
+    """``roots`` and ``outbound`` by vertex id; ``unexplained`` maps a held vertex to the consumers of which too little is known.
+
+    ``unjudged``: vertices that did not report back-pressure although one of their consumers could be holding them.
+    """
+
+    topology: Topology
+    vertices: dict[str, Subtasks]
+    held: dict[str, Held] = field(default_factory=dict)
+    roots: dict[str, Origin] = field(default_factory=dict)
+    outbound: dict[str, Outbound] = field(default_factory=dict)
+    unexplained: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    unjudged: tuple[str, ...] = ()
+    _next: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    _paths: dict[str, tuple[tuple[str, ...], ...]] = field(default_factory=dict)
+
+    def origins_of(self, vertex_id: str) -> tuple[tuple[str, ...], ...]:
+        """Paths of vertex ids from this held vertex to each origin that holds it, both included, the shortest first.
+
+        A vertex that is its own origin (one of ``outbound``) has a path of one; empty where no origin is known.
+        """
+        if vertex_id not in self._paths:
+            self._paths[vertex_id] = tuple(self._walked(vertex_id))
+        return self._paths[vertex_id]
+
+    def _walked(self, vertex_id: str) -> Iterator[tuple[str, ...]]:
+        if vertex_id in self.outbound:
+            yield (vertex_id,)
+            return
+        seen: set[str] = {vertex_id}
+        waiting: deque[tuple[str, ...]] = deque(((vertex_id,),))
+        while waiting:
+            path = waiting.popleft()
+            for following in self._next.get(path[-1], ()):
+                if following in seen:
+                    continue
+                seen.add(following)
+                longer = (*path, following)
+                if following in self.roots or following in self.outbound:
+                    yield longer
+                if following not in self.outbound:
+                    # A root with other subtasks that are held leads on to the next origin.
+                    waiting.append(longer)
+
+    def ways_to(self, origin_id: str) -> list[Way]:
+        """Held vertices with their path to this origin, the furthest first; the origin itself left out."""
+        found = [
+            (held, path)
+            for vertex_id, held in self.held.items()
+            for path in self.origins_of(vertex_id)
+            if len(path) > 1 and path[-1] == origin_id
+        ]
+        return sorted(found, key=lambda way: -len(way[1]))
+
+    def held_by(self, origin_id: str) -> list[Held]:
+        """Held vertices that this origin holds, the furthest first."""
+        return [held for held, _path in self.ways_to(origin_id)]
+
+    def paths_to(self, origin_id: str) -> list[tuple[str, ...]]:
+        """Of the paths to this origin those that begin where no longer one passes, the longest first."""
+        passed: set[str] = set()
+        kept = []
+        for _held, path in self.ways_to(origin_id):
+            if path[0] not in passed:
+                kept.append(path)
+            passed.update(path)
+        return kept
+
+
+_last: tuple[JobWindow, Limits, Pressure | NotJudged] | None = None
+
+
+def pressure_of(window: JobWindow, limits: Limits) -> Pressure:
+    """Raises NotJudged where no vertex reported anything in this window. Of a job that has ended nothing is lacking."""
+    global _last  # several rules ask for the same window one after the other
+    if _last is None or _last[0] is not window or _last[1] is not limits:
+        _last = (window, limits, _pressure(window, limits))
+    found = _last[2]
+    if isinstance(found, NotJudged):
+        raise found
+    return found
+
+
+def _pressure(window: JobWindow, limits: Limits) -> Pressure | NotJudged:
+    if not window.vertex_windows:
+        return Pressure(Topology((), ()), {}) if window.terminal else NotJudged("metrics of any vertex in this window")
+    larger_part = limits["pressure.root.backpressured_ratio"]
+    silent = [] if window.terminal else _silent(window, limits["pressure.root.reporting_share"])
+    held = {}
+    for vertex in window.vertex_windows:
+        if subtasks := held_subtasks(vertex, larger_part):
+            ratio = typical(vertex.backpressured_ratio[index] for index in subtasks) or 0.0
+            held[vertex.vertex_id] = Held(vertex.vertex_id, tuple(subtasks), ratio)
+    if not held and not silent:
+        return Pressure(Topology((), ()), {})
+    topology = Topology(window.vertices, window.edges)
+    pressure = Pressure(topology, _subtasks(window, topology), held)
+    marks = _marks(limits)
+    walk = Walk(topology, pressure.vertices, marks)
+    for one in held.values():
+        _explain(pressure, one, walk.holders(one.vertex_id, one.subtasks, max(marks.busy, one.ratio - marks.slack)), limits)
+    for (vertex_id, _), holders in walk.partly_held.items():
+        _take(pressure, vertex_id, holders)
+    pressure.unjudged = tuple(vertex_id for vertex_id in silent if vertex_id not in held and _may_be_held(pressure, vertex_id, walk, marks))
+    return pressure
+
+
+def _marks(limits: Limits) -> Marks:
+    return Marks(
+        held=limits["pressure.root.backpressured_ratio"],
+        busy=limits["pressure.root.busy_ratio"],
+        own_backpressure=limits["pressure.root.own_backpressured_ratio"],
+        slack=limits["pressure.root.slack_ratio"],
+        full_input=limits["pressure.root.full_input_ratio"],
+        empty_input=limits["pressure.root.empty_input_ratio"],
+    )
+
+
+def _silent(window: JobWindow, reporting_share: float) -> list[str]:
+    """Vertices of which fewer subtasks than this share reported back-pressure."""
+    silent = []
+    reported = set()
+    for vertex in window.vertex_windows:
+        reported.add(vertex.vertex_id)
+        ratios = vertex.backpressured_ratio
+        size = max(vertex.parallelism or 1, len(ratios))
+        if (None in ratios or len(ratios) < size) and (len(ratios) - ratios.count(None)) < reporting_share * size:
+            silent.append(vertex.vertex_id)
+    if len(reported) < len(window.vertices):
+        silent += [vertex.vertex_id for vertex in window.vertices if vertex.vertex_id not in reported]
+    return silent
+
+
+def _subtasks(window: JobWindow, topology: Topology) -> dict[str, Subtasks]:
+    before_1_13 = _is_before_1_13(window)
+    return {
+        vertex.vertex_id: Subtasks(vertex, gates=len(topology.in_edges.get(vertex.vertex_id, ())), idle_has_backpressure=before_1_13)
+        for vertex in window.vertex_windows
+    }
+
+
+def _is_before_1_13(window: JobWindow) -> bool:
+    """By the version; where it is unknown, by nobody reporting busy time."""
+    if window.version is not None:
+        return window.version < (1, 13)
+    return not any(busy is not None for vertex in window.vertex_windows for busy in vertex.busy_ratio)
+
+
+def _take(pressure: Pressure, vertex_id: str, holders: Holders) -> None:
+    for origin in holders.origins:
+        known = pressure.roots.get(origin.vertex_id)
+        pressure.roots[origin.vertex_id] = origin if known is None else _merged(known, origin)
+    following = (*(origin.vertex_id for origin in holders.origins), *holders.passing)
+    pressure._next[vertex_id] = tuple(dict.fromkeys((*pressure._next.get(vertex_id, ()), *following)))
+
+
+def _merged(one: Origin, other: Origin) -> Origin:
+    return Origin(
+        one.vertex_id,
+        tuple(sorted({*one.subtasks, *other.subtasks})),
+        one.full_input or other.full_input,
+        one.measured and other.measured,
+        max(one.working, other.working),
+    )
+
+
+def _explain(pressure: Pressure, held: Held, holders: Holders, limits: Limits) -> None:
+    _take(pressure, held.vertex_id, holders)
+    if holders.origins or holders.passing:
+        return
+    lacking = (*holders.unknown, *holders.rivals)
+    if lacking or held.vertex_id not in pressure.topology.out_edges:
+        pressure.unexplained[held.vertex_id] = lacking
+        return
+    outbound = _outbound(pressure, held)
+    if outbound is not None and outbound.usage > _above(outbound, limits["pressure.outbound.output_level"]):
+        pressure.outbound[held.vertex_id] = outbound
+    else:
+        pressure.unexplained[held.vertex_id] = ()
+
+
+def _above(outbound: Outbound, level: float) -> float:
+    return outbound.floor + level * (outbound.ceiling - outbound.floor)
+
+
+def _outbound(pressure: Pressure, held: Held) -> Outbound | None:
+    producer = pressure.vertices[held.vertex_id]
+    edges = pressure.topology.out_edges[held.vertex_id]
+    bounds = output_bounds(edges, producer.parallelism, [pressure.vertices[edge.target].parallelism for edge in edges])
+    usage = max((known for index in held.subtasks if (known := value(producer.window.out_pool_usage, index)) is not None), default=None)
+    return None if bounds is None or usage is None else Outbound(held, usage, *bounds)
+
+
+def _may_be_held(pressure: Pressure, vertex_id: str, walk: Walk, marks: Marks) -> bool:
+    """Whether a vertex that did not report could be waiting: not if every consumer is known to have time to spare."""
+    known = pressure.vertices.get(vertex_id)
+    if known is None:
+        consumers = pressure.topology.downstream(vertex_id)
+        return any(_is_not_idle(pressure.vertices.get(consumer), marks) for consumer in consumers)
+    holders = walk.holders(vertex_id, range(known.parallelism), marks.busy)
+    return bool(holders.origins or holders.passing or holders.unknown or holders.rivals)
+
+
+def _is_not_idle(consumer: Subtasks | None, marks: Marks) -> bool:
+    return consumer is None or any(_may_work(consumer, index, marks) for index in range(consumer.parallelism))
+
+
+def _may_work(consumer: Subtasks, index: int, marks: Marks) -> bool:
+    working = consumer.working(index)
+    return working is None or working >= marks.busy

@@ -1,0 +1,60 @@
+"""What findings about pressure have in common: names, held vertices with their path, and the data that pages draw."""
+
+from collections.abc import Iterable, Sequence
+from itertools import islice
+from typing import Any
+
+from spark_jobs.diagnosis.findings import Related
+from spark_jobs.diagnosis.origins import Pressure, Way
+from spark_jobs.diagnosis.samples import JobWindow
+from spark_jobs.diagnosis.wording import count_text, list_text, share_text
+
+MOST_SUBTASKS = 50
+"""Hot subtasks kept in a finding's data; their true count stands beside them."""
+MOST_NAMED = 4
+MOST_HELD = 50
+MOST_PATHS = 10
+
+
+def names(window: JobWindow, vertex_ids: Iterable[str]) -> tuple[str, ...]:
+    known = {vertex.vertex_id: vertex.name for vertex in window.vertices}
+    return tuple(known.get(vertex_id, vertex_id) for vertex_id in vertex_ids)
+
+
+def subtasks_text(subtasks: Sequence[int], parallelism: int) -> str:
+    """``all 4 subtasks``, ``subtask 3``, ``subtasks 0, 2 and 9 more``."""
+    if len(subtasks) == parallelism:
+        return "the only subtask" if parallelism == 1 else f"all {count_text(parallelism, 'subtask')}"
+    if len(subtasks) == 1:
+        return f"subtask {subtasks[0]}"
+    return f"subtasks {list_text((str(index) for index in subtasks), MOST_NAMED)}"
+
+
+def held_back(window: JobWindow, ways: Iterable[Way]) -> tuple[Related, ...]:
+    """Each held vertex with the path of names from it to its origin."""
+    return tuple(
+        Related("vertex", named[0], f"back-pressured {share_text(held.ratio)} of the time", named)
+        for held, path in islice(ways, MOST_HELD)
+        if (named := names(window, path))
+    )
+
+
+def path_data(window: JobWindow, path: Sequence[str]) -> list[dict[str, str]]:
+    return [{"vertex_id": vertex_id, "name": name} for vertex_id, name in zip(path, names(window, path), strict=True)]
+
+
+def hot_data(window: JobWindow, pressure: Pressure, vertex_id: str, hot: Sequence[int], ways: Sequence[Way]) -> dict[str, Any]:
+    """Origin first in ``vertex_ids``, then what it holds; ``paths`` lead with the stream from the furthest held vertices to the origin."""
+    vertex = pressure.vertices[vertex_id]
+    paths = [path_data(window, path) for path in pressure.paths_to(vertex_id)[:MOST_PATHS]]
+    return {
+        "vertex_id": vertex_id,
+        "vertex_ids": [vertex_id, *(held.vertex_id for held, _path in ways)],
+        "parallelism": vertex.parallelism,
+        "hot_subtasks": list(hot[:MOST_SUBTASKS]),
+        "hot_subtask_count": len(hot),
+        "records_in_share": vertex.records_in_share(hot),
+        "hosts": list(vertex.places(hot)[:MOST_SUBTASKS]),
+        "path": paths[0] if paths else [],
+        "paths": paths,
+    }

@@ -1,0 +1,189 @@
+"""Uneven data: one subtask gets several times the records, or holds several times the state, of a typical sibling."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from statistics import median
+
+from spark_jobs.diagnosis.findings import Evidence, Finding, NotJudged
+from spark_jobs.diagnosis.pressure import value
+from spark_jobs.diagnosis.registry import rule
+from spark_jobs.diagnosis.samples import JobWindow, VertexWindow
+from spark_jobs.diagnosis.thresholds import Limits, Threshold
+from spark_jobs.diagnosis.wording import bytes_text, list_text, share_text
+
+RULE = "data.skew"
+RATIO, STATE_RATIO = f"{RULE}.max_over_median", f"{RULE}.state_max_over_median"
+MIN_RECORDS, MIN_STATE, BUSY = f"{RULE}.min_records_per_s", f"{RULE}.min_state_bytes", f"{RULE}.busy_ratio"
+MOST_TOP = 10
+REPORTING_SHARE = 0.5
+"""With fewer subtasks heard, nobody knows what is typical."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """How uneven per-subtask figures are. ``typical`` is the median of all but the largest; ``ratio`` None where that is 0."""
+
+    largest: float
+    typical: float
+    ratio: float | None
+    top: tuple[int, ...]
+    top_share: float
+
+
+@dataclass(frozen=True, slots=True)
+class Uneven:
+    """What is uneven at one vertex: its records, its state at ``state_at_ms``, or both; ``main`` is the one to speak of first."""
+
+    vertex_id: str
+    main: Spread
+    records: Spread | None = None
+    window: VertexWindow | None = None
+    is_source: bool = False
+    state: Spread | None = None
+    state_at_ms: int | None = None
+
+    @property
+    def of(self) -> str:
+        return "records" if self.records else "state"
+
+    @property
+    def busy(self) -> float | None:
+        """Of its busiest hot subtask."""
+        if self.window is None:
+            return None
+        return max((busy for index in self.main.top if (busy := value(self.window.busy_ratio, index)) is not None), default=None)
+
+
+@rule(
+    RULE,
+    "Uneven data",
+    "One subtask gets several times the records, or holds several times the state, of a typical sibling.",
+    thresholds=(
+        Threshold(
+            RATIO,
+            3.0,
+            "times",
+            1.5,
+            1000.0,
+            "Key groups alone may give one subtask twice as many as another; more comes from the keys themselves.",
+        ),
+        Threshold(STATE_RATIO, 3.0, "times", 1.5, 1000.0, "As for records: twice is what key groups explain."),
+        Threshold(
+            MIN_RECORDS, 100.0, "records/s", 0.0, 1e9, "A few thousand records a window, below which neither shares nor load say much."
+        ),
+        Threshold(MIN_STATE, 64 * 1024**2, "bytes", 0.0, 1e15, "Smaller states are written and restored in no time, however uneven."),
+        Threshold(
+            BUSY,
+            0.5,
+            "ratio",
+            0.0,
+            1.0,
+            "A hot subtask that works for the larger part of the window is the vertex's limit; else it is a fact.",
+        ),
+    ),
+)
+def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
+    if not window.vertex_windows and not window.vertex_states and not window.terminal:
+        raise NotJudged("records and state per subtask")
+    targets = {edge.target for edge in window.edges}
+    found: dict[str, Uneven] = {}
+    for vertex in window.vertex_windows:
+        is_source = vertex.vertex_id not in targets
+        if records := _spread(_rates(vertex, is_source), limits[RATIO], limits[MIN_RECORDS], 0.0 if is_source else REPORTING_SHARE):
+            found[vertex.vertex_id] = Uneven(vertex.vertex_id, records, records, vertex, is_source)
+    for part in window.vertex_states:
+        if state := _spread(part.subtask_state_bytes, limits[STATE_RATIO], limits[MIN_STATE], REPORTING_SHARE):
+            known = found.get(part.vertex_id) or Uneven(part.vertex_id, state)
+            found[part.vertex_id] = replace(known, state=state, state_at_ms=part.trigger_time_ms)
+    for uneven in found.values():
+        yield _finding(window, limits, uneven)
+
+
+def _rates(vertex: VertexWindow, is_source: bool) -> Sequence[float | None]:
+    """Records in by subtask. Sources get none from within the job, and idle ones merely lack a partition: active ones by output."""
+    if is_source:
+        return [rate or None for rate in vertex.records_out_per_s]
+    rates, busy = vertex.records_in_per_s, vertex.busy_ratio
+    if None in busy and any(one is not None for one in busy):
+        # Zeros of a subtask that has not begun are no measurement.
+        return [rate if value(busy, index) is not None else None for index, rate in enumerate(rates)]
+    return rates
+
+
+def _spread(values: Sequence[float | None], ratio: float, least: float, reporting_share: float) -> Spread | None:
+    """None unless the largest is at least ``least`` and ``ratio`` times a typical sibling, with this share of subtasks reporting."""
+    if len(values) < 2:
+        return None
+    ordered = sorted([value for value in values if value is not None], reverse=True)
+    if len(ordered) < 2 or len(ordered) < reporting_share * len(values) or ordered[0] < least:
+        return None
+    largest, typical = ordered[0], median(ordered[1:])
+    if largest < ratio * typical:
+        return None
+    mark = max(ratio * typical, least)
+    hot = [(value, index) for index, value in enumerate(values) if value is not None and value >= mark]
+    top = sorted(hot, key=lambda item: (-item[0], item[1]))[:MOST_TOP]
+    share = sum(value for value, _ in top) / sum(ordered)
+    return Spread(largest, typical, largest / typical if typical > 0 else None, tuple(index for _, index in top), share)
+
+
+def _finding(window: JobWindow, limits: Limits, uneven: Uneven) -> Finding:
+    name = window.vertex_name(uneven.vertex_id)
+    main, busy = uneven.main, uneven.busy
+    hot = list_text(f"{name}/{index}" for index in main.top)
+    hosts = uneven.window.host if uneven.window else ()
+    return Finding(
+        rule=RULE,
+        severity="warning" if busy is not None and busy >= limits[BUSY] and not uneven.is_source else "info",
+        confidence="high" if uneven.state or (uneven.window and uneven.window.samples > 1) else "medium",
+        subject_kind="vertex",
+        subject_id=uneven.vertex_id,
+        subject=name,
+        title=f"{hot} {'has' if len(main.top) == 1 else 'have'} {share_text(main.top_share)} of the {uneven.of}",
+        cause=_cause(name, uneven, limits),
+        next_step=_next_step(name, uneven.is_source),
+        seen_at_ms=window.at_ms,
+        evidence=tuple(_evidence(window, limits, uneven)),
+        data={
+            "vertex_id": uneven.vertex_id,
+            "vertex_ids": [uneven.vertex_id],
+            "hot_subtasks": list(main.top),
+            "share": main.top_share,
+            "of": uneven.of,
+            "hosts": list(dict.fromkeys(host for index in main.top if (host := value(hosts, index)))),
+            "state_hot_subtasks": list(uneven.state.top) if uneven.state else [],
+        },
+    )
+
+
+def _evidence(window: JobWindow, limits: Limits, uneven: Uneven) -> Iterator[Evidence]:
+    if spread := uneven.records:
+        note = "a typical sibling gets none" if spread.ratio is None else "largest over the median of the others"
+        yield Evidence("records, largest over typical", spread.ratio, "times", limits[RATIO], ">=", RATIO, window.at_ms, note)
+        yield Evidence("records of the hottest subtask", spread.largest, "records/s", limits[MIN_RECORDS], ">=", MIN_RECORDS, window.at_ms)
+        yield Evidence("records of a typical sibling", spread.typical, "records/s", at_ms=window.at_ms)
+    if spread := uneven.state:
+        at_ms = uneven.state_at_ms
+        note = "a typical sibling has none" if spread.ratio is None else "full state; largest over the median of the others"
+        yield Evidence("state, largest over typical", spread.ratio, "times", limits[STATE_RATIO], ">=", STATE_RATIO, at_ms, note)
+        yield Evidence("state of the largest subtask", int(spread.largest), "bytes", int(limits[MIN_STATE]), ">=", MIN_STATE, at_ms)
+    if uneven.busy is not None:
+        sign = ">=" if uneven.busy >= limits[BUSY] else "<"
+        yield Evidence("busiest of the hot subtasks", uneven.busy, "ratio", limits[BUSY], sign, BUSY, window.at_ms)
+
+
+def _cause(name: str, uneven: Uneven, limits: Limits) -> str:
+    spread = uneven.main
+    times = "while a typical sibling has none" if spread.ratio is None else f"{spread.ratio:.1f} times a typical sibling"
+    amount = bytes_text(spread.largest) if uneven.of == "state" else f"{spread.largest:,.0f} records/s"
+    pace = ", and its busiest subtask sets the pace" if uneven.busy is not None and uneven.busy >= limits[BUSY] else ""
+    return f"The hottest subtask of {name} has {amount}, {times}: keys or partitions are not spread evenly{pace}."
+
+
+def _next_step(name: str, is_source: bool) -> str:
+    if is_source:
+        return f"Look at the partitions that {name} reads: spread the writers' keys, or rebalance() right after the source."
+    return (
+        f"Count records by key before {name}: pre-aggregate or salt the hot ones, filter sentinel keys (null, 0, 'unknown'), "
+        "or choose a key with more values."
+    )

@@ -1,0 +1,106 @@
+"""A vertex waits for room in its output although everything it feeds has time to spare: the channel itself is too narrow."""
+
+from collections.abc import Iterator
+
+from spark_jobs.diagnosis.findings import Confidence, Evidence, Finding, NotJudged
+from spark_jobs.diagnosis.origins import Outbound, Pressure, pressure_of
+from spark_jobs.diagnosis.pressure import typical
+from spark_jobs.diagnosis.pressure_words import held_back, hot_data, names, subtasks_text
+from spark_jobs.diagnosis.registry import rule
+from spark_jobs.diagnosis.rules.pressure_root import BACKPRESSURED
+from spark_jobs.diagnosis.samples import JobWindow
+from spark_jobs.diagnosis.thresholds import Limits, Threshold
+from spark_jobs.diagnosis.wording import list_text
+
+RULE = "pressure.outbound"
+OUTPUT_LEVEL = f"{RULE}.output_level"
+
+
+@rule(
+    RULE,
+    "Output held by the channel",
+    "A vertex waits with a full output while every vertex it feeds is neither busy nor waiting.",
+    thresholds=(
+        Threshold(
+            OUTPUT_LEVEL,
+            0.5,
+            "ratio",
+            0.0,
+            1.0,
+            "Of the way from the idle floor of the output to what one hot channel can lift it to: half a channel's buffers stand in line.",
+        ),
+    ),
+)
+def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
+    pressure = pressure_of(window, limits)
+    for outbound in pressure.outbound.values():
+        yield _finding(window, limits, pressure, outbound)
+    for vertex_id, lacking in pressure.unexplained.items():
+        if not lacking and vertex_id in pressure.topology.out_edges and not _has_output_usage(pressure, vertex_id):
+            raise NotJudged(f"output usage of {window.vertex_name(vertex_id)}, which waits though all that follows has time to spare")
+
+
+def _has_output_usage(pressure: Pressure, vertex_id: str) -> bool:
+    return any(usage is not None for usage in pressure.vertices[vertex_id].window.out_pool_usage)
+
+
+def _finding(window: JobWindow, limits: Limits, pressure: Pressure, outbound: Outbound) -> Finding:
+    held = outbound.held
+    vertex = pressure.vertices[held.vertex_id]
+    name = window.vertex_name(held.vertex_id)
+    following = pressure.topology.downstream(held.vertex_id)
+    behind = list_text(names(window, following))
+    upstream = pressure.ways_to(held.vertex_id)
+    mark = outbound.floor + limits[OUTPUT_LEVEL] * (outbound.ceiling - outbound.floor)
+    working = [
+        typical(pressure.vertices[target].working(index) for index in range(pressure.vertices[target].parallelism)) for target in following
+    ]
+    return Finding(
+        rule=RULE,
+        severity="warning",
+        confidence=_confidence(vertex.window.samples),
+        subject_kind="vertex",
+        subject_id=held.vertex_id,
+        subject=name,
+        title=f"{name} waits for its output while {behind} has time to spare",
+        cause=f"{name} produces more than its channels carry: a function that multiplies records, a slow network, or a remote host.",
+        next_step=(
+            f"Compare records in and out of {name}, and bytes sent to {behind} with what the network between their hosts gives. "
+            "Filter or aggregate before the exchange, or keep the two in one chain."
+        ),
+        seen_at_ms=window.at_ms,
+        evidence=(
+            Evidence(
+                f"{name} back-pressured",
+                held.ratio,
+                "ratio",
+                limits[BACKPRESSURED],
+                ">=",
+                BACKPRESSURED,
+                window.at_ms,
+                f"{subtasks_text(held.subtasks, vertex.parallelism)}, median",
+            ),
+            Evidence(
+                f"{name} output",
+                outbound.usage,
+                "ratio",
+                mark,
+                ">",
+                OUTPUT_LEVEL,
+                window.at_ms,
+                f"idle floor {outbound.floor:.2f}, one hot channel lifts it to {outbound.ceiling:.2f}",
+            ),
+            *(
+                Evidence(f"{target} working", share, "ratio", at_ms=window.at_ms, note="median over subtasks")
+                for target, share in zip(names(window, following), working, strict=True)
+                if share is not None
+            ),
+        ),
+        related=held_back(window, upstream),
+        data=hot_data(window, pressure, held.vertex_id, held.subtasks, upstream),
+    )
+
+
+def _confidence(samples: int) -> Confidence:
+    """Never high: what lies between two vertices is not measured."""
+    return "medium" if samples > 1 else "low"

@@ -1,0 +1,190 @@
+"""The origin of back-pressure: the vertex that works without pause and does not wait itself, while those before it wait for it."""
+
+from collections.abc import Iterator, Sequence
+
+from spark_jobs.diagnosis.findings import Confidence, Evidence, Finding, NotJudged, Severity
+from spark_jobs.diagnosis.holding import Origin
+from spark_jobs.diagnosis.origins import Held, Pressure, Way, pressure_of
+from spark_jobs.diagnosis.pressure import typical, value
+from spark_jobs.diagnosis.pressure_words import MOST_NAMED, held_back, hot_data, names, subtasks_text
+from spark_jobs.diagnosis.registry import rule
+from spark_jobs.diagnosis.samples import JobWindow
+from spark_jobs.diagnosis.thresholds import Limits, Threshold
+from spark_jobs.diagnosis.wording import list_text, share_text
+
+RULE = "pressure.root"
+BACKPRESSURED, BUSY = f"{RULE}.backpressured_ratio", f"{RULE}.busy_ratio"
+FULL_INPUT, CRITICAL = f"{RULE}.full_input_ratio", f"{RULE}.critical_ratio"
+
+
+@rule(
+    RULE,
+    "Origin of back-pressure",
+    "A vertex is busy and does not wait itself, while a vertex before it waits for the larger part of the window.",
+    thresholds=(
+        Threshold(BACKPRESSURED, 0.5, "ratio", 0.1, 1.0, "The larger part of the window; also where Flink's own page says HIGH."),
+        Threshold(BUSY, 0.5, "ratio", 0.1, 1.0, "What holds others for the larger part of the window works for at least as long."),
+        Threshold(
+            f"{RULE}.own_backpressured_ratio",
+            0.05,
+            "ratio",
+            0.0,
+            0.5,
+            "A vertex that waits more than now and then may be held itself: its consumers are asked before it is blamed.",
+        ),
+        Threshold(
+            f"{RULE}.slack_ratio",
+            0.1,
+            "ratio",
+            0.0,
+            0.5,
+            "The figures of two vertices are averages over a minute, read some seconds apart.",
+        ),
+        Threshold(
+            FULL_INPUT, 0.5, "ratio", 0.25, 1.0, "Half of the buffers in use over a window means that records queue, not that they pass."
+        ),
+        Threshold(
+            f"{RULE}.empty_input_ratio",
+            0.2,
+            "ratio",
+            0.0,
+            0.25,
+            "A vertex that holds others finds its next record waiting; a nearly empty input clears it.",
+        ),
+        Threshold(
+            f"{RULE}.reporting_share",
+            0.5,
+            "ratio",
+            0.0,
+            1.0,
+            "With fewer than half of its subtasks heard, the silent ones could wait unnoticed.",
+        ),
+        Threshold(
+            CRITICAL,
+            0.9,
+            "ratio",
+            0.5,
+            1.0,
+            "A source that waits nine tenths of the time reads slower than records arrive, and barriers stand in the same queue.",
+        ),
+    ),
+)
+def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
+    pressure = pressure_of(window, limits)
+    for vertex_id, origin in pressure.roots.items():
+        if ways := pressure.ways_to(vertex_id):
+            yield _finding(window, limits, pressure, origin, ways)
+    if not window.terminal:
+        _admit_unknown(window, pressure)
+
+
+def _admit_unknown(window: JobWindow, pressure: Pressure) -> None:
+    for vertex_id, lacking in pressure.unexplained.items():
+        waits = window.vertex_name(vertex_id)
+        if lacking:
+            told = list_text(names(window, lacking))
+            raise NotJudged(f"{waits} is back-pressured, and the figures of {told} do not tell whether it is the origin")
+        if vertex_id not in pressure.topology.out_edges:
+            raise NotJudged(f"{waits} is back-pressured, and the job graph does not say what follows it")
+    if pressure.unjudged:
+        raise NotJudged(f"back-pressure of {list_text(names(window, pressure.unjudged))} in this window")
+
+
+def _finding(window: JobWindow, limits: Limits, pressure: Pressure, origin: Origin, ways: Sequence[Way]) -> Finding:
+    held = [one for one, _path in ways]
+    name = window.vertex_name(origin.vertex_id)
+    vertex = pressure.vertices[origin.vertex_id]
+    confidence = _confidence(pressure, origin, held)
+    hot = subtasks_text(origin.subtasks, vertex.parallelism)
+    held_names = list_text(dict.fromkeys(window.vertex_name(one.vertex_id) for one in held))
+    works = (
+        f"{hot} of {name} worked without pause and never had to wait"
+        if origin.measured
+        else f"{hot} of {name} had full inputs and did not wait"
+    )
+    return Finding(
+        rule=RULE,
+        severity=_severity(limits, pressure, origin, held),
+        confidence=confidence,
+        subject_kind="vertex",
+        subject_id=origin.vertex_id,
+        subject=name,
+        title=f"{name} holds back {held_names}",
+        cause=f"{works}, while {held_names} waited for room in the output: records arrive faster than {name} works them off.",
+        next_step=_next_step(pressure, origin, name),
+        seen_at_ms=window.at_ms,
+        evidence=tuple(_evidence(window, limits, pressure, origin, held)),
+        related=held_back(window, ways),
+        data=hot_data(window, pressure, origin.vertex_id, origin.subtasks, ways),
+    )
+
+
+def _evidence(window: JobWindow, limits: Limits, pressure: Pressure, origin: Origin, held: Sequence[Held]) -> Iterator[Evidence]:
+    at_ms = window.at_ms
+    vertex = pressure.vertices[origin.vertex_id]
+    name = window.vertex_name(origin.vertex_id)
+    worst = max(held, key=lambda one: one.ratio)
+    waits = Evidence(
+        f"{window.vertex_name(worst.vertex_id)} back-pressured", worst.ratio, "ratio", limits[BACKPRESSURED], ">=", BACKPRESSURED, at_ms,
+        f"{subtasks_text(worst.subtasks, pressure.vertices[worst.vertex_id].parallelism)}, median",
+    )  # fmt: skip
+    busy = typical(vertex.busy(index) for index in origin.subtasks)
+    if busy is not None:
+        on = subtasks_text(origin.subtasks, vertex.parallelism)
+        yield Evidence(f"{name} busy", busy, "ratio", limits[BUSY], ">=", BUSY, at_ms, f"{on}, median")
+        yield waits
+    else:
+        yield waits
+    own = typical(vertex.backpressured(index) for index in origin.subtasks)
+    if own is not None:
+        yield Evidence(f"{name} back-pressured", own, "ratio", limits[BACKPRESSURED], "<", BACKPRESSURED, at_ms)
+    level = max((known for index in origin.subtasks if (known := vertex.input_level(index)) is not None), default=None)
+    if level is not None:
+        note = "" if origin.full_input else "local channels have no buffers here: 0 does not mean empty"
+        sign = ">=" if origin.full_input else ""
+        yield Evidence(
+            f"{name} input", level, "ratio", limits[FULL_INPUT] if sign else None, sign, FULL_INPUT if sign else "", at_ms,
+            note or "larger of all and floating buffers, fullest of these subtasks",
+        )  # fmt: skip
+    yield Evidence(f"{name} busy subtasks", len(origin.subtasks), "count", at_ms=at_ms, note=f"of {vertex.parallelism:,}")
+
+
+def _confidence(pressure: Pressure, origin: Origin, held: Sequence[Held]) -> Confidence:
+    """Each thing that was not seen takes a step: busy time, its own back-pressure, a full input, a second sample."""
+    vertex = pressure.vertices[origin.vertex_id]
+    lacking = (
+        (not origin.measured)
+        + (not any(vertex.backpressured(index) is not None for index in origin.subtasks))
+        + (not origin.full_input)
+        + _is_one_sample(pressure, origin, held)
+    )
+    return "high" if not lacking else "medium" if lacking == 1 else "low"
+
+
+def _is_one_sample(pressure: Pressure, origin: Origin, held: Sequence[Held]) -> bool:
+    seen = (pressure.vertices[origin.vertex_id], *(pressure.vertices[one.vertex_id] for one in held))
+    return min(vertex.window.samples for vertex in seen) < 2
+
+
+def _severity(limits: Limits, pressure: Pressure, origin: Origin, held: Sequence[Held]) -> Severity:
+    """Critical where it reaches a source nearly all the time; one sample alone is not enough for that."""
+    reaches_source = any(one.ratio >= limits[CRITICAL] and pressure.topology.is_source(one.vertex_id) for one in held)
+    return "critical" if reaches_source and not _is_one_sample(pressure, origin, held) else "warning"
+
+
+def _next_step(pressure: Pressure, origin: Origin, name: str) -> str:
+    vertex = pressure.vertices[origin.vertex_id]
+    first = origin.subtasks[0]
+    where = value(vertex.window.host, first)
+    on = f" on {where}" if where else ""
+    if 2 * len(origin.subtasks) <= vertex.parallelism:
+        few = list_text((str(index) for index in origin.subtasks), MOST_NAMED)
+        return (
+            f"Only subtask {few} is busy: look for hot keys before adding parallelism. Flame graph of {name}/{first}{on} in Flink's page."
+        )
+    share = vertex.records_in_share(origin.subtasks)
+    spread = f" (these subtasks carry {share_text(share)} of its records)" if share is not None and share < 0.99 else ""
+    return (
+        f"Take a flame graph or thread dump of {name}/{first}{on}: waiting for outside systems, state access or plain computation? "
+        f"Speed that up, or raise the parallelism of {name}{spread}."
+    )

@@ -1,0 +1,155 @@
+"""Pressure by a few: a minority of an origin's subtasks works without pause while its siblings mostly idle under the same upstream."""
+
+from collections.abc import Iterator, Sequence
+
+from spark_jobs.diagnosis.findings import Confidence, Evidence, Finding, NotJudged
+from spark_jobs.diagnosis.holding import Origin
+from spark_jobs.diagnosis.origins import Pressure, pressure_of
+from spark_jobs.diagnosis.pressure import Subtasks, typical, value
+from spark_jobs.diagnosis.pressure_words import MOST_SUBTASKS, hot_data, subtasks_text
+from spark_jobs.diagnosis.registry import rule
+from spark_jobs.diagnosis.samples import JobWindow
+from spark_jobs.diagnosis.thresholds import Limits, Threshold
+from spark_jobs.diagnosis.wording import count_text, list_text, share_text
+
+RULE = "pressure.skew"
+HOT_SHARE, SIBLINGS = f"{RULE}.hot_share", f"{RULE}.sibling_working_ratio"
+HOT_FLOATING, HOT_EXCLUSIVE = f"{RULE}.floating_ratio", f"{RULE}.exclusive_ratio"
+
+
+@rule(
+    RULE,
+    "Few hot subtasks",
+    "Of a vertex that is an origin of back-pressure only a minority of subtasks is busy, the others mostly idle.",
+    thresholds=(
+        Threshold(
+            HOT_SHARE, 0.5, "ratio", 0.0, 0.9, "With more than half of the subtasks busy the vertex is short of capacity, not uneven."
+        ),
+        Threshold(SIBLINGS, 0.5, "ratio", 0.0, 0.9, "Siblings that work less than half of the time could take the load of another."),
+        Threshold(
+            HOT_FLOATING, 0.8, "ratio", 0.0, 1.0, "Floating buffers go to channels with a backlog: all lent means that some channel queues."
+        ),
+        Threshold(HOT_EXCLUSIVE, 0.5, "ratio", 0.0, 1.0, "Most channels' own buffers are empty: few channels carry that backlog."),
+    ),
+)
+def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
+    pressure = pressure_of(window, limits)
+    unseen = []
+    for vertex_id, origin in pressure.roots.items():
+        vertex = pressure.vertices[vertex_id]
+        if len(origin.subtasks) > limits[HOT_SHARE] * vertex.parallelism:
+            continue
+        siblings = _siblings(vertex, origin)
+        working = typical(vertex.working(index) for index in siblings)
+        if working is None:
+            unseen.append(window.vertex_name(vertex_id))
+        elif working <= limits[SIBLINGS]:
+            yield _finding(window, limits, pressure, origin, working)
+    if unseen and not window.terminal:
+        raise NotJudged(f"what the other subtasks of {list_text(unseen)} do")
+
+
+def _siblings(vertex: Subtasks, origin: Origin) -> list[int]:
+    hot = set(origin.subtasks)
+    return [index for index in range(vertex.parallelism) if index not in hot]
+
+
+def _finding(window: JobWindow, limits: Limits, pressure: Pressure, origin: Origin, siblings_working: float) -> Finding:
+    vertex = pressure.vertices[origin.vertex_id]
+    name = window.vertex_name(origin.vertex_id)
+    even_share = len(origin.subtasks) / vertex.parallelism
+    share = vertex.records_in_share(origin.subtasks)
+    channels = _hot_channel_subtasks(vertex, origin, limits)
+    producers = _producers(window, pressure, origin) if channels else []
+    hot = subtasks_text(origin.subtasks, vertex.parallelism)
+    return Finding(
+        rule=RULE,
+        severity="warning",
+        confidence=_confidence(origin, share, even_share, vertex.window.samples),
+        subject_kind="vertex",
+        subject_id=origin.vertex_id,
+        subject=name,
+        title=f"{name}: {hot} busy, the others idle",
+        cause=_cause(hot, vertex.parallelism, share, producers),
+        next_step=_next_step(share, even_share, name),
+        seen_at_ms=window.at_ms,
+        evidence=tuple(_evidence(window, limits, vertex, origin, siblings_working, share)),
+        data={
+            **hot_data(window, pressure, origin.vertex_id, origin.subtasks, pressure.ways_to(origin.vertex_id)),
+            "hot_channel_subtasks": channels[:MOST_SUBTASKS],
+            "hot_producers": producers[:MOST_SUBTASKS],
+        },
+    )
+
+
+def _cause(hot: str, parallelism: int, share: float | None, producers: Sequence[str]) -> str:
+    carried = "" if share is None else f" with {share_text(share)} of the records"
+    few = f" The backlog stands in few input channels, those from {list_text(producers)}." if producers else ""
+    return (
+        f"Of {count_text(parallelism, 'subtask')} only {hot} never rests{carried}, while the siblings mostly idle: the load is uneven.{few}"
+    )
+
+
+def _evidence(
+    window: JobWindow, limits: Limits, vertex: Subtasks, origin: Origin, siblings_working: float, share: float | None
+) -> Iterator[Evidence]:
+    at_ms = window.at_ms
+    count = len(origin.subtasks)
+    yield Evidence(
+        "busy subtasks",
+        count / vertex.parallelism,
+        "ratio",
+        limits[HOT_SHARE],
+        "<=",
+        HOT_SHARE,
+        at_ms,
+        f"{count:,} of {vertex.parallelism:,}",
+    )
+    yield Evidence("working time of the others", siblings_working, "ratio", limits[SIBLINGS], "<=", SIBLINGS, at_ms, "median")
+    if share is not None:
+        yield Evidence(
+            "records they take", share, "ratio", at_ms=at_ms, note=f"an even share would be {share_text(count / vertex.parallelism)}"
+        )
+    first = origin.subtasks[0]
+    for name, values, key, sign in (
+        ("floating input buffers in use", vertex.window.floating_usage, HOT_FLOATING, ">="),
+        ("exclusive input buffers in use", vertex.window.exclusive_usage, HOT_EXCLUSIVE, "<="),
+    ):
+        if (usage := value(values, first)) is not None:
+            yield Evidence(name, usage, "ratio", limits[key], sign, key, at_ms, f"subtask {first}")
+
+
+def _hot_channel_subtasks(vertex: Subtasks, origin: Origin, limits: Limits) -> list[int]:
+    """Hot subtasks of which only few channels queue."""
+    hot = []
+    for index in origin.subtasks:
+        floating, exclusive = value(vertex.window.floating_usage, index), value(vertex.window.exclusive_usage, index)
+        if floating is not None and exclusive is not None and floating >= limits[HOT_FLOATING] and exclusive <= limits[HOT_EXCLUSIVE]:
+            hot.append(index)
+    return hot
+
+
+def _producers(window: JobWindow, pressure: Pressure, origin: Origin) -> list[str]:
+    """Held subtasks right before the origin: the backlog stands in their channels."""
+    return [
+        f"{window.vertex_name(upstream)}/{index}"
+        for upstream in pressure.topology.upstream(origin.vertex_id)
+        if upstream in pressure.held
+        for index in pressure.held[upstream].subtasks[:MOST_SUBTASKS]
+    ]
+
+
+def _confidence(origin: Origin, share: float | None, even_share: float, samples: int) -> Confidence:
+    """High where records show the same as time does; a busy subtask with an ordinary share may be on a slow host."""
+    if not origin.measured or samples < 2:
+        return "low"
+    return "high" if share is not None and share >= 1.5 * even_share else "medium"
+
+
+def _next_step(share: float | None, even_share: float, name: str) -> str:
+    if share is not None and share < 1.5 * even_share:
+        return f"Its share of records is ordinary: compare its host with the others (CPU, disk, network) before looking at keys of {name}."
+    return (
+        f"Find the hot keys of {name}: pre-aggregate or salt them, or filter sentinel keys (null, 0, 'unknown'). "
+        "More parallelism does not divide one key."
+    )

@@ -1,0 +1,69 @@
+"""Back-pressured, but not by its own doing: something further downstream holds it. Listed under that origin; nothing to do here."""
+
+from collections.abc import Iterator, Sequence
+
+from spark_jobs.diagnosis.findings import Evidence, Finding, NotJudged, Related
+from spark_jobs.diagnosis.origins import Held, Pressure, pressure_of
+from spark_jobs.diagnosis.pressure_words import names, path_data, subtasks_text
+from spark_jobs.diagnosis.registry import rule
+from spark_jobs.diagnosis.rules.pressure_root import BACKPRESSURED
+from spark_jobs.diagnosis.samples import JobWindow
+from spark_jobs.diagnosis.thresholds import Limits
+from spark_jobs.diagnosis.wording import list_text
+
+RULE = "pressure.transit"
+
+
+@rule(RULE, "Held by downstream", "A vertex waits for the larger part of the window, and the origin that holds it is known.")
+def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
+    pressure = pressure_of(window, limits)
+    orphaned = []
+    for held in pressure.held.values():
+        paths = pressure.origins_of(held.vertex_id)
+        if not paths:
+            orphaned.append(held.vertex_id)
+        elif len(paths[0]) > 1:
+            yield _finding(window, limits, pressure, held, paths)
+    if orphaned and not window.terminal:
+        raise NotJudged(f"what holds {list_text(names(window, orphaned))}")
+
+
+def _finding(window: JobWindow, limits: Limits, pressure: Pressure, held: Held, paths: Sequence[tuple[str, ...]]) -> Finding:
+    path = paths[0]
+    path_names = names(window, path)
+    name, origin = path_names[0], path_names[-1]
+    between = f", by way of {list_text(path_names[1:-1])}" if len(path) > 2 else ""
+    own = pressure.roots.get(held.vertex_id)
+    also = " Other subtasks of it are an origin themselves." if own else ""
+    return Finding(
+        rule=RULE,
+        severity="info",
+        confidence="high" if pressure.vertices[held.vertex_id].window.samples > 1 else "medium",
+        subject_kind="vertex",
+        subject_id=held.vertex_id,
+        subject=name,
+        title=f"{name} waits for {origin}",
+        cause=f"{origin} does not take records as fast as they come; its full buffers reach back to {name}{between}.{also}",
+        next_step=f"Nothing here: relieve {origin}, and this ends by itself.",
+        seen_at_ms=window.at_ms,
+        evidence=(
+            Evidence(
+                f"{name} back-pressured",
+                held.ratio,
+                "ratio",
+                limits[BACKPRESSURED],
+                ">=",
+                BACKPRESSURED,
+                window.at_ms,
+                f"{subtasks_text(held.subtasks, pressure.vertices[held.vertex_id].parallelism)}, median",
+            ),
+        ),
+        related=tuple(Related("vertex", named[-1], "origin", named) for named in (names(window, one) for one in paths)),
+        data={
+            "vertex_id": held.vertex_id,
+            "vertex_ids": list(path),
+            "origin_vertex_id": path[-1],
+            "held_subtask_count": len(held.subtasks),
+            "path": path_data(window, path),
+        },
+    )

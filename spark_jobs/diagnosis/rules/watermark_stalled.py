@@ -1,0 +1,167 @@
+"""Event time stands still while records flow: windows stay open, timers do not fire, state grows."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from spark_jobs.diagnosis.findings import Evidence, Finding, NotJudged, Related
+from spark_jobs.diagnosis.pressure_words import MOST_SUBTASKS, names
+from spark_jobs.diagnosis.registry import rule
+from spark_jobs.diagnosis.samples import JobWindow, VertexPast, VertexWindow
+from spark_jobs.diagnosis.thresholds import Limits, Threshold
+from spark_jobs.diagnosis.topology import Topology
+from spark_jobs.diagnosis.wording import list_text, ms_text, subtask_text
+
+RULE = "watermark.stalled"
+STILL = f"{RULE}.still_ms"
+
+PAST_WINDOW_MS = 60_000
+FINAL_WATERMARK_MS = 2**62
+"""An input that has ended sends the largest long there is: it holds nobody."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stall:
+    vertex: VertexWindow
+    watermark_ms: int
+    since_ms: int
+    records_in_per_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Silent:
+    """An input that emits nothing: the whole vertex (``subtasks`` empty), or some subtasks of it."""
+
+    vertex_id: str
+    subtasks: tuple[int, ...]
+
+
+@rule(
+    RULE,
+    "Watermark stands still",
+    "The lowest input watermark of a vertex has not moved for minutes although records keep arriving.",
+    thresholds=(
+        Threshold(
+            STILL,
+            300_000,
+            "ms",
+            60_000,
+            7 * 86_400_000,
+            "Watermarks are sent several times a second; raise this where timestamps are as coarse as an hour or a day.",
+        ),
+    ),
+)
+def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
+    if window.terminal:
+        return
+    if not window.vertex_windows:
+        raise NotJudged("watermarks of any vertex in this window")
+    # Monotone: a watermark that differs from an older one has moved since.
+    past: dict[str, list[VertexPast]] = {}
+    for one in window.past:
+        if one.watermark_ms is not None:
+            past.setdefault(one.vertex_id, []).append(one)
+    if not past:
+        return
+    stalled = {
+        vertex.vertex_id: stall
+        for vertex in window.vertex_windows
+        if (stall := _stall(vertex, past.get(vertex.vertex_id, ()))) and window.at_ms - stall.since_ms >= limits[STILL]
+    }
+    if not stalled:
+        return
+    topology = Topology(window.vertices, window.edges)
+    for vertex_id, stall in stalled.items():
+        if not any(upstream in stalled for upstream in topology.upstream(vertex_id)):
+            yield _finding(window, limits, topology, stall, stalled)
+
+
+def _stall(vertex: VertexWindow, past: Sequence[VertexPast]) -> Stall | None:
+    lowest = min((mark for mark in vertex.watermark_ms if mark is not None), default=FINAL_WATERMARK_MS)
+    arriving = sum(rate for rate in vertex.records_in_per_s if rate is not None)
+    if lowest >= FINAL_WATERMARK_MS or arriving <= 0:
+        return None
+    since_ms = None
+    for one in sorted(past, key=lambda one: one.window_start_ms, reverse=True):
+        if one.watermark_ms != lowest or one.records_in_per_s == 0:
+            break
+        since_ms = one.window_start_ms + PAST_WINDOW_MS
+    return None if since_ms is None else Stall(vertex, lowest, since_ms, arriving)
+
+
+def _finding(window: JobWindow, limits: Limits, topology: Topology, stall: Stall, stalled: Mapping[str, Stall]) -> Finding:
+    vertex_id = stall.vertex.vertex_id
+    name = window.vertex_name(vertex_id)
+    still_ms = window.at_ms - stall.since_ms
+    silent = _silent_inputs(window, topology, vertex_id)
+    behind = [other for other in topology.all_downstream(vertex_id) if other in stalled and other != vertex_id]
+    held = [index for index, mark in enumerate(stall.vertex.watermark_ms) if mark == stall.watermark_ms]
+    silent_names = [_silent_text(window, one) for one in silent]
+    because = f": {list_text(silent_names)} emits nothing" if silent else ""
+    return Finding(
+        rule=RULE,
+        severity="warning",
+        confidence="high" if silent else "medium",
+        subject_kind="vertex",
+        subject_id=vertex_id,
+        subject=name,
+        title=f"Event time of {name} stands still for {ms_text(still_ms)}{because}",
+        cause=_cause(window, topology, vertex_id, silent_names),
+        next_step=_next_step(silent_names),
+        seen_at_ms=window.at_ms,
+        evidence=(
+            Evidence("watermark unmoved", still_ms, "ms", limits[STILL], ">=", STILL, window.at_ms),
+            Evidence("records arriving", stall.records_in_per_s, "records/s", 0, ">", at_ms=window.at_ms),
+            Evidence("watermark", stall.watermark_ms, "ms", at_ms=stall.since_ms, note="epoch, lowest over subtasks"),
+            Evidence("event time behind the clock", window.at_ms - stall.watermark_ms, "ms", at_ms=window.at_ms),
+        ),
+        related=(
+            *(Related("vertex", text, "emits no records") for text in silent_names),
+            *(Related("vertex", other, "stands still behind it") for other in names(window, behind)),
+        ),
+        data={
+            "vertex_id": vertex_id,
+            "vertex_ids": [vertex_id, *behind],
+            "lowest_subtasks": held[:MOST_SUBTASKS],
+            "silent_inputs": [{"vertex_id": one.vertex_id, "subtasks": list(one.subtasks[:MOST_SUBTASKS])} for one in silent],
+        },
+    )
+
+
+def _silent_inputs(window: JobWindow, topology: Topology, vertex_id: str) -> list[Silent]:
+    """Direct inputs, or subtasks of them, that are known to emit nothing in this window."""
+    seen = {vertex.vertex_id: vertex for vertex in window.vertex_windows}
+    silent = []
+    for upstream in topology.upstream(vertex_id):
+        rates = seen[upstream].records_out_per_s if upstream in seen else ()
+        quiet = tuple(index for index, rate in enumerate(rates) if rate == 0)
+        if quiet:
+            silent.append(Silent(upstream, () if len(quiet) == len(rates) else quiet))
+    return silent
+
+
+def _silent_text(window: JobWindow, silent: Silent) -> str:
+    name = window.vertex_name(silent.vertex_id)
+    return list_text(subtask_text(name, index) for index in silent.subtasks) if silent.subtasks else name
+
+
+def _cause(window: JobWindow, topology: Topology, vertex_id: str, silent_names: Sequence[str]) -> str:
+    name = window.vertex_name(vertex_id)
+    if silent_names:
+        return (
+            f"The watermark of {name} is the lowest of all its inputs, and {list_text(silent_names)} sends none: an idle input holds "
+            "back the event time of all the others."
+        )
+    inputs = list_text(names(window, topology.upstream(vertex_id)))
+    return (
+        f"Records arrive from {inputs}, but none of them moves event time on: a partition without data inside one subtask, timestamps "
+        "that do not grow, or no watermark generator behind that input."
+    )
+
+
+def _next_step(silent_names: Sequence[str]) -> str:
+    if silent_names:
+        return (
+            f"If {list_text(silent_names)} may be silent, mark it idle (WatermarkStrategy.withIdleness, table.exec.source.idle-timeout). "
+            "If not, find out why no data comes."
+        )
+    return "Compare currentOutputWatermark of the source subtasks; set withIdleness(…) for empty partitions, check timestamp assignment."

@@ -1,0 +1,99 @@
+"""The job graph as a rule walks it: who feeds whom, over which channels, and the shortest way between two vertices.
+
+Any directed graph is walked, also one with cycles (iterations), parallel edges (side outputs to one consumer)
+and edges to vertices the plan does not name.
+"""
+
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Sequence
+
+from spark_jobs.diagnosis.samples import Edge, Vertex
+
+POINTWISE = frozenset({"FORWARD", "RESCALE"})
+
+
+class Topology:
+    """Vertices by id in the plan's order, with their edges."""
+
+    def __init__(self, vertices: Iterable[Vertex], edges: Iterable[Edge]) -> None:
+        self.names: dict[str, str] = {vertex.vertex_id: vertex.name for vertex in vertices}
+        self.out_edges: dict[str, list[Edge]] = {}
+        self.in_edges: dict[str, list[Edge]] = {}
+        for edge in edges:
+            self.out_edges.setdefault(edge.source, []).append(edge)
+            self.in_edges.setdefault(edge.target, []).append(edge)
+
+    def name(self, vertex_id: str) -> str:
+        return self.names.get(vertex_id) or vertex_id
+
+    def downstream(self, vertex_id: str) -> tuple[str, ...]:
+        """Direct consumers, each once."""
+        return tuple(dict.fromkeys(edge.target for edge in self.out_edges.get(vertex_id, ())))
+
+    def upstream(self, vertex_id: str) -> tuple[str, ...]:
+        """Direct producers, each once."""
+        return tuple(dict.fromkeys(edge.source for edge in self.in_edges.get(vertex_id, ())))
+
+    def is_source(self, vertex_id: str) -> bool:
+        return vertex_id not in self.in_edges
+
+    def all_downstream(self, vertex_id: str) -> frozenset[str]:
+        """Everything reachable; the vertex itself only where it lies on a cycle."""
+        return _reachable(vertex_id, self.downstream)
+
+    def all_upstream(self, vertex_id: str) -> frozenset[str]:
+        return _reachable(vertex_id, self.upstream)
+
+    def path(self, start: str, end: str, through: Collection[str] | None = None) -> tuple[str, ...]:
+        """The shortest way with the stream from ``start`` to ``end``, both included; empty where there is none.
+
+        ``through`` limits the vertices passed in between.
+        """
+        came_from: dict[str, str | None] = {start: None}
+        waiting = deque((start,))
+        while waiting:
+            here = waiting.popleft()
+            if here == end:
+                return _walked(came_from, end)
+            for following in self.downstream(here):
+                if following not in came_from and (following == end or through is None or following in through):
+                    came_from[following] = here
+                    waiting.append(following)
+        return ()
+
+
+def consumers(edge: Edge, producer: int, producers: int, consumer_count: int) -> range:
+    """Subtasks of the target that subtask ``producer`` of the source writes to.
+
+    Pointwise edges deal the larger side out evenly in index order, as Flink's scheduler does; every other strategy may
+    reach all. Where a parallelism is unknown the answer is all that are known.
+    """
+    if edge.ship_strategy == "GLOBAL":
+        return range(min(1, consumer_count))
+    if edge.ship_strategy not in POINTWISE or not producers or not consumer_count:
+        return range(consumer_count)
+    if producers >= consumer_count:
+        # Consumer c reads producers c*P//C up to (c+1)*P//C.
+        consumer = ((producer + 1) * consumer_count - 1) // producers
+        return range(consumer, consumer + 1)
+    return range(-(-producer * consumer_count // producers), -(-(producer + 1) * consumer_count // producers))
+
+
+def _reachable(start: str, following: Callable[[str], Sequence[str]]) -> frozenset[str]:
+    seen: set[str] = set()
+    waiting = list(following(start))
+    while waiting:
+        here = waiting.pop()
+        if here not in seen:
+            seen.add(here)
+            waiting.extend(following(here))
+    return frozenset(seen)
+
+
+def _walked(came_from: dict[str, str | None], end: str) -> tuple[str, ...]:
+    steps: list[str] = []
+    here: str | None = end
+    while here is not None:
+        steps.append(here)
+        here = came_from[here]
+    return tuple(reversed(steps))
