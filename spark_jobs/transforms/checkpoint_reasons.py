@@ -1,11 +1,10 @@
 """From Flink's sentences to a reason code, and from a reason code to the outcome of a checkpoint."""
 
-from functools import reduce
-
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-from ingest.flink_logs.reasons import PREFLIGHT, REASONS
+from ingest.flink_logs.reasons import PREFLIGHT, REASON_OF_TEXT, REASONS
+from spark_jobs.transforms.known_pieces import of_first_piece
 
 _DECLINED = (
     "CHECKPOINT_DECLINED",
@@ -43,13 +42,8 @@ OUTCOME_OF_REASON: dict[str, str] = {
 
 
 def reason_code(text: Column) -> Column:
-    """Code of the first known sentence in ``text``; null where it is null or holds none."""
-    first_known = reduce(
-        lambda rest, reason: rest.when(text.contains(reason.text), reason.code),
-        REASONS[1:],
-        F.when(text.contains(REASONS[0].text), REASONS[0].code),
-    )
-    return first_known.otherwise(F.lit(None).cast("string"))
+    """Code of the leftmost known sentence in ``text``; null where it is null or holds none."""
+    return of_first_piece(text, {sentence: reason.code for sentence, reason in REASON_OF_TEXT.items()})
 
 
 def outcome_of(reason: Column) -> Column:

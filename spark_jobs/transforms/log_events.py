@@ -5,7 +5,7 @@ separated by a control character. So a line is matched once, whatever its fields
 generates stays small: the JVM never optimises a method above 8,000 bytes, and a branch for each entry makes 50,000.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import reduce
 from operator import or_
 
@@ -18,6 +18,7 @@ from ingest.flink_logs.recognise import CHECKPOINT_FAILURE_KINDS, DETAIL_CHARS, 
 from spark_jobs.serving import LOG_EVENT
 from spark_jobs.transforms.binding import let
 from spark_jobs.transforms.contract import serving_rows
+from spark_jobs.transforms.known_pieces import of_first_piece, of_piece
 from spark_jobs.transforms.quick_text import first_chars, first_line, from_byte, holds, replaced
 from spark_jobs.transforms.replays import newest_by
 
@@ -127,7 +128,7 @@ def _by_group(line: Column, number: int) -> Column:
 def _by_trace(line: Column, detail: Column) -> Column:
     told = F.concat(line, F.lit("\n"), F.coalesce(detail, F.lit("")))
     numbers = {pattern.piece: str(number) for number, pattern in enumerate(TRACE_PATTERNS)}
-    return F.concat(F.lit(f"{len(GROUPS)}{SEPARATOR}"), _first_piece(told, numbers), F.lit(SEPARATOR * len(READ_FIELDS)))
+    return F.concat(F.lit(f"{len(GROUPS)}{SEPARATOR}"), of_first_piece(told, numbers), F.lit(SEPARATOR * len(READ_FIELDS)))
 
 
 def _fields(text: Column) -> Column:
@@ -170,24 +171,13 @@ def _cause_line(detail: Column) -> Column:
 def _reason(kind: Column, implied: Column, detail: Column, said: Column) -> Column:
     thrown = F.when(detail.contains(_THROWN), F.substring_index(F.substring_index(detail, _THROWN, -1), "\n", 1))
     sentence = F.regexp_extract(F.coalesce(thrown, said), any_of(REASON_OF_TEXT), 1)
-    cause = _first_piece(detail, CAUSE_OF_PIECE), _first_piece(said, CAUSE_OF_PIECE)
+    cause = of_first_piece(detail, CAUSE_OF_PIECE), of_first_piece(said, CAUSE_OF_PIECE)
     codes = {text: reason.code for text, reason in REASON_OF_TEXT.items()}
     return F.coalesce(
         implied,
-        F.when(kind.isin(*sorted(CHECKPOINT_FAILURE_KINDS)), _one_of(sentence, codes)),
+        F.when(kind.isin(*sorted(CHECKPOINT_FAILURE_KINDS)), of_piece(sentence, codes)),
         F.when(kind.isin(*sorted(FAILURE_KINDS)), F.coalesce(*cause)),
     )
 
 
 _THROWN = "CheckpointException: "
-
-
-def _first_piece(text: Column, codes: Mapping[str, str]) -> Column:
-    return _one_of(F.regexp_extract(text, any_of(codes), 1), codes)
-
-
-def _one_of(piece: Column, codes: Mapping[str, str]) -> Column:
-    """Value of ``piece`` in a small table; null where it is not in it."""
-    places = F.array(*(F.lit(known) for known in codes))
-    values = F.array(*(F.lit(code) for code in codes.values()))
-    return let(F.array_position(places, piece), lambda place: F.when(place > 0, F.element_at(values, place.cast("int"))))
