@@ -3,7 +3,8 @@
 1. A manifest is accepted only where it starts at the commits at which the last loaded one ended.
 2. Rows that it takes back (their key turned out to be another) are removed.
 3. Its tables are upserted in transactions of at most 2,000 rows, each under the caller's lease.
-4. The last transaction marks it as loaded. Killed before that, the next one loads it all again, to the same rows.
+4. What the rules saw is folded into findings, and jobs get their health.
+5. The last transaction marks it as loaded. Killed before that, the next one loads it all again, to the same rows.
 """
 
 from collections.abc import Callable, Mapping
@@ -13,6 +14,7 @@ from django.utils import timezone
 
 from ingest.lake.tables import TABLES
 from spark_jobs.manifest import Manifest as RunManifest
+from webapp.findings.loading import FindingLoad
 from webapp.fleet.models import Cluster
 from webapp.pipeline.lease import Lease
 from webapp.pipeline.models import Manifest, PipelineRun
@@ -70,6 +72,7 @@ def load(row: Manifest, manifest: RunManifest, lease: Lease, say: Say) -> dict[s
             with lease.writing():
                 removed = sum(SERVED[name].model._default_manager.filter(**key).delete()[0] for key in keys)
             say(f"removed {removed} rows of {name} whose key turned out to be another")
+    findings = FindingLoad(lease, say)
     for name, served in SERVED.items():
         if name not in manifest.tables:
             continue
@@ -77,9 +80,11 @@ def load(row: Manifest, manifest: RunManifest, lease: Lease, say: Say) -> dict[s
         for rows in batches(manifest, name):
             with lease.writing():
                 Cluster.objects.register_recordings({batch_row["cluster"] for batch_row in rows})
+                findings.before(name, rows)
                 changed[name] += upsert(served.table, served.model, rows, served.derived)
         if manifest.tables[name].rows:
             say(f"loaded {name}: {manifest.tables[name].rows} rows, {changed[name]} changed")
+    findings.finish(batches(manifest, "job_judgement") if "job_judgement" in manifest.tables else ())
     with lease.writing():
         row.state, row.loaded_at, row.changed = Manifest.State.LOADED, timezone.now(), changed
         row.save(update_fields=["state", "loaded_at", "changed"])

@@ -8,6 +8,8 @@ from django.db.models import Q, QuerySet
 from spark_jobs.serving import FAILED_OUTCOMES
 from webapp.accounts.models import SignInFailures
 from webapp.checkpoints.models import CheckpointFact, CheckpointRollup, SizeTrend
+from webapp.findings.folding import SIGHTS_KEPT
+from webapp.findings.models import Finding, FindingSight, JobJudgement
 from webapp.fleet.choices import ClusterKind
 from webapp.fleet.models import Cluster, JobAnnotation, JobCurrent, JobException, LogEvent
 from webapp.pipeline.lease import Lease
@@ -48,6 +50,9 @@ def _too_old(now: datetime) -> "Iterator[QuerySet]":  # type: ignore[type-arg]
         JobCurrent.objects.filter(as_of__lt=now - NOTABLE),
         SizeTrend.objects.filter(as_of__lt=now - NOTABLE),
         SkippedInput.objects.filter(observed_at__lt=now - ROUTINE),
+        FindingSight.objects.filter(window_start__lt=now - SIGHTS_KEPT),
+        Finding.objects.closed().filter(last_seen__lt=now - NOTABLE),
+        JobJudgement.objects.filter(as_of__lt=now - NOTABLE),
     ):
         yield old.exclude(cluster__in=recordings)
     newest = Manifest.objects.filter(state=Manifest.State.LOADED).order_by("-id").values("id")[:1]

@@ -37,7 +37,8 @@ SERVED: dict[str, Served] = {
         ("job_exception", JobException, {}, ()),
         ("job_annotation", JobAnnotation, {}, ()),
         ("skipped_input", SkippedInput, {}, ()),
-        ("finding_sight", FindingSight, {}, ()),
+        # In this order: see webapp.findings.loading.
         ("job_judgement", JobJudgement, {}, ()),
+        ("finding_sight", FindingSight, {}, ()),
     )
 }

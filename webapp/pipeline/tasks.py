@@ -8,6 +8,7 @@ from django.utils import timezone
 
 from webapp.config import schedule
 from webapp.config.celery import app
+from webapp.findings import blind
 from webapp.pipeline import audit, work
 from webapp.pipeline.models import DueWork, Heartbeat
 from webapp.pipeline.perform import perform
@@ -30,6 +31,7 @@ def tick() -> None:
     for key in DueWork.objects.due(now).values_list("key", flat=True):
         hint(key)
     audit.record_alarms(audit.problems(now), now)
+    blind.watch(now)
 
 
 def hint(key: str) -> None:

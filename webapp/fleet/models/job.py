@@ -11,7 +11,7 @@ from webapp.fleet.sorting import FLEET_SORTS
 
 class JobCurrent(models.Model):
     """Serving table ``job_current``; ``trouble`` is added by the loader (see :mod:`webapp.fleet.trouble`), health
-    by :mod:`webapp.findings.health`."""
+    by :mod:`webapp.findings.settling`."""
 
     cluster = models.CharField(max_length=100)
     job_id = models.CharField(max_length=64)

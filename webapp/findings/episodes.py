@@ -1,0 +1,62 @@
+"""Sights of one identity → episodes. Pure: no database, no clock.
+
+Instants are compared, never counted, so the order in which sights arrived, or how often, makes no difference.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A time without a gap: one sight, or what is known of an episode whose sights are not looked at.
+
+    ``sight_id`` is the sight at its end, None where that is not one of those looked at.
+    """
+
+    first: datetime
+    last: datetime
+    sight_id: int | None = None
+    window_start: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Episode:
+    """``newest`` is the span that tells of its end."""
+
+    first_seen: datetime
+    last_seen: datetime
+    newest: Span
+
+
+def episodes(spans: Iterable[Span], hold: timedelta) -> list[Episode]:
+    """Spans no further apart than ``hold`` belong together; episodes in order of time.
+
+    Of several sights at one instant that of the earliest window tells: rules that look back to an event say
+    most about it when it has just happened.
+    """
+    found: list[list[Span]] = []
+    until: datetime | None = None
+    for span in sorted(spans, key=lambda one: (one.first, one.last)):
+        if until is None or span.first - until > hold:
+            found.append([])
+            until = span.last
+        found[-1].append(span)
+        until = max(until, span.last)
+    return [Episode(min(one.first for one in spans), max(one.last for one in spans), _newest(spans)) for spans in found]
+
+
+def _newest(spans: Sequence[Span]) -> Span:
+    last = max(span.last for span in spans)
+    at_end = [span for span in spans if span.last == last]
+    sights = [span for span in at_end if span.sight_id is not None and span.window_start is not None]
+    return min(sights, key=lambda span: (span.window_start or last, span.sight_id or 0)) if sights else at_end[0]
+
+
+def closed_at(last_seen: datetime, hold: timedelta, judged_to: datetime | None, ended_at: datetime | None) -> datetime | None:
+    """When an episode ended: its hold time passed without a sight, or its job ended; None while it is open."""
+    over = last_seen + hold
+    if ended_at is not None:
+        return max(last_seen, min(over, ended_at))
+    return over if judged_to is not None and judged_to > over else None

@@ -1,0 +1,174 @@
+"""Sights into findings: whatever the order in which runs were loaded, and however often, the same findings come out.
+
+1. Only episodes that a changed sight can reach are built again: those within the hold time of one.
+2. Of a long episode only its end is read; its beginning is taken from the finding. Sights are kept for days, findings longer.
+3. A finding keeps its number as long as its episode overlaps what it was, so that links to it stay good.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from django.db.models import Q
+
+from spark_jobs.diagnosis import registry
+from webapp.findings.choices import SEVERITY_RANK, FindingState
+from webapp.findings.episodes import Episode, Span, closed_at, episodes
+from webapp.findings.models import Finding, FindingSight, JobJudgement
+from webapp.findings.sights import Changed, Identity, Job
+from webapp.fleet.choices import ClusterKind
+from webapp.fleet.models import Cluster, JobCurrent
+
+SIGHTS_KEPT = timedelta(days=2)
+JOBS_AT_ONCE = 50
+SIGHT_FIELDS = (
+    "job_name", "severity", "confidence", "subject_kind", "subject", "title", "cause", "next_step", "evidence", "related", "data",
+)  # fmt: skip
+FOR_EVER = datetime.max.replace(tzinfo=UTC)
+
+
+def hold_of(rule: str) -> timedelta:
+    """How long after its last sight a finding of this rule lasts; a rule that is gone has the default."""
+    known = registry.all_rules().get(rule)
+    return timedelta(seconds=known.hold_s if known else registry.DEFAULT_HOLD_S)
+
+
+@dataclass(frozen=True)
+class Life:
+    """Up to when a job was judged, and when it ended."""
+
+    judged_to: datetime | None = None
+    ended_at: datetime | None = None
+
+
+def lives_of(jobs: Iterable[Job]) -> dict[Job, Life]:
+    """What is known of these jobs; one query a cluster and table."""
+    ids: dict[str, list[str]] = defaultdict(list)
+    for cluster, job_id in set(jobs):
+        ids[cluster].append(job_id)
+    lives: dict[Job, Life] = {}
+    for cluster, wanted in ids.items():
+        judged = dict(JobJudgement.objects.filter(cluster=cluster, job_id__in=wanted).values_list("job_id", "judged_to"))
+        ended = {
+            job_id: end or seen
+            for job_id, end, seen in JobCurrent.objects.filter(cluster=cluster, job_id__in=wanted, terminal=True).values_list(
+                "job_id", "end_time", "as_of"
+            )
+        }
+        lives |= {(cluster, job_id): Life(judged.get(job_id), ended.get(job_id)) for job_id in wanted}
+    return lives
+
+
+def chunks(changed: Changed) -> Iterable[list[Identity]]:
+    """Identities by job, those of some jobs at once."""
+    by_job: dict[Job, list[Identity]] = defaultdict(list)
+    for identity in sorted(changed.spans):
+        by_job[identity[:2]].append(identity)
+    jobs = list(by_job)
+    for start in range(0, len(jobs), JOBS_AT_ONCE):
+        yield [identity for job in jobs[start : start + JOBS_AT_ONCE] for identity in by_job[job]]
+
+
+def fold(identities: Sequence[Identity], changed: Changed, now: datetime) -> int:
+    """Build the findings of some jobs' identities again; returns how many rows changed. Call it in a transaction."""
+    recordings = set(
+        Cluster.objects.filter(kind=ClusterKind.RECORDING, name__in={one[0] for one in identities}).values_list("name", flat=True)
+    )
+    purged_before = now - SIGHTS_KEPT
+    known = _known(identities, changed)
+    sights = _sights(identities, changed)
+    lives = lives_of(identity[:2] for identity in identities)
+    written = 0
+    for identity in identities:
+        hold = hold_of(identity[2])
+        first, last = changed.spans[identity]
+        since, until = first - hold, last + hold
+        bound = since if identity[0] in recordings else max(since, purged_before)
+        near = [finding for finding in known[identity] if finding.last_seen >= since]
+        far = [finding for finding in near if finding.first_seen > until]
+        touched = [finding for finding in near if finding.first_seen <= until]
+        # Later episodes are out of reach of every changed sight, so they stay as they are.
+        spans = [span for span in sights[identity] if span.first >= since and (not far or span.first < far[0].first_seen)]
+        spans += [Span(one.first_seen, min(one.last_seen, bound)) for one in touched if one.first_seen < bound]
+        found = episodes(spans, hold)
+        if found or far:
+            _close([finding for finding in known[identity] if finding.last_seen < since], hold, lives[identity[:2]])
+        written += _write(identity, touched, found, hold, lives[identity[:2]], is_last=not far)
+    return written
+
+
+def _known(identities: Sequence[Identity], changed: Changed) -> dict[Identity, list[Finding]]:
+    """Findings that may be touched, and open ones from before, by identity and time."""
+    found: dict[Identity, list[Finding]] = {identity: [] for identity in identities}
+    for finding in Finding.objects.filter(_near(identities, changed, "last_seen__gte", Q(state=FindingState.OPEN))).order_by(
+        "first_seen", "id"
+    ):
+        identity = (finding.cluster, finding.job_id, finding.rule, finding.subject_id)
+        if identity in found:
+            found[identity].append(finding)
+    return found
+
+
+def _sights(identities: Sequence[Identity], changed: Changed) -> dict[Identity, list[Span]]:
+    found: dict[Identity, list[Span]] = {identity: [] for identity in identities}
+    names = ("cluster", "job_id", "rule", "subject_id", "id", "seen_at", "window_start")
+    for *identity, id_, seen_at, window in FindingSight.objects.filter(_near(identities, changed, "seen_at__gte")).values_list(*names):
+        if tuple(identity) in found:
+            found[tuple(identity)].append(Span(seen_at, seen_at, id_, window))
+    return found
+
+
+def _near(identities: Sequence[Identity], changed: Changed, lookup: str, otherwise: Q | None = None) -> Q:
+    """Rows of these jobs from where a change can reach on, or for which ``otherwise`` holds."""
+    since: dict[Job, datetime] = {}
+    for identity in identities:
+        job, first = identity[:2], changed.spans[identity][0] - hold_of(identity[2])
+        since[job] = min(first, since.get(job, first))
+    condition = Q(pk__in=[])
+    for (cluster, job_id), first in since.items():
+        near = Q(**{lookup: first})
+        condition |= Q(cluster=cluster, job_id=job_id) & (near | otherwise if otherwise else near)
+    return condition
+
+
+def _close(earlier: Iterable[Finding], hold: timedelta, life: Life) -> None:
+    """Open findings after which the next one of their identity has begun."""
+    for finding in earlier:
+        if finding.state == FindingState.OPEN:
+            at = closed_at(finding.last_seen, hold, FOR_EVER, life.ended_at)
+            Finding.objects.filter(pk=finding.pk).update(state=FindingState.CLOSED, closed_at=at)
+
+
+def _write(identity: Identity, before: list[Finding], found: list[Episode], hold: timedelta, life: Life, *, is_last: bool) -> int:
+    """Make the rows of ``before`` those of ``found``."""
+    sights = FindingSight.objects.in_bulk([episode.newest.sight_id for episode in found if episode.newest.sight_id is not None])
+    free, rows = list(before), []
+    for place, episode in enumerate(found):
+        row = next((one for one in free if one.first_seen <= episode.last_seen and one.last_seen >= episode.first_seen), None)
+        told_by = sights.get(episode.newest.sight_id or 0)
+        if row is not None:
+            free.remove(row)
+        elif told_by is None:
+            continue
+        else:
+            row = Finding(cluster=identity[0], job_id=identity[1], rule=identity[2], subject_id=identity[3])
+        if told_by is None and row.last_seen != episode.last_seen:
+            # Its end is known from another finding that it has now become one with.
+            told_by = next((one for one in before if one.last_seen == episode.last_seen), None)  # type: ignore[assignment]
+        if told_by is not None:
+            for name in SIGHT_FIELDS:
+                setattr(row, name, getattr(told_by, name))
+            row.as_of = told_by.as_of
+            row.severity_rank = SEVERITY_RANK[row.severity]  # type: ignore[index]  # a word of the same choices
+        row.first_seen, row.last_seen, row.refold_from = episode.first_seen, episode.last_seen, None
+        is_newest = is_last and place == len(found) - 1
+        judged_to = life.judged_to if is_newest else FOR_EVER
+        row.closed_at = closed_at(row.last_seen, hold, judged_to, life.ended_at)
+        row.state = FindingState.OPEN if row.closed_at is None else FindingState.CLOSED
+        rows.append(row)
+    Finding.objects.filter(pk__in=[one.pk for one in free]).delete()
+    # Of one identity one at most is open: it is written last.
+    for row in sorted(rows, key=lambda one: one.state == FindingState.OPEN):
+        row.save()
+    return len(rows) + len(free)

@@ -1,0 +1,52 @@
+"""The part of loading a run that makes findings of what its rules saw."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from django.utils import timezone
+
+from webapp.findings import folding, settling, sights
+from webapp.findings.sights import Changed
+
+Rows = Sequence[Mapping[str, Any]]
+
+
+class Guard(Protocol):
+    """A held lease: every transaction is one of its own."""
+
+    def writing(self) -> AbstractContextManager[None]: ...
+
+
+@dataclass
+class FindingLoad:
+    """``before`` each batch of a table is upserted, in the same transaction; ``finish`` after the last table.
+
+    Judgements come before sights: the sights of the windows they judged give way.
+    """
+
+    guard: Guard
+    say: Callable[[str], None]
+    changed: Changed = field(default_factory=Changed)
+
+    def before(self, table: str, rows: Rows) -> None:
+        if table == "job_judgement":
+            sights.give_way(rows, self.changed)
+        elif table == "finding_sight":
+            self.changed.add_sights(rows)
+
+    def finish(self, judgements: Iterable[Rows]) -> None:
+        now = timezone.now()
+        sights.left_to_fold(self.changed)
+        folded = 0
+        for identities in folding.chunks(self.changed):
+            with self.guard.writing():
+                folded += folding.fold(identities, self.changed, now)
+        with self.guard.writing():
+            closed = settling.close_unseen()
+        for rows in judgements:
+            with self.guard.writing():
+                settling.give_health(rows)
+        if folded or closed:
+            self.say(f"findings: {folded} told anew, {closed} closed")

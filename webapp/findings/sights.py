@@ -1,0 +1,96 @@
+"""Sights as a run hands them over: those of judged windows give way to the new ones, and who changed is remembered.
+
+Kept until folded: a finding whose sights were taken away carries ``refold_from`` in the same transaction, so that a
+process killed in between loses nothing; sights that came anew come again when the run is loaded again.
+"""
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from webapp.findings.models import Finding, FindingSight
+
+JOBS_AT_ONCE = 400
+IDS_AT_ONCE = 500
+
+Job = tuple[str, str]
+Identity = tuple[str, str, str, str]
+"""cluster, job_id, rule, subject_id."""
+
+
+@dataclass
+class Changed:
+    """Identities whose sights changed, with the first and the last instant that did."""
+
+    spans: dict[Identity, tuple[datetime, datetime]] = field(default_factory=dict)
+
+    def add(self, identity: Identity, at: datetime) -> None:
+        first, last = self.spans.get(identity, (at, at))
+        self.spans[identity] = (min(first, at), max(last, at))
+
+    def add_sights(self, rows: Iterable[Mapping[str, Any]]) -> None:
+        for row in rows:
+            self.add((row["cluster"], row["job_id"], row["rule"], row["subject_id"]), row["seen_at"])
+
+
+def give_way(judgements: Sequence[Mapping[str, Any]], changed: Changed) -> int:
+    """Delete the sights of the windows that these rows of ``job_judgement`` judged; returns how many. Call it in a transaction."""
+    deleted = 0
+    by_cluster: dict[str, dict[str, list[tuple[int, int]]]] = defaultdict(dict)
+    for row in judgements:
+        by_cluster[row["cluster"]][row["job_id"]] = [(run["first"], run["last"]) for run in json.loads(row["windows"])]
+    for cluster, runs_of_job in by_cluster.items():
+        jobs = sorted(runs_of_job)
+        for start in range(0, len(jobs), JOBS_AT_ONCE):
+            deleted += _give_way(cluster, {job: runs_of_job[job] for job in jobs[start : start + JOBS_AT_ONCE]}, changed)
+    return deleted
+
+
+def _give_way(cluster: str, runs_of_job: Mapping[str, list[tuple[int, int]]], changed: Changed) -> int:
+    runs = [run for runs in runs_of_job.values() for run in runs]
+    if not runs:
+        return 0
+    first, last = (datetime.fromtimestamp(at, UTC) for at in (min(run[0] for run in runs), max(run[1] for run in runs)))
+    near = FindingSight.objects.filter(cluster=cluster, job_id__in=list(runs_of_job), window_start__range=(first, last))
+    gone: list[int] = []
+    touched: dict[Identity, datetime] = {}
+    for id_, job, rule, subject, window, seen_at in near.values_list("id", "job_id", "rule", "subject_id", "window_start", "seen_at"):
+        start = int(window.timestamp())
+        if any(begin <= start <= end for begin, end in runs_of_job[job]):
+            identity = (cluster, job, rule, subject)
+            gone.append(id_)
+            changed.add(identity, seen_at)
+            touched[identity] = min(seen_at, touched.get(identity, seen_at))
+    _mark(cluster, touched)
+    for begin in range(0, len(gone), IDS_AT_ONCE):
+        FindingSight.objects.filter(id__in=gone[begin : begin + IDS_AT_ONCE]).delete()
+    return len(gone)
+
+
+def _mark(cluster: str, touched: Mapping[Identity, datetime]) -> None:
+    """Note on the newest finding of each identity from when on its sights are to be folded again."""
+    if not touched:
+        return
+    newest: dict[Identity, Finding] = {}
+    jobs = {identity[1] for identity in touched}
+    of_jobs = Finding.objects.filter(cluster=cluster, job_id__in=list(jobs), last_seen__gte=min(touched.values()))
+    for finding in of_jobs.only("cluster", "job_id", "rule", "subject_id", "refold_from").order_by("last_seen", "id"):
+        newest[finding.cluster, finding.job_id, finding.rule, finding.subject_id] = finding
+    marked = []
+    for identity, at in touched.items():
+        finding = newest.get(identity)  # type: ignore[assignment]  # None where sights were never folded: they come again
+        if finding is not None and (finding.refold_from is None or finding.refold_from > at):
+            finding.refold_from = at
+            marked.append(finding)
+    Finding.objects.bulk_update(marked, ["refold_from"], batch_size=IDS_AT_ONCE)
+
+
+def left_to_fold(changed: Changed) -> None:
+    """Add what a process that was killed had marked and not folded."""
+    names = ("cluster", "job_id", "rule", "subject_id", "refold_from", "last_seen")
+    for *identity, since, last in Finding.objects.filter(refold_from__isnull=False).values_list(*names):
+        changed.add(tuple(identity), since)
+        changed.add(tuple(identity), last)
