@@ -23,6 +23,8 @@ from spark_jobs.manifest import Manifest, Output
 from spark_jobs.run_dir import RunDir
 from spark_jobs.serving import SERVING_TABLES
 from spark_jobs.session import SMALL_INPUT_OPTIONS, configure, exits_on_sigterm, interrupt_attempt, session_of_attempt
+from spark_jobs.shipping import ship_code
+from spark_jobs.transforms.judging import Scoped
 
 JOB = "cycle"
 
@@ -34,6 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--previous", metavar="MANIFEST", help="manifest of the last complete run (default: start from the beginning)")
     parser.add_argument("--to", default="{}", metavar="JSON", help="table → last commit to read (default: all there are)")
     parser.add_argument("--attempt", required=True, metavar="TAG", help="name of this attempt, used once")
+    parser.add_argument("--thresholds", default="[]", metavar="JSON", help="overrides of thresholds: [{key, value, cluster, job_id}]")
     parser.add_argument("--interrupt", action="append", default=[], metavar="TAG", help="an attempt that may still run on the server")
 
 
@@ -50,10 +53,11 @@ def _run(args: argparse.Namespace) -> int:
     from_seq = {table: previous.to_seq.get(table, 0) if previous else 0 for table in TABLES}
     to_seq = _to_seq(args.to, lake, from_seq)
     run_dir = RunDir(absolute_root(args.run_dir))
+    thresholds = _thresholds(args.thresholds)
     if to_seq != from_seq:
         for tag in args.interrupt:
             interrupt_attempt(tag)
-        _recompute(lake, from_seq, to_seq, previous, run_dir, args.attempt)
+        _recompute(lake, from_seq, to_seq, previous, run_dir, args.attempt, thresholds)
     elif previous:
         run_dir.copy_state(previous)
     tables = {name: run_dir.outputs.get(name, Output(0)) for name in SERVING_TABLES}
@@ -67,7 +71,13 @@ def say(line: str) -> None:
 
 
 def _recompute(
-    lake: Lake, from_seq: dict[str, int], to_seq: dict[str, int], previous: Manifest | None, run_dir: RunDir, attempt: str
+    lake: Lake,
+    from_seq: dict[str, int],
+    to_seq: dict[str, int],
+    previous: Manifest | None,
+    run_dir: RunDir,
+    attempt: str,
+    thresholds: list[Scoped],
 ) -> None:
     clock = time.monotonic()
     with session_of_attempt(f"weir {JOB} {attempt}", attempt) as session:
@@ -75,7 +85,8 @@ def _recompute(
         pinned = pin(session, lake, to_seq)
         if pinned.is_small(from_seq):
             configure(session, SMALL_INPUT_OPTIONS)
-        for name, rows in Recompute(pinned, previous, run_dir).steps():
+        ship_code(session)
+        for name, rows in Recompute(pinned, previous, run_dir, thresholds).steps():
             say(f"{name}: {rows} rows, {time.monotonic() - clock:.1f} s")
 
 
@@ -83,6 +94,15 @@ def _lake(args: argparse.Namespace) -> Lake:
     options = {"WEIR_LAKE_OPTIONS": args.lake_options} if args.lake_options else {}
     found = lake_of(args.lake, {**os.environ, **options})
     return Lake(absolute_root(found.root), found.storage_options)
+
+
+def _thresholds(text: str) -> list[Scoped]:
+    try:
+        return [{"cluster": "", "job_id": "", **one, "key": str(one["key"]), "value": float(one["value"])} for one in json.loads(text)]
+    except (ValueError, TypeError, KeyError) as error:
+        raise Refused(
+            '--thresholds must be a JSON list of {"key": "…", "value": 1, "cluster": "", "job_id": ""}.'
+        ) from error
 
 
 def _to_seq(text: str, lake: Lake, from_seq: dict[str, int]) -> dict[str, int]:

@@ -6,6 +6,7 @@ from rest_framework.routers import SimpleRouter
 
 from webapp.accounts import api_schema as api_schema  # describes the tokens
 from webapp.checkpoints.api.views import CheckpointViews, RollupViews, SizeTrendViews
+from webapp.findings.api.views import FindingViews
 from webapp.fleet.api.views import ClusterViews, JobAnnotationViews, JobDetailView, JobExceptionViews, JobViews, LogEventViews
 from webapp.lib.api.docs import docs
 from webapp.lib.api.errors import no_such_address
@@ -19,6 +20,7 @@ router.register("checkpoints", CheckpointViews, "api-checkpoints")
 router.register("checkpoint-rollups", RollupViews, "api-rollups")
 router.register("size-trends", SizeTrendViews, "api-size-trends")
 router.register("pressure-windows", PressureWindowViews, "api-pressure-windows")
+router.register("findings", FindingViews, "api-findings")
 router.register("log-events", LogEventViews, "api-log-events")
 router.register("exceptions", JobExceptionViews, "api-exceptions")
 router.register("annotations", JobAnnotationViews, "api-annotations")

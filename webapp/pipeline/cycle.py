@@ -13,6 +13,7 @@ from pathlib import Path
 from django.conf import settings
 
 from spark_jobs.manifest import BadManifest
+from webapp.findings import overrides
 from webapp.pipeline import lake, loader, run_dirs, run_files, subprocesses
 from webapp.pipeline.lease import Lease
 from webapp.pipeline.loader import OutOfOrder
@@ -76,6 +77,7 @@ def _run_spark(record: RunRecord) -> str:
     command += ["--to", json.dumps(lake.commits())]
     if last and last.path:
         command += ["--previous", last.path]
+    command += ["--thresholds", overrides.as_argument()]
     for left in _left_running(record.row):
         command += ["--interrupt", left]
     # Storage options hold keys, and arguments can be seen by everybody on the machine: they go by the environment.

@@ -7,7 +7,7 @@ from django.urls import reverse
 from django.utils import timezone
 from rest_framework.test import APIClient
 
-from tests.webapp.builders import T0, annotation, cluster, event, exception, expired, fact, job, person, unsaved_fact, window
+from tests.webapp.builders import T0, annotation, cluster, event, exception, expired, fact, finding, job, person, unsaved_fact, window
 from webapp.accounts.models import ApiToken
 from webapp.checkpoints.models import CheckpointFact, CheckpointRollup, SizeTrend
 from webapp.pipeline.models import PipelineRun, SkippedInput
@@ -15,7 +15,7 @@ from webapp.pipeline.models import PipelineRun, SkippedInput
 pytestmark = pytest.mark.django_db
 LISTS = (
     "clusters", "jobs", "checkpoints", "rollups", "size-trends", "pressure-windows", "log-events", "exceptions", "annotations",
-    "pipeline-runs", "skipped-inputs",
+    "pipeline-runs", "skipped-inputs", "findings",
 )  # fmt: skip
 
 
@@ -32,6 +32,7 @@ def everything():
     event(of, "late_message", now)
     exception(of, now)
     annotation(of, "restart", now, "restart 1")
+    finding(of, "pressure.root", now)
     counts = {f"{outcome}_count": 0 for outcome in ("completed", "declined", "expired", "subsumed", "aborted", "failed", "preflight")}
     keys = {"cluster": of.cluster, "job_id": of.job_id, "as_of": now}
     CheckpointRollup.objects.create(**keys, **counts, in_progress_count=0, savepoint_count=0, period="hour", period_start=now)
@@ -46,7 +47,8 @@ def test_every_list_answers_its_row_without_our_row_number(api, name):
     everything()
     answer = api.get(url(name)).json()
     assert len(answer["results"]) == 1
-    assert "id" not in answer["results"][0]
+    # A finding's number is its address; those of the others mean nothing outside.
+    assert ("id" in answer["results"][0]) == (name == "findings")
     assert (answer["next"], answer["previous"]) == (None, None)
 
 

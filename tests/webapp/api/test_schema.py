@@ -29,7 +29,7 @@ def test_the_page_of_the_api_lists_every_operation(client):
 
     client.force_login(person())
     page = client.get(reverse("api-docs")).content.decode()
-    assert page.count("<h2><code>GET /api/v1/") == len(LISTS) + 2
+    assert page.count("<h2><code>GET /api/v1/") == len(LISTS) + 3
     assert "not_acknowledged" in page
 
 
@@ -40,7 +40,7 @@ def test_answers_are_those_of_the_document(token):
     headers = {"Authorization": f"Bearer {token}"}
     schema = schemathesis.openapi.from_wsgi("/api/v1/schema/", application, headers=headers)
     operations = [found.ok() for found in schema.get_all_operations()]
-    assert len(operations) >= len(LISTS) + 2
+    assert len(operations) >= len(LISTS) + 3
     for operation in operations:
 
         @settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True, database=None)

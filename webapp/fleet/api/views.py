@@ -17,7 +17,7 @@ from webapp.fleet.api.serializers import (
     JobSerializer,
     LogEventSerializer,
 )
-from webapp.fleet.choices import ClusterKind
+from webapp.fleet.choices import ClusterKind, HealthState
 from webapp.fleet.fleet_query import HEAVY
 from webapp.fleet.models import Cluster, JobAnnotation, JobCurrent, JobException, LogEvent
 from webapp.lib.api.filtering import Parameter, time_window
@@ -49,6 +49,8 @@ class JobViews(ListView):
         Parameter("state", "state", description="as Flink reports it, e.g. RUNNING"),
         Parameter("status", "status", description="the state, or UNKNOWN"),
         Parameter("name", "name__icontains", description="part of the name"),
+        Parameter("health_state", "health_state", choices=HealthState.values),
+        Parameter("health_below", "health__lt", "whole", "health less than this"),
         Parameter("failing", "recent_failed__gt", "whole", "more failed checkpoints than this among the last 16"),
     )
 
