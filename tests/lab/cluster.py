@@ -61,6 +61,11 @@ class Lab:
     def checkpoint_dir(self) -> Path:
         return self.layout.checkpoints
 
+    @property
+    def switch(self) -> Path:
+        """As long as this file exists, the fault of a switched incident is on."""
+        return self.layout.folder / "fault-is-on"
+
     def get(self, path: str) -> Any:
         return call(self.url + path)
 
@@ -139,10 +144,14 @@ class Lab:
             time.sleep(0.3)
 
     def submit(self) -> None:
+        self.job_id = self.play(self.incident.name)
+
+    def play(self, incident: str) -> str:
+        """Submit the job of an incident, beside those that run; returns its id."""
         jar = upload_jar(self.url, job_jar(self.release))
-        arguments = {"name": f"lab-{self.incident.name}", **self.incident.arguments}
-        body = {"entryClass": ENTRY_CLASS, "programArgsList": [f"{name}={value}" for name, value in arguments.items()]}
-        self.job_id = str(call(f"{self.url}/jars/{jar}/run", body, "POST", timeout_s=60)["jobid"])
+        arguments = {"name": f"lab-{incident}", **INCIDENTS[incident].arguments}
+        told = [f"{name}={value.format(switch=self.switch)}" for name, value in arguments.items()]
+        return str(call(f"{self.url}/jars/{jar}/run", {"entryClass": ENTRY_CLASS, "programArgsList": told}, "POST", timeout_s=60)["jobid"])
 
     def _java(self, name: str, log_name: str, heap_mb: int, options_and_class: list[str], arguments: list[str]) -> None:
         configuration = self.layout.configuration(name)

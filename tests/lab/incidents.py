@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Incident:
+    """``{switch}`` in an argument is the path of the file that switches the fault on (:attr:`tests.lab.cluster.Lab.switch`)."""
+
     name: str
     shows: str
     arguments: dict[str, str] = field(default_factory=dict)
@@ -19,6 +21,16 @@ INCIDENTS = {
             "backpressure",
             "enrich is slower than its input: source and parse are back-pressured, checkpoints wait for their barriers",
             {"rate": "5000", "slow-us": "3000"},
+        ),
+        Incident(
+            "switched",
+            "enrich is slow while the cluster's file “fault-is-on” exists",
+            {"rate": "3000", "slow-us": "3000", "slow-while": "{switch}"},
+        ),
+        Incident(
+            "amplified",
+            "enrich emits 200 records for each it reads and the sink cannot keep up: the sink is the origin, not what feeds it",
+            {"rate": "200", "copies": "200", "sink-us": "100", "value-bytes": "400"},
         ),
         Incident(
             "declined",

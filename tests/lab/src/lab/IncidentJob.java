@@ -23,8 +23,10 @@ import org.apache.flink.util.Collector;
  *
  * <p>Only what Flink 1.12 to 2.x have in common is used, so that one source serves all of them.
  * Arguments are key=value: name, rate (records/s of each source subtask), keys, value-bytes,
- * slow-us (time enrich takes for a record), slow-on-s and slow-off-s (it is slow in turns), fail-every-s,
- * decline-every (every n-th checkpoint's asynchronous part fails on the first enrich subtask).
+ * slow-us (time enrich takes for a record), slow-on-s and slow-off-s (it is slow in turns), slow-while (it is
+ * slow as long as this file exists), copies (records enrich emits for each it reads), sink-us (time the sink
+ * takes for a record), fail-every-s, decline-every (every n-th checkpoint's asynchronous part fails on the
+ * first enrich subtask).
  */
 public final class IncidentJob {
     private static final long NANOS_PER_S = 1_000_000_000L;
@@ -47,7 +49,7 @@ public final class IncidentJob {
                 .uid("enrich")
                 .setParallelism(2)
                 .rebalance()
-                .flatMap(new Discard())
+                .flatMap(new Discard(arguments.number("sink-us", 0)))
                 .name("sink")
                 .setParallelism(1);
         env.execute(arguments.text("name", "incident"));
@@ -93,14 +95,42 @@ public final class IncidentJob {
     }
 
     static final class Discard implements FlatMapFunction<byte[], Long> {
+        private final Slowness slowness;
+
+        Discard(long micros) {
+            slowness = new Slowness(micros);
+        }
+
         @Override
-        public void flatMap(byte[] value, Collector<Long> out) {}
+        public void flatMap(byte[] value, Collector<Long> out) throws Exception {
+            slowness.take();
+        }
+    }
+
+    /** Time that a record costs. A thread sleeps no shorter than about a millisecond, so short times are saved up. */
+    static final class Slowness implements java.io.Serializable {
+        private final long micros;
+        private long owedMicros;
+
+        Slowness(long micros) {
+            this.micros = micros;
+        }
+
+        void take() throws InterruptedException {
+            owedMicros += micros;
+            if (owedMicros >= 2000) {
+                Thread.sleep(owedMicros / 1000);
+                owedMicros %= 1000;
+            }
+        }
     }
 
     /** Keeps a value for each key, slowly where asked, and fails where asked. */
     static final class Enrich extends KeyedProcessFunction<Long, Long, byte[]> implements CheckpointedFunction {
         private final int valueBytes;
-        private final long slowMicros;
+        private final Slowness slowness;
+        private final String slowWhile;
+        private final long copies;
         private final long slowOnMs;
         private final long slowOffMs;
         private final long failEveryMs;
@@ -108,11 +138,14 @@ public final class IncidentJob {
         private transient ValueState<byte[]> last;
         private transient ListState<Fragile> fragile;
         private transient long startedMs;
-        private transient long owedMicros;
+        private transient long lookedMs;
+        private transient boolean isThere;
 
         Enrich(Arguments arguments) {
             valueBytes = (int) arguments.number("value-bytes", 200);
-            slowMicros = arguments.number("slow-us", 0);
+            slowness = new Slowness(arguments.number("slow-us", 0));
+            slowWhile = arguments.text("slow-while", "");
+            copies = arguments.number("copies", 1);
             slowOnMs = arguments.number("slow-on-s", 0) * 1000;
             slowOffMs = arguments.number("slow-off-s", 0) * 1000;
             failEveryMs = arguments.number("fail-every-s", 0) * 1000;
@@ -142,26 +175,26 @@ public final class IncidentJob {
             if (failEveryMs > 0 && nowMs - startedMs > failEveryMs) {
                 throw new IllegalStateException("lab: enrich gives up after " + failEveryMs / 1000 + " s");
             }
-            if (slowMicros > 0 && isSlowNow(nowMs)) {
-                beSlow();
+            if (isSlowNow(nowMs)) {
+                slowness.take();
             }
             byte[] value = last.value() == null ? new byte[valueBytes] : last.value();
             value[0]++;
             last.update(value);
-            out.collect(value);
+            for (long copy = 0; copy < copies; copy++) {
+                out.collect(value);
+            }
         }
 
         private boolean isSlowNow(long nowMs) {
-            return slowOffMs == 0 || (nowMs - startedMs) % (slowOnMs + slowOffMs) < slowOnMs;
-        }
-
-        /** A thread sleeps no shorter than about a millisecond, so short times are saved up. */
-        private void beSlow() throws InterruptedException {
-            owedMicros += slowMicros;
-            if (owedMicros >= 2000) {
-                Thread.sleep(owedMicros / 1000);
-                owedMicros %= 1000;
+            if (!slowWhile.isEmpty()) {
+                if (nowMs - lookedMs > 500) {
+                    isThere = new java.io.File(slowWhile).exists();
+                    lookedMs = nowMs;
+                }
+                return isThere;
             }
+            return slowOffMs == 0 || (nowMs - startedMs) % (slowOnMs + slowOffMs) < slowOnMs;
         }
     }
 
