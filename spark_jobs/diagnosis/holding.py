@@ -30,6 +30,17 @@ class Marks:
 
 
 @dataclass(frozen=True, slots=True)
+class Least:
+    """For what share of the window a consumer must not have been idle: to pass back-pressure on, and to be its origin.
+
+    Both must be at work whenever the producer waits. An origin is also slower than a producer that is busy itself.
+    """
+
+    passing: float
+    origin: float
+
+
+@dataclass(frozen=True, slots=True)
 class Origin:
     """Subtasks of a consumer that hold a producer.
 
@@ -66,17 +77,17 @@ class Walk:
         self.partly_held: dict[tuple[str, tuple[int, ...]], Holders] = {}
         self._asking: set[str] = set()
 
-    def holders(self, vertex_id: str, subtasks: Sequence[int], needed: float) -> Holders:
-        """``needed``: a holder was not idle for at least this share of the window."""
+    def holders(self, vertex_id: str, subtasks: Sequence[int], least: Least) -> Holders:
+        """Who keeps these subtasks of a vertex waiting."""
         found = Holders()
         possible: list[Origin] = []
         for target in self._topology.downstream(vertex_id):
-            self._judge_consumer(vertex_id, subtasks, target, needed, found, possible)
+            self._judge_consumer(vertex_id, subtasks, target, least, found, possible)
         self._decide(found, possible)
         return found
 
     def _judge_consumer(
-        self, vertex_id: str, subtasks: Sequence[int], target: str, needed: float, found: Holders, possible: list[Origin]
+        self, vertex_id: str, subtasks: Sequence[int], target: str, least: Least, found: Holders, possible: list[Origin]
     ) -> None:
         consumer = self._vertices.get(target)
         if consumer is None:
@@ -85,18 +96,18 @@ class Walk:
         places = self._reached(vertex_id, subtasks, target)
         roles: dict[Role, list[int]] = {}
         for index, producers in places.items():
-            roles.setdefault(self._role(consumer, index, producers, needed), []).append(index)
+            roles.setdefault(self._role(consumer, index, producers, least), []).append(index)
         hot, mixed = roles.get("origin", []), roles.get("mixed", [])
         passes, lacking = "held" in roles, "unknown" in roles
         if mixed:
             beyond = self._beyond(target, mixed)
             if beyond.origins or beyond.passing:
-                passes = True
+                # What holds some of its subtasks for a part of the time works against all of them.
+                passes, hot = True, []
             elif beyond.unknown or beyond.rivals:
                 lacking = True
             else:
-                hot = hot + [index for index in mixed if (consumer.busy(index) or 1.0) >= self._marks.busy]
-                lacking = lacking or not hot
+                hot = hot + [index for index in mixed if self._is_busy(consumer, index, least)]
         if passes:
             found.passing.append(target)
         if hot:
@@ -118,38 +129,44 @@ class Walk:
             found.rivals = [origin.vertex_id for origin in unproven]
 
     def _beyond(self, vertex_id: str, mixed: Sequence[int]) -> Holders:
-        """Who holds subtasks that are busy but also wait: only one that works as much as they do can be the slower."""
+        """Who holds subtasks that are busy but also wait: an origin that works less than they do is not the slower one."""
         if vertex_id in self._asking or len(self._asking) >= DEEPEST:
             return Holders(unknown=[vertex_id])
         key = (vertex_id, tuple(mixed))
         if key not in self.partly_held:
             self._asking.add(vertex_id)
-            working = typical(self._vertices[vertex_id].working(index) for index in mixed) or 0.0
-            answer = self.holders(vertex_id, mixed, max(self._marks.busy, working - self._marks.slack))
+            vertex = self._vertices[vertex_id]
+            waits = typical(vertex.backpressured(index) for index in mixed) or 0.0
+            works = typical(vertex.working(index) for index in mixed) or waits
+            answer = self.holders(vertex_id, mixed, Least(waits - self._marks.slack, works - self._marks.slack))
             self._asking.discard(vertex_id)
             self.partly_held[key] = answer
         return self.partly_held[key]
 
-    def _role(self, consumer: Subtasks, index: int, producers: frozenset[str | None], needed: float) -> Role:
+    def _role(self, consumer: Subtasks, index: int, producers: frozenset[str | None], least: Least) -> Role:
         marks = self._marks
         busy, backpressured, working = consumer.busy(index), consumer.backpressured(index), consumer.working(index)
         if backpressured is not None and backpressured >= marks.held:
             return "held"
-        if working is not None and working < needed:
+        never_waits = backpressured is not None and backpressured < marks.own_backpressure
+        if working is not None and working < (least.origin if never_waits else least.passing):
             return "free"
         level = consumer.input_level(index)
         if level is not None and level < marks.empty_input / consumer.gates and _remote(consumer, index, producers):
             return "free"
-        if busy is None:
-            # Without busy time a full input stands for it, below a consumer that is known not to wait itself.
-            if backpressured is None or level is None or level < self._full(consumer):
-                return "unknown"
-            return "mixed" if backpressured >= marks.own_backpressure else "origin"
         if backpressured is None:
-            waits_at_most = (1.0 if working is None else working) - busy
-            return "origin" if busy >= needed and waits_at_most < marks.own_backpressure else "unknown"
-        # Half working, half waiting: neither of the two explains the larger part.
-        return "mixed" if busy < marks.busy or backpressured >= marks.own_backpressure else "origin"
+            waits_at_most = 1.0 if busy is None else (1.0 if working is None else working) - busy
+            return "origin" if waits_at_most < marks.own_backpressure and self._is_busy(consumer, index, least) else "unknown"
+        if not never_waits:
+            return "mixed"
+        return "origin" if self._is_busy(consumer, index, least) else "unknown"
+
+    def _is_busy(self, consumer: Subtasks, index: int, least: Least) -> bool:
+        """Without busy time a full input stands for it: records wait although the subtask does not."""
+        busy, working = consumer.busy(index), consumer.working(index)
+        if working is not None and working < least.origin:
+            return False
+        return (consumer.input_level(index) or 0.0) >= self._full(consumer) if busy is None else busy >= self._marks.busy
 
     def _origin(self, vertex_id: str, consumer: Subtasks, hot: list[int], places: Mapping[int, frozenset[str | None]]) -> Origin:
         full = self._full(consumer)

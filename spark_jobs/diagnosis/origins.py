@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from spark_jobs.diagnosis.findings import NotJudged
-from spark_jobs.diagnosis.holding import Holders, Marks, Origin, Walk
+from spark_jobs.diagnosis.holding import Holders, Least, Marks, Origin, Walk
 from spark_jobs.diagnosis.pressure import Subtasks, held_subtasks, output_bounds, typical, value
 from spark_jobs.diagnosis.samples import JobWindow
 from spark_jobs.diagnosis.thresholds import Limits
@@ -143,7 +143,8 @@ def _pressure(window: JobWindow, limits: Limits) -> Pressure | NotJudged:
     marks = _marks(limits)
     walk = Walk(topology, pressure.vertices, marks)
     for one in held.values():
-        _explain(pressure, one, walk.holders(one.vertex_id, one.subtasks, max(marks.busy, one.ratio - marks.slack)), limits)
+        least = one.ratio - marks.slack
+        _explain(pressure, one, walk.holders(one.vertex_id, one.subtasks, Least(least, least)), limits)
     for (vertex_id, _), holders in walk.partly_held.items():
         _take(pressure, vertex_id, holders)
     pressure.unjudged = tuple(vertex_id for vertex_id in silent if vertex_id not in held and _may_be_held(pressure, vertex_id, walk, marks))
@@ -242,7 +243,7 @@ def _may_be_held(pressure: Pressure, vertex_id: str, walk: Walk, marks: Marks) -
     if known is None:
         consumers = pressure.topology.downstream(vertex_id)
         return any(_is_not_idle(pressure.vertices.get(consumer), marks) for consumer in consumers)
-    holders = walk.holders(vertex_id, range(known.parallelism), marks.busy)
+    holders = walk.holders(vertex_id, range(known.parallelism), Least(marks.busy, marks.busy))
     return bool(holders.origins or holders.passing or holders.unknown or holders.rivals)
 
 
