@@ -1,0 +1,223 @@
+"""checkpoint.stalled, .unprotected, .size_growth, .too_frequent and .savepoint_timeout."""
+
+from dataclasses import replace
+
+import pytest
+
+from spark_jobs.diagnosis.samples import CheckpointConfig, RecoveryPoint, SizeTrend, VertexState
+from tests.diagnosis.jobs import MINUTELY, chain, checkpoint, evidence, found, minutely, ms, past, pressed, savepoint, unknown, window
+
+GIB = 1 << 30
+
+
+# checkpoint.stalled: an interval of one minute and a time-out of ten make ten minutes.
+
+
+def test_no_success_for_longer_than_the_time_out_is_a_stall():
+    lost = [checkpoint(id, 60 * id, "expired", took=600) for id in (4, 15)]
+    [finding] = found(window(*minutely(3), *lost, at=1_600), "checkpoint.stalled")
+    assert finding.evidence[0].value == 1_479_000
+    assert evidence(finding, "last success") == "checkpoint 3"
+    assert (finding.severity, finding.confidence) == ("warning", "high")
+
+
+@pytest.mark.parametrize("at", [130, 400, 720])
+def test_within_the_time_out_it_may_still_complete(at):
+    assert not found(window(*minutely(3), at=at), "checkpoint.stalled")
+
+
+def test_a_long_interval_counts_three_times():
+    slow = replace(MINUTELY, interval_ms=1_800_000)
+    assert not found(window(checkpoint(1, 0), at=5_000, config=slow), "checkpoint.stalled")
+    assert found(window(checkpoint(1, 0), at=5_500, config=slow), "checkpoint.stalled")
+
+
+def test_very_old_recovery_points_are_critical():
+    [finding] = found(window(*minutely(3), at=3_000), "checkpoint.stalled")
+    assert finding.severity == "critical"
+
+
+def test_a_savepoint_is_no_recovery_point():
+    assert found(window(*minutely(3), savepoint(4, 600), at=800), "checkpoint.stalled")
+
+
+@pytest.mark.parametrize("values", [{"terminal": True}, {"state": "FINISHED"}, {"state": "INITIALIZING"}, {"state": "CANCELLING"}])
+def test_a_job_that_ended_or_has_not_begun_never_stalls(values):
+    assert not found(window(*minutely(3), at=9_000, **values), "checkpoint.stalled")
+
+
+def test_a_recording_that_ended_does_not_stall():
+    assert not found(window(*minutely(3)), "checkpoint.stalled")
+
+
+def test_checkpoints_that_are_off_do_not_stall():
+    assert not found(window(at=9_000, start_time_ms=ms(0), config=replace(MINUTELY, interval_ms=None)), "checkpoint.stalled")
+
+
+def test_a_job_that_never_completed_one_stalls_from_its_start():
+    [finding] = found(window(at=700, start_time_ms=ms(0)), "checkpoint.stalled")
+    assert evidence(finding, "age of the recovery point") == 700_000
+    assert "None was even started" in finding.cause
+
+
+def test_a_job_of_which_nothing_is_known_cannot_be_judged():
+    assert "start of the job" in unknown(window(at=9_000), "checkpoint.stalled")
+    assert "interval" in unknown(window(checkpoint(1, 0), at=9_000, config=CheckpointConfig()), "checkpoint.stalled")
+
+
+def test_where_no_setting_is_known_the_triggers_tell_the_interval():
+    [finding] = found(window(*minutely(6), at=2_000, config=CheckpointConfig()), "checkpoint.stalled")
+    assert evidence(finding, "last success") == "checkpoint 6"
+
+
+# checkpoint.unprotected
+
+
+@pytest.mark.parametrize(
+    ("config", "title"),
+    [
+        (replace(MINUTELY, interval_ms=None), "Periodic checkpoints are off"),
+        (replace(MINUTELY, externalized=False), "Checkpoints are not retained"),
+    ],
+)
+def test_what_is_switched_off_is_told(config, title):
+    [finding] = found(window(config=config), "checkpoint.unprotected")
+    assert (finding.title, finding.severity) == (title, "warning")
+
+
+def test_a_newest_checkpoint_with_missing_files_is_critical():
+    torn = RecoveryPoint(9, ms(100), "file:/ck/chk-9", missing_files=2, missing_bytes=1 << 20)
+    [finding] = found(window(*minutely(3), recovery_point=torn), "checkpoint.unprotected")
+    assert finding.severity == "critical"
+    assert "2 files, 1 MiB, missing" in finding.title
+    assert finding.seen_at_ms == ms(100)
+
+
+def test_a_protected_job_is_left_alone():
+    whole = RecoveryPoint(9, ms(100), missing_files=0)
+    assert not found(window(*minutely(3), recovery_point=whole), "checkpoint.unprotected")
+
+
+def test_settings_nobody_saw_are_unknown():
+    assert "settings" in unknown(window(config=CheckpointConfig()), "checkpoint.unprotected")
+    assert not found(window(config=replace(MINUTELY, externalized=None)), "checkpoint.unprotected")
+
+
+# checkpoint.size_growth
+
+DAYS_2 = 2 * 86_400
+GROWING = SizeTrend(ms(0), ms(DAYS_2), 2_000, 0.5 * GIB, 0.4 * GIB, 0.6 * GIB)
+
+
+def grown(trend=GROWING, size=40 * GIB, **values):
+    return window(checkpoint(9, DAYS_2, state_bytes=size), size_trend=trend, **values)
+
+
+def test_steady_growth_is_told_with_the_time_to_double():
+    [finding] = found(grown(), "checkpoint.size_growth")
+    assert finding.evidence[0].value == pytest.approx(0.3)
+    assert evidence(finding, "time to double") == pytest.approx(80 * 3_600_000)
+    assert finding.confidence == "high"
+
+
+@pytest.mark.parametrize(
+    "trend",
+    [
+        replace(GROWING, to_time_ms=ms(20 * 3_600)),
+        replace(GROWING, bytes_per_h_low=-1.0),
+        replace(GROWING, bytes_per_h=0.01 * GIB, bytes_per_h_low=0.01 * GIB),
+        replace(GROWING, bytes_per_h=-GIB, bytes_per_h_low=-GIB),
+        SizeTrend(),
+        None,
+    ],
+    ids=["less than a day", "not sure to grow", "slow", "shrinking", "unknown", "none"],
+)
+def test_other_trends_are_left_alone(trend):
+    assert not found(grown(trend), "checkpoint.size_growth")
+
+
+def test_small_state_may_grow():
+    small = SizeTrend(ms(0), ms(DAYS_2), 2_000, 1 << 20, 1 << 20, 1 << 20)
+    assert not found(grown(small, 50 << 20), "checkpoint.size_growth")
+
+
+def test_the_operator_that_holds_most_is_named_and_the_one_that_grows_before_it():
+    states = (VertexState("a", 9, ms(60), (GIB, GIB)), VertexState("b", 9, ms(60), (3 * GIB, None)))
+    [holds] = found(grown(vertex_states=states, **chain("a", "b")), "checkpoint.size_growth")
+    [grows] = found(grown(vertex_states=(*states, VertexState("a", 5, ms(0), (0, GIB))), **chain("a", "b")), "checkpoint.size_growth")
+    assert evidence(holds, "largest state") == 3 * GIB
+    assert evidence(grows, "grown by most") == GIB
+
+
+def test_one_size_of_incremental_checkpoints_says_nothing_of_growth():
+    assert "uploaded size" in unknown(grown(flink_version="1.13.6"), "checkpoint.size_growth")
+    heap = replace(MINUTELY, state_backend="HashMapStateBackend")
+    assert found(grown(flink_version="1.13.6", config=heap), "checkpoint.size_growth")
+
+
+# checkpoint.too_frequent
+
+
+def long_ones(took=40.0, **values):
+    return minutely(6, took=took, **{"slowest_end_to_end_ms": 40_000, "slowest_async_ms": 39_000, **values})
+
+
+CALM = pressed(source="idle", sink="idle")
+PLAN = chain("source", "sink")
+
+
+def test_checkpoints_that_fill_their_interval_get_a_longer_one_advised():
+    [finding] = found(window(*long_ones(), vertex_windows=CALM, **PLAN), "checkpoint.too_frequent")
+    assert finding.data["advised_interval_ms"] == 120_000
+    assert finding.evidence[0].value == pytest.approx(40 / 60)
+
+
+def test_a_pause_between_checkpoints_is_enough():
+    paused = replace(MINUTELY, min_pause_ms=30_000)
+    assert not found(window(*long_ones(), vertex_windows=CALM, config=paused, **PLAN), "checkpoint.too_frequent")
+
+
+def test_checkpoints_that_pressure_makes_long_are_not_too_frequent():
+    held = window(*long_ones(), vertex_windows=pressed(source="blocked", sink="busy"), **PLAN)
+    assert not found(held, "checkpoint.too_frequent")
+    before = window(*long_ones(), past=past(120, source="blocked", sink="busy"), vertex_windows=CALM, **PLAN)
+    assert not found(before, "checkpoint.too_frequent")
+
+
+def test_checkpoints_that_wait_for_barriers_are_not_too_frequent():
+    waiting = long_ones(slowest_async_ms=10, slowest_start_delay_ms=39_000)
+    assert not found(window(*waiting, vertex_windows=CALM, **PLAN), "checkpoint.too_frequent")
+
+
+def test_what_makes_them_long_must_be_known():
+    untold = window(*minutely(6, took=40))
+    assert "phases" in unknown(untold, "checkpoint.too_frequent")
+
+
+def test_a_minimum_for_the_fleet_counts_only_where_somebody_set_one():
+    quick = window(*minutely(6))
+    assert not found(quick, "checkpoint.too_frequent")
+    [finding] = found(quick, "checkpoint.too_frequent", fleet_minimum_interval_s=300)
+    assert finding.data["advised_interval_ms"] == 300_000
+
+
+# checkpoint.savepoint_timeout
+
+
+def with_savepoint(took, timeout_ms, checkpoint_took=2):
+    return window(*minutely(8, took=checkpoint_took), savepoint(9, 600, took=took), config=replace(MINUTELY, timeout_ms=timeout_ms))
+
+
+def test_a_time_out_sized_for_savepoints_hides_trouble_with_checkpoints():
+    [finding] = found(with_savepoint(1_200, 3_600_000), "checkpoint.savepoint_timeout")
+    assert finding.severity == "info"
+    assert finding.data["advised_timeout_ms"] == 60_000
+
+
+@pytest.mark.parametrize(
+    ("took", "timeout_ms", "checkpoint_took"),
+    [(0.5, 600_000, 0.1), (120, 600_000, 2), (1_200, 3_600_000, 400), (1_200, 36_000_000, 2)],
+    ids=["quick savepoint", "Flink's default", "slow checkpoints", "never sized"],
+)
+def test_other_time_outs_are_left_alone(took, timeout_ms, checkpoint_took):
+    assert not found(with_savepoint(took, timeout_ms, checkpoint_took), "checkpoint.savepoint_timeout")

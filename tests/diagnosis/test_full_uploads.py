@@ -1,0 +1,169 @@
+"""checkpoint.full_after_savepoint and .full_after_restore."""
+
+from dataclasses import replace
+
+import pytest
+
+from spark_jobs.diagnosis.flink_bugs import has_flink_23949, release
+from spark_jobs.diagnosis.samples import Annotation, UploadedFiles
+from tests.diagnosis.jobs import MIB, checkpoint, evidence, found, ms, restart, savepoint, unknown, window
+
+RULE = "checkpoint.full_after_savepoint"
+FULL = 80 * MIB
+
+
+def sized(id, at, uploaded_mib, **values):
+    return checkpoint(id, at, state_bytes=FULL, checkpointed_bytes=uploaded_mib * MIB, **values)
+
+
+def one_size(id, at, uploaded_mib):
+    """As releases before 1.15 report it."""
+    return checkpoint(id, at, state_bytes=uploaded_mib * MIB)
+
+
+def story(uploaded_mib, after_savepoint, make=sized, **values):
+    """Checkpoints a minute apart that upload these MiB; a savepoint before each of those in ``after_savepoint`` (by place)."""
+    told, id = [], 0
+    for place, uploaded in enumerate(uploaded_mib):
+        if place in after_savepoint:
+            id += 1
+            told.append(savepoint(id, 60 * place - 30, state_bytes=FULL))
+        id += 1
+        told.append(make(id, 60 * place, uploaded))
+    return window(*told, **{"flink_version": "1.12.5", **values})
+
+
+def ids(findings):
+    return [finding.data["checkpoint_id"] for finding in findings]
+
+
+def test_a_full_upload_after_a_savepoint_is_told_with_its_excess_first():
+    [finding] = found(story([1, 1, 1, 1, 1, 78, 1], {5}, one_size), RULE)
+    assert (finding.subject_kind, finding.subject) == ("checkpoint", "checkpoint 7")
+    assert (finding.evidence[0].value, finding.evidence[0].unit) == (77 * MIB, "bytes")
+    assert "FLINK-23949" in finding.cause
+
+
+def test_where_both_sizes_are_told_the_uploaded_one_decides():
+    [finding, *_] = found(story([80, 1, 1, 1, 1, 78, 1, 1, 1, 78, 1, 1, 1, 78, 1], {5, 9, 13}, flink_version=None), RULE)
+    assert (finding.subject, finding.data["one_size_only"]) == ("checkpoint 7", False)
+    assert evidence(finding, "uploaded share of the full state") == 78 / 80
+
+
+def test_it_is_not_told_before_the_next_checkpoint_fell_back():
+    assert not found(story([1, 1, 1, 1, 1, 78], {5}, one_size), RULE)
+
+
+def test_a_checkpoint_that_stays_large_is_something_else():
+    assert not found(story([1, 1, 1, 1, 1, 78, 78, 78], {5}, one_size), RULE)
+
+
+def test_a_full_upload_without_a_savepoint_is_compaction():
+    assert not found(story([1, 1, 78, 1, 1, 1, 1], {5}, one_size), RULE)
+
+
+def test_full_checkpoints_of_a_heap_backend_are_normal():
+    assert not found(story([80] * 8, {3, 6}), RULE)
+    assert not found(story([80] * 8, {3, 6}, one_size), RULE)
+
+
+def test_the_more_often_it_follows_savepoints_only_the_surer_it_is():
+    once = found(story([1, 1, 1, 1, 1, 78, 1], {5}, one_size), RULE)
+    often = found(story([1, 1, 1, 1, 1, 78, 1, 1, 78, 1, 1, 78, 1], {5, 8, 11}, one_size), RULE)
+    assert [finding.confidence for finding in once] == ["medium"]
+    assert {finding.confidence for finding in often} == {"high"}
+
+
+def test_one_coincidence_on_a_repaired_release_is_compaction():
+    assert not found(story([1, 1, 1, 1, 1, 78, 1], {5}, flink_version="1.20.5"), RULE)
+
+
+def test_a_repaired_release_that_always_does_it_is_told_with_doubt():
+    repeated = story([1, 1, 1, 1, 1, 78, 1, 1, 78, 1, 1, 78, 1], {5, 8, 11}, flink_version="1.20.5")
+    findings = found(repeated, RULE)
+    assert {finding.confidence for finding in findings} == {"low"}
+    assert "should not have" in findings[0].cause
+
+
+def files(id, at, **values):
+    return UploadedFiles(id, ms(at), compared_with="file:/ck/chk-5", **values)
+
+
+def test_metadata_with_the_old_files_makes_it_certain_on_any_release():
+    seen = files(7, 300, kept_bytes=78 * MIB, same_name_bytes=0, new_name_bytes=0)
+    [finding] = found(story([1, 1, 1, 1, 1, 78, 1], {5}, flink_version="1.20.5", uploads=(seen,)), RULE)
+    assert finding.confidence == "high"
+    assert evidence(finding, "old files among those uploaded") == 1
+
+
+def test_metadata_with_new_names_is_compaction_on_any_release():
+    seen = files(7, 300, kept_bytes=0, same_name_bytes=0, new_name_bytes=78 * MIB)
+    assert not found(story([1, 1, 1, 1, 1, 78, 1], {5}, one_size, uploads=(seen,)), RULE)
+
+
+@pytest.mark.parametrize("kind", ["restore", "restart", "rescale", "deploy"])
+def test_the_first_upload_after_a_break_has_reasons_of_its_own(kind):
+    told = story([1, 1, 1, 1, 1, 78, 1], {5}, one_size)
+    assert not found(replace(told, annotations=(Annotation(ms(280), kind),)), RULE)
+
+
+def test_a_savepoint_that_failed_changes_nothing():
+    told = story([1, 1, 1, 1, 1, 78, 1], {5}, one_size)
+    failed = tuple(replace(one, outcome="failed") if one.is_savepoint else one for one in told.checkpoints)
+    assert not found(replace(told, checkpoints=failed), RULE)
+
+
+def test_a_checkpoint_that_only_the_log_told_of_has_no_uploaded_size():
+    told = story([1, 1, 1, 1, 1, 1, 1], {5}, flink_version="1.20.5")
+    by_log = tuple(replace(one, checkpointed_bytes=None) if one.checkpoint_id == 7 else one for one in told.checkpoints)
+    assert not found(replace(told, checkpoints=by_log, flink_version="1.16.0"), RULE)
+
+
+def test_each_checkpoint_is_a_finding_of_its_own():
+    findings = found(story([1, 1, 1, 78, 1, 78, 1], {3, 5}, one_size), RULE)
+    assert ids(findings) == [5, 8]
+    assert len({finding.subject_id for finding in findings}) == 2
+
+
+@pytest.mark.parametrize(
+    ("version", "affected"),
+    [("1.12.5", "yes"), ("1.11.4", "yes"), ("1.13.2", "yes"), ("1.13.3", "no"), ("1.13.6", "no"), ("1.14.0", "no"), ("2.0.1", "no"),
+     ("1.10.3", "unknown"), (None, "unknown"), ("1.13", "unknown"), ("1.12", "yes"), ("1.20-SNAPSHOT", "no"), ("next", "unknown")],
+)  # fmt: skip
+def test_releases_with_the_fault(version, affected):
+    assert has_flink_23949(version) == affected
+
+
+def test_vendors_append_to_release_numbers():
+    assert release("1.12.5-vendor-2") == (1, 12, 5)
+
+
+RESTORE = Annotation(
+    ms(0), "restore", "7", "restored from savepoint 7", {"path": "file:/sp/savepoint-7", "claim_mode": "NO_CLAIM or LEGACY"}
+)
+
+
+def restored(*checkpoints, **values):
+    return window(*checkpoints, annotations=(RESTORE,), **values)
+
+
+def test_a_first_checkpoint_with_the_restored_names_is_a_copy():
+    seen = files(8, 60, kept_bytes=0, same_name_bytes=70 * MIB, new_name_bytes=5 * MIB)
+    [finding] = found(restored(sized(8, 60, 75), sized(9, 120, 1), uploads=(seen,)), "checkpoint.full_after_restore")
+    assert finding.severity == "info"
+    assert evidence(finding, "claim mode") == "NO_CLAIM or LEGACY"
+    assert finding.data["bytes_again"] == 70 * MIB
+
+
+def test_a_first_checkpoint_with_new_names_is_compaction():
+    seen = files(8, 60, kept_bytes=0, same_name_bytes=0, new_name_bytes=75 * MIB)
+    assert not found(restored(sized(8, 60, 75), uploads=(seen,)), "checkpoint.full_after_restore")
+
+
+def test_without_metadata_there_is_no_finding_but_a_word():
+    assert "`_metadata` of checkpoint 8" in unknown(restored(sized(8, 60, 80)), "checkpoint.full_after_restore")
+
+
+def test_a_recovery_from_its_own_checkpoint_is_no_restore():
+    own = Annotation(ms(0), "restore", "7", detail={"path": f"file:/ck/{'a' * 32}/chk-7"})
+    assert not found(window(sized(8, 60, 80), annotations=(own, restart(0))), "checkpoint.full_after_restore")

@@ -1,0 +1,206 @@
+"""checkpoint.declined, .failed, .expired and .late_message."""
+
+from dataclasses import replace
+
+import pytest
+
+from tests.diagnosis.jobs import (
+    MINUTELY,
+    chain,
+    checkpoint,
+    event,
+    evidence,
+    found,
+    minutely,
+    ms,
+    past,
+    pressed,
+    savepoint,
+    unknown,
+    window,
+)
+
+DECLINE = {
+    "vertex_id": "e", "vertex_name": "enrich", "subtask": 1, "attempt": 0, "host": "host-2", "container": "tm-2",
+    "reason": "CHECKPOINT_ASYNC_EXCEPTION", "exception": "java.io.IOException: disk full", "log_line": "Decline checkpoint 9 by task …",
+}  # fmt: skip
+
+
+def declined(id, at, **values):
+    values = {"reason": "CHECKPOINT_ASYNC_EXCEPTION", "declines": (DECLINE,), **values}
+    return checkpoint(id, at, "declined", **values)
+
+
+def expired(id, at, **values):
+    return checkpoint(id, at, "expired", took=600, reason="CHECKPOINT_EXPIRED", **values)
+
+
+def test_a_decline_names_task_host_and_exception():
+    [finding] = found(window(*minutely(3), declined(4, 180)), "checkpoint.declined")
+    assert finding.title == "1 checkpoint declined by enrich/1 on host-2"
+    assert "disk full" in finding.cause
+    assert evidence(finding, "declined by") == "enrich/1"
+    assert evidence(finding, "host") == "host-2"
+    assert evidence(finding, "exception") == "java.io.IOException: disk full"
+    assert (finding.subject_kind, finding.subject_id, finding.subject) == ("job", "job", "orders")
+
+
+def test_the_first_evidence_of_declines_is_their_count():
+    [finding] = found(window(declined(1, 0), *minutely(3, 2, 60), declined(5, 240)), "checkpoint.declined")
+    assert (finding.evidence[0].name, finding.evidence[0].value) == ("declined checkpoints", 2)
+
+
+def test_declines_are_seen_when_they_happened_whenever_they_are_judged():
+    lost = window(*minutely(3), declined(4, 180))
+    [now], [later] = found(lost, "checkpoint.declined"), found(replace(lost, at_ms=ms(300)), "checkpoint.declined")
+    assert now.seen_at_ms == later.seen_at_ms == ms(181)
+
+
+def test_a_decline_beyond_the_look_back_is_over():
+    assert not found(window(declined(1, 0), *minutely(20, 2, 60)), "checkpoint.declined")
+
+
+@pytest.mark.parametrize("outcome", ["preflight", "aborted", "subsumed", "in_progress", "completed"])
+def test_what_is_no_failure_is_never_told_as_one(outcome):
+    quiet = window(*minutely(3), checkpoint(4, 180, outcome, reason="CHECKPOINT_DECLINED"), at=200)
+    for rule in ("checkpoint.declined", "checkpoint.failed", "checkpoint.expired"):
+        assert not found(quiet, rule)
+
+
+def test_a_gap_in_ids_is_no_failure():
+    for rule in ("checkpoint.declined", "checkpoint.failed", "checkpoint.expired"):
+        assert not found(window(checkpoint(1, 0), savepoint(2, 30), checkpoint(5, 60)), rule)
+
+
+def test_every_second_checkpoint_lost_is_critical_and_one_of_many_is_not():
+    [half] = found(window(*minutely(2), declined(3, 120), declined(4, 180)), "checkpoint.declined")
+    [few] = found(window(*minutely(5), declined(6, 300)), "checkpoint.declined")
+    assert (half.severity, few.severity) == ("critical", "warning")
+
+
+def test_the_distance_to_the_tolerance_is_told_and_makes_it_critical():
+    almost = window(*minutely(8), declined(9, 480), declined(10, 540))
+    [finding] = found(almost, "checkpoint.declined")
+    assert evidence(finding, "tolerable failures left") == 1
+    assert finding.severity == "critical"
+    assert "tolerates 1 more in a row" in finding.next_step
+
+
+def test_a_success_restores_the_whole_tolerance():
+    [finding] = found(window(*minutely(8), declined(9, 480), declined(10, 540), checkpoint(11, 600)), "checkpoint.declined")
+    assert evidence(finding, "tolerable failures left") == 3
+    assert finding.severity == "warning"
+
+
+def test_a_tolerance_without_end_is_not_counted_down():
+    endless = replace(MINUTELY, tolerable_failed=2**31 - 1)
+    [finding] = found(window(*minutely(5), declined(6, 300), config=endless), "checkpoint.declined")
+    assert "tolerable failures left" not in {one.name for one in finding.evidence}
+
+
+def test_tasks_that_were_not_ready_after_a_start_are_information():
+    [finding] = found(window(declined(1, 0, reason="CHECKPOINT_DECLINED_TASK_NOT_READY"), checkpoint(2, 60)), "checkpoint.declined")
+    assert finding.severity == "info"
+
+
+def test_a_decline_without_a_name_is_told_with_what_rest_says():
+    nameless = checkpoint(4, 180, "declined", reason="CHECKPOINT_DECLINED", failure_message="Checkpoint was declined.")
+    [finding] = found(window(*minutely(3), nameless), "checkpoint.declined")
+    assert finding.confidence == "medium"
+    assert evidence(finding, "exception") == "Checkpoint was declined."
+
+
+def test_failures_are_told_by_reason():
+    lost = [checkpoint(id, 60 * id, "failed", reason="FINALIZE_CHECKPOINT_FAILURE", failure_message="no space") for id in (4, 5)]
+    [finding] = found(window(*minutely(3), *lost, checkpoint(6, 360, "failed", reason="IO_EXCEPTION")), "checkpoint.failed")
+    assert finding.title == "3 checkpoints failed: FINALIZE_CHECKPOINT_FAILURE"
+    assert evidence(finding, "failed with FINALIZE_CHECKPOINT_FAILURE") == 2
+    assert evidence(finding, "failed with IO_EXCEPTION") == 1
+
+
+def test_a_failure_without_a_reason_is_less_certain():
+    [finding] = found(window(*minutely(3), checkpoint(4, 180, "failed")), "checkpoint.failed")
+    assert finding.confidence == "medium"
+
+
+MISSING = ({"vertex_id": "sink", "vertex_name": "sink", "subtasks": [0, 1], "count": 2, "hosts": ["host-3"]},)
+PLAN = chain("source", "enrich", "sink")
+
+
+def test_an_expiry_tells_who_had_not_acknowledged():
+    lost = expired(4, 180, subtasks=6, acknowledged=4, not_acknowledged=MISSING)
+    [finding] = found(window(*minutely(3), lost, **PLAN), "checkpoint.expired")
+    assert "2 of 6 subtasks had not acknowledged: sink (2)" in finding.cause
+    [who] = [one for one in finding.evidence if one.name == "not acknowledged by sink"]
+    assert (who.value, who.note) == (2, "subtasks 0, 1; on host-3")
+
+
+def test_an_expiry_is_laid_to_the_origin_that_held_the_barrier():
+    lost = expired(4, 180, subtasks=6, acknowledged=4, not_acknowledged=MISSING)
+    held = window(*minutely(3), lost, vertex_windows=pressed(source="blocked", enrich="busy", sink="idle"), **PLAN)
+    [finding] = found(held, "checkpoint.expired")
+    assert finding.title == "1 checkpoint expired after 10 min, barrier held by back-pressure from enrich"
+    assert evidence(finding, "barrier held by") == "enrich"
+    assert evidence(finding, "phase at the time-out") == "start_delay"
+    assert finding.confidence == "high"
+    [vertex] = [related for related in finding.related if related.kind == "vertex"]
+    assert (vertex.subject, vertex.path) == ("enrich", ("source", "enrich"))
+
+
+def test_the_pressure_of_the_checkpoints_own_time_counts_even_if_it_is_over():
+    lost = expired(4, 180, subtasks=6, acknowledged=4, not_acknowledged=MISSING)
+    over = window(
+        *minutely(3), lost, checkpoint(5, 840), vertex_windows=pressed(source="idle", enrich="idle", sink="idle"),
+        past=past(600, source="blocked", enrich="busy", sink="idle"), at=900, **PLAN,
+    )  # fmt: skip
+    [finding] = found(over, "checkpoint.expired")
+    assert evidence(finding, "barrier held by") == "enrich"
+
+
+def test_without_pressure_nobody_is_blamed():
+    lost = expired(4, 180, subtasks=6, acknowledged=4, not_acknowledged=MISSING)
+    calm = window(*minutely(3), lost, vertex_windows=pressed(source="idle", enrich="idle", sink="idle"), **PLAN)
+    [finding] = found(calm, "checkpoint.expired")
+    assert "No back-pressure was seen" in finding.cause
+    assert finding.data["held_by"] is None
+
+
+def test_without_metrics_it_says_that_pressure_is_not_known():
+    [finding] = found(window(*minutely(3), expired(4, 180)), "checkpoint.expired")
+    assert "not known" in finding.cause
+    assert finding.confidence == "low"
+
+
+def test_tasks_that_were_writing_at_the_time_out_are_in_the_asynchronous_part():
+    writing = event(700, "checkpoint_async_started", checkpoint_id=4)
+    [finding] = found(window(*minutely(3), expired(4, 180, not_acknowledged=MISSING), events=(writing,), **PLAN), "checkpoint.expired")
+    assert evidence(finding, "phase at the time-out") == "async"
+
+
+def late(*late_ms):
+    told = tuple({"vertex_id": "sink", "vertex_name": "sink", "subtask": 0, "host": "host-3", "late_ms": one} for one in late_ms)
+    return {"late_message_count": len(late_ms), "late_messages": told}
+
+
+def test_late_acknowledgements_tell_by_how_much_the_time_out_was_missed():
+    [finding] = found(window(*minutely(3), expired(4, 180, **late(2_000, 8_000))), "checkpoint.late_message")
+    assert finding.evidence[0].value == 8_000
+    assert finding.data["enough_timeout_ms"] == 608_000
+    assert finding.severity == "info"
+
+
+def test_late_acknowledgements_of_a_declined_checkpoint_are_normal():
+    assert not found(window(*minutely(3), declined(4, 180, **late(2_000))), "checkpoint.late_message")
+
+
+def test_no_checkpoint_at_all_is_unknown_and_checkpoints_switched_off_are_not():
+    off = replace(MINUTELY, interval_ms=None)
+    for rule in ("checkpoint.declined", "checkpoint.failed", "checkpoint.expired", "checkpoint.late_message"):
+        assert "no checkpoint" in unknown(window(), rule)
+        assert not found(window(config=off), rule)
+
+
+def test_a_clock_that_runs_ahead_does_not_date_a_finding_into_the_future():
+    ahead = window(*minutely(3), declined(4, 180), at=150)
+    [finding] = found(ahead, "checkpoint.declined")
+    assert finding.seen_at_ms == ms(150)

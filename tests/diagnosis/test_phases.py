@@ -1,0 +1,110 @@
+"""checkpoint.start_delay, .alignment, .sync and .async."""
+
+from dataclasses import replace
+
+import pytest
+
+from tests.diagnosis.jobs import MINUTELY, chain, checkpoint, evidence, found, minutely, ms, past, pressed, unknown, window
+
+PHASES = ("start_delay", "alignment", "sync", "async")
+PLAN = chain("source", "enrich", "sink")
+RULES = {phase: f"checkpoint.{phase}" for phase in PHASES}
+
+
+def slow(id, at, phase, took=40.0, **values):
+    """Its slowest subtask spends nearly all of the time in one phase."""
+    parts = {f"slowest_{name}_ms": round(took * 950) if name == phase else 10 for name in PHASES}
+    slowest = {"slowest_vertex_id": "sink", "slowest_vertex_name": "sink", "slowest_subtask": 1, "slowest_host": "host-3"}
+    return checkpoint(id, at, took=took, **{**parts, **slowest, "slowest_end_to_end_ms": round(took * 1000), **values})
+
+
+def slow_ones(phase, count=3, **values):
+    return tuple(slow(id, 60 * id, phase, **values) for id in range(1, count + 1))
+
+
+@pytest.mark.parametrize("phase", PHASES)
+def test_each_phase_has_its_rule_and_only_that_one_speaks(phase):
+    judged = window(*slow_ones(phase))
+    assert [rule for rule in RULES.values() if found(judged, rule)] == [RULES[phase]]
+
+
+@pytest.mark.parametrize("phase", PHASES)
+def test_quick_checkpoints_say_nothing(phase):
+    assert not found(window(*minutely(10)), RULES[phase])
+
+
+@pytest.mark.parametrize("phase", PHASES)
+def test_one_slow_checkpoint_is_chance(phase):
+    assert not found(window(slow(1, 0, phase), *minutely(10, 2, 60)), RULES[phase])
+
+
+@pytest.mark.parametrize("phase", PHASES)
+def test_slow_checkpoints_whose_phases_nobody_told_cannot_be_judged(phase):
+    untold = [checkpoint(id, 60 * id, took=45) for id in (1, 2, 3)]
+    assert "phases" in unknown(window(*untold), RULES[phase])
+
+
+def test_the_finding_names_the_slowest_subtask_and_its_host():
+    [finding] = found(window(*slow_ones("async")), "checkpoint.async")
+    assert evidence(finding, "slowest subtask") == "sink/1"
+    assert finding.data["slowest"][-1]["host"] == "host-3"
+    assert (finding.evidence[0].name, finding.evidence[0].value) == ("asynchronous part", 38_000)
+
+
+def test_start_delay_points_to_the_origin_of_the_pressure():
+    held = window(*slow_ones("start_delay"), vertex_windows=pressed(source="blocked", enrich="busy", sink="idle"), **PLAN)
+    [finding] = found(held, "checkpoint.start_delay")
+    assert "held by back-pressure from enrich" in finding.title
+    assert evidence(finding, "barrier held by") == "enrich"
+    assert finding.related[0].path == ("source", "enrich")
+    assert finding.confidence == "high"
+
+
+def test_start_delay_after_the_pressure_still_points_to_the_origin_of_that_time():
+    over = window(*slow_ones("start_delay"), past=past(180, source="blocked", enrich="busy", sink="idle"), at=400, **PLAN)
+    [finding] = found(over, "checkpoint.start_delay")
+    assert evidence(finding, "barrier held by") == "enrich"
+
+
+def test_start_delay_without_pressure_suspects_a_busy_thread():
+    calm = window(*slow_ones("start_delay"), vertex_windows=pressed(source="idle", enrich="idle", sink="busy"), **PLAN)
+    [finding] = found(calm, "checkpoint.start_delay")
+    assert "busy task thread of sink" in finding.cause
+    assert not finding.related
+
+
+def test_a_finding_ends_with_the_slow_checkpoints():
+    [finding] = found(window(*slow_ones("start_delay"), *minutely(4, 4, 240)), "checkpoint.start_delay")
+    assert finding.seen_at_ms == ms(180 + 40)
+
+
+def test_near_the_time_out_it_is_critical():
+    [near] = found(window(*slow_ones("async"), config=replace(MINUTELY, timeout_ms=45_000)), "checkpoint.async")
+    [far] = found(window(*slow_ones("async")), "checkpoint.async")
+    assert (near.severity, far.severity) == ("critical", "warning")
+
+
+def test_the_asynchronous_part_of_an_unaligned_checkpoint_is_taken_without_its_alignment():
+    both = {"slowest_alignment_ms": 37_000, "slowest_async_ms": 38_000, "unaligned": True}
+    judged = window(*slow_ones("async", **both))
+    assert not found(judged, "checkpoint.async")
+    [finding] = found(judged, "checkpoint.alignment")
+    assert "unaligned" in finding.cause
+
+
+def test_a_derived_start_delay_is_taken_without_the_alignment_and_says_so():
+    derived = {"phases_derived": True, "slowest_alignment_ms": 1_000}
+    [finding] = found(window(*slow_ones("start_delay", **derived)), "checkpoint.start_delay")
+    assert finding.evidence[0].value == 37_000
+    assert "derived" in finding.evidence[0].note
+
+
+def test_phases_that_are_only_known_as_the_largest_over_all_subtasks_are_less_certain():
+    largest = {"start_delay_ms": 38_000, "alignment_ms": 5, "sync_ms": 5, "async_ms": 5}
+    [finding] = found(window(*(checkpoint(id, 60 * id, took=40, **largest) for id in (1, 2, 3))), "checkpoint.start_delay")
+    assert finding.confidence == "medium"
+
+
+def test_a_slow_upload_tells_how_much_was_written():
+    [finding] = found(window(*slow_ones("async", checkpointed_bytes=38 << 20)), "checkpoint.async")
+    assert "wrote 38 MiB in all, 1 MiB per second" in finding.cause
