@@ -34,8 +34,8 @@ READ_BY_SPARK = (".gz", ".bz2")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--from-files", nargs="+", required=True, metavar="GLOB", help="files or globs, local or any URI")
-    parser.add_argument("--cluster", required=True, metavar="NAME")
-    parser.add_argument("--lake", required=True, metavar="ROOT", help="path or URI of the lake")
+    parser.add_argument("--cluster", default="archive", metavar="NAME", help="under which their records are kept (default: %(default)s)")
+    parser.add_argument("--lake", metavar="ROOT", help="path or URI of the lake (default: WEIR_LAKE_ROOT, else WEIR_HOME/lake)")
     parser.add_argument("--lake-options", default="", metavar="JSON", help="storage options (default: WEIR_LAKE_OPTIONS)")
     parser.add_argument("--time-zone", default="UTC", metavar="ZONE", help="IANA zone the logs are written in (default: %(default)s)")
     parser.add_argument("--layout", default="flink", help="'flink' or a log4j pattern (default: %(default)s)")

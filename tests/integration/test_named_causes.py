@@ -1,0 +1,134 @@
+"""A real Flink whose incident begins and ends while Weir looks on: what it names, when, and when it lets go."""
+
+import json
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from tests.integration.running import RunningWeir, until
+from tests.lab.cluster import Lab, start
+
+pytestmark = pytest.mark.integration
+
+CLUSTER = "incidents"
+CYCLES = 3
+
+
+@dataclass
+class Judged:
+    """Findings, as ``manage.py findings`` printed them, at four moments."""
+
+    before: list[dict[str, Any]] = field(default_factory=list)
+    during: list[dict[str, Any]] = field(default_factory=list)
+    after: list[dict[str, Any]] = field(default_factory=list)
+    blind: list[dict[str, Any]] = field(default_factory=list)
+    amplified: list[dict[str, Any]] = field(default_factory=list)
+    cycles_until_named: int = -1
+    health: dict[str, Any] = field(default_factory=dict)
+    health_blind: dict[str, Any] = field(default_factory=dict)
+
+
+@pytest.fixture(scope="module")
+def judged(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Judged]:
+    folder = tmp_path_factory.mktemp("causes")
+    # Flink tells busy and back-pressured time over its last minute, so cycles are as long as they are by default.
+    cycles = {"WEIR_DEMO": "false", "WEIR_COLLECT_INTERVAL_S": "10", "WEIR_SPARK_INTERVAL_S": "30"}
+    with start("1.20.5", "switched", slot=2, folder=folder / "flink") as lab, RunningWeir(folder / "home", **cycles) as weir:
+        weir.wait_up()
+        added = weir.manage("add_cluster", CLUSTER, lab.url, "--logs", lab.log_glob)
+        assert added.returncode == 0, added.stdout + added.stderr
+        judged = Judged()
+        _watch(lab, weir, judged)
+        yield judged
+
+
+def _watch(lab: Lab, weir: RunningWeir, judged: Judged) -> None:
+    # Two minutes of quiet first: the larger part of a window must be seen before anything can be wrong with it.
+    until(lambda: weir.rows("SELECT 1 FROM pressure_pressurewindow WHERE records_in_per_s > 0"), 300, "records that flow")
+    judged.before = _findings(weir, lab.job_id)
+    began = datetime.now(UTC)
+    lab.switch.touch()
+    until(lambda: _roots(_findings(weir, lab.job_id), "open"), 240, "an origin's being named")
+    judged.cycles_until_named = _cycles_since(weir, began)
+    judged.during = _findings(weir, lab.job_id)
+    judged.health = _health(weir, lab.job_id)
+    lab.switch.unlink()
+    other = lab.play("amplified")
+    until(lambda: _roots(_findings(weir, other), "open"), 300, "the sink's being named")
+    judged.amplified = _findings(weir, other)
+    until(lambda: not _roots(_findings(weir, lab.job_id), "open"), 480, "the origin's finding being closed")
+    judged.after = _findings(weir, lab.job_id)
+    lab.kill_jobmanager()
+    until(lambda: any(one["rule"] == "collect.blind" for one in _findings(weir)), 180, "the cluster's being called blind")
+    until(lambda: _health(weir, lab.job_id)["health"] is None, 60, "the health's being unknown")
+    judged.blind = _findings(weir)
+    judged.health_blind = _health(weir, lab.job_id)
+
+
+def _findings(weir: RunningWeir, job_id: str = "") -> list[dict[str, Any]]:
+    time.sleep(2)
+    told = weir.manage("findings", "--cluster", CLUSTER, "--json", *(("--job", job_id) if job_id else ()))
+    assert told.returncode == 0, told.stderr
+    return [json.loads(line) for line in told.stdout.splitlines()]
+
+
+def _roots(findings: list[dict[str, Any]], state: str) -> list[str]:
+    return [one["subject"] for one in findings if one["rule"] == "pressure.root" and one["state"] == state]
+
+
+def _cycles_since(weir: RunningWeir, began: datetime) -> int:
+    """Spark runs that began after the incident and brought something."""
+    query = f"SELECT count(*) FROM pipeline_pipelinerun WHERE key LIKE 'spark%' AND started_at > '{began:%Y-%m-%d %H:%M:%S}'"
+    return int(weir.rows(query)[0][0])
+
+
+def _health(weir: RunningWeir, job_id: str) -> dict[str, Any]:
+    code = (
+        "import json; from webapp.fleet.models import JobCurrent; "
+        f"job = JobCurrent.objects.get(cluster={CLUSTER!r}, job_id={job_id!r}); "
+        "print(json.dumps({'health': job.health, 'state': job.health_state}))"
+    )
+    answer: dict[str, Any] = json.loads(weir.manage("shell", "-v", "0", "-c", code).stdout)
+    return answer
+
+
+def test_a_quiet_job_has_no_finding_above_info(judged: Judged) -> None:
+    assert [one for one in judged.before if one["severity"] != "info"] == []
+
+
+def test_the_origin_is_named_within_three_cycles(judged: Judged) -> None:
+    assert 0 < judged.cycles_until_named <= CYCLES
+
+
+def test_the_origin_is_the_slow_operator_and_nothing_else(judged: Judged) -> None:
+    assert _roots(judged.during, "open") == ["enrich"]
+
+
+def test_health_falls_with_the_finding(judged: Judged) -> None:
+    assert judged.health["health"] < 100
+
+
+def test_the_finding_is_closed_after_the_incident(judged: Judged) -> None:
+    assert _roots(judged.after, "open") == []
+    assert _roots(judged.after, "closed") == ["enrich"]
+
+
+def test_behind_an_amplifying_operator_the_slow_sink_is_the_origin(judged: Judged) -> None:
+    assert _roots(judged.amplified, "open") == ["sink"]
+
+
+def test_an_operator_held_by_its_sink_is_not_called_outbound(judged: Judged) -> None:
+    assert "pressure.outbound" not in {one["rule"] for one in judged.amplified}
+
+
+def test_a_lost_jobmanager_makes_the_cluster_blind(judged: Judged) -> None:
+    assert [one["state"] for one in judged.blind if one["rule"] == "collect.blind"] == ["open"]
+
+
+def test_with_its_jobmanager_lost_the_health_is_unknown(judged: Judged) -> None:
+    assert judged.health_blind["health"] is None
+    assert judged.health_blind["state"] == "unknown"
