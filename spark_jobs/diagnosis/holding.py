@@ -4,7 +4,7 @@ A producer waits because some channel of its output has no room. The consumer at
 follows, or works without pause and leaves its input full: that one is the holder. A consumer with time to spare is not.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -13,6 +13,9 @@ from spark_jobs.diagnosis.topology import POINTWISE, Topology, consumers
 
 # Partly held vertices in a row that are followed; no real job is that deep, and a walk must end.
 DEEPEST = 100
+
+Places = tuple[frozenset[str | None], ...]
+"""TaskManagers of the producers of one consumer subtask, a set for each edge; None where unknown."""
 
 Role = Literal["origin", "held", "mixed", "free", "unknown"]
 
@@ -111,7 +114,7 @@ class Walk:
         if passes:
             found.passing.append(target)
         if hot:
-            possible.append(self._origin(target, consumer, sorted(hot), places))
+            possible.append(self._origin(target, consumer, sorted(hot)))
         elif lacking and not passes:
             found.unknown.append(target)
 
@@ -143,7 +146,7 @@ class Walk:
             self.partly_held[key] = answer
         return self.partly_held[key]
 
-    def _role(self, consumer: Subtasks, index: int, producers: frozenset[str | None], least: Least) -> Role:
+    def _role(self, consumer: Subtasks, index: int, producers: Places, least: Least) -> Role:
         marks = self._marks
         busy, backpressured, working = consumer.busy(index), consumer.backpressured(index), consumer.working(index)
         if backpressured is not None and backpressured >= marks.held:
@@ -152,7 +155,7 @@ class Walk:
         if working is not None and working < (least.origin if never_waits else least.passing):
             return "free"
         level = consumer.input_level(index)
-        if level is not None and level < marks.empty_input / consumer.gates and _remote(consumer, index, producers):
+        if level is not None and level < marks.empty_input / consumer.gates and _has_remote_channels(consumer, index, producers):
             return "free"
         if backpressured is None:
             waits_at_most = 1.0 if busy is None else (1.0 if working is None else working) - busy
@@ -168,7 +171,7 @@ class Walk:
             return False
         return (consumer.input_level(index) or 0.0) >= self._full(consumer) if busy is None else busy >= self._marks.busy
 
-    def _origin(self, vertex_id: str, consumer: Subtasks, hot: list[int], places: Mapping[int, frozenset[str | None]]) -> Origin:
+    def _origin(self, vertex_id: str, consumer: Subtasks, hot: list[int]) -> Origin:
         full = self._full(consumer)
         proven = any((consumer.input_level(index) or 0.0) >= full for index in hot)
         working = max(consumer.working(index) or consumer.busy(index) or 0.0 for index in hot)
@@ -178,26 +181,28 @@ class Walk:
         # One gate of several is full when its part of the whole is; below a quarter, ordinary traffic looks the same.
         return max(0.25, self._marks.full_input / consumer.gates)
 
-    def _reached(self, vertex_id: str, subtasks: Sequence[int], target: str) -> dict[int, frozenset[str | None]]:
-        """Consumer subtasks these write to → TaskManagers of those producers."""
+    def _reached(self, vertex_id: str, subtasks: Sequence[int], target: str) -> dict[int, Places]:
+        """Consumer subtasks these write to, each with where its producers run, edge by edge."""
         producer, consumer = self._vertices[vertex_id], self._vertices[target]
-        reached: dict[int, frozenset[str | None]] = {}
+        reached: dict[int, Places] = {}
         for edge in self._topology.out_edges.get(vertex_id, ()):
             if edge.target != target:
                 continue
+            by_consumer: dict[int, frozenset[str | None]] = {}
             if edge.ship_strategy in POINTWISE:
                 for subtask in subtasks:
                     here = frozenset((producer.taskmanager(subtask),))
                     for index in consumers(edge, subtask, producer.parallelism, consumer.parallelism):
-                        reached[index] = reached.get(index, frozenset()) | here
+                        by_consumer[index] = by_consumer.get(index, frozenset()) | here
             else:
                 everywhere = frozenset(producer.taskmanager(subtask) for subtask in subtasks)
-                for index in consumers(edge, 0, producer.parallelism, consumer.parallelism):
-                    reached[index] = reached.get(index, frozenset()) | everywhere
+                by_consumer = dict.fromkeys(consumers(edge, 0, producer.parallelism, consumer.parallelism), everywhere)
+            for index, places in by_consumer.items():
+                reached[index] = (*reached.get(index, ()), places)
         return reached
 
 
-def _remote(consumer: Subtasks, index: int, producers: Iterable[str | None]) -> bool:
-    """Whether one of the producers is known to run in another TaskManager."""
+def _has_remote_channels(consumer: Subtasks, index: int, places: Places) -> bool:
+    """Whether over each edge one of the producers is known to run in another TaskManager, so that a backlog would show in its input."""
     here = consumer.taskmanager(index)
-    return here is not None and any(there is not None and there != here for there in producers)
+    return here is not None and all(any(there is not None and there != here for there in edge) for edge in places)

@@ -85,7 +85,7 @@ def typical(values: Iterable[float | None]) -> float | None:
 
 
 def output_bounds(edges: Sequence[Edge], producers: int, consumer_counts: Sequence[int]) -> tuple[float, float] | None:
-    """(idle floor, ceiling that one hot channel an edge can lift it to) of a subtask's output usage; None without output.
+    """(idle floor, ceiling that one hot channel can lift it to) of a subtask's output usage; None without output.
 
     Each of N subpartitions of a pool of 2N+8 buffers keeps one when idle; a hot one may take nine more.
     """
@@ -95,7 +95,7 @@ def output_bounds(edges: Sequence[Edge], producers: int, consumer_counts: Sequen
     if not channels:
         return None
     kept, pool = sum(channels), sum(2 * count + FLOATING_BUFFERS for count in channels)
-    return kept / pool, min(1.0, (kept + HOT_CHANNEL_EXTRA_BUFFERS * len(channels)) / pool)
+    return kept / pool, min(1.0, (kept + HOT_CHANNEL_EXTRA_BUFFERS) / pool)
 
 
 def _channels(edge: Edge, producers: int, consumer_count: int) -> int:

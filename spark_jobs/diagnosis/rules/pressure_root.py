@@ -86,6 +86,7 @@ def _admit_unknown(window: JobWindow, pressure: Pressure) -> None:
             raise NotJudged(f"{waits} is back-pressured, and the figures of {told} do not tell whether it is the origin")
         if vertex_id not in pressure.topology.out_edges:
             raise NotJudged(f"{waits} is back-pressured, and the job graph does not say what follows it")
+        raise NotJudged(f"{waits} is back-pressured, though all that follows has time to spare and its output is not known to be full")
     if pressure.unjudged:
         raise NotJudged(f"back-pressure of {list_text(names(window, pressure.unjudged))} in this window")
 
