@@ -96,7 +96,9 @@ def unsaved_job(cluster: str = "prod-eu", *, at: datetime, **fields: Any) -> Job
         "as_of": at,
         **fields,
     }
-    return JobCurrent(**row, trouble=trouble(row))
+    ended = bool(row["terminal"])
+    judged = {"health": None if ended else 100, "health_state": "ended" if ended else "judged", "judged_at": at}
+    return JobCurrent(**{**judged, **row}, trouble=trouble(row))
 
 
 def job(cluster: str = "prod-eu", *, at: datetime, **fields: Any) -> JobCurrent:

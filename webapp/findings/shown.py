@@ -69,7 +69,7 @@ def matters(findings: Iterable[Finding]) -> list[Shown]:
         known = newest.get(key)
         newest[key] = replace(known, episodes=known.episodes + 1) if known else shown(finding)
     order = sorted(newest.values(), key=lambda one: one.finding.last_seen, reverse=True)
-    return sorted(order, key=lambda one: (not one.is_open, -one.finding.severity_rank, _precedence(one.finding.rule)))
+    return sorted(order, key=lambda one: (not one.is_open, -one.finding.severity_rank, precedence(one.finding.rule)))
 
 
 def relations(related: Any) -> list[Relation]:
@@ -90,7 +90,7 @@ def _path(path: Any) -> tuple[str, ...]:
     return tuple(str(name) for name in path) if isinstance(path, list | tuple) else ()
 
 
-def _precedence(rule: str) -> int:
+def precedence(rule: str) -> int:
     """Of two equally bad findings the one that explains the other is read first: pressure holds barriers, not the other way round."""
     families = ("collect", "restart", "pressure", "data", "watermark")
     family = rule.split(".", 1)[0]

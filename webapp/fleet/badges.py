@@ -1,9 +1,15 @@
 """How states of jobs and clusters look."""
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from django.db.models import Q
 
 from webapp.fleet.choices import UNKNOWN_STATUS, HealthState, Visibility
 from webapp.lib.badges import UNKNOWN, Badge
+
+if TYPE_CHECKING:
+    from webapp.fleet.models import JobCurrent
 
 JOB_BADGES: dict[str, Badge] = {
     "FAILED": Badge("failed", "▲", "crit"),
@@ -65,6 +71,27 @@ HEALTHY_FROM, POOR_BELOW = 90, 60
 """Nobody is woken for what takes off less than ten points; below sixty more than one thing is wrong, or one badly."""
 
 
+@dataclass(frozen=True)
+class HealthGroup:
+    """A band of health, and the filter behind it."""
+
+    slug: str
+    title: str
+    badge: Badge
+    condition: Q
+
+
+HEALTH_GROUPS: dict[str, HealthGroup] = {
+    group.slug: group
+    for group in (
+        HealthGroup("poor", "below 60", Badge("poor", "▲", "crit"), Q(health__lt=POOR_BELOW)),
+        HealthGroup("fair", "60 to 89", Badge("fair", "◆", "warn"), Q(health__gte=POOR_BELOW, health__lt=HEALTHY_FROM)),
+        HealthGroup("unknown", "unknown", UNKNOWN, Q(health=None) & ~Q(health_state="ended")),
+        HealthGroup("good", "90 and more", Badge("good", "●", "ok"), Q(health__gte=HEALTHY_FROM)),
+    )
+}
+
+
 def health_badge(health: int | None, state: str | None) -> Badge:
     """The number as a badge; unknown is its own look, never green. An ended job has no health any more."""
     if state == HealthState.ENDED:
@@ -74,3 +101,8 @@ def health_badge(health: int | None, state: str | None) -> Badge:
     if health >= HEALTHY_FROM:
         return Badge(str(health), "●", "ok")
     return Badge(str(health), "▲", "crit") if health < POOR_BELOW else Badge(str(health), "◆", "warn")
+
+
+def health_badge_of(job: "JobCurrent") -> Badge:
+    """Of a job with its ``status``: whose state nobody can know now, its health neither, whatever it was when last judged."""
+    return UNKNOWN if job.status == UNKNOWN_STATUS else health_badge(job.health, job.health_state)

@@ -17,16 +17,17 @@ class Column:
 
 
 FLEET_COLUMNS = (
-    Column("Status", "state"),
+    Column("Health", "health", hint="100 less what open findings take off; ? where nothing is known, which is not the same as healthy"),
+    Column("Status", "state", "medium"),
     Column("Job", "name"),
-    Column("Last 16 checkpoints", "failed", "narrow", hint="oldest left; tall red failed, green completed, diamond savepoint"),
-    Column("p95", "duration", "medium", numeric=True, hint="end to end, over the last completed checkpoints"),
-    Column("Phase", "", "wide", hint="that dominates, with its share of end to end"),
-    Column("State", "size", "", numeric=True, hint="full state of the newest completed checkpoint"),
-    Column("Uploaded", "uploaded", "wide", numeric=True, hint="by the newest completed checkpoint"),
-    Column("Pressure", "pressure", "medium", numeric=True, hint="largest back-pressured share of any vertex's subtasks"),
-    Column("Restarts", "restarts", "wide", numeric=True, hint="since submission, as far as reported"),
-    Column("Last success", "", "medium", numeric=True, hint="end of the newest completed checkpoint"),
+    Column("Why", "", "medium", hint="the worst open finding; of an ended job the worst that was found"),
+    Column("Last 16 checkpoints", "failed", "wide", hint="oldest left; tall red failed, green completed, diamond savepoint"),
+    Column("p95", "duration", "wide", numeric=True, hint="end to end, over the last completed checkpoints"),
+    Column("State", "size", "narrow", numeric=True, hint="full state of the newest completed checkpoint"),
+    Column("Uploaded", "uploaded", "widest", numeric=True, hint="by the newest completed checkpoint"),
+    Column("Pressure", "pressure", "wide", numeric=True, hint="largest back-pressured share of any vertex's subtasks"),
+    Column("Restarts", "restarts", "widest", numeric=True, hint="since submission, as far as reported"),
+    Column("Last success", "", "wide", numeric=True, hint="end of the newest completed checkpoint"),
 )
 
 

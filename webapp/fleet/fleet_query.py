@@ -9,10 +9,10 @@ from urllib.parse import quote
 from django.core.cache import cache
 from django.db.models import Count, Q
 
-from webapp.fleet.badges import STATUS_GROUPS
+from webapp.fleet.badges import HEALTH_GROUPS, STATUS_GROUPS
 from webapp.fleet.models import JobCurrent
 from webapp.fleet.querysets import JobCurrentQuerySet
-from webapp.fleet.sorting import FLEET_SORTS, Sort
+from webapp.fleet.sorting import FLEET_SORTS, WORST_FIRST, Sort
 from webapp.lib.keysets import Key
 
 COUNT_CAP = 1_000
@@ -31,19 +31,21 @@ class FleetQuery:
     status: str = ""
     search: str = ""
     failing: bool = False
-    sort: Sort = FLEET_SORTS["trouble"]
-    descending: bool = True
+    health: str = ""
+    sort: Sort = WORST_FIRST
+    descending: bool = WORST_FIRST.descending
     cursor: str = ""
 
     @classmethod
     def read(cls, parameters: Mapping[str, str]) -> "FleetQuery":
         name = parameters.get("sort", "")
-        sort = FLEET_SORTS.get(name.removeprefix("-"), FLEET_SORTS["trouble"])
-        status = parameters.get("status", "")
+        sort = FLEET_SORTS.get(name.removeprefix("-"), WORST_FIRST)
+        status, health = parameters.get("status", ""), parameters.get("health", "")
         return cls(
             cluster=_clean(parameters.get("cluster", ""))[:100],
             status=status if status in STATUS_GROUPS else "",
             search=_clean(parameters.get("q", ""))[:_LONGEST_SEARCH],
+            health=health if health in HEALTH_GROUPS else "",
             failing=parameters.get("failing", "") == "1",
             sort=sort,
             descending=name.startswith("-") if name.removeprefix("-") in FLEET_SORTS else sort.descending,
@@ -56,7 +58,7 @@ class FleetQuery:
 
     @property
     def is_narrowed(self) -> bool:
-        return bool(self.cluster or self.status or self.search or self.failing)
+        return bool(self.cluster or self.status or self.search or self.health or self.failing)
 
     def jobs(self, now: datetime) -> JobCurrentQuerySet:
         """Matching jobs with their ``status``, in no order yet."""
@@ -65,6 +67,8 @@ class FleetQuery:
             jobs = jobs.filter(Q(name__icontains=self.search) | Q(job_id__startswith=self.search.lower()))
         if self.status:
             jobs = jobs.filter(status__in=STATUS_GROUPS[self.status].states)
+        if self.health:
+            jobs = jobs.filter(HEALTH_GROUPS[self.health].condition)
         if self.failing:
             jobs = jobs.filter(recent_failed__gt=0).exclude(terminal=True)
         return cast(JobCurrentQuerySet, jobs)

@@ -1,6 +1,6 @@
 """By what the fleet page may be sorted: an allow-list, each entry with its own index.
 
-The sort key is never null (unknown sorts below everything), and ``id`` breaks ties, so that a page can
+The sort key is never null (unknown sorts below everything, except by health), and ``id`` breaks ties, so that a page can
 continue after ``(key, id)`` of the last row seen, which costs the same on page 1 and on page 1,000.
 """
 
@@ -9,11 +9,23 @@ from datetime import UTC, datetime
 from typing import Any
 
 from django.db import models
-from django.db.models import F, Value
+from django.db.models import Case, ExpressionWrapper, F, Value, When
 from django.db.models.expressions import Combinable
 from django.db.models.functions import Coalesce
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+UNKNOWN_AS, ENDED_FROM = 90, 200
+"""Not knowing is worse than being healthy, and better than being known to be ill. What has ended comes last."""
+
+
+def worst_first() -> Combinable:
+    """Health, lowest first; unknown before the healthy; ended jobs behind all others, in the order of what troubled them."""
+    ended = ExpressionWrapper(Value(ENDED_FROM + 100) - F("trouble"), models.IntegerField())
+    unknown = Value(UNKNOWN_AS)
+    whole = models.IntegerField()
+    return Case(When(health_state="ended", then=ended), When(health=None, then=unknown), default=F("health"), output_field=whole)
 
 
 @dataclass(frozen=True)
@@ -28,6 +40,8 @@ class Sort:
     @property
     def key(self) -> Combinable:
         """The expression to annotate, order and compare by; the index is over the same one."""
+        if self.name == "health":
+            return worst_first()
         if self.lowest is None:
             return F(self.field)
         lowest: Combinable = Value(self.lowest)
@@ -40,8 +54,7 @@ class Sort:
 FLEET_SORTS: dict[str, Sort] = {
     sort.name: sort
     for sort in (
-        Sort("trouble", "trouble"),
-        Sort("health", "health", 101, descending=False),
+        Sort("health", "health", descending=False),
         Sort("name", "name", "", descending=False),
         Sort("cluster", "cluster", descending=False),
         Sort("state", "state", "", descending=False),
@@ -53,4 +66,5 @@ FLEET_SORTS: dict[str, Sort] = {
         Sort("restarts", "restarts", -1),
     )
 }
-"""Name in the URL → sort. ``trouble`` is the default."""
+"""Name in the URL → sort. ``health`` is the default."""
+WORST_FIRST = FLEET_SORTS["health"]

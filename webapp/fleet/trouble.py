@@ -1,4 +1,4 @@
-"""How much trouble a job seems to be in, as one number to order the fleet page by; not a diagnosis."""
+"""How much trouble a job was in, as one number that orders those which have ended: they have no health any more."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -17,7 +17,7 @@ def trouble(job: Mapping[str, Any]) -> int:
     """0 nothing known … 100 the job is gone. Takes a row of the serving table ``job_current``.
 
     The state outweighs failed checkpoints, these outweigh back-pressure. Jobs that ended as wanted come after
-    all troubled ones that run, but still in the order of what troubled them: so is an imported recording read.
+    those that failed, in the order of what troubled them: so is an imported recording read.
     """
     state = job["state"] or ""
     if state in _OF_STATE:

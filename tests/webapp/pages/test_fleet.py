@@ -10,13 +10,13 @@ from django.core.cache import cache
 from django.urls import reverse
 from django.utils import timezone
 
-from tests.webapp.builders import cluster, job, unsaved_job
+from tests.webapp.builders import cluster, finding, job, unsaved_job
 from webapp.fleet.models import JobCurrent
 from webapp.fleet.sorting import FLEET_SORTS
 
 pytestmark = pytest.mark.django_db
-QUERIES = 14
-"""Session, user, clusters, totals, jobs, and the state of the pipeline for the footer."""
+QUERIES = 15
+"""Session, user, clusters, totals, jobs, what was found on them, and the state of the pipeline for the footer."""
 
 
 @pytest.fixture
@@ -27,15 +27,48 @@ def now():
 
 
 def names(answer):
-    return [job.name for job, _badge, _recorded in answer.context["rows"]]
+    return [job.name for job, *_ in answer.context["rows"]]
 
 
-def test_the_worst_comes_first(viewer, now):
-    job(at=now, name="good", pressured_share=0.0)
-    job(at=now, name="half", recent_failed=8, last_outcome="completed")
+def test_the_worst_comes_first_the_unknown_before_the_healthy_the_ended_last(viewer, now):
+    job(at=now, name="good")
     job(at=now, name="gone", state="FAILED", terminal=True)
-    job(at=now, name="held", pressured_share=1.0)
-    assert names(viewer.get("/")) == ["gone", "half", "held", "good"]
+    job(at=now, name="done", state="FINISHED", terminal=True)
+    job(at=now, name="not judged", health=None, health_state="unknown")
+    job(at=now, name="poor", health=34)
+    job(at=now, name="fair", health=72)
+    assert names(viewer.get("/")) == ["poor", "fair", "not judged", "good", "gone", "done"]
+
+
+def test_each_job_says_why_it_stands_there(viewer, now):
+    poor, done = job(at=now, health=45), job(at=now, state="CANCELED", terminal=True)
+    job(at=now, health=None, health_state="unknown", judged_at=None)
+    job(at=now)
+    finding(poor, at=now, title="<b>slow</b> holds back parse")
+    finding(poor, "checkpoint.expired", now, title="9 checkpoints expired", subject_kind="job", subject_id=poor.job_id)
+    finding(poor, "pressure.transit", now, severity="info", subject_id="v2", title="parse waits")
+    finding(done, at=now, state="closed", title="was held back")
+    page = viewer.get("/").content.decode()
+    assert "&lt;b&gt;slow&lt;/b&gt; holds back parse" in page and "and 1 more" in page
+    assert "parse waits" not in page
+    assert "was held back" in page
+    assert "not judged yet" in page and "nothing found" in page
+
+
+def test_the_health_of_a_job_that_cannot_be_seen_is_unknown_whatever_it_was(viewer, now):
+    cluster("dark", at=now - timedelta(hours=1), blind_since=now)
+    job("dark", at=now - timedelta(hours=1), health=100, health_state="judged")
+    page = viewer.get("/").content.decode()
+    assert "● 100" not in page
+    assert "cannot be seen" in page
+
+
+@pytest.mark.parametrize(("band", "wanted"), [("poor", ["a"]), ("fair", ["b"]), ("unknown", ["c"]), ("good", ["d"]), ("x", list("abcde"))])
+def test_a_band_of_health_shows_that_band_only(viewer, now, band, wanted):
+    for name, health in (("a", 59), ("b", 60), ("c", None), ("d", 90)):
+        job(at=now, name=name, health=health, health_state="unknown" if health is None else "judged")
+    job(at=now, name="e", state="FINISHED", terminal=True)
+    assert names(viewer.get("/", {"health": band})) == wanted
 
 
 def test_jobs_of_a_cluster_that_cannot_be_seen_are_unknown_never_running(viewer, now):
@@ -69,7 +102,7 @@ def test_every_column_sorts_and_pages(viewer, now, sort, sign):
 @pytest.mark.parametrize("sort", ["name); DROP TABLE", "--name", "graph", "cluster__url"])
 def test_what_is_not_on_the_list_does_not_sort(viewer, now, sort):
     job(at=now)
-    assert viewer.get("/", {"sort": sort}).context["query"].sort.name == "trouble"
+    assert viewer.get("/", {"sort": sort}).context["query"].sort.name == "health"
 
 
 def test_a_damaged_page_link_leads_to_the_first_page(viewer, now):
@@ -144,7 +177,7 @@ def test_htmx_gets_the_table_only(viewer, now):
 
 def test_the_download_holds_all_matches_in_order_and_no_formula(viewer, now):
     JobCurrent.objects.bulk_create([unsaved_job(at=now, name=f"job-{n}") for n in range(60)])
-    job(at=now, name="=HYPERLINK(1)", state="FAILED", terminal=True)
+    job(at=now, name="=HYPERLINK(1)", state="FAILED", health=0)
     body = b"".join(viewer.get(reverse("fleet-export", args=("csv",))).streaming_content).decode()
     rows = list(csv.DictReader(io.StringIO(body)))
     assert (len(rows), rows[0]["name"], rows[0]["status"]) == (61, "'=HYPERLINK(1)", "FAILED")

@@ -7,7 +7,8 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.utils import timezone
 
-from webapp.fleet.badges import STATUS_GROUPS, job_badge
+from webapp.findings.reasons import reasons
+from webapp.fleet.badges import HEALTH_GROUPS, STATUS_GROUPS, health_badge_of, job_badge
 from webapp.fleet.columns import headings
 from webapp.fleet.fleet_query import COUNT_CAP, HEAVY, FleetQuery, capped_count, totals
 from webapp.fleet.models import Cluster
@@ -17,9 +18,10 @@ from webapp.lib.keysets import BadCursor, page
 
 PAGE_SIZE = 50
 EXPORT_COLUMNS = (
-    "cluster", "job_id", "name", "status", "state", "start_time", "end_time", "flink_version", "parallelism", "restarts",
-    "last_completed_id", "last_completed_at", "last_completed_ms", "recent_total", "recent_failed", "end_to_end_p95_ms",
-    "dominant_phase", "dominant_phase_share", "state_bytes", "checkpointed_bytes", "pressured_share", "last_seen_at", "as_of",
+    "cluster", "job_id", "name", "health", "health_state", "judged_at", "status", "state", "start_time", "end_time", "flink_version",
+    "parallelism", "restarts", "last_completed_id", "last_completed_at", "last_completed_ms", "recent_total", "recent_failed",
+    "end_to_end_p95_ms", "dominant_phase", "dominant_phase_share", "state_bytes", "checkpointed_bytes", "pressured_share",
+    "last_seen_at", "as_of",
 )  # fmt: skip
 
 
@@ -34,14 +36,19 @@ def fleet(request: HttpRequest) -> HttpResponse:
         return redirect(request.path)
     clusters = list(Cluster.objects.only("name", "kind"))
     recorded = {cluster.name for cluster in clusters if cluster.kind == "recording"}
+    why = reasons(shown.rows)
     context: dict[str, Any] = {
         "query": query,
         "page": shown,
-        "rows": [(job, job_badge(job.status), job.cluster in recorded) for job in shown.rows],
+        "rows": [
+            (job, job_badge(job.status), health_badge_of(job), why.get((job.cluster, job.job_id)), job.cluster in recorded)
+            for job in shown.rows
+        ],
         "headings": headings(query),
         "sorts": FLEET_SORTS,
         "clusters": clusters,
         "groups": STATUS_GROUPS.values(),
+        "health_groups": HEALTH_GROUPS.values(),
         "totals": totals(query.cluster, now),
         "matching": capped_count(jobs) if query.is_narrowed else None,
         "cap": COUNT_CAP,

@@ -10,7 +10,7 @@ from webapp.checkpoints.badges import outcome_badge
 from webapp.checkpoints.models import CheckpointFact, SizeTrend
 from webapp.findings.models import JobJudgement
 from webapp.findings.of_job import of_job
-from webapp.fleet.badges import health_badge
+from webapp.fleet.badges import health_badge_of
 from webapp.fleet.job_lookup import JobView, look_up
 from webapp.fleet.models import JobException, LogEvent
 from webapp.lib.exports import csv_response, json_response
@@ -70,7 +70,7 @@ def job(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
         "exceptions": exceptions[:EXCEPTIONS_SHOWN],
         "more_exceptions": len(exceptions) > EXCEPTIONS_SHOWN,
         "findings": found,
-        "health": health_badge(view.job.health, view.job.health_state),
+        "health": health_badge_of(view.job),
         "unknowns": judgement.unknowns if judgement else [],
         "origins": list(blamed.origins.values()),
         "graph": drawn(view.job.graph, windows, blamed),

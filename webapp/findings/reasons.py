@@ -1,0 +1,48 @@
+"""Why each job of a page of the fleet stands where it stands, in one line a job."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.db.models import Q
+
+from webapp.findings.badges import severity_badge
+from webapp.findings.choices import SEVERITY_RANK, FindingState, Severity
+from webapp.findings.models import Finding
+from webapp.findings.querysets import WORST_FIRST
+from webapp.findings.shown import precedence
+from webapp.fleet.models import JobCurrent
+from webapp.lib.badges import Badge
+
+MOST_FINDINGS = 2_000
+
+
+@dataclass(frozen=True)
+class Reason:
+    """The worst finding, and how many more matters there are."""
+
+    pk: int
+    badge: Badge
+    title: str
+    more: int = 0
+
+
+def reasons(jobs: Sequence[JobCurrent]) -> dict[tuple[str, str], Reason]:
+    """(cluster, job id) → its reason; one query. Of a job that runs what is open counts, of an ended one what was found."""
+    ended = [job.job_id for job in jobs if job.terminal]
+    listed = Finding.objects.filter(
+        Q(state=FindingState.OPEN) | Q(job_id__in=ended),
+        cluster__in={job.cluster for job in jobs},
+        job_id__in=[job.job_id for job in jobs],
+        severity_rank__gt=SEVERITY_RANK[Severity.INFO],
+    )
+    found: dict[tuple[str, str], dict[tuple[str, str], Finding]] = defaultdict(dict)
+    columns = ("cluster", "job_id", "rule", "subject_id", "severity", "severity_rank", "last_seen", "title")
+    for finding in listed.only(*columns).order_by(*WORST_FIRST)[:MOST_FINDINGS]:
+        found[finding.cluster, finding.job_id].setdefault((finding.rule, finding.subject_id), finding)
+    return {key: _reason(list(matters.values())) for key, matters in found.items()}
+
+
+def _reason(matters: list[Finding]) -> Reason:
+    worst = min(matters, key=lambda one: (-one.severity_rank, precedence(one.rule)))
+    return Reason(worst.pk, severity_badge(worst.severity), worst.title, len(matters) - 1)
