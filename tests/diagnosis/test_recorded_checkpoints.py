@@ -1,0 +1,108 @@
+"""What the rules about checkpoints and restarts say of real clusters."""
+
+import pytest
+
+from spark_jobs.diagnosis import registry
+from spark_jobs.diagnosis.findings import Finding
+from tests.diagnosis.jobs import LIMITS, evidence
+from tests.windows import recorded, recorded_windows
+
+MINE = tuple(id for id in registry.all_rules() if id.split(".")[0] in ("checkpoint", "restart", "collect"))
+
+
+def told(recording: str, *rules: str) -> list[Finding]:
+    """Every finding of these rules (all by default) in every window of a recording, by time."""
+    windows = recorded_windows(recording)
+    return [finding for one in windows for finding in registry.diagnose(one, LIMITS, only=rules or MINE).findings]
+
+
+def rules_of(recording: str) -> set[str]:
+    return {finding.rule for finding in told(recording)}
+
+
+EXPECTED = {
+    "1.12.5-G": {"checkpoint.full_after_savepoint"},
+    "1.20.5-B": {"checkpoint.start_delay"},
+    "1.20.5-E": {"checkpoint.declined"},
+    "1.20.5-F": {"checkpoint.expired", "checkpoint.late_message"},
+    "1.20.5-I": {"restart.loop"},
+    "1.20.5-J": {"restart.loop"},
+}
+
+
+@pytest.mark.parametrize("recording", recorded())
+def test_each_recording_shows_what_was_done_to_it_and_nothing_else(recording):
+    assert rules_of(recording) == EXPECTED.get(recording, set())
+
+
+def test_no_rule_breaks_on_a_recording():
+    for recording in recorded():
+        for judged in recorded_windows(recording):
+            for lacking in registry.diagnose(judged, LIMITS, only=MINE).unknowns:
+                assert "broke" not in lacking.missing, (recording, lacking)
+
+
+def test_a_failing_snapshot_is_declined_with_subtask_host_and_exception():
+    finding = told("1.20.5-E", "checkpoint.declined")[-1]
+    assert evidence(finding, "declined by") == "enrich/1"
+    assert evidence(finding, "host") == "flink-tm-2"
+    assert evidence(finding, "reason") == "CHECKPOINT_ASYNC_EXCEPTION"
+    assert "Exception" in evidence(finding, "exception")
+    assert finding.confidence == "high"
+
+
+def test_expiries_name_who_had_not_acknowledged_and_who_held_the_barrier():
+    for finding in told("1.20.5-F", "checkpoint.expired"):
+        assert evidence(finding, "barrier held by") == "slow-enrich"
+        assert "had not acknowledged" in finding.cause
+        [vertex] = [related for related in finding.related if related.kind == "vertex"]
+        assert vertex.path[-1] == "slow-enrich"
+
+
+def test_late_acknowledgements_tell_how_far_the_time_out_was_missed():
+    finding = told("1.20.5-F", "checkpoint.late_message")[-1]
+    assert evidence(finding, "acknowledgements after expiry") == 8
+    assert 0 < finding.evidence[0].value < 30_000
+
+
+def test_slow_barriers_point_to_the_origin_of_the_pressure():
+    [finding] = told("1.20.5-B", "checkpoint.start_delay")
+    assert evidence(finding, "barrier held by") == "slow-enrich"
+    assert "slow-enrich" in finding.cause
+    assert finding.data["held_by"]["path"] == ["Source: clicks", "parse", "slow-enrich"]
+
+
+def test_full_uploads_after_savepoints_are_told_with_their_excess_and_the_fault():
+    findings = told("1.12.5-G", "checkpoint.full_after_savepoint")
+    assert [(finding.subject, finding.data["savepoint_id"]) for finding in findings] == [
+        ("checkpoint 8", 7), ("checkpoint 12", 11), ("checkpoint 16", 15),
+    ]  # fmt: skip
+    assert all(78 << 20 < finding.evidence[0].value < 80 << 20 for finding in findings)
+    assert all("FLINK-23949" in finding.cause for finding in findings)
+
+
+def test_a_loop_by_lost_taskmanagers_names_them():
+    finding = told("1.20.5-I", "restart.loop")[-1]
+    assert evidence(finding, "restart episodes") == 5
+    lost = finding.data["lost_taskmanagers"]
+    assert len(lost) == 5
+    assert all(name.startswith("flink-tm-") for name in lost)
+
+
+def test_a_loop_by_an_exception_names_it_with_task_and_host():
+    finding = told("1.20.5-J", "restart.loop")[-1]
+    assert list(finding.data["groups"]) == ["java.io.IOException at lab.LabJob$StateOp.flatMap(LabJob.java:117)"]
+    assert "Connection reset by peer" in finding.cause
+    assert evidence(finding, "last failed task").startswith("enrich (2/4)")
+    assert evidence(finding, "share of failures on one host") == 1
+    assert evidence(finding, "tasks restarted per failure") == 10
+
+
+def test_restores_are_not_judged_before_their_metadata_is_read():
+    said = [
+        unknown.missing
+        for judged in recorded_windows("1.20.5-H")
+        for unknown in registry.diagnose(judged, LIMITS, only=["checkpoint.full_after_restore"]).unknowns
+    ]
+    assert said
+    assert all("`_metadata` of checkpoint" in missing for missing in said)

@@ -1,0 +1,163 @@
+"""restart.loop, and what it is made of: episodes and root exceptions."""
+
+from dataclasses import replace
+
+import pytest
+
+from spark_jobs.diagnosis.restart_episodes import episodes
+from spark_jobs.diagnosis.root_exceptions import lost_taskmanager, root_of, unnumbered
+from tests.diagnosis.jobs import MINUTELY, checkpoint, event, evidence, failure, found, ms, restart, window
+
+RULE = "restart.loop"
+QUICK = replace(MINUTELY, interval_ms=5_000)
+
+
+def trace(key=7, line=117):
+    return (
+        f"java.lang.RuntimeException: Enrichment failed for key {key}\n"
+        f"\tat shop.Enrich.map(Enrich.java:{line})\n"
+        "\tat org.apache.flink.streaming.api.operators.StreamMap.processElement(StreamMap.java:38)\n"
+        "\tat java.base/java.lang.Thread.run(Thread.java:840)\n"
+        "Caused by: java.io.IOException: Connection reset by peer: /10.11.12.13:5432\n"
+        "\t... 17 more\n"
+    )
+
+
+LOST = (
+    "org.apache.flink.runtime.io.network.netty.exception.RemoteTransportException: Connection unexpectedly closed by remote task manager "
+    "'flink-tm-1/127.0.2.11:33701 [ tm-{n}:37687-13b354 ] '. This might indicate that the remote task manager was lost.\n"
+    "\tat org.apache.flink.runtime.io.network.netty.CreditBasedPartitionRequestClientHandler.channelInactive(X.java:134)\n"
+)
+
+
+def loop(at, make=lambda index: trace(index), config=QUICK, **values):
+    """A failure, a restart and a checkpoint two seconds later at each of these times."""
+    checkpoints = [checkpoint(index + 1, begun + 2, "aborted") for index, begun in enumerate(at)]
+    failures = tuple(failure(begun, make(index), task="enrich (2/4)", host="host-3") for index, begun in enumerate(at))
+    values.setdefault("failures", failures)
+    return window(*checkpoints, annotations=tuple(restart(begun) for begun in at), at=max(at) + 10, config=config, **values)
+
+
+def test_three_episodes_in_ten_minutes_are_a_loop_of_one_root_exception():
+    [finding] = found(loop([0, 60, 120]), RULE)
+    assert finding.title == "3 restart episodes within 10 min: java.io.IOException at shop.Enrich.map(Enrich.java:117)"
+    assert (finding.severity, finding.confidence) == ("critical", "high")
+    assert finding.evidence[0].value == 3
+    assert finding.seen_at_ms == ms(120)
+    assert finding.data["groups"] == {"java.io.IOException at shop.Enrich.map(Enrich.java:117)": 3}
+
+
+def test_two_are_none_and_neither_are_three_hours_apart():
+    assert not found(loop([0, 60]), RULE)
+    assert not found(loop([0, 3_600, 7_200]), RULE)
+
+
+def test_restarts_before_all_tasks_run_again_are_one_episode():
+    cascade = loop([0])
+    many = tuple(restart(at) for at in (0, 1, 2, 3, 4))
+    assert not found(replace(cascade, annotations=many, checkpoints=(checkpoint(1, 9, "aborted"),)), RULE)
+
+
+def test_five_lost_taskmanagers_with_cascades_are_five_episodes():
+    begun = [0, 60, 120, 180, 240]
+    cascades = tuple(restart(at + step) for at in begun for step in (0, 1.5, 3))
+    lost = replace(loop(begun, lambda index: LOST.replace("{n}", str(index))), annotations=cascades)
+    shifted = tuple(replace(one, trigger_time_ms=one.trigger_time_ms + 5_000) for one in lost.checkpoints)
+    [finding] = found(replace(lost, checkpoints=shifted), RULE)
+    assert evidence(finding, "restart episodes") == 5
+    assert evidence(finding, "restarts") == 15
+    assert finding.data["lost_taskmanagers"] == [f"tm-{n}:37687-13b354" for n in range(5)]
+    assert "lost" in finding.title
+
+
+def test_a_host_with_nearly_all_failures_is_named():
+    [finding] = found(loop([0, 60, 120, 180]), RULE)
+    assert evidence(finding, "share of failures on one host") == 1
+    assert "host-3" in finding.next_step
+
+
+def test_failures_on_many_hosts_blame_none():
+    spread = tuple(failure(60 * n, trace(), task="enrich (2/4)", host=f"host-{n}") for n in range(4))
+    [finding] = found(loop([0, 60, 120, 180], failures=spread), RULE)
+    assert "share of failures on one host" not in {one.name for one in finding.evidence}
+
+
+def test_without_exceptions_it_is_told_with_less_certainty():
+    [finding] = found(loop([0, 60, 120], failures=()), RULE)
+    assert finding.confidence == "medium"
+    assert "not known" in finding.cause
+
+
+def test_the_log_tells_exceptions_where_rest_did_not():
+    failed = tuple(event(60 * n, "task_state", fields={"to_state": "FAILED"}, detail=trace(n), host="host-3") for n in range(3))
+    [finding] = found(loop([0, 60, 120], failures=(), events=failed), RULE)
+    assert "shop.Enrich.map" in finding.title
+
+
+def test_tasks_restarted_per_failure_are_told():
+    counted = tuple(event(60 * n, "region_restart", fields={"count": 12}) for n in range(3))
+    [finding] = found(loop([0, 60, 120], events=counted), RULE)
+    assert evidence(finding, "tasks restarted per failure") == 12
+
+
+def test_a_job_whose_tasks_never_all_run_again_is_stuck():
+    stuck = window(annotations=tuple(restart(at) for at in (0, 100, 200, 300, 380)), at=400, config=QUICK)
+    deployed = tuple(event(at + 1, "task_deployed", vertex_id="enrich", subtask=0) for at in (0, 100, 200, 300, 380))
+    [finding] = found(replace(stuck, events=deployed), RULE)
+    assert "without all tasks running again" in finding.title
+
+
+def test_the_log_shows_when_all_deployed_tasks_run():
+    seen = (
+        restart(0),
+        [event(1, "task_deployed", vertex_id="e", subtask=n) for n in (0, 1)],
+        [event(3 + n, "task_state", vertex_id="e", subtask=n, fields={"to_state": "RUNNING"}) for n in (0, 1)],
+    )
+    [episode] = episodes(window(annotations=seen[:1], events=tuple(seen[1] + seen[2]), at=30), ms(-10))
+    assert episode.ended_ms == ms(4)
+
+
+def test_a_restart_is_told_once_by_log_and_annotation():
+    by_log = event(0.4, "job_state", fields={"to_state": "RESTARTING"})
+    [episode] = episodes(window(annotations=(restart(0),), events=(by_log,), at=30), ms(-10))
+    assert episode.restarts == (ms(0.4),)
+
+
+def test_long_intervals_do_not_make_episodes_one():
+    rare = loop([0, 120, 240], config=replace(MINUTELY, interval_ms=1_800_000))
+    [finding] = found(replace(rare, checkpoints=(checkpoint(1, -600),)), RULE)
+    assert evidence(finding, "restart episodes") == 3
+
+
+def test_exceptions_of_one_place_are_one_group_whatever_their_words():
+    assert root_of("x", trace(7)).group == root_of("x", trace(11641)).group
+    assert root_of("x", trace(7)).group != root_of("x", trace(7, line=118)).group
+
+
+def test_without_own_frames_the_message_counts_and_numbers_in_it_do_not():
+    first = root_of("x", "java.util.concurrent.TimeoutException: Heartbeat of 'a' after 50000 ms")
+    assert first.frame is None
+    assert first.group == root_of("x", "java.util.concurrent.TimeoutException: Heartbeat of 'b' after 7 ms").group
+
+
+def test_an_exception_without_a_trace_is_its_name():
+    assert root_of("java.lang.OutOfMemoryError", None).group == "java.lang.OutOfMemoryError: "
+
+
+def test_words_survive_the_removal_of_numbers():
+    assert unnumbered("key 11641 of tm-3f2a faded in 'a b'") == "key # of tm# faded in …"
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("TimeoutException: Heartbeat of TaskManager with id tm-1:4-d1 timed out.", "tm-1:4-d1"),
+        ("TaskManager with id tm-1:4-d1(host-1:6122) is no longer reachable.", "tm-1:4-d1"),
+        (LOST.replace("{n}", "3"), "tm-3:37687-13b354"),
+        ("Connection unexpectedly closed by remote task manager 'host-1/10.0.0.1:6121'.", "host-1/10.0.0.1:6121"),
+        ("java.io.IOException: disk full", None),
+        (None, None),
+    ],
+)
+def test_a_lost_taskmanager_is_named(text, name):
+    assert lost_taskmanager(text) == name

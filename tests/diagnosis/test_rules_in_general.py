@@ -1,0 +1,161 @@
+"""What holds for every rule: nothing out of nothing, no matter of order, cheap, explained."""
+
+import random
+from dataclasses import fields, replace
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from ingest.flink_logs.reasons import COUNTS_AS_FAILURE, REASONS
+from spark_jobs.diagnosis import registry
+from spark_jobs.diagnosis.checkpoint_history import COUNTED_REASONS
+from spark_jobs.diagnosis.checkpoint_reasons import REASON_WORDS
+from spark_jobs.diagnosis.findings import CONFIDENCES
+from spark_jobs.diagnosis.samples import CheckpointConfig, CheckpointSample, JobWindow, SourceGap
+from spark_jobs.serving import OUTCOMES
+from spark_jobs.transforms.checkpoint_reasons import OUTCOME_OF_REASON
+from tests.diagnosis.jobs import LIMITS, START_MS, ms, restart, window
+from tests.windows import recorded, recorded_windows
+
+MINE = tuple(id for id in registry.all_rules() if id.split(".")[0] in ("checkpoint", "restart", "collect"))
+RUNBOOKS = Path(__file__).parents[2] / "templates" / "rules"
+
+small = st.none() | st.integers(0, 3_000_000)
+CHECKPOINTS = st.builds(
+    CheckpointSample,
+    checkpoint_id=st.integers(1, 30),
+    trigger_time_ms=st.integers(START_MS, START_MS + 1_800_000),
+    outcome=st.sampled_from(OUTCOMES),
+    is_savepoint=st.sampled_from([None, False, True]),
+    reason=st.sampled_from([None, "CHECKPOINT_EXPIRED", "CHECKPOINT_DECLINED", "SOMETHING_NEW"]),
+    end_to_end_ms=small,
+    state_bytes=small,
+    checkpointed_bytes=small,
+    slowest_end_to_end_ms=small,
+    slowest_start_delay_ms=small,
+    slowest_alignment_ms=small,
+    slowest_sync_ms=small,
+    slowest_async_ms=small,
+    unaligned=st.sampled_from([None, True]),
+    late_message_count=st.sampled_from([None, 0, 3]),
+    subtasks=st.sampled_from([None, 8]),
+    acknowledged=st.sampled_from([None, 5]),
+)
+CONFIGS = st.builds(
+    CheckpointConfig,
+    mode=st.sampled_from([None, "exactly_once"]),
+    interval_ms=st.sampled_from([None, 1_000, 60_000]),
+    timeout_ms=st.sampled_from([None, 4_000, 600_000]),
+    min_pause_ms=st.sampled_from([None, 0, 60_000]),
+    tolerable_failed=st.sampled_from([None, 0, 2, 2**31 - 1]),
+    externalized=st.sampled_from([None, False, True]),
+)
+WINDOWS = st.builds(
+    lambda checkpoints, config, version, restarts: replace(
+        window(*checkpoints, at=1_900, config=config, flink_version=version), annotations=tuple(restart(at) for at in restarts)
+    ),
+    st.lists(CHECKPOINTS, max_size=12, unique_by=lambda one: (one.checkpoint_id, one.trigger_time_ms)),
+    CONFIGS,
+    st.sampled_from([None, "1.12.5", "1.13.6", "1.20.5"]),
+    st.lists(st.integers(1_400, 1_900), max_size=6),
+)
+
+
+def say(judged, rule):
+    said = registry.diagnose(judged, LIMITS, only=[rule])
+    broken = [unknown.missing for unknown in said.unknowns if "broke" in unknown.missing]
+    assert not broken, broken
+    return said.findings
+
+
+@pytest.mark.parametrize("rule", MINE)
+def test_no_data_is_no_finding(rule):
+    assert not say(JobWindow("prod", "a" * 32, ms(60), ms(0)), rule)
+
+
+@pytest.mark.parametrize("rule", MINE)
+def test_nothing_known_of_a_checkpoint_is_no_finding_but_its_outcome(rule):
+    hollow = tuple(CheckpointSample(id, ms(60 * id), "completed") for id in range(1, 9))
+    assert not say(JobWindow("prod", "a" * 32, ms(600), ms(540), checkpoints=hollow), rule)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(WINDOWS, st.randoms())
+def test_the_order_of_what_is_told_does_not_matter(judged, chance):
+    def shuffled(values):
+        return tuple(chance.sample(values, len(values)))
+
+    other = replace(judged, checkpoints=shuffled(judged.checkpoints), annotations=shuffled(judged.annotations))
+    for rule in MINE:
+        assert say(judged, rule) == say(other, rule)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(WINDOWS)
+def test_no_finding_is_dated_after_the_instant_of_judging_and_each_is_explained(judged):
+    for rule in MINE:
+        for finding in say(judged, rule):
+            assert finding.seen_at_ms <= judged.at_ms
+            assert finding.evidence
+            assert finding.title and finding.cause and finding.next_step
+
+
+RANK = {confidence: rank for rank, confidence in enumerate(CONFIDENCES)}
+
+
+@pytest.mark.parametrize("outcome", ["declined", "expired", "failed"])
+def test_more_losses_never_make_it_less_sure(outcome):
+    lost = [CheckpointSample(id, ms(20 * id), outcome, reason="CHECKPOINT_EXPIRED", end_time_ms=ms(20 * id + 4)) for id in range(1, 15)]
+    ranks = [RANK[say(window(*lost[:count], at=320), f"checkpoint.{outcome}")[0].confidence] for count in range(1, 15)]
+    assert ranks == sorted(ranks)
+
+
+@pytest.mark.parametrize("phase", ["start_delay", "alignment", "sync", "async"])
+def test_more_slow_checkpoints_never_make_it_less_sure(phase):
+    values = {f"slowest_{phase}_ms": 59_000, "slowest_end_to_end_ms": 60_000, "end_to_end_ms": 60_000}
+    slow = [CheckpointSample(id, ms(60 * id), "completed", end_time_ms=ms(60 * id + 60), **values) for id in range(1, 12)]
+    ranks = [RANK[say(window(*slow[:count]), f"checkpoint.{phase}")[0].confidence] for count in range(2, 12)]
+    assert ranks == sorted(ranks)
+
+
+@pytest.mark.parametrize("rule", MINE)
+def test_every_rule_has_a_runbook_with_every_section(rule):
+    page = (RUNBOOKS / f"{rule}.html").read_text()
+    for block in ("means", "look_first", "act_now", "causes", "fix", "not_this"):
+        assert f"{{% block {block} %}}" in page
+
+
+@pytest.mark.parametrize("rule", MINE)
+def test_every_threshold_of_a_rule_carries_its_name_and_a_reason(rule):
+    for threshold in registry.all_rules()[rule].thresholds:
+        assert threshold.key.startswith(f"{rule}.")
+        assert threshold.reason.endswith(".")
+
+
+def test_reasons_that_count_are_those_that_the_logs_know():
+    assert COUNTED_REASONS == COUNTS_AS_FAILURE
+
+
+def test_every_reason_of_a_lost_checkpoint_has_words():
+    lost = {reason.code for reason in REASONS if OUTCOME_OF_REASON[reason.code] in ("declined", "failed")}
+    assert lost == set(REASON_WORDS)
+
+
+def test_recorded_windows_say_the_same_in_any_order():
+    chance = random.Random(7)
+    for name in recorded():
+        for judged in recorded_windows(name):
+            parts = {
+                field.name: tuple(chance.sample(getattr(judged, field.name), len(getattr(judged, field.name))))
+                for field in fields(judged)
+                if field.name in ("checkpoints", "annotations", "failures", "events", "vertex_windows", "past", "gaps")
+            }
+            for rule in MINE:
+                assert say(judged, rule) == say(replace(judged, **parts), rule), (name, rule)
+
+
+def test_a_silent_source_is_no_business_of_other_rules():
+    blind = window(at=60, gaps=(SourceGap("rest", ms(0), 9),))
+    assert [rule for rule in MINE if say(blind, rule)] == ["collect.blind"]
