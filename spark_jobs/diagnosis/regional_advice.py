@@ -119,6 +119,29 @@ def regions_of(vertices: Iterable[Vertex], edges: Iterable[Edge]) -> dict[Subtas
     return {subtask: "/".join(map(str, _leader(leader, subtask))) for subtask in leader}
 
 
+def region_size(vertices: Iterable[Vertex], edges: Iterable[Edge], vertex_id: str) -> int | None:
+    """How many subtasks are in the region of one subtask of ``vertex_id``: what restarts when it fails.
+
+    None where a parallelism is not known, or where pointwise edges join subtasks unevenly.
+    """
+    parallelism = {vertex.vertex_id: vertex.parallelism for vertex in vertices}
+    reached, joins, waiting = {vertex_id}, False, [vertex_id]
+    for one in waiting:
+        for edge in edges:
+            if one in (edge.source, edge.target):
+                joins = joins or edge.ship_strategy not in POINTWISE
+                fresh = {edge.source, edge.target} - reached
+                reached |= fresh
+                waiting.extend(fresh)
+    counts = [parallelism.get(one) for one in reached]
+    known = [count for count in counts if count]
+    if len(known) < len(counts):
+        return None
+    if joins:
+        return sum(known)
+    return len(known) if len(set(known)) == 1 else None
+
+
 def _join(leader: dict[Subtask, Subtask], one: Subtask, other: Subtask) -> None:
     first, second = sorted((_leader(leader, one), _leader(leader, other)))
     leader[second] = first

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from spark_jobs.diagnosis.advice import interval_advice, regional_what_if
 from spark_jobs.diagnosis.interval_advice import HOUR_MS, Took, advise, rounded_up_ms
-from spark_jobs.diagnosis.regional_advice import Attempt, full_success, parts_of, regional_success, regions_of, replay
+from spark_jobs.diagnosis.regional_advice import Attempt, full_success, parts_of, region_size, regional_success, regions_of, replay
 from spark_jobs.diagnosis.samples import Edge, Vertex
 from tests.diagnosis.jobs import checkpoint, minutely, savepoint
 
@@ -106,6 +106,14 @@ def test_pointwise_edges_keep_subtasks_apart_and_others_join_them():
     forward, shuffle = Edge("a", "b", "FORWARD"), Edge("b", "c", "HASH")
     assert len(set(regions_of(vertices, [forward]).values())) == 3 + 2
     assert len(set(regions_of(vertices, [forward, shuffle]).values())) == 1
+
+
+def test_the_region_of_a_task_is_what_restarts_with_it():
+    vertices = (Vertex("a", "a", 3), Vertex("b", "b", 3), Vertex("c", "c", 2), Vertex("d", "d", 7))
+    forward, shuffle = Edge("a", "b", "FORWARD"), Edge("b", "c", "HASH")
+    assert region_size(vertices, [forward], "b") == 2
+    assert region_size(vertices, [forward, shuffle], "a") == 8
+    assert region_size(vertices, [Edge("b", "c", "RESCALE")], "c") is None
 
 
 def test_a_job_without_shuffles_would_gain_and_one_with_them_would_not():

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from spark_jobs.diagnosis.findings import Evidence, Finding, Related
 from spark_jobs.diagnosis.job_subject import job_finding
+from spark_jobs.diagnosis.regional_advice import region_size
 from spark_jobs.diagnosis.registry import rule
 from spark_jobs.diagnosis.restart_episodes import Episode, episodes
 from spark_jobs.diagnosis.root_exceptions import lost_taskmanager, root_of, tells_of_a_lost_taskmanager
@@ -172,17 +173,22 @@ def _evidence(
         yield Evidence("lost TaskManager", name, at_ms=at_ms)
     if host:
         yield Evidence("share of failures on one host", host[1], "ratio", limits[share_key], ">=", share_key, at_ms, host[0])
-    per_failure = _tasks_per_failure(window, found[0].begun_ms)
+    per_failure, source = _tasks_per_failure(window, found[0].begun_ms, last)
     if per_failure is not None:
         tasks = sum(vertex.parallelism or 0 for vertex in window.vertices)
-        yield Evidence("tasks restarted per failure", per_failure, "count", at_ms=at_ms, note=f"of {tasks}" if tasks else "median")
+        note = f"of {tasks}, {source}" if tasks else source
+        yield Evidence("tasks restarted per failure", per_failure, "count", at_ms=at_ms, note=note)
 
 
-def _tasks_per_failure(window: JobWindow, since_ms: int) -> float | None:
+def _tasks_per_failure(window: JobWindow, since_ms: int, last: JobFailure | None) -> tuple[float | None, str]:
+    """What the log counted; else the pipelined region of the task that failed last, which is what Flink restarts."""
     kinds = ("region_restart", "global_restart")
     counts = [event.fields.get("count") for event in window.events if event.kind in kinds and event.at_ms >= since_ms - 2_000]
     known = [float(count) for count in counts if isinstance(count, int | float | str) and str(count).isdigit()]
-    return median(known) if known else None
+    if known:
+        return median(known), "by the log"
+    failed = next((one for one in window.vertices if last and last.task and last.task.startswith(f"{one.name} (")), None)
+    return (region_size(window.vertices, window.edges, failed.vertex_id) if failed else None), "by its pipelined region"
 
 
 def _as_data(episode: Episode, trouble: _Trouble) -> dict[str, object]:
