@@ -1,0 +1,113 @@
+"""Whatever the shape of a job, its planted bottleneck is named or nobody is."""
+
+from dataclasses import replace
+from random import Random
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from spark_jobs.diagnosis import registry
+from spark_jobs.diagnosis.findings import CONFIDENCES, Diagnosis
+from spark_jobs.diagnosis.samples import JobWindow
+from tests.diagnosis.graphs import LIMITS
+from tests.diagnosis.physics import METRICS, Weather, observed, plant, random_job, vertex_id, with_gaps
+
+PRESSURE = ("pressure.root", "pressure.outbound", "pressure.transit", "pressure.skew")
+NOTHING = (*PRESSURE, "data.skew", "watermark.stalled")
+
+seeds = st.integers(0, 2**32)
+shapes = st.tuples(st.integers(2, 200), st.sampled_from((1, 2, 8, 64, 512, 5000)))
+weathers = st.builds(
+    Weather,
+    overloaded=st.floats(0.65, 1.0),
+    taskmanagers=st.sampled_from((1, 2, 4, 16)),
+    scattered=st.booleans(),
+    before_1_13=st.booleans(),
+)
+often = settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+
+
+def planted(seed: int, shape: tuple[int, int], weather: Weather) -> tuple[JobWindow, str]:
+    """A window with everything reported, and the id of its origin."""
+    chance = Random(seed)
+    job = random_job(chance, *shape)
+    while not plant(chance, job):
+        job = random_job(chance, *shape)
+    assert job.origin is not None
+    return observed(chance, job, weather), vertex_id(job.origin)
+
+
+def judged(window: JobWindow) -> Diagnosis:
+    return registry.diagnose(window, LIMITS, PRESSURE)
+
+
+def roots(diagnosis: Diagnosis) -> dict[str, str]:
+    """Vertex id → confidence."""
+    return {one.subject_id: one.confidence for one in diagnosis.findings if one.rule == "pressure.root"}
+
+
+def is_unknown(diagnosis: Diagnosis) -> bool:
+    return any(one.rule == "pressure.root" and "broke" not in one.missing for one in diagnosis.unknowns)
+
+
+@often
+@given(seeds, shapes, weathers)
+def test_the_origin_is_named_or_unknown(seed, shape, weather):
+    window, origin = planted(seed, shape, weather)
+    diagnosis = judged(window)
+    assert set(roots(diagnosis)) <= {origin}
+    assert origin in roots(diagnosis) or is_unknown(diagnosis)
+
+
+@often
+@given(seeds, shapes, weathers, st.floats(0.02, 0.6))
+def test_missing_metrics_never_lead_to_a_wrong_vertex(seed, shape, weather, gaps):
+    window, origin = planted(seed, shape, weather)
+    diagnosis = judged(with_gaps(Random(seed), window, gaps))
+    assert set(roots(diagnosis)) <= {origin}
+    assert not [one for one in diagnosis.findings if one.rule == "pressure.outbound"]
+    assert all("broke" not in one.missing for one in diagnosis.unknowns)
+
+
+@often
+@given(seeds, shapes, weathers, st.floats(0.02, 0.4))
+def test_more_evidence_never_lowers_confidence_in_the_origin(seed, shape, weather, gaps):
+    window, origin = planted(seed, shape, weather)
+    less = roots(judged(with_gaps(Random(seed), window, gaps)))
+    if origin in less:
+        more = roots(judged(window))
+        assert CONFIDENCES.index(more[origin]) >= CONFIDENCES.index(less[origin])
+
+
+@often
+@given(seeds, shapes, weathers)
+def test_whoever_is_transit_waits_and_its_path_ends_at_the_origin(seed, shape, weather):
+    window, origin = planted(seed, shape, weather)
+    waiting = {one.vertex_id for one in window.vertex_windows if max(one.backpressured_ratio) >= 0.5}
+    for finding in judged(window).findings:
+        if finding.rule == "pressure.transit":
+            assert finding.subject_id in waiting
+            assert finding.data["vertex_ids"][-1] == origin
+
+
+@often
+@given(seeds, shapes, weathers)
+def test_a_job_in_which_nobody_waits_has_no_finding_about_pressure(seed, shape, weather):
+    chance = Random(seed)
+    window = observed(chance, random_job(chance, *shape), weather)
+    assert judged(window) == Diagnosis()
+
+
+@often
+@given(seeds, shapes, weathers)
+def test_no_rule_fires_on_no_data(seed, shape, weather):
+    window, _origin = planted(seed, shape, weather)
+    empty = tuple(replace(one, **dict.fromkeys(METRICS, ())) for one in window.vertex_windows)
+    for nothing in (replace(window, vertex_windows=()), replace(window, vertex_windows=empty)):
+        assert not registry.diagnose(nothing, LIMITS, NOTHING).findings
+
+
+def test_with_everything_reported_most_origins_are_named():
+    weather = Weather(overloaded=0.9, taskmanagers=4, scattered=True)
+    named = sum(bool(roots(judged(planted(seed, (12, 8), weather)[0]))) for seed in range(100))
+    assert named >= 95
