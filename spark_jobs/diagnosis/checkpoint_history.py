@@ -16,6 +16,9 @@ COUNTED_REASONS = frozenset(
 INCREMENTAL_SIZE_SINCE = (1, 15)
 """From this release REST tells full and uploaded size apart."""
 
+NO_ID = 0
+"""Of a checkpoint that failed before it got one; Flink counts from 1."""
+
 FLINK_TIMEOUT_MS = 600_000
 """Flink's default of ``execution.checkpointing.timeout``."""
 
@@ -67,4 +70,6 @@ def checkpoints_are_off(window: JobWindow) -> bool:
 
 def name_of(checkpoint: CheckpointSample) -> str:
     """``checkpoint 8`` or ``savepoint 7``."""
+    if checkpoint.checkpoint_id == NO_ID:
+        return "a checkpoint that got no id"
     return f"{'savepoint' if checkpoint.is_savepoint else 'checkpoint'} {checkpoint.checkpoint_id}"

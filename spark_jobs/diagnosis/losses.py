@@ -1,13 +1,13 @@
 """Lost checkpoints of one outcome: how many, in what share, how near they bring the job to failing."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from spark_jobs.diagnosis.checkpoint_history import FAILED_OUTCOMES, anything_known, consecutive_failures, recent
+from spark_jobs.diagnosis.checkpoint_history import FAILED_OUTCOMES, NO_ID, anything_known, consecutive_failures, recent
 from spark_jobs.diagnosis.findings import Evidence, Severity
 from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow
 from spark_jobs.diagnosis.thresholds import Limits, Threshold
-from spark_jobs.diagnosis.wording import ms_text
+from spark_jobs.diagnosis.wording import count_text, ms_text
 
 NEVER = 2**31 - 1
 """What Flink reports as tolerable failures where lost checkpoints never fail the job."""
@@ -122,4 +122,12 @@ def consequence(found: Losses) -> str:
 
 
 def ids(lost: Iterable[CheckpointSample]) -> list[int]:
-    return [one.checkpoint_id for one in lost]
+    return [one.checkpoint_id for one in lost if one.checkpoint_id != NO_ID]
+
+
+def counted(lost: Sequence[CheckpointSample]) -> str:
+    """``3 checkpoints``, ``1 savepoint``, ``2 checkpoints and savepoints``."""
+    savepoints = sum(bool(one.is_savepoint) for one in lost)
+    if 0 < savepoints < len(lost):
+        return f"{len(lost)} checkpoints and savepoints"
+    return count_text(len(lost), "savepoint" if savepoints else "checkpoint")

@@ -19,6 +19,9 @@ from spark_jobs.diagnosis.wording import ms_text, share_text, subtask_text
 
 PHASES = ("start_delay", "alignment", "sync", "async")
 WORDS = {"start_delay": "start delay", "alignment": "alignment", "sync": "synchronous part", "async": "asynchronous part"}
+BARRIER_PHASES = frozenset({"start_delay", "alignment"})
+"""Those in which a task waits for barriers."""
+
 HOLD_S = 900
 NEWEST = 20
 
@@ -32,7 +35,8 @@ def phase_thresholds(rule_id: str, phase: str, default_ms: float, reason: str) -
         ),
         Threshold(
             f"{rule_id}.minimum", 2, "checkpoints", 1, 100,
-            "One slow checkpoint may be chance: a compaction, a garbage collection, a busy disk.",
+            "One slow checkpoint may be chance: a compaction, a garbage collection, a busy disk. Where the holder of its barrier was seen, "
+            "one is enough.",
         ),
         Threshold(
             f"{rule_id}.look_back_s", 1_800, "s", 60, 86_400,
@@ -95,9 +99,11 @@ def cost_of(window: JobWindow, rule_id: str, phase: str, limits: Limits) -> Phas
         raise NotJudged("no durations of the phases of a completed checkpoint are known")
     p95_ms, whole_ms = quantile(phases, 0.95), quantile(durations, 0.95)
     slow = tuple(one for one in done if _is_slow(one, phase, threshold_ms, share))
-    if p95_ms < threshold_ms or p95_ms < share * whole_ms or len(slow) < limits[f"{rule_id}.minimum"]:
+    if p95_ms < threshold_ms or p95_ms < share * whole_ms or not slow:
         return None
-    return PhaseCost(p95_ms, whole_ms, slow, len(done), all(one.slowest_end_to_end_ms is None for one in slow))
+    cost = PhaseCost(p95_ms, whole_ms, slow, len(done), all(one.slowest_end_to_end_ms is None for one in slow))
+    explained = phase in BARRIER_PHASES and holder_of(window, limits, cost) is not None
+    return cost if explained or len(slow) >= limits[f"{rule_id}.minimum"] else None
 
 
 def _may_be_slow(checkpoint: CheckpointSample, threshold_ms: float) -> bool:
@@ -110,7 +116,7 @@ def phase_finding(window: JobWindow, rule_id: str, phase: str, limits: Limits, c
     timeout_ms = window.config.timeout_ms or FLINK_TIMEOUT_MS
     close = cost.end_to_end_p95_ms >= limits[f"{rule_id}.critical_timeout_share"] * timeout_ms
     holder = holder_of(window, limits, cost)
-    held_by = f", held by back-pressure from {holder.name}" if holder and phase in ("start_delay", "alignment") else ""
+    held_by = f", held by back-pressure from {holder.name}" if holder and phase in BARRIER_PHASES else ""
     return job_finding(
         window,
         rule_id,
@@ -159,7 +165,7 @@ def _evidence(window: JobWindow, rule_id: str, phase: str, limits: Limits, cost:
         yield Evidence("slowest subtask", task, at_ms=at_ms, note=f"checkpoint {newest.checkpoint_id}{host}")
     if newest.late_subtask_share is not None:
         yield Evidence("share of subtasks nearly as slow", newest.late_subtask_share, "ratio", at_ms=at_ms)
-    if holder and phase in ("start_delay", "alignment"):
+    if holder and phase in BARRIER_PHASES:
         yield Evidence("barrier held by", holder.name, at_ms=holder.at_ms, note=" → ".join(holder.path))
 
 

@@ -123,6 +123,26 @@ def test_a_failure_without_a_reason_is_less_certain():
     assert finding.confidence == "medium"
 
 
+def test_a_storage_that_does_not_answer_is_told_by_the_log_alone():
+    lines = [event(200, "checkpoint_failed", reason="IO_EXCEPTION", message="…"), event(200.1, "trigger_failed", reason="IO_EXCEPTION")]
+    lines += [event(260, "checkpoint_failed", reason="IO_EXCEPTION", message="…")]
+    [finding] = found(window(*minutely(3), events=tuple(lines), at=300), "checkpoint.failed")
+    assert finding.title == "2 checkpoints failed: IO_EXCEPTION"
+    assert finding.data["checkpoints"] == []
+    assert evidence(finding, "tolerable failures left") == 1
+
+
+def test_refusals_that_do_not_count_are_no_failures():
+    refused = event(200, "checkpoint_failed", reason="NOT_ALL_REQUIRED_TASKS_RUNNING")
+    assert not found(window(*minutely(3), events=(refused,), at=300), "checkpoint.failed")
+
+
+def test_a_lost_savepoint_is_called_a_savepoint():
+    [finding] = found(window(*minutely(3), savepoint(4, 180, "expired", took=600)), "checkpoint.expired")
+    assert finding.title.startswith("1 savepoint expired")
+    assert finding.severity == "warning"
+
+
 MISSING = ({"vertex_id": "sink", "vertex_name": "sink", "subtasks": [0, 1], "count": 2, "hosts": ["host-3"]},)
 PLAN = chain("source", "enrich", "sink")
 

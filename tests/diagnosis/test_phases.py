@@ -38,6 +38,12 @@ def test_one_slow_checkpoint_is_chance(phase):
     assert not found(window(slow(1, 0, phase), *minutely(10, 2, 60)), RULES[phase])
 
 
+@pytest.mark.parametrize(("phase", "tells"), [("start_delay", True), ("alignment", True), ("sync", False), ("async", False)])
+def test_one_slow_checkpoint_is_enough_where_the_holder_of_its_barrier_was_seen(phase, tells):
+    held = window(slow(1, 0, phase), vertex_windows=pressed(source="blocked", enrich="busy", sink="idle"), **PLAN)
+    assert bool(found(held, RULES[phase])) is tells
+
+
 @pytest.mark.parametrize("phase", PHASES)
 def test_slow_checkpoints_whose_phases_nobody_told_cannot_be_judged(phase):
     untold = [checkpoint(id, 60 * id, took=45) for id in (1, 2, 3)]

@@ -107,6 +107,19 @@ def test_a_job_whose_tasks_never_all_run_again_is_stuck():
     assert "without all tasks running again" in finding.title
 
 
+def test_a_job_that_fails_at_each_start_by_the_same_exception_is_a_loop_although_its_tasks_never_run():
+    starts = [0, 2, 4, 6]
+    at_start = loop(starts, config=replace(MINUTELY, interval_ms=60_000))
+    [finding] = found(replace(at_start, checkpoints=(checkpoint(1, -300),), at_ms=ms(9)), RULE)
+    assert finding.title.startswith("4 restarts without all tasks running again: java.io.IOException at shop.Enrich.map")
+    assert finding.evidence[0].value == 4
+
+
+def test_one_lost_taskmanager_is_no_loop_however_many_restarts_it_makes():
+    cascade = loop([0, 2, 4, 6], lambda index: LOST.replace("{n}", "1"), config=replace(MINUTELY, interval_ms=60_000))
+    assert not found(replace(cascade, checkpoints=(checkpoint(1, -300),), at_ms=ms(9)), RULE)
+
+
 def test_the_log_shows_when_all_deployed_tasks_run():
     seen = (
         restart(0),

@@ -10,7 +10,7 @@ from spark_jobs.diagnosis.checkpoint_history import name_of
 from spark_jobs.diagnosis.checkpoint_reasons import ReasonWords, words_of
 from spark_jobs.diagnosis.findings import Evidence, Finding, Related
 from spark_jobs.diagnosis.job_subject import job_finding
-from spark_jobs.diagnosis.losses import HOLD_S, Losses, consequence, ids, loss_evidence, loss_thresholds, losses, severity_of
+from spark_jobs.diagnosis.losses import HOLD_S, Losses, consequence, counted, ids, loss_evidence, loss_thresholds, losses, severity_of
 from spark_jobs.diagnosis.registry import rule
 from spark_jobs.diagnosis.samples import JobWindow
 from spark_jobs.diagnosis.statistics import largest_group
@@ -41,7 +41,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         RULE,
         "info" if harmless else severity_of(found, RULE, limits),
         "high" if declines else "medium",
-        title=f"{count_text(len(found.lost), 'checkpoint')} declined{_by_whom(declines)}",
+        title=f"{counted(found.lost)} declined{_by_whom(declines)}",
         cause=_cause(words, _exception(found)),
         next_step=f"{words.next_step} {consequence(found)}",
         seen_at_ms=newest.ended_ms,

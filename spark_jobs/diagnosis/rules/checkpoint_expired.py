@@ -7,11 +7,11 @@ from spark_jobs.diagnosis.barrier_holders import Holder, holder_between, pressur
 from spark_jobs.diagnosis.checkpoint_history import FLINK_TIMEOUT_MS, name_of
 from spark_jobs.diagnosis.findings import Confidence, Evidence, Finding, Related
 from spark_jobs.diagnosis.job_subject import job_finding
-from spark_jobs.diagnosis.losses import HOLD_S, Losses, consequence, ids, loss_evidence, loss_thresholds, losses, severity_of
+from spark_jobs.diagnosis.losses import HOLD_S, Losses, consequence, counted, ids, loss_evidence, loss_thresholds, losses, severity_of
 from spark_jobs.diagnosis.registry import rule
 from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow
 from spark_jobs.diagnosis.thresholds import Limits
-from spark_jobs.diagnosis.wording import count_text, list_text, ms_text
+from spark_jobs.diagnosis.wording import list_text, ms_text
 
 RULE = "checkpoint.expired"
 
@@ -41,7 +41,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         RULE,
         severity_of(found, RULE, limits),
         _confidence(newest, holder),
-        title=f"{count_text(len(found.lost), 'checkpoint')} expired{f' after {ms_text(timeout_ms)}' if timeout_ms else ''}{held_by}",
+        title=f"{counted(found.lost)} expired{f' after {ms_text(timeout_ms)}' if timeout_ms else ''}{held_by}",
         cause=_cause(window, newest, holder, phase, missing),
         next_step=f"{_next_step(holder, phase)} {consequence(found)}",
         seen_at_ms=newest.ended_ms,

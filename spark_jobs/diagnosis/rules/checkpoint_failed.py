@@ -1,20 +1,21 @@
 """Checkpoints lost for other reasons than a decline or an expiry: storage, metadata, the JobManager itself."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
-from spark_jobs.diagnosis.checkpoint_history import name_of
+from spark_jobs.diagnosis.checkpoint_history import COUNTED_REASONS, NO_ID, name_of
 from spark_jobs.diagnosis.checkpoint_reasons import words_of
 from spark_jobs.diagnosis.findings import Evidence, Finding
 from spark_jobs.diagnosis.job_subject import job_finding
-from spark_jobs.diagnosis.losses import HOLD_S, Losses, consequence, ids, loss_evidence, loss_thresholds, losses, severity_of
+from spark_jobs.diagnosis.losses import HOLD_S, Losses, consequence, counted, ids, loss_evidence, loss_thresholds, losses, severity_of
 from spark_jobs.diagnosis.registry import rule
-from spark_jobs.diagnosis.samples import JobWindow
+from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow, LogEvent
 from spark_jobs.diagnosis.statistics import largest_group
 from spark_jobs.diagnosis.thresholds import Limits
-from spark_jobs.diagnosis.wording import count_text
 
 RULE = "checkpoint.failed"
 NO_REASON = "no reason told"
+SAME_MS = 1_000
 
 
 @rule(
@@ -25,6 +26,7 @@ NO_REASON = "no reason told"
     thresholds=loss_thresholds(RULE),
 )
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
+    window = _with_those_without_id(window)
     found = losses(window, "failed", limits[f"{RULE}.look_back_s"])
     if found is None:
         return
@@ -36,13 +38,30 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         RULE,
         severity_of(found, RULE, limits),
         "medium" if reason == NO_REASON else "high",
-        title=f"{count_text(len(found.lost), 'checkpoint')} failed: {reason}",
+        title=f"{counted(found.lost)} failed: {reason}",
         cause=words.means,
         next_step=f"{words.next_step} {consequence(found)}",
         seen_at_ms=newest.ended_ms,
         evidence=(*loss_evidence(found, RULE, limits, "failed checkpoints"), *_by_reason(found), *_message(found)),
         data={"checkpoints": ids(found.lost), "newest": newest.checkpoint_id, "reasons": _counts(found)},
     )
+
+
+def _with_those_without_id(window: JobWindow) -> JobWindow:
+    """A checkpoint whose storage did not answer gets no id and no place in any history: only the log tells of it."""
+    told = sorted((one for one in window.events if _tells_of_one_without_id(one)), key=lambda one: (one.at_ms, one.kind))
+    without_id: list[CheckpointSample] = []
+    for event in told:
+        # Coordinator and failure manager both log it.
+        if not without_id or event.at_ms - without_id[-1].trigger_time_ms > SAME_MS:
+            text = event.fields.get("reason_text") or event.detail or event.message
+            lost = CheckpointSample(NO_ID, event.at_ms, "failed", reason=event.reason, end_time_ms=event.at_ms, failure_message=text)
+            without_id.append(lost)
+    return replace(window, checkpoints=(*window.checkpoints, *without_id)) if without_id else window
+
+
+def _tells_of_one_without_id(event: LogEvent) -> bool:
+    return event.kind in ("trigger_failed", "checkpoint_failed") and not event.checkpoint_id and event.reason in COUNTED_REASONS
 
 
 def _counts(found: Losses) -> dict[str, int]:

@@ -7,7 +7,7 @@ from spark_jobs.diagnosis.checkpoint_history import anything_known, completed, r
 from spark_jobs.diagnosis.findings import Evidence, Finding, NotJudged
 from spark_jobs.diagnosis.interval_advice import interval_for
 from spark_jobs.diagnosis.job_subject import job_finding
-from spark_jobs.diagnosis.phases import dominating_phase
+from spark_jobs.diagnosis.phases import BARRIER_PHASES, dominating_phase
 from spark_jobs.diagnosis.registry import rule
 from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow
 from spark_jobs.diagnosis.statistics import median, quantile
@@ -15,7 +15,6 @@ from spark_jobs.diagnosis.thresholds import Limits, Threshold
 from spark_jobs.diagnosis.wording import ms_text, share_text
 
 RULE = "checkpoint.too_frequent"
-BARRIER_PHASES = frozenset({"start_delay", "alignment"})
 
 
 @rule(

@@ -22,7 +22,7 @@ UNTOLD = "no exception told"
 @rule(
     RULE,
     "Restart loop",
-    "The job restarted at least three times within ten minutes, each time after all of its tasks had run again.",
+    "The job failed and restarted at least three times within ten minutes.",
     hold_s=600,
     thresholds=(
         Threshold(
@@ -49,8 +49,8 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     found = episodes(window, window.at_ms - int(limits[f"{RULE}.window_s"] * 1000))
     if not found:
         return
-    stuck = _is_stuck(window, found[-1], limits)
-    if len(found) < limits[f"{RULE}.episodes"] and not stuck:
+    stuck = len(found) < limits[f"{RULE}.episodes"]
+    if stuck and not _is_stuck(window, found[-1], limits):
         return
     troubles = [_trouble(episode) for episode in found]
     yield _finding(window, limits, found, troubles, stuck)
@@ -80,10 +80,22 @@ def _trouble(episode: Episode) -> _Trouble:
 
 
 def _is_stuck(window: JobWindow, last: Episode, limits: Limits) -> bool:
-    """It restarts without all of its tasks ever running again."""
+    """It restarts without all of its tasks ever running again: for long, or each time by the same exception of a task.
+
+    A lost TaskManager, or slots that are missing, makes several restarts of one trouble; an exception that comes again does not.
+    """
+    enough = limits[f"{RULE}.episodes"]
+    if last.ended_ms is not None or len(last.restarts) < enough:
+        return False
+    groups = [root_of(one.name, one.stacktrace).group for one in last.failures if one.is_root is not False and not _is_infrastructure(one)]
+    same = bool(groups) and largest_group(groups)[1] >= enough
     lasted_ms = window.at_ms - last.begun_ms
-    enough = len(last.restarts) >= limits[f"{RULE}.episodes"]
-    return last.ended_ms is None and not window.terminal and enough and lasted_ms >= limits[f"{RULE}.stuck_s"] * 1000
+    return same or (not window.terminal and lasted_ms >= limits[f"{RULE}.stuck_s"] * 1000)
+
+
+def _is_infrastructure(failure: JobFailure) -> bool:
+    no_slots = "NoResourceAvailable" in f"{failure.name}{(failure.stacktrace or '')[:4000]}"
+    return no_slots or tells_of_a_lost_taskmanager(failure.name, failure.stacktrace)
 
 
 def _finding(window: JobWindow, limits: Limits, found: Sequence[Episode], troubles: Sequence[_Trouble], stuck: bool) -> Finding:
@@ -92,7 +104,7 @@ def _finding(window: JobWindow, limits: Limits, found: Sequence[Episode], troubl
     lost = sorted({trouble.lost for trouble in troubles if trouble.lost})
     message = next((trouble.message for trouble in reversed(troubles) if trouble.group == group), "")
     told = sum(trouble.first is not None for trouble in troubles)
-    if stuck and len(found) < limits[f"{RULE}.episodes"]:
+    if stuck:
         title = f"{count_text(len(found[-1].restarts), 'restart')} without all tasks running again"
     else:
         title = f"{count_text(len(found), 'restart episode')} within {ms_text(limits[f'{RULE}.window_s'] * 1000)}"
@@ -105,7 +117,7 @@ def _finding(window: JobWindow, limits: Limits, found: Sequence[Episode], troubl
         cause=_cause(group, often, len(found), message, lost, host),
         next_step=_next_step(group, host),
         seen_at_ms=found[-1].restarts[-1],
-        evidence=_evidence(window, limits, found, troubles, host),
+        evidence=_evidence(window, limits, found, troubles, host, stuck),
         related=(*(Related("taskmanager", name, "lost") for name in lost), *((Related("host", host[0], "most failures"),) if host else ())),
         data={
             "episodes": [_as_data(episode, trouble) for episode, trouble in zip(found, troubles, strict=True)][-20:],
@@ -157,11 +169,14 @@ def _next_step(group: str, host: tuple[str, float] | None) -> str:
 
 
 def _evidence(
-    window: JobWindow, limits: Limits, found: Sequence[Episode], troubles: Sequence[_Trouble], host: tuple[str, float] | None
+    window: JobWindow, limits: Limits, found: Sequence[Episode], troubles: Sequence[_Trouble], host: tuple[str, float] | None, stuck: bool
 ) -> Iterator[Evidence]:
     key, share_key, at_ms = f"{RULE}.episodes", f"{RULE}.host_share", found[-1].restarts[-1]
     span = f"within {ms_text(limits[f'{RULE}.window_s'] * 1000)}"
-    yield Evidence("restart episodes", len(found), "count", limits[key], ">=", key, at_ms, span)
+    if stuck:
+        yield Evidence("restarts without all tasks running again", len(found[-1].restarts), "count", limits[key], ">=", key, at_ms, span)
+    else:
+        yield Evidence("restart episodes", len(found), "count", limits[key], ">=", key, at_ms, span)
     restarts = sum(len(episode.restarts) for episode in found)
     yield Evidence("restarts", restarts, "count", at_ms=at_ms, note="several may belong to one episode")
     for group, count in list(_groups(troubles).items())[:5]:
