@@ -71,9 +71,10 @@ def _watch(lab: Lab, weir: RunningWeir, judged: Judged) -> None:
 
 def _findings(weir: RunningWeir, job_id: str = "") -> list[dict[str, Any]]:
     time.sleep(2)
-    told = weir.manage("findings", "--cluster", CLUSTER, "--json", *(("--job", job_id) if job_id else ()))
+    told = weir.manage("findings", "--cluster", CLUSTER, "--json")
     assert told.returncode == 0, told.stderr
-    return [json.loads(line) for line in told.stdout.splitlines()]
+    # A job that has just been submitted is not known yet, which the command would refuse.
+    return [one for one in map(json.loads, told.stdout.splitlines()) if job_id in ("", one["job_id"])]
 
 
 def _roots(findings: list[dict[str, Any]], state: str) -> list[str]:
