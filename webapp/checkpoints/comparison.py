@@ -1,7 +1,7 @@
 """One checkpoint beside those before it: what changed since the last good one, and whether it is slow or large for its job."""
 
 import statistics
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +10,7 @@ from django.db.models import Count, Q
 from spark_jobs.serving import FAILED_OUTCOMES, PHASES
 from webapp.checkpoints.models import CheckpointFact
 from webapp.fleet.models import JobAnnotation
-from webapp.lib.quantities import bytes_text, duration_text, times_text
+from webapp.lib.quantities import bytes_text, count_text, duration_text, times_text
 
 BEFORE = 20
 SLOW_TIMES, SLOW_LEAST_MS = 2.0, 1_000
@@ -23,7 +23,7 @@ _MEASURES: tuple[tuple[str, str, Callable[[float | None], str]], ...] = (
     ("Full state", "state_bytes", bytes_text),
     ("Uploaded", "checkpointed_bytes", bytes_text),
 )
-_COLUMNS = ("checkpoint_id", "trigger_time", "cluster", "job_id", *(field for _title, field, _text in _MEASURES))
+_COLUMNS = ("checkpoint_id", "trigger_time", "cluster", "job_id", "acknowledged", *(field for _title, field, _text in _MEASURES))
 _MOST_HAPPENINGS = 12
 _NOTEWORTHY = ("restart", "restore", "rescale", "deploy", "failure", "savepoint")
 
@@ -73,13 +73,23 @@ def compared(fact: CheckpointFact) -> Comparison:
     judged = fact.outcome == "completed" and not fact.is_savepoint
     return Comparison(
         good,
-        tuple(_row(title, getattr(good, field), getattr(fact, field), text) for title, field, text in _MEASURES),
+        tuple(_rows(good, fact)),
         between["failed"],
         between["savepoints"],
         tuple(happened.order_by("at", "id")[:_MOST_HAPPENINGS]),
         _slow(fact, usual) if judged else "",
         _large(fact, usual) if judged else "",
     )
+
+
+def _rows(good: CheckpointFact, fact: CheckpointFact) -> Iterator[Row]:
+    """One that did not complete is compared by its time and by who acknowledged: its sizes and phases are those of a part."""
+    if fact.outcome != "completed":
+        yield _row("End to end", good.end_to_end_ms, fact.end_to_end_ms, duration_text)
+        yield _row("Acknowledged subtasks", good.acknowledged, fact.acknowledged, count_text)
+        return
+    for title, field, text in _MEASURES:
+        yield _row(title, getattr(good, field), getattr(fact, field), text)
 
 
 def _row(title: str, before: float | None, now: float | None, text: Callable[[float | None], str]) -> Row:

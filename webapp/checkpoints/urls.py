@@ -1,4 +1,4 @@
-"""Address of one checkpoint: its id and when it was triggered, since ids repeat."""
+"""Address of one checkpoint: its id and when it was triggered, since ids repeat; and of what all of a job advise."""
 
 from django.urls import path
 
@@ -6,4 +6,5 @@ from webapp.checkpoints import views
 
 urlpatterns = [
     path("jobs/<str:cluster>/<str:job_id>/checkpoints/<int:checkpoint_id>/<int:trigger>/", views.checkpoint, name="checkpoint"),
+    path("jobs/<str:cluster>/<str:job_id>/advice", views.advice_section, name="job-advice"),
 ]

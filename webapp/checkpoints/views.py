@@ -8,6 +8,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 
 from spark_jobs.serving import PHASES
+from webapp.checkpoints.advice import Limits, advice
 from webapp.checkpoints.badges import outcome_badge
 from webapp.checkpoints.cause import cause_of
 from webapp.checkpoints.comparison import compared
@@ -54,6 +55,14 @@ def checkpoint(request: HttpRequest, cluster: str, job_id: str, checkpoint_id: i
         "time_range": view.time_range,
     }
     return render(request, "checkpoints/checkpoint.html", context)
+
+
+def advice_section(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
+    """Part of the job page, which asks for it once it comes into view."""
+    view = look_up(request, cluster, job_id)
+    end = (view.job.end_time or view.at) if view.is_past else view.now
+    told = advice(view.job, end, Limits.read(request.GET))
+    return render(request, "checkpoints/_advice.html", {"advice": told, "job": view.job, "view": view})
 
 
 def _fact(cluster: str, job_id: str, checkpoint_id: int, trigger: int) -> CheckpointFact:

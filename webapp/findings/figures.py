@@ -39,7 +39,7 @@ def figure_text(value: Any, unit: str = "") -> str:
         return duration_text(value * 1000)
     if unit == "h":
         return duration_text(value * 3_600_000)
-    return f"{_number(value)} {unit}".rstrip()
+    return f"{_number(value)} {unit.removesuffix('s') if value == 1 and unit.isalpha() else unit}".rstrip()
 
 
 @dataclass(frozen=True)

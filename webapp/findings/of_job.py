@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from datetime import datetime
 
+from spark_jobs.diagnosis.health import health_of
+from webapp.findings.choices import FindingState
 from webapp.findings.models import Finding
 from webapp.findings.querysets import WORST_FIRST
 from webapp.findings.shown import Shown, matters
@@ -21,16 +23,26 @@ class JobFindings:
     context: list[Shown]
     earlier: list[Shown]
     origins: list[Shown]
+    all_open: list[Finding]
 
     @property
     def current(self) -> list[Shown]:
         return [*self.in_full, *self.in_brief]
 
+    def deductions(self, health: int | None) -> list[tuple[int, str, Finding]]:
+        """Points, reason and finding of what takes the job's health down to ``health``.
+
+        Empty where the page's range does not hold all that is open, or the job is just being judged anew.
+        """
+        told = health_of(self.all_open)
+        return [(one.points, one.reason, one.finding) for one in told.deductions] if told.value == health else []
+
 
 def of_job(cluster: str, job_id: str, start: datetime, end: datetime, *, is_past: bool) -> JobFindings:
     """One query. Of a recording or an ended job everything is closed, and is what the reader came for."""
     overlapping = Finding.objects.of_job(cluster, job_id).filter(first_seen__lte=end, last_seen__gte=start)
-    found = matters(overlapping.order_by("-state", *WORST_FIRST)[:MOST])
+    rows = list(overlapping.order_by("-state", *WORST_FIRST)[:MOST])
+    found = matters(rows)
     current = [one for one in found if one.is_open or is_past]
     notable = [one for one in current if one.is_notable]
     return JobFindings(
@@ -39,4 +51,5 @@ def of_job(cluster: str, job_id: str, start: datetime, end: datetime, *, is_past
         context=[one for one in current if not one.is_notable],
         earlier=[one for one in found if one not in current],
         origins=[one for one in current if one.finding.rule in ORIGIN_RULES],
+        all_open=[row for row in rows if row.state == FindingState.OPEN],
     )

@@ -8,6 +8,8 @@ from spark_jobs.diagnosis.thresholds import Threshold
 from webapp.findings.figures import figure_text
 from webapp.findings.models import ThresholdOverride
 
+_UNITS = ("s", "ms", "h", "bytes", "ratio")
+
 
 @dataclass(frozen=True)
 class ThresholdRow:
@@ -33,11 +35,17 @@ def rows(rule: Rule) -> list[ThresholdRow]:
     return [threshold_row(threshold, rule.id, tuple(set_by_somebody[threshold.key])) for threshold in rule.thresholds]
 
 
+def name_of(threshold: Threshold, rule_id: str) -> str:
+    """Without the unit at its end, which stands beside the figure."""
+    words = threshold.key.removeprefix(f"{rule_id}.").split("_")
+    return " ".join(words[:-1] if len(words) > 1 and words[-1] in _UNITS else words)
+
+
 def threshold_row(threshold: Threshold, rule_id: str, overrides: tuple[ThresholdOverride, ...] = ()) -> ThresholdRow:
     unit = threshold.unit
     return ThresholdRow(
         threshold,
-        threshold.key.removeprefix(f"{rule_id}.").replace("_", " "),
+        name_of(threshold, rule_id),
         figure_text(threshold.default, unit),
         f"{figure_text(threshold.minimum, unit)} … {figure_text(threshold.maximum, unit)}",
         overrides,

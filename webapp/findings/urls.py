@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from webapp.findings.views import findings, rules
+from webapp.findings.views import findings, rules, what_if
 
 urlpatterns = [
     path("findings/", findings.findings, name="findings"),
@@ -10,4 +10,5 @@ urlpatterns = [
     path("findings/<int:pk>/chart", findings.chart, name="finding-chart"),
     path("rules/", rules.rules, name="rules"),
     path("rules/<str:rule_id>/", rules.rule, name="rule"),
+    path("jobs/<str:cluster>/<str:job_id>/what-if/<str:rule_id>/", what_if.what_if, name="what-if"),
 ]

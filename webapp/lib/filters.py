@@ -16,6 +16,7 @@ _PLAIN: dict[str, Callable[..., str]] = {
     "bytes_rate": quantities.bytes_rate_text,
     "duration": quantities.duration_text,
     "percent": quantities.percent_text,
+    "exact_percent": quantities.exact_percent_text,
     "usage": quantities.usage_text,
     "count": quantities.count_text,
     "capped": quantities.capped_count_text,
@@ -102,3 +103,9 @@ def iso_clock(text: Any) -> str:
 def either(mapping: Mapping[str, Any], keys: str) -> Any:
     """The first of ``keys`` (separated by commas) that the mapping knows; a dash where it knows none."""
     return next((mapping[key] for key in keys.split(",") if mapping.get(key) not in (None, "")), quantities.UNKNOWN)
+
+
+@register.filter
+def unlocalized(number: float) -> str:
+    """A number for a machine: 4000.0 → '4000', 0.5 → '0.5'; never 1e+06."""
+    return f"{number:.12g}" if abs(number) < 1e12 else f"{number:.0f}"

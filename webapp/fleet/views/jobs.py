@@ -70,6 +70,8 @@ def job(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
         "exceptions": exceptions[:EXCEPTIONS_SHOWN],
         "more_exceptions": len(exceptions) > EXCEPTIONS_SHOWN,
         "findings": found,
+        "deductions": found.deductions(view.job.health),
+        "what_if_rule": found.in_full[0].finding.rule if found.in_full else "pressure.root",
         "health": health_badge_of(view.job),
         "unknowns": judgement.unknowns if judgement else [],
         "origins": list(blamed.origins.values()),

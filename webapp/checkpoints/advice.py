@@ -1,0 +1,155 @@
+"""What a job's own history advises: interval, pause and time-outs, and what regional checkpoints would have saved. Bounded."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.db.models import Q
+
+from spark_jobs.diagnosis.advice import interval_advice, regional_what_if
+from spark_jobs.diagnosis.interval_advice import IntervalAdvice
+from spark_jobs.diagnosis.regional_advice import RegionalWhatIf, full_success, regional_success
+from spark_jobs.diagnosis.samples import CheckpointSample, Edge, Vertex
+from webapp.checkpoints.models import CheckpointFact
+from webapp.fleet.models import JobCurrent
+from webapp.lib.quantities import UNKNOWN, duration_text
+
+HISTORY = timedelta(days=7)
+MOST_CHECKPOINTS = 12_000
+"""A week at one a minute."""
+MOST_SUBTASKS = 20_000
+"""Regions of more are not worked out while somebody waits for a page."""
+DEFAULT_FAILED_SHARE, DEFAULT_REUSE = 0.2, 3
+MODEL_SUCCESS, MODEL_TASKS = 0.9999, 5_000
+_COLUMNS = ("checkpoint_id", "trigger_time", "outcome", "is_savepoint", "end_to_end_ms")
+_MS = timedelta(milliseconds=1)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a regional checkpoint may leave out, and how often in a row."""
+
+    max_failed_share: float = DEFAULT_FAILED_SHARE
+    max_consecutive_reuse: int = DEFAULT_REUSE
+
+    @classmethod
+    def read(cls, parameters: Mapping[str, str]) -> "Limits":
+        """What is no number, or out of bounds, is as if unsaid."""
+        share, reuse = parameters.get("share", ""), parameters.get("reuse", "")
+        percent = int(share) if share.isascii() and share.isdigit() and len(share) <= 3 else -1
+        times = int(reuse) if reuse.isascii() and reuse.isdigit() and len(reuse) <= 3 else -1
+        return cls(percent / 100 if 0 <= percent <= 100 else DEFAULT_FAILED_SHARE, times if 0 <= times <= 100 else DEFAULT_REUSE)
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One setting of the job: as it is, as advised, and why."""
+
+    name: str
+    key: str
+    now: str
+    advised: str
+    why: str
+
+
+@dataclass(frozen=True)
+class Advice:
+    """``model_full`` and ``model_regional`` are the exact model for comparison; ``regional`` is ``None`` where the plan is not known."""
+
+    checkpoints: int
+    since: datetime | None
+    intervals: IntervalAdvice
+    settings: tuple[Setting, ...]
+    regional: RegionalWhatIf | None
+    by_subtask: RegionalWhatIf | None
+    limits: Limits
+    model_full: float
+    model_regional: float
+
+
+def advice(job: JobCurrent, end: datetime, limits: Limits) -> Advice:
+    """Two queries."""
+    history = _history(job, end)
+    intervals = interval_advice(history)
+    graph = job.graph or {}
+    vertices = [
+        Vertex(v["vertex_id"], v.get("name") or "", v.get("parallelism")) for v in graph.get("vertices") or () if v.get("vertex_id")
+    ]
+    edges = [Edge(str(e.get("source")), str(e.get("target")), e.get("ship_strategy")) for e in graph.get("edges") or ()]
+    fits = vertices and sum(vertex.parallelism or 0 for vertex in vertices) <= MOST_SUBTASKS
+
+    def replayed(*, by_subtask: bool) -> RegionalWhatIf | None:
+        if not fits:
+            return None
+        within = {"max_failed_share": limits.max_failed_share, "max_consecutive_reuse": limits.max_consecutive_reuse}
+        return regional_what_if(history, vertices, edges, by_subtask=by_subtask, **within)  # type: ignore[arg-type]
+
+    return Advice(
+        checkpoints=len(history),
+        since=datetime.fromtimestamp(min(one.trigger_time_ms for one in history) / 1000, end.tzinfo) if history else None,
+        intervals=intervals,
+        settings=_settings(job, intervals),
+        regional=replayed(by_subtask=False),
+        by_subtask=replayed(by_subtask=True),
+        limits=limits,
+        model_full=full_success(MODEL_SUCCESS, MODEL_TASKS),
+        model_regional=regional_success(MODEL_SUCCESS, MODEL_TASKS, limits.max_failed_share),
+    )
+
+
+def _history(job: JobCurrent, end: datetime) -> list[CheckpointSample]:
+    """The newest of the last week; who failed a checkpoint is read of the failed ones only."""
+    own = CheckpointFact.objects.filter(cluster=job.cluster, job_id=job.job_id, trigger_time__gt=end - HISTORY, trigger_time__lte=end)
+    newest = own.order_by("-trigger_time", "-id")
+    told = newest.filter(Q(outcome="declined") | Q(outcome="expired"))
+    who = {
+        (number, trigger): (tuple(declines or ()), tuple(silent or ()))
+        for number, trigger, declines, silent in told.values_list("checkpoint_id", "trigger_time", "declines", "not_acknowledged")[
+            :MOST_CHECKPOINTS
+        ]
+    }
+    nobody: tuple[tuple[()], tuple[()]] = ((), ())
+    samples = []
+    for number, trigger, outcome, is_savepoint, lasted_ms in newest.values_list(*_COLUMNS)[:MOST_CHECKPOINTS]:
+        declines, silent = who.get((number, trigger), nobody)
+        samples.append(
+            CheckpointSample(
+                number,
+                round(trigger.timestamp() * 1000),
+                outcome,
+                is_savepoint=is_savepoint,
+                end_to_end_ms=lasted_ms,
+                declines=declines,
+                not_acknowledged=silent,
+            )
+        )
+    return samples
+
+
+def _settings(job: JobCurrent, advised: IntervalAdvice) -> tuple[Setting, ...]:
+    config = job.checkpoint_config or {}
+    hour = "" if advised.worst_hour is None else f" in the hour from {advised.worst_hour:02d}:00 UTC, the slowest of the day"
+    p99 = f"p99 is {duration_text(advised.p99_ms)}{hour}"
+    rows = (
+        ("Interval", "execution.checkpointing.interval", job.checkpoint_interval_ms, advised.interval_ms, f"twice p99; {p99}"),
+        ("Minimum pause", "execution.checkpointing.min-pause", config.get("min_pause_ms"), advised.min_pause_ms, "half the interval"),
+        (
+            "Checkpoint time-out",
+            "execution.checkpointing.timeout",
+            job.checkpoint_timeout_ms,
+            advised.timeout_ms,
+            "five times p99, a minute at least: wide enough for chance, narrow enough to reveal trouble",
+        ),
+        (
+            "Savepoint time-out",
+            "the same setting: Flink has one for both",
+            job.checkpoint_timeout_ms,
+            advised.savepoint_timeout_ms,
+            "twice the slowest savepoint; where the two differ, the larger must be set while savepoints are taken",
+        ),
+    )
+    return tuple(Setting(name, key, _words(now), _words(then), why) for name, key, now, then, why in rows)
+
+
+def _words(duration_ms: float | None) -> str:
+    return UNKNOWN if duration_ms is None else "none" if duration_ms == 0 else duration_text(duration_ms)
