@@ -12,6 +12,7 @@ from spark_jobs.diagnosis.wording import count_text, list_text, share_text
 MOST_SUBTASKS = 50
 """Hot subtasks kept in a finding's data; their true count stands beside them."""
 MOST_NAMED = 4
+MOST_LETTERS = 60
 MOST_HELD = 50
 MOST_PATHS = 10
 
@@ -19,6 +20,19 @@ MOST_PATHS = 10
 def names(window: JobWindow, vertex_ids: Iterable[str]) -> tuple[str, ...]:
     known = {vertex.vertex_id: vertex.name for vertex in window.vertices}
     return tuple(known.get(vertex_id, vertex_id) for vertex_id in vertex_ids)
+
+
+def brief(name: str) -> str:
+    """For sentences: the names of long chains and SQL plans may run to kilobytes."""
+    return name if len(name) <= MOST_LETTERS else f"{name[: MOST_LETTERS - 1].rstrip()}…"
+
+
+def brief_name(window: JobWindow, vertex_id: str) -> str:
+    return brief(window.vertex_name(vertex_id))
+
+
+def brief_names(window: JobWindow, vertex_ids: Iterable[str]) -> tuple[str, ...]:
+    return tuple(map(brief, names(window, vertex_ids)))
 
 
 def subtasks_text(subtasks: Sequence[int], parallelism: int) -> str:

@@ -216,3 +216,12 @@ def test_a_slow_host_with_an_ordinary_share_of_records_is_told_apart():
         held("parse", 0.95), vertex("agg", (1.0, 0.3), floating_usage=(1.0, 0.0), records_in_per_s=(50.0, 50.0)), edges="parse>agg"
     )
     assert "compare its host" in found(window, SKEW)["agg"].next_step
+
+
+def test_long_names_are_cut_in_sentences_and_whole_in_subject_and_path():
+    long = "Source: " + "very long " * 200 + "table"
+    window = job(held("source", 0.9), hot("sink", 1.0), edges="source>sink")
+    named = replace(window, vertices=(replace(window.vertices[0], name=long), window.vertices[1]))
+    root = found(named, ROOT)["sink"]
+    assert len(root.title) < 200
+    assert root.related[0].path == (long, "sink")

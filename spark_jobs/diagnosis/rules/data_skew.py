@@ -6,6 +6,7 @@ from statistics import median
 
 from spark_jobs.diagnosis.findings import Evidence, Finding, NotJudged
 from spark_jobs.diagnosis.pressure import value
+from spark_jobs.diagnosis.pressure_words import brief_name
 from spark_jobs.diagnosis.registry import rule
 from spark_jobs.diagnosis.samples import JobWindow, VertexWindow
 from spark_jobs.diagnosis.thresholds import Limits, Threshold
@@ -128,7 +129,7 @@ def _spread(values: Sequence[float | None], ratio: float, least: float, reportin
 
 
 def _finding(window: JobWindow, limits: Limits, uneven: Uneven) -> Finding:
-    name = window.vertex_name(uneven.vertex_id)
+    name = brief_name(window, uneven.vertex_id)
     main, busy = uneven.main, uneven.busy
     hot = list_text(f"{name}/{index}" for index in main.top)
     hosts = uneven.window.host if uneven.window else ()
@@ -138,7 +139,7 @@ def _finding(window: JobWindow, limits: Limits, uneven: Uneven) -> Finding:
         confidence="high" if uneven.state or (uneven.window and uneven.window.samples > 1) else "medium",
         subject_kind="vertex",
         subject_id=uneven.vertex_id,
-        subject=name,
+        subject=window.vertex_name(uneven.vertex_id),
         title=f"{hot} {'has' if len(main.top) == 1 else 'have'} {share_text(main.top_share)} of the {uneven.of}",
         cause=_cause(name, uneven, limits),
         next_step=_next_step(name, uneven.is_source),

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from spark_jobs.diagnosis.findings import Confidence, Evidence, Finding, NotJudged
 from spark_jobs.diagnosis.origins import Outbound, Pressure, pressure_of
 from spark_jobs.diagnosis.pressure import typical
-from spark_jobs.diagnosis.pressure_words import held_back, hot_data, names, subtasks_text
+from spark_jobs.diagnosis.pressure_words import brief_name, brief_names, held_back, hot_data, subtasks_text
 from spark_jobs.diagnosis.registry import rule
 from spark_jobs.diagnosis.rules.pressure_root import BACKPRESSURED
 from spark_jobs.diagnosis.samples import JobWindow
@@ -37,7 +37,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         yield _finding(window, limits, pressure, outbound)
     for vertex_id, lacking in pressure.unexplained.items():
         if not lacking and vertex_id in pressure.topology.out_edges and not _has_output_usage(pressure, vertex_id):
-            raise NotJudged(f"output usage of {window.vertex_name(vertex_id)}, which waits though all that follows has time to spare")
+            raise NotJudged(f"output usage of {brief_name(window, vertex_id)}, which waits though all that follows has time to spare")
 
 
 def _has_output_usage(pressure: Pressure, vertex_id: str) -> bool:
@@ -47,9 +47,9 @@ def _has_output_usage(pressure: Pressure, vertex_id: str) -> bool:
 def _finding(window: JobWindow, limits: Limits, pressure: Pressure, outbound: Outbound) -> Finding:
     held = outbound.held
     vertex = pressure.vertices[held.vertex_id]
-    name = window.vertex_name(held.vertex_id)
+    name = brief_name(window, held.vertex_id)
     following = pressure.topology.downstream(held.vertex_id)
-    behind = list_text(names(window, following))
+    behind = list_text(brief_names(window, following))
     upstream = pressure.ways_to(held.vertex_id)
     mark = outbound.floor + limits[OUTPUT_LEVEL] * (outbound.ceiling - outbound.floor)
     working = [
@@ -61,7 +61,7 @@ def _finding(window: JobWindow, limits: Limits, pressure: Pressure, outbound: Ou
         confidence=_confidence(vertex.window.samples),
         subject_kind="vertex",
         subject_id=held.vertex_id,
-        subject=name,
+        subject=window.vertex_name(held.vertex_id),
         title=f"{name} waits for its output while {behind} has time to spare",
         cause=f"{name} produces more than its channels carry: a function that multiplies records, a slow network, or a remote host.",
         next_step=(
@@ -92,7 +92,7 @@ def _finding(window: JobWindow, limits: Limits, pressure: Pressure, outbound: Ou
             ),
             *(
                 Evidence(f"{target} working", share, "ratio", at_ms=window.at_ms, note="median over subtasks")
-                for target, share in zip(names(window, following), working, strict=True)
+                for target, share in zip(brief_names(window, following), working, strict=True)
                 if share is not None
             ),
         ),

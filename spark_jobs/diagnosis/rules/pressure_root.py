@@ -6,7 +6,7 @@ from spark_jobs.diagnosis.findings import Confidence, Evidence, Finding, NotJudg
 from spark_jobs.diagnosis.holding import Origin
 from spark_jobs.diagnosis.origins import Held, Pressure, Way, pressure_of
 from spark_jobs.diagnosis.pressure import typical, value
-from spark_jobs.diagnosis.pressure_words import MOST_NAMED, held_back, hot_data, names, subtasks_text
+from spark_jobs.diagnosis.pressure_words import MOST_NAMED, brief_name, brief_names, held_back, hot_data, subtasks_text
 from spark_jobs.diagnosis.registry import rule
 from spark_jobs.diagnosis.samples import JobWindow
 from spark_jobs.diagnosis.thresholds import Limits, Threshold
@@ -80,24 +80,24 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
 
 def _admit_unknown(window: JobWindow, pressure: Pressure) -> None:
     for vertex_id, lacking in pressure.unexplained.items():
-        waits = window.vertex_name(vertex_id)
+        waits = brief_name(window, vertex_id)
         if lacking:
-            told = list_text(names(window, lacking))
+            told = list_text(brief_names(window, lacking))
             raise NotJudged(f"{waits} is back-pressured, and the figures of {told} do not tell whether it is the origin")
         if vertex_id not in pressure.topology.out_edges:
             raise NotJudged(f"{waits} is back-pressured, and the job graph does not say what follows it")
         raise NotJudged(f"{waits} is back-pressured, though all that follows has time to spare and its output is not known to be full")
     if pressure.unjudged:
-        raise NotJudged(f"back-pressure of {list_text(names(window, pressure.unjudged))} in this window")
+        raise NotJudged(f"back-pressure of {list_text(brief_names(window, pressure.unjudged))} in this window")
 
 
 def _finding(window: JobWindow, limits: Limits, pressure: Pressure, origin: Origin, ways: Sequence[Way]) -> Finding:
     held = [one for one, _path in ways]
-    name = window.vertex_name(origin.vertex_id)
+    name = brief_name(window, origin.vertex_id)
     vertex = pressure.vertices[origin.vertex_id]
     confidence = _confidence(pressure, origin, held)
     hot = subtasks_text(origin.subtasks, vertex.parallelism)
-    held_names = list_text(dict.fromkeys(window.vertex_name(one.vertex_id) for one in held))
+    held_names = list_text(dict.fromkeys(brief_name(window, one.vertex_id) for one in held))
     works = (
         f"{hot} of {name} worked without pause and never had to wait"
         if origin.measured
@@ -109,7 +109,7 @@ def _finding(window: JobWindow, limits: Limits, pressure: Pressure, origin: Orig
         confidence=confidence,
         subject_kind="vertex",
         subject_id=origin.vertex_id,
-        subject=name,
+        subject=window.vertex_name(origin.vertex_id),
         title=f"{name} holds back {held_names}",
         cause=f"{works}, while {held_names} waited for room in the output: records arrive faster than {name} works them off.",
         next_step=_next_step(pressure, origin, name),
@@ -123,10 +123,10 @@ def _finding(window: JobWindow, limits: Limits, pressure: Pressure, origin: Orig
 def _evidence(window: JobWindow, limits: Limits, pressure: Pressure, origin: Origin, held: Sequence[Held]) -> Iterator[Evidence]:
     at_ms = window.at_ms
     vertex = pressure.vertices[origin.vertex_id]
-    name = window.vertex_name(origin.vertex_id)
+    name = brief_name(window, origin.vertex_id)
     worst = max(held, key=lambda one: one.ratio)
     waits = Evidence(
-        f"{window.vertex_name(worst.vertex_id)} back-pressured", worst.ratio, "ratio", limits[BACKPRESSURED], ">=", BACKPRESSURED, at_ms,
+        f"{brief_name(window, worst.vertex_id)} back-pressured", worst.ratio, "ratio", limits[BACKPRESSURED], ">=", BACKPRESSURED, at_ms,
         f"{subtasks_text(worst.subtasks, pressure.vertices[worst.vertex_id].parallelism)}, median",
     )  # fmt: skip
     busy = typical(vertex.busy(index) for index in origin.subtasks)

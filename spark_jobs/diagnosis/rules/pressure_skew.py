@@ -6,7 +6,7 @@ from spark_jobs.diagnosis.findings import Confidence, Evidence, Finding, NotJudg
 from spark_jobs.diagnosis.holding import Origin
 from spark_jobs.diagnosis.origins import Pressure, pressure_of
 from spark_jobs.diagnosis.pressure import Subtasks, typical, value
-from spark_jobs.diagnosis.pressure_words import MOST_SUBTASKS, hot_data, subtasks_text
+from spark_jobs.diagnosis.pressure_words import MOST_SUBTASKS, brief_name, hot_data, subtasks_text
 from spark_jobs.diagnosis.registry import rule
 from spark_jobs.diagnosis.samples import JobWindow
 from spark_jobs.diagnosis.thresholds import Limits, Threshold
@@ -42,7 +42,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         siblings = _siblings(vertex, origin)
         working = typical(vertex.working(index) for index in siblings)
         if working is None:
-            unseen.append(window.vertex_name(vertex_id))
+            unseen.append(brief_name(window, vertex_id))
         elif working <= limits[SIBLINGS]:
             yield _finding(window, limits, pressure, origin, working)
     if unseen and not window.terminal:
@@ -56,7 +56,7 @@ def _siblings(vertex: Subtasks, origin: Origin) -> list[int]:
 
 def _finding(window: JobWindow, limits: Limits, pressure: Pressure, origin: Origin, siblings_working: float) -> Finding:
     vertex = pressure.vertices[origin.vertex_id]
-    name = window.vertex_name(origin.vertex_id)
+    name = brief_name(window, origin.vertex_id)
     even_share = len(origin.subtasks) / vertex.parallelism
     share = vertex.records_in_share(origin.subtasks)
     channels = _hot_channel_subtasks(vertex, origin, limits)
@@ -68,7 +68,7 @@ def _finding(window: JobWindow, limits: Limits, pressure: Pressure, origin: Orig
         confidence=_confidence(origin, share, even_share, vertex.window.samples),
         subject_kind="vertex",
         subject_id=origin.vertex_id,
-        subject=name,
+        subject=window.vertex_name(origin.vertex_id),
         title=f"{name}: {hot} busy, the others idle",
         cause=_cause(hot, vertex.parallelism, share, producers),
         next_step=_next_step(share, even_share, name),
@@ -132,7 +132,7 @@ def _hot_channel_subtasks(vertex: Subtasks, origin: Origin, limits: Limits) -> l
 def _producers(window: JobWindow, pressure: Pressure, origin: Origin) -> list[str]:
     """Held subtasks right before the origin: the backlog stands in their channels."""
     return [
-        f"{window.vertex_name(upstream)}/{index}"
+        f"{brief_name(window, upstream)}/{index}"
         for upstream in pressure.topology.upstream(origin.vertex_id)
         if upstream in pressure.held
         for index in pressure.held[upstream].subtasks[:MOST_SUBTASKS]

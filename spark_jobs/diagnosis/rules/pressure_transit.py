@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from spark_jobs.diagnosis.findings import Evidence, Finding, NotJudged, Related
 from spark_jobs.diagnosis.origins import Held, Pressure, pressure_of
-from spark_jobs.diagnosis.pressure_words import names, path_data, subtasks_text
+from spark_jobs.diagnosis.pressure_words import brief_names, names, path_data, subtasks_text
 from spark_jobs.diagnosis.registry import rule
 from spark_jobs.diagnosis.rules.pressure_root import BACKPRESSURED
 from spark_jobs.diagnosis.samples import JobWindow
@@ -25,12 +25,12 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         elif len(paths[0]) > 1:
             yield _finding(window, limits, pressure, held, paths)
     if orphaned and not window.terminal:
-        raise NotJudged(f"what holds {list_text(names(window, orphaned))}")
+        raise NotJudged(f"what holds {list_text(brief_names(window, orphaned))}")
 
 
 def _finding(window: JobWindow, limits: Limits, pressure: Pressure, held: Held, paths: Sequence[tuple[str, ...]]) -> Finding:
     path = paths[0]
-    path_names = names(window, path)
+    path_names = brief_names(window, path)
     name, origin = path_names[0], path_names[-1]
     between = f", by way of {list_text(path_names[1:-1])}" if len(path) > 2 else ""
     own = pressure.roots.get(held.vertex_id)
@@ -41,7 +41,7 @@ def _finding(window: JobWindow, limits: Limits, pressure: Pressure, held: Held, 
         confidence="high" if pressure.vertices[held.vertex_id].window.samples > 1 else "medium",
         subject_kind="vertex",
         subject_id=held.vertex_id,
-        subject=name,
+        subject=window.vertex_name(held.vertex_id),
         title=f"{name} waits for {origin}",
         cause=f"{origin} does not take records as fast as they come; its full buffers reach back to {name}{between}.{also}",
         next_step=f"Nothing here: relieve {origin}, and this ends by itself.",

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from spark_jobs.diagnosis.findings import Evidence, Finding, NotJudged, Related
-from spark_jobs.diagnosis.pressure_words import MOST_SUBTASKS, names
+from spark_jobs.diagnosis.pressure_words import MOST_SUBTASKS, brief_name, brief_names, names
 from spark_jobs.diagnosis.registry import rule
 from spark_jobs.diagnosis.samples import JobWindow, VertexPast, VertexWindow
 from spark_jobs.diagnosis.thresholds import Limits, Threshold
@@ -90,7 +90,7 @@ def _stall(vertex: VertexWindow, past: Sequence[VertexPast]) -> Stall | None:
 
 def _finding(window: JobWindow, limits: Limits, topology: Topology, stall: Stall, stalled: Mapping[str, Stall]) -> Finding:
     vertex_id = stall.vertex.vertex_id
-    name = window.vertex_name(vertex_id)
+    name = brief_name(window, vertex_id)
     still_ms = window.at_ms - stall.since_ms
     silent = _silent_inputs(window, topology, vertex_id)
     behind = [other for other in topology.all_downstream(vertex_id) if other in stalled and other != vertex_id]
@@ -103,7 +103,7 @@ def _finding(window: JobWindow, limits: Limits, topology: Topology, stall: Stall
         confidence="high" if silent else "medium",
         subject_kind="vertex",
         subject_id=vertex_id,
-        subject=name,
+        subject=window.vertex_name(vertex_id),
         title=f"Event time of {name} stands still for {ms_text(still_ms)}{because}",
         cause=_cause(window, topology, vertex_id, silent_names),
         next_step=_next_step(silent_names),
@@ -140,18 +140,18 @@ def _silent_inputs(window: JobWindow, topology: Topology, vertex_id: str) -> lis
 
 
 def _silent_text(window: JobWindow, silent: Silent) -> str:
-    name = window.vertex_name(silent.vertex_id)
+    name = brief_name(window, silent.vertex_id)
     return list_text(subtask_text(name, index) for index in silent.subtasks) if silent.subtasks else name
 
 
 def _cause(window: JobWindow, topology: Topology, vertex_id: str, silent_names: Sequence[str]) -> str:
-    name = window.vertex_name(vertex_id)
+    name = brief_name(window, vertex_id)
     if silent_names:
         return (
             f"The watermark of {name} is the lowest of all its inputs, and {list_text(silent_names)} sends none: an idle input holds "
             "back the event time of all the others."
         )
-    inputs = list_text(names(window, topology.upstream(vertex_id)))
+    inputs = list_text(brief_names(window, topology.upstream(vertex_id)))
     return (
         f"Records arrive from {inputs}, but none of them moves event time on: a partition without data inside one subtask, timestamps "
         "that do not grow, or no watermark generator behind that input."
