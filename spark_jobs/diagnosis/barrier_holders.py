@@ -5,7 +5,7 @@ between. So the holder of a barrier is the origin of the pressure, not the verte
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from spark_jobs.diagnosis.findings import NotJudged
@@ -52,6 +52,7 @@ def pressure_is_known(window: JobWindow) -> bool:
 def holder_between(window: JobWindow, limits: Limits, from_ms: int, to_ms: int) -> Holder | None:
     """The holder in the newest window that overlaps ``from_ms``..``to_ms`` and has one; None where none is seen.
 
+    A job that has ended in the judged window had pressure before it did.
     The judged window is walked by subtask, as the pressure rules do; of those before, only shares of subtasks are kept.
     """
     if window.window_start_ms <= to_ms and window.at_ms >= from_ms:
@@ -69,7 +70,7 @@ def _holder_now(window: JobWindow, limits: Limits) -> Holder | None:
     if not pressure_is_known(window):
         return None
     try:
-        pressure = pressure_of(window, limits)
+        pressure = pressure_of(replace(window, terminal=False) if window.terminal else window, limits)
     except NotJudged:
         return None
     if not pressure.roots:

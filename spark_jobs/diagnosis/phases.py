@@ -15,7 +15,7 @@ from spark_jobs.diagnosis.job_subject import job_finding
 from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow
 from spark_jobs.diagnosis.statistics import quantile
 from spark_jobs.diagnosis.thresholds import Limits, Threshold
-from spark_jobs.diagnosis.wording import ms_text, share_text, subtask_text
+from spark_jobs.diagnosis.wording import count_text, ms_text, share_text, subtask_text
 
 PHASES = ("start_delay", "alignment", "sync", "async")
 WORDS = {"start_delay": "start delay", "alignment": "alignment", "sync": "synchronous part", "async": "asynchronous part"}
@@ -150,7 +150,7 @@ def _evidence(window: JobWindow, rule_id: str, phase: str, limits: Limits, cost:
     newest = cost.slow[-1]
     at_ms = newest.ended_ms
     key = f"{rule_id}.{phase}_ms"
-    over = f"95th percentile of {cost.checkpoints} completed checkpoints"
+    over = f"95th percentile of {count_text(cost.checkpoints, 'completed checkpoint')}"
     derived = "; derived as end-to-end less the other phases" if newest.phases_derived and phase == "start_delay" else ""
     yield Evidence(WORDS[phase], cost.p95_ms, "ms", limits[key], ">=", key, at_ms, over + derived)
     yield Evidence(
@@ -158,7 +158,10 @@ def _evidence(window: JobWindow, rule_id: str, phase: str, limits: Limits, cost:
     )
     share, share_key = min(1.0, cost.p95_ms / max(cost.end_to_end_p95_ms, 1)), f"{rule_id}.dominates"
     yield Evidence(f"share of the {WORDS[phase]}", share, "ratio", limits[share_key], ">=", share_key, at_ms, share_text(share))
-    yield Evidence("slow checkpoints", len(cost.slow), "count", limits[f"{rule_id}.minimum"], ">=", f"{rule_id}.minimum", at_ms)
+    if len(cost.slow) >= limits[f"{rule_id}.minimum"]:
+        yield Evidence("slow checkpoints", len(cost.slow), "count", limits[f"{rule_id}.minimum"], ">=", f"{rule_id}.minimum", at_ms)
+    else:
+        yield Evidence("slow checkpoints", len(cost.slow), "count", at_ms=at_ms, note="enough, since the holder of the barrier was seen")
     if newest.slowest_vertex_id:
         task = subtask_text(newest.slowest_vertex_name or newest.slowest_vertex_id, newest.slowest_subtask)
         host = f", on {newest.slowest_host}" if newest.slowest_host else ""

@@ -177,6 +177,13 @@ def test_the_pressure_of_the_checkpoints_own_time_counts_even_if_it_is_over():
     assert evidence(finding, "barrier held by") == "enrich"
 
 
+def test_a_job_that_ended_had_its_pressure_before():
+    lost = expired(4, 180, subtasks=6, acknowledged=4, not_acknowledged=MISSING)
+    ended = window(lost, vertex_windows=pressed(source="blocked", enrich="busy", sink="idle"), terminal=True, state="CANCELED", **PLAN)
+    [finding] = found(ended, "checkpoint.expired")
+    assert evidence(finding, "barrier held by") == "enrich"
+
+
 def test_without_pressure_nobody_is_blamed():
     lost = expired(4, 180, subtasks=6, acknowledged=4, not_acknowledged=MISSING)
     calm = window(*minutely(3), lost, vertex_windows=pressed(source="idle", enrich="idle", sink="idle"), **PLAN)

@@ -73,7 +73,13 @@ def test_five_lost_taskmanagers_with_cascades_are_five_episodes():
 def test_a_host_with_nearly_all_failures_is_named():
     [finding] = found(loop([0, 60, 120, 180]), RULE)
     assert evidence(finding, "share of failures on one host") == 1
-    assert "host-3" in finding.next_step
+    assert "all failures come from enrich (2/4), on host-3" in finding.next_step
+
+
+def test_a_host_on_which_different_tasks_fail_is_looked_at_first():
+    several = tuple(failure(60 * n, trace(), task=f"enrich ({n}/4)", host="host-3") for n in range(3))
+    [finding] = found(loop([0, 60, 120], failures=several), RULE)
+    assert finding.next_step.startswith("Look at host-3 first")
 
 
 def test_failures_on_many_hosts_blame_none():

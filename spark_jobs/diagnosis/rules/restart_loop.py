@@ -115,7 +115,7 @@ def _finding(window: JobWindow, limits: Limits, found: Sequence[Episode], troubl
         "high" if told * 2 >= len(found) else "medium",
         title=f"{title}: {list_text(lost) + ' lost' if group == LOST and lost else group}",
         cause=_cause(group, often, len(found), message, lost, host),
-        next_step=_next_step(group, host),
+        next_step=_next_step(group, host, _only_task(troubles)),
         seen_at_ms=found[-1].restarts[-1],
         evidence=_evidence(window, limits, found, troubles, host, stuck),
         related=(*(Related("taskmanager", name, "lost") for name in lost), *((Related("host", host[0], "most failures"),) if host else ())),
@@ -136,6 +136,12 @@ def _host(troubles: Sequence[_Trouble], limits: Limits) -> tuple[str, float] | N
     return (host, count / len(hosts)) if count / len(hosts) >= limits[f"{RULE}.host_share"] else None
 
 
+def _only_task(troubles: Sequence[_Trouble]) -> str | None:
+    """The one subtask that all failures come from: it stays on its host, so neither can be told from the other."""
+    tasks = {trouble.first.task.split(" - execution", 1)[0] for trouble in troubles if trouble.first and trouble.first.task}
+    return next(iter(tasks)) if len(tasks) == 1 else None
+
+
 def _groups(troubles: Sequence[_Trouble]) -> dict[str, int]:
     counts: dict[str, int] = {}
     for trouble in troubles:
@@ -154,11 +160,17 @@ def _cause(group: str, often: int, of: int, message: str, lost: list[str], host:
     return f"{times} the root was {group}{f' ({message[:200]})' if message else ''}.{where}"
 
 
-def _next_step(group: str, host: tuple[str, float] | None) -> str:
+def _next_step(group: str, host: tuple[str, float] | None, only_task: str | None) -> str:
     if group == LOST:
         return (
             "Find out why the TaskManagers died: the reason of the container's end (OOMKilled, evicted, node lost), the end of their logs, "
             "dmesg of their host. Compare resident memory with taskmanager.memory.process.size."
+        )
+    if host and only_task:
+        return (
+            f"Read the root exception: all failures come from {only_task}, on {host[0]} each time. Where it names a record or an outside "
+            "system, stop the job with its last checkpoint retained, repair or roll back, and start from that checkpoint. If it does not, "
+            "move the task to another host: if it fails there too, its records or the system it calls are the cause."
         )
     if host:
         return f"Look at {host[0]} first: move the job's tasks away from it (cordon it or stop its TaskManager) and see if the loop ends."
