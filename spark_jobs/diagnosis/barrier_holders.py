@@ -12,6 +12,7 @@ from spark_jobs.diagnosis.findings import NotJudged
 from spark_jobs.diagnosis.origins import pressure_of
 from spark_jobs.diagnosis.samples import JobWindow
 from spark_jobs.diagnosis.thresholds import Limits
+from spark_jobs.diagnosis.wording import brief
 
 PAST_WINDOW_MS = 60_000
 """The grid on which windows are judged."""
@@ -30,6 +31,11 @@ class Holder:
     path: tuple[str, ...]
     at_ms: int
     busy_known: bool
+
+    @property
+    def brief(self) -> str:
+        """Its name for sentences."""
+        return brief(self.name)
 
     def as_data(self) -> dict[str, Any]:
         """What pages draw of it."""

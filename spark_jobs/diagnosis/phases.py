@@ -116,7 +116,7 @@ def phase_finding(window: JobWindow, rule_id: str, phase: str, limits: Limits, c
     timeout_ms = window.config.timeout_ms or FLINK_TIMEOUT_MS
     close = cost.end_to_end_p95_ms >= limits[f"{rule_id}.critical_timeout_share"] * timeout_ms
     holder = holder_of(window, limits, cost)
-    held_by = f", held by back-pressure from {holder.name}" if holder and phase in BARRIER_PHASES else ""
+    held_by = f", held by back-pressure from {holder.brief}" if holder and phase in BARRIER_PHASES else ""
     return job_finding(
         window,
         rule_id,

@@ -7,12 +7,11 @@ from typing import Any
 from spark_jobs.diagnosis.findings import Related
 from spark_jobs.diagnosis.origins import Pressure, Way
 from spark_jobs.diagnosis.samples import JobWindow
-from spark_jobs.diagnosis.wording import count_text, list_text, share_text
+from spark_jobs.diagnosis.wording import brief, count_text, list_text, share_text
 
 MOST_SUBTASKS = 50
 """Hot subtasks kept in a finding's data; their true count stands beside them."""
 MOST_NAMED = 4
-MOST_LETTERS = 60
 MOST_HELD = 50
 MOST_PATHS = 10
 
@@ -20,11 +19,6 @@ MOST_PATHS = 10
 def names(window: JobWindow, vertex_ids: Iterable[str]) -> tuple[str, ...]:
     known = {vertex.vertex_id: vertex.name for vertex in window.vertices}
     return tuple(known.get(vertex_id, vertex_id) for vertex_id in vertex_ids)
-
-
-def brief(name: str) -> str:
-    """For sentences: the names of long chains and SQL plans may run to kilobytes."""
-    return name if len(name) <= MOST_LETTERS else f"{name[: MOST_LETTERS - 1].rstrip()}…"
 
 
 def brief_name(window: JobWindow, vertex_id: str) -> str:

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable
 
+MOST_LETTERS = 60
+
 _SIZES = (("TiB", 1 << 40), ("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10))
 _TIMES = (("d", 48 * 3_600_000, 86_400_000), ("h", 2 * 3_600_000, 3_600_000), ("min", 120_000, 60_000), ("s", 1_000, 1_000))
 
@@ -40,9 +42,14 @@ def list_text(words: Iterable[str], at_most: int = 3) -> str:
     return shown[0] if len(shown) == 1 else " and ".join([", ".join(shown[:-1]), shown[-1]]) if shown else ""
 
 
+def brief(name: str) -> str:
+    """For sentences: the names of long chains and SQL plans may run to kilobytes."""
+    return name if len(name) <= MOST_LETTERS else f"{name[: MOST_LETTERS - 1].rstrip()}…"
+
+
 def subtask_text(vertex: str | None, subtask: int | None) -> str:
     """``enrich/1``: subtasks are counted from 0 as in Flink's REST answers and web page."""
-    name = vertex or "a task"
+    name = brief(vertex or "a task")
     return name if subtask is None else f"{name}/{subtask}"
 
 

@@ -7,6 +7,7 @@ from spark_jobs.diagnosis.phases import HOLD_S, cost_of, holder_of, phase_findin
 from spark_jobs.diagnosis.registry import rule
 from spark_jobs.diagnosis.samples import JobWindow
 from spark_jobs.diagnosis.thresholds import Limits
+from spark_jobs.diagnosis.wording import brief
 
 RULE = "checkpoint.alignment"
 
@@ -29,12 +30,12 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         return
     holder = holder_of(window, limits, cost)
     slowest = cost.slow[-1]
-    at = slowest.slowest_vertex_name or "the slowest task"
+    at = brief(slowest.slowest_vertex_name or "the slowest task")
     why = (
         f"Some channels carry more than others or come from slower tasks, so their barriers reach {at} late; "
         "channels whose barrier has come stand still meanwhile."
     )
-    pressed = f" Back-pressure from {holder.name} stretches the gap." if holder else ""
+    pressed = f" Back-pressure from {holder.brief} stretches the gap." if holder else ""
     unaligned = " The checkpoints are unaligned: the wait costs no latency, but the records in flight become part of them."
     yield phase_finding(
         window,

@@ -7,7 +7,7 @@ from spark_jobs.diagnosis.phases import HOLD_S, PhaseCost, cost_of, phase_findin
 from spark_jobs.diagnosis.registry import rule
 from spark_jobs.diagnosis.samples import JobWindow
 from spark_jobs.diagnosis.thresholds import Limits
-from spark_jobs.diagnosis.wording import bytes_text
+from spark_jobs.diagnosis.wording import brief, bytes_text
 
 RULE = "checkpoint.async"
 
@@ -28,7 +28,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     cost = cost_of(window, RULE, "async", limits)
     if not cost:
         return
-    at = cost.slow[-1].slowest_vertex_name or "the slowest task"
+    at = brief(cost.slow[-1].slowest_vertex_name or "the slowest task")
     yield phase_finding(
         window,
         RULE,

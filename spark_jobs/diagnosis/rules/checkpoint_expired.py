@@ -11,9 +11,10 @@ from spark_jobs.diagnosis.losses import HOLD_S, Losses, consequence, counted, id
 from spark_jobs.diagnosis.registry import rule
 from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow
 from spark_jobs.diagnosis.thresholds import Limits
-from spark_jobs.diagnosis.wording import list_text, ms_text
+from spark_jobs.diagnosis.wording import brief, list_text, ms_text
 
 RULE = "checkpoint.expired"
+HOSTS_SHOWN = 50
 
 Missing = tuple[str, int, Mapping[str, Any]]
 """A vertex, how many of its subtasks had not acknowledged, and what was told of them."""
@@ -35,7 +36,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     missing = _missing(newest)
     phase = _phase(window, newest, holder)
     timeout_ms = window.config.timeout_ms
-    held_by = f", barrier held by back-pressure from {holder.name}" if holder else ""
+    held_by = f", barrier held by back-pressure from {holder.brief}" if holder else ""
     yield job_finding(
         window,
         RULE,
@@ -52,8 +53,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
             "newest": newest.checkpoint_id,
             "not_acknowledged": [dict(part) for part in newest.not_acknowledged],
             "phase": phase,
-            "held_by": holder
-            and {"vertex_id": holder.vertex_id, "name": holder.name, "path": list(holder.path), "held": list(holder.held)},
+            "held_by": holder.as_data() if holder else None,
             "late_messages": newest.late_message_count or 0,
         },
     )
@@ -114,13 +114,13 @@ def _cause(
     who = ""
     if expired.subtasks and expired.acknowledged is not None:
         lacking = expired.subtasks - expired.acknowledged
-        by_vertex = list_text([f"{name} ({count})" for name, count, _ in missing if name])
+        by_vertex = list_text([f"{brief(name)} ({count})" for name, count, _ in missing if name])
         who = f"{lacking} of {expired.subtasks} subtasks had not acknowledged{f': {by_vertex}' if by_vertex else ''}. "
     if holder and phase == "async":
-        return f"{who}They had taken their snapshots and were still writing; back-pressure from {holder.name} came on top."
+        return f"{who}They had taken their snapshots and were still writing; back-pressure from {holder.brief} came on top."
     if holder:
         unaligned = " although the checkpoint was unaligned" if expired.unaligned else ""
-        return f"{who}The barrier was held{unaligned}: it waits in line with the records, and {holder.name} works them off too slowly."
+        return f"{who}The barrier was held{unaligned}: it waits in line with the records, and {holder.brief} works them off too slowly."
     if phase == "async":
         return f"{who}They had taken their snapshots and were still writing them to the checkpoint storage."
     if pressure_is_known(window):
@@ -131,7 +131,7 @@ def _cause(
 def _next_step(holder: Holder | None, phase: str | None) -> str:
     if holder and phase != "async":
         return (
-            f"Find out why {holder.name} is slow (see its pressure finding); more parallelism or less work there lets the barrier pass. "
+            f"Find out why {holder.brief} is slow (see its pressure finding); more parallelism or less work there lets the barrier pass. "
             "Unaligned checkpoints let barriers overtake records meanwhile."
         )
     if phase == "async":
@@ -158,7 +158,7 @@ def _who(
         indexes = ", ".join(str(index) for index in part.get("subtasks") or ())
         hosts = list_text(part.get("hosts") or ())
         note = "; ".join(words for words in (f"subtasks {indexes}" if indexes else "", f"on {hosts}" if hosts else "") if words)
-        yield Evidence(f"not acknowledged by {name or 'unnamed tasks'}", count, "count", at_ms=at_ms, note=note)
+        yield Evidence(f"not acknowledged by {brief(name or 'unnamed tasks')}", count, "count", at_ms=at_ms, note=note)
     if phase:
         yield Evidence("phase at the time-out", phase, at_ms=at_ms)
     if holder:
@@ -170,5 +170,5 @@ def _who(
 def _related(holder: Holder | None, missing: list[Missing]) -> Iterator[Related]:
     if holder:
         yield Related("vertex", holder.name, "origin of the back-pressure that held the barrier", holder.path)
-    for host in sorted({host for _, _, part in missing for host in part.get("hosts") or ()}):
+    for host in sorted({host for _, _, part in missing for host in part.get("hosts") or ()})[:HOSTS_SHOWN]:
         yield Related("host", host, "runs a subtask that had not acknowledged")

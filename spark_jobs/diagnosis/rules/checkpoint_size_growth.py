@@ -11,7 +11,7 @@ from spark_jobs.diagnosis.job_subject import job_finding
 from spark_jobs.diagnosis.registry import rule
 from spark_jobs.diagnosis.samples import JobWindow, SizeTrend
 from spark_jobs.diagnosis.thresholds import Limits, Threshold
-from spark_jobs.diagnosis.wording import bytes_text, ms_text, share_text
+from spark_jobs.diagnosis.wording import brief, bytes_text, ms_text, share_text
 
 RULE = "checkpoint.size_growth"
 HOUR_MS = 3_600_000
@@ -94,7 +94,7 @@ def _finding(window: JobWindow, limits: Limits, trend: SizeTrend, size: int, per
         "warning",
         _confidence(trend),
         title=f"The state grows by {share_text(per_day)} a day: {bytes_text(size)} now, doubled in {ms_text(doubled_ms)}",
-        cause=f"More is written to the state than is removed from it{f'; {largest[0]} {largest[3]}' if largest else ''}.",
+        cause=f"More is written to the state than is removed from it{f'; {brief(largest[0])} {largest[3]}' if largest else ''}.",
         next_step="Look for state without a time to live (StateTtlConfig, table.exec.state.ttl), keys that never come again, joins without "
         "a time bound, and windows that never fire because the watermark stands still.",
         seen_at_ms=seen_at_ms,

@@ -8,6 +8,7 @@ from spark_jobs.diagnosis.phases import HOLD_S, PhaseCost, cost_of, holder_of, p
 from spark_jobs.diagnosis.registry import rule
 from spark_jobs.diagnosis.samples import JobWindow
 from spark_jobs.diagnosis.thresholds import Limits
+from spark_jobs.diagnosis.wording import brief, list_text
 
 RULE = "checkpoint.start_delay"
 
@@ -33,13 +34,13 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
 def _cause(window: JobWindow, limits: Limits, cost: PhaseCost) -> str:
     holder = holder_of(window, limits, cost)
     if holder:
-        held = " and ".join(window.vertex_name(vertex_id) for vertex_id in holder.held)
+        held = list_text(brief(window.vertex_name(vertex_id)) for vertex_id in holder.held)
         return (
             f"Back-pressure holds the barriers: they travel in line with the records, and the buffers from {held} on are full because "
-            f"{holder.name} works them off too slowly."
+            f"{holder.brief} works them off too slowly."
         )
     slowest = cost.slow[-1].slowest_vertex_name
-    where = f" of {slowest}" if slowest else ""
+    where = f" of {brief(slowest)}" if slowest else ""
     if pressure_is_known(window):
         return (
             f"No origin of back-pressure was seen meanwhile, so a busy task thread{where} is likely: it answers only between two records."
@@ -51,7 +52,7 @@ def _next_step(window: JobWindow, limits: Limits, cost: PhaseCost) -> str:
     holder = holder_of(window, limits, cost)
     if holder:
         return (
-            f"Relieve {holder.name} (see its pressure finding): its parallelism, its slow calls, its hot keys. Until then, unaligned "
+            f"Relieve {holder.brief} (see its pressure finding): its parallelism, its slow calls, its hot keys. Until then, unaligned "
             "checkpoints (execution.checkpointing.unaligned) or buffer debloating let barriers pass."
         )
     return "Take a thread dump or flame graph of the slowest subtask: long timers, flatMaps that emit much, or blocking calls."

@@ -7,6 +7,7 @@ from spark_jobs.diagnosis.phases import HOLD_S, cost_of, phase_finding, phase_th
 from spark_jobs.diagnosis.registry import rule
 from spark_jobs.diagnosis.samples import JobWindow
 from spark_jobs.diagnosis.thresholds import Limits
+from spark_jobs.diagnosis.wording import brief
 
 RULE = "checkpoint.sync"
 
@@ -27,7 +28,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     cost = cost_of(window, RULE, "sync", limits)
     if not cost:
         return
-    at = cost.slow[-1].slowest_vertex_name or "the slowest task"
+    at = brief(cost.slow[-1].slowest_vertex_name or "the slowest task")
     yield phase_finding(
         window,
         RULE,
