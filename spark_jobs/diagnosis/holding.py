@@ -5,7 +5,7 @@ follows, or works without pause and leaves its input full: that one is the holde
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from spark_jobs.diagnosis.pressure import Subtasks, typical
@@ -37,10 +37,12 @@ class Least:
     """For what share of the window a consumer must not have been idle: to pass back-pressure on, and to be its origin.
 
     Both must be at work whenever the producer waits. An origin is also slower than a producer that is busy itself.
+    ``empty_clears``: an empty input over remote channels proves that a consumer holds nobody.
     """
 
     passing: float
     origin: float
+    empty_clears: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +50,7 @@ class Origin:
     """Subtasks of a consumer that hold a producer.
 
     ``full_input``: their input was seen full over channels that are not local. ``measured``: busy time was reported.
+    ``agrees``: it worked for as long as the producer waited.
     """
 
     vertex_id: str
@@ -55,6 +58,7 @@ class Origin:
     full_input: bool
     measured: bool
     working: float
+    agrees: bool = True
 
 
 @dataclass(slots=True)
@@ -69,6 +73,10 @@ class Holders:
     unknown: list[str] = field(default_factory=list)
     rivals: list[str] = field(default_factory=list)
 
+    @property
+    def is_empty(self) -> bool:
+        return not (self.origins or self.passing or self.unknown or self.rivals)
+
 
 class Walk:
     """Asks of any vertex and its waiting subtasks who holds them. One instance per job and window."""
@@ -76,7 +84,7 @@ class Walk:
     def __init__(self, topology: Topology, vertices: Mapping[str, Subtasks], marks: Marks) -> None:
         self._topology = topology
         self._vertices = vertices
-        self._marks = marks
+        self.marks = marks
         self.partly_held: dict[tuple[str, tuple[int, ...]], Holders] = {}
         self._asking: set[str] = set()
 
@@ -88,6 +96,20 @@ class Walk:
             self._judge_consumer(vertex_id, subtasks, target, least, found, possible)
         self._decide(found, possible)
         return found
+
+    def holders_of_held(self, vertex_id: str, subtasks: Sequence[int], ratio: float) -> Holders:
+        """The same for subtasks that wait for the larger part.
+
+        Where the figures of two vertices do not agree, as they may while things change, a consumer that is busy for the larger part, or
+        waits itself, explains more than nobody.
+        """
+        least = ratio - self.marks.slack
+        strict = self.holders(vertex_id, subtasks, Least(least, least))
+        if not strict.is_empty:
+            return strict
+        loose = self.holders(vertex_id, subtasks, Least(0.0, self.marks.busy, empty_clears=False))
+        loose.origins = [replace(origin, agrees=False) for origin in loose.origins]
+        return loose
 
     def _judge_consumer(
         self, vertex_id: str, subtasks: Sequence[int], target: str, least: Least, found: Holders, possible: list[Origin]
@@ -125,7 +147,7 @@ class Walk:
         if not unproven or found.origins:
             return
         unproven.sort(key=lambda origin: -origin.working)
-        leads = len(unproven) == 1 or unproven[0].working - unproven[1].working >= self._marks.slack
+        leads = len(unproven) == 1 or unproven[0].working - unproven[1].working >= self.marks.slack
         if leads and not found.passing and not found.unknown:
             found.origins = unproven[:1]
         elif not found.passing:
@@ -141,20 +163,20 @@ class Walk:
             vertex = self._vertices[vertex_id]
             waits = typical(vertex.backpressured(index) for index in mixed) or 0.0
             works = typical(vertex.working(index) for index in mixed) or waits
-            answer = self.holders(vertex_id, mixed, Least(waits - self._marks.slack, works - self._marks.slack))
+            answer = self.holders(vertex_id, mixed, Least(waits - self.marks.slack, works - self.marks.slack))
             self._asking.discard(vertex_id)
             self.partly_held[key] = answer
         return self.partly_held[key]
 
     def _role(self, consumer: Subtasks, index: int, producers: Places, least: Least) -> Role:
-        marks = self._marks
+        marks = self.marks
         busy, backpressured, working = consumer.busy(index), consumer.backpressured(index), consumer.working(index)
         if backpressured is not None and backpressured >= marks.held:
             return "held"
         never_waits = backpressured is not None and backpressured < marks.own_backpressure
         if working is not None and working < (least.origin if never_waits else least.passing):
             return "free"
-        level = consumer.input_level(index)
+        level = consumer.input_level(index) if least.empty_clears else None
         if level is not None and level < marks.empty_input / consumer.gates and _has_remote_channels(consumer, index, producers):
             return "free"
         if backpressured is None:
@@ -169,7 +191,7 @@ class Walk:
         busy, working = consumer.busy(index), consumer.working(index)
         if working is not None and working < least.origin:
             return False
-        return (consumer.input_level(index) or 0.0) >= self._full(consumer) if busy is None else busy >= self._marks.busy
+        return (consumer.input_level(index) or 0.0) >= self._full(consumer) if busy is None else busy >= self.marks.busy
 
     def _origin(self, vertex_id: str, consumer: Subtasks, hot: list[int]) -> Origin:
         full = self._full(consumer)
@@ -179,7 +201,7 @@ class Walk:
 
     def _full(self, consumer: Subtasks) -> float:
         # One gate of several is full when its part of the whole is; below a quarter, ordinary traffic looks the same.
-        return max(0.25, self._marks.full_input / consumer.gates)
+        return max(0.25, self.marks.full_input / consumer.gates)
 
     def _reached(self, vertex_id: str, subtasks: Sequence[int], target: str) -> dict[int, Places]:
         """Consumer subtasks these write to, each with where its producers run, edge by edge."""

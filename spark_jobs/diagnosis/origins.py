@@ -13,7 +13,7 @@ from spark_jobs.diagnosis.holding import Holders, Least, Marks, Origin, Walk
 from spark_jobs.diagnosis.pressure import Subtasks, held_subtasks, output_bounds, typical, value
 from spark_jobs.diagnosis.samples import JobWindow
 from spark_jobs.diagnosis.thresholds import Limits
-from spark_jobs.diagnosis.topology import Topology
+from spark_jobs.diagnosis.topology import POINTWISE, Topology
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +130,7 @@ def _pressure(window: JobWindow, limits: Limits) -> Pressure | NotJudged:
     if not window.vertex_windows:
         return Pressure(Topology((), ()), {}) if window.terminal else NotJudged("metrics of any vertex in this window")
     larger_part = limits["pressure.root.backpressured_ratio"]
-    silent = [] if window.terminal else _silent(window, limits["pressure.root.reporting_share"])
+    silent = {} if window.terminal else _silent(window)
     held = {}
     for vertex in window.vertex_windows:
         if subtasks := held_subtasks(vertex, larger_part):
@@ -140,14 +140,17 @@ def _pressure(window: JobWindow, limits: Limits) -> Pressure | NotJudged:
         return Pressure(Topology((), ()), {})
     topology = Topology(window.vertices, window.edges)
     pressure = Pressure(topology, _subtasks(window, topology), held)
-    marks = _marks(limits)
-    walk = Walk(topology, pressure.vertices, marks)
+    walk = Walk(topology, pressure.vertices, _marks(limits))
     for one in held.values():
-        least = one.ratio - marks.slack
-        _explain(pressure, one, walk.holders(one.vertex_id, one.subtasks, Least(least, least)), limits)
+        _explain(pressure, one, walk.holders_of_held(one.vertex_id, one.subtasks, one.ratio), limits)
     for (vertex_id, _), holders in walk.partly_held.items():
         _take(pressure, vertex_id, holders)
-    pressure.unjudged = tuple(vertex_id for vertex_id in silent if vertex_id not in held and _may_be_held(pressure, vertex_id, walk, marks))
+    share = limits["pressure.root.reporting_share"]
+    pressure.unjudged = tuple(
+        vertex_id
+        for vertex_id, subtasks in silent.items()
+        if vertex_id not in held and _may_be_held(pressure, vertex_id, subtasks, walk, share)
+    )
     return pressure
 
 
@@ -162,18 +165,18 @@ def _marks(limits: Limits) -> Marks:
     )
 
 
-def _silent(window: JobWindow, reporting_share: float) -> list[str]:
-    """Vertices of which fewer subtasks than this share reported back-pressure."""
-    silent = []
+def _silent(window: JobWindow) -> dict[str, list[int] | None]:
+    """Vertices with subtasks that did not report back-pressure, and which; None where the vertex reported nothing at all."""
+    silent: dict[str, list[int] | None] = {}
     reported = set()
     for vertex in window.vertex_windows:
         reported.add(vertex.vertex_id)
         ratios = vertex.backpressured_ratio
         size = max(vertex.parallelism or 1, len(ratios))
-        if (None in ratios or len(ratios) < size) and (len(ratios) - ratios.count(None)) < reporting_share * size:
-            silent.append(vertex.vertex_id)
+        if None in ratios or len(ratios) < size:
+            silent[vertex.vertex_id] = [index for index in range(size) if value(ratios, index) is None]
     if len(reported) < len(window.vertices):
-        silent += [vertex.vertex_id for vertex in window.vertices if vertex.vertex_id not in reported]
+        silent.update((vertex.vertex_id, None) for vertex in window.vertices if vertex.vertex_id not in reported)
     return silent
 
 
@@ -207,6 +210,7 @@ def _merged(one: Origin, other: Origin) -> Origin:
         one.full_input or other.full_input,
         one.measured and other.measured,
         max(one.working, other.working),
+        one.agrees or other.agrees,
     )
 
 
@@ -237,20 +241,24 @@ def _outbound(pressure: Pressure, held: Held) -> Outbound | None:
     return None if bounds is None or usage is None else Outbound(held, usage, *bounds)
 
 
-def _may_be_held(pressure: Pressure, vertex_id: str, walk: Walk, marks: Marks) -> bool:
-    """Whether a vertex that did not report could be waiting: not if every consumer is known to have time to spare."""
-    known = pressure.vertices.get(vertex_id)
-    if known is None:
-        consumers = pressure.topology.downstream(vertex_id)
-        return any(_is_not_idle(pressure.vertices.get(consumer), marks) for consumer in consumers)
-    holders = walk.holders(vertex_id, range(known.parallelism), Least(marks.busy, marks.busy))
-    return bool(holders.origins or holders.passing or holders.unknown or holders.rivals)
+def _may_be_held(pressure: Pressure, vertex_id: str, subtasks: list[int] | None, walk: Walk, reporting_share: float) -> bool:
+    """Whether subtasks that did not report could be waiting: not if every consumer is known to have time to spare.
+
+    Over an all-to-all edge a consumer that holds one holds all: where most siblings reported that they do not wait, one of which
+    little is known gets the benefit of the doubt.
+    """
+    marks = walk.marks
+    if subtasks is None:
+        return any(_may_work(pressure.vertices.get(target), marks) for target in pressure.topology.downstream(vertex_id))
+    holders = walk.holders(vertex_id, subtasks, Least(marks.busy, marks.busy))
+    if holders.origins or holders.passing or holders.rivals:
+        return True
+    mostly_silent = len(subtasks) > (1 - reporting_share) * pressure.vertices[vertex_id].parallelism
+    edges = pressure.topology.out_edges.get(vertex_id, ())
+    return any(edge.target in holders.unknown and (mostly_silent or edge.ship_strategy in POINTWISE) for edge in edges)
 
 
-def _is_not_idle(consumer: Subtasks | None, marks: Marks) -> bool:
-    return consumer is None or any(_may_work(consumer, index, marks) for index in range(consumer.parallelism))
-
-
-def _may_work(consumer: Subtasks, index: int, marks: Marks) -> bool:
-    working = consumer.working(index)
-    return working is None or working >= marks.busy
+def _may_work(consumer: Subtasks | None, marks: Marks) -> bool:
+    if consumer is None:
+        return True
+    return any((working := consumer.working(index)) is None or working >= marks.busy for index in range(consumer.parallelism))

@@ -182,7 +182,8 @@ def _vertex(
         busy.append(works * (share + (1 - share) * lighter))
         waits.append((1 - works) * share if subtask in waiting and subtask not in hot else 0.0)
     measured_busy = [_noisy(chance, value, weather) for value in busy]
-    measured_waits = [_noisy(chance, value, weather) if value else 0.0 for value in waits]
+    # A snapshot or a full output for an instant makes anybody wait now and then.
+    measured_waits = [_noisy(chance, value, weather) if value else chance.uniform(0.0, weather.noise) for value in waits]
     idle = [max(0.0, 1 - b - (0.0 if weather.before_1_13 else w)) for b, w in zip(measured_busy, measured_waits, strict=True)]
     inputs = _inputs(chance, job, weather, vertex, waiting | hot, placed)
     rates = tuple(1000.0 * value / size for value in busy)

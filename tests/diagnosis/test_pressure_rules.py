@@ -79,9 +79,17 @@ def test_of_two_branches_the_one_with_a_full_input_is_the_origin():
     assert list(found(window, ROOT)) == ["slow"]
 
 
-def test_a_remote_vertex_with_an_empty_input_holds_nobody():
-    window = job(held("source", 0.95), vertex("busy", (0.95,), in_pool_usage=(0.0,), floating_usage=(0.0,)), edges="source>busy")
-    assert not found(window, ROOT)
+def test_a_busy_remote_vertex_with_an_empty_input_is_blamed_last():
+    empty = vertex("empty", (0.99,), in_pool_usage=(0.0,), floating_usage=(0.0,))
+    local = vertex("local", (0.97,), in_pool_usage=(0.0,), taskmanager_id=("tm-source-0",))
+    assert list(found(job(held("source", 0.95), empty, local, edges="source>empty source>local"), ROOT)) == ["local"]
+    assert found(job(held("source", 0.95), empty, edges="source>empty"), ROOT)["empty"].confidence == "low"
+
+
+def test_figures_that_do_not_agree_yet_still_name_the_busy_vertex_with_less_confidence():
+    window = job(held("source", 0.95), hot("sink", 0.6), edges="source>sink")
+    assert found(window, ROOT)["sink"].confidence == "medium"
+    assert not found(window, OUTBOUND)
 
 
 def test_a_local_channel_shows_no_buffers_and_still_holds():

@@ -57,7 +57,7 @@ FULL_INPUT, CRITICAL = f"{RULE}.full_input_ratio", f"{RULE}.critical_ratio"
             "ratio",
             0.0,
             1.0,
-            "With fewer than half of its subtasks heard, the silent ones could wait unnoticed.",
+            "With fewer than half of a vertex heard, also a consumer of which little is known could be holding the silent ones.",
         ),
         Threshold(
             CRITICAL,
@@ -151,12 +151,13 @@ def _evidence(window: JobWindow, limits: Limits, pressure: Pressure, origin: Ori
 
 
 def _confidence(pressure: Pressure, origin: Origin, held: Sequence[Held]) -> Confidence:
-    """Each thing that was not seen takes a step: busy time, its own back-pressure, a full input, a second sample."""
+    """A step down for each thing not seen: busy time, own waiting, a full input, work as long as others waited, a second sample."""
     vertex = pressure.vertices[origin.vertex_id]
     lacking = (
         (not origin.measured)
         + (not any(vertex.backpressured(index) is not None for index in origin.subtasks))
         + (not origin.full_input)
+        + (not origin.agrees)
         + _is_one_sample(pressure, origin, held)
     )
     return "high" if not lacking else "medium" if lacking == 1 else "low"
