@@ -74,6 +74,16 @@ def test_the_more_often_it_follows_savepoints_only_the_surer_it_is():
     assert {finding.confidence for finding in often} == {"high"}
 
 
+def test_more_full_uploads_after_savepoints_never_make_it_less_sure():
+    rank = {"low": 0, "medium": 1, "high": 2}
+    uploads = [[1, 1, 1] + [1, 78, 1] * times for times in range(1, 6)]
+    after = [{4 + 3 * place for place in range(times)} for times in range(1, 6)]
+    told = [found(story(mib, places, one_size), RULE) for mib, places in zip(uploads, after, strict=True)]
+    assert [len(findings) for findings in told] == [1, 2, 3, 4, 5]
+    ranks = [min(rank[finding.confidence] for finding in findings) for findings in told]
+    assert ranks == sorted(ranks)
+
+
 def test_one_coincidence_on_a_repaired_release_is_compaction():
     assert not found(story([1, 1, 1, 1, 1, 78, 1], {5}, flink_version="1.20.5"), RULE)
 
@@ -162,6 +172,11 @@ def test_a_first_checkpoint_with_new_names_is_compaction():
 
 def test_without_metadata_there_is_no_finding_but_a_word():
     assert "`_metadata` of checkpoint 8" in unknown(restored(sized(8, 60, 80)), "checkpoint.full_after_restore")
+
+
+def test_a_restore_of_unknown_origin_is_its_own_where_checkpoints_completed_before():
+    nowhere = Annotation(ms(100), "restore", "7")
+    assert not found(window(sized(7, 60, 80), sized(8, 160, 80), annotations=(nowhere,)), "checkpoint.full_after_restore")
 
 
 def test_a_recovery_from_its_own_checkpoint_is_no_restore():

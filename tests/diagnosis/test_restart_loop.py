@@ -6,6 +6,7 @@ import pytest
 
 from spark_jobs.diagnosis.restart_episodes import episodes
 from spark_jobs.diagnosis.root_exceptions import lost_taskmanager, root_of, unnumbered
+from spark_jobs.diagnosis.samples import Annotation
 from tests.diagnosis.jobs import MINUTELY, checkpoint, event, evidence, failure, found, ms, restart, window
 
 RULE = "restart.loop"
@@ -124,6 +125,12 @@ def test_a_job_that_fails_at_each_start_by_the_same_exception_is_a_loop_although
 def test_one_lost_taskmanager_is_no_loop_however_many_restarts_it_makes():
     cascade = loop([0, 2, 4, 6], lambda index: LOST.replace("{n}", "1"), config=replace(MINUTELY, interval_ms=60_000))
     assert not found(replace(cascade, checkpoints=(checkpoint(1, -300),), at_ms=ms(9)), RULE)
+
+
+def test_changes_of_the_parallelism_are_no_failures():
+    scaled = loop([0, 120, 240], failures=())
+    seen = tuple(Annotation(ms(at + 20), "rescale", "enrich") for at in (0, 120, 240))
+    assert not found(replace(scaled, annotations=(*scaled.annotations, *seen)), RULE)
 
 
 def test_the_log_shows_when_all_deployed_tasks_run():

@@ -75,9 +75,10 @@ def test_no_data_is_no_finding(rule):
     assert not say(JobWindow("prod", "a" * 32, ms(60), ms(0)), rule)
 
 
+@pytest.mark.parametrize("outcome", ["completed", "aborted", "subsumed", "preflight", "in_progress"])
 @pytest.mark.parametrize("rule", MINE)
-def test_nothing_known_of_a_checkpoint_is_no_finding_but_its_outcome(rule):
-    hollow = tuple(CheckpointSample(id, ms(60 * id), "completed") for id in range(1, 9))
+def test_checkpoints_of_which_nothing_else_is_known_are_no_finding(rule, outcome):
+    hollow = tuple(CheckpointSample(id, ms(60 * id), outcome) for id in range(1, 9))
     assert not say(JobWindow("prod", "a" * 32, ms(600), ms(540), checkpoints=hollow), rule)
 
 

@@ -51,9 +51,11 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
 
 
 def _is_foreign(window: JobWindow, restore: Annotation) -> bool:
-    """A job that recovers from its own checkpoint owns the files already."""
+    """A job that recovers from its own checkpoint owns the files already. Where no path is told, one that had completed some does."""
     path = restore.detail.get("path")
-    return not path or window.job_id not in str(path)
+    if path:
+        return window.job_id not in str(path)
+    return not any(one.outcome == "completed" and one.trigger_time_ms < restore.at_ms for one in window.checkpoints)
 
 
 def _files(window: JobWindow, first: Upload) -> UploadedFiles | None:

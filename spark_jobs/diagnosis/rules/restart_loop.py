@@ -17,6 +17,7 @@ from spark_jobs.diagnosis.wording import count_text, list_text, ms_text, share_t
 RULE = "restart.loop"
 LOST = "TaskManager lost"
 UNTOLD = "no exception told"
+RESCALE_SEEN_MS = 90_000
 
 
 @rule(
@@ -46,7 +47,8 @@ UNTOLD = "no exception told"
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     if len(window.annotations) + len(window.events) < limits[f"{RULE}.episodes"]:
         return
-    found = episodes(window, window.at_ms - int(limits[f"{RULE}.window_s"] * 1000))
+    since_ms = window.at_ms - int(limits[f"{RULE}.window_s"] * 1000)
+    found = [episode for episode in episodes(window, since_ms) if episode.failures or not _is_rescaling(window, episode)]
     if not found:
         return
     stuck = len(found) < limits[f"{RULE}.episodes"]
@@ -91,6 +93,11 @@ def _is_stuck(window: JobWindow, last: Episode, limits: Limits) -> bool:
     same = bool(groups) and largest_group(groups)[1] >= enough
     lasted_ms = window.at_ms - last.begun_ms
     return same or (not window.terminal and lasted_ms >= limits[f"{RULE}.stuck_s"] * 1000)
+
+
+def _is_rescaling(window: JobWindow, episode: Episode) -> bool:
+    """The adaptive scheduler restarts a job to change its parallelism; that is seen a little after the restart."""
+    return any(one.kind == "rescale" and 0 <= one.at_ms - episode.begun_ms <= RESCALE_SEEN_MS for one in window.annotations)
 
 
 def _is_infrastructure(failure: JobFailure) -> bool:
