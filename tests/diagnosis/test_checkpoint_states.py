@@ -60,6 +60,13 @@ def test_a_job_that_never_completed_one_stalls_from_its_start():
     assert "None was even started" in finding.cause
 
 
+def test_a_success_before_all_known_checkpoints_is_known_by_its_state():
+    lost = [checkpoint(id, 500 + 5 * id, "declined") for id in range(2, 60)]
+    state = VertexState("a", 1, ms(0), (GIB,))
+    [finding] = found(window(*lost, vertex_states=(state,)), "checkpoint.stalled")
+    assert evidence(finding, "last success") == "checkpoint 1"
+
+
 def test_a_job_of_which_nothing_is_known_cannot_be_judged():
     assert "start of the job" in unknown(window(at=9_000), "checkpoint.stalled")
     assert "interval" in unknown(window(checkpoint(1, 0), at=9_000, config=CheckpointConfig()), "checkpoint.stalled")

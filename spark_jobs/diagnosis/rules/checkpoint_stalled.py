@@ -45,7 +45,9 @@ TRIGGERS_AT_LEAST = 5
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     if window.terminal or window.state in TERMINAL or window.state in NOT_STARTED or checkpoints_are_off(window):
         return
-    last = max(completed(window.checkpoints), key=lambda one: (one.ended_ms, one.checkpoint_id), default=None)
+    last = max(completed(window.checkpoints), key=lambda one: (one.ended_ms, one.checkpoint_id), default=None) or _before_the_history(
+        window
+    )
     since_ms = _since_ms(window, last)
     limit_ms = _limit_ms(window, limits)
     age_ms = window.at_ms - since_ms
@@ -69,6 +71,12 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
             "tried": [one.checkpoint_id for one in tried[-20:]],
         },
     )
+
+
+def _before_the_history(window: JobWindow) -> CheckpointSample | None:
+    """After many lost ones the last success may lie before the checkpoints that are known; its state still tells of it."""
+    newest = max(window.vertex_states, key=lambda one: (one.trigger_time_ms, one.checkpoint_id), default=None)
+    return CheckpointSample(newest.checkpoint_id, newest.trigger_time_ms, "completed") if newest else None
 
 
 def _since_ms(window: JobWindow, last: CheckpointSample | None) -> int:
