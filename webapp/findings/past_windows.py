@@ -9,6 +9,8 @@ from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from django.db.models import Q
+
 from spark_jobs.diagnosis import samples
 from spark_jobs.diagnosis.samples import JobWindow
 from webapp.checkpoints.models import CheckpointFact, SizeTrend
@@ -21,6 +23,11 @@ MOST_FACTS, MOST_EVENTS, MOST_PRESSURE = 3_000, 3_000, 30_000
 CHECKPOINTS, ANNOTATIONS, FAILURES, EVENTS, PAST_WINDOWS = 60, 100, 50, 100, 10
 """How many of each a window gets, the newest; as in :mod:`spark_jobs.transforms.window_rows`."""
 LOOK_BACK = timedelta(hours=2)
+EVENT_KINDS = (
+    "job_submitted", "job_started", "job_state", "job_terminal", "restored", "coordinator_stopped",
+    "checkpoint_failed", "trigger_failed", "trigger_refused",
+)  # fmt: skip
+"""What tells of a job's life, as :mod:`spark_jobs.transforms.carried` keeps it."""
 FAMILIES_ON_SAMPLES = ("pressure", "data", "watermark")
 _CONFIG_NAMES = {"checkpoint_storage": "storage", "changelog_enabled": "changelog"}
 _MESSAGE_CHARS, _DETAIL_CHARS = 500, 2_000
@@ -63,8 +70,9 @@ class _Told:
         )
         thrown = JobException.objects.filter(**own, ts__lte=end).order_by("-ts", "-id")[:MOST_FACTS]
         self.failures = _timed((_failure(one) for one in thrown), "at_ms")
-        logged = LogEvent.objects.filter(**own, ts__gte=start - LOOK_BACK, ts__lte=end).order_by("-ts", "-id")[:MOST_EVENTS]
-        self.events = _timed((_event(one) for one in logged), "at_ms")
+        telling = Q(kind__in=EVENT_KINDS) | Q(kind="task_state", reason__endswith="-> FAILED")
+        logged = LogEvent.objects.filter(telling, **own, ts__gte=start - LOOK_BACK, ts__lte=end).order_by("-ts", "-id")
+        self.events = _timed((_event(one) for one in logged[:MOST_EVENTS]), "at_ms")
         measured = PressureWindow.objects.filter(**own, window_start__gte=start - LOOK_BACK, window_start__lte=end)
         self.past = _timed((_past(row) for row in measured.order_by("-window_start").values(*_PAST)[:MOST_PRESSURE]), "window_start_ms")
         self.trend = _trend(SizeTrend.objects.filter(**own).first())
@@ -127,6 +135,8 @@ class _Told:
 
 
 _Timed = tuple[list[int], list[Any]]
+_TIES = ("vertex_id", "kind", "subject")
+"""What orders rows of one instant."""
 _PAST = ("vertex_id", "window_start", "watermark_ms", "records_in_per_s", "records_out_per_s", "backpressured_share", "busy_share")
 _FACT_NAMES = {field.name for field in CheckpointFact._meta.fields}
 
@@ -134,7 +144,7 @@ _FACT_NAMES = {field.name for field in CheckpointFact._meta.fields}
 def _timed(rows: Iterable[Any], at: str) -> _Timed:
     """Instants and rows; they come newest first and leave oldest first."""
     kept = list(rows)[::-1]
-    kept.sort(key=lambda row: getattr(row, at))
+    kept.sort(key=lambda row: (getattr(row, at), *(getattr(row, name, None) or "" for name in _TIES)))
     return [getattr(row, at) for row in kept], kept
 
 

@@ -61,11 +61,11 @@ def percent_text(ratio: float | None) -> str:
 
 
 def exact_percent_text(ratio: float | None) -> str:
-    """Two digits, for models: 0.60651 → '60.65 %'. Only certainty is 100 %."""
+    """Two digits, for models: 0.60651 → '60.65 %'. Nothing a model says is certain."""
     if _is_unknown(ratio):
         return UNKNOWN
     percent = (ratio or 0) * 100
-    return "> 99.99 %" if 99.995 <= percent < 100 else f"{percent:.2f} %"
+    return "> 99.99 %" if percent >= 99.995 else f"{percent:.2f} %"
 
 
 def usage_text(ratio: float | None) -> str:

@@ -1,0 +1,211 @@
+"""The pages of findings and of the rules that make them."""
+
+from datetime import timedelta
+
+import pytest
+from django.core.cache import cache
+from django.urls import reverse
+from django.utils import timezone
+
+from spark_jobs.diagnosis.registry import all_rules
+from tests.webapp.builders import annotation, cluster, finding, job, sights
+from webapp.findings.models import Finding, ThresholdOverride
+
+pytestmark = pytest.mark.django_db
+LIST_QUERIES, PAGE_QUERIES = 11, 12
+HOSTILE = "<script>document.title='pwned'</script>"
+
+
+@pytest.fixture
+def now():
+    at = timezone.now()
+    cluster(at=at)
+    return at
+
+
+def page_of(client, one):
+    return client.get(reverse("finding", args=(one.pk,))).content.decode()
+
+
+def titles(answer):
+    return [one.title for one, _badge in answer.context["rows"]]
+
+
+def test_open_ones_are_listed_the_worst_first(viewer, now):
+    of = job(at=now)
+    finding(of, "data.skew", now, severity="warning", title="warned", subject_id="a")
+    finding(of, at=now - timedelta(hours=1), title="broken", subject_id="b")
+    finding(of, at=now, title="over", state="closed", subject_id="c")
+    assert titles(viewer.get("/findings/")) == ["broken", "warned"]
+
+
+def test_the_past_is_listed_the_newest_first(viewer, now):
+    of = job(at=now)
+    finding(of, at=now - timedelta(hours=1), title="earlier", state="closed", subject_id="a")
+    finding(of, "data.skew", now, severity="warning", title="later", state="closed", subject_id="b")
+    assert titles(viewer.get("/findings/", {"state": "closed"})) == ["later", "earlier"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "wanted"),
+    [
+        ({"cluster": "prod-eu"}, {"a", "b"}),
+        ({"cluster": "other"}, {"c"}),
+        ({"rule": "data.skew"}, {"b"}),
+        ({"severity": "critical"}, {"a", "c"}),
+        ({"state": "closed"}, {"d"}),
+        ({"state": "any"}, {"a", "b", "c", "d"}),
+        ({"severity": "nonsense", "state": "nonsense"}, {"a", "b", "c"}),
+        ({"rule": "no.such"}, set()),
+        ({"cluster": "\x00"}, {"a", "b", "c"}),
+    ],
+)
+def test_filters_narrow_the_list(viewer, now, asked, wanted):
+    of, elsewhere = job(at=now), job("other", at=now)
+    finding(of, at=now, title="a")
+    finding(of, "data.skew", now, severity="warning", title="b")
+    finding(elsewhere, at=now, title="c")
+    finding(of, at=now, title="d", state="closed")
+    assert set(titles(viewer.get("/findings/", asked))) == wanted
+
+
+def test_the_list_pages_and_its_queries_do_not_grow(viewer, now, django_assert_max_num_queries, django_assert_num_queries):
+    of = job(at=now)
+    finding(of, at=now, subject_id="first")
+    with django_assert_max_num_queries(LIST_QUERIES) as few:
+        viewer.get("/findings/")
+    for number in range(60):
+        finding(of, at=now - timedelta(minutes=number), subject_id=str(number), title=f"finding {number}")
+    cache.clear()
+    with django_assert_num_queries(len(few)):
+        first = viewer.get("/findings/")
+    second = viewer.get("/findings/", {"cursor": first.context["page"].next_cursor})
+    assert len({*titles(first), *titles(second)}) == 61
+
+
+def test_a_damaged_page_link_leads_to_the_first_page(viewer, now):
+    assert viewer.get("/findings/", {"cursor": "%%%"}).url == "/findings/"
+
+
+def test_nothing_open_is_not_the_same_as_healthy(viewer, now):
+    page = viewer.get("/findings/").content.decode()
+    assert "Nothing is open" in page
+    assert "unknown in the fleet" in page
+
+
+def test_a_finding_tells_what_why_what_next_and_on_which_figures(viewer, now):
+    one = finding(job(at=now, name="orders"), at=now)
+    page = page_of(viewer, one)
+    for told in (
+        "slow-enrich holds back the whole job", "Its input is full", "Profile a slow-enrich task thread", "96 %", "≥ 80 %", "986 ms/s",
+        "largest of 4 subtasks", "▲ critical", "● open", "high", "orders", "pressure.root", f"/api/v1/findings/{one.pk}/",
+    ):  # fmt: skip
+        assert told in page, told
+
+
+def test_it_shows_the_way_to_the_origin_and_its_runbook(viewer, now):
+    page = page_of(viewer, finding(job(at=now), at=now))
+    way = page.split('class="path"')[2].split("</td>")[0]
+    assert way.index("Source: clicks") < way.index("parse") < way.index("slow-enrich")
+    assert "Look here first" in page
+
+
+def test_what_was_found_at_the_same_time_is_beside_it(viewer, now):
+    of = job(at=now)
+    one = finding(of, at=now)
+    finding(of, "checkpoint.expired", now, title="9 checkpoints expired", subject_id="j")
+    finding(of, "checkpoint.expired", now - timedelta(days=2), title="long ago", subject_id="k", state="closed")
+    page = page_of(viewer, one)
+    assert "9 checkpoints expired" in page
+    assert "long ago" not in page
+
+
+def test_the_query_count_of_a_finding_is_constant(viewer, now, django_assert_max_num_queries):
+    one = finding(job(at=now), at=now)
+    sights(one)
+    with django_assert_max_num_queries(PAGE_QUERIES):
+        page_of(viewer, one)
+
+
+def test_its_figure_is_drawn_over_time_with_its_threshold_and_what_happened(viewer, now):
+    of = job(at=now)
+    one = finding(of, at=now)
+    sights(one)
+    annotation(of, "restart", now - timedelta(minutes=5), "restart 1")
+    figure = viewer.get(reverse("finding-chart", args=(one.pk,))).json()["figure"]
+    assert figure["data"][0]["y"] == [0.96] * 12
+    texts = [label["text"] for label in figure["layout"]["annotations"]]
+    assert "threshold 80 %" in texts
+    assert any("restart 1" in text for text in texts)
+
+
+@pytest.mark.parametrize(
+    "evidence", [[], None, ["nonsense"], [{"name": "outcome", "value": "declined"}], [{"name": "x", "value": None, "unit": "ms"}], [{}]]
+)
+def test_evidence_without_a_figure_says_so_instead_of_a_chart(viewer, now, evidence):
+    one = finding(job(at=now), at=now, evidence=evidence or [])
+    assert viewer.get(reverse("finding-chart", args=(one.pk,))).json()["empty"]
+    assert viewer.get(reverse("finding", args=(one.pk,))).status_code == 200
+
+
+def test_hostile_names_are_text(viewer, now):
+    texts = dict.fromkeys(("title", "cause", "next_step", "subject"), HOSTILE)
+    related = [{"kind": "vertex", "subject": HOSTILE, "path": [HOSTILE, HOSTILE], "note": HOSTILE}, "nonsense", {"kind": "x"}]
+    evidence = [{"name": HOSTILE, "value": HOSTILE, "unit": HOSTILE, "note": HOSTILE}]
+    of = job(at=now, name=HOSTILE)
+    one = finding(of, at=now, related=related, evidence=evidence, data={"log": HOSTILE}, **texts)
+    for path in (
+        reverse("finding", args=(one.pk,)),
+        "/findings/",
+        "/",
+        reverse("job", args=(of.cluster, of.job_id)),
+        "/rules/pressure.root/",
+    ):
+        page = viewer.get(path).content.decode()
+        assert HOSTILE not in page, path
+        assert "&lt;script&gt;" in page, path
+
+
+def test_a_finding_of_a_rule_that_is_gone_is_still_shown(viewer, now):
+    one = finding(job(at=now), "no.such_rule", now)
+    assert "no.such_rule" in page_of(viewer, one)
+
+
+def test_a_finding_about_a_cluster_needs_no_job(viewer, now):
+    of = job(at=now)
+    one = finding(of, "collect.blind", now, subject_kind="cluster", subject_id="prod-eu", subject="prod-eu", title="prod-eu is silent")
+    Finding.objects.update(job_id="", job_name=None)
+    assert "prod-eu is silent" in page_of(viewer, one)
+
+
+@pytest.mark.parametrize("path", ["/findings/99999/", "/findings/99999999999999999999999/", "/rules/no.such/", "/findings/99999/chart"])
+def test_what_is_not_there_is_not_found(viewer, now, path):
+    assert viewer.get(path).status_code == 404
+
+
+def test_the_rules_page_lists_every_rule_with_its_thresholds(viewer, now):
+    finding(job(at=now), at=now)
+    page = viewer.get("/rules/").content.decode()
+    for rule in all_rules().values():
+        assert rule.id in page and f"/rules/{rule.id}/" in page
+    assert 'href="/findings/?rule=pressure.root">1</a>' in page
+
+
+@pytest.mark.parametrize("rule_id", sorted(all_rules()))
+def test_every_rule_has_a_page_with_runbook_and_reasons(viewer, now, rule_id):
+    answer = viewer.get(f"/rules/{rule_id}/")
+    page = answer.content.decode()
+    assert "Act now" in page
+    for row in answer.context["thresholds"]:
+        assert row.threshold.key in page
+
+
+def test_a_threshold_that_somebody_set_stands_beside_its_default(viewer, now):
+    threshold = all_rules()["checkpoint.expired"].thresholds[0]
+    ThresholdOverride.objects.create(key=threshold.key, value=threshold.minimum, cluster="prod-eu")
+    assert "cluster prod-eu" in viewer.get("/rules/checkpoint.expired/").content.decode()
+
+
+def test_pages_are_for_people_who_are_signed_in(client, now):
+    for path in ("/findings/", "/rules/", "/rules/pressure.root/", f"/findings/{finding(job(at=now), at=now).pk}/"):
+        assert client.get(path).url.startswith("/sign-in/"), path
