@@ -26,10 +26,7 @@ _SINGLE_PARTS: dict[str, type] = {
     "config": samples.CheckpointConfig,
     "recovery_point": samples.RecoveryPoint,
 }
-_NAMES = {
-    part: frozenset(field.name for field in fields(part))
-    for part in (*_PARTS.values(), *_SINGLE_PARTS.values(), JobWindow)
-}
+_NAMES = {part: frozenset(field.name for field in fields(part)) for part in (*_PARTS.values(), *_SINGLE_PARTS.values(), JobWindow)}
 
 
 def window_from_plain(plain: Mapping[str, Any]) -> JobWindow:

@@ -110,6 +110,13 @@ def test_a_decline_without_a_name_is_told_with_what_rest_says():
     assert evidence(finding, "exception") == "Checkpoint was declined."
 
 
+def test_where_nobody_is_named_those_who_had_not_acknowledged_are():
+    missing = ({"vertex_id": "e", "vertex_name": "enrich", "subtasks": [1], "count": 1, "hosts": []},)
+    nameless = checkpoint(4, 180, "declined", reason="CHECKPOINT_DECLINED", not_acknowledged=missing)
+    [finding] = found(window(*minutely(3), nameless), "checkpoint.declined")
+    assert evidence(finding, "not acknowledged by enrich") == 1
+
+
 def test_failures_are_told_by_reason():
     lost = [checkpoint(id, 60 * id, "failed", reason="FINALIZE_CHECKPOINT_FAILURE", failure_message="no space") for id in (4, 5)]
     [finding] = found(window(*minutely(3), *lost, checkpoint(6, 360, "failed", reason="IO_EXCEPTION")), "checkpoint.failed")

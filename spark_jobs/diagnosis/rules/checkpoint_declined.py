@@ -15,10 +15,11 @@ from spark_jobs.diagnosis.registry import rule
 from spark_jobs.diagnosis.samples import JobWindow
 from spark_jobs.diagnosis.statistics import largest_group
 from spark_jobs.diagnosis.thresholds import Limits
-from spark_jobs.diagnosis.wording import count_text, list_text, subtask_text
+from spark_jobs.diagnosis.wording import brief, count_text, list_text, subtask_text
 
 RULE = "checkpoint.declined"
 DECLINES_SHOWN = 20
+VERTICES_SHOWN = 10
 
 
 @rule(
@@ -89,6 +90,12 @@ def _who(found: Losses, declines: list[dict[str, Any]]) -> Iterator[Evidence]:
         yield Evidence("declined by", _task(last), at_ms=at_ms, note=note)
         if last.get("host"):
             yield Evidence("host", last["host"], at_ms=at_ms, note=last.get("container") or "")
+    for part in () if declines else newest.not_acknowledged[:VERTICES_SHOWN]:
+        # REST does not say who declined; whoever had acknowledged did not.
+        name = brief(part.get("vertex_name") or part.get("vertex_id") or "unnamed tasks")
+        indexes = ", ".join(str(index) for index in part.get("subtasks") or ())
+        note = f"subtasks {indexes}; among those is the one that declined" if indexes else ""
+        yield Evidence(f"not acknowledged by {name}", part.get("count"), "count", at_ms=at_ms, note=note)
     if newest.reason:
         yield Evidence("reason", newest.reason, at_ms=at_ms, note=newest.reason_text or "")
     exception = _exception(found)
