@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from spark_jobs.diagnosis.pressure import Subtasks, typical
-from spark_jobs.diagnosis.topology import POINTWISE, Topology, consumers
+from spark_jobs.diagnosis.topology import Topology, consumers, is_pointwise
 
 # Partly held vertices in a row that are followed; no real job is that deep, and a walk must end.
 DEEPEST = 100
@@ -132,7 +132,9 @@ class Walk:
             elif beyond.unknown or beyond.rivals:
                 lacking = True
             else:
-                hot = hot + [index for index in mixed if self._is_busy(consumer, index, least)]
+                busy = [index for index in mixed if self._is_busy(consumer, index, least)]
+                hot = hot + busy
+                lacking = lacking or any(_works(consumer, index, least.origin) is not False for index in mixed if index not in busy)
         if passes:
             found.passing.append(target)
         if hot:
@@ -188,8 +190,8 @@ class Walk:
 
     def _is_busy(self, consumer: Subtasks, index: int, least: Least) -> bool:
         """Without busy time a full input stands for it: records wait although the subtask does not."""
-        busy, working = consumer.busy(index), consumer.working(index)
-        if working is not None and working < least.origin:
+        busy = consumer.busy(index)
+        if _works(consumer, index, least.origin) is False:
             return False
         return (consumer.input_level(index) or 0.0) >= self._full(consumer) if busy is None else busy >= self.marks.busy
 
@@ -211,7 +213,7 @@ class Walk:
             if edge.target != target:
                 continue
             by_consumer: dict[int, frozenset[str | None]] = {}
-            if edge.ship_strategy in POINTWISE:
+            if is_pointwise(edge, producer.parallelism, consumer.parallelism):
                 for subtask in subtasks:
                     here = frozenset((producer.taskmanager(subtask),))
                     for index in consumers(edge, subtask, producer.parallelism, consumer.parallelism):
@@ -222,6 +224,11 @@ class Walk:
             for index, places in by_consumer.items():
                 reached[index] = (*reached.get(index, ()), places)
         return reached
+
+
+def _works(consumer: Subtasks, index: int, least: float) -> bool | None:
+    working = consumer.working(index)
+    return None if working is None else working >= least
 
 
 def _has_remote_channels(consumer: Subtasks, index: int, places: Places) -> bool:

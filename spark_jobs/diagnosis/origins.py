@@ -222,11 +222,22 @@ def _explain(pressure: Pressure, held: Held, holders: Holders, limits: Limits) -
     if lacking or held.vertex_id not in pressure.topology.out_edges:
         pressure.unexplained[held.vertex_id] = lacking
         return
-    outbound = _outbound(pressure, held)
+    outbound = _outbound(pressure, held) if _all_rest(pressure, held.vertex_id, limits) else None
     if outbound is not None and outbound.usage > _above(outbound, limits["pressure.outbound.output_level"]):
         pressure.outbound[held.vertex_id] = outbound
     else:
         pressure.unexplained[held.vertex_id] = ()
+
+
+def _all_rest(pressure: Pressure, vertex_id: str, limits: Limits) -> bool:
+    """Whether no subtask of any consumer is busy or waits, also those that the held subtasks do not reach."""
+    most_busy, most_waits = limits["pressure.root.busy_ratio"], limits["pressure.root.backpressured_ratio"]
+    return not any(
+        (consumer.busy(index) or 0.0) >= most_busy or (consumer.backpressured(index) or 0.0) >= most_waits
+        for target in pressure.topology.downstream(vertex_id)
+        for consumer in (pressure.vertices[target],)
+        for index in range(consumer.parallelism)
+    )
 
 
 def _above(outbound: Outbound, level: float) -> float:
@@ -250,7 +261,7 @@ def _may_be_held(pressure: Pressure, vertex_id: str, subtasks: list[int] | None,
     marks = walk.marks
     if subtasks is None:
         return any(_may_work(pressure.vertices.get(target), marks) for target in pressure.topology.downstream(vertex_id))
-    holders = walk.holders(vertex_id, subtasks, Least(marks.busy, marks.busy))
+    holders = walk.holders(vertex_id, subtasks, Least(marks.busy, marks.busy, empty_clears=False))
     if holders.origins or holders.passing or holders.rivals:
         return True
     mostly_silent = len(subtasks) > (1 - reporting_share) * pressure.vertices[vertex_id].parallelism

@@ -11,7 +11,7 @@ from statistics import median
 from typing import TypeVar
 
 from spark_jobs.diagnosis.samples import Edge, VertexWindow
-from spark_jobs.diagnosis.topology import POINTWISE
+from spark_jobs.diagnosis.topology import is_pointwise
 
 T = TypeVar("T")
 
@@ -100,6 +100,6 @@ def output_bounds(edges: Sequence[Edge], producers: int, consumer_counts: Sequen
 
 def _channels(edge: Edge, producers: int, consumer_count: int) -> int:
     """Subpartitions of one producer subtask."""
-    if edge.ship_strategy in POINTWISE and producers:
+    if is_pointwise(edge, producers, consumer_count):
         return max(1, -(-consumer_count // producers))
     return consumer_count

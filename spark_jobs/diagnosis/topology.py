@@ -62,6 +62,13 @@ class Topology:
         return ()
 
 
+def is_pointwise(edge: Edge, producers: int, consumer_count: int) -> bool:
+    """Whether each producer subtask has its own few consumers. FORWARD of two sizes, as a stale plan may have it, is not known to be."""
+    if edge.ship_strategy not in POINTWISE or not producers or not consumer_count:
+        return False
+    return edge.ship_strategy == "RESCALE" or producers == consumer_count
+
+
 def consumers(edge: Edge, producer: int, producers: int, consumer_count: int) -> range:
     """Subtasks of the target that subtask ``producer`` of the source writes to.
 
@@ -70,7 +77,7 @@ def consumers(edge: Edge, producer: int, producers: int, consumer_count: int) ->
     """
     if edge.ship_strategy == "GLOBAL":
         return range(min(1, consumer_count))
-    if edge.ship_strategy not in POINTWISE or not producers or not consumer_count:
+    if not is_pointwise(edge, producers, consumer_count):
         return range(consumer_count)
     if producers >= consumer_count:
         # Consumer c reads producers c*P//C up to (c+1)*P//C.
