@@ -48,7 +48,7 @@ def uploads_of(window: JobWindow) -> list[Upload]:
         uploads.append(
             Upload(
                 one,
-                one.state_bytes if one_size else one.checkpointed_bytes,
+                _reported_bytes(one) if one_size else one.checkpointed_bytes,
                 full,
                 earlier[-1] if before and earlier and earlier[-1].ended_ms > before.trigger_time_ms else None,
                 before is None or any(before.trigger_time_ms < at_ms <= one.trigger_time_ms for at_ms in breaks),
@@ -64,6 +64,11 @@ def _reports_one_size(window: JobWindow, done: Sequence[CheckpointSample]) -> bo
     if window.version is not None:
         return window.version < INCREMENTAL_SIZE_SINCE
     return all(one.checkpointed_bytes is None for one in done)
+
+
+def _reported_bytes(checkpoint: CheckpointSample) -> int | None:
+    """The log tells the full size in every release: where REST did not tell of the checkpoint, its upload is unknown."""
+    return checkpoint.state_bytes if checkpoint.subtasks is not None else None
 
 
 def _savepoint_bytes(earlier: Sequence[CheckpointSample], all_savepoints: Sequence[CheckpointSample]) -> int | None:
