@@ -230,14 +230,17 @@ def _explain(pressure: Pressure, held: Held, holders: Holders, limits: Limits) -
 
 
 def _all_rest(pressure: Pressure, vertex_id: str, limits: Limits) -> bool:
-    """Whether no subtask of any consumer is busy or waits, also those that the held subtasks do not reach."""
-    most_busy, most_waits = limits["pressure.root.busy_ratio"], limits["pressure.root.backpressured_ratio"]
-    return not any(
-        (consumer.busy(index) or 0.0) >= most_busy or (consumer.backpressured(index) or 0.0) >= most_waits
-        for target in pressure.topology.downstream(vertex_id)
-        for consumer in (pressure.vertices[target],)
-        for index in range(consumer.parallelism)
-    )
+    """Whether every subtask of every consumer is known neither to be busy nor to wait, also those that the held subtasks do not reach."""
+    busy, waits = limits["pressure.root.busy_ratio"], limits["pressure.root.backpressured_ratio"]
+    targets = (pressure.vertices[target] for target in pressure.topology.downstream(vertex_id))
+    return all(_rests(target, index, busy, waits) for target in targets for index in range(target.parallelism))
+
+
+def _rests(subtasks: Subtasks, index: int, most_busy: float, most_waiting: float) -> bool:
+    working, busy, waits = subtasks.working(index), subtasks.busy(index), subtasks.backpressured(index)
+    if busy is None or waits is None:
+        return working is not None and working < most_busy
+    return busy < most_busy and waits < most_waiting
 
 
 def _above(outbound: Outbound, level: float) -> float:
