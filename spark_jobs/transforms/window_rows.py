@@ -7,7 +7,7 @@ asking Arrow for one nested value after the other takes ten times as long.
 import json
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from functools import lru_cache
 from itertools import groupby
 from operator import attrgetter
@@ -78,9 +78,6 @@ class _Columns:
         job = self.job[place] or {}
         plan = _plan(job.get("graph") or "{}")
         config = _config(job.get("checkpoint_config") or "{}")
-        checkpoints = (self.checkpoints[place][0], [_with_documents(one) for one in self.checkpoints[place][1]])
-        annotations = (self.annotations[place][0], [_with_detail(one) for one in self.annotations[place][1]])
-        events = (self.events[place][0], [_with_fields(one) for one in self.events[place][1]])
         in_window: dict[int, list[samples.VertexWindow]] = {}
         for start_ms, vertex in self.vertex_windows[place]:
             in_window.setdefault(start_ms, []).append(vertex)
@@ -104,11 +101,11 @@ class _Columns:
                     edges=plan[1],
                     vertex_windows=tuple(sorted(in_window.get(start_ms, ()), key=attrgetter("vertex_id"))),
                     past=_past(self.past[place], start_ms),
-                    checkpoints=tuple(_as_known_at(one, end_ms) for one in _newest(checkpoints, end_ms, CHECKPOINTS)),
+                    checkpoints=tuple(_as_known_at(one, end_ms) for one in _newest(self.checkpoints[place], end_ms, CHECKPOINTS)),
                     vertex_states=self._vertex_states(place, end_ms),
-                    annotations=tuple(_newest(annotations, end_ms, ANNOTATIONS)),
+                    annotations=tuple(_newest(self.annotations[place], end_ms, ANNOTATIONS)),
                     failures=tuple(_newest(self.failures[place], end_ms, FAILURES)),
-                    events=tuple(_newest(events, end_ms, EVENTS)),
+                    events=tuple(_newest(self.events[place], end_ms, EVENTS)),
                     size_trend=trend if trend and (trend.to_time_ms or 0) < end_ms + TREND_AHEAD_MS else None,
                     config=config,
                 )
@@ -160,21 +157,11 @@ def _state(job: dict[str, Any], states: Sequence[tuple[int, str]], end_ms: int, 
     return entered[1]
 
 
-def _with_documents(checkpoint: CheckpointSample) -> CheckpointSample:
-    """Its columns of JSON text as what they hold."""
-    texts = {name: getattr(checkpoint, name) for name in ("declines", "not_acknowledged", "late_messages")}
-    return replace(checkpoint, **{name: _document(text, ()) for name, text in texts.items()})
+_DOCUMENTS: dict[str, Any] = {"declines": (), "not_acknowledged": (), "late_messages": (), "detail": {}, "fields": {}}
+"""Fields that come as JSON text, and what they are where there is none. The ``detail`` of a log event is plain text."""
 
 
-def _with_detail(annotation: samples.Annotation) -> samples.Annotation:
-    return replace(annotation, detail=_document(annotation.detail, {}))
-
-
-def _with_fields(event: samples.LogEvent) -> samples.LogEvent:
-    return replace(event, fields=_document(event.fields, {}))
-
-
-def _document(text: Any, otherwise: Any) -> Any:
+def _document(text: str | None, otherwise: Any) -> Any:
     document = json.loads(text) if text else None
     return otherwise if document is None else tuple(document) if isinstance(document, list) else document
 
@@ -237,7 +224,11 @@ def _dicts(array: pa.StructArray) -> list[dict[str, Any] | None]:
 
 def _parts(array: pa.StructArray, part: type[PartT]) -> list[PartT | None]:
     """A sample for each struct, None for null; fields come in the order of the sample."""
-    made = [part(*row) for row in zip(*_fields(array).values(), strict=True)]
+    values = _fields(array)
+    for name in _DOCUMENTS.keys() & values.keys():
+        if not (part is samples.LogEvent and name == "detail"):
+            values[name] = [_document(text, _DOCUMENTS[name]) for text in values[name]]
+    made = [part(*row) for row in zip(*values.values(), strict=True)]
     return [one if valid else None for one, valid in zip(made, pc.is_valid(array).to_pylist(), strict=True)]
 
 
@@ -252,18 +243,23 @@ def _timed(array: pa.ListArray, part: type[PartT]) -> list[Timed]:
 
 
 def _vertex_windows(flat: pa.StructArray) -> list[tuple[int, samples.VertexWindow]]:
-    """Pairs of window start and sample; values per subtask nobody reported become empty."""
-    values = _fields(flat)
-    starts = values.pop("window_start_ms")
-    lists = {
-        name: [_reported(one) for one in column] for name, column in values.items() if name not in ("vertex_id", "parallelism", "samples")
-    }
-    rows = zip(*(lists.get(name, values[name]) for name in values), strict=True)
-    return [(start, samples.VertexWindow(*row)) for start, row in zip(starts, rows, strict=True)]
+    """Pairs of window start and sample; values per subtask that nobody reported become empty."""
+    columns = {field.name: child for field, child in zip(flat.type, flat.flatten(), strict=True)}
+    starts = _plain(columns.pop("window_start_ms"))
+    values = [_per_subtask(column) if pa.types.is_list(column.type) else _plain(column) for column in columns.values()]
+    return [(start, samples.VertexWindow(*row)) for start, *row in zip(starts, *values, strict=True)]
 
 
-def _reported(values: list[Any]) -> tuple[Any, ...]:
-    return () if values.count(None) == len(values) else tuple(values)
+def _per_subtask(array: pa.ListArray) -> list[tuple[Any, ...]]:
+    flat = array.flatten()
+    if flat.null_count == len(flat):
+        return [()] * len(array)
+    values, cut, begin = _plain(flat), [], 0
+    for length in pc.fill_null(pc.list_value_length(array), 0).to_pylist():
+        part = tuple(values[begin : begin + length])
+        cut.append(() if flat.null_count and part.count(None) == length else part)
+        begin += length
+    return cut
 
 
 def _states(array: pa.StructArray) -> list[tuple[int | None, list[samples.VertexState]]]:
