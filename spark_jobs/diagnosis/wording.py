@@ -4,12 +4,12 @@ from collections.abc import Iterable
 
 MOST_LETTERS = 60
 
-_SIZES = (("TiB", 1 << 40), ("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10))
+_SIZES = (("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3))
 _TIMES = (("d", 48 * 3_600_000, 86_400_000), ("h", 2 * 3_600_000, 3_600_000), ("min", 120_000, 60_000), ("s", 1_000, 1_000))
 
 
 def bytes_text(size: float) -> str:
-    """``78.2 MiB``."""
+    """``78.2 MB``."""
     for unit, factor in _SIZES:
         if abs(size) >= factor:
             return f"{_short(size / factor)} {unit}"

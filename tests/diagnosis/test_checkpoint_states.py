@@ -96,7 +96,7 @@ def test_a_newest_checkpoint_with_missing_files_is_critical():
     torn = RecoveryPoint(9, ms(100), "file:/ck/chk-9", missing_files=2, missing_bytes=1 << 20)
     [finding] = found(window(*minutely(3), recovery_point=torn), "checkpoint.unprotected")
     assert finding.severity == "critical"
-    assert "2 files, 1 MiB, missing" in finding.title
+    assert "2 files, 1 MB, missing" in finding.title
     assert finding.seen_at_ms == ms(100)
 
 
