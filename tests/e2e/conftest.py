@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 from ingest.lake.store import Lake
 from ingest.records import Observed, VertexMetrics
-from tests.webapp.builders import annotation, cluster, declined, event, exception, expired, fact, job, person, window
+from tests.webapp.builders import annotation, cluster, declined, event, exception, expired, fact, finding, job, person, sights, window
 
 CHROMIUM = os.environ.get("CHROMIUM", "") or shutil.which("chromium") or shutil.which("google-chrome") or ""
 FLAGS = [
@@ -53,7 +53,7 @@ def fill(lake: Lake) -> None:
     cluster(
         "dark", at=now - timedelta(hours=1), blind_since=now - timedelta(minutes=58), last_error="http://jm:8081 did not answer in 10 s."
     )
-    of = job(at=now, job_id="c" * 32, name="clickstream", recent_failed=5, last_outcome="expired", checkpoint_timeout_ms=4_000)
+    of = job(at=now, job_id="c" * 32, name="clickstream", recent_failed=5, last_outcome="expired", checkpoint_timeout_ms=4_000, health=45)
     job("dark", at=now - timedelta(hours=1), name="lost")
     job(at=now, name="<script>document.title='pwned'</script>" + "x" * 250)
     job(at=now, name="\u202eمرحبا")
@@ -65,6 +65,8 @@ def fill(lake: Lake) -> None:
     annotation(of, "restart", now - timedelta(minutes=60), "restart 1")
     for vertex_id in ("v1", "v2", "v3", "v4"):
         window(of, vertex_id, now - timedelta(minutes=1))
+    sights(finding(of, at=now - timedelta(minutes=1)))
+    finding(of, "data.skew", now, severity="warning", subject_id="v2", subject="parse", title="parse/0 has 90 % of the records", related=[])
     event(of, "late_message", now, "Received late message for now expired checkpoint attempt 30", level="WARN", host="flink-tm-2")
     exception(of, now - timedelta(minutes=60))
     samples = tuple(

@@ -8,14 +8,20 @@ from playwright.sync_api import expect
 
 from webapp.checkpoints.models import CheckpointFact
 from webapp.checkpoints.querysets import trigger_ms
+from webapp.findings.models import Finding
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 JOB = f"/jobs/prod-eu/{'c' * 32}/"
-PAGES = ("/", JOB, "checkpoint 30", "checkpoint 31", "/clusters/", "/clusters/add/", "/pipeline/", "/account/", "/api/v1/docs/")
+PAGES = (
+    "/", JOB, "checkpoint 30", "checkpoint 31", "finding", f"{JOB}what-if/pressure.root/", "/findings/", "/rules/", "/rules/pressure.root/",
+    "/clusters/", "/clusters/add/", "/pipeline/", "/account/", "/api/v1/docs/",
+)  # fmt: skip
 
 
 def address(path):
+    if path == "finding":
+        return f"/findings/{Finding.objects.get(rule='pressure.root').pk}/"
     if not path.startswith("checkpoint"):
         return path
     fact = CheckpointFact.objects.get(checkpoint_id=path.split()[1])
@@ -89,7 +95,7 @@ def test_the_keyboard_reaches_everything(page, site):
     assert page.evaluate("document.activeElement.id").startswith("job-")
     page.keyboard.press("Enter")
     page.wait_for_url("**/jobs/**")
-    for letter, end in (("c", "/clusters/"), ("p", "/pipeline/"), ("f", "/")):
+    for letter, end in (("c", "/clusters/"), ("p", "/pipeline/"), ("d", "/findings/"), ("f", "/")):
         page.keyboard.press("g")
         page.keyboard.press(letter)
         page.wait_for_url(site + end)
@@ -141,3 +147,54 @@ def test_signing_out_closes_the_door(page, site):
     page.wait_for_url("**/sign-in/")
     page.goto(f"{site}/clusters/")
     assert "/sign-in/?next=/clusters/" in page.url
+
+
+def test_the_origin_in_the_graph_leads_to_its_finding_by_keyboard(page, site):
+    page.goto(site + JOB)
+    origin = page.locator(".graph-frame:visible [data-origin] a")
+    origin.focus()
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/findings/*/")
+    expect(page.locator("h1")).to_have_text("slow-enrich holds back the whole job")
+
+
+def test_the_cause_is_on_the_first_screen(page, site):
+    page.goto(site + JOB)
+    expect(page.get_by_role("heading", name="slow-enrich holds back the whole job")).to_be_in_viewport()
+    page.goto(site + address("checkpoint 30"))
+    expect(page.get_by_text("Had not acknowledged").first).to_be_in_viewport()
+    expect(page.get_by_text("Next:").first).to_be_in_viewport()
+
+
+def test_on_a_telephone_the_graph_runs_from_top_to_bottom(page, site):
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(site + JOB)
+    shown = page.locator(".graph-frame:visible")
+    expect(shown).to_have_count(1)
+    assert shown.locator("svg").bounding_box()["width"] <= 390
+    expect(shown.get_by_text("◆ origin")).to_be_visible()
+
+
+def test_moving_a_slider_shows_at_once_what_would_have_been(page, site):
+    page.goto(f"{site}{JOB}what-if/pressure.root/")
+    slider = page.get_by_role("slider", name="backpressured", exact=True)
+    before = page.locator(".slider output").first.inner_text()
+    slider.focus()
+    with page.expect_response(lambda answer: "what-if" in answer.url and "backpressured_ratio" in answer.url):
+        page.keyboard.press("ArrowRight")
+    assert page.locator(".slider output").first.inner_text() != before
+    expect(page.locator("#preview")).to_contain_text("would have fired")
+    assert "pressure.root.backpressured_ratio=" in page.url
+
+
+def test_advice_is_worked_out_once_it_comes_into_view(page, site):
+    page.goto(site + JOB)
+    page.locator("#advice").scroll_into_view_if_needed()
+    expect(page.locator("#advice")).to_contain_text("What if checkpoints were regional?")
+
+
+def test_a_mark_on_a_chart_leads_to_what_was_found(page, site):
+    page.goto(site + JOB)
+    all_charts_drawn(page)
+    page.locator("[data-chart*=checkpoints] .annotation-text", has_text="▲").first.click()
+    page.wait_for_url("**/findings/*/")

@@ -10,6 +10,7 @@ from webapp.charts.theme import ACCENT, CRIT, INK_3, OK, WARN, plain, plot_time
 MOST_LINES = 80
 _LABEL_EVERY_SHARE = 0.3
 _SYMBOL_EVERY_SHARE = 0.02
+_ROW_PX = 12
 _WORDS_SHARE = 0.22
 """What the words of a label cover of a narrow chart."""
 
@@ -43,20 +44,26 @@ def drawn(annotations: Sequence[Annotation], start: datetime, end: datetime) -> 
     """
     inside = sorted((a for a in annotations if start <= a.at <= end), key=lambda a: a.at)
     shown = inside[-MOST_LINES:]
-    shapes, labels = [], []
+    shapes = [_line(one.at, LOOK.get(one.kind, ("•", INK_3))[1]) for one in shown]
+    # What was found has a row of its own above what happened, so that neither hides the other.
+    labels = [label for row in (False, True) for label in _labels([one for one in shown if bool(one.url) == row], start, end)]
+    note = f"The newest {len(shown)} of {len(inside)} annotations are drawn." if len(shown) < len(inside) else ""
+    return {"shapes": shapes, "annotations": labels}, note
+
+
+def _labels(row: Sequence[Annotation], start: datetime, end: datetime) -> list[dict[str, Any]]:
+    labels = []
     last_label = last_symbol = float("-inf")
-    for annotation in shown:
+    for annotation in row:
         symbol, colour = LOOK.get(annotation.kind, ("•", INK_3))
         place = (annotation.at - start) / (end - start)
-        shapes.append(_line(annotation.at, colour))
         has_room = place - last_label >= _LABEL_EVERY_SHARE
         if not has_room and (place - last_symbol < _SYMBOL_EVERY_SHARE or place - last_label < _WORDS_SHARE):
             continue
         last_symbol = place
         last_label = place if has_room else last_label
         labels.append(_label(annotation, symbol, colour, with_words=has_room, place=place))
-    note = f"The newest {len(shown)} of {len(inside)} annotations are drawn." if len(shown) < len(inside) else ""
-    return {"shapes": shapes, "annotations": labels}, note
+    return labels
 
 
 def _line(at: datetime, colour: str) -> dict[str, Any]:
@@ -81,5 +88,5 @@ def _label(annotation: Annotation, symbol: str, colour: str, *, with_words: bool
         "font": {"size": 11, "color": colour},
         "showarrow": False,
         # plotly keeps no data of its own at an annotation; charts.js reads the address from its name.
-        **({"name": annotation.url, "captureevents": True} if annotation.url else {}),
+        **({"name": annotation.url, "captureevents": True, "yshift": _ROW_PX} if annotation.url else {}),
     }

@@ -38,7 +38,7 @@ TEMPLATE = go.layout.Template(
         "font": {"family": FONT, "size": 12, "color": INK_2},
         "paper_bgcolor": PANEL,
         "plot_bgcolor": PANEL,
-        "margin": {"l": 48, "r": 12, "t": 26, "b": 58},
+        "margin": {"l": 48, "r": 12, "t": 32, "b": 58},
         "xaxis": {**_AXIS, "showgrid": False},
         "yaxis": {**_AXIS, "rangemode": "tozero", "fixedrange": True},
         "legend": {

@@ -1,9 +1,11 @@
 """Layout of job graphs."""
 
+import time
+
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webapp.charts.job_graph import MOST_NODES, NODE_HEIGHT, NODE_WIDTH, lay_out
+from webapp.charts.job_graph import COMPACT, FULL, MOST_NODES, NARROW, NODE_HEIGHT, NODE_WIDTH, lay_out
 
 NAMES = [chr(97 + n) for n in range(12)]
 
@@ -30,6 +32,35 @@ def test_nothing_is_an_empty_drawing():
 
 def test_more_vertices_than_fit_are_counted():
     assert lay_out([str(n) for n in range(MOST_NODES + 7)], []).left_out == 7
+
+
+def test_a_source_that_joins_late_stands_right_before_its_reader():
+    x = columns(lay_out("abcd", [("a", "b"), ("b", "c"), ("d", "c")]))
+    assert x["d"] == x["b"]
+
+
+def test_an_edge_over_several_layers_runs_past_the_vertices_between():
+    layout = lay_out("abc", [("a", "b"), ("b", "c"), ("a", "c")])
+    node = {n.key: n for n in layout.nodes}["b"]
+    path = next(edge.path for edge in layout.edges if (edge.source, edge.target) == ("a", "c"))
+    x, y = (int(number) for number in path.split("L")[1].split("C")[0].split())
+    assert node.x <= x <= node.x + NODE_WIDTH
+    assert not node.y <= y <= node.y + NODE_HEIGHT
+
+
+def test_downwards_is_the_same_graph_turned():
+    across, down = (lay_out("abc", [("a", "b"), ("b", "c")], geometry) for geometry in (FULL, NARROW))
+    assert [node.x for node in across.nodes] == sorted({node.x for node in across.nodes})
+    assert [node.y for node in down.nodes] == sorted({node.y for node in down.nodes})
+    assert down.width < 200 < across.width
+
+
+def test_a_dense_graph_of_two_hundred_is_laid_out_in_no_time():
+    keys = [str(n) for n in range(200)]
+    started = time.perf_counter()
+    layout = lay_out(keys, [(a, b) for a in keys for b in keys if int(a) < int(b) <= int(a) + 20], COMPACT)
+    assert time.perf_counter() - started < 2
+    assert len(layout.nodes) == 200
 
 
 edges = st.lists(st.tuples(st.sampled_from(NAMES), st.sampled_from([*NAMES, "unknown"])), max_size=40)
