@@ -1,5 +1,6 @@
 """What if a threshold were different: one rule over past minutes of one job, with the thresholds in force and with others."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -128,10 +129,13 @@ def _slider(rule: Rule, threshold: Threshold, value: float, present: float) -> S
 
 
 def _positions(low: float, high: float) -> list[float]:
-    """Even steps where the range is narrow; 1, 2, 3, 5, 7, 10, … where it spans more than a hundredfold."""
+    """Even, round steps where the range is narrow; 1, 2, 3, 5, 7, 10, … where it spans more than a hundredfold."""
     if low <= 0 or high / low <= 100:
-        step = (high - low) / _FEW
-        return [round(low + step * number, 6) for number in range(_FEW + 1)]
+        least = (high - low) / _FEW or 1.0
+        power = 10.0 ** math.floor(math.log10(least))
+        step = next(factor * power for factor in (1, 2, 5, 10) if factor * power >= least * 0.999)
+        inside = [round(step * number, 9) for number in range(math.floor(low / step) + 1, math.ceil(high / step))]
+        return [low, *inside, high]
     found, power = [low, high], 1.0
     while power <= high:
         found += [step * power for step in _STEPS if low < step * power < high]
