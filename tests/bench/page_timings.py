@@ -24,8 +24,9 @@ from django.test import Client
 from django.test.utils import setup_test_environment
 from django.utils import timezone
 
-from tests.webapp.builders import annotation, cluster, job, person, unsaved_fact, unsaved_job, window
+from tests.webapp.builders import annotation, cluster, finding, job, person, unsaved_fact, unsaved_finding, unsaved_job, window
 from webapp.checkpoints.models import CheckpointFact
+from webapp.findings.models import Finding
 from webapp.fleet.models import JobCurrent
 from webapp.fleet.sorting import FLEET_SORTS
 
@@ -62,10 +63,22 @@ def fill_fleet(jobs: int, now: Any) -> None:
             state_bytes=None if number % 9 == 0 else number * 7_919 % 10**12,
             restarts=number % 13,
             pressured_share=number % 100 / 100,
+            **_health(number),
         )
         for number in range(jobs)
     ]
     JobCurrent.objects.bulk_create(rows, batch_size=2_000)
+    ill = [unsaved_finding(row, at=now, subject_id=str(number)) for row in rows if (row.health or 100) < 100 for number in range(3)]
+    Finding.objects.bulk_create(ill, batch_size=2_000)
+
+
+def _health(number: int) -> dict[str, Any]:
+    """One job in twenty is ill, one in fifty cannot be judged."""
+    if number % 1_000 == 7 or number % 10 == 3:
+        return {}
+    if number % 50 == 1:
+        return {"health": None, "health_state": "unknown"}
+    return {"health": number % 100} if number % 20 == 0 else {}
 
 
 def fill_week(now: Any) -> JobCurrent:
@@ -77,6 +90,8 @@ def fill_week(now: Any) -> JobCurrent:
         for n in range(WEEK_OF_MINUTES)
     ]
     CheckpointFact.objects.bulk_create(facts, batch_size=2_000)
+    for hour in range(48):
+        finding(of, at=now - timedelta(hours=hour), state="open" if not hour else "closed")
     for vertex_id in ("v1", "v2", "v3", "v4"):
         window(of, vertex_id, now - timedelta(minutes=1))
     return of
@@ -85,7 +100,7 @@ def fill_week(now: Any) -> JobCurrent:
 def fleet_figures(client: Client) -> dict[str, float]:
     """The plain page with nothing cached, and all kinds of it mixed: sorted, paged, filtered, searched."""
     mixed = [{"sort": f"{sign}{name}"} for name in FLEET_SORTS for sign in ("", "-")]
-    mixed += [{"status": "failed"}, {"status": "unknown"}, {"cluster": "cluster-3"}, {"failing": "1"}]
+    mixed += [{"status": "failed"}, {"status": "unknown"}, {"cluster": "cluster-3"}, {"failing": "1"}, {"health": "poor"}]
     mixed += [{"q": "team-33-"}, {"q": "nothing-like-it"}]
     next_page = client.get("/", {"sort": "name"}).context["page"].next_cursor
     for _ in range(5):

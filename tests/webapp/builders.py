@@ -221,7 +221,7 @@ def annotation(of: JobCurrent, kind: str, at: datetime, label: str) -> JobAnnota
     return JobAnnotation.objects.create(cluster=of.cluster, job_id=of.job_id, at=at, kind=kind, subject=label, label=label, as_of=at)
 
 
-def finding(
+def unsaved_finding(
     of: JobCurrent, rule: str = "pressure.root", at: datetime = T0, *, lasted: timedelta = timedelta(minutes=11), **fields: Any
 ) -> Finding:
     """An open finding last seen at ``at``: slow-enrich holds back its job."""
@@ -232,9 +232,13 @@ def finding(
         "next_step": "Profile a slow-enrich task thread on flink-tm-2.", "evidence": EVIDENCE, "related": RELATED, "data": {},
         "first_seen": at - lasted, "last_seen": at, "as_of": at, **fields,
     }  # fmt: skip
-    return Finding.objects.create(
-        cluster=of.cluster, job_id=of.job_id, job_name=of.name, rule=rule, severity_rank=SEVERITY_RANK[row["severity"]], **row
-    )
+    return Finding(cluster=of.cluster, job_id=of.job_id, job_name=of.name, rule=rule, severity_rank=SEVERITY_RANK[row["severity"]], **row)
+
+
+def finding(of: JobCurrent, rule: str = "pressure.root", at: datetime = T0, **fields: Any) -> Finding:
+    row = unsaved_finding(of, rule, at, **fields)
+    row.save()
+    return row
 
 
 def sights(of: Finding, every: timedelta = timedelta(minutes=1), value: float = 0.96) -> list[FindingSight]:
