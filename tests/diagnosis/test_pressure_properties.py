@@ -108,6 +108,62 @@ def test_no_rule_fires_on_no_data(seed, shape, weather):
         assert not registry.diagnose(nothing, LIMITS, NOTHING).findings
 
 
+@st.composite
+def sketched(draw: st.DrawFn) -> tuple[JobWindow, str]:
+    """Figures that agree less than a real cluster's: every subtask's drawn by itself, only the roles are kept."""
+    chance = Random(draw(seeds))
+    job = random_job(chance, draw(st.integers(2, 60)), draw(st.sampled_from((1, 3, 16))))
+    while not plant(chance, job):
+        job = random_job(chance, 6, 4)
+    missing, few = draw(st.sampled_from((0.0, 0.1, 0.4))), chance.random() < 0.4
+    upstream, waiting = set(), [job.origin]
+    while waiting:
+        here = waiting.pop()
+        above = {source for source, target, _strategy in job.edges if target == here} - upstream
+        upstream |= above
+        waiting += above
+
+    def known(value: float) -> float | None:
+        return None if chance.random() < missing else value
+
+    def one(vertex: int, subtask: int) -> tuple[float | None, ...]:
+        if vertex == job.origin and (subtask == 0 or not few):
+            busy, waits, full = chance.uniform(0.6, 1), chance.uniform(0, 0.1), chance.uniform(0.5, 1)
+        elif vertex in upstream:
+            busy, waits, full = chance.uniform(0, 0.3), chance.uniform(0.6, 1), chance.uniform(0.5, 1)
+        else:
+            busy, waits, full = chance.uniform(0, 0.45), chance.uniform(0, 0.05), chance.uniform(0, 0.15)
+        local = 0.0 if vertex % 3 == 0 else full
+        return (
+            known(busy),
+            known(waits),
+            known(max(0.0, 1 - busy - waits)),
+            known(local),
+            known(local),
+            known(0.9 if vertex in upstream else 0.2),
+        )
+
+    window = observed(chance, job, Weather())
+    kept = []
+    for index, vertex in enumerate(window.vertex_windows):
+        rows = zip(*(one(index, subtask) for subtask in range(vertex.parallelism or 0)), strict=True)
+        names = ("busy_ratio", "backpressured_ratio", "idle_ratio", "in_pool_usage", "floating_usage", "out_pool_usage")
+        if chance.random() >= missing / 2:
+            kept.append(replace(vertex, **dict(zip(names, rows, strict=True)), exclusive_usage=(), taskmanager_id=(), host=()))
+    assert job.origin is not None
+    return replace(window, vertex_windows=tuple(kept)), vertex_id(job.origin)
+
+
+@often
+@given(sketched())
+def test_figures_that_hardly_agree_lead_to_the_origin_or_to_unknown(drawn):
+    window, origin = drawn
+    diagnosis = judged(window)
+    assert set(roots(diagnosis)) <= {origin}
+    assert origin in roots(diagnosis) or is_unknown(diagnosis)
+    assert not [one for one in diagnosis.findings if one.rule == "pressure.outbound"]
+
+
 def test_with_everything_reported_most_origins_are_named():
     weather = Weather(overloaded=0.9, taskmanagers=4, scattered=True)
     named = sum(bool(roots(judged(planted(seed, (12, 8), weather)[0]))) for seed in range(100))
