@@ -38,6 +38,14 @@
     document.querySelectorAll("details.menu[open]").forEach((menu) => { menu.open = false; });
   });
 
+  // A large job graph opens where the pressure comes from.
+  document.querySelectorAll(".graph-frame").forEach((frame) => {
+    const origin = frame.querySelector("[data-origin]");
+    if (!origin || frame.scrollWidth <= frame.clientWidth) return;
+    const box = origin.getBoundingClientRect();
+    frame.scrollLeft += box.left + box.width / 2 - frame.getBoundingClientRect().left - frame.clientWidth / 2;
+  });
+
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
     if (!document.documentElement.dataset.theme) document.dispatchEvent(new CustomEvent("weir:theme"));
   });

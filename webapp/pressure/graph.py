@@ -17,7 +17,7 @@ MOST_IN_FULL = 40
 """With more vertices they are drawn small: a name and what they do."""
 _MOST_BESIDE = 2
 """Vertices side by side that a narrow screen can hold."""
-_NAME_LETTERS = {FULL: 23, NARROW: 23, COMPACT: 20}
+_NAME_LETTERS = {FULL: 23, NARROW: 23, COMPACT: 18}
 _MOSTLY = 0.5
 
 
