@@ -11,6 +11,7 @@ MOST_LINES = 80
 _LABEL_EVERY_SHARE = 0.3
 _SYMBOL_EVERY_SHARE = 0.02
 _ROW_PX = 12
+_RIGHT_EDGE = 0.85
 _WORDS_SHARE = 0.22
 """What the words of a label cover of a narrow chart."""
 
@@ -57,7 +58,8 @@ def _labels(row: Sequence[Annotation], start: datetime, end: datetime) -> list[d
     for annotation in row:
         symbol, colour = LOOK.get(annotation.kind, ("•", INK_3))
         place = (annotation.at - start) / (end - start)
-        has_room = place - last_label >= _LABEL_EVERY_SHARE
+        # Near the right edge words stand left of their line, where those before may still reach.
+        has_room = place - last_label >= _LABEL_EVERY_SHARE + (_WORDS_SHARE if place > _RIGHT_EDGE else 0)
         if not has_room and (place - last_symbol < _SYMBOL_EVERY_SHARE or place - last_label < _WORDS_SHARE):
             continue
         last_symbol = place
@@ -81,8 +83,8 @@ def _label(annotation: Annotation, symbol: str, colour: str, *, with_words: bool
         "yref": "paper",
         "yanchor": "bottom",
         # Near the right edge the words go to the left of their line.
-        "xanchor": "center" if not with_words else "right" if place > 0.85 else "left",
-        "xshift": 0 if not with_words else 4 if place > 0.85 else -4,
+        "xanchor": "center" if not with_words else "right" if place > _RIGHT_EDGE else "left",
+        "xshift": 0 if not with_words else 4 if place > _RIGHT_EDGE else -4,
         "text": f"{symbol} {words}" if with_words else symbol,
         "hovertext": f"{plain(annotation.label or annotation.kind, 200)}<br>{plot_time(annotation.at)[:19]} UTC",
         "font": {"size": 11, "color": colour},

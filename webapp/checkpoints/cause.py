@@ -83,7 +83,7 @@ def _badge(fact: CheckpointFact, comparison: Comparison, about: tuple[Shown, ...
         return outcome_badge(fact.outcome)
     if comparison.large or any(one.finding.rule.startswith("checkpoint.full_after") for one in about):
         return Badge("completed, but large", "◆", "warn")
-    return Badge("completed, but slow", "◆", "warn") if comparison.slow else outcome_badge(fact.outcome)
+    return Badge("completed, but slow", "◆", "warn") if comparison.slow or about else outcome_badge(fact.outcome)
 
 
 def _sentences(fact: CheckpointFact, comparison: Comparison, explanation: Shown | None, timeout_ms: int | None) -> list[str]:

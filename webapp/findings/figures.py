@@ -1,6 +1,7 @@
 """Figures of evidence as people read them: the value in its unit, and what it was compared with."""
 
 import math
+import operator
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -10,6 +11,7 @@ from webapp.lib.instants import instant_text, of_json
 from webapp.lib.quantities import UNKNOWN, bytes_rate_text, bytes_text, count_text, duration_text, percent_text, times_text
 
 COMPARISONS = {">": ">", ">=": "≥", "<": "<", "<=": "≤", "=": "="}
+_HOLDS = {">": operator.gt, ">=": operator.ge, "<": operator.lt, "<=": operator.le, "=": operator.eq}
 _MOST_AS_PERCENT = 2
 _LONGEST_WORDS = 400
 
@@ -62,11 +64,15 @@ def figures(evidence: Any) -> list[Figure]:
 def _figure(row: Mapping[str, Any]) -> Figure:
     unit = str(row.get("unit") or "")
     threshold = row.get("threshold")
-    sign = COMPARISONS.get(str(row.get("comparison") or ""), "")
+    comparison = str(row.get("comparison") or "")
+    sign = COMPARISONS.get(comparison, "")
+    value = row.get("value")
+    # What kept a finding from being worse is evidence too, and must not read as if it had been reached.
+    unmet = sign and isinstance(value, int | float) and isinstance(threshold, int | float) and not _HOLDS[comparison](value, threshold)
     return Figure(
         name=str(row["name"]),
-        value=figure_text(row.get("value"), unit),
-        compared="" if threshold is None else f"{sign} {figure_text(threshold, unit)}".strip(),
+        value=figure_text(value, unit),
+        compared="" if threshold is None else f"{'not ' if unmet else ''}{sign} {figure_text(threshold, unit)}".strip(),
         threshold_key=str(row.get("threshold_key") or ""),
         at=of_json(row.get("at_ms")),
         note=str(row.get("note") or ""),

@@ -45,9 +45,14 @@ def of_job(cluster: str, job_id: str, start: datetime, end: datetime, *, is_past
     found = matters(rows)
     current = [one for one in found if one.is_open or is_past]
     notable = [one for one in current if one.is_notable]
+    first_of_rule: dict[str, Shown] = {}
+    for one in notable:
+        # A second matter of one rule says much the same as the first.
+        first_of_rule.setdefault(one.finding.rule, one)
+    in_full = list(first_of_rule.values())[:SHOWN_IN_FULL]
     return JobFindings(
-        in_full=notable[:SHOWN_IN_FULL],
-        in_brief=notable[SHOWN_IN_FULL:],
+        in_full=in_full,
+        in_brief=[one for one in notable if one not in in_full],
         context=[one for one in current if not one.is_notable],
         earlier=[one for one in found if one not in current],
         origins=[one for one in current if one.finding.rule in ORIGIN_RULES],

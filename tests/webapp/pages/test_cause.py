@@ -134,6 +134,13 @@ def test_a_full_upload_is_explained_by_its_finding(viewer, of, now):
     assert (told.badge.word, told.headline) == ("completed, but large", "Checkpoint 8 uploaded everything again")
 
 
+def test_a_completed_one_that_a_rule_calls_slow_is_not_green(viewer, of, now):
+    one = fact(of, 8, now - timedelta(minutes=1))
+    finding(of, "checkpoint.start_delay", now, severity="warning", subject_kind="job", subject_id="j", data={"checkpoints": [7, 8]})
+    told = cause(viewer, one)
+    assert (told.badge.word, told.next_step) == ("completed, but slow", "Profile a slow-enrich task thread on flink-tm-2.")
+
+
 def test_the_first_checkpoint_has_nothing_before_it(viewer, of, now):
     page = viewer.get(url(fact(of, 1, now))).content.decode()
     assert "No completed checkpoint of this job is known before it" in page

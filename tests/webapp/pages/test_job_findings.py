@@ -55,6 +55,16 @@ def test_episodes_of_one_matter_are_one_line(viewer, now):
     assert (one.episodes, one.is_open) == (3, True)
 
 
+def test_of_several_matters_of_one_rule_one_is_told_in_full(viewer, now):
+    of = job(at=now)
+    for number in range(4):
+        finding(of, "checkpoint.full_after_savepoint", now - timedelta(minutes=number), severity="warning", subject_id=str(number))
+    finding(of, at=now)
+    found = told(viewer, of)
+    assert [one.finding.rule for one in found.in_full] == ["pressure.root", "checkpoint.full_after_savepoint"]
+    assert (found.in_full[1].finding.subject_id, len(found.in_brief)) == ("0", 3)
+
+
 def test_a_recording_shows_what_was_found_though_all_of_it_is_over(viewer, db):
     cluster("rec", at=T0, kind="recording", enabled=False)
     of = job("rec", at=T0, start_time=T0 - timedelta(minutes=10), state="CANCELED", terminal=True, end_time=T0)
