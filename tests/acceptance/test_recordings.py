@@ -159,7 +159,7 @@ def test_importing_again_in_another_order_and_in_pieces_leaves_the_same_rows(ins
     for name in names:
         whole = RECORDINGS / name
         late, early = tmp_path / f"late-{cluster_of(name)}", tmp_path / f"early-{cluster_of(name)}"
-        _split(whole, early, late)
+        split(whole, early, late)
         other.import_recording(late, cluster_of(name))
     other.manage("run_pipeline")
     for name in names:
@@ -170,7 +170,7 @@ def test_importing_again_in_another_order_and_in_pieces_leaves_the_same_rows(ins
         assert comparable(other.checkpoints(cluster_of(name))) == comparable(instance.checkpoints(cluster_of(name)))
 
 
-def _split(whole: Path, early: Path, late: Path) -> None:
+def split(whole: Path, early: Path, late: Path) -> None:
     """Two overlapping parts of one recording; the later part has its logs as numbered gzip archives."""
     lines = (whole / "rest.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
     for part, kept in ((early, lines[: len(lines) * 2 // 3]), (late, lines[len(lines) // 3 :])):

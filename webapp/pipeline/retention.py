@@ -51,7 +51,7 @@ def _too_old(now: datetime) -> "Iterator[QuerySet]":  # type: ignore[type-arg]
         SizeTrend.objects.filter(as_of__lt=now - NOTABLE),
         SkippedInput.objects.filter(observed_at__lt=now - ROUTINE),
         FindingSight.objects.filter(window_start__lt=now - SIGHTS_KEPT),
-        Finding.objects.closed().filter(last_seen__lt=now - NOTABLE),
+        Finding.objects.filter(last_seen__lt=now - NOTABLE),
         JobJudgement.objects.filter(as_of__lt=now - NOTABLE),
     ):
         yield old.exclude(cluster__in=recordings)

@@ -6,7 +6,7 @@ import pytest
 from django.conf import settings
 from django.utils import timezone
 
-from tests.webapp.builders import cluster, job
+from tests.webapp.builders import cluster, finding, job
 from webapp.findings import blind
 from webapp.findings.models import Finding
 from webapp.fleet.models import Cluster, JobCurrent
@@ -61,3 +61,11 @@ def test_one_missed_cycle_is_no_finding() -> None:
     Cluster.objects.update(last_success_at=NOW - 1.5 * CYCLE, blind_since=None)
     blind.watch(NOW)
     assert not Finding.objects.exists()
+
+
+def test_findings_of_a_removed_cluster_are_closed() -> None:
+    found = finding(JobCurrent.objects.get(cluster="seen"), at=NOW)
+    Cluster.objects.get(name="seen").delete()
+    blind.watch(NOW)
+    found.refresh_from_db()
+    assert found.state == "closed"
