@@ -1,0 +1,61 @@
+"""Arrow arrays out of what a batch collects: per part with a count of rows each, or for single rows only."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+Counts = npt.NDArray[np.int64]
+
+
+def coded(values: Sequence[str | None], counts: Counts) -> pa.Array:
+    """A dictionary array: ``values[i]`` for ``counts[i]`` rows, ``None`` as null."""
+    code_of: dict[str, int] = {}
+    codes = np.fromiter((-1 if value is None else code_of.setdefault(value, len(code_of)) for value in values), np.int32, len(values))
+    rows = np.repeat(codes, counts)
+    indices = pa.Array.from_buffers(pa.int32(), len(rows), [_validity(rows >= 0), pa.py_buffer(rows)])
+    return pa.DictionaryArray.from_arrays(indices, pa.array(list(code_of), pa.string()))
+
+
+def repeated(values: Sequence[int | None], counts: Counts, type_: pa.DataType) -> pa.Array:
+    """Numbers: ``values[i]`` for ``counts[i]`` rows."""
+    known = np.repeat(np.fromiter((value is not None for value in values), np.bool_, len(values)), counts)
+    rows = np.repeat(np.fromiter((value or 0 for value in values), type_.to_pandas_dtype(), len(values)), counts)
+    return pa.Array.from_buffers(type_, len(rows), [_validity(known), pa.py_buffer(rows)])
+
+
+def numbers(rows: npt.NDArray[np.int64], known: npt.NDArray[np.bool_] | None = None) -> pa.Array:
+    return pa.Array.from_buffers(pa.int64(), len(rows), [None if known is None else _validity(known), pa.py_buffer(rows)])
+
+
+def text(pieces: Sequence[bytes], lengths: npt.NDArray[np.int64]) -> pa.Array:
+    """Strings of ``lengths`` bytes each (-1: null), their UTF-8 bytes in row order in ``pieces``."""
+    offsets = np.zeros(len(lengths) + 1, np.int64)
+    np.cumsum(np.maximum(lengths, 0), out=offsets[1:])
+    # Batches are cut long before 2 GiB of text.
+    buffers = [_validity(lengths >= 0), pa.py_buffer(offsets.astype(np.int32)), pa.py_buffer(b"".join(pieces))]
+    return pa.Array.from_buffers(pa.string(), len(lengths), buffers)
+
+
+def sparse_text(values: Sequence[tuple[int, str | None]], rows: int) -> pa.Array:
+    """Strings of some rows (row, value), ascending by row; the others are null."""
+    present = [(row, value.encode()) for row, value in values if value is not None]
+    lengths = np.full(rows, -1, np.int64)
+    lengths[[row for row, _ in present]] = [len(value) for _, value in present]
+    return text([value for _, value in present], lengths)
+
+
+def sparse_numbers(values: Sequence[tuple[int, int | None]], rows: int) -> pa.Array:
+    """Numbers of some rows (row, value); the others are null."""
+    present = [(row, value) for row, value in values if value is not None]
+    where = [row for row, _ in present]
+    filled = np.zeros(rows, np.int64)
+    filled[where] = [value for _, value in present]
+    known = np.zeros(rows, np.bool_)
+    known[where] = True
+    return numbers(filled, known)
+
+
+def _validity(known: npt.NDArray[np.bool_]) -> pa.Buffer | None:
+    return None if known.all() else pa.py_buffer(np.packbits(known, bitorder="little"))

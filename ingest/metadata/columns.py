@@ -1,0 +1,217 @@
+"""Handles as Arrow record batches, streamed: one row for each handle, in the order of the file.
+
+A batch closes at ``BATCH_ROWS`` rows or ``BATCH_TEXT_BYTES`` bytes of paths, whichever comes first. Runs of plain
+files stay bytes until here and become columns without an object for each file.
+"""
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+import pyarrow as pa
+
+from ingest.metadata import arrays, file_runs
+from ingest.metadata.pieces import FileRun, Handle, Keyed, KeyedState, Operator, Piece
+
+BATCH_ROWS = 65_536
+BATCH_TEXT_BYTES = 256 << 20
+
+_CODED = pa.dictionary(pa.int32(), pa.string())
+_STATE = pa.struct([("name", pa.string()), ("mode", pa.string()), ("offsets", pa.int64())])
+
+SCHEMA = pa.schema(
+    [
+        ("ordinal", pa.int64()),  # from 0, in the order of the file
+        ("operator_id", _CODED),  # 32 hex digits
+        ("operator_name", _CODED),  # 2.0 and later
+        ("operator_uid", _CODED),  # 2.0 and later, where one was set
+        ("subtask", pa.int32()),  # null for coordinators
+        ("kind", _CODED),  # see ingest.metadata.pieces
+        ("state_class", _CODED),
+        ("handle_class", _CODED),
+        ("path", pa.string()),  # absolute; null where the bytes are in no file
+        ("written_path", pa.string()),  # as in the file
+        ("offset_bytes", pa.int64()),  # of a segment in its physical file
+        ("size_bytes", pa.int64()),  # of the file, segment or inline state
+        ("state_bytes", pa.int64()),  # what the handle adds to the size of its subtask's state
+        ("inline_at", pa.int64()),  # position of inline state in the _metadata
+        ("name", pa.string()),  # of inline state, or logical id of a segment
+        ("scope", _CODED),  # EXCLUSIVE or SHARED, for segments
+        ("local_name", pa.string()),  # of a file of incremental state
+        ("first_key_group", pa.int32()),
+        ("key_groups", pa.int32()),
+        ("backend_id", _CODED),
+        ("handle_checkpoint_id", pa.int64()),
+        ("handle_id", _CODED),
+        ("checkpointed_bytes", pa.int64()),  # uploaded by this checkpoint, of the keyed state as a whole
+        ("materialization_id", pa.int64()),
+        ("task_owned_directory", pa.string()),  # kept alive by the handle (merged files)
+        ("shared_directory", pa.string()),
+        ("stream_offset", pa.int64()),  # of changes in their file
+        ("channel_gate", pa.int64()),  # gate or result partition
+        ("channel_index", pa.int64()),  # channel or subpartition
+        ("states", pa.list_(_STATE)),  # named operator states; offsets is a count
+    ]
+)
+
+
+def batches(pieces: Iterable[Piece]) -> Iterator[pa.RecordBatch]:
+    """Batches of ``SCHEMA``. Raises what the pieces raise: batches before an error must not be taken for the whole file."""
+    batch = _Batch(0)
+    for piece in pieces:
+        if isinstance(piece, KeyedState):
+            for part in piece.parts:
+                batch.add(part)
+                if batch.full:
+                    yield batch.close()
+                    batch = _Batch(batch.first + batch.rows)
+        elif isinstance(piece, Handle):
+            batch.add(piece)
+            if batch.full:
+                yield batch.close()
+                batch = _Batch(batch.first + batch.rows)
+    if batch.rows:
+        yield batch.close()
+
+
+class _Batch:
+    """Parts of one batch. Lists are per part unless they say (row, value): those are only for rows that have one."""
+
+    def __init__(self, first: int) -> None:
+        self.first = first
+        self.rows = 0
+        self.text_bytes = 0
+        self.parts: list[Handle | FileRun] = []
+        self.counts: list[int] = []
+        self.paths: list[bytes] = []
+        self.written: list[tuple[int, str]] = []
+        self.path_lengths: list[int] = []
+        self.local_names: list[bytes] = []
+        self.name_lengths: list[int] = []
+        self.sizes: list[bytes] = []
+        self.classes: list[str | None] = []
+        self.singles: list[tuple[int, Handle]] = []
+
+    @property
+    def full(self) -> bool:
+        return self.rows >= BATCH_ROWS or self.text_bytes >= BATCH_TEXT_BYTES
+
+    def add(self, part: Handle | FileRun) -> None:
+        self.parts.append(part)
+        if isinstance(part, FileRun):
+            count = part.files
+            names, sizes, paths = file_runs.fields(part)
+            self.name_lengths.append(part.name_length)
+            self.path_lengths.append(part.path_length)
+            self.classes.append("FileStateHandle")
+        else:
+            count = 1
+            stream = part.stream
+            path = stream.path if stream else None
+            paths = path.encode() if path is not None else b""
+            names = part.local_name.encode() if part.local_name is not None else b""
+            sizes = (stream.bytes if stream else 0).to_bytes(8, "big")
+            self.name_lengths.append(-1 if part.local_name is None else len(names))
+            self.path_lengths.append(-1 if path is None else len(paths))
+            self.classes.append(stream.handle_class if stream else None)
+            self.singles.append((self.rows, part))
+        self.counts.append(count)
+        self.paths.append(paths)
+        self.local_names.append(names)
+        self.sizes.append(sizes)
+        self.rows += count
+        self.text_bytes += len(paths)
+
+    def close(self) -> pa.RecordBatch:
+        columns = {**self._whose(), **self._where(), **self._keyed(), **self._rare()}
+        return pa.record_batch([columns[name] for name in SCHEMA.names], schema=SCHEMA)
+
+    def _whose(self) -> dict[str, pa.Array]:
+        counts = self._counts = np.array(self.counts, np.int64)
+        operators: list[Operator] = [part.operator for part in self.parts]
+        state_classes = [part.keyed.state_class if isinstance(part, FileRun) else part.state_class for part in self.parts]
+        return {
+            "ordinal": arrays.numbers(np.arange(self.first, self.first + self.rows, dtype=np.int64)),
+            "operator_id": arrays.coded([operator.operator_id for operator in operators], counts),
+            "operator_name": arrays.coded([operator.name for operator in operators], counts),
+            "operator_uid": arrays.coded([operator.uid for operator in operators], counts),
+            "subtask": arrays.repeated([part.subtask for part in self.parts], counts, pa.int32()),
+            "kind": arrays.coded([part.kind for part in self.parts], counts),
+            "state_class": arrays.coded(state_classes, counts),
+            "handle_class": arrays.coded(self.classes, counts),
+        }
+
+    def _where(self) -> dict[str, pa.Array]:
+        path = self._text(self.paths, self.path_lengths)
+        sizes = np.frombuffer(b"".join(self.sizes), ">i8").astype(np.int64)
+        known = np.repeat(np.array([class_ is not None for class_ in self.classes]), self._counts)
+        state_bytes = sizes.copy()
+        for row, handle in self.singles:
+            state_bytes[row] = handle.state_bytes
+        return {
+            "path": path,
+            "written_path": self._written(path),
+            "size_bytes": arrays.numbers(sizes, known),
+            "state_bytes": arrays.numbers(state_bytes),
+            "local_name": self._text(self.local_names, self.name_lengths),
+        }
+
+    def _written(self, path: pa.Array) -> pa.Array:
+        """The same buffers where nothing relative is among the paths."""
+        streams = [(row, handle.stream) for row, handle in self.singles if handle.stream]
+        relative = {row: stream.written_path for row, stream in streams if stream.written_path != stream.path}
+        if not relative:
+            return path
+        values = path.to_pylist()
+        for row, written in relative.items():
+            values[row] = written
+        return pa.array(values, pa.string())
+
+    def _text(self, pieces: list[bytes], lengths: list[int]) -> pa.Array:
+        return arrays.text(pieces, np.repeat(np.array(lengths, np.int64), self._counts))
+
+    def _keyed(self) -> dict[str, pa.Array]:
+        counts = self._counts
+        keyed: list[Keyed] = [part.keyed or _NOT_KEYED for part in self.parts]
+        ranges = [(state.first_key_group, state.key_groups) if state.state_class else (None, None) for state in keyed]
+        return {
+            "first_key_group": arrays.repeated([first for first, _ in ranges], counts, pa.int32()),
+            "key_groups": arrays.repeated([number for _, number in ranges], counts, pa.int32()),
+            "backend_id": arrays.coded([state.backend_id for state in keyed], counts),
+            "handle_checkpoint_id": arrays.repeated([state.checkpoint_id for state in keyed], counts, pa.int64()),
+            "handle_id": arrays.coded([state.handle_id for state in keyed], counts),
+            "checkpointed_bytes": arrays.repeated([state.checkpointed_bytes for state in keyed], counts, pa.int64()),
+            "materialization_id": arrays.repeated([state.materialization_id for state in keyed], counts, pa.int64()),
+        }
+
+    def _rare(self) -> dict[str, pa.Array]:
+        rows = self.rows
+        streams = [(row, handle.stream) for row, handle in self.singles if handle.stream]
+        channels = [(row, handle.channel) for row, handle in self.singles if handle.channel]
+        directories = [(row, handle.managed_directories) for row, handle in self.singles if handle.managed_directories]
+        changes = [(row, handle.stream_offset) for row, handle in self.singles]
+        return {
+            "offset_bytes": arrays.sparse_numbers([(row, stream.offset) for row, stream in streams], rows),
+            "inline_at": arrays.sparse_numbers([(row, stream.inline_at) for row, stream in streams], rows),
+            "name": arrays.sparse_text([(row, stream.name) for row, stream in streams], rows),
+            "scope": arrays.sparse_text([(row, stream.scope) for row, stream in streams], rows).dictionary_encode(),
+            "task_owned_directory": arrays.sparse_text([(row, task_owned) for row, (task_owned, _) in directories], rows),
+            "shared_directory": arrays.sparse_text([(row, shared) for row, (_, shared) in directories], rows),
+            "stream_offset": arrays.sparse_numbers(changes, rows),
+            "channel_gate": arrays.sparse_numbers([(row, channel.gate) for row, channel in channels], rows),
+            "channel_index": arrays.sparse_numbers([(row, channel.channel) for row, channel in channels], rows),
+            "states": self._states(),
+        }
+
+    def _states(self) -> pa.Array:
+        rows = [(row, handle.states) for row, handle in self.singles if handle.states is not None]
+        lengths = np.zeros(self.rows, np.int32)
+        lengths[[row for row, _ in rows]] = [len(states) for _, states in rows]
+        known = np.zeros(self.rows, np.bool_)
+        known[[row for row, _ in rows]] = True
+        items = pa.array([state._asdict() for _, states in rows for state in states], _STATE)
+        offsets = np.zeros(self.rows + 1, np.int32)
+        np.cumsum(lengths, out=offsets[1:])
+        return pa.ListArray.from_arrays(pa.array(offsets), items, mask=pa.array(~known), type=pa.list_(_STATE))
+
+
+_NOT_KEYED = Keyed("", 0, 0)

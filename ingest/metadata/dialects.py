@@ -1,0 +1,63 @@
+"""Which bytes which Flink wrote: the table of format versions, and of releases that differ within one.
+
+=======  ============================  ===========================================================
+version  written by                    what is new
+=======  ============================  ===========================================================
+2        1.3 to 1.10                   paddings that were dropped later; absolute paths only
+3        1.11 to 1.15                  coordinator and channel state; finished tasks from 1.14 on
+4        1.16 to 1.20                  properties of the checkpoint at the end
+5        2.0                           name and uid of each operator
+6        2.1 to 2.3                    a type byte before each channel state; merged channel states
+7        development after 2.3         each subtask may name the checkpoint its state is from
+=======  ============================  ===========================================================
+
+Three releases wrote version 3 in different ways. Nothing in the header tells them apart, so they are tried in
+turn, and the one whose reading ends exactly at the end of the file is right.
+"""
+
+from dataclasses import dataclass
+from enum import Enum
+
+MAGIC = 0x4960672D
+
+
+class ChannelLayout(Enum):
+    """How a channel state begins."""
+
+    WITHOUT_SUBTASK = "1.11"
+    WITH_SUBTASK = "1.12 to 2.0"
+    TYPED = "2.1 and later"
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """One way to write; ``name`` is for people."""
+
+    version: int
+    name: str
+    channels: ChannelLayout | None = ChannelLayout.WITH_SUBTASK
+    """``None``: channel state is not part of it."""
+    coordinators: bool = True
+    paddings: bool = False
+    finished_tasks: bool = True
+    operator_names: bool = False
+    properties: bool = True
+    origins: bool = False
+    """A subtask may name the checkpoint that its state is from."""
+    old_changelog: bool = False
+    """Changelog handles carry no size, id and materialization, as 1.14 wrote them."""
+
+
+_V3_1_15 = Dialect(3, "1.12 to 1.15", properties=False)
+_V3_1_14 = Dialect(3, "1.14", properties=False, old_changelog=True)
+_V3_1_11 = Dialect(3, "1.11", properties=False, channels=ChannelLayout.WITHOUT_SUBTASK)
+
+DIALECTS: dict[int, tuple[Dialect, ...]] = {
+    2: (Dialect(2, "1.3 to 1.10", channels=None, coordinators=False, paddings=True, finished_tasks=False, properties=False),),
+    3: (_V3_1_15, _V3_1_14, _V3_1_11),
+    4: (Dialect(4, "1.16 to 1.20"),),
+    5: (Dialect(5, "2.0", operator_names=True),),
+    6: (Dialect(6, "2.1 to 2.3", operator_names=True, channels=ChannelLayout.TYPED),),
+    7: (Dialect(7, "after 2.3", operator_names=True, channels=ChannelLayout.TYPED, origins=True),),
+}
+"""Dialects of each readable version, likeliest first."""

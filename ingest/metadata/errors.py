@@ -1,0 +1,29 @@
+"""What can be wrong with a ``_metadata`` file, each with the byte position and what was expected there.
+
+All are ``Skipped``: the file is reported and others go on. Whoever deletes files must treat each of them as
+doubt, because the file may be the only one that refers to something.
+"""
+
+from ingest.errors import Skipped
+
+
+class MetadataError(Skipped):
+    """``position`` is in bytes from the start of the file, ``expected`` a phrase that names the field."""
+
+    def __init__(self, position: int, expected: str, found: str) -> None:
+        self.position = position
+        self.expected = expected
+        self.found = found
+        super().__init__(f"at byte {position:,}: expected {expected}, found {found}")
+
+
+class IncompleteMetadata(MetadataError):
+    """The file ends too early: it is still being written, or its writer died."""
+
+
+class DamagedMetadata(MetadataError):
+    """The bytes contradict the format."""
+
+
+class UnsupportedMetadata(MetadataError):
+    """A format version or a kind of handle that this reader does not know."""

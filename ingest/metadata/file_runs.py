@@ -1,0 +1,119 @@
+"""The fast path: runs of plain files in incremental state whose names and paths have the same lengths.
+
+Nearly all bytes of a large ``_metadata`` are such entries::
+
+    u16 L | L bytes local name | u8 2 (a file) | i64 size | u16 P | P bytes path
+
+All files of one checkpoint directory have paths of one length and SST files names of one length, so the next
+entries are compared column by column against the first one, and stay bytes until a consumer wants columns.
+Anything else (longer names, non-ASCII, other handles) ends the run and is left to the reader of single handles.
+"""
+
+from array import array
+from collections.abc import Iterator
+from struct import Struct
+from sys import byteorder
+
+import numpy as np
+
+from ingest.metadata.pieces import FileRun, Handle, Keyed, Operator, Stream
+from ingest.metadata.streams import StreamTag
+from ingest.metadata.window import Window
+
+_FILE = int(StreamTag.FILE)
+_PROBE = 8
+"""Entries looked at first: where lengths alternate, the whole window is not compared for each entry."""
+
+
+class RawRun(tuple[int, int, int, bytes]):
+    """(name length, path length, files, block) before it is known to whom it belongs."""
+
+    __slots__ = ()
+
+    def of(self, operator: Operator, subtask: int, kind: str, keyed: Keyed) -> FileRun:
+        return FileRun(operator, subtask, kind, keyed, *self)
+
+
+def take_run(window: Window, limit: int) -> RawRun | None:
+    """The longest run at the window's place, at most ``limit`` entries; ``None`` where there is none."""
+    if window.available(2) < 2:
+        return None
+    data, at = window.data, window.at
+    name_length = data[at] << 8 | data[at + 1]
+    head = 2 + name_length + 11
+    if window.available(head) < head:
+        return None
+    data, at = window.data, window.at
+    path_length = data[at + head - 2] << 8 | data[at + head - 1]
+    stride = head + path_length
+    if data[at + 2 + name_length] != _FILE or window.available(stride) < stride:
+        return None
+    data, at = window.data, window.at
+    most = min(limit, (window.end - at) // stride)
+    count = _alike(data, at, stride, min(most, _PROBE), name_length)
+    if count == _PROBE < most:
+        count += _alike(data, at + count * stride, stride, most - count, name_length, like=data[at : at + stride])
+    block = data[at : at + count * stride]
+    if not _is_plain(block, stride, count, name_length):
+        if count == 1:
+            return None
+        # The single reader takes the bad entry; the good ones before it come one at a time.
+        count = 1
+        block = data[at : at + stride]
+        if not _is_plain(block, stride, 1, name_length):
+            return None
+    window.at = at + len(block)
+    return RawRun((name_length, path_length, count, block))
+
+
+def _alike(data: bytes, at: int, stride: int, most: int, name_length: int, like: bytes | None = None) -> int:
+    """How many of the ``most`` entries from ``at`` on have the lengths and the tag of the first (or of ``like``)."""
+    first = data[at : at + stride] if like is None else like
+    end = at + most * stride
+    count = most
+    for place in (0, 1, 2 + name_length, 11 + name_length, 12 + name_length):
+        column = data[at + place : end : stride]
+        count = min(count, most - len(column.lstrip(first[place : place + 1])))
+    return count
+
+
+def _is_plain(block: bytes, stride: int, count: int, name_length: int) -> bool:
+    """All texts ASCII, all sizes 0 or more."""
+    size_at = 3 + name_length
+    if not block[size_at::stride].isascii():
+        return False
+    if block.isascii():
+        return True
+    texts = bytearray(block)
+    zeros = bytes(count)
+    for place in range(size_at + 1, size_at + 8):
+        texts[place::stride] = zeros
+    return texts.isascii()
+
+
+def sizes(run: FileRun) -> "array[int]":
+    """Bytes of each file."""
+    numbers = array("q")
+    numbers.frombytes(fields(run)[1])
+    if byteorder == "little":
+        numbers.byteswap()
+    return numbers
+
+
+def fields(run: FileRun) -> tuple[bytes, bytes, bytes]:
+    """Names, sizes (big-endian) and paths of all files, each put together in the order of the run."""
+    block, name_end = run.block, 2 + run.name_length
+    if run.files == 1:
+        return block[2:name_end], block[name_end + 1 : name_end + 9], block[name_end + 11 :]
+    entries = np.frombuffer(block, np.uint8).reshape(run.files, -1)
+    return entries[:, 2:name_end].tobytes(), entries[:, name_end + 1 : name_end + 9].tobytes(), entries[:, name_end + 11 :].tobytes()
+
+
+def handles(run: FileRun) -> Iterator[Handle]:
+    """The run as single handles."""
+    entry = Struct(f">2x{run.name_length}sxq2x{run.path_length}s")
+    state_class = run.keyed.state_class
+    for name, size, path_bytes in entry.iter_unpack(run.block):
+        path = path_bytes.decode("ascii")
+        stream = Stream("FileStateHandle", size, path, path)
+        yield Handle(run.operator, run.subtask, run.kind, state_class, stream, size, name.decode("ascii"), run.keyed)

@@ -1,0 +1,104 @@
+"""``_metadata`` files wherever they lie: finding them, opening them, and the directory that relative paths mean."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import fsspec
+
+from ingest.metadata.pieces import Piece
+from ingest.metadata.reader import read_pieces
+from ingest.records import Skip
+
+NAME = "_metadata"
+
+
+@dataclass(frozen=True, slots=True)
+class MetadataFile:
+    """``path`` as given or found; ``size`` in bytes and ``modified`` (UTC) are ``None`` where the storage does not say."""
+
+    path: str
+    size: int | None = None
+    modified: datetime | None = None
+
+    @property
+    def directory(self) -> str:
+        """As Flink spells it: relative paths in the file are below it."""
+        return directory_of(self.path)
+
+    def open(self) -> BinaryIO:
+        if "://" not in self.path:
+            return open(_local(self.path), "rb", buffering=0)  # noqa: PTH123 - closed by the caller
+        stream: BinaryIO = fsspec.open(self.path, "rb").open()
+        return stream
+
+    def pieces(self) -> Iterator[Piece]:
+        """See :func:`ingest.metadata.reader.read_pieces`."""
+        return read_pieces(self.open, self.directory)
+
+
+def directory_of(path: str) -> str:
+    """``file:/a/chk-1`` of the local ``/a/chk-1/_metadata``; the directory of a URI as it is spelled."""
+    if "://" in path:
+        return path.rpartition("/")[0]
+    return f"file:{Path(_local(path)).absolute().parent}"
+
+
+def find(paths: Iterable[str]) -> tuple[list[MetadataFile], list[Skip]]:
+    """Files named by ``paths`` (local or any fsspec URI), and every ``_metadata`` below those that are directories."""
+    found: dict[str, MetadataFile] = {}
+    skips: list[Skip] = []
+    for path in paths:
+        try:
+            files, unlisted = _below(path)
+        except (OSError, ValueError, ImportError) as error:
+            skips.append(_unreadable(path, error))
+            continue
+        skips += [_unreadable(error.filename or path, error) for error in unlisted]
+        if not files and not unlisted:
+            skips.append(Skip(path, "no_metadata", "No _metadata file is below it; name a checkpoint, a savepoint or a folder of them."))
+        found.update({file.path: file for file in files})
+    return list(found.values()), skips
+
+
+def _below(path: str) -> tuple[list[MetadataFile], list[OSError]]:
+    """Files at or below a path, and what could not be listed."""
+    remote = "://" in path
+    filesystem, root = fsspec.core.url_to_fs(path if remote else _local(path))
+    info = filesystem.info(root)
+    if info.get("type") != "directory":
+        return [_file(path, info)], []
+    files: list[MetadataFile] = []
+    unlisted: list[OSError] = []
+    for folder, _, names in filesystem.walk(root, detail=True, on_error=unlisted.append):
+        if NAME in names:
+            name = f"{folder.rstrip('/')}/{NAME}"
+            files.append(_file(str(filesystem.unstrip_protocol(name)) if remote else name, names[NAME]))
+    return sorted(files, key=lambda file: file.path), unlisted
+
+
+def _unreadable(path: str, error: BaseException) -> Skip:
+    why = getattr(error, "strerror", None) or str(error) or type(error).__name__
+    return Skip(path, "unreadable_file", f"It cannot be read ({why}); check the path and its permissions.")
+
+
+def _file(path: str, info: dict[str, Any]) -> MetadataFile:
+    size = info.get("size")
+    return MetadataFile(path, None if size is None else int(size), _instant(info))
+
+
+def _instant(info: dict[str, Any]) -> datetime | None:
+    for key in ("mtime", "LastModified", "last_modified", "modified", "modification_time"):
+        value = info.get(key)
+        if isinstance(value, datetime):
+            return value if value.tzinfo else value.replace(tzinfo=UTC)
+        if isinstance(value, int | float):
+            return datetime.fromtimestamp(value, UTC)
+    return None
+
+
+def _local(path: str) -> str:
+    """``file:/a`` is how Flink spells a local path."""
+    return path.removeprefix("file:")

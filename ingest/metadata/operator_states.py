@@ -1,0 +1,52 @@
+"""Operator state handles: named lists of offsets into one stream."""
+
+from ingest.metadata.errors import DamagedMetadata, UnsupportedMetadata
+from ingest.metadata.pieces import Handle, ListState, Operator
+from ingest.metadata.reading import Reading
+from ingest.metadata.streams import read_stream
+
+PARTITIONABLE = 4
+SEGMENT_PARTITIONABLE = 17
+MODES = ("SPLIT_DISTRIBUTE", "UNION", "BROADCAST")
+MOST_STATES = 100_000
+"""Named states of one subtask; each becomes an object, so a forged number must not decide how many."""
+
+
+def read_operator_state(reading: Reading, operator: Operator, subtask: int, kind: str) -> Handle | None:
+    window = reading.window
+    tag = window.byte("the tag of an operator state handle")
+    if tag == 0:
+        return None
+    if tag not in (PARTITIONABLE, SEGMENT_PARTITIONABLE):
+        raise UnsupportedMetadata(window.position - 1, "the tag of an operator state handle (0, 4 or 17)", str(tag))
+    states = _states(reading)
+    if tag == PARTITIONABLE:
+        stream = read_stream(reading)
+        size = stream.bytes if stream else 0
+        return Handle(operator, subtask, kind, "OperatorStreamStateHandle", stream, size, states=states)
+    directories = (window.text("the task-owned directory"), window.text("the shared directory"))
+    empty = window.flag("whether merged operator state is empty")
+    stream = read_stream(reading)
+    state_class = "EmptyFileMergingOperatorStreamStateHandle" if empty else "FileMergingOperatorStreamStateHandle"
+    return Handle(
+        operator, subtask, kind, state_class, stream, stream.bytes if stream else 0, states=states, managed_directories=directories
+    )
+
+
+def _states(reading: Reading) -> tuple[ListState, ...]:
+    window = reading.window
+    count = window.count("the number of operator states")
+    if count > MOST_STATES:
+        raise DamagedMetadata(window.position - 4, f"at most {MOST_STATES:,} operator states", f"{count:,}")
+    return tuple(_state(reading) for _ in range(count))
+
+
+def _state(reading: Reading) -> ListState:
+    window = reading.window
+    name = window.text("the name of an operator state")
+    mode = window.byte("the mode of an operator state")
+    if mode >= len(MODES):
+        raise DamagedMetadata(window.position - 1, "the mode of an operator state (0 split, 1 union or 2 broadcast)", str(mode))
+    offsets = window.count("the number of offsets of an operator state")
+    window.skip(8 * offsets, "offsets of an operator state")
+    return ListState(name, MODES[mode], offsets)

@@ -1,0 +1,99 @@
+"""Reading one ``_metadata``: which version and dialect it is, then its pieces.
+
+    1. Magic and version (8 bytes) choose the dialects.
+    2. Where there are several (version 3), each is walked to the end without keeping anything; the one that
+       ends exactly at the end of the file is taken. Two that do and differ are refused, never guessed.
+    3. The walk yields its pieces.
+
+Nothing is executed, no Java object is made, no file but this one is opened.
+"""
+
+import zlib
+from collections.abc import Callable, Iterator
+from typing import BinaryIO
+
+from ingest.metadata.dialects import DIALECTS, MAGIC, Dialect
+from ingest.metadata.errors import DamagedMetadata, MetadataError, UnsupportedMetadata
+from ingest.metadata.pieces import End, FileRun, Handle, KeyedState, Piece
+from ingest.metadata.reading import Reading
+from ingest.metadata.walk import walk
+from ingest.metadata.window import Window
+
+READER_VERSION = 1
+"""Part of the key of cached results: to be raised whenever the same bytes read differently."""
+
+Open = Callable[[], BinaryIO]
+
+
+def read_pieces(open_: Open, directory: str) -> Iterator[Piece]:
+    """Pieces of the file that ``open_`` opens (again for each attempt); ``directory`` resolves relative paths.
+
+    The last piece is :class:`End`; what was yielded before it counts only once it has come. Raises
+    ``MetadataError`` and whatever the stream raises.
+    """
+    with open_() as stream:
+        window = Window(stream)
+        dialects = _dialects(window)
+        if len(dialects) == 1:
+            yield from walk(Reading(window, dialects[0], directory))
+            return
+    dialect = _decide(open_, directory, dialects)
+    with open_() as stream:
+        window = Window(stream)
+        _dialects(window)
+        yield from walk(Reading(window, dialect, directory))
+
+
+def _dialects(window: Window) -> tuple[Dialect, ...]:
+    magic = window.int32("the magic number of a _metadata file") & 0xFFFFFFFF
+    if magic != MAGIC:
+        raise DamagedMetadata(0, f"the magic number of a _metadata file (0x{MAGIC:x})", f"0x{magic:08x}")
+    version = window.int32("the format version")
+    if version == 1:
+        raise UnsupportedMetadata(4, "format version 2 or later", "1, written by Flink 1.2 or older, which Flink itself no longer reads")
+    if version not in DIALECTS:
+        raise UnsupportedMetadata(4, f"a format version that is known ({min(DIALECTS)} to {max(DIALECTS)})", str(version))
+    return DIALECTS[version]
+
+
+def _decide(open_: Open, directory: str, dialects: tuple[Dialect, ...]) -> Dialect:
+    fitting: dict[int, Dialect] = {}
+    furthest: MetadataError | None = None
+    for dialect in dialects:
+        with open_() as stream:
+            window = Window(stream)
+            _dialects(window)
+            reading = Reading(window, dialect, directory)
+            try:
+                fitting.setdefault(_fingerprint(reading), dialect)
+            except MetadataError as error:
+                if furthest is None or error.position > furthest.position:
+                    furthest = error
+            if not reading.in_doubt:
+                # Nothing was met that another dialect would read differently.
+                break
+    if len(fitting) > 1:
+        names = " and ".join(dialect.name for dialect in fitting.values())
+        raise DamagedMetadata(4, "one release that can have written this file", f"{names}, which read it differently")
+    if not fitting:
+        assert furthest is not None
+        raise furthest
+    return next(iter(fitting.values()))
+
+
+def _fingerprint(reading: Reading) -> int:
+    """Walk to the end; equal numbers mean equal handles."""
+    checksum = 0
+    for piece in walk(reading):
+        if isinstance(piece, Handle | KeyedState | End):
+            checksum = zlib.crc32(_written(piece), checksum)
+    return checksum
+
+
+def _written(piece: Handle | KeyedState | End) -> bytes:
+    if isinstance(piece, Handle):
+        return repr(piece[1:]).encode()
+    if isinstance(piece, End):
+        return repr(piece).encode()
+    parts = [part.block if isinstance(part, FileRun) else repr(part[1:]).encode() for part in piece.parts]
+    return repr(piece.keyed).encode() + b"".join(parts)

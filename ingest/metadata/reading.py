@@ -1,0 +1,43 @@
+"""What every reader of a handle needs: the bytes, how they were written, and how deep it is in them."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from ingest.metadata.dialects import Dialect
+from ingest.metadata.errors import DamagedMetadata
+from ingest.metadata.window import Window
+
+MOST_NESTED = 16
+"""Flink nests two or three deep (a changelog around incremental state); a forged file must not exhaust the stack."""
+
+MOST_SINGLE_PARTS = 500_000
+"""Handles of one keyed state that are kept as objects; ordinary files (:mod:`ingest.metadata.file_runs`) do not count."""
+
+
+@dataclass(slots=True)
+class Reading:
+    """``directory`` is where the ``_metadata`` lies, without a slash at its end."""
+
+    window: Window
+    dialect: Dialect
+    directory: str
+    depth: int = 0
+    in_doubt: bool = False
+    """Something was read that another dialect of the same version would read differently."""
+
+    parts: int = 0
+
+    def one_more_part(self) -> None:
+        """Called for each handle that is kept until its keyed state has been read."""
+        self.parts += 1
+        if self.parts > MOST_SINGLE_PARTS:
+            raise DamagedMetadata(self.window.position, f"at most {MOST_SINGLE_PARTS:,} handles in one keyed state", "more")
+
+    @contextmanager
+    def nested(self, what: str) -> Iterator[None]:
+        if self.depth >= MOST_NESTED:
+            raise DamagedMetadata(self.window.position, f"at most {MOST_NESTED} handles in each other", f"{what}, deeper")
+        self.depth += 1
+        yield
+        self.depth -= 1

@@ -1,0 +1,147 @@
+"""A forward-only view of a stream: big-endian fields with their positions, never more than a window in memory.
+
+Lengths in the file are not believed: nothing is allocated for them before the bytes are there.
+"""
+
+from array import array
+from struct import Struct
+from sys import byteorder
+from typing import BinaryIO
+
+from ingest.metadata.errors import DamagedMetadata, IncompleteMetadata
+from ingest.metadata.text import decode
+
+WINDOW_BYTES = 1 << 20
+
+_INT = Struct(">i").unpack_from
+_LONG = Struct(">q").unpack_from
+_LENGTH = Struct(">H").unpack_from
+
+
+class Window:
+    """Reads ``stream`` from its current place on, which counts as position 0.
+
+    ``data[at:end]`` are the bytes read but not yet taken; ``Window`` is the only one that moves ``at``, apart
+    from :mod:`ingest.metadata.file_runs`, which takes many entries at once.
+    """
+
+    __slots__ = ("_base", "_stream", "at", "data", "end")
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+        self._base = 0
+        self.data = b""
+        self.at = 0
+        self.end = 0
+
+    @property
+    def position(self) -> int:
+        """Of the next byte, from the start of the file."""
+        return self._base + self.at
+
+    def available(self, wanted: int) -> int:
+        """How many bytes can be looked at from ``at`` on; fewer than ``wanted`` only at the end of the file."""
+        if self.end - self.at < wanted:
+            self._fill(wanted)
+        return self.end - self.at
+
+    def take(self, size: int, expected: str) -> int:
+        """Pass over ``size`` bytes (at most a window) that stay in ``data``; returns where they begin in it."""
+        at = self.at
+        end = at + size
+        if end > self.end:
+            self._require(size, expected)
+            at = self.at
+            end = at + size
+        self.at = end
+        return at
+
+    def byte(self, expected: str) -> int:
+        at = self.take(1, expected)
+        return self.data[at]
+
+    def int32(self, expected: str) -> int:
+        at = self.take(4, expected)
+        number: int = _INT(self.data, at)[0]
+        return number
+
+    def int64(self, expected: str) -> int:
+        at = self.take(8, expected)
+        number: int = _LONG(self.data, at)[0]
+        return number
+
+    def count(self, expected: str) -> int:
+        """A 32-bit number that may not be negative."""
+        number = self.int32(expected)
+        if number < 0:
+            raise DamagedMetadata(self.position - 4, f"{expected} of 0 or more", str(number))
+        return number
+
+    def size(self, expected: str) -> int:
+        """A 64-bit number of bytes that may not be negative."""
+        number = self.int64(expected)
+        if number < 0:
+            raise DamagedMetadata(self.position - 8, f"{expected} of 0 or more", str(number))
+        return number
+
+    def flag(self, expected: str) -> bool:
+        value = self.byte(expected)
+        if value > 1:
+            raise DamagedMetadata(self.position - 1, f"{expected} (0 or 1)", str(value))
+        return value == 1
+
+    def text(self, expected: str) -> str:
+        """A string as Java's ``writeUTF`` writes it."""
+        at = self.take(2, expected)
+        size = _LENGTH(self.data, at)[0]
+        at = self.take(size, expected)
+        written = self.data[at : at + size]
+        if written.isascii():
+            return written.decode("ascii")
+        try:
+            return decode(written)
+        except UnicodeDecodeError as error:
+            raise DamagedMetadata(self.position - size + error.start, f"{expected} in modified UTF-8", error.reason) from error
+
+    def longs(self, count: int, expected: str) -> "array[int]":
+        """``count`` 64-bit numbers; grows with the bytes that are there, not with ``count``."""
+        numbers = array("q")
+        while count:
+            some = min(count, WINDOW_BYTES // 8)
+            at = self.take(8 * some, expected)
+            numbers.frombytes(self.data[at : at + 8 * some])
+            count -= some
+        if byteorder == "little":
+            numbers.byteswap()
+        return numbers
+
+    def skip(self, size: int, expected: str) -> None:
+        """Pass over any number of bytes, none of which is kept."""
+        while size > 0:
+            some = min(size, WINDOW_BYTES)
+            self.take(some, expected)
+            size -= some
+
+    def expect_end(self) -> None:
+        if self.available(1):
+            raise DamagedMetadata(self.position, "the end of the file", "more bytes")
+
+    def _require(self, size: int, expected: str) -> None:
+        if self.available(size) < size:
+            raise IncompleteMetadata(
+                self.position,
+                f"{expected} ({size} byte{'' if size == 1 else 's'})",
+                f"the end of the file after {self._base + self.end:,} bytes",
+            )
+
+    def _fill(self, wanted: int) -> None:
+        kept = self.data[self.at :]
+        pieces = [kept]
+        size = len(kept)
+        while size < wanted and (piece := self._stream.read(WINDOW_BYTES)):
+            pieces.append(piece)
+            size += len(piece)
+        self._base += self.at
+        self.data = b"".join(pieces)
+        self.at = 0
+        self.end = size
