@@ -4,8 +4,10 @@ Executors of ``local[*]`` are this process's children and find it by themselves.
 have it, or may have another version of it.
 """
 
+import atexit
 import hashlib
 import os
+import shutil
 import tempfile
 import zipfile
 from pathlib import Path
@@ -19,8 +21,10 @@ def ship_code(session: SparkSession) -> None:
     """Give the Python workers of this session the package, unless they run on this machine out of this process."""
     if not os.environ.get("SPARK_REMOTE") and (os.environ.get("SPARK_MASTER") or "local").startswith("local"):
         return
-    with tempfile.TemporaryDirectory(prefix="weir-code-") as folder:
-        session.addArtifacts(str(archive(Path(folder))), pyfile=True)
+    folder = Path(tempfile.mkdtemp(prefix="weir-code-"))
+    # A classic driver hands the file itself to executors, whenever they start: it must stay as long as the process.
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    session.addArtifacts(str(archive(folder)), pyfile=True)
 
 
 def archive(folder: Path) -> Path:
