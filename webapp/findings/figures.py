@@ -2,6 +2,7 @@
 
 import math
 import operator
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -12,6 +13,8 @@ from webapp.lib.quantities import UNKNOWN, bytes_rate_text, bytes_text, count_te
 
 COMPARISONS = {">": ">", ">=": "≥", "<": "<", "<=": "≤", "=": "="}
 _HOLDS = {">": operator.gt, ">=": operator.ge, "<": operator.lt, "<=": operator.le, "=": operator.eq}
+_CODE = re.compile(r"[a-z]+(_[a-z]+)+")
+"""Words of ours such as 'start_delay'; names of other people's things are left as they are."""
 _MOST_AS_PERCENT = 2
 _LONGEST_WORDS = 400
 
@@ -26,7 +29,7 @@ def figure_text(value: Any, unit: str = "") -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if not isinstance(value, int | float):
-        words = str(value)
+        words = value.replace("_", " ") if isinstance(value, str) and _CODE.fullmatch(value) else str(value)
         return words if len(words) <= _LONGEST_WORDS else words[: _LONGEST_WORDS - 1] + "…"
     if isinstance(value, float) and not math.isfinite(value):
         return UNKNOWN

@@ -19,6 +19,8 @@ from webapp.findings.figures import figure_text, figures
         (1, "checkpoints", "1 checkpoint"),
         (0.25, "records/s", "0.25 records/s"),
         ("declined", "", "declined"),
+        ("start_delay", "", "start delay"),
+        ("My_Operator/0", "", "My_Operator/0"),
         (True, "", "yes"),
         (None, "ratio", "–"),
         ("", "", "–"),
