@@ -12,6 +12,10 @@ import time
 from pathlib import Path
 
 VARIABLE = "WEIR_INSTANCE_MARK"
+
+LOOKS = 3
+"""A process that is just becoming another program shows no environment for a moment: one look does not prove that none is left."""
+
 _PROC = Path("/proc")
 
 
@@ -30,13 +34,16 @@ def sweep(mark: str, grace_s: float) -> int:
     """
     found: set[int] = set()
     deadline = time.monotonic() + grace_s
-    while left := processes(mark):
+    looks_left = LOOKS
+    while looks_left:
+        left = processes(mark)
         for pid in left:
             if pid not in found:
                 _send(pid, signal.SIGTERM)
             elif time.monotonic() > deadline:
                 _send(pid, signal.SIGKILL)
         found.update(left)
+        looks_left = LOOKS if left else looks_left - 1
         time.sleep(0.05)
     return len(found)
 
