@@ -23,6 +23,9 @@ _MEASURES: tuple[tuple[str, str, Callable[[float | None], str]], ...] = (
     ("Full state", "state_bytes", bytes_text),
     ("Uploaded", "checkpointed_bytes", bytes_text),
 )
+ONE_SIZE = "Reported size"
+"""Releases before 1.15 report a single size, which for an incremental checkpoint is what was uploaded."""
+
 _COLUMNS = ("checkpoint_id", "trigger_time", "cluster", "job_id", "acknowledged", *(field for _title, field, _text in _MEASURES))
 _MOST_HAPPENINGS = 12
 _NOTEWORTHY = ("restart", "restore", "rescale", "deploy", "failure", "savepoint")
@@ -88,8 +91,10 @@ def _rows(good: CheckpointFact, fact: CheckpointFact) -> Iterator[Row]:
         yield _row("End to end", good.end_to_end_ms, fact.end_to_end_ms, duration_text)
         yield _row("Acknowledged subtasks", good.acknowledged, fact.acknowledged, count_text)
         return
+    one_size = fact.checkpointed_bytes is None and good.checkpointed_bytes is None
     for title, field, text in _MEASURES:
-        yield _row(title, getattr(good, field), getattr(fact, field), text)
+        if not (one_size and field == "checkpointed_bytes"):
+            yield _row(ONE_SIZE if one_size and field == "state_bytes" else title, getattr(good, field), getattr(fact, field), text)
 
 
 def _row(title: str, before: float | None, now: float | None, text: Callable[[float | None], str]) -> Row:

@@ -99,9 +99,9 @@ def _finding(window: JobWindow, limits: Limits, pressure: Pressure, origin: Orig
     hot = subtasks_text(origin.subtasks, vertex.parallelism)
     held_names = list_text(dict.fromkeys(brief_name(window, one.vertex_id) for one in held))
     works = (
-        f"{hot} of {name} worked without pause and never had to wait"
+        f"{hot[0].upper()}{hot[1:]} of {name} worked without pause and never had to wait"
         if origin.measured
-        else f"{hot} of {name} had full inputs and did not wait"
+        else f"{hot[0].upper()}{hot[1:]} of {name} had full inputs and did not wait"
     )
     return Finding(
         rule=RULE,
