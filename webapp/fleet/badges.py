@@ -37,25 +37,21 @@ VISIBILITY_BADGES: dict[str, Badge] = {
 
 @dataclass(frozen=True)
 class StatusGroup:
-    """One figure above the fleet table, and the filter behind it."""
+    """States that the fleet page filters by together."""
 
     slug: str
     title: str
-    badge: Badge
     states: tuple[str, ...]
-    meaning: str
 
 
 STATUS_GROUPS: dict[str, StatusGroup] = {
     group.slug: group
     for group in (
-        StatusGroup("failed", "Failed", JOB_BADGES["FAILED"], ("FAILED",), "ended by a failure"),
-        StatusGroup(
-            "unsteady", "Unsteady", JOB_BADGES["RESTARTING"], ("RESTARTING", "FAILING", "SUSPENDED"), "restarting, failing or suspended"
-        ),
-        StatusGroup("unknown", "Unknown", UNKNOWN, (UNKNOWN_STATUS,), "not seen now"),
-        StatusGroup("running", "Running", JOB_BADGES["RUNNING"], ("RUNNING", "INITIALIZING", "CREATED", "RECONCILING"), "or starting"),
-        StatusGroup("finished", "Finished", JOB_BADGES["FINISHED"], ("FINISHED", "CANCELED", "CANCELLING"), "or canceled"),
+        StatusGroup("failed", "Failed", ("FAILED",)),
+        StatusGroup("unsteady", "Unsteady", ("RESTARTING", "FAILING", "SUSPENDED")),
+        StatusGroup("unknown", "Unknown", (UNKNOWN_STATUS,)),
+        StatusGroup("running", "Running", ("RUNNING", "INITIALIZING", "CREATED", "RECONCILING")),
+        StatusGroup("finished", "Finished", ("FINISHED", "CANCELED", "CANCELLING")),
     )
 }
 
@@ -73,21 +69,33 @@ HEALTHY_FROM, POOR_BELOW = 90, 60
 
 @dataclass(frozen=True)
 class HealthGroup:
-    """A band of health, and the filter behind it."""
+    """One figure above the fleet table, and the filter behind it; ``condition`` is on jobs with their ``status``."""
 
     slug: str
     title: str
     badge: Badge
     condition: Q
+    meaning: str
 
+
+_SEEN = ~Q(status=UNKNOWN_STATUS)
 
 HEALTH_GROUPS: dict[str, HealthGroup] = {
     group.slug: group
     for group in (
-        HealthGroup("poor", "below 60", Badge("poor", "▲", "crit"), Q(health__lt=POOR_BELOW)),
-        HealthGroup("fair", "60 to 89", Badge("fair", "◆", "warn"), Q(health__gte=POOR_BELOW, health__lt=HEALTHY_FROM)),
-        HealthGroup("unknown", "unknown", UNKNOWN, Q(health=None) & ~Q(health_state="ended")),
-        HealthGroup("good", "90 and more", Badge("good", "●", "ok"), Q(health__gte=HEALTHY_FROM)),
+        HealthGroup("poor", "Critical", Badge("poor", "▲", "crit"), _SEEN & Q(health__lt=POOR_BELOW), f"health below {POOR_BELOW}"),
+        HealthGroup(
+            "fair",
+            "Warning",
+            Badge("fair", "◆", "warn"),
+            _SEEN & Q(health__gte=POOR_BELOW, health__lt=HEALTHY_FROM),
+            f"health {POOR_BELOW} to {HEALTHY_FROM - 1}",
+        ),
+        HealthGroup(
+            "unknown", "Unknown", UNKNOWN, Q(status=UNKNOWN_STATUS) | (Q(health=None) & ~Q(health_state="ended")), "not seen or not judged"
+        ),
+        HealthGroup("good", "Healthy", Badge("good", "●", "ok"), _SEEN & Q(health__gte=HEALTHY_FROM), f"health {HEALTHY_FROM} and more"),
+        HealthGroup("ended", "Ended", Badge("ended", "■", "done"), Q(health=None, health_state="ended"), "finished, canceled or failed"),
     )
 }
 

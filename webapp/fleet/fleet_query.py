@@ -7,7 +7,7 @@ from typing import Any, cast
 from urllib.parse import quote
 
 from django.core.cache import cache
-from django.db.models import Count, Q
+from django.db.models import Case, Count, Q, Value, When
 
 from webapp.fleet.badges import HEALTH_GROUPS, STATUS_GROUPS
 from webapp.fleet.models import JobCurrent
@@ -80,7 +80,7 @@ def of_cluster(cluster: str) -> JobCurrentQuerySet:
 
 
 def totals(cluster: str, now: datetime) -> dict[str, int]:
-    """Jobs per status group, ``total`` of all, and ``failing``: not ended, with failed checkpoints lately."""
+    """Jobs per health group, ``total`` of all, and ``failing``: not ended, with failed checkpoints lately."""
     return cache.get_or_set(f"fleet-totals:{quote(cluster)}", lambda: _count(cluster, now), TOTALS_KEPT_S) or _count(cluster, now)
 
 
@@ -90,15 +90,15 @@ def capped_count(jobs: JobCurrentQuerySet) -> int:
 
 
 def _count(cluster: str, now: datetime) -> dict[str, int]:
-    """Grouped by status, so that the database works out the status of a job once, not once a group."""
+    """Grouped, so that the database works out the status of a job once, not once a group."""
     failing = Count("id", filter=Q(recent_failed__gt=0) & ~Q(terminal=True))
+    band = Case(*(When(group.condition, then=Value(slug)) for slug, group in HEALTH_GROUPS.items()), default=Value("unknown"))
     jobs: Any = of_cluster(cluster).with_status(now).order_by()
-    by_status = list(jobs.values_list("status").annotate(jobs=Count("id"), failing=failing))
-    counts = {slug: sum(jobs for status, jobs, _failing in by_status if status in group.states) for slug, group in STATUS_GROUPS.items()}
+    by_band = {slug: (jobs, failing) for slug, jobs, failing in jobs.values_list(band).annotate(jobs=Count("id"), failing=failing)}
     return {
-        **counts,
-        "total": sum(jobs for _status, jobs, _failing in by_status),
-        "failing": sum(failing for _status, _jobs, failing in by_status),
+        **{slug: by_band.get(slug, (0, 0))[0] for slug in HEALTH_GROUPS},
+        "total": sum(jobs for jobs, _failing in by_band.values()),
+        "failing": sum(failing for _jobs, failing in by_band.values()),
     }
 
 
