@@ -11,17 +11,19 @@ Counts = npt.NDArray[np.int64]
 
 def coded(values: Sequence[str | None], counts: Counts) -> pa.Array:
     """A dictionary array: ``values[i]`` for ``counts[i]`` rows, ``None`` as null."""
-    code_of: dict[str, int] = {}
-    codes = np.fromiter((-1 if value is None else code_of.setdefault(value, len(code_of)) for value in values), np.int32, len(values))
+    distinct = [value for value in dict.fromkeys(values) if value is not None]
+    code_of: dict[str | None, int] = {value: code for code, value in enumerate(distinct)}
+    code_of[None] = -1
+    codes = np.array([code_of[value] for value in values], np.int32)
     rows = np.repeat(codes, counts)
     indices = pa.Array.from_buffers(pa.int32(), len(rows), [_validity(rows >= 0), pa.py_buffer(rows)])
-    return pa.DictionaryArray.from_arrays(indices, pa.array(list(code_of), pa.string()))
+    return pa.DictionaryArray.from_arrays(indices, pa.array(distinct, pa.string()))
 
 
 def repeated(values: Sequence[int | None], counts: Counts, type_: pa.DataType) -> pa.Array:
     """Numbers: ``values[i]`` for ``counts[i]`` rows."""
-    known = np.repeat(np.fromiter((value is not None for value in values), np.bool_, len(values)), counts)
-    rows = np.repeat(np.fromiter((value or 0 for value in values), type_.to_pandas_dtype(), len(values)), counts)
+    known = np.repeat(np.array([value is not None for value in values], np.bool_), counts)
+    rows = np.repeat(np.array([value or 0 for value in values], type_.to_pandas_dtype()), counts)
     return pa.Array.from_buffers(type_, len(rows), [_validity(known), pa.py_buffer(rows)])
 
 

@@ -74,14 +74,21 @@ def batches(pieces: Iterable[Piece]) -> Iterator[pa.RecordBatch]:
 
 
 class _Batch:
-    """Parts of one batch. Lists are per part unless they say (row, value): those are only for rows that have one."""
+    """What was collected for one batch, in lists of three kinds.
+
+    ``owners`` are parts that begin another keyed state or subtask, for what their followers share with them, with the
+    row where each begins. ``singles`` and whatever else says (row, value) are for rows that have one. All other lists
+    are per part.
+    """
 
     def __init__(self, first: int) -> None:
         self.first = first
         self.rows = 0
         self.text_bytes = 0
-        self.parts: list[Handle | FileRun] = []
+        self.owners: list[Handle | FileRun] = []
+        self.owner_rows: list[int] = []
         self.counts: list[int] = []
+        self.kinds: list[str] = []
         self.paths: list[bytes] = []
         self.written: list[tuple[int, str]] = []
         self.path_lengths: list[int] = []
@@ -96,7 +103,10 @@ class _Batch:
         return self.rows >= BATCH_ROWS or self.text_bytes >= BATCH_TEXT_BYTES
 
     def add(self, part: Handle | FileRun) -> None:
-        self.parts.append(part)
+        owner = self.owners[-1] if self.owners else None
+        if owner is None or part.keyed is None or part.keyed is not owner.keyed or part.operator is not owner.operator:
+            self.owners.append(part)
+            self.owner_rows.append(self.rows)
         if isinstance(part, FileRun):
             count = part.files
             names, sizes, paths = file_runs.fields(part)
@@ -114,6 +124,7 @@ class _Batch:
             self.path_lengths.append(-1 if path is None else len(paths))
             self.classes.append(stream.handle_class if stream else None)
             self.singles.append((self.rows, part))
+        self.kinds.append(part.kind)
         self.counts.append(count)
         self.paths.append(paths)
         self.local_names.append(names)
@@ -126,18 +137,19 @@ class _Batch:
         return pa.record_batch([columns[name] for name in SCHEMA.names], schema=SCHEMA)
 
     def _whose(self) -> dict[str, pa.Array]:
-        counts = self._counts = np.array(self.counts, np.int64)
-        operators: list[Operator] = [part.operator for part in self.parts]
-        state_classes = [part.keyed.state_class if isinstance(part, FileRun) else part.state_class for part in self.parts]
+        self._counts = np.array(self.counts, np.int64)
+        self._owned = owned = np.diff(np.array([*self.owner_rows, self.rows], np.int64)).astype(np.int64)
+        operators: list[Operator] = [part.operator for part in self.owners]
+        state_classes = [part.keyed.state_class if isinstance(part, FileRun) else part.state_class for part in self.owners]
         return {
             "ordinal": arrays.numbers(np.arange(self.first, self.first + self.rows, dtype=np.int64)),
-            "operator_id": arrays.coded([operator.operator_id for operator in operators], counts),
-            "operator_name": arrays.coded([operator.name for operator in operators], counts),
-            "operator_uid": arrays.coded([operator.uid for operator in operators], counts),
-            "subtask": arrays.repeated([part.subtask for part in self.parts], counts, pa.int32()),
-            "kind": arrays.coded([part.kind for part in self.parts], counts),
-            "state_class": arrays.coded(state_classes, counts),
-            "handle_class": arrays.coded(self.classes, counts),
+            "operator_id": arrays.coded([operator.operator_id for operator in operators], owned),
+            "operator_name": arrays.coded([operator.name for operator in operators], owned),
+            "operator_uid": arrays.coded([operator.uid for operator in operators], owned),
+            "subtask": arrays.repeated([part.subtask for part in self.owners], owned, pa.int32()),
+            "kind": arrays.coded(self.kinds, self._counts),
+            "state_class": arrays.coded(state_classes, owned),
+            "handle_class": arrays.coded(self.classes, self._counts),
         }
 
     def _where(self) -> dict[str, pa.Array]:
@@ -170,8 +182,8 @@ class _Batch:
         return arrays.text(pieces, np.repeat(np.array(lengths, np.int64), self._counts))
 
     def _keyed(self) -> dict[str, pa.Array]:
-        counts = self._counts
-        keyed: list[Keyed] = [part.keyed or _NOT_KEYED for part in self.parts]
+        counts = self._owned
+        keyed: list[Keyed] = [part.keyed or _NOT_KEYED for part in self.owners]
         ranges = [(state.first_key_group, state.key_groups) if state.state_class else (None, None) for state in keyed]
         return {
             "first_key_group": arrays.repeated([first for first, _ in ranges], counts, pa.int32()),

@@ -49,44 +49,49 @@ def take_run(window: Window, limit: int) -> RawRun | None:
     if data[at + 2 + name_length] != _FILE or window.available(stride) < stride:
         return None
     data, at = window.data, window.at
-    most = min(limit, (window.end - at) // stride)
-    count = _alike(data, at, stride, min(most, _PROBE), name_length)
-    if count == _PROBE < most:
-        count += _alike(data, at + count * stride, stride, most - count, name_length, like=data[at : at + stride])
-    block = data[at : at + count * stride]
-    if not _is_plain(block, stride, count, name_length):
-        if count == 1:
-            return None
-        # The single reader takes the bad entry; the good ones before it come one at a time.
+    count = _count_alike(data, at, window.end, stride, limit, name_length)
+    if not _is_plain(data[at : at + count * stride], stride, count, name_length):
+        # The single reader takes the bad entry; good ones before it come one at a time.
         count = 1
-        block = data[at : at + stride]
-        if not _is_plain(block, stride, 1, name_length):
+        if not _is_plain(data[at : at + stride], stride, 1, name_length):
             return None
-    window.at = at + len(block)
-    return RawRun((name_length, path_length, count, block))
+    window.at = end = at + count * stride
+    return RawRun((name_length, path_length, count, data[at:end]))
 
 
-def _alike(data: bytes, at: int, stride: int, most: int, name_length: int, like: bytes | None = None) -> int:
-    """How many of the ``most`` entries from ``at`` on have the lengths and the tag of the first (or of ``like``)."""
-    first = data[at : at + stride] if like is None else like
+def _count_alike(data: bytes, at: int, end: int, stride: int, limit: int, name_length: int) -> int:
+    """Whole entries from ``at`` on with the lengths and the tag of the first: one where its neighbour differs already."""
+    most = min(limit, (end - at) // stride)
+    lengths_at = at + 11 + name_length
+    if most == 1 or data[at : at + 2] != data[at + stride : at + stride + 2]:
+        return 1
+    if data[lengths_at : lengths_at + 2] != data[lengths_at + stride : lengths_at + stride + 2]:
+        return 1
+    probed = _alike(data, at, stride, min(most, _PROBE), name_length)
+    return _alike(data, at, stride, most, name_length) if probed == _PROBE else probed
+
+
+def _alike(data: bytes, at: int, stride: int, most: int, name_length: int) -> int:
+    """How many of the ``most`` entries from ``at`` on agree with the first, compared column by column."""
     end = at + most * stride
     count = most
-    for place in (0, 1, 2 + name_length, 11 + name_length, 12 + name_length):
-        column = data[at + place : end : stride]
-        count = min(count, most - len(column.lstrip(first[place : place + 1])))
+    for place in (at, at + 1, at + 2 + name_length, at + 11 + name_length, at + 12 + name_length):
+        different = data[place:end:stride].lstrip(data[place : place + 1])
+        count = min(count, most - len(different))
     return count
 
 
 def _is_plain(block: bytes, stride: int, count: int, name_length: int) -> bool:
     """All texts ASCII, all sizes 0 or more."""
     size_at = 3 + name_length
+    if count == 1:
+        return block[size_at] < 0x80 and block[2:size_at].isascii() and block[size_at + 10 :].isascii()
     if not block[size_at::stride].isascii():
         return False
-    if block.isascii():
-        return True
     texts = bytearray(block)
     zeros = bytes(count)
-    for place in range(size_at + 1, size_at + 8):
+    # Not texts: the length of the name, the size, the length of the path.
+    for place in (0, 1, *range(size_at, size_at + 10)):
         texts[place::stride] = zeros
     return texts.isascii()
 

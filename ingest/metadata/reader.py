@@ -75,8 +75,7 @@ def _decide(open_: Open, directory: str, dialects: tuple[Dialect, ...]) -> Diale
     if len(fitting) > 1:
         names = " and ".join(dialect.name for dialect in fitting.values())
         raise DamagedMetadata(4, "one release that can have written this file", f"{names}, which read it differently")
-    if not fitting:
-        assert furthest is not None
+    if furthest is not None and not fitting:
         raise furthest
     return next(iter(fitting.values()))
 
