@@ -68,7 +68,7 @@ class JavaStream:
             raise self._refused("a value in the checkpoint's properties", tag)
         self._depth += 1
         if self._depth > _MOST_NESTED:
-            raise DamagedMetadata(self._window.position, f"at most {_MOST_NESTED} objects in each other", "more")
+            raise DamagedMetadata(self._window.position, f"at most {_MOST_NESTED} objects and classes in each other", "more")
         value = self._object() if tag == _OBJECT else self._enum()
         self._depth -= 1
         return value
@@ -130,7 +130,7 @@ class JavaStream:
         self._end_of_block()
         self._depth += 1
         if self._depth > _MOST_NESTED:
-            raise DamagedMetadata(window.position, f"at most {_MOST_NESTED} classes above each other", "more")
+            raise DamagedMetadata(window.position, f"at most {_MOST_NESTED} objects and classes in each other", "more")
         parent = self._class_or_none()
         self._depth -= 1
         if any(level is class_ for level in _lineage(parent)):

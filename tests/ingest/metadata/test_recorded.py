@@ -1,0 +1,74 @@
+"""Files of real clusters read as Flink's own loader reads them."""
+
+import gzip
+import json
+from typing import Any
+
+import pytest
+
+from tests.ingest.metadata.reading import lines
+from tests.ingest.metadata.writing import FIXTURES
+
+RECORDED = sorted(path.name.removesuffix(".metadata.gz") for path in FIXTURES.glob("*.metadata.gz"))
+
+OURS = {"inline_at", "inline_bytes", "managed_directories"}
+"""What the loader does not tell."""
+MADE_UP = {"KeyGroupsSavepointStateHandle": {"keyed_handle_id"}}
+"""What the loader invents at each load because it is not in the file."""
+
+
+def unpacked(name: str) -> bytes:
+    return gzip.decompress((FIXTURES / f"{name}.metadata.gz").read_bytes())
+
+
+def oracle(name: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in gzip.decompress((FIXTURES / f"{name}.oracle.jsonl.gz").read_bytes()).splitlines()]
+
+
+def directory(header: dict[str, Any]) -> str:
+    return "file:" + header["file"].rpartition("/")[0]
+
+
+def known_to_1_12(line: dict[str, Any]) -> dict[str, Any]:
+    """The loader of 1.12 has no ids, and its meta handles were not looked into."""
+    return {key: value for key, value in line.items() if value is not None or key == "subtask"}
+
+
+def by_name(line: dict[str, Any]) -> tuple[Any, ...]:
+    return line["operator_id"], line["subtask"], line["kind"], line.get("local_path", "")
+
+
+@pytest.mark.parametrize("name", RECORDED)
+def test_every_handle_is_the_one_that_flinks_loader_sees(name: str) -> None:
+    header, *expected = oracle(name)
+    _, *found = lines(unpacked(name), directory(header))
+    old = header["flink"].startswith("1.12")
+    if old:
+        # It keeps files in a hash map.
+        expected, found = sorted(expected, key=by_name), sorted(found, key=by_name)
+    assert len(found) == len(expected)
+    for theirs, ours in zip(expected, found, strict=True):
+        told = known_to_1_12(theirs) if old else theirs
+        skipped = MADE_UP.get(theirs["state_class"], set())
+        compared = set(told) - skipped
+        assert {key: ours.get(key, "missing") for key in compared} == {key: told[key] for key in compared}
+        assert old or set(ours) - OURS == set(theirs)
+
+
+@pytest.mark.parametrize("name", RECORDED)
+def test_the_header_and_the_totals_of_each_operator_are_the_same(name: str) -> None:
+    theirs = oracle(name)[0]
+    ours = lines(unpacked(name), directory(theirs))[0]
+    for key in ("checkpoint_id", "version", "total_state_size", "handles", "master_states", "properties", "file_size"):
+        assert ours[key] == theirs[key], key
+    by_id = {operator["operator_id"]: operator for operator in ours["operators"]}
+    assert len(by_id) == len(theirs["operators"])
+    for operator in theirs["operators"]:
+        told = known_to_1_12(operator)
+        assert {key: by_id[operator["operator_id"]].get(key) for key in told} == told
+
+
+def test_the_fixtures_hold_every_kind_of_handle_of_the_recordings() -> None:
+    kinds = {(line["kind"], line["state_class"], line["handle_class"]) for name in RECORDED for line in oracle(name)[1:]}
+    assert len(kinds) == 19 + 1  # the loader of 1.12 shows no class for meta handles
+    assert {name.split("-")[1] for name in RECORDED} == {"A", "B", "C2", "E", "F", "G", "H", "I", "J", "K", "L1", "L2", "M"}
