@@ -206,6 +206,48 @@ class LogRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class NamedListState:
+    name: str
+    mode: str
+    offsets: int
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    metadata_path: str
+    metadata_bytes: int | None
+    metadata_modified: datetime | None
+    reader_version: int
+    ordinal: int
+    job_id: str | None = None
+    checkpoint_id: int | None = None
+    format_version: int | None = None
+    handles: int | None = None
+    checkpoint_type: str | None = None
+    savepoint_format: str | None = None
+    operator_id: str | None = None
+    operator_name: str | None = None
+    subtask: int | None = None
+    kind: str | None = None
+    state_class: str | None = None
+    handle_class: str | None = None
+    path: str | None = None
+    written_path: str | None = None
+    offset_bytes: int | None = None
+    size_bytes: int | None = None
+    state_bytes: int | None = None
+    inline_at: int | None = None
+    name: str | None = None
+    local_name: str | None = None
+    backend_id: str | None = None
+    handle_id: str | None = None
+    checkpointed_bytes: int | None = None
+    task_owned_directory: str | None = None
+    shared_directory: str | None = None
+    states: tuple[NamedListState, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Skip:
     subject: str
     reason: str
@@ -220,10 +262,11 @@ type_of_table: dict[str, type] = {
     "taskmanagers": TaskManager,
     "exceptions": JobException,
     "log_records": LogRecord,
+    "references": Reference,
     "skips": Skip,
 }
 
-Record = Job | Checkpoint | VertexCheckpoint | VertexMetrics | TaskManager | JobException | LogRecord | Skip
+Record = Job | Checkpoint | VertexCheckpoint | VertexMetrics | TaskManager | JobException | LogRecord | Reference | Skip
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,6 +67,7 @@ VERTEX = pa.struct(
 EDGE = pa.struct([("source_vertex_id", TEXT), ("target_vertex_id", TEXT), ("ship_strategy", TEXT)])
 STATE_SINCE = pa.struct([("state", TEXT), ("since", INSTANT)])
 SETTING = pa.struct([("key", TEXT), ("value", TEXT)])
+LIST_STATE = pa.struct([("name", TEXT), ("mode", TEXT), ("offsets", INT)])
 
 
 def _per_subtask(name: str, type_: pa.DataType, meaning: str, unit: str = "") -> Column:
@@ -282,6 +283,47 @@ LOG_RECORDS = Table(
     ("cluster", "process", "ts"),
 )
 
+REFERENCES = Table(
+    "references",
+    "one state handle in one _metadata; ordinal 0 stands for the file itself and is there only if all others are",
+    (
+        Column("metadata_path", TEXT, "the file as it was read"),
+        Column("metadata_bytes", INT, "of the file", "bytes"),
+        Column("metadata_modified", INSTANT, "of the file; null where the storage does not say"),
+        Column("reader_version", INT, "of ingest.metadata; with path, size and modification the key of what was parsed"),
+        Column("ordinal", INT, "0 for the file itself, its handles from 1 in the order of the file"),
+        Column("job_id", TEXT, "whose directory the file lies in; null for savepoints and where no such level is"),
+        Column("checkpoint_id", INT, ""),
+        Column("format_version", INT, "2 to 7"),
+        Column("handles", INT, "only with ordinal 0: how many follow"),
+        Column("checkpoint_type", TEXT, "only with ordinal 0: Checkpoint, Full Checkpoint, Savepoint, …; null before 1.16"),
+        Column("savepoint_format", TEXT, "only with ordinal 0: CANONICAL or NATIVE"),
+        Column("operator_id", TEXT, "32 hex digits"),
+        Column("operator_name", TEXT, "2.0 and later"),
+        Column("subtask", INT, "null for coordinators"),
+        Column("kind", TEXT, "'file' with ordinal 0, else the part of the state as ingest.metadata.pieces names it"),
+        Column("state_class", TEXT, "Flink's class of the state handle"),
+        Column("handle_class", TEXT, "Flink's class of the stream handle"),
+        Column("path", TEXT, "absolute; null where the bytes are in no file"),
+        Column("written_path", TEXT, "as in the file, relative or absolute"),
+        Column("offset_bytes", INT, "where a segment begins in its physical file", "bytes"),
+        Column("size_bytes", INT, "of the file, the segment or the inline state", "bytes"),
+        Column("state_bytes", INT, "what the handle adds to the state of its subtask, as Flink counts", "bytes"),
+        Column("inline_at", INT, "position of inline state in the _metadata; null for files"),
+        Column("name", TEXT, "of inline state, or logical id of a segment"),
+        Column("local_name", TEXT, "of a file of incremental state, such as 000025.sst"),
+        Column("backend_id", TEXT, "of incremental state"),
+        Column("handle_id", TEXT, "of the keyed state as a whole; null before 1.15"),
+        Column("checkpointed_bytes", INT, "uploaded by this checkpoint, of the keyed state as a whole", "bytes"),
+        Column("task_owned_directory", TEXT, "kept alive by the handle (merged files)"),
+        Column("shared_directory", TEXT, "kept alive by the handle (merged files)"),
+        Column("states", pa.list_(LIST_STATE), "named operator states: mode SPLIT_DISTRIBUTE, UNION or BROADCAST, number of offsets"),
+    ),
+    ("cluster", "metadata_path", "metadata_bytes", "metadata_modified", "reader_version", "ordinal"),
+    "observed_at",
+    ("cluster", "metadata_path", "ordinal"),
+)
+
 SKIPS = Table(
     "skips",
     "one input that was passed over, and why",
@@ -296,5 +338,6 @@ SKIPS = Table(
 )
 
 TABLES: dict[str, Table] = {
-    table.name: table for table in (JOBS, CHECKPOINTS, VERTEX_CHECKPOINTS, VERTEX_METRICS, TASKMANAGERS, EXCEPTIONS, LOG_RECORDS, SKIPS)
+    table.name: table
+    for table in (JOBS, CHECKPOINTS, VERTEX_CHECKPOINTS, VERTEX_METRICS, TASKMANAGERS, EXCEPTIONS, LOG_RECORDS, REFERENCES, SKIPS)
 }

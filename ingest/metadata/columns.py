@@ -5,6 +5,7 @@ files stay bytes until here and become columns without an object for each file.
 """
 
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -12,8 +13,8 @@ import pyarrow as pa
 from ingest.metadata import arrays, file_runs
 from ingest.metadata.pieces import FileRun, Handle, Keyed, KeyedState, Operator, Piece
 
-BATCH_ROWS = 65_536
-BATCH_TEXT_BYTES = 256 << 20
+BATCH_ROWS = 32_768
+BATCH_TEXT_BYTES = 64 << 20
 
 _CODED = pa.dictionary(pa.int32(), pa.string())
 _STATE = pa.struct([("name", pa.string()), ("mode", pa.string()), ("offsets", pa.int64())])
@@ -73,19 +74,28 @@ def batches(pieces: Iterable[Piece]) -> Iterator[pa.RecordBatch]:
         yield batch.close()
 
 
+_NOT_KEYED = Keyed("", 0, 0)
+
+
+class _Owner(NamedTuple):
+    operator: Operator
+    subtask: int | None
+    state_class: str
+    keyed: Keyed
+
+
 class _Batch:
     """What was collected for one batch, in lists of three kinds.
 
-    ``owners`` are parts that begin another keyed state or subtask, for what their followers share with them, with the
-    row where each begins. ``singles`` and whatever else says (row, value) are for rows that have one. All other lists
-    are per part.
+    ``owners`` are what consecutive rows share, with the row where each begins. ``singles`` and whatever else says
+    (row, value) are for rows that have one. All other lists are per part.
     """
 
     def __init__(self, first: int) -> None:
         self.first = first
         self.rows = 0
         self.text_bytes = 0
-        self.owners: list[Handle | FileRun] = []
+        self.owners: list[_Owner] = []
         self.owner_rows: list[int] = []
         self.counts: list[int] = []
         self.kinds: list[str] = []
@@ -103,9 +113,10 @@ class _Batch:
         return self.rows >= BATCH_ROWS or self.text_bytes >= BATCH_TEXT_BYTES
 
     def add(self, part: Handle | FileRun) -> None:
-        owner = self.owners[-1] if self.owners else None
-        if owner is None or part.keyed is None or part.keyed is not owner.keyed or part.operator is not owner.operator:
-            self.owners.append(part)
+        keyed = part.keyed
+        if keyed is None or not self.owners or self.owners[-1].keyed is not keyed:
+            state_class = part.keyed.state_class if isinstance(part, FileRun) else part.state_class
+            self.owners.append(_Owner(part.operator, part.subtask, state_class, keyed or _NOT_KEYED))
             self.owner_rows.append(self.rows)
         if isinstance(part, FileRun):
             count = part.files
@@ -139,16 +150,15 @@ class _Batch:
     def _whose(self) -> dict[str, pa.Array]:
         self._counts = np.array(self.counts, np.int64)
         self._owned = owned = np.diff(np.array([*self.owner_rows, self.rows], np.int64)).astype(np.int64)
-        operators: list[Operator] = [part.operator for part in self.owners]
-        state_classes = [part.keyed.state_class if isinstance(part, FileRun) else part.state_class for part in self.owners]
+        operators = [owner.operator for owner in self.owners]
         return {
             "ordinal": arrays.numbers(np.arange(self.first, self.first + self.rows, dtype=np.int64)),
             "operator_id": arrays.coded([operator.operator_id for operator in operators], owned),
             "operator_name": arrays.coded([operator.name for operator in operators], owned),
             "operator_uid": arrays.coded([operator.uid for operator in operators], owned),
-            "subtask": arrays.repeated([part.subtask for part in self.owners], owned, pa.int32()),
+            "subtask": arrays.repeated([owner.subtask for owner in self.owners], owned, pa.int32()),
             "kind": arrays.coded(self.kinds, self._counts),
-            "state_class": arrays.coded(state_classes, owned),
+            "state_class": arrays.coded([owner.state_class for owner in self.owners], owned),
             "handle_class": arrays.coded(self.classes, self._counts),
         }
 
@@ -183,7 +193,7 @@ class _Batch:
 
     def _keyed(self) -> dict[str, pa.Array]:
         counts = self._owned
-        keyed: list[Keyed] = [part.keyed or _NOT_KEYED for part in self.owners]
+        keyed = [owner.keyed for owner in self.owners]
         ranges = [(state.first_key_group, state.key_groups) if state.state_class else (None, None) for state in keyed]
         return {
             "first_key_group": arrays.repeated([first for first, _ in ranges], counts, pa.int32()),
@@ -224,6 +234,3 @@ class _Batch:
         offsets = np.zeros(self.rows + 1, np.int32)
         np.cumsum(lengths, out=offsets[1:])
         return pa.ListArray.from_arrays(pa.array(offsets), items, mask=pa.array(~known), type=pa.list_(_STATE))
-
-
-_NOT_KEYED = Keyed("", 0, 0)

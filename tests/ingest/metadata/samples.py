@@ -41,7 +41,7 @@ CHANGELOG_1_16 = w.changelog(
 
 def _channels(**how: int | None) -> list[bytes]:
     stream = w.relative("channels", 900)
-    return [w.channel(0, number, [4, 40], 60, stream, **how) for number in range(2)]  # type: ignore[arg-type]
+    return [w.channel(0, number, [4, 40], 60, stream, **how) for number in range(2)]
 
 
 V2 = w.metadata(

@@ -26,7 +26,7 @@ def oracle(name: str) -> list[dict[str, Any]]:
 
 
 def directory(header: dict[str, Any]) -> str:
-    return "file:" + header["file"].rpartition("/")[0]
+    return f"file:{header['file'].rpartition('/')[0]}"
 
 
 def known_to_1_12(line: dict[str, Any]) -> dict[str, Any]:

@@ -1,0 +1,112 @@
+"""Parsed ``_metadata`` as rows of the lake table ``references``, which is also the cache of what was parsed.
+
+A file's rows are kept under its path, size, modification time and the version of this reader. The row with ordinal 0
+stands for the file itself and is made last: where it is missing, the file was not read to its end.
+"""
+
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from ingest.lake.tables import REFERENCES
+from ingest.metadata import columns
+from ingest.metadata.files import MetadataFile
+from ingest.metadata.pieces import End, Header, Piece
+from ingest.metadata.reader import READER_VERSION
+from ingest.metadata.summary import job_id_of, owner_directory
+from ingest.records import NamedListState, Reference
+
+SCHEMA = pa.schema([(column.name, column.type) for column in REFERENCES.columns])
+"""The table's own columns, without ``cluster`` and the provenance that every table has."""
+
+_SHARED = [name for name in SCHEMA.names if name in columns.SCHEMA.names and name != "ordinal"]
+
+
+class Key(NamedTuple):
+    """What says that a file was parsed already: the same key means the same rows."""
+
+    path: str
+    size: int | None
+    modified: datetime | None
+    reader_version: int = READER_VERSION
+
+
+def key_of(file: MetadataFile) -> Key:
+    """Modification is cut to milliseconds, as the lake keeps it."""
+    modified = file.modified and file.modified.astimezone(UTC)
+    return Key(file.path, file.size, modified and modified.replace(microsecond=modified.microsecond // 1000 * 1000))
+
+
+def unparsed(files: Iterable[MetadataFile], known: set[Key]) -> list[MetadataFile]:
+    """Files whose rows are not among the known ones; one without size or modification time is always parsed again.
+
+    ``known`` are the keys of rows with ordinal 0.
+    """
+    return [file for file in files if file.size is None or file.modified is None or key_of(file) not in known]
+
+
+def reference_batches(file: MetadataFile) -> Iterator[pa.RecordBatch]:
+    """Batches of ``SCHEMA``; the last one is the single row with ordinal 0. Raises what reading raises."""
+    seen = _Seen(file)
+    for batch in columns.batches(seen.watch(file.pieces())):
+        seen.handles += batch.num_rows
+        yield seen.of_handles(batch)
+    yield seen.of_file()
+
+
+def references(file: MetadataFile) -> Iterator[Reference]:
+    """The same rows as records, for few and small files."""
+    for batch in reference_batches(file):
+        for row in batch.to_pylist():
+            states = row.pop("states")
+            yield Reference(**row, states=None if states is None else tuple(NamedListState(**state) for state in states))
+
+
+class _Seen:
+    """What all rows of a file share, and what only its end tells."""
+
+    def __init__(self, file: MetadataFile) -> None:
+        self.file = file
+        self.header: Header | None = None
+        self.end: End | None = None
+        self.handles = 0
+
+    def watch(self, pieces: Iterable[Piece]) -> Iterator[Piece]:
+        for piece in pieces:
+            if isinstance(piece, Header):
+                self.header = piece
+            elif isinstance(piece, End):
+                self.end = piece
+            yield piece
+
+    def of_handles(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        rows = batch.num_rows
+        filled: dict[str, Any] = {name: batch.column(name) for name in _SHARED}
+        filled["ordinal"] = pa.array(range(self.handles - rows + 1, self.handles + 1), pa.int64())
+        for name, value in self._common().items():
+            filled[name] = pa.repeat(pa.scalar(value, SCHEMA.field(name).type), rows)
+        missing = {field.name: pa.nulls(rows, field.type) for field in SCHEMA if field.name not in filled}
+        filled |= missing
+        return pa.record_batch([filled[field.name].cast(field.type) for field in SCHEMA], schema=SCHEMA)
+
+    def of_file(self) -> pa.RecordBatch:
+        properties = self.end.properties if self.end else None
+        row = dict.fromkeys(SCHEMA.names) | self._common()
+        row |= {"ordinal": 0, "kind": "file", "handles": self.handles}
+        if properties:
+            row |= {"checkpoint_type": properties.name, "savepoint_format": properties.savepoint_format}
+        return pa.RecordBatch.from_pylist([row], schema=SCHEMA)
+
+    def _common(self) -> dict[str, Any]:
+        key = key_of(self.file)
+        return {
+            "metadata_path": key.path,
+            "metadata_bytes": key.size,
+            "metadata_modified": key.modified,
+            "reader_version": key.reader_version,
+            "job_id": job_id_of(owner_directory(self.file.directory)),
+            "checkpoint_id": self.header.checkpoint_id if self.header else None,
+            "format_version": self.header.dialect.version if self.header else None,
+        }
