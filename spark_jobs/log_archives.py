@@ -35,6 +35,16 @@ from spark_jobs.schemas import lake_schema
 from spark_jobs.transforms import log_records
 
 TABLE = "log_records"
+
+ARCHIVE_OPTIONS = {
+    # Many small parts end together; with the usual 128 MiB, cores wait for the last one.
+    "spark.sql.files.maxPartitionBytes": "32m",
+}
+"""For the session that reads archives."""
+
+# No two records have the same text: looking for repetitions would only cost.
+STAGED = {"compression": "zstd", **{f"parquet.enable.dictionary#{name}": "false" for name in ("text", "record_hash")}}
+WRITTEN = {"compression": "zstd", **{f"parquet.enable.dictionary#{name}": "false" for name in ("message", "record_hash")}}
 COMMIT_ATTEMPTS = 5
 
 
@@ -73,7 +83,7 @@ class LogArchives:
         staged = f"{scratch}/staged"
         pieces = log_records.segments(self.text(paths), self.layout)
         kept = log_records.chosen(pieces, self.layout, self.keep, headless=True)
-        kept.write.option("compression", "zstd").parquet(hadoop_path(staged))
+        kept.write.options(**STAGED).parquet(hadoop_path(staged))
         rows = self.session.read.schema(kept.schema).parquet(hadoop_path(staged))
         torn = [row.file for row in rows.where("record_hash is null").select("file").distinct().collect()]
         repeated = rows.where("record_hash is not null").groupBy("file", "record_hash").count().where("count > 1").select("file").distinct()
@@ -93,15 +103,14 @@ class LogArchives:
         return rows
 
     def _report_files_without_header(self, pieces: DataFrame, paths: Sequence[str]) -> None:
-        good = {row.file for row in pieces.where("has_header").select("file").distinct().collect()}
+        files = pieces.where("has_header").select("file").distinct()
+        good = {row.file for row in files.select(log_records.file_name(F.col("file")).alias("file")).collect()}
         self.skips.extend(no_header(path) for path in paths if path not in good)
 
     def text(self, paths: Sequence[str]) -> DataFrame:
         reader = self.session.read.option("lineSep", log_records.line_separator(self.layout))
         text = reader.text([without_globs(hadoop_path(path)) for path in paths])
-        return text.select("value", log_records.file_name(F.col("_metadata.file_path")).alias("file"), "_metadata.file_block_start").toDF(
-            "value", "file", "block"
-        )
+        return text.select("value", "_metadata.file_path", "_metadata.file_block_start").toDF("value", "file", "block")
 
     def _commit(self, rows: DataFrame, scratch: str) -> int:
         """Stamp, write and add; another writer's commit in between only means to stamp again."""
@@ -116,7 +125,7 @@ class LogArchives:
                     }
                 )  # fmt: skip
                 names = lake_schema(TABLE).names
-                stamped.select(*names).write.partitionBy("date").option("compression", "zstd").parquet(hadoop_path(out))
+                stamped.select(*names).write.partitionBy("date").options(**WRITTEN).parquet(hadoop_path(out))
                 return self._add(delta, out)
         raise AssertionError("unreachable: Retrying either returns or raises")
 

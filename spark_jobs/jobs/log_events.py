@@ -23,7 +23,7 @@ from ingest.lake.environment import lake_of
 from ingest.lake.store import Lake
 from ingest.records import Observed, Skip
 from spark_jobs.lake import absolute_root
-from spark_jobs.log_archives import LogArchives, batches
+from spark_jobs.log_archives import ARCHIVE_OPTIONS, LogArchives, batches
 from spark_jobs.session import exits_on_sigterm, open_session
 
 UNPACKED_RATIO = 12
@@ -59,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
     clock, at = time.monotonic(), datetime.now(UTC)
     rows = done = 0
     if sizes:
-        session = open_session("weir log_events")
+        session = open_session("weir log_events", options=ARCHIVE_OPTIONS)
         archives = LogArchives(session, lake, args.cluster, layout, args.time_zone, args.keep, at)
         try:
             with exits_on_sigterm():

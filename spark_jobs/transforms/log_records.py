@@ -38,6 +38,8 @@ def fold_text(text: DataFrame, layout: Layout = FLINK, time_zone: str = "UTC", k
 def segments(text: DataFrame, layout: Layout = FLINK) -> DataFrame:
     """Frame of ``value, file, block`` (see :func:`line_separator`) → ``file, block, row, text, head, local, has_header``.
 
+    ``file`` is Spark's URI; only :func:`chosen` names it as the Python side does, since most pieces go no further.
+
     ``text`` has its opening again, ``head`` is what of it lies before the message and ``local`` the time in it, as if it were UTC
     ("" and null where it does not begin a record). ``row`` grows within a block, blocks grow within a file.
     """
@@ -80,7 +82,12 @@ def chosen(pieces: DataFrame, layout: Layout = FLINK, keep: Keep = "events", *, 
     good = F.col("has_header")
     wanted = good if keep == "all" else good & is_candidate(F.col("text"), F.col("head"), layout)
     kept = pieces.where(wanted | ~good) if headless else pieces.where(wanted)
-    texts = kept.select("file", "head", "local", F.explode(F.array(F.when(F.col("has_header"), cut(F.col("text"))))).alias("text"))
+    texts = kept.select(
+        file_name(F.col("file")).alias("file"),
+        "head",
+        "local",
+        F.explode(F.array(F.when(F.col("has_header"), cut(F.col("text"))))).alias("text"),
+    )
     head_bytes = F.octet_length("head")
     sure = F.is_valid_utf8("text") & (head_bytes <= F.octet_length("text"))
     return texts.select(

@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 from ingest.flink_logs.layouts import FLINK
 from ingest.flink_logs.patterns import PATTERNS
 from ingest.lake.store import Lake
-from spark_jobs.log_archives import LogArchives
+from spark_jobs.log_archives import ARCHIVE_OPTIONS, WRITTEN, LogArchives
 from spark_jobs.session import open_session
 from spark_jobs.transforms import log_records
 from spark_jobs.transforms.log_events import recognised
@@ -28,7 +28,7 @@ def run(report: Report) -> None:
     os.environ["SPARK_MASTER"] = "local[2]"
     log = generated_log(int(os.environ.get("WEIR_BENCH_LOG_MB", "700")))
     warm_up = generated_log(20)
-    session = open_session("weir bench log events")
+    session = open_session("weir bench log events", options=ARCHIVE_OPTIONS)
     try:
         with tempfile.TemporaryDirectory() as folder:
             reader = LogArchives(session, Lake(f"{folder}/lake"), "bench", FLINK, "UTC", "events", datetime.now(UTC))
@@ -59,7 +59,7 @@ def _events(reader: LogArchives, log: Path, out: Path) -> None:
     records = log_records.records(kept).withColumns(
         {"cluster": F.lit("bench"), "observed_at": F.lit(reader.observed_at), "ordinal": F.lit(0).cast("long")}
     )
-    recognised(records).write.parquet(str(out))
+    recognised(records).write.options(**WRITTEN).parquet(str(out))
 
 
 def _grep(log: Path) -> float:
