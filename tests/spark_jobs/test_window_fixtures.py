@@ -1,7 +1,6 @@
 """The job windows that rules are tested against are what Spark makes of the recordings today."""
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
