@@ -71,11 +71,14 @@ def handle_line(handle: Handle) -> Line:
         "subtask": handle.subtask,
         "kind": handle.kind,
         "state_class": handle.state_class,
-        # Changes that are kept inline are a state of their own, not a stream of one.
-        "handle_class": handle.stream.handle_class if handle.stream and handle.stream.handle_class != handle.state_class else None,
+        "handle_class": None,
     }
-    if handle.stream:
-        line |= _stream(handle.stream, handle.local_name) if line["handle_class"] else _inline(handle.stream)
+    if handle.stream and handle.keyed and handle.keyed.sequence:
+        # Changes that are kept inline are a state of their own, not a stream of one.
+        line |= _inline(handle.stream)
+    elif handle.stream:
+        line["handle_class"] = handle.stream.handle_class
+        line |= _stream(handle.stream, handle.local_name)
     if handle.keyed:
         line |= _keyed(handle, handle.keyed)
     if handle.local_name is not None:
@@ -118,7 +121,8 @@ def _inline(stream: Stream) -> Line:
 
 
 def _keyed(handle: Handle, keyed: Keyed) -> Line:
-    line: Line = {"key_groups": [keyed.first_key_group, keyed.first_key_group + keyed.key_groups - 1]}
+    first = keyed.first_key_group if keyed.key_groups else 0
+    line: Line = {"key_groups": [first, first + keyed.key_groups - 1]}
     optional = {
         "backend_id": keyed.backend_id,
         "handle_checkpoint_id": keyed.checkpoint_id,

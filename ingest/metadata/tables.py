@@ -49,13 +49,18 @@ def size(count: int) -> str:
     return f"{number:,.1f} PB"
 
 
+def _shown(text: str) -> str:
+    """Text out of a file, without what would steer a terminal."""
+    return "".join(character if character.isprintable() else "\ufffd" for character in text)
+
+
 def _row(totals: OperatorTotals) -> tuple[str, ...]:
     operator = totals.operator
     finished = "finished" if operator.fully_finished else f"{totals.subtasks} of {operator.parallelism}"
     if totals.finished:
         finished += f", {len(totals.finished)} finished"
     return (
-        f"{operator.operator_id}{' ' + operator.name[:60] if operator.name else ''}",
+        f"{operator.operator_id}{' ' + _shown(operator.name[:60]) if operator.name else ''}",
         finished,
         size(totals.state_bytes),
         size(totals.checkpointed_bytes),
@@ -68,4 +73,4 @@ def _row(totals: OperatorTotals) -> tuple[str, ...]:
 
 def _directory(directory: Directory) -> str:
     note = "" if directory.own else "  (not of this job)"
-    return f"    {directory.references:>9,}  {size(directory.bytes):>9}  {directory.path}{note}"
+    return f"    {directory.references:>9,}  {size(directory.bytes):>9}  {_shown(directory.path)}{note}"

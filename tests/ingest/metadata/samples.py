@@ -49,7 +49,15 @@ V2 = w.metadata(
     [
         w.operator(2, [w.subtask(2, 0, managed=MANAGED, raw=RAW, keyed=OLD_INCREMENTAL), w.subtask(2, 1)]),
         w.operator(
-            2, [w.subtask(2, 0, keyed=w.key_groups(3, 0, [1, 2], w.file(20, "s3://bucket/kg")), raw_keyed=w.key_groups(3, 2, [], w.NULL))]
+            2,
+            [
+                w.subtask(
+                    2,
+                    0,
+                    keyed=w.key_groups(3, 0, [1, 2], w.file(20, "s3://bucket/kg")),
+                    raw_keyed=w.key_groups(3, 2, [], w.byte_stream("empty", b"")),
+                )
+            ],
         ),
     ],
     masters=MASTERS,

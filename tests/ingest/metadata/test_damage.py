@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ingest.errors import Skipped
+from ingest.metadata.columns import batches
 from ingest.metadata.errors import DamagedMetadata, IncompleteMetadata, MetadataError
 from ingest.metadata.handles import handles
 from ingest.metadata.reader import read_pieces
@@ -73,6 +74,8 @@ def test_flipped_bytes_read_to_the_exact_end_or_raise_the_named_error(name: str,
     try:
         summary(bytes(forged))
         lines(bytes(forged))
+        for batch in batches(pieces(bytes(forged))):
+            batch.validate(full=True)
     except MetadataError as error:
         assert 0 <= error.position <= len(forged)
     assert time.monotonic() - started < LONGEST_S
