@@ -100,9 +100,7 @@ def _thresholds(text: str) -> list[Scoped]:
     try:
         return [{"cluster": "", "job_id": "", **one, "key": str(one["key"]), "value": float(one["value"])} for one in json.loads(text)]
     except (ValueError, TypeError, KeyError) as error:
-        raise Refused(
-            '--thresholds must be a JSON list of {"key": "…", "value": 1, "cluster": "", "job_id": ""}.'
-        ) from error
+        raise Refused('--thresholds must be a JSON list of {"key": "…", "value": 1, "cluster": "", "job_id": ""}.') from error
 
 
 def _to_seq(text: str, lake: Lake, from_seq: dict[str, int]) -> dict[str, int]:
