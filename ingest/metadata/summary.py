@@ -4,11 +4,10 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from ingest.metadata.errors import DamagedMetadata, IncompleteMetadata
+from ingest.metadata.errors import IncompleteMetadata
 from ingest.metadata.handles import handles_of
 from ingest.metadata.pieces import End, Handle, Header, KeyedState, Operator, Piece, Properties, Subtask
 
-MOST_OPERATORS = 100_000
 MOST_DIRECTORIES = 10_000
 OTHER_DIRECTORIES = "(more directories)"
 
@@ -94,8 +93,6 @@ class _Collector:
         match piece:
             case Header():
                 self.header = piece
-                if piece.operators > MOST_OPERATORS:
-                    raise DamagedMetadata(16, f"at most {MOST_OPERATORS:,} operators", f"{piece.operators:,}")
             case Operator():
                 self.operators.append(OperatorTotals(piece))
             case Subtask():

@@ -14,6 +14,7 @@ from ingest.metadata.streams import read_stream
 
 MASTER_STATE_MAGIC = 0xC96B1696
 MOST_MASTER_STATES = 10_000
+MOST_OPERATORS = 100_000
 _OPERATOR = Struct(">16sii")
 
 
@@ -23,6 +24,8 @@ def walk(reading: Reading) -> Iterator[Piece]:
     checkpoint_id = window.size("the id of the checkpoint")
     masters = _master_states(reading)
     operators = window.count("the number of operators")
+    if operators > MOST_OPERATORS:
+        raise DamagedMetadata(window.position - 4, f"at most {MOST_OPERATORS:,} operators", f"{operators:,}")
     yield Header(checkpoint_id, dialect, masters, operators)
     for _ in range(operators):
         yield from _operator(reading)
