@@ -79,7 +79,10 @@ def _in_mid_cycle(weir: RunningWeir, disturb: Callable[[RunningWeir], None]) -> 
     disturb(weir)
 
 
-@pytest.mark.parametrize("table", ["checkpoint_fact", "log_event", "job_current", "checkpoint_rollup", "pressure_window", "size_trend"])
+@pytest.mark.parametrize(
+    "table",
+    ["checkpoint_fact", "log_event", "job_current", "checkpoint_rollup", "pressure_window", "size_trend", "finding_sight", "finding"],
+)
 def test_the_rows_are_those_of_a_calm_run(rows: dict[str, Rows], table: str) -> None:
     assert rows["calm"][table]
     assert rows["disturbed"][table] == rows["calm"][table]
