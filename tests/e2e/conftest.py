@@ -2,6 +2,8 @@
 
 import os
 import shutil
+import threading
+import time
 from collections.abc import Iterator
 from datetime import timedelta
 
@@ -43,7 +45,15 @@ def site(transactional_db, live_server, tmp_path) -> Iterator[str]:
     object.__setattr__(settings.WEIR, "lake_root", str(tmp_path / "lake"))
     fill(Lake(str(tmp_path / "lake")))
     yield live_server.url
+    _let_requests_end()
     object.__setattr__(settings.WEIR, "lake_root", before)
+
+
+def _let_requests_end(within_s: float = 20) -> None:
+    """A page may still be asking for its charts when its test has seen enough; the database goes away after this."""
+    deadline = time.monotonic() + within_s
+    while any("process_request_thread" in thread.name for thread in threading.enumerate()) and time.monotonic() < deadline:
+        time.sleep(0.05)
 
 
 def fill(lake: Lake) -> None:
@@ -78,7 +88,8 @@ def fill(lake: Lake) -> None:
 
 
 @pytest.fixture
-def context(browser: Browser) -> Iterator[BrowserContext]:
+def context(browser: Browser, site: str) -> Iterator[BrowserContext]:
+    """Closed before the site's data go away: a browser left open goes on asking."""
     made = browser.new_context(viewport={"width": 1440, "height": 900})
     yield made
     made.close()
