@@ -56,8 +56,11 @@ def _watch(lab: Lab, weir: RunningWeir, judged: Judged) -> None:
     judged.cycles_until_named = _cycles_since(weir, began)
     judged.during = _findings(weir, lab.job_id)
     judged.health = _health(weir, lab.job_id)
-    lab.switch.unlink()
     other = lab.play("amplified")
+    # A window is judged anew as its last data come in. The fault lasts until a second one was judged by it,
+    # so that an end within the very window that first named it cannot take the finding back.
+    until(lambda: _is_seen_again(_findings(weir, lab.job_id)), 240, "the origin's being seen in a second window")
+    lab.switch.unlink()
     until(lambda: _roots(_findings(weir, other), "open"), 300, "the sink's being named")
     judged.amplified = _findings(weir, other)
     until(lambda: not _roots(_findings(weir, lab.job_id), "open"), 480, "the origin's finding being closed")
@@ -79,6 +82,10 @@ def _findings(weir: RunningWeir, job_id: str = "") -> list[dict[str, Any]]:
 
 def _roots(findings: list[dict[str, Any]], state: str) -> list[str]:
     return [one["subject"] for one in findings if one["rule"] == "pressure.root" and one["state"] == state]
+
+
+def _is_seen_again(findings: list[dict[str, Any]]) -> bool:
+    return any(one["rule"] == "pressure.root" and one["last_seen"] > one["first_seen"] for one in findings)
 
 
 def _cycles_since(weir: RunningWeir, began: datetime) -> int:

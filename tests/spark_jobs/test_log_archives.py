@@ -99,7 +99,7 @@ def test_the_job_reads_globs_and_names_what_it_skipped(
 ) -> None:
     from spark_jobs.jobs import log_events
 
-    monkeypatch.setattr(log_events, "open_session", lambda name: spark)
+    monkeypatch.setattr(log_events, "open_session", lambda name, **_options: spark)
     monkeypatch.setattr(type(spark), "stop", lambda self: None)
     parser = argparse.ArgumentParser()
     log_events.add_arguments(parser)
