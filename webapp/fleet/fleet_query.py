@@ -80,7 +80,7 @@ def of_cluster(cluster: str) -> JobCurrentQuerySet:
 
 
 def totals(cluster: str, now: datetime) -> dict[str, int]:
-    """Jobs per health group, ``total`` of all, and ``failing``: not ended, with failed checkpoints lately."""
+    """Jobs per health group, and ``total`` of all."""
     return cache.get_or_set(f"fleet-totals:{quote(cluster)}", lambda: _count(cluster, now), TOTALS_KEPT_S) or _count(cluster, now)
 
 
@@ -91,15 +91,9 @@ def capped_count(jobs: JobCurrentQuerySet) -> int:
 
 def _count(cluster: str, now: datetime) -> dict[str, int]:
     """Grouped, so that the database works out the status of a job once, not once a group."""
-    failing = Count("id", filter=Q(recent_failed__gt=0) & ~Q(terminal=True))
     band = Case(*(When(group.condition, then=Value(slug)) for slug, group in HEALTH_GROUPS.items()), default=Value("unknown"))
-    jobs: Any = of_cluster(cluster).with_status(now).order_by()
-    by_band = {slug: (jobs, failing) for slug, jobs, failing in jobs.values_list(band).annotate(jobs=Count("id"), failing=failing)}
-    return {
-        **{slug: by_band.get(slug, (0, 0))[0] for slug in HEALTH_GROUPS},
-        "total": sum(jobs for jobs, _failing in by_band.values()),
-        "failing": sum(failing for _jobs, failing in by_band.values()),
-    }
+    by_band: dict[str, int] = dict(of_cluster(cluster).with_status(now).order_by().values_list(band).annotate(jobs=Count("id")))
+    return {**{slug: by_band.get(slug, 0) for slug in HEALTH_GROUPS}, "total": sum(by_band.values())}
 
 
 def _clean(text: str) -> str:

@@ -1,17 +1,17 @@
 """Print checkpoint facts."""
 
-import os
-import sys
 from argparse import ArgumentParser
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from django.core.management.base import CommandError
 
 from spark_jobs.serving import OUTCOMES
-from webapp.checkpoints.export import NAMES, as_json_line
+from webapp.checkpoints.export import NAMES
 from webapp.checkpoints.models import CheckpointFact
 from webapp.config.preparation import REFUSED, PreparedCommand
 from webapp.fleet.models import Cluster, JobCurrent
+from webapp.lib.printing import json_line, print_lines
 
 ROWS_AT_ONCE = 2_000
 COLUMNS = (
@@ -43,16 +43,7 @@ class Command(PreparedCommand):
         if options["outcome"]:
             facts = facts.filter(outcome=options["outcome"])
         rows = facts.order_by("cluster", "job_id", "trigger_time", "id").values_list(*NAMES).iterator(ROWS_AT_ONCE)
-        line = as_json_line if options["json"] else _as_table_line
-        try:
-            if not options["json"]:
-                self.stdout.write(_aligned([name for name, _ in COLUMNS]))
-            for row in rows:
-                self.stdout.write(line(row))
-            self.stdout.flush()
-        except BrokenPipeError:
-            # The reader (head, less) has seen enough; the interpreter must not complain about it at exit.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        print_lines(self.stdout, _json_lines(rows) if options["json"] else _table(rows))
 
     def _job_ids(self, job: str, cluster: str | None) -> list[str]:
         if CheckpointFact.objects.filter(job_id=job).exists():
@@ -63,6 +54,15 @@ class Command(PreparedCommand):
         if not found and not JobCurrent.objects.filter(job_id=job).exists():
             raise CommandError(f"There is no job with the id or name {job}.", returncode=REFUSED)
         return found or [job]
+
+
+def _json_lines(rows: Iterable[tuple[Any, ...]]) -> Iterator[str]:
+    return (json_line(NAMES, row) for row in rows)
+
+
+def _table(rows: Iterable[tuple[Any, ...]]) -> Iterator[str]:
+    yield _aligned([name for name, _ in COLUMNS])
+    yield from map(_as_table_line, rows)
 
 
 def _as_table_line(values: tuple[Any, ...]) -> str:

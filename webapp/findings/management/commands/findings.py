@@ -1,17 +1,17 @@
 """Print findings."""
 
-import os
-import sys
 from argparse import ArgumentParser
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from django.core.management.base import CommandError
 
 from webapp.config.preparation import REFUSED, PreparedCommand
 from webapp.findings.choices import FindingState, Severity
-from webapp.findings.export import NAMES, as_json_line
+from webapp.findings.export import NAMES
 from webapp.findings.models import Finding
 from webapp.fleet.models import Cluster, JobCurrent
+from webapp.lib.printing import json_line, print_lines
 
 ROWS_AT_ONCE = 2_000
 COLUMNS = (
@@ -45,16 +45,7 @@ class Command(PreparedCommand):
             if options[name]:
                 findings = findings.filter(**{name: options[name]})
         rows = findings.order_by("cluster", "job_id", "first_seen", "rule", "id").values_list(*NAMES).iterator(ROWS_AT_ONCE)
-        line = as_json_line if options["json"] else _as_table_line
-        try:
-            if not options["json"]:
-                self.stdout.write(_aligned([name for name, _ in COLUMNS]))
-            for row in rows:
-                self.stdout.write(line(row))
-            self.stdout.flush()
-        except BrokenPipeError:
-            # The reader (head, less) has seen enough; the interpreter must not complain about it at exit.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        print_lines(self.stdout, _json_lines(rows) if options["json"] else _table(rows))
 
     def _job_ids(self, job: str, cluster: str | None) -> list[str]:
         known = JobCurrent.objects.filter(cluster=cluster) if cluster else JobCurrent.objects.all()
@@ -64,6 +55,15 @@ class Command(PreparedCommand):
         if not named:
             raise CommandError(f"There is no job with the id or name {job}.", returncode=REFUSED)
         return named
+
+
+def _json_lines(rows: Iterable[tuple[Any, ...]]) -> Iterator[str]:
+    return (json_line(NAMES, row) for row in rows)
+
+
+def _table(rows: Iterable[tuple[Any, ...]]) -> Iterator[str]:
+    yield _aligned([name for name, _ in COLUMNS])
+    yield from map(_as_table_line, rows)
 
 
 def _as_table_line(values: tuple[Any, ...]) -> str:

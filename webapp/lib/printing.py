@@ -1,0 +1,32 @@
+"""What commands print for people and machines: rows as lines, for as long as somebody reads them."""
+
+import json
+import os
+import sys
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from django.core.management.base import OutputWrapper
+
+
+def json_line(names: Sequence[str], values: Sequence[Any]) -> str:
+    """One object on one line; ``values`` in the order of ``names``, instants as ISO 8601 in UTC."""
+    return json.dumps(dict(zip(names, values, strict=True)), default=_instant, ensure_ascii=False, separators=(", ", ": "))
+
+
+def print_lines(out: OutputWrapper, lines: Iterable[str]) -> None:
+    """Write them as they come. A reader that has seen enough (head, less) ends it without an error."""
+    try:
+        for line in lines:
+            out.write(line)
+        out.flush()
+    except BrokenPipeError:
+        # The interpreter flushes once more when it ends; it must not complain then either.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _instant(value: object) -> str:
+    if isinstance(value, datetime):
+        return value.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    raise TypeError(type(value).__name__)
