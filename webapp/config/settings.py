@@ -30,6 +30,7 @@ INSTALLED_APPS = [
     "webapp.checkpoints",
     "webapp.pressure",
     "webapp.findings",
+    "webapp.storage",
     "webapp.pipeline",
     "webapp.charts",
 ]

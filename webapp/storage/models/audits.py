@@ -1,0 +1,40 @@
+"""One audit: a listing joined with every reference, and where its files are."""
+
+from typing import ClassVar
+
+from django.db import models
+
+from webapp.storage.choices import AuditPurpose, AuditState
+from webapp.storage.querysets import StorageAuditQuerySet
+
+
+class StorageAudit(models.Model):
+    """``audit_id`` names it in every table. ``as_of`` is the instant its listing began: what came later it cannot know.
+
+    ``previous`` is the audit whose carried state it started from; a file is an orphan only after two of them.
+    """
+
+    audit_id = models.CharField(max_length=64, unique=True)
+    run = models.ForeignKey("pipeline.PipelineRun", null=True, blank=True, on_delete=models.SET_NULL, related_name="storage_audits")
+    previous = models.ForeignKey("self", null=True, blank=True, on_delete=models.SET_NULL, related_name="followers")
+    purpose = models.CharField(max_length=16, choices=AuditPurpose.choices, default=AuditPurpose.SCHEDULED)
+    state = models.CharField(max_length=16, choices=AuditState.choices, default=AuditState.RUNNING)
+    roots = models.JSONField(default=list, help_text="canonical URIs it looked at")
+    as_of = models.DateTimeField(null=True, blank=True)
+    age_guard_h = models.PositiveIntegerField(default=72)
+    fresh = models.BooleanField(default=False, help_text="every _metadata was parsed anew")
+    run_dir = models.CharField(max_length=1000, blank=True)
+    manifest_path = models.CharField(max_length=1000, blank=True)
+    files_kept = models.BooleanField(default=True, help_text="its verdicts by file are still on disk")
+    error = models.TextField(blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+    finished_at = models.DateTimeField(null=True, blank=True)
+
+    objects: ClassVar = StorageAuditQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["-id"]
+        indexes = [models.Index(fields=["state", "-as_of", "-id"], name="audit_newest")]
+
+    def __str__(self) -> str:
+        return f"{self.audit_id}: {self.state}"

@@ -1,0 +1,28 @@
+"""Queries of checkpoint storage worth a name."""
+
+from typing import TYPE_CHECKING, Self
+
+from django.db.models import QuerySet
+
+from webapp.storage.choices import AuditState
+
+if TYPE_CHECKING:
+    from webapp.storage.models import StorageAudit, StorageRoot
+else:
+    StorageAudit = StorageRoot = object
+
+
+class StorageRootQuerySet(QuerySet["StorageRoot"]):
+    def audited(self) -> Self:
+        """Those that the schedule looks at."""
+        return self.filter(enabled=True)
+
+
+class StorageAuditQuerySet(QuerySet["StorageAudit"]):
+    def loaded(self) -> Self:
+        """Complete ones whose figures are in the database."""
+        return self.filter(state=AuditState.LOADED)
+
+    def newest(self) -> "StorageAudit | None":
+        """The last loaded one, by the instant its listing began."""
+        return self.loaded().order_by("-as_of", "-id").first()
