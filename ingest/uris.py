@@ -1,0 +1,213 @@
+"""One spelling for each place in storage, so that references and listings can be compared as text.
+
+Where two spellings *might* mean one file they become the same text. Two different files under one name cost a deletion
+that could have been; one file under two names would look like an orphan and be deleted. So percent encoding is decoded
+although Flink itself takes it literally, slashes are folded although object stores tell them apart, and a canonical URI
+is for comparing: a file is opened by the spelling that its listing gave it.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from urllib.parse import unquote
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ingest.errors import IngestError
+
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
+_ONE_STORAGE = {"s3a": "s3", "s3n": "s3", "abfss": "abfs", "wasbs": "wasb", "swebhdfs": "webhdfs"}
+"""Schemes that are only other clients, or the same with TLS."""
+_DEFAULT_PORTS = {"hdfs": "8020", "viewfs": ""}
+_USER_IS_A_NAME = {"abfs", "wasb"}
+"""Here ``container@account``; elsewhere what stands before ``@`` is who asks, or a secret."""
+_ENCODED = re.compile(r"%[0-9A-Fa-f]{2}")
+_MOST_ENCODINGS = 8
+_MOST_STEPS = 1000
+_UNDECODABLE = re.compile("[\ud800-\udfff]")
+"""How Python marks bytes of a file name that are no UTF-8; Java puts U+FFFD in their place."""
+
+
+class BadUri(IngestError, ValueError):
+    """This names no place in storage: which text, what is wrong with it and what was expected."""
+
+    def __init__(self, uri: str, why: str) -> None:
+        super().__init__(f"{uri[:200]!r} {why}")
+
+
+@dataclass(frozen=True)
+class Spellings:
+    """Prefixes that mean other ones: name services, other authorities of one storage, mount points.
+
+    ``aliases`` are pairs (from, to), in any spelling; the longest ``from`` wins, and what it leads to is looked up again.
+    Raises ``BadUri`` where one is no URI or where they go round in a circle.
+    """
+
+    aliases: tuple[tuple[str, str], ...] = ()
+    _prefixes: tuple[tuple[str, str], ...] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        pairs = {_normalised(old): _normalised(new) for old, new in self.aliases}
+        pairs = {old: new for old, new in pairs.items() if old != new}
+        object.__setattr__(self, "_prefixes", tuple(sorted(pairs.items(), key=lambda pair: -len(pair[0]))))
+        for old, new in self._prefixes:
+            self._refuse_circle(old, new)
+
+    def apply(self, uri: str) -> str:
+        """``uri`` must be canonical but for its prefix."""
+        while (step := self._once(uri)) is not None:
+            uri = step
+        return uri
+
+    def prefixes(self) -> Sequence[tuple[str, str]]:
+        """Canonical pairs, longest first."""
+        return self._prefixes
+
+    def _once(self, uri: str) -> str | None:
+        return next((_joined(new, uri[len(old) :]) for old, new in self._prefixes if is_below(uri, old)), None)
+
+    def _refuse_circle(self, old: str, new: str) -> None:
+        # That each target comes to rest is enough: every further step eats up components of the path behind it.
+        at = new
+        for _ in range(_MOST_STEPS):
+            step = self._once(at)
+            if step is None:
+                return
+            at = step
+        raise BadUri(old, f"is an alias of {new!r}, which leads back to it; remove one of the aliases that form the circle.")
+
+
+PLAIN = Spellings()
+
+
+def canonical(uri: str, spellings: Spellings = PLAIN) -> str:
+    """``file:/a/b``, ``s3://bucket/key``, ``hdfs://host/path``: no trailing slash, nothing encoded, no credentials.
+
+    A plain absolute path is local. Raises ``BadUri``. Idempotent.
+    """
+    return spellings.apply(_normalised(uri))
+
+
+def is_below(path: str, root: str) -> bool:
+    """Both canonical; a root is below itself."""
+    return path.startswith(root) and (len(path) == len(root) or root.endswith("/") or path[len(root)] == "/")
+
+
+def canonical_column(uris: pa.Array | pa.ChunkedArray, spellings: Spellings = PLAIN) -> pa.Array | pa.ChunkedArray:
+    """``canonical`` of a string column, null where there is none; the usual spellings cost well under a microsecond each."""
+    if isinstance(uris, pa.ChunkedArray):
+        return pa.chunked_array([canonical_column(chunk, spellings) for chunk in uris.chunks], pa.string())
+    written = uris.cast(pa.string())
+    common = pc.invert(_plain(written))
+    if pc.any(common).as_py():
+        # Only these: each pass over all paths would cost more than everything else here.
+        rewritten = written.filter(common)
+        for pattern, replacement in _COMMON_SPELLINGS:
+            rewritten = pc.replace_substring_regex(rewritten, pattern, replacement, max_replacements=1)
+        written = pc.replace_with_mask(written, common, rewritten)
+    aliases = spellings.prefixes()
+    plain = pc.and_not(_plain(written), pc.is_in(written, value_set=pa.array([old for old, _ in aliases], pa.string())))
+    others = pc.invert(plain)
+    slow = written.filter(others).to_pylist()
+    known = {uri: _or_none(uri, spellings) for uri in set(slow)}
+    respelled = _respelled(written, plain, aliases)
+    return pc.replace_with_mask(respelled, others, pa.array([known[uri] for uri in slow], pa.string())) if slow else respelled
+
+
+def _plain(written: pa.Array) -> pa.Array:
+    """Which are canonical but for aliases, or null."""
+    return pc.fill_null(pc.match_substring_regex(written, _SURELY_CANONICAL), True)
+
+
+def _respelled(written: pa.Array, plain: pa.Array, aliases: Sequence[tuple[str, str]]) -> pa.Array:
+    """What ``Spellings.apply`` does, for the rows that are ``plain``."""
+    left = plain
+    while aliases and pc.any(left).as_py():
+        moved = pa.repeat(pa.scalar(False), len(written))
+        for old, new in aliases:
+            prefix = _joined(old, "/")
+            here = pc.and_(pc.and_not(left, moved), pc.fill_null(pc.starts_with(written, prefix), False))
+            written = pc.if_else(here, pc.utf8_replace_slice(written, 0, len(prefix), _joined(new, "/")), written)
+            moved = pc.or_(moved, here)
+        left = moved
+    return written
+
+
+# The slash that follows tells ``/a`` from ``//a``, which the slow way has to see as it is.
+_COMMON_SPELLINGS = (("^s3[an]://", "s3://"), ("^file:///([^/])", r"file:/\1"), ("^/([^/])", r"file:/\1"))
+# Components that begin with a dot, anything encoded, ports and users take the slow way.
+_SURELY_CANONICAL = r"^(?:file:|s3://[A-Za-z0-9._-]+|(?:hdfs|gs|oss)://[a-z0-9._-]+)(?:/[^/%.\x00][^/%\x00]*)+$"
+
+
+def _or_none(uri: str, spellings: Spellings) -> str | None:
+    try:
+        return canonical(uri, spellings)
+    except BadUri:
+        return None
+
+
+def _normalised(uri: str) -> str:
+    if "\x00" in uri:
+        raise BadUri(uri, "holds a null character, which no path can; look where it was read from.")
+    scheme, authority, path = _split(_UNDECODABLE.sub("\ufffd", uri))
+    path = _path(_decoded(path, uri))
+    if scheme == "file":
+        return f"file:{path}"
+    return f"{scheme}://{authority}{'' if authority and path == '/' else path}"
+
+
+def _split(uri: str) -> tuple[str, str, str]:
+    """Scheme, authority and path; unlike in web addresses ``?`` and ``#`` are ordinary characters."""
+    match = _SCHEME.match(uri)
+    scheme, rest = (match[1].lower(), uri[match.end() :]) if match else ("file", uri)
+    if not rest.startswith("/"):
+        raise BadUri(uri, "is not absolute; write /directory, or scheme://authority/directory.")
+    if match is None or not rest.startswith("//"):
+        return _ONE_STORAGE.get(scheme, scheme), "", rest
+    scheme = _ONE_STORAGE.get(scheme, scheme)
+    authority, slash, path = rest[2:].partition("/")
+    return scheme, _authority(scheme, authority, uri), slash + path or "/"
+
+
+def _authority(scheme: str, authority: str, uri: str) -> str:
+    if scheme == "file":
+        if authority.lower() not in ("", "localhost"):
+            raise BadUri(uri, "names a host for a local file; write file:/directory.")
+        return ""
+    user, at, host = authority.rpartition("@")
+    if scheme == "s3":
+        return host  # buckets from before 2018 may have upper case
+    host = host.lower()
+    name, colon, port = host.rpartition(":")
+    if colon and port in ("", _DEFAULT_PORTS.get(scheme)):
+        host = name
+    return f"{user}{at}{host}" if scheme in _USER_IS_A_NAME else host
+
+
+def _decoded(path: str, uri: str) -> str:
+    for _ in range(_MOST_ENCODINGS):
+        if not _ENCODED.search(path):
+            return path
+        path = unquote(path, errors="replace")
+        if "\x00" in path:
+            raise BadUri(uri, "holds an encoded null character, which no path can; look where it was read from.")
+    raise BadUri(uri, f"is percent-encoded more than {_MOST_ENCODINGS} times over; give the name as the storage has it.")
+
+
+def _path(path: str) -> str:
+    """Without empty components, ``.`` and ``..``; as everywhere, nothing is above the top."""
+    parts: list[str] = []
+    for part in path.split("/"):
+        if part == "..":
+            del parts[-1:]
+        elif part not in ("", "."):
+            parts.append(part)
+    return "/" + "/".join(parts)
+
+
+def _joined(prefix: str, rest: str) -> str:
+    """``rest`` is empty, or what follows a prefix with or without the slash between."""
+    if not rest:
+        return prefix
+    return f"{prefix.rstrip('/')}/{rest.lstrip('/')}"
