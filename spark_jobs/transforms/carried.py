@@ -8,6 +8,7 @@ a recording of last year is remembered as well as the fleet of today.
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
+from spark_jobs.diagnosis.window_contents import EVENT_KINDS
 from spark_jobs.serving import CHECKPOINT_FACT, JOB_EXCEPTION, LOG_EVENT, PRESSURE_WINDOW
 from spark_jobs.transforms.instants import DAY_S, HOUR_S, floor_to
 from spark_jobs.transforms.replays import newest_by
@@ -27,12 +28,6 @@ WINDOWS_KEPT = 10
 """Of each vertex: what a rule may compare the judged window with."""
 TRIGGERS_KEPT = 2000
 HOSTS_KEPT = 200
-
-EVENT_KINDS = (
-    "job_submitted", "job_started", "job_state", "job_terminal", "restored", "coordinator_stopped",
-    "checkpoint_failed", "trigger_failed", "trigger_refused",
-)  # fmt: skip
-"""What tells of a job's life; of tasks only failures are kept."""
 
 TRACE_CHARS = 4000
 # Texts that only a fact's own page and the rules about the newest failures need; roll-ups and trends do without.

@@ -3,9 +3,10 @@
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from spark_jobs.diagnosis.window_contents import TERMINAL_STATES
+
 COORDINATOR_STOPPED = "coordinator_stopped"
 STATE_CHANGED = ("job_state", "job_terminal")
-TERMINAL_STATES = ("FINISHED", "CANCELED", "FAILED")
 # Entering one of these, the JobManager suspends the coordinator, which drops every pending checkpoint.
 ENDING_STATES = ("FAILING", "RESTARTING", "CANCELLING", "SUSPENDED", *TERMINAL_STATES)
 

@@ -5,9 +5,10 @@ from functools import reduce
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
+from spark_jobs.diagnosis.window_contents import TERMINAL_STATES
 from spark_jobs.serving import CHECKPOINT_FACT, FAILED_OUTCOMES, JOB_CURRENT, LOG_EVENT, PHASES, PRESSURE_WINDOW
 from spark_jobs.transforms.contract import json_text, serving_rows
-from spark_jobs.transforms.job_sights import JOB, TERMINAL_STATES, job_sights
+from spark_jobs.transforms.job_sights import JOB, job_sights
 from spark_jobs.transforms.replays import newest_by
 
 RECENT = 16

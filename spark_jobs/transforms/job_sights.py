@@ -8,7 +8,6 @@ from pyspark.sql import functions as F
 from spark_jobs.transforms.contract import json_text
 
 JOB = ("cluster", "job_id")
-TERMINAL_STATES = ("FINISHED", "CANCELED", "FAILED")
 
 
 def job_sights(jobs: DataFrame) -> DataFrame:

@@ -13,6 +13,15 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from spark_jobs.diagnosis import samples
+from spark_jobs.diagnosis.window_contents import (
+    ANNOTATIONS,
+    CHECKPOINTS,
+    DETAIL_CHARS,
+    EVENTS,
+    FAILURES,
+    MESSAGE_CHARS,
+    WINDOW_MS,
+)
 from spark_jobs.serving import (
     CHECKPOINT_FACT,
     JOB_ANNOTATION,
@@ -25,10 +34,9 @@ from spark_jobs.serving import (
 from spark_jobs.transforms.checkpoint_triggers import KEY
 from spark_jobs.transforms.job_sights import JOB
 from spark_jobs.transforms.log_events import serving as log_event_rows
-from spark_jobs.transforms.pressure import FULL_MS_PER_S, WINDOW_S
+from spark_jobs.transforms.pressure import FULL_MS_PER_S
 from spark_jobs.transforms.replays import newest_by
 
-WINDOW_MS = 1000 * WINDOW_S
 CHUNK_S = 600
 CHUNK_MS = 1000 * CHUNK_S
 
@@ -38,9 +46,8 @@ HISTORY_PER_RUN = 5000
 """Checkpoints, events, … of one job that a run looks through."""
 PAST_MS = 2 * 3600 * 1000
 
-KEPT = {"checkpoints": 60, "annotations": 200, "failures": 50, "events": 200, "states": 200}
-"""How many of each a window gets at most, the newest."""
-MESSAGE_CHARS, DETAIL_CHARS = 500, 2000
+KEPT = {"checkpoints": CHECKPOINTS, "annotations": ANNOTATIONS, "failures": FAILURES, "events": EVENTS, "states": 200}
+"""How many of each from before a row's chunk go with it, the newest: its first window may look back to as many."""
 
 
 VERTEX_STATES_SCHEMA = (

@@ -16,7 +16,8 @@ from spark_jobs.diagnosis import registry
 from spark_jobs.diagnosis.findings import Finding, Unknown
 from spark_jobs.diagnosis.plain import finding_to_plain
 from spark_jobs.diagnosis.thresholds import Limits
-from spark_jobs.transforms.window_rows import WINDOW_MS, WindowRow, rows_of
+from spark_jobs.diagnosis.window_contents import WINDOW_MS
+from spark_jobs.transforms.window_rows import WindowRow, rows_of
 
 logger = logging.getLogger(__name__)
 

@@ -7,13 +7,14 @@ then subtasks are compared with each other.
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from spark_jobs.diagnosis.window_contents import WINDOW_MS
 from spark_jobs.serving import PRESSURE_WINDOW
 from spark_jobs.transforms.contract import serving_rows
 from spark_jobs.transforms.instants import floor_to
 from spark_jobs.transforms.replays import newest_by
 
 # Flink renews its rates and time metrics over the last minute (MeterView, TimerGauge): a shorter window would show the same readings twice.
-WINDOW_S = 60
+WINDOW_S = WINDOW_MS // 1000
 
 HIGH_POOL_USAGE = 0.8
 LARGER_PART = 0.5

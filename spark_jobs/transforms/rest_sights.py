@@ -5,8 +5,9 @@ from functools import reduce
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
+from spark_jobs.diagnosis.window_contents import TERMINAL_STATES
 from spark_jobs.transforms.contract import json_text
-from spark_jobs.transforms.job_sights import JOB, TERMINAL_STATES
+from spark_jobs.transforms.job_sights import JOB
 from spark_jobs.transforms.replays import newest_by
 from spark_jobs.transforms.snapshots import restore_detail, restore_label, restore_subject
 

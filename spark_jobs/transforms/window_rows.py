@@ -7,7 +7,7 @@ asking Arrow for one nested value after the other takes ten times as long.
 import json
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import groupby
 from operator import attrgetter
@@ -18,19 +18,22 @@ import pyarrow.compute as pc
 
 from spark_jobs.diagnosis import samples
 from spark_jobs.diagnosis.samples import CheckpointConfig, CheckpointSample, JobWindow
-
-WINDOW_MS = 60_000
-CHECKPOINTS, ANNOTATIONS, FAILURES, EVENTS, PAST_WINDOWS = 60, 100, 50, 100, 10
-"""How many of each a window gets, the newest."""
-TREND_AHEAD_MS = 3_600_000
-"""A trend is of the time around its newest point: windows longer ago than this before it know nothing of it."""
+from spark_jobs.diagnosis.window_contents import (
+    ANNOTATIONS,
+    CHECKPOINTS,
+    EVENTS,
+    FAILURES,
+    PAST_WINDOWS,
+    TREND_AHEAD_MS,
+    WINDOW_MS,
+    Timed,
+    as_known_at,
+    checkpoint_config,
+    is_terminal,
+    newest,
+)
 
 PartT = TypeVar("PartT")
-Timed = tuple[list[int], list[Any]]
-"""Instants in order, and what belongs to each."""
-
-_CONFIG_NAMES = {"checkpoint_storage": "storage", "changelog_enabled": "changelog"}
-_TERMINAL = frozenset(("FINISHED", "CANCELED", "FAILED"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,18 +97,18 @@ class _Columns:
                     window_start_ms=start_ms,
                     job_name=job.get("name"),
                     state=state,
-                    terminal=None if state is None else state in _TERMINAL,
+                    terminal=is_terminal(state),
                     start_time_ms=job.get("start_time_ms"),
                     flink_version=job.get("flink_version"),
                     vertices=plan[0],
                     edges=plan[1],
                     vertex_windows=tuple(sorted(in_window.get(start_ms, ()), key=attrgetter("vertex_id"))),
                     past=_past(self.past[place], start_ms),
-                    checkpoints=tuple(_as_known_at(one, end_ms) for one in _newest(self.checkpoints[place], end_ms, CHECKPOINTS)),
+                    checkpoints=tuple(as_known_at(one, end_ms) for one in newest(self.checkpoints[place], end_ms, CHECKPOINTS)),
                     vertex_states=self._vertex_states(place, end_ms),
-                    annotations=tuple(_newest(self.annotations[place], end_ms, ANNOTATIONS)),
-                    failures=tuple(_newest(self.failures[place], end_ms, FAILURES)),
-                    events=tuple(_newest(self.events[place], end_ms, EVENTS)),
+                    annotations=tuple(newest(self.annotations[place], end_ms, ANNOTATIONS)),
+                    failures=tuple(newest(self.failures[place], end_ms, FAILURES)),
+                    events=tuple(newest(self.events[place], end_ms, EVENTS)),
                     size_trend=trend if trend and (trend.to_time_ms or 0) < end_ms + TREND_AHEAD_MS else None,
                     config=config,
                 )
@@ -119,33 +122,12 @@ class _Columns:
         return ()
 
 
-def _newest(timed: Timed, end_ms: int, most: int) -> list[Any]:
-    """Those before ``end_ms``, the last ``most`` of them."""
-    until = bisect_left(timed[0], end_ms)
-    return timed[1][max(0, until - most) : until]
-
-
 def _past(timed: Timed, start_ms: int) -> tuple[samples.VertexPast, ...]:
     """The windows before, the last ones of each vertex, oldest first."""
     before = timed[1][: bisect_left(timed[0], start_ms)]
     by_vertex = groupby(sorted(before, key=attrgetter("vertex_id", "window_start_ms")), attrgetter("vertex_id"))
     kept = (one for _vertex, windows in by_vertex for one in list(windows)[-PAST_WINDOWS:])
     return tuple(sorted(kept, key=attrgetter("window_start_ms", "vertex_id")))
-
-
-def _as_known_at(checkpoint: CheckpointSample, end_ms: int) -> CheckpointSample:
-    """A checkpoint that ended after the window was in progress at its time: what became of it is not known yet."""
-    if checkpoint.end_time_ms is None or checkpoint.end_time_ms < end_ms:
-        return checkpoint
-    return CheckpointSample(
-        checkpoint_id=checkpoint.checkpoint_id,
-        trigger_time_ms=checkpoint.trigger_time_ms,
-        outcome="in_progress",
-        is_savepoint=checkpoint.is_savepoint,
-        checkpoint_type=checkpoint.checkpoint_type,
-        savepoint_format=checkpoint.savepoint_format,
-        subtasks=checkpoint.subtasks,
-    )
 
 
 def _state(job: dict[str, Any], states: Sequence[tuple[int, str]], end_ms: int, is_newest: bool) -> str | None:
@@ -178,9 +160,7 @@ def _plan(graph: str) -> tuple[tuple[samples.Vertex, ...], tuple[samples.Edge, .
 
 @lru_cache(maxsize=256)
 def _config(document: str) -> CheckpointConfig:
-    known = {field.name for field in fields(CheckpointConfig)}
-    values = {_CONFIG_NAMES.get(name, name): value for name, value in json.loads(document).items()}
-    return CheckpointConfig(**{name: value for name, value in values.items() if name in known})
+    return checkpoint_config(json.loads(document))
 
 
 # Arrow arrays, taken apart.

@@ -4,7 +4,7 @@ Bounded in minutes, rows and samples. Full state per subtask is not read: a rule
 """
 
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -13,24 +13,32 @@ from django.db.models import Q
 
 from spark_jobs.diagnosis import samples
 from spark_jobs.diagnosis.samples import JobWindow
+from spark_jobs.diagnosis.window_contents import (
+    ANNOTATIONS,
+    CHECKPOINTS,
+    DETAIL_CHARS,
+    EVENT_KINDS,
+    EVENTS,
+    FAILURES,
+    MESSAGE_CHARS,
+    PAST_WINDOWS,
+    TREND_AHEAD_MS,
+    WINDOW_MS,
+    Timed,
+    as_known_at,
+    checkpoint_config,
+    is_terminal,
+    newest,
+)
 from webapp.checkpoints.models import CheckpointFact, SizeTrend
-from webapp.findings.vertex_samples import WINDOW_MS, Windows, read_vertex_windows
+from webapp.findings.vertex_samples import Windows, read_vertex_windows
 from webapp.fleet.models import JobAnnotation, JobCurrent, JobException, LogEvent
 from webapp.pressure.models import PressureWindow
 
 MOST_WINDOWS = 1_440
 MOST_FACTS, MOST_EVENTS, MOST_PRESSURE = 3_000, 3_000, 30_000
-CHECKPOINTS, ANNOTATIONS, FAILURES, EVENTS, PAST_WINDOWS = 60, 100, 50, 100, 10
-"""How many of each a window gets, the newest; as in :mod:`spark_jobs.transforms.window_rows`."""
 LOOK_BACK = timedelta(hours=2)
-EVENT_KINDS = (
-    "job_submitted", "job_started", "job_state", "job_terminal", "restored", "coordinator_stopped",
-    "checkpoint_failed", "trigger_failed", "trigger_refused",
-)  # fmt: skip
-"""What tells of a job's life, as :mod:`spark_jobs.transforms.carried` keeps it."""
 FAMILIES_ON_SAMPLES = ("pressure", "data", "watermark")
-_CONFIG_NAMES = {"checkpoint_storage": "storage", "changelog_enabled": "changelog"}
-_MESSAGE_CHARS, _DETAIL_CHARS = 500, 2_000
 
 
 @dataclass(frozen=True)
@@ -85,7 +93,7 @@ class _Told:
         self.edges = tuple(
             samples.Edge(str(one.get("source")), str(one.get("target")), one.get("ship_strategy")) for one in graph.get("edges") or ()
         )
-        self.config = _config(job.checkpoint_config or {})
+        self.config = checkpoint_config(job.checkpoint_config or {})
         self.states = [(one.at_ms, one.fields.get("to_state")) for one in self.events[1] if one.kind in ("job_state", "job_terminal")]
 
     def starts(self, vertices: Windows) -> list[int]:
@@ -106,18 +114,18 @@ class _Told:
             window_start_ms=start_ms,
             job_name=self.job.name,
             state=state,
-            terminal=None if state is None else state in ("FINISHED", "CANCELED", "FAILED"),
+            terminal=is_terminal(state),
             start_time_ms=_ms(self.job.start_time),
             flink_version=self.job.flink_version,
             vertices=self.vertices,
             edges=self.edges,
             vertex_windows=vertices,
             past=self._past(start_ms),
-            checkpoints=tuple(_as_known_at(one, end_ms) for one in _newest(self.checkpoints, end_ms, CHECKPOINTS)),
-            annotations=tuple(_newest(self.annotations, end_ms, ANNOTATIONS)),
-            failures=tuple(_newest(self.failures, end_ms, FAILURES)),
-            events=tuple(_newest(self.events, end_ms, EVENTS)),
-            size_trend=self.trend if self.trend and (self.trend.to_time_ms or 0) < end_ms + 3_600_000 else None,
+            checkpoints=tuple(as_known_at(one, end_ms) for one in newest(self.checkpoints, end_ms, CHECKPOINTS)),
+            annotations=tuple(newest(self.annotations, end_ms, ANNOTATIONS)),
+            failures=tuple(newest(self.failures, end_ms, FAILURES)),
+            events=tuple(newest(self.events, end_ms, EVENTS)),
+            size_trend=self.trend if self.trend and (self.trend.to_time_ms or 0) < end_ms + TREND_AHEAD_MS else None,
             config=self.config,
         )
 
@@ -134,23 +142,17 @@ class _Told:
         return tuple(self.past[1][first : bisect_left(self.past[0], start_ms)])
 
 
-_Timed = tuple[list[int], list[Any]]
 _TIES = ("vertex_id", "kind", "subject")
 """What orders rows of one instant."""
 _PAST = ("vertex_id", "window_start", "watermark_ms", "records_in_per_s", "records_out_per_s", "backpressured_share", "busy_share")
 _FACT_NAMES = {field.name for field in CheckpointFact._meta.fields}
 
 
-def _timed(rows: Iterable[Any], at: str) -> _Timed:
+def _timed(rows: Iterable[Any], at: str) -> Timed:
     """Instants and rows; they come newest first and leave oldest first."""
     kept = list(rows)[::-1]
     kept.sort(key=lambda row: (getattr(row, at), *(getattr(row, name, None) or "" for name in _TIES)))
     return [getattr(row, at) for row in kept], kept
-
-
-def _newest(timed: _Timed, end_ms: int, most: int) -> Sequence[Any]:
-    until = bisect_left(timed[0], end_ms)
-    return timed[1][max(0, until - most) : until]
 
 
 def _checkpoint(fact: CheckpointFact) -> samples.CheckpointSample:
@@ -163,21 +165,6 @@ def _checkpoint(fact: CheckpointFact) -> samples.CheckpointSample:
     return samples.CheckpointSample(**{name: value for name, value in values.items() if value is not None})
 
 
-def _as_known_at(checkpoint: samples.CheckpointSample, end_ms: int) -> samples.CheckpointSample:
-    """What ended after the window was in progress at its time."""
-    if checkpoint.end_time_ms is None or checkpoint.end_time_ms < end_ms:
-        return checkpoint
-    return samples.CheckpointSample(
-        checkpoint.checkpoint_id,
-        checkpoint.trigger_time_ms,
-        "in_progress",
-        is_savepoint=checkpoint.is_savepoint,
-        checkpoint_type=checkpoint.checkpoint_type,
-        savepoint_format=checkpoint.savepoint_format,
-        subtasks=checkpoint.subtasks,
-    )
-
-
 def _failure(one: JobException) -> samples.JobFailure:
     return samples.JobFailure(_ms(one.ts) or 0, one.exception_name, one.task, one.host, one.taskmanager_id, one.is_root, one.stacktrace)
 
@@ -185,7 +172,7 @@ def _failure(one: JobException) -> samples.JobFailure:
 def _event(one: LogEvent) -> samples.LogEvent:
     same = ("kind", "checkpoint_id", "vertex_id", "vertex_name", "subtask", "attempt", "host", "container", "reason")
     event = samples.LogEvent(at_ms=_ms(one.ts) or 0, **{name: getattr(one, name) for name in same}, fields=one.fields or {})
-    return replace(event, message=(one.message or "")[:_MESSAGE_CHARS] or None, detail=(one.detail or "")[:_DETAIL_CHARS] or None)
+    return replace(event, message=(one.message or "")[:MESSAGE_CHARS] or None, detail=(one.detail or "")[:DETAIL_CHARS] or None)
 
 
 def _past(row: dict[str, Any]) -> samples.VertexPast:
@@ -199,12 +186,6 @@ def _trend(served: SizeTrend | None) -> samples.SizeTrend | None:
     return samples.SizeTrend(
         from_time_ms=_ms(served.from_time), to_time_ms=_ms(served.to_time), **{name: getattr(served, name) for name in same}
     )
-
-
-def _config(told: dict[str, Any]) -> samples.CheckpointConfig:
-    known = {field.name for field in fields(samples.CheckpointConfig)}
-    values = {_CONFIG_NAMES.get(name, name): value for name, value in told.items()}
-    return samples.CheckpointConfig(**{name: value for name, value in values.items() if name in known})
 
 
 def _ms(at: datetime | None) -> int | None:

@@ -10,9 +10,9 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from spark_jobs.diagnosis.samples import VertexWindow
+from spark_jobs.diagnosis.window_contents import WINDOW_MS
 from webapp.pipeline.lake import lake
 
-WINDOW_MS = 60_000
 MOST_SAMPLES = 20_000
 MOST_VALUES = 1_500_000
 FULL_MS_PER_S = 1000.0

@@ -1,0 +1,64 @@
+"""Which part of a job's history one judged window gets: bounds, kinds and cuts, whoever puts windows together.
+
+Spark deals windows out of a run (:mod:`spark_jobs.transforms.window_rows`), the web puts past ones together again for
+a what-if. Both must show the rules the same, so both take it from here.
+"""
+
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from typing import Any
+
+from spark_jobs.diagnosis.samples import CheckpointConfig, CheckpointSample
+
+WINDOW_MS = 60_000
+CHECKPOINTS, ANNOTATIONS, FAILURES, EVENTS, PAST_WINDOWS = 60, 100, 50, 100, 10
+"""How many of each a window gets, the newest; past windows of each vertex."""
+TREND_AHEAD_MS = 3_600_000
+"""A trend is of the time around its newest point: windows longer ago than this before it know nothing of it."""
+MESSAGE_CHARS, DETAIL_CHARS = 500, 2_000
+"""Of a log event."""
+
+EVENT_KINDS = (
+    "job_submitted", "job_started", "job_state", "job_terminal", "restored", "coordinator_stopped",
+    "checkpoint_failed", "trigger_failed", "trigger_refused",
+)  # fmt: skip
+"""What tells of a job's life; of tasks only failures are kept."""
+TERMINAL_STATES = ("FINISHED", "CANCELED", "FAILED")
+
+Timed = tuple[list[int], list[Any]]
+"""Instants in order, in epoch ms, and what belongs to each."""
+
+_CONFIG_NAMES = {"checkpoint_storage": "storage", "changelog_enabled": "changelog"}
+_CONFIG_FIELDS = frozenset(field.name for field in fields(CheckpointConfig))
+
+
+def newest(timed: Timed, end_ms: int, most: int) -> Sequence[Any]:
+    """Those before ``end_ms``, the last ``most`` of them."""
+    until = bisect_left(timed[0], end_ms)
+    return timed[1][max(0, until - most) : until]
+
+
+def as_known_at(checkpoint: CheckpointSample, end_ms: int) -> CheckpointSample:
+    """A checkpoint that ended after the window was in progress at its time: what became of it is not known yet."""
+    if checkpoint.end_time_ms is None or checkpoint.end_time_ms < end_ms:
+        return checkpoint
+    return CheckpointSample(
+        checkpoint_id=checkpoint.checkpoint_id,
+        trigger_time_ms=checkpoint.trigger_time_ms,
+        outcome="in_progress",
+        is_savepoint=checkpoint.is_savepoint,
+        checkpoint_type=checkpoint.checkpoint_type,
+        savepoint_format=checkpoint.savepoint_format,
+        subtasks=checkpoint.subtasks,
+    )
+
+
+def is_terminal(state: str | None) -> bool | None:
+    return None if state is None else state in TERMINAL_STATES
+
+
+def checkpoint_config(document: Mapping[str, Any]) -> CheckpointConfig:
+    """Out of the JSON of ``job_current.checkpoint_config``; names it does not know are left out."""
+    values = {_CONFIG_NAMES.get(name, name): value for name, value in document.items()}
+    return CheckpointConfig(**{name: value for name, value in values.items() if name in _CONFIG_FIELDS})
