@@ -1,0 +1,158 @@
+"""What an audit is asked: which roots, as of when, and what Weir knows of the jobs that write there.
+
+A JSON file names the roots and their listings; a Parquet file holds the jobs (``JOB_COLUMNS``). Usually a request has one
+audit. Several share one Spark run, so none may name a root of another.
+"""
+
+import json
+import posixpath
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from itertools import pairwise
+from typing import Any
+
+import fsspec
+
+from ingest.errors import Refused
+from ingest.uris import Spellings, canonical
+
+AGE_GUARD_FLOOR_H = 24
+AGE_GUARD_DEFAULT_H = 72
+
+_ENDED = (
+    "array<struct<checkpoint_id: bigint, completed: boolean, discarded: boolean, "
+    "triggered_at: timestamp, ended_at: timestamp, reason: string>>"
+)
+JOB_COLUMNS``). Usually a request has one
+audit. Several share one Spark run, so none may name a root of another.
+"""
+
+import json
+import posixpath
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from itertools import pairwise
+from typing import Any
+
+import fsspec
+
+from ingest.errors import Refused
+from ingest.uris import Spellings, canonical
+
+AGE_GUARD_FLOOR_H = 24
+AGE_GUARD_DEFAULT_H = 72
+
+ENDED = "array<struct<checkpoint_id: bigint, completed: boolean, discarded: boolean, triggered_at: timestamp, ended_at: timestamp, reason: string>>"
+JOB_COLUMNS: dict[str, str] = {
+    "cluster": "string",
+    "job_id": "string",
+    "name": "string",
+    "state": "string",
+    "terminal": "boolean",
+    "seen": "boolean",
+    "restored_path": "string",
+    "restored_is_savepoint": "boolean",
+    "restored_at": "timestamp",
+    "last_completed_at": "timestamp",
+    "in_flight_since": "timestamp",
+    "checkpoints_ended": _ENDED,
+}
+"""Column → Spark type of the jobs file; columns that a file lacks are null.
+
+``terminal``: seen FINISHED, CANCELED or FAILED. ``seen``: its cluster is not blind. ``in_flight_since``: when the oldest
+pending checkpoint was triggered. ``checkpoints_ended``: only checkpoints known to have never completed (``completed``
+false) or to have been discarded; ``triggered_at``, ``ended_at`` and ``reason`` (Flink's CheckpointFailureReason) tell
+which of them left a file in ``shared/``, and may be null.
+"""
+
+
+@dataclass(frozen=True)
+class UnlistedDirectory:
+    subject: str
+    reason: str = ""
+    detail: str = ""
+
+
+@dataclass(frozen=True)
+class AuditedRoot:
+    """``uri`` is canonical. ``listing`` is a directory or glob of Parquet; ``read_at`` where its files are read instead.
+
+    ``clusters`` may write below it (none named: any). ``blind`` are those of them that cannot be seen at present.
+    """
+
+    uri: str
+    listing: str
+    read_at: str | None = None
+    clusters: tuple[str, ...] = ()
+    blind: tuple[str, ...] = ()
+    attested: bool = False
+    unlisted: tuple[UnlistedDirectory, ...] = ()
+
+
+@dataclass(frozen=True)
+class Audit:
+    """``as_of`` is when the first of its listings began."""
+
+    audit_id: str
+    as_of: datetime
+    roots: tuple[AuditedRoot, ...]
+    jobs: str
+    age_guard_h: float = AGE_GUARD_DEFAULT_H
+    spellings: Spellings = field(default_factory=Spellings)
+
+
+def read(uri: str) -> tuple[Audit, ...]:
+    """Audits of a request file; relative paths in it are relative to its folder. Raises ``Refused``."""
+    try:
+        with fsspec.open(uri, "rb") as file:
+            raw = json.loads(file.read())
+        audits = tuple(audit_of(one, posixpath.dirname(uri)) for one in raw["audits"])
+    except FileNotFoundError as error:
+        raise Refused(f"There is no request at {uri}.") from error
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise Refused(f"The request at {uri} is not one of an audit ({type(error).__name__}: {error}).") from error
+    _refuse_overlap(audits)
+    return audits
+
+
+def audit_of(raw: Mapping[str, Any], folder: str = "") -> Audit:
+    as_of = datetime.fromisoformat(raw["as_of"])
+    if as_of.tzinfo is None:
+        raise ValueError("as_of has no time zone")
+    guard = float(raw.get("age_guard_h") or AGE_GUARD_DEFAULT_H)
+    if guard < AGE_GUARD_FLOOR_H:
+        raise Refused(f"An age guard of {guard:g} h is too short: checkpoints may take long; at least {AGE_GUARD_FLOOR_H} h.")
+    spellings = Spellings(tuple((str(old), str(new)) for old, new in raw.get("spellings") or ()))
+    roots = tuple(_root(one, folder, spellings) for one in raw["roots"])
+    if not roots:
+        raise ValueError("no roots")
+    return Audit(str(raw["audit_id"]), as_of.astimezone(UTC), roots, _beside(folder, raw["jobs"]), guard, spellings)
+
+
+def _root(raw: Mapping[str, Any], folder: str, spellings: Spellings) -> AuditedRoot:
+    return AuditedRoot(
+        uri=canonical(raw["uri"], spellings),
+        listing=_beside(folder, raw["listing"]),
+        read_at=raw.get("read_at") or None,
+        clusters=tuple(raw.get("clusters") or ()),
+        blind=tuple(raw.get("blind") or ()),
+        attested=bool(raw.get("attested")),
+        unlisted=tuple(UnlistedDirectory(**{name: str(text or "") for name, text in one.items()}) for one in raw.get("unlisted") or ()),
+    )
+
+
+def _beside(folder: str, path: str) -> str:
+    return path if "://" in path or path.startswith("/") or not folder else f"{folder}/{path}"
+
+
+def _refuse_overlap(audits: tuple[Audit, ...]) -> None:
+    """A root within another would be listed twice; one of two audits would carry the state of both."""
+    # With a slash behind each, all that lie below one follow it at once.
+    roots = sorted(f"{root.uri.rstrip('/')}/" for audit in audits for root in audit.roots)
+    for outer, inner in pairwise(roots):
+        if inner.startswith(outer):
+            raise Refused(f"The roots {outer} and {inner} overlap; audit the outer one alone.")
+    if len({audit.audit_id for audit in audits}) != len(audits):
+        raise Refused("Two audits of the request have the same audit_id.")

@@ -1,0 +1,187 @@
+"""What an audit of checkpoint storage hands to the web, declared once, plain Python.
+
+``AUDIT_TABLES`` are loaded into the database: bounded by roots, jobs and checkpoints. ``FILE_TABLES`` hold a row for each
+file or reference and stay Parquet in the run directory of the audit; pages and plans read them piece by piece.
+Texts are codes of :mod:`spark_jobs.storage_words`. ``cluster`` and ``job_id`` are empty in a key where nobody knows them.
+"""
+
+from spark_jobs.serving import Column, ServingTable
+from spark_jobs.storage_words import VERDICTS
+
+
+def _key(*names: str) -> tuple[Column, ...]:
+    return tuple(Column(name, "text", required=True) for name in names)
+
+
+def _counts(*prefixes: str) -> tuple[Column, ...]:
+    """``<prefix>_files`` and ``<prefix>_bytes``, never null."""
+    return tuple(Column(f"{prefix}_{unit}", "int", required=True) for prefix in prefixes for unit in ("files", "bytes"))
+
+
+_AMPLIFICATION = (
+    Column("segmented_files", "int", "physical files that hold segments of merged state", required=True),
+    Column("segmented_file_bytes", "int", "their size on disk", required=True),
+    Column("live_segment_bytes", "int", "of it, bytes of segments that something refers to", required=True),
+)
+"""Amplification is ``segmented_file_bytes / live_segment_bytes``."""
+
+STORAGE_ROOT = ServingTable(
+    "storage_root",
+    "one root in one audit",
+    ("audit_id", "root"),
+    (
+        *_key("audit_id", "root"),
+        Column("as_of", "instant", "when its listing began", required=True),
+        Column("files", "int", required=True),
+        Column("bytes", "int", required=True),
+        *_counts(*VERDICTS, "missing"),
+        Column("metadata_files", "int", "_metadata files listed, readable or not", required=True),
+        Column("checkpoints", "int", "of them read: retained checkpoints and savepoints", required=True),
+        Column("unlisted", "int", "directories that could not be listed", required=True),
+        Column("doubts", "int", "of the whole audit: each of them blocks this root", required=True),
+        *_AMPLIFICATION,
+        Column(
+            "size_histogram", "json", "[{le_bytes, files, bytes}], le_bytes a power of two, ascending, empty steps left out", required=True
+        ),
+        Column("cleanable", "flag", "whether a plan can be made", required=True),
+        Column("not_cleanable", "json", "[reason codes]", required=True),
+    ),
+)
+
+STORAGE_VERDICT = ServingTable(
+    "storage_verdict",
+    "files of one root by verdict, reason and kind",
+    ("audit_id", "root", "verdict", "reason", "kind"),
+    (
+        *_key("audit_id", "root", "verdict", "reason", "kind"),
+        Column("files", "int", "kind is empty where the verdict has none", required=True),
+        Column("bytes", "int", required=True),
+    ),
+)
+
+STORAGE_JOB = ServingTable(
+    "storage_job",
+    "the directories of one job in one root",
+    ("audit_id", "root", "cluster", "job_id"),
+    (
+        *_key("audit_id", "root", "cluster", "job_id"),
+        Column("job_name", "text"),
+        Column("terminal", "flag", "seen FINISHED, CANCELED or FAILED; null where nobody reported the job"),
+        Column("files", "int", required=True),
+        Column("bytes", "int", required=True),
+        *_counts(*VERDICTS, "missing"),
+        *_AMPLIFICATION,
+        Column("small_files", "int", "of at most 1 MiB, _metadata left out", required=True),
+        *_counts("foreign"),
+        Column("checkpoints", "int", "retained and read", required=True),
+        Column("newest_checkpoint_id", "int"),
+        Column("newest_modified", "instant", "of the _metadata of the newest retained checkpoint"),
+    ),
+)
+"""``foreign``: files in other jobs' directories that its checkpoints refer to. ``missing``: files its checkpoints refer to."""
+
+_AGAINST_PREVIOUS = ("shared_files", "shared_bytes", "new_files", "new_bytes", "dropped_files", "dropped_bytes")
+
+STORAGE_CHECKPOINT = ServingTable(
+    "storage_checkpoint",
+    "one retained checkpoint or savepoint whose _metadata was read",
+    ("audit_id", "metadata_path"),
+    (
+        *_key("audit_id", "metadata_path"),
+        Column("root", "text", required=True),
+        Column("cluster", "text", "empty where unknown", required=True),
+        Column("job_id", "text", "whose directory it lies in, or that a savepoint's name fits; empty where unknown", required=True),
+        Column("checkpoint_id", "int"),
+        Column("is_savepoint", "flag", "lies in a savepoint's directory", required=True),
+        Column("metadata_bytes", "int"),
+        Column("modified", "instant", "of its _metadata"),
+        Column("files", "int", "distinct files it refers to", required=True),
+        Column("bytes", "int", "their live bytes: of merged files only the segments it refers to", required=True),
+        Column("inline_bytes", "int", "state within the _metadata itself", required=True),
+        *_counts("own", "foreign", "missing"),
+        Column("self_contained", "flag", "no reference outside the directories of its own job", required=True),
+        Column("relocatable", "flag", "no absolute path in it", required=True),
+        Column("resolvable", "flag", "every file is there; null where some lie outside the audited roots or were not listed"),
+        Column("previous_path", "text", "_metadata of the retained checkpoint before it, of the same job"),
+        *(Column(name, "int", "against previous_path; null without one") for name in _AGAINST_PREVIOUS),
+        *_AMPLIFICATION,
+        Column("verdict", "text", "live or retained_waste", required=True),
+        Column("successor_job_id", "text", "of waste: the job restored from it that is whole by itself"),
+    ),
+)
+
+STORAGE_CHAIN = ServingTable(
+    "storage_chain",
+    "one job depends on another",
+    ("audit_id", "root", "job_id", "other_job_id", "kind"),
+    (
+        *_key("audit_id", "root", "job_id", "other_job_id"),
+        Column("kind", "text", "refers or restored_from", required=True),
+        Column("files", "int", "files of the other job referred to; 0 for restored_from", required=True),
+        Column("bytes", "int", required=True),
+        Column("checkpoints", "int", "of this job that do", required=True),
+    ),
+)
+"""``root`` is that of the other job's directory; empty where it lies outside the audited roots."""
+
+STORAGE_MISSING = ServingTable(
+    "storage_missing",
+    "one file that a checkpoint refers to and that is not there; at most 1,000 a checkpoint",
+    ("audit_id", "metadata_path", "path"),
+    (
+        *_key("audit_id", "metadata_path", "path"),
+        Column("root", "text", "where the file should be", required=True),
+        Column("bytes", "int"),
+        Column("superseded", "flag", "a later checkpoint of the chain is whole: information only", required=True),
+    ),
+)
+
+STORAGE_DOUBT = ServingTable(
+    "storage_doubt",
+    "one thing that could not be read or known and blocks the clean-up of every root of the audit",
+    ("audit_id", "subject", "reason"),
+    (
+        *_key("audit_id", "subject", "reason"),
+        Column("root", "text", "where it was met; empty where no root is", required=True),
+        Column("detail", "text", "one sentence: what was expected, what to do"),
+    ),
+)
+
+AUDIT_TABLES: dict[str, ServingTable] = {
+    table.name: table
+    for table in (STORAGE_ROOT, STORAGE_VERDICT, STORAGE_JOB, STORAGE_CHECKPOINT, STORAGE_CHAIN, STORAGE_MISSING, STORAGE_DOUBT)
+}
+
+_FILE = (
+    *_key("audit_id", "root", "path"),
+    Column("listed_path", "text", "as the file system spelled it"),
+    Column("bytes", "int"),
+    Column("modified", "instant", "null where the storage does not say"),
+    Column("first_seen_at", "instant", "as_of of the first audit that listed it", required=True),
+    Column("verdict", "text", required=True),
+    Column("reason", "text", required=True),
+    Column("kind", "text", "of orphans"),
+    Column("place", "text", "which part of Flink's layout", required=True),
+    Column("cluster", "text", "null where unknown"),
+    Column("job_id", "text", "whose directory it lies in; null where none is"),
+    Column("checkpoint_id", "int", "of chk-N"),
+    Column("unreferenced_since", "instant", "as_of of the first audit since which nothing refers to it; null while something does"),
+    Column("last_referred_at", "instant", "as_of of the last audit in which something did"),
+    Column("last_referrer", "text", "a _metadata that referred to it then"),
+    Column("vanished_referrer", "text", "a _metadata that did and is gone without a discard seen"),
+)
+
+STORAGE_FILE = ServingTable("storage_file", "one file that is not live, sorted by root and path", ("audit_id", "root", "path"), _FILE)
+STORAGE_LIVE = ServingTable("storage_live", "one live file, in no order", ("audit_id", "root", "path"), _FILE)
+STORAGE_REFERENCE = ServingTable(
+    "storage_reference",
+    "one file that one retained checkpoint refers to",
+    ("audit_id", "metadata_path", "path"),
+    (
+        *_key("audit_id", "metadata_path", "path"),
+        Column("bytes", "int", "of a merged file the distinct segments that this checkpoint refers to", required=True),
+        Column("segmented", "flag", required=True),
+    ),
+)
+
+FILE_TABLES: dict[str, ServingTable] = {table.name: table for table in (STORAGE_FILE, STORAGE_LIVE, STORAGE_REFERENCE)}

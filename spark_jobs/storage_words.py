@@ -1,0 +1,93 @@
+"""The words of the storage audit: verdicts, the reason of each, and why a file is referred to by nothing.
+
+Plain Python: Spark writes the codes, pages and commands print the sentences.
+"""
+
+LIVE = "live"
+RETAINED_WASTE = "retained_waste"
+ORPHAN = "orphan"
+YOUNG = "young"
+KEPT = "kept"
+
+VERDICTS = {
+    LIVE: "A retained checkpoint or savepoint, or a job that runs, needs the file.",
+    RETAINED_WASTE: "Only checkpoints need it that nobody will restore: the job that followed has a whole checkpoint of its own.",
+    ORPHAN: "Flink wrote it and nothing refers to it any more.",
+    YOUNG: "Nothing refers to it, but it is too early to say that nothing will.",
+    KEPT: "It may be needed, or Weir cannot know: it stays.",
+}
+"""Every file has exactly one. Only ``retained_waste`` and ``orphan`` can get into a clean-up plan."""
+
+REASONS: dict[str, dict[str, str]] = {
+    LIVE: {
+        "referred": "The _metadata of a retained checkpoint or savepoint refers to it.",
+        "snapshot": "It is the _metadata of a retained checkpoint or savepoint.",
+        "restored_from": "It lies in the directory that a job which has not ended was restored from.",
+    },
+    RETAINED_WASTE: {
+        "superseded": "Its job has ended, the job restored from it has since completed a checkpoint that is whole and its own.",
+    },
+    ORPHAN: {
+        "unreferenced": "Two audits found nothing that refers to it, it is older than the age guard and than any checkpoint in flight.",
+    },
+    YOUNG: {
+        "age_guard": "Written or first seen by Weir less than the age guard before this audit.",
+        "in_flight": "Not older than the oldest checkpoint that its job has in flight.",
+        "first_audit": "This audit is the first that found it unreferenced; a second one must confirm it.",
+        "no_checkpoint_since": "Its job has not completed a checkpoint since an audit first found it unreferenced.",
+    },
+    KEPT: {
+        "unknown_name": "Not a name of Flink's checkpoint layout: high-availability data, jars, blobs and foreign files are never touched.",
+        "savepoint": "It lies in a savepoint's directory; savepoints belong to whoever took them.",
+        "no_job_level": "Its checkpoint directory has no level of a job id, so nobody can say whose it is.",
+        "in_doubt": "Something that may refer to it could not be read or listed; see the doubts of this audit.",
+        "unreadable_snapshot": "It is a _metadata that could not be read.",
+        "vanished": "It was listed and gone when it was to be read.",
+        "bad_time": "Its modification time is missing or lies in the future.",
+        "two_owners": "More than one registered cluster has a job with this id.",
+        "job_unseen": "No cluster that Weir can see has told of this job: it counts as running.",
+        "task_owned": "Task-owned, changelog or merged file of a job of which, or of whose successors, a snapshot is retained.",
+        "was_referred": "A checkpoint or savepoint referred to it, and is gone without Weir having seen it discarded.",
+        "other_spelling": "A reference ends in the same path below another directory or authority: it may be this very file.",
+        "no_checkpoint_found": "Its job runs and none of its checkpoints was found.",
+    },
+}  # fmt: skip
+"""Verdict → reason code → one sentence. The set is closed."""
+
+KINDS = {
+    "unacknowledged": "Left by a TaskManager that died or lost its task before it acknowledged the checkpoint.",
+    "failed_checkpoint": "Left of a checkpoint that expired, was declined or was aborted.",
+    "dead_job": "Left of a job that has ended and of which no snapshot is retained.",
+    "merging_remainder": "Left of merged files (file merging) of a job that has ended.",
+    "undeleted": "Its checkpoint was discarded, but this file was not deleted.",
+    "unknown": "Why is not known.",
+}
+"""Why an orphan is one; null for all other verdicts."""
+
+DOUBTS = {
+    "incomplete_metadata": "A _metadata ends too early: it is still being written, or its writer died.",
+    "damaged_metadata": "A _metadata contradicts the format.",
+    "unsupported_metadata": "A _metadata has a format version or a kind of handle that Weir does not know.",
+    "unreadable_file": "A _metadata could not be opened or read.",
+    "vanished_metadata": "A _metadata was listed, gone when it was to be read, and nothing followed it.",
+    "unlisted": "A directory could not be listed.",
+    "bad_path": "A path cannot be brought to one spelling.",
+    "unknown_authority": "A reference names a file system that no audited root is on; declare what it is in the spellings.",
+    "other_spelling": "A reference outside the audited roots ends like a file that would have been removed.",
+    "restored_from_gone": "A job runs that was restored from a snapshot which is gone, and has completed no checkpoint since.",
+    "no_checkpoint_found": "A job runs and has completed checkpoints, but none of them was found.",
+}
+"""Each may hide the only referrer of a file anywhere: with one of them no root of the audit can be cleaned."""
+
+NOT_CLEANABLE = {
+    "not_attested": "Nobody has attested that every reader of this root is known.",
+    "in_doubt": "The audit has doubts.",
+    "blind_cluster": "A cluster of this root cannot be seen at present.",
+    "first_audit": "Nothing can be an orphan before a second audit.",
+}
+"""Why no plan can be made for a root."""
+
+CHAIN_KINDS = {
+    "refers": "Checkpoints of the first job refer to files in directories of the other.",
+    "restored_from": "The first job was restored from a snapshot of the other.",
+}
