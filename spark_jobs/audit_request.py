@@ -24,27 +24,6 @@ _ENDED = (
     "array<struct<checkpoint_id: bigint, completed: boolean, discarded: boolean, "
     "triggered_at: timestamp, ended_at: timestamp, reason: string>>"
 )
-JOB_COLUMNS``). Usually a request has one
-audit. Several share one Spark run, so none may name a root of another.
-"""
-
-import json
-import posixpath
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from itertools import pairwise
-from typing import Any
-
-import fsspec
-
-from ingest.errors import Refused
-from ingest.uris import Spellings, canonical
-
-AGE_GUARD_FLOOR_H = 24
-AGE_GUARD_DEFAULT_H = 72
-
-ENDED = "array<struct<checkpoint_id: bigint, completed: boolean, discarded: boolean, triggered_at: timestamp, ended_at: timestamp, reason: string>>"
 JOB_COLUMNS: dict[str, str] = {
     "cluster": "string",
     "job_id": "string",
