@@ -24,3 +24,9 @@ class AuditPurpose(models.TextChoices):
     SCHEDULED = "scheduled", "scheduled"
     COMMAND = "command", "asked for"
     PLAN = "plan", "re-check of a plan"
+
+
+class SimulationState(models.TextChoices):
+    ASKED = "asked", "asked for"
+    DONE = "done", "done"
+    FAILED = "failed", "failed"

@@ -1,6 +1,21 @@
 """What Weir knows of checkpoint storage: its roots, the audits of them, and what those found."""
 
+from webapp.storage.models.age_rules import AgeRuleResult
 from webapp.storage.models.audits import StorageAudit
+from webapp.storage.models.checkpoints import CheckpointStorage, MissingFile
+from webapp.storage.models.jobs import ChainLink, JobStorage
 from webapp.storage.models.roots import StorageRoot
+from webapp.storage.models.roots_audited import AuditDoubt, RootFigures, VerdictFigures
 
-__all__ = ["StorageAudit", "StorageRoot"]
+__all__ = [
+    "AgeRuleResult",
+    "AuditDoubt",
+    "ChainLink",
+    "CheckpointStorage",
+    "JobStorage",
+    "MissingFile",
+    "RootFigures",
+    "StorageAudit",
+    "StorageRoot",
+    "VerdictFigures",
+]

@@ -1,0 +1,209 @@
+"""Figures over the handles of one ``_metadata``, as Arrow aggregations; lists are cut to what a page can show."""
+
+import statistics
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ingest.metadata.pieces import Operator
+from webapp.storage.xray.contents import DirectoryContents, ListedState, OperatorContents, SizeBucket, SubtaskBytes
+
+MOST_OPERATORS = 500
+MOST_SUBTASKS = 100
+MOST_DIRECTORIES = 200
+MOST_STATES = 500
+_JOB_DIRECTORY = r"^(?P<job>.*/[0-9a-f]{32})/"
+
+
+def total(column: Any) -> int:
+    return int(pc.sum(column).as_py() or 0)
+
+
+def distinct_files(table: pa.Table) -> pa.Table:
+    """``path``, ``bytes``, ``references``: segments of one file are added up, whole files count once."""
+    referring = table.filter(pc.is_valid(table["path"]))
+    # The same segment may be named by several handles; so may a whole file.
+    once = referring.group_by(["path", "offset_bytes"]).aggregate([("size_bytes", "max"), ("size_bytes", "count")])
+    found = once.group_by("path").aggregate([("size_bytes_max", "sum"), ("size_bytes_count", "sum")])
+    renamed = {"path": found["path"], "bytes": found["size_bytes_max_sum"], "references": found["size_bytes_count_sum"]}
+    return pa.table({name: column.cast(pa.int64()) if name != "path" else column for name, column in renamed.items()})
+
+
+def _own(path: Any, owner: str, job_id: str | None) -> Any:
+    below = pc.starts_with(path, f"{owner}/")
+    return pc.or_(below, pc.match_substring(path, f"/{job_id}/")) if job_id else below
+
+
+def foreign(files: pa.Table, owner: str, job_id: str | None) -> pa.Table:
+    """Files outside the directories of its own job, wherever that was moved to."""
+    return files.filter(pc.invert(_own(files["path"], owner, job_id)))
+
+
+def directories(files: pa.Table, owner: str, job_id: str | None) -> tuple[tuple[DirectoryContents, ...], int]:
+    """By the directory of a job where there is such a level, else by the directory of the file; most bytes first."""
+    if not files.num_rows:
+        return (), 0
+    of_job = pc.struct_field(pc.extract_regex(files["path"], _JOB_DIRECTORY), "job")
+    plain = pc.replace_substring_regex(files["path"], r"/[^/]*$", "")
+    grouped = (
+        files.append_column("directory", pc.coalesce(of_job, plain))
+        .append_column("own", _own(files["path"], owner, job_id))
+        .group_by(["directory", "own"])
+        .aggregate([("bytes", "sum"), ("references", "sum"), ("path", "count")])
+        .sort_by([("bytes_sum", "descending"), ("directory", "ascending")])
+    )
+    rows = grouped.slice(0, MOST_DIRECTORIES).to_pylist()
+    shown = tuple(
+        DirectoryContents(
+            row["directory"], _job_id(row["directory"]), row["own"], row["references_sum"], row["path_count"], row["bytes_sum"]
+        )
+        for row in rows
+    )
+    return shown, grouped.num_rows - len(shown)
+
+
+def _job_id(directory: str) -> str | None:
+    name = directory.rpartition("/")[2]
+    return name if len(name) == 32 and all(letter in "0123456789abcdef" for letter in name) else None
+
+
+def absolute(table: pa.Table) -> int:
+    """Paths written as absolute ones, those of directories that merged files keep alive included."""
+    referring = table.filter(pc.is_valid(table["path"]))
+    written = total(pc.equal(referring["path"], referring["written_path"]).cast(pa.int64()))
+    return written + table.num_rows - table["task_owned_directory"].null_count
+
+
+def uploaded_bytes(table: pa.Table) -> int | None:
+    """As Flink counts ``checkpointed_size``; ``None`` where some keyed state does not say (before 1.15)."""
+    per_operator = _uploaded(table)
+    return None if any(value is None for value in per_operator.values()) else sum(value or 0 for value in per_operator.values())
+
+
+def _uploaded(table: pa.Table) -> dict[str, int | None]:
+    """A keyed state says it once for all of its files; what says nothing was written whole."""
+    incremental = pc.fill_null(pc.is_in(table["kind"], pa.array(["shared", "private", "meta"])), False)
+    whole = table.filter(pc.invert(incremental)).group_by("operator_id").aggregate([("state_bytes", "sum")])
+    sums: dict[str, int | None] = {row["operator_id"]: row["state_bytes_sum"] for row in whole.to_pylist()}
+    keyed = table.filter(incremental).group_by(["operator_id", "subtask"]).aggregate([("checkpointed_bytes", "max")])
+    for row in keyed.to_pylist():
+        known, more = sums.get(row["operator_id"], 0), row["checkpointed_bytes_max"]
+        sums[row["operator_id"]] = None if known is None or more is None else known + more
+    return sums
+
+
+def operators(table: pa.Table, declared: Mapping[str, Operator], finished: Mapping[str, int]) -> tuple[tuple[OperatorContents, ...], int]:
+    """Most state first, at most ``MOST_OPERATORS``; and how many were left out."""
+    by_subtask: dict[str, dict[int, int]] = defaultdict(dict)
+    for row in table.group_by(["operator_id", "subtask"]).aggregate([("state_bytes", "sum")]).to_pylist():
+        # A coordinator has no subtask.
+        by_subtask[row["operator_id"]][-1 if row["subtask"] is None else row["subtask"]] = row["state_bytes_sum"]
+    kinds: dict[str, dict[str, int]] = defaultdict(dict)
+    for row in table.group_by(["operator_id", "kind"]).aggregate([("state_bytes", "sum")]).to_pylist():
+        kinds[row["operator_id"]][row["kind"]] = row["state_bytes_sum"]
+    inline = _sums(table.filter(pc.is_valid(table["inline_at"])), "size_bytes", "sum")
+    files = _sums(table.filter(pc.is_valid(table["path"])), "path", "count_distinct")
+    uploaded = _uploaded(table)
+    ordered = sorted(declared.values(), key=lambda operator: (-sum(by_subtask[operator.operator_id].values()), operator.operator_id))
+    shown = tuple(_operator(one, by_subtask[one.operator_id], finished, kinds, inline, files, uploaded) for one in ordered[:MOST_OPERATORS])
+    return shown, len(ordered) - len(shown)
+
+
+def _sums(table: pa.Table, column: str, how: str) -> dict[str, int]:
+    grouped = table.group_by("operator_id").aggregate([(column, how)])
+    return {row["operator_id"]: row[f"{column}_{how}"] for row in grouped.to_pylist()}
+
+
+def _operator(
+    one: Operator,
+    subtasks: dict[int, int],
+    finished: Mapping[str, int],
+    kinds: Mapping[str, dict[str, int]],
+    inline: Mapping[str, int],
+    files: Mapping[str, int],
+    uploaded: Mapping[str, int | None],
+) -> OperatorContents:
+    key = one.operator_id
+    largest = sorted(((number, size) for number, size in subtasks.items() if number >= 0), key=lambda item: (-item[1], item[0]))
+    running = max(one.parallelism - finished.get(key, 0), len(largest))
+    spread = [size for _number, size in largest] + [0] * (running - len(largest))
+    return OperatorContents(
+        operator_id=key,
+        name=one.name or one.uid or "",
+        parallelism=one.parallelism,
+        subtasks=len(largest),
+        finished=one.parallelism if one.fully_finished else finished.get(key, 0),
+        state_bytes=sum(subtasks.values()),
+        uploaded_bytes=uploaded.get(key, 0) or 0,
+        files=files.get(key, 0),
+        inline_bytes=inline.get(key, 0),
+        largest=tuple(SubtaskBytes(*item) for item in largest[:MOST_SUBTASKS]),
+        rest_bytes=sum(size for _number, size in largest[MOST_SUBTASKS:]),
+        max_over_median=_max_over_median(spread),
+        gini=gini(spread),
+        kinds=dict(kinds.get(key, {})),
+    )
+
+
+def _max_over_median(sizes: Sequence[int]) -> float | None:
+    middle = statistics.median(sizes) if len(sizes) > 1 else 0
+    return max(sizes) / middle if middle > 0 else None
+
+
+def gini(sizes: Sequence[int]) -> float | None:
+    """0: all alike … towards 1: all with one; ``None`` for fewer than two or nothing at all."""
+    whole, count = sum(sizes), len(sizes)
+    if count < 2 or not whole:
+        return None
+    ranked = sum(rank * size for rank, size in enumerate(sorted(sizes), start=1))
+    return 2 * ranked / (count * whole) - (count + 1) / count
+
+
+def listed_states(table: pa.Table, declared: Mapping[str, Operator]) -> tuple[tuple[ListedState, ...], int]:
+    """Named operator states, those that a restore reads most of first."""
+    rows = table.filter(pc.is_valid(table["states"])).select(["operator_id", "subtask", "states", "size_bytes"]).to_pylist()
+    merged: dict[tuple[str, str, str], list[tuple[int, int]]] = defaultdict(list)
+    for row in rows:
+        for state in row["states"]:
+            merged[row["operator_id"], state["name"], state["mode"]].append((state["offsets"], row["size_bytes"] or 0))
+    found = []
+    for (operator_id, name, mode), parts in merged.items():
+        operator = declared[operator_id]
+        handle_bytes = sum(size for _offsets, size in parts)
+        found.append(
+            ListedState(
+                operator_id=operator_id,
+                operator_name=operator.name or "",
+                name=name,
+                mode=mode,
+                subtasks=len(parts),
+                offsets=sum(offsets for offsets, _size in parts),
+                most_offsets=max(offsets for offsets, _size in parts),
+                handle_bytes=handle_bytes,
+                restore_bytes=_restored(mode, operator.parallelism, [size for _offsets, size in parts]),
+            )
+        )
+    found.sort(key=lambda state: (-state.restore_bytes, state.operator_id, state.name))
+    return tuple(found[:MOST_STATES]), max(len(found) - MOST_STATES, 0)
+
+
+def _restored(mode: str, parallelism: int, sizes: Sequence[int]) -> int:
+    if mode == "UNION":
+        return parallelism * sum(sizes)
+    return parallelism * max(sizes, default=0) if mode == "BROADCAST" else sum(sizes)
+
+
+def size_buckets(sizes: Any) -> tuple[SizeBucket, ...]:
+    """By powers of two; empty ones between the smallest and the largest are there, with 0."""
+    counts: dict[int, list[int]] = {}
+    for size in sizes.to_pylist():
+        bucket = counts.setdefault(1 << max(int(size) - 1, 0).bit_length(), [0, 0])
+        bucket[0] += 1
+        bucket[1] += size
+    if not counts:
+        return ()
+    first, last = min(counts).bit_length(), max(counts).bit_length()
+    return tuple(SizeBucket(1 << bit - 1, *counts.get(1 << bit - 1, (0, 0))) for bit in range(first, last + 1))

@@ -1,0 +1,119 @@
+"""From a ``_metadata`` file to its X-ray, by columns: a million references cost no million objects.
+
+The file is read to its end before anything is returned; one that is damaged, incomplete or larger than allowed raises.
+"""
+
+from collections.abc import Iterable, Iterator
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ingest.errors import Refused
+from ingest.metadata import columns
+from ingest.metadata.files import MetadataFile
+from ingest.metadata.pieces import End, Header, Operator, Piece, Subtask
+from ingest.metadata.summary import job_id_of, owner_directory
+from webapp.storage.xray import measures
+from webapp.storage.xray.contents import Xray
+
+MOST_BYTES = 256_000_000
+MOST_HANDLES = 1_000_000
+_KEPT = (
+    "operator_id", "subtask", "kind", "path", "written_path", "offset_bytes", "size_bytes", "state_bytes", "inline_at",
+    "handle_id", "checkpointed_bytes", "task_owned_directory", "states",
+)  # fmt: skip
+_CODED = ("operator_id", "kind", "handle_id")
+
+
+class TooLarge(Refused):
+    """More than a page may read; the command line reads it."""
+
+
+def read(file: MetadataFile) -> Xray:
+    """Raises ``MetadataError``, ``OSError`` and :class:`TooLarge`."""
+    return _xray(file, *_table(file))
+
+
+def paths(file: MetadataFile) -> pa.Table:
+    """Its distinct files: ``path`` and ``bytes`` (of the file, or of the segments referred to). Raises as :func:`read`."""
+    _seen, table = _table(file)
+    return measures.distinct_files(table)
+
+
+class Seen:
+    """What the walk tells beside handles."""
+
+    def __init__(self) -> None:
+        self.header: Header | None = None
+        self.end: End | None = None
+        self.operators: dict[str, Operator] = {}
+        self.finished: dict[str, int] = {}
+
+    def watch(self, pieces: Iterable[Piece]) -> Iterator[Piece]:
+        for piece in pieces:
+            if isinstance(piece, Header):
+                self.header = piece
+            elif isinstance(piece, Operator):
+                self.operators[piece.operator_id] = piece
+            elif isinstance(piece, Subtask):
+                self.finished[piece.operator.operator_id] = self.finished.get(piece.operator.operator_id, 0) + piece.finished
+            elif isinstance(piece, End):
+                self.end = piece
+            yield piece
+
+
+def _table(file: MetadataFile) -> tuple[Seen, pa.Table]:
+    if file.size is not None and file.size > MOST_BYTES:
+        raise TooLarge(f"It has {file.size:,} bytes; a page reads {MOST_BYTES:,} at most. Use python -m ingest metadata {file.path}.")
+    seen, kept, rows = Seen(), [], 0
+    for batch in columns.batches(seen.watch(file.pieces())):
+        rows += batch.num_rows
+        if rows > MOST_HANDLES:
+            raise TooLarge(f"It has more than {MOST_HANDLES:,} handles. Use python -m ingest metadata {file.path}.")
+        kept.append(batch.select(_KEPT))
+    schema = pa.schema([columns.SCHEMA.field(name) for name in _KEPT])
+    table = pa.Table.from_batches(kept, schema)
+    for name in _CODED:
+        table = table.set_column(table.column_names.index(name), name, table[name].cast(pa.string()))
+    return seen, table
+
+
+def _xray(file: MetadataFile, seen: Seen, table: pa.Table) -> Xray:
+    assert seen.header is not None and seen.end is not None  # noqa: S101 - the walk ends with End or raises
+    owner = owner_directory(file.directory)
+    job_id = job_id_of(owner)
+    files = measures.distinct_files(table)
+    directories, directories_left_out = measures.directories(files, owner, job_id)
+    foreign = measures.foreign(files, owner, job_id)
+    operators, operators_left_out = measures.operators(table, seen.operators, seen.finished)
+    states, states_left_out = measures.listed_states(table, seen.operators)
+    properties = seen.end.properties
+    inline = table.filter(pc.is_valid(table["inline_at"]))
+    uploaded = measures.uploaded_bytes(table)
+    return Xray(
+        metadata_path=file.path,
+        metadata_bytes=seen.end.bytes,
+        checkpoint_id=seen.header.checkpoint_id,
+        format_version=seen.header.dialect.version,
+        format_name=seen.header.dialect.name,
+        type_name=properties.name if properties else "",
+        savepoint_format=(properties.savepoint_format or "") if properties else "",
+        handles=table.num_rows,
+        state_bytes=measures.total(table["state_bytes"]),
+        uploaded_bytes=uploaded,
+        inline_handles=inline.num_rows,
+        inline_bytes=measures.total(inline["size_bytes"]),
+        files=files.num_rows,
+        file_bytes=measures.total(files["bytes"]),
+        segments=table.num_rows - table["offset_bytes"].null_count,
+        absolute=measures.absolute(table),
+        foreign_files=foreign.num_rows,
+        foreign_bytes=measures.total(foreign["bytes"]),
+        operators=operators,
+        operators_left_out=operators_left_out,
+        directories=directories,
+        directories_left_out=directories_left_out,
+        states=states,
+        states_left_out=states_left_out,
+        sizes=measures.size_buckets(files["bytes"]),
+    )
