@@ -38,11 +38,16 @@ class Environment:
     collect_interval_s: int
     spark_interval_s: int
     spark_timeout_s: int
+    storage_audit_h: int
+    storage_age_guard_h: int
+    storage_keep_audits: int
+    storage_threads: int
     secret_key: str = field(repr=False)
     field_keys: tuple[str, ...] = field(repr=False)
     database: dict[str, Any] = field(repr=False)
     redis_url: str = field(repr=False)
     lake_options: dict[str, str] = field(repr=False)
+    storage_aliases: dict[str, str] = field(default_factory=dict)
 
 
 def load() -> Environment:
@@ -67,12 +72,17 @@ def load() -> Environment:
         collect_interval_s=number("WEIR_COLLECT_INTERVAL_S", 30, 3, 3600),
         spark_interval_s=number("WEIR_SPARK_INTERVAL_S", 30, 3, _DAY_S),
         spark_timeout_s=number("WEIR_SPARK_TIMEOUT_S", 1800, 10, _DAY_S),
+        storage_audit_h=number("WEIR_STORAGE_AUDIT_H", 6, 1, 24 * 31),
+        storage_age_guard_h=number("WEIR_STORAGE_AGE_GUARD_H", 72, 24, 24 * 365),
+        storage_keep_audits=number("WEIR_STORAGE_KEEP_AUDITS", 4, 2, 1000),
+        storage_threads=number("WEIR_STORAGE_THREADS", 8, 1, 64),
         secret_key=secret("WEIR_SECRET_KEY", "at least 50 characters", lambda key: len(key) >= 50)
         or secrets.kept(home, "secret_key", secrets.new_secret_key),
         field_keys=_field_keys(home),
         database=databases.from_environment("WEIR_DATABASE_URL", home / "weir.sqlite3"),
         redis_url=_redis_url(home),
         lake_options=text_map("WEIR_LAKE_OPTIONS", 'a JSON object of texts such as {"AWS_REGION": "eu-central-1"}'),
+        storage_aliases=text_map("WEIR_STORAGE_ALIASES", 'a JSON object of prefixes such as {"hdfs://nn1:8020": "hdfs://ns"}'),
     )
 
 

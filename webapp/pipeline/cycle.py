@@ -7,25 +7,18 @@
 """
 
 import json
-import os
-from pathlib import Path
 
 from django.conf import settings
 
 from spark_jobs.manifest import BadManifest
 from webapp.findings import overrides
-from webapp.pipeline import lake, loader, run_dirs, run_files, subprocesses
+from webapp.pipeline import lake, loader, run_dirs, run_files, spark_process
 from webapp.pipeline.lease import Lease
 from webapp.pipeline.loader import OutOfOrder
 from webapp.pipeline.models import Manifest, PipelineRun
 from webapp.pipeline.runs import RunRecord
 
-LOGS_KEPT = 50
 ATTEMPTS_INTERRUPTED = 5
-
-
-class SparkFailed(Exception):
-    """The Spark job ended without a complete run; the message says what the log's end says."""
 
 
 class LakeRewound(Exception):
@@ -73,22 +66,14 @@ def _run_spark(record: RunRecord) -> str:
     path = f"{run_dir}/manifest.json"
     PipelineRun.objects.filter(pk=record.row.pk).update(manifest_path=path)
     last = loader.last_loaded()
-    command = [*settings.SPARK_COMMAND, "cycle", "--lake", settings.WEIR.lake_root, "--run-dir", run_dir, "--attempt", attempt]
+    command = ["cycle", "--lake", settings.WEIR.lake_root, "--run-dir", run_dir, "--attempt", attempt]
     command += ["--to", json.dumps(lake.commits())]
     if last and last.path:
         command += ["--previous", last.path]
     command += ["--thresholds", overrides.as_argument()]
     for left in _left_running(record.row):
         command += ["--interrupt", left]
-    # Storage options hold keys, and arguments can be seen by everybody on the machine: they go by the environment.
-    environment = {**os.environ, "WEIR_LAKE_OPTIONS": json.dumps(settings.WEIR.lake_options)}
-    log = _log_file(attempt)
-    try:
-        code = subprocesses.run(command, environment, log, settings.WEIR.spark_timeout_s, record.say, record.note)
-    except subprocesses.TimedOut as error:
-        raise SparkFailed(f"The Spark job {attempt} was stopped: {error}") from None
-    if code:
-        raise SparkFailed(f"The Spark job ended with exit code {code}: {record.last_line or 'it said nothing'} (log: {log})")
+    spark_process.run(command, record, attempt)
     return path
 
 
@@ -136,11 +121,3 @@ def _left_running(run: PipelineRun) -> list[str]:
     done = PipelineRun.objects.filter(key=run.key, state=PipelineRun.State.DONE).order_by("-id").values_list("id", flat=True).first()
     bad = PipelineRun.objects.filter(key=run.key, pk__gt=done or 0, pk__lt=run.pk).order_by("-id")
     return list(bad.values_list("attempt", flat=True)[:ATTEMPTS_INTERRUPTED])
-
-
-def _log_file(attempt: str) -> Path:
-    folder: Path = settings.WEIR.home / "logs" / "runs"
-    if folder.is_dir():
-        for old in sorted(folder.glob("*.log"))[:-LOGS_KEPT]:
-            old.unlink(missing_ok=True)
-    return folder / f"{attempt}.log"

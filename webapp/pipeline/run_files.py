@@ -1,6 +1,6 @@
 """The files of a Spark run: the manifest checked, its Parquet tables read in batches."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -10,18 +10,18 @@ import pyarrow.parquet as pq
 
 from spark_jobs import manifest as manifests
 from spark_jobs.manifest import BadManifest
-from spark_jobs.serving import SERVING_TABLES
+from spark_jobs.serving import SERVING_TABLES, ServingTable
 
 ROWS_PER_BATCH = 2_000
 """One transaction's worth: short enough that other writers on SQLite never wait long."""
 
 
-def read_manifest(path: str, attempt: str | None = None) -> manifests.Manifest:
+def read_manifest(path: str, attempt: str | None = None, known: Mapping[str, ServingTable] = SERVING_TABLES) -> manifests.Manifest:
     """The manifest at ``path``; raises :class:`BadManifest` where it is torn, foreign or of another attempt."""
     manifest = manifests.read(path)
     if attempt is not None and manifest.attempt != attempt:
         raise BadManifest(f"The manifest at {path} belongs to attempt {manifest.attempt}, not {attempt}.")
-    unknown = (manifest.tables.keys() | manifest.retracted.keys()) - SERVING_TABLES.keys()
+    unknown = (manifest.tables.keys() | manifest.retracted.keys()) - known.keys()
     if unknown:
         raise BadManifest(f"The manifest at {path} names serving tables this version does not know: {', '.join(sorted(unknown))}.")
     for output in (*manifest.tables.values(), *manifest.retracted.values()):
@@ -31,9 +31,9 @@ def read_manifest(path: str, attempt: str | None = None) -> manifests.Manifest:
     return manifest
 
 
-def batches(manifest: manifests.Manifest, table: str) -> Iterator[list[dict[str, Any]]]:
+def batches(manifest: manifests.Manifest, table: str, known: Mapping[str, ServingTable] = SERVING_TABLES) -> Iterator[list[dict[str, Any]]]:
     """Rows of one serving table, at most ``ROWS_PER_BATCH`` at once; raises :class:`BadManifest` where files and manifest differ."""
-    yield from _batches(manifest, table, manifest.tables[table], SERVING_TABLES[table].column_names)
+    yield from _batches(manifest, table, manifest.tables[table], known[table].column_names)
 
 
 def retracted_keys(manifest: manifests.Manifest, table: str) -> Iterator[list[dict[str, Any]]]:
