@@ -3,12 +3,13 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 import fsspec
 
 from ingest.errors import Skipped, redact
+from ingest.storage.instants import modified_at
 
 # Up to 2.2 <dir>/<job id>; from 2.3 <dir>/<cluster id>/applications/<application id>/jobs/<job id>.
 _ARCHIVE = re.compile(r"(?:[^/]+/applications/[^/]+/jobs/)?[0-9a-f]{32}")
@@ -72,20 +73,9 @@ def _archives(listed: dict[str, dict[str, Any]], root: str) -> Iterator[ArchiveF
     for path, info in listed.items():
         name = path[len(root) :].lstrip("/")
         if _ARCHIVE.fullmatch(name):
-            changed_at = _changed_at(info)
+            changed_at = modified_at(info)
             size = int(info.get("size") or 0)
             yield ArchiveFile(name, path, size, changed_at, f"{size}|{changed_at.timestamp() if changed_at else ''}")
-
-
-def _changed_at(info: dict[str, Any]) -> datetime | None:
-    """Modification time; each kind of storage has its own name for it."""
-    for key in ("mtime", "LastModified", "last_modified", "modified"):
-        value = info.get(key)
-        if isinstance(value, datetime):
-            return value if value.tzinfo else value.replace(tzinfo=UTC)
-        if isinstance(value, int | float):
-            return datetime.fromtimestamp(value, UTC)
-    return None
 
 
 def _why(error: Exception) -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -11,17 +11,23 @@ import fsspec
 from ingest.metadata.pieces import Piece
 from ingest.metadata.reader import read_pieces
 from ingest.records import Skip
+from ingest.storage.instants import modified_at
 
 NAME = "_metadata"
 
 
 @dataclass(frozen=True, slots=True)
 class MetadataFile:
-    """``path`` as given or found; ``size`` in bytes and ``modified`` (UTC) are ``None`` where the storage does not say."""
+    """``path`` as given or found; ``size`` in bytes and ``modified`` (UTC) are ``None`` where the storage does not say.
+
+    Where Weir reads another tree than the one Flink wrote to (a mount, a copy), ``path`` is Flink's, so that relative
+    references mean what they meant, and the bytes come from ``read_at``.
+    """
 
     path: str
     size: int | None = None
     modified: datetime | None = None
+    read_at: str | None = None
 
     @property
     def directory(self) -> str:
@@ -29,9 +35,10 @@ class MetadataFile:
         return directory_of(self.path)
 
     def open(self) -> BinaryIO:
-        if "://" not in self.path:
-            return open(_local(self.path), "rb", buffering=0)  # noqa: PTH123 - closed by the caller
-        stream: BinaryIO = fsspec.open(self.path, "rb").open()
+        path = self.path if self.read_at is None else self.read_at
+        if "://" not in path:
+            return open(_local(path), "rb", buffering=0)  # noqa: PTH123 - closed by the caller
+        stream: BinaryIO = fsspec.open(path, "rb").open()
         return stream
 
     def pieces(self) -> Iterator[Piece]:
@@ -86,17 +93,7 @@ def _unreadable(path: str, error: BaseException) -> Skip:
 
 def _file(path: str, info: dict[str, Any]) -> MetadataFile:
     size = info.get("size")
-    return MetadataFile(path, None if size is None else int(size), _instant(info))
-
-
-def _instant(info: dict[str, Any]) -> datetime | None:
-    for key in ("mtime", "LastModified", "last_modified", "modified", "modification_time"):
-        value = info.get(key)
-        if isinstance(value, datetime):
-            return value if value.tzinfo else value.replace(tzinfo=UTC)
-        if isinstance(value, int | float):
-            return datetime.fromtimestamp(value, UTC)
-    return None
+    return MetadataFile(path, None if size is None else int(size), modified_at(info))
 
 
 def _local(path: str) -> str:

@@ -1,0 +1,37 @@
+"""When a file was modified; each kind of storage has its own name for it."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+_NAMES = ("mtime", "LastModified", "last_modified", "modified", "modification_time")
+
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def of_nanoseconds(nanoseconds: int) -> datetime | None:
+    """Since 1970, cut to milliseconds as listings are; ``None`` outside the years 1 to 9999, as a forged time may be."""
+    try:
+        return _EPOCH + timedelta(milliseconds=nanoseconds // 1_000_000)
+    except OverflowError:
+        return None
+
+
+def cut(instant: datetime | None) -> datetime | None:
+    """To milliseconds, towards the past."""
+    return instant and instant.replace(microsecond=instant.microsecond // 1000 * 1000)
+
+
+def modified_at(info: Mapping[str, Any]) -> datetime | None:
+    """Of what fsspec's ``info`` or ``ls`` tells: UTC, ``None`` where the storage does not say or no calendar has it."""
+    for name in _NAMES:
+        value = info.get(name)
+        if isinstance(value, datetime):
+            return value if value.tzinfo else value.replace(tzinfo=UTC)
+        if isinstance(value, int | float):
+            try:
+                return datetime.fromtimestamp(value, UTC)
+            except (ValueError, OverflowError, OSError):
+                return None
+    return None

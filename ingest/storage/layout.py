@@ -1,0 +1,74 @@
+"""Flink's directory layout as regular expressions that mean the same to Python's ``re`` and to Java's (so to Spark).
+
+They are searched in canonical paths. Only names that Flink gives make a place: a file somebody else put beside them, and
+anything below ``shared/`` that is not laid out like this (the working files of ForSt are), stays ``UNKNOWN``.
+"""
+
+import re
+from dataclasses import dataclass
+
+METADATA_NAME = "_metadata"
+"""Every file of this name is read, wherever it lies: a moved or copied checkpoint still refers."""
+
+UNKNOWN = "unknown"
+"""High availability, blobs, jars, what is not Flink's: never touched."""
+UNOWNED = "unowned"
+"""``chk-N`` without the directory of a job above it: nothing says whose it is."""
+
+# Not "$", which also matches before a line end; both languages read this alike.
+_END = r"(?![\s\S])"
+_UUID = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+_JOB = "/([0-9a-f]{32})"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """``pattern`` has the job id as group 1 (empty or missing where there is none); where ``numbered``, the checkpoint id as group 2."""
+
+    name: str
+    pattern: str
+    meaning: str
+    numbered: bool = False
+    candidate: bool = True
+    """Files of Flink's own layout, which may turn out to be orphans; others are kept whatever refers to them."""
+
+
+PLACES = (
+    Place("savepoint", rf"/savepoint-[0-9a-f]{{6}}-[0-9a-f]{{12}}/()[^/][\s\S]*{_END}", "file of a savepoint", candidate=False),
+    Place("metadata", rf"(?:{_JOB}|/[^/]+|)/chk-(\d+)/{METADATA_NAME}{_END}", "what a checkpoint consists of", numbered=True),
+    Place(
+        "exclusive",
+        rf"{_JOB}/chk-(\d+)/(?:{_UUID}|\.{METADATA_NAME}\.inprogress\.{_UUID}){_END}",
+        "belongs to one checkpoint",
+        numbered=True,
+    ),
+    Place("shared", rf"{_JOB}/shared/{_UUID}{_END}", "belongs to any number of checkpoints"),
+    Place("merged_shared", rf"{_JOB}/shared/job_[^/]+_op_[^/]+/{_UUID}{_END}", "segments of shared state of one subtask"),
+    Place("taskowned", rf"{_JOB}/taskowned/{_UUID}{_END}", "given up by operators; materialised changelog state"),
+    Place("merged_taskowned", rf"{_JOB}/taskowned/job_[^/]+_tm_[^/]+/{_UUID}{_END}", "segments of one TaskManager's exclusive state"),
+    Place("changelog", rf"{_JOB}/dstl/{_UUID}{_END}", "state changes between materialisations"),
+    Place(UNOWNED, rf"()/chk-(\d+)/(?!{METADATA_NAME}{_END})[^/]+{_END}", "has no job's directory", numbered=True, candidate=False),
+)
+"""In this order: the first that matches decides."""
+
+CANDIDATES = frozenset(place.name for place in PLACES if place.candidate)
+JOB_DIRECTORY = rf"^([\s\S]*{_JOB})(?:/[\s\S]*)?{_END}"
+"""Group 1 is the path up to the last directory named like a job id, group 2 that id."""
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    place: str
+    job_id: str | None = None
+    checkpoint_id: int | None = None
+
+
+_COMPILED = tuple((place, re.compile(place.pattern)) for place in PLACES)
+
+
+def place_of(path: str) -> Placed:
+    """Of one canonical path."""
+    for place, pattern in _COMPILED:
+        if match := pattern.search(path):
+            return Placed(place.name, match[1] or None, int(match[2]) if place.numbered else None)
+    return Placed(UNKNOWN)
