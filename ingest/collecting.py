@@ -23,6 +23,7 @@ from ingest.flink_rest.history_server import read_history
 from ingest.flink_rest.pace import Pace, shares
 from ingest.history.archives import read_archives
 from ingest.lake.store import Lake
+from ingest.metadata.evidence import Reach, read_evidence
 from ingest.records import Observed, Skip
 from ingest.sources import ClusterSource
 
@@ -86,6 +87,9 @@ def collect_shard(
     for reading in readings:
         _read_archives(reading, at())
         _tail(reading, at(), SHARD_LOG_BYTES // max(1, len(sources)))
+    reach = Reach()
+    for reading in readings:
+        _read_metadata(reading, at(), reach)
     lake.append(observed for reading in readings for observed in reading.observed)
     return [_outcome(reading) for reading in readings]
 
@@ -226,6 +230,20 @@ def _tail(reading: ClusterRun, at: datetime, share_bytes: int) -> None:
     if result.skips:
         reading.observed.append(Observed(reading.source.name, at, "log", result.skips))
     reading.cursor["logs"] = result.cursor
+
+
+def _read_metadata(reading: ClusterRun, at: datetime, reach: Reach) -> None:
+    source = reading.source
+    if not source.metadata.enabled:
+        return
+    try:
+        found, cursor = read_evidence(source.metadata, source.name, reading.part("metadata"), reading.observed, at, reach)
+    except Exception as error:
+        log.exception("_metadata of cluster %s could not be read", source.name)
+        reading.skip(f"_metadata of {source.name}", "unreadable_file", f"Reading failed with {type(error).__name__}.", at, "metadata")
+        return
+    reading.observed += found
+    reading.cursor["metadata"] = cursor
 
 
 def _outcome(reading: ClusterRun) -> ClusterOutcome:

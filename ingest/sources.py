@@ -40,6 +40,19 @@ class LogSource:
 
 
 @dataclass(frozen=True, slots=True)
+class MetadataSource:
+    """Which ``_metadata`` may be read as evidence: local ones, and those below ``roots``, in bounds.
+
+    ``roots`` are pairs of a canonical URI, as Flink's paths begin, and where the same tree is read ("" for the URI itself).
+    """
+
+    enabled: bool = True
+    roots: tuple[tuple[str, str], ...] = ()
+    files_per_cycle: int = 20
+    file_bytes: int = 8 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
 class ClusterSource:
     """One registered cluster. Any of ``url``, ``history_url`` and ``archive_dir`` may be empty."""
 
@@ -50,6 +63,7 @@ class ClusterSource:
     auth: Auth | None = None
     tls: Tls = Tls()
     logs: LogSource = LogSource()
+    metadata: MetadataSource = MetadataSource()
     metrics_interval_s: float = 30
     request_timeout_s: float = 10
     max_response_bytes: int = 64 * 1024 * 1024

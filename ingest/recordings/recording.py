@@ -1,4 +1,4 @@
-"""One recording on disk: a folder with ``rest.jsonl`` (or ``.gz``) and ``logs/``."""
+"""One recording on disk: a folder with ``rest.jsonl`` (or ``.gz``) and ``logs/``, perhaps copies of ``_metadata``."""
 
 import json
 import re
@@ -10,6 +10,7 @@ from ingest.flink_logs.files import read_files
 from ingest.flink_logs.layouts import layout_of, zone_of
 from ingest.recordings.polls import Polls
 from ingest.recordings.rest_file import read_rest_file
+from ingest.recordings.snapshots import Snapshots
 from ingest.records import LogRecord, Observed
 
 # What a process printed, and what RocksDB logs (Flink moves that beside its own logs): both have no layout.
@@ -37,6 +38,7 @@ class Recording:
             raise Refused(f"{directory} is no recording: it holds neither rest.jsonl (or rest.jsonl.gz) nor logs/.")
         zone_of(log_time_zone, layout_of(log_layout))  # nonsense is refused before anything is read
         self._polls = Polls(cluster, _declared_version(directory))
+        self._snapshots = Snapshots(directory, cluster)
 
     @property
     def jobs_seen(self) -> set[str]:
@@ -60,8 +62,13 @@ class Recording:
             if recorded.skip:
                 yield (Observed(self._cluster, recorded.at, "rest", (recorded.skip,)),), recorded.size_bytes
             elif recorded.answer:
-                yield self._polls.add(recorded.answer, recorded.size_bytes), recorded.size_bytes
-        yield self._polls.finish(), 0
+                yield from self._with_snapshots(self._polls.add(recorded.answer, recorded.size_bytes), recorded.size_bytes)
+        yield from self._with_snapshots(self._polls.finish(), 0)
+
+    def _with_snapshots(self, observed: tuple[Observed, ...], size_bytes: int) -> Iterator[Piece]:
+        yield observed, size_bytes
+        for reading, read_bytes in self._snapshots.beside(observed):
+            yield (reading,), read_bytes
 
     def _logs(self) -> Iterator[Piece]:
         paths = [str(path) for path in self._log_files]

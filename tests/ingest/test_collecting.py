@@ -15,7 +15,7 @@ from deltalake import DeltaTable
 from ingest.collecting import ClusterOutcome, collect_shard
 from ingest.flink_rest.pace import Pace
 from ingest.lake.store import Lake
-from ingest.sources import ClusterSource, LogSource
+from ingest.sources import ClusterSource, LogSource, MetadataSource
 from tests.ingest.flink_rest.serving import Answer, Reply, Server, recorded, told
 from tests.replayed import RECORDINGS, Replay
 
@@ -179,7 +179,7 @@ def _history(recording: str) -> Answer:
 def test_a_history_server_tells_ended_jobs_once_at_their_end(lake: Lake) -> None:
     ended = Replay("1.20.5/G").last_at
     with serving(_history("1.20.5/G")) as (server,):
-        source = ClusterSource("past", history_url=server.url)
+        source = ClusterSource("past", history_url=server.url, metadata=MetadataSource(enabled=False))
         (first,) = shard(lake, source)
         asked = len(server.asked)
         (second,) = shard(lake, source, cursors={"past": first.cursor}, after_s=3600)

@@ -1,0 +1,97 @@
+"""Which ``_metadata`` show what a restore or a savepoint cost: few of all, named while they are still there.
+
+Of a restore: the snapshot it began with, and the first checkpoint completed after it. Of a savepoint: the last checkpoint
+completed before it, and the first after. Flink retains one checkpoint by default, so the one before is gone as soon as the
+one after has completed: it is named when the savepoint is first seen, be it in progress.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, fields
+from datetime import datetime
+from typing import Any
+
+from ingest.records import Checkpoint, Job, Observed
+
+FORGOTTEN_AFTER_S = 86_400
+OLD_RESTORE_MS = 3_600_000
+"""Of a restore longer ago than this when it is first seen, the first checkpoint has most likely gone by unseen."""
+
+
+@dataclass(slots=True)
+class _Seen:
+    """What is remembered of a job; instants in epoch ms, 0 for none."""
+
+    last_path: str = ""
+    last_ms: int = 0
+    awaited_since_ms: int = 0
+    restored_ms: int = 0
+    savepoint_ms: int = 0
+    seen_s: float = 0
+
+
+class Choice:
+    """Show it what each cycle or poll observed, all of one at once. ``remembered`` is plain JSON between cycles."""
+
+    def __init__(self, remembered: Mapping[str, Any] | None = None) -> None:
+        names = {field.name for field in fields(_Seen)}
+        self._jobs = {
+            job_id: _Seen(**{name: value for name, value in seen.items() if name in names})
+            for job_id, seen in (remembered or {}).items()
+            if isinstance(seen, dict)
+        }
+
+    def wanted(self, observed: Iterable[Observed]) -> list[str]:
+        """Paths of snapshots to read now, as Flink spelled them, each once."""
+        jobs: list[tuple[datetime, Job]] = []
+        checkpoints: list[tuple[datetime, Checkpoint]] = []
+        for reading in observed:
+            jobs += ((reading.observed_at, record) for record in reading.records if isinstance(record, Job))
+            checkpoints += ((reading.observed_at, record) for record in reading.records if isinstance(record, Checkpoint))
+        paths: list[str] = []
+        for at, job in jobs:
+            paths += self._of_job(job, at)
+        for at, checkpoint in sorted(checkpoints, key=lambda one: (one[1].trigger_time, one[1].checkpoint_id)):
+            paths += self._of_checkpoint(checkpoint, at)
+        return list(dict.fromkeys(paths))
+
+    def remembered(self, at: datetime) -> dict[str, Any]:
+        """What the next cycle needs; jobs not heard of for a day are forgotten."""
+        since = at.timestamp() - FORGOTTEN_AFTER_S
+        return {job_id: asdict(seen) for job_id, seen in self._jobs.items() if seen.seen_s >= since}
+
+    def _seen(self, job_id: str, at: datetime) -> _Seen:
+        seen = self._jobs.setdefault(job_id, _Seen())
+        seen.seen_s = max(seen.seen_s, at.timestamp())
+        return seen
+
+    def _of_job(self, job: Job, at: datetime) -> list[str]:
+        seen, restored_ms = self._seen(job.job_id, at), _ms(job.restored_at)
+        if restored_ms <= seen.restored_ms or not job.restored_path:
+            return []
+        seen.restored_ms = restored_ms
+        # A job that recovers from its own checkpoint owns the files already: nothing is uploaded again.
+        if job.job_id in job.restored_path or restored_ms < _ms(at) - OLD_RESTORE_MS:
+            return []
+        seen.awaited_since_ms = max(seen.awaited_since_ms, restored_ms)
+        return [job.restored_path]
+
+    def _of_checkpoint(self, checkpoint: Checkpoint, at: datetime) -> list[str]:
+        seen, trigger_ms = self._seen(checkpoint.job_id, at), _ms(checkpoint.trigger_time)
+        if checkpoint.is_savepoint:
+            if trigger_ms <= seen.savepoint_ms or checkpoint.status == "FAILED":
+                return []
+            seen.savepoint_ms = seen.awaited_since_ms = max(seen.awaited_since_ms, trigger_ms)
+            return [seen.last_path] if seen.last_path else []
+        if checkpoint.status != "COMPLETED" or not checkpoint.external_path or trigger_ms <= seen.last_ms:
+            return []
+        seen.last_path, seen.last_ms = checkpoint.external_path, trigger_ms
+        if not seen.awaited_since_ms:
+            return []
+        # One that was under way when the savepoint began is the one before it after all.
+        if trigger_ms > seen.awaited_since_ms:
+            seen.awaited_since_ms = 0
+        return [checkpoint.external_path]
+
+
+def _ms(at: datetime | None) -> int:
+    return 0 if at is None else round(at.timestamp() * 1000)

@@ -1,0 +1,141 @@
+"""Chosen ``_metadata`` as rows of the lake, within bounds of number, size and time: evidence, never a duty.
+
+What cannot be reached stays unknown. That is said once for each directory, is no fault of the cluster, and the
+directory is tried again some minutes later.
+"""
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import TimeoutError as TooSlow
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+import fsspec
+
+from ingest.errors import Skipped
+from ingest.metadata.choice import Choice
+from ingest.metadata.files import NAME, MetadataFile
+from ingest.metadata.references import references
+from ingest.records import Observed, Record, Reference, Skip
+from ingest.sources import MetadataSource
+from ingest.storage.instants import modified_at
+from ingest.storage.roots import Root, local_path
+from ingest.uris import BadUri, canonical, is_below
+
+SOURCE = "metadata"
+TRY_AGAIN_AFTER_S = 900
+MOST_WAITING = 200
+MOST_TOLD = 100
+
+
+class TooLarge(Skipped):
+    """Larger than what is read on the side of a collect cycle."""
+
+
+@dataclass(slots=True)
+class Reach:
+    """What the clusters of one collect cycle share: seconds left for all of them, and directories that did not answer."""
+
+    seconds: float = 20
+    unanswered: set[str] = field(default_factory=set)
+
+    def spend(self, since: float) -> None:
+        self.seconds -= time.monotonic() - since
+
+
+def read_evidence(
+    source: MetadataSource, cluster: str, cursor: Mapping[str, Any], observed: Sequence[Observed], at: datetime, reach: Reach | None = None
+) -> tuple[list[Observed], dict[str, Any]]:
+    """What a cluster's new records make worth reading: readings, and the cursor for the next cycle. Never raises for one file."""
+    choice = Choice(cursor.get("jobs"))
+    waiting = [str(path) for path in cursor.get("waiting") or ()]
+    waiting = list(dict.fromkeys([*waiting, *choice.wanted(observed)]))[-MOST_WAITING:]
+    records: list[Record] = []
+    reader = _Reader(source, dict(cursor.get("told") or {}), at, reach or Reach())
+    done = 0
+    while done < min(len(waiting), source.files_per_cycle) and reader.reach.seconds > 0:
+        records += reader.read(waiting[done])
+        done += 1
+    found = [Observed(cluster, at, SOURCE, tuple(records))] if records else []
+    remembered = {"jobs": choice.remembered(at), "waiting": waiting[done:], "told": reader.told()}
+    return found, {name: value for name, value in remembered.items() if value}
+
+
+def rows_of(file: MetadataFile, most_bytes: int) -> list[Reference]:
+    """All rows of one file. Raises ``MetadataError``, ``OSError``, and ``TooLarge``."""
+    if file.size is not None and file.size > most_bytes:
+        raise TooLarge(f"It has {file.size:,} bytes, and at most {most_bytes:,} are read; raise the bound to have it read.")
+    return list(references(file))
+
+
+class _Reader:
+    """``told``: directory → when it was last found unreachable, in epoch s."""
+
+    def __init__(self, source: MetadataSource, told: dict[str, float], at: datetime, reach: Reach) -> None:
+        self._source, self._told, self._at, self.reach = source, told, at.timestamp(), reach
+        self._roots = [Root(uri, read_at or None) for uri, read_at in source.roots]
+
+    def told(self) -> dict[str, float]:
+        return dict(sorted(self._told.items(), key=lambda one: one[1])[-MOST_TOLD:])
+
+    def read(self, snapshot: str) -> Iterable[Record]:
+        """Rows of its ``_metadata``, or a skip, or nothing."""
+        try:
+            directory = canonical(snapshot).removesuffix(f"/{NAME}")
+        except BadUri as error:
+            return [Skip(snapshot[:500], "bad_path", str(error))]
+        base = directory.rsplit("/", 2)[0]
+        if base in self.reach.unanswered or self._told.get(base, 0) > self._at - TRY_AGAIN_AFTER_S:
+            return []
+        started = time.monotonic()
+        try:
+            rows = self._within_time(directory)
+        except Skipped as error:
+            return [Skip(f"{directory}/{NAME}", "too_large" if isinstance(error, TooLarge) else "bad_metadata", str(error))]
+        except Exception as error:  # a storage's client may raise anything
+            return self._unreachable(base, directory, error)
+        finally:
+            self.reach.spend(started)
+        self._told.pop(base, None)
+        return rows
+
+    def _within_time(self, directory: str) -> list[Reference]:
+        root = next((root for root in self._roots if is_below(directory, root.uri)), None)
+        if root is None and not directory.startswith("file:"):
+            # Addresses come from Flink: only what an operator has registered is asked over a network.
+            raise ValueError("it is below no registered storage root; register the root to have it read")
+        read_at = root.readable(directory) if root else local_path(directory)
+        if "://" not in read_at:
+            return self._rows(directory, read_at)
+        # Clients of storages have their own ideas of patience; the thread of one that never answers is left behind.
+        pool = ThreadPoolExecutor(1, "metadata")
+        try:
+            return pool.submit(self._rows, directory, read_at).result(timeout=self.reach.seconds)
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+
+    def _rows(self, directory: str, read_at: str) -> list[Reference]:
+        path = f"{read_at}/{NAME}"
+        filesystem, inside = fsspec.core.url_to_fs(path)
+        try:
+            info = filesystem.info(inside)
+        except FileNotFoundError:
+            # Subsumed meanwhile: nothing to say. But a storage without the directory above is another place.
+            if filesystem.exists(filesystem._parent(filesystem._parent(inside))):
+                return []
+            raise
+        if info.get("type") != "file":
+            raise ValueError(f"it is a {info.get('type')}")
+        file = MetadataFile(f"{directory}/{NAME}", info.get("size"), modified_at(info), read_at=path)
+        return rows_of(file, self._source.file_bytes)
+
+    def _unreachable(self, base: str, directory: str, error: Exception) -> list[Record]:
+        is_told = base in self._told
+        self._told[base] = self._at
+        if isinstance(error, TooSlow):
+            self.reach.unanswered.add(base)
+        why = "it did not answer in time" if isinstance(error, TooSlow) else str(error) or type(error).__name__
+        detail = f"{directory}/{NAME} cannot be read here ({why[:300]}); what restores and savepoints upload stays unknown."
+        return [] if is_told else [Skip(base, "unreadable_metadata", detail)]

@@ -1,0 +1,50 @@
+"""``_metadata`` kept in a recording (``ckpt/``, ``sp/``): those that show what restores and savepoints cost.
+
+They are found by the end of the path that Flink wrote, ``<job>/chk-N`` or ``savepoint-…``, since a recording lies somewhere else.
+"""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from ingest.errors import Skipped
+from ingest.metadata.choice import Choice
+from ingest.metadata.evidence import SOURCE, rows_of
+from ingest.metadata.files import NAME, MetadataFile
+from ingest.records import Observed, Record, Skip
+from ingest.uris import BadUri, canonical
+
+MOST_FILE_BYTES = 64 * 1024 * 1024
+_FOLDERS = ("ckpt", "sp")
+
+
+class Snapshots:
+    def __init__(self, directory: Path, cluster: str) -> None:
+        self._cluster = cluster
+        self._choice = Choice()
+        files = (path for folder in _FOLDERS for path in sorted((directory / folder).rglob(NAME)) if path.is_file())
+        self._files = {_key(path.parent.as_posix()): path for path in files}
+
+    def beside(self, observed: Sequence[Observed]) -> Iterator[tuple[Observed, int]]:
+        """Readings of files that those of one poll make worth reading, dated like its last, and the bytes read for each."""
+        if not self._files or not observed:
+            return
+        at = max(reading.observed_at for reading in observed)
+        for snapshot in self._choice.wanted(observed):
+            path = self._files.get(_key(snapshot))
+            if path is not None:
+                records, size = self._read(path, snapshot)
+                yield Observed(self._cluster, at, SOURCE, records), size
+
+    def _read(self, path: Path, snapshot: str) -> tuple[tuple[Record, ...], int]:
+        try:
+            size = path.stat().st_size
+            # When the copy was made says nothing of the file.
+            file = MetadataFile(f"{canonical(snapshot).removesuffix(f'/{NAME}')}/{NAME}", size, None, read_at=str(path))
+            return tuple(rows_of(file, MOST_FILE_BYTES)), size
+        except (Skipped, BadUri, OSError) as error:
+            return (Skip(str(path), "bad_metadata" if isinstance(error, Skipped) else "unreadable_file", str(error)),), 0
+
+
+def _key(directory: str) -> str:
+    parts = directory.rstrip("/").removesuffix(f"/{NAME}").split("/")
+    return "/".join(parts[-2:] if parts[-1].startswith("chk-") else parts[-1:])
