@@ -5,16 +5,18 @@ Beat only ever starts the tick. What is due is a row (:mod:`webapp.pipeline.due`
 
 from kombu import Queue  # type: ignore[attr-defined]
 
-COLLECT, SPARK, DEFAULT = "collect", "spark", "default"
+COLLECT, SPARK, STORAGE, DEFAULT = "collect", "spark", "storage", "default"
 TICK_S = 15
 
-QUEUES = [Queue(name) for name in (COLLECT, SPARK, DEFAULT)]  # type: ignore[no-untyped-call]
+QUEUES = [Queue(name) for name in (COLLECT, SPARK, STORAGE, DEFAULT)]  # type: ignore[no-untyped-call]
 
 ROUTES = {
     "pipeline.tick": {"queue": DEFAULT},
     "pipeline.maintain": {"queue": DEFAULT},
     "pipeline.collect": {"queue": COLLECT},
     "pipeline.spark_cycle": {"queue": SPARK},
+    # An audit lists for as long as it takes; the cycle must not wait for it.
+    "pipeline.audit_storage": {"queue": STORAGE},
 }
 
 BEAT = {

@@ -9,6 +9,7 @@ from webapp.pipeline import collecting, cycle, lake_care, retention, work
 from webapp.pipeline.lease import Lease, LeaseLost
 from webapp.pipeline.models import DueWork
 from webapp.pipeline.runs import RunRecord, describe, recorded
+from webapp.storage.auditing import scheduled
 
 Echo = Callable[[str], None]
 
@@ -44,13 +45,19 @@ def perform(key: str, *, even_if_not_due: bool = False, echo: Echo | None = None
 
 
 def _do(lease: Lease, echo: Echo | None) -> RunRecord | None:
-    if lease.key == work.SPARK_CYCLE and not cycle.has_work():
+    if (lease.key == work.SPARK_CYCLE and not cycle.has_work()) or (lease.key == work.AGE_RULES and not scheduled.has_age_rules()):
         return None
+    if lease.key == work.AUDIT_BY_HAND:
+        return None  # left by a command that was killed
     with recorded(lease, lease.key.partition("/")[0], echo) as record:
         if lease.key.startswith("collect/"):
             collecting.collect(work.shard_of(lease.key), lease, record)
         elif lease.key == work.SPARK_CYCLE:
             cycle.run_cycle(lease, record)
+        elif lease.key == work.AUDIT:
+            scheduled.audit_all(lease, record)
+        elif lease.key == work.AGE_RULES:
+            scheduled.simulate_asked(lease, record)
         elif lease.key == work.RETENTION:
             record.counts["deleted"] = retention.purge(timezone.now(), lease)
         elif lease.key == work.LAKE:

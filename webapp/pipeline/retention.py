@@ -15,6 +15,7 @@ from webapp.fleet.models import Cluster, JobAnnotation, JobCurrent, JobException
 from webapp.pipeline.lease import Lease
 from webapp.pipeline.models import Manifest, PipelineAlarm, PipelineRun, SkippedInput
 from webapp.pressure.models import PressureWindow
+from webapp.storage.auditing import aging
 
 ROUTINE = timedelta(days=7)
 NOTABLE = timedelta(days=90)
@@ -55,6 +56,7 @@ def _too_old(now: datetime) -> "Iterator[QuerySet]":  # type: ignore[type-arg]
         JobJudgement.objects.filter(as_of__lt=now - NOTABLE),
     ):
         yield old.exclude(cluster__in=recordings)
+    yield from aging.too_old(now)
     newest = Manifest.objects.filter(state=Manifest.State.LOADED).order_by("-id").values("id")[:1]
     yield Manifest.objects.filter(loaded_at__lt=now - RUNS).exclude(id__in=list(newest.values_list("id", flat=True)))
     yield PipelineRun.objects.filter(started_at__lt=now - RUNS).exclude(state=PipelineRun.State.RUNNING)

@@ -17,6 +17,7 @@ logger = logging.getLogger(__name__)
 
 COLLECT_LIMIT_S = 300
 MAINTAIN_LIMIT_S = 3600
+LIST_LIMIT_S = 12 * 3600
 LOAD_LIMIT_S = 1800
 
 
@@ -50,6 +51,15 @@ def collect(key: str) -> None:
     time_limit=settings.WEIR.spark_timeout_s + LOAD_LIMIT_S + 60,
 )
 def spark_cycle(key: str) -> None:
+    _perform(key)
+
+
+@app.task(
+    name="pipeline.audit_storage",
+    soft_time_limit=LIST_LIMIT_S + settings.WEIR.spark_timeout_s + LOAD_LIMIT_S,
+    time_limit=LIST_LIMIT_S + settings.WEIR.spark_timeout_s + LOAD_LIMIT_S + 60,
+)
+def audit_storage(key: str) -> None:
     _perform(key)
 
 

@@ -6,14 +6,22 @@ from django.conf import settings
 
 from webapp.config import schedule
 from webapp.fleet.models import Cluster
+from webapp.storage.models import StorageAudit, StorageRoot
 
 SPARK_CYCLE = "spark/cycle"
+AUDIT, AUDIT_BY_HAND, AGE_RULES = "storage/audit", "storage/by-hand", "storage/age-rules"
+"""``AUDIT_BY_HAND`` is claimed by commands only, and never due."""
 RETENTION = "maintenance/retention"
 LAKE = "maintenance/lake"
 
-HOUR_S, DAY_S = 3600, 86_400
+MINUTE_S, HOUR_S, DAY_S = 60, 3600, 86_400
 
-TASK_OF_KIND = {"collect": "pipeline.collect", "spark": "pipeline.spark_cycle", "maintenance": "pipeline.maintain"}
+TASK_OF_KIND = {
+    "collect": "pipeline.collect",
+    "spark": "pipeline.spark_cycle",
+    "storage": "pipeline.audit_storage",
+    "maintenance": "pipeline.maintain",
+}
 
 
 def collect_key(shard: int) -> str:
@@ -30,9 +38,17 @@ def intervals_s() -> dict[str, int]:
     return {
         **{collect_key(shard): settings.WEIR.collect_interval_s for shard in shards},
         SPARK_CYCLE: settings.WEIR.spark_interval_s,
+        **_storage_s(),
         RETENTION: HOUR_S,
         LAKE: DAY_S,
     }
+
+
+def _storage_s() -> dict[str, int]:
+    """All roots are audited together, since files of one may be referred to from another: the shortest wish counts."""
+    hours = list(StorageRoot.objects.audited().values_list("audit_every_h", flat=True))
+    audits = {AUDIT: HOUR_S * min(wish or settings.WEIR.storage_audit_h for wish in hours)} if hours else {}
+    return {**audits, AGE_RULES: MINUTE_S} if audits or StorageAudit.objects.exists() else {}
 
 
 def queue_of(key: str) -> str:

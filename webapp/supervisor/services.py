@@ -10,7 +10,7 @@ from webapp.supervisor.ports import listens
 
 WEB_PROCESSES, WEB_THREADS = 2, 4
 REQUEST_WITHIN_S = 120
-QUEUES = ("collect", "spark", "default")
+QUEUES = ("collect", "spark", "storage", "default")
 """One worker process each, so that a long Spark cycle never holds up a collection."""
 
 

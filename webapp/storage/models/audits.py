@@ -26,6 +26,7 @@ class StorageAudit(models.Model):
     run_dir = models.CharField(max_length=1000, blank=True)
     manifest_path = models.CharField(max_length=1000, blank=True)
     files_kept = models.BooleanField(default=True, help_text="its verdicts by file are still on disk")
+    withheld = models.JSONField(default=dict, blank=True, help_text="root → why its attestation does not count this time")
     error = models.TextField(blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
     finished_at = models.DateTimeField(null=True, blank=True)

@@ -1,0 +1,27 @@
+"""What deleting by age would have done, from the files that an audit kept."""
+
+import json
+from typing import Any
+
+import fsspec
+
+from webapp.pipeline import spark_process
+from webapp.pipeline.runs import RunRecord
+from webapp.storage.choices import AuditState
+from webapp.storage.models import StorageAudit
+
+
+class CannotSimulate(Exception):
+    """The audit has no list of files to simulate over."""
+
+
+def simulate(audit: StorageAudit, days: int, record: RunRecord) -> dict[str, Any]:
+    """As ``python -m spark_jobs age_rule`` writes it. Raises :class:`CannotSimulate` and ``SparkFailed``."""
+    if audit.state != AuditState.LOADED or not audit.files_kept:
+        raise CannotSimulate(f"The files of audit {audit.audit_id} are no longer kept; take a newer audit.")
+    target = f"{audit.run_dir}/age-rule-{days}.json"
+    command = ["age_rule", "--audit-run", audit.run_dir, "--days", str(days), "--out", target]
+    spark_process.run(command, record, f"{audit.audit_id}-age-{days}")
+    with fsspec.open(target, "rb") as file:
+        result: dict[str, Any] = json.loads(file.read())
+    return result

@@ -1,0 +1,107 @@
+"""Which roots an audit looks at, and what is said of each: where it is read, who writes to it, whether all readers are known."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from django.conf import settings
+from django.utils import timezone
+
+from ingest.errors import Refused
+from ingest.storage.roots import Root
+from ingest.uris import Spellings, is_below
+from webapp.fleet.choices import ClusterKind
+from webapp.fleet.models import Cluster
+from webapp.storage.choices import RootKind
+from webapp.storage.models import StorageRoot
+from webapp.storage.suggestions import uncovered
+
+
+@dataclass(frozen=True)
+class AskedRoot:
+    """``withheld`` says why an attestation does not count this time; empty where it does, or where there is none."""
+
+    root: Root
+    clusters: tuple[str, ...] = ()
+    blind: tuple[str, ...] = ()
+    attested: bool = False
+    withheld: str = ""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """``inventory`` is read instead of listing; it and ``as_of`` are for one root alone."""
+
+    roots: tuple[AskedRoot, ...]
+    age_guard_h: int
+    purpose: str
+    fresh: bool = False
+    inventory: str = ""
+    as_of: str = ""
+    spellings: Spellings = field(default_factory=Spellings)
+
+    @property
+    def uris(self) -> list[str]:
+        return [asked.root.uri for asked in self.roots]
+
+
+def spellings() -> Spellings:
+    """As the environment declares them. Raises ``BadUri``."""
+    return Spellings(tuple(settings.WEIR.storage_aliases.items()))
+
+
+def registered(rows: Sequence[StorageRoot], blind: Iterable[str]) -> tuple[AskedRoot, ...]:
+    """All of ``rows`` in one audit. An attestation counts only where the audit sees everything that may refer into the root:
+    every registered root, and every directory that live clusters are known to write to."""
+    unseen = set(blind)
+    missing = StorageRoot.objects.exclude(pk__in=[row.pk for row in rows]).values_list("uri", flat=True).first()
+    outside = uncovered([row.uri for row in rows])
+    withheld = ""
+    if missing:
+        withheld = f"The registered root {missing} is not part of this audit, and a checkpoint in it may refer to these files."
+    elif outside:
+        withheld = (
+            f"Live clusters also write below {outside[0]}, which is no registered root; add it, for a checkpoint in it may refer here."
+        )
+    return tuple(_of_row(row, unseen, withheld) for row in rows)
+
+
+def _of_row(row: StorageRoot, unseen: set[str], withheld: str) -> AskedRoot:
+    names = tuple(sorted(cluster.name for cluster in row.clusters.all()))
+    return AskedRoot(
+        root=Root(row.uri, row.read_at or None),
+        clusters=names,
+        blind=tuple(name for name in names if name in unseen),
+        attested=row.is_attested and not withheld and row.kind != RootKind.HIGH_AVAILABILITY,
+        withheld=withheld if row.is_attested else "",
+    )
+
+
+def named(written: Sequence[str], read_at: str | None) -> tuple[AskedRoot, ...]:
+    """Roots as somebody typed them; those that are registered come with what is known of them. Raises ``Refused`` and ``BadUri``."""
+    known = spellings()
+    roots = [Root.of(text, read_at, known) for text in written]
+    rows = {row.uri: row for row in StorageRoot.objects.prefetch_related("clusters").filter(uri__in=[root.uri for root in roots])}
+    refuse_overlap([root.uri for root in roots])
+    of_rows = {asked.root.uri: asked for asked in registered(list(rows.values()), blind_clusters())} if rows else {}
+    return tuple(_at(of_rows[root.uri], root, read_at) if root.uri in of_rows else AskedRoot(root) for root in roots)
+
+
+def _at(asked: AskedRoot, root: Root, read_at: str | None) -> AskedRoot:
+    """Read elsewhere than usual, it is a copy: what is true of it says nothing of the root itself."""
+    if read_at is None:
+        return asked
+    return AskedRoot(root, asked.clusters, asked.blind, False, f"It was read at {read_at}." if asked.attested else "")
+
+
+def refuse_overlap(uris: Sequence[str]) -> None:
+    """A root within another would be listed twice. Raises ``Refused``."""
+    for place, uri in enumerate(uris):
+        for other in uris[place + 1 :]:
+            if is_below(uri, other) or is_below(other, uri):
+                outer, inner = sorted((uri, other), key=len)
+                raise Refused(f"{inner} lies within {outer}: name the outer one alone.")
+
+
+def blind_clusters() -> list[str]:
+    """Those whose jobs cannot be seen now. A recording is judged at its own time and never is."""
+    return list(Cluster.objects.unseen(timezone.now()).exclude(kind=ClusterKind.RECORDING).values_list("name", flat=True))

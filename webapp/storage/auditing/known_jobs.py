@@ -1,0 +1,140 @@
+"""What the database knows of jobs, as the file that an audit reads (``JOB_COLUMNS`` of :mod:`spark_jobs.audit_request`).
+
+Only what was seen counts: a job that nobody reports any more, or of a cluster that cannot be seen, is still running for an audit.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from datetime import datetime, timedelta
+from typing import Any
+
+import fsspec
+import pyarrow as pa
+import pyarrow.parquet as pq
+from django.db.models import Max, Min, Q
+
+from spark_jobs.serving import FAILED_OUTCOMES
+from webapp.checkpoints.models import CheckpointFact
+from webapp.fleet.models import Cluster, JobCurrent
+
+JOBS_AT_ONCE = 200
+MOST_ENDED = 1_000
+"""Per job, newest first. What is left out counts as not known to have ended, which deletes less."""
+DISCARDS_SINCE = timedelta(days=7)
+_NEVER_COMPLETED = (*FAILED_OUTCOMES, "aborted")
+_MAYBE_WRITTEN = "FINALIZE_CHECKPOINT_FAILURE"
+"""Flink itself cannot tell then whether the _metadata was written."""
+
+_INSTANT = pa.timestamp("ms", tz="UTC")
+_ENDED = pa.struct(
+    [
+        ("checkpoint_id", pa.int64()),
+        ("completed", pa.bool_()),
+        ("discarded", pa.bool_()),
+        ("triggered_at", _INSTANT),
+        ("ended_at", _INSTANT),
+        ("reason", pa.string()),
+    ]
+)
+SCHEMA = pa.schema(
+    [
+        ("cluster", pa.string()),
+        ("job_id", pa.string()),
+        ("name", pa.string()),
+        ("state", pa.string()),
+        ("terminal", pa.bool_()),
+        ("seen", pa.bool_()),
+        ("restored_path", pa.string()),
+        ("restored_is_savepoint", pa.bool_()),
+        ("restored_at", _INSTANT),
+        ("last_completed_at", _INSTANT),
+        ("in_flight_since", _INSTANT),
+        ("checkpoints_ended", pa.list_(_ENDED)),
+    ]
+)
+
+
+def write(target: str, at: datetime) -> int:
+    """Write all jobs to the Parquet file ``target`` (a path or URI); returns how many."""
+    unseen = set(Cluster.objects.unseen(at).values_list("name", flat=True))
+    count = 0
+    with fsspec.open(target, "wb") as file, pq.ParquetWriter(file, SCHEMA) as writer:
+        for jobs in _chunks():
+            rows = [{**job, "terminal": bool(job["terminal"]), "seen": job["cluster"] not in unseen} for job in jobs]
+            _add_checkpoints(rows, at)
+            writer.write_table(pa.Table.from_pylist(rows, SCHEMA))
+            count += len(rows)
+    return count
+
+
+def _chunks() -> Iterator[list[dict[str, Any]]]:
+    fields = (
+        "id",
+        "cluster",
+        "job_id",
+        "name",
+        "state",
+        "terminal",
+        "restored_path",
+        "restored_is_savepoint",
+        "restored_at",
+        "last_completed_at",
+    )
+    last = 0
+    while jobs := list(JobCurrent.objects.filter(id__gt=last).order_by("id").values(*fields)[:JOBS_AT_ONCE]):
+        last = jobs[-1]["id"]
+        yield jobs
+
+
+def _add_checkpoints(jobs: list[dict[str, Any]], at: datetime) -> None:
+    """Three queries for all of ``jobs``; facts of a job id on another cluster are fetched too and not used."""
+    ids = [job.pop("id") and job["job_id"] for job in jobs]
+    facts = CheckpointFact.objects.filter(job_id__in=ids)
+    pending = _by_job(facts.filter(outcome="in_progress").values("cluster", "job_id").annotate(value=Min("trigger_time")))
+    whole = facts.filter(outcome="completed").exclude(is_savepoint=True)
+    completed = _by_job(whole.values("cluster", "job_id").annotate(value=Max("end_time")))
+    ended = _ended(facts, at)
+    for job in jobs:
+        key = job["cluster"], job["job_id"]
+        job["in_flight_since"] = pending.get(key)
+        job["last_completed_at"] = max(filter(None, (job["last_completed_at"], completed.get(key))), default=None)
+        job["checkpoints_ended"] = ended.get(key, [])
+
+
+def _by_job(rows: Iterable[dict[str, Any]]) -> dict[tuple[str, str], datetime]:
+    return {(row["cluster"], row["job_id"]): row["value"] for row in rows}
+
+
+def _ended(facts: Any, at: datetime) -> dict[tuple[str, str], list[dict[str, Any]]]:
+    """Checkpoints that never completed, or that Flink was seen to discard; of an id that was used twice only if all of them are."""
+    never = Q(outcome__in=_NEVER_COMPLETED) & ~Q(reason=_MAYBE_WRITTEN)
+    discarded = Q(outcome="completed", discarded=True, trigger_time__gte=at - DISCARDS_SINCE)
+    periodic = facts.filter(Q(is_savepoint=False) | Q(is_savepoint__isnull=True))
+    fields = ("cluster", "job_id", "checkpoint_id", "outcome", "discarded", "trigger_time", "end_time", "reason")
+    found: dict[tuple[str, str], list[dict[str, Any]]] = defaultdict(list)
+    for row in periodic.filter(never | discarded).order_by("cluster", "job_id", "-trigger_time", "-id").values(*fields).iterator(2_000):
+        of_job = found[row["cluster"], row["job_id"]]
+        if len(of_job) < MOST_ENDED:
+            of_job.append(
+                {
+                    "checkpoint_id": row["checkpoint_id"],
+                    "completed": row["outcome"] == "completed",
+                    "discarded": bool(row["discarded"]),
+                    "triggered_at": row["trigger_time"],
+                    "ended_at": row["end_time"],
+                    "reason": row["reason"],
+                }
+            )
+    _without_reused(periodic.exclude(never | discarded), found)
+    return found
+
+
+def _without_reused(others: Any, found: dict[tuple[str, str], list[dict[str, Any]]]) -> None:
+    """A job that starts again under its own id counts from 1 again: the directory may be of the one that lives."""
+    ids = {entry["checkpoint_id"] for entries in found.values() for entry in entries}
+    if not ids:
+        return
+    keys = others.filter(job_id__in={job_id for _cluster, job_id in found}).values_list("cluster", "job_id", "checkpoint_id")
+    living = {key for key in keys.iterator(5_000) if key[2] in ids}
+    for (cluster, job_id), entries in found.items():
+        found[cluster, job_id] = [entry for entry in entries if (cluster, job_id, entry["checkpoint_id"]) not in living]

@@ -1,0 +1,72 @@
+"""The listing of each root, below the run directory of its audit."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from django.conf import settings
+
+from ingest.errors import Refused
+from webapp.lib.quantities import bytes_text, count_text
+from webapp.storage.auditing.asking import Asked, AskedRoot
+
+
+@dataclass(frozen=True)
+class RootListing:
+    asked: AskedRoot
+    folder: str
+    listed: Any
+
+
+def list_all(asked: Asked, run_dir: str, say: Callable[[str], None]) -> list[RootListing]:
+    """One root after the other; each is listed in parallel by itself. Raises what listing raises."""
+    if asked.inventory and len(asked.roots) != 1:
+        raise Refused("An inventory lists one root: name that root alone.")
+    found = []
+    for number, one in enumerate(asked.roots):
+        folder = f"{run_dir}/listing-{number}"
+        say(f"listing {one.root.uri}" + (f" at {one.root.read_at}" if one.root.read_at else ""))
+        listed = _listed(asked, one, folder)
+        say(f"{one.root.uri}: {count_text(listed.files)} files, {bytes_text(listed.bytes)}, {len(listed.unlisted)} directories not listed")
+        found.append(RootListing(one, folder, listed))
+    return found
+
+
+def as_of(listings: Sequence[RootListing]) -> datetime:
+    """When the first of them began: what came later an audit cannot know."""
+    return min(listing.listed.as_of for listing in listings)
+
+
+def _listed(asked: Asked, one: AskedRoot, folder: str) -> Any:
+    from ingest.storage.inventory import import_inventory
+
+    from ingest.storage.listing import list_root
+
+    if asked.inventory:
+        return import_inventory(asked.inventory, one.root, folder, as_of=_instant(asked.as_of), spellings=asked.spellings)
+    return list_root(one.root, folder, threads=settings.WEIR.storage_threads, spellings=asked.spellings)
+
+
+def _instant(text: str) -> datetime | None:
+    if not text:
+        return None
+    try:
+        at = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise Refused(f"--as-of {text!r} is no instant; give one such as 2026-11-21T04:12:00Z.") from error
+    return at if at.tzinfo else at.replace(tzinfo=UTC)
+
+
+def request_of(listing: RootListing) -> dict[str, Any]:
+    """As :mod:`spark_jobs.audit_request` reads it."""
+    one = listing.asked
+    return {
+        "uri": one.root.uri,
+        "read_at": one.root.read_at,
+        "listing": listing.folder,
+        "clusters": list(one.clusters),
+        "blind": list(one.blind),
+        "attested": one.attested,
+        "unlisted": [{"subject": skip.subject, "reason": skip.reason, "detail": skip.detail} for skip in listing.listed.unlisted],
+    }

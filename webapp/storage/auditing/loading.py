@@ -1,0 +1,63 @@
+"""A complete audit into the database: its tables in short transactions, again if need be, to the same rows."""
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from django.db import models
+from django.utils import timezone
+
+from spark_jobs.audit_tables import AUDIT_TABLES, FILE_TABLES
+from spark_jobs.manifest import Manifest
+from spark_jobs.serving import ServingTable
+from webapp.pipeline import run_files
+from webapp.pipeline.lease import Lease
+from webapp.pipeline.texts import bounded, clean_json, clean_text
+from webapp.storage.choices import AuditState
+from webapp.storage.models import StorageAudit
+from webapp.storage.served import AUDIT_MODELS
+
+KNOWN_TABLES: dict[str, ServingTable] = {**AUDIT_TABLES, **FILE_TABLES}
+
+
+def read_manifest(audit: StorageAudit) -> Manifest:
+    """Raises ``BadManifest`` where the audit did not get to its end."""
+    return run_files.read_manifest(audit.manifest_path, audit.audit_id, KNOWN_TABLES)
+
+
+def load(audit: StorageAudit, manifest: Manifest, lease: Lease, say: Callable[[str], None]) -> dict[str, int]:
+    """Returns table → rows in it. The last transaction marks the audit as loaded; before it no page shows anything of it."""
+    rows_of: dict[str, int] = {}
+    for name, model in AUDIT_MODELS.items():
+        if name not in manifest.tables:
+            continue
+        change = _changes(AUDIT_TABLES[name], model)
+        for rows in run_files.batches(manifest, name, KNOWN_TABLES):
+            made = [model(**{field: convert(row[field]) for field, convert in change.items()}) for row in rows]
+            with lease.writing():
+                # A row of an audit never changes: what a killed process had loaded already is left as it is.
+                model._default_manager.bulk_create(made, ignore_conflicts=True)
+        rows_of[name] = manifest.tables[name].rows
+        if rows_of[name]:
+            say(f"loaded {name}: {rows_of[name]} rows")
+    with lease.writing():
+        audit.state, audit.finished_at = AuditState.LOADED, timezone.now()
+        audit.save(update_fields=["state", "finished_at"])
+    return rows_of
+
+
+def _changes(table: ServingTable, model: type[models.Model]) -> Mapping[str, Callable[[Any], Any]]:
+    return {column.name: _change(column.kind, model._meta.get_field(column.name), column.name in table.key) for column in table.columns}
+
+
+def _change(kind: str, field: Any, is_key: bool) -> Callable[[Any], Any]:
+    if kind == "json":
+        return lambda document: _parsed(clean_json(document))
+    longest = getattr(field, "max_length", None)
+    if kind == "text" and longest:
+        return lambda text: bounded(text, longest, is_key)
+    return clean_text if kind == "text" else lambda value: value
+
+
+def _parsed(document: str | None) -> Any:
+    return None if document is None else json.loads(document)

@@ -1,0 +1,42 @@
+"""What the workers do of their own accord: audit all registered roots, simulate the age rules that somebody asked for."""
+
+from django.conf import settings
+from django.utils import timezone
+
+from webapp.pipeline.lease import Lease
+from webapp.pipeline.runs import RunRecord, describe
+from webapp.storage.auditing import age_rules, asking
+from webapp.storage.auditing.running import audit
+from webapp.storage.choices import AuditPurpose, SimulationState
+from webapp.storage.models import AgeRuleResult, StorageRoot
+
+
+def audit_all(lease: Lease, record: RunRecord) -> None:
+    """One audit of every root that is not paused."""
+    rows = list(StorageRoot.objects.audited().prefetch_related("clusters"))
+    if not rows:
+        return
+    asked = asking.Asked(
+        roots=asking.registered(rows, asking.blind_clusters()),
+        age_guard_h=settings.WEIR.storage_age_guard_h,
+        purpose=AuditPurpose.SCHEDULED,
+        spellings=asking.spellings(),
+    )
+    audit(asked, lease, record)
+
+
+def has_age_rules() -> bool:
+    return AgeRuleResult.objects.filter(state=SimulationState.ASKED).exists()
+
+
+def simulate_asked(lease: Lease, record: RunRecord) -> None:
+    """One that fails does not stop the next; why is said where it was asked for."""
+    for row in AgeRuleResult.objects.filter(state=SimulationState.ASKED).select_related("audit").order_by("id"):
+        try:
+            row.result, row.state, row.error = age_rules.simulate(row.audit, row.days, record), SimulationState.DONE, ""
+        except Exception as error:
+            row.state, row.error = SimulationState.FAILED, describe(error)[:4000]
+            record.say(f"{row}: {row.error}")
+        row.finished_at = timezone.now()
+        with lease.writing():
+            row.save(update_fields=["state", "result", "error", "finished_at"])

@@ -1,0 +1,99 @@
+"""Directories that jobs are known to write checkpoints to and that nobody registered as a root yet."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+from django.conf import settings
+from django.core.cache import cache
+from django.utils import timezone
+
+from ingest.uris import BadUri, Spellings, canonical, is_below
+from webapp.checkpoints.models import CheckpointFact
+from webapp.fleet.choices import ClusterKind
+from webapp.fleet.models import Cluster, JobCurrent
+from webapp.storage.choices import RootKind
+from webapp.storage.models import StorageRoot
+
+MOST_JOBS = 2_000
+MOST_PATHS = 5_000
+KEPT_S = 300
+_OF_PATHS = timedelta(days=7)
+_JOB_AND_CHECKPOINT = re.compile(r"/[0-9a-f]{32}/chk-\d+$")
+_SAVEPOINT = re.compile(r"/savepoint-[0-9a-f]{6}-[0-9a-f]{12}$")
+_SETTINGS = {
+    RootKind.CHECKPOINTS: (
+        "execution.checkpointing.dir",
+        "state.checkpoints.dir",
+        "state.changelog.dstl.dfs.base-path",
+        "dstl.dfs.base-path",
+    ),
+    RootKind.SAVEPOINTS: ("execution.checkpointing.savepoint-dir", "state.savepoints.dir"),
+    RootKind.HIGH_AVAILABILITY: ("high-availability.storageDir",),
+}
+
+
+@dataclass(frozen=True)
+class Suggestion:
+    """``uri`` is canonical; ``clusters`` write to it; ``why`` tells where Weir has it from."""
+
+    uri: str
+    kind: str
+    clusters: tuple[str, ...]
+    why: str
+
+
+def suggestions() -> list[Suggestion]:
+    """Unregistered directories of all clusters, recordings included; made anew every few minutes."""
+    found: list[Suggestion] = cache.get_or_set("storage-suggestions", _found, KEPT_S) or []
+    roots = list(StorageRoot.objects.values_list("uri", flat=True))
+    return [one for one in found if not any(is_below(one.uri, root) for root in roots)]
+
+
+def uncovered(uris: Sequence[str]) -> list[str]:
+    """Directories that live clusters write to and that lie below none of ``uris``."""
+    live = set(Cluster.objects.filter(kind=ClusterKind.LIVE).values_list("name", flat=True))
+    return [one.uri for one in _found() if live.intersection(one.clusters) and not any(is_below(one.uri, root) for root in uris)]
+
+
+def _found() -> list[Suggestion]:
+    known = Spellings(tuple(settings.WEIR.storage_aliases.items()))
+    places: dict[str, tuple[str, set[str], str]] = {}
+    for cluster, kind, written, why in (*_of_configuration(), *_of_paths()):
+        try:
+            uri = canonical(written, known)
+        except BadUri:
+            continue
+        places.setdefault(uri, (kind, set(), why))[1].add(cluster)
+    outer = [uri for uri in places if not any(uri != other and is_below(uri, other) for other in places)]
+    return [Suggestion(uri, places[uri][0], tuple(sorted(places[uri][1])), places[uri][2]) for uri in sorted(outer)]
+
+
+def _of_configuration() -> Iterator[tuple[str, str, str, str]]:
+    """Settings of the cluster, as the newest jobs saw them."""
+    newest = JobCurrent.objects.exclude(configuration=None).order_by("-id").values_list("cluster", "configuration")
+    for cluster, configuration in newest[:MOST_JOBS].iterator(200):
+        for kind, names in _SETTINGS.items():
+            yield from ((cluster, str(kind), value, name) for name, value in _values(configuration, names))
+
+
+def _values(configuration: object, names: Iterable[str]) -> Iterator[tuple[str, str]]:
+    if isinstance(configuration, Mapping):
+        for name in names:
+            value = configuration.get(name)
+            if isinstance(value, str) and value:
+                yield name, value
+
+
+def _of_paths() -> Iterator[tuple[str, str, str, str]]:
+    """Where completed checkpoints say that they lie: a job may be configured otherwise than its cluster."""
+    recordings = Cluster.objects.filter(kind=ClusterKind.RECORDING).values("name")
+    told = CheckpointFact.objects.exclude(external_path=None).exclude(external_path="").order_by("-id")
+    recent = told.filter(trigger_time__gte=timezone.now() - _OF_PATHS)[:MOST_PATHS]
+    recorded = told.filter(cluster__in=recordings)[:MOST_PATHS]
+    for facts in (recent, recorded):
+        for cluster, path in facts.values_list("cluster", "external_path"):
+            for kind, pattern in ((RootKind.CHECKPOINTS, _JOB_AND_CHECKPOINT), (RootKind.SAVEPOINTS, _SAVEPOINT)):
+                if match := pattern.search(path.rstrip("/")):
+                    yield cluster, str(kind), path[: match.start()], "paths of checkpoints"
