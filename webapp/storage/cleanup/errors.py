@@ -1,0 +1,21 @@
+"""What can stop a clean-up. Every message is a sentence that says what to do next."""
+
+
+class CleanupError(Exception):
+    """Base of all; the message is safe to show."""
+
+
+class PlanRefused(CleanupError):
+    """No plan was made, because what was asked for makes no sense or nothing may be cleaned."""
+
+
+class PlanDamaged(CleanupError):
+    """The plan's files are not those that its name stands for. Nothing of it is applied, ever."""
+
+
+class NotAllowed(CleanupError):
+    """The plan is not approved, has expired, or is past the state in which this can be done. Nothing was done."""
+
+
+class Halted(CleanupError):
+    """Doubt arose while the plan was carried out. What was done is in the journal; nothing more was done."""

@@ -1,0 +1,34 @@
+"""What became of one file of a plan: one word in the journal, one sentence on the page."""
+
+from enum import StrEnum
+
+
+class Outcome(StrEnum):
+    QUARANTINED = "quarantined"
+    CHANGED = "changed"
+    GONE = "gone"
+    REFERRED = "referred"
+    JUDGED_ANEW = "judged_anew"
+    LINKED = "linked"
+    FAILED = "failed"
+    NOT_REACHED = "not_reached"
+    RESTORED = "restored"
+    OCCUPIED = "occupied"
+    PURGED = "purged"
+
+
+SENTENCES: dict[str, str] = {
+    Outcome.QUARANTINED: "Moved to the quarantine; it can be put back until it is purged.",
+    Outcome.CHANGED: "Skipped: its size or time is no longer that of the plan.",
+    Outcome.GONE: "Skipped: it was not there any more.",
+    Outcome.REFERRED: "Skipped: a checkpoint refers to it by now.",
+    Outcome.JUDGED_ANEW: "Skipped: the audit right before no longer finds that it may go.",
+    Outcome.LINKED: "Skipped: it is a link or lies behind one, and links are not followed.",
+    Outcome.FAILED: "Not done: the storage refused.",
+    Outcome.NOT_REACHED: "Not done: the plan was stopped before its turn came.",
+    Outcome.RESTORED: "Put back where it was.",
+    Outcome.OCCUPIED: "Still in quarantine: another file has taken its place.",
+    Outcome.PURGED: "Deleted for good.",
+}
+
+SKIPPED = frozenset({Outcome.CHANGED, Outcome.GONE, Outcome.REFERRED, Outcome.JUDGED_ANEW, Outcome.LINKED, Outcome.NOT_REACHED})

@@ -1,0 +1,22 @@
+"""So many files a second and no more: a clean-up is never urgent, and storage has other users."""
+
+import time
+from collections.abc import Callable
+
+
+class Pace:
+    """An even pace; time lost elsewhere is not made up for by a burst. ``None`` is as fast as it goes."""
+
+    def __init__(
+        self, files_per_s: float | None, clock: Callable[[], float] = time.monotonic, sleep: Callable[[float], None] = time.sleep
+    ) -> None:
+        self._step_s = 1 / files_per_s if files_per_s else 0.0
+        self._clock, self._sleep = clock, sleep
+        self._next = clock()
+
+    def step(self) -> None:
+        """Return when the next file may be touched."""
+        wait = self._next - self._clock()
+        if wait > 0:
+            self._sleep(wait)
+        self._next = max(self._next, self._clock()) + self._step_s

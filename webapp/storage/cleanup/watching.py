@@ -1,0 +1,124 @@
+"""Checkpoints that appear while a plan is carried out: their ``_metadata`` is read as soon as it is seen.
+
+1. ``begin`` notes every ``_metadata`` there is, before the fresh audit starts its listing: those the audit reads.
+2. ``look`` reads whatever is new or changed since, and keeps what of it lies in the plan.
+3. One that cannot be read, or a directory that cannot be listed, stops the plan.
+"""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from ingest.errors import IngestError
+from ingest.metadata import columns
+from ingest.metadata.errors import MetadataError
+from ingest.metadata.files import MetadataFile
+from ingest.uris import PLAIN, Spellings, canonical_column
+from webapp.storage.cleanup.errors import Halted
+
+TRIES, TRY_AGAIN_S = 4, 1.0
+"""A file that is being written is incomplete for a moment."""
+
+ListMetadata = Callable[[], Iterator[MetadataFile]]
+
+
+class PlannedPaths:
+    """All paths of a plan as 8 bytes each: enough to say that a path is *not* in it."""
+
+    def __init__(self, paths: Iterator[pa.Array | pa.ChunkedArray]) -> None:
+        hashes = [_hashes(column) for column in paths]
+        self._sorted = np.sort(np.concatenate(hashes)) if hashes else np.empty(0, np.uint64)
+
+    def among(self, paths: pa.Array) -> list[str]:
+        """Those that may be in it; one in 10^12 is not."""
+        if not len(self._sorted) or not len(paths):
+            return []
+        hashes = _hashes(paths)
+        places = np.minimum(np.searchsorted(self._sorted, hashes), len(self._sorted) - 1)
+        found: list[str] = paths.filter(pa.array(self._sorted[places] == hashes)).to_pylist()
+        return found
+
+
+class Watch:
+    """``referred`` maps a path of the plan to the ``_metadata`` that refers to it by now."""
+
+    def __init__(
+        self,
+        list_metadata: ListMetadata,
+        planned: PlannedPaths,
+        spellings: Spellings = PLAIN,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._list, self._planned, self._spellings = list_metadata, planned, spellings
+        self._clock, self._sleep = clock, sleep
+        self._known: dict[str, tuple[object, object]] = {}
+        self._next_look = 0.0
+        self.referred: dict[str, str] = {}
+        self._folders: dict[str, str] = {}
+
+    def begin(self) -> None:
+        self._known = {file.path: (file.size, file.modified) for file in self._listed()}
+        self._next_look = 0.0
+
+    def look(self) -> None:
+        """At most half of the time goes into looking; so on a large root it is not done for every chunk."""
+        began = self._clock()
+        if began < self._next_look:
+            return
+        for file in self._listed():
+            if self._known.get(file.path) != (file.size, file.modified):
+                self.read(file)
+                self._known[file.path] = (file.size, file.modified)
+        ended = self._clock()
+        self._next_look = ended + (ended - began)
+
+    def read(self, file: MetadataFile) -> None:
+        """Take what it refers to out of the plan. Raises :class:`Halted` where it cannot be read."""
+        for tries_left in reversed(range(TRIES)):
+            try:
+                for batch in columns.batches(file.pieces()):
+                    self._keep(batch, file.path)
+            except FileNotFoundError:
+                return
+            except (MetadataError, OSError) as error:
+                if tries_left:
+                    self._sleep(TRY_AGAIN_S)
+                    continue
+                raise Halted(f"{file.path} appeared meanwhile and cannot be read ({error}); it may refer to anything.") from error
+            return
+
+    def referrer_of(self, path: str) -> str | None:
+        if path in self.referred:
+            return self.referred[path]
+        return next((by for folder, by in self._folders.items() if path.startswith(f"{folder}/")), None)
+
+    def _keep(self, batch: pa.RecordBatch, by: str) -> None:
+        for path in self._planned.among(self._canonical(batch["path"], by)):
+            self.referred.setdefault(path, by)
+        for name in ("task_owned_directory", "shared_directory"):
+            # Kept alive as a whole: which files in it are needed is not said.
+            for folder in self._canonical(batch[name], by).unique().to_pylist():
+                self._folders.setdefault(folder, by)
+
+    def _canonical(self, written: pa.Array, by: str) -> pa.Array:
+        written = written.drop_null()
+        found = canonical_column(written, self._spellings)
+        if found.null_count:
+            raise Halted(f"{by} appeared meanwhile and refers to a path that cannot be brought to one spelling.")
+        return found
+
+    def _listed(self) -> Sequence[MetadataFile]:
+        try:
+            return list(self._list())
+        except (OSError, IngestError) as error:
+            raise Halted(f"A directory that may hold new checkpoints cannot be listed ({error}).") from error
+
+
+def _hashes(paths: pa.Array | pa.ChunkedArray) -> "np.ndarray[tuple[int], np.dtype[np.uint64]]":
+    texts = paths.to_numpy(zero_copy_only=False) if isinstance(paths, pa.Array) else paths.to_numpy()
+    hashes: np.ndarray[tuple[int], np.dtype[np.uint64]] = pd.util.hash_array(texts, categorize=False)
+    return hashes
