@@ -93,7 +93,8 @@ def _of_paths() -> Iterator[tuple[str, str, str, str]]:
     recent = told.filter(trigger_time__gte=timezone.now() - _OF_PATHS)[:MOST_PATHS]
     recorded = told.filter(cluster__in=recordings)[:MOST_PATHS]
     for facts in (recent, recorded):
-        for cluster, path in facts.values_list("cluster", "external_path"):
+        for cluster, told_path in facts.values_list("cluster", "external_path"):
+            path = (told_path or "").rstrip("/")
             for kind, pattern in ((RootKind.CHECKPOINTS, _JOB_AND_CHECKPOINT), (RootKind.SAVEPOINTS, _SAVEPOINT)):
-                if match := pattern.search(path.rstrip("/")):
+                if match := pattern.search(path):
                     yield cluster, str(kind), path[: match.start()], "paths of checkpoints"

@@ -12,6 +12,7 @@ from django.db.models.functions import TruncDate
 
 from webapp.pipeline.lease import Lease
 from webapp.storage.choices import AuditState
+from webapp.storage.latest import latest_audits
 from webapp.storage.models import (
     AuditDoubt,
     ChainLink,
@@ -32,16 +33,20 @@ _RUN_DIR = re.compile(r"^storage-\d{8}T\d{6}-[0-9a-f]{8}$")
 
 
 def forget_old(lease: Lease) -> int:
-    """Remove run directories of all but the newest loaded audits, and of those that failed; returns how many."""
-    kept = StorageAudit.objects.loaded().order_by("-as_of", "-id").values_list("pk", flat=True)[: settings.WEIR.storage_keep_audits]
-    done = StorageAudit.objects.filter(files_kept=True, state__in=(AuditState.LOADED, AuditState.FAILED)).exclude(pk__in=list(kept))
+    """Remove run directories of all but the newest loaded audits (and the newest of each root), and of those that failed."""
+    newest = StorageAudit.objects.loaded().order_by("-as_of", "-id").values_list("audit_id", flat=True)[: settings.WEIR.storage_keep_audits]
+    done = StorageAudit.objects.filter(files_kept=True, state__in=(AuditState.LOADED, AuditState.FAILED))
     removed = 0
-    for audit in done:
+    for audit in done.exclude(audit_id__in=[*newest, *_newest_of_roots()]):
         with lease.writing():
             StorageAudit.objects.filter(pk=audit.pk).update(files_kept=False)
         _remove(audit.run_dir)
         removed += 1
     return removed
+
+
+def _newest_of_roots() -> list[str]:
+    return list(latest_audits().values_list("audit_id", flat=True).distinct())
 
 
 def _remove(run_dir: str) -> None:
@@ -54,13 +59,13 @@ def _remove(run_dir: str) -> None:
 
 
 def too_old(now: datetime) -> "Iterator[QuerySet[Any]]":
-    """Rows to delete. The newest loaded audit keeps everything, however old it is."""
-    newest = list(StorageAudit.objects.loaded().order_by("-as_of", "-id").values_list("audit_id", flat=True)[:2])
+    """Rows to delete. The newest audit of a root keeps everything, however old it is."""
+    newest = _newest_of_roots()
     for model in (VerdictFigures, JobStorage, ChainLink, CheckpointStorage, MissingFile, AuditDoubt):
-        yield model._default_manager.filter(audit__as_of__lt=now - DETAILS).exclude(audit_id__in=newest)
-    old = RootFigures.objects.filter(as_of__lt=now - EVERY_AUDIT).exclude(audit_id__in=newest)
+        yield model._default_manager.filter(audit__as_of__lt=now - DETAILS).exclude(audit__audit_id__in=newest)
+    old = RootFigures.objects.filter(as_of__lt=now - EVERY_AUDIT).exclude(audit__audit_id__in=newest)
     of_day = old.annotate(day=TruncDate("as_of")).values("root", "day").annotate(last=Max("id")).values("last")
     yield old.exclude(pk__in=of_day)
-    yield RootFigures.objects.filter(as_of__lt=now - HISTORY).exclude(audit_id__in=newest)
+    yield RootFigures.objects.filter(as_of__lt=now - HISTORY).exclude(audit__audit_id__in=newest)
     useless = Q(state=AuditState.FAILED, created_at__lt=now - FAILED) | Q(state=AuditState.LOADED, as_of__lt=now - HISTORY)
     yield StorageAudit.objects.filter(useless).exclude(audit_id__in=newest)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from django.conf import settings
 from django.utils import timezone
@@ -36,7 +37,7 @@ class Asked:
     purpose: str
     fresh: bool = False
     inventory: str = ""
-    as_of: str = ""
+    as_of: datetime | None = None
     spellings: Spellings = field(default_factory=Spellings)
 
     @property

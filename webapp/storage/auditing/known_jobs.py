@@ -101,7 +101,7 @@ def _add_checkpoints(jobs: list[dict[str, Any]], at: datetime) -> None:
         job["checkpoints_ended"] = ended.get(key, [])
 
 
-def _by_job(rows: Iterable[dict[str, Any]]) -> dict[tuple[str, str], datetime]:
+def _by_job(rows: Iterable[Any]) -> dict[tuple[str, str], datetime]:
     return {(row["cluster"], row["job_id"]): row["value"] for row in rows}
 
 

@@ -2,12 +2,14 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from django.conf import settings
 
 from ingest.errors import Refused
+from ingest.storage.listing import list_root
+from ingest.storage.snapshots import Listed
 from webapp.lib.quantities import bytes_text, count_text
 from webapp.storage.auditing.asking import Asked, AskedRoot
 
@@ -16,7 +18,7 @@ from webapp.storage.auditing.asking import Asked, AskedRoot
 class RootListing:
     asked: AskedRoot
     folder: str
-    listed: Any
+    listed: Listed
 
 
 def list_all(asked: Asked, run_dir: str, say: Callable[[str], None]) -> list[RootListing]:
@@ -38,24 +40,12 @@ def as_of(listings: Sequence[RootListing]) -> datetime:
     return min(listing.listed.as_of for listing in listings)
 
 
-def _listed(asked: Asked, one: AskedRoot, folder: str) -> Any:
-    from ingest.storage.inventory import import_inventory
-
-    from ingest.storage.listing import list_root
-
+def _listed(asked: Asked, one: AskedRoot, folder: str) -> Listed:
     if asked.inventory:
-        return import_inventory(asked.inventory, one.root, folder, as_of=_instant(asked.as_of), spellings=asked.spellings)
-    return list_root(one.root, folder, threads=settings.WEIR.storage_threads, spellings=asked.spellings)
+        from ingest.storage.inventory import import_inventory
 
-
-def _instant(text: str) -> datetime | None:
-    if not text:
-        return None
-    try:
-        at = datetime.fromisoformat(text)
-    except ValueError as error:
-        raise Refused(f"--as-of {text!r} is no instant; give one such as 2026-11-21T04:12:00Z.") from error
-    return at if at.tzinfo else at.replace(tzinfo=UTC)
+        return import_inventory(asked.inventory, one.root, folder, as_of=asked.as_of, spellings=asked.spellings)
+    return list_root(one.root, folder, threads=settings.WEIR.storage_threads, spellings=asked.spellings, at=asked.as_of)
 
 
 def request_of(listing: RootListing) -> dict[str, Any]:

@@ -74,7 +74,7 @@ def absolute(table: pa.Table) -> int:
     """Paths written as absolute ones, those of directories that merged files keep alive included."""
     referring = table.filter(pc.is_valid(table["path"]))
     written = total(pc.equal(referring["path"], referring["written_path"]).cast(pa.int64()))
-    return written + table.num_rows - table["task_owned_directory"].null_count
+    return written + int(table.num_rows - table["task_owned_directory"].null_count)
 
 
 def uploaded_bytes(table: pa.Table) -> int | None:

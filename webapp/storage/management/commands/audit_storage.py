@@ -1,0 +1,154 @@
+"""Audit checkpoint storage once, in the foreground."""
+
+import json
+from argparse import ArgumentParser
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import CommandError
+from django.utils import timezone
+
+from ingest.errors import IngestError
+from spark_jobs.storage_words import LIVE, NOT_CLEANABLE, REASONS, VERDICTS
+from webapp.config.preparation import REFUSED, PreparedCommand
+from webapp.lib.printing import print_lines
+from webapp.lib.quantities import bytes_text, count_text
+from webapp.pipeline import work
+from webapp.pipeline.models import DueWork
+from webapp.pipeline.runs import describe, recorded
+from webapp.storage.auditing import asking, loading
+from webapp.storage.auditing.running import audit
+from webapp.storage.choices import AuditPurpose
+from webapp.storage.models import RootFigures, StorageAudit, StorageRoot, VerdictFigures
+from webapp.storage.verdict_files import VerdictFiles
+
+MOST_WAITING_S = 600
+
+
+class Command(PreparedCommand):
+    help = (
+        "Say of every file below ROOT (default: all registered roots) whether something needs it: live, retained waste, orphan, too young "
+        "to say, or kept because unsure. Roots need not be registered. Nothing is deleted. Exit code 0, 1 where the audit failed, "
+        "2 where the input makes no sense."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("roots", nargs="*", metavar="ROOT", help="as Flink names it: s3://bucket/flink, hdfs://…, file:/… or a path")
+        parser.add_argument("--listing", default="", metavar="FILE", help="an inventory (CSV, TSV or Parquet) instead of listing ROOT")
+        parser.add_argument("--at", metavar="DIR", help="where the files of ROOT are read: another mount, or a copied tree")
+        parser.add_argument("--as-of", default="", metavar="INSTANT", help="when the listing began (default: now)")
+        parser.add_argument(
+            "--age-guard", type=int, metavar="HOURS", help="younger files are no orphans (default: WEIR_STORAGE_AGE_GUARD_H)"
+        )
+        parser.add_argument("--fresh", action="store_true", help="parse every _metadata anew")
+        parser.add_argument("--json", action="store_true", help="per root its figures, then one line for each file that is not live")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        self._quiet = options["json"]
+        try:
+            asked = self._asked(options)
+        except IngestError as error:
+            raise CommandError(str(error), returncode=REFUSED) from error
+        row = self._audit(asked)
+        print_lines(self.stdout, _json_lines(row) if options["json"] else _words(row))
+
+    def _asked(self, options: dict[str, Any]) -> asking.Asked:
+        guard = options["age_guard"] or settings.WEIR.storage_age_guard_h
+        if guard < 24:
+            raise CommandError("--age-guard must be at least 24 hours.", returncode=REFUSED)
+        if (options["at"] or options["listing"]) and len(options["roots"]) != 1:
+            raise CommandError("--at and --listing are for one ROOT: name it.", returncode=REFUSED)
+        if options["roots"]:
+            roots = asking.named(options["roots"], options["at"])
+        else:
+            rows = list(StorageRoot.objects.audited().prefetch_related("clusters"))
+            roots = asking.registered(rows, asking.blind_clusters())
+        if not roots:
+            raise CommandError("No root is registered: name one, or add it with manage.py add_storage_root.", returncode=REFUSED)
+        return asking.Asked(
+            roots,
+            age_guard_h=guard,
+            purpose=AuditPurpose.COMMAND,
+            fresh=options["fresh"],
+            inventory=options["listing"],
+            as_of=_instant(options["as_of"]),
+            spellings=asking.spellings(),
+        )
+
+    def _audit(self, asked: asking.Asked) -> StorageAudit:
+        DueWork.objects.ensure({work.AUDIT_BY_HAND: work.DAY_S}, timezone.now())
+        lease = DueWork.objects.claim(work.AUDIT_BY_HAND, timezone.now(), even_if_not_due=True)
+        if lease is None:
+            raise CommandError("Another command audits storage at this moment; wait for it.", returncode=1)
+        try:
+            with lease.kept_alive(), recorded(lease, "storage", self._say) as record:
+                row = audit(asked, lease, record)
+        except Exception as error:
+            lease.fail(timezone.now(), describe(error))
+            if isinstance(error, IngestError):
+                raise CommandError(str(error), returncode=REFUSED) from error
+            raise CommandError(describe(error), returncode=1) from error
+        lease.complete(timezone.now())
+        return row
+
+    def _say(self, line: str) -> None:
+        if not self._quiet:
+            self.stdout.write(line)
+            self.stdout.flush()
+
+
+def _instant(text: str) -> datetime | None:
+    if not text:
+        return None
+    try:
+        at = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise CommandError(f"--as-of {text!r} is no instant; give one such as 2026-11-21T04:12:00Z.", returncode=REFUSED) from error
+    return at if at.tzinfo else at.replace(tzinfo=timezone.get_default_timezone())
+
+
+def _json_lines(row: StorageAudit) -> Iterator[str]:
+    for root in RootFigures.objects.filter(audit=row).order_by("root"):
+        yield json.dumps(root_line(root), ensure_ascii=False)
+    for file in VerdictFiles.of(loading.read_manifest(row)).stream():
+        yield json.dumps(file, ensure_ascii=False, default=_iso)
+
+
+def root_line(root: RootFigures) -> dict[str, Any]:
+    """Counts and bytes of each verdict of one root, and whether a plan can be made."""
+    verdicts = {name: {"files": getattr(root, f"{name}_files"), "bytes": getattr(root, f"{name}_bytes")} for name in (*VERDICTS, "missing")}
+    return {
+        "root": root.root,
+        "as_of": root.as_of.isoformat(),
+        "files": root.files,
+        "bytes": root.bytes,
+        **verdicts,
+        "checkpoints": root.checkpoints,
+        "unlisted": root.unlisted,
+        "doubts": root.doubts,
+        "amplification": root.amplification,
+        "cleanable": root.cleanable,
+        "not_cleanable": root.not_cleanable,
+    }
+
+
+def _words(row: StorageAudit) -> Iterator[str]:
+    for root in RootFigures.objects.filter(audit=row).order_by("root"):
+        yield f"{root.root}  as of {root.as_of:%Y-%m-%d %H:%M:%S} UTC: {count_text(root.files)} files, {bytes_text(root.bytes)}"
+        for name in (*VERDICTS, "missing"):
+            yield _line("  ", getattr(root, f"{name}_files"), getattr(root, f"{name}_bytes"), name.replace("_", " "))
+            parts = VerdictFigures.objects.filter(audit=row, root=root.root, verdict=name) if name != LIVE else ()
+            for part in sorted(parts, key=lambda part: (-part.bytes, part.reason)):
+                yield _line("      ", part.files, part.bytes, REASONS[name].get(part.reason, part.reason))
+        if root.not_cleanable:
+            yield "  No plan can be made: " + " ".join(NOT_CLEANABLE.get(reason, reason) for reason in root.not_cleanable)
+
+
+def _line(indent: str, files: int, size: int, text: str) -> str:
+    return f"{indent}{count_text(files):>12} files  {bytes_text(size):>8}  {text}"
+
+
+def _iso(value: Any) -> Any:
+    return value.isoformat() if isinstance(value, datetime) else str(value)

@@ -1,0 +1,69 @@
+"""Registering roots: what is checked and saved when somebody adds one, by command or by page."""
+
+from collections.abc import Iterable
+
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.utils import timezone
+
+from ingest.errors import Refused
+from ingest.storage.roots import Root
+from ingest.uris import BadUri, canonical, is_below
+from webapp.accounts.models import User
+from webapp.fleet.models import Cluster
+from webapp.storage.auditing.asking import refuse_overlap, spellings
+from webapp.storage.models import StorageRoot
+
+
+def placed(written: str, read_at: str) -> Root:
+    """The root that ``written`` names, in any spelling; raises ``ValidationError`` where it names none or overlaps a registered one."""
+    try:
+        root = Root.of(written, read_at or None, spellings())
+    except BadUri as error:
+        raise ValidationError({"uri": str(error)}) from error
+    return root
+
+
+def save(row: StorageRoot, clusters: Iterable[Cluster]) -> StorageRoot:
+    """Validate and save; ``row.uri`` may be in any spelling. Raises ``ValidationError``."""
+    root = placed(row.uri, row.read_at)
+    row.uri, row.read_at = root.uri, root.read_at or ""
+    others = StorageRoot.objects.exclude(pk=row.pk).values_list("uri", flat=True)
+    try:
+        for other in others:
+            if other != row.uri:
+                refuse_overlap([row.uri, other])
+    except Refused as error:
+        raise ValidationError({"uri": f"{error} It is registered as {other}."}) from error
+    row.quarantine_uri = _outside(row)
+    row.full_clean()
+    with transaction.atomic():
+        row.save()
+        row.clusters.set(clusters)
+    return row
+
+
+def attest(row: StorageRoot, name: str, user: User | None = None) -> None:
+    """Somebody stands for it that every reader of the root is known to Weir."""
+    row.attested_at, row.attested_name, row.attested_by = timezone.now(), name[:200], user
+    row.save(update_fields=["attested_at", "attested_name", "attested_by"])
+
+
+def withdraw(row: StorageRoot) -> None:
+    """Nobody stands for it any more: nothing below it is cleaned."""
+    row.attested_at, row.attested_name, row.attested_by = None, "", None
+    row.save(update_fields=["attested_at", "attested_name", "attested_by"])
+
+
+def _outside(row: StorageRoot) -> str:
+    """Quarantined files must not be listed again."""
+    if not row.quarantine_uri:
+        return ""
+    try:
+        uri = canonical(row.quarantine_uri, spellings())
+    except BadUri as error:
+        raise ValidationError({"quarantine_uri": str(error)}) from error
+    roots = [row.uri, *StorageRoot.objects.values_list("uri", flat=True)]
+    if any(is_below(uri, root) or is_below(root, uri) for root in roots):
+        raise ValidationError({"quarantine_uri": "It must lie outside all roots."})
+    return uri

@@ -1,0 +1,130 @@
+"""Files that are not live, from the Parquet that an audit left: sorted by root and path, read piece by piece.
+
+A page reads the row groups from where the last one ended and stops when it is full, or when it has looked at enough:
+then it shows what it has and goes on from there. Nothing here grows with the number of files.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import fsspec
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from spark_jobs.audit_tables import STORAGE_FILE
+from spark_jobs.manifest import Manifest
+
+COLUMNS = tuple(name for name in STORAGE_FILE.column_names if name != "audit_id")
+MOST_SCANNED = 1_000_000
+BATCH_ROWS = 5_000
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Empty is any. ``after`` is the path that the page before ended with."""
+
+    root: str = ""
+    verdict: str = ""
+    reason: str = ""
+    kind: str = ""
+    job_id: str = ""
+    after: str = ""
+
+    def mask(self, batch: pa.RecordBatch) -> Any:
+        mask = pc.greater(batch["path"], self.after)
+        for name in ("root", "verdict", "reason", "kind", "job_id"):
+            if wanted := getattr(self, name):
+                mask = pc.and_(mask, pc.fill_null(pc.equal(batch[name], wanted), False))
+        return mask
+
+
+@dataclass(frozen=True)
+class FilePage:
+    """``after`` continues it, empty at the end; ``incomplete`` where it ended because it had looked at enough."""
+
+    rows: list[dict[str, Any]]
+    after: str = ""
+    incomplete: bool = False
+
+
+@dataclass(frozen=True)
+class VerdictFiles:
+    """``parts`` are URIs of Parquet files, in any order."""
+
+    parts: Sequence[str]
+    most_scanned: int = field(default=MOST_SCANNED)
+
+    @classmethod
+    def of(cls, manifest: Manifest) -> "VerdictFiles":
+        output = manifest.tables.get(STORAGE_FILE.name)
+        return cls([f"{manifest.run_dir}/{file}" for file in output.files] if output else [])
+
+    def stream(self) -> Iterator[dict[str, Any]]:
+        """All of them, in order."""
+        for part in _in_order(self.parts):
+            with fsspec.open(part, "rb") as stream:
+                for batch in pq.ParquetFile(stream).iter_batches(BATCH_ROWS, columns=list(COLUMNS)):
+                    yield from batch.to_pylist()
+
+    def page(self, wanted: Wanted, size: int) -> FilePage:
+        """At most ``size`` rows of one root behind ``wanted.after``."""
+        rows: list[dict[str, Any]] = []
+        scanned, last = 0, ""
+        for batch in self._batches(wanted):
+            scanned += batch.num_rows
+            last = batch["path"][batch.num_rows - 1].as_py()
+            rows += batch.filter(wanted.mask(batch)).slice(0, size + 1 - len(rows)).to_pylist()
+            if len(rows) > size:
+                return FilePage(rows[:size], rows[size - 1]["path"])
+            if scanned >= self.most_scanned:
+                return FilePage(rows, max(last, wanted.after), incomplete=True)
+        return FilePage(rows)
+
+    def _batches(self, wanted: Wanted) -> Iterator[pa.RecordBatch]:
+        """Of row groups that may hold rows of the root behind ``after``."""
+        for part in _in_order(self.parts):
+            with fsspec.open(part, "rb") as stream:
+                parquet = pq.ParquetFile(stream)
+                groups = [number for number in range(parquet.num_row_groups) if _may_hold(parquet.metadata.row_group(number), wanted)]
+                if groups:
+                    for batch in parquet.iter_batches(BATCH_ROWS, row_groups=groups, columns=list(COLUMNS)):
+                        of_root = batch.filter(pc.equal(batch["root"], wanted.root)) if wanted.root else batch
+                        if of_root.num_rows:
+                            yield of_root
+
+
+def _may_hold(group: Any, wanted: Wanted) -> bool:
+    bounds = _bounds(group)
+    roots, paths = bounds.get("root"), bounds.get("path")
+    if wanted.root and roots and not roots[0] <= wanted.root <= roots[1]:
+        return False
+    # Only within one root does the order of paths say where to start.
+    return not (wanted.after and paths and roots and roots[0] == roots[1] and paths[1] <= wanted.after)
+
+
+def _bounds(group: Any) -> dict[str, tuple[str, str]]:
+    """Columns that say their smallest and largest value; long texts may be cut, so only equal or complete ones are used."""
+    found = {}
+    for number in range(group.num_columns):
+        column = group.column(number)
+        known = column.statistics
+        if column.path_in_schema in ("root", "path") and known is not None and known.has_min_max:
+            found[column.path_in_schema] = (_text(known.min), _text(known.max))
+    return found
+
+
+def _text(value: Any) -> str:
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
+
+
+def _in_order(parts: Sequence[str]) -> list[str]:
+    """By their first row; parts without rows are left out."""
+    starts = []
+    for part in parts:
+        with fsspec.open(part, "rb") as stream:
+            head = next(pq.ParquetFile(stream).iter_batches(1, columns=["root", "path"]), None)
+        if head is not None and head.num_rows:
+            starts.append((head["root"][0].as_py(), head["path"][0].as_py(), part))
+    return [part for _root, _path, part in sorted(starts)]
