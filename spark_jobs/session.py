@@ -15,6 +15,7 @@ import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from types import FrameType
+from typing import Any
 from urllib.parse import urlsplit
 
 from pyspark.errors import PySparkException
@@ -63,9 +64,20 @@ CLASSIC_OPTIONS = {
     # Weir's hosts may have several names; drivers of local and standalone sessions stay on loopback.
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
+    # It notes for every column where in Python it was written: some calls to the JVM for each, a third of the client's time.
+    "spark.python.sql.dataFrameDebugging.enabled": "false",
     # Scratch tables are never used; without this, a folder appears wherever the job was started.
     "spark.sql.catalogImplementation": "in-memory",
 }
+
+LOOKED_UP_OFTEN = (
+    "functions",
+    "org.apache.spark.sql.functions",
+    "org.apache.spark.sql.classic.SparkSession",
+    "PythonUtils",
+    "PythonSQLUtils",
+)
+"""What PySpark asks the JVM for with every column that is written down."""
 
 _NAMESPACE = uuid.UUID("6f1c6f0e-9f0b-5e0e-8a5e-2f5b3a0d7c11")
 
@@ -192,4 +204,13 @@ def _classic(master: str, app_name: str, options: Mapping[str, str]) -> SparkSes
         builder = builder.config(name, value)
     # Workers run this interpreter, not whatever `python3` is on the PATH.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    return builder.getOrCreate()
+    session = builder.getOrCreate()
+    _remember_classes(session)
+    return session
+
+
+def _remember_classes(session: SparkSession) -> None:
+    """Without this, each use of a function makes the JVM look for its class in every jar again."""
+    jvm: Any = session._jvm
+    for name in LOOKED_UP_OFTEN:
+        setattr(jvm, name, getattr(jvm, name))

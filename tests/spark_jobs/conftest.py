@@ -24,6 +24,8 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         options={
             **SMALL_INPUT_OPTIONS,
             "spark.sql.shuffle.partitions": "1",
+            # No plan runs often enough to be worth compiling well.
+            "spark.driver.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1",
             "spark.sql.warehouse.dir": str(scratch / "warehouse"),
         },
     )

@@ -49,6 +49,8 @@ def embedded(home: Home, port: int, token: str, heap: str, environment: Mapping[
         "spark.local.dir": str(home.folder("spark", "local")),
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
+        # Clients would note for every column where in Python it was written, which takes longer than writing it.
+        "spark.python.sql.dataFrameDebugging.enabled": "false",
         # A killed client leaves its session behind; an hour, the default, would pile them up.
         "spark.connect.session.manager.defaultSessionTimeout": "10m",
     }
