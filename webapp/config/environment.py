@@ -42,6 +42,10 @@ class Environment:
     storage_age_guard_h: int
     storage_keep_audits: int
     storage_threads: int
+    plans_root: str
+    plan_expires_h: int
+    quarantine_h: int
+    cleanup_files_per_s: int
     secret_key: str = field(repr=False)
     field_keys: tuple[str, ...] = field(repr=False)
     database: dict[str, Any] = field(repr=False)
@@ -76,6 +80,10 @@ def load() -> Environment:
         storage_age_guard_h=number("WEIR_STORAGE_AGE_GUARD_H", 72, 24, 24 * 365),
         storage_keep_audits=number("WEIR_STORAGE_KEEP_AUDITS", 4, 2, 1000),
         storage_threads=number("WEIR_STORAGE_THREADS", 8, 1, 64),
+        plans_root=_place("WEIR_PLANS_ROOT", home / "plans"),
+        plan_expires_h=number("WEIR_PLAN_EXPIRES_H", 72, 1, 24 * 31),
+        quarantine_h=number("WEIR_QUARANTINE_H", 168, 1, 24 * 365),
+        cleanup_files_per_s=number("WEIR_CLEANUP_FILES_PER_S", 200, 1, 100_000),
         secret_key=secret("WEIR_SECRET_KEY", "at least 50 characters", lambda key: len(key) >= 50)
         or secrets.kept(home, "secret_key", secrets.new_secret_key),
         field_keys=_field_keys(home),
