@@ -1,0 +1,114 @@
+"""What one directory holds, streamed: local, in an object store page by page, elsewhere as fsspec lists it."""
+
+import os
+from collections.abc import Iterator
+from datetime import datetime
+from enum import Enum
+from typing import Any, NamedTuple, Protocol
+
+import fsspec
+
+from ingest.storage.instants import cut, modified_at, of_nanoseconds
+
+KEYS_A_PAGE = 1000
+"""As many as S3 gives."""
+
+
+class Kind(Enum):
+    FILE = "file"
+    DIRECTORY = "directory"
+    LINK = "link"
+    """A second name for something; what it leads to is ``target``."""
+
+
+class Entry(NamedTuple):
+    """``name`` is a single name as the file system spells it."""
+
+    name: str
+    kind: Kind
+    bytes: int = 0
+    modified: datetime | None = None
+    target: str | None = None
+
+
+class Directories(Protocol):
+    def entries(self, below: str) -> Iterator[Entry]:
+        """Of the directory ``below`` the root: "" or with a leading slash, as found before. Raises ``OSError``."""
+
+
+def directories(reading: str) -> Directories:
+    """Of a tree at a local path or an fsspec URI. Raises ``OSError``, ``ValueError`` or ``ImportError`` where it is out of reach."""
+    if "://" not in reading:
+        return Local(reading)
+    filesystem, path = fsspec.core.url_to_fs(reading, use_listings_cache=False)
+    if hasattr(filesystem, "call_s3"):
+        return S3(filesystem, path)
+    return Listable(filesystem, path)
+
+
+class Local:
+    def __init__(self, path: str) -> None:
+        self._path = path.rstrip("/")
+
+    def entries(self, below: str) -> Iterator[Entry]:
+        with os.scandir(f"{self._path}{below}" or "/") as found:
+            for entry in found:
+                if entry.is_symlink():
+                    yield Entry(entry.name, Kind.LINK, target=os.path.realpath(entry.path))
+                elif entry.is_dir(follow_symlinks=False):
+                    yield Entry(entry.name, Kind.DIRECTORY)
+                elif entry.is_file(follow_symlinks=False):
+                    try:
+                        stat = entry.stat(follow_symlinks=False)
+                    except FileNotFoundError:
+                        continue
+                    yield Entry(entry.name, Kind.FILE, stat.st_size, of_nanoseconds(stat.st_mtime_ns))
+
+
+class S3:
+    """A thousand keys at a time: fsspec's own listing holds a whole directory, which may be millions."""
+
+    def __init__(self, filesystem: Any, path: str) -> None:
+        self._filesystem = filesystem
+        self._bucket, _, self._prefix = path.partition("/")
+
+    def entries(self, below: str) -> Iterator[Entry]:
+        # Keys are compared as text, so a directory with an empty name between two slashes is one like any other.
+        prefix = f"{self._prefix}{below}/" if self._prefix else f"{below}/".removeprefix("/")
+        asked: dict[str, Any] = {"Bucket": self._bucket, "Prefix": prefix, "Delimiter": "/", "MaxKeys": KEYS_A_PAGE}
+        seen = False
+        while True:
+            page = self._filesystem.call_s3("list_objects_v2", **asked)
+            for common in page.get("CommonPrefixes", ()):
+                seen = True
+                yield Entry(common["Prefix"][len(prefix) : -1], Kind.DIRECTORY)
+            for key in page.get("Contents", ()):
+                seen = True
+                if key["Key"] != prefix:
+                    yield Entry(key["Key"][len(prefix) :], Kind.FILE, int(key["Size"]), cut(modified_at(key)))
+            if not page.get("IsTruncated"):
+                break
+            asked["ContinuationToken"] = page["NextContinuationToken"]
+        if not seen and not below:
+            raise FileNotFoundError("no object has this prefix")
+
+
+class Listable:
+    """HDFS and others: a directory at a time (HDFS itself allows a million entries in one)."""
+
+    def __init__(self, filesystem: Any, path: str) -> None:
+        self._filesystem = filesystem
+        self._path = path.rstrip("/")
+
+    def entries(self, below: str) -> Iterator[Entry]:
+        path = f"{self._path}{below}" or "/"
+        for info in self._filesystem.ls(path, detail=True):
+            name = str(info["name"]).rstrip("/").rpartition("/")[2]
+            if info.get("type") == "directory":
+                yield Entry(name, Kind.DIRECTORY)
+            elif info.get("islink") or info.get("type") == "link":
+                yield Entry(name, Kind.LINK)
+            elif str(info["name"]).rstrip("/") == path.rstrip("/"):
+                raise NotADirectoryError("it is a file")
+            elif info.get("type") == "file":
+                yield Entry(name, Kind.FILE, int(info.get("size") or 0), cut(modified_at(info)))

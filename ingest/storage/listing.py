@@ -1,0 +1,257 @@
+"""All files below a root, as a snapshot on disk: parallel by directory, resumable, in memory that does not grow with files."""
+
+import queue
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ingest.errors import Refused
+from ingest.records import Skip
+from ingest.storage.directories import Directories, Entry, Kind, directories
+from ingest.storage.roots import Root
+from ingest.storage.snapshots import BEGUN, SCHEMA, Listed, Part, Progress, Snapshot
+from ingest.uris import PLAIN, BadUri, Spellings, canonical, canonical_column
+
+ROWS_A_BATCH = 32_768
+ROWS_A_PART = 1_000_000
+SECONDS_A_PART = 20.0
+"""What a listing that is cut off has to do again: the last seconds of each thread, or the directory it was in."""
+RESUME_WITHIN = timedelta(hours=6)
+"""An older beginning is given up: the two ends of one listing should not be a day apart."""
+
+
+def list_root(
+    root: Root,
+    out_dir: str,
+    *,
+    threads: int = 8,
+    spellings: Spellings = PLAIN,
+    at: datetime | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Listed:
+    """Lists ``root`` into ``out_dir``; a listing there that was cut off goes on, a finished one is returned as it is.
+
+    Directories that cannot be listed, links (they would give a file a second name) and names that are no path are
+    reported in ``unlisted``, and so is a root that is not there. ``at`` is now. ``progress`` is told files and
+    directories now and then, from any thread. Raises ``Refused`` where ``out_dir`` is something else.
+    """
+    snapshot = Snapshot(out_dir)
+    listed = snapshot.listed()
+    if listed is not None:
+        if (listed.root, listed.read_at) != (root.uri, root.read_at):
+            raise Refused(f"{out_dir} holds the listing of {listed.root}; give another directory.")
+        return listed
+    at = at or datetime.now(UTC)
+    as_of, done = _resumed(snapshot, root, spellings, at)
+    walk = _Walk(root, snapshot, spellings, done, progress)
+    parts = walk.run(threads)
+    return snapshot.finish(root.uri, root.read_at, as_of, parts)
+
+
+def _resumed(snapshot: Snapshot, root: Root, spellings: Spellings, at: datetime) -> tuple[datetime, list[Progress]]:
+    begun = snapshot.read_json(BEGUN)
+    wanted = {"root": root.uri, "read_at": root.read_at, "aliases": [list(pair) for pair in spellings.aliases]}
+    if begun is not None and {name: begun.get(name) for name in wanted} == wanted:
+        as_of = datetime.fromisoformat(begun["as_of"])
+        if timedelta(0) <= at - as_of <= RESUME_WITHIN:
+            return as_of, [part for _, part in snapshot.parts()]
+    snapshot.begin(wanted | {"as_of": at.isoformat()})
+    return at, []
+
+
+class _Walk:
+    """Threads take directories from a stack, deepest first, so that few wait at any time."""
+
+    def __init__(
+        self, root: Root, snapshot: Snapshot, spellings: Spellings, done: list[Progress], progress: Callable[[int, int], None] | None
+    ) -> None:
+        self.root, self.snapshot, self.spellings, self.parts = root, snapshot, spellings, done
+        self.progress = progress
+        finished = {directory for part in done for directory in part.directories}
+        found = {directory for part in done for directory in part.found}
+        self.waiting: queue.LifoQueue[str | None] = queue.LifoQueue()
+        for directory in ({""} | found) - finished:
+            self.waiting.put(directory)
+        self.counted = [sum(part.files for part in done), len(finished)]
+        self.lock = threading.Lock()
+        self.failure: BaseException | None = None
+
+    def run(self, threads: int) -> list[Progress]:
+        try:
+            listable = directories(self.root.reading)
+        except (OSError, ValueError, ImportError) as error:
+            return [*self.parts, Progress(unlisted=[self._skip("", error)])]
+        workers = [
+            threading.Thread(target=self._work, args=(listable,), name=f"listing-{number}", daemon=True) for number in range(threads)
+        ]
+        for worker in workers:
+            worker.start()
+        try:
+            self.waiting.join()
+        except BaseException as error:
+            self.failure = error
+            raise
+        finally:
+            for _ in workers:
+                self.waiting.put(None)
+            for worker in workers:
+                worker.join()
+        if self.failure is not None:
+            raise self.failure
+        return self.parts
+
+    def _work(self, listable: Directories) -> None:
+        sink = _Sink(self)
+        try:
+            while (directory := self._next(sink)) is not None:
+                try:
+                    if self.failure is None:
+                        self._list(listable, directory, sink)
+                except BaseException as error:
+                    self.failure = error
+                finally:
+                    self.waiting.task_done()
+            sink.end_part() if self.failure is None else sink.abandon()
+        except BaseException as error:
+            self.failure = error
+            sink.abandon()
+
+    def _next(self, sink: "_Sink") -> str | None:
+        while True:
+            try:
+                return self.waiting.get(timeout=SECONDS_A_PART)
+            except queue.Empty:
+                # Others may be in a long directory; what this thread has should not wait for them.
+                sink.end_part()
+
+    def _list(self, listable: Directories, directory: str, sink: "_Sink") -> None:
+        found: list[str] = []
+        unlisted: list[Skip] = []
+        try:
+            for entry in listable.entries(directory):
+                if self.failure is not None:
+                    return
+                name = f"{directory}/{entry.name}"
+                if entry.kind is Kind.DIRECTORY:
+                    found.append(name)
+                elif entry.kind is Kind.FILE:
+                    sink.add(name, entry)
+                elif (skip := self._link(name, entry)) is not None:
+                    unlisted.append(skip)
+        except FileNotFoundError as error:
+            # Flink deletes checkpoints all the time; a root is not expected to go.
+            if not directory:
+                unlisted.append(self._skip(directory, error))
+        except (OSError, ValueError) as error:
+            unlisted.append(self._skip(directory, error))
+        sink.end_directory(directory, found, unlisted)
+        for name in found:
+            self.waiting.put(name)
+
+    def _link(self, name: str, entry: Entry) -> Skip | None:
+        """A link that is declared as an alias of what it leads to is no second name."""
+        try:
+            here = canonical(self.root.uri.rstrip("/") + name, self.spellings)
+            if entry.target is not None and here == canonical(entry.target, self.spellings):
+                return None
+        except BadUri:
+            here = self.root.uri.rstrip("/") + name
+        leads = f"a link to {entry.target}" if entry.target else "a link"
+        about = f"It is {leads}, so files have a second name; declare it as an alias of that, or remove it."
+        return Skip(_printable(here), "link", _printable(about))
+
+    def _skip(self, directory: str, error: BaseException) -> Skip:
+        why = getattr(error, "strerror", None) or str(error) or type(error).__name__
+        return Skip(
+            _printable(self.root.uri.rstrip("/") + directory or self.root.uri),
+            "unlistable_directory",
+            f"It cannot be listed ({why}); check that it exists and that Weir may read it.",
+        )
+
+
+def _printable(name: str) -> str:
+    """A name that is no UTF-8 was not given by Flink; it is shown, and never opened."""
+    return name.encode("utf-8", "replace").decode()
+
+
+class _Sink:
+    """What one thread has found: rows in batches, batches in parts, parts of whole directories."""
+
+    def __init__(self, walk: _Walk) -> None:
+        self.walk = walk
+        self.reading = walk.root.reading.rstrip("/")
+        self.uri = walk.root.uri.rstrip("/")
+        self.rows: list[tuple[str, Entry]] = []
+        self.part: Part | None = None
+        self.opened = 0.0
+
+    def add(self, name: str, entry: Entry) -> None:
+        self.rows.append((name, entry))
+        if len(self.rows) >= ROWS_A_BATCH:
+            self._write()
+
+    def end_directory(self, directory: str, found: list[str], unlisted: list[Skip]) -> None:
+        covered = self._part().progress
+        covered.directories.append(directory)
+        covered.found += found
+        covered.unlisted += unlisted
+        if covered.files + len(self.rows) >= ROWS_A_PART or time.monotonic() - self.opened >= SECONDS_A_PART:
+            self.end_part()
+        self._tell(0, 1)
+
+    def end_part(self) -> None:
+        self._write()
+        part, self.part = self.part, None
+        if part is not None:
+            covered = part.close()
+            with self.walk.lock:
+                self.walk.parts.append(covered)
+
+    def abandon(self) -> None:
+        part, self.part = self.part, None
+        if part is not None:
+            part.abandon()
+
+    def _part(self) -> Part:
+        if self.part is None:
+            self.part, self.opened = Part(self.walk.snapshot, f"part-{uuid.uuid4().hex}.parquet"), time.monotonic()
+        return self.part
+
+    def _write(self) -> None:
+        rows, self.rows = self.rows, []
+        if not rows:
+            return
+        part = self._part()
+        names = [_printable(name) for name, _ in rows]
+        paths = canonical_column(pa.array([self.uri + name for name in names]), self.walk.spellings)
+        batch = pa.record_batch(
+            [
+                pa.repeat(pa.scalar(self.walk.root.uri), len(rows)),
+                paths,
+                pa.array([self.reading + name for name in names]),
+                pa.array([entry.bytes for _, entry in rows], pa.int64()),
+                pa.array([entry.modified for _, entry in rows], SCHEMA.field("modified").type),
+            ],
+            schema=SCHEMA,
+        )
+        if paths.null_count:
+            part.progress.unlisted += self._nameless(batch.filter(pc.is_null(paths)))
+            batch = batch.filter(pc.is_valid(paths))
+        part.write(batch)
+        self._tell(batch.num_rows, 0)
+
+    def _nameless(self, batch: pa.RecordBatch) -> Iterator[Skip]:
+        for name in batch.column("listed_path").to_pylist():
+            yield Skip(name, "bad_name", "Its name cannot be compared with references; rename it, or move it out of the root.")
+
+    def _tell(self, files: int, listed: int) -> None:
+        with self.walk.lock:
+            counted = self.walk.counted
+            counted[0], counted[1] = counted[0] + files, counted[1] + listed
+            if self.walk.progress is not None:
+                self.walk.progress(counted[0], counted[1])

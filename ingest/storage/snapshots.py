@@ -1,0 +1,195 @@
+"""A listing on disk: Parquet parts that are each whole, and ``_listed.json``, written last, which makes them a listing.
+
+A part says in its footer which directories it holds and which it found below them, so that a listing that was cut off
+goes on where its parts end.
+"""
+
+import json
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
+from datetime import datetime
+from types import TracebackType
+from typing import Any, Self
+
+import fsspec
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from ingest.errors import Refused
+from ingest.records import Skip
+from ingest.storage.roots import local_path
+
+SCHEMA = pa.schema(
+    [
+        pa.field("root", pa.string(), nullable=False),
+        pa.field("path", pa.string(), nullable=False),
+        pa.field("listed_path", pa.string(), nullable=False),
+        pa.field("bytes", pa.int64(), nullable=False),
+        pa.field("modified", pa.timestamp("ms", tz="UTC")),
+    ]
+)
+"""``path`` is canonical, ``listed_path`` opens the file, ``modified`` is null where the storage does not say."""
+
+LISTED, BEGUN = "_listed.json", "_begun.json"
+_PROGRESS = b"weir.listing"
+_PUT_AT_ONCE = frozenset({"s3", "s3a", "gs", "gcs", "abfs", "az", "memory"})
+"""Stores where a file appears when it is closed; elsewhere it is written under a hidden name and renamed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """``as_of`` is when listing began: what came later may be missing. ``unlisted`` is what could not be looked into."""
+
+    root: str
+    read_at: str | None
+    directory: str
+    files: int
+    bytes: int
+    unlisted: tuple[Skip, ...]
+    as_of: datetime
+
+
+@dataclass(slots=True)
+class Progress:
+    """What one part covers. Directories are relative to the root, "" is the root, with their leading slash."""
+
+    directories: list[str] = field(default_factory=list)
+    found: list[str] = field(default_factory=list)
+    unlisted: list[Skip] = field(default_factory=list)
+    files: int = 0
+    bytes: int = 0
+
+
+class Snapshot:
+    """The directory of a listing, local or any fsspec URI."""
+
+    def __init__(self, directory: str) -> None:
+        self.directory = directory
+        self._filesystem, self._path = fsspec.core.url_to_fs(local_path(directory), use_listings_cache=False)
+        protocol = self._filesystem.protocol
+        self._put_at_once = (protocol if isinstance(protocol, str) else protocol[0]) in _PUT_AT_ONCE
+
+    def begin(self, begun: dict[str, Any]) -> None:
+        """Starts anew: whatever lies there goes."""
+        if self._filesystem.exists(self._path):
+            if not self._mine():
+                raise Refused(f"{self.directory} holds other files than a listing; give an empty directory.")
+            self._filesystem.rm(self._path, recursive=True)
+        self._filesystem.makedirs(self._path, exist_ok=True)
+        self.write_json(BEGUN, begun)
+
+    def parts(self) -> Iterator[tuple[str, Progress]]:
+        """Names and coverage of whole parts."""
+        for name in self._names():
+            if name.startswith("part-") and name.endswith(".parquet"):
+                with self._filesystem.open(f"{self._path}/{name}", "rb") as stream:
+                    written = json.loads((pq.read_metadata(stream).metadata or {})[_PROGRESS])
+                written["unlisted"] = [Skip(**skip) for skip in written["unlisted"]]
+                yield name, Progress(**written)
+
+    def listed(self) -> Listed | None:
+        """The finished listing, ``None`` where it is not."""
+        written = self.read_json(LISTED)
+        if written is None:
+            return None
+        skips = tuple(Skip(**skip) for skip in written["unlisted"])
+        as_of = datetime.fromisoformat(written["as_of"])
+        return Listed(written["root"], written["read_at"], self.directory, written["files"], written["bytes"], skips, as_of)
+
+    def finish(self, root: str, read_at: str | None, as_of: datetime, parts: Iterable[Progress]) -> Listed:
+        files = total = 0
+        unlisted: list[Skip] = []
+        for part in parts:
+            files, total = files + part.files, total + part.bytes
+            unlisted += part.unlisted
+        for name in self._names():
+            if name.startswith("."):
+                # Of an attempt that was killed.
+                self._filesystem.rm_file(f"{self._path}/{name}")
+        listed = Listed(root, read_at, self.directory, files, total, tuple(unlisted), as_of)
+        written = asdict(listed) | {"as_of": as_of.isoformat()}
+        del written["directory"]
+        self.write_json(LISTED, written)
+        return listed
+
+    def read_json(self, name: str) -> dict[str, Any] | None:
+        try:
+            with self._filesystem.open(f"{self._path}/{name}", "rb") as stream:
+                content: dict[str, Any] = json.loads(stream.read())
+                return content
+        except FileNotFoundError:
+            return None
+
+    def write_json(self, name: str, content: dict[str, Any]) -> None:
+        with self.create(name) as stream:
+            stream.write(json.dumps(content, ensure_ascii=False, indent=1).encode())
+
+    def create(self, name: str) -> "_Whole":
+        return _Whole(self._filesystem, self._path, name, at_once=self._put_at_once)
+
+    def _names(self) -> list[str]:
+        return sorted(str(name).rstrip("/").rpartition("/")[2] for name in self._filesystem.ls(self._path, detail=False))
+
+    def _mine(self) -> bool:
+        return all(name.startswith(("part-", "_", ".")) for name in self._names())
+
+
+class _Whole:
+    """A file that is there whole, or not at all."""
+
+    def __init__(self, filesystem: Any, directory: str, name: str, *, at_once: bool) -> None:
+        self._filesystem = filesystem
+        self._target = f"{directory}/{name}"
+        self._at = self._target if at_once else f"{directory}/.{name}.writing"
+        self._stream: Any = None
+
+    def __enter__(self) -> Any:
+        self._stream = self._filesystem.open(self._at, "wb")
+        return self._stream
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if kind is not None:
+            discard = getattr(self._stream, "discard", None)
+            if self._at == self._target and discard is not None:
+                discard()
+                return
+        self._stream.close()
+        if kind is None and self._at != self._target:
+            self._filesystem.mv(self._at, self._target)
+
+
+class Part:
+    """Rows and coverage of one part; nothing of it counts before ``close``. For one thread."""
+
+    def __init__(self, snapshot: Snapshot, name: str) -> None:
+        self._file = snapshot.create(name)
+        self._writer = pq.ParquetWriter(self._file.__enter__(), SCHEMA, compression="zstd")
+        self.progress = Progress()
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        self.progress.files += batch.num_rows
+        self.progress.bytes += pc.sum(batch.column("bytes")).as_py() or 0
+        self._writer.write_batch(batch)
+
+    def close(self) -> Progress:
+        self._writer.add_key_value_metadata({_PROGRESS: json.dumps(asdict(self.progress)).encode()})
+        self._writer.close()
+        self._file.__exit__(None, None, None)
+        return self.progress
+
+    def abandon(self) -> None:
+        error = RuntimeError("abandoned")
+        with suppress(OSError, ValueError):
+            self._writer.close()
+        self._file.__exit__(type(error), error, None)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if kind is None:
+            self.close()
+        else:
+            self.abandon()
