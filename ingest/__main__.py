@@ -14,7 +14,7 @@ from types import ModuleType
 
 from ingest.errors import IngestError, Refused
 
-COMMANDS = ("collect", "logs", "events", "record", "import", "metadata")
+COMMANDS = ("collect", "logs", "events", "record", "import", "metadata", "listing")
 """Names as typed; ``import`` lives in ``import_.py`` because Python keeps that word for itself."""
 
 
