@@ -17,7 +17,7 @@ from ingest.storage.roots import Root
 from ingest.storage.snapshots import BEGUN, SCHEMA, Listed, Part, Progress, Snapshot
 from ingest.uris import PLAIN, BadUri, Spellings, canonical, canonical_column
 
-ROWS_A_BATCH = 32_768
+ROWS_A_BATCH = 8_192
 ROWS_A_PART = 1_000_000
 SECONDS_A_PART = 20.0
 """What a listing that is cut off has to do again: the last seconds of each thread, or the directory it was in."""
