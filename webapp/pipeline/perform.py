@@ -10,6 +10,7 @@ from webapp.pipeline.lease import Lease, LeaseLost
 from webapp.pipeline.models import DueWork
 from webapp.pipeline.runs import RunRecord, describe, recorded
 from webapp.storage.auditing import scheduled
+from webapp.storage.cleanup import performing as cleanup
 
 Echo = Callable[[str], None]
 
@@ -47,6 +48,8 @@ def perform(key: str, *, even_if_not_due: bool = False, echo: Echo | None = None
 def _do(lease: Lease, echo: Echo | None) -> RunRecord | None:
     if (lease.key == work.SPARK_CYCLE and not cycle.has_work()) or (lease.key == work.AGE_RULES and not scheduled.has_age_rules()):
         return None
+    if lease.key.startswith(work.PLAN) and not cleanup.has_work(work.plan_of(lease.key)):
+        return None
     if lease.key == work.AUDIT_BY_HAND:
         return None  # left by a command that was killed
     with recorded(lease, lease.key.partition("/")[0], echo) as record:
@@ -56,6 +59,8 @@ def _do(lease: Lease, echo: Echo | None) -> RunRecord | None:
             cycle.run_cycle(lease, record)
         elif lease.key == work.AUDIT:
             scheduled.audit_all(lease, record)
+        elif lease.key.startswith(work.PLAN):
+            cleanup.carry_out(work.plan_of(lease.key), lease, record)
         elif lease.key == work.AGE_RULES:
             scheduled.simulate_asked(lease, record)
         elif lease.key == work.RETENTION:

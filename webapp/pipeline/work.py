@@ -3,18 +3,23 @@
 from collections.abc import Mapping
 
 from django.conf import settings
+from django.utils import timezone
 
 from webapp.config import schedule
 from webapp.fleet.models import Cluster
-from webapp.storage.models import StorageAudit, StorageRoot
+from webapp.storage.models import CleanupPlan, StorageAudit, StorageRoot
 
 SPARK_CYCLE = "spark/cycle"
 AUDIT, AUDIT_BY_HAND, AGE_RULES = "storage/audit", "storage/by-hand", "storage/age-rules"
 """``AUDIT_BY_HAND`` is claimed by commands only, and never due."""
+PLAN = "storage/plan-"
+"""With a plan's number: there while the plan has something to do."""
 RETENTION = "maintenance/retention"
 LAKE = "maintenance/lake"
 
 MINUTE_S, HOUR_S, DAY_S = 60, 3600, 86_400
+PLAN_S = 600
+"""Between two tries of a plan; a clean-up is never urgent."""
 
 TASK_OF_KIND = {
     "collect": "pipeline.collect",
@@ -32,6 +37,10 @@ def shard_of(key: str) -> int:
     return int(key.removeprefix("collect/"))
 
 
+def plan_of(key: str) -> int:
+    return int(key.removeprefix(PLAN))
+
+
 def intervals_s() -> dict[str, int]:
     """Key → seconds between two runs, for everything that should be running now."""
     shards = Cluster.objects.collected().order_by().values_list("shard", flat=True).distinct()
@@ -39,6 +48,7 @@ def intervals_s() -> dict[str, int]:
         **{collect_key(shard): settings.WEIR.collect_interval_s for shard in shards},
         SPARK_CYCLE: settings.WEIR.spark_interval_s,
         **_storage_s(),
+        **{f"{PLAN}{pk}": PLAN_S for pk in CleanupPlan.objects.due(timezone.now()).values_list("pk", flat=True)},
         RETENTION: HOUR_S,
         LAKE: DAY_S,
     }

@@ -32,3 +32,14 @@ SENTENCES: dict[str, str] = {
 }
 
 SKIPPED = frozenset({Outcome.CHANGED, Outcome.GONE, Outcome.REFERRED, Outcome.JUDGED_ANEW, Outcome.LINKED, Outcome.NOT_REACHED})
+
+WITHHELD: dict[str, str] = {
+    "size_or_time_unknown": "their size or time is not known",
+    "younger_than_the_guard": "they are younger than the age guard",
+    "outside_its_root": "they do not lie where their root is read",
+    "not_a_place_of_checkpoints": "they are not of Flink's own checkpoint layout",
+    "seen_unreferenced_once": "only one audit found them unreferenced",
+    "two_files_of_one_name": "two files come to the same canonical name",
+    "more_than_a_plan_holds": "they are more than one plan holds; the next plan has them",
+}
+"""Why files that the audit would let go are not in a plan."""

@@ -30,7 +30,8 @@ class Guard:
         Rows of other verdicts and of other roots are neither.
         """
         asked = pc.and_(
-            pc.is_in(rows["verdict"], pa.array(list(self.verdicts), pa.string())), pc.is_in(rows["root"], pa.array(list(self.roots)))
+            pc.is_in(rows["verdict"], pa.array(list(self.verdicts), pa.string())),
+            pc.is_in(rows["root"], pa.array(list(self.roots), pa.string())),
         )
         rows = self._with_age(rows.filter(asked))
         withheld: dict[str, int] = {}

@@ -10,21 +10,9 @@ from hypothesis import strategies as st
 
 from tests.webapp.storage.cleanup import carrying
 from tests.webapp.storage.cleanup.carrying import Carried, die_during, effects_equal_the_journal, plan
-from tests.webapp.storage.cleanup.worlds import NOW, OLD, World, chain, date, random_world
+from tests.webapp.storage.cleanup.worlds import NOW, OLD, World, date, random_world
 from webapp.storage.cleanup.errors import Halted, PlanDamaged, PlanRefused
 from webapp.storage.cleanup.manifest import PlannedRoot
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> World:
-    return World(tmp_path / "ckpt")
-
-
-@pytest.fixture
-def orphan(world: World) -> Path:
-    """Of a job with one checkpoint that needs another file."""
-    world.checkpoint(1, 1, [world.file(world.job(1) / "shared")])
-    return world.file(world.job(1) / "shared")
 
 
 def test_orphans_go_to_quarantine_and_everything_else_stays(world: World, orphan: Path, tmp_path: Path) -> None:
@@ -305,6 +293,3 @@ def _change(world: World, change: str) -> None:
         date(path, NOW)
     elif change == "remove":
         path.unlink()
-
-
-__all__ = ["chain"]

@@ -1,0 +1,183 @@
+"""Doing what was ordered of a plan, under the lease of its due work: make, apply, undo, purge. Killed anywhere, it is done again."""
+
+from collections import Counter
+from collections.abc import Callable
+from datetime import timedelta
+
+from django.utils import timezone
+
+from ingest.storage.roots import Root
+from webapp.pipeline.lease import Lease
+from webapp.pipeline.runs import RunRecord
+from webapp.storage.auditing import asking
+from webapp.storage.choices import PlanState
+from webapp.storage.cleanup import planning
+from webapp.storage.cleanup.applying import Applying
+from webapp.storage.cleanup.errors import CleanupError, Halted, PlanDamaged, PlanRefused
+from webapp.storage.cleanup.folder import PlanFolder
+from webapp.storage.cleanup.fresh_audits import FreshAudits
+from webapp.storage.cleanup.journal import APPLY, PURGE, UNDO, Journal
+from webapp.storage.cleanup.looking import metadata_below
+from webapp.storage.cleanup.outcomes import Outcome
+from webapp.storage.cleanup.pace import Pace
+from webapp.storage.cleanup.places import TreeFiles
+from webapp.storage.cleanup.purging import purge
+from webapp.storage.cleanup.reading import PlanReader
+from webapp.storage.cleanup.rechecking import Recheck
+from webapp.storage.cleanup.run import Run
+from webapp.storage.cleanup.undoing import undo
+from webapp.storage.cleanup.watching import PlannedPaths, Watch
+from webapp.storage.models import CleanupPlan, StorageRoot
+
+MakeRecheck = Callable[[CleanupPlan, PlanReader, Lease, RunRecord], Recheck]
+Step = Callable[[CleanupPlan, Lease, RunRecord, MakeRecheck], None]
+
+
+class Stopped(Exception):
+    """Somebody ordered something else; the next run does that."""
+
+
+def has_work(pk: int) -> bool:
+    return CleanupPlan.objects.due(timezone.now()).filter(pk=pk).exists()
+
+
+def carry_out(pk: int, lease: Lease, record: RunRecord, recheck: MakeRecheck | None = None) -> None:
+    """Do what the plan's state asks for. Doubt ends it: the plan then says why, and the error goes on up."""
+    for _ in PlanState:
+        plan = CleanupPlan.objects.get(pk=pk)
+        if plan.state == PlanState.QUARANTINED:
+            plan = _begin_purge(plan, lease)
+        if plan.state not in _STEPS:
+            return
+        try:
+            _step(plan, lease, record, recheck or _fresh_audits)
+        except Stopped as stop:
+            record.say(str(stop))
+        else:
+            return
+
+
+def _step(plan: CleanupPlan, lease: Lease, record: RunRecord, recheck: MakeRecheck) -> None:
+    was = plan.state
+    try:
+        _STEPS[was](plan, lease, record, recheck)
+    except PlanRefused as error:
+        _end(plan, was, PlanState.REFUSED if was == PlanState.BUILDING else PlanState.HALTED, lease, trouble=str(error))
+        raise
+    except CleanupError as error:
+        # What could not be purged stays in quarantine, until somebody has looked at why.
+        _end(plan, was, PlanState.QUARANTINED if was == PlanState.PURGING else PlanState.HALTED, lease, trouble=str(error))
+        raise
+
+
+def _make(plan: CleanupPlan, lease: Lease, record: RunRecord, recheck: MakeRecheck) -> None:
+    manifest = planning.make(plan, lease, record.say)
+    record.counts |= {"files": manifest.total_files, "bytes": manifest.total_bytes}
+    record.say(f"plan {plan.short_name} holds {manifest.total_files:,} files; it waits for approval")
+
+
+def _apply(plan: CleanupPlan, lease: Lease, record: RunRecord, recheck: MakeRecheck) -> None:
+    run = _run(plan, lease, record, APPLY)
+    if plan.approved_at is None:
+        raise Halted("The plan is not approved.")
+    Applying(run, recheck(plan, run.reader, lease, record), _watch(run.reader))()
+    now = timezone.now()
+    _end(plan, PlanState.APPLYING, PlanState.QUARANTINED, lease, purge_at=now + timedelta(seconds=plan.grace_s))
+
+
+def _undo(plan: CleanupPlan, lease: Lease, record: RunRecord, recheck: MakeRecheck) -> None:
+    undo(_run(plan, lease, record, UNDO))
+    _end(plan, PlanState.UNDOING, PlanState.UNDONE, lease, purge_at=None)
+
+
+def _purge(plan: CleanupPlan, lease: Lease, record: RunRecord, recheck: MakeRecheck) -> None:
+    run = _run(plan, lease, record, PURGE)
+    planned = _planned_paths(run.reader)
+    purge(run, recheck(plan, run.reader, lease, record), _watch(run.reader), planned)
+    _end(plan, PlanState.PURGING, PlanState.PURGED, lease, purge_at=None)
+
+
+_STEPS: dict[str, Step] = {
+    PlanState.BUILDING: _make,
+    PlanState.APPLYING: _apply,
+    PlanState.UNDOING: _undo,
+    PlanState.PURGING: _purge,
+}
+
+
+def _run(plan: CleanupPlan, lease: Lease, record: RunRecord, verb: str) -> Run:
+    if not plan.name:
+        raise PlanDamaged("The plan has no name: it was never made.")
+    reader = PlanReader(PlanFolder(plan.folder), plan.name)
+    done = _Progress(plan, lease, record, verb, reader)
+    by, ordered_by = record.row.attempt, f"{plan.ordered_name}, approved by {plan.approved_name}"
+    state = _STATE_OF[verb]
+
+    def hold() -> None:
+        lease.renew()
+        if not CleanupPlan.objects.filter(pk=plan.pk, state=state).exists():
+            raise Stopped(f"Plan {plan.short_name} was asked for something else meanwhile.")
+
+    return Run(reader, TreeFiles(), Pace(plan.files_per_s), timezone.now, hold, done, by, ordered_by)
+
+
+_STATE_OF = {APPLY: PlanState.APPLYING, UNDO: PlanState.UNDOING, PURGE: PlanState.PURGING}
+
+
+class _Progress:
+    """Counts of the journal, repeated in the row after each chunk."""
+
+    def __init__(self, plan: CleanupPlan, lease: Lease, record: RunRecord, verb: str, reader: PlanReader) -> None:
+        self._plan, self._lease, self._record, self._reader = plan, lease, record, reader
+        self._counts: dict[str, Counter[str]] = {}
+        self._chunks: Counter[str] = Counter()
+        for known in {APPLY, verb}:
+            journal = Journal(reader.folder, reader.name, known)
+            self._counts[known], self._chunks[known] = journal.counts(), len(journal.done())
+
+    def __call__(self, verb: str, counts: Counter[str]) -> None:
+        self._counts[verb].update(counts)
+        self._chunks[verb] += 1
+        total = self._reader.manifest.chunks if verb == APPLY else self._chunks[APPLY]
+        for known, found in self._counts.items():
+            self._plan.progress[known] = {**found, "chunks": total, "chunks_done": self._chunks[known]}
+        with self._lease.writing():
+            CleanupPlan.objects.filter(pk=self._plan.pk).update(progress=self._plan.progress)
+        self._record.counts[verb] = dict(self._counts[verb])
+        words = ", ".join(f"{counts[outcome]:,} {outcome.replace('_', ' ')}" for outcome in Outcome if counts[outcome])
+        self._record.say(f"{verb} {self._chunks[verb]:,} of {total:,} chunks: {words or 'nothing to do'}")
+
+
+def _planned_paths(reader: PlanReader) -> PlannedPaths:
+    return PlannedPaths(part["path"] for part in reader.parts())
+
+
+def _watch(reader: PlanReader) -> Watch:
+    """Over every registered root, for a checkpoint of any of them may refer to any file."""
+    roots = [Root(row.uri, row.read_at or None) for row in StorageRoot.objects.all()]
+    return Watch(lambda: metadata_below(roots), _planned_paths(reader), asking.spellings())
+
+
+def _fresh_audits(plan: CleanupPlan, reader: PlanReader, lease: Lease, record: RunRecord) -> Recheck:
+    manifest = reader.manifest
+    roots = [root.uri for root in manifest.roots if root.files]
+    return FreshAudits(roots, manifest.age_guard_h, lease, record)
+
+
+def _begin_purge(plan: CleanupPlan, lease: Lease) -> CleanupPlan:
+    """Its time of grace is over."""
+    with lease.writing():
+        CleanupPlan.objects.due(timezone.now()).filter(pk=plan.pk, state=PlanState.QUARANTINED).update(
+            state=PlanState.PURGING,
+            ordered_name=f"{plan.approved_name}, when they approved it",
+            started_at=timezone.now(),
+            finished_at=None,
+        )
+    plan.refresh_from_db()
+    return plan
+
+
+def _end(plan: CleanupPlan, was: str, state: PlanState, lease: Lease, *, trouble: str = "", **fields: object) -> None:
+    """Only from the state it was in: what somebody ordered meanwhile stands."""
+    with lease.writing():
+        CleanupPlan.objects.filter(pk=plan.pk, state=was).update(state=state, trouble=trouble, finished_at=timezone.now(), **fields)
