@@ -149,6 +149,12 @@ def test_a_restart_is_told_once_by_log_and_annotation():
     assert episode.restarts == (ms(0.4),)
 
 
+def test_restarts_a_second_apart_are_the_same_in_whatever_order_they_are_told():
+    [one] = episodes(window(annotations=(restart(0), restart(1), restart(2)), at=30), ms(-10))
+    [other] = episodes(window(annotations=(restart(1), restart(2), restart(0)), at=30), ms(-10))
+    assert one.restarts == other.restarts
+
+
 def test_long_intervals_do_not_make_episodes_one():
     rare = loop([0, 120, 240], config=replace(MINUTELY, interval_ms=1_800_000))
     [finding] = found(replace(rare, checkpoints=(checkpoint(1, -600),)), RULE)
