@@ -1,23 +1,23 @@
 """What the rules find in every shipped recording, through the real commands: what must be named, and what must not."""
 
 import json
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Sequence
 
 import pytest
 
-from tests.acceptance.test_recordings import NAMES, RECORDINGS, Instance, cluster_of, milliseconds, split
+from tests.acceptance.homes import IN_PIECES, NAMES, RECORDINGS, Instance, cluster_of
+from tests.acceptance.test_recordings import milliseconds
 
 
 @pytest.fixture(scope="module")
-def found(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, list[dict]]]:
+def found(instance: Instance) -> dict[str, list[dict]]:
     """Recording → its findings."""
-    instance = Instance(tmp_path_factory.mktemp("weir"))
-    for name in NAMES:
-        instance.import_recording(RECORDINGS / name, cluster_of(name))
-    instance.manage("run_pipeline")
+    return findings_of(instance, NAMES)
+
+
+def findings_of(instance: Instance, names: Sequence[str]) -> dict[str, list[dict]]:
     findings = [json.loads(line) for line in instance.manage("findings", "--json").splitlines()]
-    yield {name: [finding for finding in findings if finding["cluster"] == cluster_of(name)] for name in NAMES}
+    return {name: [finding for finding in findings if finding["cluster"] == cluster_of(name)] for name in names}
 
 
 def of_rule(findings: list[dict], rule: str) -> list[dict]:
@@ -113,13 +113,9 @@ def test_every_finding_says_what_to_do_with_figures(found: dict[str, list[dict]]
         assert {"name", "value", "unit", "threshold"} <= finding["evidence"][0].keys()
 
 
-def test_a_recording_in_pieces_and_again_has_the_same_findings(found: dict[str, list[dict]], tmp_path: Path) -> None:
-    name, other = "1.20.5/F", Instance(tmp_path / "home")
-    split(RECORDINGS / name, tmp_path / "early", tmp_path / "late")
-    for pieces in (["late"], ["early", "whole"]):
-        for piece in pieces:
-            other.import_recording(RECORDINGS / name if piece == "whole" else tmp_path / piece, cluster_of(name))
-        other.manage("run_pipeline")
-    again = [json.loads(line) for line in other.manage("findings", "--json").splitlines()]
-    told = [{key: value for key, value in finding.items() if key != "id"} for finding in found[name]]
-    assert [{key: value for key, value in finding.items() if key != "id"} for finding in again] == told
+@pytest.mark.parametrize("name", IN_PIECES)
+def test_a_recording_in_pieces_and_again_has_the_same_findings(found: dict[str, list[dict]], out_of_order: Instance, name: str) -> None:
+    def without_ids(findings: list[dict]) -> list[dict]:
+        return [{key: value for key, value in finding.items() if key != "id"} for finding in findings]
+
+    assert without_ids(findings_of(out_of_order, IN_PIECES)[name]) == without_ids(found[name])

@@ -1,78 +1,14 @@
 """Every shipped recording, imported through the real commands, against an independent recount."""
 
-import gzip
-import json
-import os
-import shutil
-import subprocess
-import sys
-from collections.abc import Iterator
-from pathlib import Path
+from datetime import datetime
 
 import pytest
 
+from tests.acceptance.homes import IN_PIECES, NAMES, RECORDINGS, Instance, cluster_of
 from tests.acceptance.recount import Key, recount
-
-ROOT = Path(__file__).resolve().parents[2]
-RECORDINGS = ROOT / "tests" / "fixtures" / "recordings"
-NAMES = sorted(str(path.parent.relative_to(RECORDINGS)) for path in RECORDINGS.glob("*/*/rest.jsonl"))
-
-
-def cluster_of(name: str) -> str:
-    return name.replace("/", "-")
-
-
-class Instance:
-    """A Weir home of its own, driven only by its commands."""
-
-    def __init__(self, home: Path) -> None:
-        self.home = home
-        self._told: dict[str | None, list[dict]] = {}
-        self.environment = {
-            **{name: value for name, value in os.environ.items() if not name.startswith(("WEIR_", "SPARK_"))},
-            "WEIR_HOME": str(home),
-            "DJANGO_SETTINGS_MODULE": "webapp.config.settings",
-            "SPARK_MASTER": "local[2]",
-        }
-
-    def manage(self, *arguments: str) -> str:
-        if arguments[0] in ("import_recording", "run_pipeline"):
-            self._told.clear()
-        finished = subprocess.run(
-            [sys.executable, str(ROOT / "manage.py"), *arguments],
-            env=self.environment,
-            capture_output=True,
-            text=True,
-            timeout=900,
-            check=False,
-        )
-        assert finished.returncode == 0, f"{arguments}: {finished.stdout[-3000:]}\n{finished.stderr[-5000:]}"
-        return finished.stdout
-
-    def import_recording(self, directory: Path, cluster: str) -> None:
-        self.manage("import_recording", str(directory), "--cluster", cluster)
-
-    def checkpoints(self, cluster: str | None = None) -> list[dict]:
-        """What the command prints, asked for once as long as nothing new came in."""
-        if cluster not in self._told:
-            arguments = ["--cluster", cluster] if cluster else []
-            lines = self.manage("checkpoints", "--json", *arguments).splitlines()
-            self._told[cluster] = [json.loads(line) for line in lines if line.strip()]
-        return self._told[cluster]
-
-
-@pytest.fixture(scope="module")
-def instance(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Instance]:
-    instance = Instance(tmp_path_factory.mktemp("weir"))
-    for name in NAMES:
-        instance.import_recording(RECORDINGS / name, cluster_of(name))
-    instance.manage("run_pipeline")
-    yield instance
 
 
 def milliseconds(instant: str) -> int:
-    from datetime import datetime
-
     return round(datetime.fromisoformat(instant).timestamp() * 1000)
 
 
@@ -160,31 +96,6 @@ def comparable(facts: list[dict]) -> list[dict]:
     return sorted(facts, key=lambda fact: (fact["cluster"], fact["job_id"], fact["checkpoint_id"], fact["trigger_time"]))
 
 
-def test_importing_again_in_another_order_and_in_pieces_leaves_the_same_rows(instance: Instance, tmp_path: Path) -> None:
-    names = ["1.20.5/F", "1.20.5/E", "1.12.5/G"]
-    other = Instance(tmp_path / "home")
-    for name in names:
-        whole = RECORDINGS / name
-        late, early = tmp_path / f"late-{cluster_of(name)}", tmp_path / f"early-{cluster_of(name)}"
-        split(whole, early, late)
-        other.import_recording(late, cluster_of(name))
-    other.manage("run_pipeline")
-    for name in names:
-        other.import_recording(tmp_path / f"early-{cluster_of(name)}", cluster_of(name))
-        other.import_recording(RECORDINGS / name, cluster_of(name))
-    other.manage("run_pipeline")
-    for name in names:
-        assert comparable(other.checkpoints(cluster_of(name))) == comparable(instance.checkpoints(cluster_of(name)))
-
-
-def split(whole: Path, early: Path, late: Path) -> None:
-    """Two overlapping parts of one recording; the later part has its logs as numbered gzip archives."""
-    lines = (whole / "rest.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
-    for part, kept in ((early, lines[: len(lines) * 2 // 3]), (late, lines[len(lines) // 3 :])):
-        (part / "logs").mkdir(parents=True)
-        (part / "rest.jsonl").write_text("".join(kept), encoding="utf-8")
-        shutil.copy(whole / "scenario.json", part)
-    for log in (whole / "logs").iterdir():
-        text = log.read_bytes().splitlines(keepends=True)
-        (early / "logs" / log.name).write_bytes(b"".join(text[: len(text) * 2 // 3]))
-        (late / "logs" / f"{log.name}.3.gz").write_bytes(gzip.compress(log.read_bytes()))
+@pytest.mark.parametrize("name", IN_PIECES)
+def test_a_recording_in_pieces_out_of_order_and_again_leaves_the_same_rows(instance: Instance, out_of_order: Instance, name: str) -> None:
+    assert comparable(out_of_order.checkpoints(cluster_of(name))) == comparable(instance.checkpoints(cluster_of(name)))
