@@ -1,4 +1,4 @@
-"""The rules on executors that do not have Weir installed: its code goes with the session.
+"""The rules and the readers on executors that do not have Weir installed: its code goes with the session.
 
 Executors of ``local[*]`` are this process's children and find it by themselves. A Connect server or a cluster need not
 have it, or may have another version of it.
@@ -14,11 +14,11 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-PACKAGE = Path(__file__).parent
+PACKAGES = (Path(__file__).parent, Path(__file__).parent.parent / "ingest")
 
 
 def ship_code(session: SparkSession) -> None:
-    """Give the Python workers of this session the package, unless they run on this machine out of this process."""
+    """Give the Python workers of this session the packages, unless they run on this machine out of this process."""
     if not os.environ.get("SPARK_REMOTE") and (os.environ.get("SPARK_MASTER") or "local").startswith("local"):
         return
     folder = Path(tempfile.mkdtemp(prefix="weir-code-"))
@@ -28,11 +28,11 @@ def ship_code(session: SparkSession) -> None:
 
 
 def archive(folder: Path) -> Path:
-    """The package as a zip, named by what is in it: a session takes one name once."""
-    files = sorted(path for path in PACKAGE.rglob("*.py"))
+    """The packages as a zip, named by what is in it: a session takes one name once."""
+    files = sorted(path for package in PACKAGES for path in package.rglob("*.py"))
     digest = hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()[:16]
     target = folder / f"weir-{digest}.zip"
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as packed:
         for path in files:
-            packed.write(path, path.relative_to(PACKAGE.parent))
+            packed.write(path, path.relative_to(PACKAGES[0].parent))
     return target

@@ -49,7 +49,6 @@ REASONS: dict[str, dict[str, str]] = {
         "task_owned": "Task-owned, changelog or merged file of a job of which, or of whose successors, a snapshot is retained.",
         "was_referred": "A checkpoint or savepoint referred to it, and is gone without Weir having seen it discarded.",
         "other_spelling": "A reference ends in the same path below another directory or authority: it may be this very file.",
-        "no_checkpoint_found": "Its job runs and none of its checkpoints was found.",
     },
 }  # fmt: skip
 """Verdict → reason code → one sentence. The set is closed."""

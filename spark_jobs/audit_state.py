@@ -1,0 +1,50 @@
+"""What an audit carries over from the one before: every file it listed, and who referred to what."""
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from spark_jobs.run_dir import Carried
+from spark_jobs.storage.inputs import REFERRED, SEEN, columns
+from spark_jobs.storage.places import is_below
+
+OF_FILES = ("storage_file", "storage_live", "storage_absent")
+OF_REFERENCES = ("storage_reference", "storage_pending")
+
+
+def seen(carried: Carried) -> DataFrame:
+    """Of all roots there ever were, without ``audit_id``."""
+    empty = carried.session.createDataFrame([], SEEN).drop("audit_id")
+    return _union(carried, OF_FILES, empty)
+
+
+def referred(carried: Carried) -> DataFrame:
+    empty = carried.session.createDataFrame([], REFERRED).drop("audit_id")
+    return _union(carried, OF_REFERENCES, empty)
+
+
+def of_audited(seen: DataFrame, roots: DataFrame) -> DataFrame:
+    return seen.join(F.broadcast(roots.select("audit_id", "root")), "root").select(*columns(SEEN))
+
+
+def of_others(seen: DataFrame, roots: DataFrame) -> DataFrame:
+    """Files below roots that this run does not audit: the next one may."""
+    return seen.join(F.broadcast(roots.select("root")), "root", "left_anti")
+
+
+def of_audited_snapshots(referred: DataFrame, roots: DataFrame) -> DataFrame:
+    """Whether a ``_metadata`` is gone can be told below audited roots only."""
+    below = F.broadcast(roots.select("audit_id", "root"))
+    return referred.join(below, is_below(F.col("metadata_path"), F.col("root"))).select(*columns(REFERRED))
+
+
+def of_other_snapshots(referred: DataFrame, roots: DataFrame) -> DataFrame:
+    below = F.broadcast(roots.select("root"))
+    return referred.join(below, is_below(F.col("metadata_path"), F.col("root")), "left_anti")
+
+
+def _union(carried: Carried, names: tuple[str, ...], empty: DataFrame) -> DataFrame:
+    frames = [carried.frame(name, empty) for name in names]
+    whole = frames[0]
+    for frame in frames[1:]:
+        whole = whole.unionByName(frame)
+    return whole

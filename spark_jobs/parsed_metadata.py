@@ -1,0 +1,108 @@
+"""``_metadata`` as rows, from the lake where they were parsed before, else parsed now and kept there."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, timedelta
+
+import fsspec
+import pyarrow as pa
+import pyarrow.dataset as ds
+from deltalake import CommitProperties, WriterProperties, write_deltalake
+from deltalake.exceptions import CommitFailedError
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_random_exponential
+
+from ingest.lake.store import GIVE_UP_COMMIT_AFTER_S, Lake
+from ingest.lake.tables import REFERENCES, TABLES
+from ingest.metadata.reader import READER_VERSION
+from spark_jobs.lake import hadoop_path, pin, without_globs
+from spark_jobs.storage import reading
+
+TABLE = "references"
+KEPT_FOR = timedelta(days=30)
+"""Older rows are not looked at: to parse a file again costs less than to read a year of them."""
+SOURCE = "metadata"
+
+_KEY = ["metadata_path", "metadata_bytes", "metadata_modified"]
+
+
+@dataclass
+class ParsedMetadata:
+    """``work`` is a directory of this run for what is parsed; ``fresh`` parses everything whatever is kept."""
+
+    session: SparkSession
+    lake: Lake
+    work: str
+    fresh: bool = False
+    _parts: int = field(default=0, init=False)
+
+    def read(self, wanted: DataFrame, tasks: int) -> DataFrame:
+        """``reading.PARSED`` rows of ``wanted`` files."""
+        if self.fresh:
+            return self._parse(wanted, tasks)
+        kept = self._kept()
+        known = kept.where(F.col("ordinal") == 0).select(*_KEY).distinct()
+        key = wanted.select(
+            "audit_id", "root", *(F.col(mine).alias(its) for mine, its in zip(("path", "bytes", "modified"), _KEY, strict=True))
+        )
+        hits = key.join(known, _KEY, "left_semi")
+        missing = wanted.join(hits.select("audit_id", F.col("metadata_path").alias("path")), ["audit_id", "path"], "left_anti")
+        nothing = F.lit(None).cast("string")
+        cached = kept.join(hits, _KEY).withColumns({"failure": nothing, "failure_detail": nothing})
+        # Twice parsed, twice kept: one of each row is enough.
+        once = cached.dropDuplicates(["audit_id", "metadata_path", "ordinal"])
+        return once.select(*reading.PARSED.fieldNames()).unionByName(self._parse(missing, tasks))
+
+    def _kept(self) -> DataFrame:
+        now = datetime.now(UTC)
+        pinned = pin(self.session, self.lake)
+        rows = pinned.rows_in(TABLE, [(now - KEPT_FOR, now + timedelta(days=1))]).where(F.col("reader_version") == READER_VERSION)
+        return rows.select(*(column.name for column in REFERENCES.columns))
+
+    def _parse(self, wanted: DataFrame, tasks: int) -> DataFrame:
+        at = f"{self.work}/parsed-{self._parts}"
+        self._parts += 1
+        reading.parsed(wanted, tasks).write.parquet(hadoop_path(at))
+        self._keep(at)
+        return self.session.read.schema(reading.PARSED).parquet(without_globs(hadoop_path(at)))
+
+    def _keep(self, at: str) -> None:
+        """Append to the lake, streamed: what one audit parses may be more than memory holds."""
+        filesystem, path = fsspec.core.url_to_fs(at)
+        files = [str(name) for name in filesystem.ls(path, detail=False) if str(name).endswith(".parquet")]
+        rows = ds.dataset(files, filesystem=filesystem, format="parquet") if files else None
+        if rows is None or not rows.count_rows(filter=ds.field("failure").is_null()):
+            return
+        attempts = Retrying(
+            retry=retry_if_exception_type(CommitFailedError),
+            wait=wait_random_exponential(multiplier=0.02, max=1),
+            stop=stop_after_delay(GIVE_UP_COMMIT_AFTER_S),
+            reraise=True,
+        )
+        for attempt in attempts:
+            with attempt, self.lake.staged_commit(TABLE) as (delta, version):
+                batches = _stamped(rows, version, datetime.now(UTC))
+                write_deltalake(
+                    delta,
+                    pa.RecordBatchReader.from_batches(TABLES[TABLE].schema, batches),
+                    mode="append",
+                    writer_properties=WriterProperties(compression="ZSTD"),
+                    commit_properties=CommitProperties(max_commit_retries=0),
+                )
+
+
+def _stamped(rows: ds.Dataset, version: int, at: datetime) -> Iterator[pa.RecordBatch]:
+    """Lake rows: whose cluster a checkpoint is nobody knows where it is read."""
+    schema = TABLES[TABLE].schema
+    stamps: dict[str, str | int | datetime | date] = {
+        "cluster": "", "observed_at": at, "source": SOURCE, "commit_seq": version, "date": at.date(),
+    }  # fmt: skip
+    for batch in rows.scanner(filter=ds.field("failure").is_null()).to_batches():
+        columns = [
+            pa.repeat(pa.scalar(stamps[field.name], field.type), batch.num_rows)
+            if field.name in stamps
+            else batch.column(field.name).cast(field.type)
+            for field in schema
+        ]
+        yield pa.record_batch(columns, schema=schema)

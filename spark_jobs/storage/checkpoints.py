@@ -1,0 +1,156 @@
+"""Retained checkpoints and savepoints: what they consist of, whether they can be restored, whether anyone will."""
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+
+from spark_jobs.storage.keys import FILE_KEY, with_file_key
+from spark_jobs.storage.places import is_below, with_places
+from spark_jobs.storage.references import with_roots
+from spark_jobs.storage_words import LIVE, RETAINED_WASTE
+
+CHECKPOINT = ["audit_id", "metadata_path"]
+
+
+def resolved(references: DataFrame, files: DataFrame, snapshots: DataFrame, roots: DataFrame) -> DataFrame:
+    """Each reference with what is there: ``found``; ``missing``, null where it cannot be told; ``own``, ``other_job_id``.
+
+    Cannot be told: below no audited root, below one that was not listed whole, and younger than the listing.
+    """
+    there = files.where("listed").groupBy(*FILE_KEY).agg(F.max("bytes").alias("file_bytes"), F.max("root").alias("file_root"))
+    keyed = with_file_key(references).join(there, FILE_KEY, "left").drop("path_hash")
+    of = snapshots.select(*CHECKPOINT, "directory", F.col("job_id").alias("own_job_id"), "modified")
+    joined = with_roots(keyed.join(of, CHECKPOINT), roots)
+    as_of = roots.groupBy("audit_id").agg(F.min("as_of").alias("as_of"))
+    placed = with_places(joined).join(F.broadcast(as_of), "audit_id")
+    found = F.col("file_root").isNotNull()
+    listed_before = F.col("ref_root").isNotNull() & (F.col("ref_unlisted") == 0) & (F.col("modified") < F.col("as_of"))
+    own = F.coalesce(F.col("job_id") == F.col("own_job_id"), F.lit(False)) | is_below(F.col("path"), F.col("directory"))
+    return placed.select(
+        *CHECKPOINT,
+        "path",
+        "bytes",
+        "segmented",
+        "file_bytes",
+        "ref_root",
+        found.alias("found"),
+        F.when(found, F.lit(False)).when(listed_before, F.lit(True)).alias("missing"),
+        own.alias("own"),
+        F.when(~own, F.col("job_id")).alias("other_job_id"),
+    )
+
+
+def figures(resolved_references: DataFrame, snapshots: DataFrame, written: DataFrame) -> DataFrame:
+    """Snapshots with the counts and sums of their references; ``resolvable`` is null where it cannot be told."""
+    sums = resolved_references.groupBy(*CHECKPOINT).agg(
+        F.count("*").alias("files"),
+        F.sum("bytes").alias("bytes"),
+        *_counted("own", F.col("own")),
+        *_counted("foreign", ~F.col("own")),
+        *_counted("missing", F.coalesce("missing", F.lit(False))),
+        F.count_if(F.col("missing").isNull()).alias("untold_files"),
+        F.count_if("segmented").alias("segmented_files"),
+        F.sum(F.when(F.col("segmented"), F.coalesce("file_bytes", "bytes"))).alias("segmented_file_bytes"),
+        F.sum(F.when(F.col("segmented"), F.col("bytes"))).alias("live_segment_bytes"),
+    )
+    counts = [name for name in sums.columns if name not in CHECKPOINT]
+    whole = snapshots.join(sums, CHECKPOINT, "left").join(written, CHECKPOINT, "left").fillna(0, counts)
+    return whole.withColumns(
+        {
+            "is_savepoint": F.col("place") == "savepoint",
+            "self_contained": F.col("foreign_files") == 0,
+            "resolvable": F.when(F.col("missing_files") > 0, F.lit(False)).when(F.col("untold_files") == 0, F.lit(True)),
+        }
+    )
+
+
+def judged(checkpoints: DataFrame, restores: DataFrame, owners: DataFrame, roots: DataFrame) -> DataFrame:
+    """Adds ``verdict``, ``successor_job_id``, ``cluster`` and ``job_name``.
+
+    Waste: its job was seen in a terminal state, and the job restored from it, or from a later checkpoint of that job, has
+    since completed a checkpoint that is whole and its own. As long as any job that may run was restored from that job and
+    has not, nothing of it is waste. Savepoints never are.
+    """
+    owner = owners.select("audit_id", "root", "job_id", "claims", "cluster", "job_name", "terminal", "seen")
+    known = checkpoints.join(owner, ["audit_id", "root", "job_id"], "left")
+    weaned = weaned_restores(known, restores)
+    per_origin = weaned.groupBy("audit_id", F.col("from_job_id").alias("job_id")).agg(
+        F.max(F.when(F.col("weaned"), F.col("from_checkpoint_id"))).alias("left_up_to"),
+        F.max(F.when(F.col("weaned"), F.col("job_id"))).alias("successor_job_id"),
+        F.bool_or(~F.col("weaned") & ~F.col("ended")).alias("needed_still"),
+    )
+    guard = F.col("as_of") - F.make_dt_interval(hours=F.col("age_guard_h").cast("int"))
+    scoped = known.join(per_origin, ["audit_id", "job_id"], "left").join(
+        F.broadcast(roots.select("audit_id", "root", "as_of", "age_guard_h")), ["audit_id", "root"]
+    )
+    waste = (
+        ~F.col("is_savepoint")
+        & (F.col("place") == "metadata")
+        & (F.col("claims") == 1)
+        & F.col("terminal")
+        & F.col("seen")
+        & ~F.col("needed_still")
+        & (F.col("checkpoint_id") <= F.col("left_up_to"))
+        & (F.col("modified") <= guard)
+    )
+    verdict = F.when(F.coalesce(waste, F.lit(False)), RETAINED_WASTE).otherwise(LIVE)
+    judged = scoped.withColumn("verdict", verdict)
+    return judged.withColumn("successor_job_id", F.when(F.col("verdict") == RETAINED_WASTE, F.col("successor_job_id"))).drop(
+        "left_up_to", "needed_still", "as_of", "age_guard_h"
+    )
+
+
+def weaned_restores(checkpoints: DataFrame, restores: DataFrame) -> DataFrame:
+    """Restores with ``weaned``: the job has since completed a checkpoint that is whole and its own; ``ended``: it cannot run."""
+    whole = checkpoints.where(
+        ~F.col("is_savepoint") & (F.col("claims") == 1) & F.col("seen") & F.col("self_contained") & F.coalesce("resolvable", F.lit(False))
+    )
+    newest = whole.groupBy("audit_id", "job_id").agg(F.max("modified").alias("whole_at"))
+    joined = restores.join(newest, ["audit_id", "job_id"], "left")
+    return joined.withColumns(
+        {
+            "weaned": F.coalesce((F.col("whole_at") > F.col("restored_at")) & F.col("seen"), F.lit(False)),
+            "ended": F.coalesce(F.col("terminal") & F.col("seen"), F.lit(False)),
+        }
+    )
+
+
+def against_previous(checkpoints: DataFrame, references: DataFrame) -> DataFrame:
+    """Per checkpoint with one before it of the same job: files and bytes shared with, new in, dropped since that one."""
+    order = Window.partitionBy("audit_id", "root", "job_id").orderBy("checkpoint_id", "metadata_path")
+    numbered = checkpoints.where(~F.col("is_savepoint") & F.col("job_id").isNotNull())
+    pairs = numbered.withColumn("previous_path", F.lag("metadata_path").over(order)).where(F.col("previous_path").isNotNull())
+    pairs = pairs.select(*CHECKPOINT, "previous_path")
+    mine = references.join(pairs.drop("previous_path"), CHECKPOINT).select(
+        *CHECKPOINT, "path", "bytes", F.lit(1).alias("now"), F.lit(0).alias("then")
+    )
+    before = references.withColumnRenamed("metadata_path", "previous_path").join(pairs, ["audit_id", "previous_path"])
+    theirs = before.select(*CHECKPOINT, "path", "bytes", F.lit(0).alias("now"), F.lit(1).alias("then"))
+    both = mine.unionByName(theirs).groupBy(*CHECKPOINT, "path").agg(
+        F.max("now").alias("now"), F.max("then").alias("then"),
+        F.coalesce(F.max(F.when(F.col("now") == 1, F.col("bytes"))), F.max("bytes")).alias("bytes"),
+    )  # fmt: skip
+    now, then = F.col("now") == 1, F.col("then") == 1
+    sums = both.groupBy(*CHECKPOINT).agg(*_counted("shared", now & then), *_counted("new", now & ~then), *_counted("dropped", ~now & then))
+    compared = [name for name in sums.columns if name not in CHECKPOINT]
+    return pairs.join(sums, CHECKPOINT, "left").fillna(0, compared)
+
+
+def superseded(checkpoints: DataFrame, restores: DataFrame) -> DataFrame:
+    """(audit_id, metadata_path) of checkpoints after which one of the same job, or of a job restored from it, is whole."""
+    whole = checkpoints.where(F.coalesce("resolvable", F.lit(False)) & ~F.col("is_savepoint"))
+    last = whole.groupBy("audit_id", "job_id").agg(F.max("checkpoint_id").alias("whole_id"))
+    heirs = restores.join(last, ["audit_id", "job_id"]).groupBy("audit_id", F.col("from_job_id").alias("job_id"))
+    inherited = heirs.agg(F.max("from_checkpoint_id").alias("inherited_id"))
+    joined = checkpoints.join(last, ["audit_id", "job_id"], "left").join(inherited, ["audit_id", "job_id"], "left")
+    later = (F.col("checkpoint_id") < F.col("whole_id")) | (F.col("checkpoint_id") <= F.col("inherited_id"))
+    return joined.where(later & ~F.col("is_savepoint")).select(*CHECKPOINT)
+
+
+def restored_directories(weaned: DataFrame) -> DataFrame:
+    """(audit_id, directory) that a job which may run was restored from, and which it has not been weaned from."""
+    needed = weaned.where(~F.col("ended") & ~F.col("weaned"))
+    return needed.select("audit_id", F.col("restored_path").alias("directory")).distinct()
+
+
+def _counted(name: str, which: Column) -> list[Column]:
+    return [F.count_if(which).alias(f"{name}_files"), F.coalesce(F.sum(F.when(which, F.col("bytes"))), F.lit(0)).alias(f"{name}_bytes")]

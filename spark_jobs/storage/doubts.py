@@ -1,0 +1,101 @@
+"""What could hide a referrer: each of these keeps every root of its audit from being cleaned.
+
+They are added to what reading and listing already doubted. Where two spellings may mean one file, only an operator can
+tell: an alias in the spellings makes them one, an alias of a prefix to itself says that it is elsewhere.
+"""
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from spark_jobs.storage.inputs import DOUBTS, columns
+from spark_jobs.storage.places import is_below, with_places
+
+AUTHORITY = "^([a-z][a-z0-9+.-]*:(?://[^/]*)?)"
+_TAIL = "/((?:[0-9a-f]{32}/(?:chk-[0-9]+|shared|taskowned|dstl)|savepoint-[0-9a-f]{6}-[0-9a-f]{12})/.+)$"
+_COLUMNS = columns(DOUBTS)
+
+OF_METADATA = ("incomplete_metadata", "damaged_metadata", "unsupported_metadata", "unreadable_file", "vanished_metadata")
+
+
+def of_completed(doubts: DataFrame, owners: DataFrame) -> DataFrame:
+    """Without those about a ``_metadata`` whose checkpoint provably never completed: it never referred to anything."""
+    ended = owners.where((F.col("claims") == 1) & F.col("seen")).select("audit_id", "root", "job_id", F.explode("ended").alias("ended"))
+    completed = ended.groupBy("audit_id", "root", "job_id", F.col("ended.checkpoint_id").alias("checkpoint_id")).agg(
+        F.bool_or(F.coalesce("ended.completed", F.lit(True))).alias("completed")
+    )
+    never = completed.where(~F.col("completed")).drop("completed")
+    placed = with_places(doubts.where(F.col("reason").isin(*OF_METADATA)), "subject").where(F.col("place") == "metadata")
+    explained = placed.join(never, ["audit_id", "root", "job_id", "checkpoint_id"]).select("audit_id", "subject", "reason")
+    return doubts.join(explained, ["audit_id", "subject", "reason"], "left_anti").select(*_COLUMNS)
+
+
+def unknown_authorities(resolved: DataFrame, roots: DataFrame) -> DataFrame:
+    """File systems that references name and that no root is on; one doubt each."""
+    outside = resolved.where(F.col("ref_root").isNull()).groupBy("audit_id", F.regexp_extract("path", AUTHORITY, 1).alias("subject"))
+    named = outside.agg(F.min("metadata_path").alias("metadata_path"))
+    known = roots.groupBy("audit_id").agg(F.flatten(F.collect_set("known_authorities")).alias("known"))
+    unknown = named.join(F.broadcast(known), "audit_id").where(~F.array_contains("known", F.col("subject")))
+    detail = F.format_string("%s refers to it; declare in the spellings which root it means, or that it is another.", "metadata_path")
+    return _doubts(unknown.withColumn("detail", detail), "unknown_authority")
+
+
+def other_spellings(resolved: DataFrame, files: DataFrame) -> DataFrame:
+    """Listed files (audit_id, path, referred_as) that a reference outside the roots may mean.
+
+    Both are alike from the directory of the job or savepoint on.
+    """
+    outside = resolved.where(F.col("ref_root").isNull()).select("audit_id", F.col("path").alias("referred_as"))
+    tailed = outside.withColumn("tail", F.regexp_extract("referred_as", _TAIL, 1)).where(F.col("tail") != "")
+    listed = files.where("listed").select("audit_id", "path", F.regexp_extract("path", _TAIL, 1).alias("tail"))
+    meant = listed.join(tailed, ["audit_id", "tail"])
+    return meant.groupBy("audit_id", "path").agg(F.min("referred_as").alias("referred_as"))
+
+
+def of_other_spellings(spellings: DataFrame) -> DataFrame:
+    """One doubt an audit, about the first of them."""
+    first = spellings.groupBy("audit_id").agg(
+        F.min_by("referred_as", "path").alias("subject"), F.min("path").alias("path"), F.count("*").alias("files")
+    )
+    detail = F.format_string("It may be %s, as may others of %d files; declare in the spellings what its directory means.", "path", "files")
+    return _doubts(first.withColumn("detail", detail), "other_spelling")
+
+
+def restored_from_gone(restores: DataFrame, snapshots: DataFrame, roots: DataFrame) -> DataFrame:
+    """Jobs that may run on files which only a vanished snapshot named."""
+    read = snapshots.select("audit_id", F.col("directory").alias("restored_path"))
+    since = F.coalesce(F.col("last_completed_at") > F.col("restored_at"), F.lit(False))
+    waiting = _may_run(restores).where(~since).join(read, ["audit_id", "restored_path"], "left_anti")
+    places = F.broadcast(roots.select("audit_id", "root"))
+    inside = waiting.join(places, "audit_id").where(is_below(F.col("restored_path"), F.col("root")))
+    detail = F.format_string("Job %s was restored from it and has completed no checkpoint since.", "job_id")
+    return _doubts(inside.withColumn("subject", F.col("restored_path")).withColumn("detail", detail), "restored_from_gone")
+
+
+def no_checkpoint_found(jobs: DataFrame, restores: DataFrame, snapshots: DataFrame, listed_jobs: DataFrame, roots: DataFrame) -> DataFrame:
+    """Jobs that run and have completed checkpoints of which none was found: the listing may have passed between two of them.
+
+    Only jobs that have files below the audited roots or were restored from there; others write elsewhere.
+    """
+    running = _may_run(jobs).where(F.col("last_completed_at").isNotNull()).select("audit_id", "cluster", "job_id")
+    places = F.broadcast(roots.select("audit_id", "root"))
+    from_here = restores.join(places, "audit_id").where(is_below(F.col("restored_path"), F.col("root"))).select("audit_id", "job_id")
+    here = listed_jobs.select("audit_id", "job_id").unionByName(from_here).distinct()
+    found = snapshots.where(F.col("place") == "metadata").select("audit_id", "job_id")
+    lost = running.join(here, ["audit_id", "job_id"]).join(found, ["audit_id", "job_id"], "left_anti")
+    detail = F.format_string("Job of %s; audit again, and look whether its checkpoints are kept.", "cluster")
+    return _doubts(lost.withColumn("subject", F.col("job_id")).withColumn("detail", detail), "no_checkpoint_found")
+
+
+def distinct(doubts: DataFrame) -> DataFrame:
+    return (
+        doubts.groupBy("audit_id", "subject", "reason").agg(F.max("root").alias("root"), F.max("detail").alias("detail")).select(*_COLUMNS)
+    )
+
+
+def _may_run(jobs: DataFrame) -> DataFrame:
+    return jobs.where(~F.coalesce(F.col("terminal") & F.col("seen"), F.lit(False)))
+
+
+def _doubts(rows: DataFrame, reason: str) -> DataFrame:
+    root = F.col("root") if "root" in rows.columns else F.lit("")
+    return rows.select("audit_id", "subject", F.lit(reason).alias("reason"), root.alias("root"), "detail")

@@ -1,0 +1,192 @@
+"""An audit from its inputs to its tables, in the order in which one rests on the other.
+
+``keep`` is called with a name and a frame that later steps read more than once; it returns a frame of the same rows that is
+not computed again. Frames named like a table are those tables.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as F
+
+from spark_jobs.storage import checkpoints as of_checkpoints
+from spark_jobs.storage import doubts as doubting
+from spark_jobs.storage import history, lineage, owners, references, totals, verdicts
+from spark_jobs.storage.files import listed_files
+from spark_jobs.storage.inputs import Inputs
+from spark_jobs.storage.places import is_metadata
+
+MOST_MISSING = 1000
+"""Rows of ``storage_missing`` a checkpoint; their count is exact in ``storage_checkpoint``."""
+
+Keep = Callable[[str, DataFrame], DataFrame]
+
+
+@dataclass(frozen=True)
+class Judged:
+    """``files``: all listed ones with their verdict. ``absent`` and ``pending``: what the next audit must know besides."""
+
+    files: DataFrame
+    references: DataFrame
+    absent: DataFrame
+    pending: DataFrame
+    tables: dict[str, DataFrame]
+
+
+def judge(inputs: Inputs, keep: Keep) -> Judged:
+    roots, jobs = inputs.roots, inputs.jobs
+    files = keep("files", listed_files(inputs.listing, inputs.seen, roots))
+    snapshots = keep("snapshots", references.read_snapshots(inputs.references))
+    referred = keep("storage_reference", references.referred_files(inputs.references, snapshots))
+    resolved = keep("resolved", of_checkpoints.resolved(referred, files, snapshots, roots))
+    owned = keep("owners", owners.owners(jobs, roots))
+    restores = keep("restores", owners.restores(jobs))
+
+    figures = of_checkpoints.figures(resolved, snapshots, references.written_in(inputs.references))
+    checkpoints = keep("checkpoints", of_checkpoints.judged(figures, restores, owned, roots))
+    weaned = of_checkpoints.weaned_restores(checkpoints, restores)
+
+    spellings = keep("other_spellings", doubting.other_spellings(resolved, files))
+    listed_jobs = files.where("listed").select("audit_id", "job_id").where(F.col("job_id").isNotNull()).distinct()
+    doubts = keep("storage_doubt", doubting.distinct(_all_doubts(inputs, owned, resolved, spellings, restores, snapshots, listed_jobs)))
+
+    chains = keep("chains", _references_of_jobs(resolved, checkpoints))
+    unread = history.unread(inputs.referred, snapshots)
+    pending = keep("pending", history.pending(unread, files, roots))
+    needed, all_needed = _task_owned(files, restores, chains, jobs, listed_jobs)
+    known = verdicts.Known(
+        roots=roots,
+        owners=owned,
+        needed_jobs=keep("needed_jobs", needed),
+        all_needed=all_needed,
+        restored=of_checkpoints.restored_directories(weaned),
+        doubted=doubts.select("audit_id").distinct(),
+        spellings=spellings.select("audit_id", "path"),
+        vanished_files=history.vanished_files(unread, pending, jobs),
+        vanished=inputs.vanished,
+        live_segments=references.live_segments(inputs.references, snapshots),
+    )
+    judged = keep("judged", verdicts.judged_files(files, verdicts.referrers(resolved, checkpoints), known))
+    cube = keep("cube", totals.cube(judged))
+    missing = resolved.where(F.col("missing"))
+    return Judged(
+        files=judged,
+        references=referred,
+        absent=files.where(~F.col("listed")),
+        pending=pending,
+        tables={
+            "storage_root": totals.of_roots(cube, checkpoints, _distinct_files(missing), doubts, roots),
+            "storage_verdict": totals.of_verdicts(cube),
+            "storage_job": totals.of_jobs(cube, checkpoints, resolved, owned),
+            "storage_checkpoint": _checkpoint_rows(checkpoints, referred, jobs),
+            "storage_chain": _chain_rows(chains, restores, files),
+            "storage_missing": _missing_rows(missing, of_checkpoints.superseded(checkpoints, restores)),
+            "storage_doubt": doubts,
+        },
+    )
+
+
+def _all_doubts(
+    inputs: Inputs,
+    owned: DataFrame,
+    resolved: DataFrame,
+    spellings: DataFrame,
+    restores: DataFrame,
+    snapshots: DataFrame,
+    listed_jobs: DataFrame,
+) -> DataFrame:
+    return (
+        doubting.of_completed(inputs.doubts, owned)
+        .unionByName(doubting.unknown_authorities(resolved, inputs.roots))
+        .unionByName(doubting.of_other_spellings(spellings))
+        .unionByName(doubting.restored_from_gone(restores, snapshots, inputs.roots))
+        .unionByName(doubting.no_checkpoint_found(inputs.jobs, restores, snapshots, listed_jobs, inputs.roots))
+    )
+
+
+def _references_of_jobs(resolved: DataFrame, checkpoints: DataFrame) -> DataFrame:
+    """Distinct files of another job's directories per job that refers to them; ``job_id`` is null for most savepoints."""
+    foreign = resolved.where(F.col("other_job_id").isNotNull())
+    keyed = foreign.join(checkpoints.select("audit_id", "metadata_path", "job_id"), ["audit_id", "metadata_path"])
+    return keyed.groupBy("audit_id", F.coalesce("ref_root", F.lit("")).alias("root"), "job_id", "other_job_id", "path").agg(
+        F.max("bytes").alias("bytes"), F.collect_set("metadata_path").alias("referrers")
+    )
+
+
+def _task_owned(
+    files: DataFrame, restores: DataFrame, chains: DataFrame, jobs: DataFrame, listed_jobs: DataFrame
+) -> tuple[DataFrame, DataFrame]:
+    """(audit_id, job_id) of jobs whose task-owned files may be needed, and (audit_id) where those of all may be."""
+    metadata = files.where(is_metadata(F.col("path")))
+    known = listed_jobs.unionByName(jobs.select("audit_id", "job_id")).distinct()
+    prefix = F.regexp_extract("path", "/savepoint-([0-9a-f]{6})-[0-9a-f]{12}/", 1)
+    savepoints = metadata.where(F.col("place") == "savepoint").select("audit_id", prefix.alias("prefix")).distinct()
+    of_savepoints = (
+        known.withColumn("prefix", F.substring("job_id", 1, 6)).join(savepoints, ["audit_id", "prefix"]).select("audit_id", "job_id")
+    )
+    may_run = jobs.where(~F.coalesce(F.col("terminal") & F.col("seen"), F.lit(False))).select("audit_id", "job_id")
+    holders = (
+        metadata.where(F.col("job_id").isNotNull())
+        .select("audit_id", "job_id")
+        .unionByName(of_savepoints)
+        .unionByName(may_run)
+        .unionByName(chains.select("audit_id", F.col("other_job_id").alias("job_id")))
+        .distinct()
+    )
+    foreign = chains.where(F.col("job_id").isNotNull()).select("audit_id", "job_id", "other_job_id").distinct()
+    needed = lineage.needed_ancestors(lineage.descents(restores, foreign, known), holders).distinct()
+    unowned = metadata.where(F.col("job_id").isNull() & (F.col("place") != "savepoint")).select("audit_id").distinct()
+    return needed, unowned
+
+
+def _checkpoint_rows(checkpoints: DataFrame, referred: DataFrame, jobs: DataFrame) -> DataFrame:
+    """``storage_checkpoint``. The job of a savepoint is known where the six digits in its name fit one job only."""
+    prefix = F.regexp_extract("metadata_path", "/savepoint-([0-9a-f]{6})-[0-9a-f]{12}/", 1)
+    fitting = jobs.groupBy("audit_id", F.substring("job_id", 1, 6).alias("prefix")).agg(
+        F.countDistinct("cluster", "job_id").alias("fitting"), F.max("job_id").alias("fit_job_id"), F.max("cluster").alias("fit_cluster")
+    )
+    compared = of_checkpoints.against_previous(checkpoints, referred)
+    rows = checkpoints.withColumn("prefix", prefix).join(fitting, ["audit_id", "prefix"], "left").join(
+        compared, ["audit_id", "metadata_path"], "left"
+    )  # fmt: skip
+    one, fits = F.col("claims") == 1, F.col("is_savepoint") & (F.col("fitting") == 1)
+    return rows.withColumns(
+        {
+            "job_id": F.coalesce("job_id", F.when(fits, F.col("fit_job_id")), F.lit("")),
+            "cluster": F.coalesce(F.when(one, F.col("cluster")), F.when(fits, F.col("fit_cluster")), F.lit("")),
+        }
+    )
+
+
+def _chain_rows(chains: DataFrame, restores: DataFrame, files: DataFrame) -> DataFrame:
+    """``storage_chain``."""
+    referrers = F.size(F.array_distinct(F.flatten(F.collect_list("referrers"))))
+    refers = chains.where(F.col("job_id").isNotNull()).groupBy("audit_id", "root", "job_id", "other_job_id").agg(
+        F.count("*").alias("files"), F.sum("bytes").alias("bytes"), referrers.alias("checkpoints")
+    ).withColumn("kind", F.lit("refers"))  # fmt: skip
+    home = files.where(F.col("listed") & F.col("job_id").isNotNull()).groupBy("audit_id", F.col("job_id").alias("other_job_id")).agg(
+        F.max("root").alias("root")
+    )  # fmt: skip
+    of_checkpoints_only = restores.where(F.col("from_job_id").isNotNull())
+    restored = of_checkpoints_only.groupBy("audit_id", "job_id", F.col("from_job_id").alias("other_job_id")).agg(
+        F.lit(0).alias("files"), F.lit(0).alias("bytes"), F.lit(0).alias("checkpoints")
+    )  # fmt: skip
+    placed = restored.join(home, ["audit_id", "other_job_id"], "left").withColumns(
+        {"root": F.coalesce("root", F.lit("")), "kind": F.lit("restored_from")}
+    )
+    return refers.unionByName(placed.where(F.col("job_id") != F.col("other_job_id")))
+
+
+def _missing_rows(missing: DataFrame, superseded: DataFrame) -> DataFrame:
+    """``storage_missing``."""
+    order = Window.partitionBy("audit_id", "metadata_path").orderBy("path")
+    some = missing.withColumn("_place", F.row_number().over(order)).where(F.col("_place") <= MOST_MISSING)
+    marked = some.join(superseded.withColumn("superseded", F.lit(True)), ["audit_id", "metadata_path"], "left").fillna(
+        False, ["superseded"]
+    )
+    return marked.withColumn("root", F.col("ref_root"))
+
+
+def _distinct_files(missing: DataFrame) -> DataFrame:
+    return missing.groupBy("audit_id", "ref_root", "path").agg(F.max("bytes").alias("bytes"))

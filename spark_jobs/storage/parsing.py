@@ -1,0 +1,132 @@
+"""``_metadata`` files read on executors: Arrow in, rows of the lake table ``references`` out, failures as rows, too.
+
+Executors import this module and what it imports: nothing of Spark.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+import fsspec
+import pyarrow as pa
+
+from ingest.metadata import references
+from ingest.metadata.errors import DamagedMetadata, IncompleteMetadata, MetadataError
+from ingest.metadata.files import MetadataFile
+from ingest.storage.layout import METADATA_NAME
+from ingest.storage.roots import local_path
+from ingest.uris import PLAIN, Spellings, canonical_column
+
+_INSTANT = pa.timestamp("us", tz="UTC")  # what Spark takes
+
+_NAMES = ("audit_id", "root", "path", "read_path")
+WANTED = pa.schema([*((name, pa.string()) for name in _NAMES), ("bytes", pa.int64()), ("modified", _INSTANT)])
+"""One ``_metadata`` to read: ``path`` canonical, ``read_path`` where it is read."""
+
+_FAILURE = [("failure", pa.string()), ("failure_detail", pa.string())]
+_ROWS = [pa.field(field.name, _INSTANT) if pa.types.is_timestamp(field.type) else field for field in references.SCHEMA]
+PARSED = pa.schema([("audit_id", pa.string()), ("root", pa.string()), *_ROWS, *_FAILURE])
+"""Rows of ``references``; of a file that failed a row with ``failure`` comes last, and no row with ordinal 0."""
+
+_MOST_DETAIL = 500
+
+
+def parsed(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Batches of ``PARSED``, in the order of the files asked for; files are streamed, never held whole."""
+    for batch in batches:
+        for row in batch.to_pylist():
+            file = MetadataFile(row["path"], row["bytes"], _aware(row["modified"]), read_at=row["read_path"])
+            yield from _parsed(file, row)
+
+
+def _parsed(file: MetadataFile, row: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:
+    try:
+        for batch in references.reference_batches(file):
+            yield _framed(batch, row)
+    except MetadataError as error:
+        yield _failed(file, row, _reason(error), str(error))
+    except FileNotFoundError:
+        yield _failed(file, row, "vanished_metadata", "It was listed, and gone when it was to be read.")
+    except Exception as error:  # whatever a file system raises: this file is not known, others go on
+        why = getattr(error, "strerror", None) or str(error) or type(error).__name__
+        yield _failed(file, row, "unreadable_file", f"It cannot be read ({why}); check that Spark's workers may do so.")
+
+
+def _reason(error: MetadataError) -> str:
+    if isinstance(error, IncompleteMetadata):
+        return "incomplete_metadata"
+    return "damaged_metadata" if isinstance(error, DamagedMetadata) else "unsupported_metadata"
+
+
+def _framed(batch: pa.RecordBatch, row: Mapping[str, Any]) -> pa.RecordBatch:
+    around = {name: pa.repeat(pa.scalar(row[name], pa.string()), batch.num_rows) for name in ("audit_id", "root")}
+    nothing = {name: pa.nulls(batch.num_rows, pa.string()) for name, _ in _FAILURE}
+    columns = around | {name: batch.column(name) for name in batch.schema.names} | nothing
+    return pa.record_batch([columns[field.name].cast(field.type) for field in PARSED], schema=PARSED)
+
+
+def _failed(file: MetadataFile, row: Mapping[str, Any], reason: str, detail: str) -> pa.RecordBatch:
+    key = references.key_of(file)
+    failure = {
+        "audit_id": row["audit_id"], "root": row["root"], "metadata_path": key.path, "metadata_bytes": key.size,
+        "metadata_modified": key.modified, "reader_version": key.reader_version,
+        "failure": reason, "failure_detail": detail[:_MOST_DETAIL],
+    }  # fmt: skip
+    return pa.RecordBatch.from_pylist([failure], schema=PARSED)
+
+
+def successors(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """For ``_metadata`` that vanished: what lies in the ``chk-*`` directories beside theirs now, as batches of ``WANTED``.
+
+    While a root is listed and read, checkpoints of running jobs are replaced by newer ones. A directory that cannot be
+    listed yields nothing: then the vanished file stays a doubt.
+    """
+    for batch in batches:
+        found = [one for row in batch.to_pylist() for one in _beside(row)]
+        yield pa.RecordBatch.from_pylist(found, schema=WANTED)
+
+
+def _beside(row: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    directory = row["path"].rsplit("/", 2)[0]
+    read_directory = row["read_path"].rsplit("/", 2)[0]
+    remote = "://" in read_directory
+    try:
+        filesystem, root = fsspec.core.url_to_fs(read_directory if remote else local_path(read_directory), use_listings_cache=False)
+        names = [str(name).rstrip("/").rsplit("/", 1)[-1] for name in filesystem.ls(root, detail=False)]
+        for name in sorted(name for name in names if name.startswith("chk-")):
+            if filesystem.exists(f"{root.rstrip('/')}/{name}/{METADATA_NAME}"):
+                yield {
+                    "audit_id": row["audit_id"], "root": row["root"], "bytes": None, "modified": None,
+                    "path": f"{directory}/{name}/{METADATA_NAME}", "read_path": f"{read_directory}/{name}/{METADATA_NAME}",
+                }  # fmt: skip
+    except (OSError, ValueError):
+        return
+
+
+def canonicalised(
+    batches: Iterable[pa.RecordBatch], spellings_of: Mapping[str, Spellings], column: str = "path"
+) -> Iterator[pa.RecordBatch]:
+    """The same rows with ``column`` in canonical spelling, null where there is none."""
+    for batch in batches:
+        place = batch.schema.get_field_index(column)
+        yield batch.set_column(place, batch.schema.field(place), _respelled(batch, column, spellings_of))
+
+
+def _respelled(batch: pa.RecordBatch, column: str, spellings_of: Mapping[str, Spellings]) -> pa.Array:
+    written = batch.column(column).cast(pa.string())
+    if not any(spelling.aliases for spelling in spellings_of.values()):
+        return canonical_column(written, PLAIN)
+    audits = batch.column("audit_id").to_pylist()
+    rows: dict[str, list[int]] = {}
+    for row, audit in enumerate(audits):
+        rows.setdefault(audit, []).append(row)
+    order, parts = [], []
+    for audit, places in rows.items():
+        order += places
+        parts.append(canonical_column(written.take(pa.array(places, pa.int64())), spellings_of.get(audit, PLAIN)))
+    back = pa.array(sorted(range(len(order)), key=order.__getitem__), pa.int64())
+    return pa.concat_arrays(parts).take(back) if parts else written
+
+
+def _aware(instant: datetime | None) -> datetime | None:
+    return instant if instant is None or instant.tzinfo else instant.replace(tzinfo=UTC)

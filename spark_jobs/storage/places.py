@@ -1,0 +1,69 @@
+"""Where in Flink's layout a file lies, as native columns; the layout itself is :mod:`ingest.storage.layout`."""
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from ingest.storage.layout import CANDIDATES, JOB_DIRECTORY, METADATA_NAME, PLACES, UNKNOWN
+
+TASK_OWNED = ("taskowned", "merged_taskowned", "merged_shared", "changelog")
+"""Operators and backends may hold handles to these that no ``_metadata`` tells of."""
+MERGED = ("merged_taskowned", "merged_shared")
+
+_DEEPEST = 4
+"""Components of the deepest place: job, ``shared``, directory of an operator, file."""
+_JOB_ID = "^[0-9a-f]{32}$"
+
+
+def with_places(files: DataFrame, path: str = "path") -> DataFrame:
+    """Adds ``place``, ``job_id`` (whose directory it lies in) and ``checkpoint_id``, null where there is none."""
+    # Matching the last components only, and each pattern only where those before it failed: ten million paths are many.
+    tailed = files.withColumn("_tail", F.concat(F.lit("/"), F.substring_index(F.col(path), "/", -_DEEPEST)))
+    placed = tailed.withColumn("place", _place(F.col(path), F.col("_tail")))
+    return placed.withColumns(
+        {"job_id": _job_id(F.col(path), F.col("place")), "checkpoint_id": _checkpoint_id(F.col(path), F.col("place"))}
+    ).drop("_tail")
+
+
+def is_candidate(place: Column) -> Column:
+    return place.isin(*sorted(CANDIDATES))
+
+
+def is_metadata(path: Column) -> Column:
+    return path.endswith(f"/{METADATA_NAME}")
+
+
+def directory_of(path: Column) -> Column:
+    return path.substr(F.lit(1), F.length(path) - F.length(F.substring_index(path, "/", -1)) - 1)
+
+
+def is_below(path: Column, directory: Column) -> Column:
+    """Strictly below; both canonical."""
+    return path.startswith(F.concat(F.rtrim(directory, F.lit("/")), F.lit("/")))
+
+
+def _place(path: Column, tail: Column) -> Column:
+    found = F.when(path.isNull(), UNKNOWN)
+    for place in PLACES:
+        # A savepoint may hold whatever lies below it; all others are told by how the path ends.
+        matches = path.contains("/savepoint-") & path.rlike(place.pattern) if place.name == "savepoint" else tail.rlike(place.pattern)
+        found = found.when(matches, place.name)
+    return found.otherwise(UNKNOWN)
+
+
+def _job_id(path: Column, place: Column) -> Column:
+    third = _component(path, 3)
+    return (
+        F.when(place.isin("exclusive", "shared", "taskowned", "changelog"), third)
+        .when(place.isin(*MERGED), _component(path, 4))
+        .when((place == "metadata") & third.rlike(_JOB_ID), third)
+        .when((place == UNKNOWN) & path.rlike(JOB_DIRECTORY), F.regexp_extract(path, JOB_DIRECTORY, 2))
+    )
+
+
+def _checkpoint_id(path: Column, place: Column) -> Column:
+    """A number too large for any checkpoint is none."""
+    return F.when(place.isin("metadata", "exclusive", "unowned"), F.substring_index(_component(path, 2), "-", -1).try_cast("bigint"))
+
+
+def _component(path: Column, from_end: int) -> Column:
+    return F.substring_index(F.substring_index(path, "/", -from_end), "/", 1)

@@ -1,0 +1,95 @@
+"""From a listing to what its ``_metadata`` refer to, read on executors, with what could not be read."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from ingest.uris import Spellings
+from spark_jobs.schemas import spark_type
+from spark_jobs.storage import parsing
+from spark_jobs.storage.inputs import REFERENCES, columns
+from spark_jobs.storage.places import is_metadata, with_places
+
+WANTED = T.StructType([T.StructField(field.name, spark_type(field.type), True) for field in parsing.WANTED])
+PARSED = T.StructType([T.StructField(field.name, spark_type(field.type), True) for field in parsing.PARSED])
+
+
+@dataclass(frozen=True)
+class Read:
+    references: DataFrame
+    doubts: DataFrame
+    vanished: DataFrame
+
+
+def wanted(listing: DataFrame) -> DataFrame:
+    """Every ``_metadata`` listed, wherever it lies: a moved or copied checkpoint still refers."""
+    named = listing.where(is_metadata(F.col("path")))
+    return named.select(
+        "audit_id",
+        "root",
+        "path",
+        F.col("listed_path").alias("read_path"),
+        "bytes",
+        F.date_trunc("MILLISECOND", "modified").alias("modified"),
+    )
+
+
+def parsed(wanted: DataFrame, tasks: int) -> DataFrame:
+    """``PARSED`` rows. ``tasks`` spread the files: each costs a round trip to storage."""
+    return wanted.repartition(tasks, F.xxhash64("path")).mapInArrow(parsing.parsed, PARSED)
+
+
+def successors(parsed: DataFrame, wanted: DataFrame) -> DataFrame:
+    """What came after files that vanished, as ``wanted`` rows; one look into each job's directory."""
+    gone = parsed.where(F.col("failure") == "vanished_metadata").select("audit_id", F.col("metadata_path").alias("path"))
+    places = with_places(wanted.join(gone, ["audit_id", "path"])).where(F.col("place") == "metadata")
+    one = places.groupBy("audit_id", "root", "job_id").agg(F.min("path").alias("path"), F.min_by("read_path", "path").alias("read_path"))
+    found = one.select("audit_id", "root", "path", "read_path").mapInArrow(parsing.successors, WANTED)
+    return found.join(wanted.select("audit_id", "path"), ["audit_id", "path"], "left_anti").select(*WANTED.fieldNames())
+
+
+def outcome(parsed: DataFrame, spellings_of: Mapping[str, Spellings]) -> Read:
+    """What was read, and the doubts. A vanished checkpoint is none where a later one of its job was read instead."""
+    failed = parsed.where(F.col("failure").isNotNull())
+    read = with_places(parsed.where(F.col("ordinal") == 0).drop("job_id", "checkpoint_id"), "metadata_path")
+    newest = read.where(F.col("place") == "metadata").groupBy("audit_id", "root", "job_id").agg(F.max("checkpoint_id").alias("newest"))
+    placed = with_places(failed.select("audit_id", "root", "metadata_path", "failure", "failure_detail"), "metadata_path")
+    followed = placed.join(newest, ["audit_id", "root", "job_id"], "left").withColumn(
+        "followed", F.coalesce((F.col("failure") == "vanished_metadata") & (F.col("newest") > F.col("checkpoint_id")), F.lit(False))
+    )
+    rows = (
+        parsed.where(F.col("failure").isNull()).select(*columns(REFERENCES)).mapInArrow(_canonicalising(spellings_of, "path"), REFERENCES)
+    )
+    unspelled = rows.where(F.col("path").isNull() & F.col("written_path").isNotNull())
+    bad = unspelled.groupBy("audit_id", F.col("metadata_path").alias("subject")).agg(
+        F.max("root").alias("root"),
+        F.concat(F.lit("It refers to "), F.substring(F.min("written_path"), 1, 200), F.lit(", which is no URI.")).alias("detail"),
+    )
+    doubts = followed.where(~F.col("followed")).select(
+        "audit_id",
+        F.col("metadata_path").alias("subject"),
+        F.col("failure").alias("reason"),
+        "root",
+        F.col("failure_detail").alias("detail"),
+    )
+    vanished = failed.where(F.col("failure") == "vanished_metadata").select("audit_id", "metadata_path")
+    return Read(rows, doubts.unionByName(bad.withColumn("reason", F.lit("bad_path"))), vanished)
+
+
+def with_canonical_restores(jobs: DataFrame, spellings_of: Mapping[str, Spellings]) -> DataFrame:
+    """``restored_path`` as the canonical directory; Flink takes that of the ``_metadata`` as well."""
+    spelled = jobs.mapInArrow(_canonicalising(spellings_of, "restored_path"), jobs.schema)
+    return spelled.withColumn("restored_path", F.regexp_replace("restored_path", "/_metadata$", ""))
+
+
+def _canonicalising(spellings_of: Mapping[str, Spellings], column: str):  # type: ignore[no-untyped-def]  # what mapInArrow takes
+    return partial(_canonicalised, spellings_of=dict(spellings_of), column=column)
+
+
+def _canonicalised(batches: Iterable[pa.RecordBatch], spellings_of: Mapping[str, Spellings], column: str) -> Iterator[pa.RecordBatch]:
+    return parsing.canonicalised(batches, spellings_of, column)
