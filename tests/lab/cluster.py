@@ -69,20 +69,22 @@ class Lab:
     def get(self, path: str) -> Any:
         return call(self.url + path)
 
-    def checkpoints(self) -> dict[str, Any]:
-        """Flink's own account of the job's checkpoints."""
-        return dict(self.get(f"/jobs/{self.job_id}/checkpoints"))
+    def checkpoints(self, job_id: str = "") -> dict[str, Any]:
+        """Flink's own account of a job's checkpoints; without an id those of the first job."""
+        return dict(self.get(f"/jobs/{job_id or self.job_id}/checkpoints"))
 
-    def wait_for(self, condition: Callable[[dict[str, Any]], bool], within_s: float = 90) -> dict[str, Any]:
+    def wait_for(self, condition: Callable[[dict[str, Any]], bool], within_s: float = 90, job_id: str = "") -> dict[str, Any]:
         """The first account of the checkpoints that meets the condition."""
         deadline = time.monotonic() + within_s
         while time.monotonic() < deadline:
             with contextlib.suppress(OSError):
-                account = self.checkpoints()
+                account = self.checkpoints(job_id)
                 if condition(account):
                     return account
             time.sleep(0.3)
-        raise LabFailed(f"The checkpoints of {self.job_id} did not come to what was waited for in {within_s:.0f} s: see {self.layout.logs}")
+        raise LabFailed(
+            f"The checkpoints of {job_id or self.job_id} did not come to what was waited for in {within_s:.0f} s: see {self.layout.logs}"
+        )
 
     def savepoint(self, within_s: float = 60) -> str:
         """Take a savepoint while the job goes on; returns where it lies."""
@@ -98,11 +100,12 @@ class Lab:
             time.sleep(0.2)
         raise LabFailed(f"The savepoint did not complete in {within_s:.0f} s.")
 
-    def cancel(self, within_s: float = 60) -> None:
-        """End the job; what Flink says of it afterwards does not change any more."""
-        call(f"{self.url}/jobs/{self.job_id}?mode=cancel", method="PATCH")
+    def cancel(self, within_s: float = 60, job_id: str = "") -> None:
+        """End a job; what Flink says of it afterwards does not change any more."""
+        job_id = job_id or self.job_id
+        call(f"{self.url}/jobs/{job_id}?mode=cancel", method="PATCH")
         deadline = time.monotonic() + within_s
-        while self.get(f"/jobs/{self.job_id}")["state"] != "CANCELED":
+        while self.get(f"/jobs/{job_id}")["state"] != "CANCELED":
             if time.monotonic() > deadline:
                 raise LabFailed(f"The job did not end in {within_s:.0f} s: see {self.layout.logs}")
             time.sleep(0.2)
@@ -112,6 +115,11 @@ class Lab:
 
     def kill_taskmanager(self, number: int) -> None:
         self._kill(f"tm{number}")
+
+    def start_taskmanager(self, number: int) -> None:
+        """Again, after it was killed."""
+        host, _address = self.layout.taskmanager_host(number)
+        self._java(f"tm{number}", f"taskexecutor-{number - 1}-{host}", 256, ["-XX:MaxDirectMemorySize=128m", TASKMANAGER_CLASS], [])
 
     def stop(self) -> None:
         for process in self._processes.values():
@@ -132,8 +140,7 @@ class Lab:
     def start_processes(self) -> None:
         self._java("jm", "standalonesession-0-flink-jm", 448, [JOBMANAGER_CLASS], ["--executionMode", "cluster"])
         for number in range(1, TASKMANAGERS + 1):
-            host, _address = self.layout.taskmanager_host(number)
-            self._java(f"tm{number}", f"taskexecutor-{number - 1}-{host}", 256, ["-XX:MaxDirectMemorySize=128m", TASKMANAGER_CLASS], [])
+            self.start_taskmanager(number)
 
     def wait_up(self) -> None:
         deadline = time.monotonic() + UP_WITHIN_S
@@ -146,12 +153,16 @@ class Lab:
     def submit(self) -> None:
         self.job_id = self.play(self.incident.name)
 
-    def play(self, incident: str) -> str:
-        """Submit the job of an incident, beside those that run; returns its id."""
+    def play(self, incident: str, restore: str = "", claim: str = "NO_CLAIM") -> str:
+        """Submit the job of an incident, beside those that run; returns its id.
+
+        ``restore`` is the checkpoint or savepoint it starts from, ``claim`` how it takes that over: NO_CLAIM, CLAIM, LEGACY.
+        """
         jar = upload_jar(self.url, job_jar(self.release))
         arguments = {"name": f"lab-{incident}", **INCIDENTS[incident].arguments}
         told = [f"{name}={value.format(switch=self.switch)}" for name, value in arguments.items()]
-        return str(call(f"{self.url}/jars/{jar}/run", {"entryClass": ENTRY_CLASS, "programArgsList": told}, "POST", timeout_s=60)["jobid"])
+        asked = {"entryClass": ENTRY_CLASS, "programArgsList": told} | ({"savepointPath": restore, "claimMode": claim} if restore else {})
+        return str(call(f"{self.url}/jars/{jar}/run", asked, "POST", timeout_s=60)["jobid"])
 
     def _java(self, name: str, log_name: str, heap_mb: int, options_and_class: list[str], arguments: list[str]) -> None:
         configuration = self.layout.configuration(name)

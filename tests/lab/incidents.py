@@ -43,6 +43,13 @@ INCIDENTS = {
             {"rate": "5000", "slow-us": "5000", "slow-on-s": "20", "slow-off-s": "10"},
             {"execution.checkpointing.timeout": "3s"},
         ),
+        Incident(
+            "lingering",
+            "enrich acknowledges a second and a half after its files are uploaded; a TaskManager killed in between leaves them",
+            {"rate": "1000", "keys": "3000", "async-ms": "1500"},
+            # However small, state is in files of its own.
+            {"state.storage.fs.memory-threshold": "0"},
+        ),
         Incident("crashing", "enrich throws every 20 s and the job restarts", {"rate": "500", "fail-every-s": "20"}),
     )
 }

@@ -26,7 +26,7 @@ import org.apache.flink.util.Collector;
  * slow-us (time enrich takes for a record), slow-on-s and slow-off-s (it is slow in turns), slow-while (it is
  * slow as long as this file exists), copies (records enrich emits for each it reads), sink-us (time the sink
  * takes for a record), fail-every-s, decline-every (every n-th checkpoint's asynchronous part fails on the
- * first enrich subtask).
+ * first enrich subtask), async-ms (how long enrich writes at the end of each asynchronous part).
  */
 public final class IncidentJob {
     private static final long NANOS_PER_S = 1_000_000_000L;
@@ -135,6 +135,7 @@ public final class IncidentJob {
         private final long slowOffMs;
         private final long failEveryMs;
         private final long declineEvery;
+        private final long asyncMs;
         private transient ValueState<byte[]> last;
         private transient ListState<Fragile> fragile;
         private transient long startedMs;
@@ -150,6 +151,7 @@ public final class IncidentJob {
             slowOffMs = arguments.number("slow-off-s", 0) * 1000;
             failEveryMs = arguments.number("fail-every-s", 0) * 1000;
             declineEvery = arguments.number("decline-every", 0);
+            asyncMs = arguments.number("async-ms", 0);
         }
 
         @Override
@@ -166,7 +168,7 @@ public final class IncidentJob {
                     && context.getCheckpointId() % declineEvery == 0
                     && Thread.currentThread().getName().contains("(1/");
             fragile.clear();
-            fragile.add(new Fragile(breaks, context.getCheckpointId()));
+            fragile.add(new Fragile(breaks, asyncMs, context.getCheckpointId()));
         }
 
         @Override
@@ -201,12 +203,14 @@ public final class IncidentJob {
     /** Copied in the synchronous part of a snapshot, written in the asynchronous one, where it may break. */
     public static final class Fragile implements CopyableValue<Fragile> {
         private boolean breaks;
+        private long takesMs;
         private long checkpointId;
 
         public Fragile() {}
 
-        Fragile(boolean breaks, long checkpointId) {
+        Fragile(boolean breaks, long takesMs, long checkpointId) {
             this.breaks = breaks;
+            this.takesMs = takesMs;
             this.checkpointId = checkpointId;
         }
 
@@ -214,6 +218,11 @@ public final class IncidentJob {
         public void write(DataOutputView out) throws IOException {
             if (breaks) {
                 throw new IOException("lab: the disk refuses the snapshot of checkpoint " + checkpointId);
+            }
+            try {
+                Thread.sleep(takesMs); // keyed state is uploaded before operator state is written
+            } catch (InterruptedException interrupted) {
+                throw new IOException("lab: the snapshot was called off", interrupted);
             }
             out.writeLong(checkpointId);
         }
@@ -231,12 +240,13 @@ public final class IncidentJob {
         @Override
         public void copyTo(Fragile target) {
             target.breaks = breaks;
+            target.takesMs = takesMs;
             target.checkpointId = checkpointId;
         }
 
         @Override
         public Fragile copy() {
-            return new Fragile(breaks, checkpointId);
+            return new Fragile(breaks, takesMs, checkpointId);
         }
 
         @Override
