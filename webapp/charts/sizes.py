@@ -74,7 +74,7 @@ def size_over_time(
     if trend and line:
         traces += _trend(trend, line[-1], end)
     highest = max((max(point.state_bytes or 0, point.checkpointed_bytes or 0) for point in (*line, *bars)), default=0)
-    step = _step_bytes(highest)
+    step = step_bytes(highest)
     ticks = [step * position for position in range(int(highest / step) + 2)]
     result = figure(
         traces,
@@ -153,7 +153,7 @@ def _one_size_only(points: Sequence[SizePoint]) -> str:
     return ""
 
 
-def _step_bytes(highest: float) -> float:
+def step_bytes(highest: float) -> float:
     """1, 2 or 5 times a power of ten, for about four ticks."""
     if highest <= 0:
         return 1

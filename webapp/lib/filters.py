@@ -29,12 +29,19 @@ _PLAIN: dict[str, Callable[..., str]] = {
 for _name, _function in _PLAIN.items():
     register.filter(_name, _function)
 register.filter("strip", strip)
+register.filter("binary", quantities.binary_text)
 
 
 @register.filter
 def seconds(duration_s: float | None) -> str:
     """A duration that is kept in seconds."""
     return quantities.duration_text(None if duration_s is None else duration_s * 1000)
+
+
+@register.filter
+def add_px(position: float, pixels: int) -> str:
+    """A coordinate in a drawing, moved: 12.34 → '18.3' by 6."""
+    return f"{position + pixels:.1f}"
 
 
 @register.filter

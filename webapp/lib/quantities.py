@@ -24,6 +24,18 @@ def bytes_text(size_bytes: float | None) -> str:
     return f"{_significant(value) if unit != 'B' else round(value)} {unit}"
 
 
+def binary_text(size_bytes: int | None) -> str:
+    """For steps that are powers of two: 1_048_576 → '1 MiB'."""
+    if size_bytes is None:
+        return UNKNOWN
+    value, unit = float(size_bytes), "B"
+    for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
+        if value < 1024 or unit == "TiB":
+            break
+        value /= 1024
+    return f"{value:g} {unit}"
+
+
 def bytes_rate_text(bytes_per_h: float | None) -> str:
     """3_500_000 → '+3.5 MB/h'; the sign is always there, because a trend has a direction."""
     if _is_unknown(bytes_per_h):

@@ -1,9 +1,20 @@
-"""Addresses of the storage pages."""
+"""Addresses of the storage pages. Roots and checkpoints are named by their URIs, which are parameters: they hold slashes."""
 
 from django.urls import path
 
-from webapp.storage.views import overview
+from webapp.storage.views import charts, files, overview, root, roots, simulator, xray
 
 urlpatterns = [
     path("storage/", overview.storage, name="storage"),
+    path("storage/audit-now", roots.audit_now, name="storage-audit-now"),
+    path("storage/charts/history", charts.over_time, name="storage-chart-history"),
+    path("storage/charts/sizes", charts.sizes, name="storage-chart-sizes"),
+    path("storage/files/", files.files, name="storage-files"),
+    path("storage/root/", root.root, name="storage-root"),
+    path("storage/roots/add", roots.add, name="storage-root-add"),
+    path("storage/roots/<int:pk>/", roots.edit, name="storage-root-edit"),
+    path("storage/roots/<int:pk>/attest", roots.attest, name="storage-root-attest"),
+    path("storage/roots/<int:pk>/remove", roots.remove, name="storage-root-remove"),
+    path("storage/simulator/", simulator.simulator, name="storage-simulator"),
+    path("storage/xray/", xray.xray, name="storage-xray"),
 ]

@@ -5,9 +5,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+import fsspec
 from django.conf import settings
 
 from ingest.errors import Refused
+from ingest.storage.instants import modified_at
+from ingest.storage.inventory import import_inventory
 from ingest.storage.listing import list_root
 from ingest.storage.snapshots import Listed
 from webapp.lib.quantities import bytes_text, count_text
@@ -42,10 +45,20 @@ def as_of(listings: Sequence[RootListing]) -> datetime:
 
 def _listed(asked: Asked, one: AskedRoot, folder: str) -> Listed:
     if asked.inventory:
-        from ingest.storage.inventory import import_inventory
-
-        return import_inventory(asked.inventory, one.root, folder, as_of=asked.as_of, spellings=asked.spellings)
+        return import_inventory(asked.inventory, one.root, folder, asked.as_of or _written_at(asked.inventory), spellings=asked.spellings)
     return list_root(one.root, folder, threads=settings.WEIR.storage_threads, spellings=asked.spellings, at=asked.as_of)
+
+
+def _written_at(inventory: str) -> datetime:
+    """Nothing that came later is in it. Raises ``Refused`` where the storage does not say."""
+    filesystem, path = fsspec.core.url_to_fs(inventory)
+    try:
+        at = modified_at(filesystem.info(path))
+    except OSError as error:
+        raise Refused(f"There is no inventory at {inventory}.") from error
+    if at is None:
+        raise Refused(f"Nothing says when {inventory} was made; give --as-of.")
+    return at
 
 
 def request_of(listing: RootListing) -> dict[str, Any]:

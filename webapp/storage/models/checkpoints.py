@@ -41,7 +41,7 @@ class CheckpointStorage(OfAudit, Amplified):
     class Meta:
         constraints = [models.UniqueConstraint(fields=["audit", "metadata_path"], name="storage_checkpoint_key")]
         indexes = [
-            models.Index(fields=["audit", "root", "-modified", "-id"], name="storage_checkpoint_newest"),
+            models.Index(fields=["audit", "root", "-bytes", "-id"], name="storage_checkpoint_size"),
             models.Index(fields=["audit", "job_id", "checkpoint_id"], name="storage_checkpoint_of_job"),
         ]
 

@@ -1,12 +1,57 @@
-"""All roots and what the last audit found in them."""
+"""All roots: what is live and what is dead in each, over time, and what nobody looks at yet."""
+
+from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
+from django.views.decorators.http import require_GET
 
+from webapp.accounts.roles import may_operate
+from webapp.storage.badges import AUDIT_BADGES, CLEANABLE, NOT_AUDITED, NOT_CLEANABLE
+from webapp.storage.latest import latest
 from webapp.storage.models import StorageAudit, StorageRoot
+from webapp.storage.shown import parts, summed, why_not_cleanable
+from webapp.storage.suggestions import suggestions
+
+AUDITS_SHOWN = 8
+SUGGESTIONS_SHOWN = 20
+STALE_AFTER_INTERVALS = 3
 
 
+@require_GET
 def storage(request: HttpRequest) -> HttpResponse:
-    roots = list(StorageRoot.objects.all())
-    return render(request, "storage/storage.html", {"roots": roots, "audit": StorageAudit.objects.newest(), "now": timezone.now()})
+    now = timezone.now()
+    registered = list(StorageRoot.objects.prefetch_related("clusters"))
+    figures = {row.root: row for row in latest().select_related("audit").order_by("-bytes", "root")}
+    rows = [_row(root, figures.pop(root.uri, None)) for root in registered]
+    rows += [_row(None, found) for found in figures.values()]
+    audited = [row["figures"] for row in rows if row["figures"]]
+    totals = summed(audited)
+    suggested = suggestions()
+    context: dict[str, Any] = {
+        "rows": sorted(rows, key=lambda row: -(row["figures"].bytes if row["figures"] else 0)),
+        "totals": totals,
+        "parts": parts(totals),
+        "audited": bool(audited),
+        "oldest": min((row.as_of for row in audited), default=None),
+        "audits": [(audit, AUDIT_BADGES[audit.state]) for audit in StorageAudit.objects.order_by("-id")[:AUDITS_SHOWN]],
+        "suggestions": suggested[:SUGGESTIONS_SHOWN],
+        "suggested": len(suggested),
+        "may_operate": may_operate(request.user),
+        "now": now,
+    }
+    return render(request, "storage/storage.html", context)
+
+
+def _row(root: StorageRoot | None, figures: Any) -> dict[str, Any]:
+    badge = NOT_AUDITED if figures is None else CLEANABLE if figures.cleanable else NOT_CLEANABLE
+    withheld = figures.audit.withheld.get(figures.root, "") if figures else ""
+    return {
+        "root": root,
+        "uri": root.uri if root else figures.root,
+        "figures": figures,
+        "parts": parts(figures) if figures else (),
+        "badge": badge,
+        "why": why_not_cleanable(figures.not_cleanable, withheld) if figures else [],
+    }

@@ -1,0 +1,118 @@
+"""Storage over time by verdict, and how large files are."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+import plotly.graph_objects as go
+
+from webapp.charts.sizes import step_bytes
+from webapp.charts.theme import ACCENT, CRIT, figure, plot_time, time_axis
+from webapp.lib.quantities import binary_text, bytes_text, count_text
+
+HEIGHT_PX = 300
+VERDICT_COLOURS = {
+    "live": "var(--live)",
+    "retained_waste": "var(--waste)",
+    "orphan": "var(--orphan)",
+    "young": "var(--young)",
+    "kept": "var(--kept)",
+}
+MISSING = "missing"
+
+
+@dataclass(frozen=True)
+class StoragePoint:
+    """One audit: bytes and files by verdict; ``missing`` is not there, so it is drawn as a line of its own."""
+
+    at: datetime
+    bytes: Mapping[str, int]
+    files: Mapping[str, int]
+
+
+def history(points: Sequence[StoragePoint]) -> go.Figure:
+    """Stacked areas, oldest first; one audit alone becomes bars."""
+    names = list(VERDICT_COLOURS)
+    single = len({point.at for point in points}) == 1
+    traces = [_bar(name, points) if single else _area(name, points) for name in names]
+    if any(point.bytes.get(MISSING) for point in points):
+        traces.append(_missing(points))
+    highest = max((max(sum(point.bytes.get(name, 0) for name in names), point.bytes.get(MISSING, 0)) for point in points), default=0)
+    step = step_bytes(highest)
+    ticks = [step * position for position in range(int(highest / step) + 2)]
+    start, end = points[0].at, points[-1].at
+    axis = {"type": "category"} if single else time_axis(start, end)
+    return figure(
+        traces,
+        HEIGHT_PX,
+        xaxis=axis,
+        barmode="stack",
+        yaxis={"tickvals": ticks, "ticktext": [bytes_text(tick) if tick else "0" for tick in ticks], "range": [0, highest * 1.08 or 1]},
+        hovermode="x unified" if not single else "closest",
+    )
+
+
+def _area(name: str, points: Sequence[StoragePoint]) -> go.Scatter:
+    return go.Scatter(
+        name=name.replace("_", " "),
+        x=[plot_time(point.at) for point in points],
+        y=[point.bytes.get(name, 0) for point in points],
+        stackgroup="verdicts",
+        mode="lines",
+        line={"width": 0.5, "color": VERDICT_COLOURS[name]},
+        fillcolor=VERDICT_COLOURS[name],
+        hovertext=[_hover(name, point) for point in points],
+        hovertemplate="%{hovertext}<extra></extra>",
+    )
+
+
+def _bar(name: str, points: Sequence[StoragePoint]) -> go.Bar:
+    return go.Bar(
+        name=name.replace("_", " "),
+        x=[plot_time(point.at)[:16] for point in points],
+        y=[point.bytes.get(name, 0) for point in points],
+        width=0.3,
+        marker={"color": VERDICT_COLOURS[name], "line": {"width": 0}},
+        hovertext=[_hover(name, point) for point in points],
+        hovertemplate="%{hovertext}<extra></extra>",
+    )
+
+
+def _missing(points: Sequence[StoragePoint]) -> go.Scatter:
+    return go.Scatter(
+        name="missing (referred to, not there)",
+        x=[plot_time(point.at) if len(points) > 1 else plot_time(point.at)[:16] for point in points],
+        y=[point.bytes.get(MISSING, 0) for point in points],
+        mode="lines+markers",
+        marker={"size": 5, "symbol": "triangle-up"},
+        line={"width": 2, "color": CRIT, "dash": "dot"},
+        hovertext=[_hover(MISSING, point) for point in points],
+        hovertemplate="%{hovertext}<extra></extra>",
+    )
+
+
+def _hover(name: str, point: StoragePoint) -> str:
+    return f"{name.replace('_', ' ')} {bytes_text(point.bytes.get(name, 0))} in {count_text(point.files.get(name, 0))} files"
+
+
+@dataclass(frozen=True)
+class SizeStep:
+    """Files of at most ``le_bytes``, more than half of it."""
+
+    le_bytes: int
+    files: int
+    bytes: int
+
+
+def file_sizes(steps: Sequence[SizeStep]) -> go.Figure:
+    """How many files there are of each size."""
+    labels = [f"≤ {binary_text(step.le_bytes)}" for step in steps]
+    bar = go.Bar(
+        name="files",
+        x=labels,
+        y=[step.files for step in steps],
+        marker={"color": ACCENT, "line": {"width": 0}},
+        hovertext=[f"{label}: {count_text(step.files)} files, {bytes_text(step.bytes)}" for label, step in zip(labels, steps, strict=True)],
+        hovertemplate="%{hovertext}<extra></extra>",
+    )
+    return figure([bar], 240, showlegend=False, xaxis={"type": "category"}, margin={"l": 48, "r": 12, "t": 16, "b": 40})

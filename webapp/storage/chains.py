@@ -1,0 +1,90 @@
+"""Which job instance needs files of which other, as a graph: the one that is needed stands before those that need it."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from django.urls import reverse
+
+from spark_jobs.storage_words import CHAIN_KINDS
+from webapp.charts.job_graph import Edge, Geometry, Layout, Node, lay_out
+from webapp.lib.quantities import bytes_text, count_text
+from webapp.storage.models import ChainLink, JobStorage
+
+WIDE = Geometry(196, 66, 56, 18)
+NARROW = Geometry(196, 66, 34, 16, downwards=True)
+MOST_LINKS = 600
+_NAME_LETTERS = 24
+_MOST_BESIDE = 1
+
+
+@dataclass(frozen=True)
+class DrawnJob:
+    """``needed`` where another job refers to its files: removing its directory breaks that one."""
+
+    node: Node
+    name: str
+    line: str
+    verdict: str
+    words: str
+    url: str
+    needed: bool
+
+
+@dataclass(frozen=True)
+class DrawnLink:
+    """``refers`` is a hard dependency; otherwise the job was restored from it and may need nothing any more."""
+
+    edge: Edge
+    refers: bool
+    title: str
+
+
+@dataclass(frozen=True)
+class DrawnChains:
+    layout: Layout
+    jobs: tuple[DrawnJob, ...]
+    links: tuple[DrawnLink, ...]
+    geometry: Geometry
+    left_out: int
+
+
+def drawn(links: Sequence[ChainLink], jobs: Iterable[JobStorage], *, narrow: bool = False) -> DrawnChains | None:
+    """``None`` where no job depends on another, and where a narrow screen could not show it."""
+    if not links:
+        return None
+    geometry = NARROW if narrow else WIDE
+    known = {job.job_id: job for job in jobs}
+    pairs: dict[tuple[str, str], list[ChainLink]] = {}
+    for link in links[:MOST_LINKS]:
+        pairs.setdefault((link.other_job_id, link.job_id), []).append(link)
+    keys = list(dict.fromkeys(job_id for pair in pairs for job_id in pair))
+    layout = lay_out(keys, pairs, geometry)
+    if narrow and layout.widest > _MOST_BESIDE + 1:
+        return None
+    needed = {link.other_job_id for link in links if link.kind == "refers"}
+    boxes = tuple(_job(node, known.get(node.key), node.key in needed) for node in layout.nodes)
+    edges = tuple(_link(edge, pairs[edge.source, edge.target]) for edge in layout.edges)
+    return DrawnChains(layout, boxes, edges, geometry, layout.left_out + max(len(links) - MOST_LINKS, 0))
+
+
+def _job(node: Node, job: JobStorage | None, needed: bool) -> DrawnJob:
+    name = (job.job_name if job else None) or node.key[:12]
+    state = "unknown" if job is None or job.terminal is None else "ended" if job.terminal else "not ended"
+    size = bytes_text(job.bytes) if job else "no files in this root"
+    short = name if len(name) <= _NAME_LETTERS else name[: _NAME_LETTERS - 1] + "…"
+    verdict = "needed" if needed else "free"
+    words = f"{name} ({node.key}): {state}, {size}" + (
+        ", other jobs refer to its files" if needed else ", no other job refers to its files"
+    )
+    url = reverse("job", args=(job.cluster, job.job_id)) if job and job.cluster and job.job_id else ""
+    return DrawnJob(node, short, f"{state} · {size}", verdict, words, url, needed)
+
+
+def _link(edge: Edge, links: Sequence[ChainLink]) -> DrawnLink:
+    refers = [link for link in links if link.kind == "refers"]
+    words = [CHAIN_KINDS.get(link.kind, link.kind) for link in links if link.kind != "refers"]
+    if refers:
+        files, size = sum(link.files for link in refers), sum(link.bytes for link in refers)
+        checkpoints = max(link.checkpoints for link in refers)
+        words.insert(0, f"{count_text(files)} files, {bytes_text(size)}, referred to by {count_text(checkpoints)} checkpoints")
+    return DrawnLink(edge, bool(refers), "; ".join(words))

@@ -1,0 +1,40 @@
+"""Entering a root. What is checked beyond single fields is :mod:`webapp.storage.registration`'s."""
+
+from typing import Any
+
+from django import forms
+
+from webapp.storage.models import StorageRoot
+
+
+class StorageRootForm(forms.ModelForm):  # type: ignore[type-arg]
+    """The URI cannot be changed later: everything known of a root hangs on it."""
+
+    class Meta:
+        model = StorageRoot
+        fields = ("uri", "kind", "read_at", "clusters", "enabled", "audit_every_h", "quarantine_uri")
+        labels = {
+            "uri": "URI",
+            "kind": "What lies there",
+            "read_at": "Read at",
+            "clusters": "Clusters",
+            "enabled": "Audit it",
+            "audit_every_h": "Hours between audits",
+            "quarantine_uri": "Quarantine",
+        }
+        help_texts = {
+            "uri": "state.checkpoints.dir, such as s3://bucket/flink or hdfs://ns/flink",
+            "read_at": "Where Weir reads the same files, if elsewhere: another mount or endpoint.",
+            "clusters": "That write to it or read from it.",
+            "quarantine_uri": "Where a clean-up moves files; empty for a directory beside the root.",
+        }
+        widgets = {"clusters": forms.SelectMultiple(attrs={"size": 6})}
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["uri"].widget.attrs["placeholder"] = "s3://bucket/checkpoints"
+        if self.instance.pk:
+            self.fields["uri"].disabled = True
+
+    def validate_unique(self) -> None:
+        """In its canonical spelling only, which registration knows."""

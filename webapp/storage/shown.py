@@ -1,0 +1,97 @@
+"""Figures of an audit as a page shows them: parts of a bar, sentences for codes, sums over roots."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from spark_jobs.storage_words import DOUBTS, KINDS, NOT_CLEANABLE, REASONS, VERDICTS
+from webapp.charts.storage import StoragePoint
+from webapp.storage.models import AuditDoubt, RootFigures, VerdictFigures
+
+MISSING = "missing"
+MISSING_MEANS = "Referred to by a checkpoint, and not there: whatever needs it cannot be restored."
+
+
+@dataclass(frozen=True)
+class Part:
+    """One verdict of a bar; ``left`` and ``width`` in percent."""
+
+    verdict: str
+    files: int
+    bytes: int
+    share: float | None
+    left: float
+    width: float
+
+    @property
+    def means(self) -> str:
+        return VERDICTS.get(self.verdict, MISSING_MEANS)
+
+
+def parts(row: Any) -> tuple[Part, ...]:
+    """Of whatever has the columns of all verdicts: a root, a job, sums."""
+    counts = [(name, _of(row, name, "files"), _of(row, name, "bytes")) for name in VERDICTS]
+    whole = sum(size for _name, _files, size in counts)
+    shown, left = [], 0.0
+    for name, files, size in counts:
+        width = 100 * size / whole if whole else 0.0
+        shown.append(Part(name, files, size, size / whole if whole else None, round(left, 3), round(width, 3)))
+        left += width
+    return tuple(shown)
+
+
+def _of(row: Any, name: str, unit: str) -> int:
+    value = row.get(f"{name}_{unit}") if isinstance(row, Mapping) else getattr(row, f"{name}_{unit}")
+    return int(value or 0)
+
+
+def summed(rows: Iterable[RootFigures]) -> dict[str, int]:
+    """Over roots, with the columns of one."""
+    names = [f"{name}_{unit}" for name in (*VERDICTS, MISSING) for unit in ("files", "bytes")]
+    found = list(rows)
+    return {name: sum(getattr(row, name) for row in found) for name in (*names, "files", "bytes", "checkpoints")}
+
+
+def point(row: Any, at: Any) -> StoragePoint:
+    names = (*VERDICTS, MISSING)
+    return StoragePoint(at, {name: _of(row, name, "bytes") for name in names}, {name: _of(row, name, "files") for name in names})
+
+
+@dataclass(frozen=True)
+class Reason:
+    """One line of the breakdown; ``kind`` only of orphans."""
+
+    verdict: str
+    reason: str
+    words: str
+    kind: str
+    kind_words: str
+    files: int
+    bytes: int
+
+
+def reasons(rows: Sequence[VerdictFigures]) -> list[Reason]:
+    """In the order of verdicts, most bytes first."""
+    order = {name: place for place, name in enumerate(VERDICTS)}
+    found = [
+        Reason(
+            row.verdict,
+            row.reason,
+            REASONS.get(row.verdict, {}).get(row.reason, row.reason.replace("_", " ")),
+            row.kind,
+            KINDS.get(row.kind, row.kind.replace("_", " ")),
+            row.files,
+            row.bytes,
+        )
+        for row in rows
+    ]
+    return sorted(found, key=lambda row: (order.get(row.verdict, len(order)), -row.bytes, row.reason, row.kind))
+
+
+def why_not_cleanable(codes: Sequence[str], withheld: str) -> list[str]:
+    """Sentences; an attestation that does not count this time is told instead of one that is not there."""
+    return [withheld if withheld and code == "not_attested" else NOT_CLEANABLE.get(code, code.replace("_", " ")) for code in codes]
+
+
+def doubt_words(row: AuditDoubt) -> str:
+    return DOUBTS.get(row.reason, row.reason.replace("_", " "))

@@ -1,0 +1,75 @@
+"""Figures of the storage pages as JSON."""
+
+import json
+from collections import defaultdict
+from datetime import datetime
+from typing import Any
+
+import plotly.graph_objects as go
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.views.decorators.http import require_GET
+
+from spark_jobs.storage_words import VERDICTS
+from webapp.charts.storage import SizeStep, StoragePoint, file_sizes, history
+from webapp.storage.choices import AuditState
+from webapp.storage.latest import latest_of
+from webapp.storage.models import RootFigures
+from webapp.storage.shown import MISSING, point
+
+MOST_AUDITS = 2_000
+_NAMES = [f"{name}_{unit}" for name in (*VERDICTS, MISSING) for unit in ("bytes", "files")]
+
+
+@require_GET
+def over_time(request: HttpRequest) -> HttpResponse:
+    """Of one root, or of all together: at each audit what was known of every root by then."""
+    uri = _text(request, "uri")
+    rows = RootFigures.objects.filter(audit__state=AuditState.LOADED).order_by("-as_of", "-id")
+    if uri:
+        rows = rows.filter(root=uri)
+    found = list(reversed(rows.values("root", "as_of", *_NAMES)[:MOST_AUDITS]))
+    if not found:
+        return _empty("No audit yet", "Totals show from the first audit on.")
+    return _drawn(history(_points(found)), f"{len(found):,} audits" if len(found) > 1 else "One audit so far: a trend needs a second one.")
+
+
+def _points(rows: list[dict[str, Any]]) -> list[StoragePoint]:
+    """Roots are audited at different times; what one last was stands until it is audited again."""
+    last: dict[str, dict[str, Any]] = {}
+    at_times: dict[datetime, list[dict[str, Any]]] = defaultdict(list)
+    for row in rows:
+        at_times[row["as_of"]].append(row)
+    points = []
+    for at, together in at_times.items():
+        last |= {row["root"]: row for row in together}
+        points.append(point({name: sum(row[name] for row in last.values()) for name in _NAMES}, at))
+    return points
+
+
+@require_GET
+def sizes(request: HttpRequest) -> HttpResponse:
+    figures = latest_of(_text(request, "uri"))
+    if figures is None or not figures.size_histogram:
+        return _empty("No files", "The last audit found none, or none was made yet.")
+    steps = [SizeStep(int(step["le_bytes"]), int(step["files"]), int(step["bytes"])) for step in figures.size_histogram]
+    return _drawn(file_sizes(_filled(steps)), "")
+
+
+def _filled(steps: list[SizeStep]) -> list[SizeStep]:
+    """Empty steps between others are drawn as such."""
+    known = {step.le_bytes: step for step in steps}
+    first, last = min(known).bit_length(), max(known).bit_length()
+    powers = [1 << bit - 1 for bit in range(first, last + 1)] if min(known) > 0 else sorted(known)
+    return [known.get(power, SizeStep(power, 0, 0)) for power in powers]
+
+
+def _text(request: HttpRequest, name: str) -> str:
+    return request.GET.get(name, "").replace("\x00", "")[:4_000]
+
+
+def _drawn(figure: go.Figure, note: str) -> HttpResponse:
+    return HttpResponse(f'{{"figure": {figure.to_json()}, "note": {json.dumps(note)}}}', content_type="application/json")
+
+
+def _empty(title: str, text: str) -> HttpResponse:
+    return JsonResponse({"figure": None, "note": "", "empty": {"title": title, "text": text}})

@@ -1,0 +1,118 @@
+"""One root: what its files are and why, jobs, checkpoints, chains, what is missing, what could not be known."""
+
+from typing import Any
+from urllib.parse import urlencode
+
+from django.db.models import QuerySet
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+from django.views.decorators.http import require_GET
+
+from webapp.accounts.roles import may_operate
+from webapp.lib.keysets import BadCursor, Key, Page, page
+from webapp.storage import chains
+from webapp.storage.badges import AUDIT_BADGES, CLEANABLE, NO, NOT_AUDITED, NOT_CLEANABLE, PLAIN_NO, answer
+from webapp.storage.latest import latest_of
+from webapp.storage.models import (
+    AuditDoubt,
+    ChainLink,
+    CheckpointStorage,
+    JobStorage,
+    MissingFile,
+    RootFigures,
+    StorageAudit,
+    StorageRoot,
+    VerdictFigures,
+)
+from webapp.storage.shown import doubt_words, parts, reasons, why_not_cleanable
+
+ROWS_A_PAGE = 25
+DOUBTS_SHOWN = 100
+JOB_SORTS = {
+    "size": Key("bytes", descending=True),
+    "orphans": Key("orphan_bytes", descending=True),
+    "waste": Key("retained_waste_bytes", descending=True),
+    "small": Key("small_files", descending=True),
+    "foreign": Key("foreign_bytes", descending=True),
+    "missing": Key("missing_files", descending=True),
+}
+
+
+@require_GET
+def root(request: HttpRequest) -> HttpResponse:
+    uri = request.GET.get("uri", "").replace("\x00", "")[:4_000]
+    registered = StorageRoot.objects.prefetch_related("clusters").filter(uri=uri).first()
+    figures = latest_of(uri)
+    if registered is None and figures is None:
+        raise Http404(f"{uri[:200] or 'This'} is no registered root, and no audit has looked at it.")
+    context: dict[str, Any] = {
+        "uri": uri,
+        "root": registered,
+        "figures": figures,
+        "badge": NOT_AUDITED if figures is None else CLEANABLE if figures.cleanable else NOT_CLEANABLE,
+        "running": _running(uri),
+        "may_operate": may_operate(request.user),
+        "query_uri": urlencode({"uri": uri}),
+        "now": timezone.now(),
+    }
+    if figures is not None:
+        context |= _found(request, figures)
+    return render(request, "storage/root.html", context)
+
+
+def _running(uri: str) -> Any:
+    """The audit that is at it, or that failed after the last good one."""
+    newest = next((audit for audit in StorageAudit.objects.order_by("-id")[:20] if uri in audit.roots), None)
+    return (newest, AUDIT_BADGES[newest.state]) if newest is not None and newest.state != "loaded" else None
+
+
+def _found(request: HttpRequest, figures: RootFigures) -> dict[str, Any]:
+    audit = figures.audit
+    jobs = JobStorage.objects.filter(audit=audit, root=figures.root)
+    links = list(ChainLink.objects.filter(audit=audit, root=figures.root).order_by("-bytes", "id")[: chains.MOST_LINKS])
+    chained = jobs.filter(job_id__in={job_id for link in links for job_id in (link.job_id, link.other_job_id)}) if links else ()
+    chained = list(chained)
+    sort = request.GET.get("sort", "")
+    sort = sort if sort in JOB_SORTS else "size"
+    job_page = _page(jobs, (JOB_SORTS[sort], Key("id", descending=True)), request.GET.get("jobs", ""))
+    of_root = {"audit": audit, "root": figures.root}
+    largest = (Key("bytes", descending=True), Key("id", descending=True))
+    checkpoint_page = _page(CheckpointStorage.objects.filter(**of_root), largest, request.GET.get("checkpoints", ""))
+    missing_page = _page(MissingFile.objects.filter(**of_root), (Key("superseded"), Key("id")), request.GET.get("missing", ""))
+    doubts = list(AuditDoubt.objects.filter(audit=audit).order_by("id")[: DOUBTS_SHOWN + 1])
+    return {
+        "audit": audit,
+        "parts": parts(figures),
+        "why": why_not_cleanable(figures.not_cleanable, audit.withheld.get(figures.root, "")),
+        "reasons": reasons(list(VerdictFigures.objects.filter(audit=audit, root=figures.root).exclude(verdict="live"))),
+        "jobs": job_page,
+        "job_rows": [(job, parts(job)) for job in job_page.rows],
+        "sort": sort,
+        "sorts": list(JOB_SORTS),
+        "checkpoints": checkpoint_page,
+        "checkpoint_rows": [_checkpoint(row) for row in checkpoint_page.rows],
+        "missing": missing_page,
+        "chains": chains.drawn(links, chained),
+        "chains_narrow": chains.drawn(links, chained, narrow=True),
+        "links": links,
+        "doubts": [(row, doubt_words(row)) for row in doubts[:DOUBTS_SHOWN]],
+        "more_doubts": len(doubts) > DOUBTS_SHOWN,
+    }
+
+
+def _checkpoint(row: CheckpointStorage) -> dict[str, Any]:
+    return {
+        "row": row,
+        "self_contained": answer(row.self_contained, PLAIN_NO),
+        "relocatable": answer(row.relocatable, PLAIN_NO),
+        "resolvable": answer(row.resolvable, NO),
+    }
+
+
+def _page(rows: "QuerySet[Any]", keys: tuple[Key, ...], cursor: str) -> Page[Any]:
+    """A link of another audit or order starts at the first page again."""
+    try:
+        return page(rows, keys, cursor, ROWS_A_PAGE)
+    except BadCursor:
+        return page(rows, keys, "", ROWS_A_PAGE)

@@ -1,0 +1,100 @@
+"""Adding, changing, attesting and forgetting roots; asking for an audit."""
+
+from django.contrib import messages
+from django.core.exceptions import ValidationError
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.http import urlencode
+from django.views.decorators.http import require_http_methods, require_POST
+
+from webapp.accounts.guards import operators_only
+from webapp.fleet.models import Cluster
+from webapp.pipeline import work
+from webapp.pipeline.models import DueWork
+from webapp.storage.forms import StorageRootForm
+from webapp.storage.models import StorageRoot
+from webapp.storage.registration import attest as attest_root
+from webapp.storage.registration import save, withdraw
+
+
+@operators_only
+@require_http_methods(["GET", "POST"])
+def add(request: HttpRequest) -> HttpResponse:
+    initial = {name: request.GET[name][:1000] for name in ("uri", "kind") if name in request.GET}
+    clusters = Cluster.objects.filter(name__in=request.GET.getlist("clusters")[:200])
+    form = StorageRootForm(request.POST or None, initial={**initial, "clusters": clusters})
+    if request.method == "POST" and _saved(form):
+        messages.success(request, f"{form.instance.uri} is added; an audit starts within a minute.")
+        _due_now()
+        return redirect(_page(form.instance))
+    return render(request, "storage/root_form.html", {"form": form, "root": None})
+
+
+@operators_only
+@require_http_methods(["GET", "POST"])
+def edit(request: HttpRequest, pk: int) -> HttpResponse:
+    root = get_object_or_404(StorageRoot, pk=pk)
+    form = StorageRootForm(request.POST or None, instance=root)
+    if request.method == "POST" and _saved(form):
+        messages.success(request, f"{root.uri} is saved; the next audit uses it.")
+        return redirect(_page(root))
+    return render(request, "storage/root_form.html", {"form": form, "root": root})
+
+
+@operators_only
+@require_POST
+def attest(request: HttpRequest, pk: int) -> HttpResponse:
+    """Say, or take back, that every reader of the root is known."""
+    root = get_object_or_404(StorageRoot, pk=pk)
+    if "withdraw" in request.POST:
+        withdraw(root)
+        messages.success(request, "The attestation is withdrawn: nothing below this root is cleaned.")
+    else:
+        attest_root(root, request.user.get_username(), request.user)  # type: ignore[arg-type]
+        messages.success(request, "Your attestation is noted with your name; it counts from the next audit on.")
+    return redirect(_page(root))
+
+
+@operators_only
+@require_POST
+def remove(request: HttpRequest, pk: int) -> HttpResponse:
+    root = get_object_or_404(StorageRoot, pk=pk)
+    root.delete()
+    messages.success(request, f"{root.uri} is no longer audited. What audits found of it stays until its time is over.")
+    return redirect("storage")
+
+
+@operators_only
+@require_POST
+def audit_now(request: HttpRequest) -> HttpResponse:
+    if _due_now():
+        messages.success(request, "An audit of all registered roots starts within a minute.")
+    else:
+        messages.warning(request, "No root is registered, or all are paused.")
+    return redirect("storage")
+
+
+def _saved(form: StorageRootForm) -> bool:
+    if not form.is_valid():
+        return False
+    try:
+        save(form.instance, form.cleaned_data["clusters"])
+    except ValidationError as error:
+        form.add_error(None, error)
+        return False
+    return True
+
+
+def _due_now() -> bool:
+    now = timezone.now()
+    intervals = work.intervals_s()
+    if work.AUDIT not in intervals:
+        return False
+    DueWork.objects.ensure({work.AUDIT: intervals[work.AUDIT]}, now)
+    return bool(DueWork.objects.filter(key=work.AUDIT).update(next_attempt_at=now))
+
+
+def _page(root: StorageRoot) -> str:
+    return f"{reverse('storage-root')}?{urlencode({'uri': root.uri})}"

@@ -1,0 +1,129 @@
+"""The X-ray of one checkpoint or savepoint, read from its ``_metadata``."""
+
+import logging
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+from django.views.decorators.http import require_GET
+
+from ingest.errors import IngestError
+from ingest.metadata.summary import job_id_of, owner_directory
+from webapp.checkpoints.models import CheckpointFact
+from webapp.checkpoints.querysets import trigger_ms
+from webapp.fleet.models import JobCurrent
+from webapp.storage.badges import NO, PLAIN_NO, answer
+from webapp.storage.latest import latest_audits
+from webapp.storage.models import CheckpointStorage
+from webapp.storage.xray import cached, drawing
+from webapp.storage.xray.contents import Xray
+from webapp.storage.xray.located import NotLocated, located, metadata_path
+
+log = logging.getLogger(__name__)
+
+OTHERS_SHOWN = 60
+OPERATORS_SHOWN = 100
+STATES_SHOWN = 100
+
+
+@require_GET
+def xray(request: HttpRequest) -> HttpResponse:
+    """``path`` names the checkpoint, ``with`` another one to compare with."""
+    written, other = (_text(request, name) for name in ("path", "with"))
+    context: dict[str, Any] = {"written": written, "now": timezone.now()}
+    status = 200
+    try:
+        file = located(written)
+        context |= _contents(request, file.path, cached.xray(file))
+        if other:
+            context |= _compared(file, other)
+    except NotLocated as error:
+        context["refused"], status = str(error), 404
+    except FileNotFoundError:
+        context["refused"], status = f"{written} is not there any more: Flink deletes checkpoints that are replaced.", 404
+    except (IngestError, OSError) as error:
+        log.warning("%s could not be read: %s", written, error)
+        context["refused"] = f"{written} could not be read: {error}"
+    return render(request, "storage/xray.html", context, status=status)
+
+
+def _contents(request: HttpRequest, path: str, found: Xray) -> dict[str, Any]:
+    job_id = job_id_of(owner_directory(path.rpartition("/")[0])) or ""
+    job = JobCurrent.objects.filter(job_id=job_id).order_by("-as_of").first() if job_id else None
+    names = {v["vertex_id"]: v.get("name") or "" for v in ((job.graph if job else None) or {}).get("vertices") or () if v.get("vertex_id")}
+    audited = (
+        CheckpointStorage.objects.filter(audit__in=latest_audits(), metadata_path=path[:1000])
+        .select_related("audit")
+        .order_by("-id")
+        .first()
+    )
+    return {
+        "xray": found,
+        "path": path,
+        "job": job,
+        "job_id": job_id,
+        "fact": _fact(job, found),
+        "audited": audited,
+        "self_contained": answer(found.self_contained, PLAIN_NO),
+        "relocatable": answer(found.relocatable, PLAIN_NO),
+        "resolvable": answer(audited.resolvable if audited else None, NO),
+        "treemap": drawing.treemap(found, names),
+        "treemap_narrow": drawing.treemap(found, names, drawing.NARROW),
+        "operators": [(operator, drawing.name_of(operator, names)) for operator in found.operators[:OPERATORS_SHOWN]],
+        "more_operators": max(len(found.operators) - OPERATORS_SHOWN, 0) + found.operators_left_out,
+        "states": [
+            (state, state.operator_name or names.get(state.operator_id) or f"operator {state.operator_id[:8]}")
+            for state in found.states[:STATES_SHOWN]
+        ],
+        "more_states": max(len(found.states) - STATES_SHOWN, 0) + found.states_left_out,
+        "others": _others(job_id, path),
+        "most_files": max((bucket.files for bucket in found.sizes), default=0),
+        "jobs": _names_of(found),
+    }
+
+
+def _compared(file: Any, other: str) -> dict[str, Any]:
+    """A second one that cannot be read leaves the first as it is."""
+    try:
+        beside = located(other)
+        return {"beside": cached.xray(beside), "compared": cached.comparison(file, beside)}
+    except NotLocated as error:
+        return {"not_compared": str(error)}
+    except (IngestError, OSError) as error:
+        return {"not_compared": f"{other} could not be read: {error}"}
+
+
+def _fact(job: JobCurrent | None, found: Xray) -> Any:
+    """The page of the same checkpoint, where it is still known."""
+    if job is None:
+        return None
+    facts = CheckpointFact.objects.filter(cluster=job.cluster, job_id=job.job_id, checkpoint_id=found.checkpoint_id)
+    fact = facts.order_by("-trigger_time").only("cluster", "job_id", "checkpoint_id", "trigger_time").first()
+    return (fact, trigger_ms(fact.trigger_time)) if fact else None
+
+
+def _others(job_id: str, path: str) -> list[CheckpointStorage]:
+    """Retained checkpoints of the same job, newest first."""
+    if not job_id:
+        return []
+    rows = CheckpointStorage.objects.filter(audit__in=latest_audits(), job_id=job_id).exclude(metadata_path=path[:1000])
+    return list(rows.order_by("-checkpoint_id", "-id").only("metadata_path", "checkpoint_id", "is_savepoint")[:OTHERS_SHOWN])
+
+
+def _names_of(found: Xray) -> dict[str, JobCurrent]:
+    ids = {directory.job_id for directory in found.directories if directory.job_id}
+    rows = JobCurrent.objects.filter(job_id__in=ids).only("cluster", "job_id", "name")[:500]
+    return {row.job_id: row for row in rows}
+
+
+def address_of(path: str | None) -> str:
+    """Canonical path for a link; "" where there is none."""
+    try:
+        return metadata_path(path) if path else ""
+    except NotLocated:
+        return ""
+
+
+def _text(request: HttpRequest, name: str) -> str:
+    return request.GET.get(name, "").replace("\x00", "")[:4_000]
