@@ -20,6 +20,7 @@ class ApiToken(models.Model):
     class Scope(models.TextChoices):
         READ = "read", "read"
         WRITE = "write", "read and write"
+        APPROVE = "approve", "read, write and approve clean-up plans"
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="api_tokens")
     name = models.CharField(max_length=100)

@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 
 class ScopedAccess(BasePermission):
-    """Reading: anybody signed in. Writing: operators, and by token only with the write scope."""
+    """Reading: anybody signed in. Writing: operators, and by token only with the scope to write, or that to approve, which includes it."""
 
     def has_permission(self, request: Request, view: "APIView") -> bool:
         if request.method in SAFE_METHODS:
             return role_of(request.user) is not None
-        may_write = request.auth.scope == ApiToken.Scope.WRITE if isinstance(request.auth, ApiToken) else True
+        may_write = request.auth.scope in (ApiToken.Scope.WRITE, ApiToken.Scope.APPROVE) if isinstance(request.auth, ApiToken) else True
         return may_write and may_operate(request.user)

@@ -12,6 +12,7 @@ from webapp.lib.api.docs import docs
 from webapp.lib.api.errors import no_such_address
 from webapp.pipeline.api.views import PipelineRunViews, SkippedInputViews
 from webapp.pressure.api.views import PressureWindowViews
+from webapp.storage.cleanup.api import CleanupPlanViews
 
 router = SimpleRouter()
 router.register("clusters", ClusterViews, "api-clusters")
@@ -26,6 +27,7 @@ router.register("exceptions", JobExceptionViews, "api-exceptions")
 router.register("annotations", JobAnnotationViews, "api-annotations")
 router.register("pipeline-runs", PipelineRunViews, "api-pipeline-runs")
 router.register("skipped-inputs", SkippedInputViews, "api-skipped-inputs")
+router.register("cleanup-plans", CleanupPlanViews, "api-cleanup-plans")
 
 urlpatterns = [
     path("jobs/<str:cluster>/<str:job_id>/", JobDetailView.as_view(), name="api-job"),

@@ -1,4 +1,4 @@
-"""Pages of a plan's files and of its journal. Both lie in chunks of up to 1,000; a page reads one chunk and shows 100 of it."""
+"""Pages of a plan's files and of its journal. Both lie in chunks of up to 1,000; a page reads few of them and shows 100 files."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -9,6 +9,8 @@ from webapp.storage.cleanup.reading import PlanReader
 from webapp.storage.cleanup.run import verdict_row
 
 PAGE_ROWS = 100
+MOST_CHUNKS = 20
+"""Of the journal, for one page; chunks of which nothing was moved have no rows in an undo."""
 
 
 @dataclass(frozen=True)
@@ -21,16 +23,18 @@ class Slice:
 
 
 def files_page(reader: PlanReader, asked: str, size: int = PAGE_ROWS) -> Slice:
-    """Rows of the plan, unverified; the first page for what cannot be read as one."""
-    total = reader.manifest.chunks
-    chunk, offset = _place(asked)
-    if not total:
-        return Slice([])
-    if chunk >= total:
-        chunk = offset = 0
-    rows = reader.page(chunk)
-    following = f"{chunk}.{offset + size}" if offset + size < len(rows) else f"{chunk + 1}.0" if chunk + 1 < total else ""
-    return Slice(rows[offset : offset + size], following, _before(chunk, offset, size, chunk - 1 if chunk else None))
+    """Rows of the plan from number ``asked`` on, unverified; from the first where there is no such number."""
+    total = reader.manifest.total_files
+    first = int(asked) if asked.isascii() and asked.isdigit() and len(asked) < 12 and int(asked) < total else 0
+    rows: list[dict[str, Any]] = []
+    before = 0
+    for chunk, count in enumerate(reader.chunk_rows()):
+        if before + count > first + len(rows) and len(rows) < size:
+            start = first + len(rows) - before
+            rows += reader.page(chunk)[start : start + size - len(rows)]
+        before += count
+    following = str(first + size) if first + size < total else ""
+    return Slice(rows, following, str(max(first - size, 0)) if first else "")
 
 
 def journal_page(journal: Journal, asked: str, size: int = PAGE_ROWS) -> Slice:
@@ -42,10 +46,20 @@ def journal_page(journal: Journal, asked: str, size: int = PAGE_ROWS) -> Slice:
     if chunk not in done:
         chunk, offset = done[0], 0
     place = done.index(chunk)
-    rows = [verdict_row(row) for row in journal.read(chunk).rows]
-    after = f"{done[place + 1]}.0" if place + 1 < len(done) else ""
-    following = f"{chunk}.{offset + size}" if offset + size < len(rows) else after
-    return Slice(rows[offset : offset + size], following, _before(chunk, offset, size, done[place - 1] if place else None))
+    previous = _before(chunk, offset, size, done[place - 1] if place else None)
+    rows: list[dict[str, Any]] = []
+    for read, number in enumerate(done[place:]):
+        found = journal.read(number).rows
+        taken = found[offset : offset + size - len(rows)]
+        rows += [verdict_row(row) for row in taken]
+        offset += len(taken)
+        if offset < len(found):
+            return Slice(rows, f"{number}.{offset}", previous)
+        offset = 0
+        following = f"{done[place + read + 1]}.0" if place + read + 1 < len(done) else ""
+        if len(rows) == size or read + 1 == MOST_CHUNKS:
+            return Slice(rows, following, previous)
+    return Slice(rows, "", previous)
 
 
 def _place(asked: str) -> tuple[int, int]:
@@ -56,6 +70,7 @@ def _place(asked: str) -> tuple[int, int]:
 
 
 def _before(chunk: int, offset: int, size: int, chunk_before: int | None) -> str:
+    """Within a chunk a page further up, else the beginning of the chunk before."""
     if offset:
         return f"{chunk}.{max(offset - size, 0)}"
     return "" if chunk_before is None else f"{chunk_before}.0"

@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -69,12 +70,18 @@ class PlanReader:
             for place in reversed(places) if backwards else places:
                 yield Chunk(first + place, rows.slice(place * CHUNK_ROWS, CHUNK_ROWS), part < self.manifest.metadata_parts)
 
-    def page(self, chunk: int) -> list[dict[str, object]]:
+    def chunk_rows(self) -> Iterator[int]:
+        """How many files each chunk has."""
+        for part in self.manifest.parts:
+            for place in range(part.chunks):
+                yield min(CHUNK_ROWS, part.rows - place * CHUNK_ROWS)
+
+    def page(self, chunk: int) -> list[dict[str, Any]]:
         """The files of one chunk for the eye, unverified, without reading the part as a whole. Raises ``IndexError``."""
         for part, first in enumerate(self._first_chunks()):
             if first <= chunk < first + self.manifest.parts[part].chunks:
                 with self.folder.open(self.manifest.parts[part].name) as stream:
-                    rows: list[dict[str, object]] = pq.ParquetFile(stream).read_row_group(chunk - first).to_pylist()
+                    rows: list[dict[str, Any]] = pq.ParquetFile(stream).read_row_group(chunk - first).to_pylist()
                     return rows
         raise IndexError(chunk)
 

@@ -1,6 +1,7 @@
 """Clean-up plans: the list, one of them with its proof and its journal, and what may be ordered of it."""
 
 from collections.abc import Callable, Iterator
+from datetime import datetime
 from typing import Any
 
 from django.contrib import messages
@@ -176,6 +177,7 @@ def _contents(request: HttpRequest, found: CleanupPlan) -> dict[str, Any]:
         return {"damaged": str(error)}
     return {
         "manifest": reader.manifest,
+        "searched": [(audit, datetime.fromisoformat(audit.as_of) if audit.as_of else None) for audit in reader.manifest.audits],
         "files": files,
         "file_rows": [(row, _why(row)) for row in files.rows],
         "withheld": [(count, WITHHELD.get(reason, reason)) for reason, count in reader.manifest.withheld_files.items()],
