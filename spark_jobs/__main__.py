@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from ingest.errors import IngestError
 from spark_jobs.manifest import BadManifest
 
-JOBS = ("audit", "cycle", "log_events", "windows")
+JOBS = ("age_rule", "audit", "cycle", "log_events", "windows")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
