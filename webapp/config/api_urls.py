@@ -5,13 +5,27 @@ from drf_spectacular.views import SpectacularJSONAPIView
 from rest_framework.routers import SimpleRouter
 
 from webapp.accounts import api_schema as api_schema  # describes the tokens
-from webapp.checkpoints.api.views import CheckpointViews, RollupViews, SizeTrendViews
+from webapp.checkpoints.api.views import CheckpointViews, RollupViews, SizeTrendViews, UploadViews
 from webapp.findings.api.views import FindingViews
 from webapp.fleet.api.views import ClusterViews, JobAnnotationViews, JobDetailView, JobExceptionViews, JobViews, LogEventViews
 from webapp.lib.api.docs import docs
 from webapp.lib.api.errors import no_such_address
 from webapp.pipeline.api.views import PipelineRunViews, SkippedInputViews
 from webapp.pressure.api.views import PressureWindowViews
+from webapp.storage.api.views import (
+    AgeRuleViews,
+    AuditDoubtViews,
+    ChainLinkViews,
+    CheckpointStorageViews,
+    JobStorageViews,
+    MissingFileViews,
+    RootFiguresViews,
+    StorageAuditViews,
+    StorageFilesView,
+    StorageRootViews,
+    VerdictFiguresViews,
+    XrayView,
+)
 from webapp.storage.cleanup.api import CleanupPlanViews
 
 router = SimpleRouter()
@@ -19,6 +33,7 @@ router.register("clusters", ClusterViews, "api-clusters")
 router.register("jobs", JobViews, "api-jobs")
 router.register("checkpoints", CheckpointViews, "api-checkpoints")
 router.register("checkpoint-rollups", RollupViews, "api-rollups")
+router.register("checkpoint-uploads", UploadViews, "api-checkpoint-uploads")
 router.register("size-trends", SizeTrendViews, "api-size-trends")
 router.register("pressure-windows", PressureWindowViews, "api-pressure-windows")
 router.register("findings", FindingViews, "api-findings")
@@ -27,10 +42,22 @@ router.register("exceptions", JobExceptionViews, "api-exceptions")
 router.register("annotations", JobAnnotationViews, "api-annotations")
 router.register("pipeline-runs", PipelineRunViews, "api-pipeline-runs")
 router.register("skipped-inputs", SkippedInputViews, "api-skipped-inputs")
+router.register("storage-roots", StorageRootViews, "api-storage-roots")
+router.register("storage-audits", StorageAuditViews, "api-storage-audits")
+router.register("storage-root-figures", RootFiguresViews, "api-storage-root-figures")
+router.register("storage-verdicts", VerdictFiguresViews, "api-storage-verdicts")
+router.register("storage-jobs", JobStorageViews, "api-storage-jobs")
+router.register("storage-checkpoints", CheckpointStorageViews, "api-storage-checkpoints")
+router.register("storage-chains", ChainLinkViews, "api-storage-chains")
+router.register("storage-missing", MissingFileViews, "api-storage-missing")
+router.register("storage-doubts", AuditDoubtViews, "api-storage-doubts")
+router.register("storage-age-rules", AgeRuleViews, "api-storage-age-rules")
 router.register("cleanup-plans", CleanupPlanViews, "api-cleanup-plans")
 
 urlpatterns = [
     path("jobs/<str:cluster>/<str:job_id>/", JobDetailView.as_view(), name="api-job"),
+    path("storage-files/", StorageFilesView.as_view(), name="api-storage-files"),
+    path("storage-xray/", XrayView.as_view(), name="api-storage-xray"),
     *router.urls,
     path("schema/", SpectacularJSONAPIView.as_view(), name="api-schema"),
     path("docs/", docs, name="api-docs"),

@@ -1,0 +1,169 @@
+"""Rows of audits for tests: each builder takes what the test is about and fills in the rest."""
+
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from spark_jobs import manifest as manifests
+from spark_jobs.audit_tables import AUDIT_TABLES, FILE_TABLES
+from spark_jobs.manifest import Manifest, Output
+from spark_jobs.serving import ServingTable
+from tests.webapp.builders import T0
+from webapp.storage.choices import AuditState
+from webapp.storage.models import (
+    AuditDoubt,
+    ChainLink,
+    CheckpointStorage,
+    JobStorage,
+    MissingFile,
+    RootFigures,
+    StorageAudit,
+    StorageRoot,
+    VerdictFigures,
+)
+
+ROOT = "s3://bucket/checkpoints"
+JOB, OTHER_JOB = "a" * 32, "b" * 32
+COUNTS = {f"{name}_{unit}": 0 for name in ("live", "retained_waste", "orphan", "young", "kept", "missing") for unit in ("files", "bytes")}
+MERGED = {"segmented_files": 0, "segmented_file_bytes": 0, "live_segment_bytes": 0}
+
+
+def root(uri: str = ROOT, **fields: Any) -> StorageRoot:
+    return StorageRoot.objects.create(uri=uri, **fields)
+
+
+def audit(audit_id: str = "storage-1", *, as_of: datetime = T0, **fields: Any) -> StorageAudit:
+    """A loaded one."""
+    row = {"state": AuditState.LOADED, "roots": [ROOT], "files_kept": False, **fields}
+    return StorageAudit.objects.create(audit_id=audit_id, as_of=as_of, **row)
+
+
+def root_figures(of: StorageAudit, uri: str = ROOT, **fields: Any) -> RootFigures:
+    row = {
+        **COUNTS,
+        **MERGED,
+        "as_of": of.as_of,
+        "files": 10,
+        "bytes": 1_000_000,
+        "live_files": 7,
+        "live_bytes": 700_000,
+        "orphan_files": 3,
+        "orphan_bytes": 300_000,
+        "metadata_files": 2,
+        "checkpoints": 2,
+        "unlisted": 0,
+        "doubts": 0,
+        "size_histogram": [{"le_bytes": 131_072, "files": 10, "bytes": 1_000_000}],
+        "cleanable": True,
+        "not_cleanable": [],
+        **fields,
+    }
+    return RootFigures.objects.create(audit=of, root=uri, **row)
+
+
+def verdict_figures(of: StorageAudit, uri: str = ROOT, **fields: Any) -> VerdictFigures:
+    row = {"verdict": "orphan", "reason": "unreferenced", "kind": "dead_job", "files": 3, "bytes": 300_000, **fields}
+    return VerdictFigures.objects.create(audit=of, root=uri, **row)
+
+
+def job_storage(of: StorageAudit, job_id: str = JOB, uri: str = ROOT, **fields: Any) -> JobStorage:
+    row = {
+        **COUNTS,
+        **MERGED,
+        "cluster": "prod-eu",
+        "job_name": "clickstream",
+        "files": 10,
+        "bytes": 1_000_000,
+        "small_files": 1,
+        "foreign_files": 0,
+        "foreign_bytes": 0,
+        "checkpoints": 2,
+        **fields,
+    }
+    return JobStorage.objects.create(audit=of, root=uri, job_id=job_id, **row)
+
+
+def checkpoint_storage(of: StorageAudit, checkpoint_id: int = 7, job_id: str = JOB, uri: str = ROOT, **fields: Any) -> CheckpointStorage:
+    row = {
+        **MERGED,
+        "metadata_path": f"{uri}/{job_id}/chk-{checkpoint_id}/_metadata",
+        "checkpoint_id": checkpoint_id,
+        "is_savepoint": False,
+        "files": 4,
+        "bytes": 400_000,
+        "inline_bytes": 0,
+        "own_files": 4,
+        "own_bytes": 400_000,
+        "foreign_files": 0,
+        "foreign_bytes": 0,
+        "missing_files": 0,
+        "missing_bytes": 0,
+        "self_contained": True,
+        "relocatable": False,
+        "resolvable": True,
+        "verdict": "live",
+        **fields,
+    }
+    return CheckpointStorage.objects.create(audit=of, root=uri, job_id=job_id, **row)
+
+
+def chain(of: StorageAudit, job_id: str = JOB, other_job_id: str = OTHER_JOB, uri: str = ROOT, **fields: Any) -> ChainLink:
+    row = {"kind": "refers", "files": 12, "bytes": 5_000_000, "checkpoints": 1, **fields}
+    return ChainLink.objects.create(audit=of, root=uri, job_id=job_id, other_job_id=other_job_id, **row)
+
+
+def missing(of: StorageAudit, path: str = f"{ROOT}/{JOB}/shared/gone", uri: str = ROOT, **fields: Any) -> MissingFile:
+    row = {"metadata_path": f"{uri}/{JOB}/chk-7/_metadata", "bytes": 100, "superseded": False, **fields}
+    return MissingFile.objects.create(audit=of, root=uri, path=path, **row)
+
+
+def doubt(of: StorageAudit, subject: str = f"{ROOT}/{JOB}/chk-9/_metadata", **fields: Any) -> AuditDoubt:
+    return AuditDoubt.objects.create(
+        audit=of, subject=subject, root=ROOT, **{"reason": "damaged_metadata", "detail": "at byte 8", **fields}
+    )
+
+
+def whole_audit(audit_id: str = "storage-1", *, as_of: datetime = T0, **fields: Any) -> StorageAudit:
+    """One row of every table."""
+    of = audit(audit_id, as_of=as_of, **fields)
+    root_figures(of)
+    verdict_figures(of)
+    job_storage(of)
+    checkpoint_storage(of)
+    chain(of)
+    missing(of)
+    doubt(of)
+    return of
+
+
+def file_row(path: str, audit_id: str = "storage-1", **fields: Any) -> dict[str, Any]:
+    row = dict.fromkeys(FILE_TABLES["storage_file"].column_names) | {
+        "audit_id": audit_id, "root": ROOT, "path": path, "listed_path": path, "bytes": 100, "modified": T0, "first_seen_at": T0,
+        "verdict": "orphan", "reason": "unreferenced", "kind": "dead_job", "place": "shared", "job_id": JOB,
+    }  # fmt: skip
+    return row | fields
+
+
+def write_run(run_dir: Path, audit_id: str, tables: dict[str, list[list[dict[str, Any]]]]) -> str:
+    """A run as Spark leaves it: table → parts → rows; returns the path of its manifest."""
+    outputs = {}
+    for name, parts in tables.items():
+        files = []
+        for number, rows in enumerate(parts):
+            file = f"tables/{name}/part-{number:05d}.parquet"
+            (run_dir / file).parent.mkdir(parents=True, exist_ok=True)
+            pq.write_table(pa.Table.from_pylist(rows, schema_of({**AUDIT_TABLES, **FILE_TABLES}[name])), run_dir / file, row_group_size=4)
+            files.append(file)
+        outputs[name] = Output(sum(map(len, parts)), tuple(files))
+    return manifests.write(Manifest("audit", audit_id, {}, {}, outputs, {}, T0, T0), str(run_dir))
+
+
+def schema_of(table: ServingTable) -> pa.Schema:
+    kinds = {
+        "text": pa.string(), "int": pa.int64(), "real": pa.float64(), "flag": pa.bool_(), "instant": pa.timestamp("us", "UTC"),
+        "json": pa.string(),
+    }  # fmt: skip
+    return pa.schema([(column.name, kinds[column.kind]) for column in table.columns])

@@ -1,0 +1,148 @@
+"""What the API says of storage."""
+
+from rest_framework import serializers
+
+from webapp.storage.models import (
+    AgeRuleResult,
+    AuditDoubt,
+    ChainLink,
+    CheckpointStorage,
+    JobStorage,
+    MissingFile,
+    RootFigures,
+    StorageAudit,
+    StorageRoot,
+    VerdictFigures,
+)
+
+_NOT_OURS = ("id", "audit")
+
+
+class StorageRootSerializer(serializers.ModelSerializer[StorageRoot]):
+    """A registered root."""
+
+    clusters = serializers.SlugRelatedField("name", many=True, read_only=True)  # type: ignore[var-annotated]
+    attested = serializers.BooleanField(source="is_attested", read_only=True)
+
+    class Meta:
+        model = StorageRoot
+        exclude = ("id", "attested_by")
+
+
+class StorageAuditSerializer(serializers.ModelSerializer[StorageAudit]):
+    """One audit. `as_of` is when its listing began."""
+
+    class Meta:
+        model = StorageAudit
+        exclude = ("id", "run", "previous", "run_dir", "manifest_path")
+
+
+class _OfAudit(serializers.ModelSerializer):  # type: ignore[type-arg]
+    audit_id = serializers.CharField(read_only=True)
+
+
+class _Amplified(_OfAudit):
+    amplification = serializers.FloatField(read_only=True, allow_null=True, help_text="bytes on disk per byte that is needed")
+
+
+class RootFiguresSerializer(_Amplified):
+    """One root in one audit: files and bytes of each verdict."""
+
+    class Meta:
+        model = RootFigures
+        exclude = _NOT_OURS
+
+
+class VerdictFiguresSerializer(_OfAudit):
+    """Files of one root by verdict, reason and kind."""
+
+    class Meta:
+        model = VerdictFigures
+        exclude = _NOT_OURS
+
+
+class JobStorageSerializer(_Amplified):
+    """The directories of one job in one root."""
+
+    class Meta:
+        model = JobStorage
+        exclude = _NOT_OURS
+
+
+class CheckpointStorageSerializer(_Amplified):
+    """One retained checkpoint or savepoint."""
+
+    class Meta:
+        model = CheckpointStorage
+        exclude = _NOT_OURS
+
+
+class ChainLinkSerializer(_OfAudit):
+    """`job_id` depends on `other_job_id`."""
+
+    class Meta:
+        model = ChainLink
+        exclude = _NOT_OURS
+
+
+class MissingFileSerializer(_OfAudit):
+    """A file that a checkpoint refers to and that is not there."""
+
+    class Meta:
+        model = MissingFile
+        exclude = _NOT_OURS
+
+
+class AuditDoubtSerializer(_OfAudit):
+    """What could not be read or known; it blocks the clean-up of every root of its audit."""
+
+    class Meta:
+        model = AuditDoubt
+        exclude = _NOT_OURS
+
+
+class AgeRuleSerializer(_OfAudit):
+    """What deleting everything older than `days` would have done."""
+
+    class Meta:
+        model = AgeRuleResult
+        exclude = _NOT_OURS
+
+
+class StorageFileSerializer(serializers.Serializer):  # type: ignore[type-arg]
+    """One file that is not live."""
+
+    root = serializers.CharField()
+    path = serializers.CharField()
+    listed_path = serializers.CharField(allow_null=True)
+    bytes = serializers.IntegerField(allow_null=True)
+    modified = serializers.DateTimeField(allow_null=True)
+    first_seen_at = serializers.DateTimeField(allow_null=True)
+    verdict = serializers.CharField()
+    reason = serializers.CharField()
+    kind = serializers.CharField(allow_null=True)
+    place = serializers.CharField()
+    cluster = serializers.CharField(allow_null=True)
+    job_id = serializers.CharField(allow_null=True)
+    checkpoint_id = serializers.IntegerField(allow_null=True)
+    unreferenced_since = serializers.DateTimeField(allow_null=True)
+    last_referrer = serializers.CharField(allow_null=True)
+
+
+class StorageFilesAnswer(serializers.Serializer):  # type: ignore[type-arg]
+    """A page of them. `after` continues it; null at the end. `incomplete`: it ended early, having looked at a million files."""
+
+    audit_id = serializers.CharField()
+    after = serializers.CharField(allow_null=True)
+    incomplete = serializers.BooleanField()
+    results = StorageFileSerializer(many=True)
+
+
+class XrayAnswer(serializers.Serializer):  # type: ignore[type-arg]
+    """What one `_metadata` holds; see the page of the same name."""
+
+    xray = serializers.DictField()
+    self_contained = serializers.BooleanField()
+    relocatable = serializers.BooleanField()
+    resolvable = serializers.BooleanField(allow_null=True)
+    compared_with = serializers.DictField(allow_null=True)

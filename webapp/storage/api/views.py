@@ -1,0 +1,230 @@
+"""Storage over the API. Lists tell of the newest audit of each root unless an audit is named."""
+
+from dataclasses import asdict
+from typing import Any
+
+from django.http import Http404
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework.exceptions import NotFound, ValidationError
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from ingest.errors import IngestError
+from spark_jobs.storage_words import CHAIN_KINDS, KINDS, VERDICTS
+from webapp.lib.api.filtering import Parameter, time_window
+from webapp.lib.api.lists import ERRORS, NOT_FOUND, ListView, listed
+from webapp.lib.keysets import Key
+from webapp.storage.api.serializers import (
+    AgeRuleSerializer,
+    AuditDoubtSerializer,
+    ChainLinkSerializer,
+    CheckpointStorageSerializer,
+    JobStorageSerializer,
+    MissingFileSerializer,
+    RootFiguresSerializer,
+    StorageAuditSerializer,
+    StorageFilesAnswer,
+    StorageFileSerializer,
+    StorageRootSerializer,
+    VerdictFiguresSerializer,
+    XrayAnswer,
+)
+from webapp.storage.choices import AuditState, RootKind, SimulationState
+from webapp.storage.latest import latest_audits, latest_of
+from webapp.storage.models import (
+    AgeRuleResult,
+    AuditDoubt,
+    ChainLink,
+    CheckpointStorage,
+    JobStorage,
+    MissingFile,
+    RootFigures,
+    StorageAudit,
+    StorageRoot,
+    VerdictFigures,
+)
+from webapp.storage.verdict_files import Wanted
+from webapp.storage.views.files import NOT_LIVE, read
+from webapp.storage.xray import cached
+from webapp.storage.xray.located import NotLocated, located
+
+AUDIT = Parameter("audit_id", "audit_id", description="of this audit; else of the newest one of each root")
+ROOT = Parameter("root", "root", description="its canonical URI")
+LARGEST_FIRST = (Key("bytes", descending=True), Key("id", descending=True))
+FILES_A_PAGE = 500
+
+
+class _OfAudit(ListView):
+    """Rows of loaded audits only: what is half loaded is not shown."""
+
+    def get_queryset(self) -> Any:
+        rows = super().get_queryset().filter(audit__state=AuditState.LOADED)
+        request: Any = self.request
+        named = "audit_id" in request.query_params if request else False
+        return rows if named else rows.filter(audit__in=latest_audits())
+
+
+@listed(StorageRootSerializer, "Registered roots of checkpoint storage")
+class StorageRootViews(ListView):
+    queryset = StorageRoot.objects.prefetch_related("clusters")
+    serializer_class = StorageRootSerializer
+    parameters = (Parameter("kind", "kind", choices=RootKind.values), Parameter("enabled", "enabled", "flag"))
+    paging_keys = (Key("uri"), Key("id"))
+
+
+@listed(StorageAuditSerializer, "Audits of checkpoint storage, newest first")
+class StorageAuditViews(ListView):
+    queryset = StorageAudit.objects.all()
+    serializer_class = StorageAuditSerializer
+    parameters = (Parameter("state", "state", choices=AuditState.values), *time_window("created_at"))
+    paging_keys = (Key("id", descending=True),)
+
+
+@listed(RootFiguresSerializer, "Roots in audits over time, newest first")
+class RootFiguresViews(ListView):
+    queryset = RootFigures.objects.filter(audit__state=AuditState.LOADED)
+    serializer_class = RootFiguresSerializer
+    parameters = (AUDIT, ROOT, *time_window("as_of"))
+    paging_keys = (Key("as_of", descending=True), Key("id", descending=True))
+
+
+@listed(VerdictFiguresSerializer, "Files of roots by verdict, reason and kind")
+class VerdictFiguresViews(_OfAudit):
+    queryset = VerdictFigures.objects.all()
+    serializer_class = VerdictFiguresSerializer
+    parameters = (AUDIT, ROOT, Parameter("verdict", "verdict", choices=tuple(VERDICTS)), Parameter("reason", "reason"))
+    paging_keys = LARGEST_FIRST
+
+
+@listed(JobStorageSerializer, "Directories of jobs, largest first")
+class JobStorageViews(_OfAudit):
+    queryset = JobStorage.objects.all()
+    serializer_class = JobStorageSerializer
+    parameters = (AUDIT, ROOT, Parameter("cluster", "cluster"), Parameter("job_id", "job_id"))
+    paging_keys = LARGEST_FIRST
+
+
+@listed(CheckpointStorageSerializer, "Retained checkpoints and savepoints, largest first")
+class CheckpointStorageViews(_OfAudit):
+    queryset = CheckpointStorage.objects.all()
+    serializer_class = CheckpointStorageSerializer
+    parameters = (
+        AUDIT,
+        ROOT,
+        Parameter("cluster", "cluster"),
+        Parameter("job_id", "job_id"),
+        Parameter("checkpoint_id", "checkpoint_id", "whole"),
+        Parameter("self_contained", "self_contained", "flag"),
+        Parameter("relocatable", "relocatable", "flag"),
+        Parameter("resolvable", "resolvable", "flag"),
+    )
+    paging_keys = LARGEST_FIRST
+
+
+@listed(ChainLinkSerializer, "Which job depends on which other")
+class ChainLinkViews(_OfAudit):
+    queryset = ChainLink.objects.all()
+    serializer_class = ChainLinkSerializer
+    parameters = (
+        AUDIT,
+        ROOT,
+        Parameter("job_id", "job_id"),
+        Parameter("other_job_id", "other_job_id"),
+        Parameter("kind", "kind", choices=tuple(CHAIN_KINDS)),
+    )
+    paging_keys = LARGEST_FIRST
+
+
+@listed(MissingFileSerializer, "Files that checkpoints refer to and that are not there")
+class MissingFileViews(_OfAudit):
+    queryset = MissingFile.objects.all()
+    serializer_class = MissingFileSerializer
+    parameters = (AUDIT, ROOT, Parameter("metadata_path", "metadata_path"), Parameter("superseded", "superseded", "flag"))
+
+
+@listed(AuditDoubtSerializer, "What audits could not read or know")
+class AuditDoubtViews(_OfAudit):
+    queryset = AuditDoubt.objects.all()
+    serializer_class = AuditDoubtSerializer
+    parameters = (AUDIT, ROOT, Parameter("reason", "reason"))
+
+
+@listed(AgeRuleSerializer, "Simulated age rules: what deleting by age would have done")
+class AgeRuleViews(_OfAudit):
+    queryset = AgeRuleResult.objects.all()
+    serializer_class = AgeRuleSerializer
+    parameters = (AUDIT, Parameter("days", "days", "whole"), Parameter("state", "state", choices=SimulationState.values))
+
+
+class StorageFilesView(APIView):
+    """From the Parquet of the newest audit of the root."""
+
+    @extend_schema(
+        summary="Files that are not live, in the order of their paths",
+        operation_id="storage_files_list",
+        parameters=[
+            OpenApiParameter("root", str, required=True, description="its canonical URI"),
+            OpenApiParameter("verdict", str, enum=NOT_LIVE),
+            OpenApiParameter("reason", str),
+            OpenApiParameter("kind", str, enum=tuple(KINDS)),
+            OpenApiParameter("job_id", str),
+            OpenApiParameter("after", str, description="`after` of the answer before"),
+        ],
+        responses={200: StorageFilesAnswer, **ERRORS, **NOT_FOUND},
+    )
+    def get(self, request: Request) -> Response:
+        given = {name: request.query_params.get(name, "") for name in ("root", "verdict", "reason", "kind", "job_id", "after")}
+        _refuse(given)
+        figures = latest_of(given["root"])
+        if figures is None:
+            raise NotFound("No audit has looked at this root.")
+        found, unreadable = read(figures, Wanted(**given), FILES_A_PAGE)
+        if unreadable:
+            raise NotFound(unreadable)
+        rows = StorageFileSerializer(found.rows, many=True).data
+        return Response({"audit_id": figures.audit.audit_id, "after": found.after or None, "incomplete": found.incomplete, "results": rows})
+
+
+def _refuse(given: dict[str, str]) -> None:
+    wrong = {name: ["Give at most 4,000 characters, without NUL."] for name, text in given.items() if "\x00" in text or len(text) > 4_000}
+    for name, known in (("verdict", NOT_LIVE), ("kind", tuple(KINDS))):
+        if given.get(name) and given[name] not in known:
+            wrong[name] = [f"Give one of {', '.join(known)}."]
+    if wrong:
+        raise ValidationError(wrong)
+
+
+class XrayView(APIView):
+    """Reads the `_metadata` of one checkpoint, where a registered root holds it."""
+
+    @extend_schema(
+        summary="X-ray of a checkpoint or savepoint",
+        operation_id="storage_xray_retrieve",
+        parameters=[
+            OpenApiParameter("path", str, required=True, description="its directory or `_metadata`, as Flink names it"),
+            OpenApiParameter("with", str, description="another one to compare with"),
+        ],
+        responses={200: XrayAnswer, **ERRORS, **NOT_FOUND},
+    )
+    def get(self, request: Request) -> Response:
+        given = {name: request.query_params.get(name, "") for name in ("path", "with")}
+        _refuse(given)
+        try:
+            file = located(given["path"])
+            found = cached.xray(file)
+            compared = asdict(cached.comparison(file, located(given["with"]))) if given["with"] else None
+        except (NotLocated, FileNotFoundError) as error:
+            raise Http404(str(error)) from error
+        except (IngestError, OSError) as error:
+            raise NotFound(f"It could not be read: {error}") from error
+        audited = CheckpointStorage.objects.filter(audit__in=latest_audits(), metadata_path=file.path[:1000]).order_by("-id").first()
+        return Response(
+            {
+                "xray": asdict(found),
+                "self_contained": found.self_contained,
+                "relocatable": found.relocatable,
+                "resolvable": audited.resolvable if audited else None,
+                "compared_with": compared,
+            }
+        )
