@@ -223,6 +223,22 @@ SIZE_TREND = ServingTable(
     ),
 )
 
+CHECKPOINT_UPLOAD = ServingTable(
+    "checkpoint_upload",
+    "what the _metadata of one checkpoint tells of its upload, against that of the snapshot before it",
+    ("cluster", "job_id", "checkpoint_id", "trigger_time"),
+    (
+        *_key("cluster", "job_id"),
+        Column("checkpoint_id", "int", required=True),
+        Column("trigger_time", "instant", required=True),
+        Column("compared_with", "text", "directory of the snapshot restored from, else of the last completed checkpoint"),
+        Column("kept_bytes", "int", "RocksDB files that are still the same files"),
+        Column("same_name_bytes", "int", "in other files under names that the snapshot had: uploaded again"),
+        Column("new_name_bytes", "int", "under names that it did not have"),
+        _AS_OF,
+    ),
+)
+
 LOG_EVENT = ServingTable(
     "log_event",
     "one typed event read from a log, joined to where the task ran",
@@ -333,7 +349,7 @@ JOB_JUDGEMENT = ServingTable(
 SERVING_TABLES: dict[str, ServingTable] = {
     table.name: table
     for table in (
-        JOB_CURRENT, CHECKPOINT_FACT, CHECKPOINT_ROLLUP, PRESSURE_WINDOW, SIZE_TREND,
+        JOB_CURRENT, CHECKPOINT_FACT, CHECKPOINT_ROLLUP, PRESSURE_WINDOW, SIZE_TREND, CHECKPOINT_UPLOAD,
         LOG_EVENT, JOB_EXCEPTION, JOB_ANNOTATION, SKIPPED_INPUT, FINDING_SIGHT, JOB_JUDGEMENT,
     )
 }  # fmt: skip

@@ -16,6 +16,8 @@ CHECKPOINTS, ANNOTATIONS, FAILURES, EVENTS, PAST_WINDOWS = 60, 100, 50, 100, 10
 """How many of each a window gets, the newest; past windows of each vertex."""
 TREND_AHEAD_MS = 3_600_000
 """A trend is of the time around its newest point: windows longer ago than this before it know nothing of it."""
+UPLOADS = 20
+"""Of a job; the rules look at the newest."""
 MESSAGE_CHARS, DETAIL_CHARS = 500, 2_000
 """Of a log event."""
 

@@ -18,7 +18,7 @@ from spark_jobs.run_dir import Carried, RunDir
 from spark_jobs.schemas import serving_schema
 from spark_jobs.serving import PRESSURE_WINDOW
 from spark_jobs.transforms import carried as carry
-from spark_jobs.transforms import checkpoint_triggers, diagnosed, executions, job_windows, log_events, touched
+from spark_jobs.transforms import checkpoint_triggers, diagnosed, executions, job_windows, log_events, touched, uploads
 from spark_jobs.transforms.annotations import annotations
 from spark_jobs.transforms.checkpoint_facts import checkpoint_facts
 from spark_jobs.transforms.checkpoint_log import TELLING
@@ -35,6 +35,9 @@ from spark_jobs.transforms.skipped_inputs import skipped_inputs
 
 LINES_AFTER_TRIGGER = timedelta(days=1)
 """Lines about a checkpoint are looked for this long after its trigger; late messages come within hours."""
+
+OTHER_SIDE_WITHIN = timedelta(days=1)
+"""The snapshot that a checkpoint is compared with was read this long before it, at most."""
 
 JOB = list(carry.JOB)
 KEY = list(checkpoint_triggers.KEY)
@@ -65,6 +68,7 @@ class Recompute:
         yield "size_trend", self.run_dir.write_table("size_trend", self._size_trends())
         yield "job_current", self.run_dir.write_table("job_current", self._job_current())
         yield "job_exception", self._if_new("job_exception", "exceptions", lambda: self.new_exceptions)
+        yield "checkpoint_upload", self._if_new("checkpoint_upload", "references", lambda: self.new_uploads)
         yield "finding_sight", self.run_dir.write_table("finding_sight", diagnosed.finding_sights(self.judged))
         yield "job_judgement", self.run_dir.write_table("job_judgement", diagnosed.job_judgements(self.judged))
         yield "skipped_input", self._if_new("skipped_input", "skips", lambda: skipped_inputs(self._new("skips")))
@@ -267,6 +271,25 @@ class Recompute:
         return carry.failures(self.new_exceptions.unionByName(self.carried.frame("failures", self._none("job_exception"))))
 
     @cached_property
+    def new_uploads(self) -> DataFrame:
+        """Of checkpoints one side of whose comparison was read since the last run."""
+        if not self._has_new("references"):
+            return self._none("checkpoint_upload")
+        new = self._new("references")
+        compared = _held(uploads.of_files(uploads.comparisons(self.known_facts, self.annotations), new))
+        if not self.is_first:
+            first, last = F.unix_seconds(F.min("observed_at")), F.unix_seconds(F.max("observed_at"))
+            seen = new.agg(first.alias("first"), last.alias("last")).collect()[0]
+            since = datetime.fromtimestamp(seen["first"], UTC) - OTHER_SIDE_WITHIN
+            new = self.lake.rows_in("references", [(since, datetime.fromtimestamp(seen["last"] + 1, UTC))])
+        return _held(uploads.uploads(compared, new))
+
+    @cached_property
+    def uploads(self) -> DataFrame:
+        carried = self.carried.frame("uploads", self._none("checkpoint_upload"))
+        return _held(carry.uploads(self.new_uploads.unionByName(carried))) if self._has_new("references") else carried
+
+    @cached_property
     def vertex_states(self) -> DataFrame:
         none = self.lake.session.createDataFrame([], job_windows.VERTEX_STATES_SCHEMA)
         return job_windows.vertex_states(self.rows_of_touched[1], self.facts, self.carried.frame("vertex_states", none))
@@ -304,6 +327,7 @@ class Recompute:
         news: list[tuple[DataFrame, str | Column]] = [
             (self.facts, "trigger_time"), (self.facts, "end_time"), (self.new_jobs, "observed_at"), (self.new_events, log_line),
             (self.new_exceptions, "ts"), (self.vertex_windows, "newest_ts"),
+            *([(self.new_uploads, "as_of")] if self._has_new("references") else []),
         ]  # fmt: skip
         windows = self.pressure.unionByName(self.carried_pressure.join(self.pressure, on=list(PRESSURE_WINDOW.key), how="left_anti"))
         told = job_windows.Told(
@@ -319,6 +343,7 @@ class Recompute:
             vertex_windows=self.vertex_windows,
             pressure=windows,
             vertex_states=self.vertex_states,
+            uploads=self.uploads,
         )
         return job_windows.job_windows(told)
 
@@ -342,6 +367,7 @@ class Recompute:
             "hosts": self.hosts,
             "pressure": self.last_pressure,
             "failures": self.failures,
+            "uploads": self.uploads,
             "vertex_states": newest_by(self.vertex_states, JOB, ("at",)),
             "judged": diagnosed.newest_judged(self.judged, self.carried_judged),
         }

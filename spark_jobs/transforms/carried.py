@@ -8,8 +8,8 @@ a recording of last year is remembered as well as the fleet of today.
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from spark_jobs.diagnosis.window_contents import EVENT_KINDS
-from spark_jobs.serving import CHECKPOINT_FACT, JOB_EXCEPTION, LOG_EVENT, PRESSURE_WINDOW
+from spark_jobs.diagnosis.window_contents import EVENT_KINDS, UPLOADS
+from spark_jobs.serving import CHECKPOINT_FACT, CHECKPOINT_UPLOAD, JOB_EXCEPTION, LOG_EVENT, PRESSURE_WINDOW
 from spark_jobs.transforms.instants import DAY_S, HOUR_S, floor_to
 from spark_jobs.transforms.replays import newest_by
 
@@ -121,6 +121,13 @@ def last_pressure(windows: DataFrame) -> DataFrame:
     latest = newest_by(windows, PRESSURE_WINDOW.key, ("as_of",))
     newest_first = Window.partitionBy(*JOB, "vertex_id").orderBy(F.desc("window_start"))
     return latest.withColumn("rank", F.row_number().over(newest_first)).where(F.col("rank") <= WINDOWS_KEPT).drop("rank")
+
+
+def uploads(known: DataFrame) -> DataFrame:
+    """``checkpoint_upload`` rows → the newest of each job."""
+    once = newest_by(known, CHECKPOINT_UPLOAD.key, ("as_of",))
+    rank = F.row_number().over(Window.partitionBy(*JOB).orderBy(F.desc("as_of"), F.desc("trigger_time")))
+    return once.withColumn("rank", rank).where(F.col("rank") <= UPLOADS).drop("rank")
 
 
 def failures(exceptions: DataFrame) -> DataFrame:

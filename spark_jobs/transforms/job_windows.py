@@ -20,10 +20,12 @@ from spark_jobs.diagnosis.window_contents import (
     EVENTS,
     FAILURES,
     MESSAGE_CHARS,
+    UPLOADS,
     WINDOW_MS,
 )
 from spark_jobs.serving import (
     CHECKPOINT_FACT,
+    CHECKPOINT_UPLOAD,
     JOB_ANNOTATION,
     JOB_EXCEPTION,
     LOG_EVENT,
@@ -46,7 +48,7 @@ HISTORY_PER_RUN = 5000
 """Checkpoints, events, … of one job that a run looks through."""
 PAST_MS = 2 * 3600 * 1000
 
-KEPT = {"checkpoints": CHECKPOINTS, "annotations": ANNOTATIONS, "failures": FAILURES, "events": EVENTS, "states": 200}
+KEPT = {"checkpoints": CHECKPOINTS, "annotations": ANNOTATIONS, "failures": FAILURES, "events": EVENTS, "states": 200, "uploads": UPLOADS}
 """How many of each from before a row's chunk go with it, the newest: its first window may look back to as many."""
 
 
@@ -79,6 +81,7 @@ class Told:
     vertex_windows: DataFrame
     pressure: DataFrame
     vertex_states: DataFrame
+    uploads: DataFrame
 
 
 def instants(timed: Iterable[tuple[DataFrame, str | Column]]) -> DataFrame:
@@ -194,6 +197,7 @@ def _history(told: Told) -> DataFrame:
             _timed(told.annotations, "annotations", samples.Annotation, JOB_ANNOTATION, "at"),
             _timed(told.failures, "failures", samples.JobFailure, JOB_EXCEPTION, "ts"),
             _timed(events, "events", samples.LogEvent, LOG_EVENT, "ts"),
+            _timed(told.uploads, "uploads", samples.UploadedFiles, CHECKPOINT_UPLOAD, "as_of"),
             _timed(told.pressure, "past", samples.VertexPast, PRESSURE_WINDOW, "window_start"),
         ]
     )

@@ -25,6 +25,7 @@ from spark_jobs.diagnosis.window_contents import (
     FAILURES,
     PAST_WINDOWS,
     TREND_AHEAD_MS,
+    UPLOADS,
     WINDOW_MS,
     Timed,
     as_known_at,
@@ -75,6 +76,7 @@ class _Columns:
         self.failures = _timed(column("failures"), samples.JobFailure)
         self.events = _timed(column("events"), samples.LogEvent)
         self.past = _timed(column("past"), samples.VertexPast)
+        self.uploads = _timed(column("uploads"), samples.UploadedFiles)
 
     def row(self, place: int) -> WindowRow:
         cluster, job_id, starts = self.cluster[place], self.job_id[place], self.windows[place]
@@ -111,6 +113,7 @@ class _Columns:
                     events=tuple(newest(self.events[place], end_ms, EVENTS)),
                     size_trend=trend if trend and (trend.to_time_ms or 0) < end_ms + TREND_AHEAD_MS else None,
                     config=config,
+                    uploads=tuple(newest(self.uploads[place], end_ms, UPLOADS)),
                 )
             )
         return WindowRow(cluster, job_id, self.newest_ms[place], starts, windows)

@@ -72,6 +72,17 @@ def test_full_checkpoints_after_savepoints_are_found_where_the_release_has_the_b
     assert [name for name in NAMES if name != "1.12.5/G" and of_rule(found[name], "checkpoint.full_after_savepoint")] == []
 
 
+def test_old_files_in_the_new_metadata_make_it_certain(found: dict[str, list[dict]]) -> None:
+    for finding in of_rule(found["1.12.5/G"], "checkpoint.full_after_savepoint"):
+        assert finding["confidence"] == "high"
+        assert "old files among those uploaded" in {figure["name"] for figure in finding["evidence"]}
+
+
+def test_restores_in_no_claim_mode_are_named_by_what_they_uploaded_again(found: dict[str, list[dict]]) -> None:
+    again = of_rule(found["1.20.5/H"], "checkpoint.full_after_restore")
+    assert {finding["job_name"] for finding in again} == {"lab-H-default-2", "lab-H-default-3"}
+
+
 @pytest.mark.parametrize("name", ["1.20.5/I", "1.20.5/J"])
 def test_restart_loops_are_one_finding_with_their_root_cause(found: dict[str, list[dict]], name: str) -> None:
     (loop,) = of_rule(found[name], "restart.loop")
@@ -82,7 +93,6 @@ def test_restart_loops_are_one_finding_with_their_root_cause(found: dict[str, li
 @pytest.mark.parametrize(
     ("name", "rule"),
     [
-        ("1.20.5/H", "checkpoint.full_after_restore"),
         ("1.20.5/M", "pressure.root"),
         ("1.20.5/L1", "checkpoint.size_growth"),
         ("1.20.5/L1", "checkpoint.full_after_savepoint"),

@@ -76,7 +76,7 @@ def told(session: SparkSession, jobs: int) -> job_windows.Told:
         F.col("id").alias("number"), F.lit("bench").alias("cluster"), F.lpad(F.hex("id"), 32, "0").alias("job_id")
     )
     windows = _serving(_windows(ids), SERVING_TABLES["pressure_window"], "readings", "newest_ts")
-    nothing = {name: session.createDataFrame([], serving_schema(name)) for name in ("job_exception", "size_trend")}
+    nothing = {name: session.createDataFrame([], serving_schema(name)) for name in ("job_exception", "size_trend", "checkpoint_upload")}
     return job_windows.Told(
         instants=job_windows.instants([(windows, "newest_ts")]),
         judged=session.createDataFrame([], job_windows.JUDGED_SCHEMA),
@@ -92,6 +92,7 @@ def told(session: SparkSession, jobs: int) -> job_windows.Told:
             "window_start", F.timestamp_seconds(F.lit(AT_S - 60))
         ),
         vertex_states=session.createDataFrame([], job_windows.VERTEX_STATES_SCHEMA),
+        uploads=nothing["checkpoint_upload"],
     )
 
 

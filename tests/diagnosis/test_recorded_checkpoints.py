@@ -26,8 +26,10 @@ EXPECTED = {
     "1.20.5-C2": {"checkpoint.alignment"},
     "1.20.5-E": {"checkpoint.declined"},
     "1.20.5-F": {"checkpoint.expired", "checkpoint.late_message"},
+    "1.20.5-H": {"checkpoint.full_after_restore"},
     "1.20.5-I": {"restart.loop"},
     "1.20.5-J": {"restart.loop"},
+    "1.20.5-K": {"checkpoint.full_after_restore"},
 }
 
 
@@ -99,11 +101,43 @@ def test_a_loop_by_an_exception_names_it_with_task_and_host():
     assert evidence(finding, "tasks restarted per failure") == 10
 
 
-def test_restores_are_not_judged_before_their_metadata_is_read():
-    said = [
-        unknown.missing
-        for judged in recorded_windows("1.20.5-H")
-        for unknown in registry.diagnose(judged, LIMITS, only=["checkpoint.full_after_restore"]).unknowns
-    ]
-    assert said
-    assert all("`_metadata` of checkpoint" in missing for missing in said)
+def jobs_told(recording, rule):
+    """Job name → the checkpoints that the rule names."""
+    named = {}
+    for judged in recorded_windows(recording):
+        for finding in registry.diagnose(judged, LIMITS, only=[rule]).findings:
+            named.setdefault(judged.job_name, set()).add(finding.subject)
+    return named
+
+
+def test_the_restores_that_upload_their_files_again_are_those_in_no_claim_mode():
+    assert jobs_told("1.20.5-H", "checkpoint.full_after_restore") == {
+        "lab-H-default-2": {"checkpoint 7"}, "lab-H-default-3": {"checkpoint 10"},
+    }  # fmt: skip
+
+
+def test_merged_files_are_told_by_their_names_too():
+    assert set(jobs_told("1.20.5-K", "checkpoint.full_after_restore")) == {"lab-K-merge-2"}
+
+
+def test_bytes_uploaded_again_are_those_of_the_restored_files():
+    [finding] = {one.subject: one for one in told("1.20.5-H", "checkpoint.full_after_restore") if one.subject == "checkpoint 7"}.values()
+    assert evidence(finding, "bytes uploaded again") == 5_744_465
+
+
+def test_the_metadata_makes_the_fault_of_old_releases_certain():
+    findings = told("1.12.5-G", "checkpoint.full_after_savepoint")
+    last = {finding.subject: finding for finding in findings}
+    assert {finding.confidence for finding in last.values()} == {"high"}
+    assert all(evidence(finding, "old files among those uploaded") > 0.85 for finding in last.values())
+
+
+def test_what_was_uploaded_after_savepoints_is_known_of_a_sound_release_too():
+    [uploads] = {judged.uploads for judged in recorded_windows("1.20.5-G")[-1:]}
+    assert [one.checkpoint_id for one in uploads] == [8, 12, 16]
+    assert all(one.same_name_bytes == 0 and one.kept_bytes > 100 * one.new_name_bytes for one in uploads)
+
+
+def test_every_restore_of_the_chain_can_be_judged():
+    for judged in recorded_windows("1.20.5-H"):
+        assert not registry.diagnose(judged, LIMITS, only=["checkpoint.full_after_restore"]).unknowns, judged.job_name

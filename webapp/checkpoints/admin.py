@@ -2,7 +2,7 @@
 
 from django.contrib import admin
 
-from webapp.checkpoints.models import CheckpointFact, CheckpointRollup, SizeTrend
+from webapp.checkpoints.models import CheckpointFact, CheckpointRollup, CheckpointUpload, SizeTrend
 from webapp.config.readonly_admin import ReadOnlyAdmin
 
 
@@ -17,6 +17,12 @@ class CheckpointFactAdmin(ReadOnlyAdmin):
 class CheckpointRollupAdmin(ReadOnlyAdmin):
     list_display = ("period_start", "period", "cluster", "job_id", "completed_count", "failed_count", "expired_count", "declined_count")
     list_filter = ("period",)
+    search_fields = ("job_id",)
+
+
+@admin.register(CheckpointUpload)
+class CheckpointUploadAdmin(ReadOnlyAdmin):
+    list_display = ("trigger_time", "cluster", "job_id", "checkpoint_id", "kept_bytes", "same_name_bytes", "new_name_bytes")
     search_fields = ("job_id",)
 
 

@@ -104,6 +104,30 @@ class CheckpointRollup(models.Model):
         return f"{self.period} of {self.job_id} from {self.period_start:%Y-%m-%d %H:%M}"
 
 
+class CheckpointUpload(models.Model):
+    """Serving table ``checkpoint_upload``: what the names of RocksDB files tell of the upload of one checkpoint."""
+
+    cluster = models.CharField(max_length=100)
+    job_id = models.CharField(max_length=64)
+    checkpoint_id = models.BigIntegerField()
+    trigger_time = models.DateTimeField()
+    compared_with = models.TextField(null=True)
+    kept_bytes = models.BigIntegerField(null=True)
+    same_name_bytes = models.BigIntegerField(null=True)
+    new_name_bytes = models.BigIntegerField(null=True)
+    as_of = models.DateTimeField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["cluster", "job_id", "checkpoint_id", "trigger_time"], name="checkpoint_upload_key")]
+        indexes = [
+            models.Index(fields=["cluster", "job_id", "as_of"], name="upload_of_job"),
+            models.Index(fields=["as_of"], name="upload_age"),
+        ]
+
+    def __str__(self) -> str:
+        return f"upload of checkpoint {self.checkpoint_id}"
+
+
 class SizeTrend(models.Model):
     """Serving table ``size_trend``: how the full state of one job grows since its last change point."""
 

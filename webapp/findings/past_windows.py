@@ -23,6 +23,7 @@ from spark_jobs.diagnosis.window_contents import (
     MESSAGE_CHARS,
     PAST_WINDOWS,
     TREND_AHEAD_MS,
+    UPLOADS,
     WINDOW_MS,
     Timed,
     as_known_at,
@@ -30,7 +31,7 @@ from spark_jobs.diagnosis.window_contents import (
     is_terminal,
     newest,
 )
-from webapp.checkpoints.models import CheckpointFact, SizeTrend
+from webapp.checkpoints.models import CheckpointFact, CheckpointUpload, SizeTrend
 from webapp.findings.vertex_samples import Windows, read_vertex_windows
 from webapp.fleet.models import JobAnnotation, JobCurrent, JobException, LogEvent
 from webapp.pressure.models import PressureWindow
@@ -83,6 +84,10 @@ class _Told:
         self.events = _timed((_event(one) for one in logged[:MOST_EVENTS]), "at_ms")
         measured = PressureWindow.objects.filter(**own, window_start__gte=start - LOOK_BACK, window_start__lte=end)
         self.past = _timed((_past(row) for row in measured.order_by("-window_start").values(*_PAST)[:MOST_PRESSURE]), "window_start_ms")
+        read = CheckpointUpload.objects.filter(**own, as_of__lte=end).order_by("-as_of", "-id")[:MOST_FACTS]
+        # In the order in which they became known: a window sees none from after it.
+        known = [(_ms(one.as_of) or 0, _upload(one)) for one in read][::-1]
+        self.uploads: Timed = ([at_ms for at_ms, _ in known], [upload for _, upload in known])
         self.trend = _trend(SizeTrend.objects.filter(**own).first())
         graph = job.graph or {}
         self.vertices = tuple(
@@ -127,6 +132,7 @@ class _Told:
             events=tuple(newest(self.events, end_ms, EVENTS)),
             size_trend=self.trend if self.trend and (self.trend.to_time_ms or 0) < end_ms + TREND_AHEAD_MS else None,
             config=self.config,
+            uploads=tuple(newest(self.uploads, end_ms, UPLOADS)),
         )
 
     def _state(self, end_ms: int) -> str | None:
@@ -163,6 +169,11 @@ def _checkpoint(fact: CheckpointFact) -> samples.CheckpointSample:
             value = getattr(fact, name)
             values[field.name] = _ms(value) if isinstance(value, datetime) else tuple(value) if isinstance(value, list) else value
     return samples.CheckpointSample(**{name: value for name, value in values.items() if value is not None})
+
+
+def _upload(one: CheckpointUpload) -> samples.UploadedFiles:
+    same = ("checkpoint_id", "compared_with", "kept_bytes", "same_name_bytes", "new_name_bytes")
+    return samples.UploadedFiles(trigger_time_ms=_ms(one.trigger_time) or 0, **{name: getattr(one, name) for name in same})
 
 
 def _failure(one: JobException) -> samples.JobFailure:

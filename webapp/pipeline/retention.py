@@ -7,7 +7,7 @@ from django.db.models import Q, QuerySet
 
 from spark_jobs.serving import FAILED_OUTCOMES
 from webapp.accounts.models import SignInFailures
-from webapp.checkpoints.models import CheckpointFact, CheckpointRollup, SizeTrend
+from webapp.checkpoints.models import CheckpointFact, CheckpointRollup, CheckpointUpload, SizeTrend
 from webapp.findings.folding import SIGHTS_KEPT
 from webapp.findings.models import Finding, FindingSight, JobJudgement
 from webapp.fleet.choices import ClusterKind
@@ -44,6 +44,7 @@ def _too_old(now: datetime) -> "Iterator[QuerySet]":  # type: ignore[type-arg]
         CheckpointFact.objects.filter(trigger_time__lt=now - NOTABLE),
         CheckpointRollup.objects.filter(period="hour", period_start__lt=now - NOTABLE),
         CheckpointRollup.objects.filter(period_start__lt=now - YEARS),
+        CheckpointUpload.objects.filter(as_of__lt=now - NOTABLE),
         PressureWindow.objects.filter(window_start__lt=now - ROUTINE),
         LogEvent.objects.filter(ts__lt=now - ROUTINE),
         JobException.objects.filter(ts__lt=now - NOTABLE),

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from django.db import models
 
 from spark_jobs.serving import SERVING_TABLES, ServingTable
-from webapp.checkpoints.models import CheckpointFact, CheckpointRollup, SizeTrend
+from webapp.checkpoints.models import CheckpointFact, CheckpointRollup, CheckpointUpload, SizeTrend
 from webapp.findings.models import FindingSight, JobJudgement
 from webapp.fleet.models import JobAnnotation, JobCurrent, JobException, LogEvent
 from webapp.fleet.trouble import trouble
@@ -33,6 +33,7 @@ SERVED: dict[str, Served] = {
         ("checkpoint_rollup", CheckpointRollup, {}, ()),
         ("pressure_window", PressureWindow, {}, ()),
         ("size_trend", SizeTrend, {}, ()),
+        ("checkpoint_upload", CheckpointUpload, {}, ()),
         ("log_event", LogEvent, {}, ()),
         ("job_exception", JobException, {}, ()),
         ("job_annotation", JobAnnotation, {}, ()),

@@ -45,6 +45,7 @@ def told(spark: SparkSession, at: Iterable[datetime], **given: Any) -> job_windo
         vertex_windows=windows,
         pressure=serving("pressure_window"),
         vertex_states=job_windows.vertex_states(parts, checkpoints, none),
+        uploads=serving("checkpoint_upload"),
     )  # fmt: skip
 
 

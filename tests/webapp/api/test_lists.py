@@ -8,14 +8,18 @@ from django.utils import timezone
 from rest_framework.test import APIClient
 
 from tests.webapp.builders import T0, annotation, cluster, event, exception, expired, fact, finding, job, person, unsaved_fact, window
+from tests.webapp.storage.builders import root, whole_audit
 from webapp.accounts.models import ApiToken
-from webapp.checkpoints.models import CheckpointFact, CheckpointRollup, SizeTrend
+from webapp.checkpoints.models import CheckpointFact, CheckpointRollup, CheckpointUpload, SizeTrend
 from webapp.pipeline.models import PipelineRun, SkippedInput
+from webapp.storage.models import AgeRuleResult
 
 pytestmark = pytest.mark.django_db
 LISTS = (
-    "clusters", "jobs", "checkpoints", "rollups", "size-trends", "pressure-windows", "log-events", "exceptions", "annotations",
-    "pipeline-runs", "skipped-inputs", "findings",
+    "clusters", "jobs", "checkpoints", "rollups", "checkpoint-uploads", "size-trends", "pressure-windows", "log-events", "exceptions",
+    "annotations", "pipeline-runs", "skipped-inputs", "findings",
+    "storage-roots", "storage-audits", "storage-root-figures", "storage-verdicts", "storage-jobs", "storage-checkpoints", "storage-chains",
+    "storage-missing", "storage-doubts", "storage-age-rules",
 )  # fmt: skip
 
 
@@ -37,8 +41,11 @@ def everything():
     keys = {"cluster": of.cluster, "job_id": of.job_id, "as_of": now}
     CheckpointRollup.objects.create(**keys, **counts, in_progress_count=0, savepoint_count=0, period="hour", period_start=now)
     SizeTrend.objects.create(**keys)
+    CheckpointUpload.objects.create(**keys, checkpoint_id=1, trigger_time=now)
     PipelineRun.objects.create(kind="spark", key="spark/cycle", attempt="a", started_at=now)
     SkippedInput.objects.create(cluster="c", observed_at=now, subject="/x", reason="timeout", as_of=now)
+    root()
+    AgeRuleResult.objects.create(audit=whole_audit(as_of=now), days=7)
     return of
 
 

@@ -3,7 +3,7 @@
 from rest_framework import serializers
 
 from spark_jobs.serving import OUTCOMES
-from webapp.checkpoints.models import CheckpointFact, CheckpointRollup, SizeTrend
+from webapp.checkpoints.models import CheckpointFact, CheckpointRollup, CheckpointUpload, SizeTrend
 from webapp.lib.api.filtering import Parameter, time_window
 from webapp.lib.api.lists import ListView, listed
 from webapp.lib.keysets import Key
@@ -20,6 +20,12 @@ class CheckpointSerializer(serializers.ModelSerializer[CheckpointFact]):
 class RollupSerializer(serializers.ModelSerializer[CheckpointRollup]):
     class Meta:
         model = CheckpointRollup
+        exclude = ("id",)
+
+
+class UploadSerializer(serializers.ModelSerializer[CheckpointUpload]):
+    class Meta:
+        model = CheckpointUpload
         exclude = ("id",)
 
 
@@ -50,6 +56,14 @@ class RollupViews(ListView):
     serializer_class = RollupSerializer
     parameters = (*OF_JOB, Parameter("period", "period", choices=("hour", "day")), *time_window("period_start"))
     paging_keys = (Key("period_start", descending=True), Key("id", descending=True))
+
+
+@listed(UploadSerializer, "What _metadata tells of the uploads around restores and savepoints, newest first")
+class UploadViews(ListView):
+    queryset = CheckpointUpload.objects.all()
+    serializer_class = UploadSerializer
+    parameters = (*OF_JOB, Parameter("checkpoint_id", "checkpoint_id", "whole"), *time_window("trigger_time"))
+    paging_keys = (Key("trigger_time", descending=True), Key("id", descending=True))
 
 
 @listed(SizeTrendSerializer, "How the state of each job grows")
