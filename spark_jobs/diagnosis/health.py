@@ -11,7 +11,8 @@ info          0       0    0  worth knowing, nothing to repair
 =========  ====  ======  ===  ==========================================================================
 
 Findings of one rule mostly have one cause, so the gravest of them counts in full and each further one 2 points, at most 10.
-Held vertices (``pressure.transit``) take nothing: their origin does. Without data there is no health: unknown, never 100.
+Held vertices (``pressure.transit``) take nothing: their origin does. What storage costs (``storage.*``) is no illness of a job; where its
+newest checkpoint is not whole, ``checkpoint.unprotected`` takes the points. Without data there is no health: unknown, never 100.
 """
 
 from collections.abc import Collection, Iterable
@@ -30,6 +31,7 @@ POINTS = {
 FURTHER_POINTS = 2
 FURTHER_POINTS_AT_MOST = 10
 WITHOUT_DEDUCTION = frozenset({"pressure.transit"})
+FAMILIES_WITHOUT_DEDUCTION = frozenset({"storage"})
 
 
 class OpenFinding(Protocol):
@@ -93,4 +95,6 @@ def deductions_of(findings: Iterable[F]) -> tuple[Deduction[F], ...]:
 
 def _points(finding: OpenFinding) -> int:
     """What it takes by itself; nothing for words that are not known."""
-    return 0 if finding.rule in WITHOUT_DEDUCTION else POINTS.get((finding.severity, finding.confidence), 0)
+    if finding.rule in WITHOUT_DEDUCTION or finding.rule.split(".", 1)[0] in FAMILIES_WITHOUT_DEDUCTION:
+        return 0
+    return POINTS.get((finding.severity, finding.confidence), 0)

@@ -1,4 +1,4 @@
-"""The rules, by id: each registers itself where it is defined; ``diagnose`` asks them all.
+"""The rules, by id: each registers itself where it is defined; ``diagnose`` asks those that judge what it is given.
 
 To add a rule: a file in ``rules/`` with a function under ``@rule(…)``, its name in ``rules/all.py``, a
 runbook page ``templates/rules/<rule id>.html``, a real case where it fires and one where it must not.
@@ -7,26 +7,35 @@ runbook page ``templates/rules/<rule id>.html``, a real case where it fires and 
 import logging
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
 from spark_jobs.diagnosis.findings import Diagnosis, Finding, NotJudged, Unknown
 from spark_jobs.diagnosis.samples import JobWindow
+from spark_jobs.diagnosis.storage_samples import StorageJobSample, StorageRootSample
 from spark_jobs.diagnosis.thresholds import Limits, Threshold
 
-Judge = Callable[[JobWindow, Limits], Iterable[Finding]]
+Sample = JobWindow | StorageRootSample | StorageJobSample
+"""What rules judge; each one kind of it."""
+SampleT = TypeVar("SampleT", JobWindow, StorageRootSample, StorageJobSample)
+Judge = Callable[[SampleT, Limits], Iterable[Finding]]
 
 logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """``hold_s``: two sights of one finding no further apart than this belong to one episode; it closes when so long nothing was seen."""
+    """``hold_s``: two sights of one finding no further apart than this belong to one episode; it closes when so long nothing was seen.
+
+    ``judges``: the class of sample that ``judge`` takes. What rules on storage see lasts from one audit to the next.
+    """
 
     id: str
     title: str
     summary: str
-    judge: Judge
+    judge: Callable[[Any, Limits], Iterable[Finding]]
     hold_s: int
     thresholds: tuple[Threshold, ...]
+    judges: type[Sample] = JobWindow
 
     @property
     def family(self) -> str:
@@ -35,18 +44,25 @@ class Rule:
 
 RULES: dict[str, Rule] = {}
 _sorted: Mapping[str, Rule] = {}
+_by_sample: Mapping[type[Sample], Mapping[str, Rule]] = {}
 DEFAULT_HOLD_S = 180
 
 
 def rule(
-    id: str, title: str, summary: str, *, hold_s: int = DEFAULT_HOLD_S, thresholds: Iterable[Threshold] = ()
-) -> Callable[[Judge], Judge]:
+    id: str,
+    title: str,
+    summary: str,
+    *,
+    hold_s: int = DEFAULT_HOLD_S,
+    thresholds: Iterable[Threshold] = (),
+    judges: type[SampleT] = JobWindow,  # type: ignore[assignment]  # the default of a constrained type variable
+) -> Callable[[Judge[SampleT]], Judge[SampleT]]:
     """Register a rule. ``title`` is a few words, ``summary`` one sentence that says when it fires."""
 
-    def register(judge: Judge) -> Judge:
+    def register(judge: Judge[SampleT]) -> Judge[SampleT]:
         if id in RULES:
             raise ValueError(f"two rules are called {id}")
-        RULES[id] = Rule(id, title, summary, judge, hold_s, tuple(thresholds))
+        RULES[id] = Rule(id, title, summary, judge, hold_s, tuple(thresholds), judges)
         return judge
 
     return register
@@ -57,13 +73,21 @@ def all_rules() -> dict[str, Rule]:
     return dict(_in_order())
 
 
+def rules_for(judges: type[Sample]) -> Mapping[str, Rule]:
+    """Those that judge samples of this class, by id in a stable order."""
+    _in_order()
+    return _by_sample.get(judges, {})
+
+
 def _in_order() -> Mapping[str, Rule]:
     """Sorted once, and again when a rule was added: it is asked for once per job window."""
-    global _sorted
+    global _sorted, _by_sample
     if not _sorted:
         import spark_jobs.diagnosis.rules.all  # noqa: F401 - rules import this module to register
     if len(_sorted) != len(RULES):
         _sorted = dict(sorted(RULES.items()))
+        kinds = {known.judges for known in RULES.values()}
+        _by_sample = {kind: {id: known for id, known in _sorted.items() if known.judges is kind} for kind in kinds}
     return _sorted
 
 
@@ -76,22 +100,22 @@ def limits(overrides: Mapping[str, float] | None = None) -> Limits:
     return Limits(all_thresholds(), overrides)
 
 
-def diagnose(window: JobWindow, in_force: Limits | None = None, only: Iterable[str] | None = None) -> Diagnosis:
-    """Ask every rule (or those of ``only``). A rule that lacks its data or breaks is an ``Unknown``; it never stops the others.
+def diagnose(sample: Sample, in_force: Limits | None = None, only: Iterable[str] | None = None) -> Diagnosis:
+    """Ask every rule for such samples (or those of ``only``). One that lacks its data or breaks is an ``Unknown``; it stops no other.
 
     What a rule yielded before it did so is kept: it may know one origin and lack the data to judge another vertex.
     """
     in_force = in_force or limits()
     findings: list[Finding] = []
     unknowns: list[Unknown] = []
-    rules = _in_order()
+    rules = rules_for(type(sample))
     for id in rules if only is None else only:
         try:
-            for finding in rules[id].judge(window, in_force):
+            for finding in rules[id].judge(sample, in_force):
                 findings.append(finding)
         except NotJudged as lacking:
             unknowns.append(Unknown(id, str(lacking)))
         except Exception as error:
-            logger.exception("Rule %s broke on job %s of %s", id, window.job_id, window.cluster)
+            logger.exception("Rule %s broke on %s", id, sample.called)
             unknowns.append(Unknown(id, f"the rule broke: {type(error).__name__}"))
     return Diagnosis(tuple(findings), tuple(unknowns))

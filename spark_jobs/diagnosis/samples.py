@@ -290,6 +290,11 @@ class JobWindow:
     recovery_point: RecoveryPoint | None = None
 
     @property
+    def called(self) -> str:
+        """For logs."""
+        return f"job {self.job_id} of {self.cluster}"
+
+    @property
     def version(self) -> tuple[int, int] | None:
         """(major, minor) of Flink; None where it is not known."""
         parts = (self.flink_version or "").split(".")

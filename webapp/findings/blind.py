@@ -29,8 +29,9 @@ def watch(now: datetime) -> None:
             _keep(standing.pop((cluster.name, found.subject_id), None), cluster.name, finding_to_plain(found), now)
     over = [one.pk for one in standing.values()]
     Finding.objects.filter(pk__in=over).update(state=FindingState.CLOSED, closed_at=now)
-    # Nobody judges the jobs of a cluster that was removed any more.
-    Finding.objects.open().exclude(cluster__in=Cluster.objects.values("name")).update(state=FindingState.CLOSED, closed_at=now)
+    # Nobody judges the jobs of a cluster that was removed any more. Roots of the storage belong to no cluster.
+    of_removed = Finding.objects.open().exclude(cluster="").exclude(cluster__in=Cluster.objects.values("name"))
+    of_removed.update(state=FindingState.CLOSED, closed_at=now)
     forget_unseen(now)
 
 

@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from spark_jobs.diagnosis import registry
 from spark_jobs.diagnosis.health import health_of
+from spark_jobs.diagnosis.samples import JobWindow
 from webapp.findings.choices import FindingState
 from webapp.findings.episodes import closed_at
 from webapp.findings.folding import hold_of, lives_of
@@ -20,12 +21,14 @@ from webapp.fleet.choices import UNKNOWN_STATUS, HealthState
 from webapp.fleet.models import Cluster, JobCurrent
 
 ROWS_AT_ONCE = 500
+STORAGE_RULES = "storage."
 
 
 def close_unseen() -> int:
     """Close what its rule has not seen for its hold time, and what belongs to a job that ended. Call it in a transaction."""
     names = ("id", "cluster", "job_id", "rule", "last_seen")
-    rows = list(Finding.objects.open().exclude(job_id="").values_list(*names))
+    # What an audit of the storage found, the next audit settles.
+    rows = list(Finding.objects.open().exclude(job_id="").exclude(rule__startswith=STORAGE_RULES).values_list(*names))
     over: list[tuple[int, datetime]] = []
     for start in range(0, len(rows), ROWS_AT_ONCE):
         part = rows[start : start + ROWS_AT_ONCE]
@@ -42,7 +45,7 @@ def close_unseen() -> int:
 
 def give_health(judgements: Sequence[Mapping[str, Any]]) -> None:
     """Set the health of the jobs of these rows of ``job_judgement``. Call it in a transaction."""
-    judging = len([rule for rule in registry.all_rules() if not rule.startswith("collect.")])
+    judging = len([rule for rule in registry.rules_for(JobWindow) if not rule.startswith("collect.")])
     by_cluster: dict[str, dict[str, bool]] = defaultdict(dict)
     for row in judgements:
         by_cluster[row["cluster"]][row["job_id"]] = len(json.loads(row["unknowns"])) < judging or not judging

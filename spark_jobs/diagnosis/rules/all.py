@@ -22,4 +22,10 @@ import spark_jobs.diagnosis.rules.pressure_root
 import spark_jobs.diagnosis.rules.pressure_skew
 import spark_jobs.diagnosis.rules.pressure_transit
 import spark_jobs.diagnosis.rules.restart_loop
+import spark_jobs.diagnosis.rules.storage_amplification
+import spark_jobs.diagnosis.rules.storage_cross_job
+import spark_jobs.diagnosis.rules.storage_missing_reference
+import spark_jobs.diagnosis.rules.storage_orphans
+import spark_jobs.diagnosis.rules.storage_retained_waste
+import spark_jobs.diagnosis.rules.storage_small_files
 import spark_jobs.diagnosis.rules.watermark_stalled  # noqa: F401

@@ -17,8 +17,8 @@ log = logging.getLogger(__name__)
 
 SPAN = timedelta(hours=24)
 LISTED = 8
-WITHOUT_PREVIEW = ("collect",)
-"""Judged from what Weir itself could not collect, which leaves no past to judge again."""
+WITHOUT_PREVIEW = ("collect", "storage")
+"""Judged from what Weir itself could not collect, or from audits: neither leaves past minutes to judge again."""
 
 
 def what_if(request: HttpRequest, cluster: str, job_id: str, rule_id: str) -> HttpResponse:

@@ -1,0 +1,65 @@
+"""Merged checkpoint files that are mostly dead: on disk they take a multiple of what checkpoints still refer to.
+
+With file merging (1.20 and later) one physical file holds segments of several checkpoints and lasts until the last of them is gone.
+"""
+
+from collections.abc import Iterator
+
+from spark_jobs.diagnosis.findings import Evidence, Finding, Severity
+from spark_jobs.diagnosis.registry import rule
+from spark_jobs.diagnosis.storage_samples import StorageJobSample
+from spark_jobs.diagnosis.storage_subject import TWO_DAYS_S, stored_job_finding
+from spark_jobs.diagnosis.thresholds import Limits, Threshold
+from spark_jobs.diagnosis.wording import bytes_text, count_text
+
+RULE = "storage.amplification"
+KEYS = "execution.checkpointing.file-merging"
+
+
+@rule(
+    RULE,
+    "Merged files mostly dead",
+    "Merged checkpoint files of a job take up a multiple of the bytes that its checkpoints refer to.",
+    hold_s=TWO_DAYS_S,
+    judges=StorageJobSample,
+    thresholds=(
+        Threshold(
+            f"{RULE}.ratio", 3, "times", 1, 1_000,
+            "Flink itself aims at 2 at most (max-space-amplification); half as much again allows for what is being uploaded.",
+        ),
+        Threshold(
+            f"{RULE}.severe_ratio", 6, "times", 1, 10_000,
+            "At six, five of six bytes on the bill are dead.",
+        ),
+        Threshold(
+            f"{RULE}.minimum_excess_bytes", 10 << 20, "bytes", 0, 1 << 60,
+            "A few half-empty files are what merging always leaves.",
+        ),
+    ),
+)  # fmt: skip
+def judge(sample: StorageJobSample, limits: Limits) -> Iterator[Finding]:
+    live, on_disk = sample.live_segment_bytes, sample.segmented.bytes
+    excess = on_disk - live
+    if not live or on_disk / live < limits[f"{RULE}.ratio"] or excess < limits[f"{RULE}.minimum_excess_bytes"]:
+        return
+    ratio, at_ms = on_disk / live, sample.audited_at_ms
+    key, severe, least = f"{RULE}.ratio", f"{RULE}.severe_ratio", f"{RULE}.minimum_excess_bytes"
+    severity: Severity = "warning" if ratio >= limits[severe] else "info"
+    yield stored_job_finding(
+        sample,
+        RULE,
+        severity,
+        title=f"Merged files hold {bytes_text(on_disk)} for {bytes_text(live)} of live state (× {ratio:.1f})",
+        cause="Segments of subsumed checkpoints stay in a physical file until the last segment in it is released. Incremental state "
+        "that compaction rewrites leaves most of each file dead.",
+        next_step=f"Lower {KEYS}.max-file-size, so that fewer segments share a fate, or {KEYS}.max-space-amplification, at which Flink "
+        f"uploads live segments again; without {KEYS}.across-checkpoint-boundary files are merged within one checkpoint only. There is "
+        "nothing to delete by hand: live and dead segments lie in the same files.",
+        evidence=(
+            Evidence("amplification", ratio, "times", limits[key], ">=", key, at_ms),
+            Evidence("dead bytes in merged files", excess, "bytes", limits[least], ">=", least, at_ms),
+            Evidence("merged files on disk", on_disk, "bytes", at_ms=at_ms, note=count_text(sample.segmented.files, "file")),
+            Evidence("live segments", live, "bytes", at_ms=at_ms),
+        ),
+        data={"ratio": ratio, "on_disk_bytes": on_disk, "live_bytes": live},
+    )

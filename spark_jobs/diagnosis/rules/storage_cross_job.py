@@ -1,0 +1,74 @@
+"""Checkpoints of a job need files in the directories of other jobs, as CLAIM and LEGACY restores leave it.
+
+That is how incremental checkpoints are meant to work, and it is why an old job's directory must not be deleted by hand or by age:
+it may be the only place of files that a running job restores from.
+"""
+
+from collections.abc import Iterator
+
+from spark_jobs.diagnosis.findings import Evidence, Finding, Related, Severity
+from spark_jobs.diagnosis.registry import rule
+from spark_jobs.diagnosis.storage_samples import Dependence, StorageJobSample
+from spark_jobs.diagnosis.storage_subject import TWO_DAYS_S, stored_job_finding
+from spark_jobs.diagnosis.thresholds import Limits, Threshold
+from spark_jobs.diagnosis.wording import brief, bytes_text, count_text, list_text
+
+RULE = "storage.cross_job"
+MOST_SHOWN = 10
+
+
+@rule(
+    RULE,
+    "Needs files of other jobs",
+    "Retained checkpoints of a job refer to files in the directories of other jobs.",
+    hold_s=TWO_DAYS_S,
+    judges=StorageJobSample,
+    thresholds=(
+        Threshold(
+            f"{RULE}.files", 1, "files", 1, 1_000_000,
+            "One file that is missing is enough to make a restore fail.",
+        ),
+        Threshold(
+            f"{RULE}.chain", 3, "jobs", 1, 1_000,
+            "With three other jobs behind it nobody keeps in mind any more which directories a job needs.",
+        ),
+    ),
+)  # fmt: skip
+def judge(sample: StorageJobSample, limits: Limits) -> Iterator[Finding]:
+    files = sum(one.files for one in sample.depends_on)
+    if files >= limits[f"{RULE}.files"]:
+        yield _finding(sample, limits, files)
+
+
+def _finding(sample: StorageJobSample, limits: Limits, files: int) -> Finding:
+    at_ms, least, long = sample.audited_at_ms, f"{RULE}.files", f"{RULE}.chain"
+    others = sorted(sample.depends_on, key=lambda one: (-one.bytes, one.job_id))
+    size = sum(one.bytes for one in others)
+    severity: Severity = "warning" if sample.chain >= limits[long] and not sample.ended else "info"
+    names = list_text(brief(one.job_name or one.job_id) for one in others)
+    return stored_job_finding(
+        sample,
+        RULE,
+        severity,
+        title=f"Checkpoints need {count_text(files, 'file')} ({bytes_text(size)}) of {count_text(len(others), 'other job')}",
+        cause=f"The job, or one before it, was restored in CLAIM or LEGACY mode from {names}, and its incremental checkpoints still share "
+        "files with the snapshot it began with. Without those files none of them can be restored.",
+        next_step=f"Leave the directories of {names} alone, whatever their age. To become independent of them, trigger a full checkpoint "
+        "(`flink checkpoint --full <job id>`, 1.17 and later) or restore from a savepoint; the references go when the older checkpoints "
+        "are subsumed.",
+        evidence=(
+            Evidence("files of other jobs", files, "count", limits[least], ">=", least, at_ms),
+            Evidence("bytes of other jobs", size, "bytes", at_ms=at_ms),
+            Evidence("jobs behind this one", sample.chain, "count", limits[long], ">=", long, at_ms, "each needed by the one before it"),
+        ),
+        related=tuple(Related("job", one.job_name or one.job_id, _note(one)) for one in others[:MOST_SHOWN]),
+        data={
+            "jobs": [{"job_id": one.job_id, "files": one.files, "bytes": one.bytes} for one in others[:MOST_SHOWN]],
+            "chain": sample.chain,
+        },
+    )
+
+
+def _note(one: Dependence) -> str:
+    state = {True: "ended", False: "runs", None: "not known to Weir"}[one.ended]
+    return f"{count_text(one.files, 'file')}, {bytes_text(one.bytes)}; {state}"

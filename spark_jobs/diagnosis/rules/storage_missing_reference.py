@@ -1,0 +1,104 @@
+"""A retained checkpoint or savepoint refers to files that are not there: it cannot be restored.
+
+Where a later checkpoint of the chain is whole it is information only, as CLAIM leaves it. The newest checkpoint of a running job is
+also told by ``checkpoint.unprotected``, which is what takes points from its health.
+"""
+
+from collections.abc import Iterator
+
+from spark_jobs.diagnosis.findings import Evidence, Finding, Related, Severity
+from spark_jobs.diagnosis.registry import rule
+from spark_jobs.diagnosis.storage_samples import IncompleteSnapshot, StorageJobSample
+from spark_jobs.diagnosis.storage_subject import TWO_DAYS_S, stored_job_finding
+from spark_jobs.diagnosis.thresholds import Limits, Threshold
+from spark_jobs.diagnosis.wording import bytes_text, count_text
+
+RULE = "storage.missing_reference"
+MOST_SHOWN = 10
+
+
+@rule(
+    RULE,
+    "Missing files",
+    "A retained checkpoint or savepoint refers to files that are not in the storage.",
+    hold_s=TWO_DAYS_S,
+    judges=StorageJobSample,
+    thresholds=(
+        Threshold(
+            f"{RULE}.files", 1, "files", 1, 1_000_000,
+            "Flink restores a checkpoint only when every file of it can be read.",
+        ),
+    ),
+)  # fmt: skip
+def judge(sample: StorageJobSample, limits: Limits) -> Iterator[Finding]:
+    incomplete = [one for one in sample.incomplete if one.missing.files >= limits[f"{RULE}.files"]]
+    if incomplete:
+        worst = sorted(incomplete, key=lambda one: (one.superseded, not one.is_newest, -(one.checkpoint_id or 0), one.path))
+        yield _finding(sample, limits, worst)
+
+
+def _finding(sample: StorageJobSample, limits: Limits, incomplete: list[IncompleteSnapshot]) -> Finding:
+    first, at_ms, key = incomplete[0], sample.audited_at_ms, f"{RULE}.files"
+    name = _name(first)
+    lacks = f"{count_text(first.missing.files, 'file')} ({bytes_text(first.missing.bytes)})"
+    more = f", and {count_text(len(incomplete) - 1, 'more snapshot')} of this job" if len(incomplete) > 1 else ""
+    evidence = [
+        Evidence("missing files", first.missing.files, "count", limits[key], ">=", key, at_ms, name),
+        Evidence("missing bytes", first.missing.bytes, "bytes", at_ms=at_ms, note=first.path),
+        Evidence("snapshots that lack files", len(incomplete), "count", at_ms=at_ms, note=f"of {sample.checkpoints} retained"),
+    ]
+    if first.examples:
+        evidence.append(Evidence("for example", first.examples[0], at_ms=at_ms))
+    return stored_job_finding(
+        sample,
+        RULE,
+        _severity(sample, first),
+        title=f"{name[0].upper()}{name[1:]} cannot be restored: {lacks} missing{more}",
+        cause=_cause(first),
+        next_step=_next_step(sample, first),
+        evidence=evidence,
+        related=tuple(
+            Related("checkpoint", _name(one), f"{count_text(one.missing.files, 'file')} missing; {one.path}")
+            for one in incomplete[:MOST_SHOWN]
+        ),
+        data={
+            "snapshots": [
+                {"path": one.path, "missing_files": one.missing.files, "missing_bytes": one.missing.bytes, "superseded": one.superseded}
+                for one in incomplete[:MOST_SHOWN]
+            ]
+        },
+    )
+
+
+def _severity(sample: StorageJobSample, worst: IncompleteSnapshot) -> Severity:
+    if worst.superseded:
+        return "info"
+    return "critical" if worst.is_newest and not sample.ended else "warning"
+
+
+def _name(one: IncompleteSnapshot) -> str:
+    kind = "savepoint" if one.is_savepoint else "checkpoint"
+    return f"{kind} {one.path.rsplit('/', 1)[-1]}" if one.checkpoint_id is None else f"{kind} {one.checkpoint_id}"
+
+
+def _cause(worst: IncompleteSnapshot) -> str:
+    if worst.superseded:
+        return (
+            "A later checkpoint of the same chain is whole, so nothing is lost. A restore in CLAIM mode leaves old checkpoints like this: "
+            "Flink deletes files that they share with newer ones as those are subsumed."
+        )
+    return (
+        "Somebody or something has deleted files that this snapshot needs: a lifecycle rule or a clean-up by age, the removal of another "
+        "job's directory that its files lie in, or a copy that was not whole."
+    )
+
+
+def _next_step(sample: StorageJobSample, worst: IncompleteSnapshot) -> str:
+    if worst.superseded:
+        return "Nothing. Restore from the newest checkpoint, not from this one."
+    if sample.ended:
+        return "Bring the files back from a backup or older versions of the bucket if this snapshot is still wanted."
+    return (
+        "Do not stop, restart or upgrade this job before a savepoint has completed: it writes the whole state anew. Then stop what "
+        "deletes files there."
+    )

@@ -1,0 +1,89 @@
+"""Files that Flink wrote below a root and that nothing refers to any more.
+
+Left by TaskManagers that died before they acknowledged, by checkpoints that expired, were declined or aborted, by jobs that are gone.
+Flink never comes back for them. What counts as an orphan, and why each is one, is said by the audit.
+"""
+
+from collections.abc import Iterator
+
+from spark_jobs.diagnosis.findings import Evidence, Finding, Related, Severity
+from spark_jobs.diagnosis.registry import rule
+from spark_jobs.diagnosis.storage_samples import StorageRootSample
+from spark_jobs.diagnosis.storage_subject import TWO_DAYS_S, clean_up_step, root_finding
+from spark_jobs.diagnosis.thresholds import Limits, Threshold
+from spark_jobs.diagnosis.wording import bytes_text, count_text, list_text, share_text
+
+RULE = "storage.orphans"
+
+KIND_WORDS = {
+    "unacknowledged": "TaskManagers that died or lost a task before acknowledging",
+    "failed_checkpoint": "checkpoints that expired, were declined or aborted",
+    "dead_job": "jobs that ended without a retained snapshot",
+    "merging_remainder": "merged files of jobs that ended",
+    "undeleted": "discarded checkpoints that were not deleted whole",
+}
+
+
+@rule(
+    RULE,
+    "Orphaned files",
+    "Files below a root that no checkpoint, savepoint or running job refers to take up space.",
+    hold_s=TWO_DAYS_S,
+    judges=StorageRootSample,
+    thresholds=(
+        Threshold(
+            f"{RULE}.minimum_bytes", 1 << 20, "bytes", 0, 1 << 60,
+            "Less than a mebibyte is not worth anybody's time.",
+        ),
+        Threshold(
+            f"{RULE}.share", 0.01, "ratio", 0, 1,
+            "A hundredth of the root is what a few lost TaskManagers leave; below it nobody would see a difference on the bill.",
+        ),
+        Threshold(
+            f"{RULE}.high_share", 0.2, "ratio", 0, 1,
+            "A fifth of the storage for nothing says that something leaves files again and again.",
+        ),
+        Threshold(
+            f"{RULE}.large_bytes", 100 << 30, "bytes", 1, 1 << 62,
+            "From a hundred gibibytes on the space matters whatever its share of the root.",
+        ),
+    ),
+)  # fmt: skip
+def judge(sample: StorageRootSample, limits: Limits) -> Iterator[Finding]:
+    share = sample.orphans.bytes / sample.all.bytes if sample.all.bytes else 0.0
+    large = sample.orphans.bytes >= limits[f"{RULE}.large_bytes"]
+    if not sample.orphans.files or sample.orphans.bytes < limits[f"{RULE}.minimum_bytes"]:
+        return
+    if large or share >= limits[f"{RULE}.share"]:
+        severity: Severity = "warning" if large or share >= limits[f"{RULE}.high_share"] else "info"
+        yield _finding(sample, limits, share, severity)
+
+
+def _finding(sample: StorageRootSample, limits: Limits, share: float, severity: Severity) -> Finding:
+    of = sample.orphans
+    kinds = sorted(sample.orphan_kinds, key=lambda one: -one[1].bytes)
+    left_by = list_text(f"{KIND_WORDS[kind]} ({bytes_text(some.bytes)})" for kind, some in kinds if kind in KIND_WORDS)
+    return root_finding(
+        sample,
+        RULE,
+        severity,
+        title=f"{bytes_text(of.bytes)} in {count_text(of.files, 'file')} that nothing refers to",
+        cause=f"Left by {left_by}." if left_by else "Nothing tells any more what left them.",
+        next_step=clean_up_step(sample, "the orphans"),
+        evidence=_evidence(sample, limits, share),
+        related=tuple(Related("job", name, "orphans in its directory") for name in sample.jobs_with_most_orphans),
+        data={"files": of.files, "bytes": of.bytes, "kinds": {kind: some.bytes for kind, some in kinds}},
+    )
+
+
+def _evidence(sample: StorageRootSample, limits: Limits, share: float) -> Iterator[Evidence]:
+    at_ms, least, key = sample.audited_at_ms, f"{RULE}.minimum_bytes", f"{RULE}.share"
+    yield Evidence("orphaned bytes", sample.orphans.bytes, "bytes", limits[least], ">=", least, at_ms)
+    yield Evidence("share of the root", share, "ratio", limits[key], ">=", key, at_ms, f"of {bytes_text(sample.all.bytes)}")
+    yield Evidence("orphaned files", sample.orphans.files, "count", at_ms=at_ms, note=f"of {count_text(sample.all.files, 'file')}")
+    for kind, some in sorted(sample.orphan_kinds, key=lambda one: -one[1].bytes):
+        of_all = some.bytes / sample.orphans.bytes if sample.orphans.bytes else 0.0
+        yield Evidence(f"of kind {kind}", some.bytes, "bytes", at_ms=at_ms, note=f"{count_text(some.files, 'file')}, {share_text(of_all)}")
+    if sample.kept.files:
+        note = f"{bytes_text(sample.kept.bytes)} that may be needed or that nobody can know of"
+        yield Evidence("kept in doubt", sample.kept.files, "count", at_ms=at_ms, note=note)

@@ -1,0 +1,66 @@
+"""Retained checkpoints that nobody will restore: their job ended, and the job restored from them has a whole checkpoint of its own.
+
+Flink deletes a retained checkpoint only where a job has claimed it. In every other mode somebody has to, and nobody does.
+"""
+
+from collections.abc import Iterator
+
+from spark_jobs.diagnosis.findings import Evidence, Finding, Related, Severity
+from spark_jobs.diagnosis.registry import rule
+from spark_jobs.diagnosis.storage_samples import StorageRootSample
+from spark_jobs.diagnosis.storage_subject import TWO_DAYS_S, clean_up_step, root_finding
+from spark_jobs.diagnosis.thresholds import Limits, Threshold
+from spark_jobs.diagnosis.wording import bytes_text, count_text
+
+RULE = "storage.retained_waste"
+
+
+@rule(
+    RULE,
+    "Superseded checkpoints",
+    "Retained checkpoints of ended jobs, whose successors no longer need them, take up space.",
+    hold_s=TWO_DAYS_S,
+    judges=StorageRootSample,
+    thresholds=(
+        Threshold(
+            f"{RULE}.minimum_bytes", 1 << 20, "bytes", 0, 1 << 60,
+            "Less than a mebibyte is not worth anybody's time.",
+        ),
+        Threshold(
+            f"{RULE}.share", 0.02, "ratio", 0, 1,
+            "One superseded checkpoint after a deployment is usual; a fiftieth of the root is more than that.",
+        ),
+        Threshold(
+            f"{RULE}.high_share", 0.3, "ratio", 0, 1,
+            "Where a third of the storage is superseded, deployments leave their checkpoints behind as a rule.",
+        ),
+        Threshold(
+            f"{RULE}.large_bytes", 100 << 30, "bytes", 1, 1 << 62,
+            "From a hundred gibibytes on the space matters whatever its share of the root.",
+        ),
+    ),
+)  # fmt: skip
+def judge(sample: StorageRootSample, limits: Limits) -> Iterator[Finding]:
+    waste = sample.waste
+    share = waste.bytes / sample.all.bytes if sample.all.bytes else 0.0
+    large = waste.bytes >= limits[f"{RULE}.large_bytes"]
+    if not waste.files or waste.bytes < limits[f"{RULE}.minimum_bytes"] or not (large or share >= limits[f"{RULE}.share"]):
+        return
+    severity: Severity = "warning" if large or share >= limits[f"{RULE}.high_share"] else "info"
+    least, key, at_ms = f"{RULE}.minimum_bytes", f"{RULE}.share", sample.audited_at_ms
+    yield root_finding(
+        sample,
+        RULE,
+        severity,
+        title=f"{bytes_text(waste.bytes)} of retained checkpoints that nobody will restore",
+        cause="Their jobs have ended, and each job that was restored from them has since completed a checkpoint that is whole and "
+        "refers to nothing of theirs. Flink deletes a retained checkpoint by itself only after a restore in CLAIM mode.",
+        next_step=clean_up_step(sample, "the superseded checkpoints too (`--waste`)"),
+        evidence=(
+            Evidence("superseded bytes", waste.bytes, "bytes", limits[least], ">=", least, at_ms),
+            Evidence("share of the root", share, "ratio", limits[key], ">=", key, at_ms, f"of {bytes_text(sample.all.bytes)}"),
+            Evidence("superseded files", waste.files, "count", at_ms=at_ms, note=f"of {count_text(sample.all.files, 'file')}"),
+        ),
+        related=tuple(Related("job", name, "superseded checkpoints in its directory") for name in sample.jobs_with_most_waste),
+        data={"files": waste.files, "bytes": waste.bytes},
+    )

@@ -1,0 +1,65 @@
+"""A job writes its checkpoints as very many small files: the storage's name service or request bill pays, not the space.
+
+HDFS keeps each file in the NameNode's memory, object stores charge by request and throttle by prefix, and each file is one more
+round trip in the asynchronous part of a checkpoint and in a restore.
+"""
+
+from collections.abc import Iterator
+
+from spark_jobs.diagnosis.findings import Evidence, Finding, Severity
+from spark_jobs.diagnosis.registry import rule
+from spark_jobs.diagnosis.storage_samples import StorageJobSample
+from spark_jobs.diagnosis.storage_subject import TWO_DAYS_S, stored_job_finding
+from spark_jobs.diagnosis.thresholds import Limits, Threshold
+from spark_jobs.diagnosis.wording import bytes_text, count_text, share_text
+
+RULE = "storage.small_files"
+SMALL = "1 MiB"
+
+
+@rule(
+    RULE,
+    "Many small files",
+    "The directory of a job holds thousands of files of at most 1 MiB.",
+    hold_s=TWO_DAYS_S,
+    judges=StorageJobSample,
+    thresholds=(
+        Threshold(
+            f"{RULE}.files", 1_000, "files", 1, 1_000_000_000,
+            "Some hundred small files are usual: one for each operator state and subtask.",
+        ),
+        Threshold(
+            f"{RULE}.share", 0.5, "ratio", 0, 1,
+            "Where most files are large, the small ones are not what costs.",
+        ),
+        Threshold(
+            f"{RULE}.very_many_files", 100_000, "files", 1, 1_000_000_000,
+            "A hundred thousand files of one job are felt by everybody who uses the same name service.",
+        ),
+    ),
+)  # fmt: skip
+def judge(sample: StorageJobSample, limits: Limits) -> Iterator[Finding]:
+    share = sample.small_files / sample.all.files if sample.all.files else 0.0
+    if sample.small_files < limits[f"{RULE}.files"] or share < limits[f"{RULE}.share"]:
+        return
+    at_ms, key, part, many = sample.audited_at_ms, f"{RULE}.files", f"{RULE}.share", f"{RULE}.very_many_files"
+    severity: Severity = "warning" if sample.small_files >= limits[many] else "info"
+    each = sample.all.bytes / sample.all.files
+    yield stored_job_finding(
+        sample,
+        RULE,
+        severity,
+        title=f"{count_text(sample.small_files, 'file')} of at most {SMALL}, {share_text(share)} of its files",
+        cause="Each subtask writes each of its states to a file of its own, and RocksDB a file for each flush: high parallelism, many "
+        "states and short checkpoint intervals multiply.",
+        next_step="On 1.20 and later turn on execution.checkpointing.file-merging.enabled and watch the amplification. Else raise "
+        "execution.checkpointing.data-inline-threshold (state.storage.fs.memory-threshold before 1.20; 20 kB by default, 1 MB at most), "
+        "which moves small states into the _metadata, take checkpoints less often, or lower the parallelism of small operators.",
+        evidence=(
+            Evidence("small files", sample.small_files, "count", limits[key], ">=", key, at_ms),
+            Evidence("share of its files", share, "ratio", limits[part], ">=", part, at_ms, f"of {count_text(sample.all.files, 'file')}"),
+            Evidence("mean file size", each, "bytes", at_ms=at_ms, note=f"of {bytes_text(sample.all.bytes)}"),
+            Evidence("retained checkpoints", sample.checkpoints, "count", at_ms=at_ms),
+        ),
+        data={"small_files": sample.small_files, "files": sample.all.files},
+    )

@@ -1,0 +1,96 @@
+"""What a rule on checkpoint storage reads: one root, or one job's directory in it, as one audit found it. Plain frozen data.
+
+Sizes are ``*_bytes``, instants epoch milliseconds UTC (``*_ms``). None is unknown, never zero.
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """Some of the files of a root or job."""
+
+    files: int = 0
+    bytes: int = 0
+
+
+NOTHING = Share()
+
+
+@dataclass(frozen=True, slots=True)
+class StorageRootSample:
+    """One root. ``orphan_kinds``: why they are orphans, as :mod:`spark_jobs.storage_words` names it. ``clean_up_barred_by``: codes, empty
+    where a plan may be made. ``jobs_with_most``: names of the jobs with most orphans or waste, most first.
+    """
+
+    root: str
+    audited_at_ms: int
+    all: Share = NOTHING
+    orphans: Share = NOTHING
+    waste: Share = NOTHING
+    kept: Share = NOTHING
+    orphan_kinds: tuple[tuple[str, Share], ...] = ()
+    clean_up_barred_by: tuple[str, ...] = ()
+    jobs_with_most_orphans: tuple[str, ...] = ()
+    jobs_with_most_waste: tuple[str, ...] = ()
+
+    @property
+    def called(self) -> str:
+        """For logs."""
+        return f"root {self.root}"
+
+
+@dataclass(frozen=True, slots=True)
+class IncompleteSnapshot:
+    """A retained checkpoint or savepoint that refers to files which are not there.
+
+    ``superseded``: a later checkpoint of its chain is whole. ``is_newest`` of the checkpoints of its job in all roots.
+    """
+
+    path: str
+    missing: Share
+    checkpoint_id: int | None = None
+    is_savepoint: bool = False
+    is_newest: bool = False
+    superseded: bool = False
+    examples: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Dependence:
+    """Files of another job that checkpoints of this one refer to. ``ended`` None where nobody has reported the other job."""
+
+    job_id: str
+    files: int
+    bytes: int
+    job_name: str | None = None
+    ended: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StorageJobSample:
+    """The directory of one job in one root. ``cluster`` is empty where no registered cluster has told of the job.
+
+    ``segmented`` are physical files of merged state, ``live_segment_bytes`` what of them is still referred to. ``chain`` is how many jobs
+    stand behind this one, each needed by the one before it.
+    """
+
+    root: str
+    cluster: str
+    job_id: str
+    audited_at_ms: int
+    job_name: str | None = None
+    ended: bool | None = None
+    all: Share = NOTHING
+    small_files: int = 0
+    segmented: Share = NOTHING
+    live_segment_bytes: int = 0
+    depends_on: tuple[Dependence, ...] = ()
+    chain: int = 0
+    checkpoints: int = 0
+    incomplete: tuple[IncompleteSnapshot, ...] = ()
+
+    @property
+    def called(self) -> str:
+        """For logs."""
+        return f"job {self.job_id} in {self.root}"
