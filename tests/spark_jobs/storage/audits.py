@@ -1,0 +1,100 @@
+"""Audits of recorded trees, run as the job runs them, in the session of the tests."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyspark.sql import SparkSession
+
+from ingest.lake.store import Lake
+from ingest.storage.listing import list_root
+from ingest.storage.roots import Root
+from spark_jobs import audit_request
+from spark_jobs import manifest as manifests
+from spark_jobs.jobs.audit import JOB, AuditRun
+from spark_jobs.manifest import Manifest
+from spark_jobs.run_dir import RunDir
+
+_TIME = pa.timestamp("us", tz="UTC")
+_OPTIONS = ("spark.sql.autoBroadcastJoinThreshold", "spark.sql.shuffle.partitions")
+_ENDED = pa.list_(pa.struct([("checkpoint_id", pa.int64()), ("completed", pa.bool_()), ("discarded", pa.bool_())]))
+_TEXTS = ("cluster", "job_id", "name", "state", "restored_path")
+_FLAGS = ("terminal", "seen", "restored_is_savepoint")
+_INSTANTS = ("restored_at", "last_completed_at", "in_flight_since")
+JOBS_FILE = pa.schema(
+    [
+        *((name, pa.string()) for name in _TEXTS),
+        *((name, pa.bool_()) for name in _FLAGS),
+        *((name, _TIME) for name in _INSTANTS),
+        ("checkpoints_ended", _ENDED),
+    ]
+)
+"""Without the members of ``checkpoints_ended`` that a writer may leave out."""
+
+
+@dataclass
+class Audited:
+    """What one run of audits left."""
+
+    manifest: Manifest
+
+    def rows(self, table: str, audit_id: str) -> list[dict[str, Any]]:
+        files = self.manifest.tables[table].files
+        rows = [row for file in files for row in pq.read_table(f"{self.manifest.run_dir}/{file}").to_pylist()]
+        return [row for row in rows if row["audit_id"] == audit_id]
+
+    def paths(self, audit_id: str, verdict: str) -> set[str]:
+        table = "storage_live" if verdict == "live" else "storage_file"
+        return {row["path"] for row in self.rows(table, audit_id) if row["verdict"] == verdict}
+
+
+@dataclass
+class Auditor:
+    """Audits the same roots again and again, each time carrying on from the time before."""
+
+    spark: SparkSession
+    folder: Path
+    previous: Manifest | None = None
+    runs: int = 0
+
+    def audit(self, asked: Sequence[Mapping[str, Any]], *, fresh: bool = False) -> Audited:
+        """``asked`` as in a request, ``listing`` left to be made and ``jobs`` as rows."""
+        self.runs += 1
+        run_dir = self.folder / f"run-{self.runs}"
+        audits = tuple(audit_request.audit_of(json.loads(json.dumps(self._completed(one)))) for one in asked)
+        with options_restored(self.spark):
+            running = RunDir(str(run_dir))
+            AuditRun(self.spark, Lake(str(self.folder / "lake")), running, audits, self.previous, fresh=fresh).run()
+        at = audits[0].as_of
+        manifests.write(Manifest(JOB, f"run-{self.runs}", {}, {}, running.outputs, running.state, at, at), str(run_dir))
+        self.previous = manifests.read(f"{run_dir}/{manifests.NAME}")
+        return Audited(self.previous)
+
+    def _completed(self, asked: Mapping[str, Any]) -> dict[str, Any]:
+        name = f"{asked['audit_id']}-{self.runs}"
+        jobs = self.folder / f"jobs-{name}.parquet"
+        pq.write_table(pa.Table.from_pylist(list(asked["jobs"]), schema=JOBS_FILE), jobs)
+        roots = [dict(root) for root in asked["roots"]]
+        for place, root in enumerate(roots):
+            listed = list_root(Root(root["uri"], root.get("read_at")), str(self.folder / f"listing-{name}-{place}"), threads=2)
+            root["listing"] = listed.directory
+            root["unlisted"] = [{"subject": skip.subject, "reason": skip.reason, "detail": skip.detail} for skip in listed.unlisted]
+        as_of: datetime = asked["as_of"]
+        return {**asked, "as_of": as_of.isoformat(), "roots": roots, "jobs": str(jobs)}
+
+
+@contextmanager
+def options_restored(spark: SparkSession) -> Iterator[None]:
+    """An audit sets options of its session; the others of the test run are to have theirs."""
+    before = {name: spark.conf.get(name) for name in _OPTIONS}
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            spark.conf.set(name, str(value))

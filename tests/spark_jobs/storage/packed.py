@@ -1,0 +1,104 @@
+"""Worlds as the frames of one Spark run: each an audit of its own, ``_metadata`` as they come out of the reader."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+
+from spark_jobs.storage import reading
+from spark_jobs.storage.inputs import DOUBTS, REFERRED, Inputs
+from spark_jobs.storage.parsing import PARSED
+from tests.spark_jobs.storage.worlds import GUARD, NOW, World
+
+_TIME = pa.timestamp("us", tz="UTC")
+_TEXT = pa.string()
+_ROOT = {
+    "audit_id": _TEXT, "root": _TEXT, "as_of": _TIME, "age_guard_h": pa.float64(), "clusters": pa.list_(_TEXT), "blind": pa.bool_(),
+    "attested": pa.bool_(), "unlisted": pa.int64(), "known_authorities": pa.list_(_TEXT),
+}  # fmt: skip
+_FILE = {"audit_id": _TEXT, "root": _TEXT, "path": _TEXT, "listed_path": _TEXT, "bytes": pa.int64(), "modified": _TIME}
+_SEEN = {
+    "audit_id": _TEXT, "root": _TEXT, "path": _TEXT, "first_seen_at": _TIME, "unreferenced_since": _TIME,
+    "last_referred_at": _TIME, "last_referrer": _TEXT, "vanished_referrer": _TEXT,
+}  # fmt: skip
+_WHEN = (("triggered_at", _TIME), ("ended_at", _TIME), ("reason", _TEXT))
+_ENDED = pa.struct([("checkpoint_id", pa.int64()), ("completed", pa.bool_()), ("discarded", pa.bool_()), *_WHEN])
+_JOB = {
+    "audit_id": _TEXT, "cluster": _TEXT, "job_id": _TEXT, "name": _TEXT, "state": _TEXT, "terminal": pa.bool_(), "seen": pa.bool_(),
+    "restored_path": _TEXT, "restored_is_savepoint": pa.bool_(), "restored_at": _TIME, "last_completed_at": _TIME,
+    "in_flight_since": _TIME, "checkpoints_ended": pa.list_(_ENDED),
+}  # fmt: skip
+
+
+def inputs_of(spark: SparkSession, worlds: Iterable[World]) -> Inputs:
+    rows: dict[str, list[dict[str, Any]]] = {name: [] for name in ("root", "file", "seen", "job", "parsed", "doubt", "referred")}
+    for world in worlds:
+        _pack(world, rows)
+    read = reading.outcome(_frame(spark, rows["parsed"], {field.name: field.type for field in PARSED}), {})
+    doubts = _frame(spark, rows["doubt"], dict.fromkeys(_names(DOUBTS), _TEXT))
+    return Inputs(
+        roots=_frame(spark, rows["root"], _ROOT),
+        listing=_frame(spark, rows["file"], _FILE),
+        jobs=reading.with_canonical_restores(_frame(spark, rows["job"], _JOB), {}),
+        references=read.references,
+        doubts=read.doubts.unionByName(doubts),
+        vanished=read.vanished,
+        seen=_frame(spark, rows["seen"], _SEEN),
+        referred=_frame(spark, rows["referred"], dict.fromkeys(_names(REFERRED), _TEXT)),
+    )
+
+
+def _pack(world: World, rows: dict[str, list[dict[str, Any]]]) -> None:
+    audit = {"audit_id": str(world.seed), "root": world.root}
+    authority = "file:" if world.root.startswith("file:") else world.root.removesuffix("/flink")
+    rows["root"].append(
+        audit | {
+            "as_of": NOW, "age_guard_h": GUARD.total_seconds() / 3600, "clusters": ["c1", "c2"] if world.seed % 2 else [], "blind": False,
+            "attested": True, "unlisted": 1 if world.unlisted else 0, "known_authorities": [authority],
+        }
+    )  # fmt: skip
+    if world.unlisted:
+        rows["doubt"].append(audit | {"subject": world.unlisted, "reason": "unlisted", "detail": "Permission denied"})
+    for file in world.files.values():
+        if file.listed:
+            rows["file"].append(audit | {"path": file.path, "listed_path": file.path, "bytes": file.size, "modified": file.modified})
+        if file.first_seen:
+            rows["seen"].append(
+                audit | {"path": file.path, "first_seen_at": file.first_seen, "unreferenced_since": file.unreferenced_since}
+            )  # fmt: skip
+    for job in world.jobs:
+        if job.known:
+            ended = [{"checkpoint_id": number, "completed": completed, "discarded": gone} for number, completed, gone in job.ended]
+            restored = job.restored and job.restored.path.removesuffix("/_metadata")
+            rows["job"].append(
+                audit | {
+                    "cluster": job.cluster, "job_id": job.job_id, "terminal": job.terminal, "seen": job.seen, "restored_path": restored,
+                    "restored_at": job.restored_at, "last_completed_at": job.last_completed, "in_flight_since": job.in_flight_since,
+                    "checkpoints_ended": ended,
+                }
+            )  # fmt: skip
+    for snapshot in world.snapshots:
+        if not (snapshot.listed or snapshot.found_later):
+            continue
+        of = audit | {"metadata_path": snapshot.path, "metadata_modified": snapshot.modified, "checkpoint_id": snapshot.number}
+        written = list(snapshot.written.values())
+        if snapshot.failure:
+            # What came out of it before the damage does not count.
+            rows["parsed"] += [of | {"ordinal": 1, "path": path, "written_path": path} for path in written[:1]]
+            rows["parsed"].append(of | {"failure": snapshot.failure, "failure_detail": "at byte 9"})
+            continue
+        rows["parsed"] += [
+            of | {"ordinal": place, "path": path, "written_path": path, "size_bytes": 5} for place, path in enumerate(written, start=1)
+        ]
+        rows["parsed"].append(of | {"ordinal": 0, "metadata_bytes": 99})
+    rows["referred"] += [{"audit_id": str(world.seed), "metadata_path": gone, "path": path} for gone, path, _ in world.earlier]
+
+
+def _frame(spark: SparkSession, rows: list[dict[str, Any]], types: dict[str, pa.DataType]) -> DataFrame:
+    columns = {name: pa.array([row.get(name) for row in rows], type_) for name, type_ in types.items()}
+    return spark.createDataFrame(pa.table(columns))
+
+
+def _names(ddl: str) -> list[str]:
+    return [column.split()[0] for column in ddl.split(",")]

@@ -1,0 +1,170 @@
+"""Recorded trees of Flink 1.20.5, audited twice four days apart: restore chains (H), killed TaskManagers (I), merged files (K)."""
+
+import re
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from spark_jobs.jobs.age_rule import simulated
+from tests.spark_jobs.storage.audits import Audited, Auditor, options_restored
+from tests.storage_trees import RecordedTree, lay_out
+
+RESTORED = {
+    "6ced19": ("529e89", 6), "548495": ("6ced19", 9), "ac2c41": ("548495", 12),
+    "a543f5": ("529e89", 6), "84a450": ("a543f5", 9),
+    "bdf1ec": ("529e89", 6), "0e0a92": ("bdf1ec", 9), "4627ee": ("0e0a92", 12),
+}  # fmt: skip
+"""Job → job and checkpoint it was restored from, as recorded: LEGACY, default (NO_CLAIM) and CLAIM."""
+JOB_ID = re.compile("[0-9a-f]{32}")
+SEGMENT = re.compile(rb"\x0f.{8}(.{8}).{4}..(file:/opt/l/lab/run/1\.20\.5-K/[ -~]+?/[0-9a-f-]{36})", re.DOTALL)
+UUID = re.compile(rb"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+
+
+class Recorded:
+    """Three trees, each an audit of its own in the same runs."""
+
+    def __init__(self, spark: SparkSession, folder: Path) -> None:
+        self.trees = {name: lay_out(f"1.20.5-{name}", folder / name) for name in "HIK"}
+        auditor = Auditor(spark, folder)
+        self.first = auditor.audit([self.asked(name, tree.newest + timedelta(minutes=1)) for name, tree in self.trees.items()])
+        # Of H so long after its first job that "older than four days" means exactly what that job wrote.
+        last_of_first_job = max(file.modified for file in self.trees["H"].files if "/529e89" in file.path)
+        at = {"H": datetime.fromtimestamp(last_of_first_job, UTC) + timedelta(days=4, seconds=1)}
+        self.second = auditor.audit(
+            [self.asked(name, at.get(name, tree.newest + timedelta(days=4, hours=1))) for name, tree in self.trees.items()]
+        )
+        with options_restored(spark):
+            self.by_age = {root["root"]: root for root in simulated(spark, self.second.manifest, 4)["roots"]}
+
+    def asked(self, name: str, as_of: datetime) -> dict[str, Any]:
+        tree = self.trees[name]
+        root = {"uri": tree.root.uri, "read_at": tree.root.read_at, "clusters": ["lab"], "attested": True}
+        return {"audit_id": name, "as_of": as_of, "age_guard_h": 72, "roots": [root], "jobs": [*self.jobs(tree)]}
+
+    def jobs(self, tree: RecordedTree) -> list[dict[str, Any]]:
+        ids = {found[0] for file in tree.files if (found := JOB_ID.search(file.path))}
+        rows = []
+        for job in sorted(ids):
+            origin, number = RESTORED.get(job[:6], ("", 0))
+            path = next((f"file://{tree.uri(f'ckpt/{one}/chk-{number}')[5:]}" for one in ids if origin and one.startswith(origin)), None)
+            first = min(file.modified for file in tree.files if job in file.path)
+            restored_at = datetime.fromtimestamp(first - 1, UTC) if path else None
+            rows.append(
+                {"cluster": "lab", "job_id": job, "terminal": True, "seen": True, "restored_path": path, "restored_at": restored_at}
+            )
+        return rows
+
+    def named_in(self, name: str, snapshots: set[str] | None = None) -> set[str]:
+        """Paths of files whose name occurs in the bytes of any ``_metadata``, or of those of ``snapshots``."""
+        tree = self.trees[name]
+        kept = [file for file in tree.files if file.path.endswith("/_metadata") and (snapshots is None or tree.uri(file.path) in snapshots)]
+        names = {found.decode() for file in kept for found in UUID.findall((tree.directory / file.path).read_bytes())}
+        return {tree.uri(file.path) for file in tree.files if Path(file.path).name in names}
+
+
+@pytest.fixture(scope="module")
+def recorded(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Recorded:
+    return Recorded(spark, tmp_path_factory.mktemp("recorded"))
+
+
+def checkpoint(audited: Audited, name: str, job: str, number: int) -> dict[str, Any]:
+    (row,) = [row for row in audited.rows("storage_checkpoint", name) if row["job_id"].startswith(job) and row["checkpoint_id"] == number]
+    return row
+
+
+def test_the_first_audit_finds_no_orphan(recorded: Recorded) -> None:
+    assert all(not recorded.first.paths(name, "orphan") for name in "HIK")
+
+
+def test_the_chain_of_jobs_is_shown(recorded: Recorded) -> None:
+    chains = {
+        (row["job_id"][:6], row["other_job_id"][:6], row["files"])
+        for row in recorded.first.rows("storage_chain", "H")
+        if row["kind"] == "refers"
+    }
+    assert chains == {("6ced19", "529e89", 12), ("548495", "6ced19", 8), ("bdf1ec", "529e89", 12), ("0e0a92", "bdf1ec", 8)}
+
+
+def test_a_restore_is_a_link_of_the_chain_although_nothing_is_referred_to(recorded: Recorded) -> None:
+    links = {
+        (row["job_id"][:6], row["other_job_id"][:6]) for row in recorded.first.rows("storage_chain", "H") if row["kind"] == "restored_from"
+    }
+    assert links == {(job, origin) for job, (origin, _) in RESTORED.items()}
+
+
+@pytest.mark.parametrize(
+    ("job", "number", "own", "foreign"), [("6ced19", 8, 8, 12), ("548495", 11, 8, 8), ("a543f5", 8, 16, 0), ("bdf1ec", 8, 8, 12)]
+)
+def test_references_into_other_jobs_directories_are_counted(recorded: Recorded, job: str, number: int, own: int, foreign: int) -> None:
+    row = checkpoint(recorded.first, "H", job, number)
+    assert (row["own_files"], row["foreign_files"], row["self_contained"]) == (own, foreign, foreign == 0)
+
+
+def test_the_files_that_a_claim_took_away_are_missing_and_superseded(recorded: Recorded) -> None:
+    row = checkpoint(recorded.first, "H", "0e0a92", 11)
+    missing = recorded.first.rows("storage_missing", "H")
+    assert (row["missing_files"], row["resolvable"]) == (16, False)
+    assert len(missing) == 16 and all(one["superseded"] and one["metadata_path"] == row["metadata_path"] for one in missing)
+
+
+def test_every_other_checkpoint_can_be_restored(recorded: Recorded) -> None:
+    assert [row["resolvable"] for row in recorded.first.rows("storage_checkpoint", "H")].count(True) == 14
+
+
+def test_waste_is_what_whole_successors_left_behind(recorded: Recorded) -> None:
+    waste = {
+        (row["job_id"][:6], row["checkpoint_id"]) for row in recorded.second.rows("storage_checkpoint", "H") if row["verdict"] != "live"
+    }
+    assert waste == {("529e89", 5), ("548495", 11), ("548495", 12), ("a543f5", 8), ("a543f5", 9), ("0e0a92", 11)}
+
+
+def test_what_stays_is_exactly_what_the_checkpoints_that_stay_need(recorded: Recorded) -> None:
+    staying = {row["metadata_path"] for row in recorded.second.rows("storage_checkpoint", "H") if row["verdict"] == "live"}
+    assert recorded.second.paths("H", "live") == recorded.named_in("H", staying) | staying
+    assert not recorded.second.paths("H", "orphan")
+
+
+def test_deleting_the_first_job_by_age_breaks_the_later_ones(recorded: Recorded) -> None:
+    of_root = recorded.by_age[recorded.trees["H"].root.uri]
+    broken = {(row["job_id"][:6], row["checkpoint_id"]): row["lost_files"] for row in of_root["checkpoints"]}
+    assert broken == {("529e89", 5): 8, ("6ced19", 8): 12, ("bdf1ec", 8): 12}
+    assert (of_root["broken"], of_root["jobs"], of_root["live_files"] > 0) == (3, 3, True)
+
+
+def test_orphans_of_killed_taskmanagers_equal_a_plain_recount(recorded: Recorded) -> None:
+    named = recorded.named_in("I")
+    lost = {
+        path: file.bytes
+        for file in recorded.trees["I"].files
+        if "/shared/" in file.path and (path := recorded.trees["I"].uri(file.path)) not in named
+    }
+    orphans = {row["path"]: row["bytes"] for row in recorded.second.rows("storage_file", "I") if row["verdict"] == "orphan"}
+    assert orphans == lost
+    assert (len(orphans), sum(orphans.values())) == (14, 17_566_752)
+
+
+def test_figures_of_the_root_are_sums_of_its_files(recorded: Recorded) -> None:
+    (row,) = recorded.second.rows("storage_root", "I")
+    files = recorded.trees["I"].files
+    assert (row["files"], row["bytes"]) == (len(files), sum(file.bytes for file in files))
+    assert (row["orphan_files"], row["orphan_bytes"], row["cleanable"]) == (14, 17_566_752, True)
+
+
+@pytest.mark.parametrize(("job", "number", "rounded"), [("7cd4dd", 21, 6.7), ("7cd4dd", 20, 4.2)])
+def test_amplification_of_merged_files_equals_a_plain_recount(recorded: Recorded, job: str, number: int, rounded: float) -> None:
+    row, tree = checkpoint(recorded.first, "K", job, number), recorded.trees["K"]
+    written = (tree.directory / row["metadata_path"].removeprefix(f"{tree.root.uri}/")).read_bytes()
+    segments = {(found[0], found.start(2)): (int.from_bytes(found[1], "big"), found[2].decode()) for found in SEGMENT.finditer(written)}
+    sizes = {tree.uri(file.path): file.bytes for file in tree.files}
+    on_disk = sum(sizes[path] for path in {path for _, path in segments.values()})
+    assert row["segmented_file_bytes"] == on_disk
+    assert row["live_segment_bytes"] <= sum(size for size, _ in segments.values())
+    assert round(row["segmented_file_bytes"] / row["live_segment_bytes"], 1) == rounded
+
+
+def test_the_second_audit_parses_nothing_again(recorded: Recorded) -> None:
+    lake = Path(recorded.second.manifest.run_dir).parent / "lake" / "references" / "_delta_log"
+    assert len(list(lake.glob("*.json"))) == 2

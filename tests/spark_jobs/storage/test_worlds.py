@@ -1,0 +1,198 @@
+"""10,000 random worlds, judged in one run and held against what is really true in each of them."""
+
+import re
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+from ingest.storage.layout import CANDIDATES, place_of
+from spark_jobs.storage.judging import judge
+from spark_jobs.storage_words import DOUBTS, KEPT, KINDS, ORPHAN, REASONS, RETAINED_WASTE
+from tests.spark_jobs.storage.packed import inputs_of
+from tests.spark_jobs.storage.worlds import FAILURES, GUARD, NOW, Job, Snapshot, World, world
+
+WORLDS = 10_000
+FIRST_SEED = 4_000_000
+
+
+@dataclass
+class Said:
+    """What the audit said of one world: verdict, reason and kind by path; its doubts."""
+
+    files: dict[str, tuple[str, str, str | None]]
+    doubts: set[str]
+
+    @property
+    def deletable(self) -> set[str]:
+        return {path for path, (verdict, _, _) in self.files.items() if verdict in (ORPHAN, RETAINED_WASTE)}
+
+    def paths(self, verdict: str) -> set[str]:
+        return {path for path, said in self.files.items() if said[0] == verdict}
+
+
+Judged = list[tuple[World, Said]]
+
+
+@pytest.fixture(scope="module")
+def worlds(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Judged:
+    made = [world(FIRST_SEED + number) for number in range(WORLDS)]
+    scratch = tmp_path_factory.mktemp("worlds")
+
+    def keep(name: str, frame: DataFrame) -> DataFrame:
+        """As the audit does: plans start anew from what was kept."""
+        at = str(scratch / name)
+        frame.write.parquet(at)
+        return spark.read.schema(frame.schema).parquet(at)
+
+    judged = judge(inputs_of(spark, made), keep)
+    said: dict[str, Said] = defaultdict(lambda: Said({}, set()))
+    for row in judged.files.select("audit_id", "path", "verdict", "reason", "kind").toArrow().to_pylist():
+        said[row["audit_id"]].files[row["path"]] = (row["verdict"], row["reason"], row["kind"])
+    for row in judged.tables["storage_doubt"].select("audit_id", "reason").toArrow().to_pylist():
+        said[row["audit_id"]].doubts.add(row["reason"])
+    return [(one, said[str(one.seed)]) for one in made]
+
+
+def test_nothing_deletable_is_needed_by_a_snapshot_that_stays(worlds: Judged) -> None:
+    for one, said in worlds:
+        for snapshot in one.snapshots:
+            if snapshot.exists and said.files.get(snapshot.path, ("", "", ""))[0] != RETAINED_WASTE:
+                lost = said.deletable & {*snapshot.needs, snapshot.path}
+                # A torn one that never completed may go.
+                assert not lost - ({snapshot.path} if snapshot.never_completed else set()), _where(one, snapshot.path, lost)
+
+
+def test_nothing_deletable_is_what_a_restore_in_flight_needs(worlds: Judged) -> None:
+    for one, said in worlds:
+        for job in one.jobs:
+            if job.may_run and job.restored and not any(snapshot.exists for snapshot in _snapshots(one, job)):
+                assert not said.deletable & {*job.restored.needs, job.restored.path}, _where(one, job.job_id)
+
+
+def test_waste_is_only_what_a_whole_successor_has_left_behind(worlds: Judged) -> None:
+    for one, said in worlds:
+        for snapshot in one.snapshots:
+            if snapshot.path in said.paths(RETAINED_WASTE):
+                assert _left_behind(one, snapshot), _where(one, snapshot.path)
+
+
+def test_any_doubt_keeps_the_whole_world(worlds: Judged) -> None:
+    for one, said in worlds:
+        if said.doubts or _is_doubtful(one):
+            assert said.doubts, _where(one, "doubtful, and nobody doubted")
+            assert not said.deletable, _where(one, said.doubts)
+
+
+def test_only_old_files_of_flinks_layout_with_one_known_owner_are_deletable(worlds: Judged) -> None:
+    for one, said in worlds:
+        for path in said.deletable:
+            file, place = one.files[path], place_of(path)
+            assert place.place in CANDIDATES and path not in one.foreign, _where(one, path)
+            assert file.modified and file.first_seen and max(file.modified, file.first_seen) <= NOW - GUARD, _where(one, path)
+            owners = [job for job in one.jobs if job.known and job.job_id == place.job_id]
+            assert len(owners) == 1 and owners[0].seen, _where(one, path)
+            since = owners[0].in_flight_since
+            assert since is None or max(file.modified, file.first_seen) < since, _where(one, path)
+
+
+def test_an_orphan_was_found_by_two_audits_with_a_checkpoint_between(worlds: Judged) -> None:
+    for one, said in worlds:
+        for path in said.paths(ORPHAN):
+            since = one.files[path].unreferenced_since
+            assert since and since < NOW, _where(one, path)
+            (owner,) = [job for job in one.jobs if job.job_id == place_of(path).job_id]
+            assert owner.terminal or (owner.last_completed and owner.last_completed > since), _where(one, path)
+
+
+def test_what_a_vanished_snapshot_referred_to_stays_unless_its_discard_was_seen(worlds: Judged) -> None:
+    for one, said in worlds:
+        for gone, path, discarded in one.earlier:
+            if not discarded:
+                assert path not in said.deletable, _where(one, gone, path)
+
+
+def test_task_owned_files_stay_while_their_job_or_its_successors_have_a_snapshot(worlds: Judged) -> None:
+    for one, said in worlds:
+        held = {snapshot.path for snapshot in one.snapshots if snapshot.exists and snapshot.listed}
+        for path in said.deletable:
+            if place_of(path).place in ("taskowned", "changelog", "merged_shared", "merged_taskowned"):
+                for job in _line(one, place_of(path).job_id):
+                    assert not any(snapshot.path in held for snapshot in _snapshots(one, job)), _where(one, path)
+
+
+def test_what_is_surely_dead_is_found(worlds: Judged) -> None:
+    for one, said in worlds:
+        if said.doubts:
+            continue
+        for file in one.files.values():
+            owners = [job for job in one.jobs if job.job_id == place_of(file.path).job_id]
+            if file.surely_dead and file.listed and len(owners) == 1:
+                assert said.files[file.path][0] == ORPHAN, _where(one, file.path, said.files[file.path])
+
+
+def test_every_listed_file_has_one_verdict(worlds: Judged) -> None:
+    for one, said in worlds:
+        assert said.files.keys() == {path for path, file in one.files.items() if file.listed}, _where(one)
+
+
+def test_the_worlds_are_rich_enough_to_mean_something(worlds: Judged) -> None:
+    reasons = Counter(verdict[:2] for _, said in worlds for verdict in said.files.values())
+    wanted = {(verdict, reason) for verdict, known in REASONS.items() for reason in known}
+    assert wanted == set(reasons), (wanted - set(reasons), set(reasons) - wanted)
+    doubts = Counter(reason for _, said in worlds for reason in said.doubts)
+    assert set(doubts) >= set(DOUBTS) - {"bad_path"}, set(DOUBTS) - set(doubts)
+    kinds = {verdict[2] for _, said in worlds for verdict in said.files.values() if verdict[0] == ORPHAN}
+    assert kinds <= set(KINDS) and len(kinds) >= 4
+    assert sum(not said.doubts for _, said in worlds) > WORLDS / 3
+    assert reasons[ORPHAN, "unreferenced"] > WORLDS / 4
+    assert reasons[RETAINED_WASTE, "superseded"] > WORLDS / 50
+    assert reasons[KEPT, "in_doubt"] > WORLDS / 10
+
+
+def _where(one: World, *more: object) -> str:
+    return f"world({one.seed}): {more}"
+
+
+def _snapshots(one: World, job: Job) -> list[Snapshot]:
+    return [snapshot for snapshot in one.snapshots if snapshot.job is job]
+
+
+def _line(one: World, job_id: str | None) -> list[Job]:
+    """The job and all that stem from it."""
+    line = [job for job in one.jobs if job.job_id == job_id]
+    for job in line:
+        line += [heir for heir in one.jobs if heir.restored and heir.restored.job is job and heir not in line]
+    return line
+
+
+def _is_doubtful(one: World) -> bool:
+    def provably_never_completed(snapshot: Snapshot) -> bool:
+        owners = [job for job in one.jobs if snapshot.job and job.job_id == snapshot.job.job_id]
+        return snapshot.never_completed and len(owners) == 1
+
+    failed = any(s.listed and s.failure in FAILURES and not provably_never_completed(s) for s in one.snapshots)
+    elsewhere = any(
+        re.search("alias-|nameservice-|/data/", path) for s in one.snapshots if s.is_read for path in s.written.values()
+    )  # fmt: skip
+    return bool(one.unlisted) or failed or elsewhere
+
+
+def _left_behind(one: World, snapshot: Snapshot) -> bool:
+    """Restated from the design, in terms of the world."""
+    job = snapshot.job
+    if job is None or "/chk-" not in snapshot.path or job.may_run or snapshot.modified > NOW - GUARD:
+        return False
+
+    def has_its_own(heir: Job) -> bool:
+        own = f"{one.root}/{heir.job_id}/"
+        return heir.seen and any(
+            s.exists and s.is_read and heir.restored_at and s.modified > heir.restored_at
+            and all(path.startswith(own) and path in one.files and one.files[path].listed for path in s.needs)
+            for s in _snapshots(one, heir) if "/chk-" in s.path
+        )  # fmt: skip
+
+    heirs = [heir for heir in one.jobs if heir.known and heir.restored and heir.restored.job is job]
+    needed_still = any(heir.may_run and not has_its_own(heir) for heir in heirs)
+    return not needed_still and any(has_its_own(heir) and heir.restored and heir.restored.number >= snapshot.number for heir in heirs)

@@ -1,0 +1,304 @@
+"""Random worlds of checkpoint storage, each a truth of its own: which files are there, what really refers to what.
+
+A world says more than an audit can see. Snapshots may be unreadable, unlisted or younger than the listing, jobs may run
+unseen, one file may have two spellings. ``Snapshot.needs`` is always the truth.
+"""
+
+import random
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+
+NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+GUARD = timedelta(hours=72)
+FAILURES = ("incomplete_metadata", "damaged_metadata", "unsupported_metadata", "unreadable_file")
+
+
+def ago(hours: float) -> datetime:
+    return NOW - timedelta(hours=hours)
+
+
+@dataclass
+class Planted:
+    """A file that is there. ``seen_before``: an audit of that time listed it, ``unreferenced_since`` found nothing for it."""
+
+    path: str
+    size: int
+    modified: datetime | None
+    first_seen: datetime | None = None
+    unreferenced_since: datetime | None = None
+    listed: bool = True
+    surely_dead: bool = False
+    """Nothing ever referred to it, its job is known and ended or goes on completing checkpoints, and its times are plain."""
+
+
+@dataclass
+class Snapshot:
+    """``needs``: canonical paths; ``written``: how its ``_metadata`` spells them."""
+
+    path: str
+    job: "Job | None"
+    number: int
+    needs: tuple[str, ...]
+    written: dict[str, str]
+    modified: datetime
+    listed: bool = True
+    failure: str = ""
+    exists: bool = True
+    never_completed: bool = False
+    found_later: bool = False
+    """Not listed, but read: it took the place of one that was gone when it was to be read."""
+
+    @property
+    def is_read(self) -> bool:
+        return (self.listed or self.found_later) and not self.failure
+
+
+@dataclass
+class Job:
+    cluster: str
+    job_id: str
+    terminal: bool
+    seen: bool
+    known: bool
+    restored: Snapshot | None = None
+    restored_at: datetime | None = None
+    last_completed: datetime | None = None
+    in_flight_since: datetime | None = None
+    ended: list[tuple[int, bool, bool]] = field(default_factory=list)
+    snapshots: list[Snapshot] = field(default_factory=list)
+
+    @property
+    def may_run(self) -> bool:
+        return not (self.terminal and self.seen and self.known)
+
+
+@dataclass
+class World:
+    seed: int
+    root: str
+    files: dict[str, Planted] = field(default_factory=dict)
+    snapshots: list[Snapshot] = field(default_factory=list)
+    jobs: list[Job] = field(default_factory=list)
+    earlier: list[tuple[str, str, bool]] = field(default_factory=list)
+    """(_metadata that is gone, path it referred to, whether its discard was seen)"""
+    unlisted: str = ""
+    foreign: set[str] = field(default_factory=set)
+
+
+def world(seed: int) -> World:
+    return _Maker(seed).make()
+
+
+class _Maker:
+    def __init__(self, seed: int) -> None:
+        self.rng = random.Random(seed)
+        rng = self.rng
+        root = rng.choice((f"s3://bucket-{seed}/flink", f"hdfs://nn-{seed}/flink", f"file:/mnt/w{seed}/flink"))
+        self.world = World(seed, root)
+
+    def chance(self, share: float) -> bool:
+        return self.rng.random() < share
+
+    def uuid(self) -> str:
+        digits = f"{self.rng.getrandbits(128):032x}"
+        return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
+
+    def make(self) -> World:
+        before: Job | None = None
+        for generation in range(self.rng.randint(1, 4)):
+            before = self.job(before if self.chance(0.7) else None, 160 - 30 * generation)
+        self.foreign_files()
+        if self.chance(0.12):
+            self.second_job_of_one_id()
+        if self.chance(0.1):
+            self.unlist_something()
+        return self.world
+
+    # Files
+
+    def plant(self, path: str, hours_old: float | None = None, **more: object) -> str:
+        """An old file that two audits saw, unless said otherwise."""
+        old = self.rng.uniform(100, 400) if hours_old is None else hours_old
+        seen = ago(min(old, 96)) if old > 24 else None
+        self.world.files[path] = Planted(path, self.rng.randrange(1, 1 << 22), ago(old), first_seen=seen, **more)  # type: ignore[arg-type]
+        return path
+
+    def odd_time(self, path: str) -> None:
+        file = self.world.files[path]
+        file.surely_dead = False
+        file.modified = self.rng.choice((None, NOW + timedelta(days=3), datetime(1970, 1, 1, tzinfo=UTC)))
+        if self.chance(0.5):
+            file.first_seen = None
+
+    def directory(self, job: Job) -> str:
+        return f"{self.world.root}/{job.job_id}"
+
+    # Jobs
+
+    def job(self, before: Job | None, hours: float) -> Job:
+        rng = self.rng
+        blind = self.chance(0.06)
+        job = Job(
+            cluster=rng.choice(("c1", "c2")), job_id=f"{rng.getrandbits(128):032x}", terminal=self.chance(0.5),
+            seen=not blind, known=not self.chance(0.05),
+        )  # fmt: skip
+        self.world.jobs.append(job)
+        inherited: tuple[str, ...] = ()
+        if before and before.snapshots and job.known:
+            job.restored = before.snapshots[-1]
+            job.restored_at = job.restored.modified + timedelta(hours=1)
+            if self.chance(0.5):
+                inherited = tuple(path for path in job.restored.needs if "/shared/" in path)
+            if self.chance(0.7):
+                before.terminal = True
+        self.checkpoints(job, inherited, hours)
+        self.litter(job)
+        if job.snapshots and not job.terminal and self.chance(0.15):
+            self.overtake(job)
+        if self.chance(0.25):
+            self.savepoint(job)
+        if job.restored and self.chance(0.12):
+            # Claimed, and deleted since; or deleted by somebody, and this job has nothing else yet.
+            job.restored.exists = job.restored.listed = False
+            self.world.files.pop(job.restored.path, None)
+        return job
+
+    def checkpoints(self, job: Job, inherited: tuple[str, ...], hours: float) -> None:
+        rng = self.rng
+        shared = [self.plant(f"{self.directory(job)}/shared/{self.uuid()}") for _ in range(rng.randint(1, 6))]
+        first = rng.randint(1, 40)
+        count = 0 if self.chance(0.12) else rng.randint(1, 3)
+        for number in range(first, first + count):
+            start = max(0, len(shared) - 4)
+            own = rng.sample(shared[start:], rng.randint(1, min(4, len(shared) - start)))
+            folder = f"{self.directory(job)}/chk-{number}"
+            own += [self.plant(f"{folder}/{self.uuid()}") for _ in range(rng.randint(0, 2))]
+            kept = inherited if self.chance(0.6) else ()
+            self.snapshot(f"{folder}/_metadata", job, number, (*own, *kept), hours - 8 * (number - first))
+        if count and not self.chance(0.1):
+            job.last_completed = ago(rng.uniform(0.5, 40))
+        if not job.terminal and self.chance(0.4):
+            job.in_flight_since = ago(rng.choice((0.1, 2, 300)))
+        for path in shared:
+            if not any(path in snapshot.needs for snapshot in self.world.snapshots):
+                self.dead(job, path)
+
+    def snapshot(self, path: str, job: Job | None, number: int, needs: tuple[str, ...], hours: float) -> Snapshot:
+        snapshot = Snapshot(path, job, number, needs, {one: self.spelled(one) for one in needs}, ago(hours))
+        self.plant(path, hours)
+        self.world.snapshots.append(snapshot)
+        if job and "/chk-" in path:
+            job.snapshots.append(snapshot)
+        if self.chance(0.04):
+            snapshot.failure = self.rng.choice(FAILURES)
+            if self.chance(0.3) and job and job.known and job.seen and job.cluster in ("c1", "c2"):
+                # Torn because it never completed: then it refers to nothing.
+                snapshot.never_completed, snapshot.needs = True, ()
+                job.ended.append((number, False, False))
+        elif self.chance(0.02):
+            self.odd_time(path)
+        return snapshot
+
+    def overtake(self, job: Job) -> None:
+        """While the root is listed and read a checkpoint completes, and those before it may be deleted."""
+        last = job.snapshots[-1]
+        young = self.plant(f"{self.directory(job)}/shared/{self.uuid()}", 0.01, listed=self.chance(0.5))
+        kept = tuple(path for path in last.needs if "/shared/" in path and self.chance(0.7))
+        number = last.number + 1
+        path = f"{self.directory(job)}/chk-{number}/_metadata"
+        after = Snapshot(path, job, number, (*kept, young), {one: one for one in (*kept, young)}, NOW + timedelta(minutes=1), listed=False)
+        how = self.rng.choice(("beside", "unseen", "unread", "found_later"))
+        for one in job.snapshots if how != "beside" else ():
+            one.exists = False
+            if how == "unseen":
+                one.listed = False
+                self.world.files.pop(one.path, None)
+            else:
+                one.failure = "vanished_metadata"
+        after.found_later = how == "found_later"
+        job.last_completed = ago(0.5)
+        self.world.snapshots.append(after)
+
+    def spelled(self, path: str) -> str:
+        if self.chance(0.1):
+            return self.rng.choice(
+                (path.replace("s3://", "s3a://"), path.replace("/flink/", "//flink/./"), path.replace("hdfs://", "HDFS://"))
+            )
+        if self.chance(0.004):
+            # A spelling nobody declared: another name of the same place.
+            return path.replace("bucket-", "alias-").replace("nn-", "nameservice-").replace("/mnt/", "/data/")
+        return path
+
+    # What is left behind
+
+    def litter(self, job: Job) -> None:
+        root = self.directory(job)
+        for _ in range(self.rng.randint(0, 3)):
+            self.dead(job, self.plant(f"{root}/shared/{self.uuid()}", self.rng.choice((2, 30, 90, 200, 300))))
+        if self.chance(0.3):
+            number = self.rng.randint(50, 60)
+            self.dead(job, self.plant(f"{root}/chk-{number}/{self.uuid()}"))
+            if self.chance(0.5):
+                job.ended.append((number, False, False))
+        for place in ("taskowned", "dstl", f"shared/job_{job.job_id}_op_{'a' * 32}_1_2", f"taskowned/job_{job.job_id}_tm_x"):
+            if self.chance(0.1):
+                self.dead(job, self.plant(f"{root}/{place}/{self.uuid()}"), plain=False)
+        if self.chance(0.15):
+            self.was_referred(job)
+
+    def dead(self, job: Job, path: str, plain: bool = True) -> None:
+        file = self.world.files[path]
+        if self.chance(0.85):
+            file.unreferenced_since = file.first_seen
+        goes_on = job.terminal or (job.last_completed is not None and job.in_flight_since is None and bool(job.snapshots))
+        assert file.modified
+        old = file.modified < ago(80) and file.first_seen is not None and file.first_seen < ago(80)
+        file.surely_dead = plain and goes_on and old and job.seen and job.known and file.unreferenced_since is not None
+        if self.chance(0.04):
+            self.odd_time(path)
+
+    def was_referred(self, job: Job) -> None:
+        """Its referrer is gone: discarded, or moved to where no audit looks."""
+        path = self.plant(f"{self.directory(job)}/shared/{self.uuid()}")
+        number, discarded = self.rng.randint(70, 99), self.chance(0.5)
+        self.world.files[path].unreferenced_since = self.world.files[path].first_seen if self.chance(0.5) else None
+        self.world.earlier.append((f"{self.directory(job)}/chk-{number}/_metadata", path, discarded))
+        if discarded:
+            job.ended.append((number, True, True))
+
+    def savepoint(self, job: Job) -> None:
+        renamed = self.chance(0.2)
+        name = "my-savepoint" if renamed else f"savepoint-{job.job_id[:6]}-{self.rng.getrandbits(48):012x}"
+        folder = f"{self.world.root}/{name}"
+        own = tuple(self.plant(f"{folder}/{self.uuid()}") for _ in range(2))
+        others = [path for path in self.world.files if "/shared/" in path]
+        native = tuple(self.rng.sample(others, 1)) if others and self.chance(0.2) else ()
+        for path in native:
+            self.world.files[path].surely_dead, self.world.files[path].unreferenced_since = False, None
+        self.snapshot(f"{folder}/_metadata", None if renamed else job, 7, own + native, 110)
+        self.world.foreign.update(own)
+
+    # Faults of the world as a whole
+
+    def foreign_files(self) -> None:
+        names = ("ha/submittedJobGraph123", "jars/app.jar", "README", f"{'b' * 32}/shared/notes.txt", f"{'b' * 32}/shared/db/000001.sst")
+        for name in self.rng.sample(names, 2):
+            self.world.foreign.add(self.plant(f"{self.world.root}/{name}"))
+        if self.chance(0.1):
+            self.world.foreign.add(self.plant(f"{self.world.root}/chk-3/{self.uuid()}"))
+
+    def second_job_of_one_id(self) -> None:
+        twin = self.rng.choice(self.world.jobs)
+        if not twin.known:
+            return
+        other = "c2" if twin.cluster == "c1" else "c1"
+        self.world.jobs.append(Job(other, twin.job_id, terminal=self.chance(0.5), seen=True, known=True))
+
+    def unlist_something(self) -> None:
+        job = self.rng.choice(self.world.jobs)
+        self.world.unlisted = f"{self.directory(job)}/{self.rng.choice(('shared', 'chk-'))}"
+        for file in self.world.files.values():
+            if file.path.startswith(self.world.unlisted):
+                file.listed = False
+        for snapshot in self.world.snapshots:
+            snapshot.listed = snapshot.listed and not snapshot.path.startswith(self.world.unlisted)
