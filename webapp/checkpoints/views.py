@@ -17,6 +17,7 @@ from webapp.checkpoints.querysets import trigger_ms
 from webapp.checkpoints.subtasks import SubtaskPart, read_parts
 from webapp.fleet.job_lookup import look_up
 from webapp.fleet.models import LogEvent
+from webapp.storage.xray.address import address_of
 
 log = logging.getLogger(__name__)
 
@@ -41,6 +42,7 @@ def checkpoint(request: HttpRequest, cluster: str, job_id: str, checkpoint_id: i
         "job": view.job,
         "fact": fact,
         "badge": outcome_badge(fact.outcome),
+        "xray_path": "" if fact.discarded else address_of(fact.external_path),
         "phases": _phases(fact),
         "parts": parts[number * SUBTASKS_A_PAGE : (number + 1) * SUBTASKS_A_PAGE],
         "parts_total": len(parts),

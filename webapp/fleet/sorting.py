@@ -64,6 +64,7 @@ FLEET_SORTS: dict[str, Sort] = {
         Sort("failed", "recent_failed", -1),
         Sort("pressure", "pressured_share", -1.0),
         Sort("restarts", "restarts", -1),
+        Sort("orphans", "orphan_bytes", -1),
     )
 }
 """Name in the URL → sort. ``health`` is the default."""

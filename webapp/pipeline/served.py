@@ -28,7 +28,7 @@ class Served:
 SERVED: dict[str, Served] = {
     name: Served(SERVING_TABLES[name], model, derived, later)
     for name, model, derived, later in (
-        ("job_current", JobCurrent, {"trouble": trouble}, ("health", "health_state", "judged_at")),
+        ("job_current", JobCurrent, {"trouble": trouble}, ("health", "health_state", "judged_at", "orphan_bytes")),
         ("checkpoint_fact", CheckpointFact, {}, ()),
         ("checkpoint_rollup", CheckpointRollup, {}, ()),
         ("pressure_window", PressureWindow, {}, ()),

@@ -11,7 +11,7 @@ from webapp.fleet.sorting import FLEET_SORTS
 
 class JobCurrent(models.Model):
     """Serving table ``job_current``; ``trouble`` is added by the loader (see :mod:`webapp.fleet.trouble`), health
-    by :mod:`webapp.findings.settling`."""
+    by :mod:`webapp.findings.settling`, orphans by :mod:`webapp.storage.auditing.on_the_fleet`."""
 
     cluster = models.CharField(max_length=100)
     job_id = models.CharField(max_length=64)
@@ -54,6 +54,7 @@ class JobCurrent(models.Model):
 
     health = models.PositiveSmallIntegerField(null=True, help_text="100 less what its open findings take off; null unless judged")
     health_state = models.CharField(max_length=16, choices=HealthState.choices, db_default=HealthState.UNKNOWN)
+    orphan_bytes = models.BigIntegerField(null=True, help_text="in its directories, by the newest audits; null where none looked")
     judged_at = models.DateTimeField(null=True, help_text="the instant up to which its data were judged")
 
     if TYPE_CHECKING:

@@ -20,7 +20,7 @@ PAGE_SIZE = 50
 EXPORT_COLUMNS = (
     "cluster", "job_id", "name", "health", "health_state", "judged_at", "status", "state", "start_time", "end_time", "flink_version",
     "parallelism", "restarts", "last_completed_id", "last_completed_at", "last_completed_ms", "recent_total", "recent_failed",
-    "end_to_end_p95_ms", "dominant_phase", "dominant_phase_share", "state_bytes", "checkpointed_bytes", "pressured_share",
+    "end_to_end_p95_ms", "dominant_phase", "dominant_phase_share", "state_bytes", "checkpointed_bytes", "pressured_share", "orphan_bytes",
     "last_seen_at", "as_of",
 )  # fmt: skip
 

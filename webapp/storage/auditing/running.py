@@ -18,7 +18,7 @@ from webapp.pipeline import spark_process
 from webapp.pipeline.lease import Lease
 from webapp.pipeline.models import PipelineRun
 from webapp.pipeline.runs import RunRecord, describe
-from webapp.storage.auditing import aging, known_jobs, listings, loading
+from webapp.storage.auditing import aging, known_jobs, listings, loading, on_the_fleet
 from webapp.storage.auditing.asking import Asked
 from webapp.storage.choices import AuditState
 from webapp.storage.models import StorageAudit
@@ -115,6 +115,7 @@ def _load(row: StorageAudit, lease: Lease, record: RunRecord) -> None:
         row.state = AuditState.WRITTEN
         row.save(update_fields=["state"])
     record.counts["rows"] = loading.load(row, manifest, lease, record.say)
+    on_the_fleet.tell(row, lease)
 
 
 def _failed(row: StorageAudit, error: str) -> None:

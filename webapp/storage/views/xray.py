@@ -18,7 +18,7 @@ from webapp.storage.latest import latest_audits
 from webapp.storage.models import CheckpointStorage
 from webapp.storage.xray import cached, drawing
 from webapp.storage.xray.contents import Xray
-from webapp.storage.xray.located import NotLocated, located, metadata_path
+from webapp.storage.xray.located import NotLocated, located
 
 log = logging.getLogger(__name__)
 
@@ -115,14 +115,6 @@ def _names_of(found: Xray) -> dict[str, JobCurrent]:
     ids = {directory.job_id for directory in found.directories if directory.job_id}
     rows = JobCurrent.objects.filter(job_id__in=ids).only("cluster", "job_id", "name")[:500]
     return {row.job_id: row for row in rows}
-
-
-def address_of(path: str | None) -> str:
-    """Canonical path for a link; "" where there is none."""
-    try:
-        return metadata_path(path) if path else ""
-    except NotLocated:
-        return ""
 
 
 def _text(request: HttpRequest, name: str) -> str:

@@ -15,16 +15,12 @@ from spark_jobs.storage_words import LIVE, NOT_CLEANABLE, REASONS, VERDICTS
 from webapp.config.preparation import REFUSED, PreparedCommand
 from webapp.lib.printing import print_lines
 from webapp.lib.quantities import bytes_text, count_text
-from webapp.pipeline import work
-from webapp.pipeline.models import DueWork
-from webapp.pipeline.runs import describe, recorded
 from webapp.storage.auditing import asking, loading
+from webapp.storage.auditing.by_hand import by_hand
 from webapp.storage.auditing.running import audit
 from webapp.storage.choices import AuditPurpose
 from webapp.storage.models import RootFigures, StorageAudit, StorageRoot, VerdictFigures
 from webapp.storage.verdict_files import VerdictFiles
-
-MOST_WAITING_S = 600
 
 
 class Command(PreparedCommand):
@@ -78,20 +74,8 @@ class Command(PreparedCommand):
         )
 
     def _audit(self, asked: asking.Asked) -> StorageAudit:
-        DueWork.objects.ensure({work.AUDIT_BY_HAND: work.DAY_S}, timezone.now())
-        lease = DueWork.objects.claim(work.AUDIT_BY_HAND, timezone.now(), even_if_not_due=True)
-        if lease is None:
-            raise CommandError("Another command audits storage at this moment; wait for it.", returncode=1)
-        try:
-            with lease.kept_alive(), recorded(lease, "storage", self._say) as record:
-                row = audit(asked, lease, record)
-        except Exception as error:
-            lease.fail(timezone.now(), describe(error))
-            if isinstance(error, IngestError):
-                raise CommandError(str(error), returncode=REFUSED) from error
-            raise CommandError(describe(error), returncode=1) from error
-        lease.complete(timezone.now())
-        return row
+        with by_hand(self._say) as (lease, record):
+            return audit(asked, lease, record)
 
     def _say(self, line: str) -> None:
         if not self._quiet:

@@ -1,0 +1,54 @@
+"""Leases and Spark for tests of audits: nothing but a file is written in Spark's place."""
+
+import pytest
+from django.conf import settings
+from django.core.cache import cache
+from django.utils import timezone
+
+from tests.webapp.storage.builders import write_run
+from webapp.pipeline import spark_process
+from webapp.pipeline.lease import Lease
+from webapp.pipeline.models import DueWork
+
+
+@pytest.fixture(autouse=True)
+def _empty_cache():
+    cache.clear()
+
+
+@pytest.fixture
+def lease(db) -> Lease:
+    DueWork.objects.ensure({"storage/audit": 3600}, timezone.now())
+    claimed = DueWork.objects.claim("storage/audit", timezone.now())
+    assert claimed is not None
+    return claimed
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    """Runs go below it."""
+    before = settings.WEIR.runs_root
+    object.__setattr__(settings.WEIR, "runs_root", str(tmp_path / "runs"))
+    yield tmp_path
+    object.__setattr__(settings.WEIR, "runs_root", before)
+
+
+@pytest.fixture
+def spark(home, monkeypatch):
+    """What the next Spark jobs find: ``found(audit_id)`` gives table → parts → rows. ``commands`` is what was asked."""
+
+    class Spark:
+        commands: list[list[str]] = []
+
+        def found(self, audit_id: str):
+            return {}
+
+        def run(self, arguments, record, name):
+            self.commands.append(list(arguments))
+            run_dir = home / "runs" / name
+            write_run(run_dir, name, self.found(name))
+
+    one = Spark()
+    one.commands = []
+    monkeypatch.setattr(spark_process, "run", one.run)
+    return one
