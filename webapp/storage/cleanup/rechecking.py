@@ -1,5 +1,6 @@
 """The audit right before: what a file was found to be when the plan was made is asked again, of everything parsed afresh."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -55,12 +56,16 @@ class Anew:
         wanted: dict[str, list[Planned]] = {}
         for file in files:
             wanted.setdefault(file.root, []).append(file)
-        told = {row["path"]: row for root in wanted for row in pass_.of(root, [file.path for file in wanted[root]])}
+        rows = [row for root in wanted for row in pass_.of(root, [file.path for file in wanted[root]])]
+        told = {row["path"]: row for row in rows}
+        doubles = Counter(row["path"] for row in rows)
         found = {}
         for file in files:
             row = told.get(file.path)
             if row is None:
                 found[file.path] = "the audit right before finds it in use, or not at all"
+            elif doubles[file.path] > 1 or row["listed_path"] != file.source:
+                found[file.path] = "another file has the same canonical name by now"
             elif not (row["verdict"] in _still(file.verdict) or (file.verdict == WASTE and row["last_referrer"] in quarantined)):
                 found[file.path] = f"now {row['verdict']}, {row['reason']}"
         return found
