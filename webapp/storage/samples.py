@@ -1,0 +1,156 @@
+"""Rows of one audit → what the rules on storage read. Bounded in memory: jobs go by in chunks, and only those a rule could speak of."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+
+from django.db.models import Q, Sum
+
+from spark_jobs.diagnosis.storage_samples import Dependence, IncompleteSnapshot, Share, StorageJobSample, StorageRootSample
+from spark_jobs.storage_words import NOT_CLEANABLE, ORPHAN
+from webapp.storage.models import ChainLink, CheckpointStorage, JobStorage, MissingFile, RootFigures, StorageAudit, VerdictFigures
+
+JOBS_AT_ONCE = 500
+MOST_NAMES = 5
+MOST_SNAPSHOTS = 50
+MOST_EXAMPLES = 3
+
+
+def root_samples(audit: StorageAudit, roots: Iterable[RootFigures]) -> Iterator[StorageRootSample]:
+    for row in roots:
+        orphans = VerdictFigures.objects.filter(audit=audit, root=row.root, verdict=ORPHAN)
+        kinds = orphans.values("kind").annotate(Sum("files"), Sum("bytes"))
+        jobs = JobStorage.objects.filter(audit=audit, root=row.root)
+        withheld = audit.withheld.get(row.root)
+        yield StorageRootSample(
+            root=row.root,
+            audited_at_ms=_ms(row),
+            all=Share(row.files, row.bytes),
+            orphans=Share(row.orphan_files, row.orphan_bytes),
+            waste=Share(row.retained_waste_files, row.retained_waste_bytes),
+            kept=Share(row.kept_files, row.kept_bytes),
+            orphan_kinds=tuple(sorted((one["kind"], Share(one["files__sum"], one["bytes__sum"])) for one in kinds)),
+            clean_up_barred_by=tuple(_bar(code) for code in row.not_cleanable) + ((str(withheld),) if withheld else ()),
+            jobs_with_most_orphans=_names(jobs.filter(orphan_bytes__gt=0).order_by("-orphan_bytes", "-id")[:MOST_NAMES]),
+            jobs_with_most_waste=_names(jobs.filter(retained_waste_bytes__gt=0).order_by("-retained_waste_bytes", "-id")[:MOST_NAMES]),
+        )
+
+
+def job_samples(audit: StorageAudit, roots: Iterable[RootFigures], least_small_files: float) -> Iterator[StorageJobSample]:
+    """Of jobs with at least so many small files, merged files, references to other jobs or snapshots that lack files."""
+    told = Q(small_files__gte=least_small_files) | Q(segmented_files__gt=0) | Q(foreign_files__gt=0) | Q(missing_files__gt=0)
+    depths = _Depths(audit)
+    for root in roots:
+        lacking = _lacking(audit, root.root)
+        rows = JobStorage.objects.filter(told, audit=audit, root=root.root).order_by("id").iterator(chunk_size=JOBS_AT_ONCE)
+        for chunk in _chunks(rows):
+            depends_on = _dependences(audit, chunk)
+            for row in chunk:
+                yield StorageJobSample(
+                    root=root.root,
+                    cluster=row.cluster,
+                    job_id=row.job_id,
+                    audited_at_ms=_ms(root),
+                    job_name=row.job_name,
+                    ended=row.terminal,
+                    all=Share(row.files, row.bytes),
+                    small_files=row.small_files,
+                    segmented=Share(row.segmented_files, row.segmented_file_bytes),
+                    live_segment_bytes=row.live_segment_bytes,
+                    depends_on=tuple(depends_on[row.job_id]) if row.foreign_files else (),
+                    chain=depths.behind(row.job_id) if row.foreign_files else 0,
+                    checkpoints=row.checkpoints,
+                    incomplete=tuple(lacking.pop((row.cluster, row.job_id), ())),
+                )
+        # Savepoints of which nobody knows whose they are, and snapshots of jobs without a directory of their own here.
+        for (cluster, job_id), incomplete in lacking.items():
+            yield StorageJobSample(root.root, cluster, job_id, _ms(root), incomplete=tuple(incomplete))
+
+
+def _lacking(audit: StorageAudit, root: str) -> dict[tuple[str, str], list[IncompleteSnapshot]]:
+    """(cluster, job id) → its snapshots in this root that refer to files which are not there: ``MOST_SNAPSHOTS`` of the newest."""
+    found: dict[tuple[str, str], list[IncompleteSnapshot]] = defaultdict(list)
+    rows = CheckpointStorage.objects.filter(audit=audit, root=root, missing_files__gt=0).order_by("-checkpoint_id", "metadata_path")
+    for row in rows.iterator(chunk_size=JOBS_AT_ONCE):
+        of_job = found[row.cluster, row.job_id]
+        if len(of_job) >= MOST_SNAPSHOTS:
+            continue
+        files = list(MissingFile.objects.filter(audit=audit, metadata_path=row.metadata_path).order_by("id")[:MOST_EXAMPLES])
+        of_job.append(
+            IncompleteSnapshot(
+                path=row.metadata_path,
+                missing=Share(row.missing_files, row.missing_bytes),
+                checkpoint_id=row.checkpoint_id,
+                is_savepoint=row.is_savepoint,
+                is_newest=not row.is_savepoint and row.checkpoint_id is not None and row.checkpoint_id == newest_checkpoint_of(audit, row),
+                # Of one snapshot all or none are: it is the later checkpoint that decides.
+                superseded=bool(files) and all(file.superseded for file in files),
+                examples=tuple(file.path for file in files),
+            )
+        )
+    return found
+
+
+def newest_checkpoint_of(audit: StorageAudit, row: CheckpointStorage) -> int | None:
+    """The id of the newest retained checkpoint of its job, in whatever root of that audit."""
+    of_job = JobStorage.objects.filter(audit=audit, cluster=row.cluster, job_id=row.job_id, newest_checkpoint_id__isnull=False)
+    return of_job.order_by("-newest_checkpoint_id").values_list("newest_checkpoint_id", flat=True).first()
+
+
+def _dependences(audit: StorageAudit, jobs: Sequence[JobStorage]) -> dict[str, list[Dependence]]:
+    found: dict[str, list[Dependence]] = defaultdict(list)
+    needing = [row.job_id for row in jobs if row.foreign_files]
+    links = list(ChainLink.objects.filter(audit=audit, kind="refers", job_id__in=needing)) if needing else []
+    others = {row.job_id: row for row in JobStorage.objects.filter(audit=audit, job_id__in={link.other_job_id for link in links})}
+    for link in links:
+        other = others.get(link.other_job_id)
+        found[link.job_id].append(
+            Dependence(link.other_job_id, link.files, link.bytes, other.job_name if other else None, other.terminal if other else None)
+        )
+    return found
+
+
+class _Depths:
+    """How many jobs stand behind one, each needed by the one before it."""
+
+    def __init__(self, audit: StorageAudit) -> None:
+        self._needs: dict[str, set[str]] = defaultdict(set)
+        for job_id, other in ChainLink.objects.filter(audit=audit).values_list("job_id", "other_job_id"):
+            self._needs[job_id].add(other)
+        self._known: dict[str, int] = {}
+
+    def behind(self, job_id: str) -> int:
+        """Without recursion, and without end in a circle, which only forged names could make."""
+        stack = [job_id]
+        while stack:
+            at = stack[-1]
+            if at not in self._known:
+                self._known[at] = 0
+                stack += [other for other in self._needs.get(at, ()) if other not in self._known]
+                continue
+            stack.pop()
+            self._known[at] = max((1 + self._known[other] for other in self._needs.get(at, ()) if other != at), default=0)
+        return self._known[job_id]
+
+
+def _chunks(rows: Iterable[JobStorage]) -> Iterator[list[JobStorage]]:
+    chunk: list[JobStorage] = []
+    for row in rows:
+        chunk.append(row)
+        if len(chunk) == JOBS_AT_ONCE:
+            yield chunk
+            chunk = []
+    if chunk:
+        yield chunk
+
+
+def _names(rows: Iterable[JobStorage]) -> tuple[str, ...]:
+    return tuple(row.job_name or row.job_id for row in rows)
+
+
+def _bar(code: str) -> str:
+    sentence = NOT_CLEANABLE.get(code, code)
+    return sentence[:1].lower() + sentence[1:].rstrip(".")
+
+
+def _ms(row: RootFigures) -> int:
+    return round(row.as_of.timestamp() * 1000)
