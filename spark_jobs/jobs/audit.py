@@ -39,6 +39,12 @@ from spark_jobs.transforms.contract import serving_rows
 JOB = "audit"
 ROWS_A_TASK = 200_000
 LEAST_TASKS, MOST_TASKS = 4, 4000
+OPTIONS = {
+    # What grows with files is never sent to the driver to be broadcast; jobs and roots are, where said so.
+    "spark.sql.autoBroadcastJoinThreshold": "-1",
+    # Kept files meet several frames: they are to stay partitioned as they are.
+    "spark.sql.optimizer.canChangeCachedPlanOutputPartitioning": "false",
+}
 ROUNDS = 3
 """How often checkpoints that were replaced while they were read are looked for anew."""
 
@@ -111,8 +117,7 @@ class AuditRun:
         listing = audit_frames.listing_frame(self.session, self.audits)
         rows = listing.count()
         tasks = max(LEAST_TASKS, min(MOST_TASKS, rows // ROWS_A_TASK + 1))
-        # What grows with files is never sent to the driver to be broadcast; jobs and roots are, where said so.
-        configure(self.session, {"spark.sql.autoBroadcastJoinThreshold": "-1", "spark.sql.shuffle.partitions": str(tasks)})
+        configure(self.session, OPTIONS | {"spark.sql.shuffle.partitions": str(tasks)})
         if rows <= SMALL_ROWS:
             configure(self.session, SMALL_INPUT_OPTIONS)
         self._say("listing", rows)

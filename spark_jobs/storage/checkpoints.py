@@ -16,7 +16,7 @@ def resolved(references: DataFrame, files: DataFrame, snapshots: DataFrame, root
 
     Cannot be told: below no audited root, below one that was not listed whole, and younger than the listing.
     """
-    there = files.where("listed").groupBy(*FILE_KEY).agg(F.max("bytes").alias("file_bytes"), F.max("root").alias("file_root"))
+    there = files.groupBy(*FILE_KEY).agg(F.max("bytes").alias("file_bytes"), F.max("root").alias("file_root"))
     keyed = with_file_key(references).join(there, FILE_KEY, "left").drop("path_hash")
     of = snapshots.select(*CHECKPOINT, "directory", F.col("job_id").alias("own_job_id"), "modified")
     joined = with_roots(keyed.join(of, CHECKPOINT), roots)
@@ -70,11 +70,12 @@ def judged(checkpoints: DataFrame, restores: DataFrame, owners: DataFrame, roots
     since completed a checkpoint that is whole and its own. As long as any job that may run was restored from that job and
     has not, nothing of it is waste. Savepoints never are.
     """
-    owner = owners.select("audit_id", "root", "job_id", "claims", "cluster", "job_name", "terminal", "seen")
+    owner = owners.select("audit_id", "root", "job_id", "claims", "cluster", "job_name", "terminal", "seen", "last_completed_at")
     known = checkpoints.join(owner, ["audit_id", "root", "job_id"], "left")
     weaned = weaned_restores(known, restores)
     per_origin = weaned.groupBy("audit_id", F.col("from_job_id").alias("job_id")).agg(
         F.max(F.when(F.col("weaned"), F.col("from_checkpoint_id"))).alias("left_up_to"),
+        F.max(F.when(F.col("weaned"), F.col("restored_at"))).alias("left_at"),
         F.max(F.when(F.col("weaned"), F.col("job_id"))).alias("successor_job_id"),
         F.bool_or(~F.col("weaned") & ~F.col("ended")).alias("needed_still"),
     )
@@ -91,11 +92,13 @@ def judged(checkpoints: DataFrame, restores: DataFrame, owners: DataFrame, roots
         & ~F.col("needed_still")
         & (F.col("checkpoint_id") <= F.col("left_up_to"))
         & (F.col("modified") <= guard)
+        # One that went on after the other was restored was copied, not succeeded; its last checkpoint may not be listed yet.
+        & F.coalesce(F.col("last_completed_at") <= F.col("left_at"), F.lit(True))
     )
     verdict = F.when(F.coalesce(waste, F.lit(False)), RETAINED_WASTE).otherwise(LIVE)
     judged = scoped.withColumn("verdict", verdict)
     return judged.withColumn("successor_job_id", F.when(F.col("verdict") == RETAINED_WASTE, F.col("successor_job_id"))).drop(
-        "left_up_to", "needed_still", "as_of", "age_guard_h"
+        "left_up_to", "left_at", "needed_still", "last_completed_at", "as_of", "age_guard_h"
     )
 
 

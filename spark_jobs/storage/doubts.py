@@ -46,7 +46,7 @@ def other_spellings(resolved: DataFrame, files: DataFrame) -> DataFrame:
     """
     outside = resolved.where(F.col("ref_root").isNull()).select("audit_id", F.col("path").alias("referred_as"))
     tailed = outside.withColumn("tail", F.regexp_extract("referred_as", _TAIL, 1)).where(F.col("tail") != "")
-    listed = files.where("listed").select("audit_id", "path", F.regexp_extract("path", _TAIL, 1).alias("tail"))
+    listed = files.select("audit_id", "path", F.regexp_extract("path", _TAIL, 1).alias("tail"))
     meant = listed.join(tailed, ["audit_id", "tail"])
     return meant.groupBy("audit_id", "path").agg(F.min("referred_as").alias("referred_as"))
 

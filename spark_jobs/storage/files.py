@@ -11,17 +11,19 @@ _KNOWN = columns(SEEN)[3:]
 
 
 def listed_files(listing: DataFrame, seen: DataFrame, roots: DataFrame) -> DataFrame:
-    """Listed files, and below roots that were not listed whole also those seen before that are absent now (``listed`` false).
-
-    A file that is back after a directory could not be listed must not look as if Weir saw it for the first time.
-    """
+    """Listed files with their place; first seen now where no audit saw them. Partitioned by ``FILE_KEY`` from here on."""
     # Two listed names may be one canonical path: what keeps a file longer counts.
-    known = with_file_key(seen).groupBy(*FILE_KEY).agg(F.max("root").alias("_root"), *(F.max(name).alias(name) for name in _KNOWN))
-    present = with_file_key(listing).withColumn("listed", F.lit(True))
-    both = present.join(known, FILE_KEY, "full_outer").withColumns(
-        {"root": F.coalesce("root", "_root"), "listed": F.coalesce("listed", F.lit(False))}
-    )
-    scope = roots.select("audit_id", "root", "as_of", "unlisted")
-    files = both.drop("_root").join(F.broadcast(scope), ["audit_id", "root"])
-    kept = files.where(F.col("listed") | (F.col("unlisted") > 0))
-    return with_places(kept).withColumn("first_seen_at", F.coalesce("first_seen_at", "as_of")).drop("as_of", "unlisted")
+    known = with_file_key(seen).groupBy(*FILE_KEY).agg(*(F.max(name).alias(name) for name in _KNOWN))
+    scope = roots.select("audit_id", "root", "as_of")
+    files = with_file_key(listing).join(known, FILE_KEY, "left").join(F.broadcast(scope), ["audit_id", "root"])
+    return with_places(files).withColumn("first_seen_at", F.coalesce("first_seen_at", "as_of")).drop("as_of")
+
+
+def absent_files(files: DataFrame, seen: DataFrame, roots: DataFrame) -> DataFrame:
+    """Files seen before and not listed now, below roots that were not listed whole.
+
+    When such a directory can be listed again, it must not look as if Weir saw its files for the first time, or as if
+    nothing had ever referred to them.
+    """
+    torn = roots.where(F.col("unlisted") > 0).select("audit_id", "root")
+    return with_file_key(seen.join(F.broadcast(torn), ["audit_id", "root"])).join(files.select(*FILE_KEY), FILE_KEY, "left_anti")

@@ -15,7 +15,7 @@ def unread(referred: DataFrame, snapshots: DataFrame) -> DataFrame:
 
 def pending(unread: DataFrame, files: DataFrame, roots: DataFrame) -> DataFrame:
     """Of these, those whose ``_metadata`` may still be there: it was listed, or its root was not listed whole, or not at all."""
-    listed = files.where(F.col("listed") & is_metadata(F.col("path"))).select("audit_id", F.col("path").alias("metadata_path"))
+    listed = files.where(is_metadata(F.col("path"))).select("audit_id", F.col("path").alias("metadata_path"))
     whole = roots.where(F.col("unlisted") == 0).select("audit_id", "root")
     inside = _paths(unread).join(F.broadcast(whole), "audit_id").where(is_below(F.col("metadata_path"), F.col("root")))
     gone = inside.select(*CHECKPOINT).join(listed, CHECKPOINT, "left_anti")

@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 from spark_jobs.storage import checkpoints as of_checkpoints
 from spark_jobs.storage import doubts as doubting
 from spark_jobs.storage import history, lineage, owners, references, totals, verdicts
-from spark_jobs.storage.files import listed_files
+from spark_jobs.storage.files import absent_files, listed_files
 from spark_jobs.storage.inputs import Inputs
 from spark_jobs.storage.places import is_metadata
 
@@ -48,7 +48,7 @@ def judge(inputs: Inputs, keep: Keep) -> Judged:
     weaned = of_checkpoints.weaned_restores(checkpoints, restores)
 
     spellings = keep("other_spellings", doubting.other_spellings(resolved, files))
-    listed_jobs = files.where("listed").select("audit_id", "job_id").where(F.col("job_id").isNotNull()).distinct()
+    listed_jobs = files.select("audit_id", "job_id").where(F.col("job_id").isNotNull()).distinct()
     doubts = keep("storage_doubt", doubting.distinct(_all_doubts(inputs, owned, resolved, spellings, restores, snapshots, listed_jobs)))
 
     chains = keep("chains", _references_of_jobs(resolved, checkpoints))
@@ -73,7 +73,7 @@ def judge(inputs: Inputs, keep: Keep) -> Judged:
     return Judged(
         files=judged,
         references=referred,
-        absent=files.where(~F.col("listed")),
+        absent=absent_files(files, inputs.seen, roots),
         pending=pending,
         tables={
             "storage_root": totals.of_roots(cube, checkpoints, _distinct_files(missing), doubts, roots),
@@ -165,7 +165,7 @@ def _chain_rows(chains: DataFrame, restores: DataFrame, files: DataFrame) -> Dat
     refers = chains.where(F.col("job_id").isNotNull()).groupBy("audit_id", "root", "job_id", "other_job_id").agg(
         F.count("*").alias("files"), F.sum("bytes").alias("bytes"), referrers.alias("checkpoints")
     ).withColumn("kind", F.lit("refers"))  # fmt: skip
-    home = files.where(F.col("listed") & F.col("job_id").isNotNull()).groupBy("audit_id", F.col("job_id").alias("other_job_id")).agg(
+    home = files.where(F.col("job_id").isNotNull()).groupBy("audit_id", F.col("job_id").alias("other_job_id")).agg(
         F.max("root").alias("root")
     )  # fmt: skip
     of_checkpoints_only = restores.where(F.col("from_job_id").isNotNull())

@@ -64,7 +64,7 @@ def referrers(resolved: DataFrame, checkpoints: DataFrame) -> DataFrame:
 
 def judged_files(files: DataFrame, referrers: DataFrame, known: Known) -> DataFrame:
     """``storage_file`` columns of every listed file, and ``segmented`` and ``live_segment_bytes`` of merged ones."""
-    judged = _with_facts(files.where("listed"), referrers, known)
+    judged = _with_facts(files, referrers, known)
     as_of, age_from = F.col("as_of"), F.greatest("modified", "first_seen_at")
     referred = F.col("live_referrer").isNotNull() | F.col("waste_referrer").isNotNull()
     # An audit in doubt may have missed a referrer: it proves nothing, but takes back nothing either.

@@ -1,6 +1,10 @@
-"""Worlds as the frames of one Spark run: each an audit of its own, ``_metadata`` as they come out of the reader."""
+"""Worlds as the frames of one Spark run: each an audit of its own.
 
-from collections.abc import Iterable
+``_metadata`` are given as they come out of the reader, or written to disk and read on executors.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -8,8 +12,9 @@ from pyspark.sql import DataFrame, SparkSession
 
 from spark_jobs.storage import reading
 from spark_jobs.storage.inputs import DOUBTS, REFERRED, Inputs
-from spark_jobs.storage.parsing import PARSED
+from spark_jobs.storage.parsing import PARSED, WANTED
 from tests.spark_jobs.storage.worlds import GUARD, NOW, World
+from tests.spark_jobs.storage.written import write
 
 _TIME = pa.timestamp("us", tz="UTC")
 _TEXT = pa.string()
@@ -31,11 +36,16 @@ _JOB = {
 }  # fmt: skip
 
 
-def inputs_of(spark: SparkSession, worlds: Iterable[World]) -> Inputs:
+def inputs_of(spark: SparkSession, worlds: Sequence[World], folder: Path | None = None) -> Inputs:
+    """``folder``: where ``_metadata`` are written, if they are to be read."""
     rows: dict[str, list[dict[str, Any]]] = {name: [] for name in ("root", "file", "seen", "job", "parsed", "doubt", "referred")}
     for world in worlds:
         _pack(world, rows)
-    read = reading.outcome(_frame(spark, rows["parsed"], {field.name: field.type for field in PARSED}), {})
+    if folder is None:
+        parsed = _frame(spark, rows["parsed"], {field.name: field.type for field in PARSED})
+    else:
+        parsed = _parsed(spark, worlds, folder)
+    read = reading.outcome(parsed, {})
     doubts = _frame(spark, rows["doubt"], dict.fromkeys(_names(DOUBTS), _TEXT))
     return Inputs(
         roots=_frame(spark, rows["root"], _ROOT),
@@ -93,6 +103,17 @@ def _pack(world: World, rows: dict[str, list[dict[str, Any]]]) -> None:
         ]
         rows["parsed"].append(of | {"ordinal": 0, "metadata_bytes": 99})
     rows["referred"] += [{"audit_id": str(world.seed), "metadata_path": gone, "path": path} for gone, path, _ in world.earlier]
+
+
+def _parsed(spark: SparkSession, worlds: Sequence[World], folder: Path) -> DataFrame:
+    """Read by executors, what vanished is looked for anew, as the audit does."""
+    wanted_rows = [row for world in worlds for row in write(world, folder)]
+    wanted = _frame(spark, wanted_rows, {field.name: field.type for field in WANTED})
+    at = str(folder / "parsed")
+    reading.parsed(wanted, 2).write.parquet(f"{at}-1")
+    parsed = spark.read.schema(reading.PARSED).parquet(f"{at}-1")
+    reading.parsed(reading.successors(parsed, wanted), 1).write.parquet(f"{at}-2")
+    return parsed.unionByName(spark.read.schema(reading.PARSED).parquet(f"{at}-2"))
 
 
 def _frame(spark: SparkSession, rows: list[dict[str, Any]], types: dict[str, pa.DataType]) -> DataFrame:

@@ -151,6 +151,8 @@ class _Maker:
                 inherited = tuple(path for path in job.restored.needs if "/shared/" in path)
             if self.chance(0.7):
                 before.terminal = True
+                if before.last_completed and before.last_completed < ago(1):
+                    before.last_completed = before.snapshots[-1].modified
         self.checkpoints(job, inherited, hours)
         self.litter(job)
         if job.snapshots and not job.terminal and self.chance(0.15):
@@ -176,7 +178,7 @@ class _Maker:
             kept = inherited if self.chance(0.6) else ()
             self.snapshot(f"{folder}/_metadata", job, number, (*own, *kept), hours - 8 * (number - first))
         if count and not self.chance(0.1):
-            job.last_completed = ago(rng.uniform(0.5, 40))
+            job.last_completed = job.snapshots[-1].modified if job.terminal else ago(rng.uniform(1, 40))
         if not job.terminal and self.chance(0.4):
             job.in_flight_since = ago(rng.choice((0.1, 2, 300)))
         for path in shared:

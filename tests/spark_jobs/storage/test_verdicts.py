@@ -1,0 +1,274 @@
+"""One case for each rule of the audit: what makes a file an orphan, and each single thing that keeps it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+import pytest
+from pyspark.sql import SparkSession
+
+from tests.spark_jobs.storage.judged_worlds import Said, judged_worlds
+from tests.spark_jobs.storage.worlds import GUARD, NOW, Job, Planted, Snapshot, World, ago
+
+UUID = "3c4e70a2-8083-4a9f-917b-13103a7134c4"
+OTHER = "681ade32-3816-40c6-99b8-99ea6913bc85"
+THIRD = "755c091b-6d08-46a3-9d82-280f82874431"
+JOB, HEIR = "a" * 32, "b" * 32
+
+
+@dataclass
+class Scene:
+    """A job that has ended, its checkpoint 7 with one shared file, and one old file that nothing refers to."""
+
+    world: World
+    job: Job = field(init=False)
+    snapshot: Snapshot = field(init=False)
+    file: Planted = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.job = self.add_job(JOB)
+        self.snapshot = self.add_snapshot(self.job, 7, (self.plant(f"{JOB}/shared/{OTHER}").path,), 200)
+        self.file = self.plant(f"{JOB}/shared/{UUID}")
+
+    def add_job(self, job_id: str, *, terminal: bool = True, cluster: str = "c1") -> Job:
+        self.world.jobs.append(Job(cluster, job_id, terminal=terminal, seen=True, known=True))
+        return self.world.jobs[-1]
+
+    def plant(self, path: str, hours: float = 200) -> Planted:
+        """Seen by an audit four days ago, which found nothing that refers to it."""
+        planted = Planted(f"{self.world.root}/{path}", 10, ago(hours), first_seen=ago(96), unreferenced_since=ago(96))
+        self.world.files[planted.path] = planted
+        return planted
+
+    def add_snapshot(self, job: Job, number: int, needs: tuple[str, ...], hours: float, failure: str = "") -> Snapshot:
+        path = f"{self.world.root}/{job.job_id}/chk-{number}/_metadata"
+        snapshot = Snapshot(path, job, number, needs, {one: one for one in needs}, ago(hours), failure=failure)
+        self.world.files[path] = Planted(path, 10, ago(hours), first_seen=ago(96))
+        self.world.snapshots.append(snapshot)
+        job.snapshots.append(snapshot)
+        return snapshot
+
+    def restore(self, *, whole: bool = True, own: bool = True, terminal: bool = False) -> Job:
+        """A job restored from checkpoint 7, which has since completed one of its own."""
+        heir = self.add_job(HEIR, terminal=terminal)
+        heir.restored, heir.restored_at, heir.last_completed = self.snapshot, ago(190), ago(1)
+        mine = self.plant(f"{HEIR}/shared/{THIRD}") if whole else Planted(f"{self.world.root}/{HEIR}/shared/{THIRD}", 1, None)
+        self.add_snapshot(heir, 8, (mine.path,) if own else (mine.path, *self.snapshot.needs), 180)
+        return heir
+
+
+Change = Callable[[Scene], None]
+CASES: dict[str, tuple[Change, str, str, str]] = {}
+"""What a test is about → what it changes in the scene, and what is said of which file."""
+
+
+def case(said: str, reason: str, of: str = UUID) -> Callable[[Change], Change]:
+    def register(change: Change) -> Change:
+        CASES[change.__name__] = (change, said, reason, of)
+        return change
+
+    return register
+
+
+@case("orphan", "unreferenced")
+def an_old_file_that_two_audits_found_unreferenced_is_an_orphan(scene: Scene) -> None:
+    pass
+
+
+@case("live", "referred")
+def a_file_that_a_checkpoint_refers_to_is_live(scene: Scene) -> None:
+    scene.add_snapshot(scene.job, 8, (scene.file.path,), 190)
+
+
+@case("live", "referred")
+def a_file_that_a_checkpoint_of_another_job_refers_to_is_live(scene: Scene) -> None:
+    scene.add_snapshot(scene.add_job(HEIR), 8, (scene.file.path,), 190)
+
+
+@case("live", "referred")
+def a_reference_in_another_spelling_is_a_reference(scene: Scene) -> None:
+    snapshot = scene.add_snapshot(scene.job, 8, (scene.file.path,), 190)
+    snapshot.written = {scene.file.path: scene.file.path.replace("s3://", "s3a://").replace("/shared/", "//shared/./x/../")}
+
+
+@case("young", "age_guard")
+def a_file_written_within_the_age_guard_is_young(scene: Scene) -> None:
+    scene.file.modified = NOW - GUARD + timedelta(seconds=1)
+
+
+@case("young", "age_guard")
+def a_file_first_seen_within_the_age_guard_is_young_whatever_its_time_says(scene: Scene) -> None:
+    scene.file.first_seen = NOW - GUARD + timedelta(seconds=1)
+
+
+@case("orphan", "unreferenced")
+def a_file_exactly_as_old_as_the_age_guard_is_old_enough(scene: Scene) -> None:
+    scene.file.modified = NOW - GUARD
+
+
+@case("young", "first_audit")
+def the_first_audit_that_finds_a_file_unreferenced_proves_nothing(scene: Scene) -> None:
+    scene.file.unreferenced_since = None
+
+
+@case("kept", "bad_time")
+def a_file_without_a_time_is_kept(scene: Scene) -> None:
+    scene.file.modified = None
+
+
+@case("kept", "bad_time")
+def a_file_from_the_future_is_kept(scene: Scene) -> None:
+    scene.file.modified = NOW + timedelta(days=1)
+
+
+@case("young", "no_checkpoint_since")
+def a_job_that_runs_must_have_completed_a_checkpoint_between_the_audits(scene: Scene) -> None:
+    scene.job.terminal, scene.job.last_completed = False, ago(100)
+
+
+@case("orphan", "unreferenced")
+def a_job_that_runs_and_completed_a_checkpoint_between_may_have_orphans(scene: Scene) -> None:
+    scene.job.terminal, scene.job.last_completed = False, ago(1)
+
+
+@case("young", "in_flight")
+def a_file_not_older_than_the_checkpoint_in_flight_is_young(scene: Scene) -> None:
+    scene.job.terminal, scene.job.last_completed, scene.job.in_flight_since = False, ago(1), ago(201)
+
+
+@case("kept", "job_unseen")
+def a_file_of_a_job_that_nobody_reported_is_kept(scene: Scene) -> None:
+    scene.job.known = False
+
+
+@case("kept", "job_unseen")
+def a_file_of_a_job_of_a_blind_cluster_is_kept_although_it_was_seen_to_end(scene: Scene) -> None:
+    scene.job.seen = False
+
+
+@case("kept", "two_owners")
+def a_file_of_a_job_id_that_two_clusters_have_is_kept(scene: Scene) -> None:
+    scene.add_job(JOB, cluster="c2")
+
+
+@case("kept", "was_referred")
+def a_file_whose_referrer_vanished_is_kept(scene: Scene) -> None:
+    scene.world.earlier.append((f"{scene.world.root}/{JOB}/chk-5/_metadata", scene.file.path, False))
+
+
+@case("orphan", "unreferenced")
+def a_file_whose_referrer_was_seen_discarded_may_be_an_orphan(scene: Scene) -> None:
+    scene.world.earlier.append((f"{scene.world.root}/{JOB}/chk-5/_metadata", scene.file.path, True))
+    scene.job.ended.append((5, True, True))
+
+
+@case("kept", "in_doubt")
+def a_damaged_metadata_anywhere_keeps_everything(scene: Scene) -> None:
+    scene.add_snapshot(scene.add_job(HEIR), 9, (), 190, failure="damaged_metadata")
+
+
+@case("orphan", "unreferenced")
+def a_torn_metadata_of_a_checkpoint_that_never_completed_is_no_doubt(scene: Scene) -> None:
+    scene.add_snapshot(scene.job, 9, (), 190, failure="incomplete_metadata")
+    scene.job.ended.append((9, False, False))
+
+
+@case("kept", "in_doubt")
+def a_torn_metadata_is_a_doubt_where_a_checkpoint_of_that_number_also_completed(scene: Scene) -> None:
+    scene.add_snapshot(scene.job, 9, (), 190, failure="incomplete_metadata")
+    scene.job.ended += [(9, False, False), (9, True, True)]
+
+
+@case("kept", "in_doubt")
+def a_directory_that_cannot_be_listed_keeps_everything(scene: Scene) -> None:
+    scene.world.unlisted = f"{scene.world.root}/{HEIR}"
+
+
+@case("kept", "in_doubt")
+def a_reference_to_an_unknown_file_system_keeps_everything(scene: Scene) -> None:
+    scene.snapshot.written = {one: "hdfs://nobody-knows/flink/x" for one in scene.snapshot.needs}
+
+
+@case("kept", "other_spelling")
+def a_reference_that_ends_alike_below_another_directory_keeps_the_file(scene: Scene) -> None:
+    scene.snapshot.written = {"": scene.file.path.replace("/flink/", "/mounted/flink/")}
+
+
+@case("kept", "in_doubt")
+def a_running_job_without_any_checkpoint_found_keeps_everything(scene: Scene) -> None:
+    heir = scene.add_job(HEIR, terminal=False)
+    heir.last_completed = ago(1)
+    scene.plant(f"{HEIR}/shared/{THIRD}")
+
+
+@case("kept", "in_doubt")
+def a_restore_in_flight_from_a_snapshot_that_is_gone_keeps_everything(scene: Scene) -> None:
+    heir = scene.add_job(HEIR, terminal=False)
+    heir.restored, heir.restored_at = scene.snapshot, ago(2)
+    scene.snapshot.listed = False
+    del scene.world.files[scene.snapshot.path]
+
+
+@case("retained_waste", "superseded", OTHER)
+def what_a_successor_that_is_whole_by_itself_left_behind_is_waste(scene: Scene) -> None:
+    scene.restore()
+
+
+@case("live", "referred", OTHER)
+def a_successor_that_still_refers_to_it_leaves_no_waste(scene: Scene) -> None:
+    scene.restore(own=False)
+
+
+@case("live", "referred", OTHER)
+def a_successor_that_misses_a_file_leaves_no_waste(scene: Scene) -> None:
+    scene.restore(whole=False)
+
+
+@case("live", "referred", OTHER)
+def a_job_that_runs_has_no_waste(scene: Scene) -> None:
+    scene.restore()
+    scene.job.terminal, scene.job.last_completed = False, ago(1)
+
+
+@case("live", "referred", OTHER)
+def a_job_that_went_on_after_the_other_was_restored_has_no_waste(scene: Scene) -> None:
+    scene.restore()
+    scene.job.last_completed = ago(100)
+
+
+@case("live", "referred", OTHER)
+def a_second_job_restored_from_it_that_is_not_whole_yet_keeps_it(scene: Scene) -> None:
+    scene.restore()
+    second = scene.add_job("c" * 32, terminal=False)
+    second.restored, second.restored_at = scene.snapshot, ago(5)
+
+
+@case("kept", "in_doubt", OTHER)
+def a_doubt_keeps_waste_as_well(scene: Scene) -> None:
+    scene.restore()
+    scene.world.unlisted = f"{scene.world.root}/{'d' * 32}"
+
+
+@case("live", "referred", OTHER)
+def a_checkpoint_later_than_the_one_restored_from_is_no_waste(scene: Scene) -> None:
+    scene.restore()
+    scene.add_snapshot(scene.job, 9, scene.snapshot.needs, 195)
+
+
+@pytest.fixture(scope="module")
+def said(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[str, Said]]:
+    scenes = {}
+    for seed, (name, (change, *_)) in enumerate(CASES.items(), start=1):
+        # Odd seeds name the clusters of their root.
+        scenes[name] = Scene(World(2 * seed + 1, f"s3://bucket-{seed}/flink"))
+        change(scenes[name])
+    judged = judged_worlds(spark, [scene.world for scene in scenes.values()], tmp_path_factory.mktemp("scenes"))
+    of_world = {one.seed: said for one, said in judged}
+    return {name: (scene.file.path, of_world[scene.world.seed]) for name, scene in scenes.items()}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_verdict(said: dict[str, tuple[str, Said]], name: str) -> None:
+    path, of_world = said[name]
+    _, verdict, reason, uuid = CASES[name]
+    assert of_world.files[path.replace(UUID, uuid)][:2] == (verdict, reason)
