@@ -186,7 +186,7 @@ def a_directory_that_cannot_be_listed_keeps_everything(scene: Scene) -> None:
 
 @case("kept", "in_doubt")
 def a_reference_to_an_unknown_file_system_keeps_everything(scene: Scene) -> None:
-    scene.snapshot.written = {one: "hdfs://nobody-knows/flink/x" for one in scene.snapshot.needs}
+    scene.snapshot.written = dict.fromkeys(scene.snapshot.needs, "hdfs://nobody-knows/flink/x")
 
 
 @case("kept", "other_spelling")
