@@ -59,7 +59,8 @@ def _area(name: str, points: Sequence[StoragePoint]) -> go.Scatter:
         y=[point.bytes.get(name, 0) for point in points],
         stackgroup="verdicts",
         mode="lines",
-        line={"width": 0.5, "color": VERDICT_COLOURS[name]},
+        # What an audit found stands until the next one.
+        line={"width": 0.5, "color": VERDICT_COLOURS[name], "shape": "hv"},
         fillcolor=VERDICT_COLOURS[name],
         hovertext=[_hover(name, point) for point in points],
         hovertemplate="%{hovertext}<extra></extra>",
@@ -85,7 +86,7 @@ def _missing(points: Sequence[StoragePoint]) -> go.Scatter:
         y=[point.bytes.get(MISSING, 0) for point in points],
         mode="lines+markers",
         marker={"size": 5, "symbol": "triangle-up"},
-        line={"width": 2, "color": CRIT, "dash": "dot"},
+        line={"width": 2, "color": CRIT, "dash": "dot", "shape": "hv"},
         hovertext=[_hover(MISSING, point) for point in points],
         hovertemplate="%{hovertext}<extra></extra>",
     )

@@ -26,7 +26,9 @@ def written(tmp_path) -> StorageAudit:
 
 
 def load(of: StorageAudit, lease) -> dict[str, int]:
-    return loading.load(of, loading.read_manifest(of), lease, lambda line: None)
+    rows = loading.load(of, loading.read_manifest(of), lease, lambda line: None)
+    loading.finish(of, lease)
+    return rows
 
 
 def test_an_audit_is_loaded_with_its_json_and_times(written, lease):

@@ -27,7 +27,7 @@ def read_manifest(audit: StorageAudit) -> Manifest:
 
 
 def load(audit: StorageAudit, manifest: Manifest, lease: Lease, say: Callable[[str], None]) -> dict[str, int]:
-    """Returns table → rows in it. The last transaction marks the audit as loaded; before it no page shows anything of it."""
+    """Returns table → rows in it. Until :func:`finish` no page shows anything of it."""
     rows_of: dict[str, int] = {}
     for name, model in AUDIT_MODELS.items():
         if name not in manifest.tables:
@@ -42,10 +42,14 @@ def load(audit: StorageAudit, manifest: Manifest, lease: Lease, say: Callable[[s
         if rows_of[name]:
             say(f"loaded {name}: {rows_of[name]} rows")
     judging.judge(audit, lease, say)
+    return rows_of
+
+
+def finish(audit: StorageAudit, lease: Lease) -> None:
+    """From here on it is the newest one."""
     with lease.writing():
         audit.state, audit.finished_at = AuditState.LOADED, timezone.now()
         audit.save(update_fields=["state", "finished_at"])
-    return rows_of
 
 
 def _changes(table: ServingTable, model: type[models.Model]) -> Mapping[str, Callable[[Any], Any]]:

@@ -21,6 +21,7 @@ from webapp.pipeline.runs import RunRecord, describe
 from webapp.storage.auditing import aging, known_jobs, listings, loading, on_the_fleet
 from webapp.storage.auditing.asking import Asked
 from webapp.storage.choices import AuditState
+from webapp.storage.judging import judge
 from webapp.storage.models import StorageAudit
 
 
@@ -115,6 +116,8 @@ def _load(row: StorageAudit, lease: Lease, record: RunRecord) -> None:
         row.state = AuditState.WRITTEN
         row.save(update_fields=["state"])
     record.counts["rows"] = loading.load(row, manifest, lease, record.say)
+    judge(row, lease, record.say)
+    loading.finish(row, lease)
     on_the_fleet.tell(row, lease)
 
 

@@ -30,7 +30,8 @@ def over_time(request: HttpRequest) -> HttpResponse:
     found = list(reversed(rows.values("root", "as_of", *_NAMES)[:MOST_AUDITS]))
     if not found:
         return _empty("No audit yet", "Totals show from the first audit on.")
-    return _drawn(history(_points(found)), f"{len(found):,} audits" if len(found) > 1 else "One audit so far: a trend needs a second one.")
+    points = _points(found)
+    return _drawn(history(points), f"{len(points):,} audits." if len(points) > 1 else "One audit so far: a trend needs a second one.")
 
 
 def _points(rows: list[dict[str, Any]]) -> list[StoragePoint]:

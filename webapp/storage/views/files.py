@@ -72,7 +72,8 @@ def read(figures: RootFigures, wanted: Wanted, size: int) -> tuple[FilePage, str
 
 def _row(row: dict[str, Any]) -> dict[str, Any]:
     words = REASONS.get(row["verdict"], {}).get(row["reason"], row["reason"])
-    return {**row, "words": words, "kind_words": KINDS.get(row["kind"] or "", "")}
+    below_root = row["path"].removeprefix(row["root"].rstrip("/") + "/")
+    return {**row, "words": words, "kind_words": KINDS.get(row["kind"] or "", ""), "below_root": below_root}
 
 
 def _reasons(verdicts: Sequence[str]) -> dict[str, str]:

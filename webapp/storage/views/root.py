@@ -10,6 +10,8 @@ from django.utils import timezone
 from django.views.decorators.http import require_GET
 
 from webapp.accounts.roles import may_operate
+from webapp.findings.badges import SEVERITY_BADGES
+from webapp.findings.models import Finding
 from webapp.lib.keysets import BadCursor, Key, Page, page
 from webapp.storage import chains
 from webapp.storage.badges import AUDIT_BADGES, CLEANABLE, NO, NOT_AUDITED, NOT_CLEANABLE, PLAIN_NO, answer
@@ -29,6 +31,7 @@ from webapp.storage.shown import doubt_words, parts, reasons, why_not_cleanable
 
 ROWS_A_PAGE = 25
 DOUBTS_SHOWN = 100
+FINDINGS_SHOWN = 12
 JOB_SORTS = {
     "size": Key("bytes", descending=True),
     "orphans": Key("orphan_bytes", descending=True),
@@ -96,9 +99,16 @@ def _found(request: HttpRequest, figures: RootFigures) -> dict[str, Any]:
         "chains": chains.drawn(links, chained),
         "chains_narrow": chains.drawn(links, chained, narrow=True),
         "links": links,
+        "findings": _findings(figures.root),
         "doubts": [(row, doubt_words(row)) for row in doubts[:DOUBTS_SHOWN]],
         "more_doubts": len(doubts) > DOUBTS_SHOWN,
     }
+
+
+def _findings(uri: str) -> list[Any]:
+    """What rules say of this root and of jobs in it, worst first."""
+    open_ones = Finding.objects.open().filter(rule__startswith="storage.", data__root=uri).worst_first()
+    return [(one, SEVERITY_BADGES.get(one.severity)) for one in open_ones.defer("evidence", "related", "cause")[:FINDINGS_SHOWN]]
 
 
 def _checkpoint(row: CheckpointStorage) -> dict[str, Any]:

@@ -25,7 +25,7 @@ class OperatorContents:
     subtasks: int
     finished: int
     state_bytes: int
-    uploaded_bytes: int
+    uploaded_bytes: int | None
     files: int
     inline_bytes: int
     largest: tuple[SubtaskBytes, ...]

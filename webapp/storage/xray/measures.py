@@ -77,25 +77,9 @@ def absolute(table: pa.Table) -> int:
     return written + int(table.num_rows - table["task_owned_directory"].null_count)
 
 
-def uploaded_bytes(table: pa.Table) -> int | None:
-    """As Flink counts ``checkpointed_size``; ``None`` where some keyed state does not say (before 1.15)."""
-    per_operator = _uploaded(table)
-    return None if any(value is None for value in per_operator.values()) else sum(value or 0 for value in per_operator.values())
-
-
-def _uploaded(table: pa.Table) -> dict[str, int | None]:
-    """A keyed state says it once for all of its files; what says nothing was written whole."""
-    incremental = pc.fill_null(pc.is_in(table["kind"], pa.array(["shared", "private", "meta"])), False)
-    whole = table.filter(pc.invert(incremental)).group_by("operator_id").aggregate([("state_bytes", "sum")])
-    sums: dict[str, int | None] = {row["operator_id"]: row["state_bytes_sum"] for row in whole.to_pylist()}
-    keyed = table.filter(incremental).group_by(["operator_id", "subtask"]).aggregate([("checkpointed_bytes", "max")])
-    for row in keyed.to_pylist():
-        known, more = sums.get(row["operator_id"], 0), row["checkpointed_bytes_max"]
-        sums[row["operator_id"]] = None if known is None or more is None else known + more
-    return sums
-
-
-def operators(table: pa.Table, declared: Mapping[str, Operator], finished: Mapping[str, int]) -> tuple[tuple[OperatorContents, ...], int]:
+def operators(
+    table: pa.Table, declared: Mapping[str, Operator], finished: Mapping[str, int], uploaded: Mapping[str, int | None]
+) -> tuple[tuple[OperatorContents, ...], int]:
     """Most state first, at most ``MOST_OPERATORS``; and how many were left out."""
     by_subtask: dict[str, dict[int, int]] = defaultdict(dict)
     for row in table.group_by(["operator_id", "subtask"]).aggregate([("state_bytes", "sum")]).to_pylist():
@@ -106,7 +90,6 @@ def operators(table: pa.Table, declared: Mapping[str, Operator], finished: Mappi
         kinds[row["operator_id"]][row["kind"]] = row["state_bytes_sum"]
     inline = _sums(table.filter(pc.is_valid(table["inline_at"])), "size_bytes", "sum")
     files = _sums(table.filter(pc.is_valid(table["path"])), "path", "count_distinct")
-    uploaded = _uploaded(table)
     ordered = sorted(declared.values(), key=lambda operator: (-sum(by_subtask[operator.operator_id].values()), operator.operator_id))
     shown = tuple(_operator(one, by_subtask[one.operator_id], finished, kinds, inline, files, uploaded) for one in ordered[:MOST_OPERATORS])
     return shown, len(ordered) - len(shown)
@@ -137,7 +120,7 @@ def _operator(
         subtasks=len(largest),
         finished=one.parallelism if one.fully_finished else finished.get(key, 0),
         state_bytes=sum(subtasks.values()),
-        uploaded_bytes=uploaded.get(key, 0) or 0,
+        uploaded_bytes=uploaded.get(key, 0),
         files=files.get(key, 0),
         inline_bytes=inline.get(key, 0),
         largest=tuple(SubtaskBytes(*item) for item in largest[:MOST_SUBTASKS]),

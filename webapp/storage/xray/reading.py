@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from ingest.errors import Refused
 from ingest.metadata import columns
 from ingest.metadata.files import MetadataFile
-from ingest.metadata.pieces import End, Header, Operator, Piece, Subtask
+from ingest.metadata.pieces import End, Handle, Header, KeyedState, Operator, Piece, Subtask
 from ingest.metadata.summary import job_id_of, owner_directory
 from webapp.storage.xray import measures
 from webapp.storage.xray.contents import Xray
@@ -20,9 +20,9 @@ MOST_BYTES = 256_000_000
 MOST_HANDLES = 1_000_000
 _KEPT = (
     "operator_id", "subtask", "kind", "path", "written_path", "offset_bytes", "size_bytes", "state_bytes", "inline_at",
-    "handle_id", "checkpointed_bytes", "task_owned_directory", "states",
+    "task_owned_directory", "states",
 )  # fmt: skip
-_CODED = ("operator_id", "kind", "handle_id")
+_CODED = ("operator_id", "kind")
 
 
 class TooLarge(Refused):
@@ -48,6 +48,8 @@ class Seen:
         self.end: End | None = None
         self.operators: dict[str, Operator] = {}
         self.finished: dict[str, int] = {}
+        self.uploaded: dict[str, int | None] = {}
+        """By operator, as Flink counts; ``None`` where some keyed state does not say (before 1.15)."""
 
     def watch(self, pieces: Iterable[Piece]) -> Iterator[Piece]:
         for piece in pieces:
@@ -57,9 +59,24 @@ class Seen:
                 self.operators[piece.operator_id] = piece
             elif isinstance(piece, Subtask):
                 self.finished[piece.operator.operator_id] = self.finished.get(piece.operator.operator_id, 0) + piece.finished
+            elif isinstance(piece, Handle | KeyedState):
+                self._add(piece.operator.operator_id, _uploaded(piece))
             elif isinstance(piece, End):
                 self.end = piece
             yield piece
+
+    def _add(self, operator_id: str, uploaded: int | None) -> None:
+        known = self.uploaded.get(operator_id, 0)
+        self.uploaded[operator_id] = None if known is None or uploaded is None else known + uploaded
+
+
+def _uploaded(piece: Handle | KeyedState) -> int | None:
+    """What is always full was written whole, whether it says so or not."""
+    if isinstance(piece, Handle):
+        return piece.state_bytes
+    if piece.keyed.checkpointed_bytes is not None or not piece.keyed.state_class.startswith("KeyGroups"):
+        return piece.keyed.checkpointed_bytes
+    return sum(part.state_bytes for part in piece.parts if isinstance(part, Handle))
 
 
 def _table(file: MetadataFile) -> tuple[Seen, pa.Table]:
@@ -85,11 +102,11 @@ def _xray(file: MetadataFile, seen: Seen, table: pa.Table) -> Xray:
     files = measures.distinct_files(table)
     directories, directories_left_out = measures.directories(files, owner, job_id)
     foreign = measures.foreign(files, owner, job_id)
-    operators, operators_left_out = measures.operators(table, seen.operators, seen.finished)
+    operators, operators_left_out = measures.operators(table, seen.operators, seen.finished, seen.uploaded)
     states, states_left_out = measures.listed_states(table, seen.operators)
     properties = seen.end.properties
     inline = table.filter(pc.is_valid(table["inline_at"]))
-    uploaded = measures.uploaded_bytes(table)
+    uploads = list(seen.uploaded.values())
     return Xray(
         metadata_path=file.path,
         metadata_bytes=seen.end.bytes,
@@ -100,7 +117,7 @@ def _xray(file: MetadataFile, seen: Seen, table: pa.Table) -> Xray:
         savepoint_format=(properties.savepoint_format or "") if properties else "",
         handles=table.num_rows,
         state_bytes=measures.total(table["state_bytes"]),
-        uploaded_bytes=uploaded,
+        uploaded_bytes=None if None in uploads else sum(upload or 0 for upload in uploads),
         inline_handles=inline.num_rows,
         inline_bytes=measures.total(inline["size_bytes"]),
         files=files.num_rows,

@@ -48,14 +48,13 @@ class Command(PreparedCommand):
         clusters = list(Cluster.objects.filter(name__in=options["cluster"]))
         if unknown := set(options["cluster"]) - {cluster.name for cluster in clusters}:
             raise CommandError(f"There is no cluster {', '.join(sorted(unknown))}.", returncode=REFUSED)
-        row = StorageRoot(uri=options["uri"], read_at=options["read_at"], kind=options["kind"], audit_every_h=options["every"])
+        row = known_root(options["uri"])
+        if row is None:
+            row = StorageRoot(uri=options["uri"])
+        elif not options["replace"]:
+            raise CommandError(f"{row.uri} is registered already; use --replace to change it.", returncode=REFUSED)
+        row.read_at, row.kind, row.audit_every_h = options["read_at"], options["kind"], options["every"]
         row.quarantine_uri = options["quarantine"]
-        known = known_root(options["uri"])
-        if known is not None:
-            if not options["replace"]:
-                raise CommandError(f"{known.uri} is registered already; use --replace to change it.", returncode=REFUSED)
-            row.pk, row.created_at = known.pk, known.created_at
-            row.attested_at, row.attested_by, row.attested_name = known.attested_at, known.attested_by, known.attested_name
         save(row, clusters)
         if options["attest"]:
             attest(row, f"{options['attest']} (command line)")

@@ -1,0 +1,124 @@
+"""Commands: add_storage_root, audit_storage, simulate_age_rule."""
+
+import json
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from tests.webapp.builders import T0, cluster
+from tests.webapp.storage.builders import JOB, ROOT, audit, file_row, root, root_figures
+from tests.webapp.storage.test_loading import ROW
+from webapp.storage.models import AgeRuleResult, StorageAudit, StorageRoot
+
+pytestmark = pytest.mark.django_db
+
+
+def lines(capsys, *arguments, **options):
+    call_command(*arguments, **options)
+    return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+
+
+def code(*arguments) -> int:
+    with pytest.raises(CommandError) as error:
+        call_command(*arguments)
+    return error.value.returncode
+
+
+@pytest.fixture
+def tree(tmp_path, spark):
+    """A directory that nobody registered, and what Spark would say of it."""
+    folder = tmp_path / "tree" / JOB / "shared"
+    folder.mkdir(parents=True)
+    (folder / "a").write_bytes(b"x" * 10)
+    uri = f"file:{tmp_path / 'tree'}"
+    spark.found = lambda audit_id: {
+        "storage_root": [[ROW | {"audit_id": audit_id, "root": uri}]],
+        "storage_file": [[file_row(f"{uri}/{n}", audit_id, root=uri) for n in range(3)]],
+    }
+    return uri
+
+
+def test_a_root_is_registered_with_its_clusters_and_who_attests(capsys):
+    cluster(at=T0)
+    told = lines(capsys, "add_storage_root", "s3a://bucket/flink/", "--cluster", "prod-eu", "--attest", "Olga", "--json")
+    row = StorageRoot.objects.get()
+    assert (told[0]["root"], row.attested_name, row.clusters.get().name) == ("s3://bucket/flink", "Olga (command line)", "prod-eu")
+
+
+@pytest.mark.parametrize(
+    "arguments", [("s3://bucket/flink/below",), ("nonsense",), ("s3://x", "--cluster", "nobody"), ("s3n://bucket/flink",)]
+)
+def test_what_makes_no_sense_is_refused_with_2_and_changes_nothing(arguments):
+    root("s3://bucket/flink")
+    assert code("add_storage_root", *arguments) == 2
+    assert StorageRoot.objects.count() == 1
+
+
+def test_replacing_a_root_keeps_its_attestation(capsys):
+    root("s3://bucket/flink", attested_at=T0, attested_name="Olga")
+    call_command("add_storage_root", "s3://bucket/flink", "--read-at", "/mnt/flink", "--replace")
+    row = StorageRoot.objects.get()
+    assert (row.read_at, row.is_attested) == ("/mnt/flink", True)
+
+
+def test_an_audit_of_a_root_nobody_registered_prints_figures_and_then_every_file(tree, capsys):
+    told = lines(capsys, "audit_storage", tree, "--json")
+    assert (told[0]["root"], told[0]["orphan"], told[0]["missing"]) == (tree, {"files": 1, "bytes": 1}, {"files": 1, "bytes": 1})
+    assert [(line["path"], line["verdict"]) for line in told[1:]] == [(f"{tree}/{n}", "orphan") for n in range(3)]
+    assert not StorageRoot.objects.exists()
+
+
+def test_without_json_it_is_told_in_words(tree, capsys):
+    call_command("audit_storage", tree)
+    out = capsys.readouterr().out
+    assert "retained waste" in out
+    assert "No plan can be made: Nobody has attested" in out
+
+
+def test_a_copied_tree_is_audited_under_its_own_name(tree, capsys, tmp_path, spark):
+    call_command("audit_storage", "s3://bucket/flink", "--at", str(tmp_path / "tree"), "--as-of", "2026-11-21T05:00:00Z")
+    of = StorageAudit.objects.get()
+    assert (of.roots, of.as_of.isoformat()) == (["s3://bucket/flink"], "2026-11-21T05:00:00+00:00")
+
+
+def test_an_inventory_is_accepted_instead_of_a_listing(capsys, tmp_path, spark):
+    inventory = tmp_path / "inventory.csv"
+    inventory.write_text(f"path,bytes,modified\n{JOB}/shared/a,10,2026-11-21T04:00:00Z\n")
+    call_command("audit_storage", "s3://bucket/flink", "--listing", str(inventory))
+    assert "1 files" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("s3://a", "s3://a/b"), ("s3://a", "s3://b", "--at", "/x"), ("s3://a", "--age-guard", "3"), ("s3://a", "--as-of", "soon"), ()],
+)
+def test_an_audit_that_makes_no_sense_is_refused_with_2(arguments):
+    assert code("audit_storage", *arguments) == 2
+    assert not StorageAudit.objects.exists()
+
+
+def test_an_audit_that_fails_ends_with_1(tree, spark, monkeypatch):
+    monkeypatch.setattr(spark, "found", lambda audit_id: {"no_such_table": []})
+    assert code("audit_storage", tree) == 1
+
+
+def test_a_simulation_is_told_and_kept(capsys, tmp_path):
+    of = audit()
+    root_figures(of)
+    counts = {"files": 5, "bytes": 50, "live_files": 2, "live_bytes": 20, "missed_files": 1, "missed_bytes": 1, "broken": 1, "jobs": 1}
+    lost = {"metadata_path": f"{ROOT}/x/_metadata", "lost_files": 2, "lost_bytes": 20, "lost_metadata": True}
+    result = {"days": 7, "roots": [{"root": ROOT, **counts, "checkpoints": [lost]}]}
+    AgeRuleResult.objects.create(audit=of, days=7, state="done", result=result)
+    told = lines(capsys, "simulate_age_rule", "s3a://bucket/checkpoints/", "--days", "7", "--json")
+    assert (told[0]["live_files"], told[0]["checkpoints"]) == (2, [lost])
+    call_command("simulate_age_rule", ROOT, "--days", "7")
+    assert "1 checkpoints of 1 jobs could no longer be restored" in capsys.readouterr().out
+
+
+def test_a_simulation_without_an_audit_is_refused_with_2():
+    assert code("simulate_age_rule", ROOT, "--days", "7") == 2
+
+
+def test_a_simulation_over_files_that_are_gone_ends_with_1():
+    root_figures(audit())
+    assert code("simulate_age_rule", ROOT, "--days", "7") == 1
