@@ -41,6 +41,11 @@ def window_from_plain(plain: Mapping[str, Any]) -> JobWindow:
     return JobWindow(**values)
 
 
+def recovery_point_from_plain(plain: Mapping[str, Any]) -> samples.RecoveryPoint:
+    """Raises TypeError where it lacks what one cannot do without."""
+    return samples.RecoveryPoint(**_known(samples.RecoveryPoint, plain))
+
+
 def window_to_plain(window: JobWindow) -> dict[str, Any]:
     return asdict(window)
 

@@ -49,11 +49,13 @@ class Recompute:
     """One run over the rows that are new since ``previous``; ``steps`` writes everything but the manifest."""
 
     def __init__(
-        self, lake: PinnedLake, previous: Manifest | None, run_dir: RunDir, thresholds: Sequence[Scoped] = ()
+        self, lake: PinnedLake, previous: Manifest | None, run_dir: RunDir,
+        thresholds: Sequence[Scoped] = (), recovery_points: Sequence[Scoped] = (),
     ) -> None:  # fmt: skip
         self.lake = lake
         self.run_dir = run_dir
         self.thresholds = thresholds
+        self.recovery_points = recovery_points
         self.from_seq = {table: previous.to_seq.get(table, 0) if previous else 0 for table in TABLES}
         self.carried = Carried(lake.session, previous)
 
@@ -349,7 +351,7 @@ class Recompute:
 
     @cached_property
     def judged(self) -> DataFrame:
-        return _held(diagnosed.diagnosed(self.job_windows, self.thresholds))
+        return _held(diagnosed.diagnosed(self.job_windows, self.thresholds, self.recovery_points))
 
     def _written(self, table: str) -> DataFrame:
         """Rows of a table that a step before has written."""

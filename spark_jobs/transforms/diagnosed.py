@@ -12,9 +12,10 @@ from spark_jobs.transforms.job_sights import JOB
 from spark_jobs.transforms.judging import JUDGED_SCHEMA, Scoped, judged_batches
 
 
-def diagnosed(job_windows: DataFrame, overrides: Sequence[Scoped] = ()) -> DataFrame:
+def diagnosed(job_windows: DataFrame, overrides: Sequence[Scoped] = (), recovery_points: Sequence[Scoped] = ()) -> DataFrame:
     """One row for each row of job windows: what was judged, and an array of sights. Hold it before it is used twice."""
-    return job_windows.mapInArrow(partial(judged_batches, overrides=list(overrides)), JUDGED_SCHEMA)
+    judge = partial(judged_batches, overrides=list(overrides), recovery_points=list(recovery_points))
+    return job_windows.mapInArrow(judge, JUDGED_SCHEMA)
 
 
 def finding_sights(judged: DataFrame) -> DataFrame:

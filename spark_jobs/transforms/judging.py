@@ -7,14 +7,15 @@ import gc
 import json
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pyarrow as pa
 
 from spark_jobs.diagnosis import registry
 from spark_jobs.diagnosis.findings import Finding, Unknown
-from spark_jobs.diagnosis.plain import finding_to_plain
+from spark_jobs.diagnosis.plain import finding_to_plain, recovery_point_from_plain
+from spark_jobs.diagnosis.samples import RecoveryPoint
 from spark_jobs.diagnosis.thresholds import Limits
 from spark_jobs.diagnosis.window_contents import WINDOW_MS
 from spark_jobs.transforms.window_rows import WindowRow, rows_of
@@ -80,37 +81,45 @@ def _if_allowed(key: str, value: float) -> dict[str, float]:
     return {key: value}
 
 
-def judged_batches(batches: Iterable[pa.RecordBatch], overrides: Sequence[Scoped]) -> Iterator[pa.RecordBatch]:
-    """A batch of ``JUDGED`` for each batch of job windows. A row that cannot be read or written is left out, and logged."""
+def judged_batches(
+    batches: Iterable[pa.RecordBatch], overrides: Sequence[Scoped], recovery_points: Sequence[Scoped] = ()
+) -> Iterator[pa.RecordBatch]:
+    """A batch of ``JUDGED`` for each batch of job windows. A row that cannot be read or written is left out, and logged.
+
+    ``recovery_points`` are what audits of the storage found: the fields of ``RecoveryPoint``, and ``cluster`` and ``job_id``.
+    """
     in_force = LimitsInForce(overrides)
+    points = {(str(one["cluster"]), str(one["job_id"])): recovery_point_from_plain(one) for one in recovery_points}
     for batch in batches:
         # Samples hold no cycles: looking for some among millions of them took more time than the rules.
         gc.disable()
         try:
-            judged = _judged(batch, in_force)
+            judged = _judged(batch, in_force, points)
         finally:
             gc.enable()
         yield pa.RecordBatch.from_pylist(judged, schema=JUDGED)
 
 
-def _judged(batch: pa.RecordBatch, in_force: LimitsInForce) -> list[dict[str, Any]]:
+def _judged(batch: pa.RecordBatch, in_force: LimitsInForce, points: Mapping[tuple[str, str], RecoveryPoint]) -> list[dict[str, Any]]:
     judged = []
     for row in rows_of(batch):
         if isinstance(row, Exception):
             logger.error("A row of job windows cannot be read", exc_info=row)
             continue
         try:
-            judged.append(judged_row(row, in_force.of(row.cluster, row.job_id)))
+            judged.append(judged_row(row, in_force.of(row.cluster, row.job_id), points.get((row.cluster, row.job_id))))
         except Exception:
             logger.exception("Job %s of %s cannot be judged", row.job_id, row.cluster)
     return judged
 
 
-def judged_row(row: WindowRow, in_force: Limits) -> dict[str, Any]:
-    """What the rules say of the windows of one row, as a row of ``JUDGED``."""
+def judged_row(row: WindowRow, in_force: Limits, point: RecoveryPoint | None = None) -> dict[str, Any]:
+    """What the rules say of the windows of one row, as a row of ``JUDGED``; those before the audit know nothing of ``point``."""
     sights: dict[tuple[str, str, int], dict[str, Any]] = {}
     unknowns: tuple[Unknown, ...] = ()
     for window in row.windows:
+        if point is not None and point.audited_at_ms <= window.at_ms:
+            window = replace(window, recovery_point=point)
         said = registry.diagnose(window, in_force)
         unknowns = said.unknowns
         for finding in said.findings:

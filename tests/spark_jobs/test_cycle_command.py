@@ -54,6 +54,7 @@ def test_nothing_new_carries_the_state_into_the_new_run(tmp_path: Path) -> None:
         (["--to", '{"no_table": 1}'], "--to names tables the lake does not have: no_table"),
         (["--previous", "/nowhere/manifest.json"], "no manifest at /nowhere"),
         (["--lake-options", "{"], "WEIR_LAKE_OPTIONS must be a JSON object"),
+        (["--recovery-points", '[{"cluster": "c"}]'], "--recovery-points must be a JSON list"),
     ],
 )
 def test_what_cannot_be_run_is_said_in_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str], more: list[str], said: str) -> None:

@@ -35,6 +35,7 @@ from webapp.checkpoints.models import CheckpointFact, CheckpointUpload, SizeTren
 from webapp.findings.vertex_samples import Windows, read_vertex_windows
 from webapp.fleet.models import JobAnnotation, JobCurrent, JobException, LogEvent
 from webapp.pressure.models import PressureWindow
+from webapp.storage.recovery import recovery_point_of
 
 MOST_WINDOWS = 1_440
 MOST_FACTS, MOST_EVENTS, MOST_PRESSURE = 3_000, 3_000, 30_000
@@ -88,6 +89,7 @@ class _Told:
         # In the order in which they became known: a window sees none from after it.
         known = [(_ms(one.as_of) or 0, _upload(one)) for one in read][::-1]
         self.uploads: Timed = ([at_ms for at_ms, _ in known], [upload for _, upload in known])
+        self.recovery_point = recovery_point_of(job.cluster, job.job_id)
         self.trend = _trend(SizeTrend.objects.filter(**own).first())
         graph = job.graph or {}
         self.vertices = tuple(
@@ -133,6 +135,7 @@ class _Told:
             size_trend=self.trend if self.trend and (self.trend.to_time_ms or 0) < end_ms + TREND_AHEAD_MS else None,
             config=self.config,
             uploads=tuple(newest(self.uploads, end_ms, UPLOADS)),
+            recovery_point=self.recovery_point if self.recovery_point and self.recovery_point.audited_at_ms < end_ms else None,
         )
 
     def _state(self, end_ms: int) -> str | None:

@@ -17,6 +17,7 @@ from webapp.pipeline.lease import Lease
 from webapp.pipeline.loader import OutOfOrder
 from webapp.pipeline.models import Manifest, PipelineRun
 from webapp.pipeline.runs import RunRecord
+from webapp.storage import recovery
 
 ATTEMPTS_INTERRUPTED = 5
 
@@ -70,7 +71,7 @@ def _run_spark(record: RunRecord) -> str:
     command += ["--to", json.dumps(lake.commits())]
     if last and last.path:
         command += ["--previous", last.path]
-    command += ["--thresholds", overrides.as_argument()]
+    command += ["--thresholds", overrides.as_argument(), "--recovery-points", recovery.as_argument()]
     for left in _left_running(record.row):
         command += ["--interrupt", left]
     spark_process.run(command, record, attempt)

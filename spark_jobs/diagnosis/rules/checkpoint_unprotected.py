@@ -28,7 +28,8 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     if window.terminal:
         return
     point = window.recovery_point
-    if point and point.missing_files is not None and point.missing_files >= limits[f"{RULE}.missing_files"]:
+    missing = point.missing_files if point and not _has_savepoint_since(window, point.audited_at_ms) else None
+    if missing is not None and missing >= limits[f"{RULE}.missing_files"]:
         yield _not_whole(window, limits)
     elif checkpoints_are_off(window):
         yield _off(window)
@@ -36,6 +37,11 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         yield _not_retained(window)
     elif window.config.mode is None and point is None:
         raise NotJudged("the checkpoint settings of this job have not been seen")
+
+
+def _has_savepoint_since(window: JobWindow, audited_at_ms: int) -> bool:
+    """It holds the whole state by itself, whatever later checkpoints still refer to."""
+    return any(one.is_savepoint and one.outcome == "completed" and one.trigger_time_ms > audited_at_ms for one in window.checkpoints)
 
 
 def _not_whole(window: JobWindow, limits: Limits) -> Finding:
