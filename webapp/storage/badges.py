@@ -6,7 +6,7 @@ from webapp.storage.choices import AuditState
 CLEANABLE = Badge("can be cleaned", "●", "ok")
 NOT_CLEANABLE = Badge("not cleanable", "◆", "warn")
 NOT_AUDITED = Badge("not audited", "?", "unknown")
-AUDIT_BADGES = {
+AUDIT_BADGES: dict[str, Badge] = {
     AuditState.RUNNING: Badge("running", "…", "unknown"),
     AuditState.WRITTEN: Badge("to be loaded", "…", "unknown"),
     AuditState.LOADED: Badge("done", "●", "ok"),

@@ -18,7 +18,7 @@ def _operations(schema: dict[str, Any]) -> Any:
     components = schema["components"]["schemas"]
     for path, methods in schema["paths"].items():
         for method, operation in methods.items():
-            good = next((answer for code, answer in sorted(operation["responses"].items()) if code.startswith("2")), {})
+            good: dict[str, Any] = next((answer for code, answer in sorted(operation["responses"].items()) if code.startswith("2")), {})
             content = good.get("content", {}).get("application/json", {}).get("schema", {})
             if "summary" in operation:
                 yield {

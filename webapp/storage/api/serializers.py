@@ -112,7 +112,7 @@ class AgeRuleSerializer(_OfAudit):
 class StorageFileSerializer(serializers.Serializer):  # type: ignore[type-arg]
     """One file that is not live."""
 
-    root = serializers.CharField()
+    root = serializers.CharField()  # type: ignore[assignment]
     path = serializers.CharField()
     listed_path = serializers.CharField(allow_null=True)
     bytes = serializers.IntegerField(allow_null=True)

@@ -74,8 +74,7 @@ def _found(request: HttpRequest, figures: RootFigures) -> dict[str, Any]:
     audit = figures.audit
     jobs = JobStorage.objects.filter(audit=audit, root=figures.root)
     links = list(ChainLink.objects.filter(audit=audit, root=figures.root).order_by("-bytes", "id")[: chains.MOST_LINKS])
-    chained = jobs.filter(job_id__in={job_id for link in links for job_id in (link.job_id, link.other_job_id)}) if links else ()
-    chained = list(chained)
+    chained = list(jobs.filter(job_id__in={job_id for link in links for job_id in (link.job_id, link.other_job_id)})) if links else []
     sort = request.GET.get("sort", "")
     sort = sort if sort in JOB_SORTS else "size"
     job_page = _page(jobs, (JOB_SORTS[sort], Key("id", descending=True)), request.GET.get("jobs", ""))

@@ -3,7 +3,7 @@
 from typing import Any
 
 from django.db import IntegrityError, transaction
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
@@ -23,7 +23,7 @@ SHOWN = 12
 
 
 @require_http_methods(["GET", "POST"])
-def simulator(request: HttpRequest) -> HttpResponse:
+def simulator(request: HttpRequest) -> HttpResponseBase:
     """GET shows what was simulated; POST asks a worker for another age."""
     uri = request.GET.get("uri", "").replace("\x00", "")[:4_000]
     figures = latest_of(uri)
@@ -60,7 +60,7 @@ def ask(request: HttpRequest, figures: RootFigures) -> HttpResponse:
         except IntegrityError:
             failed = AgeRuleResult.objects.filter(audit=figures.audit, days=days, state=SimulationState.FAILED)
             failed.update(state=SimulationState.ASKED, error="")
-    query = urlencode({"uri": figures.root, **({"days": days} if days else {})})
+    query = urlencode([("uri", figures.root), *([("days", days)] if days else [])])
     return redirect(f"{reverse('storage-simulator')}?{query}")
 
 
