@@ -43,11 +43,13 @@ class LogSource:
 class MetadataSource:
     """Which ``_metadata`` may be read as evidence: local ones, and those below ``roots``, in bounds.
 
-    ``roots`` are pairs of a canonical URI, as Flink's paths begin, and where the same tree is read ("" for the URI itself).
+    ``roots`` are pairs of a canonical URI and where the same tree is read ("" for the URI itself); ``aliases`` are other spellings of
+    prefixes that Flink's paths may have.
     """
 
     enabled: bool = True
     roots: tuple[tuple[str, str], ...] = ()
+    aliases: tuple[tuple[str, str], ...] = ()
     files_per_cycle: int = 20
     file_bytes: int = 8 * 1024 * 1024
 

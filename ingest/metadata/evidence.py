@@ -22,7 +22,7 @@ from ingest.records import Observed, Record, Reference, Skip
 from ingest.sources import MetadataSource
 from ingest.storage.instants import modified_at
 from ingest.storage.roots import Root, local_path
-from ingest.uris import BadUri, canonical, is_below
+from ingest.uris import BadUri, Spellings, canonical, is_below
 
 SOURCE = "metadata"
 TRY_AGAIN_AFTER_S = 900
@@ -76,6 +76,7 @@ class _Reader:
     def __init__(self, source: MetadataSource, told: dict[str, float], at: datetime, reach: Reach) -> None:
         self._source, self._told, self._at, self.reach = source, told, at.timestamp(), reach
         self._roots = [Root(uri, read_at or None) for uri, read_at in source.roots]
+        self._spellings = Spellings(source.aliases)
 
     def told(self) -> dict[str, float]:
         return dict(sorted(self._told.items(), key=lambda one: one[1])[-MOST_TOLD:])
@@ -102,11 +103,12 @@ class _Reader:
         return rows
 
     def _within_time(self, directory: str) -> list[Reference]:
-        root = next((root for root in self._roots if is_below(directory, root.uri)), None)
+        respelled = self._spellings.apply(directory)
+        root = next((root for root in self._roots if is_below(respelled, root.uri)), None)
         if root is None and not directory.startswith("file:"):
             # Addresses come from Flink: only what an operator has registered is asked over a network.
             raise ValueError("it is below no registered storage root; register the root to have it read")
-        read_at = root.readable(directory) if root else local_path(directory)
+        read_at = root.readable(respelled) if root else local_path(directory)
         if "://" not in read_at:
             return self._rows(directory, read_at)
         # Clients of storages have their own ideas of patience; the thread of one that never answers is left behind.

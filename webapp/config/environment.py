@@ -42,6 +42,8 @@ class Environment:
     storage_age_guard_h: int
     storage_keep_audits: int
     storage_threads: int
+    metadata_per_cycle: int
+    metadata_max_bytes: int
     plans_root: str
     plan_expires_h: int
     quarantine_h: int
@@ -80,6 +82,8 @@ def load() -> Environment:
         storage_age_guard_h=number("WEIR_STORAGE_AGE_GUARD_H", 72, 24, 24 * 365),
         storage_keep_audits=number("WEIR_STORAGE_KEEP_AUDITS", 4, 2, 1000),
         storage_threads=number("WEIR_STORAGE_THREADS", 8, 1, 64),
+        metadata_per_cycle=number("WEIR_METADATA_PER_CYCLE", 20, 0, 1000),
+        metadata_max_bytes=number("WEIR_METADATA_MAX_BYTES", 8 << 20, 1 << 10, 1 << 30),
         plans_root=_place("WEIR_PLANS_ROOT", home / "plans"),
         plan_expires_h=number("WEIR_PLAN_EXPIRES_H", 72, 1, 24 * 31),
         quarantine_h=number("WEIR_QUARANTINE_H", 168, 1, 24 * 365),

@@ -1,6 +1,7 @@
 """One collect cycle of one shard: ask all its clusters, commit once to the lake, then save how far it got."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 
 from django.conf import settings
@@ -14,6 +15,7 @@ from webapp.fleet.querysets import MISSED_CYCLES_UNTIL_BLIND
 from webapp.pipeline.lake import lake
 from webapp.pipeline.lease import Lease
 from webapp.pipeline.runs import RunRecord
+from webapp.storage.evidence import evidence_source
 
 SAVED_AT_ONCE = 50
 """Clusters per transaction; a cursor may be some hundred kilobytes."""
@@ -73,10 +75,10 @@ def _noted(cluster: Cluster, outcome: ClusterOutcome, at: datetime) -> Cluster:
 
 def _sources(clusters: Sequence[Cluster]) -> tuple[list[ClusterSource], list[ClusterOutcome]]:
     """What can be asked; and outcomes for clusters whose secret cannot be read, which stops nobody else."""
-    sources, broken = [], []
+    sources, broken, metadata = [], [], evidence_source()
     for cluster in clusters:
         try:
-            sources.append(cluster.source())
+            sources.append(replace(cluster.source(), metadata=metadata))
         except ImproperlyConfigured as error:
             broken.append(ClusterOutcome(cluster.name, reachable=False, error=str(error), cursor=cluster.cursor))
     return sources, broken

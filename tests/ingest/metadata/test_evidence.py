@@ -54,6 +54,12 @@ def test_a_registered_root_says_where_a_copy_is_read(tree: Path) -> None:
     assert files(records) == [f"s3://flink/ckpt/{OLD}/chk-6/_metadata", f"s3://flink/ckpt/{NEW}/chk-7/_metadata"]
 
 
+def test_an_alias_leads_to_the_registered_root(tree: Path) -> None:
+    source = MetadataSource(roots=(("hdfs://ns/ckpt", str(tree)),), aliases=(("hdfs://nn1:8020", "hdfs://ns"),))
+    records, _ = read("hdfs://nn1:8020/ckpt", source)
+    assert len(files(records)) == 2
+
+
 def test_nothing_outside_registered_roots_is_asked_over_a_network() -> None:
     records, _ = read("http://169.254.169.254/latest")
     assert {(skip.reason, "register the root" in skip.detail) for skip in skips(records)} == {("unreadable_metadata", True)}

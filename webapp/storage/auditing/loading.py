@@ -13,7 +13,6 @@ from spark_jobs.serving import ServingTable
 from webapp.pipeline import run_files
 from webapp.pipeline.lease import Lease
 from webapp.pipeline.texts import bounded, clean_json, clean_text
-from webapp.storage import judging
 from webapp.storage.choices import AuditState
 from webapp.storage.models import StorageAudit
 from webapp.storage.served import AUDIT_MODELS
@@ -41,7 +40,6 @@ def load(audit: StorageAudit, manifest: Manifest, lease: Lease, say: Callable[[s
         rows_of[name] = manifest.tables[name].rows
         if rows_of[name]:
             say(f"loaded {name}: {rows_of[name]} rows")
-    judging.judge(audit, lease, say)
     return rows_of
 
 
