@@ -15,6 +15,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 from ingest.lake.store import Lake
 from ingest.records import Observed, VertexMetrics
+from tests.e2e.stored import fill_storage
 from tests.webapp.builders import annotation, cluster, declined, event, exception, expired, fact, finding, job, person, sights, window
 
 CHROMIUM = os.environ.get("CHROMIUM", "") or shutil.which("chromium") or shutil.which("google-chrome") or ""
@@ -44,6 +45,7 @@ def site(transactional_db, live_server, tmp_path) -> Iterator[str]:
     before = settings.WEIR.lake_root
     object.__setattr__(settings.WEIR, "lake_root", str(tmp_path / "lake"))
     fill(Lake(str(tmp_path / "lake")))
+    fill_storage(tmp_path, timezone.now())
     yield live_server.url
     _let_requests_end()
     object.__setattr__(settings.WEIR, "lake_root", before)

@@ -6,6 +6,7 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import expect
 
+from tests.e2e.stored import CHECKPOINT, OTHER, ROOT
 from webapp.checkpoints.models import CheckpointFact
 from webapp.checkpoints.querysets import trigger_ms
 from webapp.findings.models import Finding
@@ -16,6 +17,8 @@ JOB = f"/jobs/prod-eu/{'c' * 32}/"
 PAGES = (
     "/", JOB, "checkpoint 30", "checkpoint 31", "finding", f"{JOB}what-if/pressure.root/", "/findings/", "/rules/", "/rules/pressure.root/",
     "/clusters/", "/clusters/add/", "/pipeline/", "/account/", "/api/v1/docs/",
+    "/storage/", "/storage/roots/add", f"/storage/root/?uri={ROOT}", f"/storage/files/?uri={ROOT}", f"/storage/simulator/?uri={ROOT}",
+    f"/storage/xray/?path={CHECKPOINT}", f"/storage/xray/?path={CHECKPOINT}&with={OTHER}",
 )  # fmt: skip
 
 
@@ -198,3 +201,18 @@ def test_a_mark_on_a_chart_leads_to_what_was_found(page, site):
     all_charts_drawn(page)
     page.locator("[data-chart*=checkpoints] .annotation-text", has_text="▲").first.click()
     page.wait_for_url("**/findings/*/")
+
+
+def test_the_chain_of_jobs_runs_from_top_to_bottom_on_a_telephone(page, site):
+    page.goto(f"{site}/storage/root/?uri={ROOT}")
+    expect(page.locator(".chains").first).to_be_visible()
+    page.set_viewport_size({"width": 390, "height": 844})
+    expect(page.locator(".only-phone .chains")).to_be_visible()
+    expect(page.locator(".only-wide .chains")).to_be_hidden()
+
+
+def test_an_x_ray_is_compared_by_choosing_another_checkpoint(page, site):
+    page.goto(f"{site}/storage/root/?uri={ROOT}")
+    page.locator("#checkpoints a.name", has_text="Checkpoint 11").click()
+    expect(page.locator(".treemap").first).to_be_visible()
+    expect(page.get_by_text("of another job").first).to_be_visible()
