@@ -1,0 +1,93 @@
+"""What an audit is told of jobs: only what was seen."""
+
+from datetime import timedelta
+
+import pyarrow.parquet as pq
+import pytest
+from django.utils import timezone
+
+from spark_jobs.audit_request import JOB_COLUMNS
+from tests.webapp.builders import cluster, fact, job
+from webapp.storage.auditing import known_jobs
+
+pytestmark = pytest.mark.django_db
+NOW = timezone.now().replace(microsecond=0)
+
+
+@pytest.fixture
+def told(tmp_path):
+    def write() -> dict[str, dict]:
+        known_jobs.write(str(tmp_path / "jobs.parquet"), NOW)
+        return {row["name"]: row for row in pq.read_table(tmp_path / "jobs.parquet").to_pylist()}
+
+    cluster(at=NOW)
+    return write
+
+
+def ended(row: dict) -> list[tuple[int, bool, bool]]:
+    return [(one["checkpoint_id"], one["completed"], one["discarded"]) for one in row["checkpoints_ended"]]
+
+
+def test_its_columns_are_those_that_an_audit_reads():
+    assert set(known_jobs.SCHEMA.names) == set(JOB_COLUMNS)
+
+
+def test_only_a_job_seen_to_have_ended_is_terminal(told):
+    job(at=NOW, name="gone", state="CANCELED", terminal=True)
+    job(at=NOW, name="runs")
+    job(at=NOW - timedelta(days=20), name="not heard of", terminal=None, state=None)
+    assert {name: row["terminal"] for name, row in told().items()} == {"gone": True, "runs": False, "not heard of": False}
+
+
+def test_jobs_of_a_cluster_that_cannot_be_seen_are_not_seen(told):
+    cluster("dark", at=NOW - timedelta(hours=3), blind_since=NOW - timedelta(hours=2))
+    job("dark", at=NOW, name="lost")
+    job(at=NOW, name="seen")
+    assert {name: row["seen"] for name, row in told().items()} == {"lost": False, "seen": True}
+
+
+def test_the_oldest_checkpoint_in_flight_and_the_newest_completed_are_told(told):
+    of = job(at=NOW, name="x", last_completed_at=NOW - timedelta(hours=5))
+    fact(of, 7, NOW - timedelta(hours=2), outcome="in_progress", final=False)
+    fact(of, 8, NOW - timedelta(hours=1), outcome="in_progress", final=False)
+    fact(of, 6, NOW - timedelta(hours=3), end_time=NOW - timedelta(hours=2, minutes=59))
+    fact(of, 9, NOW - timedelta(minutes=9), end_time=NOW - timedelta(minutes=8), is_savepoint=True)
+    row = told()["x"]
+    assert row["in_flight_since"] == NOW - timedelta(hours=2)
+    assert row["last_completed_at"] == NOW - timedelta(hours=2, minutes=59)
+
+
+def test_checkpoints_that_never_completed_or_were_discarded_are_told(told):
+    of = job(at=NOW, name="x")
+    fact(of, 1, NOW - timedelta(minutes=50), outcome="expired")
+    fact(of, 2, NOW - timedelta(minutes=40), discarded=True)
+    fact(of, 3, NOW - timedelta(minutes=30))
+    fact(of, 4, NOW - timedelta(minutes=20), outcome="failed", reason="FINALIZE_CHECKPOINT_FAILURE")
+    fact(of, 5, NOW - timedelta(minutes=10), outcome="aborted", is_savepoint=True)
+    assert ended(told()["x"]) == [(2, True, True), (1, False, False)]
+
+
+def test_an_id_that_another_checkpoint_used_too_is_not_told(told):
+    """A job that starts again under its own id counts from 1 again."""
+    of = job(at=NOW, name="x")
+    fact(of, 1, NOW - timedelta(hours=5), outcome="declined")
+    fact(of, 1, NOW - timedelta(hours=1))
+    fact(of, 2, NOW - timedelta(hours=5), outcome="declined")
+    assert ended(told()["x"]) == [(2, False, False)]
+
+
+def test_the_same_job_id_on_two_clusters_is_two_jobs(told):
+    cluster("other", at=NOW)
+    one, two = job(at=NOW, name="one", job_id="d" * 32), job("other", at=NOW, name="two", job_id="d" * 32)
+    fact(one, 1, NOW - timedelta(minutes=5), outcome="expired")
+    fact(two, 2, NOW - timedelta(minutes=5), outcome="in_progress", final=False)
+    rows = told()
+    assert (ended(rows["one"]), ended(rows["two"])) == ([(1, False, False)], [])
+    assert (rows["one"]["in_flight_since"], rows["two"]["in_flight_since"] is not None) == (None, True)
+
+
+def test_many_jobs_cost_few_queries(told, django_assert_max_num_queries):
+    for number in range(450):
+        job(at=NOW, name=f"{number}")
+    with django_assert_max_num_queries(30):
+        assert len(told()) == 450
