@@ -134,18 +134,24 @@ class _Progress:
         for known in {APPLY, verb}:
             journal = Journal(reader.folder, reader.name, known)
             self._counts[known], self._chunks[known] = journal.counts(), len(journal.done())
+        self._save(verb)
 
     def __call__(self, verb: str, counts: Counter[str]) -> None:
         self._counts[verb].update(counts)
         self._chunks[verb] += 1
-        total = self._reader.manifest.chunks if verb == APPLY else self._chunks[APPLY]
-        for known, found in self._counts.items():
-            self._plan.progress[known] = {**found, "chunks": total, "chunks_done": self._chunks[known]}
-        with self._lease.writing():
-            CleanupPlan.objects.filter(pk=self._plan.pk).update(progress=self._plan.progress)
+        total = self._save(verb)
         self._record.counts[verb] = dict(self._counts[verb])
         words = ", ".join(f"{counts[outcome]:,} {outcome.replace('_', ' ')}" for outcome in Outcome if counts[outcome])
         self._record.say(f"{verb} {self._chunks[verb]:,} of {total:,} chunks: {words or 'nothing to do'}")
+
+    def _save(self, verb: str) -> int:
+        """Returns of how many chunks there are. Before the first as well: a killed process may not have come to it."""
+        of = dict.fromkeys(self._counts, self._chunks[APPLY]) | {APPLY: self._reader.manifest.chunks}
+        for known, found in self._counts.items():
+            self._plan.progress[known] = {**found, "chunks": of[known], "chunks_done": self._chunks[known]}
+        with self._lease.writing():
+            CleanupPlan.objects.filter(pk=self._plan.pk).update(progress=self._plan.progress)
+        return of[verb]
 
 
 def _planned_paths(reader: PlanReader) -> PlannedPaths:

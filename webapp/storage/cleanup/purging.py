@@ -25,6 +25,7 @@ def purge(run: Run, recheck: Recheck, watch: Watch, planned: PlannedPaths) -> No
     close_open_chunks(run)
     run.reader.verify()
     applied, journal = run.journal(APPLY), run.journal(PURGE)
+    applied.verify()
     wanted, done = set(applied.done()), set(journal.done())
     watch.begin()
     audit = recheck.fresh()

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from tests.webapp.storage.cleanup import carrying
 from tests.webapp.storage.cleanup.carrying import Carried, die_during, effects_equal_the_journal, plan
 from tests.webapp.storage.cleanup.worlds import NOW, OLD, World, date, random_world
+from webapp.storage.cleanup import building, manifest, reading
 from webapp.storage.cleanup.errors import Halted, PlanDamaged, PlanRefused
 from webapp.storage.cleanup.manifest import PlannedRoot
 
@@ -166,6 +167,19 @@ def test_a_purge_deletes_what_waited_in_quarantine(world: World, orphan: Path, t
     carried.purge()
     assert carried.outcomes("purge") == {orphan.name: "purged"}
     effects_equal_the_journal(carried)
+
+
+def test_no_purge_on_a_changed_journal(world: World, orphan: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (building, reading, manifest):
+        monkeypatch.setattr(module, "CHUNK_ROWS", 1)
+    other = world.file(world.job(1) / "shared")
+    carried = plan(world, tmp_path)
+    carried.apply()
+    first = Path(carried.reader.folder.uri) / "journal" / "apply" / "00000000.effect.jsonl"
+    first.write_text(first.read_text().replace("quarantined", "failed"))
+    with pytest.raises(PlanDamaged, match="changed after it was written"):
+        carried.purge()
+    assert len([path for path in world.quarantine.rglob("*") if path.is_file()]) == 2 and not other.exists()
 
 
 def test_nothing_is_purged_while_a_checkpoint_refers_to_any_of_it(world: World, orphan: Path, tmp_path: Path) -> None:
