@@ -12,6 +12,8 @@ from django.db.models import Count
 from webapp.fleet.models import Cluster, JobCurrent
 from webapp.pipeline.models import DueWork, PipelineRun
 from webapp.pipeline.status import status
+from webapp.storage.latest import latest
+from webapp.storage.shown import MISSING, VERDICTS
 
 Sample = tuple[dict[str, str], float]
 
@@ -47,6 +49,7 @@ def _metrics(now: datetime) -> Iterator[tuple[str, str, Iterable[Sample]]]:
     )
     states = JobCurrent.objects.with_status(now).values_list("status").annotate(jobs=Count("id"))
     yield "weir_jobs", "Jobs by the state shown.", [({"state": state or "UNKNOWN"}, jobs) for state, jobs in states.order_by("status")]
+    yield from _storage()
     work = list(DueWork.objects.all())
     yield "weir_work_failures", "Failures in a row, by piece of due work.", [({"work": row.key}, row.failures) for row in work]
     yield (
@@ -56,6 +59,23 @@ def _metrics(now: datetime) -> Iterator[tuple[str, str, Iterable[Sample]]]:
     )
     runs = PipelineRun.objects.order_by("kind", "state").values_list("kind", "state").annotate(runs=Count("id"))
     yield "weir_runs", "Runs kept (30 days), by kind and state.", [({"kind": kind, "state": state}, count) for kind, state, count in runs]
+
+
+def _storage() -> Iterator[tuple[str, str, Iterable[Sample]]]:
+    """By root at its newest audit."""
+    roots = list(latest().order_by("root"))
+    for unit in ("bytes", "files"):
+        yield (
+            f"weir_storage_{unit}",
+            f"{unit.capitalize()} of checkpoint storage, by verdict.",
+            [({"root": row.root, "verdict": name}, getattr(row, f"{name}_{unit}")) for row in roots for name in (*VERDICTS, MISSING)],
+        )
+    yield "weir_storage_doubts", "Doubts that forbid cleaning.", [({"root": row.root}, row.doubts) for row in roots]
+    yield (
+        "weir_storage_audited_timestamp_seconds",
+        "When the listing of the newest audit began.",
+        [({"root": row.root}, row.as_of.timestamp()) for row in roots],
+    )
 
 
 def _metric(name: str, meaning: str, samples: Iterable[Sample]) -> str:

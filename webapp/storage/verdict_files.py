@@ -68,6 +68,11 @@ class VerdictFiles:
                 for batch in pq.ParquetFile(stream).iter_batches(BATCH_ROWS, columns=list(COLUMNS)):
                     yield from batch.to_pylist()
 
+    def matching(self, wanted: Wanted) -> Iterator[dict[str, Any]]:
+        """All rows of one root that fit, in order, however many."""
+        for batch in self._batches(wanted):
+            yield from batch.filter(wanted.mask(batch)).to_pylist()
+
     def page(self, wanted: Wanted, size: int) -> FilePage:
         """At most ``size`` rows of one root behind ``wanted.after``."""
         rows: list[dict[str, Any]] = []

@@ -25,6 +25,7 @@ from tests.webapp.storage.builders import (
     whole_audit,
     write_run,
 )
+from webapp.pipeline import exposition
 from webapp.pipeline.models import DueWork
 from webapp.storage.models import AgeRuleResult, StorageRoot
 
@@ -165,6 +166,25 @@ def test_files_that_are_not_live_are_listed_with_their_reason(viewer, tmp_path):
     assert "Two audits found nothing" in first.content.decode()
     second = viewer.get(reverse("storage-files"), {"uri": ROOT, "after": first.context["found"].after})
     assert len(first.context["rows"]) + len(second.context["rows"]) == 150
+
+
+@pytest.mark.parametrize("form", ["csv", "json"])
+def test_tables_are_exported_whole(viewer, tmp_path, form):
+    rows = [file_row(f"{ROOT}/{n:03d}", verdict="young" if n % 2 else "orphan") for n in range(150)]
+    of = audit(files_kept=True, manifest_path=write_run(tmp_path, "storage-1", {"storage_file": [rows]}), run_dir=str(tmp_path))
+    root_figures(of)
+    job_storage(of)
+    address = reverse("storage-files-export", args=(form,))
+    told = b"".join(viewer.get(address, {"uri": ROOT, "verdict": "young"}).streaming_content).decode()
+    assert (told.count("/149"), told.count("/148"), told.count("young")) == (2, 0, 75)
+    jobs = b"".join(viewer.get(reverse("storage-jobs-export", args=(form,)), {"uri": ROOT}).streaming_content).decode()
+    assert (JOB in jobs, "clickstream" in jobs) == (True, True)
+
+
+def test_figures_of_storage_are_metrics():
+    root_figures(audit())
+    text = exposition.render(timezone.now())
+    assert f'weir_storage_bytes{{root="{ROOT}",verdict="orphan"}} 300000' in text
 
 
 def test_files_of_an_audit_whose_list_is_gone_are_unknown_and_not_none(viewer):

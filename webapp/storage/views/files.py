@@ -4,17 +4,18 @@ import logging
 from collections.abc import Sequence
 from typing import Any
 
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import render
 from django.utils import timezone
 from django.views.decorators.http import require_GET
 
 from spark_jobs.manifest import BadManifest
 from spark_jobs.storage_words import KINDS, REASONS, VERDICTS
+from webapp.lib.exports import csv_response, json_response
 from webapp.storage.auditing import loading
 from webapp.storage.latest import latest_of
 from webapp.storage.models import RootFigures
-from webapp.storage.verdict_files import FilePage, VerdictFiles, Wanted
+from webapp.storage.verdict_files import COLUMNS, FilePage, VerdictFiles, Wanted
 
 log = logging.getLogger(__name__)
 
@@ -44,6 +45,21 @@ def files(request: HttpRequest) -> HttpResponse:
         "now": timezone.now(),
     }
     return render(request, "storage/files.html", context)
+
+
+@require_GET
+def export(request: HttpRequest, form: str) -> HttpResponseBase:
+    """All files that fit, streamed as they are read."""
+    uri = _text(request, "uri")
+    figures = latest_of(uri)
+    if figures is None or not figures.audit.files_kept:
+        raise Http404("No list of files is kept of this root.")
+    try:
+        rows = VerdictFiles.of(loading.read_manifest(figures.audit)).matching(wanted_files(request, uri))
+    except (OSError, BadManifest) as error:
+        raise Http404("The list of files of this root cannot be read.") from error
+    response = csv_response if form == "csv" else json_response
+    return response("weir-files-not-live", COLUMNS, rows)
 
 
 def wanted_files(request: HttpRequest, uri: str) -> Wanted:

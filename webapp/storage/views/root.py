@@ -4,7 +4,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.db.models import QuerySet
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import render
 from django.utils import timezone
 from django.views.decorators.http import require_GET
@@ -12,6 +12,7 @@ from django.views.decorators.http import require_GET
 from webapp.accounts.roles import may_operate
 from webapp.findings.badges import SEVERITY_BADGES
 from webapp.findings.models import Finding
+from webapp.lib.exports import csv_response, json_response
 from webapp.lib.keysets import BadCursor, Key, Page, page
 from webapp.storage import chains
 from webapp.storage.badges import AUDIT_BADGES, CLEANABLE, NO, NOT_AUDITED, NOT_CLEANABLE, PLAIN_NO, answer
@@ -62,6 +63,18 @@ def root(request: HttpRequest) -> HttpResponse:
     if figures is not None:
         context |= _found(request, figures)
     return render(request, "storage/root.html", context)
+
+
+@require_GET
+def export_jobs(request: HttpRequest, form: str) -> HttpResponseBase:
+    """All jobs of the root's newest audit."""
+    figures = latest_of(request.GET.get("uri", "").replace("\x00", "")[:4_000])
+    if figures is None:
+        raise Http404("No audit has looked at this root.")
+    names = [field.name for field in JobStorage._meta.fields if field.name not in ("id", "audit")]
+    rows = JobStorage.objects.filter(audit=figures.audit, root=figures.root).order_by("-bytes", "-id").values(*names)
+    response = csv_response if form == "csv" else json_response
+    return response("weir-storage-jobs", names, rows.iterator(1_000))
 
 
 def _running(uri: str) -> Any:
