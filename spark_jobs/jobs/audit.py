@@ -48,7 +48,7 @@ OPTIONS = {
 ROUNDS = 3
 """How often checkpoints that were replaced while they were read are looked for anew."""
 
-_FILE_SIZED = ("files", "judged", "storage_reference", "resolved", "pending")
+_FILE_SIZED = ("files", "judged", "parsed", "references", "storage_reference", "resolved", "pending")
 """Frames with a row for each file or reference; all others grow with jobs and checkpoints only."""
 
 
@@ -130,7 +130,7 @@ class AuditRun:
             roots=roots,
             listing=listing,
             jobs=self._keep("jobs", reading.with_canonical_restores(jobs, audit_frames.spellings_of(self.audits))),
-            references=read.references,
+            references=self._keep("references", read.references),
             doubts=read.doubts.unionByName(audit_frames.unlisted_doubts(self.session, self.audits)),
             vanished=read.vanished,
             seen=audit_state.of_audited(seen, roots),
@@ -143,7 +143,7 @@ class AuditRun:
         """Listing comes before reading: what a listed checkpoint refers to was there before it."""
         wanted = self._keep("wanted", reading.wanted(listing))
         metadata = ParsedMetadata(self.session, self.lake, f"{self.run_dir.uri}/work", fresh=self.fresh)
-        parsed = metadata.read(wanted, tasks)
+        parsed = self._keep("parsed", metadata.read(wanted, tasks))
         for _ in range(ROUNDS):
             found = self._keep("successors", reading.successors(parsed, wanted))
             if found.isEmpty():

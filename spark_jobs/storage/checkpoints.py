@@ -4,11 +4,12 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from spark_jobs.storage.keys import FILE_KEY, with_file_key
-from spark_jobs.storage.places import is_below, with_places
+from spark_jobs.storage.places import is_below, is_metadata, with_places
 from spark_jobs.storage.references import with_roots
 from spark_jobs.storage_words import LIVE, RETAINED_WASTE
 
 CHECKPOINT = ["audit_id", "metadata_path"]
+_NEVER = "9999-01-01 00:00:00"
 
 
 def resolved(references: DataFrame, files: DataFrame, snapshots: DataFrame, roots: DataFrame) -> DataFrame:
@@ -63,15 +64,24 @@ def figures(resolved_references: DataFrame, snapshots: DataFrame, written: DataF
     )
 
 
-def judged(checkpoints: DataFrame, restores: DataFrame, owners: DataFrame, roots: DataFrame) -> DataFrame:
+def written_at(files: DataFrame) -> DataFrame:
+    """(audit_id, metadata_path, age_from) of listed ``_metadata``, as the age of any file counts; far ahead where nobody knows."""
+    metadata = files.where(is_metadata(F.col("path")))
+    age_from = F.when(F.col("modified").isNull(), F.lit(_NEVER).cast("timestamp")).otherwise(F.greatest("modified", "first_seen_at"))
+    return metadata.groupBy("audit_id", F.col("path").alias("metadata_path")).agg(F.max(age_from).alias("age_from"))
+
+
+def judged(checkpoints: DataFrame, restores: DataFrame, owners: DataFrame, roots: DataFrame, written_at: DataFrame) -> DataFrame:
     """Adds ``verdict``, ``successor_job_id``, ``cluster`` and ``job_name``.
 
     Waste: its job was seen in a terminal state, and the job restored from it, or from a later checkpoint of that job, has
     since completed a checkpoint that is whole and its own. As long as any job that may run was restored from that job and
     has not, nothing of it is waste. Savepoints never are.
     """
-    owner = owners.select("audit_id", "root", "job_id", "claims", "cluster", "job_name", "terminal", "seen", "last_completed_at")
-    known = checkpoints.join(owner, ["audit_id", "root", "job_id"], "left")
+    owner = owners.select(
+        "audit_id", "root", "job_id", "claims", "cluster", "job_name", "terminal", "seen", "last_completed_at", "in_flight_since"
+    )
+    known = checkpoints.join(owner, ["audit_id", "root", "job_id"], "left").join(written_at, CHECKPOINT, "left")
     weaned = weaned_restores(known, restores)
     per_origin = weaned.groupBy("audit_id", F.col("from_job_id").alias("job_id")).agg(
         F.max(F.when(F.col("weaned"), F.col("from_checkpoint_id"))).alias("left_up_to"),
@@ -91,14 +101,16 @@ def judged(checkpoints: DataFrame, restores: DataFrame, owners: DataFrame, roots
         & F.col("seen")
         & ~F.col("needed_still")
         & (F.col("checkpoint_id") <= F.col("left_up_to"))
-        & (F.col("modified") <= guard)
+        # What it refers to may go only where its own file may.
+        & (F.col("age_from") <= guard)
+        & F.coalesce(F.col("age_from") < F.col("in_flight_since"), F.lit(True))
         # One that went on after the other was restored was copied, not succeeded; its last checkpoint may not be listed yet.
         & F.coalesce(F.col("last_completed_at") <= F.col("left_at"), F.lit(True))
     )
     verdict = F.when(F.coalesce(waste, F.lit(False)), RETAINED_WASTE).otherwise(LIVE)
     judged = scoped.withColumn("verdict", verdict)
     return judged.withColumn("successor_job_id", F.when(F.col("verdict") == RETAINED_WASTE, F.col("successor_job_id"))).drop(
-        "left_up_to", "left_at", "needed_still", "last_completed_at", "as_of", "age_guard_h"
+        "left_up_to", "left_at", "needed_still", "last_completed_at", "in_flight_since", "age_from", "as_of", "age_guard_h"
     )
 
 

@@ -39,13 +39,13 @@ def unknown_authorities(resolved: DataFrame, roots: DataFrame) -> DataFrame:
     return _doubts(unknown.withColumn("detail", detail), "unknown_authority")
 
 
-def other_spellings(resolved: DataFrame, files: DataFrame) -> DataFrame:
-    """Listed files (audit_id, path, referred_as) that a reference outside the roots may mean.
+def other_spellings(outside: DataFrame, files: DataFrame) -> DataFrame:
+    """Listed files (audit_id, path, referred_as) that a reference ``outside`` the roots may mean.
 
     Both are alike from the directory of the job or savepoint on.
     """
-    outside = resolved.where(F.col("ref_root").isNull()).select("audit_id", F.col("path").alias("referred_as"))
-    tailed = outside.withColumn("tail", F.regexp_extract("referred_as", _TAIL, 1)).where(F.col("tail") != "")
+    named = outside.select("audit_id", F.col("path").alias("referred_as"))
+    tailed = named.withColumn("tail", F.regexp_extract("referred_as", _TAIL, 1)).where(F.col("tail") != "")
     listed = files.select("audit_id", "path", F.regexp_extract("path", _TAIL, 1).alias("tail"))
     meant = listed.join(tailed, ["audit_id", "tail"])
     return meant.groupBy("audit_id", "path").agg(F.min("referred_as").alias("referred_as"))

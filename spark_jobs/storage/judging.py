@@ -44,10 +44,12 @@ def judge(inputs: Inputs, keep: Keep) -> Judged:
     restores = keep("restores", owners.restores(jobs))
 
     figures = of_checkpoints.figures(resolved, snapshots, references.written_in(inputs.references))
-    checkpoints = keep("checkpoints", of_checkpoints.judged(figures, restores, owned, roots))
+    checkpoints = keep("checkpoints", of_checkpoints.judged(figures, restores, owned, roots, of_checkpoints.written_at(files)))
     weaned = of_checkpoints.weaned_restores(checkpoints, restores)
 
-    spellings = keep("other_spellings", doubting.other_spellings(resolved, files))
+    outside = resolved.where(F.col("ref_root").isNull())
+    # Usually nothing lies outside: then no file need be looked at for how its path ends.
+    spellings = keep("other_spellings", doubting.other_spellings(outside, files.limit(0) if outside.isEmpty() else files))
     listed_jobs = files.select("audit_id", "job_id").where(F.col("job_id").isNotNull()).distinct()
     doubts = keep("storage_doubt", doubting.distinct(_all_doubts(inputs, owned, resolved, spellings, restores, snapshots, listed_jobs)))
 

@@ -40,7 +40,7 @@ def judged_worlds(spark: SparkSession, worlds: Sequence[World], scratch: Path, *
         frame.write.parquet(at)
         return spark.read.schema(frame.schema).parquet(at)
 
-    judged = judge(inputs_of(spark, worlds, scratch if written else None), keep)
+    judged = judge(inputs_of(spark, worlds, scratch, written=written), keep)
     said: dict[str, Said] = defaultdict(lambda: Said({}, set()))
     for row in judged.files.select("audit_id", "path", "verdict", "reason", "kind").toArrow().to_pylist():
         said[row["audit_id"]].files[row["path"]] = (row["verdict"], row["reason"], row["kind"])

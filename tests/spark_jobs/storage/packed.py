@@ -3,11 +3,12 @@
 ``_metadata`` are given as they come out of the reader, or written to disk and read on executors.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 
 from spark_jobs.storage import reading
@@ -36,26 +37,27 @@ _JOB = {
 }  # fmt: skip
 
 
-def inputs_of(spark: SparkSession, worlds: Sequence[World], folder: Path | None = None) -> Inputs:
-    """``folder``: where ``_metadata`` are written, if they are to be read."""
+def inputs_of(spark: SparkSession, worlds: Sequence[World], folder: Path, *, written: bool = False) -> Inputs:
+    """Frames of files below ``folder``; ``written``: ``_metadata`` as well, to be read by executors."""
     rows: dict[str, list[dict[str, Any]]] = {name: [] for name in ("root", "file", "seen", "job", "parsed", "doubt", "referred")}
     for world in worlds:
         _pack(world, rows)
-    if folder is None:
-        parsed = _frame(spark, rows["parsed"], {field.name: field.type for field in PARSED})
-    else:
-        parsed = _parsed(spark, worlds, folder)
+
+    def frame(name: str, types: Mapping[str, pa.DataType]) -> DataFrame:
+        return _frame(spark, folder / f"{name}.parquet", rows[name], types)
+
+    parsed = _parsed(spark, worlds, folder) if written else frame("parsed", {field.name: field.type for field in PARSED})
     read = reading.outcome(parsed, {})
-    doubts = _frame(spark, rows["doubt"], dict.fromkeys(_names(DOUBTS), _TEXT))
+    doubts = frame("doubt", dict.fromkeys(_names(DOUBTS), _TEXT))
     return Inputs(
-        roots=_frame(spark, rows["root"], _ROOT),
-        listing=_frame(spark, rows["file"], _FILE),
-        jobs=reading.with_canonical_restores(_frame(spark, rows["job"], _JOB), {}),
+        roots=frame("root", _ROOT),
+        listing=frame("file", _FILE),
+        jobs=reading.with_canonical_restores(frame("job", _JOB), {}),
         references=read.references,
         doubts=read.doubts.unionByName(doubts),
         vanished=read.vanished,
-        seen=_frame(spark, rows["seen"], _SEEN),
-        referred=_frame(spark, rows["referred"], dict.fromkeys(_names(REFERRED), _TEXT)),
+        seen=frame("seen", _SEEN),
+        referred=frame("referred", dict.fromkeys(_names(REFERRED), _TEXT)),
     )
 
 
@@ -108,7 +110,7 @@ def _pack(world: World, rows: dict[str, list[dict[str, Any]]]) -> None:
 def _parsed(spark: SparkSession, worlds: Sequence[World], folder: Path) -> DataFrame:
     """Read by executors, what vanished is looked for anew, as the audit does."""
     wanted_rows = [row for world in worlds for row in write(world, folder)]
-    wanted = _frame(spark, wanted_rows, {field.name: field.type for field in WANTED})
+    wanted = _frame(spark, folder / "wanted.parquet", wanted_rows, {field.name: field.type for field in WANTED})
     at = str(folder / "parsed")
     reading.parsed(wanted, 2).write.parquet(f"{at}-1")
     parsed = spark.read.schema(reading.PARSED).parquet(f"{at}-1")
@@ -116,9 +118,11 @@ def _parsed(spark: SparkSession, worlds: Sequence[World], folder: Path) -> DataF
     return parsed.unionByName(spark.read.schema(reading.PARSED).parquet(f"{at}-2"))
 
 
-def _frame(spark: SparkSession, rows: list[dict[str, Any]], types: dict[str, pa.DataType]) -> DataFrame:
+def _frame(spark: SparkSession, at: Path, rows: list[dict[str, Any]], types: Mapping[str, pa.DataType]) -> DataFrame:
+    """By way of a file: the driver of the tests has no room for the rows of ten thousand worlds."""
     columns = {name: pa.array([row.get(name) for row in rows], type_) for name, type_ in types.items()}
-    return spark.createDataFrame(pa.table(columns))
+    pq.write_table(pa.table(columns), at)
+    return spark.read.parquet(str(at))
 
 
 def _names(ddl: str) -> list[str]:
