@@ -1,4 +1,4 @@
-"""Pages of a plan's files and of its journal. Both lie in chunks of up to 1,000; a page reads few of them and shows 100 files."""
+"""Pages of a plan's files and of its journal. Both lie in chunks of up to 1,000; a page reads few of them and shows 50 files."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -8,7 +8,7 @@ from webapp.storage.cleanup.journal import Journal
 from webapp.storage.cleanup.reading import PlanReader
 from webapp.storage.cleanup.run import verdict_row
 
-PAGE_ROWS = 100
+PAGE_ROWS = 50
 MOST_CHUNKS = 20
 """Of the journal, for one page; chunks of which nothing was moved have no rows in an undo."""
 

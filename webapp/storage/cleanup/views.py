@@ -13,6 +13,7 @@ from django.views.decorators.http import require_GET, require_POST
 from spark_jobs.storage_words import KINDS, REASONS
 from webapp.accounts.guards import operators_only
 from webapp.accounts.roles import may_operate
+from webapp.lib.badges import Badge
 from webapp.lib.exports import csv_response, json_response
 from webapp.lib.keysets import BadCursor, Key, page
 from webapp.storage.choices import PlanState
@@ -22,8 +23,9 @@ from webapp.storage.cleanup.entries import SCHEMA
 from webapp.storage.cleanup.errors import CleanupError, NotAllowed, PlanRefused
 from webapp.storage.cleanup.folder import PlanFolder
 from webapp.storage.cleanup.journal import VERBS, Journal
+from webapp.storage.cleanup.manifest import PlanManifest
 from webapp.storage.cleanup.outcomes import SENTENCES, WITHHELD, Outcome
-from webapp.storage.cleanup.paging import files_page, journal_page
+from webapp.storage.cleanup.paging import Slice, files_page, journal_page
 from webapp.storage.cleanup.querysets import AT_WORK
 from webapp.storage.cleanup.reading import PlanReader
 from webapp.storage.models import CleanupPlan, StorageAudit
@@ -179,13 +181,22 @@ def _contents(request: HttpRequest, found: CleanupPlan) -> dict[str, Any]:
         "manifest": reader.manifest,
         "searched": [(audit, datetime.fromisoformat(audit.as_of) if audit.as_of else None) for audit in reader.manifest.audits],
         "files": files,
-        "file_rows": [(row, _why(row)) for row in files.rows],
+        "file_rows": [(row, _short(row["path"], reader.manifest), _why(row)) for row in files.rows],
         "withheld": [(count, WITHHELD.get(reason, reason)) for reason, count in reader.manifest.withheld_files.items()],
         "journal": told,
-        "journal_rows": [(row, outcome_badge(row["outcome"]), SENTENCES.get(row["outcome"], "")) for row in told.rows] if told else [],
+        "journal_rows": _journal_lines(told, reader.manifest) if told else [],
         "verb": verb,
         "journals": journals,
     }
+
+
+def _journal_lines(told: Slice, manifest: PlanManifest) -> list[tuple[dict[str, Any], str, Badge, str]]:
+    return [(row, _short(row["path"], manifest), outcome_badge(row["outcome"]), SENTENCES.get(row["outcome"], "")) for row in told.rows]
+
+
+def _short(path: str, manifest: PlanManifest) -> str:
+    """Without the root where there is only one: it stands above the list."""
+    return path.removeprefix(f"{manifest.roots[0].uri}/") if len(manifest.roots) == 1 else path
 
 
 def _why(row: dict[str, Any]) -> str:
