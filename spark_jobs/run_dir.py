@@ -48,13 +48,18 @@ class RunDir:
 
     def copy_state(self, previous: Manifest) -> None:
         """Take over what another run left, file by file: its directory may be removed."""
+        for name in previous.state:
+            self.copy_snapshot(previous, name)
+
+    def copy_snapshot(self, previous: Manifest, name: str) -> None:
+        """Take over one snapshot; none where the other run left none."""
         filesystem, target = fsspec.core.url_to_fs(self.uri)
         _, source = fsspec.core.url_to_fs(previous.run_dir)
-        for name, files in previous.state.items():
-            for file in files:
-                filesystem.makedirs(f"{target}/{file}".rsplit("/", 1)[0], exist_ok=True)
-                filesystem.cp_file(f"{source}/{file}", f"{target}/{file}")
-            self.state[name] = files
+        for file in previous.state.get(name, ()):
+            filesystem.makedirs(f"{target}/{file}".rsplit("/", 1)[0], exist_ok=True)
+            filesystem.cp_file(f"{source}/{file}", f"{target}/{file}")
+        if name in previous.state:
+            self.state[name] = previous.state[name]
 
     def _write(self, frame: DataFrame, folder: str) -> Output:
         frame.write.mode("overwrite").parquet(f"{hadoop_path(self.uri)}/{folder}")

@@ -262,7 +262,8 @@ class JobWindow:
     ``checkpoints`` are the job's last ones up to ``at_ms``, oldest first, not only those of the window;
     ``annotations``, ``failures`` and ``events`` (the kinds that tell of a job's life or of a checkpoint) likewise.
     ``vertices`` and ``edges`` are the plan, ``vertex_windows`` what its vertices did in this window, ``past`` what they
-    did in the windows before. ``uploads`` and ``recovery_point`` come from the storage audit: empty where it has not run.
+    did in the windows before. ``uploads`` are known around restores and savepoints whose ``_metadata`` could be read,
+    ``recovery_point`` where an audit of the storage found the newest retained checkpoint not to be whole.
     """
 
     cluster: str

@@ -1,7 +1,7 @@
 """How much of its state each checkpoint uploaded, and which of them come right after a savepoint.
 
 From 1.15 on REST tells the full size and the uploaded one. Before, there is one size only, which of an incremental checkpoint is the
-uploaded one: the full size is then that of the newest savepoint, which holds everything.
+uploaded one: the full size is then that of the newest savepoint, which holds everything, or what the files of its `_metadata` add up to.
 """
 
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ class Upload:
     """One completed checkpoint. ``savepoint`` is the last one that completed between its predecessor and its trigger.
 
     ``ratio`` is uploaded over full, None where a size is unknown. ``follows_break``: the first one ever, or after a
-    restore, restart or rescaling. ``one_size``: the full size is the savepoint's.
+    restore, restart or rescaling. ``one_size``: the full size is the savepoint's, or that of its files.
     """
 
     checkpoint: CheckpointSample
@@ -44,7 +44,7 @@ def uploads_of(window: JobWindow) -> list[Upload]:
     before: CheckpointSample | None = None
     for one in (one for one in done if not one.is_savepoint):
         earlier = [point for point in savepoints if point.ended_ms <= one.trigger_time_ms]
-        full = _savepoint_bytes(earlier, savepoints) if one_size else one.state_bytes
+        full = (_savepoint_bytes(earlier, savepoints) or _file_bytes(window, one)) if one_size else one.state_bytes
         uploads.append(
             Upload(
                 one,
@@ -69,6 +69,14 @@ def _reports_one_size(window: JobWindow, done: Sequence[CheckpointSample]) -> bo
 def _reported_bytes(checkpoint: CheckpointSample) -> int | None:
     """The log tells the full size in every release: where REST did not tell of the checkpoint, its upload is unknown."""
     return checkpoint.state_bytes if checkpoint.subtasks is not None else None
+
+
+def _file_bytes(window: JobWindow, checkpoint: CheckpointSample) -> int | None:
+    """Of all its RocksDB files, where its `_metadata` has been read: a little less than its state."""
+    for files in window.uploads:
+        if (files.checkpoint_id, files.trigger_time_ms) == (checkpoint.checkpoint_id, checkpoint.trigger_time_ms):
+            return (files.kept_bytes or 0) + (files.same_name_bytes or 0) + (files.new_name_bytes or 0) or None
+    return None
 
 
 def _savepoint_bytes(earlier: Sequence[CheckpointSample], all_savepoints: Sequence[CheckpointSample]) -> int | None:

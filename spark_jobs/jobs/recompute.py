@@ -57,6 +57,7 @@ class Recompute:
         self.thresholds = thresholds
         self.recovery_points = recovery_points
         self.from_seq = {table: previous.to_seq.get(table, 0) if previous else 0 for table in TABLES}
+        self.previous = previous
         self.carried = Carried(lake.session, previous)
 
     def steps(self) -> Iterator[tuple[str, int]]:
@@ -76,6 +77,9 @@ class Recompute:
         yield "skipped_input", self._if_new("skipped_input", "skips", lambda: skipped_inputs(self._new("skips")))
         for name, frame in self._remembered().items():
             yield f"state of {name}", self.run_dir.write_state(name, frame)
+        if self.previous and not self._has_new("references"):
+            # Most cycles read no _metadata: copying a file costs nothing, a Spark job does.
+            self.run_dir.copy_snapshot(self.previous, "uploads")
 
     # What is new.
 
@@ -369,9 +373,9 @@ class Recompute:
             "hosts": self.hosts,
             "pressure": self.last_pressure,
             "failures": self.failures,
-            "uploads": self.uploads,
             "vertex_states": newest_by(self.vertex_states, JOB, ("at",)),
             "judged": diagnosed.newest_judged(self.judged, self.carried_judged),
+            **({"uploads": self.uploads} if self._has_new("references") else {}),
         }
 
     def _if_new(self, name: str, source: str, frame: Callable[[], DataFrame]) -> int:

@@ -111,6 +111,14 @@ def test_metadata_with_new_names_is_compaction_on_any_release():
     assert not found(story([1, 1, 1, 1, 1, 78, 1], {5}, one_size, uploads=(seen,)), RULE)
 
 
+def test_where_no_savepoint_tells_its_size_the_files_of_the_metadata_do():
+    told = story([1, 1, 1, 1, 1, 78, 1], {5}, one_size, uploads=(files(7, 300, kept_bytes=79 * MIB, new_name_bytes=1 * MIB),))
+    told = replace(told, checkpoints=tuple(replace(one, state_bytes=None) if one.is_savepoint else one for one in told.checkpoints))
+    [finding] = found(told, RULE)
+    assert evidence(finding, "uploaded share of the full state") == 78 / 80
+    assert not found(replace(told, uploads=()), RULE)
+
+
 @pytest.mark.parametrize("kind", ["restore", "restart", "rescale", "deploy"])
 def test_the_first_upload_after_a_break_has_reasons_of_its_own(kind):
     told = story([1, 1, 1, 1, 1, 78, 1], {5}, one_size)

@@ -197,7 +197,7 @@ def _evidence(
     at_ms = upload.checkpoint.ended_ms
     minimum, full, small = f"{RULE}.minimum_excess_bytes", f"{RULE}.full_ratio", f"{RULE}.incremental_ratio"
     yield Evidence("bytes uploaded in excess", excess, "bytes", limits[minimum], ">=", minimum, at_ms)
-    source = "full state taken from the savepoint: this release reports one size only" if upload.one_size else ""
+    source = "full state as the savepoint or the `_metadata` has it: this release reports one size only" if upload.one_size else ""
     yield Evidence("uploaded share of the full state", upload.ratio, "ratio", limits[full], ">=", full, at_ms, source)
     usual = median(_share_of(one, upload.full_bytes or 1) for one in before)
     over = f"median of the {count_text(len(before), 'checkpoint')} before"
