@@ -11,6 +11,7 @@ from webapp.charts.theme import ACCENT, CRIT, figure, plot_time, time_axis
 from webapp.lib.quantities import binary_text, bytes_text, count_text
 
 HEIGHT_PX = 300
+MOST_LABELS = 6
 VERDICT_COLOURS = {
     "live": "var(--live)",
     "retained_waste": "var(--waste)",
@@ -116,4 +117,10 @@ def file_sizes(steps: Sequence[SizeStep]) -> go.Figure:
         hovertext=[f"{label}: {count_text(step.files)} files, {bytes_text(step.bytes)}" for label, step in zip(labels, steps, strict=True)],
         hovertemplate="%{hovertext}<extra></extra>",
     )
-    return figure([bar], 240, showlegend=False, xaxis={"type": "category"}, margin={"l": 48, "r": 12, "t": 16, "b": 40})
+    return figure(
+        [bar],
+        240,
+        showlegend=False,
+        xaxis={"type": "category", "dtick": -(-len(steps) // MOST_LABELS)},
+        margin={"l": 48, "r": 12, "t": 16, "b": 40},
+    )

@@ -4,9 +4,11 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from itertools import chain
 
 from django.conf import settings
 from django.core.cache import cache
+from django.db.models import Max
 from django.utils import timezone
 
 from ingest.uris import BadUri, Spellings, canonical, is_below
@@ -16,8 +18,8 @@ from webapp.fleet.models import Cluster, JobCurrent
 from webapp.storage.choices import RootKind
 from webapp.storage.models import StorageRoot
 
-MOST_JOBS = 2_000
-MOST_PATHS = 5_000
+MOST_PATHS, MOST_PATHS_OF_AN_AUDIT = 5_000, 200_000
+"""Newest checkpoints whose paths are looked at, for a page and before an attestation counts."""
 KEPT_S = 300
 _OF_PATHS = timedelta(days=7)
 _JOB_AND_CHECKPOINT = re.compile(r"/[0-9a-f]{32}/chk-\d+$")
@@ -46,7 +48,7 @@ class Suggestion:
 
 def suggestions() -> list[Suggestion]:
     """Unregistered directories of all clusters, recordings included; made anew every few minutes."""
-    found: list[Suggestion] = cache.get_or_set("storage-suggestions", _found, KEPT_S) or []
+    found: list[Suggestion] = cache.get_or_set("storage-suggestions", lambda: _found(MOST_PATHS), KEPT_S) or []
     roots = list(StorageRoot.objects.values_list("uri", flat=True))
     return [one for one in found if not any(is_below(one.uri, root) for root in roots)]
 
@@ -54,13 +56,17 @@ def suggestions() -> list[Suggestion]:
 def uncovered(uris: Sequence[str]) -> list[str]:
     """Directories that live clusters write to and that lie below none of ``uris``."""
     live = set(Cluster.objects.filter(kind=ClusterKind.LIVE).values_list("name", flat=True))
-    return [one.uri for one in _found() if live.intersection(one.clusters) and not any(is_below(one.uri, root) for root in uris)]
+    return [
+        one.uri
+        for one in _found(MOST_PATHS_OF_AN_AUDIT)
+        if live.intersection(one.clusters) and not any(is_below(one.uri, root) for root in uris)
+    ]
 
 
-def _found() -> list[Suggestion]:
+def _found(most_paths: int) -> list[Suggestion]:
     known = Spellings(tuple(settings.WEIR.storage_aliases.items()))
     places: dict[str, tuple[str, set[str], str]] = {}
-    for cluster, kind, written, why in (*_of_configuration(), *_of_paths()):
+    for cluster, kind, written, why in chain(_of_configuration(), _of_paths(most_paths)):
         try:
             uri = canonical(written, known)
         except BadUri:
@@ -71,9 +77,9 @@ def _found() -> list[Suggestion]:
 
 
 def _of_configuration() -> Iterator[tuple[str, str, str, str]]:
-    """Settings of the cluster, as the newest jobs saw them."""
-    newest = JobCurrent.objects.exclude(configuration=None).order_by("-id").values_list("cluster", "configuration")
-    for cluster, configuration in newest[:MOST_JOBS].iterator(200):
+    """Settings of every cluster, as its newest job saw them."""
+    newest = JobCurrent.objects.exclude(configuration=None).order_by().values("cluster").annotate(last=Max("id")).values("last")
+    for cluster, configuration in JobCurrent.objects.filter(pk__in=newest).values_list("cluster", "configuration").iterator(200):
         for kind, names in _SETTINGS.items():
             yield from ((cluster, str(kind), value, name) for name, value in _values(configuration, names))
 
@@ -86,14 +92,14 @@ def _values(configuration: object, names: Iterable[str]) -> Iterator[tuple[str, 
                 yield name, value
 
 
-def _of_paths() -> Iterator[tuple[str, str, str, str]]:
+def _of_paths(most: int) -> Iterator[tuple[str, str, str, str]]:
     """Where completed checkpoints say that they lie: a job may be configured otherwise than its cluster."""
     recordings = Cluster.objects.filter(kind=ClusterKind.RECORDING).values("name")
     told = CheckpointFact.objects.exclude(external_path=None).exclude(external_path="").order_by("-id")
-    recent = told.filter(trigger_time__gte=timezone.now() - _OF_PATHS)[:MOST_PATHS]
-    recorded = told.filter(cluster__in=recordings)[:MOST_PATHS]
+    recent = told.filter(trigger_time__gte=timezone.now() - _OF_PATHS)[:most]
+    recorded = told.filter(cluster__in=recordings)[:most]
     for facts in (recent, recorded):
-        for cluster, told_path in facts.values_list("cluster", "external_path"):
+        for cluster, told_path in facts.values_list("cluster", "external_path").iterator(5_000):
             path = (told_path or "").rstrip("/")
             for kind, pattern in ((RootKind.CHECKPOINTS, _JOB_AND_CHECKPOINT), (RootKind.SAVEPOINTS, _SAVEPOINT)):
                 if match := pattern.search(path):

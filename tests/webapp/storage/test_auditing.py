@@ -112,6 +112,13 @@ def test_an_attestation_does_not_count_while_live_jobs_write_elsewhere(tree):
     assert (one.attested, "s3://elsewhere/flink" in one.withheld) == (False, True)
 
 
+def test_where_no_cluster_is_named_every_blind_one_may_write_there(tree):
+    one = root(f"file:{tree}")
+    assert asking.registered([one], ["dark"])[0].blind == ("dark",)
+    one.clusters.add(cluster("seen", at=timezone.now()))
+    assert asking.registered([one], ["dark"])[0].blind == ()
+
+
 def test_a_copy_read_elsewhere_says_nothing_of_the_root_itself(tree):
     root(f"file:{tree}", attested_at=T0, attested_name="olga")
     assert not asking.named([f"file:{tree}"], "/mnt/copy")[0].attested

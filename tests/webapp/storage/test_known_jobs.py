@@ -46,6 +46,11 @@ def test_jobs_of_a_cluster_that_cannot_be_seen_are_not_seen(told):
     assert {name: row["seen"] for name, row in told().items()} == {"lost": False, "seen": True}
 
 
+def test_jobs_of_a_cluster_that_was_removed_are_not_seen(told):
+    job("removed", at=NOW, name="left")
+    assert told()["left"]["seen"] is False
+
+
 def test_the_oldest_checkpoint_in_flight_and_the_newest_completed_are_told(told):
     of = job(at=NOW, name="x", last_completed_at=NOW - timedelta(hours=5))
     fact(of, 7, NOW - timedelta(hours=2), outcome="in_progress", final=False)

@@ -71,7 +71,8 @@ def _of_row(row: StorageRoot, unseen: set[str], withheld: str) -> AskedRoot:
     return AskedRoot(
         root=Root(row.uri, row.read_at or None),
         clusters=names,
-        blind=tuple(name for name in names if name in unseen),
+        # Where none is named, any may write there.
+        blind=tuple(sorted(unseen.intersection(names) if names else unseen)),
         attested=row.is_attested and not withheld and row.kind != RootKind.HIGH_AVAILABILITY,
         withheld=withheld if row.is_attested else "",
     )

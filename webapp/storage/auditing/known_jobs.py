@@ -55,12 +55,12 @@ SCHEMA = pa.schema(
 
 
 def write(target: str, at: datetime) -> int:
-    """Write all jobs to the Parquet file ``target`` (a path or URI); returns how many."""
-    unseen = set(Cluster.objects.unseen(at).values_list("name", flat=True))
+    """Write all jobs to the Parquet file ``target`` (a path or URI); returns how many. Jobs of a cluster that was removed are not seen."""
+    seen = set(Cluster.objects.values_list("name", flat=True)) - set(Cluster.objects.unseen(at).values_list("name", flat=True))
     count = 0
     with fsspec.open(target, "wb") as file, pq.ParquetWriter(file, SCHEMA) as writer:
         for jobs in _chunks():
-            rows = [{**job, "terminal": bool(job["terminal"]), "seen": job["cluster"] not in unseen} for job in jobs]
+            rows = [{**job, "terminal": bool(job["terminal"]), "seen": job["cluster"] in seen} for job in jobs]
             _add_checkpoints(rows, at)
             writer.write_table(pa.Table.from_pylist(rows, SCHEMA))
             count += len(rows)
