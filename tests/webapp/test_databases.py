@@ -50,6 +50,7 @@ def test_each_row_is_claimed_by_exactly_one_of_several_processes(kind: str, tmp_
 def test_the_loader_leases_and_retention_hold_on_postgresql(postgresql: str, tmp_path: Path) -> None:
     names = ("test_loader.py", "test_due_work.py", "test_retention.py", "test_audit.py")
     tests = [f"tests/webapp/pipeline/{name}" for name in names] + ["tests/webapp/fleet/test_status.py", "tests/webapp/checkpoints"]
+    tests += [f"tests/webapp/storage/{name}" for name in ("test_loading.py", "test_known_jobs.py", "test_aging.py", "test_auditing.py")]
     variables = environment(tmp_path, postgresql)
     del variables["DJANGO_SETTINGS_MODULE"]
     done = subprocess.run(

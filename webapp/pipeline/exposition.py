@@ -9,11 +9,12 @@ from datetime import datetime
 
 from django.db.models import Count
 
+from spark_jobs.storage_words import VERDICTS
 from webapp.fleet.models import Cluster, JobCurrent
 from webapp.pipeline.models import DueWork, PipelineRun
 from webapp.pipeline.status import status
 from webapp.storage.latest import latest
-from webapp.storage.shown import MISSING, VERDICTS
+from webapp.storage.shown import MISSING
 
 Sample = tuple[dict[str, str], float]
 
