@@ -38,7 +38,7 @@ def _root_row(audit: Audit, root: AuditedRoot) -> tuple[Any, ...]:
 def listing_frame(session: SparkSession, audits: Sequence[Audit]) -> DataFrame:
     """Raises ``Refused`` for a listing that is not complete."""
     frames = [_listing(session, root).withColumn("audit_id", F.lit(audit.audit_id)) for audit in audits for root in audit.roots]
-    return reduce(DataFrame.unionByName, frames).select(*columns(LISTING))
+    return reduce(lambda one, other: one.unionByName(other), frames).select(*columns(LISTING))
 
 
 def _listing(session: SparkSession, root: AuditedRoot) -> DataFrame:
@@ -67,7 +67,7 @@ def jobs_frame(session: SparkSession, audits: Sequence[Audit]) -> DataFrame:
         frame = _jobs(session, audit.jobs)
         named = "audit_id" in frame.columns
         frames.append(frame.where(F.col("audit_id") == audit.audit_id) if named else frame.withColumn("audit_id", F.lit(audit.audit_id)))
-    return reduce(DataFrame.unionByName, frames).select(*columns(JOBS))
+    return reduce(lambda one, other: one.unionByName(other), frames).select(*columns(JOBS))
 
 
 def _jobs(session: SparkSession, uri: str) -> DataFrame:

@@ -19,11 +19,8 @@ OF_METADATA = ("incomplete_metadata", "damaged_metadata", "unsupported_metadata"
 
 def of_completed(doubts: DataFrame, owners: DataFrame) -> DataFrame:
     """Without those about a ``_metadata`` whose checkpoint provably never completed: it never referred to anything."""
-    ended = owners.where((F.col("claims") == 1) & F.col("seen")).select("audit_id", "root", "job_id", F.explode("ended").alias("ended"))
-    completed = ended.groupBy("audit_id", "root", "job_id", F.col("ended.checkpoint_id").alias("checkpoint_id")).agg(
-        F.bool_or(F.coalesce("ended.completed", F.lit(True))).alias("completed")
-    )
-    never = completed.where(~F.col("completed")).drop("completed")
+    failed = owners.where((F.col("claims") == 1) & F.col("seen")).select("audit_id", "root", "job_id", F.explode("failed").alias("failed"))
+    never = failed.select("audit_id", "root", "job_id", F.col("failed.checkpoint_id").alias("checkpoint_id")).distinct()
     placed = with_places(doubts.where(F.col("reason").isin(*OF_METADATA)), "subject").where(F.col("place") == "metadata")
     explained = placed.join(never, ["audit_id", "root", "job_id", "checkpoint_id"]).select("audit_id", "subject", "reason")
     return doubts.join(explained, ["audit_id", "subject", "reason"], "left_anti").select(*_COLUMNS)

@@ -34,12 +34,13 @@ def restores(jobs: DataFrame) -> DataFrame:
 def owners(jobs: DataFrame, roots: DataFrame) -> DataFrame:
     """Per root and job id: how many ``claims`` clusters lay to it, and what is known of the job.
 
-    Where two clusters have a job of one id, the answers are those that keep most.
+    ``failed`` are checkpoints that provably never completed. Where two clusters have a job of one id, the answers are those
+    that keep most.
     """
     places = roots.select("audit_id", "root", "clusters")
     claimed = jobs.join(F.broadcast(places), "audit_id").where((F.size("clusters") == 0) | F.array_contains("clusters", F.col("cluster")))
-    ended = F.slice(F.flatten(F.collect_list(F.coalesce("checkpoints_ended", F.array()))), 1, MOST_ENDED)
-    return claimed.groupBy("audit_id", "root", "job_id").agg(
+    ended = F.flatten(F.collect_list(F.coalesce("checkpoints_ended", F.array())))
+    known = claimed.groupBy("audit_id", "root", "job_id").agg(
         F.countDistinct("cluster").alias("claims"),
         F.max("cluster").alias("cluster"),
         F.max("name").alias("job_name"),
@@ -49,3 +50,9 @@ def owners(jobs: DataFrame, roots: DataFrame) -> DataFrame:
         F.min("last_completed_at").alias("last_completed_at"),
         ended.alias("ended"),
     )
+    # Those seen discarded are many; here only what never completed counts, and only where no other of that number did.
+    completed = F.transform(F.filter("ended", lambda end: F.coalesce(end.completed, F.lit(True))), lambda end: end.checkpoint_id)
+    failed = F.filter(
+        "ended", lambda end: ~F.coalesce(end.completed, F.lit(True)) & ~F.array_contains(completed, end.checkpoint_id)
+    )  # fmt: skip
+    return known.withColumn("failed", F.slice(failed, 1, MOST_ENDED)).drop("ended")

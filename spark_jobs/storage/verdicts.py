@@ -118,11 +118,7 @@ def _with_facts(files: DataFrame, referrers: DataFrame, known: Known) -> DataFra
 def _decided() -> Column:
     """struct(verdict, reason): the first line that is true."""
     place, as_of = F.col("place"), F.col("as_of")
-    never_completed = F.exists(
-        F.coalesce("ended", F.array()), lambda end: (end.checkpoint_id == F.col("checkpoint_id")) & ~F.coalesce(end.completed, F.lit(True))
-    ) & ~F.exists(
-        F.coalesce("ended", F.array()), lambda end: (end.checkpoint_id == F.col("checkpoint_id")) & F.coalesce(end.completed, F.lit(True))
-    )
+    never_completed = F.exists(_failed(), lambda end: end.checkpoint_id == F.col("checkpoint_id"))
     unread = (
         is_metadata(F.col("path"))
         & ~F.col("snapshot")
@@ -168,12 +164,15 @@ def _said(verdict: str, reason: str) -> Column:
     return F.struct(F.lit(verdict).alias("verdict"), F.lit(reason).alias("reason"))
 
 
+def _failed() -> Column:
+    return F.coalesce("failed", F.array())
+
+
 def _kind() -> Column:
     """Why an orphan is one. A file in ``shared/`` tells it by its time only."""
-    ended = F.filter(F.coalesce("ended", F.array()), lambda end: ~F.coalesce(end.completed, F.lit(True)))
-    of_its_checkpoint = F.filter(ended, lambda end: end.checkpoint_id == F.col("checkpoint_id"))
+    of_its_checkpoint = F.filter(_failed(), lambda end: end.checkpoint_id == F.col("checkpoint_id"))
     of_its_time = F.filter(
-        ended,
+        _failed(),
         lambda end: (
             (F.col("modified") >= end.triggered_at)
             & (F.col("modified") <= F.coalesce(end.ended_at, end.triggered_at) + F.make_dt_interval(secs=F.lit(LEFT_AFTER_S)))
