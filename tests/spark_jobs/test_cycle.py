@@ -14,6 +14,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from ingest.lake.store import Lake
+from ingest.metadata.files import MetadataFile
+from ingest.metadata.references import references
 from ingest.recordings.importer import import_recording
 from ingest.records import LogRecord, Observed
 from spark_jobs import manifest as manifests
@@ -189,6 +191,31 @@ def test_a_run_without_anything_new_leaves_all_as_it_was(spark: SparkSession, tm
     before = {table: instance.rows(table) for table in SERVING_TABLES}
     assert instance.cycle().tables["checkpoint_fact"].rows == 0
     assert {table: instance.rows(table) for table in SERVING_TABLES} == before
+
+
+def test_both_sides_of_an_upload_may_come_in_different_runs(whole: Instance, spark: SparkSession, tmp_path: Path) -> None:
+    instance, recording = Instance(spark, tmp_path), RECORDINGS / "1.12.5/G"
+    bare = tmp_path / "bare"
+    shutil.copytree(recording, bare, ignore=shutil.ignore_patterns("ckpt", "sp", "listing*"))
+    import_recording(bare, "1.12.5/G", instance.lake)
+    instance.cycle()
+    for number in (6, 8):
+        assert instance.rows("checkpoint_upload") == {}
+        instance.lake.append([_parsed(recording, number)])
+        instance.cycle()
+    (upload,) = instance.rows("checkpoint_upload").values()
+    (same,) = [row for row in whole.rows("checkpoint_upload").values() if (row["cluster"], row["checkpoint_id"]) == ("1.12.5/G", 8)]
+    assert {**upload, "as_of": None} == {**same, "as_of": None}
+    told = [row for row in instance.rows("finding_sight").values() if row["subject"] == "checkpoint 8" and "old files" in row["evidence"]]
+    assert {row["confidence"] for row in told} == {"high"}
+
+
+def _parsed(recording: Path, number: int) -> Observed:
+    """One checkpoint's ``_metadata`` as the collector reads it, while the job still ran."""
+    (path,) = recording.glob(f"ckpt/*/chk-{number}/_metadata")
+    written = f"file:/opt/l/lab/run/1.12.5-G/{path.relative_to(recording).as_posix()}"
+    file = MetadataFile(written, path.stat().st_size, None, read_at=str(path))
+    return Observed("1.12.5/G", datetime(2026, 11, 21, 4, 19, 30 + number, tzinfo=UTC), "metadata", tuple(references(file)))
 
 
 def _of(rows: Rows, clusters: Sequence[str]) -> Rows:
