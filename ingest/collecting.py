@@ -23,6 +23,7 @@ from ingest.flink_rest.history_server import read_history
 from ingest.flink_rest.pace import Pace, shares
 from ingest.history.archives import read_archives
 from ingest.lake.store import Lake
+from ingest.metadata.evidence import SOURCE as EVIDENCE
 from ingest.metadata.evidence import Reach, read_evidence
 from ingest.records import Observed, Skip
 from ingest.sources import ClusterSource
@@ -249,6 +250,8 @@ def _read_metadata(reading: ClusterRun, at: datetime, reach: Reach) -> None:
 def _outcome(reading: ClusterRun) -> ClusterOutcome:
     rest = reading.rest
     records = [record for part in reading.observed for record in part.records]
+    # A snapshot that cannot be reached from here is told of, and is no fault of the cluster.
+    asked = [record for part in reading.observed if part.source != EVIDENCE for record in part.records]
     return ClusterOutcome(
         cluster=reading.source.name,
         reachable=reading.reachable,
@@ -258,7 +261,7 @@ def _outcome(reading: ClusterRun) -> ClusterOutcome:
         jobs_seen=rest.jobs_seen if rest else reading.history_jobs,
         requests=reading.requests,
         records=len(records),
-        skips=sum(isinstance(record, Skip) for record in records),
+        skips=sum(isinstance(record, Skip) for record in asked),
         metrics_interval_s=rest.metrics_interval_s if rest else None,
         pace_reason=rest.pace_reason if rest else "",
     )
