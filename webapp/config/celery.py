@@ -1,4 +1,4 @@
-"""The Celery application: ``celery -A webapp.config.celery worker -Q collect,spark,default``."""
+"""The Celery application: ``celery -A webapp.config.celery worker -Q collect,spark,storage,default``."""
 
 import os
 

@@ -70,7 +70,7 @@ def _job_id(directory: str) -> str | None:
     return name if len(name) == 32 and all(letter in "0123456789abcdef" for letter in name) else None
 
 
-def absolute(table: pa.Table) -> int:
+def absolute(table: pa.RecordBatch) -> int:
     """Paths written as absolute ones, those of directories that merged files keep alive included."""
     referring = table.filter(pc.is_valid(table["path"]))
     written = total(pc.equal(referring["path"], referring["written_path"]).cast(pa.int64()))

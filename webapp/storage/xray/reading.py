@@ -16,12 +16,10 @@ from ingest.metadata.summary import job_id_of, owner_directory
 from webapp.storage.xray import measures
 from webapp.storage.xray.contents import Xray
 
-MOST_BYTES = 256_000_000
-MOST_HANDLES = 1_000_000
-_KEPT = (
-    "operator_id", "subtask", "kind", "path", "written_path", "offset_bytes", "size_bytes", "state_bytes", "inline_at",
-    "task_owned_directory", "states",
-)  # fmt: skip
+MOST_BYTES = 100_000_000
+MOST_HANDLES = 300_000
+"""About half a gigabyte while it is read: what one request may take of a web server. The command line has no such bound."""
+_KEPT = ("operator_id", "subtask", "kind", "path", "offset_bytes", "size_bytes", "state_bytes", "inline_at", "states")
 _CODED = ("operator_id", "kind")
 
 
@@ -48,6 +46,7 @@ class Seen:
         self.end: End | None = None
         self.operators: dict[str, Operator] = {}
         self.finished: dict[str, int] = {}
+        self.absolute = 0
         self.uploaded: dict[str, int | None] = {}
         """By operator, as Flink counts; ``None`` where some keyed state does not say (before 1.15)."""
 
@@ -87,6 +86,7 @@ def _table(file: MetadataFile) -> tuple[Seen, pa.Table]:
         rows += batch.num_rows
         if rows > MOST_HANDLES:
             raise TooLarge(f"It has more than {MOST_HANDLES:,} handles. Use python -m ingest metadata {file.path}.")
+        seen.absolute += measures.absolute(batch)
         kept.append(batch.select(_KEPT))
     schema = pa.schema([columns.SCHEMA.field(name) for name in _KEPT])
     table = pa.Table.from_batches(kept, schema)
@@ -123,7 +123,7 @@ def _xray(file: MetadataFile, seen: Seen, table: pa.Table) -> Xray:
         files=files.num_rows,
         file_bytes=measures.total(files["bytes"]),
         segments=table.num_rows - table["offset_bytes"].null_count,
-        absolute=measures.absolute(table),
+        absolute=seen.absolute,
         foreign_files=foreign.num_rows,
         foreign_bytes=measures.total(foreign["bytes"]),
         operators=operators,
