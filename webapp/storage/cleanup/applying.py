@@ -117,8 +117,8 @@ class Applying:
 def settle(run: Run, journal: Journal, chunk: int, files: Sequence[Planned]) -> list[Row]:
     """What an interrupted try already did to the files it intended; the others are to be decided anew.
 
-    A file is moved where it is in quarantine and no longer at its source. Where it is at both, the move had not ended:
-    what the plan names is still at its source, so the copy is taken away and the file is decided anew.
+    A file is moved where it is in quarantine and no longer at its source. Where the same file is at both, the move had not
+    ended: the one in quarantine is taken away, and the file at its source is decided anew.
     """
     intended = set(journal.intents(chunk))
     rows = []
@@ -128,7 +128,7 @@ def settle(run: Run, journal: Journal, chunk: int, files: Sequence[Planned]) -> 
         copied, source = run.files.stat(file.target), run.files.stat(file.source)
         if copied is None:
             continue
-        if source == file.stat:
+        if source is not None and source in (file.stat, copied):
             run.still_mine()
             run.files.delete(file.target, copied)
         else:

@@ -24,6 +24,10 @@ class Guard:
     verdicts: Sequence[str]
     roots: dict[str, str]
 
+    @property
+    def _as_of_ms(self) -> int:
+        return int(self.as_of.timestamp() * 1000)
+
     def sift(self, rows: pa.RecordBatch) -> tuple[pa.RecordBatch, dict[str, int]]:
         """Rows that may be planned, and how many of the asked-for verdicts were withheld by each reason.
 
@@ -56,7 +60,7 @@ class Guard:
     def _with_age(self, rows: pa.RecordBatch) -> pa.RecordBatch:
         # As numbers: Arrow knows no larger of two instants with a zone.
         newest = pc.max_element_wise(rows["modified"].cast(pa.int64()), rows["first_seen_at"].cast(pa.int64()), skip_nulls=False)
-        age = pc.subtract(pa.scalar(int(self.as_of.timestamp() * 1000), pa.int64()), newest)
+        age = pc.subtract(pa.scalar(self._as_of_ms, pa.int64()), newest)
         return pa.record_batch([*(rows[name] for name in rows.schema.names), age], schema=SCHEMA)
 
     def _inside(self, rows: pa.RecordBatch) -> pa.Array:
@@ -70,7 +74,7 @@ class Guard:
 
     def _twice_unreferenced(self, rows: pa.RecordBatch) -> pa.Array:
         """Waste is referred to, by checkpoints that nobody needs; an orphan was found before this audit."""
-        before = pc.less(rows["unreferenced_since"], pa.scalar(self.as_of, SCHEMA.field("unreferenced_since").type))
+        before = pc.less(rows["unreferenced_since"].cast(pa.int64()), self._as_of_ms)
         return pc.or_(pc.equal(rows["verdict"], WASTE), pc.fill_null(before, False))
 
 

@@ -43,13 +43,18 @@ class FreshFromDisk:
 
 @dataclass
 class DyingFiles(TreeFiles):
-    """Kills the process, without a word, before or after the move or deletion number ``after``."""
+    """Kills the process, without a word, before or after the move or deletion number ``after``; or between its two steps."""
 
     after: int
     late: bool
+    in_between: bool = False
     done: int = 0
 
     def move(self, source: str, target: str, expected: Stat) -> None:
+        if self.in_between and self.done == self.after:
+            Path(target).parent.mkdir(parents=True, exist_ok=True)
+            os.link(source, target)
+            os._exit(KILLED)
         self._die(late=False)
         super().move(source, target, expected)
         self._die(late=True)
@@ -122,11 +127,11 @@ def plan(world: World, folder: Path, *, waste: bool = False, **changes: object) 
     return Carried(world, folder, PlanReader(files, name))
 
 
-def die_during(carried: Carried, act: Callable[[Carried], None], after: int, *, late: bool) -> bool:
+def die_during(carried: Carried, act: Callable[[Carried], None], after: int, *, late: bool = False, in_between: bool = False) -> bool:
     """Do it in a process that dies in the middle; whether it came that far."""
     pid = os.fork()
     if pid == 0:
-        carried.files = DyingFiles(after, late)
+        carried.files = DyingFiles(after, late, in_between)
         try:
             act(carried)
         except BaseException:

@@ -236,6 +236,44 @@ def test_storage_that_refuses_everything_is_not_asked_forever(world: World, tmp_
     assert (outcomes.count("failed"), outcomes.count("not_reached")) == (20, 20)
 
 
+def test_a_move_that_was_cut_off_is_taken_back_where_the_file_is_needed_by_then(world: World, orphan: Path, tmp_path: Path) -> None:
+    carried = plan(world, tmp_path)
+    assert die_during(carried, Carried.apply, 0, in_between=True)
+    world.checkpoint(2, 5, [orphan], at=NOW)
+    carried.apply()
+    assert orphan.exists() and carried.outcomes("apply") == {orphan.name: "judged_anew"}
+    effects_equal_the_journal(carried)
+
+
+def test_a_move_that_was_cut_off_is_taken_back_where_the_file_changed_since(world: World, orphan: Path, tmp_path: Path) -> None:
+    carried = plan(world, tmp_path)
+    assert die_during(carried, Carried.apply, 0, in_between=True)
+    date(orphan, NOW)
+    carried.apply()
+    assert orphan.exists() and carried.outcomes("apply") == {orphan.name: "judged_anew"}
+    effects_equal_the_journal(carried)
+
+
+def test_a_move_that_was_cut_off_is_ended_where_the_file_may_still_go(world: World, orphan: Path, tmp_path: Path) -> None:
+    carried = plan(world, tmp_path)
+    assert die_during(carried, Carried.apply, 0, in_between=True)
+    carried.apply()
+    assert not orphan.exists() and carried.outcomes("apply") == {orphan.name: "quarantined"}
+    effects_equal_the_journal(carried)
+
+
+def test_a_checkpoint_comes_back_after_its_files(world: World, tmp_path: Path) -> None:
+    files = [world.file(world.job(1) / "shared") for _ in range(3)]
+    folder = world.checkpoint(1, 1, files, waste=True)
+    carried = plan(world, tmp_path, waste=True)
+    carried.apply()
+    for after in range(4):
+        die_during(carried, Carried.undo, after and 1)
+        assert not world.unresolved() and ((folder / "_metadata").exists() <= all(path.exists() for path in files))
+    carried.undo()
+    assert (folder / "_metadata").exists() and not world.unresolved()
+
+
 class _Told:
     """An audit that was made before."""
 
@@ -268,20 +306,27 @@ def test_after_any_plan_every_checkpoint_resolves_all_its_references(
 
 @SLOW
 @given(
-    seed=st.integers(0, 2**32), waste=st.booleans(), late=st.booleans(),
+    seed=st.integers(0, 2**32), waste=st.booleans(), late=st.booleans(), in_between=st.booleans(),
     deaths=st.lists(st.integers(0, 8), min_size=1, max_size=3), change=st.sampled_from(["nothing", "refer", "touch", "remove"]),
     verb=st.sampled_from(["apply", "undo", "purge"]),
 )  # fmt: skip
 def test_killed_anywhere_with_the_tree_changing_effects_equal_the_journal(
-    tmp_path_factory: pytest.TempPathFactory, seed: int, waste: bool, late: bool, deaths: list[int], change: str, verb: str
+    tmp_path_factory: pytest.TempPathFactory,
+    seed: int,
+    waste: bool,
+    late: bool,
+    in_between: bool,
+    deaths: list[int],
+    change: str,
+    verb: str,
 ) -> None:
     folder = tmp_path_factory.mktemp("world")
     world = random_world(folder / "ckpt", seed)
     carried = plan(world, folder, waste=waste)
     for after in deaths:
-        die_during(carried, Carried.apply, after, late=late)
+        die_during(carried, Carried.apply, after, late=late, in_between=in_between)
         _change(world, change)
-        assert not [path for path in world.unresolved() if path in world.referred(needed_only=True)]
+        assert not world.unresolved()
     carried.apply()
     effects_equal_the_journal(carried)
     assert sorted(row.path for row in carried.rows("apply")) == sorted(
@@ -289,7 +334,8 @@ def test_killed_anywhere_with_the_tree_changing_effects_equal_the_journal(
     )
     if verb != "apply":
         act = Carried.undo if verb == "undo" else Carried.purge
-        die_during(carried, act, deaths[0], late=late)
+        die_during(carried, act, deaths[0], late=late, in_between=in_between)
+        assert not world.unresolved()
         act(carried)
         effects_equal_the_journal(carried)
     assert not world.unresolved()

@@ -4,6 +4,8 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from tests.webapp.storage.cleanup import worlds
@@ -12,6 +14,8 @@ from tests.webapp.storage.cleanup.worlds import GUARD, NOW, World
 from webapp.storage.cleanup import building, verdicts
 from webapp.storage.cleanup.errors import PlanRefused
 from webapp.storage.cleanup.manifest import PlannedRoot, SearchedAudit
+
+_MICROSECONDS = pa.timestamp("us", tz="UTC")
 
 
 def planned(world: World, tmp_path: Path, rows: list[dict[str, Any]], **changes: Any) -> Carried:
@@ -60,6 +64,19 @@ def test_a_row_that_lacks_a_part_of_its_proof_is_left_out_and_counted(
     carried = planned(world, tmp_path, [row_of(world, **changes)])
     assert carried.reader.manifest.total_files == 0
     assert carried.reader.manifest.withheld_files == {reason: 1}
+
+
+def test_instants_to_the_microsecond_as_spark_writes_them_are_read(world: World, orphan: Path, tmp_path: Path) -> None:
+    (file,) = worlds.write_verdicts(tmp_path / "spark", [row_of(world)], "a", 1)
+    exact = pq.read_table(file)
+    schema = pa.schema(
+        [pa.field(column.name, _MICROSECONDS if pa.types.is_timestamp(column.type) else column.type) for column in exact.schema]
+    )
+    row = exact.cast(schema).to_pylist()[0]
+    row |= {name: row[name] + timedelta(microseconds=457) for name in ("first_seen_at", "unreferenced_since")}
+    pq.write_table(pa.Table.from_pylist([row], schema), file)
+    as_of = NOW + timedelta(microseconds=789)
+    assert paths(plan(world, tmp_path, verdict_files=[file], audit_id="a", as_of=as_of)) == [f"file:{orphan}"]
 
 
 def test_a_path_that_climbs_out_of_its_root_is_left_out(world: World, orphan: Path, tmp_path: Path) -> None:
