@@ -24,8 +24,8 @@ KEYS = "execution.checkpointing.file-merging"
     judges=StorageJobSample,
     thresholds=(
         Threshold(
-            f"{RULE}.ratio", 3, "times", 1, 1_000,
-            "Flink itself aims at 2 at most (max-space-amplification); half as much again allows for what is being uploaded.",
+            f"{RULE}.ratio", 2.5, "times", 1, 1_000,
+            "Flink itself aims at 2 at most (max-space-amplification); a quarter more allows for what is being uploaded.",
         ),
         Threshold(
             f"{RULE}.severe_ratio", 6, "times", 1, 10_000,
