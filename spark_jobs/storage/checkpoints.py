@@ -105,7 +105,7 @@ def judged(checkpoints: DataFrame, restores: DataFrame, owners: DataFrame, roots
         & (F.col("age_from") <= guard)
         & F.coalesce(F.col("age_from") < F.col("in_flight_since"), F.lit(True))
         # One that went on after the other was restored was copied, not succeeded; its last checkpoint may not be listed yet.
-        & F.coalesce(F.col("last_completed_at") <= F.col("left_at"), F.lit(True))
+        & F.coalesce(F.col("last_completed_at") <= F.least("left_at", guard), F.lit(True))
     )
     verdict = F.when(F.coalesce(waste, F.lit(False)), RETAINED_WASTE).otherwise(LIVE)
     judged = scoped.withColumn("verdict", verdict)

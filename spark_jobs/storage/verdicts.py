@@ -130,6 +130,8 @@ def _decided() -> Column:
     completed_between = F.coalesce(
         (F.col("last_completed_at") > F.col("was_unreferenced_since")) & (F.col("last_completed_at") <= as_of), F.lit(False)
     )
+    # What no two audits have to confirm could be needed by a checkpoint that completed while the root was listed.
+    ended_lately = F.coalesce(F.col("last_completed_at") > F.col("guarded_from"), F.lit(False)) & F.col("terminal")
     lines = (
         (F.col("live_referrer").isNotNull() & F.col("snapshot"), LIVE, "snapshot"),
         (F.col("live_referrer").isNotNull(), LIVE, "referred"),
@@ -148,6 +150,7 @@ def _decided() -> Column:
         (F.col("vanished_referrer").isNotNull(), KEPT, "was_referred"),
         (F.col("age_from") > F.col("guarded_from"), YOUNG, "age_guard"),
         (F.coalesce(F.col("age_from") >= F.col("in_flight_since"), F.lit(False)), YOUNG, "in_flight"),
+        (F.col("waste_referrer").isNotNull() & ended_lately, YOUNG, "ended_lately"),
         (F.col("waste_referrer").isNull() & ~earlier, YOUNG, "first_audit"),
         (F.col("waste_referrer").isNull() & ~F.col("terminal") & ~completed_between, YOUNG, "no_checkpoint_since"),
         (F.col("in_doubt"), KEPT, "in_doubt"),

@@ -236,6 +236,18 @@ def a_job_that_went_on_after_the_other_was_restored_has_no_waste(scene: Scene) -
     scene.job.last_completed = ago(100)
 
 
+@case("young", "ended_lately", OTHER)
+def a_checkpoint_that_completed_while_the_root_was_listed_may_need_what_is_waste_of_another_job(scene: Scene) -> None:
+    # The successor's waste lies in the directory of the first job, which went on for a while and has no checkpoint listed.
+    heir = scene.restore(own=False, terminal=True)
+    scene.world.snapshots.remove(scene.snapshot)
+    del scene.world.files[scene.snapshot.path]
+    scene.job.last_completed, heir.last_completed = ago(1), ago(180)
+    third = scene.add_job("c" * 32)
+    third.restored, third.restored_at = heir.snapshots[-1], ago(170)
+    scene.add_snapshot(third, 9, (), 160)
+
+
 @case("live", "referred", OTHER)
 def a_second_job_restored_from_it_that_is_not_whole_yet_keeps_it(scene: Scene) -> None:
     scene.restore()
