@@ -51,6 +51,7 @@ class PlanRequest:
     lifetime: timedelta
     grace: timedelta
     waste: bool = False
+    also_scanned: Sequence[str] = ()
     most_files: int = MOST_FILES
 
     @property
@@ -60,7 +61,7 @@ class PlanRequest:
 
 def build(request: PlanRequest, folder: PlanFolder, say: Say = lambda line: None) -> tuple[str, PlanManifest]:
     """Name and manifest of the plan. A plan may hold nothing, and says why. Raises :class:`PlanRefused`."""
-    refuse_unsafe(request.roots, request.searched_roots)
+    refuse_unsafe(request.roots, request.searched_roots, request.also_scanned)
     guard = Guard(request.as_of, request.age_guard, request.verdicts, {root.uri: root.read_at for root in request.roots})
     writer = _Writer(folder, request.most_files, say)
     if request.waste:

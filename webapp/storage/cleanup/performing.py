@@ -22,6 +22,7 @@ from webapp.storage.cleanup.outcomes import Outcome
 from webapp.storage.cleanup.pace import Pace
 from webapp.storage.cleanup.places import TreeFiles
 from webapp.storage.cleanup.purging import purge
+from webapp.storage.cleanup.quarantine import refuse_unsafe
 from webapp.storage.cleanup.reading import PlanReader
 from webapp.storage.cleanup.rechecking import Recheck
 from webapp.storage.cleanup.run import Run
@@ -80,6 +81,8 @@ def _apply(plan: CleanupPlan, lease: Lease, record: RunRecord, recheck: MakeRech
     run = _run(plan, lease, record, APPLY)
     if plan.approved_at is None:
         raise Halted("The plan is not approved.")
+    # Roots may have been registered since it was made.
+    refuse_unsafe(run.reader.manifest.roots, run.reader.manifest.searched_roots, planning.scanned_places())
     Applying(run, recheck(plan, run.reader, lease, record), _watch(run.reader))()
     now = timezone.now()
     _end(plan, PlanState.APPLYING, PlanState.QUARANTINED, lease, purge_at=now + timedelta(seconds=plan.grace_s))

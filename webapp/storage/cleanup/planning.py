@@ -80,12 +80,19 @@ def make(plan: CleanupPlan, lease: Lease, say: Say) -> PlanManifest:
             lifetime=plan.expires_at - plan.created_at,
             grace=timedelta(seconds=plan.grace_s),
             waste=plan.waste,
+            also_scanned=scanned_places(),
         ),
         folder,
         say,
     )
     _note(plan, name, manifest, lease)
     return manifest
+
+
+def scanned_places() -> list[str]:
+    """All registered roots, as they are named and as they are read."""
+    rows = StorageRoot.objects.all()
+    return [place for row in rows for place in (row.uri, Root(row.uri, row.read_at or None).reading)]
 
 
 def sort_roots(audit: StorageAudit, asked: Sequence[str]) -> tuple[list[PlannedRoot], list[WithheldRoot]]:

@@ -20,9 +20,12 @@ def folder_of(quarantine: str, plan: str, root_number: int) -> str:
     return f"{quarantine.rstrip('/')}/{plan}/{root_number}"
 
 
-def refuse_unsafe(roots: Sequence[PlannedRoot], searched: Sequence[str]) -> None:
-    """Raises :class:`PlanRefused` where a quarantine lies in a scanned root or holds one, or where roots lie in each other."""
-    scanned = [*searched, *(root.uri for root in roots), *(root.read_at for root in roots)]
+def refuse_unsafe(roots: Sequence[PlannedRoot], searched: Sequence[str], also_scanned: Sequence[str] = ()) -> None:
+    """Raises :class:`PlanRefused` where a quarantine lies in a scanned root or holds one, or where roots lie in each other.
+
+    ``also_scanned`` are further places where something is listed, such as where other roots are read.
+    """
+    scanned = [*searched, *also_scanned, *(root.uri for root in roots), *(root.read_at for root in roots)]
     for root in roots:
         for other in scanned:
             if _overlap(root.quarantine, other):

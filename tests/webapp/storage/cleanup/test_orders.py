@@ -188,3 +188,13 @@ def test_a_quarantine_within_a_root_is_refused_and_said(audited: World) -> None:
         stored.made(audited)
     plan = CleanupPlan.objects.get()
     assert plan.state == PlanState.REFUSED and "quarantine" in plan.trouble
+
+
+def test_a_root_registered_around_the_quarantine_since_stops_the_plan(audited: World, orphan: Path) -> None:
+    plan = approved(audited)
+    StorageRoot.objects.create(uri=f"file:{audited.quarantine}")
+    orders.start_apply(plan, "olga", timezone.now())
+    with pytest.raises(PlanRefused, match="quarantine"):
+        stored.done(plan)
+    plan.refresh_from_db()
+    assert plan.state == PlanState.HALTED and orphan.exists()
