@@ -46,7 +46,8 @@ def list_root(
         if (listed.root, listed.read_at) != (root.uri, root.read_at):
             raise Refused(f"{out_dir} holds the listing of {listed.root}; give another directory.")
         return listed
-    at = at or datetime.now(UTC)
+    now = at or datetime.now(UTC)
+    at = now.replace(microsecond=now.microsecond // 1000 * 1000)
     as_of, done = _resumed(snapshot, root, spellings, at)
     walk = _Walk(root, snapshot, spellings, done, progress)
     parts = walk.run(threads)

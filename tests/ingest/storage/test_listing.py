@@ -55,6 +55,12 @@ def test_what_was_listed_is_read_back(tmp_path: Path) -> None:
         list_root(Root("file:/else"), str(tmp_path / "out"))
 
 
+def test_the_beginning_is_kept_to_the_millisecond_like_all_instants(tmp_path: Path) -> None:
+    (tmp_path / "tree").mkdir()
+    listed = list_root(Root.of(str(tmp_path / "tree")), str(tmp_path / "out"), at=AT.replace(microsecond=944_925))
+    assert listed.as_of == AT.replace(microsecond=944_000)
+
+
 def test_other_files_are_not_cleared_away(tmp_path: Path) -> None:
     (tmp_path / "tree").mkdir()
     (tmp_path / "thesis.txt").touch()
