@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from html import escape
 from typing import Any
 
-import pandas as pd  # type: ignore[import-untyped]  # noqa: F401 - plotly asks it whatever is loaded; loaded by another thread meanwhile it would be half there
+import pandas as pd  # noqa: F401 - plotly asks it whatever is loaded; loaded by another thread meanwhile it would be half there
 import plotly.graph_objects as go
 
 INK, INK_2, INK_3, LINE, PANEL = "var(--ink)", "var(--ink-2)", "var(--ink-3)", "var(--line)", "var(--panel)"
