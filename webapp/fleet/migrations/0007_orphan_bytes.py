@@ -5,19 +5,22 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('fleet', '0006_worst_first_by_health'),
+        ("fleet", "0006_worst_first_by_health"),
     ]
 
     operations = [
         migrations.AddField(
-            model_name='jobcurrent',
-            name='orphan_bytes',
-            field=models.BigIntegerField(help_text='in its directories, by the newest audits; null where none looked', null=True),
+            model_name="jobcurrent",
+            name="orphan_bytes",
+            field=models.BigIntegerField(help_text="in its directories, by the newest audits; null where none looked", null=True),
         ),
         migrations.AddIndex(
-            model_name='jobcurrent',
-            index=models.Index(django.db.models.functions.comparison.Coalesce(models.F('orphan_bytes'), models.Value(-1)), models.F('id'), name='job_by_orphans'),
+            model_name="jobcurrent",
+            index=models.Index(
+                django.db.models.functions.comparison.Coalesce(models.F("orphan_bytes"), models.Value(-1)),
+                models.F("id"),
+                name="job_by_orphans",
+            ),
         ),
     ]
