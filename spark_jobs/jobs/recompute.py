@@ -286,6 +286,8 @@ class Recompute:
         if not self.is_first:
             first, last = F.unix_seconds(F.min("observed_at")), F.unix_seconds(F.max("observed_at"))
             seen = new.agg(first.alias("first"), last.alias("last")).collect()[0]
+            if seen["first"] is None:  # a compaction is a commit, too
+                return self._none("checkpoint_upload")
             since = datetime.fromtimestamp(seen["first"], UTC) - OTHER_SIDE_WITHIN
             new = self.lake.rows_in("references", [(since, datetime.fromtimestamp(seen["last"] + 1, UTC))])
         return _held(uploads.uploads(compared, new))

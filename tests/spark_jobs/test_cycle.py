@@ -210,6 +210,18 @@ def test_both_sides_of_an_upload_may_come_in_different_runs(whole: Instance, spa
     assert {row["confidence"] for row in told} == {"high"}
 
 
+def test_a_compaction_alone_brings_nothing_new(spark: SparkSession, tmp_path: Path) -> None:
+    instance = Instance(spark, tmp_path)
+    for number in (6, 8):
+        instance.lake.append([_parsed(RECORDINGS / "1.12.5/G", number)])
+    instance.cycle()
+    before = {table: instance.rows(table) for table in SERVING_TABLES}
+    instance.lake.compact("references")
+    assert instance.lake.version("references") > instance.manifests[-1].to_seq["references"]
+    instance.cycle()
+    assert {table: instance.rows(table) for table in SERVING_TABLES} == before
+
+
 def _parsed(recording: Path, number: int) -> Observed:
     """One checkpoint's ``_metadata`` as the collector reads it, while the job still ran."""
     (path,) = recording.glob(f"ckpt/*/chk-{number}/_metadata")
