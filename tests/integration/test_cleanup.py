@@ -134,13 +134,14 @@ def _clean_up(lab: Lab, weir: RunningWeir, story: Story) -> None:
     weir.variables["WEIR_APPROVER_PASSWORD"] = found[2]
     _manage(weir, "approve_cleanup", name, "--user", found[1])
     story.referred = _referred(lab)
+    restored = {job_id: lab.checkpoints(job_id)["counts"]["restored"] for job_id in story.jobs[1:]}
     story.applied = _until_settled(weir, name, "--apply")
     story.there = {row["path"].removeprefix("file:") for row in story.planned if Path(row["path"].removeprefix("file:")).exists()}
     story.quarantined = _waiting(lab)
     for job_id in story.jobs[1:]:
         before = lab.checkpoints(job_id)["counts"]["completed"]
         account = lab.wait_for(lambda account, before=before: account["counts"]["completed"] > before, job_id=job_id)  # type: ignore[misc]
-        story.went_on[job_id] = account["counts"]["restored"] <= 2
+        story.went_on[job_id] = account["counts"]["restored"] == restored[job_id]
 
 
 def _purge(lab: Lab, weir: RunningWeir, story: Story) -> None:
