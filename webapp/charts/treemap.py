@@ -51,20 +51,23 @@ def _worst(areas: Sequence[float], side: float) -> float:
 
 
 def _row(areas: Sequence[float], frame: Rect) -> tuple[list[Rect], Rect]:
-    """Boxes along the shorter side of ``frame``, and what is left of it."""
+    """Boxes along the shorter side of ``frame``, and what is left of it.
+
+    They share that side, and are no deeper than the frame: what a rounding error adds up to never leaves it.
+    """
     total = sum(areas)
     if frame.width >= frame.height:
-        width = total / frame.height if frame.height else 0.0
+        width = min(total / frame.height, frame.width) if frame.height else 0.0
         boxes, y = [], frame.y
         for area in areas:
-            height = area / width if width else 0.0
+            height = frame.height * area / total if total else 0.0
             boxes.append(Rect(frame.x, y, width, height))
             y += height
         return boxes, Rect(frame.x + width, frame.y, max(frame.width - width, 0), frame.height)
-    height = total / frame.width if frame.width else 0.0
+    height = min(total / frame.width, frame.height) if frame.width else 0.0
     boxes, x = [], frame.x
     for area in areas:
-        width = area / height if height else 0.0
+        width = frame.width * area / total if total else 0.0
         boxes.append(Rect(x, frame.y, width, height))
         x += width
     return boxes, Rect(frame.x, frame.y + height, frame.width, max(frame.height - height, 0))
