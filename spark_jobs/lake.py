@@ -44,6 +44,11 @@ class PinnedLake:
         seq = F.col("commit_seq")
         return self._frame(table, files).where((seq > after_seq) & (seq <= self.versions[table]))
 
+    def has_new_rows(self, table: str, after_seq: int) -> bool:
+        """Whether those commits brought any rows: one that only compacts does not."""
+        version = self.versions[table]
+        return version > after_seq and bool(self.lake.files(table, version=version, after_seq=after_seq))
+
     def is_small(self, after_seq: dict[str, int]) -> bool:
         """Whether the files that hold new rows are few enough for plans that need no tuning to size."""
         files = [

@@ -87,7 +87,11 @@ class Recompute:
         return self.lake.new_rows(table, self.from_seq[table])
 
     def _has_new(self, table: str) -> bool:
-        return self.lake.versions[table] > self.from_seq[table]
+        return table in self._tables_with_news
+
+    @cached_property
+    def _tables_with_news(self) -> frozenset[str]:
+        return frozenset(table for table, seq in self.from_seq.items() if self.lake.has_new_rows(table, seq))
 
     @cached_property
     def is_first(self) -> bool:
@@ -286,8 +290,6 @@ class Recompute:
         if not self.is_first:
             first, last = F.unix_seconds(F.min("observed_at")), F.unix_seconds(F.max("observed_at"))
             seen = new.agg(first.alias("first"), last.alias("last")).collect()[0]
-            if seen["first"] is None:  # a compaction is a commit, too
-                return self._none("checkpoint_upload")
             since = datetime.fromtimestamp(seen["first"], UTC) - OTHER_SIDE_WITHIN
             new = self.lake.rows_in("references", [(since, datetime.fromtimestamp(seen["last"] + 1, UTC))])
         return _held(uploads.uploads(compared, new))

@@ -63,7 +63,7 @@ class VerdictFiles:
 
     def stream(self) -> Iterator[dict[str, Any]]:
         """All of them, in order."""
-        for part in _in_order(self.parts):
+        for part in in_order(self.parts):
             with fsspec.open(part, "rb") as stream:
                 for batch in pq.ParquetFile(stream).iter_batches(BATCH_ROWS, columns=list(COLUMNS)):
                     yield from batch.to_pylist()
@@ -89,7 +89,7 @@ class VerdictFiles:
 
     def _batches(self, wanted: Wanted) -> Iterator[pa.RecordBatch]:
         """Of row groups that may hold rows of the root behind ``after``."""
-        for part in _in_order(self.parts):
+        for part in in_order(self.parts):
             with fsspec.open(part, "rb") as stream:
                 parquet = pq.ParquetFile(stream)
                 groups = [number for number in range(parquet.num_row_groups) if _may_hold(parquet.metadata.row_group(number), wanted)]
@@ -124,8 +124,8 @@ def _text(value: Any) -> str:
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
 
 
-def _in_order(parts: Sequence[str]) -> list[str]:
-    """By their first row; parts without rows are left out."""
+def in_order(parts: Sequence[str]) -> list[str]:
+    """Parquet parts sorted by root and path, by their first row; parts without rows are left out."""
     starts = []
     for part in parts:
         with fsspec.open(part, "rb") as stream:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from spark_jobs.diagnosis.findings import Evidence, Finding, Related, Severity
 from spark_jobs.diagnosis.registry import rule
 from spark_jobs.diagnosis.storage_samples import StorageRootSample
+from spark_jobs.diagnosis.storage_space import severity_of_space, space_evidence
 from spark_jobs.diagnosis.storage_subject import TWO_DAYS_S, clean_up_step, root_finding
 from spark_jobs.diagnosis.thresholds import Limits, Threshold
 from spark_jobs.diagnosis.wording import bytes_text, count_text, list_text, share_text
@@ -50,16 +51,12 @@ KIND_WORDS = {
     ),
 )  # fmt: skip
 def judge(sample: StorageRootSample, limits: Limits) -> Iterator[Finding]:
-    share = sample.orphans.bytes / sample.all.bytes if sample.all.bytes else 0.0
-    large = sample.orphans.bytes >= limits[f"{RULE}.large_bytes"]
-    if not sample.orphans.files or sample.orphans.bytes < limits[f"{RULE}.minimum_bytes"]:
-        return
-    if large or share >= limits[f"{RULE}.share"]:
-        severity: Severity = "warning" if large or share >= limits[f"{RULE}.high_share"] else "info"
-        yield _finding(sample, limits, share, severity)
+    severity = severity_of_space(sample, sample.orphans, limits, RULE)
+    if severity:
+        yield _finding(sample, limits, severity)
 
 
-def _finding(sample: StorageRootSample, limits: Limits, share: float, severity: Severity) -> Finding:
+def _finding(sample: StorageRootSample, limits: Limits, severity: Severity) -> Finding:
     of = sample.orphans
     kinds = sorted(sample.orphan_kinds, key=lambda one: -one[1].bytes)
     left_by = list_text(f"{KIND_WORDS[kind]} ({bytes_text(some.bytes)})" for kind, some in kinds if kind in KIND_WORDS)
@@ -70,17 +67,15 @@ def _finding(sample: StorageRootSample, limits: Limits, share: float, severity: 
         title=f"{bytes_text(of.bytes)} in {count_text(of.files, 'file')} that nothing refers to",
         cause=f"Left by {left_by}." if left_by else "Nothing tells any more what left them.",
         next_step=clean_up_step(sample, "the orphans"),
-        evidence=_evidence(sample, limits, share),
+        evidence=_evidence(sample, limits),
         related=tuple(Related("job", name, "orphans in its directory") for name in sample.jobs_with_most_orphans),
         data={"files": of.files, "bytes": of.bytes, "kinds": {kind: some.bytes for kind, some in kinds}},
     )
 
 
-def _evidence(sample: StorageRootSample, limits: Limits, share: float) -> Iterator[Evidence]:
-    at_ms, least, key = sample.audited_at_ms, f"{RULE}.minimum_bytes", f"{RULE}.share"
-    yield Evidence("orphaned bytes", sample.orphans.bytes, "bytes", limits[least], ">=", least, at_ms)
-    yield Evidence("share of the root", share, "ratio", limits[key], ">=", key, at_ms, f"of {bytes_text(sample.all.bytes)}")
-    yield Evidence("orphaned files", sample.orphans.files, "count", at_ms=at_ms, note=f"of {count_text(sample.all.files, 'file')}")
+def _evidence(sample: StorageRootSample, limits: Limits) -> Iterator[Evidence]:
+    at_ms = sample.audited_at_ms
+    yield from space_evidence(sample, sample.orphans, limits, RULE, "orphaned")
     for kind, some in sorted(sample.orphan_kinds, key=lambda one: -one[1].bytes):
         of_all = some.bytes / sample.orphans.bytes if sample.orphans.bytes else 0.0
         yield Evidence(f"of kind {kind}", some.bytes, "bytes", at_ms=at_ms, note=f"{count_text(some.files, 'file')}, {share_text(of_all)}")

@@ -5,12 +5,13 @@ Flink deletes a retained checkpoint only where a job has claimed it. In every ot
 
 from collections.abc import Iterator
 
-from spark_jobs.diagnosis.findings import Evidence, Finding, Related, Severity
+from spark_jobs.diagnosis.findings import Finding, Related
 from spark_jobs.diagnosis.registry import rule
 from spark_jobs.diagnosis.storage_samples import StorageRootSample
+from spark_jobs.diagnosis.storage_space import severity_of_space, space_evidence
 from spark_jobs.diagnosis.storage_subject import TWO_DAYS_S, clean_up_step, root_finding
 from spark_jobs.diagnosis.thresholds import Limits, Threshold
-from spark_jobs.diagnosis.wording import bytes_text, count_text
+from spark_jobs.diagnosis.wording import bytes_text
 
 RULE = "storage.retained_waste"
 
@@ -42,12 +43,9 @@ RULE = "storage.retained_waste"
 )  # fmt: skip
 def judge(sample: StorageRootSample, limits: Limits) -> Iterator[Finding]:
     waste = sample.waste
-    share = waste.bytes / sample.all.bytes if sample.all.bytes else 0.0
-    large = waste.bytes >= limits[f"{RULE}.large_bytes"]
-    if not waste.files or waste.bytes < limits[f"{RULE}.minimum_bytes"] or not (large or share >= limits[f"{RULE}.share"]):
+    severity = severity_of_space(sample, waste, limits, RULE)
+    if severity is None:
         return
-    severity: Severity = "warning" if large or share >= limits[f"{RULE}.high_share"] else "info"
-    least, key, at_ms = f"{RULE}.minimum_bytes", f"{RULE}.share", sample.audited_at_ms
     yield root_finding(
         sample,
         RULE,
@@ -56,11 +54,7 @@ def judge(sample: StorageRootSample, limits: Limits) -> Iterator[Finding]:
         cause="Their jobs have ended, and each job that was restored from them has since completed a checkpoint that is whole and "
         "refers to nothing of theirs. Flink deletes a retained checkpoint by itself only after a restore in CLAIM mode.",
         next_step=clean_up_step(sample, "the superseded checkpoints too (`--waste`)"),
-        evidence=(
-            Evidence("superseded bytes", waste.bytes, "bytes", limits[least], ">=", least, at_ms),
-            Evidence("share of the root", share, "ratio", limits[key], ">=", key, at_ms, f"of {bytes_text(sample.all.bytes)}"),
-            Evidence("superseded files", waste.files, "count", at_ms=at_ms, note=f"of {count_text(sample.all.files, 'file')}"),
-        ),
+        evidence=space_evidence(sample, waste, limits, RULE, "superseded"),
         related=tuple(Related("job", name, "superseded checkpoints in its directory") for name in sample.jobs_with_most_waste),
         data={"files": waste.files, "bytes": waste.bytes},
     )

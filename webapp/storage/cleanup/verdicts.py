@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 
 from webapp.storage.cleanup.entries import SCHEMA, VERDICT_COLUMNS
 from webapp.storage.cleanup.errors import PlanRefused
+from webapp.storage.verdict_files import in_order
 
 BATCH_ROWS = 20_000
 
@@ -29,7 +30,7 @@ def batches(files: Sequence[str], audit_id: str | None = None) -> Iterator[pa.Re
     Raises :class:`PlanRefused` where they are not sorted: everything that is read in step relies on it.
     """
     last: Key | None = None
-    for file in _in_order(files):
+    for file in in_order(files):
         with fsspec.open(file, "rb") as stream:
             for batch in pq.ParquetFile(stream).iter_batches(BATCH_ROWS, columns=_columns(audit_id)):
                 rows = _of_audit(batch, audit_id)
@@ -85,17 +86,6 @@ def _of_audit(batch: pa.RecordBatch, audit_id: str | None) -> pa.RecordBatch:
         batch = batch.filter(pc.equal(batch["audit_id"], audit_id))
     # Spark writes microseconds; here as in listings a millisecond is enough, and what is cut off makes nothing younger.
     return batch.select(VERDICT_COLUMNS).cast(_WANTED, safe=False)
-
-
-def _in_order(files: Sequence[str]) -> list[str]:
-    """By first row; parts without rows are left out."""
-    starts = []
-    for file in files:
-        with fsspec.open(file, "rb") as stream:
-            head = next(pq.ParquetFile(stream).iter_batches(1, columns=["root", "path"]), None)
-        if head is not None and head.num_rows:
-            starts.append((key_at(head, 0), file))
-    return [file for _, file in sorted(starts)]
 
 
 def _is_sorted(rows: pa.RecordBatch) -> bool:
