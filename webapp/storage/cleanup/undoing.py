@@ -1,4 +1,8 @@
-"""Put everything back that is still in quarantine, the ``_metadata`` of checkpoints last: a checkpoint returns when it is whole."""
+"""Put everything back that is still in quarantine, the ``_metadata`` of checkpoints after their files.
+
+A checkpoint returns as whole as it left. What others removed meanwhile from its directory is not Weir's to bring back: the
+next audit tells of it as a missing reference.
+"""
 
 from collections.abc import Sequence
 

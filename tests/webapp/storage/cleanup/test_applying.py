@@ -5,7 +5,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from tests.webapp.storage.cleanup import carrying
@@ -310,6 +310,7 @@ def test_after_any_plan_every_checkpoint_resolves_all_its_references(
     deaths=st.lists(st.integers(0, 8), min_size=1, max_size=3), change=st.sampled_from(["nothing", "refer", "touch", "remove"]),
     verb=st.sampled_from(["apply", "undo", "purge"]),
 )  # fmt: skip
+@example(seed=1, waste=True, late=False, in_between=False, deaths=[1], change="remove", verb="undo")
 def test_killed_anywhere_with_the_tree_changing_effects_equal_the_journal(
     tmp_path_factory: pytest.TempPathFactory,
     seed: int,
@@ -353,3 +354,4 @@ def _change(world: World, change: str) -> None:
         date(path, NOW)
     elif change == "remove":
         path.unlink()
+        world.removed_by_others.add(path)

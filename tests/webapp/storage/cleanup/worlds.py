@@ -37,6 +37,7 @@ class World:
     random: Random = field(default_factory=Random)
     waste: set[Path] = field(default_factory=set)
     reasons: list[str] = field(default_factory=list)
+    removed_by_others: set[Path] = field(default_factory=set)
     audits: int = 0
 
     @property
@@ -83,8 +84,9 @@ class World:
         return found
 
     def unresolved(self) -> list[str]:
-        """What any checkpoint that is there refers to and that is not there."""
-        return [path for path in self.referred() if not Path(path.removeprefix("file:")).exists()]
+        """What any checkpoint that is there refers to and that is not there, but for what others removed."""
+        paths = {path: Path(path.removeprefix("file:")) for path in self.referred()}
+        return [uri for uri, path in paths.items() if not path.exists() and path not in self.removed_by_others]
 
     def verdicts(self, at: datetime = NOW) -> list[dict[str, Any]]:
         """Of all files that are not live, sorted by path."""
