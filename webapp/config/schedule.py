@@ -5,10 +5,10 @@ Beat only ever starts the tick. What is due is a row (:mod:`webapp.pipeline.due`
 
 from kombu import Queue  # type: ignore[attr-defined]
 
-COLLECT, SPARK, STORAGE, DEFAULT = "collect", "spark", "storage", "default"
+COLLECT, SPARK, STORAGE, ALERTS, DEFAULT = "collect", "spark", "storage", "alerts", "default"
 TICK_S = 15
 
-QUEUES = [Queue(name) for name in (COLLECT, SPARK, STORAGE, DEFAULT)]  # type: ignore[no-untyped-call]
+QUEUES = [Queue(name) for name in (COLLECT, SPARK, STORAGE, ALERTS, DEFAULT)]  # type: ignore[no-untyped-call]
 
 ROUTES = {
     "pipeline.tick": {"queue": DEFAULT},
@@ -17,6 +17,8 @@ ROUTES = {
     "pipeline.spark_cycle": {"queue": SPARK},
     # An audit lists for as long as it takes; the cycle must not wait for it.
     "pipeline.audit_storage": {"queue": STORAGE},
+    # Alerts must not wait for a clean-up or a purge of old rows.
+    "alerts.deliver": {"queue": ALERTS},
 }
 
 BEAT = {

@@ -31,6 +31,7 @@ INSTALLED_APPS = [
     "webapp.pressure",
     "webapp.findings",
     "webapp.storage",
+    "webapp.delivery",
     "webapp.pipeline",
     "webapp.charts",
 ]

@@ -1,0 +1,76 @@
+"""One place that is told of alerts: where it is, how it is written to, and which alerts it wants."""
+
+from datetime import datetime
+from typing import ClassVar
+
+from django.conf import settings
+from django.db import models
+
+from webapp.config import encryption
+from webapp.delivery.choices import FormatName
+from webapp.delivery.querysets import EndpointQuerySet
+from webapp.findings.choices import SEVERITY_RANK, Severity
+from webapp.lib.matchers import Matcher, from_json
+
+
+class Endpoint(models.Model):
+    """Addresses are kept encrypted whatever the format: those of chat bots are passwords in themselves."""
+
+    name = models.CharField(max_length=100, unique=True)
+    format = models.CharField(max_length=16, choices=FormatName.choices, default=FormatName.WEIR)
+    url_encrypted = models.TextField(blank=True, editable=False)
+    url_shown = models.CharField(max_length=300, blank=True, editable=False, help_text="as people may see it")
+    emails = models.JSONField(default=list, blank=True, help_text="addresses, of format email")
+    credential_encrypted = models.TextField(
+        blank=True, editable=False, help_text="routing key of PagerDuty, signing key of a bot, sign-in of an Alertmanager"
+    )
+    secret_encrypted = models.TextField(blank=True, editable=False, help_text="signs what is sent")
+    previous_secret_encrypted = models.TextField(blank=True, editable=False)
+    previous_secret_until = models.DateTimeField(null=True, editable=False)
+    matchers = models.JSONField(default=list, blank=True, help_text="label, operator, value; all have to match")
+    min_severity = models.CharField(max_length=16, choices=Severity.choices, default=Severity.WARNING)
+    owner_email = models.EmailField(blank=True, help_text="told when Weir gives the endpoint up")
+
+    enabled = models.BooleanField(default=True)
+    disabled_at = models.DateTimeField(null=True, editable=False)
+    disabled_reason = models.TextField(blank=True, editable=False)
+    failures = models.PositiveIntegerField(default=0, editable=False, help_text="attempts in a row")
+    failing_since = models.DateTimeField(null=True, editable=False)
+    last_delivered_at = models.DateTimeField(null=True, editable=False)
+    paused_until = models.DateTimeField(null=True, editable=False, help_text="it asked for a pause (retry-after)")
+    created_at = models.DateTimeField(auto_now_add=True)
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, blank=True, editable=False, on_delete=models.SET_NULL)
+    created_name = models.CharField(max_length=200, blank=True, editable=False)
+    changed_at = models.DateTimeField(auto_now=True)
+    changed_name = models.CharField(max_length=200, blank=True, editable=False)
+
+    objects: ClassVar = EndpointQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["name"]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def url(self) -> str:
+        """In the clear; for sending and nothing else."""
+        return encryption.decrypt(self.url_encrypted) if self.url_encrypted else ""
+
+    @property
+    def credential(self) -> str:
+        return encryption.decrypt(self.credential_encrypted) if self.credential_encrypted else ""
+
+    @property
+    def parsed_matchers(self) -> tuple[Matcher, ...]:
+        return from_json(self.matchers)
+
+    @property
+    def min_rank(self) -> int:
+        return SEVERITY_RANK[Severity(self.min_severity)]
+
+    def secrets_at(self, now: datetime) -> tuple[str, ...]:
+        """All that sign now, the newest first."""
+        previous = self.previous_secret_until is not None and now < self.previous_secret_until
+        kept = [self.secret_encrypted, self.previous_secret_encrypted if previous else ""]
+        return tuple(encryption.decrypt(one) for one in kept if one)

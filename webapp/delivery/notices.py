@@ -1,0 +1,148 @@
+"""What is told: one notice about one group of alerts, as plain data. Formats read it, the outbox keeps it as JSON.
+
+Nothing here knows the database or the clock, so that a notice reads the same at every attempt to deliver it.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from datetime import UTC, datetime
+from typing import Any
+
+FIRING, RESOLVED = "firing", "resolved"
+KINDS = ("firing", "changed", "resolved", "repeat", "test", "endpoint_disabled")
+MOST_ALERTS = 100
+MOST_MUTED = 50
+
+
+@dataclass(frozen=True)
+class AlertTold:
+    """One alert as it stood when the notice was made. Instants are data time; ``evidence`` as findings carry it."""
+
+    uid: str
+    fingerprint: str
+    """Same for the same rule and subject, whatever became of it in between."""
+    status: str
+    """``firing`` or ``resolved``."""
+    rule: str
+    family: str
+    severity: str
+    confidence: str
+    cluster: str
+    job_id: str
+    job_name: str
+    subject_kind: str
+    subject: str
+    title: str
+    cause: str
+    next_step: str
+    starts_at: datetime
+    ends_at: datetime | None = None
+    evidence: tuple[Mapping[str, Any], ...] = ()
+    acknowledged_by: str | None = None
+    flapping: bool = False
+    muted_count: int = 0
+    """Alerts this one holds back, since what is blind cannot tell of them."""
+    muted: tuple[str, ...] = ()
+    """The first 50 of them, by name."""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    links: Mapping[str, str] = field(default_factory=dict)
+    """``alert``, ``finding``, ``runbook``, ``job``: absolute addresses, as far as there are any."""
+
+    @property
+    def all_labels(self) -> dict[str, str]:
+        """What matchers see."""
+        return {
+            **self.labels,
+            "cluster": self.cluster,
+            "job": self.job_name,
+            "job_id": self.job_id,
+            "rule": self.rule,
+            "family": self.family,
+            "severity": self.severity,
+            "confidence": self.confidence,
+            "subject": self.subject,
+            "subject_kind": self.subject_kind,
+        }
+
+
+@dataclass(frozen=True)
+class NoticeTold:
+    """One notice about one group. ``alerts`` are at most 100, those that changed first; the totals count all."""
+
+    uid: str
+    kind: str
+    """One of :data:`KINDS`."""
+    group: str
+    """``cluster/family``: what chat systems and PagerDuty fold by."""
+    cluster: str
+    family: str
+    status: str
+    """``firing`` while any alert of the group is."""
+    alerts: tuple[AlertTold, ...]
+    alerts_total: int
+    firing_total: int
+    resolved_total: int
+    changed: frozenset[str]
+    """Uids of the alerts that are news."""
+    made_at: datetime
+    repeat_after_s: int
+    """When it is told again if nothing changes; 0 for never."""
+
+    def to_json(self) -> str:
+        return json.dumps(_plain(self), ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+
+    @classmethod
+    def from_json(cls, text: str) -> "NoticeTold":
+        raw = json.loads(text)
+        alerts = tuple(_alert(one) for one in raw["alerts"])
+        given = {**raw, "alerts": alerts, "changed": frozenset(raw["changed"]), "made_at": _instant(raw["made_at"])}
+        return cls(**{one.name: given[one.name] for one in fields(cls)})
+
+    def of(self, alerts: tuple[AlertTold, ...]) -> "NoticeTold":
+        """The same notice for somebody who only hears of ``alerts``, which are some of ours.
+
+        Where none is left out, the totals stay, since they may count more than the notice carries.
+        """
+        if len(alerts) == len(self.alerts):
+            return self
+        firing = sum(alert.status == FIRING for alert in alerts)
+        return replace(
+            self,
+            alerts=alerts,
+            alerts_total=len(alerts),
+            firing_total=firing,
+            resolved_total=len(alerts) - firing,
+            changed=self.changed & {alert.uid for alert in alerts},
+            status=FIRING if firing else RESOLVED,
+            kind=RESOLVED if not firing and self.kind in ("firing", "changed") else self.kind,
+        )
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, datetime):
+        return value.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    if isinstance(value, (AlertTold, NoticeTold)):
+        return {one.name: _plain(getattr(value, one.name)) for one in fields(value)}
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, frozenset):
+        return sorted(value)
+    if isinstance(value, (tuple, list)):
+        return [_plain(item) for item in value]
+    return value
+
+
+def _alert(raw: dict[str, Any]) -> AlertTold:
+    given = {
+        **raw,
+        "starts_at": _instant(raw["starts_at"]),
+        "ends_at": _instant(raw["ends_at"]) if raw["ends_at"] else None,
+        "evidence": tuple(raw["evidence"]),
+        "muted": tuple(raw["muted"]),
+    }
+    return AlertTold(**{one.name: given[one.name] for one in fields(AlertTold)})
+
+
+def _instant(text: str) -> datetime:
+    return datetime.fromisoformat(text).astimezone(UTC)

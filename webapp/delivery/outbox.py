@@ -1,0 +1,100 @@
+"""Putting notices into the outbox, inside the transaction that made the alerts they tell of."""
+
+import logging
+from datetime import datetime, timedelta
+
+from django.db import transaction
+from kombu.exceptions import OperationalError
+
+from webapp.config import schedule
+from webapp.config.celery import app
+from webapp.delivery.models import Delivery, DeliveryAlert, Endpoint
+from webapp.delivery.notices import AlertTold, NoticeTold
+from webapp.delivery.routing import part_for
+from webapp.delivery.titles import title_of
+from webapp.lib.uids import new_uid
+
+logger = logging.getLogger(__name__)
+
+TASK, KEY = "alerts.deliver", "delivery/send"
+HINT_EXPIRES_S = 2 * schedule.TICK_S
+
+
+def queue(notice: NoticeTold) -> int:
+    """One delivery for every endpoint the notice has news for; returns how many. To be called in a transaction.
+
+    The same notice queued twice makes no second delivery.
+    """
+    return queue_all([notice])
+
+
+def queue_all(notices: list[NoticeTold]) -> int:
+    """As :func:`queue`, of several with few queries."""
+    endpoints = [(endpoint, endpoint.parsed_matchers, endpoint.min_rank) for endpoint in Endpoint.objects.told()]
+    rows = []
+    for notice in notices:
+        for endpoint, matchers, min_rank in endpoints:
+            part = part_for(notice, matchers, min_rank)
+            if part is not None:
+                rows.append((delivery_of(part, endpoint), part.alerts))
+    return _insert(rows)
+
+
+def queue_for(notice: NoticeTold, endpoint: Endpoint, *, mail_to: str = "") -> Delivery:
+    """To this one endpoint, whatever it matches: tests, and the news that it was disabled."""
+    row = delivery_of(notice, endpoint, mail_to=mail_to)
+    _insert([(row, notice.alerts)])
+    return row
+
+
+def delivery_of(notice: NoticeTold, endpoint: Endpoint, *, mail_to: str = "") -> Delivery:
+    return Delivery(
+        uid=new_uid("msg"),
+        endpoint=endpoint,
+        mail_to=mail_to,
+        notice_uid=notice.uid,
+        kind=notice.kind,
+        group=notice.group[:300],
+        cluster=notice.cluster[:100],
+        status=notice.status,
+        title=title_of(notice)[:300],
+        # PostgreSQL has no zero byte in texts, and JSON spells it.
+        payload=notice.to_json().replace("\\u0000", "\\ufffd"),
+        made_at=notice.made_at,
+        next_attempt_at=notice.made_at,
+    )
+
+
+def _insert(rows: list[tuple[Delivery, tuple[AlertTold, ...]]]) -> int:
+    if not rows:
+        return 0
+    known = set(
+        Delivery.objects.filter(notice_uid__in={row.notice_uid for row, _ in rows}).values_list("notice_uid", "endpoint", "mail_to")
+    )
+    fresh = [(row, alerts) for row, alerts in rows if (row.notice_uid, row.endpoint_id, row.mail_to) not in known]
+    Delivery.objects.bulk_create([row for row, _ in fresh], batch_size=200)
+    told = [DeliveryAlert(delivery=row, alert_uid=alert.uid) for row, alerts in fresh for alert in alerts]
+    DeliveryAlert.objects.bulk_create(told, batch_size=1_000)
+    transaction.on_commit(hint)
+    return len(fresh)
+
+
+def hint(after: timedelta = timedelta()) -> None:
+    """Tell the sender to look now, or shortly. Without a broker the next tick's look finds the rows all the same."""
+    try:
+        app.send_task(
+            TASK,
+            args=[KEY],
+            queue=schedule.ALERTS,
+            countdown=after.total_seconds() or None,
+            expires=after.total_seconds() + HINT_EXPIRES_S,
+            retry=False,
+        )
+    except OperationalError as error:
+        logger.warning("No hint could be sent, the next tick will look: %s", type(error).__name__)
+
+
+def oldest_waiting(now: datetime) -> datetime | None:
+    """Since when the delivery that waits longest beyond its time does so."""
+    found: datetime | None = Delivery.objects.sendable(now).order_by("next_attempt_at").values_list("next_attempt_at", flat=True).first()
+    return found

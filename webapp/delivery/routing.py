@@ -1,0 +1,22 @@
+"""Who hears what: the matchers and the least severity of an endpoint choose among the alerts of a notice."""
+
+from collections.abc import Sequence
+
+from webapp.delivery.notices import NoticeTold
+from webapp.findings.choices import SEVERITY_RANK, Severity
+from webapp.lib.matchers import Matcher, match_all
+
+TOLD_AGAIN = "repeat"
+
+
+def part_for(notice: NoticeTold, matchers: Sequence[Matcher], min_rank: int) -> NoticeTold | None:
+    """The notice as somebody with these wishes is told it; ``None`` where there is no news in it for them."""
+    wanted = tuple(
+        alert
+        for alert in notice.alerts
+        if SEVERITY_RANK.get(Severity(alert.severity), 0) >= min_rank and match_all(matchers, alert.all_labels)
+    )
+    if not wanted:
+        return None
+    part = notice.of(wanted)
+    return part if part.changed or part.kind == TOLD_AGAIN else None

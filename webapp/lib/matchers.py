@@ -1,0 +1,114 @@
+"""Label matchers, as Alertmanager spells them: ``cluster="prod-eu"``, ``severity!=info``, ``job=~"orders-.*"``.
+
+All matchers of a list have to match. A label that is missing counts as empty. Regular expressions are anchored at both
+ends and run by RE2 (which Arrow carries): its time is linear, so that nobody's pattern can hold up an alert.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+EQUAL, NOT_EQUAL, MATCHES, MATCHES_NOT = "=", "!=", "=~", "!~"
+OPERATORS = (EQUAL, NOT_EQUAL, MATCHES, MATCHES_NOT)
+MOST_MATCHERS = 10
+LONGEST_VALUE = 1_000
+LONGEST_PATTERN = 200
+
+_LABEL = re.compile(r"[A-Za-z_][A-Za-z0-9_.]{0,63}")
+_WRITTEN = re.compile(r"\s*([A-Za-z0-9_.]+)\s*(=~|!~|!=|=)\s*(.*?)\s*", re.DOTALL)
+
+
+class BadMatcher(ValueError):
+    """A matcher that cannot be used; the message says which and why."""
+
+
+@dataclass(frozen=True)
+class Matcher:
+    """One condition on one label; made by :func:`matcher`, which checks it."""
+
+    label: str
+    operator: str
+    value: str
+
+    def __str__(self) -> str:
+        return f'{self.label}{self.operator}"{self.value}"'
+
+    def as_json(self) -> dict[str, str]:
+        return {"label": self.label, "operator": self.operator, "value": self.value}
+
+    def accepts(self, text: str) -> bool:
+        if self.operator in (EQUAL, NOT_EQUAL):
+            return (text == self.value) is (self.operator == EQUAL)
+        return _fits(self.value, text) is (self.operator == MATCHES)
+
+
+def matcher(label: str, operator: str, value: str) -> Matcher:
+    """Raises :class:`BadMatcher`."""
+    if not _LABEL.fullmatch(label):
+        raise BadMatcher(f"{label[:64]!r} is no label: use letters, digits, dots and underscores, 64 at most.")
+    if operator not in OPERATORS:
+        raise BadMatcher(f"{operator[:10]!r} is no operator: use =, !=, =~ or !~.")
+    if "\x00" in value or len(value) > LONGEST_VALUE:
+        raise BadMatcher(f"The value for {label} is longer than {LONGEST_VALUE} characters, or holds a zero byte.")
+    if operator in (MATCHES, MATCHES_NOT):
+        if len(value) > LONGEST_PATTERN:
+            raise BadMatcher(f"The pattern for {label} is longer than {LONGEST_PATTERN} characters.")
+        try:
+            _fits(value, "")
+        except (pa.ArrowInvalid, UnicodeError):
+            raise BadMatcher(f"{value[:80]!r} for {label} is no regular expression that RE2 understands.") from None
+    return Matcher(label, operator, value)
+
+
+def parse_lines(text: str) -> tuple[Matcher, ...]:
+    """One matcher a line, as people type them; empty lines are passed over. Raises :class:`BadMatcher`."""
+    found = []
+    for line in text.splitlines():
+        if not line.strip():
+            continue
+        written = _WRITTEN.fullmatch(line)
+        if written is None:
+            raise BadMatcher(f'{line.strip()[:80]!r} is no matcher: write label=value, such as cluster="prod-eu".')
+        label, operator, value = written.groups()
+        if len(value) > 1 and value[0] == value[-1] == '"':
+            value = value[1:-1]
+        found.append(matcher(label, operator, value))
+    return _bounded(found)
+
+
+def from_json(items: object) -> tuple[Matcher, ...]:
+    """A list of ``{"label", "operator", "value"}``. Raises :class:`BadMatcher`."""
+    if not isinstance(items, list):
+        raise BadMatcher("Matchers are a list.")
+    found = []
+    for item in items:
+        if not isinstance(item, dict) or not all(isinstance(item.get(key), str) for key in ("label", "operator", "value")):
+            raise BadMatcher("A matcher is an object with the texts label, operator and value.")
+        found.append(matcher(item["label"], item["operator"], item["value"]))
+    return _bounded(found)
+
+
+def as_lines(matchers: Iterable[Matcher]) -> str:
+    return "\n".join(str(one) for one in matchers)
+
+
+def match_all(matchers: Sequence[Matcher], labels: Mapping[str, str]) -> bool:
+    """True where every one matches; no matcher matches everything."""
+    return all(one.accepts(labels.get(one.label, "")) for one in matchers)
+
+
+def _bounded(found: list[Matcher]) -> tuple[Matcher, ...]:
+    if len(found) > MOST_MATCHERS:
+        raise BadMatcher(f"Give at most {MOST_MATCHERS} matchers; these are {len(found)}.")
+    return tuple(found)
+
+
+@lru_cache(maxsize=4096)
+def _fits(pattern: str, text: str) -> bool:
+    """Cached, since the same few labels are asked for again and again."""
+    found = pc.match_substring_regex(pa.array([text], pa.string()), rf"\A(?:{pattern})\z")
+    return bool(found[0].as_py())

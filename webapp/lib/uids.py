@@ -1,0 +1,9 @@
+"""Public names of rows that leave the database: stable, random, and telling what they name."""
+
+import base64
+import secrets
+
+
+def new_uid(prefix: str) -> str:
+    """``prefix`` and 26 letters and digits: ``msg_4w2…``, from 128 random bits."""
+    return f"{prefix}_{base64.b32encode(secrets.token_bytes(16)).decode().rstrip('=').lower()}"
