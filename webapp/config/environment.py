@@ -1,5 +1,6 @@
 """What the environment says, read once at start: every variable Weir knows, its default and what it may be."""
 
+import ipaddress
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,6 +14,7 @@ PROJECT_DIR = Path(__file__).resolve().parent.parent.parent
 
 _BIND = re.compile(r"^(\[[0-9a-fA-F:]+\]|[A-Za-z0-9.-]+):(\d{1,5})$")
 _REDIS = re.compile(r"^(rediss?://[^/]|(redis\+socket|unix):///)")
+_SMTP = re.compile(r"^(smtp|smtps|smtp\+starttls)://([^/@\s]+@)?[A-Za-z0-9.\[\]:-]+/?$")
 _YEAR_S = 31_536_000
 _DAY_S = 86_400
 
@@ -48,10 +50,18 @@ class Environment:
     plan_expires_h: int
     quarantine_h: int
     cleanup_files_per_s: int
+    public_url: str
+    alert_group_wait_s: int
+    alert_group_interval_s: int
+    alert_repeat_s: int
+    webhook_allow_http: bool
+    webhook_allowed_networks: tuple[str, ...]
+    mail_from: str
     secret_key: str = field(repr=False)
     field_keys: tuple[str, ...] = field(repr=False)
     database: dict[str, Any] = field(repr=False)
     redis_url: str = field(repr=False)
+    smtp_url: str = field(repr=False)
     lake_options: dict[str, str] = field(repr=False)
     storage_aliases: dict[str, str] = field(default_factory=dict)
 
@@ -88,6 +98,16 @@ def load() -> Environment:
         plan_expires_h=number("WEIR_PLAN_EXPIRES_H", 72, 1, 24 * 31),
         quarantine_h=number("WEIR_QUARANTINE_H", 168, 1, 24 * 365),
         cleanup_files_per_s=number("WEIR_CLEANUP_FILES_PER_S", 200, 1, 100_000),
+        public_url=text("WEIR_PUBLIC_URL", "http://127.0.0.1:8000", "an origin such as https://weir.example.org", _is_origin).rstrip("/"),
+        alert_group_wait_s=number("WEIR_ALERT_GROUP_WAIT_S", 30, 0, 3600),
+        alert_group_interval_s=number("WEIR_ALERT_GROUP_INTERVAL_S", 300, 0, _DAY_S),
+        alert_repeat_s=number("WEIR_ALERT_REPEAT_S", 4 * 3600, 60, 30 * _DAY_S),
+        webhook_allow_http=flag("WEIR_WEBHOOK_ALLOW_HTTP", False),
+        webhook_allowed_networks=tuple(
+            words("WEIR_WEBHOOK_ALLOWED_NETWORKS", [], "private networks alerts may be sent to, such as 10.0.0.0/8", _is_network)
+        ),
+        mail_from=text("WEIR_MAIL_FROM", "weir@localhost", "an address such as weir@example.org", _is_mail_address),
+        smtp_url=secret("WEIR_SMTP_URL", "smtp://host:25, smtp+starttls://user:password@host:587 or smtps://…", _SMTP.match),  # type: ignore[arg-type]
         secret_key=secret("WEIR_SECRET_KEY", "at least 50 characters", lambda key: len(key) >= 50)
         or secrets.kept(home, "secret_key", secrets.new_secret_key),
         field_keys=_field_keys(home),
@@ -142,6 +162,17 @@ def _is_origin(origin: str) -> bool:
         return url.scheme in ("http", "https") and bool(url.hostname) and not url.path.strip("/")
     except ValueError:
         return False
+
+
+def _is_network(network: str) -> bool:
+    try:
+        return bool(ipaddress.ip_network(network.strip()))
+    except ValueError:
+        return False
+
+
+def _is_mail_address(address: str) -> bool:
+    return bool(re.fullmatch(r"[^@\s<>,]+@[^@\s<>,]+", address))
 
 
 __all__ = ["PROJECT_DIR", "Environment", "RefusedSetting", "load"]

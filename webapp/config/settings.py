@@ -32,6 +32,7 @@ INSTALLED_APPS = [
     "webapp.findings",
     "webapp.storage",
     "webapp.delivery",
+    "webapp.alerting",
     "webapp.pipeline",
     "webapp.charts",
 ]

@@ -8,6 +8,7 @@ from django.db import IntegrityError, transaction
 from spark_jobs.diagnosis import registry
 from spark_jobs.diagnosis.plain import finding_to_plain
 from spark_jobs.diagnosis.samples import JobWindow, SourceGap
+from webapp.findings import marks
 from webapp.findings.choices import SEVERITY_RANK, FindingState
 from webapp.findings.models import Finding
 from webapp.findings.overrides import limits_of
@@ -27,11 +28,10 @@ def watch(now: datetime) -> None:
         window = JobWindow(cluster.name, "", _ms(now), _ms(now - timedelta(minutes=1)), gaps=(gap,) if gap else ())
         for found in registry.diagnose(window, limits_of(cluster.name), only=(RULE,)).findings:
             _keep(standing.pop((cluster.name, found.subject_id), None), cluster.name, finding_to_plain(found), now)
-    over = [one.pk for one in standing.values()]
-    Finding.objects.filter(pk__in=over).update(state=FindingState.CLOSED, closed_at=now)
+    marks.close([one.pk for one in standing.values()], now)
     # Nobody judges the jobs of a cluster that was removed any more. Roots of the storage belong to no cluster.
     of_removed = Finding.objects.open().exclude(cluster="").exclude(cluster__in=Cluster.objects.values("name"))
-    of_removed.update(state=FindingState.CLOSED, closed_at=now)
+    of_removed.update(state=FindingState.CLOSED, closed_at=now, to_alert=True)
     forget_unseen(now)
 
 
@@ -45,6 +45,7 @@ def gap_of(cluster: Cluster, now: datetime) -> SourceGap | None:
 
 
 def _keep(row: Finding | None, cluster: str, found: dict[str, object], now: datetime) -> None:
+    before = marks.Mark.of(row) if row else None
     row = row or Finding(cluster=cluster, job_id="", rule=RULE, first_seen=now)
     for name in TEXTS:
         setattr(row, name, found[name])
@@ -52,7 +53,7 @@ def _keep(row: Finding | None, cluster: str, found: dict[str, object], now: date
     row.last_seen = row.as_of = now
     try:
         with transaction.atomic():
-            row.save()
+            marks.save(row, before)
     except IntegrityError:
         # Another tick has just opened it.
         return

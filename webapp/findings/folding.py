@@ -13,6 +13,7 @@ from datetime import UTC, datetime, timedelta
 from django.db.models import Q
 
 from spark_jobs.diagnosis import registry
+from webapp.findings import marks
 from webapp.findings.choices import SEVERITY_RANK, FindingState
 from webapp.findings.episodes import Episode, Span, closed_at, episodes
 from webapp.findings.models import Finding, FindingSight, JobJudgement
@@ -137,13 +138,14 @@ def _close(earlier: Iterable[Finding], hold: timedelta, life: Life) -> None:
     for finding in earlier:
         if finding.state == FindingState.OPEN:
             at = closed_at(finding.last_seen, hold, FOR_EVER, life.ended_at)
-            Finding.objects.filter(pk=finding.pk).update(state=FindingState.CLOSED, closed_at=at)
+            marks.close([finding.pk], at)
 
 
 def _write(identity: Identity, before: list[Finding], found: list[Episode], hold: timedelta, life: Life, *, is_last: bool) -> int:
     """Make the rows of ``before`` those of ``found``."""
     sights = FindingSight.objects.in_bulk([episode.newest.sight_id for episode in found if episode.newest.sight_id is not None])
     free, rows = list(before), []
+    known = {one.pk: marks.Mark.of(one) for one in before}
     for place, episode in enumerate(found):
         row = next((one for one in free if one.first_seen <= episode.last_seen and one.last_seen >= episode.first_seen), None)
         told_by = sights.get(episode.newest.sight_id or 0)
@@ -170,5 +172,5 @@ def _write(identity: Identity, before: list[Finding], found: list[Episode], hold
     Finding.objects.filter(pk__in=[one.pk for one in free]).delete()
     # Of one identity one at most is open: it is written last.
     for row in sorted(rows, key=lambda one: one.state == FindingState.OPEN):
-        row.save()
+        marks.save(row, known.get(row.pk))
     return len(rows) + len(free)

@@ -90,6 +90,7 @@ class Finding(models.Model):
     closed_at = models.DateTimeField(null=True)
     as_of = models.DateTimeField()
     refold_from = models.DateTimeField(null=True, help_text="its sights from here on changed and are still to be folded")
+    to_alert = models.BooleanField(default=True, help_text="it changed in a way that alerting has not taken up yet")
 
     objects: ClassVar = FindingQuerySet.as_manager()
 
@@ -107,6 +108,7 @@ class Finding(models.Model):
             models.Index(fields=["rule", "-last_seen", "-id"], name="finding_of_rule"),
             models.Index(fields=["cluster", "-last_seen", "-id"], name="finding_of_cluster"),
             models.Index(fields=["refold_from"], name="finding_to_fold", condition=models.Q(refold_from__isnull=False)),
+            models.Index(fields=["id"], name="finding_to_alert", condition=models.Q(to_alert=True)),
         ]
 
     def __str__(self) -> str:

@@ -38,8 +38,8 @@ def close_unseen() -> int:
             at = closed_at(last_seen, hold_of(rule), life.judged_to, life.ended_at)
             if at is not None:
                 over.append((id_, at))
-    closed = [Finding(pk=id_, state=FindingState.CLOSED, closed_at=at) for id_, at in over]
-    Finding.objects.bulk_update(closed, ["state", "closed_at"], batch_size=ROWS_AT_ONCE)
+    closed = [Finding(pk=id_, state=FindingState.CLOSED, closed_at=at, to_alert=True) for id_, at in over]
+    Finding.objects.bulk_update(closed, ["state", "closed_at", "to_alert"], batch_size=ROWS_AT_ONCE)
     return len(closed)
 
 

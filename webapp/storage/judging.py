@@ -15,7 +15,8 @@ from spark_jobs.diagnosis.plain import finding_to_plain
 from spark_jobs.diagnosis.registry import Sample
 from spark_jobs.diagnosis.storage_samples import StorageJobSample, StorageRootSample
 from spark_jobs.diagnosis.thresholds import Limits
-from webapp.findings.choices import SEVERITY_RANK, FindingState
+from webapp.findings import marks
+from webapp.findings.choices import SEVERITY_RANK
 from webapp.findings.models import Finding, ThresholdOverride
 from webapp.findings.overrides import limits_of
 from webapp.storage.choices import AuditState
@@ -54,7 +55,7 @@ def judge(audit: StorageAudit, guard: Guard, say: Callable[[str], None]) -> None
     over = [one.pk for one in standing.values()]
     for start in range(0, len(over), ROWS_AT_ONCE):
         with guard.writing():
-            Finding.objects.filter(pk__in=over[start : start + ROWS_AT_ONCE]).update(state=FindingState.CLOSED, closed_at=audit.as_of)
+            marks.close(over[start : start + ROWS_AT_ONCE], audit.as_of)
     if told or over:
         say(f"findings on storage: {len(told)} stand, {len(over)} closed")
 
@@ -118,10 +119,11 @@ def _name_of(sample: Sample) -> str | None:
 def _keep(row: Finding | None, identity: Identity, plain: dict[str, Any]) -> None:
     cluster, job_id, rule, subject_id = identity
     at = datetime.fromtimestamp(plain["seen_at_ms"] / 1000, UTC)
+    before = marks.Mark.of(row) if row else None
     row = row or Finding(cluster=cluster, job_id=job_id, rule=rule, subject_id=subject_id, first_seen=at)
     for name in TEXTS:
         setattr(row, name, plain[name])
     row.job_name = (plain["job_name"] or "")[:300] or None
     row.severity_rank = SEVERITY_RANK[row.severity]  # type: ignore[index]  # a word of the same choices
     row.last_seen = row.as_of = at
-    row.save()
+    marks.save(row, before)

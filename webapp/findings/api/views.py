@@ -18,7 +18,7 @@ class FindingSerializer(serializers.ModelSerializer[Finding]):
 
     class Meta:
         model = Finding
-        exclude = ("refold_from", "severity_rank")
+        exclude = ("refold_from", "severity_rank", "to_alert")
 
 
 @listed(FindingSerializer, "Findings, newest first")

@@ -1,0 +1,93 @@
+"""Findings → alerts → groups → notices: one look at all of it, as due work every quarter of a minute and when news arrive.
+
+Each chunk is one transaction under the lease, and what it takes up it notes as taken up: killed anywhere, the next look goes
+on where this one stood, and tells nothing twice.
+"""
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import asdict, dataclass
+from datetime import datetime, timedelta
+from typing import Protocol
+
+from django.db import transaction
+
+from webapp.alerting import telling, waking
+from webapp.alerting.holding import chunks_held, hold
+from webapp.alerting.models import AlertGroup
+from webapp.alerting.muting import Mutes, mute, to_look_at
+from webapp.alerting.policies import Policies
+from webapp.alerting.taking import take_marked
+from webapp.pipeline.models import Manifest
+
+CHUNKS_AT_MOST = 200
+"""A hundred thousand findings a look; the rest waits a quarter of a minute."""
+LOADS_FOR = timedelta(seconds=60)
+"""A run that is just being loaded is waited for so long, that what it finds is told together."""
+SOON = timedelta(seconds=20)
+
+
+class Guard(Protocol):
+    """A held lease: every transaction is one of its own."""
+
+    def writing(self) -> AbstractContextManager[None]: ...
+
+
+@dataclass(frozen=True)
+class Evaluated:
+    """``taken``: findings; ``held`` and ``muted``: alerts that changed by time, or by silences and blind clusters."""
+
+    taken: int = 0
+    held: int = 0
+    muted: int = 0
+    notices: int = 0
+
+    def counts(self) -> dict[str, int]:
+        return {name: count for name, count in asdict(self).items() if count}
+
+
+def evaluate(now: datetime, lease: Guard | None = None) -> Evaluated:
+    writing: Callable[[], AbstractContextManager[None]] = lease.writing if lease else transaction.atomic
+    policies = Policies()
+    taken = held = muted = notices = 0
+    for _chunk in range(CHUNKS_AT_MOST):
+        with writing():
+            chunk = take_marked(policies, now)
+        taken += chunk
+        if not chunk:
+            break
+    for pks in chunks_held(now):
+        with writing():
+            held += hold(pks, policies, now)
+    mutes = Mutes(now)
+    for pks in to_look_at(mutes):
+        with writing():
+            muted += mute(pks, mutes, now)
+    with writing():
+        groups = telling.plan(now)
+    gathers = _is_loading(now)
+    for group in groups:
+        if group.is_due(now) and not (gathers and _is_fresh(group, now)):
+            with writing():
+                notices += telling.tell(group, now)
+    for group in telling.to_repeat(now):
+        with writing():
+            notices += telling.repeat(group, now)
+    _look_again(now)
+    return Evaluated(taken, held, muted, notices)
+
+
+def _is_loading(now: datetime) -> bool:
+    return Manifest.objects.filter(state=Manifest.State.WRITTEN, created_at__gte=now - LOADS_FOR).exists()
+
+
+def _is_fresh(group: AlertGroup, now: datetime) -> bool:
+    """Something of what it has to tell may be just the first of more."""
+    return group.alerts.to_tell().filter(created_at__gte=now - LOADS_FOR).exists()
+
+
+def _look_again(now: datetime) -> None:
+    """Ask for a look when the next group is due, if that is before the next tick would bring one."""
+    due = AlertGroup.objects.filter(next_due_at__gt=now, next_due_at__lte=now + SOON).order_by("next_due_at").first()
+    if due is not None and due.next_due_at is not None:
+        waking.hint(due.next_due_at - now)

@@ -1,0 +1,272 @@
+"""What becomes of an alert: pure functions on plain data; no database, no clock.
+
+An identity (cluster, job, rule, subject) has one alert that is not resolved, at most. Its rule's findings are its episodes.
+
+1. :func:`take` gives it an episode as it stands: opened, closed, or both since the last look. None is lost: what opened and
+   closed in between still fires.
+2. :func:`tick` lets time pass: a hold time before firing is over, or one before resolving.
+3. What overlaps the span of an alert in data time is that alert: reading the same data again tells nothing twice.
+4. An alert whose end was not told yet is opened again instead of being followed by another.
+
+Fires and episodes count in data time, so that they count the same whether they are seen one by one or all at once.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from webapp.alerting.choices import AlertState, Happened, Told
+
+FLAPS = 3
+FLAP_WINDOW = timedelta(minutes=30)
+FLAP_QUIET = timedelta(minutes=10)
+"""Three firings within half an hour: from then on it fires until it was quiet for ten minutes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """How one identity alerts. ``recorded``: its data are those of a recording, and over."""
+
+    alerts: bool = True
+    hold_before: timedelta = timedelta()
+    hold_after: timedelta = timedelta(seconds=120)
+    recorded: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Episode:
+    """A finding as it stands; ``closed_at`` is empty while it is open."""
+
+    first_seen: datetime
+    last_seen: datetime
+    closed_at: datetime | None
+    rank: int
+
+    @property
+    def is_open(self) -> bool:
+        return self.closed_at is None
+
+
+@dataclass(frozen=True, slots=True)
+class Life:
+    """An alert as far as its life goes; the names are those of its columns."""
+
+    state: str
+    starts_at: datetime
+    episode_at: datetime
+    ends_at: datetime | None = None
+    fired_at: datetime | None = None
+    resolved_at: datetime | None = None
+    quiet_since: datetime | None = None
+    firings: int = 0
+    fired: tuple[datetime, ...] = ()
+    flapping: bool = False
+    rank: int = 0
+    told: str = Told.NOTHING
+    told_rank: int = 0
+    tell_since: datetime | None = None
+
+    @property
+    def is_open(self) -> bool:
+        return self.state != AlertState.RESOLVED
+
+    @property
+    def is_settled(self) -> bool:
+        """Resolved, and nothing more to be told of it."""
+        return self.state == AlertState.RESOLVED and self.told == Told.RESOLVED
+
+    def overlaps(self, episode: Episode) -> bool:
+        until = episode.closed_at
+        return (until is None or until >= self.starts_at) and (self.ends_at is None or episode.first_seen <= self.ends_at)
+
+
+Event = tuple[datetime, str]
+"""When, and one of :class:`Happened`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """``life`` is None where there is no alert, or none any more: one that never fired leaves no trace."""
+
+    life: Life | None
+    events: tuple[Event, ...] = ()
+    is_new: bool = False
+
+
+def take(last: Life | None, episode: Episode, policy: Policy, now: datetime) -> Step:
+    """``last``: the alert of this identity that overlaps the episode, else its newest one."""
+    if last is None or (last.is_settled and not last.overlaps(episode)):
+        return _begin(last.fired if last else (), episode, policy, now) if policy.alerts else Step(None)
+    if not policy.alerts:
+        return _switch_off(last, episode, now)
+    if last.is_settled and not episode.is_open:
+        # Told of already: only its span is known better.
+        return _step(last, replace(last, ends_at=_later(last.ends_at, episode.closed_at)), [], now)
+    if not last.is_open:
+        return _again(last, episode, policy, now)
+    return _go_on(last, episode, policy, now)
+
+
+def gone(last: Life, policy: Policy, now: datetime) -> Step:
+    """Its finding was deleted and nothing took its place: it ended, no later than it was last known of."""
+    if last.state == AlertState.PENDING:
+        return Step(None)
+    if last.quiet_since is not None:
+        return tick(last, policy, now)
+    quiet = replace(last, quiet_since=now, ends_at=last.ends_at or (last.episode_at if policy.recorded else now))
+    return _later_step(quiet, [(now, Happened.QUIET)], policy, now)
+
+
+def tick(last: Life, policy: Policy, now: datetime) -> Step:
+    """Time went by and nothing else happened."""
+    if last.state == AlertState.PENDING:
+        if policy.recorded or now - last.episode_at < policy.hold_before:
+            return Step(last)
+        return _step(last, *_fire(last, last.episode_at, now), now)
+    if last.state == AlertState.FIRING and last.quiet_since is not None:
+        hold = max(policy.hold_after, FLAP_QUIET) if last.flapping else policy.hold_after
+        if policy.recorded or now - last.quiet_since >= hold:
+            return _step(last, _resolved(last, now), [(last.ends_at or now, Happened.RESOLVED)], now)
+    return Step(last)
+
+
+def unmuted(last: Life, now: datetime) -> Life:
+    """Nothing holds it back any more: what still fires is told, also where it was told of before."""
+    if last.state != AlertState.FIRING:
+        return last
+    return replace(last, told=Told.NOTHING, tell_since=now if last.told else last.tell_since or now)
+
+
+def muted(last: Life) -> Life:
+    """What ended without ever having been told, and is muted, is not told."""
+    if last.state == AlertState.RESOLVED and last.told == Told.NOTHING:
+        return replace(last, told=Told.RESOLVED, tell_since=None)
+    return last
+
+
+def told(last: Life) -> Life:
+    """Its group has told it as it stands."""
+    what = Told.RESOLVED if last.state == AlertState.RESOLVED else Told.FIRING
+    return replace(last, told=what, told_rank=last.rank, tell_since=None)
+
+
+def _begin(fired: Iterable[datetime], episode: Episode, policy: Policy, now: datetime) -> Step:
+    first = episode.first_seen
+    life = Life(AlertState.PENDING, first, first, rank=episode.rank, fired=tuple(fired))
+    seen_for = episode.last_seen - first
+    if episode.is_open and not policy.recorded:
+        seen_for = max(seen_for, now - first)
+    if seen_for < policy.hold_before:
+        return Step(life, ((first, Happened.PENDING),), is_new=True) if episode.is_open else Step(None)
+    life, events = _fire(life, first, now)
+    if not policy.hold_before:
+        # The wait of its group counts from the first evidence, however long that took to get here.
+        life = replace(life, tell_since=first)
+    if not episode.is_open:
+        return replace(_later_step(*_quiet(life, episode, events, now), policy, now), is_new=True)
+    return replace(_step(None, life, events, now), is_new=True)
+
+
+def _go_on(last: Life, episode: Episode, policy: Policy, now: datetime) -> Step:
+    """An open alert and an episode of it."""
+    life, events = replace(last, rank=episode.rank) if episode.first_seen >= last.episode_at else last, list[Event]()
+    is_same = last.overlaps(episode) and (last.quiet_since is None or not episode.is_open or episode.first_seen <= last.episode_at)
+    if last.state == AlertState.PENDING:
+        return _pending(life, episode, policy, now)
+    if not is_same:
+        life, events = _fire(life, episode.first_seen, now)
+    elif episode.first_seen < life.starts_at:
+        life = replace(life, starts_at=episode.first_seen)
+    if episode.first_seen > life.episode_at:
+        life = replace(life, episode_at=episode.first_seen)
+    if episode.is_open:
+        life = replace(life, quiet_since=None, ends_at=None, episode_at=max(life.episode_at, episode.first_seen))
+        return _step(last, life, events, now)
+    if episode.first_seen < life.episode_at and last.quiet_since is None:
+        # The end of an earlier one: a later episode is open.
+        return _step(last, life, events, now)
+    return _later_step(*_quiet(life, episode, events, now), policy, now)
+
+
+def _pending(life: Life, episode: Episode, policy: Policy, now: datetime) -> Step:
+    """Begun anew: what counts is how long its present episode is seen."""
+    begun = _begin(life.fired, episode, policy, now)
+    if begun.life is None or begun.life.state == AlertState.PENDING:
+        is_earlier = not episode.is_open and episode.first_seen < life.episode_at
+        return Step(life if is_earlier else begun.life)
+    return replace(begun, is_new=False)
+
+
+def _again(last: Life, episode: Episode, policy: Policy, now: datetime) -> Step:
+    """A resolved alert whose end is still to be told, or whose episode turns out to go on."""
+    if not last.is_settled:
+        held = replace(last, state=AlertState.FIRING, resolved_at=None, quiet_since=last.quiet_since or now)
+        if not episode.is_open and last.overlaps(episode):
+            return _step(last, replace(last, ends_at=_later(last.ends_at, episode.closed_at)), [], now)
+        step = _go_on(held, episode, policy, now)
+        return replace(step, events=((now, Happened.REOPENED), *step.events))
+    life, events = _fire(last, episode.first_seen, now)
+    life = replace(
+        life, fired_at=now, resolved_at=None, quiet_since=None, ends_at=None, rank=episode.rank, told=Told.NOTHING,
+        episode_at=max(last.episode_at, episode.first_seen), starts_at=min(last.starts_at, episode.first_seen),
+    )  # fmt: skip
+    return _step(None, life, [(now, Happened.REOPENED), *events], now)
+
+
+def _switch_off(last: Life, episode: Episode, now: datetime) -> Step:
+    if last.state == AlertState.PENDING:
+        return Step(None)
+    if not last.is_open:
+        return Step(last)
+    life = replace(last, ends_at=_later(episode.last_seen, episode.closed_at))
+    return _step(last, _resolved(life, now), [(now, Happened.RESOLVED)], now)
+
+
+def _fire(life: Life, at: datetime, now: datetime) -> tuple[Life, list[Event]]:
+    """One more firing, at ``at`` in the data."""
+    kind = Happened.FIRED_AGAIN if life.firings else Happened.FIRED
+    fired = tuple(sorted({*(one for one in life.fired if abs(at - one) <= FLAP_WINDOW), at})[-FLAPS:])
+    events: list[Event] = [(at, kind)]
+    flapping = life.flapping
+    if len(fired) >= FLAPS and not flapping:
+        flapping = True
+        events.append((at, Happened.FLAPPING))
+    life = replace(
+        life, state=AlertState.FIRING, fired_at=life.fired_at or now, firings=life.firings + 1, fired=fired, flapping=flapping,
+    )  # fmt: skip
+    return life, events
+
+
+def _quiet(life: Life, episode: Episode, events: list[Event], now: datetime) -> tuple[Life, list[Event]]:
+    if life.quiet_since is None:
+        events = [*events, (episode.closed_at or now, Happened.QUIET)]
+    return replace(life, quiet_since=life.quiet_since or now, ends_at=_later(life.ends_at, episode.closed_at)), events
+
+
+def _resolved(life: Life, now: datetime) -> Life:
+    return replace(life, state=AlertState.RESOLVED, resolved_at=now, quiet_since=life.quiet_since or now, ends_at=life.ends_at or now)
+
+
+def _later_step(life: Life, events: list[Event], policy: Policy, now: datetime) -> Step:
+    """A quiet alert, which may be resolved at once."""
+    step = tick(life, policy, now)
+    return _step(None, step.life or life, [*events, *step.events], now)
+
+
+def _step(before: Life | None, life: Life, events: list[Event], now: datetime) -> Step:
+    if before is not None and life.rank != before.rank and life.is_open:
+        events = [*events, (now, Happened.SEVERITY)]
+    return Step(replace(life, tell_since=_tell_since(life, now)), tuple(events))
+
+
+def _tell_since(life: Life, now: datetime) -> datetime | None:
+    """First evidence of what its group has not told yet; None where it has told all."""
+    if life.state == AlertState.FIRING:
+        is_news = life.told != Told.FIRING or life.rank > life.told_rank
+    else:
+        is_news = life.state == AlertState.RESOLVED and life.told != Told.RESOLVED
+    return (life.tell_since or now) if is_news else None
+
+
+def _later(one: datetime | None, other: datetime | None) -> datetime | None:
+    return max(one, other) if one and other else one or other

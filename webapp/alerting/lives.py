@@ -1,0 +1,100 @@
+"""Between rows of alerts and their lives as :mod:`webapp.alerting.lifecycle` knows them."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from webapp.alerting.choices import AlertState, Told
+from webapp.alerting.lifecycle import Episode, Event, Life
+from webapp.alerting.models import Alert, AlertEvent, AlertGroup
+from webapp.alerting.policies import Policies
+from webapp.findings.choices import SEVERITY_RANK
+from webapp.findings.models import Finding
+
+ROWS_AT_ONCE = 500
+SAME = (
+    "state", "starts_at", "episode_at", "ends_at", "fired_at", "resolved_at", "quiet_since", "firings", "flapping", "told", "told_rank",
+    "tell_since",
+)  # fmt: skip
+TEXTS = ("job_name", "subject_kind", "subject", "confidence", "title", "cause", "next_step", "evidence")
+WRITTEN = (
+    *SAME, *TEXTS, "fired", "severity", "severity_rank", "finding", "labels", "recorded",
+    "acknowledged_by", "acknowledged_name", "acknowledged_at", "acknowledge_comment",
+)  # fmt: skip
+LIFE_ONLY = (*SAME, "fired", "severity", "severity_rank")
+SEVERITY_OF_RANK = {rank: str(severity) for severity, rank in SEVERITY_RANK.items()}
+
+
+def life_of(row: Alert) -> Life:
+    fired = tuple(datetime.fromisoformat(one) for one in row.fired)
+    return Life(**{name: getattr(row, name) for name in SAME}, fired=fired, rank=row.severity_rank)
+
+
+def put(row: Alert, life: Life) -> None:
+    """The life into the row, which is not saved."""
+    if row.told == Told.RESOLVED and life.told == Told.NOTHING:
+        # It begins anew: whoever took note of its last time has not seen this one.
+        row.acknowledged_by, row.acknowledged_name, row.acknowledged_at, row.acknowledge_comment = None, "", None, ""
+    for name in SAME:
+        setattr(row, name, getattr(life, name))
+    row.fired = [one.isoformat() for one in life.fired]
+    row.severity_rank = life.rank
+    row.severity = SEVERITY_OF_RANK.get(life.rank, row.severity)
+
+
+def episode_of(finding: Finding, rank: int) -> Episode:
+    return Episode(finding.first_seen, finding.last_seen, finding.closed_at if finding.state != "open" else None, rank)
+
+
+def copy_texts(row: Alert, finding: Finding) -> None:
+    """What the alert says is what its finding said last, so that it can be read when that is gone."""
+    row.finding_id = finding.pk
+    for name in TEXTS:
+        setattr(row, name, getattr(finding, name))
+
+
+@dataclass
+class Written:
+    """Rows of one transaction: made, changed and taken away, with their events."""
+
+    new: list[Alert] = field(default_factory=list)
+    changed: dict[int, Alert] = field(default_factory=dict)
+    deleted: list[int] = field(default_factory=list)
+    events: list[tuple[Alert, Event]] = field(default_factory=list)
+
+    def note(self, row: Alert, events: Iterable[Event]) -> None:
+        self.events.extend((row, event) for event in events)
+
+    def change(self, row: Alert) -> None:
+        if not row._state.adding:
+            self.changed[row.pk] = row
+
+    def drop(self, row: Alert) -> None:
+        """A pending one that came to nothing."""
+        if row in self.new:
+            self.new.remove(row)
+        else:
+            self.changed.pop(row.pk, None)
+            self.deleted.append(row.pk)
+        self.events = [(of, event) for of, event in self.events if of is not row]
+
+    def save(self, now: datetime, fields: Sequence[str] = WRITTEN) -> None:
+        """Call it in a transaction."""
+        Alert.objects.filter(pk__in=self.deleted).delete()
+        Alert.objects.bulk_update(self.changed.values(), fields, batch_size=100)
+        if self.new:
+            groups = AlertGroup.objects.ensure({(row.cluster, row.family) for row in self.new})
+            for row in self.new:
+                row.group = groups[row.cluster, row.family]
+            Alert.objects.bulk_create(self.new, batch_size=ROWS_AT_ONCE)
+        AlertEvent.objects.bulk_create(
+            [AlertEvent(alert=row, at=at, noted_at=now, kind=kind) for row, (at, kind) in self.events], batch_size=ROWS_AT_ONCE
+        )
+
+
+def labels_of(cluster: str, policies: Policies) -> dict[str, str]:
+    return {"kind": "recording" if policies.is_recorded(cluster) else "live"} if cluster else {"kind": "storage"}
+
+
+def is_pending(row: Alert) -> bool:
+    return row.state == AlertState.PENDING

@@ -1,0 +1,157 @@
+"""One alert: what is wrong with one subject by one rule, from when it was first seen until it is resolved."""
+
+from typing import ClassVar
+
+from django.conf import settings
+from django.db import models
+
+from webapp.alerting.choices import OPEN, AlertState, Happened, Mute, Told
+from webapp.alerting.models.group import AlertGroup
+from webapp.alerting.models.mutes import MaintenanceWindow, Silence
+from webapp.alerting.querysets import AlertQuerySet
+from webapp.findings.choices import Severity
+from webapp.lib.uids import new_uid
+
+IDENTITY = ("cluster", "job_id", "rule", "subject_id")
+
+
+def alert_uid() -> str:
+    return new_uid("alr")
+
+
+class Alert(models.Model):
+    """Written by the evaluation alone, under its lease; people only write who acknowledged it.
+
+    ``starts_at``, ``ends_at`` and ``episode_at`` are data time, all other instants are Weir's own. Texts are those of its
+    finding when it last changed or was told.
+    """
+
+    uid = models.CharField(max_length=40, unique=True, default=alert_uid, editable=False)
+    cluster = models.CharField(max_length=100, blank=True)
+    job_id = models.CharField(max_length=64, blank=True)
+    rule = models.CharField(max_length=64)
+    subject_id = models.CharField(max_length=300)
+    # No constraint in the database: findings are made anew by another process, which must not wait for alerts or fail of them.
+    finding = models.ForeignKey("findings.Finding", null=True, on_delete=models.SET_NULL, db_constraint=False, related_name="alerts")
+    group = models.ForeignKey(AlertGroup, on_delete=models.PROTECT, related_name="alerts")
+
+    job_name = models.CharField(max_length=300, null=True)
+    subject_kind = models.CharField(max_length=16)
+    subject = models.TextField()
+    severity = models.CharField(max_length=16, choices=Severity.choices, help_text="after what people set")
+    severity_rank = models.PositiveSmallIntegerField()
+    confidence = models.CharField(max_length=16)
+    title = models.TextField()
+    cause = models.TextField()
+    next_step = models.TextField()
+    evidence = models.JSONField(default=list)
+    labels = models.JSONField(default=dict, help_text="besides those that are columns")
+
+    state = models.CharField(max_length=16, choices=AlertState.choices)
+    recorded = models.BooleanField(default=False, help_text="of a recording: judged in its own time, never told again")
+    starts_at = models.DateTimeField(help_text="when it was first seen in the data")
+    ends_at = models.DateTimeField(null=True, help_text="when it ended in the data")
+    episode_at = models.DateTimeField(help_text="when its newest episode began in the data")
+    fired_at = models.DateTimeField(null=True)
+    resolved_at = models.DateTimeField(null=True)
+    quiet_since = models.DateTimeField(null=True, help_text="since when its finding is closed; it is held until it stays so")
+    firings = models.PositiveIntegerField(default=0)
+    fired = models.JSONField(default=list, help_text="data time of the last firings, to tell flapping from it")
+    flapping = models.BooleanField(default=False)
+
+    told = models.CharField(max_length=16, choices=Told.choices, default=Told.NOTHING, blank=True)
+    told_rank = models.PositiveSmallIntegerField(default=0)
+    told_at = models.DateTimeField(null=True)
+    tell_since = models.DateTimeField(null=True, help_text="first evidence of what is still to be told; null where nothing is")
+    muted_by = models.CharField(max_length=16, choices=Mute.choices, default=Mute.NONE, blank=True)
+    inhibited_by = models.ForeignKey("self", null=True, on_delete=models.SET_NULL, related_name="mutes")
+    silence = models.ForeignKey(Silence, null=True, on_delete=models.SET_NULL, related_name="silenced")
+    maintenance = models.ForeignKey(MaintenanceWindow, null=True, on_delete=models.SET_NULL, related_name="silenced")
+
+    acknowledged_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="acknowledged")
+    acknowledged_name = models.CharField(max_length=200, blank=True, help_text="their name at that time; empty while nobody has")
+    acknowledged_at = models.DateTimeField(null=True)
+    acknowledge_comment = models.TextField(blank=True)
+    created_at = models.DateTimeField()
+
+    objects: ClassVar = AlertQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["-id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["cluster", "job_id", "rule", "subject_id"],
+                condition=models.Q(state__in=OPEN),
+                name="one_open_alert",
+            )
+        ]
+        indexes = [
+            models.Index(fields=["cluster", "job_id", "rule", "subject_id", "-id"], name="alert_of_subject"),
+            models.Index(fields=["state", "-severity_rank", "-starts_at", "-id"], name="alert_by_severity"),
+            models.Index(fields=["-starts_at", "-id"], name="alert_newest"),
+            models.Index(fields=["cluster", "-starts_at", "-id"], name="alert_of_cluster"),
+            models.Index(fields=["rule", "-starts_at", "-id"], name="alert_of_rule"),
+            models.Index(fields=["cluster", "job_id", "-starts_at", "-id"], name="alert_of_job"),
+            models.Index(fields=["group", "tell_since"], name="alert_to_tell", condition=models.Q(tell_since__isnull=False)),
+            models.Index(fields=["quiet_since"], name="alert_quiet", condition=models.Q(state__in=OPEN, quiet_since__isnull=False)),
+            models.Index(fields=["muted_by"], name="alert_muted", condition=~models.Q(muted_by="")),
+            models.Index(fields=["resolved_at"], name="alert_age"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.uid}: {self.rule} {self.state}"
+
+    @property
+    def identity(self) -> tuple[str, str, str, str]:
+        return self.cluster, self.job_id, self.rule, self.subject_id
+
+    @property
+    def family(self) -> str:
+        return self.rule.partition(".")[0]
+
+    @property
+    def is_open(self) -> bool:
+        return self.state in OPEN
+
+    @property
+    def is_acknowledged(self) -> bool:
+        return self.acknowledged_at is not None
+
+    @property
+    def called(self) -> str:
+        """The job, or what stands for one, as lists name it."""
+        return self.job_name or self.job_id or self.subject
+
+    @property
+    def all_labels(self) -> dict[str, str]:
+        """What silences see; the same names as the routes of endpoints see."""
+        return {
+            **self.labels,
+            "cluster": self.cluster,
+            "job": self.job_name or "",
+            "job_id": self.job_id,
+            "rule": self.rule,
+            "family": self.family,
+            "severity": self.severity,
+            "confidence": self.confidence,
+            "subject": self.subject,
+            "subject_kind": self.subject_kind,
+        }
+
+
+class AlertEvent(models.Model):
+    """One line of an alert's history. ``at`` is data time for what was seen in the data, else Weir's own."""
+
+    alert = models.ForeignKey(Alert, on_delete=models.CASCADE, related_name="events")
+    at = models.DateTimeField()
+    noted_at = models.DateTimeField()
+    kind = models.CharField(max_length=16, choices=Happened.choices)
+    who = models.CharField(max_length=200, blank=True, help_text="their name at that time; empty for Weir")
+    comment = models.TextField(blank=True)
+
+    class Meta:
+        ordering = ["id"]
+        indexes = [models.Index(fields=["alert", "id"], name="event_of_alert")]
+
+    def __str__(self) -> str:
+        return f"{self.kind} at {self.at:%Y-%m-%d %H:%M:%S}"

@@ -1,0 +1,35 @@
+"""Alerts that are told of together: those of one cluster and one family of rules."""
+
+from datetime import datetime
+from typing import ClassVar
+
+from django.db import models
+
+from webapp.alerting.querysets import AlertGroupQuerySet
+
+
+class AlertGroup(models.Model):
+    """``cluster`` is empty for the roots of the storage, which belong to none."""
+
+    cluster = models.CharField(max_length=100, blank=True)
+    family = models.CharField(max_length=64)
+    first_pending_at = models.DateTimeField(null=True, help_text="first evidence of what is still to be told")
+    next_due_at = models.DateTimeField(null=True, help_text="when that is told")
+    last_notified_at = models.DateTimeField(null=True)
+    notices = models.PositiveIntegerField(default=0)
+
+    objects: ClassVar = AlertGroupQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["cluster", "family"]
+        constraints = [models.UniqueConstraint(fields=["cluster", "family"], name="one_group_per_family")]
+
+    def __str__(self) -> str:
+        return self.key
+
+    @property
+    def key(self) -> str:
+        return f"{self.cluster}/{self.family}"
+
+    def is_due(self, now: datetime) -> bool:
+        return self.next_due_at is not None and self.next_due_at <= now

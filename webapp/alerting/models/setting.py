@@ -1,0 +1,34 @@
+"""What people set about a rule's alerts; the narrowest scope wins: a job before its cluster before all."""
+
+from django.conf import settings
+from django.db import models
+
+from webapp.findings.choices import Severity
+
+
+class RuleSetting(models.Model):
+    """Empty columns leave what a wider scope says, and in the end the default."""
+
+    rule = models.CharField(max_length=64)
+    cluster = models.CharField(max_length=100, blank=True, help_text="empty for all clusters")
+    job_id = models.CharField(max_length=64, blank=True, help_text="empty for all jobs of the cluster")
+    severity = models.CharField(max_length=16, choices=Severity.choices, blank=True, help_text="instead of the rule's own")
+    alerts = models.BooleanField(null=True, help_text="whether it alerts at all")
+    hold_before_s = models.PositiveIntegerField(null=True, blank=True, help_text="seen so long before it fires")
+    hold_after_s = models.PositiveIntegerField(null=True, blank=True, help_text="gone so long before it is resolved")
+    author = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+")
+    author_name = models.CharField(max_length=200, blank=True)
+    changed_at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        ordering = ["rule", "cluster", "job_id"]
+        constraints = [models.UniqueConstraint(fields=["rule", "cluster", "job_id"], name="one_setting_per_scope")]
+
+    def __str__(self) -> str:
+        return f"{self.rule} {self.scope}"
+
+    @property
+    def scope(self) -> str:
+        if self.job_id:
+            return f"job {self.job_id} of {self.cluster}"
+        return f"cluster {self.cluster}" if self.cluster else "everywhere"

@@ -1,0 +1,111 @@
+"""What holds alerts back: a cluster that is not seen, maintenance, silences. What is let go again is told, as it then stands."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import Q
+
+from webapp.alerting.choices import BLIND, OPEN, AlertState, Happened, Mute, Told
+from webapp.alerting.lifecycle import muted, unmuted
+from webapp.alerting.lives import ROWS_AT_ONCE, life_of, put
+from webapp.alerting.models import Alert, AlertEvent, MaintenanceWindow, Silence
+from webapp.lib.matchers import Matcher, match_all
+
+FIELDS = ("muted_by", "inhibited_by", "silence", "maintenance", "told", "tell_since")
+
+
+@dataclass(frozen=True)
+class Held:
+    """Why an alert is held back, and by which row."""
+
+    by: str = Mute.NONE
+    pk: int | None = None
+    until: datetime | None = None
+
+
+@dataclass(frozen=True)
+class _Rule:
+    held: Held
+    matchers: tuple[Matcher, ...]
+
+
+class Mutes:
+    """All that holds alerts back at one instant: three queries. The first reason of blind, maintenance, silence counts."""
+
+    def __init__(self, now: datetime) -> None:
+        blind = Alert.objects.open().filter(rule=BLIND, job_id="").order_by("id").values_list("cluster", "pk")
+        self.blind: dict[str, int] = {cluster: pk for cluster, pk in blind if cluster}
+        windows = [
+            _Rule(Held(Mute.MAINTENANCE, one.pk, one.until(now)), one.parsed_matchers) for one in MaintenanceWindow.objects.active(now)
+        ]
+        silences = [
+            _Rule(Held(Mute.SILENCE, one.pk, one.ends_at), one.parsed_matchers) for one in Silence.objects.active(now).order_by("-ends_at")
+        ]
+        self._rules = [*windows, *silences]
+
+    @property
+    def any_by_label(self) -> bool:
+        return bool(self._rules)
+
+    def of(self, row: Alert) -> Held:
+        parent = self.blind.get(row.cluster)
+        if parent is not None and not (row.rule == BLIND and not row.job_id):
+            return Held(Mute.BLIND, parent)
+        if not self._rules:
+            return Held()
+        labels = row.all_labels
+        return next((one.held for one in self._rules if match_all(one.matchers, labels)), Held())
+
+
+def to_look_at(mutes: Mutes) -> Iterator[list[int]]:
+    """Numbers of alerts that are or may be held back, some at once."""
+    concerned = Q(state__in=OPEN) | Q(tell_since__isnull=False)
+    if not mutes.any_by_label:
+        concerned &= Q(cluster__in=list(mutes.blind)) | ~Q(muted_by=Mute.NONE)
+    pks = list(Alert.objects.filter(concerned | (~Q(muted_by=Mute.NONE))).order_by("id").values_list("pk", flat=True))
+    for start in range(0, len(pks), ROWS_AT_ONCE):
+        yield pks[start : start + ROWS_AT_ONCE]
+
+
+def mute(pks: Iterable[int], mutes: Mutes, now: datetime) -> int:
+    """Returns how many were muted or let go. Call it in a transaction."""
+    changed: list[Alert] = []
+    events: dict[str, list[Alert]] = defaultdict(list)
+    for row in Alert.objects.filter(pk__in=pks).defer("cause", "next_step", "evidence", "title"):
+        held = mutes.of(row)
+        if (row.muted_by, _by_pk(row)) == (held.by, held.pk) and not (held.by and _ended_untold(row)):
+            continue
+        life = life_of(row)
+        if held.by:
+            put(row, muted(life))
+            if row.told != life.told:
+                events[Happened.NOT_TOLD].append(row)
+        elif row.muted_by:
+            put(row, unmuted(life, now))
+        if row.is_open and bool(row.muted_by) != bool(held.by):
+            events[Happened.MUTED if held.by else Happened.UNMUTED].append(row)
+        row.muted_by = held.by
+        row.inhibited_by_id = held.pk if held.by == Mute.BLIND else None
+        row.maintenance_id = held.pk if held.by == Mute.MAINTENANCE else None
+        row.silence_id = held.pk if held.by == Mute.SILENCE else None
+        changed.append(row)
+    Alert.objects.bulk_update(changed, FIELDS, batch_size=100)
+    AlertEvent.objects.bulk_create(
+        [
+            AlertEvent(alert=row, at=now, noted_at=now, kind=kind, comment=Mute(row.muted_by).label if row.muted_by else "")
+            for kind, rows in events.items()
+            for row in rows
+        ],
+        batch_size=ROWS_AT_ONCE,
+    )
+    return len(changed)
+
+
+def _by_pk(row: Alert) -> int | None:
+    return row.inhibited_by_id or row.maintenance_id or row.silence_id
+
+
+def _ended_untold(row: Alert) -> bool:
+    return row.state == AlertState.RESOLVED and row.told == Told.NOTHING

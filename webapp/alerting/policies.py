@@ -1,0 +1,72 @@
+"""How each identity alerts: what people set, the narrowest scope first, else the defaults."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from webapp.alerting.choices import LEAST_RANK, NO_ALERT
+from webapp.alerting.lifecycle import Policy
+from webapp.alerting.models import RuleSetting
+from webapp.findings.choices import SEVERITY_RANK, Severity
+from webapp.fleet.choices import ClusterKind
+from webapp.fleet.models import Cluster
+
+HOLD_BEFORE = timedelta()
+HOLD_AFTER = timedelta(seconds=120)
+"""A finding is closed only when its rule has not seen it for minutes; this is on top of that, against the last doubt."""
+
+Scope = tuple[str, str, str]
+"""rule, cluster, job id; empty where it means all."""
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What is in force for one rule and job; ``severity`` is empty where the finding's own counts."""
+
+    severity: str = ""
+    alerts: bool = True
+    hold_before: timedelta = HOLD_BEFORE
+    hold_after: timedelta = HOLD_AFTER
+
+    def rank(self, own: int) -> int:
+        return SEVERITY_RANK[Severity(self.severity)] if self.severity else own
+
+    def policy(self, own_rank: int, *, recorded: bool) -> Policy:
+        return Policy(self.alerts and self.rank(own_rank) >= LEAST_RANK, self.hold_before, self.hold_after, recorded)
+
+
+class Policies:
+    """All that is set, read once for an evaluation: two queries."""
+
+    def __init__(self) -> None:
+        rows = RuleSetting.objects.all()
+        self._set: dict[Scope, RuleSetting] = {(row.rule, row.cluster, row.job_id): row for row in rows}
+        self._recordings = set(Cluster.objects.filter(kind=ClusterKind.RECORDING).values_list("name", flat=True))
+        self._known: dict[Scope, Wishes] = {}
+
+    def is_recorded(self, cluster: str) -> bool:
+        return cluster in self._recordings
+
+    def wishes(self, rule: str, cluster: str, job_id: str) -> Wishes:
+        scope = (rule, cluster, job_id)
+        if scope not in self._known:
+            self._known[scope] = self._narrowest(scope)
+        return self._known[scope]
+
+    def _narrowest(self, scope: Scope) -> Wishes:
+        rule, cluster, _job_id = scope
+        found = [self._set.get(one) for one in dict.fromkeys([scope, (rule, cluster, ""), (rule, "", "")])]
+        return in_force(rule, [one for one in found if one is not None])
+
+
+def in_force(rule: str, rows: list[RuleSetting]) -> Wishes:
+    """``rows``: the settings that apply, the narrowest first."""
+    severity = next((one.severity for one in rows if one.severity), "")
+    alerts = next((one.alerts for one in rows if one.alerts is not None), True)
+    before = next((one.hold_before_s for one in rows if one.hold_before_s is not None), None)
+    after = next((one.hold_after_s for one in rows if one.hold_after_s is not None), None)
+    return Wishes(
+        severity,
+        alerts and rule not in NO_ALERT,
+        HOLD_BEFORE if before is None else timedelta(seconds=before),
+        HOLD_AFTER if after is None else timedelta(seconds=after),
+    )

@@ -1,0 +1,92 @@
+"""An alert as notices tell it: the newest words of its finding, names of what it mutes, absolute links."""
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.conf import settings
+from django.db.models import Count
+from django.urls import reverse
+
+from spark_jobs.diagnosis.registry import all_rules
+from webapp.alerting.choices import BLIND
+from webapp.alerting.models import Alert
+from webapp.delivery.notices import FIRING, MOST_MUTED, AlertTold
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What several alerts of a notice need from other rows, read at once. ``muted``: alert number → count and first names."""
+
+    muted: dict[int, tuple[int, tuple[str, ...]]] = field(default_factory=dict)
+    rules: frozenset[str] = frozenset()
+
+    @classmethod
+    def read(cls, rows: Sequence[Alert]) -> "Facts":
+        parents = [row.pk for row in rows if row.rule == BLIND]
+        return cls(muted_names(parents), frozenset(all_rules()))
+
+
+def muted_names(parents: Sequence[int]) -> dict[int, tuple[int, tuple[str, ...]]]:
+    """How many alerts each of these holds back, and the first 50 by name, the worst first."""
+    if not parents:
+        return {}
+    held = Alert.objects.open().filter(inhibited_by__in=parents)
+    counts = dict(held.order_by().values_list("inhibited_by").annotate(Count("id")))
+    names: dict[int, list[str]] = defaultdict(list)
+    for parent in parents:
+        of_parent = held.filter(inhibited_by=parent).order_by("-severity_rank", "job_name", "id")
+        for row in of_parent.only("job_name", "job_id", "subject", "rule")[:MOST_MUTED]:
+            names[parent].append(f"{row.called[:200]}: {row.rule}")
+    return {parent: (counts.get(parent, 0), tuple(names[parent])) for parent in parents}
+
+
+def fingerprint(row: Alert) -> str:
+    """The same for the same rule and subject, at whatever time."""
+    return hashlib.sha256("\x1f".join(row.identity).encode()).hexdigest()[:32]
+
+
+def alert_told(row: Alert, facts: Facts, *, status: str) -> AlertTold:
+    """``status`` is given, since what ended before it could be told is told to fire first."""
+    said: Any = row.finding if status == FIRING and row.finding_id and row.finding else row
+    muted_count, muted = facts.muted.get(row.pk, (0, ()))
+    return AlertTold(
+        uid=row.uid,
+        fingerprint=fingerprint(row),
+        status=status,
+        rule=row.rule,
+        family=row.family,
+        severity=row.severity,
+        confidence=said.confidence,
+        cluster=row.cluster,
+        job_id=row.job_id,
+        job_name=row.job_name or "",
+        subject_kind=row.subject_kind,
+        subject=row.subject,
+        title=said.title,
+        cause=said.cause,
+        next_step=said.next_step,
+        starts_at=row.starts_at,
+        ends_at=None if status == FIRING else row.ends_at,
+        evidence=tuple(one for one in said.evidence or () if isinstance(one, dict)),
+        acknowledged_by=row.acknowledged_name or None,
+        flapping=row.flapping,
+        muted_count=muted_count,
+        muted=muted,
+        labels=row.labels,
+        links=links(row, facts.rules),
+    )
+
+
+def links(row: Alert, rules: frozenset[str]) -> dict[str, str]:
+    base = str(settings.WEIR.public_url).rstrip("/")
+    found = {"alert": reverse("alert", args=(row.uid,))}
+    if row.finding_id:
+        found["finding"] = reverse("finding", args=(row.finding_id,))
+    if row.rule in rules:
+        found["runbook"] = reverse("rule", args=(row.rule,)) + "#runbook-title"
+    if row.job_id:
+        found["job"] = reverse("job", args=(row.cluster, row.job_id))
+    return {name: base + path for name, path in found.items()}

@@ -1,0 +1,39 @@
+"""The mark by which alerting learns of a finding: set in the transaction that opens, ends or changes one.
+
+Only what changes an alert marks: beginning, end and severity. That it was seen once more does not.
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime
+
+from webapp.findings.models import Finding
+
+_UNMARKED = [field.name for field in Finding._meta.concrete_fields if field.name not in ("id", "to_alert")]
+
+
+@dataclass(frozen=True)
+class Mark:
+    """What alerting knows of a finding."""
+
+    state: str
+    first_seen: datetime
+    severity: str
+
+    @classmethod
+    def of(cls, row: Finding) -> "Mark":
+        return cls(row.state, row.first_seen, row.severity)
+
+
+def save(row: Finding, before: Mark | None) -> None:
+    """``before``: of the row as it was read; None of a new one. Unchanged, its mark is left as it is by now."""
+    if row.pk is None or before != Mark.of(row):
+        row.to_alert = True
+        row.save()
+    else:
+        row.save(update_fields=_UNMARKED)
+
+
+def close(pks: Collection[int], at: datetime | None) -> int:
+    """End these findings at one instant; returns how many there were."""
+    return Finding.objects.filter(pk__in=pks).update(state="closed", closed_at=at, to_alert=True)
