@@ -5,6 +5,7 @@ most files. Nothing is deleted.
 """
 
 import argparse
+import hashlib
 import json
 from typing import Any
 
@@ -29,6 +30,7 @@ _OF_CHECKPOINT = ("metadata_path", "checkpoint_id", "is_savepoint", "cluster", "
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--audit-run", required=True, metavar="DIR", help="run directory of a complete audit")
     parser.add_argument("--days", required=True, type=int, metavar="N", help="files older than this would be deleted")
+    parser.add_argument("--below", default="", metavar="URI", help="only files below this directory, canonical (default: all)")
     parser.add_argument("--out", required=True, metavar="FILE", help="where to write the JSON, path or URI")
     parser.add_argument("--attempt", metavar="TAG", help="name of this attempt (default: of the audit and the days)")
 
@@ -39,16 +41,17 @@ def run(args: argparse.Namespace) -> int:
     found = manifests.read(f"{absolute_root(args.audit_run)}/{manifests.NAME}")
     if found.job != "audit":
         raise Refused(f"{args.audit_run} is the directory of a {found.job} run; name that of an audit.")
-    attempt = args.attempt or f"{found.attempt}-age-{args.days}"
+    place = f"-{hashlib.sha256(args.below.encode()).hexdigest()[:12]}" if args.below else ""
+    attempt = args.attempt or f"{found.attempt}-age-{args.days}{place}"
     with exits_on_sigterm(), session_of_attempt(f"weir {JOB} {attempt}", attempt) as session:
-        result = simulated(session, found, args.days)
+        result = simulated(session, found, args.days, args.below)
     with fsspec.open(absolute_root(args.out), "wb") as out:
         out.write(json.dumps(result, ensure_ascii=False, indent=1).encode())
     print(f"wrote {args.out}", flush=True)
     return 0
 
 
-def simulated(session: SparkSession, audit: Manifest, days: int) -> dict[str, Any]:
+def simulated(session: SparkSession, audit: Manifest, days: int, below: str = "") -> dict[str, Any]:
     """Bounded by roots, and ``MOST_CHECKPOINTS`` of each."""
     rows = sum(audit.tables[name].rows for name in FILE_TABLES if name in audit.tables)
     configure(session, {"spark.sql.autoBroadcastJoinThreshold": "-1", "spark.sql.shuffle.partitions": str(rows // ROWS_A_TASK + 4)})
@@ -56,7 +59,7 @@ def simulated(session: SparkSession, audit: Manifest, days: int) -> dict[str, An
         configure(session, SMALL_INPUT_OPTIONS)
     roots = _table(session, audit, "storage_root")
     listed = _table(session, audit, "storage_file").unionByName(_table(session, audit, "storage_live"))
-    files = age_rule.deleted_files(listed, roots, days)
+    files = age_rule.deleted_files(listed, roots, days, below)
     broken = age_rule.broken_checkpoints(files, _table(session, audit, "storage_reference"), _table(session, audit, "storage_checkpoint"))
     broken = broken.localCheckpoint()
     name_of = {
@@ -69,7 +72,7 @@ def simulated(session: SparkSession, audit: Manifest, days: int) -> dict[str, An
     for row in _rows(age_rule.most_broken(broken).orderBy("root", "place")):
         checkpoint = {name: row[name] for name in _OF_CHECKPOINT} | {"job_name": name_of.get((row["cluster"], row["job_id"]))}
         of_roots[row["root"]]["checkpoints"].append(checkpoint)
-    return {"days": days, "roots": [of_roots[root] for root in sorted(of_roots)]}
+    return {"days": days, "below": below, "roots": [of_roots[root] for root in sorted(of_roots)]}
 
 
 def _job_names(session: SparkSession, audit: Manifest) -> DataFrame:

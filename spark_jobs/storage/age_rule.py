@@ -4,6 +4,7 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from spark_jobs.storage.keys import FILE_KEY, with_file_key
+from spark_jobs.storage.places import is_below
 from spark_jobs.storage_words import LIVE, ORPHAN
 
 MOST_CHECKPOINTS = 200
@@ -12,18 +13,18 @@ MOST_CHECKPOINTS = 200
 _ROOT = ["audit_id", "root"]
 
 
-def deleted_files(files: DataFrame, as_of: DataFrame, days: int) -> DataFrame:
-    """Files (``storage_file`` and ``storage_live`` rows) with ``old``: written more than ``days`` before the audit.
+def deleted_files(files: DataFrame, as_of: DataFrame, days: int, below: str = "") -> DataFrame:
+    """Files (``storage_file`` and ``storage_live`` rows) with ``old``: written more than ``days`` before the audit, ``below`` a directory.
 
     As such a rule judges: by modification time alone, whatever the file is. One without a time is not deleted.
     """
     dated = files.join(F.broadcast(as_of.select(*_ROOT, "as_of")), _ROOT)
     old = F.coalesce(F.col("modified") < F.col("as_of") - F.make_dt_interval(days=F.lit(days)), F.lit(False))
-    return dated.withColumn("old", old)
+    return dated.withColumn("old", old & is_below(F.col("path"), F.lit(below)) if below else old)
 
 
 def root_totals(files: DataFrame) -> DataFrame:
-    """Per root: what would be deleted, how much of it is live, and the orphans that are too young for the rule."""
+    """Per root: what would be deleted, how much of it is live, and the orphans that the rule would leave."""
     old, live, orphan = F.col("old"), F.col("verdict") == LIVE, F.col("verdict") == ORPHAN
     sums = {"": old, "live_": old & live, "missed_": ~old & orphan}
     return files.groupBy(*_ROOT).agg(

@@ -3,8 +3,28 @@
 from collections.abc import Mapping
 from typing import Any
 
+from ingest.uris import BadUri, canonical, is_below
+from webapp.storage.auditing.asking import spellings
+
+MOST_CHARS = 1000
+
 
 def of_root(result: Mapping[str, Any] | None, root: str) -> dict[str, Any] | None:
     """Of the JSON that ``python -m spark_jobs age_rule`` writes; ``None`` where it does not tell of this root."""
     found = (result or {}).get("roots") or []
     return next((dict(one) for one in found if one.get("root") == root), None)
+
+
+def directory_below(written: str, root: str) -> str:
+    """A directory of ``root`` as an age rule may be bound to, canonical; empty for the whole root.
+
+    Raises :class:`BadUri` for what lies elsewhere.
+    """
+    if not written.strip():
+        return ""
+    directory = canonical(written.strip(), spellings())
+    if directory == root:
+        return ""
+    if not is_below(directory, root) or len(directory) > MOST_CHARS:
+        raise BadUri(directory, f"is no directory below {root}; give one, or none for the whole root")
+    return directory

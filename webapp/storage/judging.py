@@ -15,6 +15,7 @@ from spark_jobs.diagnosis.plain import finding_to_plain
 from spark_jobs.diagnosis.registry import Sample
 from spark_jobs.diagnosis.storage_samples import StorageJobSample, StorageRootSample
 from spark_jobs.diagnosis.thresholds import Limits
+from webapp.alerting import waking
 from webapp.findings import marks
 from webapp.findings.choices import SEVERITY_RANK
 from webapp.findings.models import Finding, ThresholdOverride
@@ -57,6 +58,7 @@ def judge(audit: StorageAudit, guard: Guard, say: Callable[[str], None]) -> None
         with guard.writing():
             marks.close(over[start : start + ROWS_AT_ONCE], audit.as_of)
     if told or over:
+        waking.wake()
         say(f"findings on storage: {len(told)} stand, {len(over)} closed")
 
 

@@ -38,6 +38,10 @@ class Recorded:
         )
         with options_restored(spark):
             self.by_age = {root["root"]: root for root in simulated(spark, self.second.manifest, 4)["roots"]}
+            of_first_job = next(file.path for file in self.trees["H"].files if "/529e89" in file.path)
+            directory = self.trees["H"].uri(of_first_job).partition("/529e89")
+            below = f"{directory[0]}/529e89{directory[2].partition('/')[0]}"
+            self.first_job_by_age = {root["root"]: root for root in simulated(spark, self.second.manifest, 1, below)["roots"]}
 
     def asked(self, name: str, as_of: datetime) -> dict[str, Any]:
         tree = self.trees[name]
@@ -132,6 +136,11 @@ def test_deleting_the_first_job_by_age_breaks_the_later_ones(recorded: Recorded)
     broken = {(row["job_id"][:6], row["checkpoint_id"]): row["lost_files"] for row in of_root["checkpoints"]}
     assert broken == {("529e89", 5): 8, ("6ced19", 8): 12, ("bdf1ec", 8): 12}
     assert (of_root["broken"], of_root["jobs"], of_root["live_files"] > 0) == (3, 3, True)
+
+
+def test_deleting_by_age_in_one_directory_touches_no_other_and_breaks_the_same_checkpoints(recorded: Recorded) -> None:
+    whole, first_job = (told[recorded.trees["H"].root.uri] for told in (recorded.by_age, recorded.first_job_by_age))
+    assert (first_job["files"], first_job["bytes"], first_job["checkpoints"]) == (whole["files"], whole["bytes"], whole["checkpoints"])
 
 
 def test_orphans_of_killed_taskmanagers_equal_a_plain_recount(recorded: Recorded) -> None:

@@ -278,6 +278,14 @@ def test_a_simulation_is_asked_for_once_and_shown_when_it_is_done(operator):
     assert "Checkpoint 7" in page
 
 
+def test_a_simulation_for_one_directory_is_asked_for_beside_that_for_the_whole_root(operator):
+    root_figures(audit(files_kept=True))
+    address = f"{reverse('storage-simulator')}?uri={ROOT}"
+    for below in ("", f"{ROOT}/{JOB}", "s3://elsewhere/x"):
+        operator.post(address, {"days": "7", "below": below})
+    assert list(AgeRuleResult.objects.order_by("id").values_list("below", flat=True)) == ["", f"{ROOT}/{JOB}"]
+
+
 def test_viewers_start_no_simulation(viewer):
     root_figures(audit(files_kept=True))
     assert viewer.post(f"{reverse('storage-simulator')}?uri={ROOT}", {"days": "7"}).status_code == 403

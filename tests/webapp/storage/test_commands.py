@@ -115,6 +115,17 @@ def test_a_simulation_is_told_and_kept(capsys, tmp_path):
     assert "1 checkpoints of 1 jobs could no longer be restored" in capsys.readouterr().out
 
 
+def test_a_simulation_is_bound_to_a_directory_of_the_root_only(capsys):
+    root_figures(of := audit())
+    counts = dict.fromkeys(("files", "bytes", "live_files", "live_bytes", "missed_files", "missed_bytes", "broken", "jobs"), 0)
+    whole, part = ({"days": 7, "roots": [{"root": ROOT, **counts, "files": files, "checkpoints": []}]} for files in (5, 3))
+    AgeRuleResult.objects.create(audit=of, days=7, state="done", result=whole)
+    AgeRuleResult.objects.create(audit=of, days=7, below=f"{ROOT}/{JOB}", state="done", result=part)
+    (told,) = lines(capsys, "simulate_age_rule", ROOT, "--days", "7", "--below", f"{ROOT.replace('s3:', 's3a:')}//{JOB}/", "--json")
+    assert (told["files"], told["below"]) == (3, f"{ROOT}/{JOB}")
+    assert code("simulate_age_rule", ROOT, "--days", "7", "--below", "s3://other/place") == 2
+
+
 def test_a_simulation_without_an_audit_is_refused_with_2():
     assert code("simulate_age_rule", ROOT, "--days", "7") == 2
 

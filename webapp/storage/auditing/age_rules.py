@@ -1,5 +1,6 @@
 """What deleting by age would have done, from the files that an audit kept."""
 
+import hashlib
 import json
 from typing import Any
 
@@ -15,13 +16,14 @@ class CannotSimulate(Exception):
     """The audit has no list of files to simulate over."""
 
 
-def simulate(audit: StorageAudit, days: int, record: RunRecord) -> dict[str, Any]:
+def simulate(audit: StorageAudit, days: int, below: str, record: RunRecord) -> dict[str, Any]:
     """As ``python -m spark_jobs age_rule`` writes it. Raises :class:`CannotSimulate` and ``SparkFailed``."""
     if audit.state != AuditState.LOADED or not audit.files_kept:
         raise CannotSimulate(f"The files of audit {audit.audit_id} are no longer kept; take a newer audit.")
-    target = f"{audit.run_dir}/age-rule-{days}.json"
-    command = ["age_rule", "--audit-run", audit.run_dir, "--days", str(days), "--out", target]
-    spark_process.run(command, record, f"{audit.audit_id}-age-{days}")
+    name = f"{days}-{hashlib.sha256(below.encode()).hexdigest()[:12]}" if below else str(days)
+    target, attempt = f"{audit.run_dir}/age-rule-{name}.json", f"{audit.audit_id}-age-{name}"
+    command = ["age_rule", "--audit-run", audit.run_dir, "--days", str(days), "--below", below, "--out", target, "--attempt", attempt]
+    spark_process.run(command, record, attempt)
     with fsspec.open(target, "rb") as file:
         result: dict[str, Any] = json.loads(file.read())
     return result

@@ -33,7 +33,7 @@ def simulate_asked(lease: Lease, record: RunRecord) -> None:
     """One that fails does not stop the next; why is said where it was asked for."""
     for row in AgeRuleResult.objects.filter(state=SimulationState.ASKED).select_related("audit").order_by("id"):
         try:
-            row.result, row.state, row.error = age_rules.simulate(row.audit, row.days, record), SimulationState.DONE, ""
+            row.result, row.state, row.error = age_rules.simulate(row.audit, row.days, row.below, record), SimulationState.DONE, ""
         except Exception as error:
             row.state, row.error = SimulationState.FAILED, describe(error)[:4000]
             record.say(f"{row}: {row.error}")

@@ -7,9 +7,10 @@ from webapp.storage.models.columns import OfAudit
 
 
 class AgeRuleResult(OfAudit):
-    """``older than days``, for all roots of the audit; asked for on the page or the command line, done by a worker."""
+    """``older than days``, for all roots of the audit or ``below`` one directory only; asked for on the page or the command line, done by a worker."""
 
     days = models.PositiveIntegerField()
+    below = models.CharField(max_length=1000, blank=True, help_text="canonical directory; empty for whole roots")
     state = models.CharField(max_length=16, choices=SimulationState.choices, default=SimulationState.ASKED)
     result = models.JSONField(null=True, blank=True, help_text="root → what would be deleted and which restores would break")
     error = models.TextField(blank=True)
@@ -17,7 +18,12 @@ class AgeRuleResult(OfAudit):
     finished_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["audit", "days"], name="one_simulation_per_age")]
+        constraints = [models.UniqueConstraint(fields=["audit", "days", "below"], name="one_simulation_per_age")]
+
+    @property
+    def directory_name(self) -> str:
+        """Last part of ``below``, mostly the id of a job."""
+        return self.below.rpartition("/")[2]
 
     def __str__(self) -> str:
-        return f"older than {self.days} days over {self.audit_id}"
+        return f"older than {self.days} days below {self.below or 'all roots'} over {self.audit_id}"

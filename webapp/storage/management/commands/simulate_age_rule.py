@@ -12,7 +12,7 @@ from ingest.uris import BadUri, canonical
 from webapp.config.preparation import REFUSED, PreparedCommand
 from webapp.lib.printing import print_lines
 from webapp.lib.quantities import bytes_text, count_text
-from webapp.storage.age_rules import of_root
+from webapp.storage.age_rules import directory_below, of_root
 from webapp.storage.auditing import age_rules
 from webapp.storage.auditing.asking import spellings
 from webapp.storage.auditing.by_hand import by_hand
@@ -24,12 +24,13 @@ from webapp.storage.models import AgeRuleResult, RootFigures
 class Command(PreparedCommand):
     help = (
         "Say what 'delete everything older than N days' would have deleted below ROOT at its newest audit, how much of that is live, and "
-        "which checkpoints could no longer be restored. Nothing is deleted. Exit code 0, 1 where it failed, 2 where there is no audit."
+        "which checkpoints could no longer be restored, of whatever job. Nothing is deleted. Exit code 0, 1 where it failed, 2 where there is no audit."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("root", metavar="ROOT", help="as Flink names it, in any spelling")
         parser.add_argument("--days", type=int, required=True, metavar="N", help="files older than this would be deleted")
+        parser.add_argument("--below", default="", metavar="DIR", help="delete below this directory of ROOT only, say that of one job")
         parser.add_argument("--json", action="store_true", help="one JSON object instead of words")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -37,10 +38,11 @@ class Command(PreparedCommand):
         if options["days"] < 0:
             raise CommandError("--days must be 0 or more.", returncode=REFUSED)
         figures = self._figures(options["root"])
-        outcome = of_root(self._result(figures, options["days"]), figures.root)
+        below = self._below(options["below"], figures.root)
+        outcome = of_root(self._result(figures, options["days"], below), figures.root)
         if outcome is None:
             raise CommandError(f"The simulation says nothing of {figures.root}; audit it again.", returncode=1)
-        told = {"days": options["days"], "as_of": figures.as_of.isoformat(), **outcome}
+        told = {"days": options["days"], "below": below, "as_of": figures.as_of.isoformat(), **outcome}
         print_lines(self.stdout, [json.dumps(told, ensure_ascii=False, default=str)] if options["json"] else _words(told))
 
     def _figures(self, written: str) -> RootFigures:
@@ -53,16 +55,22 @@ class Command(PreparedCommand):
             raise CommandError(f"No audit has looked at {uri}: run manage.py audit_storage {uri} first.", returncode=REFUSED)
         return figures
 
-    def _result(self, figures: RootFigures, days: int) -> dict[str, Any] | None:
+    def _below(self, written: str, root: str) -> str:
+        try:
+            return directory_below(written, root)
+        except BadUri as error:
+            raise CommandError(str(error), returncode=REFUSED) from error
+
+    def _result(self, figures: RootFigures, days: int, below: str) -> dict[str, Any] | None:
         """What was simulated once is shown again."""
-        known = AgeRuleResult.objects.filter(audit=figures.audit, days=days, state=SimulationState.DONE).first()
+        known = AgeRuleResult.objects.filter(audit=figures.audit, days=days, below=below, state=SimulationState.DONE).first()
         if known is not None:
             return known.result
         with by_hand(self._say) as (lease, record):
-            result = age_rules.simulate(figures.audit, days, record)
+            result = age_rules.simulate(figures.audit, days, below, record)
             done = {"state": SimulationState.DONE, "result": result, "error": "", "finished_at": timezone.now()}
             with lease.writing():
-                AgeRuleResult.objects.update_or_create(audit=figures.audit, days=days, defaults=done)
+                AgeRuleResult.objects.update_or_create(audit=figures.audit, days=days, below=below, defaults=done)
         return result
 
     def _say(self, line: str) -> None:
@@ -72,10 +80,10 @@ class Command(PreparedCommand):
 
 
 def _words(told: dict[str, Any]) -> Iterator[str]:
-    yield f"{told['root']}: older than {told['days']} days at the audit of {told['as_of']}"
+    yield f"{told['below'] or told['root']}: older than {told['days']} days at the audit of {told['as_of']}"
     yield f"  would delete     {count_text(told['files']):>12} files  {bytes_text(told['bytes']):>8}"
     yield f"  of them live     {count_text(told['live_files']):>12} files  {bytes_text(told['live_bytes']):>8}"
-    yield f"  orphans missed   {count_text(told['missed_files']):>12} files  {bytes_text(told['missed_bytes']):>8}"
+    yield f"  orphans left     {count_text(told['missed_files']):>12} files  {bytes_text(told['missed_bytes']):>8}"
     yield f"  {count_text(told['broken'])} checkpoints of {count_text(told['jobs'])} jobs could no longer be restored"
     for row in told["checkpoints"]:
         lost = f"{count_text(row['lost_files'])} files, {bytes_text(row['lost_bytes'])}"
