@@ -7,7 +7,7 @@ from webapp.storage.models.columns import OfAudit
 
 
 class AgeRuleResult(OfAudit):
-    """``older than days``, for all roots of the audit or ``below`` one directory only; asked for on the page or the command line, done by a worker."""
+    """``older than days``, for all roots of the audit or ``below`` one directory only; asked for by people, done by a worker."""
 
     days = models.PositiveIntegerField()
     below = models.CharField(max_length=1000, blank=True, help_text="canonical directory; empty for whole roots")

@@ -24,7 +24,8 @@ from webapp.storage.models import AgeRuleResult, RootFigures
 class Command(PreparedCommand):
     help = (
         "Say what 'delete everything older than N days' would have deleted below ROOT at its newest audit, how much of that is live, and "
-        "which checkpoints could no longer be restored, of whatever job. Nothing is deleted. Exit code 0, 1 where it failed, 2 where there is no audit."
+        "which checkpoints could no longer be restored, of whatever job. Nothing is deleted. "
+        "Exit code 0, 1 where it failed, 2 where there is no audit."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
