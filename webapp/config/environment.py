@@ -51,6 +51,9 @@ class Environment:
     quarantine_h: int
     cleanup_files_per_s: int
     public_url: str
+    reports_root: str
+    chromium: str
+    weekly_digest: str
     alert_group_wait_s: int
     alert_group_interval_s: int
     alert_repeat_s: int
@@ -102,6 +105,9 @@ def load() -> Environment:
         alert_group_wait_s=number("WEIR_ALERT_GROUP_WAIT_S", 30, 0, 3600),
         alert_group_interval_s=number("WEIR_ALERT_GROUP_INTERVAL_S", 300, 0, _DAY_S),
         alert_repeat_s=number("WEIR_ALERT_REPEAT_S", 4 * 3600, 60, 30 * _DAY_S),
+        reports_root=text("WEIR_REPORTS_ROOT", str(home / "reports"), "a folder to keep the files of reports in", _may_be_folder),
+        chromium=text("WEIR_CHROMIUM", "", "the name or path of a Chromium", lambda value: "\0" not in value),
+        weekly_digest=text("WEIR_WEEKLY_DIGEST", "mon 06:00", "a weekday and a time in UTC such as 'mon 06:00', or off", _is_weekly),
         webhook_allow_http=flag("WEIR_WEBHOOK_ALLOW_HTTP", False),
         webhook_allowed_networks=tuple(
             words("WEIR_WEBHOOK_ALLOWED_NETWORKS", [], "private networks alerts may be sent to, such as 10.0.0.0/8", _is_network)
@@ -162,6 +168,10 @@ def _is_origin(origin: str) -> bool:
         return url.scheme in ("http", "https") and bool(url.hostname) and not url.path.strip("/")
     except ValueError:
         return False
+
+
+def _is_weekly(time: str) -> bool:
+    return bool(re.fullmatch(r"off|(mon|tue|wed|thu|fri|sat|sun) ([01]\d|2[0-3]):[0-5]\d", time))
 
 
 def _is_network(network: str) -> bool:

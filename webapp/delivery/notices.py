@@ -90,7 +90,8 @@ class NoticeTold:
     """When it is told again if nothing changes; 0 for never."""
 
     def to_json(self) -> str:
-        return json.dumps(_plain(self), ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+        text = json.dumps(_plain(self), ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+        return text.encode(errors="replace").decode()  # halves of surrogate pairs, which no encoding has
 
     @classmethod
     def from_json(cls, text: str) -> "NoticeTold":

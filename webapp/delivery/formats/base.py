@@ -1,0 +1,79 @@
+"""What a format is: a pure function from a notice to one request, and how to read the answer."""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Literal
+
+from webapp.delivery.notices import NoticeTold
+
+
+@dataclass(frozen=True)
+class Addressee:
+    """Whom it goes to. ``secrets`` sign, the newest first; ``credential`` is what the other system gave us."""
+
+    url: str
+    message_id: str
+    credential: str = field(default="", repr=False)
+    secrets: tuple[str, ...] = field(default=(), repr=False)
+    emails: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Outgoing:
+    """One POST. The address may be a password, so it is not shown."""
+
+    url: str = field(repr=False)
+    body: bytes = b""
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+
+@dataclass(frozen=True)
+class Mail:
+    """One message with both bodies."""
+
+    to: tuple[str, ...]
+    subject: str
+    text: str
+    html: str
+    message_id: str
+
+
+Rendered = Outgoing | Mail
+Render = Callable[[NoticeTold, Addressee, datetime], Rendered]
+
+
+def taken(body: bytes) -> str:
+    """Of formats whose status says it all."""
+    return ""
+
+
+@dataclass(frozen=True)
+class Format:
+    """``refused`` reads the body of a 2xx answer: "" where the notice was taken, else why not.
+
+    ``keeps_state``: the receiver holds the state of each ``alert`` or of the ``group``, so that old news after newer
+    would turn it back.
+    """
+
+    name: str
+    render: Render
+    refused: Callable[[bytes], str] = taken
+    keeps_state: Literal["", "alert", "group"] = ""
+    has_secret: bool = False
+    """Weir makes a secret and signs."""
+    credential: str = ""
+    """What the other system gives us, as a form calls it; "" where there is none."""
+    credential_required: bool = False
+    default_url: str = ""
+    url_help: str = ""
+
+
+def json_body(document: Mapping[str, Any] | list[Any]) -> bytes:
+    """UTF-8, without what no receiver could read."""
+    text = json.dumps(document, ensure_ascii=False, separators=(",", ":"))
+    return text.replace("\\u0000", "\\ufffd").encode(errors="replace")
+
+
+JSON = {"content-type": "application/json; charset=utf-8"}

@@ -1,0 +1,52 @@
+"""Mail with a plain and an HTML body."""
+
+from datetime import datetime
+
+from django.template.loader import render_to_string
+
+from webapp.delivery.formats.base import Addressee, Format, Mail
+from webapp.delivery.formats.texts import counted, cut, evidence, line, mark, notes, shown, since, where
+from webapp.delivery.notices import AlertTold, NoticeTold
+from webapp.delivery.titles import title_of
+
+LONGEST_SUBJECT = 180
+
+
+def render(notice: NoticeTold, to: Addressee, at: datetime) -> Mail:
+    title = title_of(notice)
+    alerts, more = shown(notice, 30)
+    context = {
+        "title": title,
+        "notice": notice,
+        "counted": counted(notice),
+        "alerts": [(alert, mark(alert), where(alert), since(alert), list(evidence(alert)), notes(alert)) for alert in alerts],
+        "more": more,
+        "made_at": f"{notice.made_at:%Y-%m-%d %H:%M:%S} UTC",
+    }
+    html = render_to_string("delivery/mail.html", context)
+    return Mail(to.emails, cut(title, LONGEST_SUBJECT), _text(notice, title, alerts, more), html, to.message_id)
+
+
+def _text(notice: NoticeTold, title: str, alerts: list[AlertTold], more: int) -> str:
+    blocks = [title, "\n\n".join(_block(alert) for alert in alerts)]
+    if more:
+        blocks.append(f"… and {more} more.")
+    blocks.append(f"Weir, {notice.made_at:%Y-%m-%d %H:%M:%S} UTC, notice {notice.uid}")
+    return "\n\n".join(blocks) + "\n"
+
+
+def _block(alert: AlertTold) -> str:
+    lines = [
+        f"{mark(alert)}: {line(alert.title, 500)}",
+        f"  Where: {where(alert)}",
+        f"  When:  {since(alert)}",
+        f"  Cause: {line(alert.cause, 1_500)}",
+        f"  Next:  {line(alert.next_step, 1_000)}",
+        *(f"  - {figure}" for figure in evidence(alert)),
+        *(f"  {note}" for note in notes(alert)),
+        *(f"  {name.capitalize()}: {address}" for name, address in alert.links.items()),
+    ]
+    return "\n".join(lines)
+
+
+FORMAT = Format("email", render)

@@ -1,0 +1,85 @@
+"""PagerDuty's Events API v2: one incident per group, triggered while anything of it fires and resolved with the last."""
+
+import hashlib
+from datetime import datetime
+from typing import Any
+
+from webapp.delivery.formats.base import JSON, Addressee, Format, Outgoing, json_body
+from webapp.delivery.formats.texts import cut, evidence, line, mark, notes, shown, since, where
+from webapp.delivery.notices import FIRING, AlertTold, NoticeTold
+from webapp.delivery.titles import leading, title_of
+
+URL = "https://events.pagerduty.com/v2/enqueue"
+LONGEST_SUMMARY, LONGEST_KEY = 1_024, 255
+_RANK = {"critical": 2, "warning": 1, "info": 0}
+
+
+def render(notice: NoticeTold, to: Addressee, at: datetime) -> Outgoing:
+    firing = notice.status == FIRING
+    event: dict[str, Any] = {
+        "routing_key": to.credential,
+        "event_action": "trigger" if firing else "resolve",
+        "dedup_key": dedup_key(notice.group),
+        "client": "Weir",
+    }
+    lead = leading(notice)
+    if lead and lead.links.get("alert"):
+        event["client_url"] = lead.links["alert"]
+    if firing:
+        event["payload"] = _payload(notice, lead)
+        event["links"] = [
+            {"href": lead.links[name], "text": name.capitalize()} for name in ("finding", "runbook", "job") if lead and lead.links.get(name)
+        ]
+    return Outgoing(to.url or URL, json_body(event), JSON)
+
+
+def dedup_key(group: str) -> str:
+    """Names of any length stay apart."""
+    key = f"weir/{line(group, 10_000)}"
+    return key if len(key) <= LONGEST_KEY else f"weir/{hashlib.sha256(group.encode(errors='replace')).hexdigest()}"
+
+
+def _payload(notice: NoticeTold, lead: AlertTold | None) -> dict[str, Any]:
+    alerts, more = shown(notice)
+    ranks = [alert.severity for alert in notice.alerts if alert.status == FIRING]
+    worst = max(ranks, key=lambda severity: _RANK.get(severity, 0), default="warning")
+    return {
+        "summary": cut(title_of(notice), LONGEST_SUMMARY),
+        "source": line(notice.cluster or "storage", 255),
+        "severity": worst if worst in _RANK else "warning",
+        **({"timestamp": lead.starts_at.isoformat(timespec="milliseconds")} if lead else {}),
+        **({"component": line(lead.job_name or lead.subject, 255)} if lead else {}),
+        "group": line(notice.group, 255),
+        "class": line(lead.rule if lead else notice.family, 255),
+        "custom_details": {
+            "firing": notice.firing_total,
+            "resolved": notice.resolved_total,
+            "not_listed": more,
+            "alerts": [_told(alert) for alert in alerts],
+        },
+    }
+
+
+def _told(alert: AlertTold) -> dict[str, Any]:
+    return {
+        "state": mark(alert),
+        "title": line(alert.title, 500),
+        "where": where(alert),
+        "when": since(alert),
+        "cause": line(alert.cause, 1_000),
+        "next_step": line(alert.next_step, 1_000),
+        "evidence": list(evidence(alert)),
+        "notes": notes(alert),
+        "page": alert.links.get("alert", ""),
+    }
+
+
+FORMAT = Format(
+    "pagerduty",
+    render,
+    keeps_state="group",
+    credential="Integration (routing) key",
+    credential_required=True,
+    default_url=URL,
+    url_help=f"empty for {URL}",
+)

@@ -1,0 +1,59 @@
+"""Slack's incoming webhooks, as Block Kit. Whatever comes from names goes through :func:`escaped`, so nobody is mentioned by it."""
+
+from datetime import datetime
+from typing import Any
+
+from webapp.delivery.formats.base import JSON, Addressee, Format, Outgoing, json_body
+from webapp.delivery.formats.texts import counted, cut, evidence, line, mark, notes, shown, since, where
+from webapp.delivery.notices import FIRING, AlertTold, NoticeTold
+from webapp.delivery.titles import title_of
+
+LONGEST_HEADER, LONGEST_SECTION, LONGEST_FALLBACK = 150, 3_000, 4_000
+MOST_BLOCKS = 50
+_FORMATTING = str.maketrans({"*": "∗", "_": "_\u200b", "`": "ˋ", "~": "∼"})
+
+
+def escaped(text: str) -> str:
+    """Slack's three entities, and the signs of its formatting."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").translate(_FORMATTING)
+
+
+def render(notice: NoticeTold, to: Addressee, at: datetime) -> Outgoing:
+    title = title_of(notice)
+    alerts, more = shown(notice)
+    blocks: list[dict[str, Any]] = [_header(title)]
+    blocks += [_section(_told(alert)) for alert in alerts]
+    summary = f"Weir · {counted(notice)}" + (f" · {more} more are not listed here" if more else "")
+    blocks.append({"type": "context", "elements": [{"type": "plain_text", "text": summary, "emoji": False}]})
+    fallback = cut(title, LONGEST_FALLBACK // 2).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    document = {"text": fallback, "blocks": blocks[:MOST_BLOCKS], "unfurl_links": False, "unfurl_media": False}
+    return Outgoing(to.url, json_body(document), JSON)
+
+
+def _told(alert: AlertTold) -> str:
+    link = alert.links.get("alert", "")
+    title = escaped(line(alert.title, 250))
+    lines = [
+        f"{mark(alert)}  " + (f"<{_address(link)}|{title.replace('|', '¦')}>" if link else f"*{title}*"),
+        escaped(f"{where(alert)} · {since(alert)}"),
+    ]
+    if alert.status == FIRING:
+        lines += [escaped(line(alert.cause, 700)), f"*Next:* {escaped(line(alert.next_step, 500))}"]
+        lines += [f"• {escaped(figure)}" for figure in evidence(alert, 3)]
+    lines += [escaped(note) for note in notes(alert)]
+    return cut("\n".join(one for one in lines if one), LONGEST_SECTION)
+
+
+def _address(url: str) -> str:
+    return url.replace("&", "&amp;").replace("<", "%3C").replace(">", "%3E").replace("|", "%7C")
+
+
+def _header(text: str) -> dict[str, Any]:
+    return {"type": "header", "text": {"type": "plain_text", "text": cut(text, LONGEST_HEADER), "emoji": False}}
+
+
+def _section(text: str) -> dict[str, Any]:
+    return {"type": "section", "text": {"type": "mrkdwn", "text": text, "verbatim": True}}
+
+
+FORMAT = Format("slack", render, url_help="the incoming webhook's; whoever knows it may post")

@@ -1,0 +1,99 @@
+"""Words that several formats share, and cutting them to what a receiver takes. Nothing here escapes: formats do."""
+
+from collections.abc import Callable, Iterator
+
+from webapp.delivery.notices import FIRING, AlertTold, NoticeTold
+from webapp.delivery.titles import one_line
+
+CUT = " … (cut)"
+MOST_SHOWN = 10
+"""Alerts written out in a message for people; the others are counted."""
+
+SHAPES = {"critical": "▲", "warning": "◆", "info": "○"}
+
+
+def cut(text: str, most: int) -> str:
+    """At most ``most`` characters, with a sign where something is missing."""
+    return text if len(text) <= most else text[: most - len(CUT)].rstrip() + CUT
+
+
+def cut_bytes(text: str, most: int) -> str:
+    """At most ``most`` bytes of UTF-8."""
+    raw = text.encode(errors="replace")
+    if len(raw) <= most:
+        return raw.decode()
+    return raw[: most - len(CUT.encode())].decode(errors="ignore").rstrip() + CUT
+
+
+def line(text: str, most: int = 300) -> str:
+    """One line of ``most`` characters, whatever the text holds."""
+    return cut(one_line(text), most)
+
+
+def mark(alert: AlertTold) -> str:
+    """``▲ critical``, ``■ resolved``."""
+    return f"{SHAPES.get(alert.severity, '?')} {alert.severity}" if alert.status == FIRING else "■ resolved"
+
+
+def where(alert: AlertTold) -> str:
+    """``prod-eu / orders / slow-enrich``, without what is empty or said twice."""
+    parts: list[str] = []
+    for part in (alert.cluster, alert.job_name or alert.job_id, alert.subject):
+        if part and part not in parts:
+            parts.append(part)
+    return " / ".join(line(part, 120) for part in parts)
+
+
+def since(alert: AlertTold) -> str:
+    began = f"{alert.starts_at:%Y-%m-%d %H:%M:%S} UTC"
+    return f"{began} to {alert.ends_at:%Y-%m-%d %H:%M:%S} UTC" if alert.ends_at else f"since {began}"
+
+
+def notes(alert: AlertTold) -> list[str]:
+    """What else somebody on call should know, one sentence each."""
+    found = []
+    if alert.flapping:
+        found.append("It fires again and again; it counts as over after ten quiet minutes.")
+    if alert.acknowledged_by:
+        found.append(f"Acknowledged by {line(alert.acknowledged_by, 100)}.")
+    if alert.muted_count:
+        names = ", ".join(line(name, 60) for name in alert.muted[:10])
+        found.append(f"It holds back {alert.muted_count} other alerts: {names}{' …' if alert.muted_count > 10 else ''}")
+    return found
+
+
+def shown(notice: NoticeTold, most: int = MOST_SHOWN) -> tuple[list[AlertTold], int]:
+    """The alerts to write out, and how many more there are."""
+    written = list(notice.alerts[:most])
+    return written, max(notice.alerts_total - len(written), 0)
+
+
+def counted(notice: NoticeTold) -> str:
+    """``3 firing, 1 resolved``."""
+    parts = [f"{count} {word}" for count, word in ((notice.firing_total, "firing"), (notice.resolved_total, "resolved")) if count]
+    return ", ".join(parts)
+
+
+def evidence(alert: AlertTold, most: int = 5) -> Iterator[str]:
+    """``busy: 986 ms/s (limit 500)``."""
+    for figure in alert.evidence[:most]:
+        value, limit = figure.get("value"), figure.get("threshold")
+        if value is None:
+            continue
+        number = f"{value:.4g}" if isinstance(value, float) else str(value)
+        unit = f" {figure['unit']}" if figure.get("unit") else ""
+        yield line(f"{figure.get('name', '')}: {number}{unit}{f' (limit {limit:g})' if isinstance(limit, (int, float)) else ''}", 200)
+
+
+def fitted(notice: NoticeTold, block: Callable[[AlertTold], str], most: int, size: Callable[[str], int] = len) -> str:
+    """As many blocks as fit into ``most``, each after an empty line; then how many are missing."""
+    written, more = shown(notice)
+    room = most - 80
+    blocks: list[str] = []
+    for alert in written:
+        text = block(alert)
+        if blocks and size("\n\n".join([*blocks, text])) > room:
+            more += len(written) - len(blocks)
+            break
+        blocks.append(text)
+    return "\n\n".join(blocks) + (f"\n\n… and {more} more." if more else "")

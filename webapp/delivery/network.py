@@ -1,0 +1,155 @@
+"""One attempt over the network, bounded in time and memory, and an event loop in a thread to make many at once.
+
+The loop runs beside the thread that talks to the database, so that neither waits for the other: requests go in by
+:meth:`Network.send`, results come out of a queue.
+"""
+
+import asyncio
+import contextlib
+import queue
+import ssl
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any
+
+import aiohttp
+import yarl
+
+from webapp.delivery.addresses import Policy
+from webapp.delivery.formats.base import Mail, Outgoing, Rendered
+from webapp.delivery.mail import MailFailed, send_mail
+from webapp.delivery.targets import CheckedResolver, RefusedTarget, parsed
+
+CONNECT_S, WHOLE_S = 5, 15
+MOST_READ_BYTES = 64 << 10
+USER_AGENT = "Weir/1 (+alert delivery)"
+_NAME_THREADS, _MAIL_THREADS = 16, 4
+
+
+@dataclass(frozen=True)
+class Answer:
+    """``error`` is a code, "" where a whole answer came; ``body`` has 64 KiB at most."""
+
+    latency_ms: int
+    status: int | None = None
+    error: str = ""
+    detail: str = ""
+    retry_after: str = ""
+    body: bytes = field(default=b"", repr=False)
+
+
+class Network:
+    """A thread with an event loop. ``results`` yields what was given to :meth:`send` with its answer."""
+
+    def __init__(self, rules: Policy, timeout_s: float = WHOLE_S, connect_s: float = CONNECT_S) -> None:
+        self.rules = rules
+        self.timeout = aiohttp.ClientTimeout(total=timeout_s, connect=connect_s, sock_connect=connect_s)
+        self.results: queue.SimpleQueue[tuple[Any, Answer]] = queue.SimpleQueue()
+        self._loop = asyncio.new_event_loop()
+        self._names = ThreadPoolExecutor(_NAME_THREADS, "weir-names")
+        self._mails = ThreadPoolExecutor(_MAIL_THREADS, "weir-mails")
+        self._sessions: dict[str, aiohttp.ClientSession] = {}
+        self._thread = threading.Thread(target=self._run, name="weir-delivery", daemon=True)
+
+    def __enter__(self) -> "Network":
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._names.shutdown(wait=False, cancel_futures=True)
+        self._mails.shutdown(wait=False, cancel_futures=True)
+
+    def send(self, tag: Any, rendered: Rendered) -> None:
+        """Start it; ``(tag, answer)`` follows in :attr:`results` within the time-out."""
+        asyncio.run_coroutine_threadsafe(self._one(tag, rendered), self._loop)
+
+    def _run(self) -> None:
+        asyncio.set_event_loop(self._loop)
+        try:
+            self._loop.run_forever()
+        finally:
+            for task in asyncio.all_tasks(self._loop):
+                task.cancel()
+            self._loop.run_until_complete(self._close())
+            self._loop.close()
+
+    async def _close(self) -> None:
+        for session in self._sessions.values():
+            await session.close()
+
+    def _session(self, scheme: str) -> aiohttp.ClientSession:
+        if scheme not in self._sessions:
+            connector = aiohttp.TCPConnector(
+                resolver=CheckedResolver(scheme, self.rules, self._names),
+                use_dns_cache=False,
+                limit=0,
+                ssl=ssl.create_default_context(),
+            )
+            self._sessions[scheme] = aiohttp.ClientSession(
+                connector=connector,
+                timeout=self.timeout,
+                trust_env=False,
+                auto_decompress=False,
+                cookie_jar=aiohttp.DummyCookieJar(),
+                headers={"user-agent": USER_AGENT, "accept-encoding": "identity"},
+                loop=self._loop,
+            )
+        return self._sessions[scheme]
+
+    async def _one(self, tag: Any, rendered: Rendered) -> None:
+        began = time.monotonic()
+        elapsed: Callable[[], int] = lambda: int((time.monotonic() - began) * 1000)  # noqa: E731
+        try:
+            answer = await (self._mail(rendered, elapsed) if isinstance(rendered, Mail) else self._post(rendered, elapsed))
+        except RefusedTarget as refused:
+            answer = Answer(elapsed(), error="refused_target", detail=str(refused))
+        except Exception as error:
+            # Whatever it is, the delivery must not stay claimed; only the kind is told, for texts may hold addresses.
+            answer = Answer(elapsed(), error=code_of(error), detail=type(error).__name__)
+        self.results.put((tag, answer))
+
+    async def _post(self, outgoing: Outgoing, elapsed: Callable[[], int]) -> Answer:
+        target = parsed(outgoing.url, self.rules)
+        session = self._session(target.scheme)
+        address = yarl.URL(target.url, encoded=True)
+        async with session.post(address, data=outgoing.body, headers=outgoing.headers, allow_redirects=False) as response:
+            body = b""
+            # What cannot be read of the body does not undo the status; formats that need the body will miss it.
+            with contextlib.suppress(aiohttp.ClientError, TimeoutError, ValueError):
+                while len(body) < MOST_READ_BYTES:
+                    chunk = await response.content.read(MOST_READ_BYTES - len(body))
+                    if not chunk:
+                        break
+                    body += chunk
+            if not response.content.at_eof():
+                response.close()  # else the connection would be read to its end, which may never come
+            return Answer(elapsed(), response.status, retry_after=response.headers.get("retry-after", "")[:100], body=body)
+
+    async def _mail(self, mail: Mail, elapsed: Callable[[], int]) -> Answer:
+        try:
+            said = await asyncio.wait_for(self._loop.run_in_executor(self._mails, send_mail, mail), self.timeout.total)
+        except MailFailed as failed:
+            return Answer(elapsed(), failed.status, error="mail", detail=failed.args[0])
+        return Answer(elapsed(), 250, body=said.encode())
+
+
+def code_of(error: BaseException) -> str:
+    """A word for each way an attempt can fail, most telling first."""
+    if isinstance(error, (TimeoutError, aiohttp.ServerTimeoutError)):
+        return "timeout"
+    if isinstance(error, (aiohttp.ClientConnectorCertificateError, aiohttp.ClientSSLError, ssl.SSLError)):
+        return "tls"
+    if isinstance(error, aiohttp.ClientConnectorDNSError):
+        return "unknown_name"
+    if isinstance(error, aiohttp.ClientConnectorError):
+        return "no_connection"
+    if isinstance(error, (aiohttp.ServerDisconnectedError, ConnectionError, aiohttp.ClientOSError)):
+        return "connection_lost"
+    if isinstance(error, (aiohttp.ClientResponseError, aiohttp.ClientPayloadError, aiohttp.http.HttpProcessingError)):
+        return "no_http"
+    return "failed"

@@ -1,0 +1,125 @@
+"""What an answer means for the delivery and for its endpoint, and writing it down under the fence of the claim."""
+
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+
+from django.db import transaction
+from django.db.models import F
+from django.db.models.functions import Coalesce
+
+from webapp.delivery import disabling, retries
+from webapp.delivery.choices import DeliveryState
+from webapp.delivery.models import Attempt, Delivery, Endpoint
+from webapp.delivery.network import Answer
+from webapp.delivery.rendering import format_of, request_id
+
+GONE = 410
+LONGEST_EXCERPT = 4 << 10
+SUPERSEDED = "superseded"
+FINAL = ("not_rendered",)
+"""Trying again would end the same way."""
+
+
+def failure_of(row: Delivery, answer: Answer) -> str:
+    """The code of a failed attempt; "" where the notice was taken."""
+    if answer.error:
+        return answer.error
+    if answer.status is None or not 200 <= answer.status < 300:
+        return "redirect" if answer.status and 300 <= answer.status < 400 else f"status_{answer.status}"
+    return format_of(row).refused(answer.body)
+
+
+def record(row: Delivery, answer: Answer, now: datetime) -> str:
+    """Write one outcome; returns ``delivered``, ``again``, ``dead``, ``cancelled``, or ``overtaken`` where somebody
+    else holds the row by now and nothing was written."""
+    failure = failure_of(row, answer)
+    pause = retries.pause_of(answer.retry_after, now) if answer.retry_after and failure else None
+    again = None if failure in FINAL or answer.status == GONE else retries.next_attempt(row.tries + 1, now, pause)
+    if failure == SUPERSEDED:
+        state = DeliveryState.CANCELLED
+    elif not failure:
+        state = DeliveryState.DELIVERED
+    else:
+        state = DeliveryState.PENDING if again else DeliveryState.DEAD
+    with transaction.atomic():
+        held = Delivery.objects.pending().filter(pk=row.pk, fence=row.fence)
+        changed = held.update(
+            state=state,
+            lease_until=None,
+            leased_by="",
+            tries=F("tries") + 1,
+            attempts=F("attempts") + 1,
+            next_attempt_at=again or now,
+            ended_at=None if state == DeliveryState.PENDING else now,
+            last_status=answer.status,
+            last_error=(f"{failure}: {answer.detail}" if answer.detail else failure)[:300],
+        )
+        if not changed:
+            return "overtaken"
+        _keep_attempt(row, answer, failure, now)
+        if failure == SUPERSEDED or failure in FINAL:
+            return str(state)
+        if failure:
+            _note_failure(row, answer, pause, now, used_up=again is None)
+        else:
+            good = {"failures": 0, "failing_since": None, "paused_until": None, "last_delivered_at": now}
+            Endpoint.objects.filter(pk=row.endpoint_id).update(**good)
+    return "again" if state == DeliveryState.PENDING else str(state)
+
+
+def bury(now: datetime) -> int:
+    """What waits for an endpoint that was disabled is dead: listed, and sent again only on somebody's word."""
+    waiting = (
+        Delivery.objects.pending().filter(endpoint__enabled=False, lease_until__isnull=True).exclude(kind__in=("test", "endpoint_disabled"))
+    )
+    pks = list(waiting.values_list("pk", flat=True))
+    return (
+        Delivery.objects.pending()
+        .filter(pk__in=pks, lease_until__isnull=True)
+        .update(state=DeliveryState.DEAD, ended_at=now, last_error="endpoint_disabled")
+    )
+
+
+def _keep_attempt(row: Delivery, answer: Answer, failure: str, now: datetime) -> None:
+    Attempt.objects.create(
+        delivery_id=row.pk,
+        number=row.attempts + 1,
+        at=now - timedelta(milliseconds=answer.latency_ms),
+        request_id=request_id(row),
+        status=answer.status,
+        error=failure[:64],
+        detail=answer.detail[:300],
+        latency_ms=answer.latency_ms,
+        response=excerpt(answer.body, _secrets_of(row, now)),
+    )
+
+
+def _note_failure(row: Delivery, answer: Answer, pause: timedelta | None, now: datetime, *, used_up: bool) -> None:
+    endpoint = Endpoint.objects.filter(pk=row.endpoint_id)
+    if row.mail_to:
+        return  # the mail server's failure, not the endpoint's
+    endpoint.update(failures=F("failures") + 1, failing_since=Coalesce(F("failing_since"), now))
+    if pause:
+        endpoint.update(paused_until=now + pause)
+    if answer.status == GONE:
+        disabling.disable(row.endpoint_id, "It answered 410 Gone: it wants no more notices.", now)
+        return
+    since = endpoint.values_list("failing_since", flat=True).first()
+    if used_up and since and now - since >= retries.GIVEN_UP_AFTER:
+        disabling.disable(row.endpoint_id, f"It took nothing since {since:%Y-%m-%d %H:%M} UTC, and a notice used up all its attempts.", now)
+
+
+def excerpt(body: bytes, hidden: Iterable[str]) -> str:
+    """The first 4 KiB as text, without our own secrets, which a receiver may echo."""
+    text = body[:LONGEST_EXCERPT].decode(errors="replace").replace("\x00", "�")
+    for secret in hidden:
+        text = text.replace(secret, "***")
+    return text
+
+
+def _secrets_of(row: Delivery, now: datetime) -> list[str]:
+    endpoint = row.endpoint
+    url = endpoint.url
+    path = url.partition("://")[2].partition("/")[2]
+    found = [url, path, *path.replace("?", "/").replace("&", "/").split("/"), endpoint.credential, *endpoint.secrets_at(now)]
+    return sorted({text for text in found if len(text) >= 8}, key=len, reverse=True)

@@ -1,0 +1,34 @@
+"""When to try again, as the Standard Webhooks specification advises: ten attempts over three days, each delay from the failure before."""
+
+import random
+from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
+
+DELAYS_S = (0, 5, 5 * 60, 30 * 60, 2 * 3600, 5 * 3600, 10 * 3600, 14 * 3600, 20 * 3600, 24 * 3600)
+JITTER = 0.1
+"""Each way, so that what failed together does not come back together."""
+LONGEST_PAUSE = timedelta(hours=24)
+GIVEN_UP_AFTER = timedelta(days=5)
+"""An endpoint that took nothing for so long, while a delivery used up its schedule, is disabled."""
+
+
+def next_attempt(tries: int, at: datetime, pause: timedelta | None = None) -> datetime | None:
+    """After ``tries`` that failed, the last at ``at``; ``None`` where the schedule is used up. ``pause`` is what the
+    receiver asked for, and is honoured where it is longer."""
+    if tries >= len(DELAYS_S):
+        return None
+    delay = timedelta(seconds=DELAYS_S[tries] * random.uniform(1 - JITTER, 1 + JITTER))  # noqa: S311 - spreads load, hides nothing
+    return at + max(delay, pause or timedelta())
+
+
+def pause_of(header: str, at: datetime) -> timedelta | None:
+    """What ``retry-after`` asks for, seconds or a date, 24 h at most; ``None`` where it makes no sense."""
+    text = header.strip()
+    if text.isascii() and text.isdigit():
+        return min(timedelta(seconds=int(text[:9])), LONGEST_PAUSE)
+    try:
+        until = parsedate_to_datetime(text)
+    except (ValueError, TypeError, OverflowError):
+        return None
+    until = until if until.tzinfo else until.replace(tzinfo=UTC)
+    return min(max(until - at, timedelta()), LONGEST_PAUSE)

@@ -1,0 +1,143 @@
+"""Sends what is due: claims rows, hands them to the network, and notes how each attempt went.
+
+1. A row is claimed by a conditional update, which gives it a lease and a new fence.
+2. The request is made.
+3. Its outcome is written under that fence, in one transaction with the attempt's row.
+
+Whoever is killed between 1 and 3 leaves a lease that runs out, and the same ``webhook-id`` goes out once more.
+"""
+
+import logging
+import queue
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import TypeVar
+
+from django.db import InterfaceError, OperationalError, connection
+from django.utils import timezone
+
+from webapp.delivery import addresses, outbox
+from webapp.delivery.choices import DeliveryState
+from webapp.delivery.models import Delivery
+from webapp.delivery.network import Answer, Network
+from webapp.delivery.outcomes import bury, record
+from webapp.delivery.rendering import CannotRender, rendered
+from webapp.delivery.superseding import still_news
+from webapp.pipeline.holders import me
+
+logger = logging.getLogger(__name__)
+
+MOST_AT_ONCE = 64
+MOST_AT_ONCE_EACH = 4
+"""Of one endpoint, so that a slow one never holds up the others."""
+LOOKED_AT = 50
+CLAIMING_S = 240.0
+"""After this a run ends, when what is under way has; the next one follows."""
+POLL_S = 0.5
+DATABASE_BACK_WITHIN_S = 40.0
+"""Less than a lease: an outcome that cannot be written by then belongs to somebody else."""
+
+T = TypeVar("T")
+
+
+@dataclass
+class _Running:
+    """What is under way: fences by row, groups and counts by endpoint."""
+
+    rows: dict[int, Delivery] = field(default_factory=dict)
+
+    def room_of(self, endpoint: int) -> int:
+        each = sum(row.endpoint_id == endpoint for row in self.rows.values())
+        return max(min(MOST_AT_ONCE_EACH - each, MOST_AT_ONCE - len(self.rows)), 0)
+
+    def groups_of(self, endpoint: int) -> set[str]:
+        return {row.group for row in self.rows.values() if row.endpoint_id == endpoint}
+
+
+def send_due(rules: addresses.Policy | None = None, now: Callable[[], datetime] = timezone.now) -> Counter[str]:
+    """Send everything that is due, and what falls due meanwhile; returns how many ended in which way."""
+    running, ended, began = _Running(), Counter[str](), time.monotonic()
+    with Network(rules or addresses.policy()) as network:
+        _steady(Delivery.objects.release_from_the_dead)
+        _steady(lambda: bury(now()))
+        while True:
+            if time.monotonic() - began < CLAIMING_S:
+                for row in _steady(lambda: _claim(running, now())):
+                    _start(row, network, running, ended, now())
+            if not running.rows:
+                break
+            for row, answer in _answers(network):
+                del running.rows[row.pk]
+                ended[_steady(lambda row=row, answer=answer: record(row, answer, now()))] += 1  # type: ignore[misc]
+    _hint_at_the_next(now())
+    return ended
+
+
+def _claim(running: _Running, now: datetime) -> list[Delivery]:
+    """As many as there is room for, oldest first, and of one group one after the other."""
+    claimed: list[Delivery] = []
+    for endpoint in Delivery.objects.endpoints_waiting(now):
+        room, busy = running.room_of(endpoint), running.groups_of(endpoint)
+        if not room:
+            continue
+        chosen: list[int] = []
+        waiting = Delivery.objects.sendable(now).filter(endpoint=endpoint).order_by("id").values_list("pk", "group")[:LOOKED_AT]
+        for pk, group in waiting:
+            if group not in busy and len(chosen) < room:
+                chosen.append(pk)
+                busy.add(group)
+        found = Delivery.objects.claim(chosen, me(), now)
+        running.rows.update({row.pk: row for row in found})
+        claimed += found
+    return claimed
+
+
+def _start(row: Delivery, network: Network, running: _Running, ended: Counter[str], now: datetime) -> None:
+    try:
+        notice = still_news(row)
+        if notice is None:
+            answer = Answer(0, error="superseded")
+        else:
+            network.send(row, rendered(row, notice, now))
+            return
+    except CannotRender as error:
+        answer = Answer(0, error="not_rendered", detail=str(error))
+    del running.rows[row.pk]
+    ended[_steady(lambda: record(row, answer, now))] += 1
+
+
+def _answers(network: Network) -> list[tuple[Delivery, Answer]]:
+    """Those that came, after waiting shortly for the first."""
+    found = []
+    try:
+        found.append(network.results.get(timeout=POLL_S))
+        while True:
+            found.append(network.results.get_nowait())
+    except queue.Empty:
+        return found
+
+
+def _hint_at_the_next(now: datetime) -> None:
+    """What is due before the next tick looks, such as the second attempt after five seconds."""
+    soon = Delivery.objects.filter(state=DeliveryState.PENDING, lease_until__isnull=True, endpoint__enabled=True)
+    due = soon.filter(next_attempt_at__lt=now + timedelta(seconds=15)).order_by("next_attempt_at").values_list("next_attempt_at", flat=True)
+    first = due.first()
+    if first is not None and first > now:
+        outbox.hint(first - now)
+
+
+def _steady(do: Callable[[], T]) -> T:
+    """Do it again where the database went away: what the network did cannot be undone, so its outcome has to be noted."""
+    give_up = time.monotonic() + DATABASE_BACK_WITHIN_S
+    while True:
+        try:
+            return do()
+        except (OperationalError, InterfaceError) as error:
+            if connection.in_atomic_block or time.monotonic() > give_up:
+                raise
+            logger.warning("The database is away (%s); trying again.", type(error).__name__)
+            connection.close()
+            time.sleep(0.5)
