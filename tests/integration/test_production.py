@@ -110,7 +110,7 @@ def production(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Production]
         production.start("spark-worker")
         production.start("spark-connect")
         production.run(*production.command("database-schema"))
-        for service in ("web", "worker-collect", "worker-spark", "worker-storage", "worker-default", "beat"):
+        for service in ("web", "worker-collect", "worker-spark", "worker-storage", "worker-alerts", "worker-default", "beat"):
             production.start(service)
         until(lambda: production.get("/healthz") == 200, 60, "the web server")
         until(lambda: listens("127.0.0.1", production.connect), 300, "Spark Connect")

@@ -10,8 +10,10 @@ from webapp.supervisor.ports import listens
 
 WEB_PROCESSES, WEB_THREADS = 2, 4
 REQUEST_WITHIN_S = 120
-QUEUES = ("collect", "spark", "storage", "default")
-"""One worker process each, so that a long Spark cycle never holds up a collection."""
+QUEUES = ("collect", "spark", "storage", "alerts", "default")
+"""A worker each, so that a long Spark cycle never holds up a collection."""
+PROCESSES = {"alerts": 2}
+"""One, unless said here: a slow receiver must not hold up the next evaluation."""
 
 
 def web(bind: str, project: Path, environment: Mapping[str, str]) -> Program:
@@ -32,7 +34,7 @@ def worker(queue: str, project: Path, environment: Mapping[str, str]) -> Program
     command = [
         *_celery("worker"),
         *("--queues", queue, "--hostname", f"{queue}@weir"),
-        *("--concurrency", "1", "-O", "fair", "--loglevel", "INFO"),
+        *("--concurrency", str(PROCESSES.get(queue, 1)), "-O", "fair", "--loglevel", "INFO"),
         # One machine, one worker per queue: there is nobody to gossip with.
         *("--without-gossip", "--without-mingle", "--without-heartbeat"),
     ]
