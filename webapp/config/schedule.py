@@ -19,6 +19,7 @@ ROUTES = {
     "pipeline.audit_storage": {"queue": STORAGE},
     # Alerts must not wait for a clean-up or a purge of old rows.
     "alerts.deliver": {"queue": ALERTS},
+    "alerts.evaluate": {"queue": ALERTS},
 }
 
 BEAT = {

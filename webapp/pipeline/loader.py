@@ -14,6 +14,7 @@ from django.utils import timezone
 
 from ingest.lake.tables import TABLES
 from spark_jobs.manifest import Manifest as RunManifest
+from webapp.alerting import waking
 from webapp.findings.loading import FindingLoad
 from webapp.fleet.models import Cluster
 from webapp.pipeline.lease import Lease
@@ -88,6 +89,7 @@ def load(row: Manifest, manifest: RunManifest, lease: Lease, say: Say) -> dict[s
     with lease.writing():
         row.state, row.loaded_at, row.changed = Manifest.State.LOADED, timezone.now(), changed
         row.save(update_fields=["state", "loaded_at", "changed"])
+        waking.wake()
     return changed
 
 

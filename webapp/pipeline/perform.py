@@ -5,6 +5,8 @@ from dataclasses import dataclass
 
 from django.utils import timezone
 
+from webapp.alerting import evaluation
+from webapp.delivery import sending
 from webapp.pipeline import collecting, cycle, lake_care, retention, work
 from webapp.pipeline.lease import Lease, LeaseLost
 from webapp.pipeline.models import DueWork
@@ -49,6 +51,12 @@ def _do(lease: Lease, echo: Echo | None) -> RunRecord | None:
     if (lease.key == work.SPARK_CYCLE and not cycle.has_work()) or (lease.key == work.AGE_RULES and not scheduled.has_age_rules()):
         return None
     if lease.key.startswith(work.PLAN) and not cleanup.has_work(work.plan_of(lease.key)):
+        return None
+    if lease.key == work.ALERTING:
+        evaluation.evaluate(timezone.now(), lease)  # alerts keep a history of their own
+        return None
+    if lease.key == work.DELIVERY:
+        sending.send_due()  # each attempt is a row of its own: no run is recorded
         return None
     if lease.key == work.AUDIT_BY_HAND:
         return None  # left by a command that was killed

@@ -6,17 +6,22 @@ from typing import Any
 from django.conf import settings
 from django.utils import timezone
 
+from webapp.alerting import waking
 from webapp.config import schedule
 from webapp.config.celery import app
+from webapp.delivery import outbox
 from webapp.findings import blind
+from webapp.findings.models import Finding
 from webapp.pipeline import audit, work
 from webapp.pipeline.models import DueWork, Heartbeat
-from webapp.pipeline.perform import perform
+from webapp.pipeline.perform import Performed, perform
 
 logger = logging.getLogger(__name__)
 
 COLLECT_LIMIT_S = 300
 MAINTAIN_LIMIT_S = 3600
+DELIVER_LIMIT_S = 300
+EVALUATE_LIMIT_S = 600
 LIST_LIMIT_S = 12 * 3600
 LOAD_LIMIT_S = 1800
 
@@ -33,6 +38,8 @@ def tick() -> None:
         hint(key)
     audit.record_alarms(audit.problems(now), now)
     blind.watch(now)
+    if Finding.objects.filter(to_alert=True).exists():
+        waking.hint()
 
 
 def hint(key: str) -> None:
@@ -63,20 +70,38 @@ def audit_storage(key: str) -> None:
     _perform(key)
 
 
+@app.task(name="alerts.evaluate", soft_time_limit=EVALUATE_LIMIT_S, time_limit=EVALUATE_LIMIT_S + 30)
+def evaluate(key: str) -> None:
+    """Findings into alerts, alerts into notices, whenever somebody says that there is something new."""
+    _perform(key, even_if_not_due=True)
+
+
+@app.task(name="alerts.deliver", soft_time_limit=DELIVER_LIMIT_S, time_limit=DELIVER_LIMIT_S + 30)
+def deliver(key: str) -> None:
+    """Whatever was hinted at, the rows say what is due: so it looks even where the row of the look itself is not.
+
+    What is queued while a sender ends finds it still holding the work, so it looks once more afterwards.
+    """
+    while _perform(key, even_if_not_due=True) and outbox.oldest_waiting(timezone.now()) is not None:
+        pass
+
+
 @app.task(name="pipeline.maintain", soft_time_limit=MAINTAIN_LIMIT_S, time_limit=MAINTAIN_LIMIT_S + 30)
 def maintain(key: str) -> None:
     _perform(key)
 
 
-def _perform(key: str) -> None:
+def _perform(key: str, *, even_if_not_due: bool = False) -> bool:
+    """True where it was this process that did it, and did it well."""
     try:
-        perform(key)
+        return perform(key, even_if_not_due=even_if_not_due).state != Performed.HELD
     except Exception as error:
         # Noted in the run and in the row; the row also says when to try again, so Celery need not.
         logger.error("%s failed: %s", key, error)
+        return False
 
 
 def registered_names() -> list[str]:
     """Names of our own tasks, for the check that each has a queue."""
     tasks: dict[str, Any] = app.tasks
-    return sorted(name for name in tasks if name.startswith("pipeline."))
+    return sorted(name for name in tasks if name.startswith(("pipeline.", "alerts.")))

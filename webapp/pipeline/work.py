@@ -5,7 +5,9 @@ from collections.abc import Mapping
 from django.conf import settings
 from django.utils import timezone
 
+from webapp.alerting import waking
 from webapp.config import schedule
+from webapp.delivery import outbox
 from webapp.fleet.models import Cluster
 from webapp.storage.models import CleanupPlan, StorageAudit, StorageRoot
 
@@ -16,6 +18,10 @@ PLAN = "storage/plan-"
 """With a plan's number: there while the plan has something to do."""
 RETENTION = "maintenance/retention"
 LAKE = "maintenance/lake"
+ALERTING = waking.KEY
+"""Findings into alerts; what is news is hinted at besides."""
+DELIVERY = outbox.KEY
+"""There always: a cheap look for deliveries whose time has come. What is due at once is hinted at besides."""
 
 MINUTE_S, HOUR_S, DAY_S = 60, 3600, 86_400
 PLAN_S = 600
@@ -26,6 +32,8 @@ TASK_OF_KIND = {
     "spark": "pipeline.spark_cycle",
     "storage": "pipeline.audit_storage",
     "maintenance": "pipeline.maintain",
+    "alerts": waking.TASK,
+    "delivery": outbox.TASK,
 }
 
 
@@ -49,6 +57,8 @@ def intervals_s() -> dict[str, int]:
         SPARK_CYCLE: settings.WEIR.spark_interval_s,
         **_storage_s(),
         **{f"{PLAN}{pk}": PLAN_S for pk in CleanupPlan.objects.due(timezone.now()).values_list("pk", flat=True)},
+        ALERTING: schedule.TICK_S,
+        DELIVERY: schedule.TICK_S,
         RETENTION: HOUR_S,
         LAKE: DAY_S,
     }

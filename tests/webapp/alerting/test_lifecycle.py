@@ -1,0 +1,172 @@
+"""Whatever comes and goes, and however late it is looked at: one open alert, no firing lost, an end to everything."""
+
+from datetime import timedelta
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.webapp.alerting.streams import CRITICAL, T0, WARNING, Player, Span, at, spans
+from webapp.alerting.choices import AlertState, Told
+from webapp.alerting.lifecycle import Episode, Policy, gone, take, tick, told, unmuted
+
+PLAIN = Policy()
+RECORDED = Policy(recorded=True)
+LONG_AFTER = 4_000
+
+
+def open_episode(start: int = 0, seen: int = 0, rank: int = WARNING) -> Episode:
+    return Episode(at(start), at(max(start, seen)), None, rank)
+
+
+def closed_episode(start: int, end: int, rank: int = WARNING) -> Episode:
+    return Episode(at(start), at(end), at(end), rank)
+
+
+@settings(max_examples=150, deadline=None)
+@given(spans(), st.sampled_from((5, 15, 60, 600, 3_600)))
+def test_of_a_stream_at_most_one_alert_is_open_at_any_look(stream, every_s):
+    class Watched(Player):
+        def pass_time(self, now_s):
+            assert sum(life.is_open for life in self.alerts) <= 1
+            super().pass_time(now_s)
+
+    Watched().play(stream, every_s, stream[-1].end + LONG_AFTER)
+
+
+@settings(max_examples=150, deadline=None)
+@given(spans(), st.sampled_from((5, 15, 60, 600, 3_600)))
+def test_no_firing_is_lost_however_seldom_one_looks(stream, every_s):
+    played = Player().play(stream, every_s, stream[-1].end + LONG_AFTER)
+    assert played.firings == len(stream)
+    assert any(kind == "firing" for _, kind in played.notices)
+
+
+@settings(max_examples=150, deadline=None)
+@given(spans(), st.sampled_from((5, 15, 60, 600)))
+def test_every_stream_ends_resolved_and_told(stream, every_s):
+    played = Player().play(stream, every_s, stream[-1].end + LONG_AFTER)
+    assert all(life.is_settled and life.tell_since is None for life in played.alerts)
+    assert played.notices[-1][1] == "resolved"
+
+
+@settings(max_examples=150, deadline=None)
+@given(spans(), st.sampled_from((5, 15, 60, 600)))
+def test_notices_of_one_subject_alternate(stream, every_s):
+    """Nobody is told twice that it fires unless it grew worse, and every end follows a beginning."""
+    same_rank = [Span(span.start, span.end) for span in stream]
+    kinds = [kind for _, kind in Player().play(same_rank, every_s, stream[-1].end + LONG_AFTER).notices]
+    assert kinds == ["firing", "resolved"] * (len(kinds) // 2)
+
+
+@settings(max_examples=100, deadline=None)
+@given(spans(), st.sampled_from((15, 600)))
+def test_seeing_it_all_again_tells_nothing(stream, every_s):
+    end = stream[-1].end + LONG_AFTER
+    played = Player().play(stream, every_s, end)
+    before = list(played.notices)
+    for span in stream:
+        played.see(span.as_seen(end), end)
+    played.pass_time(end + 1)
+    assert played.notices == before and len(played.alerts) == len({life.starts_at for life in played.alerts})
+
+
+@settings(max_examples=100, deadline=None)
+@given(spans())
+def test_a_recording_leaves_one_settled_alert_however_many_episodes_it_holds(stream):
+    played = Player(RECORDED, tells=False)
+    for span in stream:
+        played.see(span.as_seen(10_000_000), 10_000_000)
+    played.tells = True
+    played.pass_time(10_000_001)
+    assert [kind for _, kind in played.notices] == ["firing", "resolved"]
+    assert len(played.alerts) == 1 and played.alerts[0].firings == len(stream)
+
+
+def test_twenty_restarts_a_minute_for_ten_minutes_are_two_notices():
+    storm = [Span(start, start + 1) for start in range(0, 600, 3)]
+    played = Player().play(storm, 1, 600 + LONG_AFTER)
+    assert [kind for _, kind in played.notices] == ["firing", "resolved"]
+    assert played.alerts[0].flapping and played.alerts[0].firings == 200
+
+
+def test_two_failures_ten_quiet_minutes_then_a_burst_fires_again():
+    played = Player().play([Span(0, 5), Span(20, 25), Span(640, 700)], 15, LONG_AFTER)
+    assert [kind for _, kind in played.notices] == ["firing", "resolved", "firing", "resolved"]
+    assert played.notices[2][0] == 645
+
+
+def test_what_came_and_went_between_two_looks_fires_and_is_resolved():
+    step = take(None, closed_episode(0, 10), PLAIN, at(60))
+    assert (step.life.state, step.life.told, step.life.tell_since) == (AlertState.FIRING, Told.NOTHING, at(0))
+    assert tick(step.life, PLAIN, at(60 + 120)).life.state == AlertState.RESOLVED
+
+
+def test_it_is_held_before_it_is_resolved():
+    firing = take(None, open_episode(), PLAIN, at(10)).life
+    quiet = take(told(firing), closed_episode(0, 60), PLAIN, at(100)).life
+    assert tick(quiet, PLAIN, at(219)).life.state == AlertState.FIRING
+    over = tick(quiet, PLAIN, at(220)).life
+    assert (over.state, over.ends_at, over.tell_since) == (AlertState.RESOLVED, at(60), at(220))
+
+
+def test_it_fires_only_after_its_hold_time():
+    patient = Policy(hold_before=timedelta(minutes=5))
+    waiting = take(None, open_episode(0, 10), patient, at(10)).life
+    assert waiting.state == AlertState.PENDING and waiting.tell_since is None
+    assert tick(waiting, patient, at(299)).life.state == AlertState.PENDING
+    assert tick(waiting, patient, at(300)).life.state == AlertState.FIRING
+
+
+def test_what_ended_before_its_hold_time_leaves_no_trace():
+    patient = Policy(hold_before=timedelta(minutes=5))
+    waiting = take(None, open_episode(0, 10), patient, at(10)).life
+    assert take(waiting, closed_episode(0, 60), patient, at(70)).life is None
+    assert take(None, closed_episode(0, 60), patient, at(70)).life is None
+
+
+def test_three_firings_within_half_an_hour_are_flapping_and_then_ten_quiet_minutes_are_needed():
+    played = Player().play([Span(0, 10), Span(400, 410), Span(800, 810)], 10, 1_400)
+    last = played.alerts[-1]
+    assert last.flapping and last.state == AlertState.FIRING
+    assert tick(last, PLAIN, at(811 + 610)).life.state == AlertState.RESOLVED
+
+
+def test_firings_further_apart_do_not_flap():
+    played = Player().play([Span(start, start + 10) for start in (0, 1_500, 3_000, 4_500)], 10, 6_000)
+    assert len(played.alerts) == 4 and not any(life.flapping for life in played.alerts)
+
+
+def test_a_worse_severity_is_news_and_a_better_one_is_not():
+    firing = told(take(None, open_episode(), PLAIN, at(10)).life)
+    worse = take(firing, open_episode(rank=CRITICAL), PLAIN, at(20)).life
+    assert worse.tell_since == at(20)
+    assert take(told(worse), open_episode(rank=WARNING), PLAIN, at(30)).life.tell_since is None
+
+
+def test_an_episode_that_goes_on_after_its_end_was_told_is_told_again():
+    firing = told(take(None, open_episode(), PLAIN, at(10)).life)
+    over = told(tick(take(firing, closed_episode(0, 60), PLAIN, at(100)).life, PLAIN, at(300)).life)
+    again = take(over, open_episode(0, 400), PLAIN, at(410)).life
+    assert (again.state, again.told, again.starts_at, again.ends_at) == (AlertState.FIRING, Told.NOTHING, at(0), None)
+
+
+def test_an_alert_whose_finding_is_gone_ends_after_its_hold_time():
+    firing = told(take(None, open_episode(), PLAIN, at(10)).life)
+    quiet = gone(firing, PLAIN, at(50)).life
+    assert quiet.state == AlertState.FIRING
+    assert gone(quiet, PLAIN, at(50 + 120)).life.state == AlertState.RESOLVED
+
+
+def test_switched_off_it_is_resolved_and_that_is_told():
+    firing = told(take(None, open_episode(), PLAIN, at(10)).life)
+    off = take(firing, open_episode(), Policy(alerts=False), at(20)).life
+    assert (off.state, off.tell_since) == (AlertState.RESOLVED, at(20))
+
+
+def test_let_go_what_still_fires_is_told_again():
+    firing = told(take(None, open_episode(), PLAIN, at(10)).life)
+    assert unmuted(firing, at(100)).tell_since == at(100)
+
+
+def test_the_first_evidence_is_what_the_wait_of_a_group_counts_from():
+    assert take(None, open_episode(0, 60), PLAIN, at(90)).life.tell_since == T0
