@@ -32,4 +32,5 @@ def one_line(text: str) -> str:
 def _shows(letter: str) -> bool:
     code = ord(letter)
     turns = code in (0x061C, 0x200E, 0x200F) or 0x202A <= code <= 0x202E or 0x2066 <= code <= 0x2069
-    return code >= 0x20 and not 0x7F <= code <= 0x9F and code not in (0x2028, 0x2029) and not turns
+    half = 0xD800 <= code <= 0xDFFF  # of a surrogate pair: no encoding has it
+    return code >= 0x20 and not 0x7F <= code <= 0x9F and code not in (0x2028, 0x2029) and not turns and not half

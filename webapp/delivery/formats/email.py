@@ -23,7 +23,7 @@ def render(notice: NoticeTold, to: Addressee, at: datetime) -> Mail:
         "more": more,
         "made_at": f"{notice.made_at:%Y-%m-%d %H:%M:%S} UTC",
     }
-    html = render_to_string("delivery/mail.html", context)
+    html = render_to_string("delivery/mail.html", context).encode(errors="replace").decode()
     return Mail(to.emails, cut(title, LONGEST_SUBJECT), _text(notice, title, alerts, more), html, to.message_id)
 
 

@@ -1,0 +1,226 @@
+"""Each format fits what its receiver documents, whatever the names are, and says the same story."""
+
+import base64
+import hashlib
+import hmac
+import json
+from datetime import datetime, timedelta
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import jsonschema
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.webapp.delivery import published
+from tests.webapp.delivery.builders import T0, alert, notice
+from webapp.delivery.formats import weir
+from webapp.delivery.formats.base import Addressee, Mail, Outgoing
+from webapp.delivery.formats.registry import FORMATS
+from webapp.delivery.mail import message
+from webapp.delivery.notices import NoticeTold
+
+AT = T0 + timedelta(seconds=40)
+SCHEMAS: dict[str, Any] = {
+    "weir": weir.SCHEMA,
+    "alertmanager": published.ALERTMANAGER,
+    "slack": published.SLACK,
+    "pagerduty": published.PAGERDUTY,
+    "feishu": published.FEISHU,
+    "dingtalk": published.DINGTALK,
+    "wecom": published.WECOM,
+}
+HOSTILE = [
+    "<script>alert(1)</script>",
+    "=cmd|' /C calc'!A0",
+    "x" * 5_000,
+    "\u202egnp.exe\u202c",
+    "<!channel> <@U123> @all <at id=all></at>",
+    "[click](https://evil.example.org) ![x](https://evil.example.org/p.png)",
+    "a\r\nBcc: victim@example.org\r\n\r\nbody",
+    "nul\x00 and half \ud83d pair",
+    "界" * 3_000,
+    "*_`~|>#",
+    "",
+]
+
+
+def outgoing(name: str, told: NoticeTold, at: datetime = AT, **fields: Any) -> Outgoing:
+    to = Addressee(**{"url": "https://receiver.example.org/hook?key=k", "message_id": "msg_1", "credential": "s3cret", **fields})
+    found = FORMATS[name].render(told, to, at)
+    assert isinstance(found, Outgoing)
+    return found
+
+
+def document(name: str, told: NoticeTold, at: datetime = AT) -> Any:
+    return json.loads(outgoing(name, told, at).body)
+
+
+def mail(told: NoticeTold) -> Mail:
+    found = FORMATS["email"].render(told, Addressee("", "msg_1", emails=("a@example.org", "b@example.org")), AT)
+    assert isinstance(found, Mail)
+    return found
+
+
+def hostile(text: str, count: int = 3) -> NoticeTold:
+    one = {"job_name": text, "subject": text, "title": text, "cause": text, "next_step": text, "labels": {text[:80] or "x": text}}
+    evidence = ({"name": text, "value": text, "unit": text},)
+    alerts = [alert(**one, evidence=evidence, muted=(text,), muted_count=1, acknowledged_by=text) for _ in range(count)]
+    return notice(*alerts, group=f"prod-eu/{text}")
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+@pytest.mark.parametrize("kind", ["firing", "changed", "resolved", "repeat", "test"])
+def test_every_kind_of_notice_fits_the_published_schema(name: str, kind: str) -> None:
+    told = notice(alert(status="resolved" if kind == "resolved" else "firing"), alert(status="resolved"), kind=kind)
+    jsonschema.Draft202012Validator(SCHEMAS[name], format_checker=jsonschema.FormatChecker()).validate(document(name, told))
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+@pytest.mark.parametrize("text", HOSTILE)
+def test_whatever_a_name_holds_the_request_fits_schema_and_size(name: str, text: str) -> None:
+    told = NoticeTold.from_json(hostile(text, count=60).to_json().replace("\\u0000", "\\ufffd"))
+    found = outgoing(name, told)
+    jsonschema.Draft202012Validator(SCHEMAS[name]).validate(json.loads(found.body))
+    assert len(found.body) <= published.MOST_BYTES.get(name, 10 << 20)
+    assert not any("\n" in value or "\r" in value for value in found.headers.values())
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_wecom_counts_bytes(text: str) -> None:
+    assert len(document("wecom", hostile(text, 20))["markdown"]["content"].encode()) <= 4_096
+
+
+@given(st.text(max_size=3_000), st.integers(1, 20))
+def test_no_text_breaks_a_format_of_counted_bytes(text: str, count: int) -> None:
+    told = hostile(text, count)
+    assert len(document("wecom", told)["markdown"]["content"].encode()) <= 4_096
+    assert len(outgoing("feishu", told).body) <= 20_000
+    assert len(outgoing("dingtalk", told).body) <= 20_000
+
+
+def test_slack_mentions_nobody_and_links_nowhere_because_of_a_name() -> None:
+    for text in HOSTILE:
+        body = outgoing("slack", hostile(text)).body.decode()
+        for block in json.loads(body)["blocks"]:
+            told = block.get("text", {}).get("text", "") if block["type"] == "section" else ""
+            assert "<!" not in told
+            assert "<@" not in told
+            assert all(part.startswith("https://weir.example.org/") for part in told.split("<")[1:])
+
+
+def test_the_bots_of_markdown_load_no_picture_and_link_only_to_weir() -> None:
+    for name in ("dingtalk", "wecom"):
+        for text in HOSTILE:
+            told = document(name, hostile(text))["markdown"]
+            content = told.get("text") or told["content"]
+            assert "![" not in content
+            assert "<" not in content
+            assert all(part.startswith("(https://weir.example.org/") for part in content.split("]")[1:])
+
+
+def test_feishu_shows_plain_text_only() -> None:
+    tags = json.dumps(document("feishu", hostile("<at id=all></at>"))["card"])
+    assert '"lark_md"' not in tags
+
+
+def test_what_was_cut_says_so() -> None:
+    assert "(cut)" in document("slack", hostile("x" * 5_000))["blocks"][0]["text"]["text"]
+    assert "more" in document("wecom", notice(*(alert() for _ in range(60))))["markdown"]["content"]
+
+
+def test_the_count_of_what_is_not_shown_includes_what_the_notice_had_no_room_for() -> None:
+    told = notice(*(alert() for _ in range(100)), alerts_total=1_000, firing_total=1_000)
+    assert "990" in json.dumps(document("slack", told))
+    assert document("pagerduty", told)["payload"]["custom_details"]["not_listed"] == 990
+
+
+def test_an_alertmanager_keeps_a_firing_alert_beyond_the_next_repeat_and_sees_the_end_in_the_past() -> None:
+    firing, resolved = document("alertmanager", notice(alert(), alert(status="resolved")))
+    assert datetime.fromisoformat(firing["endsAt"]) > AT + timedelta(hours=4)
+    assert datetime.fromisoformat(resolved["startsAt"]) < datetime.fromisoformat(resolved["endsAt"]) <= AT
+
+
+def test_an_alertmanager_is_told_the_end_of_the_severity_that_was() -> None:
+    told = alert(severity="critical")
+    entries = document("alertmanager", notice(told, kind="changed"))
+    ends = {entry["labels"]["severity"]: datetime.fromisoformat(entry["endsAt"]) for entry in entries}
+    assert ends["critical"] > AT >= max(ends["warning"], ends["info"])
+
+
+def test_labels_of_an_alert_are_the_same_when_it_is_resolved() -> None:
+    fires = alert(title="fires", cause="one", subject="s" * 900)
+    ends = alert(**{**vars(fires), "status": "resolved", "title": "over", "cause": "other", "ends_at": AT})
+    assert document("alertmanager", notice(fires))[0]["labels"] == document("alertmanager", notice(ends))[0]["labels"]
+
+
+@pytest.mark.parametrize(("credential", "header"), [("tok", "Bearer tok"), ("u:p", "Basic dTpw")])
+def test_an_alertmanager_may_want_a_sign_in(credential: str, header: str) -> None:
+    assert outgoing("alertmanager", notice(), credential=credential).headers["authorization"] == header
+
+
+def test_pagerduty_has_one_incident_a_group() -> None:
+    first, last = document("pagerduty", notice(alert())), document("pagerduty", notice(alert(status="resolved")))
+    assert (first["event_action"], last["event_action"]) == ("trigger", "resolve")
+    assert first["dedup_key"] == last["dedup_key"]
+    assert document("pagerduty", hostile("x" * 5_000))["dedup_key"] != document("pagerduty", hostile("x" * 4_999))["dedup_key"]
+
+
+def test_pagerduty_shows_the_worst_severity() -> None:
+    assert document("pagerduty", notice(alert(severity="info"), alert(severity="warning")))["payload"]["severity"] == "warning"
+
+
+def test_feishu_is_signed_with_timestamp_and_key() -> None:
+    found = document("feishu", notice())
+    key = f"{found['timestamp']}\ns3cret".encode()
+    assert base64.b64decode(found["sign"]) == hmac.new(key, b"", hashlib.sha256).digest()
+
+
+def test_dingtalk_is_signed_in_the_address() -> None:
+    query = parse_qs(urlsplit(outgoing("dingtalk", notice()).url).query)
+    signed = f"{query['timestamp'][0]}\ns3cret".encode()
+    assert base64.b64decode(query["sign"][0]) == hmac.new(b"s3cret", signed, hashlib.sha256).digest()
+    assert query["key"] == ["k"]
+
+
+@pytest.mark.parametrize(
+    ("name", "body", "taken"),
+    [
+        ("feishu", b'{"code": 0, "msg": "success"}', True),
+        ("feishu", b'{"StatusCode": 0, "StatusMessage": "success"}', True),
+        ("feishu", b'{"code": 19021, "msg": "sign match fail"}', False),
+        ("dingtalk", b'{"errcode": 0, "errmsg": "ok"}', True),
+        ("dingtalk", b'{"errcode": 310000, "errmsg": "keywords not in content"}', False),
+        ("wecom", b'{"errcode": 0, "errmsg": "ok"}', True),
+        ("wecom", b'{"errcode": 45009, "errmsg": "api freq out of limit"}', False),
+        ("wecom", b"<html>", False),
+        ("wecom", b"[1]", False),
+        ("slack", b"ok", True),
+    ],
+)
+def test_answers_are_read_as_documented(name: str, body: bytes, taken: bool) -> None:
+    assert (FORMATS[name].refused(body) == "") is taken
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_a_mail_is_one_mail_whatever_a_name_holds(text: str) -> None:
+    built = message(mail(hostile(text)))
+    raw = built.as_bytes()
+    assert [name for name in built if name.lower() in ("bcc", "cc")] == []
+    assert built["To"] == "a@example.org, b@example.org"
+    assert len(built["Subject"]) <= 200
+    assert len(raw) < 1 << 20
+    assert "<script" not in mail(hostile(text)).html
+
+
+def test_a_mail_says_what_happened_why_and_what_to_do_in_both_bodies() -> None:
+    told = mail(notice())
+    for body in (told.text, told.html):
+        for word in ("Checkpoints of orders are declined", "ran out of disk", "Free disk space", "prod-eu", "986"):
+            assert word in body
+
+
+def test_a_notice_reads_the_same_after_it_was_kept_as_json() -> None:
+    told = notice(alert(), alert(status="resolved", muted=("a",), labels={"team": "x"}))
+    assert NoticeTold.from_json(told.to_json()) == told
