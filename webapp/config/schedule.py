@@ -13,6 +13,7 @@ QUEUES = [Queue(name) for name in (COLLECT, SPARK, STORAGE, ALERTS, DEFAULT)]  #
 ROUTES = {
     "pipeline.tick": {"queue": DEFAULT},
     "pipeline.maintain": {"queue": DEFAULT},
+    "pipeline.make_report": {"queue": DEFAULT},
     "pipeline.collect": {"queue": COLLECT},
     "pipeline.spark_cycle": {"queue": SPARK},
     # An audit lists for as long as it takes; the cycle must not wait for it.

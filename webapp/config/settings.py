@@ -33,6 +33,7 @@ INSTALLED_APPS = [
     "webapp.storage",
     "webapp.delivery",
     "webapp.alerting",
+    "webapp.reports",
     "webapp.pipeline",
     "webapp.charts",
 ]

@@ -11,6 +11,9 @@ from webapp.pipeline import collecting, cycle, lake_care, retention, work
 from webapp.pipeline.lease import Lease, LeaseLost
 from webapp.pipeline.models import DueWork
 from webapp.pipeline.runs import RunRecord, describe, recorded
+from webapp.reports import due as reports
+from webapp.reports import performing as reporting
+from webapp.reports import weekly
 from webapp.storage.auditing import scheduled
 from webapp.storage.cleanup import performing as cleanup
 
@@ -58,6 +61,11 @@ def _do(lease: Lease, echo: Echo | None) -> RunRecord | None:
     if lease.key == work.DELIVERY:
         sending.send_due()  # each attempt is a row of its own: no run is recorded
         return None
+    if lease.key == reports.DIGEST:
+        weekly.ask_where_due(timezone.now())
+        return None
+    if lease.key.startswith(reports.PREFIX) and not reporting.has_work(reports.report_of(lease.key)):
+        return None
     if lease.key == work.AUDIT_BY_HAND:
         return None  # left by a command that was killed
     with recorded(lease, lease.key.partition("/")[0], echo) as record:
@@ -71,6 +79,8 @@ def _do(lease: Lease, echo: Echo | None) -> RunRecord | None:
             cleanup.carry_out(work.plan_of(lease.key), lease, record)
         elif lease.key == work.AGE_RULES:
             scheduled.simulate_asked(lease, record)
+        elif lease.key.startswith(reports.PREFIX):
+            reporting.carry_out(reports.report_of(lease.key), lease, record)
         elif lease.key == work.RETENTION:
             record.counts["deleted"] = retention.purge(timezone.now(), lease)
         elif lease.key == work.LAKE:

@@ -20,6 +20,7 @@ logger = logging.getLogger(__name__)
 
 COLLECT_LIMIT_S = 300
 MAINTAIN_LIMIT_S = 3600
+REPORT_LIMIT_S = 600
 DELIVER_LIMIT_S = 300
 EVALUATE_LIMIT_S = 600
 LIST_LIMIT_S = 12 * 3600
@@ -84,6 +85,11 @@ def deliver(key: str) -> None:
     """
     while _perform(key, even_if_not_due=True) and outbox.oldest_waiting(timezone.now()) is not None:
         pass
+
+
+@app.task(name="pipeline.make_report", soft_time_limit=REPORT_LIMIT_S, time_limit=REPORT_LIMIT_S + 30)
+def make_report(key: str) -> None:
+    _perform(key)
 
 
 @app.task(name="pipeline.maintain", soft_time_limit=MAINTAIN_LIMIT_S, time_limit=MAINTAIN_LIMIT_S + 30)

@@ -9,6 +9,7 @@ from webapp.alerting import waking
 from webapp.config import schedule
 from webapp.delivery import outbox
 from webapp.fleet.models import Cluster
+from webapp.reports import due as reports
 from webapp.storage.models import CleanupPlan, StorageAudit, StorageRoot
 
 SPARK_CYCLE = "spark/cycle"
@@ -32,6 +33,7 @@ TASK_OF_KIND = {
     "spark": "pipeline.spark_cycle",
     "storage": "pipeline.audit_storage",
     "maintenance": "pipeline.maintain",
+    "reports": reports.TASK,
     "alerts": waking.TASK,
     "delivery": outbox.TASK,
 }
@@ -59,6 +61,7 @@ def intervals_s() -> dict[str, int]:
         **{f"{PLAN}{pk}": PLAN_S for pk in CleanupPlan.objects.due(timezone.now()).values_list("pk", flat=True)},
         ALERTING: schedule.TICK_S,
         DELIVERY: schedule.TICK_S,
+        **reports.intervals_s(),
         RETENTION: HOUR_S,
         LAKE: DAY_S,
     }

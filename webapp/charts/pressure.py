@@ -1,0 +1,77 @@
+"""Heat map of pressure: for each vertex the share of time it was held back, and the share it was busy."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from itertools import pairwise
+
+import plotly.graph_objects as go
+
+from webapp.charts.theme import USAGE_RAMP, figure, plain, plot_time, time_axis
+from webapp.lib.quantities import percent_text
+
+_ROW_PX = 20
+_LABEL_LETTERS = 28
+MOST_SLICES = 120
+_WINDOW = timedelta(minutes=1)
+
+
+@dataclass(frozen=True)
+class VertexPressure:
+    """``(start of the window, held back, busy)``; shares of time 0 … 1, ``None`` is unknown."""
+
+    name: str
+    cells: Sequence[tuple[datetime, float | None, float | None]]
+
+
+def pressure_map(rows: Sequence[VertexPressure], start: datetime, end: datetime) -> go.Figure:
+    """Vertices from top to bottom as given, each first held back, then busy. A cell is the worst window of its slice."""
+    instants = sorted({at for row in rows for at, _held, _busy in row.cells})
+    first = instants[0] if instants else start
+    width = max(min((later - earlier for earlier, later in pairwise(instants)), default=_WINDOW), (end - start) / MOST_SLICES)
+    count = int((instants[-1] - first) / width) + 1 if instants else 1
+    labels, cells = [], []
+    for row in rows:
+        for place, doing in ((1, "held back"), (2, "busy")):
+            labels.append(f"{plain(row.name, _LABEL_LETTERS)} {doing}")
+            cells.append(_cells(row, place, first, width, count))
+    heat = go.Heatmap(
+        z=cells,
+        # Edges, one more than cells: a lone column would otherwise be as wide as the chart.
+        x=[plot_time(first + width * position) for position in range(count + 1)],
+        y=list(range(len(labels))),
+        zmin=0,
+        zmax=1,
+        colorscale=USAGE_RAMP,
+        showscale=False,
+        xgap=1 if count <= 80 else 0,
+        ygap=2,
+        hoverongaps=False,
+        customdata=[
+            [f"{label}: {percent_text(share)} of the time" for share in of_row] for label, of_row in zip(labels, cells, strict=True)
+        ],
+        hovertemplate="%{customdata}<br>%{x|%Y-%m-%d %H:%M:%S} UTC<extra></extra>",
+    )
+    return figure(
+        [heat],
+        _ROW_PX * len(labels) + 48,
+        margin={"l": 8, "r": 12, "t": 8, "b": 28},
+        xaxis=time_axis(start, end),
+        yaxis={
+            "tickvals": list(range(len(labels))),
+            "ticktext": labels,
+            "range": [len(labels) - 0.5, -0.5],
+            "showgrid": False,
+            "rangemode": "normal",
+        },
+    )
+
+
+def _cells(row: VertexPressure, place: int, first: datetime, width: timedelta, count: int) -> list[float | None]:
+    cells: list[float | None] = [None] * count
+    for cell in row.cells:
+        share = cell[1] if place == 1 else cell[2]
+        position = min(int((cell[0] - first) / width), count - 1)
+        known = cells[position]
+        cells[position] = known if share is None else share if known is None else max(known, share)
+    return cells

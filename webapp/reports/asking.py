@@ -1,0 +1,110 @@
+"""What a form or an address asks a report about: jobs, a range, or an alert."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.db.models import Q
+from django.http import QueryDict
+
+from webapp.alerting.models import Alert
+from webapp.fleet.choices import ClusterKind
+from webapp.fleet.job_lookup import whole_life
+from webapp.fleet.models import Cluster, JobCurrent
+from webapp.lib import timeranges
+from webapp.lib.timeranges import BadTimeRange
+from webapp.reports.gathering.scope import LONGEST, MOST_JOBS, BadScope, JobKey, Scope, checked
+
+BEFORE, AFTER = timedelta(minutes=15), timedelta(minutes=5)
+"""Around an alert: what led to it came before."""
+SHORT_LIFE = timedelta(hours=6)
+MOST_FOUND = 30
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the form shows: ``chosen`` and ``found`` jobs, and the range as texts."""
+
+    chosen: tuple[JobCurrent, ...]
+    found: tuple[JobCurrent, ...]
+    from_text: str
+    to_text: str
+    search: str
+
+
+def read(parameters: QueryDict, at: datetime) -> Asked:
+    """Three queries at most. A single job that is past is proposed with its whole life."""
+    keys = keys_of(parameters.getlist("job"))
+    chosen = _jobs(keys)
+    search = parameters.get("q", "").replace("\x00", "").strip()[:200]
+    found = _found(search, keys) if search or not chosen else []
+    from_text, to_text = parameters.get("from", "").strip(), parameters.get("to", "").strip()
+    if not from_text and chosen and all(_is_past(job) for job in chosen):
+        lives = [whole_life(job, job.last_seen_at or job.as_of) for job in chosen]
+        from_text, to_text = _iso(min(life.from_time for life in lives)), _iso(max(life.to_time for life in lives))
+    return Asked(tuple(chosen), tuple(found), from_text or timeranges.DEFAULT_FROM, to_text or timeranges.DEFAULT_TO, search)
+
+
+def keys_of(values: Sequence[str]) -> list[JobKey]:
+    """``cluster/job id`` as the form sends them; others are left out."""
+    parts = [value.replace("\x00", "")[:200].partition("/") for value in values[: 2 * MOST_JOBS]]
+    return [JobKey(cluster, job_id) for cluster, _slash, job_id in parts if cluster and job_id]
+
+
+def scope_of(parameters: QueryDict, at: datetime) -> Scope:
+    """Raises :class:`BadScope`."""
+    return scope(keys_of(parameters.getlist("job")), parameters.get("from", "").strip(), parameters.get("to", "").strip(), at)
+
+
+def scope(jobs: Sequence[JobKey], from_text: str, to_text: str, at: datetime) -> Scope:
+    """Of texts such as ``now-6h``; raises :class:`BadScope`."""
+    try:
+        start = timeranges.instant(from_text or timeranges.DEFAULT_FROM, at)
+        end = timeranges.instant(to_text or timeranges.DEFAULT_TO, at)
+    except BadTimeRange as error:
+        raise BadScope(str(error)) from error
+    return checked(jobs, start, end)
+
+
+def scope_of_alert(alert: Alert, at: datetime) -> Scope:
+    """Its job, or the worst jobs of its cluster, from a little before it began. Raises :class:`BadScope`."""
+    if not alert.cluster:
+        raise BadScope("This alert is of a storage root, which belongs to no job; choose jobs instead.")
+    jobs = [JobKey(alert.cluster, alert.job_id)] if alert.job_id else _worst_of(alert.cluster)
+    start, end = alert.starts_at - BEFORE, min((alert.ends_at or at) + AFTER, at)
+    job = JobCurrent.objects.filter(cluster=alert.cluster, job_id=alert.job_id).first() if alert.job_id else None
+    if job is not None and (job.terminal or alert.recorded):
+        life = whole_life(job, job.last_seen_at or job.as_of)
+        # A short life is told as a whole; of a long one not more than it lived.
+        start = life.from_time if life.to_time - life.from_time <= SHORT_LIFE else max(start, life.from_time)
+        end = life.to_time if life.to_time - life.from_time <= SHORT_LIFE else min(max(end, start + AFTER), life.to_time)
+    return checked(jobs, max(start, end - LONGEST), end)
+
+
+def _worst_of(cluster: str) -> list[JobKey]:
+    rows = JobCurrent.objects.filter(cluster=cluster).order_by("-trouble", "-last_seen_at", "id").values_list("cluster", "job_id")
+    return [JobKey(*row) for row in rows[:MOST_JOBS]]
+
+
+def _jobs(keys: Sequence[JobKey]) -> list[JobCurrent]:
+    if not keys:
+        return []
+    rows = JobCurrent.objects.filter(cluster__in={key.cluster for key in keys}, job_id__in={key.job_id for key in keys})
+    known = {JobKey(row.cluster, row.job_id): row for row in rows.defer("graph", "configuration", "checkpoint_config")}
+    return [known[key] for key in dict.fromkeys(keys) if key in known][:MOST_JOBS]
+
+
+def _found(search: str, keys: Sequence[JobKey]) -> list[JobCurrent]:
+    """The worst that match, without those chosen already."""
+    rows = JobCurrent.objects.defer("graph", "configuration", "checkpoint_config").order_by("-trouble", "-last_seen_at", "id")
+    if search:
+        rows = rows.filter(Q(name__icontains=search) | Q(job_id__startswith=search.lower()) | Q(cluster=search))
+    return [row for row in rows[: MOST_FOUND + len(keys)] if JobKey(row.cluster, row.job_id) not in keys][:MOST_FOUND]
+
+
+def _is_past(job: JobCurrent) -> bool:
+    return bool(job.terminal) or Cluster.objects.filter(name=job.cluster, kind=ClusterKind.RECORDING).exists()
+
+
+def _iso(instant: datetime) -> str:
+    return f"{instant:%Y-%m-%dT%H:%M:%SZ}"

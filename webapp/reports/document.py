@@ -1,0 +1,293 @@
+"""What a report says, as plain data: gathered once from the database, then drawn as a page, a file, Markdown or JSON.
+
+A document is complete: no renderer asks anybody anything. Texts are already cut, cleaned and without secrets
+(:mod:`webapp.reports.texts`); instants are aware UTC; unknown is ``None``; ratios are 0 … 1.
+"""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+
+VERSION = 1
+"""Raised where a field changes its meaning or goes away; new fields do not raise it."""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One line of evidence, as people read it."""
+
+    name: str
+    value: str
+    compared: str = ""
+    note: str = ""
+    at: datetime | None = None
+
+
+@dataclass(frozen=True)
+class FindingTold:
+    """One matter; ``path`` leads from the farthest vertex that is held back to the origin. ``number`` is the finding's id."""
+
+    number: int
+    cluster: str
+    job_id: str
+    job_name: str
+    rule: str
+    rule_title: str
+    severity: str
+    confidence: str
+    subject_kind: str
+    subject: str
+    title: str
+    cause: str
+    next_step: str
+    first_seen: datetime
+    last_seen: datetime
+    is_open: bool
+    episodes: int = 1
+    figures: tuple[Figure, ...] = ()
+    path: tuple[str, ...] = ()
+    excess_bytes: int | None = None
+
+
+@dataclass(frozen=True)
+class Moment:
+    """One line of the time line. ``tone`` is crit, warn, ok or done; ``until`` is the end of what lasted."""
+
+    at: datetime
+    kind: str
+    tone: str
+    title: str
+    detail: str = ""
+    until: datetime | None = None
+    job_name: str = ""
+
+
+@dataclass(frozen=True)
+class CheckpointTold:
+    """One checkpoint of the charts; phases are those of its slowest subtask."""
+
+    checkpoint_id: int
+    trigger_time: datetime
+    outcome: str
+    is_savepoint: bool = False
+    end_to_end_ms: float | None = None
+    start_delay_ms: float | None = None
+    alignment_ms: float | None = None
+    sync_ms: float | None = None
+    async_ms: float | None = None
+    unaligned: bool | None = None
+    reason: str | None = None
+    slowest: str | None = None
+    state_bytes: int | None = None
+    checkpointed_bytes: int | None = None
+
+
+@dataclass(frozen=True)
+class CheckpointFigures:
+    """How checkpoints fared. ``longest_gap_ms`` is the longest time without a new recovery point, ``None`` where it cannot be known.
+
+    ``by_hours`` says that single checkpoints are no longer kept and counts are those of whole hours.
+    """
+
+    settled: int = 0
+    completed: int = 0
+    failed: int = 0
+    by_outcome: dict[str, int] = field(default_factory=dict)
+    savepoints: int = 0
+    interval_ms: int | None = None
+    timeout_ms: int | None = None
+    longest_gap_ms: float | None = None
+    gap_from: datetime | None = None
+    gap_to: datetime | None = None
+    by_hours: bool = False
+
+
+@dataclass(frozen=True)
+class PressureRow:
+    """One vertex: ``(start of the window, back-pressured share, busy share)``, the largest subtask's median."""
+
+    vertex: str
+    cells: tuple[tuple[datetime, float | None, float | None], ...]
+
+
+@dataclass(frozen=True)
+class Mark:
+    """What happened to the job, for its charts."""
+
+    at: datetime
+    kind: str
+    label: str
+
+
+@dataclass(frozen=True)
+class LogExcerpt:
+    """``more`` counts lines like it that are not shown."""
+
+    at: datetime
+    source: str
+    level: str
+    kind: str
+    where: str
+    text: str
+    more: int = 0
+
+
+@dataclass(frozen=True)
+class Exception_:
+    """An exception as the JobManager keeps it; ``more`` counts others of its name."""
+
+    at: datetime
+    name: str
+    task: str
+    host: str
+    stacktrace: str
+    more: int = 0
+
+
+@dataclass(frozen=True)
+class StoragePlace:
+    """The job's directories below one root, by its newest audit."""
+
+    root: str
+    as_of: datetime | None
+    files: int
+    bytes: int
+    live_bytes: int
+    retained_waste_bytes: int
+    orphan_bytes: int
+    missing_files: int
+
+
+@dataclass(frozen=True)
+class JobStory:
+    """Everything told of one job."""
+
+    cluster: str
+    job_id: str
+    name: str
+    state: str
+    flink_version: str
+    parallelism: int | None
+    started_at: datetime | None
+    ended_at: datetime | None
+    last_seen_at: datetime | None
+    judged_at: datetime | None
+    is_recording: bool
+    restarts: int
+    restored_from: str
+    checkpoints: CheckpointFigures
+    uploaded_bytes: int | None = None
+    points: tuple[CheckpointTold, ...] = ()
+    marks: tuple[Mark, ...] = ()
+    pressure: tuple[PressureRow, ...] = ()
+    storage: tuple[StoragePlace, ...] = ()
+    configuration: tuple[tuple[str, str], ...] = ()
+    logs: tuple[LogExcerpt, ...] = ()
+    exceptions: tuple[Exception_, ...] = ()
+
+
+@dataclass(frozen=True)
+class AlertTold:
+    """One alert of these jobs; ``state`` is its state when the report was made."""
+
+    uid: str
+    rule: str
+    severity: str
+    title: str
+    job_name: str
+    state: str
+    starts_at: datetime | None
+    fired_at: datetime | None
+    resolved_at: datetime | None
+    acknowledged_by: str = ""
+    acknowledged_at: datetime | None = None
+    comment: str = ""
+    firings: int = 1
+
+
+@dataclass(frozen=True)
+class Point:
+    """One cause or one thing to do: ``lead`` in bold, then ``text``."""
+
+    lead: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Kpi:
+    """One figure of the first screen."""
+
+    label: str
+    value: str
+    note: str = ""
+    tone: str = ""
+
+
+@dataclass(frozen=True)
+class Summary:
+    """The first screen: what happened, when, why, what it cost, what to do. ``tone`` is crit, warn, ok or unknown."""
+
+    tone: str
+    headline: str
+    happened: tuple[str, ...]
+    when: str
+    cause: tuple[Point, ...]
+    impact: tuple[str, ...]
+    actions: tuple[Point, ...]
+    kpis: tuple[Kpi, ...] = ()
+    started_at: datetime | None = None
+    ended_at: datetime | None = None
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of a digest: texts ready to be read; ``numeric`` are the places of columns that stand right."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    numeric: tuple[int, ...] = ()
+    note: str = ""
+    empty: str = ""
+
+
+@dataclass(frozen=True)
+class Day:
+    """Checkpoints of a day, for the chart of a digest."""
+
+    day: datetime
+    completed: int
+    failed: int
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where something in the report comes from, and how fresh it was."""
+
+    name: str
+    as_of: datetime | None
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Document:
+    """One report."""
+
+    kind: str
+    uid: str
+    title: str
+    made_at: datetime
+    made_by: str
+    start: datetime
+    end: datetime
+    summary: Summary
+    from_alert: str = ""
+    stories: tuple[JobStory, ...] = ()
+    timeline: tuple[Moment, ...] = ()
+    findings: tuple[FindingTold, ...] = ()
+    alerts: tuple[AlertTold, ...] = ()
+    tables: tuple[Table, ...] = ()
+    days: tuple[Day, ...] = ()
+    sources: tuple[Source, ...] = ()
+    unknowns: tuple[str, ...] = ()
+    cut: tuple[str, ...] = ()
+    version: int = VERSION

@@ -1,0 +1,50 @@
+"""Alerts of the chosen jobs in the time, and of the whole fleet by rule."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from django.db.models import Count, Q
+
+from webapp.alerting.history import history
+from webapp.alerting.models import Alert
+from webapp.reports import texts
+from webapp.reports.document import AlertTold
+from webapp.reports.gathering.scope import Scope
+
+MOST = 200
+MOST_RULES = 50
+
+
+def gathered(scope: Scope) -> tuple[AlertTold, ...]:
+    """Those that fired, in order of time; instants are those of the data, except who acknowledged when."""
+    fired = [row for row in history([(one.cluster, one.job_id) for one in scope.jobs], scope.start, scope.end) if row["fired_at"]]
+    return tuple(_told(row) for row in fired[:MOST])
+
+
+def by_rule(start: datetime, end: datetime) -> tuple[tuple[str, int, int], ...]:
+    """Rule, how many fired, how many of them were acknowledged; the most first."""
+    fired = Alert.objects.filter(starts_at__gte=start, starts_at__lt=end, fired_at__isnull=False).order_by().values("rule")
+    counted = fired.annotate(count=Count("id"), acknowledged=Count("id", filter=Q(acknowledged_at__isnull=False))).order_by(
+        "-count", "rule"
+    )
+    return tuple((row["rule"], row["count"], row["acknowledged"]) for row in counted[:MOST_RULES])
+
+
+def _told(row: Mapping[str, Any]) -> AlertTold:
+    return AlertTold(
+        uid=row["uid"],
+        rule=row["rule"],
+        severity=row["severity"],
+        title=texts.told(row["title"]),
+        job_name=texts.name(row["job_name"], row["job_id"] or row["cluster"]),
+        state=row["state"],
+        starts_at=row["starts_at"],
+        # Of a recording Weir's own clock says when it was imported, which is no part of the story.
+        fired_at=row["starts_at"],
+        resolved_at=row["ends_at"] if row["resolved_at"] else None,
+        acknowledged_by=texts.name(row["acknowledged_by"]),
+        acknowledged_at=row["acknowledged_at"],
+        comment=texts.told(row["acknowledge_comment"]),
+        firings=row["firings"],
+    )

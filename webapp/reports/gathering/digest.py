@@ -1,0 +1,66 @@
+"""Gathering a digest of the fleet: a week (or what was asked for) of all clusters → a document of the same form as an incident's."""
+
+from collections.abc import Callable
+from datetime import datetime
+
+from django.db.models import Max
+
+from webapp.fleet.models import Cluster, JobCurrent
+from webapp.reports.document import Document, Source
+from webapp.reports.gathering import digest_tables, digest_words
+from webapp.reports.gathering.timeline import timeline
+from webapp.reports.gathering.week import read
+
+Progress = Callable[[int, str], None]
+DIGEST = "digest"
+MOST_IN_FULL = 12
+MOST_MOMENTS = 60
+
+
+def gather(
+    start: datetime, end: datetime, *, uid: str, made_at: datetime, made_by: str, progress: Progress = lambda done, words: None
+) -> Document:
+    """About fifteen queries, whatever the fleet's size."""
+    progress(10, "counting what the week brought")
+    week, left_out = read(start, end)
+    progress(60, "putting it into words")
+    moments, _none = timeline([], week.began[:MOST_MOMENTS], [])
+    cut = [
+        f"{left_out} more new findings are left out; the findings page has them." if left_out else "",
+        f"The time line tells of the worst {MOST_MOMENTS} new findings." if len(week.began) > MOST_MOMENTS else "",
+    ]
+    return Document(
+        kind=DIGEST,
+        uid=uid,
+        title=f"Fleet digest, {digest_words.days_text(start, end)}",
+        made_at=made_at,
+        made_by=made_by,
+        start=start,
+        end=end,
+        summary=digest_words.summary(week),
+        timeline=moments,
+        findings=week.began[:MOST_IN_FULL],
+        tables=digest_tables.tables(week),
+        days=week.days,
+        sources=_sources(),
+        unknowns=_unknowns(made_at),
+        cut=tuple(filter(None, cut)),
+    )
+
+
+def has_anything(start: datetime, end: datetime) -> bool:
+    """Whether anything was seen in this time: an empty week needs no digest."""
+    return JobCurrent.objects.filter(last_seen_at__gte=start, first_seen_at__lt=end).exists()
+
+
+def _sources() -> tuple[Source, ...]:
+    newest = JobCurrent.objects.aggregate(newest=Max("as_of"))["newest"]
+    return (Source("Jobs, checkpoints and findings in the database", newest, "newest observation"),)
+
+
+def _unknowns(now: datetime) -> tuple[str, ...]:
+    unseen = list(Cluster.objects.unseen(now).order_by("name").values_list("name", flat=True)[:21])
+    if not unseen:
+        return ()
+    more = " and more" if len(unseen) > 20 else ""
+    return (f"Not seen when this was made: {', '.join(unseen[:20])}{more}. What happened there since is not known.",)

@@ -1,0 +1,75 @@
+"""The tables of a digest. Pure."""
+
+from webapp.lib.instants import day_and_clock_text
+from webapp.lib.quantities import UNKNOWN, bytes_text, count_text, exact_percent_text
+from webapp.reports.document import Table
+from webapp.reports.gathering.week import Week
+
+MOST_NEW = 40
+
+
+def tables(week: Week) -> tuple[Table, ...]:
+    return (_jobs(week), _new(week), _alerts(week), _clusters(week), _storage(week))
+
+
+def _jobs(week: Week) -> Table:
+    rows = tuple(
+        (
+            one.name,
+            one.cluster,
+            count_text(one.critical),
+            count_text(one.warning),
+            f"{count_text(one.failed)} of {count_text(one.settled)}",
+            one.reason,
+        )
+        for one in week.worst
+    )
+    columns = ("Job", "Cluster", "Critical", "Warning", "Checkpoints failed", "The worst of it")
+    note = f"the worst {len(rows)} of {count_text(week.troubled)} in trouble" if week.troubled > len(rows) else "the worst first"
+    return Table("Jobs in trouble", columns, rows, (2, 3, 4), note, "No job was in trouble.")
+
+
+def _new(week: Week) -> Table:
+    rows = tuple(
+        (one.severity, one.title, one.job_name or one.cluster, day_and_clock_text(one.first_seen), "open" if one.is_open else "ended")
+        for one in week.began[:MOST_NEW]
+    )
+    note = f"{count_text(week.began_count)} began, {count_text(week.ended_count)} ended, {count_text(week.open_count)} are open"
+    return Table("New findings", ("Severity", "Finding", "Where", "First seen (UTC)", "State"), rows, (3,), note, "Nothing new was found.")
+
+
+def _alerts(week: Week) -> Table:
+    rows = tuple((rule, count_text(count), count_text(acknowledged)) for rule, count, acknowledged in week.alerts)
+    return Table("Alerts by rule", ("Rule", "Fired", "Acknowledged"), rows, (1, 2), "", "No alert fired.")
+
+
+def _clusters(week: Week) -> Table:
+    rows = tuple(
+        (one.cluster, count_text(one.jobs), count_text(one.completed), count_text(one.failed), exact_percent_text(one.success))
+        for one in week.fared
+    )
+    columns = ("Cluster", "Jobs", "Completed", "Failed", "Success")
+    return Table("Checkpoints by cluster", columns, rows, (1, 2, 3, 4), "the least successful first", "No checkpoint ended.")
+
+
+def _storage(week: Week) -> Table:
+    rows = tuple(
+        (
+            one.root,
+            bytes_text(one.bytes),
+            _signed(one.grown_bytes),
+            bytes_text(one.orphan_bytes),
+            _signed(one.orphans_grown_bytes),
+            count_text(one.missing_files),
+            day_and_clock_text(one.as_of),
+        )
+        for one in week.roots
+    )
+    columns = ("Root", "Bytes", "Growth", "Orphaned", "Growth of orphans", "Missing files", "Audited (UTC)")
+    return Table("Checkpoint storage", columns, rows, (1, 2, 3, 4, 5, 6), "the largest growth first", "No audit looked in this time.")
+
+
+def _signed(size_bytes: int | None) -> str:
+    if size_bytes is None:
+        return UNKNOWN
+    return f"{'−' if size_bytes < 0 else '+'}{bytes_text(abs(size_bytes))}"

@@ -1,0 +1,89 @@
+"""What logs and the JobManager said of one job: excerpts, exceptions, marks. Every query is bounded."""
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from webapp.fleet.models import JobAnnotation, JobCurrent, JobException, LogEvent
+from webapp.fleet.views.jobs import ROUTINE_KINDS
+from webapp.reports import texts
+from webapp.reports.document import Exception_, LogExcerpt, Mark
+from webapp.reports.gathering.scope import Scope
+
+MOST_EVENTS = 4_000
+OF_A_KIND = 3
+"""Excerpts of one kind from one place: the next ones say the same."""
+MOST_EXCERPTS = 30
+MOST_EXCEPTIONS = 8
+MOST_THROWN = 2_000
+MOST_MARKS = 200
+_QUIET_KINDS = (*ROUTINE_KINDS, "checkpoint_triggered", "checkpoint_completed", "tm_registered", "execution_graph_created", "late_decline")
+_TOLD_ELSEWHERE = frozenset({"checkpoint_failed", "checkpoint_expired", "checkpoint_declined", "late_message", "job_state", "job_terminal"})
+"""Checkpoints and states have lines of their own in the time line; as excerpts they stay."""
+_LOUD = frozenset({"ERROR", "WARN", "FATAL"})
+
+
+def excerpts(job: JobCurrent, scope: Scope) -> tuple[tuple[LogExcerpt, ...], bool]:
+    """The first lines of each kind and place, and whether there were more events than are looked at. One query."""
+    told = LogEvent.objects.filter(cluster=job.cluster, job_id=job.job_id, ts__gte=scope.start, ts__lte=scope.end)
+    columns = ("ts", "process", "level", "kind", "vertex_name", "subtask", "host", "reason", "message", "detail")
+    events = list(told.exclude(kind__in=_QUIET_KINDS).order_by("ts", "id").only(*columns)[: MOST_EVENTS + 1])
+    return _grouped(events[:MOST_EVENTS]), len(events) > MOST_EVENTS
+
+
+def _grouped(events: Iterable[LogEvent]) -> tuple[LogExcerpt, ...]:
+    groups: dict[tuple[str, str, str], list[LogEvent]] = {}
+    for event in events:
+        groups.setdefault((event.kind, event.reason or "", event.vertex_name or ""), []).append(event)
+    # What is loud comes first where not everything fits.
+    ordered = sorted(groups.values(), key=lambda group: (group[0].level not in _LOUD, group[0].ts))
+    shown: list[LogExcerpt] = []
+    for group in ordered:
+        room = min(OF_A_KIND, MOST_EXCERPTS - len(shown))
+        chosen = group[:room]
+        shown += [_excerpt(event, len(group) - len(chosen) if event is chosen[-1] else 0) for event in chosen]
+        if len(shown) >= MOST_EXCERPTS:
+            break
+    return tuple(sorted(shown, key=lambda one: one.at))
+
+
+def _excerpt(event: LogEvent, more: int) -> LogExcerpt:
+    vertex = texts.name(event.vertex_name)
+    if vertex and event.subtask is not None:
+        vertex += f"/{event.subtask}"
+    where = " on ".join(filter(None, (vertex, texts.name(event.host))))
+    message = texts.told(event.message, texts.SENTENCE)
+    detail = texts.told("\n".join((event.detail or "").splitlines()[:12]), texts.PARAGRAPH)
+    return LogExcerpt(event.ts, texts.name(event.process), event.level or "", event.kind, where, f"{message}\n{detail}".strip(), more)
+
+
+def belongs_to_timeline(excerpt: LogExcerpt) -> bool:
+    return excerpt.kind not in _TOLD_ELSEWHERE and (excerpt.level in _LOUD or excerpt.kind.startswith(("tm_", "restored", "restore_")))
+
+
+def exceptions(job: JobCurrent, scope: Scope) -> tuple[Exception_, ...]:
+    """The newest of each name, those that came most often first. One query."""
+    thrown = JobException.objects.filter(cluster=job.cluster, job_id=job.job_id, ts__gte=scope.start, ts__lte=scope.end)
+    by_name: dict[str, list[JobException]] = {}
+    for row in thrown.order_by("-ts", "-id").defer("taskmanager_id")[:MOST_THROWN]:
+        by_name.setdefault(row.exception_name, []).append(row)
+    often = sorted(by_name.values(), key=lambda rows: (not any(row.is_root for row in rows), -len(rows)))[:MOST_EXCEPTIONS]
+    return tuple(
+        Exception_(
+            rows[0].ts,
+            texts.name(rows[0].exception_name),
+            texts.name(rows[0].task, "whole job"),
+            texts.name(rows[0].host),
+            texts.told("\n".join((rows[0].stacktrace or "").splitlines()[:25]), texts.TRACE),
+            len(rows) - 1,
+        )
+        for rows in often
+    )
+
+
+def marks(job: JobCurrent, scope: Scope) -> tuple[Mark, ...]:
+    """Savepoints, restarts, deployments, restores, failures and ends; the newest where there are too many."""
+    rows = JobAnnotation.objects.filter(cluster=job.cluster, job_id=job.job_id, at__gte=scope.start, at__lte=scope.end)
+    newest: list[tuple[datetime, str, str | None, str]] = list(
+        rows.order_by("-at", "-id").values_list("at", "kind", "label", "subject")[:MOST_MARKS]
+    )
+    return tuple(Mark(at, kind, texts.name(label or subject or kind)) for at, kind, label, subject in reversed(newest))

@@ -1,0 +1,176 @@
+"""How the checkpoints of one job fared in a stretch of time: counts, the longest time without a recovery point, and the worst of them."""
+
+import itertools
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db.models import Sum
+
+from spark_jobs.serving import FAILED_OUTCOMES
+from webapp.charts.downsample import worst_in_buckets
+from webapp.checkpoints import querysets as facts_of
+from webapp.checkpoints.models import CheckpointFact, CheckpointRollup
+from webapp.fleet.models import JobCurrent
+from webapp.pipeline.retention import ROUTINE
+from webapp.reports import texts
+from webapp.reports.document import CheckpointFigures, CheckpointTold
+from webapp.reports.gathering.scope import Scope
+
+MOST = 20_000
+"""Checkpoints looked at one by one: two weeks at one a minute."""
+_MS = timedelta(milliseconds=1)
+_UNSETTLED = ("in_progress", "preflight")
+_OUTLINE = ("id", "checkpoint_id", "trigger_time", "outcome", "is_savepoint", "end_to_end_ms", "end_time", "reason", "checkpointed_bytes")
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """One checkpoint, as far as counting needs it."""
+
+    pk: int
+    checkpoint_id: int
+    trigger_time: datetime
+    outcome: str
+    is_savepoint: bool
+    end_to_end_ms: int | None
+    end_time: datetime | None
+    reason: str | None
+    checkpointed_bytes: int | None
+
+    @property
+    def ended_at(self) -> datetime:
+        return self.end_time or self.trigger_time + timedelta(milliseconds=self.end_to_end_ms or 0)
+
+    @property
+    def failed(self) -> bool:
+        return self.outcome in FAILED_OUTCOMES
+
+    @property
+    def badness(self) -> tuple[bool, bool, int]:
+        return self.failed, self.is_savepoint, self.end_to_end_ms or 0
+
+
+def outlines(job: JobCurrent, scope: Scope) -> list[Outline]:
+    """The newest ``MOST`` of the range, oldest first."""
+    facts = facts_of.of_job(job.cluster, job.job_id, scope.start, scope.end)
+    rows = list(facts.order_by("-trigger_time", "-id").values_list(*_OUTLINE)[:MOST])
+    return [_outline(row) for row in reversed(rows)]
+
+
+def _outline(row: tuple[Any, ...]) -> Outline:
+    pk, number, trigger, outcome, savepoint, lasted_ms, end, reason, uploaded = row
+    return Outline(pk, number, trigger, outcome, bool(savepoint), lasted_ms, end, reason, uploaded)
+
+
+def figures(job: JobCurrent, scope: Scope, seen: Sequence[Outline], *, kept_one_by_one: bool) -> CheckpointFigures:
+    """Two queries at most. ``kept_one_by_one`` is false where completed ones of the range are too old to be still there."""
+    settings: dict[str, Any] = {"interval_ms": job.checkpoint_interval_ms, "timeout_ms": job.checkpoint_timeout_ms}
+    if not kept_one_by_one:
+        return _by_hours(job, scope, settings)
+    own = [one for one in seen if not one.is_savepoint]
+    outcomes = Counter(one.outcome for one in own if one.outcome not in _UNSETTLED)
+    gap = _longest_gap(job, scope, own)
+    return CheckpointFigures(
+        settled=outcomes.total(),
+        completed=outcomes["completed"],
+        failed=sum(outcomes[outcome] for outcome in FAILED_OUTCOMES),
+        by_outcome=_failures_first(outcomes),
+        savepoints=len(seen) - len(own),
+        longest_gap_ms=(gap[1] - gap[0]) / _MS if gap else None,
+        gap_from=gap[0] if gap else None,
+        gap_to=gap[1] if gap else None,
+        **settings,
+    )
+
+
+def kept_one_by_one(scope: Scope, now: datetime, *, is_recording: bool) -> bool:
+    """Whether every checkpoint of the range is still kept, not only those that failed."""
+    return is_recording or scope.start >= now - ROUTINE
+
+
+def points(seen: Sequence[Outline], limit: int) -> tuple[CheckpointTold, ...]:
+    """The worst of each slice of time; one query."""
+    kept = worst_in_buckets(seen, limit, lambda one: one.trigger_time, lambda one: one.badness)
+    rows = (
+        CheckpointFact.objects.filter(pk__in=[one.pk for one in kept])
+        .order_by("trigger_time", "id")
+        .values(*facts_of.BAR_FIELDS, "checkpointed_bytes")
+    )
+    return tuple(_point(row) for row in rows)
+
+
+def _point(row: dict[str, Any]) -> CheckpointTold:
+    slowest = texts.name(row["slowest_vertex_name"])
+    if slowest:
+        slowest += f"/{row['slowest_subtask']}" if row["slowest_subtask"] is not None else ""
+        slowest += f" on {texts.name(row['slowest_host'])}" if row["slowest_host"] else ""
+    return CheckpointTold(
+        checkpoint_id=row["checkpoint_id"],
+        trigger_time=row["trigger_time"],
+        outcome=row["outcome"],
+        is_savepoint=bool(row["is_savepoint"]),
+        end_to_end_ms=row["end_to_end_ms"]
+        if row["end_to_end_ms"] is not None or not row["end_time"]
+        else (row["end_time"] - row["trigger_time"]) / _MS,
+        start_delay_ms=row["slowest_start_delay_ms"],
+        alignment_ms=row["slowest_alignment_ms"],
+        sync_ms=row["slowest_sync_ms"],
+        async_ms=row["slowest_async_ms"],
+        unaligned=row["unaligned"],
+        reason=texts.name(row["reason"]) or None,
+        slowest=slowest or None,
+        state_bytes=row["state_bytes"],
+        checkpointed_bytes=row["checkpointed_bytes"],
+    )
+
+
+def lived(job: JobCurrent, scope: Scope) -> tuple[datetime, datetime]:
+    """The part of the range in which the job is known to have lived."""
+    start = max(scope.start, job.start_time or job.first_seen_at or scope.start)
+    known_to = job.end_time or job.last_seen_at or job.as_of
+    return start, max(min(scope.end, known_to), start)
+
+
+def _longest_gap(job: JobCurrent, scope: Scope, own: Sequence[Outline]) -> tuple[datetime, datetime] | None:
+    """Between two completed checkpoints, from the last one before the range or the job's start, up to its end."""
+    if job.checkpoint_interval_ms is None and not own:
+        return None
+    begins, ends = lived(job, scope)
+    before = CheckpointFact.objects.filter(cluster=job.cluster, job_id=job.job_id, outcome="completed", trigger_time__lt=scope.start)
+    last = before.exclude(is_savepoint=True).order_by("-trigger_time", "-id").values_list("end_time", flat=True).first()
+    if last is not None and (job.start_time is None or last >= job.start_time):
+        begins = last
+    elif own and begins > scope.start:
+        # A job that has just begun is not without protection before the first one was due.
+        begins = max(begins, own[0].trigger_time)
+    instants = [begins, *sorted(one.ended_at for one in own if one.outcome == "completed" and one.ended_at <= ends), ends]
+    gaps = [(first, second) for first, second in itertools.pairwise(instants) if second > first]
+    return max(gaps, key=lambda gap: gap[1] - gap[0], default=None)
+
+
+def _by_hours(job: JobCurrent, scope: Scope, settings: dict[str, Any]) -> CheckpointFigures:
+    """From what is kept of every hour; a gap cannot be told from it."""
+    first = scope.start.replace(minute=0, second=0, microsecond=0)
+    hours = CheckpointRollup.objects.filter(
+        cluster=job.cluster, job_id=job.job_id, period="hour", period_start__gte=first, period_start__lt=scope.end
+    )
+    names = ("completed", "declined", "expired", "failed", "subsumed", "aborted")
+    sums = hours.aggregate(savepoints=Sum("savepoint_count"), **{name: Sum(f"{name}_count") for name in names})
+    outcomes = Counter({name: sums[name] or 0 for name in names})
+    return CheckpointFigures(
+        settled=outcomes.total(),
+        completed=outcomes["completed"],
+        failed=sum(outcomes[outcome] for outcome in FAILED_OUTCOMES),
+        by_outcome=_failures_first(outcomes),
+        savepoints=sums["savepoints"] or 0,
+        by_hours=True,
+        **settings,
+    )
+
+
+def _failures_first(outcomes: Counter[str]) -> dict[str, int]:
+    ordered = sorted(outcomes.items(), key=lambda item: (item[0] not in FAILED_OUTCOMES, -item[1]))
+    return {outcome: count for outcome, count in ordered if count}

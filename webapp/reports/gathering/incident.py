@@ -1,0 +1,84 @@
+"""Gathering an incident report: the rows of some jobs in a stretch of time → one document."""
+
+from collections.abc import Callable
+from datetime import datetime
+
+from webapp.fleet.choices import ClusterKind
+from webapp.fleet.models import Cluster, JobCurrent
+from webapp.reports.document import Document
+from webapp.reports.gathering import alerts, matters, sources, story, summary, timeline
+from webapp.reports.gathering.scope import JobKey, Scope
+
+Progress = Callable[[int, str], None]
+"""Called with 0 … 100 and words."""
+INCIDENT = "incident"
+
+
+def gather(
+    scope: Scope,
+    *,
+    uid: str,
+    made_at: datetime,
+    made_by: str,
+    title: str = "",
+    from_alert: str = "",
+    progress: Progress = lambda done, words: None,
+) -> Document:
+    """About a dozen queries a job, each bounded."""
+    clusters = {cluster.name: cluster for cluster in Cluster.objects.filter(name__in={one.cluster for one in scope.jobs})}
+    recordings = {name for name, cluster in clusters.items() if cluster.kind == ClusterKind.RECORDING}
+    jobs = _jobs(scope)
+    told = []
+    for number, key in enumerate(key for key in scope.jobs if key in jobs):
+        progress(5 + 60 * number // len(scope.jobs), f"reading job {number + 1} of {len(scope.jobs)}")
+        told.append(story.of_job(jobs[key], scope, made_at, recordings))
+    progress(68, "reading findings and alerts")
+    findings, findings_left_out = matters.gathered(scope)
+    alerted = alerts.gathered(scope)
+    moments, moments_left_out = timeline.timeline(told, findings, alerted)
+    stories = summary.worst_first([one.story for one in told], findings)
+    first_screen = summary.summary(told, findings, alerted, scope)
+    cut = [
+        f"{findings_left_out} less severe findings are left out." if findings_left_out else "",
+        f"{moments_left_out} less important moments are left out of the time line." if moments_left_out else "",
+        *(f"{one.story.name}: only the first log events of the time were looked at." for one in told if one.events_cut),
+        *(_points_cut(one) for one in told),
+    ]
+    return Document(
+        kind=INCIDENT,
+        uid=uid,
+        title=title or _title(stories[0].name if stories else "", len(stories), first_screen.headline),
+        made_at=made_at,
+        made_by=made_by,
+        start=scope.start,
+        end=scope.end,
+        summary=first_screen,
+        from_alert=from_alert,
+        stories=tuple(stories),
+        timeline=moments,
+        findings=findings,
+        alerts=alerted,
+        sources=sources.sources(stories, clusters, made_at),
+        unknowns=sources.unknowns(stories, clusters, [key for key in scope.jobs if key not in jobs], scope, made_at),
+        cut=tuple(filter(None, cut)),
+    )
+
+
+def _jobs(scope: Scope) -> dict[JobKey, JobCurrent]:
+    rows = JobCurrent.objects.filter(cluster__in={one.cluster for one in scope.jobs}, job_id__in={one.job_id for one in scope.jobs})
+    return {JobKey(row.cluster, row.job_id): row for row in rows}
+
+
+def _title(worst: str, jobs: int, headline: str) -> str:
+    if jobs == 1:
+        return f"{worst}: {headline}"
+    return headline if worst else "No job of these is known"
+
+
+def _points_cut(told: story.Told) -> str:
+    left_out = len(told.outlines) - len(told.story.points)
+    return (
+        f"{told.story.name}: of {len(told.outlines)} checkpoints the worst {len(told.story.points)} are told one by one."
+        if left_out > 0
+        else ""
+    )

@@ -1,0 +1,49 @@
+"""What a report is about: jobs and a stretch of time, within bounds."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+MOST_JOBS = 50
+LONGEST = timedelta(days=31)
+SHORTEST = timedelta(seconds=10)
+
+
+@dataclass(frozen=True)
+class JobKey:
+    """One job of a cluster."""
+
+    cluster: str
+    job_id: str
+
+
+@dataclass(frozen=True)
+class Scope:
+    """``jobs`` in the order they were chosen; ``start`` < ``end``, aware UTC."""
+
+    jobs: tuple[JobKey, ...]
+    start: datetime
+    end: datetime
+
+    @property
+    def points_a_job(self) -> int:
+        """How many checkpoints of each job are told one by one, so that a report of fifty jobs stays a file that opens."""
+        return max(60, min(400, 3_000 // max(len(self.jobs), 1)))
+
+
+class BadScope(ValueError):
+    """The message is one sentence for whoever asked."""
+
+
+def checked(jobs: Sequence[JobKey], start: datetime, end: datetime) -> Scope:
+    """Raises :class:`BadScope`."""
+    chosen = tuple(dict.fromkeys(jobs))
+    if not chosen:
+        raise BadScope("Choose at least one job.")
+    if len(chosen) > MOST_JOBS:
+        raise BadScope(f"A report tells of at most {MOST_JOBS} jobs; {len(chosen)} are chosen.")
+    if end - start < SHORTEST:
+        raise BadScope("The time has to end after it starts.")
+    if end - start > LONGEST:
+        raise BadScope(f"A report spans at most {LONGEST.days} days; make several.")
+    return Scope(chosen, start, end)

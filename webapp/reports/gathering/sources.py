@@ -1,0 +1,95 @@
+"""Where a report's facts come from, how fresh they were, and what nobody knows."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+
+from webapp.findings.models import JobJudgement
+from webapp.fleet.choices import Visibility
+from webapp.fleet.models import Cluster
+from webapp.lib.instants import instant_text
+from webapp.pipeline.models import Manifest, SkippedInput
+from webapp.pipeline.retention import ROUTINE
+from webapp.reports import texts
+from webapp.reports.document import JobStory, Source
+from webapp.reports.gathering.scope import JobKey, Scope
+
+MOST_UNKNOWNS = 40
+_A_LITTLE = timedelta(minutes=2)
+
+
+def sources(stories: Sequence[JobStory], clusters: Mapping[str, Cluster], now: datetime) -> tuple[Source, ...]:
+    loaded = Manifest.objects.filter(state=Manifest.State.LOADED).order_by("-id").values_list("loaded_at", flat=True).first()
+    told = [Source("Results of Spark in the database", loaded, "newest run that was loaded")]
+    for name in sorted({story.cluster for story in stories}):
+        cluster = clusters.get(name)
+        seen = max((story.last_seen_at for story in stories if story.cluster == name and story.last_seen_at), default=None)
+        if cluster is None:
+            told.append(Source(f"Cluster {name}", seen, "no longer registered; what it told before is kept"))
+            continue
+        visibility = cluster.visibility_at(now)
+        notes = {
+            Visibility.RECORDING: "a recording, judged at its recorded time",
+            Visibility.LIVE: "seen now",
+            Visibility.BLIND: "not seen now",
+            Visibility.PAUSED: "paused",
+            Visibility.NEW: "never asked",
+        }
+        kept = cluster.last_success_at or seen
+        told.append(
+            Source(
+                f"Cluster {name}",
+                kept,
+                ", ".join(filter(None, (notes.get(visibility, ""), f"Flink {cluster.flink_version}" if cluster.flink_version else ""))),
+            )
+        )
+    audits = [place.as_of for story in stories for place in story.storage if place.as_of]
+    if audits:
+        told.append(Source("Audit of checkpoint storage", max(audits), "newest that saw directories of these jobs"))
+    return tuple(told)
+
+
+def unknowns(
+    stories: Sequence[JobStory], clusters: Mapping[str, Cluster], missing: Sequence[JobKey], scope: Scope, now: datetime
+) -> tuple[str, ...]:
+    """Sentences. One query for what rules lacked, one for skipped inputs."""
+    said = [f"Nothing is known of job {texts.name(key.job_id)} on {texts.name(key.cluster)}." for key in missing]
+    lacked = {
+        (row.cluster, row.job_id): row.unknowns for row in JobJudgement.objects.filter(job_id__in=[story.job_id for story in stories])
+    }
+    for story in stories:
+        said += _of_story(story, scope, now)
+        for rule in (lacked.get((story.cluster, story.job_id)) or ())[:10]:
+            said.append(f"{story.name}: rule {texts.name(rule.get('rule'))} could not judge; it lacked {texts.told(rule.get('missing'))}.")
+        cluster = clusters.get(story.cluster)
+        if cluster is not None and cluster.visibility_at(now) == Visibility.BLIND:
+            why = texts.told(cluster.last_error) or "no answer"
+            said.append(f"{story.name}: its cluster cannot be seen now ({why}), so its state now is not known.")
+    names = {story.cluster for story in stories}
+    skipped = SkippedInput.objects.filter(cluster__in=names, observed_at__gte=scope.start, observed_at__lte=scope.end).count()
+    if skipped:
+        inputs = "One input" if skipped == 1 else f"{skipped} inputs"
+        said.append(f"{inputs} of these clusters could not be read in this time; the pipeline page says which and why.")
+    return tuple(said[:MOST_UNKNOWNS])
+
+
+def _of_story(story: JobStory, scope: Scope, now: datetime) -> list[str]:
+    said = []
+    if story.judged_at is None:
+        said.append(f"{story.name}: no rule has judged it yet.")
+    elif not story.ended_at and not story.is_recording and story.judged_at < scope.end - _A_LITTLE:
+        said.append(f"{story.name}: judged up to {instant_text(story.judged_at)} only.")
+    if not story.is_recording and scope.start < now - ROUTINE:
+        said.append(
+            f"{story.name}: log events and pressure older than {ROUTINE.days} days are no longer kept; failed checkpoints and findings are."
+        )
+    if story.last_seen_at and story.last_seen_at > scope.end + timedelta(hours=1) and story.configuration:
+        said.append(
+            f"{story.name}: its configuration is that of {instant_text(story.last_seen_at)}; whether it was the same before is not known."
+        )
+    if not story.pressure:
+        said.append(f"{story.name}: no pressure was measured in this time.")
+    if not story.storage:
+        said.append(f"{story.name}: no audit of checkpoint storage has seen its directories.")
+    if not story.logs:
+        said.append(f"{story.name}: no notable log event was read in this time.")
+    return said

@@ -1,0 +1,91 @@
+"""One job as a report tells it: what it is, how its checkpoints fared, what was said and thrown. About twelve queries."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime
+
+from webapp.fleet.models import JobCurrent
+from webapp.reports import texts
+from webapp.reports.document import JobStory, StoragePlace
+from webapp.reports.gathering import events, fared, pressure
+from webapp.reports.gathering.fared import Outline
+from webapp.reports.gathering.scope import Scope
+from webapp.storage.latest import latest_audits
+from webapp.storage.models import JobStorage
+
+MOST_PLACES = 20
+MOST_SETTINGS = 120
+
+
+@dataclass(frozen=True)
+class Told:
+    """``outlines`` are all its checkpoints, for the time line; ``events_cut`` where the log held more than is looked at."""
+
+    story: JobStory
+    outlines: tuple[Outline, ...]
+    events_cut: bool
+
+
+def of_job(job: JobCurrent, scope: Scope, now: datetime, recordings: Collection[str]) -> Told:
+    is_recording = job.cluster in recordings
+    seen = fared.outlines(job, scope)
+    one_by_one = fared.kept_one_by_one(scope, now, is_recording=is_recording)
+    marks = events.marks(job, scope)
+    excerpts, events_cut = events.excerpts(job, scope)
+    uploads = [one.checkpointed_bytes for one in seen if one.outcome == "completed" and one.checkpointed_bytes is not None]
+    story = JobStory(
+        cluster=job.cluster,
+        job_id=job.job_id,
+        name=texts.name(job.name, job.job_id),
+        state=job.state or "",
+        flink_version=texts.name(job.flink_version),
+        parallelism=job.parallelism,
+        started_at=job.start_time,
+        ended_at=job.end_time,
+        last_seen_at=job.last_seen_at,
+        judged_at=job.judged_at,
+        is_recording=is_recording,
+        restarts=sum(mark.kind == "restart" for mark in marks),
+        restored_from=_restored_from(job),
+        checkpoints=fared.figures(job, scope, seen, kept_one_by_one=one_by_one),
+        uploaded_bytes=sum(uploads) if uploads and one_by_one else None,
+        points=fared.points(seen, scope.points_a_job),
+        marks=marks,
+        pressure=pressure.rows(job, scope),
+        storage=_storage(job),
+        configuration=_configuration(job),
+        logs=excerpts,
+        exceptions=events.exceptions(job, scope),
+    )
+    return Told(story, tuple(seen), events_cut)
+
+
+def _restored_from(job: JobCurrent) -> str:
+    if job.restored_at is None:
+        return ""
+    kind = "savepoint" if job.restored_is_savepoint else "checkpoint"
+    number = "" if job.restored_checkpoint_id is None else f" {job.restored_checkpoint_id}"
+    return f"{kind}{number}, {texts.told(job.restored_path)}".rstrip(", ")
+
+
+def _configuration(job: JobCurrent) -> tuple[tuple[str, str], ...]:
+    """Checkpointing first, then the cluster's settings; secrets masked."""
+    told = [*(job.checkpoint_config or {}).items(), *(job.configuration or {}).items()]
+    return tuple(texts.setting(key, value) for key, value in told[:MOST_SETTINGS])
+
+
+def _storage(job: JobCurrent) -> tuple[StoragePlace, ...]:
+    rows = JobStorage.objects.filter(cluster=job.cluster, job_id=job.job_id, audit_id__in=latest_audits()).select_related("audit")
+    return tuple(
+        StoragePlace(
+            root=texts.told(row.root),
+            as_of=row.audit.as_of,
+            files=row.files,
+            bytes=row.bytes,
+            live_bytes=row.live_bytes,
+            retained_waste_bytes=row.retained_waste_bytes,
+            orphan_bytes=row.orphan_bytes,
+            missing_files=row.missing_files,
+        )
+        for row in rows.order_by("-bytes", "root")[:MOST_PLACES]
+    )

@@ -1,0 +1,248 @@
+"""The first screen: what happened, when, why, what it cost, what to do. Pure: from what was gathered to sentences."""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+from webapp.lib.instants import instant_text, span_text
+from webapp.lib.quantities import bytes_text, count_text, duration_text, percent_text
+from webapp.reports.document import AlertTold, FindingTold, JobStory, Kpi, Point, Summary
+from webapp.reports.gathering.matters import is_notable, of_job, rank
+from webapp.reports.gathering.scope import Scope
+from webapp.reports.gathering.story import Told
+
+MOST_LINES, MOST_CAUSES, MOST_ACTIONS = 5, 3, 4
+_SYMPTOMS = ("restart", "checkpoint", "storage")
+"""What people notice; findings of other families say where it comes from."""
+_LONG_GAPS = 2.5
+"""Intervals without a completed checkpoint that are worth a sentence: one may always be late."""
+_ENDED = {"CANCELED": "was canceled", "FINISHED": "finished", "FAILED": "failed for good", "SUSPENDED": "was suspended"}
+
+
+def summary(told: Sequence[Told], findings: Sequence[FindingTold], alerts: Sequence[AlertTold], scope: Scope) -> Summary:
+    stories = worst_first([one.story for one in told], findings)
+    notable = [one for one in findings if is_notable(one)]
+    began, ended = _span(told, notable)
+    return Summary(
+        tone=_tone(stories, notable),
+        headline=_headline(stories, notable),
+        happened=_happened(stories, notable),
+        when=_when(began, ended, notable, scope),
+        cause=_causes(notable, stories),
+        impact=_impact(stories, notable),
+        actions=_actions(notable, stories),
+        kpis=_kpis(stories, notable, alerts),
+        started_at=began,
+        ended_at=ended,
+    )
+
+
+def worst_first(stories: Sequence[JobStory], findings: Sequence[FindingTold]) -> list[JobStory]:
+    def badness(story: JobStory) -> tuple[bool, int, int, int]:
+        own = [rank(one) for one in of_job(findings, story.cluster, story.job_id) if is_notable(one)]
+        return story.state == "FAILED", max(own, default=0), len(own), story.checkpoints.failed
+
+    return sorted(stories, key=badness, reverse=True)
+
+
+def symptom(notable: Sequence[FindingTold]) -> FindingTold | None:
+    """The worst of what people notice, else the worst."""
+    noticed = [one for one in notable if one.rule.split(".", 1)[0] in _SYMPTOMS]
+    return next(iter([*noticed, *notable]), None)
+
+
+def _tone(stories: Sequence[JobStory], notable: Sequence[FindingTold]) -> str:
+    if any(one.severity == "critical" for one in notable) or any(story.state == "FAILED" for story in stories):
+        return "crit"
+    if notable or any(story.checkpoints.failed or story.restarts for story in stories):
+        return "warn"
+    return "unknown" if any(story.judged_at is None for story in stories) else "ok"
+
+
+def _headline(stories: Sequence[JobStory], notable: Sequence[FindingTold]) -> str:
+    troubled = {(one.cluster, one.job_id) for one in notable}
+    worst = symptom(
+        [one for one in notable if not stories or (one.cluster, one.job_id) == (stories[0].cluster, stories[0].job_id)] or notable
+    )
+    if worst is not None:
+        alike = sum(one.rule == worst.rule and one.job_id == worst.job_id for one in notable) - 1
+        told = worst.title + (f", and {alike} more like it" if alike else "")
+        if len(stories) > 1:
+            return f"{len(troubled)} of {len(stories)} jobs in trouble. {worst.job_name}: {told}"
+        return told
+    failed = sum(story.checkpoints.failed for story in stories)
+    if failed:
+        return f"{count_text(failed)} checkpoints failed; no rule found more than that"
+    restarts = sum(story.restarts for story in stories)
+    if restarts:
+        return f"{_times(restarts)} restarted; no rule found more than that"
+    if any(story.judged_at is None for story in stories):
+        return "Nothing can be said: not every job was judged in this time"
+    return "Nothing was found wrong in this time"
+
+
+def _happened(stories: Sequence[JobStory], notable: Sequence[FindingTold]) -> tuple[str, ...]:
+    several = len(stories) > 1
+    lines = []
+    for story in stories[:MOST_LINES]:
+        said = _fared(story)
+        if several:
+            worst = symptom(of_job(notable, story.cluster, story.job_id))
+            lines.append(f"{story.name}: {' '.join([f'{worst.title}.' if worst else '', *said]).strip() or 'nothing found.'}")
+        else:
+            lines += said
+    if len(stories) > MOST_LINES:
+        lines.append(f"And {len(stories) - MOST_LINES} more jobs, below.")
+    return tuple(lines)
+
+
+def _fared(story: JobStory) -> list[str]:
+    figures, said = story.checkpoints, []
+    if figures.settled:
+        parts = ", ".join(f"{count_text(count)} {outcome}" for outcome, count in figures.by_outcome.items())
+        hours = " (by whole hours)" if figures.by_hours else ""
+        if figures.completed == figures.settled:
+            said.append(f"All {count_text(figures.settled)} checkpoints completed{hours}.")
+        else:
+            said.append(f"{count_text(figures.failed)} of {count_text(figures.settled)} checkpoints failed{hours}: {parts}.")
+    elif figures.interval_ms is None:
+        said.append("No checkpoint was due: periodic checkpoints are off, or the cluster has not said.")
+    else:
+        said.append("No checkpoint ended in this time.")
+    if figures.savepoints:
+        said.append(f"{_counted(figures.savepoints, 'savepoint')} taken.")
+    if story.restarts:
+        thrown = next(iter(story.exceptions), None)
+        by = f"; thrown: {thrown.name} in {thrown.task}" if thrown else ""
+        said.append(f"The job restarted {_times(story.restarts)}{by}.")
+    if story.ended_at and story.state in _ENDED:
+        said.append(f"The job {_ENDED[story.state]} at {instant_text(story.ended_at)}.")
+    return said
+
+
+def _span(told: Sequence[Told], notable: Sequence[FindingTold]) -> tuple[datetime | None, datetime | None]:
+    """From the first sign of trouble to the last."""
+    failures = [one.ended_at for job in told for one in job.outlines if one.failed]
+    breaks = [mark.at for job in told for mark in job.story.marks if mark.kind in ("restart", "failure")]
+    firsts = [*(one.first_seen for one in notable), *failures, *breaks]
+    lasts = [*(one.last_seen for one in notable), *failures, *breaks]
+    return min(firsts, default=None), max(lasts, default=None)
+
+
+def _when(began: datetime | None, ended: datetime | None, notable: Sequence[FindingTold], scope: Scope) -> str:
+    if began is None or ended is None:
+        return f"Looked at: {_range(scope.start, scope.end)}."
+    lasted = f", for {span_text(began, ended)}" if ended - began >= timedelta(seconds=1) else ""
+    still = " Not over when this report was made." if any(one.is_open for one in notable) else ""
+    return f"{_range(began, ended)}{lasted}.{still}"
+
+
+def _range(start: datetime, end: datetime) -> str:
+    if end - start < timedelta(seconds=1):
+        return instant_text(start)
+    return f"{start:%Y-%m-%d %H:%M:%S} – {f'{end:%H:%M:%S}' if start.date() == end.date() else f'{end:%Y-%m-%d %H:%M:%S}'} UTC"
+
+
+def _causes(notable: Sequence[FindingTold], stories: Sequence[JobStory]) -> tuple[Point, ...]:
+    """That which explains comes before what it explains; one of each rule and job."""
+    points = [Point(_lead(one, stories), _cause(one)) for one in _one_of_each(notable)[:MOST_CAUSES]]
+    if points:
+        return tuple(points)
+    if any(story.checkpoints.failed or story.restarts for story in stories):
+        return (Point("Not known", "No rule named a cause. The time line, exceptions and log excerpts below are all there is."),)
+    return (Point("None found", "No rule fired on these jobs in this time."),)
+
+
+def _cause(finding: FindingTold) -> str:
+    shows_way = len(finding.path) > 1 and finding.rule.startswith("pressure.")
+    way = f" The way: {' → '.join(finding.path)}." if shows_way else ""
+    return finding.cause + way
+
+
+def _lead(finding: FindingTold, stories: Sequence[JobStory]) -> str:
+    return f"{finding.job_name}: {finding.title}" if len(stories) > 1 and finding.job_id else finding.title
+
+
+def _actions(notable: Sequence[FindingTold], stories: Sequence[JobStory]) -> tuple[Point, ...]:
+    steps: dict[str, Point] = {}
+    for one in _one_of_each(notable):
+        steps.setdefault(one.next_step, Point(one.rule_title if len(stories) < 2 else f"{one.job_name}: {one.rule_title}", one.next_step))
+    if steps:
+        return tuple(steps.values())[:MOST_ACTIONS]
+    if any(story.exceptions for story in stories):
+        return (Point("Exceptions", "Start with the exceptions below: they say what was thrown, where and how often."),)
+    return (Point("Nothing", "There is nothing to act on."),)
+
+
+def _one_of_each(notable: Sequence[FindingTold]) -> list[FindingTold]:
+    """The first of each rule and job: a second one says much the same."""
+    first: dict[tuple[str, str, str], FindingTold] = {}
+    for one in notable:
+        first.setdefault((one.cluster, one.job_id, one.rule), one)
+    return list(first.values())
+
+
+def _impact(stories: Sequence[JobStory], notable: Sequence[FindingTold]) -> tuple[str, ...]:
+    several, said = len(stories) > 1, []
+    for story in stories[:MOST_LINES]:
+        before = f"{story.name}: " if several else ""
+        said += [before + line for line in _cost(story, of_job(notable, story.cluster, story.job_id))]
+    return tuple(said[: 2 * MOST_LINES]) or ("None that can be measured: no checkpoint failed and no job restarted.",)
+
+
+def _cost(story: JobStory, notable: Sequence[FindingTold]) -> list[str]:
+    figures, said = story.checkpoints, []
+    gap_ms, interval_ms = figures.longest_gap_ms, figures.interval_ms
+    due = f" (one is due every {duration_text(interval_ms)})" if interval_ms else ""
+    is_long = gap_ms is not None and (interval_ms is None or gap_ms > _LONG_GAPS * interval_ms)
+    if is_long and figures.gap_from and figures.gap_to:
+        said.append(
+            f"No checkpoint completed for {duration_text(gap_ms)}, {_range(figures.gap_from, figures.gap_to)}{due}: "
+            "a failure at its end would have replayed all of that time."
+        )
+    elif figures.failed:
+        longest = f"; the longest time without a new one was {duration_text(gap_ms)}{due}" if gap_ms is not None else ""
+        said.append(f"{_counted(figures.failed, 'recovery point')} lost{longest}.")
+    excess = sum(one.excess_bytes or 0 for one in notable)
+    if excess:
+        said.append(f"{bytes_text(excess)} were uploaded in excess.")
+    for one in notable:
+        if one.rule in ("pressure.root", "pressure.outbound") and one.last_seen > one.first_seen:
+            said.append(f"Records were held back by {one.subject} for at least {span_text(one.first_seen, one.last_seen)}.")
+    if story.state == "FAILED":
+        said.append("The job is gone: it failed for good and does not come back by itself.")
+    return said
+
+
+def _kpis(stories: Sequence[JobStory], notable: Sequence[FindingTold], alerts: Sequence[AlertTold]) -> tuple[Kpi, ...]:
+    settled, failed = sum(one.checkpoints.settled for one in stories), sum(one.checkpoints.failed for one in stories)
+    gaps = [one.checkpoints for one in stories if one.checkpoints.longest_gap_ms is not None]
+    longest = max(gaps, key=lambda one: one.longest_gap_ms or 0, default=None)
+    restarts = sum(one.restarts for one in stories)
+    critical = sum(one.severity == "critical" for one in notable)
+    acknowledged = sum(bool(one.acknowledged_by) for one in alerts)
+    due = f"due every {duration_text(longest.interval_ms)}" if longest and longest.interval_ms else "between two completed checkpoints"
+    return (
+        Kpi(
+            "Checkpoints failed",
+            f"{count_text(failed)} of {count_text(settled)}",
+            percent_text(failed / settled) if settled else "none ended",
+            "crit" if failed else "",
+        ),
+        Kpi("Longest without recovery point", duration_text(longest.longest_gap_ms) if longest else "–", due if longest else "not known"),
+        Kpi("Restarts", count_text(restarts), "in this time", "warn" if restarts else ""),
+        Kpi(
+            "Findings",
+            count_text(len(notable)),
+            f"{critical} critical, {len(notable) - critical} warning",
+            "crit" if critical else "warn" if notable else "",
+        ),
+        Kpi("Alerts", count_text(len(alerts)), f"{acknowledged} acknowledged" if alerts else "none fired"),
+    )
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count_text(count)} {noun}{'' if count == 1 else 's'}"
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else "twice" if count == 2 else f"{count_text(count)} times"

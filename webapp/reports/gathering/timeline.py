@@ -1,0 +1,121 @@
+"""The time line: what happened to the chosen jobs, in order, runs of the same thing as one line. Pure."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+
+from webapp.checkpoints.reasons import in_words
+from webapp.lib.quantities import bytes_text, duration_text
+from webapp.reports.document import AlertTold, FindingTold, Moment
+from webapp.reports.gathering.events import belongs_to_timeline
+from webapp.reports.gathering.fared import Outline
+from webapp.reports.gathering.matters import is_notable
+from webapp.reports.gathering.story import Told
+
+MOST_MOMENTS = 250
+MOST_RUNS = 25
+"""Runs of failed checkpoints of one job; with more of them, runs of the same reason are told as one across what completed between."""
+_RANK = {"crit": 3, "warn": 2, "ok": 1, "done": 1}
+_TONE_OF_SEVERITY = {"critical": "crit", "warning": "warn"}
+_TONE_OF_MARK = {"restart": "warn", "failure": "crit", "deploy": "done", "restore": "done", "terminal": "done", "savepoint": "done"}
+_TITLE_OF_MARK = {"deploy": "Job {}", "terminal": "Job {}", "restart": "Restart: {}", "restore": "Restored: {}", "failure": "Failure: {}"}
+
+
+def timeline(told: Sequence[Told], findings: Sequence[FindingTold], alerts: Sequence[AlertTold]) -> tuple[tuple[Moment, ...], int]:
+    """Oldest first, and how many of the least important were left out."""
+    moments = [moment for one in told for moment in _of_job(one)]
+    moments += [moment for finding in findings if is_notable(finding) for moment in [_of_finding(finding)]]
+    moments += [moment for alert in alerts for moment in _of_alert(alert)]
+    most_important = sorted(moments, key=lambda one: -_RANK.get(one.tone, 0))[:MOST_MOMENTS]
+    return tuple(sorted(most_important, key=lambda one: one.at)), max(len(moments) - MOST_MOMENTS, 0)
+
+
+def _of_job(told: Told) -> Iterator[Moment]:
+    name = told.story.name
+    yield from _of_checkpoints(told.outlines, name)
+    for mark in told.story.marks:
+        if mark.kind != "savepoint":
+            tone = "crit" if mark.kind == "terminal" and "fail" in mark.label.lower() else _TONE_OF_MARK.get(mark.kind, "done")
+            yield Moment(mark.at, mark.kind, tone, _TITLE_OF_MARK.get(mark.kind, "{}").format(mark.label), job_name=name)
+    for one in told.story.exceptions:
+        where = " on ".join(filter(None, (one.task, one.host)))
+        more = f"; {one.more} more of its name before" if one.more else ""
+        yield Moment(one.at, "exception", "crit", f"Exception {one.name}", f"in {where}{more}", job_name=name)
+    for line in told.story.logs:
+        if belongs_to_timeline(line):
+            tone = "crit" if line.level in ("ERROR", "FATAL") else "warn"
+            first = line.text.partition("\n")[0]
+            yield Moment(
+                line.at, "log", tone, f"Log: {line.kind.replace('_', ' ')}", " · ".join(filter(None, (line.where, first))), job_name=name
+            )
+
+
+def _of_checkpoints(outlines: Sequence[Outline], name: str) -> Iterator[Moment]:
+    own = [one for one in outlines if not one.is_savepoint]
+    for savepoint in (one for one in outlines if one.is_savepoint):
+        yield _savepoint(savepoint, name)
+    runs = [
+        list(run) for failed, run in groupby(own, key=lambda one: (one.failed, one.outcome, one.reason) if one.failed else None) if failed
+    ]
+    if len(runs) > MOST_RUNS:
+        failures = sorted((one for one in own if one.failed), key=lambda one: (one.outcome, one.reason or ""))
+        runs = [list(run) for _key, run in groupby(failures, key=lambda one: (one.outcome, one.reason))]
+    for run in runs:
+        run.sort(key=lambda one: one.trigger_time)
+        yield _run(run, own, name)
+        after = next((one for one in own if one.outcome == "completed" and one.trigger_time > run[-1].trigger_time), None)
+        if after is not None and len(run) > 1:
+            took = f"It took {duration_text(after.end_to_end_ms)}." if after.end_to_end_ms is not None else ""
+            yield Moment(
+                after.ended_at,
+                "recovered",
+                "ok",
+                f"Checkpoint {after.checkpoint_id} completed, the first after {len(run)} failures",
+                took,
+                job_name=name,
+            )
+
+
+def _run(run: Sequence[Outline], own: Sequence[Outline], name: str) -> Moment:
+    first, last = run[0], run[-1]
+    between = sum(first.trigger_time < one.trigger_time < last.trigger_time and one.outcome == "completed" for one in own)
+    detail = " ".join(filter(None, (in_words(first.reason, ""), f"{between} completed between them." if between else "")))
+    if len(run) == 1:
+        return Moment(first.ended_at, "checkpoint", "crit", f"Checkpoint {first.checkpoint_id} {first.outcome}", detail, job_name=name)
+    title = f"{len(run)} checkpoints {first.outcome}: {first.checkpoint_id} to {last.checkpoint_id}"
+    return Moment(first.ended_at, "checkpoint", "crit", title, detail, last.ended_at, name)
+
+
+def _savepoint(one: Outline, name: str) -> Moment:
+    took = [f"took {duration_text(one.end_to_end_ms)}"] if one.end_to_end_ms is not None else []
+    wrote = [f"wrote {bytes_text(one.checkpointed_bytes)}"] if one.checkpointed_bytes is not None else []
+    tone = "crit" if one.failed else "done"
+    return Moment(
+        one.ended_at, "savepoint", tone, f"Savepoint {one.checkpoint_id} {one.outcome}", ", ".join([*took, *wrote]), job_name=name
+    )
+
+
+def _of_finding(finding: FindingTold) -> Moment:
+    tone = _TONE_OF_SEVERITY.get(finding.severity, "done")
+    kind = "pressure" if finding.rule.startswith("pressure.") else "finding"
+    until = finding.last_seen if finding.last_seen > finding.first_seen else None
+    detail = f"{finding.rule_title}. Still open." if finding.is_open else f"{finding.rule_title}."
+    return Moment(finding.first_seen, kind, tone, f"Found: {finding.title}", detail, until, finding.job_name if finding.job_id else "")
+
+
+def _of_alert(alert: AlertTold) -> Iterable[Moment]:
+    if alert.fired_at:
+        tone = _TONE_OF_SEVERITY.get(alert.severity, "done")
+        again = f"It fired {alert.firings} times." if alert.firings > 1 else ""
+        yield Moment(alert.fired_at, "alert", tone, f"Alert fired: {alert.title}", again, job_name=alert.job_name)
+    if alert.acknowledged_at:
+        said = f"“{alert.comment}”" if alert.comment else ""
+        yield Moment(
+            alert.acknowledged_at,
+            "alert",
+            "done",
+            f"{alert.acknowledged_by or 'Somebody'} acknowledged: {alert.title}",
+            said,
+            job_name=alert.job_name,
+        )
+    if alert.resolved_at:
+        yield Moment(alert.resolved_at, "alert", "ok", f"Alert resolved: {alert.title}", job_name=alert.job_name)

@@ -1,0 +1,172 @@
+"""What a digest tells of a stretch of time, before it becomes words: every figure grouped by the database or bounded."""
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from django.db.models import Count, Max, Q, Sum
+
+from spark_jobs.serving import FAILED_OUTCOMES
+from webapp.checkpoints.models import CheckpointRollup
+from webapp.findings.choices import SEVERITY_RANK, FindingState, Severity
+from webapp.findings.models import Finding
+from webapp.findings.querysets import WORST_FIRST
+from webapp.fleet.models import JobCurrent
+from webapp.reports.document import Day, FindingTold
+from webapp.reports.gathering import alerts, matters, storage_growth
+
+MOST_JOBS = 15
+MOST_NEW = 500
+NOTABLE = Q(severity_rank__gt=SEVERITY_RANK[Severity.INFO])
+JobId = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class JobWeek:
+    """One job's week; ``reason`` is the worst that was found."""
+
+    cluster: str
+    job_id: str
+    name: str
+    critical: int
+    warning: int
+    failed: int
+    settled: int
+    reason: str
+
+
+@dataclass(frozen=True)
+class Fared:
+    """Checkpoints of one cluster."""
+
+    cluster: str
+    jobs: int
+    completed: int
+    failed: int
+
+    @property
+    def success(self) -> float | None:
+        settled = self.completed + self.failed
+        return self.completed / settled if settled else None
+
+
+@dataclass(frozen=True)
+class Week:
+    """Everything a digest tells, before it becomes words."""
+
+    start: datetime
+    end: datetime
+    jobs: int
+    worst: tuple[JobWeek, ...]
+    troubled: int
+    fared: tuple[Fared, ...]
+    days: tuple[Day, ...]
+    began: tuple[FindingTold, ...]
+    began_count: int
+    ended_count: int
+    open_count: int
+    by_rule: tuple[tuple[str, int, int, FindingTold], ...]
+    roots: tuple[storage_growth.RootGrowth, ...]
+    alerts: tuple[tuple[str, int, int], ...]
+
+    @property
+    def completed(self) -> int:
+        return sum(one.completed for one in self.fared)
+
+    @property
+    def failed(self) -> int:
+        return sum(one.failed for one in self.fared)
+
+
+def read(start: datetime, end: datetime) -> tuple[Week, int]:
+    """The week, and how many new findings are left out. About a dozen queries, whatever the fleet's size."""
+    began = Finding.objects.filter(NOTABLE, first_seen__gte=start, first_seen__lt=end)
+    told, left_out = matters.told(began.order_by(*WORST_FIRST)[:MOST_NEW])
+    active = Finding.objects.filter(NOTABLE, first_seen__lt=end, last_seen__gte=start)
+    hours = CheckpointRollup.objects.filter(period="hour", period_start__gte=start, period_start__lt=end)
+    week = Week(
+        start=start,
+        end=end,
+        jobs=JobCurrent.objects.filter(Q(start_time__lt=end) | Q(start_time=None), last_seen_at__gte=start).count(),
+        worst=_worst(active, hours),
+        troubled=active.exclude(job_id="").order_by().values("cluster", "job_id").distinct().count(),
+        fared=_fared(hours),
+        days=_days(hours, start, end),
+        began=told,
+        began_count=began.count(),
+        ended_count=Finding.objects.filter(NOTABLE, state=FindingState.CLOSED, last_seen__gte=start, last_seen__lt=end).count(),
+        open_count=Finding.objects.filter(NOTABLE, state=FindingState.OPEN, first_seen__lt=end).count(),
+        by_rule=_by_rule(told),
+        roots=storage_growth.of_roots(start, end),
+        alerts=alerts.by_rule(start, end),
+    )
+    return week, left_out
+
+
+def _worst(active: Any, hours: Any) -> tuple[JobWeek, ...]:
+    of_jobs = active.exclude(job_id="").order_by().values("cluster", "job_id")
+    counted = of_jobs.annotate(
+        critical=Count("id", filter=Q(severity=Severity.CRITICAL)),
+        warning=Count("id", filter=Q(severity=Severity.WARNING)),
+        worst=Max("severity_rank"),
+        newest=Max("last_seen"),
+    ).order_by("-critical", "-warning", "-newest", "cluster", "job_id")[:MOST_JOBS]
+    keys = [(row["cluster"], row["job_id"]) for row in counted]
+    checkpoints = _of_jobs(hours, keys)
+    reasons: dict[JobId, Finding] = {}
+    ids = {job_id for _cluster, job_id in keys}
+    for finding in active.filter(job_id__in=ids).order_by(*WORST_FIRST)[:MOST_NEW]:
+        reasons.setdefault((finding.cluster, finding.job_id), finding)
+    weeks = []
+    for row, key in zip(counted, keys, strict=True):
+        reason = reasons.get(key)
+        settled, failed = checkpoints.get(key, (0, 0))
+        told = matters.told([reason])[0][0] if reason else None
+        name = told.job_name if told else key[1]
+        weeks.append(JobWeek(*key, name, row["critical"], row["warning"], failed, settled, told.title if told else ""))
+    return tuple(weeks)
+
+
+def _sums() -> dict[str, Sum]:
+    return {name: Sum(f"{name}_count") for name in ("completed", *FAILED_OUTCOMES)}
+
+
+def _failed(row: Mapping[str, int | None]) -> int:
+    return sum(row[outcome] or 0 for outcome in FAILED_OUTCOMES)
+
+
+def _of_jobs(hours: Any, keys: Sequence[JobId]) -> dict[JobId, tuple[int, int]]:
+    rows = hours.filter(job_id__in={job_id for _cluster, job_id in keys}).order_by().values("cluster", "job_id").annotate(**_sums())
+    return {(row["cluster"], row["job_id"]): ((row["completed"] or 0) + _failed(row), _failed(row)) for row in rows}
+
+
+def _fared(hours: Any) -> tuple[Fared, ...]:
+    rows = hours.order_by().values("cluster").annotate(jobs=Count("job_id", distinct=True), **_sums())
+    fared = [Fared(row["cluster"], row["jobs"], row["completed"] or 0, _failed(row)) for row in rows]
+    return tuple(sorted(fared, key=lambda one: (one.success if one.success is not None else 2, one.cluster)))
+
+
+def _days(hours: Any, start: datetime, end: datetime) -> tuple[Day, ...]:
+    counts: dict[str, Counter[str]] = defaultdict(Counter)
+    for row in hours.order_by().values("period_start").annotate(**_sums()):
+        day = f"{row['period_start'].astimezone(UTC):%Y-%m-%d}"
+        counts[day].update(completed=row["completed"] or 0, failed=_failed(row))
+    if not counts:
+        return ()
+    first = start.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+    days = [first + timedelta(days=number) for number in range((end - first).days + 1)]
+    return tuple(Day(day, counts[f"{day:%Y-%m-%d}"]["completed"], counts[f"{day:%Y-%m-%d}"]["failed"]) for day in days if day < end)
+
+
+def _by_rule(told: Sequence[FindingTold]) -> tuple[tuple[str, int, int, FindingTold], ...]:
+    """Rule title, how many, on how many jobs, and the worst of them; the most frequent of the worst first."""
+    groups: dict[str, list[FindingTold]] = defaultdict(list)
+    for finding in told:
+        groups[finding.rule].append(finding)
+    rows = [
+        (rows[0].rule_title, sum(one.episodes for one in rows), len({(one.cluster, one.job_id) for one in rows}), rows[0])
+        for rows in groups.values()
+    ]
+    return tuple(sorted(rows, key=lambda row: (-matters.rank(row[3]), -row[1])))

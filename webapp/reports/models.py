@@ -1,0 +1,51 @@
+"""Reports: what was asked for, how far it is, and what came of it."""
+
+from typing import ClassVar
+
+from django.conf import settings
+from django.db import models
+
+from webapp.lib.uids import new_uid
+from webapp.reports.choices import ReportKind, ReportState
+from webapp.reports.querysets import IncidentReportQuerySet
+
+
+def new_report_uid() -> str:
+    return new_uid("rep")
+
+
+class IncidentReport(models.Model):
+    """One report, asked for or made. Its document holds all it says; files are made from it and can be made again."""
+
+    uid = models.CharField(max_length=40, unique=True, default=new_report_uid, editable=False)
+    kind = models.CharField(max_length=16, choices=ReportKind.choices, default=ReportKind.INCIDENT)
+    title = models.CharField(max_length=400, blank=True)
+    jobs = models.JSONField(default=list, blank=True, help_text="chosen ones: [cluster, job id], 50 at most; empty for a digest")
+    start = models.DateTimeField()
+    end = models.DateTimeField()
+    from_alert = models.CharField(max_length=64, blank=True, help_text="uid of the alert it was made from")
+    author = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="reports")
+    author_name = models.CharField(max_length=200, blank=True, help_text="their name at that time")
+    state = models.CharField(max_length=16, choices=ReportState.choices, default=ReportState.QUEUED)
+    progress = models.PositiveSmallIntegerField(default=0, help_text="0 … 100")
+    step = models.CharField(max_length=200, blank=True, help_text="what is being done, in words")
+    attempts = models.PositiveSmallIntegerField(default=0)
+    error = models.TextField(blank=True)
+    tone = models.CharField(max_length=16, blank=True, help_text="crit, warn, ok or unknown: the verdict of its first screen")
+    document = models.JSONField(null=True, blank=True)
+    without_pdf = models.TextField(blank=True, help_text="why there is no PDF")
+    digest_of = models.DateTimeField(null=True, blank=True, unique=True, help_text="end of the week that a digest made by itself tells of")
+    asked_at = models.DateTimeField()
+    made_at = models.DateTimeField(null=True, blank=True)
+
+    objects: ClassVar = IncidentReportQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["-id"]
+        indexes = [
+            models.Index(fields=["state", "-id"], name="report_of_state"),
+            models.Index(fields=["kind", "-id"], name="report_of_kind"),
+        ]
+
+    def __str__(self) -> str:
+        return self.title or self.uid

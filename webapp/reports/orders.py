@@ -1,0 +1,77 @@
+"""Asking for a report. The row is the order; its due work is done by a worker, or at once by a command."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from django.db import transaction
+
+from webapp.fleet.models import JobCurrent
+from webapp.reports import due
+from webapp.reports.choices import ReportKind, ReportState
+from webapp.reports.folder import ReportFolder
+from webapp.reports.gathering.scope import BadScope, JobKey, Scope, checked
+from webapp.reports.models import IncidentReport
+from webapp.reports.texts import name as plain_name
+
+MOST_WAITING = 100
+"""Orders that wait: a script that went wrong must not fill the queue."""
+
+
+class TooMany(Exception):
+    """The message is one sentence for whoever asked."""
+
+
+def scope_of(report: IncidentReport) -> Scope:
+    """Raises :class:`BadScope` where the row does not hold one any more."""
+    try:
+        jobs = [JobKey(str(cluster), str(job_id)) for cluster, job_id in report.jobs]
+    except (TypeError, ValueError) as error:
+        raise BadScope("The jobs of this report cannot be read.") from error
+    return checked(jobs, report.start, report.end)
+
+
+def ask_for(scope: Scope, *, user: Any, name: str, at: datetime, title: str = "", from_alert: str = "") -> IncidentReport:
+    """An incident report. Raises :class:`BadScope` where none of the jobs was ever seen, and :class:`TooMany`."""
+    if not _known(scope.jobs):
+        raise BadScope("None of these jobs was ever seen.")
+    jobs = [[one.cluster, one.job_id] for one in scope.jobs]
+    return _ask(
+        kind=ReportKind.INCIDENT, jobs=jobs, start=scope.start, end=scope.end, title=plain_name(title), from_alert=from_alert[:64],
+        author=user, author_name=name[:200], asked_at=at,
+    )  # fmt: skip
+
+
+def ask_for_digest(start: datetime, end: datetime, *, user: Any, name: str, at: datetime) -> IncidentReport:
+    """A digest of the fleet, now. Raises :class:`TooMany`."""
+    return _ask(kind=ReportKind.DIGEST, start=start, end=end, author=user, author_name=name[:200], asked_at=at)
+
+
+def again(report: IncidentReport, at: datetime) -> bool:
+    """Make one anew that was not made; False where it is at work or done."""
+    with transaction.atomic():
+        anew = IncidentReport.objects.filter(pk=report.pk, state=ReportState.FAILED)
+        if not anew.update(state=ReportState.QUEUED, progress=0, step="", error="", attempts=0):
+            return False
+        due.wake(report.pk, at)
+    return True
+
+
+def delete(report: IncidentReport) -> None:
+    """With its files. One that is being made ends at its next write."""
+    with transaction.atomic():
+        IncidentReport.objects.filter(pk=report.pk).delete()
+        transaction.on_commit(ReportFolder(report.uid).remove)
+
+
+def _ask(**fields: Any) -> IncidentReport:
+    if IncidentReport.objects.to_make().count() >= MOST_WAITING:
+        raise TooMany(f"{MOST_WAITING} reports are waiting to be made already; look at why on the pipeline page.")
+    with transaction.atomic():
+        report: IncidentReport = IncidentReport.objects.create(**fields)
+        due.wake(report.pk, fields["asked_at"])
+    return report
+
+
+def _known(jobs: Sequence[JobKey]) -> bool:
+    return JobCurrent.objects.filter(cluster__in={one.cluster for one in jobs}, job_id__in={one.job_id for one in jobs}).exists()

@@ -1,0 +1,124 @@
+"""The charts of a document, as plotly figures whose colours are tokens. From its data alone; nobody is asked."""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+import plotly.graph_objects as go
+
+from webapp.charts.annotations import Annotation
+from webapp.charts.checkpoints import CheckpointBar, timeline
+from webapp.charts.pressure import VertexPressure, pressure_map
+from webapp.charts.sizes import SizePoint, size_over_time
+from webapp.charts.theme import CRIT, OK, figure, plot_time
+from webapp.reports.document import CheckpointTold, Document, FindingTold, JobStory
+
+MOST_JOBS_DRAWN = 4
+"""The worst: fifty jobs of charts are a file nobody opens."""
+_AIR = 0.02
+_DAYS_PX = 220
+
+
+@dataclass(frozen=True)
+class Chart:
+    """``key`` is unique in its document; ``figure`` what plotly.js takes; ``height_px`` is known before it is drawn."""
+
+    key: str
+    title: str
+    about: str
+    note: str
+    figure: dict[str, Any]
+
+    @property
+    def height_px(self) -> int:
+        return int(self.figure["layout"].get("height", 300))
+
+
+@dataclass(frozen=True)
+class JobCharts:
+    job_name: str
+    charts: tuple[Chart, ...]
+
+
+def charts_of(document: Document) -> list[JobCharts]:
+    """Of the worst jobs, each with its own time: from a little before its first sign of life in the range to a little after the last."""
+    drawn = [
+        JobCharts(story.name, tuple(_of_job(number, story, document))) for number, story in enumerate(document.stories[:MOST_JOBS_DRAWN])
+    ]
+    days = [JobCharts("", (_days(document),))] if document.days else []
+    return [*days, *(one for one in drawn if one.charts)]
+
+
+def _of_job(number: int, story: JobStory, document: Document) -> Iterator[Chart]:
+    start, end = _range(story, document)
+    events = _events(story, document.findings)
+    if story.points:
+        bars = [_bar(point) for point in story.points]
+        drawn, note = timeline(bars, start, end, story.checkpoints.timeout_ms, events)
+        about = "duration by phase of the slowest subtask; ● completed ✕ failed ◆ savepoint"
+        yield _chart(f"checkpoints-{number}", "Checkpoints", about, drawn, note)
+    sizes = [_size(point) for point in story.points if point.outcome == "completed" and point.state_bytes is not None]
+    if len(sizes) > 1:
+        drawn, note = size_over_time(sizes, start, end, events=events)
+        yield _chart(f"size-{number}", "Size", "line: full state · bars: uploaded", drawn, note)
+    if story.pressure:
+        rows = [VertexPressure(row.vertex, row.cells) for row in story.pressure]
+        about = "share of time, median subtask, by minute: pale is none, red is all of it"
+        yield _chart(f"pressure-{number}", "Pressure", about, pressure_map(rows, start, end), "")
+
+
+def _chart(key: str, title: str, about: str, drawn: go.Figure, note: str) -> Chart:
+    # plotly's own encoder knows its types; what comes out of it is plain JSON.
+    return Chart(key, title, about, note, json.loads(drawn.to_json()))
+
+
+def _range(story: JobStory, document: Document) -> tuple[datetime, datetime]:
+    """The document's range, without the part in which the job did not live."""
+    start = max(document.start, story.started_at or document.start)
+    end = min(document.end, story.ended_at or story.last_seen_at or document.end)
+    if end <= start:
+        return document.start, document.end
+    air = max((end - start) * _AIR, timedelta(seconds=2))
+    return start - air, end + air
+
+
+def _events(story: JobStory, findings: Sequence[FindingTold]) -> list[Annotation]:
+    """Marks of the job, and where each notable matter began; a click leads to its place in the report."""
+    own = [one for one in findings if (one.cluster, one.job_id) == (story.cluster, story.job_id) and one.severity != "info"]
+    found = [Annotation(one.first_seen, one.severity, one.title, f"#finding-{one.number}") for one in own]
+    return [Annotation(mark.at, mark.kind, mark.label) for mark in story.marks] + found
+
+
+def _bar(point: CheckpointTold) -> CheckpointBar:
+    return CheckpointBar(
+        checkpoint_id=point.checkpoint_id,
+        trigger_time=point.trigger_time,
+        outcome=point.outcome,
+        is_savepoint=point.is_savepoint,
+        end_to_end_ms=point.end_to_end_ms,
+        start_delay_ms=point.start_delay_ms,
+        alignment_ms=point.alignment_ms,
+        sync_ms=point.sync_ms,
+        async_ms=point.async_ms,
+        unaligned=point.unaligned,
+        reason=point.reason,
+        slowest=point.slowest,
+        state_bytes=point.state_bytes,
+    )
+
+
+def _size(point: CheckpointTold) -> SizePoint:
+    lasted = None if point.end_to_end_ms is None else round(point.end_to_end_ms)
+    return SizePoint(point.checkpoint_id, point.trigger_time, lasted, point.state_bytes, point.checkpointed_bytes, point.is_savepoint)
+
+
+def _days(document: Document) -> Chart:
+    days = [plot_time(day.day)[:10] for day in document.days]
+    kinds = (("completed", OK, [day.completed for day in document.days]), ("failed", CRIT, [day.failed for day in document.days]))
+    bars = [
+        go.Bar(name=name, x=days, y=counts, marker={"color": colour}, hovertemplate="%{x}: %{y:,} " + name + "<extra></extra>")
+        for name, colour, counts in kinds
+    ]
+    return _chart("days", "Checkpoints by day", "UTC", figure(bars, _DAYS_PX, barmode="stack", xaxis={"type": "category"}), "")

@@ -1,0 +1,72 @@
+"""A document as one self-contained HTML file: styles, plotly.js and data inside, nothing fetched from anywhere.
+
+Its own content policy allows no address at all, and scripts only by their hash: whatever a job is called, only ours run.
+"""
+
+import base64
+import hashlib
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.contrib.staticfiles import finders
+from django.template.loader import render_to_string
+from django.utils.safestring import SafeString, mark_safe
+
+from webapp.reports.document import Document
+from webapp.reports.renderers.figures import JobCharts, charts_of
+from webapp.reports.shown import Shown, shown
+
+STYLES = ("css/tokens.css", "css/base.css", "css/reports.css", "css/report_file.css")
+SCRIPTS = ("vendor/plotly/plotly-cartesian.min.js", "js/report.js")
+
+
+def render(document: Document, *, for_print: bool = False) -> str:
+    """``for_print`` fixes the width to a sheet of A4 and the colours to light ones."""
+    charts = charts_of(document)
+    return render_to_string(
+        "reports/file.html",
+        {
+            **context(document, settings.WEIR.public_url),
+            "charts": charts,
+            "figures": _data(charts),
+            "styles": [_inline(name) for name in STYLES],
+            "scripts": [_inline(name) for name in SCRIPTS],
+            "policy": _policy(),
+            "for_print": for_print,
+        },
+    )
+
+
+def context(document: Document, base: str = "") -> dict[str, Any]:
+    """What the templates of a document need, in a file (``base`` is where Weir is) and on a page of ours."""
+    about: Shown = shown(document)
+    return {"document": document, "summary": document.summary, "shown": about, "base": base.rstrip("/"), "links": True}
+
+
+def _data(charts: list[JobCharts]) -> SafeString:
+    """For a ``<script type="application/json">``: no ``<`` is left that could end it."""
+    figures = {chart.key: chart.figure for of_job in charts for chart in of_job.charts}
+    text = json.dumps(figures, ensure_ascii=False, separators=(",", ":"))
+    return mark_safe(text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029"))  # noqa: S308
+
+
+@cache
+def _inline(name: str) -> SafeString:
+    """A file of ours. None of them closes its own element; a test says so."""
+    path = finders.find(name)
+    if not isinstance(path, str):
+        raise FileNotFoundError(f"The static file {name} is missing from this installation.")
+    return mark_safe(Path(path).read_text(encoding="utf-8"))  # noqa: S308 - shipped with Weir, not anybody's input
+
+
+@cache
+def _policy() -> str:
+    hashes = " ".join(f"'sha256-{_sha256(_inline(name))}'" for name in SCRIPTS)
+    return f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; img-src data: blob:; base-uri 'none'; form-action 'none'"
+
+
+def _sha256(text: str) -> str:
+    return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()

@@ -1,0 +1,167 @@
+"""A document as Markdown, for tickets: short, no HTML, and every word of other people escaped."""
+
+import re
+from collections.abc import Iterable, Iterator
+
+from webapp.lib.instants import clock_text, day_and_clock_text, instant_text
+from webapp.lib.quantities import bytes_text, count_text
+from webapp.reports.document import Document, FindingTold, JobStory, Moment, Table
+from webapp.reports.shown import shown
+
+MOST_MOMENTS, MOST_EXCERPTS = 60, 12
+_MARKS = {"crit": "✕", "warn": "◆", "ok": "●", "done": "■"}
+
+
+def plain(text: object) -> str:
+    """One line that no reader of Markdown takes for more than words."""
+    line = " ".join(str(text).split()).replace("&", "&amp;")
+    escaped = re.sub(r"([\\`*_\[\]<>|~$])", r"\\\1", line)
+    # References to people and addresses are made from bare words; a zero-width space keeps them words.
+    escaped = re.sub(r"@(?=\w)", "@\u200b", escaped)
+    escaped = re.sub(r"(?i)\b(https?|ftp|www)(?=[:.])", lambda match: f"{match[1]}\u200b", escaped)
+    if re.match(r"[#=+-]", escaped):
+        return f"\\{escaped}"
+    return re.sub(r"^(\d+)([.)])", r"\1\\\2", escaped)
+
+
+def render(document: Document) -> str:
+    return "\n".join(_lines(document)).rstrip() + "\n"
+
+
+def _lines(document: Document) -> Iterator[str]:
+    about, summary = shown(document), document.summary
+    yield f"# {plain(document.title)}"
+    yield ""
+    yield f"{about.verdict.shape} **{about.verdict.word}** · {instant_text(document.start)} – {instant_text(document.end)}"
+    yield ""
+    yield from _part("What happened", [f"**{plain(summary.headline)}**", *(plain(line) for line in summary.happened)], gap=True)
+    yield from _part("When", [plain(summary.when)], gap=True)
+    yield from _part("Why", [f"**{plain(point.lead)}.** {plain(point.text)}" for point in summary.cause], gap=True)
+    yield from _part("What it cost", [f"* {plain(line)}" for line in summary.impact])
+    yield from _part(
+        "What to do", [f"{number}. **{plain(point.lead)}.** {plain(point.text)}" for number, point in enumerate(summary.actions, 1)]
+    )
+    yield from _timeline(document)
+    if about.notable:
+        yield from _part("Findings", [line for finding, _badge in about.notable for line in _finding(finding)])
+    if document.alerts:
+        rows = [
+            (
+                alert.title,
+                alert.state,
+                day_and_clock_text(alert.fired_at),
+                day_and_clock_text(alert.resolved_at),
+                alert.acknowledged_by or "–",
+            )
+            for alert in document.alerts
+        ]
+        yield from _table("Alerts", ("Alert", "State", "Fired (UTC)", "Resolved (UTC)", "Acknowledged by"), rows)
+    for table in document.tables:
+        yield from _told_table(table)
+    for story, _badge in about.jobs:
+        yield from _job(story)
+    yield from _part(
+        "Sources",
+        [f"* {plain(one.name)}: {instant_text(one.as_of)}{f' ({plain(one.note)})' if one.note else ''}" for one in document.sources],
+    )
+    yield from _part("Not known", [f"* {plain(line)}" for line in (*document.unknowns, *document.cut)])
+    yield f"Made by Weir for {plain(document.made_by)}, {instant_text(document.made_at)}. Report `{document.uid}`."
+
+
+def _part(title: str, lines: Iterable[str], *, gap: bool = False) -> Iterator[str]:
+    told = list(lines)
+    if not told:
+        return
+    yield f"## {title}"
+    yield ""
+    for line in told:
+        yield line
+        if gap:
+            yield ""
+    if not gap:
+        yield ""
+
+
+def _timeline(document: Document) -> Iterator[str]:
+    if not document.timeline:
+        return
+    shown_moments = document.timeline[:MOST_MOMENTS]
+    several = len(document.stories) > 1
+    rows = [(_at(one), f"{_MARKS.get(one.tone, '■')} {_said(one, several)}") for one in shown_moments]
+    yield from _table("Time line", ("UTC", "What"), rows)
+    if len(document.timeline) > MOST_MOMENTS:
+        yield f"And {len(document.timeline) - MOST_MOMENTS} more moments, in the other forms of this report."
+        yield ""
+
+
+def _at(moment: Moment) -> str:
+    return day_and_clock_text(moment.at) + (f" – {clock_text(moment.until)}" if moment.until else "")
+
+
+def _said(moment: Moment, several: bool) -> str:
+    job = f" ({moment.job_name})" if several and moment.job_name else ""
+    return " · ".join(filter(None, (moment.title + job, moment.detail)))
+
+
+def _finding(finding: FindingTold) -> Iterator[str]:
+    yield f"### {plain(finding.title)}"
+    yield ""
+    seen = f"{day_and_clock_text(finding.first_seen)} – {day_and_clock_text(finding.last_seen)} UTC"
+    yield f"{finding.severity}, confidence {finding.confidence}, `{finding.rule}`, {seen}"
+    yield ""
+    yield plain(finding.cause)
+    yield ""
+    for figure in finding.figures:
+        compared = f" ({plain(figure.compared)})" if figure.compared else ""
+        note = f", {plain(figure.note)}" if figure.note else ""
+        yield f"* {plain(figure.name)}: **{plain(figure.value)}**{compared}{note}"
+    yield ""
+    yield f"**Next:** {plain(finding.next_step)}"
+    yield ""
+
+
+def _job(story: JobStory) -> Iterator[str]:
+    yield f"## Job {plain(story.name)}"
+    yield ""
+    state = plain(story.state.lower() or "state unknown")
+    yield f"* `{_code(story.job_id)}` on {plain(story.cluster)}, Flink {plain(story.flink_version or '–')}, {state}"
+    yield f"* lived {instant_text(story.started_at)} – {instant_text(story.ended_at or story.last_seen_at)}"
+    outcomes = ", ".join(f"{count_text(count)} {outcome}" for outcome, count in story.checkpoints.by_outcome.items())
+    yield f"* checkpoints: {outcomes or 'none ended'}"
+    for one in story.exceptions:
+        yield f"* exception {plain(one.name)} in {plain(one.task)}, {instant_text(one.at)}" + (f", and {one.more} more" if one.more else "")
+    yield ""
+    if story.storage:
+        rows = [
+            (place.root, bytes_text(place.bytes), bytes_text(place.orphan_bytes), count_text(place.missing_files))
+            for place in story.storage
+        ]
+        yield from _table("Checkpoint storage", ("Root", "Bytes", "Orphaned", "Missing files"), rows)
+    if story.logs:
+        excerpts = [
+            f"{clock_text(line.at)} {line.level} {line.text}" + (f"  (and {line.more} more like it)" if line.more else "")
+            for line in story.logs
+        ]
+        yield from _part("Log excerpts", _block(excerpts[:MOST_EXCERPTS]))
+    if story.configuration:
+        yield from _part("Configuration", _block(f"{key}: {value}" for key, value in story.configuration))
+
+
+def _told_table(table: Table) -> Iterator[str]:
+    yield from _table(table.title, table.columns, table.rows, table.empty)
+
+
+def _table(title: str, columns: Iterable[str], rows: Iterable[Iterable[str]], empty: str = "") -> Iterator[str]:
+    told = [" | ".join(plain(cell) for cell in row) for row in rows]
+    names = [plain(column) for column in columns]
+    lines = [f"| {' | '.join(names)} |", f"|{' --- |' * len(names)}", *(f"| {row} |" for row in told)]
+    yield from _part(title, lines if told else [empty or "Nothing."])
+
+
+def _block(lines: Iterable[str]) -> list[str]:
+    """Indented code: it ends at the first line that is not, and every line of these is."""
+    return [f"    {line}" for text in lines for line in text.splitlines() or [""]]
+
+
+def _code(text: str) -> str:
+    return " ".join(text.replace("`", "'").split())

@@ -1,0 +1,76 @@
+"""A document printed to PDF by Chromium: a process of its own, without network, with a profile that goes away, and with a time limit."""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from django.conf import settings
+
+from webapp.pipeline import subprocesses
+from webapp.reports.document import Document
+from webapp.reports.renderers import html
+
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "chrome-headless-shell")
+WITHIN_S = 60
+SHEET_PX = 688
+"""What a sheet of A4 with our margins is wide, at 96 pixels an inch; charts are drawn for it."""
+MOST_BYTES = 64 << 20
+
+
+class NoPdf(Exception):
+    """There is no PDF; the message says why and what to do."""
+
+
+def chromium() -> str:
+    """Path of the browser; raises :class:`NoPdf`."""
+    wanted = settings.WEIR.chromium
+    found = shutil.which(wanted) if wanted else next(filter(None, map(shutil.which, NAMES)), None)
+    if found is None:
+        missing = f"There is no {wanted} on this machine" if wanted else "There is no Chromium on this machine"
+        raise NoPdf(f"{missing}. Install it, or set WEIR_CHROMIUM to its path; or print the HTML file from any browser.")
+    return found
+
+
+def render(document: Document) -> bytes:
+    """Raises :class:`NoPdf`."""
+    browser = chromium()
+    with tempfile.TemporaryDirectory(prefix="weir-pdf-", ignore_cleanup_errors=True) as folder:
+        page, printed = Path(folder, "report.html"), Path(folder, "report.pdf")
+        page.write_text(html.render(document, for_print=True), encoding="utf-8")
+        said = _print(browser, page, printed, Path(folder))
+        if not printed.is_file() or not 0 < printed.stat().st_size <= MOST_BYTES:
+            raise NoPdf(f"Chromium printed nothing: {said or 'it did not say why'}. Print the HTML file from any browser instead.")
+        return printed.read_bytes()
+
+
+def _print(browser: str, page: Path, printed: Path, folder: Path) -> str:
+    """Returns the last thing it said."""
+    lines: list[str] = []
+    command = [browser, *_flags(folder), f"--print-to-pdf={printed}", page.as_uri()]
+    environment = {**_environment(folder)}
+    try:
+        subprocesses.run(command, environment, folder / "log", WITHIN_S, lines.append, lines.append)
+    except (subprocesses.TimedOut, OSError, subprocess.SubprocessError) as error:
+        raise NoPdf(f"Chromium could not print: {error} Print the HTML file from any browser instead.") from error
+    return next((line[:300] for line in reversed(lines) if line.strip()), "")
+
+
+def _flags(folder: Path) -> list[str]:
+    # Root has no sandbox to enter. What is opened is our own file, whose policy runs nothing but our two scripts.
+    unsandboxed = ["--no-sandbox"] if sys.platform == "linux" and os.geteuid() == 0 else []
+    return [
+        "--headless", *unsandboxed, "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--no-default-browser-check",
+        "--disable-extensions", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-breakpad",
+        "--proxy-server=127.0.0.1:9", "--host-resolver-rules=MAP * ~NOTFOUND",
+        f"--user-data-dir={folder / 'profile'}", f"--window-size={SHEET_PX},1200", "--hide-scrollbars",
+        "--virtual-time-budget=15000", "--no-pdf-header-footer",
+    ]  # fmt: skip
+
+
+def _environment(folder: Path) -> dict[str, str]:
+    """No secret of ours is handed on."""
+    kept = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "FONTCONFIG_PATH", "FONTCONFIG_FILE")
+    return {**{name: os.environ[name] for name in kept if name in os.environ}, "HOME": str(folder), "TMPDIR": str(folder)}

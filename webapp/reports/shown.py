@@ -1,0 +1,64 @@
+"""A document as templates show it: badges beside words, groups, and what is there at all. Pure."""
+
+from dataclasses import dataclass
+from itertools import groupby
+
+from webapp.findings.badges import severity_badge
+from webapp.fleet.badges import job_badge
+from webapp.lib.badges import UNKNOWN, Badge
+from webapp.reports.document import Document, FindingTold, JobStory, Moment
+
+_VERDICTS = {
+    "crit": Badge("critical", "▲", "crit"),
+    "warn": Badge("trouble", "◆", "warn"),
+    "ok": Badge("nothing found", "●", "ok"),
+    "unknown": UNKNOWN,
+}
+_SHAPES = {"crit": "✕", "warn": "◆", "ok": "●", "done": "■"}
+
+
+@dataclass(frozen=True)
+class ShownDay:
+    """Moments of one day; the day is told once above them."""
+
+    day: str
+    moments: list[tuple[Moment, str]]
+
+
+@dataclass(frozen=True)
+class Shown:
+    """``notable`` are findings to act on, ``context`` those that explain."""
+
+    verdict: Badge
+    several: bool
+    days: list[ShownDay]
+    notable: list[tuple[FindingTold, Badge]]
+    context: list[FindingTold]
+    jobs: list[tuple[JobStory, Badge]]
+
+    @property
+    def first_job(self) -> JobStory | None:
+        return self.jobs[0][0] if self.jobs else None
+
+    @property
+    def has_storage(self) -> bool:
+        return any(story.storage for story, _badge in self.jobs)
+
+
+def verdict(tone: str) -> Badge:
+    """Of the first screen; a report that is not made yet has none."""
+    return _VERDICTS.get(tone, UNKNOWN)
+
+
+def shown(document: Document) -> Shown:
+    return Shown(
+        verdict=verdict(document.summary.tone),
+        several=len(document.stories) > 1,
+        days=[
+            ShownDay(day, [(moment, _SHAPES.get(moment.tone, "■")) for moment in moments])
+            for day, moments in groupby(document.timeline, key=lambda moment: f"{moment.at:%Y-%m-%d}")
+        ],
+        notable=[(one, severity_badge(one.severity)) for one in document.findings if one.severity != "info"],
+        context=[one for one in document.findings if one.severity == "info"],
+        jobs=[(story, job_badge(story.state)) for story in document.stories],
+    )

@@ -1,0 +1,19 @@
+"""Addresses of reports."""
+
+from django.urls import path, re_path
+
+from webapp.reports import views
+
+UID = r"(?P<uid>rep_[a-z0-9]{10,36})"
+
+urlpatterns = [
+    path("reports/", views.reports, name="reports"),
+    path("reports/new/", views.new, name="reports-new"),
+    path("reports/digest/", views.digest, name="reports-digest"),
+    re_path(rf"^reports/{UID}/$", views.report, name="report"),
+    re_path(rf"^reports/{UID}/progress$", views.progress, name="report-progress"),
+    re_path(rf"^reports/{UID}/again$", views.again, name="report-again"),
+    re_path(rf"^reports/{UID}/delete$", views.delete, name="report-delete"),
+    re_path(rf"^reports/{UID}/open$", views.opened, name="report-open"),
+    re_path(rf"^reports/{UID}/report\.(?P<form>html|pdf|md|json)$", views.download, name="report-download"),
+]

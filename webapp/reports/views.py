@@ -1,0 +1,166 @@
+"""Reports: the list, asking for one, watching it being made, reading it, taking it along."""
+
+from datetime import timedelta
+from typing import Any
+
+from csp.decorators import csp_exempt
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import timezone
+from django.views.decorators.http import require_GET, require_POST
+
+from webapp.accounts.guards import operators_only
+from webapp.accounts.roles import may_operate
+from webapp.alerting.models import Alert
+from webapp.lib.keysets import BadCursor, Key, page
+from webapp.reports import asking, orders
+from webapp.reports.badges import report_badge
+from webapp.reports.choices import ReportKind, ReportState
+from webapp.reports.gathering.scope import BadScope
+from webapp.reports.kept import Gone, content, document_of, forms_of
+from webapp.reports.models import IncidentReport
+from webapp.reports.orders import TooMany
+from webapp.reports.renderers import html
+from webapp.reports.renderers.files import FORMS
+from webapp.reports.shown import verdict
+
+REPORTS_A_PAGE = 25
+NEWEST_FIRST = (Key("id", descending=True),)
+WEEK = timedelta(days=7)
+SANDBOX = "sandbox allow-scripts allow-popups allow-modals"
+"""The file is shown as if it came from nowhere: its scripts see no cookie and no page of ours."""
+
+
+@require_GET
+def reports(request: HttpRequest) -> HttpResponse:
+    kind = request.GET.get("kind", "")
+    found = IncidentReport.objects.listed()
+    if kind in ReportKind.values:
+        found = found.filter(kind=kind)
+    try:
+        shown = page(found, NEWEST_FIRST, request.GET.get("cursor", ""), REPORTS_A_PAGE)
+    except BadCursor:
+        return redirect(request.path)
+    context = {
+        "page": shown,
+        "rows": [(row, report_badge(row.state), verdict(row.tone)) for row in shown.rows],
+        "kind": kind,
+        "kinds": ReportKind.choices,
+        "may_operate": may_operate(request.user),
+        "now": timezone.now(),
+    }
+    return render(request, "reports/reports.html", context)
+
+
+@operators_only
+def new(request: HttpRequest) -> HttpResponse:
+    """The form; by POST the order, of the jobs and the range in it or of the alert in the address."""
+    now = timezone.now()
+    if request.method == "POST":
+        try:
+            report = _ordered(request)
+        except (BadScope, TooMany) as error:
+            messages.error(request, str(error))
+        else:
+            return redirect("report", report.uid)
+    asked = asking.read(request.POST if request.method == "POST" else request.GET, now)
+    return render(request, "reports/new.html", {"asked": asked, "title": request.POST.get("title", "")[:200], "now": now})
+
+
+@operators_only
+@require_POST
+def digest(request: HttpRequest) -> HttpResponse:
+    """Of the last seven days, now."""
+    now = timezone.now()
+    try:
+        report = orders.ask_for_digest(now - WEEK, now, user=request.user, name=request.user.get_username(), at=now)
+    except TooMany as error:
+        messages.error(request, str(error))
+        return redirect("reports")
+    return redirect("report", report.uid)
+
+
+@require_GET
+def report(request: HttpRequest, uid: str) -> HttpResponse:
+    found = _report(uid)
+    context = _state(request, found)
+    document = document_of(found)
+    if document is not None:
+        context |= html.context(document)
+        context["forms"] = forms_of(found)
+    return render(request, "reports/report.html", context)
+
+
+@require_GET
+def progress(request: HttpRequest, uid: str) -> HttpResponse:
+    """The part that changes while it is made; once it is, the whole page is fetched again."""
+    found = _report(uid)
+    response = render(request, "reports/_progress.html", _state(request, found))
+    if found.state in (ReportState.DONE, ReportState.FAILED):
+        response["HX-Refresh"] = "true"
+    return response
+
+
+@operators_only
+@require_POST
+def again(request: HttpRequest, uid: str) -> HttpResponse:
+    """Make one that was not made."""
+    if not orders.again(_report(uid), timezone.now()):
+        messages.error(request, "Only a report that was not made can be made again; ask for a new one.")
+    return redirect("report", uid)
+
+
+@operators_only
+@require_POST
+def delete(request: HttpRequest, uid: str) -> HttpResponse:
+    found = _report(uid)
+    orders.delete(found)
+    messages.success(request, f"The report “{found.title or found.uid}” is deleted, with its files.")
+    return redirect("reports")
+
+
+@csp_exempt()  # type: ignore[arg-type]  # its annotation knows no views with arguments
+@require_GET
+def opened(request: HttpRequest, uid: str) -> HttpResponse:
+    """The whole file in the browser, under its own policy and in a sandbox."""
+    response = HttpResponse(_content(_report(uid), "html"), content_type=FORMS["html"].content_type)
+    response["Content-Security-Policy"] = SANDBOX
+    return response
+
+
+@require_GET
+def download(request: HttpRequest, uid: str, form: str) -> HttpResponseBase:
+    found = _report(uid)
+    response = HttpResponse(_content(found, form), content_type=FORMS[form].content_type)
+    response["Content-Disposition"] = f'attachment; filename="weir-{found.kind}-{found.start:%Y%m%d-%H%M}-{found.uid[4:12]}.{form}"'
+    return response
+
+
+def _ordered(request: HttpRequest) -> IncidentReport:
+    now, uid = timezone.now(), request.GET.get("alert", "") or request.POST.get("alert", "")
+    alert = get_object_or_404(Alert, uid=uid[:64].replace("\x00", "")) if uid else None
+    scope = asking.scope_of_alert(alert, now) if alert else asking.scope_of(request.POST, now)
+    title, name = request.POST.get("title", "")[:200], request.user.get_username()
+    return orders.ask_for(scope, user=request.user, name=name, at=now, title=title, from_alert=alert.uid if alert else "")
+
+
+def _report(uid: str) -> IncidentReport:
+    return get_object_or_404(IncidentReport, uid=uid)
+
+
+def _content(found: IncidentReport, form: str) -> bytes:
+    try:
+        return content(found, form)
+    except Gone as error:
+        raise Http404(str(error)) from error
+
+
+def _state(request: HttpRequest, found: IncidentReport) -> dict[str, Any]:
+    return {
+        "report": found,
+        "badge": report_badge(found.state),
+        "at_work": found.state in (ReportState.QUEUED, ReportState.RUNNING),
+        "may_operate": may_operate(request.user),
+        "now": timezone.now(),
+    }
