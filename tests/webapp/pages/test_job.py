@@ -13,12 +13,13 @@ from django.utils import timezone
 from ingest.lake.store import Lake
 from ingest.records import Observed, VertexCheckpoint, VertexMetrics
 from tests.webapp.builders import GRAPH, T0, annotation, cluster, declined, event, exception, expired, fact, job, unsaved_fact, window
+from tests.webapp.storage.builders import audit, job_storage, root_figures
 from webapp.checkpoints.models import CheckpointFact
 from webapp.checkpoints.querysets import trigger_ms
 from webapp.fleet.models import Cluster
 
 pytestmark = pytest.mark.django_db
-QUERIES = 19
+QUERIES = 20
 """Session, user, groups, job, cluster, ten blocks of the page, and the state of the pipeline for the footer."""
 
 
@@ -81,6 +82,14 @@ def test_a_recording_shows_its_own_time_without_being_asked(viewer, db):
     assert "recording, judged at its recorded time" in page.content.decode()
     assert page.context["counts"]["total"] == 1
     assert chart(viewer, of, "checkpoints")["figure"]
+
+
+def test_the_page_tells_what_the_newest_audit_found_of_its_storage(viewer, now):
+    of = job(at=now)
+    assert "No audit has met" in viewer.get(url(of)).text
+    job_storage(root_figures(audit()).audit, of.job_id, cluster=of.cluster, orphan_files=3, orphan_bytes=3_000_000, missing_files=2)
+    page = viewer.get(url(of)).text
+    assert "3 files" in page and "2 files that its checkpoints refer to" in page
 
 
 def test_the_query_count_does_not_grow_with_the_checkpoints(viewer, now, django_assert_max_num_queries, django_assert_num_queries):

@@ -18,6 +18,7 @@ from webapp.lib.keysets import BadCursor, Key, Page, page
 from webapp.pressure.blame import blame
 from webapp.pressure.graph import drawn
 from webapp.pressure.newest import newest_windows
+from webapp.storage import of_job as storage_of
 
 CHECKPOINTS_A_PAGE = 20
 EVENTS_A_PAGE = 9
@@ -77,6 +78,7 @@ def job(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
         "origins": list(blamed.origins.values()),
         "graph": drawn(view.job.graph, windows, blamed),
         "graph_narrow": drawn(view.job.graph, windows, blamed, narrow=True),
+        "storage": storage_of.of_job(cluster, job_id),
         "windows": sorted(windows.values(), key=lambda window: _place(view, window.vertex_id)),
         "window_at": max((window.window_start for window in windows.values()), default=None),
     }
