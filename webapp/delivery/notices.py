@@ -68,7 +68,8 @@ class AlertTold:
 
 @dataclass(frozen=True)
 class NoticeTold:
-    """One notice about one group. ``alerts`` are at most 100, those that changed first; the totals count all."""
+    """One notice about one group. ``alerts``: those that changed first; the totals count all. As alerting makes it, all that changed
+    are there, so that routes can choose among them; as an endpoint is told it, at most 100."""
 
     uid: str
     kind: str
@@ -118,6 +119,13 @@ class NoticeTold:
             status=FIRING if firing else RESOLVED,
             kind=RESOLVED if not firing and self.kind in ("firing", "changed") else self.kind,
         )
+
+    def cut(self) -> "NoticeTold":
+        """Its first 100 alerts, which are what changed; the totals go on counting all."""
+        if len(self.alerts) <= MOST_ALERTS:
+            return self
+        alerts = self.alerts[:MOST_ALERTS]
+        return replace(self, alerts=alerts, changed=self.changed & {alert.uid for alert in alerts})
 
 
 def _plain(value: Any) -> Any:

@@ -4,7 +4,7 @@ from collections.abc import Collection
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
-from django.db.models import F, Min, Q, QuerySet
+from django.db.models import Count, F, Min, Q, QuerySet
 
 from webapp.delivery.choices import DeliveryState
 from webapp.pipeline.holders import is_dead
@@ -45,6 +45,11 @@ class DeliveryQuerySet(QuerySet["Delivery"]):
         """Those with something to be sent now, the one that waited longest first."""
         found = self.sendable(now).order_by().values("endpoint_id").annotate(since=Min("next_attempt_at"))
         return [row["endpoint_id"] for row in found.order_by("since", "endpoint_id")]
+
+    def waiting_by_endpoint(self, endpoints: Collection[int]) -> dict[int, int]:
+        """How many wait, by endpoint; those of which none waits are missing."""
+        found = self.pending().filter(endpoint__in=endpoints).order_by().values("endpoint_id").annotate(waiting=Count("id"))
+        return {row["endpoint_id"]: row["waiting"] for row in found}
 
     def claim(self, pks: Collection[int], holder: str, now: datetime) -> "list[Delivery]":
         """Take those of ``pks`` that are still due; ``holder`` is a name nobody else has."""

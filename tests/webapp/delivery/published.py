@@ -16,8 +16,15 @@ _DATE = {"type": "string", "format": "date-time"}
 
 ALERTMANAGER = {
     "type": "array",
-    "items": _object(["labels"], labels=_LABELS, annotations=_LABELS, startsAt=_DATE, endsAt=_DATE, generatorURL={"type": "string", "format": "uri"}),
-}  # fmt: skip
+    "items": _object(
+        ["labels"],
+        labels=_LABELS,
+        annotations=_LABELS,
+        startsAt=_DATE,
+        endsAt=_DATE,
+        generatorURL={"type": "string", "format": "uri"},
+    ),
+}
 
 _PLAIN_TEXT = _object(["type", "text"], type={"const": "plain_text"}, text=_text(3000), emoji={"type": "boolean"})
 SLACK = _object(

@@ -1,6 +1,7 @@
 """The schedule on a fake clock, and what a receiver may ask for."""
 
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 
 import pytest
 import time_machine
@@ -26,7 +27,7 @@ def test_a_delivery_that_never_succeeds_is_tried_ten_times_at_the_written_times_
         send_due(LOOPBACK)
     times = list(Attempt.objects.filter(delivery=row).order_by("id").values_list("at", "latency_ms"))
     ended = [at + timedelta(milliseconds=latency) for at, latency in times]
-    waited = [(later - earlier).total_seconds() for earlier, later in zip(ended, ended[1:], strict=False)]
+    waited = [(later - earlier).total_seconds() for earlier, later in pairwise(ended)]
     assert len(times) == len(receiver.got) == 10
     assert all(0.9 * written <= wait <= 1.1 * written for written, wait in zip(WRITTEN_S, waited, strict=True)), waited
     assert Delivery.objects.get(pk=row.pk).state == "dead"

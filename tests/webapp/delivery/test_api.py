@@ -1,0 +1,123 @@
+"""Endpoints and deliveries over the API and the command line."""
+
+import io
+import json
+from typing import Any
+
+import pytest
+from django.core.cache import cache
+from django.core.management import CommandError, call_command
+from django.urls import reverse
+from django.utils import timezone
+from rest_framework.test import APIClient
+
+from tests.webapp.builders import person
+from tests.webapp.delivery.builders import delivery, endpoint, notice
+from webapp.accounts.models import ApiToken
+from webapp.delivery.formats.weir import SCHEMA
+from webapp.delivery.models import Delivery, Endpoint
+
+pytestmark = pytest.mark.django_db
+CANARY = "canary-4711"
+NEW: dict[str, Any] = {
+    "name": "pager",
+    "url": f"https://8.8.8.8/{CANARY}",
+    "matchers": [{"label": "job", "operator": "=~", "value": "a.*"}],
+}
+
+
+@pytest.fixture(autouse=True)
+def _empty_cache() -> None:
+    cache.clear()
+
+
+def client(scope: str, *, operator: bool = True) -> APIClient:
+    token = ApiToken.objects.issue(person(f"robot-{scope}-{operator}", operator=operator), "test", scope)[1]
+    found = APIClient()
+    found.credentials(HTTP_AUTHORIZATION=f"Bearer {token}")
+    return found
+
+
+def test_an_endpoint_is_made_changed_and_removed_and_tells_its_secret_once() -> None:
+    api = client("write")
+    made = api.post(reverse("api-endpoints-list"), NEW, format="json")
+    assert made.status_code == 201
+    body = made.json()
+    assert body["secret"].startswith("whsec_")
+    one = reverse("api-endpoints-detail", args=[body["id"]])
+    shown = api.get(one).content.decode() + api.get(reverse("api-endpoints-list")).content.decode()
+    assert CANARY not in made.content.decode() + shown
+    assert "whsec_" not in shown
+    changed = api.put(one, {"name": "pager", "min_severity": "critical"}, format="json").json()
+    assert (changed["min_severity"], changed["secret"]) == ("critical", "")
+    assert Endpoint.objects.get().url == NEW["url"]
+    assert api.delete(one).status_code == 204
+    assert not Endpoint.objects.exists()
+
+
+@pytest.mark.parametrize(("scope", "operator"), [("read", True), ("write", False)])
+def test_writing_needs_the_scope_and_the_role(scope: str, operator: bool) -> None:
+    api, found = client(scope, operator=operator), endpoint()
+    assert api.post(reverse("api-endpoints-list"), NEW, format="json").status_code == 403
+    for verb in ("rotate", "test", "enable", "disable"):
+        assert api.post(reverse(f"api-endpoints-{verb}", args=[found.pk])).status_code == 403
+    assert api.delete(reverse("api-endpoints-detail", args=[found.pk])).status_code == 403
+
+
+def test_a_private_address_is_refused_by_field() -> None:
+    answer = client("write").post(reverse("api-endpoints-list"), {**NEW, "url": "https://10.0.0.1/"}, format="json")
+    assert answer.status_code == 400
+    assert "url" in answer.json()["error"]["fields"]
+
+
+def test_rotation_switch_and_test() -> None:
+    api, found = client("write"), endpoint()
+    assert api.post(reverse("api-endpoints-rotate", args=[found.pk])).json()["secret"].startswith("whsec_")
+    assert api.post(reverse("api-endpoints-disable", args=[found.pk])).json()["enabled"] is False
+    assert api.post(reverse("api-endpoints-enable", args=[found.pk])).json()["enabled"] is True
+    assert api.post(reverse("api-endpoints-test", args=[found.pk])).status_code == 202
+    assert Delivery.objects.get().kind == "test"
+    assert api.post(reverse("api-endpoints-rotate", args=[endpoint(format="slack").pk])).status_code == 409
+
+
+def test_deliveries_are_read_and_sent_again() -> None:
+    api = client("write")
+    row = delivery(endpoint(), notice(made_at=timezone.now()), state="dead")
+    assert api.get(reverse("api-deliveries-list"), {"state": "dead"}).json()["results"][0]["uid"] == row.uid
+    one = api.get(reverse("api-deliveries-detail", args=[row.uid])).json()
+    assert one["notice"]["alerts"][0]["title"] == "Checkpoints of orders are declined"
+    assert api.post(reverse("api-deliveries-replay", args=[row.uid])).json()["state"] == "pending"
+    assert api.post(reverse("api-deliveries-replay", args=[row.uid])).status_code == 409
+    Delivery.objects.update(state="dead")
+    assert api.post(reverse("api-deliveries-replay-range"), {"from": "now-1h"}, format="json").json() == {"replayed": 1}
+
+
+def test_the_schema_of_notices_is_served() -> None:
+    assert client("read").get(reverse("api-notice-schema")).json() == json.loads(json.dumps(SCHEMA))
+
+
+def test_the_command_adds_an_endpoint_and_never_takes_an_address_as_an_argument(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WEIR_ENDPOINT_URL", "https://8.8.8.8/hook")
+    out = io.StringIO()
+    call_command("add_endpoint", "pager", "--match", 'cluster="a"', "--json", stdout=out)
+    assert json.loads(out.getvalue())["secret"].startswith("whsec_")
+    assert Endpoint.objects.get().created_name == "command line"
+
+
+def test_the_command_refuses_what_the_page_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WEIR_ENDPOINT_URL", "https://127.0.0.1/")
+    with pytest.raises(CommandError, match="WEIR_WEBHOOK_ALLOWED_NETWORKS") as refused:
+        call_command("add_endpoint", "pager")
+    assert refused.value.returncode == 2
+
+
+def test_the_command_lists_and_replays() -> None:
+    row = delivery(endpoint(name="pager"), notice(made_at=timezone.now()), state="dead")
+    out = io.StringIO()
+    call_command("deliveries", "--json", stdout=out)
+    assert json.loads(out.getvalue())["uid"] == row.uid
+    call_command("deliveries", "--replay", "--endpoint", "pager", stdout=io.StringIO())
+    row.refresh_from_db()
+    assert (row.state, row.replayed_by) == ("pending", "command line")
+    with pytest.raises(CommandError, match="nothing of that kind"):
+        call_command("deliveries", "--replay", stdout=io.StringIO())

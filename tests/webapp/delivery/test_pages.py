@@ -1,0 +1,204 @@
+"""Pages of endpoints and deliveries: viewers read, operators act, and nothing secret is ever shown."""
+
+import re
+
+import pytest
+from django.core.cache import cache
+from django.test import Client, override_settings
+from django.urls import reverse
+from django.utils import timezone
+
+from tests.webapp.builders import person
+from tests.webapp.delivery.builders import LOOPBACK, alert, delivery, endpoint, notice
+from tests.webapp.delivery.receiver import Receiver
+from webapp.delivery.models import Delivery, Endpoint
+from webapp.delivery.sending import send_due
+
+pytestmark = pytest.mark.django_db
+CANARY = "canary-4711"
+NEW = {"name": "pager", "format": "weir", "url": f"https://8.8.8.8/{CANARY}", "min_severity": "warning", "matchers": ""}
+
+
+@pytest.fixture(autouse=True)
+def _empty_cache() -> None:
+    cache.clear()
+
+
+@pytest.fixture
+def viewer(client: Client) -> Client:
+    client.force_login(person())
+    return client
+
+
+@pytest.fixture
+def operator() -> Client:
+    client = Client()
+    client.force_login(person("olga", operator=True))
+    return client
+
+
+def text(answer: object) -> str:
+    return answer.content.decode()  # type: ignore[attr-defined,no-any-return]
+
+
+def test_an_empty_list_says_that_nobody_is_told(viewer: Client) -> None:
+    assert "Nobody is told yet" in text(viewer.get(reverse("endpoints")))
+    assert "Nothing was sent yet" in text(viewer.get(reverse("deliveries")))
+
+
+def test_a_secret_is_shown_once_and_addresses_never(operator: Client) -> None:
+    shown = text(operator.post(reverse("endpoint-add"), NEW))
+    secret = re.search(r"whsec_[A-Za-z0-9+/=]+", shown)
+    assert secret
+    found = Endpoint.objects.get()
+    assert (found.created_name, found.url, found.secrets_at(timezone.now())) == ("olga", NEW["url"], (secret[0],))
+    for name in ("endpoint", "endpoint-edit", "endpoint-remove"):
+        page = text(operator.get(reverse(name, args=[found.pk])))
+        assert CANARY not in page
+        assert "whsec_" not in page
+    assert CANARY not in text(operator.get(reverse("endpoints")))
+
+
+def test_a_new_secret_lets_the_former_sign_for_a_day(operator: Client) -> None:
+    found = endpoint()
+    (old,) = found.secrets_at(timezone.now())
+    shown = text(operator.post(reverse("endpoint-rotate", args=[found.pk])))
+    found.refresh_from_db()
+    new, former = found.secrets_at(timezone.now())
+    assert former == old
+    assert new in shown
+    assert old not in shown
+
+
+def test_a_change_without_an_address_keeps_the_stored_one(operator: Client) -> None:
+    found = endpoint("https://8.8.8.8/kept")
+    operator.post(reverse("endpoint-edit", args=[found.pk]), {**NEW, "name": "renamed", "url": "", "matchers": 'cluster="a"\njob=~"b.*"'})
+    found.refresh_from_db()
+    assert (found.name, found.url) == ("renamed", "https://8.8.8.8/kept")
+    assert [str(one) for one in found.parsed_matchers] == ['cluster="a"', 'job=~"b.*"']
+
+
+@pytest.mark.parametrize(
+    ("fields", "says"),
+    [
+        ({"url": "https://127.0.0.1/"}, "WEIR_WEBHOOK_ALLOWED_NETWORKS"),
+        ({"url": "https://169.254.169.254/"}, "nobody may be told at"),
+        ({"url": "http://8.8.8.8/"}, "https://"),
+        ({"url": ""}, "Give the address"),
+        ({"format": "pagerduty", "url": ""}, "routing"),
+        ({"format": "email", "emails": "nobody"}, "mail addresses"),
+        ({"matchers": "nonsense"}, "is no matcher"),
+        ({"matchers": 'job=~"(unclosed"'}, "RE2"),
+        ({"matchers": 'job=~"(?=look)ahead"'}, "RE2"),
+        ({"matchers": "a=b\n" * 11}, "at most 10"),
+        ({"name": "taken"}, "already"),
+        ({"owner_email": "x"}, "mail"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_in_words(operator: Client, fields: dict[str, str], says: str) -> None:
+    endpoint(name="taken")
+    assert says in text(operator.post(reverse("endpoint-add"), {**NEW, **fields}))
+    assert Endpoint.objects.count() == 1
+
+
+def test_pagerduty_needs_its_key_and_knows_its_address(operator: Client) -> None:
+    with override_settings():
+        answer = operator.post(reverse("endpoint-add"), {**NEW, "format": "pagerduty", "url": "https://8.8.8.8/v2", "credential": CANARY})
+    assert answer.status_code == 302
+    assert Endpoint.objects.get().credential == CANARY
+    assert CANARY not in text(operator.get(answer.headers["location"]))
+
+
+@pytest.mark.parametrize("name", ["endpoint-edit", "endpoint-rotate", "endpoint-test", "endpoint-switch", "endpoint-remove"])
+def test_viewers_may_not_act(viewer: Client, name: str) -> None:
+    found = endpoint()
+    assert viewer.post(reverse(name, args=[found.pk]), {"name": found.name}).status_code == 403
+    assert Endpoint.objects.filter(enabled=True).count() == 1
+    assert not Delivery.objects.exists()
+
+
+def test_the_test_button_leads_to_the_log_of_the_test(operator: Client, receiver: Receiver) -> None:
+    found = endpoint(f"{receiver.url}/ok")
+    answer = operator.post(reverse("endpoint-test", args=[found.pk]), follow=True)
+    assert "Not tried yet" in text(answer)
+    send_due(LOOPBACK)
+    row = Delivery.objects.get()
+    page = text(operator.get(reverse("delivery", args=[row.uid])))
+    assert "200 taken" in page
+    assert "hx-get" not in page
+
+
+def test_a_dead_delivery_is_sent_again_with_who_and_when(operator: Client) -> None:
+    row = delivery(endpoint(), state="dead", tries=10, ended_at=timezone.now())
+    operator.post(reverse("delivery-replay", args=[row.uid]))
+    row.refresh_from_db()
+    assert (row.state, row.tries, row.replays, row.replayed_by) == ("pending", 0, 1, "olga")
+
+
+def test_a_range_is_sent_again(operator: Client) -> None:
+    to = endpoint()
+    rows = [delivery(to, notice(made_at=timezone.now()), state=state) for state in ("dead", "dead", "delivered", "pending")]
+    answer = operator.post(reverse("deliveries-replay"), {"from": "now-1h", "to": "now", "which": "dead", "endpoint": to.pk}, follow=True)
+    assert "2 deliveries are sent again" in text(answer)
+    assert [Delivery.objects.get(pk=row.pk).replays for row in rows] == [1, 1, 0, 0]
+
+
+@pytest.mark.parametrize("sent", [{"from": "now", "to": "now-1h"}, {"from": "yesterday"}, {"from": ""}])
+def test_a_range_that_makes_no_sense_sends_nothing(operator: Client, sent: dict[str, str]) -> None:
+    delivery(endpoint(), state="dead")
+    operator.post(reverse("deliveries-replay"), {"which": "all", **sent})
+    assert not Delivery.objects.filter(replays__gt=0).exists()
+
+
+def test_an_endpoint_is_removed_only_when_its_name_was_typed(operator: Client) -> None:
+    found = endpoint(name="keep me")
+    operator.post(reverse("endpoint-remove", args=[found.pk]), {"name": "keep"})
+    assert Endpoint.objects.exists()
+    operator.post(reverse("endpoint-remove", args=[found.pk]), {"name": "keep me"})
+    assert not Endpoint.objects.exists()
+
+
+@pytest.mark.parametrize("name", ["endpoints", "deliveries"])
+def test_the_count_of_queries_does_not_grow_with_the_rows(viewer: Client, name: str) -> None:
+    from django.db import connection
+    from django.test.utils import CaptureQueriesContext
+
+    counts = []
+    for many in (2, 20):
+        for _ in range(many):
+            delivery(endpoint())
+        cache.clear()
+        with CaptureQueriesContext(connection) as queries:
+            assert viewer.get(reverse(name)).status_code == 200
+        counts.append(len(queries))
+    assert counts[0] == counts[1] <= 15
+
+
+def test_filters_and_pages_and_exports_agree(viewer: Client) -> None:
+    to = endpoint(name="first")
+    told = alert()
+    rows = [delivery(to, notice(told if number == 3 else alert()), state="dead" if number % 2 else "pending") for number in range(60)]
+    page = viewer.get(reverse("deliveries"), {"state": "dead", "endpoint": to.pk})
+    assert len(page.context["rows"]) == 30
+    assert viewer.get(reverse("deliveries"), {"alert": told.uid}).context["rows"][0][0].uid == rows[3].uid
+    exported = b"".join(viewer.get(reverse("deliveries-export", args=["json"]), {"state": "dead"}).streaming_content)  # type: ignore[attr-defined]
+    assert exported.count(b'"uid"') == 30
+    assert "older" in text(viewer.get(reverse("deliveries")))
+
+
+def test_hostile_names_are_text(viewer: Client) -> None:
+    evil = "<script>alert(1)</script>"
+    row = delivery(endpoint(name=evil), notice(alert(title=evil, job_name=evil)))
+    for page in (
+        reverse("endpoints"),
+        reverse("deliveries"),
+        reverse("delivery", args=[row.uid]),
+        reverse("endpoint", args=[row.endpoint_id]),
+    ):
+        assert "<script>alert" not in text(viewer.get(page))
+
+
+def test_csv_runs_no_formula(viewer: Client) -> None:
+    delivery(endpoint(name="=cmd()"))
+    exported = b"".join(viewer.get(reverse("deliveries-export", args=["csv"])).streaming_content)  # type: ignore[attr-defined]
+    assert b",'=cmd()," in exported

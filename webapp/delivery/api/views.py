@@ -1,0 +1,193 @@
+"""Endpoints and deliveries over the API: read by anybody signed in, changed by operators with the scope to write."""
+
+from typing import Any
+
+from django.shortcuts import get_object_or_404
+from django.utils import timezone
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiResponse, extend_schema
+from rest_framework import exceptions, status
+from rest_framework.decorators import action
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from webapp.delivery import addresses, orders
+from webapp.delivery.api.serializers import (
+    DeliveryDetailSerializer,
+    DeliverySerializer,
+    EndpointRequestSerializer,
+    EndpointSerializer,
+    NewEndpointSerializer,
+    ReplayedSerializer,
+    ReplayRangeSerializer,
+)
+from webapp.delivery.choices import DeliveryState, FormatName
+from webapp.delivery.entering import BadEndpoint, enter
+from webapp.delivery.formats.weir import SCHEMA
+from webapp.delivery.models import Delivery, Endpoint
+from webapp.lib import timeranges
+from webapp.lib.api.errors import ErrorAnswer
+from webapp.lib.api.filtering import Parameter, time_window
+from webapp.lib.api.lists import ERRORS, NOT_FOUND, ListView, listed
+from webapp.lib.keysets import Key
+
+CONFLICT = {409: OpenApiResponse(ErrorAnswer, "Its state does not allow it.")}
+
+
+class OutOfTurn(exceptions.APIException):
+    status_code = status.HTTP_409_CONFLICT
+    default_code = "out_of_turn"
+
+
+@listed(EndpointSerializer, "Endpoints: who is told of alerts")
+class EndpointViews(ListView):
+    queryset = Endpoint.objects.all()
+    serializer_class = EndpointSerializer
+    parameters = (Parameter("format", "format", choices=FormatName.values), Parameter("enabled", "enabled", "flag"))
+    lookup_value_regex = r"\d{1,18}"
+
+    @extend_schema(summary="One endpoint", responses={200: EndpointSerializer, **ERRORS, **NOT_FOUND})
+    def retrieve(self, request: Request, pk: str) -> Response:
+        return Response(EndpointSerializer(_endpoint(pk)).data)
+
+    @extend_schema(
+        summary="Add an endpoint; its secret is shown in this answer only",
+        request=EndpointRequestSerializer,
+        responses={201: NewEndpointSerializer, **ERRORS},
+    )
+    def create(self, request: Request) -> Response:
+        return _entered(request, Endpoint(), status.HTTP_201_CREATED)
+
+    @extend_schema(
+        summary="Change an endpoint",
+        request=EndpointRequestSerializer,
+        responses={200: NewEndpointSerializer, **ERRORS, **NOT_FOUND},
+    )
+    def update(self, request: Request, pk: str) -> Response:
+        return _entered(request, _endpoint(pk), status.HTTP_200_OK)
+
+    @extend_schema(summary="Remove an endpoint and its log", responses={204: None, **ERRORS, **NOT_FOUND})
+    def destroy(self, request: Request, pk: str) -> Response:
+        _endpoint(pk).delete()
+        return Response(status=status.HTTP_204_NO_CONTENT)
+
+    @extend_schema(
+        summary="Make a new secret; the former one signs as well for a day",
+        request=None,
+        responses={200: NewEndpointSerializer, **ERRORS, **NOT_FOUND, **CONFLICT},
+    )
+    @action(detail=True, methods=["post"])
+    def rotate(self, request: Request, pk: str) -> Response:
+        endpoint = _endpoint(pk)
+        try:
+            secret = orders.rotate(endpoint, request.user.get_username(), timezone.now())
+        except orders.NotPossible as error:
+            raise OutOfTurn(str(error)) from error
+        endpoint.refresh_from_db()
+        return Response(_with_secret(endpoint, secret))
+
+    @extend_schema(summary="Send a test", request=None, responses={202: DeliverySerializer, **ERRORS, **NOT_FOUND})
+    @action(detail=True, methods=["post"])
+    def test(self, request: Request, pk: str) -> Response:
+        row = orders.ask_test(_endpoint(pk), request.user.get_username(), timezone.now())
+        return Response(DeliverySerializer(row).data, status=status.HTTP_202_ACCEPTED)
+
+    @extend_schema(summary="Enable an endpoint", request=None, responses={200: EndpointSerializer, **ERRORS, **NOT_FOUND})
+    @action(detail=True, methods=["post"])
+    def enable(self, request: Request, pk: str) -> Response:
+        orders.enable(_endpoint(pk), request.user.get_username(), timezone.now())
+        return Response(EndpointSerializer(_endpoint(pk)).data)
+
+    @extend_schema(summary="Disable an endpoint", request=None, responses={200: EndpointSerializer, **ERRORS, **NOT_FOUND})
+    @action(detail=True, methods=["post"])
+    def disable(self, request: Request, pk: str) -> Response:
+        orders.disable_by_hand(_endpoint(pk), request.user.get_username(), timezone.now())
+        return Response(EndpointSerializer(_endpoint(pk)).data)
+
+
+@listed(DeliverySerializer, "Deliveries, newest first")
+class DeliveryViews(ListView):
+    queryset = Delivery.objects.defer("payload").select_related("endpoint")
+    serializer_class = DeliverySerializer
+    parameters = (
+        Parameter("endpoint", "endpoint", "whole"),
+        Parameter("state", "state", choices=DeliveryState.values),
+        Parameter("kind", "kind"),
+        Parameter("cluster", "cluster"),
+        Parameter("alert", "alerts__alert_uid", description="uid of an alert it tells of"),
+        *time_window("made_at"),
+    )
+    paging_keys = (Key("id", descending=True),)
+    lookup_field = "uid"
+    lookup_value_regex = "msg_[a-z2-7]{26}"
+
+    @extend_schema(summary="One delivery with its attempts", responses={200: DeliveryDetailSerializer, **ERRORS, **NOT_FOUND})
+    def retrieve(self, request: Request, uid: str) -> Response:
+        found = get_object_or_404(Delivery.objects.select_related("endpoint").prefetch_related("tried"), uid=uid)
+        return Response(DeliveryDetailSerializer(found).data)
+
+    @extend_schema(
+        summary="Send one again, under the same id", request=None, responses={202: DeliverySerializer, **ERRORS, **NOT_FOUND, **CONFLICT}
+    )
+    @action(detail=True, methods=["post"])
+    def replay(self, request: Request, uid: str) -> Response:
+        found = get_object_or_404(self.get_queryset(), uid=uid)
+        try:
+            orders.replay(found, request.user.get_username(), timezone.now())
+        except orders.NotPossible as error:
+            raise OutOfTurn(str(error)) from error
+        return Response(DeliverySerializer(self.get_queryset().get(pk=found.pk)).data, status=status.HTTP_202_ACCEPTED)
+
+    @extend_schema(
+        summary="Send all of a time again",
+        request=ReplayRangeSerializer,
+        responses={202: ReplayedSerializer, **ERRORS, **NOT_FOUND, **CONFLICT},
+    )
+    @action(detail=False, methods=["post"], url_path="replay-range", filter_backends=[], pagination_class=None)
+    def replay_range(self, request: Request) -> Response:
+        wanted = ReplayRangeSerializer(data=request.data)
+        wanted.is_valid(raise_exception=True)
+        told, now = wanted.validated_data, timezone.now()
+        endpoint = get_object_or_404(Endpoint, pk=told["endpoint"]) if told.get("endpoint") else None
+        since, until = _instant("from", told["from"]), _instant("to", told["to"])
+        try:
+            count = orders.replay_range(since, until, told["states"], request.user.get_username(), now, endpoint)
+        except orders.NotPossible as error:
+            raise OutOfTurn(str(error)) from error
+        return Response({"replayed": count}, status=status.HTTP_202_ACCEPTED)
+
+
+class NoticeSchemaView(APIView):
+    @extend_schema(
+        summary="JSON schema of what an endpoint of format weir is sent",
+        operation_id="notice_schema_retrieve",
+        responses={200: OpenApiTypes.OBJECT, **ERRORS},
+    )
+    def get(self, request: Request) -> Response:
+        return Response(SCHEMA)
+
+
+def _entered(request: Request, endpoint: Endpoint, code: int) -> Response:
+    wanted = EndpointRequestSerializer(data=request.data)
+    wanted.is_valid(raise_exception=True)
+    try:
+        secret = enter(endpoint, wanted.entered(), addresses.policy(), request.user)
+    except BadEndpoint as error:
+        raise exceptions.ValidationError({name: [text] for name, text in error.fields.items()}) from error
+    return Response(_with_secret(endpoint, secret), status=code)
+
+
+def _with_secret(endpoint: Endpoint, secret: str) -> dict[str, Any]:
+    return {**EndpointSerializer(endpoint).data, "secret": secret}
+
+
+def _endpoint(pk: str) -> Endpoint:
+    return get_object_or_404(Endpoint, pk=min(int(pk), 2**63 - 1))
+
+
+def _instant(name: str, text: str) -> Any:
+    try:
+        return timeranges.instant(text, timezone.now())
+    except ValueError as error:
+        raise exceptions.ValidationError({name: [str(error)]}) from error

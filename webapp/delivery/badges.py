@@ -1,0 +1,53 @@
+"""How endpoints and deliveries look."""
+
+from datetime import datetime
+
+from webapp.delivery.choices import DeliveryState
+from webapp.delivery.models import Delivery, Endpoint
+from webapp.lib.badges import UNKNOWN, Badge
+
+DELIVERY_BADGES: dict[str, Badge] = {
+    DeliveryState.PENDING: Badge("pending", "○", "done"),
+    DeliveryState.DELIVERED: Badge("delivered", "●", "ok"),
+    DeliveryState.DEAD: Badge("dead", "▲", "crit"),
+    DeliveryState.CANCELLED: Badge("cancelled", "■", "done"),
+}
+RETRYING = Badge("retrying", "◆", "warn")
+
+ERRORS_MEAN = {
+    "timeout": "It did not answer within 15 s.",
+    "tls": "Its certificate could not be trusted.",
+    "unknown_name": "Its name is not known to the name server.",
+    "no_connection": "Nobody listens at its address.",
+    "connection_lost": "It closed the connection without an answer.",
+    "no_http": "What it answered is no HTTP.",
+    "redirect": "It answered with a redirect; those are not followed. Enter the new address.",
+    "refused_target": "Its address is not one Weir may connect to.",
+    "unreadable_answer": "It answered 200, but not what its documentation says.",
+    "not_rendered": "The notice could not be written in this format.",
+    "superseded": "Newer notices of the same alerts had arrived before.",
+    "mail": "The mail server did not take it.",
+    "endpoint_disabled": "Its endpoint was disabled meanwhile.",
+    "failed": "It failed in a way Weir does not know.",
+}
+
+
+def delivery_badge(delivery: Delivery) -> Badge:
+    if delivery.state == DeliveryState.PENDING and delivery.tries:
+        return RETRYING
+    return DELIVERY_BADGES.get(delivery.state, UNKNOWN)
+
+
+def endpoint_badge(endpoint: Endpoint, now: datetime) -> Badge:
+    if not endpoint.enabled:
+        return Badge("disabled", "■", "crit" if endpoint.failures else "done")
+    if endpoint.failures:
+        return Badge("failing", "◆", "warn")
+    if endpoint.paused_until and endpoint.paused_until > now:
+        return Badge("paused", "◆", "warn")
+    return Badge("works", "●", "ok") if endpoint.last_delivered_at else Badge("new", "○", "done")
+
+
+def meaning(error: str) -> str:
+    """A sentence for a code; "" for those that speak for themselves."""
+    return ERRORS_MEAN.get(error.partition(":")[0], "")

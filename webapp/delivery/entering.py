@@ -1,0 +1,127 @@
+"""What may be entered for an endpoint: one set of checks for the form, the API and the command line."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.core.validators import validate_email
+from django.db import transaction
+
+from webapp.config import encryption
+from webapp.delivery import signing
+from webapp.delivery.addresses import Policy
+from webapp.delivery.choices import FormatName
+from webapp.delivery.formats.registry import FORMATS
+from webapp.delivery.models import Endpoint
+from webapp.delivery.targets import RefusedTarget, Target, checked
+from webapp.findings.choices import Severity
+from webapp.lib.matchers import Matcher
+
+MOST_EMAILS = 20
+LONGEST_CREDENTIAL = 1_000
+
+
+class BadEndpoint(ValueError):
+    """``fields``: what is wrong, by the field it was entered in."""
+
+    def __init__(self, fields: dict[str, str]) -> None:
+        super().__init__(" ".join(fields.values()))
+        self.fields = fields
+
+
+@dataclass(frozen=True)
+class Entered:
+    """``url`` and ``credential``: ``None`` keeps what is stored."""
+
+    name: str
+    format: str = FormatName.WEIR
+    url: str | None = field(default=None, repr=False)
+    credential: str | None = field(default=None, repr=False)
+    emails: tuple[str, ...] = ()
+    matchers: tuple[Matcher, ...] = ()
+    min_severity: str = Severity.WARNING
+    owner_email: str = ""
+
+
+def enter(endpoint: Endpoint, entered: Entered, rules: Policy, who: Any) -> str:
+    """Check and save a new endpoint or a changed one; asks a name server for its address.
+
+    Returns the secret where one was made: this is the only time it is seen. Raises :class:`BadEndpoint`.
+    """
+    wrong: dict[str, str] = {}
+    form = FORMATS.get(entered.format)
+    if form is None:
+        raise BadEndpoint({"format": f"Give one of {', '.join(FormatName.values)}."})
+    name = entered.name.strip()
+    if not name or len(name) > 100 or not name.isprintable():
+        wrong["name"] = "Give a name of 100 characters at most, on one line."
+    elif Endpoint.objects.filter(name=name).exclude(pk=endpoint.pk).exists():
+        wrong["name"] = f"There is an endpoint {name} already."
+    if entered.min_severity not in Severity.values:
+        wrong["min_severity"] = f"Give one of {', '.join(Severity.values)}."
+    if entered.owner_email and not _is_mail(entered.owner_email):
+        wrong["owner_email"] = "Give one mail address."
+    target = _target(endpoint, entered, rules, wrong)
+    _check_credential(endpoint, entered, wrong)
+    if wrong:
+        raise BadEndpoint(wrong)
+
+    endpoint.name, endpoint.format, endpoint.min_severity = name, entered.format, entered.min_severity
+    endpoint.emails = list(entered.emails) if entered.format == FormatName.EMAIL else []
+    endpoint.matchers = [matcher.as_json() for matcher in entered.matchers]
+    endpoint.owner_email, endpoint.changed_name = entered.owner_email, who.get_username()[:200] if who else "command line"
+    if target is not None:
+        endpoint.url_encrypted, endpoint.url_shown = encryption.encrypt(target.url), f"{target.origin}/…"
+    if entered.format == FormatName.EMAIL:
+        endpoint.url_encrypted = endpoint.url_shown = ""
+    if entered.credential is not None:
+        endpoint.credential_encrypted = encryption.encrypt(entered.credential) if entered.credential else ""
+    if not form.credential:
+        endpoint.credential_encrypted = ""
+    secret = ""
+    if not form.has_secret:
+        endpoint.secret_encrypted = endpoint.previous_secret_encrypted = ""
+    elif not endpoint.secret_encrypted:
+        secret = signing.new_secret()
+        endpoint.secret_encrypted = encryption.encrypt(secret)
+    if endpoint._state.adding:
+        endpoint.created_by, endpoint.created_name = who or None, endpoint.changed_name
+    with transaction.atomic():
+        endpoint.save()
+    return secret
+
+
+def _target(endpoint: Endpoint, entered: Entered, rules: Policy, wrong: dict[str, str]) -> Target | None:
+    """The new address, or ``None`` where the stored one stays or none is needed."""
+    if entered.format == FormatName.EMAIL:
+        if not entered.emails or len(entered.emails) > MOST_EMAILS or not all(_is_mail(address) for address in entered.emails):
+            wrong["emails"] = f"Give one to {MOST_EMAILS} mail addresses."
+        return None
+    url = (entered.url or "").strip() or ("" if endpoint.url_encrypted else FORMATS[entered.format].default_url)
+    if not url:
+        # The address of one kind of receiver says nothing to another.
+        if not endpoint.url_encrypted or (endpoint.pk and endpoint.format != entered.format):
+            wrong["url"] = "Give the address it is sent to."
+        return None
+    try:
+        return checked(url, rules)
+    except RefusedTarget as refused:
+        wrong["url"] = str(refused)
+    return None
+
+
+def _check_credential(endpoint: Endpoint, entered: Entered, wrong: dict[str, str]) -> None:
+    form, given = FORMATS[entered.format], entered.credential
+    stored = bool(endpoint.credential_encrypted) and endpoint.format == entered.format
+    if given and (len(given) > LONGEST_CREDENTIAL or not given.isprintable()):
+        wrong["credential"] = f"It is longer than {LONGEST_CREDENTIAL} characters, or holds signs that cannot be sent."
+    if form.credential_required and not given and not (stored and given is None):
+        wrong["credential"] = f"{FORMATS[entered.format].credential} is needed."
+
+
+def _is_mail(address: str) -> bool:
+    try:
+        validate_email(address)
+    except ValidationError:
+        return False
+    return True

@@ -1,0 +1,91 @@
+"""Entering an endpoint. Address and credential are written, never shown again: left empty, the stored ones stay."""
+
+from typing import Any
+
+from django import forms
+
+from webapp.delivery.choices import FormatName
+from webapp.delivery.entering import Entered
+from webapp.delivery.models import Endpoint
+from webapp.findings.choices import Severity
+from webapp.lib.matchers import BadMatcher, Matcher, as_lines, parse_lines
+
+_HIDDEN: dict[str, Any] = {"autocomplete": "off", "spellcheck": "false"}
+
+
+class EndpointForm(forms.Form):
+    """Checks that need other rows or a name server are in :mod:`webapp.delivery.entering`."""
+
+    name = forms.CharField(max_length=100)
+    format = forms.ChoiceField(choices=FormatName.choices, initial=FormatName.WEIR)
+    url = forms.CharField(
+        required=False,
+        max_length=2_000,
+        label="Address",
+        widget=forms.TextInput(attrs={**_HIDDEN, "placeholder": "https://…"}),
+        help_text="Where it is POSTed to. For PagerDuty it may stay empty, for e-mail it has no meaning.",
+    )
+    credential = forms.CharField(
+        required=False,
+        max_length=1_000,
+        label="Key or sign-in",
+        widget=forms.PasswordInput(render_value=False, attrs={"autocomplete": "new-password"}),
+        help_text="PagerDuty: the integration key. Feishu, DingTalk: the signing key. Alertmanager: user:password or a token.",
+    )
+    forget_credential = forms.BooleanField(required=False, label="Remove the stored key")
+    emails = forms.CharField(
+        required=False,
+        max_length=6_000,
+        label="Mail addresses",
+        widget=forms.Textarea(attrs={"rows": 2}),
+        help_text="For e-mail: one a line.",
+    )
+    min_severity = forms.ChoiceField(choices=Severity.choices, initial=Severity.WARNING, label="Least severity")
+    matchers = forms.CharField(
+        required=False,
+        max_length=12_000,
+        label="Which alerts",
+        widget=forms.Textarea(attrs={"rows": 4, "class": "mono", "spellcheck": "false", "placeholder": 'cluster="prod-eu"'}),
+        help_text='One a line, all have to match: cluster="prod-eu", job=~"orders-.*", rule!="…", family, severity, subject. '
+        "Empty: every alert.",
+    )
+    owner_email = forms.EmailField(
+        required=False, label="Owner's mail address", help_text="Told when the endpoint is given up, if mail is set up."
+    )
+
+    def __init__(self, *args: Any, endpoint: Endpoint | None = None, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if endpoint is not None and endpoint.pk:
+            for name in ("name", "format", "min_severity", "owner_email"):
+                self.initial[name] = getattr(endpoint, name)
+            self.initial["emails"] = "\n".join(endpoint.emails)
+            self.initial["matchers"] = as_lines(endpoint.parsed_matchers)
+            if endpoint.url_shown:
+                self.fields["url"].help_text = f"{endpoint.url_shown} is stored; leave empty to keep it."
+            self.fields["credential"].help_text = (
+                "One is stored; leave empty to keep it." if endpoint.credential_encrypted else "None is stored."
+            )
+
+    def clean_matchers(self) -> tuple[Matcher, ...]:
+        try:
+            return parse_lines(self.cleaned_data["matchers"])
+        except BadMatcher as error:
+            raise forms.ValidationError(str(error)) from None
+
+    def entered(self) -> Entered:
+        told = self.cleaned_data
+        credential = "" if told["forget_credential"] else None
+        return Entered(
+            name=told["name"],
+            format=told["format"],
+            url=told["url"] or None,
+            credential=told["credential"] or credential,
+            emails=tuple(line.strip() for line in told["emails"].replace(",", "\n").splitlines() if line.strip()),
+            matchers=told["matchers"],
+            min_severity=told["min_severity"],
+            owner_email=told["owner_email"],
+        )
+
+    def refuse(self, fields: dict[str, str]) -> None:
+        for name, text in fields.items():
+            self.add_error(name if name in self.fields else None, text)

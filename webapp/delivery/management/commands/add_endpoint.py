@@ -1,0 +1,75 @@
+"""Add an endpoint that is told of alerts."""
+
+import getpass
+import json
+import os
+import sys
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import CommandError
+
+from webapp.config.preparation import REFUSED, PreparedCommand
+from webapp.delivery import addresses
+from webapp.delivery.choices import FormatName
+from webapp.delivery.entering import BadEndpoint, Entered, enter
+from webapp.delivery.formats.registry import FORMATS
+from webapp.delivery.models import Endpoint
+from webapp.findings.choices import Severity
+from webapp.lib.matchers import BadMatcher, parse_lines
+
+URL_VARIABLE, CREDENTIAL_VARIABLE = "WEIR_ENDPOINT_URL", "WEIR_ENDPOINT_CREDENTIAL"
+
+
+class Command(PreparedCommand):
+    help = (
+        f"Add an endpoint. Its address is read from the variable {URL_VARIABLE}, from standard input, or asked for, since those of chat "
+        f"bots are passwords; its key or sign-in, if it needs one, from {CREDENTIAL_VARIABLE}. A secret that Weir makes is printed once, "
+        "here. Exit code 0, or 2 where the input makes no sense."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("name", metavar="NAME")
+        parser.add_argument("--format", default=FormatName.WEIR, choices=FormatName.values, help="default: weir")
+        parser.add_argument("--email", action="append", default=[], metavar="ADDRESS", help="of format email; may be repeated")
+        parser.add_argument(
+            "--match", action="append", default=[], metavar="MATCHER", help='such as cluster="prod-eu"; may be repeated, all have to match'
+        )
+        parser.add_argument("--min-severity", default=Severity.WARNING, choices=Severity.values, help="default: warning")
+        parser.add_argument("--owner", default="", metavar="ADDRESS", help="told by mail when Weir gives the endpoint up")
+        parser.add_argument("--json", action="store_true", help="one JSON object instead of words")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            matchers = parse_lines("\n".join(options["match"]))
+        except BadMatcher as error:
+            raise CommandError(str(error), returncode=REFUSED) from error
+        entered = Entered(
+            name=options["name"],
+            format=options["format"],
+            url=None if options["format"] == FormatName.EMAIL else _url(options["format"]),
+            credential=os.environ.get(CREDENTIAL_VARIABLE) or None,
+            emails=tuple(options["email"]),
+            matchers=matchers,
+            min_severity=options["min_severity"],
+            owner_email=options["owner"],
+        )
+        endpoint = Endpoint()
+        try:
+            secret = enter(endpoint, entered, addresses.policy(), None)
+        except BadEndpoint as error:
+            raise CommandError(str(error), returncode=REFUSED) from error
+        if options["json"]:
+            self.stdout.write(json.dumps({"id": endpoint.pk, "name": endpoint.name, "secret": secret}))
+            return
+        self.stdout.write(f"{endpoint.name} is added.")
+        if secret:
+            self.stdout.write(f"Its secret, shown this once: {secret}")
+
+
+def _url(name: str) -> str | None:
+    """From the variable, else from a terminal unseen, else one line of standard input."""
+    given = os.environ.get(URL_VARIABLE, "")
+    if given or FORMATS[name].default_url:
+        return given or None
+    return getpass.getpass("Address: ") if sys.stdin.isatty() else sys.stdin.readline().strip()

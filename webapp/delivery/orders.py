@@ -1,0 +1,126 @@
+"""What people may ask of endpoints and deliveries; each leaves who and when."""
+
+from collections.abc import Collection
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import F
+
+from webapp.config import encryption
+from webapp.delivery import outbox, signing
+from webapp.delivery.choices import DeliveryState
+from webapp.delivery.formats.registry import FORMATS
+from webapp.delivery.models import Delivery, Endpoint
+from webapp.delivery.notices import FIRING, AlertTold, NoticeTold
+from webapp.lib.uids import new_uid
+
+OLD_SECRET_WORKS = timedelta(hours=24)
+MOST_REPLAYED = 10_000
+ENDED = (DeliveryState.DELIVERED, DeliveryState.DEAD, DeliveryState.CANCELLED)
+
+
+class NotPossible(ValueError):
+    """The message says why, to whoever asked."""
+
+
+def rotate(endpoint: Endpoint, name: str, now: datetime) -> str:
+    """A new secret, shown once; both sign for a day. Raises :class:`NotPossible`."""
+    if not FORMATS[endpoint.format].has_secret:
+        raise NotPossible(f"{endpoint.name} has no secret of ours: what it is sent is not signed by Weir.")
+    secret = signing.new_secret()
+    with transaction.atomic():
+        held = Endpoint.objects.select_for_update().get(pk=endpoint.pk)
+        held.previous_secret_encrypted, held.previous_secret_until = held.secret_encrypted, now + OLD_SECRET_WORKS
+        held.secret_encrypted, held.changed_name = encryption.encrypt(secret), name[:200]
+        held.save(update_fields=["previous_secret_encrypted", "previous_secret_until", "secret_encrypted", "changed_name", "changed_at"])
+    return secret
+
+
+def enable(endpoint: Endpoint, name: str, now: datetime) -> None:
+    """It hears of alerts from now on; what it missed is replayed only on somebody's word."""
+    good = {"failures": 0, "failing_since": None, "paused_until": None, "disabled_at": None, "disabled_reason": ""}
+    Endpoint.objects.filter(pk=endpoint.pk).update(enabled=True, changed_name=name[:200], changed_at=now, **good)
+
+
+def disable_by_hand(endpoint: Endpoint, name: str, now: datetime) -> None:
+    why = {"disabled_at": now, "disabled_reason": f"Disabled by {name}."[:1000]}
+    Endpoint.objects.filter(pk=endpoint.pk, enabled=True).update(enabled=False, changed_name=name[:200], changed_at=now, **why)
+
+
+def ask_test(endpoint: Endpoint, name: str, now: datetime) -> Delivery:
+    """A harmless notice through the same sender, the same checks and the same log as any other."""
+    told = AlertTold(
+        uid=new_uid("alr"),
+        fingerprint="test",
+        status=FIRING,
+        rule="weir.test",
+        family="test",
+        severity="info",
+        confidence="high",
+        cluster="",
+        job_id="",
+        job_name="",
+        subject_kind="endpoint",
+        subject=endpoint.name,
+        title=f"This is a test of {endpoint.name}",
+        cause=f"{name} pressed the test button. Nothing is wrong.",
+        next_step="Nothing. Where this is to be read, alerts are going to arrive.",
+        starts_at=now,
+        links={"alert": f"{settings.WEIR.public_url}/alerts/endpoints/{endpoint.pk}/"},
+    )
+    notice = NoticeTold(
+        uid=new_uid("ntc"),
+        kind="test",
+        group=f"test/{endpoint.pk}",
+        cluster="",
+        family="test",
+        status=FIRING,
+        alerts=(told,),
+        alerts_total=1,
+        firing_total=1,
+        resolved_total=0,
+        changed=frozenset({told.uid}),
+        made_at=now,
+        repeat_after_s=0,
+    )
+    with transaction.atomic():
+        return outbox.queue_for(notice, endpoint)
+
+
+def replay(delivery: Delivery, name: str, now: datetime) -> None:
+    """Send it once more, under the same id. Raises :class:`NotPossible`."""
+    if not delivery.endpoint.enabled and not delivery.mail_to:
+        raise NotPossible(f"{delivery.endpoint.name} is disabled: enable it first.")
+    if not _replay({"pk": delivery.pk}, ENDED, name, now):
+        raise NotPossible("It is under way already.")
+
+
+def replay_range(
+    since: datetime, until: datetime, states: Collection[str], name: str, now: datetime, endpoint: Endpoint | None = None
+) -> int:
+    """All that ended so and were made in this time, 10,000 at most; returns how many. Raises :class:`NotPossible`."""
+    if until <= since:
+        raise NotPossible("The end of the time has to be after its beginning.")
+    if endpoint is not None and not endpoint.enabled:
+        raise NotPossible(f"{endpoint.name} is disabled: enable it first.")
+    wanted: dict[str, Any] = {"made_at__gte": since, "made_at__lte": until, "endpoint__enabled": True, "mail_to": ""}
+    if endpoint is not None:
+        wanted["endpoint"] = endpoint
+    found = Delivery.objects.filter(state__in=[state for state in states if state in ENDED], **wanted).exclude(kind="test")
+    pks = list(found.order_by("id").values_list("pk", flat=True)[: MOST_REPLAYED + 1])
+    if len(pks) > MOST_REPLAYED:
+        raise NotPossible(f"These are more than {MOST_REPLAYED:,}; choose a shorter time.")
+    return _replay({"pk__in": pks}, states, name, now)
+
+
+def _replay(which: dict[str, Any], states: Collection[str], name: str, now: datetime) -> int:
+    again = {"state": DeliveryState.PENDING, "tries": 0, "next_attempt_at": now, "ended_at": None, "lease_until": None, "leased_by": ""}
+    with transaction.atomic():
+        count = Delivery.objects.filter(state__in=[state for state in states if state in ENDED], **which).update(
+            **again, replays=F("replays") + 1, replayed_at=now, replayed_by=name[:200]
+        )
+        if count:
+            transaction.on_commit(outbox.hint)
+    return count

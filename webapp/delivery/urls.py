@@ -1,0 +1,22 @@
+"""Addresses of endpoints and deliveries."""
+
+from django.urls import path, re_path
+
+from webapp.delivery.views import deliveries, endpoints
+
+urlpatterns = [
+    path("alerts/endpoints/", endpoints.endpoints, name="endpoints"),
+    path("alerts/endpoints/add/", endpoints.add, name="endpoint-add"),
+    path("alerts/endpoints/<int:pk>/", endpoints.endpoint, name="endpoint"),
+    path("alerts/endpoints/<int:pk>/change/", endpoints.edit, name="endpoint-edit"),
+    path("alerts/endpoints/<int:pk>/rotate/", endpoints.rotate, name="endpoint-rotate"),
+    path("alerts/endpoints/<int:pk>/test/", endpoints.test, name="endpoint-test"),
+    path("alerts/endpoints/<int:pk>/switch/", endpoints.switch, name="endpoint-switch"),
+    path("alerts/endpoints/<int:pk>/remove/", endpoints.remove, name="endpoint-remove"),
+    path("alerts/deliveries/", deliveries.deliveries, name="deliveries"),
+    re_path(r"^alerts/deliveries/export\.(?P<form>csv|json)$", deliveries.export, name="deliveries-export"),
+    path("alerts/deliveries/replay/", deliveries.replay_range, name="deliveries-replay"),
+    path("alerts/deliveries/<str:uid>/", deliveries.delivery, name="delivery"),
+    path("alerts/deliveries/<str:uid>/progress", deliveries.progress, name="delivery-progress"),
+    path("alerts/deliveries/<str:uid>/replay/", deliveries.replay, name="delivery-replay"),
+]

@@ -1,0 +1,131 @@
+"""Deliveries: the log with its filters, one of them with every attempt, and sending again."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import timezone
+from django.views.decorators.http import require_GET, require_POST
+
+from webapp.accounts.guards import operators_only
+from webapp.accounts.roles import may_operate
+from webapp.delivery import orders
+from webapp.delivery.badges import delivery_badge, meaning
+from webapp.delivery.choices import DeliveryState
+from webapp.delivery.delivery_query import NAMES, NEWEST_FIRST, DeliveryQuery, total
+from webapp.delivery.models import Delivery, Endpoint
+from webapp.lib import timeranges
+from webapp.lib.exports import csv_response, json_response
+from webapp.lib.keysets import BadCursor, page
+
+DELIVERIES_A_PAGE = 50
+MOST_ATTEMPTS = 100
+MOST_EXPORTED = 10_000
+REPLAYABLE = {"dead": ("dead",), "delivered": ("delivered",), "all": tuple(orders.ENDED)}
+
+
+@require_GET
+def deliveries(request: HttpRequest) -> HttpResponse:
+    now, query = timezone.now(), DeliveryQuery.read(request.GET)
+    matching = query.deliveries()
+    try:
+        listed = page(matching, NEWEST_FIRST, query.cursor, DELIVERIES_A_PAGE)
+    except BadCursor:
+        return redirect(request.path)
+    context = {
+        "query": query,
+        "page": listed,
+        "rows": [(row, delivery_badge(row), meaning(row.last_error)) for row in listed.rows],
+        "matching": total(matching),
+        "endpoints": list(Endpoint.objects.values_list("pk", "name")),
+        "states": DeliveryState.choices,
+        "may_operate": may_operate(request.user),
+        "now": now,
+    }
+    return render(request, "delivery/deliveries.html", context)
+
+
+@require_GET
+def delivery(request: HttpRequest, uid: str) -> HttpResponse:
+    found = _delivery(uid)
+    return render(request, "delivery/delivery.html", {**_state(request, found), **_notice(found)})
+
+
+@require_GET
+def progress(request: HttpRequest, uid: str) -> HttpResponse:
+    """The part that changes while it is under way."""
+    return render(request, "delivery/_attempts.html", _state(request, _delivery(uid)))
+
+
+@operators_only
+@require_POST
+def replay(request: HttpRequest, uid: str) -> HttpResponse:
+    try:
+        orders.replay(_delivery(uid), request.user.get_username(), timezone.now())
+    except orders.NotPossible as error:
+        messages.error(request, str(error))
+    else:
+        messages.success(request, "It is sent again, under the same id.")
+    return redirect("delivery", uid)
+
+
+@operators_only
+@require_POST
+def replay_range(request: HttpRequest) -> HttpResponse:
+    """All of a time, of one endpoint or of every one that is enabled."""
+    now, told = timezone.now(), request.POST
+    chosen = told.get("endpoint", "")
+    number = int(chosen) if chosen.isascii() and chosen.isdigit() and len(chosen) < 18 else 0
+    endpoint = get_object_or_404(Endpoint, pk=number) if chosen else None
+    try:
+        since, until = timeranges.instant(told.get("from", ""), now), timeranges.instant(told.get("to", "") or "now", now)
+        states = REPLAYABLE.get(told.get("which", ""), REPLAYABLE["dead"])
+        count = orders.replay_range(since, until, states, request.user.get_username(), now, endpoint)
+    except ValueError as error:
+        messages.error(request, str(error))
+    else:
+        messages.success(request, f"{count:,} deliveries are sent again." if count else "There is nothing of that kind in this time.")
+    return redirect("deliveries")
+
+
+@require_GET
+def export(request: HttpRequest, form: str) -> HttpResponseBase:
+    """The newest that match the filters."""
+    response = csv_response if form == "csv" else json_response
+    return response("weir-deliveries", NAMES, _rows(DeliveryQuery.read(request.GET)))
+
+
+def _rows(query: DeliveryQuery) -> Iterator[dict[str, Any]]:
+    for row in query.deliveries().order_by("-id")[:MOST_EXPORTED].iterator(500):
+        yield {**{name: getattr(row, name) for name in NAMES}, "endpoint": row.endpoint.name}
+
+
+def _delivery(uid: str) -> Delivery:
+    return get_object_or_404(Delivery.objects.select_related("endpoint"), uid=uid[:64])
+
+
+def _state(request: HttpRequest, found: Delivery) -> dict[str, Any]:
+    now = timezone.now()
+    attempts = list(found.tried.order_by("-id")[:MOST_ATTEMPTS])
+    return {
+        "delivery": found,
+        "badge": delivery_badge(found),
+        "attempts": [(attempt, meaning(attempt.error)) for attempt in attempts],
+        "means": meaning(found.last_error),
+        # A retry hours away need not be watched.
+        "soon": found.state == DeliveryState.PENDING and (found.next_attempt_at - now).total_seconds() < 30,
+        "may_replay": may_operate(request.user) and found.state in orders.ENDED and (found.endpoint.enabled or bool(found.mail_to)),
+        "now": now,
+    }
+
+
+def _notice(found: Delivery) -> dict[str, Any]:
+    try:
+        payload = json.loads(found.payload)
+    except ValueError:
+        return {"payload": found.payload[:100_000], "told": ()}
+    shown = json.dumps(payload, indent=2, ensure_ascii=False)
+    return {"payload": shown[:100_000], "is_cut": len(shown) > 100_000, "told": payload.get("alerts", ())[:20], "notice": payload}

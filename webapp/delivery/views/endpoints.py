@@ -1,0 +1,147 @@
+"""Endpoints: who is told, whether it works, and what may be done about it."""
+
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import timezone
+from django.views.decorators.cache import never_cache
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from webapp.accounts.guards import operators_only
+from webapp.accounts.roles import may_operate
+from webapp.delivery import addresses, mail, orders
+from webapp.delivery.badges import delivery_badge, endpoint_badge, meaning
+from webapp.delivery.entering import BadEndpoint, enter
+from webapp.delivery.formats.registry import FORMATS
+from webapp.delivery.forms import EndpointForm
+from webapp.delivery.models import Delivery, Endpoint
+from webapp.lib.keysets import BadCursor, Key, page
+from webapp.lib.matchers import as_lines
+
+ENDPOINTS_A_PAGE = 50
+LAST_DELIVERIES = 10
+BY_NAME = (Key("name"), Key("id"))
+
+
+@require_GET
+def endpoints(request: HttpRequest) -> HttpResponse:
+    now = timezone.now()
+    try:
+        listed = page(Endpoint.objects.all(), BY_NAME, request.GET.get("cursor", ""), ENDPOINTS_A_PAGE)
+    except BadCursor:
+        return redirect(request.path)
+    waiting = Delivery.objects.waiting_by_endpoint([row.pk for row in listed.rows])
+    context = {
+        "page": listed,
+        "rows": [(row, endpoint_badge(row, now), as_lines(row.parsed_matchers), waiting.get(row.pk, 0)) for row in listed.rows],
+        "may_operate": may_operate(request.user),
+        "now": now,
+    }
+    return render(request, "delivery/endpoints.html", context)
+
+
+@require_GET
+def endpoint(request: HttpRequest, pk: int) -> HttpResponse:
+    found, now = _endpoint(pk), timezone.now()
+    last = Delivery.objects.filter(endpoint=found).defer("payload").order_by("-id")[:LAST_DELIVERIES]
+    context = {
+        "endpoint": found,
+        "badge": endpoint_badge(found, now),
+        "matchers": [str(matcher) for matcher in found.parsed_matchers],
+        "has_secret": FORMATS[found.format].has_secret,
+        "old_secret_until": found.previous_secret_until if found.previous_secret_until and found.previous_secret_until > now else None,
+        "mail_missing": not mail.is_configured(),
+        "rows": [(row, delivery_badge(row), meaning(row.last_error)) for row in last],
+        "may_operate": may_operate(request.user),
+        "now": now,
+    }
+    return render(request, "delivery/endpoint.html", context)
+
+
+@operators_only
+@require_http_methods(["GET", "POST"])
+@sensitive_post_parameters("url", "credential")
+@never_cache
+def add(request: HttpRequest) -> HttpResponse:
+    return _form(request, Endpoint())
+
+
+@operators_only
+@require_http_methods(["GET", "POST"])
+@sensitive_post_parameters("url", "credential")
+@never_cache
+def edit(request: HttpRequest, pk: int) -> HttpResponse:
+    return _form(request, _endpoint(pk))
+
+
+@operators_only
+@require_POST
+@never_cache
+def rotate(request: HttpRequest, pk: int) -> HttpResponse:
+    """The answer is the only page that ever shows the secret."""
+    found = _endpoint(pk)
+    try:
+        secret = orders.rotate(found, request.user.get_username(), timezone.now())
+    except orders.NotPossible as error:
+        messages.error(request, str(error))
+        return redirect("endpoint", pk)
+    found.refresh_from_db()
+    return render(request, "delivery/secret.html", {"endpoint": found, "secret": secret})
+
+
+@operators_only
+@require_POST
+def test(request: HttpRequest, pk: int) -> HttpResponse:
+    """The delivery's page shows how it went."""
+    return redirect("delivery", orders.ask_test(_endpoint(pk), request.user.get_username(), timezone.now()).uid)
+
+
+@operators_only
+@require_POST
+def switch(request: HttpRequest, pk: int) -> HttpResponse:
+    """Enable or disable it."""
+    found, name, now = _endpoint(pk), request.user.get_username(), timezone.now()
+    if "enable" in request.POST:
+        orders.enable(found, name, now)
+        messages.success(request, f"{found.name} hears of alerts again. What it missed can be replayed on the page of deliveries.")
+    else:
+        orders.disable_by_hand(found, name, now)
+        messages.success(request, f"{found.name} is disabled; it hears of nothing.")
+    return redirect("endpoint", pk)
+
+
+@operators_only
+@require_http_methods(["GET", "POST"])
+def remove(request: HttpRequest, pk: int) -> HttpResponse:
+    """Forget it with its log, after its name was typed."""
+    found = _endpoint(pk)
+    if request.method == "POST":
+        if request.POST.get("name") == found.name:
+            found.delete()
+            messages.success(request, f"{found.name} is removed, and its deliveries with it.")
+            return redirect("endpoints")
+        messages.error(request, f"Type {found.name} to remove it.")
+    return render(request, "delivery/endpoint_remove.html", {"endpoint": found})
+
+
+def _form(request: HttpRequest, found: Endpoint) -> HttpResponse:
+    form = EndpointForm(request.POST or None, endpoint=found)
+    if request.method == "POST" and form.is_valid():
+        try:
+            secret = enter(found, form.entered(), addresses.policy(), request.user)
+        except BadEndpoint as error:
+            form.refuse(error.fields)
+        else:
+            if secret:
+                return render(request, "delivery/secret.html", {"endpoint": found, "secret": secret})
+            messages.success(request, f"{found.name} is saved. Send a test to see whether it arrives.")
+            return redirect("endpoint", found.pk)
+    context: dict[str, Any] = {"form": form, "endpoint": found if found.pk else None, "mail_missing": not mail.is_configured()}
+    return render(request, "delivery/endpoint_form.html", context)
+
+
+def _endpoint(pk: int) -> Endpoint:
+    return get_object_or_404(Endpoint, pk=min(pk, 2**63 - 1))
