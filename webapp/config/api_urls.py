@@ -6,6 +6,7 @@ from rest_framework.routers import SimpleRouter
 
 from webapp.accounts import api_schema as api_schema  # describes the tokens
 from webapp.checkpoints.api.views import CheckpointViews, RollupViews, SizeTrendViews, UploadViews
+from webapp.delivery.api.views import DeliveryViews, EndpointViews, NoticeSchemaView
 from webapp.findings.api.views import FindingViews
 from webapp.fleet.api.views import ClusterViews, JobAnnotationViews, JobDetailView, JobExceptionViews, JobViews, LogEventViews
 from webapp.lib.api.docs import docs
@@ -53,9 +54,12 @@ router.register("storage-missing", MissingFileViews, "api-storage-missing")
 router.register("storage-doubts", AuditDoubtViews, "api-storage-doubts")
 router.register("storage-age-rules", AgeRuleViews, "api-storage-age-rules")
 router.register("cleanup-plans", CleanupPlanViews, "api-cleanup-plans")
+router.register("endpoints", EndpointViews, "api-endpoints")
+router.register("deliveries", DeliveryViews, "api-deliveries")
 
 urlpatterns = [
     path("jobs/<str:cluster>/<str:job_id>/", JobDetailView.as_view(), name="api-job"),
+    path("notice-schema/", NoticeSchemaView.as_view(), name="api-notice-schema"),
     path("storage-files/", StorageFilesView.as_view(), name="api-storage-files"),
     path("storage-xray/", XrayView.as_view(), name="api-storage-xray"),
     *router.urls,
