@@ -14,6 +14,7 @@ urlpatterns = [
     path("", include("webapp.accounts.urls")),
     path("", include("webapp.pipeline.urls")),
     path("", include("webapp.findings.urls")),
+    path("", include("webapp.delivery.urls")),
     path("", include("webapp.reports.urls")),
     path("", include("webapp.storage.cleanup.urls")),
     path("", include("webapp.storage.urls")),
