@@ -28,7 +28,8 @@ def of_audited(seen: DataFrame, roots: DataFrame) -> DataFrame:
 
 def of_others(seen: DataFrame, roots: DataFrame) -> DataFrame:
     """Files below roots that this run does not audit: the next one may."""
-    return seen.join(F.broadcast(roots.select("root")), "root", "left_anti")
+    others = seen.join(F.broadcast(roots.select("root")), "root", "left_anti")
+    return seen.limit(0) if others.select("root").isEmpty() else others
 
 
 def of_audited_snapshots(referred: DataFrame, roots: DataFrame) -> DataFrame:

@@ -17,15 +17,20 @@ UNOWNED = "unowned"
 
 # Not "$", which also matches before a line end; both languages read this alike.
 _END = r"(?![\s\S])"
+UUID_CHARS, JOB_CHARS = 36, 32
 _UUID = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 _JOB = "/([0-9a-f]{32})"
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """``pattern`` has the job id as group 1 (empty or missing where there is none); where ``numbered``, the checkpoint id as group 2."""
+    """``pattern`` has the job id as group 1 (empty or missing where there is none); where ``numbered``, the checkpoint id as group 2.
+
+    Whatever it matches contains ``literal``, which is found many times as fast: it is asked for first.
+    """
 
     name: str
+    literal: str
     pattern: str
     meaning: str
     numbered: bool = False
@@ -34,20 +39,36 @@ class Place:
 
 
 PLACES = (
-    Place("savepoint", rf"/savepoint-[0-9a-f]{{6}}-[0-9a-f]{{12}}/()[^/][\s\S]*{_END}", "file of a savepoint", candidate=False),
-    Place("metadata", rf"(?:{_JOB}|/[^/]+|)/chk-(\d+)/{METADATA_NAME}{_END}", "what a checkpoint consists of", numbered=True),
+    Place(
+        "savepoint", "/savepoint-", rf"/savepoint-[0-9a-f]{{6}}-[0-9a-f]{{12}}/()[^/][\s\S]*{_END}", "file of a savepoint", candidate=False
+    ),
+    Place(
+        "metadata",
+        f"/{METADATA_NAME}",
+        rf"(?:{_JOB}|/[^/]+|)/chk-(\d+)/{METADATA_NAME}{_END}",
+        "what a checkpoint consists of",
+        numbered=True,
+    ),
     Place(
         "exclusive",
+        "/chk-",
         rf"{_JOB}/chk-(\d+)/(?:{_UUID}|\.{METADATA_NAME}\.inprogress\.{_UUID}){_END}",
         "belongs to one checkpoint",
         numbered=True,
     ),
-    Place("shared", rf"{_JOB}/shared/{_UUID}{_END}", "belongs to any number of checkpoints"),
-    Place("merged_shared", rf"{_JOB}/shared/job_[^/]+_op_[^/]+/{_UUID}{_END}", "segments of shared state of one subtask"),
-    Place("taskowned", rf"{_JOB}/taskowned/{_UUID}{_END}", "given up by operators; materialised changelog state"),
-    Place("merged_taskowned", rf"{_JOB}/taskowned/job_[^/]+_tm_[^/]+/{_UUID}{_END}", "segments of one TaskManager's exclusive state"),
-    Place("changelog", rf"{_JOB}/dstl/{_UUID}{_END}", "state changes between materialisations"),
-    Place(UNOWNED, rf"()/chk-(\d+)/(?!{METADATA_NAME}{_END})[^/]+{_END}", "has no job's directory", numbered=True, candidate=False),
+    Place("shared", "/shared/", rf"{_JOB}/shared/{_UUID}{_END}", "belongs to any number of checkpoints"),
+    Place("merged_shared", "/shared/job_", rf"{_JOB}/shared/job_[^/]+_op_[^/]+/{_UUID}{_END}", "segments of shared state of one subtask"),
+    Place("taskowned", "/taskowned/", rf"{_JOB}/taskowned/{_UUID}{_END}", "given up by operators; materialised changelog state"),
+    Place(
+        "merged_taskowned",
+        "/taskowned/job_",
+        rf"{_JOB}/taskowned/job_[^/]+_tm_[^/]+/{_UUID}{_END}",
+        "segments of one TaskManager's exclusive state",
+    ),
+    Place("changelog", "/dstl/", rf"{_JOB}/dstl/{_UUID}{_END}", "state changes between materialisations"),
+    Place(
+        UNOWNED, "/chk-", rf"()/chk-(\d+)/(?!{METADATA_NAME}{_END})[^/]+{_END}", "has no job's directory", numbered=True, candidate=False
+    ),
 )
 """In this order: the first that matches decides."""
 
@@ -69,6 +90,6 @@ _COMPILED = tuple((place, re.compile(place.pattern)) for place in PLACES)
 def place_of(path: str) -> Placed:
     """Of one canonical path."""
     for place, pattern in _COMPILED:
-        if match := pattern.search(path):
+        if place.literal in path and (match := pattern.search(path)):
             return Placed(place.name, match[1] or None, int(match[2]) if place.numbered else None)
     return Placed(UNKNOWN)

@@ -44,6 +44,8 @@ OPTIONS = {
     "spark.sql.autoBroadcastJoinThreshold": "-1",
     # Kept files meet several frames: they are to stay partitioned as they are.
     "spark.sql.optimizer.canChangeCachedPlanOutputPartitioning": "false",
+    # Kept files are mostly paths, each once: looking for repetitions in them takes longer than it saves.
+    "spark.sql.inMemoryColumnarStorage.compressed": "false",
 }
 ROUNDS = 3
 """How often checkpoints that were replaced while they were read are looked for anew."""

@@ -3,8 +3,8 @@
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from spark_jobs.storage.keys import FILE_KEY, with_file_key
-from spark_jobs.storage.places import is_below, is_metadata, with_places
+from spark_jobs.storage.keys import FILE_KEY, looked_up, with_file_key
+from spark_jobs.storage.places import is_below, with_places
 from spark_jobs.storage.references import with_roots
 from spark_jobs.storage_words import LIVE, RETAINED_WASTE
 
@@ -17,13 +17,16 @@ def resolved(references: DataFrame, files: DataFrame, snapshots: DataFrame, root
 
     Cannot be told: below no audited root, below one that was not listed whole, and younger than the listing.
     """
-    there = files.groupBy(*FILE_KEY).agg(F.max("bytes").alias("file_bytes"), F.max("root").alias("file_root"))
-    keyed = with_file_key(references).join(there, FILE_KEY, "left").drop("path_hash")
+    named = with_file_key(references)
+    # Two listed names may be one canonical path. Only files that anything refers to are looked at for that.
+    referred = files.select(*FILE_KEY, "bytes").join(looked_up(named.select(*FILE_KEY)), FILE_KEY, "left_semi")
+    there = referred.groupBy(*FILE_KEY).agg(F.max(F.coalesce("bytes", F.lit(0))).alias("file_bytes"))
+    keyed = named.join(looked_up(there), FILE_KEY, "left").drop("path_hash")
     of = snapshots.select(*CHECKPOINT, "directory", F.col("job_id").alias("own_job_id"), "modified")
     joined = with_roots(keyed.join(of, CHECKPOINT), roots)
     as_of = roots.groupBy("audit_id").agg(F.min("as_of").alias("as_of"))
     placed = with_places(joined).join(F.broadcast(as_of), "audit_id")
-    found = F.col("file_root").isNotNull()
+    found = F.col("file_bytes").isNotNull()
     listed_before = F.col("ref_root").isNotNull() & (F.col("ref_unlisted") == 0) & (F.col("modified") < F.col("as_of"))
     own = F.coalesce(F.col("job_id") == F.col("own_job_id"), F.lit(False)) | is_below(F.col("path"), F.col("directory"))
     return placed.select(
@@ -64,9 +67,8 @@ def figures(resolved_references: DataFrame, snapshots: DataFrame, written: DataF
     )
 
 
-def written_at(files: DataFrame) -> DataFrame:
+def written_at(metadata: DataFrame) -> DataFrame:
     """(audit_id, metadata_path, age_from) of listed ``_metadata``, as the age of any file counts; far ahead where nobody knows."""
-    metadata = files.where(is_metadata(F.col("path")))
     age_from = F.when(F.col("modified").isNull(), F.lit(_NEVER).cast("timestamp")).otherwise(F.greatest("modified", "first_seen_at"))
     return metadata.groupBy("audit_id", F.col("path").alias("metadata_path")).agg(F.max(age_from).alias("age_from"))
 

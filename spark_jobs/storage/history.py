@@ -3,7 +3,7 @@
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from spark_jobs.storage.places import is_below, is_metadata, with_places
+from spark_jobs.storage.places import is_below, with_places
 
 CHECKPOINT = ["audit_id", "metadata_path"]
 
@@ -13,9 +13,9 @@ def unread(referred: DataFrame, snapshots: DataFrame) -> DataFrame:
     return referred.join(snapshots.select(*CHECKPOINT), CHECKPOINT, "left_anti")
 
 
-def pending(unread: DataFrame, files: DataFrame, roots: DataFrame) -> DataFrame:
+def pending(unread: DataFrame, metadata: DataFrame, roots: DataFrame) -> DataFrame:
     """Of these, those whose ``_metadata`` may still be there: it was listed, or its root was not listed whole, or not at all."""
-    listed = files.where(is_metadata(F.col("path"))).select("audit_id", F.col("path").alias("metadata_path"))
+    listed = metadata.select("audit_id", F.col("path").alias("metadata_path"))
     whole = roots.where(F.col("unlisted") == 0).select("audit_id", "root")
     inside = _paths(unread).join(F.broadcast(whole), "audit_id").where(is_below(F.col("metadata_path"), F.col("root")))
     gone = inside.select(*CHECKPOINT).join(listed, CHECKPOINT, "left_anti")

@@ -37,6 +37,9 @@ class Judged:
 def judge(inputs: Inputs, keep: Keep) -> Judged:
     roots, jobs = inputs.roots, inputs.jobs
     files = keep("files", listed_files(inputs.listing, inputs.seen, roots))
+    # Each look through all files costs; these two say what the steps below ask of them.
+    metadata = keep("listed_metadata", files.where(is_metadata(F.col("path"))))
+    listed_jobs = keep("listed_jobs", _listed_jobs(files))
     snapshots = keep("snapshots", references.read_snapshots(inputs.references))
     referred = keep("storage_reference", references.referred_files(inputs.references, snapshots))
     resolved = keep("resolved", of_checkpoints.resolved(referred, files, snapshots, roots))
@@ -44,19 +47,18 @@ def judge(inputs: Inputs, keep: Keep) -> Judged:
     restores = keep("restores", owners.restores(jobs))
 
     figures = of_checkpoints.figures(resolved, snapshots, references.written_in(inputs.references))
-    checkpoints = keep("checkpoints", of_checkpoints.judged(figures, restores, owned, roots, of_checkpoints.written_at(files)))
+    checkpoints = keep("checkpoints", of_checkpoints.judged(figures, restores, owned, roots, of_checkpoints.written_at(metadata)))
     weaned = of_checkpoints.weaned_restores(checkpoints, restores)
 
     outside = resolved.where(F.col("ref_root").isNull())
     # Usually nothing lies outside: then no file need be looked at for how its path ends.
     spellings = keep("other_spellings", doubting.other_spellings(outside, files.limit(0) if outside.isEmpty() else files))
-    listed_jobs = files.select("audit_id", "job_id").where(F.col("job_id").isNotNull()).distinct()
     doubts = keep("storage_doubt", doubting.distinct(_all_doubts(inputs, owned, resolved, spellings, restores, snapshots, listed_jobs)))
 
     chains = keep("chains", _references_of_jobs(resolved, checkpoints))
     unread = history.unread(inputs.referred, snapshots)
-    pending = keep("pending", history.pending(unread, files, roots))
-    needed, all_needed = _task_owned(files, restores, chains, jobs, listed_jobs)
+    pending = keep("pending", history.pending(unread, metadata, roots))
+    needed, all_needed = _task_owned(metadata, restores, chains, jobs, listed_jobs)
     known = verdicts.Known(
         roots=roots,
         owners=owned,
@@ -82,7 +84,7 @@ def judge(inputs: Inputs, keep: Keep) -> Judged:
             "storage_verdict": totals.of_verdicts(cube),
             "storage_job": totals.of_jobs(cube, checkpoints, resolved, owned),
             "storage_checkpoint": _checkpoint_rows(checkpoints, referred, jobs),
-            "storage_chain": _chain_rows(chains, restores, files),
+            "storage_chain": _chain_rows(chains, restores, listed_jobs),
             "storage_missing": _missing_rows(missing, of_checkpoints.superseded(checkpoints, restores)),
             "storage_doubt": doubts,
         },
@@ -107,6 +109,11 @@ def _all_doubts(
     )
 
 
+def _listed_jobs(files: DataFrame) -> DataFrame:
+    """(audit_id, job_id, root) of directories that hold any file."""
+    return files.where(F.col("job_id").isNotNull()).groupBy("audit_id", "job_id").agg(F.max("root").alias("root"))
+
+
 def _references_of_jobs(resolved: DataFrame, checkpoints: DataFrame) -> DataFrame:
     """Distinct files of another job's directories per job that refers to them; ``job_id`` is null for most savepoints."""
     foreign = resolved.where(F.col("other_job_id").isNotNull())
@@ -117,11 +124,10 @@ def _references_of_jobs(resolved: DataFrame, checkpoints: DataFrame) -> DataFram
 
 
 def _task_owned(
-    files: DataFrame, restores: DataFrame, chains: DataFrame, jobs: DataFrame, listed_jobs: DataFrame
+    metadata: DataFrame, restores: DataFrame, chains: DataFrame, jobs: DataFrame, listed_jobs: DataFrame
 ) -> tuple[DataFrame, DataFrame]:
     """(audit_id, job_id) of jobs whose task-owned files may be needed, and (audit_id) where those of all may be."""
-    metadata = files.where(is_metadata(F.col("path")))
-    known = listed_jobs.unionByName(jobs.select("audit_id", "job_id")).distinct()
+    known = listed_jobs.select("audit_id", "job_id").unionByName(jobs.select("audit_id", "job_id")).distinct()
     prefix = F.regexp_extract("path", "/savepoint-([0-9a-f]{6})-[0-9a-f]{12}/", 1)
     savepoints = metadata.where(F.col("place") == "savepoint").select("audit_id", prefix.alias("prefix")).distinct()
     of_savepoints = (
@@ -161,15 +167,13 @@ def _checkpoint_rows(checkpoints: DataFrame, referred: DataFrame, jobs: DataFram
     )
 
 
-def _chain_rows(chains: DataFrame, restores: DataFrame, files: DataFrame) -> DataFrame:
+def _chain_rows(chains: DataFrame, restores: DataFrame, listed_jobs: DataFrame) -> DataFrame:
     """``storage_chain``."""
     referrers = F.size(F.array_distinct(F.flatten(F.collect_list("referrers"))))
     refers = chains.where(F.col("job_id").isNotNull()).groupBy("audit_id", "root", "job_id", "other_job_id").agg(
         F.count("*").alias("files"), F.sum("bytes").alias("bytes"), referrers.alias("checkpoints")
     ).withColumn("kind", F.lit("refers"))  # fmt: skip
-    home = files.where(F.col("job_id").isNotNull()).groupBy("audit_id", F.col("job_id").alias("other_job_id")).agg(
-        F.max("root").alias("root")
-    )  # fmt: skip
+    home = listed_jobs.withColumnRenamed("job_id", "other_job_id")
     of_checkpoints_only = restores.where(F.col("from_job_id").isNotNull())
     restored = of_checkpoints_only.groupBy("audit_id", "job_id", F.col("from_job_id").alias("other_job_id")).agg(
         F.lit(0).alias("files"), F.lit(0).alias("bytes"), F.lit(0).alias("checkpoints")

@@ -3,25 +3,25 @@
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from ingest.storage.layout import CANDIDATES, JOB_DIRECTORY, METADATA_NAME, PLACES, UNKNOWN
+from ingest.storage.layout import CANDIDATES, JOB_CHARS, JOB_DIRECTORY, METADATA_NAME, PLACES, UNKNOWN, UUID_CHARS
 
 TASK_OWNED = ("taskowned", "merged_taskowned", "merged_shared", "changelog")
 """Operators and backends may hold handles to these that no ``_metadata`` tells of."""
 MERGED = ("merged_taskowned", "merged_shared")
 
-_DEEPEST = 4
-"""Components of the deepest place: job, ``shared``, directory of an operator, file."""
+_FROM_END = {
+    place.name: JOB_CHARS + len(place.literal) + UUID_CHARS for place in PLACES if place.name in ("shared", "taskowned", "changelog")
+}
+"""Where the job id begins in paths that end in ``<job id><literal><UUID>``: counting is faster than looking for slashes."""
 _JOB_ID = "^[0-9a-f]{32}$"
 
 
 def with_places(files: DataFrame, path: str = "path") -> DataFrame:
     """Adds ``place``, ``job_id`` (whose directory it lies in) and ``checkpoint_id``, null where there is none."""
-    # Matching the last components only, and each pattern only where those before it failed: ten million paths are many.
-    tailed = files.withColumn("_tail", F.concat(F.lit("/"), F.substring_index(F.col(path), "/", -_DEEPEST)))
-    placed = tailed.withColumn("place", _place(F.col(path), F.col("_tail")))
+    placed = files.withColumn("place", _place(F.col(path)))
     return placed.withColumns(
         {"job_id": _job_id(F.col(path), F.col("place")), "checkpoint_id": _checkpoint_id(F.col(path), F.col("place"))}
-    ).drop("_tail")
+    )
 
 
 def is_candidate(place: Column) -> Column:
@@ -41,19 +41,21 @@ def is_below(path: Column, directory: Column) -> Column:
     return path.startswith(F.concat(F.rtrim(directory, F.lit("/")), F.lit("/")))
 
 
-def _place(path: Column, tail: Column) -> Column:
+def _place(path: Column) -> Column:
+    """Each pattern is tried only where its literal is, and where those before it failed: ten million paths are many."""
     found = F.when(path.isNull(), UNKNOWN)
     for place in PLACES:
-        # A savepoint may hold whatever lies below it; all others are told by how the path ends.
-        matches = path.contains("/savepoint-") & path.rlike(place.pattern) if place.name == "savepoint" else tail.rlike(place.pattern)
-        found = found.when(matches, place.name)
+        found = found.when(path.contains(place.literal) & path.rlike(place.pattern), place.name)
     return found.otherwise(UNKNOWN)
 
 
 def _job_id(path: Column, place: Column) -> Column:
     third = _component(path, 3)
+    found = F.when(path.isNull(), F.lit(None))
+    for name, from_end in _FROM_END.items():
+        found = found.when(place == name, F.substring(path, -from_end, JOB_CHARS))
     return (
-        F.when(place.isin("exclusive", "shared", "taskowned", "changelog"), third)
+        found.when(place == "exclusive", third)
         .when(place.isin(*MERGED), _component(path, 4))
         .when((place == "metadata") & third.rlike(_JOB_ID), third)
         .when((place == UNKNOWN) & path.rlike(JOB_DIRECTORY), F.regexp_extract(path, JOB_DIRECTORY, 2))

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from spark_jobs.storage.keys import FILE_KEY, with_file_key
+from spark_jobs.audit_tables import STORAGE_FILE
+from spark_jobs.storage.keys import FILE_KEY, looked_up, with_file_key
 from spark_jobs.storage.places import MERGED, TASK_OWNED, directory_of, is_candidate, is_metadata
 from spark_jobs.storage_words import KEPT, LIVE, ORPHAN, RETAINED_WASTE, YOUNG
 
@@ -23,6 +24,8 @@ TASK_LOST = ("TASK_FAILURE", "JOB_FAILURE", "JOB_FAILOVER_REGION", "CHECKPOINT_C
 """Ends of a checkpoint that leave uploads which nobody acknowledged."""
 LEFT_AFTER_S = 60
 """How long an upload may go on after its checkpoint has ended."""
+
+_JUDGED = [*(column.name for column in STORAGE_FILE.columns), "segmented", "live_segment_bytes"]
 
 
 @dataclass(frozen=True)
@@ -81,9 +84,9 @@ def judged_files(files: DataFrame, referrers: DataFrame, known: Known) -> DataFr
         }
     )
     decided = dated.withColumn("decided", _decided())
-    return decided.withColumns({"verdict": F.col("decided.verdict"), "reason": F.col("decided.reason")}).withColumn(
-        "kind", F.when(F.col("verdict") == ORPHAN, _kind())
-    )
+    said = decided.withColumns({"verdict": F.col("decided.verdict"), "reason": F.col("decided.reason")})
+    # Nothing else is kept of a file: what decided is the same for all of a job, and large.
+    return said.withColumn("kind", F.when(F.col("verdict") == ORPHAN, _kind())).select(*_JUDGED)
 
 
 def _since_before() -> Column:
@@ -92,17 +95,20 @@ def _since_before() -> Column:
 
 
 def _with_facts(files: DataFrame, referrers: DataFrame, known: Known) -> DataFrame:
-    roots = known.roots.select("audit_id", "root", "as_of", "age_guard_h")
+    # What holds of a whole audit is joined to its roots: every join that files go through costs.
+    roots = (
+        known.roots.select("audit_id", "root", "as_of", "age_guard_h")
+        .join(known.all_needed.withColumn("any_needed", F.lit(True)), "audit_id", "left")
+        .join(known.doubted.withColumn("in_doubt", F.lit(True)), "audit_id", "left")
+    )
     flagged = (
-        files.join(referrers, FILE_KEY, "left")
-        .join(with_file_key(known.spellings).withColumn("other_spelling", F.lit(True)), FILE_KEY, "left")
-        .join(with_file_key(known.vanished_files).withColumnRenamed("vanished_referrer", "newly_vanished"), FILE_KEY, "left")
-        .join(with_file_key(known.live_segments), FILE_KEY, "left")
+        files.join(looked_up(referrers), FILE_KEY, "left")
+        .join(looked_up(with_file_key(known.spellings).withColumn("other_spelling", F.lit(True))), FILE_KEY, "left")
+        .join(looked_up(with_file_key(known.vanished_files).withColumnRenamed("vanished_referrer", "newly_vanished")), FILE_KEY, "left")
+        .join(looked_up(with_file_key(known.live_segments)), FILE_KEY, "left")
         .join(F.broadcast(roots), ["audit_id", "root"])
         .join(F.broadcast(known.owners), ["audit_id", "root", "job_id"], "left")
         .join(F.broadcast(known.needed_jobs.withColumn("job_needed", F.lit(True))), ["audit_id", "job_id"], "left")
-        .join(F.broadcast(known.all_needed.withColumn("any_needed", F.lit(True))), ["audit_id"], "left")
-        .join(F.broadcast(known.doubted.withColumn("in_doubt", F.lit(True))), ["audit_id"], "left")
         .withColumn("directory", directory_of(F.col("path")))
         .join(F.broadcast(known.restored.withColumn("restored_from", F.lit(True))), ["audit_id", "directory"], "left")
         .join(
