@@ -1,4 +1,4 @@
-"""Two workers share the tests: one plays those against a real Flink, which mostly wait, while the other goes through the rest."""
+"""Three workers share the tests of two cores: those against a real Flink mostly wait, so two of them run beside all others."""
 
 from pathlib import Path
 
@@ -6,17 +6,29 @@ import pytest
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 
-SHARED_HOMES = ("integration", "acceptance")
-"""Folders whose files share what takes minutes to set up, or ports: each stays with one worker. They begin first."""
+SHARED_HOME = "acceptance"
+"""Its files share homes that take minutes to fill: the folder stays with one worker. Every other file stays whole, too."""
+
+LONGEST_FIRST = (
+    "integration/test_named_causes.py",
+    "integration/test_cleanup.py",
+    "acceptance",
+    "integration",
+    "spark_jobs/test_cluster_modes.py",
+    "webapp/storage/cleanup/test_whole.py",
+    "spark_jobs/storage/test_worlds.py",
+    "spark_jobs",
+)
+"""Files and folders that take minutes, so that none of them is left for the end."""
 
 
 class Together(LoadScopeScheduling):
-    """A file stays with one worker, and so does a folder of :data:`SHARED_HOMES`."""
+    """Hands out files, and :data:`SHARED_HOME` as one."""
 
     def _split_scope(self, nodeid: str) -> str:
         file = nodeid.split("::", 1)[0]
         folder = Path(file).parts[1]
-        return folder if folder in SHARED_HOMES else file
+        return folder if folder == SHARED_HOME else file
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Together:
@@ -24,6 +36,10 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Togethe
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    places = {folder: place for place, folder in enumerate(SHARED_HOMES)}
     here = Path(__file__).parent
-    items.sort(key=lambda item: places.get(item.path.relative_to(here).parts[0], len(places)))
+    items.sort(key=lambda item: _turn(item.path.relative_to(here).as_posix()))
+
+
+def _turn(file: str) -> int:
+    turns = (turn for turn, place in enumerate(LONGEST_FIRST) if file == place or file.startswith(f"{place}/"))
+    return next(turns, len(LONGEST_FIRST))
