@@ -49,6 +49,8 @@ def embedded(home: Home, port: int, token: str, heap: str, environment: Mapping[
         "spark.local.dir": str(home.folder("spark", "local")),
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
+        # Spark turns a wide plan into one large method, which the JVM would leave interpreted.
+        "spark.driver.extraJavaOptions": "-XX:-DontCompileHugeMethods",
         # Clients would note for every column where in Python it was written, which takes longer than writing it.
         "spark.python.sql.dataFrameDebugging.enabled": "false",
         # A killed client leaves its session behind; an hour, the default, would pile them up.
