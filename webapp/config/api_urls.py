@@ -13,6 +13,7 @@ from webapp.lib.api.docs import docs
 from webapp.lib.api.errors import no_such_address
 from webapp.pipeline.api.views import PipelineRunViews, SkippedInputViews
 from webapp.pressure.api.views import PressureWindowViews
+from webapp.reports.api import ReportViews
 from webapp.storage.api.views import (
     AgeRuleViews,
     AuditDoubtViews,
@@ -53,6 +54,7 @@ router.register("storage-chains", ChainLinkViews, "api-storage-chains")
 router.register("storage-missing", MissingFileViews, "api-storage-missing")
 router.register("storage-doubts", AuditDoubtViews, "api-storage-doubts")
 router.register("storage-age-rules", AgeRuleViews, "api-storage-age-rules")
+router.register("reports", ReportViews, "api-reports")
 router.register("cleanup-plans", CleanupPlanViews, "api-cleanup-plans")
 router.register("endpoints", EndpointViews, "api-endpoints")
 router.register("deliveries", DeliveryViews, "api-deliveries")

@@ -13,7 +13,7 @@ from webapp.fleet.job_lookup import whole_life
 from webapp.fleet.models import Cluster, JobCurrent
 from webapp.lib import timeranges
 from webapp.lib.timeranges import BadTimeRange
-from webapp.reports.gathering.scope import LONGEST, MOST_JOBS, BadScope, JobKey, Scope, checked
+from webapp.reports.gathering.scope import LONGEST, MOST_JOBS, BadScope, JobKey, Scope, check_span, checked
 
 BEFORE, AFTER = timedelta(minutes=15), timedelta(minutes=5)
 """Around an alert: what led to it came before."""
@@ -33,16 +33,24 @@ class Asked:
 
 
 def read(parameters: QueryDict, at: datetime) -> Asked:
-    """Three queries at most. A single job that is past is proposed with its whole life."""
+    """What the form shows, from what was typed so far."""
     keys = keys_of(parameters.getlist("job"))
     chosen = _jobs(keys)
     search = parameters.get("q", "").replace("\x00", "").strip()[:200]
     found = _found(search, keys) if search or not chosen else []
     from_text, to_text = parameters.get("from", "").strip(), parameters.get("to", "").strip()
-    if not from_text and chosen and all(_is_past(job) for job in chosen):
-        lives = [whole_life(job, job.last_seen_at or job.as_of) for job in chosen]
-        from_text, to_text = _iso(min(life.from_time for life in lives)), _iso(max(life.to_time for life in lives))
-    return Asked(tuple(chosen), tuple(found), from_text or timeranges.DEFAULT_FROM, to_text or timeranges.DEFAULT_TO, search)
+    if not from_text:
+        from_text, to_text = proposed(chosen)
+    return Asked(tuple(chosen), tuple(found), from_text, to_text or timeranges.DEFAULT_TO, search)
+
+
+def proposed(jobs: Sequence[JobCurrent]) -> tuple[str, str]:
+    """The whole life of jobs that are past, as far as a report may span; else the last hours."""
+    if not jobs or not all(_is_past(job) for job in jobs):
+        return timeranges.DEFAULT_FROM, timeranges.DEFAULT_TO
+    lives = [whole_life(job, job.last_seen_at or job.as_of) for job in jobs]
+    end = max(life.to_time for life in lives)
+    return _iso(max(min(life.from_time for life in lives), end - LONGEST)), _iso(end)
 
 
 def keys_of(values: Sequence[str]) -> list[JobKey]:
@@ -58,12 +66,18 @@ def scope_of(parameters: QueryDict, at: datetime) -> Scope:
 
 def scope(jobs: Sequence[JobKey], from_text: str, to_text: str, at: datetime) -> Scope:
     """Of texts such as ``now-6h``; raises :class:`BadScope`."""
+    return checked(jobs, *span(from_text, to_text, at))
+
+
+def span(from_text: str, to_text: str, at: datetime) -> tuple[datetime, datetime]:
+    """Raises :class:`BadScope`; what comes first is the default of all pages."""
     try:
         start = timeranges.instant(from_text or timeranges.DEFAULT_FROM, at)
         end = timeranges.instant(to_text or timeranges.DEFAULT_TO, at)
     except BadTimeRange as error:
         raise BadScope(str(error)) from error
-    return checked(jobs, start, end)
+    check_span(start, end)
+    return start, end
 
 
 def scope_of_alert(alert: Alert, at: datetime) -> Scope:

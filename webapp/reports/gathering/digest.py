@@ -8,13 +8,11 @@ from django.db.models import Max
 from webapp.fleet.models import Cluster, JobCurrent
 from webapp.reports.document import Document, Source
 from webapp.reports.gathering import digest_tables, digest_words
-from webapp.reports.gathering.timeline import timeline
 from webapp.reports.gathering.week import read
 
 Progress = Callable[[int, str], None]
 DIGEST = "digest"
-MOST_IN_FULL = 12
-MOST_MOMENTS = 60
+MOST_IN_FULL = 6
 
 
 def gather(
@@ -24,10 +22,9 @@ def gather(
     progress(10, "counting what the week brought")
     week, left_out = read(start, end)
     progress(60, "putting it into words")
-    moments, _none = timeline([], week.began[:MOST_MOMENTS], [])
     cut = [
         f"{left_out} more new findings are left out; the findings page has them." if left_out else "",
-        f"The time line tells of the worst {MOST_MOMENTS} new findings." if len(week.began) > MOST_MOMENTS else "",
+        f"Of {len(week.began)} matters the worst {MOST_IN_FULL} are told with their figures." if len(week.began) > MOST_IN_FULL else "",
     ]
     return Document(
         kind=DIGEST,
@@ -38,7 +35,6 @@ def gather(
         start=start,
         end=end,
         summary=digest_words.summary(week),
-        timeline=moments,
         findings=week.began[:MOST_IN_FULL],
         tables=digest_tables.tables(week),
         days=week.days,

@@ -10,13 +10,18 @@ from webapp.reports.document import Exception_, LogExcerpt, Mark
 from webapp.reports.gathering.scope import Scope
 
 MOST_EVENTS = 4_000
-OF_A_KIND = 3
+OF_A_KIND = 2
 """Excerpts of one kind from one place: the next ones say the same."""
 MOST_EXCERPTS = 30
+TRACE_LINES = 6
 MOST_EXCEPTIONS = 8
 MOST_THROWN = 2_000
 MOST_MARKS = 200
-_QUIET_KINDS = (*ROUTINE_KINDS, "checkpoint_triggered", "checkpoint_completed", "tm_registered", "execution_graph_created", "late_decline")
+_QUIET_KINDS = (
+    *ROUTINE_KINDS, "checkpoint_triggered", "checkpoint_completed", "tm_registered", "execution_graph_created", "late_decline",
+    "job_submitted", "job_started", "job_terminal", "coordinator_stopped", "scheduler_started", "scheduler_stopped", "job_archived",
+)  # fmt: skip
+"""What a healthy job logs as well, and what the time line says anyway."""
 _TOLD_ELSEWHERE = frozenset({"checkpoint_failed", "checkpoint_expired", "checkpoint_declined", "late_message", "job_state", "job_terminal"})
 """Checkpoints and states have lines of their own in the time line; as excerpts they stay."""
 _LOUD = frozenset({"ERROR", "WARN", "FATAL"})
@@ -52,7 +57,7 @@ def _excerpt(event: LogEvent, more: int) -> LogExcerpt:
         vertex += f"/{event.subtask}"
     where = " on ".join(filter(None, (vertex, texts.name(event.host))))
     message = texts.told(event.message, texts.SENTENCE)
-    detail = texts.told("\n".join((event.detail or "").splitlines()[:12]), texts.PARAGRAPH)
+    detail = texts.told("\n".join((event.detail or "").splitlines()[:TRACE_LINES]), texts.PARAGRAPH)
     return LogExcerpt(event.ts, texts.name(event.process), event.level or "", event.kind, where, f"{message}\n{detail}".strip(), more)
 
 

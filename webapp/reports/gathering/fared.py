@@ -143,7 +143,7 @@ def _longest_gap(job: JobCurrent, scope: Scope, own: Sequence[Outline]) -> tuple
     last = before.exclude(is_savepoint=True).order_by("-trigger_time", "-id").values_list("end_time", flat=True).first()
     if last is not None and (job.start_time is None or last >= job.start_time):
         begins = last
-    elif own and begins > scope.start:
+    elif own and job.start_time is not None and job.start_time >= scope.start:
         # A job that has just begun is not without protection before the first one was due.
         begins = max(begins, own[0].trigger_time)
     instants = [begins, *sorted(one.ended_at for one in own if one.outcome == "completed" and one.ended_at <= ends), ends]

@@ -47,7 +47,7 @@ def gather(
     return Document(
         kind=INCIDENT,
         uid=uid,
-        title=title or _title(stories[0].name if stories else "", len(stories), first_screen.headline),
+        title=title or summary.title(stories, findings, first_screen.headline),
         made_at=made_at,
         made_by=made_by,
         start=scope.start,
@@ -67,12 +67,6 @@ def gather(
 def _jobs(scope: Scope) -> dict[JobKey, JobCurrent]:
     rows = JobCurrent.objects.filter(cluster__in={one.cluster for one in scope.jobs}, job_id__in={one.job_id for one in scope.jobs})
     return {JobKey(row.cluster, row.job_id): row for row in rows}
-
-
-def _title(worst: str, jobs: int, headline: str) -> str:
-    if jobs == 1:
-        return f"{worst}: {headline}"
-    return headline if worst else "No job of these is known"
 
 
 def _points_cut(told: story.Told) -> str:

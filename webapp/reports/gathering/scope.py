@@ -42,8 +42,13 @@ def checked(jobs: Sequence[JobKey], start: datetime, end: datetime) -> Scope:
         raise BadScope("Choose at least one job.")
     if len(chosen) > MOST_JOBS:
         raise BadScope(f"A report tells of at most {MOST_JOBS} jobs; {len(chosen)} are chosen.")
+    check_span(start, end)
+    return Scope(chosen, start, end)
+
+
+def check_span(start: datetime, end: datetime) -> None:
+    """Raises :class:`BadScope`."""
     if end - start < SHORTEST:
         raise BadScope("The time has to end after it starts.")
     if end - start > LONGEST:
         raise BadScope(f"A report spans at most {LONGEST.days} days; make several.")
-    return Scope(chosen, start, end)

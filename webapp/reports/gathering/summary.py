@@ -36,10 +36,20 @@ def summary(told: Sequence[Told], findings: Sequence[FindingTold], alerts: Seque
     )
 
 
+def title(stories: Sequence[JobStory], findings: Sequence[FindingTold], headline: str) -> str:
+    """Short, for lists: the job and the kind of trouble. ``stories`` are the worst first."""
+    if not stories:
+        return "None of these jobs is known"
+    if len(stories) > 1:
+        return f"{stories[0].name} and {_counted(len(stories) - 1, 'other job')}"
+    worst = symptom([one for one in findings if is_notable(one)])
+    return f"{stories[0].name}: {worst.rule_title[:1].lower() + worst.rule_title[1:] if worst else headline[:1].lower() + headline[1:]}"
+
+
 def worst_first(stories: Sequence[JobStory], findings: Sequence[FindingTold]) -> list[JobStory]:
-    def badness(story: JobStory) -> tuple[bool, int, int, int]:
+    def badness(story: JobStory) -> tuple[bool, int, int, int, int]:
         own = [rank(one) for one in of_job(findings, story.cluster, story.job_id) if is_notable(one)]
-        return story.state == "FAILED", max(own, default=0), len(own), story.checkpoints.failed
+        return story.state == "FAILED", max(own, default=0), story.restarts, story.checkpoints.failed, len(own)
 
     return sorted(stories, key=badness, reverse=True)
 
@@ -67,7 +77,7 @@ def _headline(stories: Sequence[JobStory], notable: Sequence[FindingTold]) -> st
         alike = sum(one.rule == worst.rule and one.job_id == worst.job_id for one in notable) - 1
         told = worst.title + (f", and {alike} more like it" if alike else "")
         if len(stories) > 1:
-            return f"{len(troubled)} of {len(stories)} jobs in trouble. {worst.job_name}: {told}"
+            return f"{len(troubled)} of {len(stories)} jobs in trouble, {stories[0].name} worst"
         return told
     failed = sum(story.checkpoints.failed for story in stories)
     if failed:
@@ -84,7 +94,7 @@ def _happened(stories: Sequence[JobStory], notable: Sequence[FindingTold]) -> tu
     several = len(stories) > 1
     lines = []
     for story in stories[:MOST_LINES]:
-        said = _fared(story)
+        said = _fared(story, brief=several)
         if several:
             worst = symptom(of_job(notable, story.cluster, story.job_id))
             lines.append(f"{story.name}: {' '.join([f'{worst.title}.' if worst else '', *said]).strip() or 'nothing found.'}")
@@ -95,7 +105,7 @@ def _happened(stories: Sequence[JobStory], notable: Sequence[FindingTold]) -> tu
     return tuple(lines)
 
 
-def _fared(story: JobStory) -> list[str]:
+def _fared(story: JobStory, *, brief: bool = False) -> list[str]:
     figures, said = story.checkpoints, []
     if figures.settled:
         parts = ", ".join(f"{count_text(count)} {outcome}" for outcome, count in figures.by_outcome.items())
@@ -103,18 +113,20 @@ def _fared(story: JobStory) -> list[str]:
         if figures.completed == figures.settled:
             said.append(f"All {count_text(figures.settled)} checkpoints completed{hours}.")
         else:
-            said.append(f"{count_text(figures.failed)} of {count_text(figures.settled)} checkpoints failed{hours}: {parts}.")
+            said.append(
+                f"{count_text(figures.failed)} of {count_text(figures.settled)} checkpoints failed{hours}{'' if brief else f': {parts}'}."
+            )
     elif figures.interval_ms is None:
         said.append("No checkpoint was due: periodic checkpoints are off, or the cluster has not said.")
     else:
         said.append("No checkpoint ended in this time.")
-    if figures.savepoints:
+    if figures.savepoints and not brief:
         said.append(f"{_counted(figures.savepoints, 'savepoint')} taken.")
     if story.restarts:
         thrown = next(iter(story.exceptions), None)
         by = f"; thrown: {thrown.name} in {thrown.task}" if thrown else ""
         said.append(f"The job restarted {_times(story.restarts)}{by}.")
-    if story.ended_at and story.state in _ENDED:
+    if story.ended_at and story.state in _ENDED and (not brief or story.state == "FAILED"):
         said.append(f"The job {_ENDED[story.state]} at {instant_text(story.ended_at)}.")
     return said
 
@@ -144,7 +156,7 @@ def _range(start: datetime, end: datetime) -> str:
 
 def _causes(notable: Sequence[FindingTold], stories: Sequence[JobStory]) -> tuple[Point, ...]:
     """That which explains comes before what it explains; one of each rule and job."""
-    points = [Point(_lead(one, stories), _cause(one)) for one in _one_of_each(notable)[:MOST_CAUSES]]
+    points = [Point(_lead(one, stories), _cause(one)) for one in _one_of_each(notable, stories)[:MOST_CAUSES]]
     if points:
         return tuple(points)
     if any(story.checkpoints.failed or story.restarts for story in stories):
@@ -164,7 +176,7 @@ def _lead(finding: FindingTold, stories: Sequence[JobStory]) -> str:
 
 def _actions(notable: Sequence[FindingTold], stories: Sequence[JobStory]) -> tuple[Point, ...]:
     steps: dict[str, Point] = {}
-    for one in _one_of_each(notable):
+    for one in _one_of_each(notable, stories):
         steps.setdefault(one.next_step, Point(one.rule_title if len(stories) < 2 else f"{one.job_name}: {one.rule_title}", one.next_step))
     if steps:
         return tuple(steps.values())[:MOST_ACTIONS]
@@ -173,11 +185,11 @@ def _actions(notable: Sequence[FindingTold], stories: Sequence[JobStory]) -> tup
     return (Point("Nothing", "There is nothing to act on."),)
 
 
-def _one_of_each(notable: Sequence[FindingTold]) -> list[FindingTold]:
-    """The first of each rule and job: a second one says much the same."""
-    first: dict[tuple[str, str, str], FindingTold] = {}
+def _one_of_each(notable: Sequence[FindingTold], stories: Sequence[JobStory]) -> list[FindingTold]:
+    """The first of each rule, since a second one says much the same; of several jobs the first of each, so that none is missed."""
+    first: dict[tuple[str, ...], FindingTold] = {}
     for one in notable:
-        first.setdefault((one.cluster, one.job_id, one.rule), one)
+        first.setdefault((one.cluster, one.job_id, "" if len(stories) > 1 else one.rule), one)
     return list(first.values())
 
 
@@ -185,8 +197,9 @@ def _impact(stories: Sequence[JobStory], notable: Sequence[FindingTold]) -> tupl
     several, said = len(stories) > 1, []
     for story in stories[:MOST_LINES]:
         before = f"{story.name}: " if several else ""
-        said += [before + line for line in _cost(story, of_job(notable, story.cluster, story.job_id))]
-    return tuple(said[: 2 * MOST_LINES]) or ("None that can be measured: no checkpoint failed and no job restarted.",)
+        lines = _cost(story, of_job(notable, story.cluster, story.job_id))
+        said += [before + line for line in (lines[:1] if several else lines)]
+    return tuple(said) or ("None that can be measured: no checkpoint failed and no job restarted.",)
 
 
 def _cost(story: JobStory, notable: Sequence[FindingTold]) -> list[str]:
@@ -196,8 +209,8 @@ def _cost(story: JobStory, notable: Sequence[FindingTold]) -> list[str]:
     is_long = gap_ms is not None and (interval_ms is None or gap_ms > _LONG_GAPS * interval_ms)
     if is_long and figures.gap_from and figures.gap_to:
         said.append(
-            f"No checkpoint completed for {duration_text(gap_ms)}, {_range(figures.gap_from, figures.gap_to)}{due}: "
-            "a failure at its end would have replayed all of that time."
+            f"No checkpoint completed for {duration_text(gap_ms)}, {_range(figures.gap_from, figures.gap_to)}{due}; "
+            "a failure at its end would have replayed all of it."
         )
     elif figures.failed:
         longest = f"; the longest time without a new one was {duration_text(gap_ms)}{due}" if gap_ms is not None else ""

@@ -1,0 +1,149 @@
+"""Reports over the API: ask for one, see how far it is, take it along."""
+
+from typing import Any
+
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404
+from django.utils import timezone
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
+from rest_framework import exceptions, serializers, status
+from rest_framework.decorators import action
+from rest_framework.renderers import BaseRenderer, JSONRenderer
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from webapp.alerting.models import Alert
+from webapp.lib.api.errors import ErrorAnswer
+from webapp.lib.api.filtering import Parameter, time_window
+from webapp.lib.api.lists import ERRORS, NOT_FOUND, ListView, listed
+from webapp.lib.keysets import Key
+from webapp.reports import asking, orders
+from webapp.reports.choices import ReportKind, ReportState
+from webapp.reports.gathering.scope import MOST_JOBS, BadScope, JobKey
+from webapp.reports.kept import Gone, content
+from webapp.reports.models import IncidentReport
+from webapp.reports.orders import TooMany
+from webapp.reports.renderers.files import FORMS
+
+_TEXT = r"^[^\u0000]*$"
+CONFLICT = {409: OpenApiResponse(ErrorAnswer, "It cannot be made now; the message says why.")}
+FORM = OpenApiParameter("form", OpenApiTypes.STR, OpenApiParameter.PATH, enum=list(FORMS), description="which file")
+
+
+class CannotNow(exceptions.APIException):
+    status_code = status.HTTP_409_CONFLICT
+    default_code = "cannot_now"
+
+
+class ReportSerializer(serializers.ModelSerializer[IncidentReport]):
+    """What was asked for and how far it is; what it says is in its files."""
+
+    class Meta:
+        model = IncidentReport
+        fields = (
+            "uid", "kind", "title", "jobs", "start", "end", "from_alert", "author_name", "state", "progress", "step", "error", "tone",
+            "without_pdf", "asked_at", "made_at",
+        )  # fmt: skip
+
+
+class JobChoice(serializers.Serializer):  # type: ignore[type-arg]
+    cluster = serializers.RegexField(_TEXT, max_length=100)
+    job_id = serializers.RegexField(_TEXT, max_length=64)
+
+
+class ReportRequest(serializers.Serializer):  # type: ignore[type-arg]
+    """Jobs and a range, or an alert; for a digest a range alone. Instants as ISO 8601, or relative as in now-6h."""
+
+    kind = serializers.ChoiceField(choices=ReportKind.choices, default=ReportKind.INCIDENT)
+    jobs = serializers.ListField(child=JobChoice(), required=False, max_length=MOST_JOBS, default=list)
+    alert = serializers.RegexField(_TEXT, required=False, allow_blank=True, max_length=64, default="", help_text="uid of an alert")
+    title = serializers.RegexField(_TEXT, required=False, allow_blank=True, max_length=200, default="")
+
+    def get_fields(self) -> dict[str, Any]:
+        # "from" is a word of Python.
+        instant: dict[str, Any] = {"required": False, "allow_blank": True, "max_length": 64, "default": ""}
+        ends = {name: serializers.RegexField(_TEXT, **instant) for name in ("from", "to")}
+        return {**super().get_fields(), **ends}
+
+
+class AsKept(BaseRenderer):
+    """Files go out as they are, whatever the client would rather have."""
+
+    media_type = "*/*"
+    format = None  # type: ignore[assignment]  # none is asked for by name
+    charset = None
+
+    def render(self, data: Any, accepted_media_type: str | None = None, renderer_context: Any = None) -> bytes:
+        return data if isinstance(data, bytes) else JSONRenderer().render(data)
+
+
+@listed(ReportSerializer, "Reports, newest first")
+class ReportViews(ListView):
+    queryset = IncidentReport.objects.listed()
+    serializer_class = ReportSerializer
+    parameters = (
+        Parameter("kind", "kind", choices=ReportKind.values),
+        Parameter("state", "state", choices=ReportState.values),
+        Parameter("from_alert", "from_alert", description="uid of the alert it was made from"),
+        *time_window("asked_at"),
+    )
+    paging_keys = (Key("id", descending=True),)
+    lookup_field = "uid"
+    lookup_value_regex = "rep_[a-z0-9]{10,36}"
+
+    @extend_schema(summary="One report", responses={200: ReportSerializer, **ERRORS, **NOT_FOUND})
+    def retrieve(self, request: Request, uid: str) -> Response:
+        return Response(ReportSerializer(_report(uid)).data)
+
+    @extend_schema(
+        summary="Ask for a report; a worker makes it",
+        request=ReportRequest,
+        responses={202: ReportSerializer, **ERRORS, **NOT_FOUND, **CONFLICT},
+    )
+    def create(self, request: Request) -> Response:
+        wanted = ReportRequest(data=request.data)
+        wanted.is_valid(raise_exception=True)
+        try:
+            report = _asked(wanted.validated_data, request)
+        except BadScope as error:
+            raise exceptions.ValidationError([str(error)]) from error
+        except TooMany as error:
+            raise CannotNow(str(error)) from error
+        return Response(ReportSerializer(report).data, status=status.HTTP_202_ACCEPTED)
+
+    @extend_schema(summary="Delete a report and its files", responses={204: None, **ERRORS, **NOT_FOUND})
+    def destroy(self, request: Request, uid: str) -> Response:
+        orders.delete(_report(uid))
+        return Response(status=status.HTTP_204_NO_CONTENT)
+
+    @extend_schema(
+        summary="The report as a file",
+        parameters=[FORM],
+        responses={(200, form.content_type.partition(";")[0]): OpenApiTypes.BINARY for form in FORMS.values()} | {**ERRORS, **NOT_FOUND},
+    )
+    @action(
+        detail=True, url_path=r"report\.(?P<form>html|pdf|md|json)", filter_backends=[], pagination_class=None, renderer_classes=[AsKept]
+    )
+    def file(self, request: Request, uid: str, form: str) -> HttpResponse:
+        try:
+            found = content(_report(uid), form)
+        except Gone as error:
+            raise exceptions.NotFound(str(error)) from error
+        return HttpResponse(found, content_type=FORMS[form].content_type, headers={"Content-Disposition": "attachment"})
+
+
+def _asked(told: dict[str, Any], request: Request) -> IncidentReport:
+    now, name = timezone.now(), request.user.get_username()
+    if told["kind"] == ReportKind.DIGEST:
+        start, end = asking.span(told["from"] or "now-7d", told["to"], now)
+        return orders.ask_for_digest(start, end, user=request.user, name=name, at=now)
+    if told["alert"]:
+        scope = asking.scope_of_alert(get_object_or_404(Alert, uid=told["alert"]), now)
+    else:
+        scope = asking.scope([JobKey(one["cluster"], one["job_id"]) for one in told["jobs"]], told["from"], told["to"], now)
+    return orders.ask_for(scope, user=request.user, name=name, at=now, title=told["title"], from_alert=told["alert"])
+
+
+def _report(uid: str) -> IncidentReport:
+    return get_object_or_404(IncidentReport, uid=uid)
