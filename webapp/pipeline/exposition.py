@@ -10,6 +10,8 @@ from datetime import datetime
 from django.db.models import Count
 
 from spark_jobs.storage_words import VERDICTS
+from webapp.delivery.choices import DeliveryState
+from webapp.delivery.models import Delivery, Endpoint
 from webapp.fleet.models import Cluster, JobCurrent
 from webapp.pipeline.models import DueWork, PipelineRun
 from webapp.pipeline.status import status
@@ -51,6 +53,7 @@ def _metrics(now: datetime) -> Iterator[tuple[str, str, Iterable[Sample]]]:
     states = JobCurrent.objects.with_status(now).values_list("status").annotate(jobs=Count("id"))
     yield "weir_jobs", "Jobs by the state shown.", [({"state": state or "UNKNOWN"}, jobs) for state, jobs in states.order_by("status")]
     yield from _storage()
+    yield from _deliveries(now)
     work = list(DueWork.objects.all())
     yield "weir_work_failures", "Failures in a row, by piece of due work.", [({"work": row.key}, row.failures) for row in work]
     yield (
@@ -60,6 +63,21 @@ def _metrics(now: datetime) -> Iterator[tuple[str, str, Iterable[Sample]]]:
     )
     runs = PipelineRun.objects.order_by("kind", "state").values_list("kind", "state").annotate(runs=Count("id"))
     yield "weir_runs", "Runs kept (30 days), by kind and state.", [({"kind": kind, "state": state}, count) for kind, state, count in runs]
+
+
+def _deliveries(now: datetime) -> Iterator[tuple[str, str, Iterable[Sample]]]:
+    """How alerts get out."""
+    counts = dict(Delivery.objects.order_by().values_list("state").annotate(rows=Count("id")))
+    yield (
+        "weir_deliveries",
+        "Deliveries kept (30 days), by state.",
+        [({"state": state}, counts.get(state, 0)) for state in DeliveryState.values],
+    )
+    oldest = Delivery.objects.pending().order_by("made_at").values_list("made_at", flat=True).first()
+    age_s = max((now - oldest).total_seconds(), 0) if oldest else 0.0
+    yield "weir_delivery_oldest_pending_seconds", "Age of the oldest delivery that has not arrived.", [({}, age_s)]
+    disabled = Endpoint.objects.filter(enabled=False).count()
+    yield "weir_endpoints_disabled", "Endpoints that hear of nothing.", [({}, disabled)]
 
 
 def _storage() -> Iterator[tuple[str, str, Iterable[Sample]]]:

@@ -8,6 +8,8 @@ from django.db.models import Q, QuerySet
 from spark_jobs.serving import FAILED_OUTCOMES
 from webapp.accounts.models import SignInFailures
 from webapp.checkpoints.models import CheckpointFact, CheckpointRollup, CheckpointUpload, SizeTrend
+from webapp.delivery.choices import DeliveryState
+from webapp.delivery.models import Delivery
 from webapp.findings.folding import SIGHTS_KEPT
 from webapp.findings.models import Finding, FindingSight, JobJudgement
 from webapp.fleet.choices import ClusterKind
@@ -62,6 +64,7 @@ def _too_old(now: datetime) -> "Iterator[QuerySet]":  # type: ignore[type-arg]
     yield Manifest.objects.filter(loaded_at__lt=now - RUNS).exclude(id__in=list(newest.values_list("id", flat=True)))
     yield PipelineRun.objects.filter(started_at__lt=now - RUNS).exclude(state=PipelineRun.State.RUNNING)
     yield PipelineAlarm.objects.filter(cleared_at__lt=now - RUNS)
+    yield Delivery.objects.filter(made_at__lt=now - RUNS).exclude(state=DeliveryState.PENDING)
     yield SignInFailures.objects.filter(window_start__lt=now - timedelta(hours=1))
 
 

@@ -8,26 +8,36 @@ from django.db import transaction
 
 from webapp.config import encryption
 from webapp.config.preparation import PreparedCommand
+from webapp.delivery.models import Endpoint
 from webapp.fleet.models import Cluster
+
+KEPT: list[tuple[Any, list[str]]] = [
+    (Cluster, ["auth_secret_encrypted"]),
+    (Endpoint, ["url_encrypted", "credential_encrypted", "secret_encrypted", "previous_secret_encrypted"]),
+]
+"""Every encrypted field there is."""
 
 
 class Command(PreparedCommand):
     help = (
-        "Encrypt the secrets of all clusters with the first key of WEIR_FIELD_KEYS, so that the other keys can be dropped. "
+        "Encrypt the secrets of all clusters and endpoints with the first key of WEIR_FIELD_KEYS, so that the other keys can be dropped. "
         "Exit code 0, or 1 where a secret fits none of the keys."
     )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        lost = []
+        done, lost = 0, []
         with transaction.atomic():
-            clusters = list(Cluster.objects.exclude(auth_secret_encrypted="").only("name", "auth_secret_encrypted").select_for_update())
-            for cluster in clusters:
-                try:
-                    cluster.auth_secret_encrypted = encryption.encrypt_anew(cluster.auth_secret_encrypted)
-                except ImproperlyConfigured:
-                    lost.append(cluster.name)
-                else:
-                    cluster.save(update_fields=["auth_secret_encrypted"])
-        self.stdout.write(f"{len(clusters) - len(lost)} secrets are encrypted with the first key.")
+            for model, fields in KEPT:
+                for row in model.objects.only("name", *fields).select_for_update():
+                    kept = [field for field in fields if getattr(row, field)]
+                    try:
+                        for field in kept:
+                            setattr(row, field, encryption.encrypt_anew(getattr(row, field)))
+                    except ImproperlyConfigured:
+                        lost.append(row.name)
+                    else:
+                        done += len(kept)
+                        model.objects.filter(pk=row.pk).update(**{field: getattr(row, field) for field in kept})
+        self.stdout.write(f"{done} secrets are encrypted with the first key.")
         if lost:
             raise CommandError(f"No key fits the secrets of {', '.join(lost)}; enter them anew.", returncode=1)
