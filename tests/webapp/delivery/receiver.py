@@ -17,6 +17,7 @@ class Got:
     path: str
     headers: dict[str, str]
     body: bytes
+    at: float = field(default_factory=time.time)
 
 
 @dataclass
