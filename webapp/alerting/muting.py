@@ -83,7 +83,10 @@ def mute(pks: Iterable[int], mutes: Mutes, now: datetime) -> int:
             if row.told != life.told:
                 events[Happened.NOT_TOLD].append(row)
         elif row.muted_by:
-            put(row, unmuted(life, now))
+            # What began and ended while it was held back is over: only its history tells of it.
+            put(row, unmuted(muted(life), now))
+            if row.told == Told.RESOLVED != life.told:
+                events[Happened.NOT_TOLD].append(row)
         if row.is_open and bool(row.muted_by) != bool(held.by):
             events[Happened.MUTED if held.by else Happened.UNMUTED].append(row)
         row.muted_by = held.by

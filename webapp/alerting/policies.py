@@ -35,10 +35,10 @@ class Wishes:
 
 
 class Policies:
-    """All that is set, read once for an evaluation: two queries."""
+    """All that is set, read once for an evaluation: two queries. ``instead``: a setting to suppose in its scope."""
 
-    def __init__(self) -> None:
-        rows = RuleSetting.objects.all()
+    def __init__(self, instead: RuleSetting | None = None) -> None:
+        rows = [*RuleSetting.objects.all(), *([instead] if instead else [])]
         self._set: dict[Scope, RuleSetting] = {(row.rule, row.cluster, row.job_id): row for row in rows}
         self._recordings = set(Cluster.objects.filter(kind=ClusterKind.RECORDING).values_list("name", flat=True))
         self._known: dict[Scope, Wishes] = {}

@@ -65,6 +65,7 @@ TEMPLATES = [
                 "django.contrib.messages.context_processors.messages",
                 "csp.context_processors.nonce",
                 "webapp.pipeline.context.pipeline_status",
+                "webapp.alerting.context.waiting",
                 "webapp.lib.context.page",
             ],
             "builtins": ["django.templatetags.static", "webapp.lib.filters"],

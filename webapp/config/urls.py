@@ -15,6 +15,7 @@ urlpatterns = [
     path("", include("webapp.pipeline.urls")),
     path("", include("webapp.findings.urls")),
     path("", include("webapp.delivery.urls")),
+    path("", include("webapp.alerting.urls")),
     path("", include("webapp.reports.urls")),
     path("", include("webapp.storage.cleanup.urls")),
     path("", include("webapp.storage.urls")),

@@ -1,0 +1,353 @@
+"""From marked findings to notices in the outbox: once, grouped, in their time."""
+
+import pytest
+
+from tests.webapp.alerting.builders import T0, at, blind, closed, kinds, look, looks, opened, somebody_listens, the_alert, told, unsaved
+from tests.webapp.builders import person
+from webapp.alerting import acting, adjusting
+from webapp.alerting.choices import AlertState, Told
+from webapp.alerting.models import Alert, AlertGroup, MaintenanceWindow
+from webapp.findings.models import Finding
+from webapp.fleet.choices import ClusterKind
+from webapp.fleet.models import Cluster
+from webapp.lib.matchers import parse_lines
+from webapp.pipeline.models import Manifest
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def on_call(db):
+    return somebody_listens()
+
+
+def test_a_finding_is_told_once_when_its_group_has_waited():
+    opened(0)
+    look(15)
+    assert kinds() == []
+    looks(30, 300)
+    (notice,) = told()
+    assert (notice.kind, notice.status, notice.group) == ("firing", "firing", "prod-eu/checkpoint")
+    assert (notice.alerts[0].title, notice.alerts[0].starts_at) == ("Checkpoints of orders are declined", T0)
+
+
+def test_the_wait_counts_from_the_first_evidence_so_that_a_cycles_own_delay_is_not_added():
+    opened(0)
+    look(60)
+    assert kinds() == ["firing"]
+
+
+def test_taking_a_finding_up_clears_its_mark_and_nothing_is_done_twice():
+    opened(0)
+    assert look(60).taken == 1
+    assert not Finding.objects.filter(to_alert=True).exists()
+    assert look(75).counts() == {}
+
+
+def test_findings_of_one_family_are_told_together():
+    for job in ("orders", "clicks", "payments"):
+        opened(0, job)
+    opened(0, "orders", "restart.loop")
+    look(30)
+    assert sorted((notice.group, notice.alerts_total) for notice in told()) == [("prod-eu/checkpoint", 3), ("prod-eu/restart", 1)]
+
+
+def test_news_of_a_group_come_no_more_often_than_its_interval():
+    opened(0, "orders")
+    look(30)
+    opened(40, "clicks")
+    looks(45, 315)
+    assert kinds() == ["firing"]
+    look(330)
+    assert kinds() == ["firing", "firing"]
+    assert told()[1].changed == {Alert.objects.get(job_name="clicks").uid} and told()[1].alerts_total == 2
+
+
+def test_its_end_is_told_after_it_stayed_away():
+    row = opened(0)
+    look(30)
+    closed(row, 60)
+    look(75)
+    assert the_alert().state == AlertState.FIRING
+    looks(90, 600)
+    assert kinds() == ["firing", "resolved"]
+    assert told()[1].alerts[0].ends_at == at(60) and the_alert().told == Told.RESOLVED
+
+
+def test_what_opened_and_closed_between_two_looks_is_told():
+    closed(opened(0), 10)
+    looks(60, 600)
+    assert kinds() == ["firing", "resolved"]
+
+
+def test_what_nobody_answers_is_told_again_after_four_hours_and_what_somebody_does_is_not():
+    opened(0)
+    look(30)
+    look(30 + 4 * 3600)
+    assert kinds() == ["firing", "repeat"]
+    acting.acknowledge([the_alert().uid], person(operator=True), "at it", at(5 * 3600))
+    looks(9 * 3600, 9 * 3600 + 30)
+    assert kinds() == ["firing", "repeat"]
+
+
+def test_the_end_of_what_is_acknowledged_is_told_with_who_did():
+    row = opened(0)
+    look(30)
+    acting.acknowledge([the_alert().uid], person("olga", operator=True), "", at(40))
+    closed(row, 60)
+    looks(75, 600)
+    assert kinds() == ["firing", "resolved"] and told()[1].alerts[0].acknowledged_by == "olga"
+
+
+def test_a_recording_is_told_once_and_never_again():
+    Cluster.objects.create(name="prod-eu", kind=ClusterKind.RECORDING, enabled=False)
+    closed(opened(0), 600)
+    opened(100, "clicks")
+    looks(90 * 86_400, 90 * 86_400 + 30)
+    assert kinds() == ["firing", "resolved"]
+    look(91 * 86_400)
+    assert kinds() == ["firing", "resolved"]
+
+
+def test_a_note_and_a_finding_below_another_have_no_alert():
+    opened(0, severity="info")
+    opened(0, rule="pressure.transit")
+    look(60)
+    assert not Alert.objects.exists() and not Finding.objects.filter(to_alert=True).exists()
+
+
+def test_a_worse_severity_is_told():
+    row = opened(0)
+    look(30)
+    Finding.objects.filter(pk=row.pk).update(severity="critical", severity_rank=3, to_alert=True)
+    looks(45, 345)
+    assert kinds() == ["firing", "changed"] and told()[1].alerts[0].severity == "critical"
+
+
+def test_a_finding_that_is_gone_resolves_its_alert():
+    row = opened(0)
+    look(30)
+    row.delete()
+    looks(45, 600)
+    assert kinds() == ["firing", "resolved"]
+
+
+def test_a_finding_made_anew_is_the_same_alert():
+    row = opened(0)
+    look(30)
+    row.delete()
+    unsaved(0, last_seen=at(40)).save()
+    looks(45, 3_000)
+    assert kinds() == ["firing"] and the_alert().finding_id == Finding.objects.get().pk
+
+
+def test_importing_what_was_told_again_tells_nothing():
+    closed(opened(0), 60)
+    looks(60, 900)
+    Finding.objects.all().delete()
+    closed(opened(0), 60)
+    looks(915, 1_500)
+    assert kinds() == ["firing", "resolved"] and the_alert().state == AlertState.RESOLVED
+
+
+def test_an_end_that_alerting_never_heard_of_is_found():
+    row = opened(0)
+    look(30)
+    Finding.objects.filter(pk=row.pk).update(state="closed", closed_at=at(60))
+    looks(75, 600)
+    assert kinds() == ["firing", "resolved"]
+
+
+def test_a_blind_cluster_is_one_notice_that_names_what_it_holds_back():
+    for number in range(60):
+        opened(0, f"job-{number:02}")
+    opened(0, "other", cluster="prod-us")
+    blind(0)
+    look(30)
+    by_group = {notice.group: notice for notice in told()}
+    assert set(by_group) == {"prod-eu/collect", "prod-us/checkpoint"}
+    (alert,) = by_group["prod-eu/collect"].alerts
+    assert (alert.muted_count, len(alert.muted), alert.muted[0]) == (60, 50, "job-00: checkpoint.declined")
+
+
+def test_when_the_cluster_is_seen_again_what_still_fires_surfaces_in_one_notice():
+    rows = [opened(0, f"job-{number:02}") for number in range(10)]
+    dark = blind(0)
+    look(30)
+    for row in rows[:4]:
+        closed(row, 300)
+    closed(dark, 600)
+    looks(615, 1_500)
+    assert sorted((notice.group, notice.kind, notice.firing_total, notice.alerts_total) for notice in told()[1:]) == [
+        ("prod-eu/checkpoint", "firing", 6, 6),
+        ("prod-eu/collect", "resolved", 0, 1),
+    ]
+
+
+def test_what_was_told_before_the_dark_and_ended_in_it_gets_its_end():
+    row = opened(0)
+    look(30)
+    dark = blind(100)
+    look(130)
+    closed(row, 200)
+    closed(dark, 600)
+    looks(615, 1_500)
+    assert [(notice.group, notice.kind) for notice in told()] == [
+        ("prod-eu/checkpoint", "firing"),
+        ("prod-eu/collect", "firing"),
+        ("prod-eu/checkpoint", "resolved"),
+        ("prod-eu/collect", "resolved"),
+    ]
+
+
+def test_silenced_it_is_not_told_until_the_silence_ends():
+    acting.silence(parse_lines('job=~"ord.*"'), at(0), at(3_600), "known", person(operator=True), at(0))
+    opened(0)
+    looks(15, 120)
+    assert kinds() == [] and the_alert().muted_by == "silence"
+    looks(3_600, 3_660)
+    assert kinds() == ["firing"]
+
+
+def test_what_ends_within_a_silence_is_never_told():
+    acting.silence(parse_lines("cluster=prod-eu"), at(0), at(3_600), "known", person(operator=True), at(0))
+    closed(opened(0), 30)
+    looks(60, 400)
+    look(3_700)
+    assert kinds() == [] and the_alert().state == AlertState.RESOLVED
+
+
+def test_a_silence_that_is_ended_early_lets_go_at_once():
+    olga = person(operator=True)
+    made = acting.silence(parse_lines("cluster=prod-eu"), at(0), at(3_600), "known", olga, at(0))
+    opened(0)
+    look(30)
+    acting.end_silence(made, olga, at(60))
+    looks(75, 120)
+    assert kinds() == ["firing"]
+
+
+def test_a_weekly_window_mutes_only_in_its_hours():
+    acting.save_window(
+        MaintenanceWindow(
+            matchers=[one.as_json() for one in parse_lines("cluster=prod-eu")], reason="upgrades", starts_at=at(-86_400),
+            weekday=T0.weekday(), time_of_day=T0.time(), duration_s=3_600,
+        ),
+        person(operator=True), at(-86_400),
+    )  # fmt: skip
+    opened(0)
+    looks(30, 90)
+    assert kinds() == [] and the_alert().muted_by == "maintenance"
+    looks(3_600, 3_660)
+    assert kinds() == ["firing"]
+
+
+def test_a_rule_that_is_switched_off_for_a_job_alerts_no_more_and_says_so():
+    opened(0)
+    opened(0, "clicks")
+    look(30)
+    row = Finding.objects.get(job_name="orders")
+    from tests.webapp.builders import job
+
+    job(at=T0, cluster=row.cluster, job_id=row.job_id)
+    adjusting.save(adjusting.checked(row.rule, row.cluster, row.job_id, {"alerts": False}), person(operator=True))
+    looks(45, 400)
+    assert kinds() == ["firing", "resolved"]
+    assert [one.job_name for one in told()[1].alerts if one.status == "resolved"] == ["orders"] and told()[1].firing_total == 1
+
+
+def test_a_hold_time_before_firing_keeps_short_ones_quiet():
+    adjusting.save(adjusting.checked("checkpoint.declined", "", "", {"hold_before_s": 300}), person(operator=True))
+    closed(opened(0), 30)
+    opened(0, "clicks")
+    looks(30, 400)
+    assert kinds() == ["firing"] and [one.job_name for one in told()[0].alerts] == ["clicks"]
+
+
+def test_a_severity_that_somebody_set_is_told_instead_of_the_rules_own():
+    adjusting.save(adjusting.checked("checkpoint.declined", "", "", {"severity": "critical"}), person(operator=True))
+    opened(0)
+    look(30)
+    assert told()[0].alerts[0].severity == "critical"
+
+
+def test_while_a_run_is_being_loaded_its_findings_are_waited_for():
+    made = Manifest.objects.create(attempt="a", path="p", state=Manifest.State.WRITTEN)
+    Manifest.objects.filter(pk=made.pk).update(created_at=at(20))
+    opened(0, "orders")
+    look(30)
+    assert kinds() == []
+    opened(0, "clicks")
+    Manifest.objects.filter(pk=made.pk).update(state=Manifest.State.LOADED)
+    look(35)
+    assert [notice.alerts_total for notice in told()] == [2]
+
+
+def test_more_alerts_than_a_notice_lists_reach_everybody_they_concern(on_call):
+    only_last = somebody_listens(matchers=[one.as_json() for one in parse_lines("job=job-349")])
+    Finding.objects.bulk_create([unsaved(0, f"job-{number:03}", job_id=f"{number:032x}") for number in range(350)])
+    look(30)
+    (all_of_them,), (one,) = told(on_call), told(only_last)
+    assert (all_of_them.alerts_total, all_of_them.firing_total, len(all_of_them.alerts)) == (350, 350, 100)
+    assert [alert.job_name for alert in one.alerts] == ["job-349"]
+
+
+def test_a_look_that_fails_half_way_tells_nothing_twice(monkeypatch):
+    """What was committed stays; the next look does the rest."""
+    opened(0)
+
+    class Lost(Exception): ...
+
+    class Guard:
+        writes = 0
+
+        def writing(self):
+            from django.db import transaction
+
+            Guard.writes += 1
+            if Guard.writes == 3:
+                raise Lost
+            return transaction.atomic()
+
+    from webapp.alerting.evaluation import evaluate
+
+    with pytest.raises(Lost):
+        evaluate(at(30), Guard())
+    assert kinds() == []
+    look(45)
+    look(60)
+    assert kinds() == ["firing"]
+
+
+def test_a_group_says_when_it_is_due():
+    opened(0)
+    look(15)
+    assert AlertGroup.objects.get().next_due_at == at(30)
+    look(30)
+    group = AlertGroup.objects.get()
+    assert (group.next_due_at, group.last_notified_at, group.notices) == (None, at(30), 1)
+
+
+def test_many_open_alerts_cost_no_query_each(django_assert_max_num_queries):
+    Finding.objects.bulk_create([unsaved(0, f"job-{number}", job_id=f"{number:032x}") for number in range(300)])
+    look(30)
+    with django_assert_max_num_queries(25):
+        look(45)
+
+
+def test_links_lead_back(settings):
+    opened(0)
+    look(30)
+    links = told()[0].alerts[0].links
+    assert links["alert"].endswith(f"/alerts/{the_alert().uid}") and links["runbook"].endswith("#runbook-title")
+    assert set(links) == {"alert", "finding", "runbook", "job"} and all(link.startswith("http") for link in links.values())
+
+
+def test_an_alert_lasts_over_a_pause_shorter_than_its_hold():
+    row = opened(0)
+    look(30)
+    closed(row, 60)
+    look(75)
+    opened(100)
+    looks(105, 900)
+    assert kinds() == ["firing"] and the_alert().firings == 2

@@ -1,0 +1,48 @@
+"""How states of alerts and mutes look."""
+
+from datetime import datetime
+
+from webapp.alerting.choices import AlertState, Mute
+from webapp.alerting.models import Alert, MaintenanceWindow, Silence
+from webapp.findings.badges import severity_badge
+from webapp.lib.badges import UNKNOWN, Badge
+
+STATES: dict[str, Badge] = {
+    AlertState.PENDING: Badge("pending", "○", "done"),
+    AlertState.FIRING: Badge("firing", "▲", "crit"),
+    AlertState.RESOLVED: Badge("resolved", "●", "ok"),
+}
+MUTES: dict[str, Badge] = {
+    Mute.BLIND: Badge("cluster not seen", "?", "unknown"),
+    Mute.MAINTENANCE: Badge("in maintenance", "■", "unknown"),
+    Mute.SILENCE: Badge("silenced", "■", "unknown"),
+}
+ACKNOWLEDGED = Badge("acknowledged", "✓", "done")
+FLAPPING = Badge("flapping", "≈", "warn")
+ACTIVE, PLANNED, OVER = Badge("active", "●", "warn"), Badge("planned", "○", "done"), Badge("over", "■", "unknown")
+
+
+def state_badge(alert: Alert) -> Badge:
+    """What fires has the tone of how bad it is."""
+    if alert.state == AlertState.FIRING:
+        severe = severity_badge(alert.severity)
+        return Badge("firing", severe.shape, severe.tone)
+    return STATES.get(alert.state, UNKNOWN)
+
+
+def badges(alert: Alert) -> list[Badge]:
+    """Besides its state: what somebody or something has said about it."""
+    found = []
+    if alert.muted_by:
+        found.append(MUTES.get(alert.muted_by, UNKNOWN))
+    if alert.is_acknowledged and alert.is_open:
+        found.append(ACKNOWLEDGED)
+    if alert.flapping and alert.is_open:
+        found.append(FLAPPING)
+    return found
+
+
+def mute_badge(mute: Silence | MaintenanceWindow, at: datetime) -> Badge:
+    if mute.is_active(at):
+        return ACTIVE
+    return OVER if mute.ends_at is not None and mute.ends_at <= at else PLANNED

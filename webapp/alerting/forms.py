@@ -1,0 +1,96 @@
+"""Entering silences and maintenance windows; instants are UTC, as everywhere."""
+
+from datetime import UTC, datetime, time, timedelta
+from typing import Any
+
+from django import forms
+
+from webapp.lib.matchers import BadMatcher, parse_lines
+from webapp.lib.timeranges import instant
+
+LONGEST_MATCHERS = 12_000
+WEEKDAYS = [
+    (str(number), name) for number, name in enumerate(("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"))
+]
+_MATCHERS_HELP = (
+    'One a line: cluster="prod-eu", job=~"orders-.*", rule!="…". All have to match. Labels: cluster, job, job_id, rule, family, '
+    "severity, confidence, subject, subject_kind, kind."
+)
+
+
+class MatchersField(forms.CharField):
+    """Lines of matchers, checked; the value is a tuple of them."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        widget = forms.Textarea(attrs={"rows": 3, "class": "mono", "spellcheck": "false"})
+        super().__init__(max_length=LONGEST_MATCHERS, label="Which alerts", help_text=_MATCHERS_HELP, widget=widget, **kwargs)
+
+    def clean(self, value: Any) -> Any:
+        text = super().clean(value)
+        try:
+            return parse_lines(text)
+        except BadMatcher as error:
+            raise forms.ValidationError(str(error)) from None
+
+
+class InstantField(forms.CharField):
+    """An instant in UTC: ``2026-11-21 18:00`` or ``now+2h``; the value is a datetime, or None where it may be empty."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        widget = forms.TextInput(attrs={"placeholder": "2026-11-21 18:00", "autocomplete": "off"})
+        super().__init__(max_length=40, widget=widget, **kwargs)
+
+    def clean(self, value: Any) -> Any:
+        text = super().clean(value)
+        if not text:
+            return None
+        try:
+            return read_instant(text, datetime.now(UTC))
+        except ValueError:
+            raise forms.ValidationError("Give an instant in UTC such as 2026-11-21 18:00, or now+2h.") from None
+
+
+def read_instant(text: str, at: datetime) -> datetime:
+    """As the time range of pages reads it, and ``now+2h`` besides. Raises ``ValueError``."""
+    if text.startswith("now+"):
+        return at + (at - instant("now-" + text.removeprefix("now+"), at))
+    return instant(text.removesuffix(" UTC"), at)
+
+
+class SilenceForm(forms.Form):
+    matchers = MatchersField()
+    hours = forms.FloatField(required=False, min_value=0.1, max_value=24 * 90, label="For how many hours", help_text="Or say until when.")
+    ends_at = InstantField(required=False, label="Until (UTC)")
+    starts_at = InstantField(required=False, label="From (UTC)", help_text="Empty: from now on.")
+    reason = forms.CharField(max_length=1_000, widget=forms.Textarea(attrs={"rows": 2}), label="Why")
+
+    def clean(self) -> dict[str, Any]:
+        told: dict[str, Any] = super().clean() or {}
+        if not told.get("ends_at") and not told.get("hours") and not self.errors:
+            raise forms.ValidationError("Say for how many hours, or until when.")
+        return told
+
+    def span(self, now: datetime) -> tuple[datetime, datetime]:
+        """From and until."""
+        start = self.cleaned_data["starts_at"] or now
+        return start, self.cleaned_data["ends_at"] or start + timedelta(hours=self.cleaned_data["hours"])
+
+
+class MaintenanceForm(forms.Form):
+    matchers = MatchersField()
+    reason = forms.CharField(max_length=1_000, widget=forms.Textarea(attrs={"rows": 2}), label="What is being done")
+    starts_at = InstantField(required=False, label="From (UTC)", help_text="Empty: from now on.")
+    ends_at = InstantField(required=False, label="Until (UTC)", help_text="May be empty for a weekly one.")
+    weekday = forms.ChoiceField(
+        required=False, choices=[("", "Once"), *((value, f"Every {name}") for value, name in WEEKDAYS)], label="Repeats"
+    )
+    time_of_day = forms.TimeField(required=False, label="At (UTC)", widget=forms.TextInput(attrs={"placeholder": "02:00"}))
+    hours = forms.FloatField(required=False, min_value=1 / 60, max_value=24 * 7, label="For how many hours")
+
+    def weekly(self) -> dict[str, Any]:
+        """The columns of a weekly window; all empty for one that happens once."""
+        told = self.cleaned_data
+        if not told["weekday"]:
+            return {"weekday": None, "time_of_day": None, "duration_s": None}
+        at: time | None = told["time_of_day"]
+        return {"weekday": int(told["weekday"]), "time_of_day": at, "duration_s": round((told["hours"] or 0) * 3600)}

@@ -1,0 +1,88 @@
+"""What a setting would have done: the findings of the last week, alerted as it would have them. Nothing is changed."""
+
+from collections import defaultdict
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from webapp.alerting.choices import AlertState
+from webapp.alerting.lifecycle import Life, Policy, take, tick, told
+from webapp.alerting.lives import episode_of
+from webapp.alerting.models import RuleSetting
+from webapp.alerting.policies import Policies
+from webapp.findings.models import Finding
+from webapp.findings.querysets import FindingQuerySet
+
+SPAN = timedelta(days=7)
+MOST_FINDINGS = 5_000
+
+
+@dataclass(frozen=True)
+class WouldHave:
+    """``fired``: alerts; ``critical`` of them; ``findings``: those looked at; ``cut``: there were more of them."""
+
+    fired: int
+    critical: int
+    findings: int
+    cut: bool
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What was in force against what is wanted, from ``start`` to ``end`` in the data."""
+
+    start: datetime
+    end: datetime
+    now: WouldHave
+    then: WouldHave
+
+
+def compare(wanted: RuleSetting, now: datetime) -> Comparison:
+    present, changed = Policies(), Policies(instead=wanted)
+    scope = {name: getattr(wanted, name) for name in ("cluster", "job_id") if getattr(wanted, name)}
+    found: FindingQuerySet = Finding.objects.filter(rule=wanted.rule, **scope)
+    end = now
+    if wanted.cluster and present.is_recorded(wanted.cluster):
+        # A recording's last week is its own.
+        end = found.order_by("-last_seen").values_list("last_seen", flat=True).first() or now
+    lately = found.filter(last_seen__gte=end - SPAN).defer("cause", "evidence", "data")
+    rows = list(lately.order_by("-first_seen", "-id")[: MOST_FINDINGS + 1])
+    cut, rows = len(rows) > MOST_FINDINGS, rows[:MOST_FINDINGS][::-1]
+    return Comparison(end - SPAN, end, _count(rows, present, end, cut), _count(rows, changed, end, cut))
+
+
+def _count(rows: list[Finding], policies: Policies, end: datetime, cut: bool) -> WouldHave:
+    by_identity: dict[tuple[str, str, str], list[Finding]] = defaultdict(list)
+    for row in rows:
+        by_identity[row.cluster, row.job_id, row.subject_id].append(row)
+    ranks = [rank for findings in by_identity.values() for rank in _alerts(findings, policies, end)]
+    return WouldHave(len(ranks), sum(rank >= 3 for rank in ranks), len(rows), cut)
+
+
+def _alerts(findings: list[Finding], policies: Policies, end: datetime) -> list[int]:
+    """Severity rank of every alert that these findings of one identity would have made, each episode seen when it happened."""
+    ranks: list[int] = []
+    last: Life | None = None
+    for finding in findings:
+        wishes = policies.wishes(finding.rule, finding.cluster, finding.job_id)
+        policy = wishes.policy(finding.severity_rank, recorded=False)
+        episode = episode_of(finding, wishes.rank(finding.severity_rank))
+        if last is not None:
+            last = _later(last, policy, episode.first_seen, ranks)
+        step = take(last, episode, policy, episode.closed_at or end)
+        if step.life is not None and step.life.firings and (step.is_new or last is None or not last.firings):
+            ranks.append(step.life.rank)
+        last = _told(step.life)
+    if last is not None:
+        _later(last, policy, end, ranks)
+    return ranks
+
+
+def _later(last: Life, policy: Policy, at: datetime, ranks: list[int]) -> Life | None:
+    life = tick(last, policy, at).life
+    if life is not None and life.firings and not last.firings:
+        ranks.append(life.rank)
+    return _told(life)
+
+
+def _told(life: Life | None) -> Life | None:
+    return told(life) if life is not None and life.state != AlertState.PENDING else life

@@ -1,0 +1,25 @@
+"""Addresses of alerts, silences, maintenance windows and settings."""
+
+from django.urls import path, re_path
+
+from webapp.alerting.views import alerts, mutes, rule_settings
+
+urlpatterns = [
+    path("alerts/", alerts.alerts, name="alerts"),
+    re_path(r"^alerts/alerts\.(?P<form>csv|json)$", alerts.export, name="alerts-export"),
+    path("alerts/acknowledge", alerts.acknowledge, name="alerts-acknowledge"),
+    path("alerts/silences/", mutes.silences, name="silences"),
+    path("alerts/silences/new", mutes.silence_new, name="silence-new"),
+    path("alerts/silences/matching", mutes.matching, name="silence-matching"),
+    path("alerts/silences/<int:pk>/end", mutes.silence_end, name="silence-end"),
+    path("alerts/maintenance/", mutes.maintenance, name="maintenance"),
+    path("alerts/maintenance/new", mutes.maintenance_new, name="maintenance-new"),
+    path("alerts/maintenance/<int:pk>/end", mutes.maintenance_end, name="maintenance-end"),
+    path("alerts/settings/", rule_settings.rule_settings, name="alert-settings"),
+    path("alerts/settings/rule", rule_settings.rule_setting, name="rule-setting"),
+    path("alerts/settings/rule/<int:pk>/remove", rule_settings.remove, name="rule-setting-remove"),
+    path("alerts/settings/threshold", rule_settings.threshold_save, name="threshold-save"),
+    path("alerts/settings/threshold/<int:pk>/remove", rule_settings.threshold_remove, name="threshold-remove"),
+    re_path(r"^alerts/(?P<uid>alr_[a-z2-7]{26})$", alerts.alert, name="alert"),
+    re_path(r"^alerts/(?P<uid>alr_[a-z2-7]{26})/comment$", alerts.comment, name="alert-comment"),
+]

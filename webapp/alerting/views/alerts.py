@@ -1,0 +1,172 @@
+"""Alerts: the list with its filters, one of them with its story, and what people say about them."""
+
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any
+from urllib.parse import urlencode
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.views.decorators.http import require_GET, require_POST
+
+from spark_jobs.diagnosis.registry import all_rules
+from webapp.accounts.guards import operators_only
+from webapp.accounts.roles import may_operate
+from webapp.alerting import acting
+from webapp.alerting.alert_query import STATES, AlertQuery, total
+from webapp.alerting.badges import badges, state_badge
+from webapp.alerting.choices import BLIND, Mute
+from webapp.alerting.export import NAMES
+from webapp.alerting.models import Alert
+from webapp.alerting.querysets import AlertQuerySet
+from webapp.alerting.wording import muted_names
+from webapp.delivery.models import Delivery
+from webapp.findings.badges import CONFIDENCE_MEANS, SEVERITY_BADGES, severity_badge
+from webapp.findings.figures import figures
+from webapp.findings.models import Finding
+from webapp.fleet.models import Cluster, JobCurrent
+from webapp.lib.exports import csv_response, json_response
+from webapp.lib.keysets import BadCursor, page
+from webapp.lib.matchers import as_lines, matcher
+from webapp.lib.timeranges import between
+
+PAGE_SIZE = 50
+MOST_EXPORTED = 50_000
+MOST_EVENTS = 200
+MOST_DELIVERIES = 50
+MOST_BESIDE = 12
+
+
+@require_GET
+def alerts(request: HttpRequest) -> HttpResponse:
+    now = timezone.now()
+    query = AlertQuery.read(request.GET)
+    matching = query.alerts()
+    try:
+        listed = page(matching.defer("cause", "evidence", "labels", "fired"), query.keys, query.cursor, PAGE_SIZE)
+    except BadCursor:
+        return redirect(request.path)
+    context: dict[str, Any] = {
+        "query": query,
+        "page": listed,
+        "rows": [(one, state_badge(one), severity_badge(one.severity), badges(one)) for one in listed.rows],
+        "matching": total(matching),
+        "clusters": list(Cluster.objects.values_list("name", flat=True)),
+        "rules": all_rules().values(),
+        "severities": {value: badge for value, badge in SEVERITY_BADGES.items() if value != "info"},
+        "states": STATES.items(),
+        "may_operate": may_operate(request.user),
+        "now": now,
+    }
+    return render(request, "alerting/alerts.html", context)
+
+
+@require_GET
+def alert(request: HttpRequest, uid: str) -> HttpResponse:
+    found = get_object_or_404(Alert.objects.select_related("group", "silence", "maintenance", "inhibited_by"), uid=uid)
+    return render(request, "alerting/alert.html", _about(request, found))
+
+
+@operators_only
+@require_POST
+def acknowledge(request: HttpRequest) -> HttpResponse:
+    """Those whose box is ticked, or ``only`` one; ``take_back`` instead takes the word back."""
+    only = request.POST.get("only")
+    uids = [uid[:40] for uid in ([only] if only else request.POST.getlist("uid"))][: acting.AT_ONCE]
+    now = timezone.now()
+    if not uids:
+        messages.warning(request, "No alert was chosen.")
+    elif "take_back" in request.POST:
+        done = acting.take_back(uids, request.user, now)
+        messages.success(request, f"{_alerts(done)} waiting for somebody again.")
+    else:
+        done = acting.acknowledge(uids, request.user, request.POST.get("comment", ""), now)
+        if done:
+            messages.success(request, f"{_alerts(done)} acknowledged in your name; told again only when resolved.")
+        else:
+            messages.warning(request, "Nothing to acknowledge: somebody was quicker, or it is resolved.")
+    return redirect(_back(request))
+
+
+@operators_only
+@require_POST
+def comment(request: HttpRequest, uid: str) -> HttpResponse:
+    found = get_object_or_404(Alert, uid=uid)
+    try:
+        acting.comment_on(found, request.user, request.POST.get("comment", ""), timezone.now())
+    except acting.Refused as refused:
+        messages.error(request, str(refused))
+    return redirect("alert", uid)
+
+
+@require_GET
+def export(request: HttpRequest, form: str) -> HttpResponseBase:
+    """What the page lists, all of it (50,000 at most)."""
+    response = csv_response if form == "csv" else json_response
+    return response("weir-alerts", NAMES, _plain(AlertQuery.read(request.GET).alerts()))
+
+
+def silence_address(found: Alert) -> str:
+    """The form for a silence of exactly this."""
+    wanted = {"cluster": found.cluster, "job_id": found.job_id, "rule": found.rule, "subject": found.subject}
+    lines = as_lines(matcher(label, "=", value) for label, value in wanted.items() if value and len(value) <= 1_000 and "\n" not in value)
+    return f"{reverse('silence-new')}?{urlencode({'matchers': lines})}"
+
+
+def _about(request: HttpRequest, found: Alert) -> dict[str, Any]:
+    now = timezone.now()
+    finding = Finding.objects.filter(pk=found.finding_id or 0).only("id", "title", "cause", "next_step", "evidence", "state").first()
+    said: Any = finding if finding and found.is_open else found
+    rule = all_rules().get(found.rule)
+    job = JobCurrent.objects.filter(cluster=found.cluster, job_id=found.job_id).only("cluster", "job_id", "name").first()
+    deliveries = Delivery.objects.filter(alerts__alert_uid=found.uid).select_related("endpoint").defer("payload").order_by("-id")
+    muted_count, muted = muted_names([found.pk]).get(found.pk, (0, ())) if found.rule == BLIND else (0, ())
+    beside = Alert.objects.of_job(found.cluster, found.job_id).open().exclude(pk=found.pk).order_by("-severity_rank", "-id")
+    until = found.ends_at or now
+    return {
+        "alert": found,
+        "said": said,
+        "finding": finding,
+        "rule": rule,
+        "job": job,
+        "state": state_badge(found),
+        "severity": severity_badge(found.severity),
+        "badges": badges(found),
+        "figures": figures(said.evidence),
+        "confidence_means": CONFIDENCE_MEANS.get(found.confidence, ""),
+        "events": list(found.events.order_by("-id")[:MOST_EVENTS]),
+        "deliveries": list(deliveries[:MOST_DELIVERIES]),
+        "muted_count": muted_count,
+        "muted": muted,
+        "muted_until": _muted_until(found, now),
+        "beside": [(one, state_badge(one)) for one in beside[:MOST_BESIDE]],
+        "silence_url": silence_address(found),
+        "at_that_time": between(found.starts_at, max(until, found.starts_at)).query,
+        "may_operate": may_operate(request.user),
+        "now": now,
+    }
+
+
+def _muted_until(found: Alert, now: datetime) -> datetime | None:
+    if found.muted_by == Mute.SILENCE and found.silence:
+        return found.silence.ends_at
+    return found.maintenance.until(now) if found.muted_by == Mute.MAINTENANCE and found.maintenance else None
+
+
+def _plain(found: AlertQuerySet) -> Iterator[dict[str, Any]]:
+    yield from found.order_by("-starts_at", "-id").values(*NAMES)[:MOST_EXPORTED].iterator(chunk_size=1_000)
+
+
+def _alerts(count: int) -> str:
+    return f"{count} alert{'' if count == 1 else 's'}"
+
+
+def _back(request: HttpRequest) -> str:
+    """Where the form stood; never anywhere else."""
+    given = request.POST.get("next", "")
+    safe = url_has_allowed_host_and_scheme(given, allowed_hosts=None) and given.startswith("/")
+    return given if safe else reverse("alerts")

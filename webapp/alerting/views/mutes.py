@@ -1,0 +1,151 @@
+"""Silences and maintenance windows: what holds alerts back now, later and before; making and ending them."""
+
+from datetime import datetime
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import timezone
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from webapp.accounts.guards import operators_only
+from webapp.accounts.roles import may_operate
+from webapp.alerting import acting
+from webapp.alerting.badges import mute_badge
+from webapp.alerting.choices import OPEN
+from webapp.alerting.forms import LONGEST_MATCHERS, WEEKDAYS, MaintenanceForm, SilenceForm
+from webapp.alerting.models import Alert, MaintenanceWindow, Silence
+from webapp.lib.keysets import BadCursor, Key, page
+from webapp.lib.matchers import BadMatcher, Matcher, match_all, parse_lines
+
+PAGE_SIZE = 50
+BY_END = (Key("ends_at", descending=True), Key("id", descending=True))
+NEWEST_FIRST = (Key("id", descending=True),)
+MOST_LOOKED_AT = 2_000
+SHOWN = 8
+LARGEST = 2**63 - 1
+
+
+@require_GET
+def silences(request: HttpRequest) -> HttpResponse:
+    now = timezone.now()
+    try:
+        listed = page(Silence.objects.all(), BY_END, request.GET.get("cursor", ""), PAGE_SIZE)
+    except BadCursor:
+        return redirect(request.path)
+    rows = [(one, mute_badge(one, now)) for one in listed.rows]
+    context = {"page": listed, "rows": rows, "may_operate": may_operate(request.user), "now": now}
+    return render(request, "alerting/silences.html", context)
+
+
+@operators_only
+@require_http_methods(["GET", "POST"])
+def silence_new(request: HttpRequest) -> HttpResponse:
+    now = timezone.now()
+    form = SilenceForm(request.POST or None, initial={"matchers": _asked(request), "hours": 2})
+    if request.method == "POST" and form.is_valid():
+        start, end = form.span(now)
+        try:
+            acting.silence(form.cleaned_data["matchers"], start, end, form.cleaned_data["reason"], request.user, now)
+        except acting.Refused as refused:
+            form.add_error(None, str(refused))
+        else:
+            messages.success(request, f"Silenced until {end:%Y-%m-%d %H:%M} UTC. What still fires then is told.")
+            return redirect("silences")
+    return render(request, "alerting/silence_form.html", {"form": form, **_preview(form["matchers"].value() or "")})
+
+
+@operators_only
+@require_POST
+def silence_end(request: HttpRequest, pk: int) -> HttpResponse:
+    found = get_object_or_404(Silence, pk=min(pk, LARGEST))
+    return _ended(request, "silences", lambda: acting.end_silence(found, request.user, timezone.now()))
+
+
+@require_GET
+def maintenance(request: HttpRequest) -> HttpResponse:
+    now = timezone.now()
+    try:
+        listed = page(MaintenanceWindow.objects.all(), NEWEST_FIRST, request.GET.get("cursor", ""), PAGE_SIZE)
+    except BadCursor:
+        return redirect(request.path)
+    rows = [(one, mute_badge(one, now), one.until(now), _every(one)) for one in listed.rows]
+    context = {"page": listed, "rows": rows, "may_operate": may_operate(request.user), "now": now}
+    return render(request, "alerting/maintenance.html", context)
+
+
+@operators_only
+@require_http_methods(["GET", "POST"])
+def maintenance_new(request: HttpRequest) -> HttpResponse:
+    now = timezone.now()
+    form = MaintenanceForm(request.POST or None, initial={"matchers": _asked(request)})
+    if request.method == "POST" and form.is_valid():
+        try:
+            acting.save_window(_window(form, now), request.user, now)
+        except acting.Refused as refused:
+            form.add_error(None, str(refused))
+        else:
+            messages.success(request, "The window is noted. What still fires when it ends is told.")
+            return redirect("maintenance")
+    return render(request, "alerting/maintenance_form.html", {"form": form, **_preview(form["matchers"].value() or "")})
+
+
+@operators_only
+@require_POST
+def maintenance_end(request: HttpRequest, pk: int) -> HttpResponse:
+    found = get_object_or_404(MaintenanceWindow, pk=min(pk, LARGEST))
+    return _ended(request, "maintenance", lambda: acting.end_window(found, request.user, timezone.now()))
+
+
+@operators_only
+@require_GET
+def matching(request: HttpRequest) -> HttpResponse:
+    """How many open alerts the matchers of a form would hold back now; htmx asks while they are typed."""
+    return render(request, "alerting/_matching.html", _preview(request.GET.get("matchers", "")))
+
+
+def _preview(text: str) -> dict[str, Any]:
+    try:
+        matchers = parse_lines(text[:LONGEST_MATCHERS])
+    except BadMatcher as error:
+        return {"wrong": str(error)}
+    return {"matches": _matches(matchers), "has_matchers": bool(matchers)} if matchers else {"has_matchers": False}
+
+
+def _matches(matchers: tuple[Matcher, ...]) -> dict[str, Any]:
+    rows = Alert.objects.filter(state__in=OPEN).order_by("-severity_rank", "-id").defer("cause", "next_step", "evidence")
+    found = [row for row in rows[:MOST_LOOKED_AT] if match_all(matchers, row.all_labels)]
+    return {"count": len(found), "first": found[:SHOWN]}
+
+
+def _window(form: MaintenanceForm, now: datetime) -> MaintenanceWindow:
+    told = form.cleaned_data
+    return MaintenanceWindow(
+        matchers=[one.as_json() for one in told["matchers"]],
+        reason=told["reason"],
+        starts_at=told["starts_at"] or now,
+        ends_at=told["ends_at"],
+        **form.weekly(),
+    )
+
+
+def _every(window: MaintenanceWindow) -> str:
+    """'Tuesday 02:00', or "" for one that happens once."""
+    if window.weekday is None or window.time_of_day is None:
+        return ""
+    return f"{WEEKDAYS[window.weekday][1]} {window.time_of_day:%H:%M}"
+
+
+def _asked(request: HttpRequest) -> str:
+    return request.GET.get("matchers", "")[:LONGEST_MATCHERS].replace("\x00", "")
+
+
+def _ended(request: HttpRequest, page_name: str, act: Any) -> HttpResponse:
+    try:
+        act()
+    except acting.Refused as refused:
+        messages.error(request, str(refused))
+    else:
+        messages.success(request, "Ended in your name. What still fires is told.")
+    return redirect(page_name)

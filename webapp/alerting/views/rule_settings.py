@@ -1,0 +1,145 @@
+"""How rules alert: what is set, by whom; setting it with a preview on the last week; thresholds that were saved."""
+
+from typing import Any
+from urllib.parse import urlencode
+
+from django import forms
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from spark_jobs.diagnosis.registry import all_rules, all_thresholds
+from webapp.accounts.guards import operators_only
+from webapp.accounts.roles import may_operate
+from webapp.alerting import adjusting
+from webapp.alerting.acting import Refused
+from webapp.alerting.models import RuleSetting
+from webapp.alerting.policies import HOLD_AFTER, HOLD_BEFORE, Policies
+from webapp.alerting.preview import compare
+from webapp.alerting.telling import pace
+from webapp.findings.badges import SEVERITY_BADGES, severity_badge
+from webapp.findings.choices import Severity
+from webapp.findings.figures import figure_text
+from webapp.findings.models import ThresholdOverride
+from webapp.fleet.models import Cluster, JobCurrent
+
+LARGEST = 2**63 - 1
+MOST_LISTED = 500
+SCOPES = ("job", "cluster", "all")
+
+
+class RuleSettingForm(forms.Form):
+    """Left empty, the wider scope or the default counts."""
+
+    severity = forms.ChoiceField(
+        required=False,
+        choices=[("", "as the rule says"), *Severity.choices],
+        label="Severity",
+        help_text="Below a warning none alerts.",
+    )
+    alerts = forms.NullBooleanField(
+        required=False, label="Alerts", widget=forms.Select(choices=[("", "as set wider"), ("true", "yes"), ("false", "no")])
+    )
+    hold_before_s = forms.IntegerField(
+        required=False, min_value=0, max_value=adjusting.LONGEST_HOLD_S, label="Seconds before it fires", help_text="seen for so long"
+    )
+    hold_after_s = forms.IntegerField(
+        required=False, min_value=0, max_value=adjusting.LONGEST_HOLD_S, label="Seconds before it is resolved", help_text="gone for so long"
+    )
+
+
+@require_GET
+def rule_settings(request: HttpRequest) -> HttpResponse:
+    units = {threshold.key: threshold.unit for threshold in all_thresholds()}
+    set_rows = list(RuleSetting.objects.all()[:MOST_LISTED])
+    overrides = ThresholdOverride.objects.select_related("author").order_by("key", "cluster", "job_id")[:MOST_LISTED]
+    context = {
+        "settings": [(row, severity_badge(row.severity) if row.severity else None) for row in set_rows],
+        "thresholds": [(row, figure_text(row.value, units.get(row.key, "")), row.key.rpartition(".")[0]) for row in overrides],
+        "rules": all_rules().values(),
+        "pace": pace(),
+        "hold_before_s": HOLD_BEFORE.total_seconds(),
+        "hold_after_s": HOLD_AFTER.total_seconds(),
+        "may_operate": may_operate(request.user),
+        "now": timezone.now(),
+    }
+    return render(request, "alerting/settings.html", context)
+
+
+@operators_only
+@require_http_methods(["GET", "POST"])
+def rule_setting(request: HttpRequest) -> HttpResponse:
+    """One rule in one scope; htmx gets only the preview of what the form says."""
+    asked = request.POST if request.method == "POST" else request.GET
+    rule, cluster, job_id = (asked.get(name, "")[:100].replace("\x00", "") for name in ("rule", "cluster", "job_id"))
+    found = all_rules().get(rule)
+    if found is None:
+        raise Http404(f"There is no rule called {rule}.")
+    standing = RuleSetting.objects.filter(rule=rule, cluster=cluster, job_id=job_id).first()
+    is_told = request.method == "POST" or any(name in asked for name in adjusting.COLUMNS)
+    form = RuleSettingForm(asked if is_told else None, initial=_initial(standing))
+    context: dict[str, Any] = {
+        "form": form,
+        "rule": found,
+        "cluster": cluster,
+        "job": JobCurrent.objects.filter(cluster=cluster, job_id=job_id).only("name", "job_id", "cluster").first() if job_id else None,
+        "job_id": job_id,
+        "standing": standing,
+        "clusters": list(Cluster.objects.values_list("name", flat=True)),
+        "in_force": Policies().wishes(rule, cluster, job_id),
+        "severities": SEVERITY_BADGES,
+    }
+    try:
+        wanted = adjusting.checked(rule, cluster, job_id, form.cleaned_data if is_told and form.is_valid() else _initial(standing))
+        if request.method == "POST" and form.is_valid():
+            adjusting.save(wanted, request.user)
+            messages.success(request, f"{found.title}: saved {wanted.scope}; what is open is judged by it at the next look.")
+            return redirect("alert-settings")
+        context["comparison"] = compare(wanted, timezone.now())
+    except Refused as refused:
+        context["refused"] = str(refused)
+    return render(request, "alerting/_setting_preview.html" if "HX-Request" in request.headers else "alerting/setting_form.html", context)
+
+
+@operators_only
+@require_POST
+def remove(request: HttpRequest, pk: int) -> HttpResponse:
+    row = get_object_or_404(RuleSetting, pk=min(pk, LARGEST))
+    adjusting.remove(row)
+    messages.success(request, f"What was set for {row.rule} {row.scope} is removed.")
+    return redirect("alert-settings")
+
+
+@operators_only
+@require_POST
+def threshold_save(request: HttpRequest) -> HttpResponse:
+    """From the what-if page of a job: its moved thresholds, for the job, its cluster or all."""
+    cluster, job_id, rule = (request.POST.get(name, "")[:100].replace("\x00", "") for name in ("cluster", "job_id", "rule"))
+    scope = request.POST.get("scope", "")
+    values = {key: str(value) for key, value in request.POST.items() if key.startswith(f"{rule}.") and value}
+    try:
+        if scope not in SCOPES:
+            raise Refused("Choose for which jobs: this one, its cluster, or all.")
+        saved = adjusting.set_thresholds(values, "" if scope == "all" else cluster, job_id if scope == "job" else "", request.user)
+    except Refused as refused:
+        messages.error(request, str(refused))
+        where = {"cluster": cluster, "job_id": job_id, "rule_id": rule}
+        return redirect(f"{reverse('what-if', kwargs=where)}?{urlencode(values)}" if all(where.values()) else reverse("alert-settings"))
+    messages.success(request, f"{', '.join(row.key for row in saved)}: saved; the next cycle judges by it.")
+    return redirect("alert-settings")
+
+
+@operators_only
+@require_POST
+def threshold_remove(request: HttpRequest, pk: int) -> HttpResponse:
+    row = get_object_or_404(ThresholdOverride, pk=min(pk, LARGEST))
+    row.delete()
+    messages.success(request, f"{row.key} is back at what a wider scope or the default says.")
+    return redirect("alert-settings")
+
+
+def _initial(standing: RuleSetting | None) -> dict[str, Any]:
+    return {name: getattr(standing, name) for name in adjusting.COLUMNS} if standing else {}
