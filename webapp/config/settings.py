@@ -160,6 +160,11 @@ SPECTACULAR_SETTINGS = {
     "VERSION": "1",
     "SERVE_INCLUDE_SCHEMA": False,
     "SERVE_PERMISSIONS": ["webapp.accounts.permissions.ScopedAccess"],
+    # Fields of one name with choices of their own.
+    "ENUM_NAME_OVERRIDES": {
+        "ReportKindEnum": "webapp.reports.choices.ReportKind",
+        "ReportStateEnum": "webapp.reports.choices.ReportState",
+    },
 }
 
 # Tasks

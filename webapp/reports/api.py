@@ -71,7 +71,7 @@ class AsKept(BaseRenderer):
     """Files go out as they are, whatever the client would rather have."""
 
     media_type = "*/*"
-    format = None  # type: ignore[assignment]  # none is asked for by name
+    format = "file"
     charset = None
 
     def render(self, data: Any, accepted_media_type: str | None = None, renderer_context: Any = None) -> bytes:
@@ -122,9 +122,7 @@ class ReportViews(ListView):
         parameters=[FORM],
         responses={(200, form.content_type.partition(";")[0]): OpenApiTypes.BINARY for form in FORMS.values()} | {**ERRORS, **NOT_FOUND},
     )
-    @action(
-        detail=True, url_path=r"report\.(?P<form>html|pdf|md|json)", filter_backends=[], pagination_class=None, renderer_classes=[AsKept]
-    )
+    @action(detail=True, url_path=r"files/(?P<form>html|pdf|md|json)", filter_backends=[], pagination_class=None, renderer_classes=[AsKept])
     def file(self, request: Request, uid: str, form: str) -> HttpResponse:
         try:
             found = content(_report(uid), form)
