@@ -5,6 +5,7 @@ from drf_spectacular.views import SpectacularJSONAPIView
 from rest_framework.routers import SimpleRouter
 
 from webapp.accounts import api_schema as api_schema  # describes the tokens
+from webapp.alerting.api.views import AlertViews, MaintenanceWindowViews, RuleSettingViews, SilenceViews, ThresholdViews
 from webapp.checkpoints.api.views import CheckpointViews, RollupViews, SizeTrendViews, UploadViews
 from webapp.delivery.api.views import DeliveryViews, EndpointViews, NoticeSchemaView
 from webapp.findings.api.views import FindingViews
@@ -39,6 +40,11 @@ router.register("checkpoint-uploads", UploadViews, "api-checkpoint-uploads")
 router.register("size-trends", SizeTrendViews, "api-size-trends")
 router.register("pressure-windows", PressureWindowViews, "api-pressure-windows")
 router.register("findings", FindingViews, "api-findings")
+router.register("alerts", AlertViews, "api-alerts")
+router.register("silences", SilenceViews, "api-silences")
+router.register("maintenance-windows", MaintenanceWindowViews, "api-maintenance-windows")
+router.register("rule-settings", RuleSettingViews, "api-rule-settings")
+router.register("thresholds", ThresholdViews, "api-thresholds")
 router.register("log-events", LogEventViews, "api-log-events")
 router.register("exceptions", JobExceptionViews, "api-exceptions")
 router.register("annotations", JobAnnotationViews, "api-annotations")

@@ -162,6 +162,10 @@ SPECTACULAR_SETTINGS = {
     "SERVE_PERMISSIONS": ["webapp.accounts.permissions.ScopedAccess"],
     # Fields of one name with choices of their own.
     "ENUM_NAME_OVERRIDES": {
+        "AlertStateEnum": "webapp.alerting.choices.AlertState",
+        "DeliveryStateEnum": "webapp.delivery.choices.DeliveryState",
+        "EndpointFormatEnum": "webapp.delivery.choices.FormatName",
+        "SeverityEnum": "webapp.findings.choices.Severity",
         "ReportKindEnum": "webapp.reports.choices.ReportKind",
         "ReportStateEnum": "webapp.reports.choices.ReportState",
     },

@@ -215,15 +215,15 @@ def test_a_setting_is_previewed_on_the_last_week_and_saved_with_its_author(opera
     row = opened(0, "orders", first_seen=long_ago, last_seen=long_ago + timedelta(minutes=20), as_of=long_ago)
     Finding.objects.filter(pk=row.pk).update(state="closed", closed_at=long_ago + timedelta(minutes=23))
     asked = {"rule": "checkpoint.declined", "cluster": "", "job_id": "", "hold_before_s": "300", "severity": "critical"}
-    preview = operator.get(reverse("rule-setting"), asked, headers={"HX-Request": "true"})
+    preview = operator.get(reverse("alert-setting"), asked, headers={"HX-Request": "true"})
     comparison = preview.context["comparison"]
     assert (comparison.now.fired, comparison.then.fired, comparison.then.critical) == (4, 1, 1)
     assert not RuleSetting.objects.exists()
-    operator.post(reverse("rule-setting"), asked)
+    operator.post(reverse("alert-setting"), asked)
     made = RuleSetting.objects.get()
     assert (made.author_name, made.severity, made.hold_before_s) == ("olga", "critical", 300)
     assert "olga" in text(operator.get(reverse("alert-settings")))
-    operator.post(reverse("rule-setting-remove", args=(made.pk,)))
+    operator.post(reverse("alert-setting-remove", args=(made.pk,)))
     assert not RuleSetting.objects.exists()
 
 

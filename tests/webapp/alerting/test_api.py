@@ -1,0 +1,149 @@
+"""Alerts over the API: who may read and write, what is refused, and that every act leaves its author."""
+
+from datetime import timedelta
+
+import pytest
+from django.core.cache import cache
+from django.urls import reverse
+from django.utils import timezone
+from rest_framework.test import APIClient
+
+from tests.webapp.alerting.builders import opened, the_alert
+from tests.webapp.builders import cluster, job, person
+from webapp.accounts.models import ApiToken
+from webapp.alerting.evaluation import evaluate
+from webapp.alerting.models import Alert, MaintenanceWindow, RuleSetting, Silence
+from webapp.findings.models import ThresholdOverride
+
+pytestmark = pytest.mark.django_db
+MATCHERS = [{"label": "cluster", "operator": "=", "value": "prod-eu"}]
+LISTS = ("alerts", "silences", "maintenance-windows", "rule-settings", "thresholds")
+
+
+@pytest.fixture(autouse=True)
+def _empty_cache():
+    cache.clear()
+
+
+def client(scope: str, *, operator: bool = True) -> APIClient:
+    made = APIClient()
+    user = person(f"{scope}-{operator}", operator=operator)
+    made.credentials(HTTP_AUTHORIZATION=f"Bearer {ApiToken.objects.issue(user, 'test', scope)[1]}")
+    return made
+
+
+@pytest.fixture
+def reader() -> APIClient:
+    return client("read")
+
+
+@pytest.fixture
+def writer() -> APIClient:
+    return client("write")
+
+
+@pytest.fixture
+def firing() -> Alert:
+    at = timezone.now()
+    opened(0, first_seen=at, last_seen=at, as_of=at)
+    evaluate(at)
+    return the_alert()
+
+
+def of(firing: Alert, verb: str) -> str:
+    return reverse(f"api-alerts-{verb}", args=(firing.uid,))
+
+
+def test_alerts_are_listed_and_read_with_their_story(reader, firing):
+    (row,) = reader.get(reverse("api-alerts-list"), {"state": "firing"}).json()["results"]
+    assert (row["uid"], row["group"], row["state"]) == (firing.uid, "prod-eu/checkpoint", "firing") and "id" not in row
+    assert [event["kind"] for event in reader.get(of(firing, "detail")).json()["events"]] == ["fired"]
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_nobody_reads_or_writes_without_a_token(name):
+    assert APIClient().get(reverse(f"api-{name}-list")).status_code == 401
+    assert APIClient().post(reverse(f"api-{name}-list"), {}, format="json").status_code in (401, 405)
+
+
+@pytest.mark.parametrize("name", LISTS[1:])
+def test_writing_needs_the_scope_and_the_role(name, reader):
+    for without in (reader, client("write", operator=False)):
+        assert without.post(reverse(f"api-{name}-list"), {}, format="json").status_code == 403
+
+
+def test_an_alert_is_acknowledged_once(writer, reader, firing):
+    assert reader.post(of(firing, "acknowledge"), {}, format="json").status_code == 403
+    answer = writer.post(of(firing, "acknowledge"), {"comment": "INC-7"}, format="json")
+    assert answer.json()["acknowledged_name"] == "write-True" and answer.json()["acknowledge_comment"] == "INC-7"
+    assert writer.post(of(firing, "acknowledge"), {}, format="json").status_code == 409
+    assert writer.post(of(firing, "take-back"), {}, format="json").json()["acknowledged_at"] is None
+
+
+def test_a_note_joins_the_story(writer, firing):
+    writer.post(of(firing, "comment"), {"comment": "disk ordered"}, format="json")
+    story = writer.get(of(firing, "detail")).json()["events"]
+    assert (story[-1]["kind"], story[-1]["who"], story[-1]["comment"]) == ("comment", "write-True", "disk ordered")
+    assert writer.post(of(firing, "comment"), {"comment": " "}, format="json").status_code == 400
+
+
+def test_a_silence_is_made_and_ended(writer):
+    until = (timezone.now() + timedelta(hours=1)).isoformat()
+    answer = writer.post(reverse("api-silences-list"), {"matchers": MATCHERS, "reason": "known", "ends_at": until}, format="json")
+    assert answer.status_code == 201 and answer.json()["author_name"] == "write-True"
+    end = reverse("api-silences-end", args=(Silence.objects.get().pk,))
+    assert writer.post(end).json()["ended_name"] == "write-True"
+    assert writer.post(end).status_code == 409
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"matchers": []},
+        {"matchers": [{"label": "job", "operator": "=~", "value": "("}]},
+        {"matchers": [{"label": "job", "operator": "~", "value": "a"}]},
+        {"matchers": MATCHERS * 11},
+        {"reason": ""},
+        {"ends_at": "2020-01-01T00:00:00Z"},
+        {"ends_at": "2099-01-01T00:00:00Z"},
+    ],
+)
+def test_a_silence_that_makes_no_sense_is_refused(writer, wrong):
+    good = {"matchers": MATCHERS, "reason": "known", "ends_at": (timezone.now() + timedelta(hours=1)).isoformat()}
+    answer = writer.post(reverse("api-silences-list"), {**good, **wrong}, format="json")
+    assert answer.status_code == 400 and answer.json()["error"]["message"] and not Silence.objects.exists()
+
+
+def test_a_weekly_window_is_planned_and_ended(writer):
+    weekly = {"matchers": MATCHERS, "reason": "upgrades", "weekday": 1, "time_of_day": "02:00", "duration_s": 5400}
+    answer = writer.post(reverse("api-maintenance-windows-list"), weekly, format="json")
+    assert answer.status_code == 201 and answer.json()["weekday"] == 1
+    ended = writer.post(reverse("api-maintenance-windows-end", args=(MaintenanceWindow.objects.get().pk,)))
+    assert ended.json()["ended_name"] == "write-True"
+
+
+def test_a_setting_is_previewed_set_changed_and_removed(writer, firing):
+    wanted = {"rule": "checkpoint.declined", "severity": "critical"}
+    preview = writer.post(reverse("api-rule-settings-preview"), {**wanted, "alerts": False}, format="json").json()
+    assert (preview["fired_now"], preview["fired_then"]) == (1, 0) and not RuleSetting.objects.exists()
+    writer.post(reverse("api-rule-settings-list"), wanted, format="json")
+    answer = writer.post(reverse("api-rule-settings-list"), {**wanted, "hold_before_s": 60}, format="json")
+    assert answer.status_code == 200 and RuleSetting.objects.get().hold_before_s == 60
+    assert writer.delete(reverse("api-rule-settings-detail", args=(RuleSetting.objects.get().pk,))).status_code == 204
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"rule": "no.such"}, {"rule": "checkpoint.declined"}, {"rule": "checkpoint.declined", "cluster": "nope", "alerts": False}]
+)
+def test_a_setting_that_makes_no_sense_is_refused(writer, wrong):
+    assert writer.post(reverse("api-rule-settings-list"), wrong, format="json").status_code == 400
+
+
+def test_thresholds_are_set_within_their_bounds(writer):
+    cluster("prod-eu", at=timezone.now())
+    job(at=timezone.now())
+    key = "pressure.root.backpressured_ratio"
+    assert writer.post(reverse("api-thresholds-list"), {"key": key, "value": 7}, format="json").status_code == 400
+    answer = writer.post(reverse("api-thresholds-list"), {"key": key, "value": 0.7, "cluster": "prod-eu"}, format="json")
+    assert answer.status_code == 200 and ThresholdOverride.objects.get().author.username == "write-True"
+    assert writer.delete(reverse("api-thresholds-detail", args=(ThresholdOverride.objects.get().pk,))).status_code == 204

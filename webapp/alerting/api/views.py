@@ -1,0 +1,241 @@
+"""Alerts over the API: read them, acknowledge them; silences, maintenance windows, settings and thresholds: read, make and remove."""
+
+from collections.abc import Callable
+from typing import Any
+
+from django.shortcuts import get_object_or_404
+from django.utils import timezone
+from drf_spectacular.utils import OpenApiResponse, extend_schema
+from rest_framework import exceptions, status
+from rest_framework.decorators import action
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from webapp.alerting import acting, adjusting
+from webapp.alerting.api.serializers import (
+    AlertSerializer,
+    AlertWithStorySerializer,
+    CommentSerializer,
+    MaintenanceWindowSerializer,
+    RuleSettingPreviewSerializer,
+    RuleSettingSerializer,
+    SilenceSerializer,
+    ThresholdSerializer,
+)
+from webapp.alerting.choices import AlertState, Mute
+from webapp.alerting.models import Alert, MaintenanceWindow, RuleSetting, Silence
+from webapp.alerting.preview import compare
+from webapp.findings.choices import Severity
+from webapp.findings.models import ThresholdOverride
+from webapp.lib.api.errors import ErrorAnswer
+from webapp.lib.api.filtering import Parameter, time_window
+from webapp.lib.api.lists import ERRORS, NOT_FOUND, ListView, listed
+from webapp.lib.keysets import Key
+from webapp.lib.matchers import from_json
+
+CONFLICT = {409: OpenApiResponse(ErrorAnswer, "Its state does not allow it.")}
+NUMBER = r"\d{1,18}"
+NEWEST = (Key("id", descending=True),)
+
+
+class OutOfTurn(exceptions.APIException):
+    status_code = status.HTTP_409_CONFLICT
+    default_code = "out_of_turn"
+
+
+@listed(AlertSerializer, "Alerts, newest first")
+class AlertViews(ListView):
+    queryset = Alert.objects.select_related("group", "inhibited_by")
+    serializer_class = AlertSerializer
+    parameters = (
+        Parameter("cluster", "cluster"),
+        Parameter("job_id", "job_id"),
+        Parameter("rule", "rule", description="e.g. checkpoint.declined"),
+        Parameter("state", "state", choices=AlertState.values),
+        Parameter("severity", "severity", choices=Severity.values),
+        Parameter("muted_by", "muted_by", choices=[one for one in Mute.values if one]),
+        *time_window("starts_at"),
+    )
+    paging_keys = (Key("starts_at", descending=True), Key("id", descending=True))
+    lookup_field = "uid"
+    lookup_value_regex = "alr_[a-z2-7]{26}"
+
+    @extend_schema(summary="One alert with its story", responses={200: AlertWithStorySerializer, **ERRORS, **NOT_FOUND})
+    def retrieve(self, request: Request, uid: str) -> Response:
+        return Response(AlertWithStorySerializer(get_object_or_404(self.get_queryset(), uid=uid)).data)
+
+    @extend_schema(
+        summary="Acknowledge an alert: it is told again only when it is resolved",
+        request=CommentSerializer,
+        responses={200: AlertSerializer, **ERRORS, **NOT_FOUND, **CONFLICT},
+    )
+    @action(detail=True, methods=["post"])
+    def acknowledge(self, request: Request, uid: str) -> Response:
+        found, said = get_object_or_404(self.get_queryset(), uid=uid), _valid(CommentSerializer(data=request.data))
+        if not acting.acknowledge([uid], request.user, said["comment"], timezone.now()):
+            found.refresh_from_db()
+            by = found.acknowledged_name
+            raise OutOfTurn(f"It is acknowledged by {by} already." if by else "It is resolved.")
+        return Response(AlertSerializer(get_object_or_404(self.get_queryset(), uid=uid)).data)
+
+    @extend_schema(
+        summary="Take an acknowledgement back", request=None, responses={200: AlertSerializer, **ERRORS, **NOT_FOUND, **CONFLICT}
+    )
+    @action(detail=True, methods=["post"], url_path="take-back")
+    def take_back(self, request: Request, uid: str) -> Response:
+        get_object_or_404(self.get_queryset(), uid=uid)
+        if not acting.take_back([uid], request.user, timezone.now()):
+            raise OutOfTurn("Nobody has acknowledged it, or it is resolved.")
+        return Response(AlertSerializer(get_object_or_404(self.get_queryset(), uid=uid)).data)
+
+    @extend_schema(
+        summary="Add a note to the story of an alert",
+        request=CommentSerializer,
+        responses={200: AlertWithStorySerializer, **ERRORS, **NOT_FOUND},
+    )
+    @action(detail=True, methods=["post"])
+    def comment(self, request: Request, uid: str) -> Response:
+        found, said = get_object_or_404(self.get_queryset(), uid=uid), _valid(CommentSerializer(data=request.data))
+        _done(lambda: acting.comment_on(found, request.user, said["comment"], timezone.now()))
+        return Response(AlertWithStorySerializer(found).data)
+
+
+@listed(SilenceSerializer, "Silences, newest first")
+class SilenceViews(ListView):
+    queryset = Silence.objects.all()
+    serializer_class = SilenceSerializer
+    parameters = (*time_window("ends_at"),)
+    paging_keys = NEWEST
+    lookup_value_regex = NUMBER
+
+    @extend_schema(summary="One silence", responses={200: SilenceSerializer, **ERRORS, **NOT_FOUND})
+    def retrieve(self, request: Request, pk: str) -> Response:
+        return Response(SilenceSerializer(get_object_or_404(Silence, pk=pk)).data)
+
+    @extend_schema(
+        summary="Tell nothing of alerts that match, for a while", request=SilenceSerializer, responses={201: SilenceSerializer, **ERRORS}
+    )
+    def create(self, request: Request) -> Response:
+        told, now = _valid(SilenceSerializer(data=request.data)), timezone.now()
+        start = told.get("starts_at") or now
+        made = _done(
+            lambda: acting.silence(from_json(told["matchers"]), start, told["ends_at"], told["reason"], request.user, now)
+        )  # fmt: skip
+        return Response(SilenceSerializer(made).data, status=status.HTTP_201_CREATED)
+
+    @extend_schema(summary="End a silence now", request=None, responses={200: SilenceSerializer, **ERRORS, **NOT_FOUND, **CONFLICT})
+    @action(detail=True, methods=["post"])
+    def end(self, request: Request, pk: str) -> Response:
+        found = get_object_or_404(Silence, pk=pk)
+        _in_turn(lambda: acting.end_silence(found, request.user, timezone.now()))
+        return Response(SilenceSerializer(found).data)
+
+
+@listed(MaintenanceWindowSerializer, "Maintenance windows, newest first")
+class MaintenanceWindowViews(ListView):
+    queryset = MaintenanceWindow.objects.all()
+    serializer_class = MaintenanceWindowSerializer
+    parameters = (*time_window("starts_at"),)
+    paging_keys = NEWEST
+    lookup_value_regex = NUMBER
+
+    @extend_schema(summary="One maintenance window", responses={200: MaintenanceWindowSerializer, **ERRORS, **NOT_FOUND})
+    def retrieve(self, request: Request, pk: str) -> Response:
+        return Response(MaintenanceWindowSerializer(get_object_or_404(MaintenanceWindow, pk=pk)).data)
+
+    @extend_schema(
+        summary="Plan a maintenance window", request=MaintenanceWindowSerializer, responses={201: MaintenanceWindowSerializer, **ERRORS}
+    )
+    def create(self, request: Request) -> Response:
+        told, now = _valid(MaintenanceWindowSerializer(data=request.data)), timezone.now()
+        window = MaintenanceWindow(**{"starts_at": now, **told})
+        made = _done(lambda: acting.save_window(window, request.user, now))
+        return Response(MaintenanceWindowSerializer(made).data, status=status.HTTP_201_CREATED)
+
+    @extend_schema(
+        summary="End a maintenance window for good",
+        request=None,
+        responses={200: MaintenanceWindowSerializer, **ERRORS, **NOT_FOUND, **CONFLICT},
+    )
+    @action(detail=True, methods=["post"])
+    def end(self, request: Request, pk: str) -> Response:
+        found = get_object_or_404(MaintenanceWindow, pk=pk)
+        _in_turn(lambda: acting.end_window(found, request.user, timezone.now()))
+        return Response(MaintenanceWindowSerializer(found).data)
+
+
+@listed(RuleSettingSerializer, "How rules alert, as far as somebody set it")
+class RuleSettingViews(ListView):
+    queryset = RuleSetting.objects.all()
+    serializer_class = RuleSettingSerializer
+    parameters = (Parameter("rule", "rule"), Parameter("cluster", "cluster"), Parameter("job_id", "job_id"))
+    paging_keys = NEWEST
+    lookup_value_regex = NUMBER
+
+    @extend_schema(
+        summary="Set how a rule alerts in a scope", request=RuleSettingSerializer, responses={200: RuleSettingSerializer, **ERRORS}
+    )
+    def create(self, request: Request) -> Response:
+        row = _done(lambda: adjusting.save(_setting(request), request.user))
+        return Response(RuleSettingSerializer(row).data)
+
+    @extend_schema(
+        summary="How often a rule would have alerted in the last 7 days with a setting; nothing is changed",
+        request=RuleSettingSerializer,
+        responses={200: RuleSettingPreviewSerializer, **ERRORS},
+    )
+    @action(detail=False, methods=["post"])
+    def preview(self, request: Request) -> Response:
+        wanted = _done(lambda: _setting(request))
+        return Response(RuleSettingPreviewSerializer(compare(wanted, timezone.now())).data)
+
+    @extend_schema(summary="Remove what is set", responses={204: None, **ERRORS, **NOT_FOUND})
+    def destroy(self, request: Request, pk: str) -> Response:
+        adjusting.remove(get_object_or_404(RuleSetting, pk=pk))
+        return Response(status=status.HTTP_204_NO_CONTENT)
+
+
+@listed(ThresholdSerializer, "Thresholds that somebody set")
+class ThresholdViews(ListView):
+    queryset = ThresholdOverride.objects.select_related("author")
+    serializer_class = ThresholdSerializer
+    parameters = (Parameter("key", "key"), Parameter("cluster", "cluster"), Parameter("job_id", "job_id"))
+    paging_keys = NEWEST
+    lookup_value_regex = NUMBER
+
+    @extend_schema(summary="Set a threshold in a scope", request=ThresholdSerializer, responses={200: ThresholdSerializer, **ERRORS})
+    def create(self, request: Request) -> Response:
+        told = _valid(ThresholdSerializer(data=request.data))
+        cluster, job_id = told.get("cluster", ""), told.get("job_id", "")
+        (row,) = _done(lambda: adjusting.set_thresholds({told["key"]: told["value"]}, cluster, job_id, request.user))
+        return Response(ThresholdSerializer(row).data)
+
+    @extend_schema(summary="Remove a threshold", responses={204: None, **ERRORS, **NOT_FOUND})
+    def destroy(self, request: Request, pk: str) -> Response:
+        get_object_or_404(ThresholdOverride, pk=pk).delete()
+        return Response(status=status.HTTP_204_NO_CONTENT)
+
+
+def _setting(request: Request) -> RuleSetting:
+    told = _valid(RuleSettingSerializer(data=request.data))
+    return adjusting.checked(told["rule"], told.get("cluster", ""), told.get("job_id", ""), told)
+
+
+def _valid(wanted: Any) -> dict[str, Any]:
+    wanted.is_valid(raise_exception=True)
+    told: dict[str, Any] = wanted.validated_data
+    return told
+
+
+def _done(act: Callable[[], Any]) -> Any:
+    try:
+        return act()
+    except acting.Refused as refused:
+        raise exceptions.ValidationError([str(refused)]) from refused
+
+
+def _in_turn(act: Callable[[], None]) -> None:
+    try:
+        act()
+    except acting.Refused as refused:
+        raise OutOfTurn(str(refused)) from refused
