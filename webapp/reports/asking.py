@@ -39,9 +39,9 @@ def read(parameters: QueryDict, at: datetime) -> Asked:
     search = parameters.get("q", "").replace("\x00", "").strip()[:200]
     found = _found(search, keys) if search or not chosen else []
     from_text, to_text = parameters.get("from", "").strip(), parameters.get("to", "").strip()
-    if not from_text:
+    if chosen and not from_text:
         from_text, to_text = proposed(chosen)
-    return Asked(tuple(chosen), tuple(found), from_text, to_text or timeranges.DEFAULT_TO, search)
+    return Asked(tuple(chosen), tuple(found), from_text, to_text, search)
 
 
 def proposed(jobs: Sequence[JobCurrent]) -> tuple[str, str]:
@@ -61,7 +61,11 @@ def keys_of(values: Sequence[str]) -> list[JobKey]:
 
 def scope_of(parameters: QueryDict, at: datetime) -> Scope:
     """Raises :class:`BadScope`."""
-    return scope(keys_of(parameters.getlist("job")), parameters.get("from", "").strip(), parameters.get("to", "").strip(), at)
+    keys = keys_of(parameters.getlist("job"))
+    from_text, to_text = parameters.get("from", "").strip(), parameters.get("to", "").strip()
+    if not from_text and not to_text:
+        from_text, to_text = proposed(_jobs(keys))
+    return scope(keys, from_text, to_text, at)
 
 
 def scope(jobs: Sequence[JobKey], from_text: str, to_text: str, at: datetime) -> Scope:

@@ -5,6 +5,7 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 
+from webapp.accounts.roles import may_operate
 from webapp.checkpoints import querysets as facts_of
 from webapp.checkpoints.badges import outcome_badge
 from webapp.checkpoints.models import CheckpointFact, SizeTrend
@@ -59,6 +60,7 @@ def job(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
     judgement = JobJudgement.objects.filter(cluster=cluster, job_id=job_id).only("unknowns").first()
     context: dict[str, Any] = {
         "view": view,
+        "may_operate": may_operate(request.user),
         "job": view.job,
         "time_range": view.time_range,
         "range_query": view.time_range.query if view.time_range.chosen else "",
