@@ -27,12 +27,13 @@ def test_the_document_is_for_people_who_are_signed_in(client, api):
 
 
 @pytest.mark.django_db
-def test_the_page_of_the_api_lists_every_operation(client):
+def test_the_page_of_the_api_lists_every_operation(client, api):
     from tests.webapp.builders import person
 
+    paths = api.get(reverse("api-schema")).json()["paths"]
     client.force_login(person())
     page = client.get(reverse("api-docs")).content.decode()
-    assert page.count("<h2><code>GET /api/v1/") == len(LISTS) + BESIDE
+    assert page.count("<h2><code>GET /api/v1/") == sum("get" in operations for operations in paths.values()) > len(LISTS) + BESIDE
     assert "not_acknowledged" in page
 
 
