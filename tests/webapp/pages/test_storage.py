@@ -30,7 +30,7 @@ from webapp.pipeline.models import DueWork
 from webapp.storage.models import AgeRuleResult, StorageRoot
 
 pytestmark = pytest.mark.django_db
-OVERVIEW_QUERIES, ROOT_QUERIES = 17, 28
+OVERVIEW_QUERIES, ROOT_QUERIES = 18, 29
 """Session, person, roles, the state of the pipeline for the footer, and one for each table of the page."""
 
 

@@ -128,7 +128,7 @@ def test_every_rule_that_judges_minutes_of_a_job_can_be_tried(viewer, of, now, l
 
 def test_the_query_count_of_a_preview_is_constant(viewer, of, now, lake, django_assert_max_num_queries):
     CheckpointFact.objects.bulk_create([unsaved_fact(of, n, now - timedelta(minutes=n)) for n in range(600)])
-    with django_assert_max_num_queries(19):
+    with django_assert_max_num_queries(21):
         viewer.get(url(of, "checkpoint.expired"))
 
 
@@ -174,3 +174,15 @@ def test_an_unknown_plan_gives_no_regional_answer(viewer, now, graph):
     of = job(at=now, graph=graph)
     expired(of, 1, now)
     assert advice(viewer, of).status_code == 200
+
+
+def test_an_operator_saves_what_was_tried_for_the_scope_that_was_chosen(operator, viewer, held):
+    moved = {"pressure.root.backpressured_ratio": "0.9"}
+    assert "Judge by these from now on" not in viewer.get(url(held), moved).content.decode()
+    page = operator.get(url(held), moved).content.decode()
+    assert "Judge by these from now on" in page and 'name="pressure.root.backpressured_ratio" value="0.9"' in page
+    given = {"cluster": held.cluster, "job_id": held.job_id, "rule": "pressure.root", "scope": "cluster", **moved}
+    operator.post(reverse("threshold-save"), given)
+    assert list(ThresholdOverride.objects.values_list("value", "cluster", "job_id")) == [(0.9, held.cluster, "")]
+    slider = next(s for s in viewer.get(url(held)).context["sliders"] if s.threshold.key == "pressure.root.backpressured_ratio")
+    assert slider.in_force == 0.9

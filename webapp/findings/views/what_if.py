@@ -1,4 +1,4 @@
-"""Sliders on the thresholds of one rule, with a preview on the past of one job. Nothing is changed."""
+"""Sliders on the thresholds of one rule, with a preview on the past of one job. Looking changes nothing; alert settings save them."""
 
 import logging
 from datetime import datetime, timedelta
@@ -8,6 +8,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 
 from spark_jobs.diagnosis.registry import all_rules
+from webapp.accounts.roles import may_operate
 from webapp.charts.episodes import bars
 from webapp.findings.past_windows import read_past
 from webapp.findings.what_if import Outcome, in_force, judged, proposed
@@ -15,7 +16,7 @@ from webapp.fleet.job_lookup import JobView, look_up
 
 log = logging.getLogger(__name__)
 
-SPAN = timedelta(hours=24)
+SPAN = timedelta(days=7)
 LISTED = 8
 WITHOUT_PREVIEW = ("collect", "storage")
 """Judged from what Weir itself could not collect, or from audits: neither leaves past minutes to judge again."""
@@ -40,6 +41,7 @@ def what_if(request: HttpRequest, cluster: str, job_id: str, rule_id: str) -> Ht
         "moved": any(slider.is_moved for slider in sliders),
         "listed": LISTED,
         "time_range": view.time_range,
+        "may_operate": may_operate(request.user),
     }
     try:
         past = read_past(view.job, start, end, [rule.family])
@@ -62,7 +64,7 @@ def what_if(request: HttpRequest, cluster: str, job_id: str, rule_id: str) -> Ht
 
 
 def _span(view: JobView) -> tuple[datetime, datetime]:
-    """The last day of the job; of a job that is past, its own last day."""
+    """The last week of the job; of a job that is past, its own last week."""
     end = (view.job.end_time or view.at) if view.is_past else view.now
     return max(end - SPAN, view.whole.from_time), end
 
