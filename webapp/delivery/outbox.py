@@ -94,6 +94,13 @@ def hint(after: timedelta = timedelta()) -> None:
         logger.warning("No hint could be sent, the next tick will look: %s", type(error).__name__)
 
 
+def wake(now: datetime) -> None:
+    """Hint where something waits, also for what a process that is gone still holds. Asked by every tick."""
+    Delivery.objects.release_from_the_dead()
+    if oldest_waiting(now) is not None:
+        hint()
+
+
 def oldest_waiting(now: datetime) -> datetime | None:
     """Since when the delivery that waits longest beyond its time does so."""
     found: datetime | None = Delivery.objects.sendable(now).order_by("next_attempt_at").values_list("next_attempt_at", flat=True).first()

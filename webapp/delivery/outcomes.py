@@ -29,6 +29,12 @@ def failure_of(row: Delivery, answer: Answer) -> str:
     return format_of(row).refused(answer.body)
 
 
+def record_all(answers: Iterable[tuple[Delivery, Answer]], now: datetime) -> list[str]:
+    """Several in one transaction, each as :func:`record` says."""
+    with transaction.atomic():
+        return [record(row, answer, now) for row, answer in answers]
+
+
 def record(row: Delivery, answer: Answer, now: datetime) -> str:
     """Write one outcome; returns ``delivered``, ``again``, ``dead``, ``cancelled``, or ``overtaken`` where somebody
     else holds the row by now and nothing was written."""
@@ -41,7 +47,7 @@ def record(row: Delivery, answer: Answer, now: datetime) -> str:
         state = DeliveryState.DELIVERED
     else:
         state = DeliveryState.PENDING if again else DeliveryState.DEAD
-    with transaction.atomic():
+    with transaction.atomic(savepoint=False):
         held = Delivery.objects.pending().filter(pk=row.pk, fence=row.fence)
         changed = held.update(
             state=state,

@@ -51,11 +51,15 @@ class DeliveryQuerySet(QuerySet["Delivery"]):
         found = self.pending().filter(endpoint__in=endpoints).order_by().values("endpoint_id").annotate(waiting=Count("id"))
         return {row["endpoint_id"]: row["waiting"] for row in found}
 
-    def claim(self, pks: Collection[int], holder: str, now: datetime) -> "list[Delivery]":
-        """Take those of ``pks`` that are still due; ``holder`` is a name nobody else has."""
-        if not pks or not self.due(now).filter(pk__in=pks).update(lease_until=now + LEASE, leased_by=holder, fence=F("fence") + 1):
-            return []
-        return list(self.filter(pk__in=pks, leased_by=holder).select_related("endpoint").order_by("id"))
+    def claim(self, pks: Collection[int], holder: str, now: datetime) -> int:
+        """Take those of ``pks`` that are still due; ``holder`` is a name nobody else has. Returns how many."""
+        if not pks:
+            return 0
+        return self.due(now).filter(pk__in=pks).update(lease_until=now + LEASE, leased_by=holder, fence=F("fence") + 1)
+
+    def held_by(self, holder: str) -> "list[Delivery]":
+        """In the order they were made."""
+        return list(self.pending().filter(leased_by=holder, lease_until__isnull=False).select_related("endpoint").order_by("id"))
 
     def release_from_the_dead(self) -> int:
         """What a process of this machine held that is gone need not be waited for."""

@@ -23,7 +23,7 @@ from webapp.delivery import addresses, outbox
 from webapp.delivery.choices import DeliveryState
 from webapp.delivery.models import Delivery
 from webapp.delivery.network import Answer, Network
-from webapp.delivery.outcomes import bury, record
+from webapp.delivery.outcomes import bury, record_all
 from webapp.delivery.rendering import CannotRender, rendered
 from webapp.delivery.superseding import still_news
 from webapp.pipeline.holders import me
@@ -65,20 +65,24 @@ def send_due(rules: addresses.Policy | None = None, now: Callable[[], datetime] 
         _steady(lambda: bury(now()))
         while True:
             if time.monotonic() - began < CLAIMING_S:
-                for row in _steady(lambda: _claim(running, now())):
+                holder = me()
+                for row in _steady(lambda holder=holder: _claim(running, now(), holder)):  # type: ignore[misc]
                     _start(row, network, running, ended, now())
             if not running.rows:
                 break
-            for row, answer in _answers(network):
+            came = _answers(network)
+            for row, _ in came:
                 del running.rows[row.pk]
-                ended[_steady(lambda row=row, answer=answer: record(row, answer, now()))] += 1  # type: ignore[misc]
+            ended.update(_steady(lambda came=came: record_all(came, now())))  # type: ignore[misc]
     _hint_at_the_next(now())
     return ended
 
 
-def _claim(running: _Running, now: datetime) -> list[Delivery]:
-    """As many as there is room for, oldest first, and of one group one after the other."""
-    claimed: list[Delivery] = []
+def _claim(running: _Running, now: datetime, holder: str) -> list[Delivery]:
+    """As many as there is room for, oldest first, and of one group one after the other.
+
+    Done again under the same ``holder`` after the database went away, it also finds what the first time took.
+    """
     for endpoint in Delivery.objects.endpoints_waiting(now):
         room, busy = running.room_of(endpoint), running.groups_of(endpoint)
         if not room:
@@ -89,9 +93,9 @@ def _claim(running: _Running, now: datetime) -> list[Delivery]:
             if group not in busy and len(chosen) < room:
                 chosen.append(pk)
                 busy.add(group)
-        found = Delivery.objects.claim(chosen, me(), now)
-        running.rows.update({row.pk: row for row in found})
-        claimed += found
+        Delivery.objects.claim(chosen, holder, now)
+    claimed = Delivery.objects.held_by(holder)
+    running.rows.update({row.pk: row for row in claimed})
     return claimed
 
 
@@ -106,7 +110,7 @@ def _start(row: Delivery, network: Network, running: _Running, ended: Counter[st
     except CannotRender as error:
         answer = Answer(0, error="not_rendered", detail=str(error))
     del running.rows[row.pk]
-    ended[_steady(lambda: record(row, answer, now))] += 1
+    ended.update(_steady(lambda: record_all([(row, answer)], now)))
 
 
 def _answers(network: Network) -> list[tuple[Delivery, Answer]]:

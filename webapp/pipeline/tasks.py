@@ -37,6 +37,7 @@ def tick() -> None:
     DueWork.objects.exclude(key__in=intervals).filter(lease_until__isnull=True).delete()
     for key in DueWork.objects.due(now).values_list("key", flat=True):
         hint(key)
+    outbox.wake(now)
     audit.record_alarms(audit.problems(now), now)
     blind.watch(now)
     if Finding.objects.filter(to_alert=True).exists():

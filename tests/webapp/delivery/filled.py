@@ -1,0 +1,33 @@
+"""``python -m tests.webapp.delivery.filled URL COUNT ENDPOINTS``: an installation's database with that many notices to deliver."""
+
+import sys
+
+import django
+from django.core.management import call_command
+from django.db import transaction
+from django.utils import timezone
+
+
+def main(url: str, count: int, endpoints: int) -> None:
+    django.setup()
+    from tests.webapp.delivery.builders import alert, notice
+    from webapp.delivery import addresses, outbox
+    from webapp.delivery.entering import Entered, enter
+    from webapp.delivery.models import Endpoint
+    from webapp.lib.matchers import matcher
+
+    call_command("migrate", verbosity=0)
+    for number in range(endpoints):
+        wants = (matcher("team", "=", str(number)),)
+        enter(Endpoint(), Entered(name=f"e{number}", url=f"{url}/e{number}", matchers=wants), addresses.policy(), None)
+    for start in range(0, count, 100):
+        told = [
+            alert(uid=f"alr_{number}", family=f"f{number % 23}", labels={"team": str(number % endpoints)})
+            for number in range(start, min(start + 100, count))
+        ]
+        with transaction.atomic():
+            outbox.queue_all([notice(one, made_at=timezone.now(), uid=f"ntc_{one.uid}") for one in told])
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))
