@@ -61,10 +61,10 @@ class Mutes:
 
 def to_look_at(mutes: Mutes) -> Iterator[list[int]]:
     """Numbers of alerts that are or may be held back, some at once."""
-    concerned = Q(state__in=OPEN) | Q(tell_since__isnull=False)
-    if not mutes.any_by_label:
-        concerned &= Q(cluster__in=list(mutes.blind)) | ~Q(muted_by=Mute.NONE)
-    pks = list(Alert.objects.filter(concerned | (~Q(muted_by=Mute.NONE))).order_by("id").values_list("pk", flat=True))
+    concerned = (Q(state__in=OPEN) | Q(tell_since__isnull=False)) & (Q() if mutes.any_by_label else Q(cluster__in=list(mutes.blind)))
+    # Most of what a dark cluster holds back stays held back by the same alert: it need not be read again.
+    stays = Q(muted_by=Mute.BLIND, inhibited_by__in=list(mutes.blind.values())) & ~Q(state=AlertState.RESOLVED, told=Told.NOTHING)
+    pks = list(Alert.objects.filter(concerned | ~Q(muted_by=Mute.NONE)).exclude(stays).order_by("id").values_list("pk", flat=True))
     for start in range(0, len(pks), ROWS_AT_ONCE):
         yield pks[start : start + ROWS_AT_ONCE]
 

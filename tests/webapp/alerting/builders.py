@@ -54,9 +54,9 @@ def look(seconds: float) -> Evaluated:
     return evaluate(at(seconds))
 
 
-def looks(start: float, end: float) -> None:
-    """Every quarter of a minute."""
-    for second in range(int(start), int(end) + 1, TICK_S):
+def looks(start: float, end: float, every_s: int = TICK_S) -> None:
+    """Every quarter of a minute, as beat would."""
+    for second in range(int(start), int(end) + 1, every_s):
         look(second)
 
 
