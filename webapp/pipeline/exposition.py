@@ -10,8 +10,11 @@ from datetime import datetime
 from django.db.models import Count
 
 from spark_jobs.storage_words import VERDICTS
+from webapp.alerting.choices import AlertState
+from webapp.alerting.models import Alert
 from webapp.delivery.choices import DeliveryState
 from webapp.delivery.models import Delivery, Endpoint
+from webapp.findings.choices import Severity
 from webapp.fleet.models import Cluster, JobCurrent
 from webapp.pipeline.models import DueWork, PipelineRun
 from webapp.pipeline.status import status
@@ -52,6 +55,7 @@ def _metrics(now: datetime) -> Iterator[tuple[str, str, Iterable[Sample]]]:
     )
     states = JobCurrent.objects.with_status(now).values_list("status").annotate(jobs=Count("id"))
     yield "weir_jobs", "Jobs by the state shown.", [({"state": state or "UNKNOWN"}, jobs) for state, jobs in states.order_by("status")]
+    yield from _alerts()
     yield from _storage()
     yield from _deliveries(now)
     work = list(DueWork.objects.all())
@@ -78,6 +82,22 @@ def _deliveries(now: datetime) -> Iterator[tuple[str, str, Iterable[Sample]]]:
     yield "weir_delivery_oldest_pending_seconds", "Age of the oldest delivery that has not arrived.", [({}, age_s)]
     disabled = Endpoint.objects.filter(enabled=False).count()
     yield "weir_endpoints_disabled", "Endpoints that hear of nothing.", [({}, disabled)]
+
+
+def _alerts() -> Iterator[tuple[str, str, Iterable[Sample]]]:
+    """Open ones; what is resolved is history. Every state and severity there may be, so that a rule on it has a zero to see."""
+    counted = Alert.objects.open().order_by().values_list("state", "severity").annotate(alerts=Count("id"))
+    known = {(state, severity): count for state, severity, count in counted}
+    yield (
+        "weir_alerts",
+        "Open alerts, by state and severity.",
+        [
+            ({"state": state, "severity": severity}, known.get((state, severity), 0))
+            for state in (AlertState.PENDING.value, AlertState.FIRING.value)
+            for severity in (Severity.WARNING.value, Severity.CRITICAL.value)
+        ],
+    )
+    yield "weir_alerts_waiting", "Firing, not muted, and acknowledged by nobody.", [({}, Alert.objects.waiting_for_somebody().count())]
 
 
 def _storage() -> Iterator[tuple[str, str, Iterable[Sample]]]:

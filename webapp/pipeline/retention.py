@@ -7,6 +7,8 @@ from django.db.models import Q, QuerySet
 
 from spark_jobs.serving import FAILED_OUTCOMES
 from webapp.accounts.models import SignInFailures
+from webapp.alerting.choices import AlertState
+from webapp.alerting.models import Alert, MaintenanceWindow, Silence
 from webapp.checkpoints.models import CheckpointFact, CheckpointRollup, CheckpointUpload, SizeTrend
 from webapp.delivery.choices import DeliveryState
 from webapp.delivery.models import Delivery
@@ -57,9 +59,12 @@ def _too_old(now: datetime) -> "Iterator[QuerySet]":  # type: ignore[type-arg]
         FindingSight.objects.filter(window_start__lt=now - SIGHTS_KEPT),
         Finding.objects.filter(last_seen__lt=now - NOTABLE),
         JobJudgement.objects.filter(as_of__lt=now - NOTABLE),
+        Alert.objects.filter(state=AlertState.RESOLVED, resolved_at__lt=now - NOTABLE),
     ):
         yield old.exclude(cluster__in=recordings)
     yield from aging.too_old(now)
+    yield Silence.objects.over(now - NOTABLE)
+    yield MaintenanceWindow.objects.over(now - NOTABLE)
     newest = Manifest.objects.filter(state=Manifest.State.LOADED).order_by("-id").values("id")[:1]
     yield Manifest.objects.filter(loaded_at__lt=now - RUNS).exclude(id__in=list(newest.values_list("id", flat=True)))
     yield PipelineRun.objects.filter(started_at__lt=now - RUNS).exclude(state=PipelineRun.State.RUNNING)
