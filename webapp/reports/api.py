@@ -9,7 +9,7 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
 from rest_framework import exceptions, serializers, status
 from rest_framework.decorators import action
-from rest_framework.renderers import BaseRenderer, JSONRenderer
+from rest_framework.negotiation import BaseContentNegotiation
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -67,15 +67,14 @@ class ReportRequest(serializers.Serializer):  # type: ignore[type-arg]
         return {**super().get_fields(), **ends}
 
 
-class AsKept(BaseRenderer):
-    """Files go out as they are, whatever the client would rather have."""
+class WhateverTheyAccept(BaseContentNegotiation):
+    """Files go out as they are, and errors as JSON, whatever the client would rather have."""
 
-    media_type = "*/*"
-    format = "file"
-    charset = None
+    def select_parser(self, request: Request, parsers: Any) -> Any:
+        return parsers[0]
 
-    def render(self, data: Any, accepted_media_type: str | None = None, renderer_context: Any = None) -> bytes:
-        return data if isinstance(data, bytes) else JSONRenderer().render(data)
+    def select_renderer(self, request: Request, renderers: Any, format_suffix: str | None = None) -> Any:
+        return renderers[0], renderers[0].media_type
 
 
 @listed(ReportSerializer, "Reports, newest first")
@@ -122,7 +121,13 @@ class ReportViews(ListView):
         parameters=[FORM],
         responses={(200, form.content_type.partition(";")[0]): OpenApiTypes.BINARY for form in FORMS.values()} | {**ERRORS, **NOT_FOUND},
     )
-    @action(detail=True, url_path=r"files/(?P<form>html|pdf|md|json)", filter_backends=[], pagination_class=None, renderer_classes=[AsKept])
+    @action(
+        detail=True,
+        url_path=r"files/(?P<form>html|pdf|md|json)",
+        filter_backends=[],
+        pagination_class=None,
+        content_negotiation_class=WhateverTheyAccept,
+    )
     def file(self, request: Request, uid: str, form: str) -> HttpResponse:
         try:
             found = content(_report(uid), form)

@@ -96,7 +96,7 @@ def scope_of_alert(alert: Alert, at: datetime) -> Scope:
         # A short life is told as a whole; of a long one not more than it lived.
         start = life.from_time if life.to_time - life.from_time <= SHORT_LIFE else max(start, life.from_time)
         end = life.to_time if life.to_time - life.from_time <= SHORT_LIFE else min(max(end, start + AFTER), life.to_time)
-    return checked(jobs, max(start, end - LONGEST), end)
+    return checked(jobs, start, min(end, start + LONGEST))
 
 
 def _worst_of(cluster: str) -> list[JobKey]:

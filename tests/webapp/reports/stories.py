@@ -1,0 +1,57 @@
+"""Jobs with something to tell: the rows of small incidents."""
+
+from datetime import timedelta
+
+from tests.webapp.builders import T0, annotation, cluster, declined, event, exception, expired, fact, finding, job, window
+from webapp.fleet.models import JobCurrent
+from webapp.reports.document import Document
+from webapp.reports.gathering.incident import gather
+from webapp.reports.gathering.scope import JobKey, Scope, checked
+
+HOSTILE = "<script>document.title='pwned'</script>=cmd()|'/C calc'!A1 \u202egnp.exe `rm` @all [x](http://evil.example) " + "x" * 5_000
+UID = "rep_abcdefghijklmnopqrstuvwxyz"
+MADE = T0 + timedelta(hours=1)
+
+
+def scope(*jobs: JobCurrent, start=T0 - timedelta(minutes=30), end=T0 + timedelta(minutes=30)) -> Scope:
+    return checked([JobKey(one.cluster, one.job_id) for one in jobs], start, end)
+
+
+def told(*jobs: JobCurrent, **given: object) -> Document:
+    return gather(scope(*jobs), uid=UID, made_at=MADE, made_by="olga", **given)  # type: ignore[arg-type]
+
+
+def expiring(name: str = "clickstream", cluster_name: str = "prod-eu", **fields: object) -> JobCurrent:
+    """Four expiries in a row and a success, held by back-pressure from slow-enrich."""
+    of = job(cluster_name, at=T0 + timedelta(minutes=30), name=name[:300], start_time=T0 - timedelta(hours=2), **fields)
+    for number in range(1, 6):
+        fact(of, number, T0 - timedelta(minutes=26 - number))
+    for number in range(6, 10):
+        expired(of, number, T0 - timedelta(minutes=16 - number))
+    fact(of, 10, T0 - timedelta(minutes=6))
+    for minute in range(20):
+        at = T0 - timedelta(minutes=20 - minute)
+        window(of, "v2", at)
+        window(of, "v3", at, busy_ms_per_s_p50=990.0, backpressured_ms_per_s_p50=0.0)
+    finding(of, at=T0 - timedelta(minutes=2), lasted=timedelta(minutes=9))
+    finding(
+        of, "checkpoint.expired", T0 - timedelta(minutes=2), lasted=timedelta(minutes=5), subject_id="job", subject=of.name,
+        title="4 checkpoints expired after 4 s, barrier held by back-pressure from slow-enrich",
+        cause="3 of 11 subtasks had not acknowledged.", next_step="Find out why slow-enrich is slow.",
+    )  # fmt: skip
+    event(of, "late_message", T0 - timedelta(minutes=8), "Received late message, password=hunter2-canary", level="WARN", host="flink-tm-1")
+    return of
+
+
+def seen(name: str = "prod-eu") -> None:
+    cluster(name, at=T0 + timedelta(minutes=30))
+
+
+def restarting() -> JobCurrent:
+    of = job(at=T0 + timedelta(minutes=30), name="payments", start_time=T0 - timedelta(hours=2))
+    for number in range(3):
+        at = T0 - timedelta(minutes=9 - 3 * number)
+        annotation(of, "restart", at, f"restart {number + 1}")
+        exception(of, at - timedelta(seconds=5), "java.net.ConnectException", host="flink-tm-9")
+    declined(of, 3, T0 - timedelta(minutes=10))
+    return of

@@ -1,0 +1,135 @@
+"""The digest of the fleet, and the one that comes by itself every week."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from django.conf import settings
+
+from tests.webapp.builders import T0, finding, job
+from tests.webapp.reports.stories import expiring, seen
+from tests.webapp.storage.builders import audit, root_figures
+from webapp.alerting.evaluation import evaluate
+from webapp.checkpoints.models import CheckpointRollup
+from webapp.pipeline.perform import perform
+from webapp.reports import due, weekly
+from webapp.reports.choices import ReportState
+from webapp.reports.gathering import digest
+from webapp.reports.models import IncidentReport
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("no_chromium")]
+START, END = T0 - timedelta(days=4), T0 + timedelta(days=3)
+
+
+def week():
+    return digest.gather(START, END, uid="rep_x", made_at=END, made_by="Weir")
+
+
+def hours(of, completed, failed, at=T0):
+    counts = {f"{outcome}_count": 0 for outcome in ("declined", "expired", "subsumed", "aborted", "failed", "preflight")}
+    CheckpointRollup.objects.create(
+        cluster=of.cluster, job_id=of.job_id, period="hour", period_start=at.replace(minute=0), as_of=at, in_progress_count=0,
+        savepoint_count=0, completed_count=completed, **{**counts, "failed_count": failed},
+    )  # fmt: skip
+
+
+def table(document, title):
+    return next(one for one in document.tables if one.title == title)
+
+
+def test_it_tells_the_worst_jobs_first_with_their_reason():
+    seen()
+    of, calm = expiring(), job(at=T0 + timedelta(minutes=30), name="calm")
+    finding(calm, "data.skew", T0, severity="warning", title="uneven")
+    rows = table(week(), "Jobs in trouble").rows
+    assert [row[0] for row in rows] == ["clickstream", "calm"]
+    assert rows[0][2:4] == ("2", "0")
+    assert of.cluster == rows[0][1]
+
+
+def test_new_and_ended_findings_are_counted():
+    of = job(at=T0)
+    finding(of, at=T0, subject_id="a")
+    finding(of, at=T0, subject_id="b", state="closed")
+    finding(of, at=T0, subject_id="c", lasted=timedelta(days=30))
+    document = week()
+    assert document.summary.headline == "1 of 1 job in trouble; 2 new findings, 1 ended"
+    assert table(document, "New findings").note == "2 began, 1 ended, 2 are open"
+
+
+def test_success_is_told_by_cluster_and_by_day():
+    one, other = job(at=T0), job("prod-us", at=T0)
+    hours(one, 90, 10)
+    hours(other, 100, 0, T0 - timedelta(days=1))
+    document = week()
+    assert [row[0] for row in table(document, "Checkpoints by cluster").rows] == ["prod-eu", "prod-us"]
+    assert table(document, "Checkpoints by cluster").rows[0][4] == "90.00 %"
+    assert [(day.completed, day.failed) for day in document.days if day.completed] == [(100, 0), (90, 10)]
+    assert document.summary.kpis[0].value == "95.00 %"
+
+
+def test_storage_grows_from_the_last_audit_before_the_week_to_the_last_in_it():
+    for name, at, size in (("a", START - timedelta(days=1), 100), ("b", T0 - timedelta(days=1), 300), ("c", T0, 2_000_100)):
+        root_figures(audit(name, as_of=at, state="loaded"), as_of=at, bytes=size)
+    document = week()
+    assert table(document, "Checkpoint storage").rows[0][1:3] == ("2.0 MB", "+2.0 MB")
+    assert "Checkpoint storage grew by 2.0 MB." in document.summary.impact
+
+
+def test_alerts_are_counted_by_rule():
+    seen()
+    expiring()
+    evaluate(T0)
+    assert table(week(), "Alerts by rule").rows == (("checkpoint.expired", "1", "0"), ("pressure.root", "1", "0"))
+
+
+def test_an_empty_fleet_has_a_digest_that_says_so():
+    assert week().summary.headline == "No job was seen in this time"
+
+
+def test_its_queries_do_not_grow_with_the_fleet(django_assert_num_queries, django_assert_max_num_queries):
+    finding(job(at=T0), at=T0)
+    with django_assert_max_num_queries(25) as few:
+        week()
+    for _number in range(30):
+        finding(job(at=T0), at=T0)
+    with django_assert_num_queries(len(few)):
+        week()
+
+
+@pytest.mark.parametrize(
+    ("now", "end"),
+    [
+        (datetime(2026, 3, 2, 6, 0, tzinfo=UTC), datetime(2026, 3, 2, 6, 0, tzinfo=UTC)),
+        (datetime(2026, 3, 2, 5, 59, tzinfo=UTC), datetime(2026, 2, 23, 6, 0, tzinfo=UTC)),
+        (datetime(2026, 3, 8, 23, 0, tzinfo=UTC), datetime(2026, 3, 2, 6, 0, tzinfo=UTC)),
+    ],
+)
+def test_a_week_ends_on_monday_at_six(now, end):
+    assert weekly.latest_end("mon 06:00", now) == end
+
+
+MONDAY = datetime(2026, 3, 2, 6, 0, tzinfo=UTC)
+
+
+def test_the_digest_of_a_week_comes_once_however_often_somebody_looks():
+    seen()
+    expiring()
+    assert weekly.ask_where_due(MONDAY + timedelta(minutes=1))
+    assert not weekly.ask_where_due(MONDAY + timedelta(minutes=16))
+    report = IncidentReport.objects.get()
+    assert (report.start, report.end, report.digest_of) == (MONDAY - timedelta(days=7), MONDAY, MONDAY)
+    perform(due.key_of(report.pk), even_if_not_due=True)
+    report.refresh_from_db()
+    assert (report.state, report.title) == (ReportState.DONE, "Fleet digest, 2026-02-23 to 2026-03-02")
+
+
+def test_a_week_without_any_job_one_long_past_and_one_switched_off_bring_none():
+    assert not weekly.ask_where_due(MONDAY)
+    seen()
+    expiring()
+    assert not weekly.ask_where_due(MONDAY + timedelta(days=4))
+    object.__setattr__(settings.WEIR, "weekly_digest", "off")
+    try:
+        assert not weekly.ask_where_due(MONDAY)
+    finally:
+        object.__setattr__(settings.WEIR, "weekly_digest", "mon 06:00")

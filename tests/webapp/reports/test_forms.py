@@ -1,0 +1,155 @@
+"""Every form of a report: whole, self-contained, and harmless whatever a job is called."""
+
+import base64
+import hashlib
+import json
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from html.parser import HTMLParser
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+from tests.webapp.builders import T0, event, exception, job
+from tests.webapp.reports.stories import HOSTILE, expiring, seen, told
+from webapp.reports import plain
+from webapp.reports.document import Document
+from webapp.reports.renderers import html, markdown
+from webapp.reports.renderers.figures import charts_of
+from webapp.reports.texts import TRACE
+
+INSTANTS = st.integers(0, 4_000_000_000_000).map(lambda ms: datetime.fromtimestamp(ms / 1000, UTC))
+
+
+class Tags(HTMLParser):
+    """What a browser would see."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.texts: list[str] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_data(self, data):
+        self.texts.append(data)
+
+
+@pytest.fixture
+def document(db) -> Document:
+    seen()
+    return told(expiring())
+
+
+@pytest.fixture
+def hostile(db) -> Document:
+    """Every text that comes from outside is hostile."""
+    seen()
+    of = expiring(HOSTILE)
+    event(of, "tm_heartbeat_timeout", T0, HOSTILE, level="ERROR", host=HOSTILE, vertex_name=HOSTILE)
+    exception(of, T0, HOSTILE[:300], task=HOSTILE, stacktrace=HOSTILE, host=HOSTILE)
+    return told(of, title="")
+
+
+@contextmanager
+def aware_instants() -> Iterator[None]:
+    st.register_type_strategy(datetime, INSTANTS)
+    yield
+    st.register_type_strategy(datetime, st.datetimes())
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.data())
+def test_a_document_survives_its_way_through_json(data):
+    with aware_instants():
+        document = data.draw(st.builds(Document, version=st.just(1)))
+    assert plain.of_plain(json.loads(plain.to_json(document))) == document
+
+
+def test_a_document_of_another_version_is_refused(document):
+    with pytest.raises(plain.UnknownVersion):
+        plain.of_plain({**plain.to_plain(document), "version": 99})
+
+
+def test_the_html_asks_nobody_for_anything(document):
+    page = html.render(document)
+    tags = Tags(page).tags
+    assert [tag for tag, attributes in tags if tag in ("link", "img", "iframe", "object", "base") or "src" in attributes] == []
+    policy = next(attributes["content"] for tag, attributes in tags if tag == "meta" and attributes.get("http-equiv"))
+    assert policy.startswith("default-src 'none'; script-src 'sha256-")
+    assert len(page) < 3_000_000
+
+
+def test_only_scripts_named_by_the_policy_are_in_the_html_and_all_of_them(document):
+    page = html.render(document)
+    scripts = re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
+    hashes = {f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'" for script in scripts}
+    policy = next(attributes["content"] for tag, attributes in Tags(page).tags if tag == "meta" and attributes.get("http-equiv"))
+    assert hashes == set(re.findall(r"'sha256-[^']+'", policy or ""))
+
+
+def test_the_html_holds_its_charts_and_their_data(document):
+    page = html.render(document)
+    keys = [chart.key for of_job in charts_of(document) for chart in of_job.charts]
+    assert keys == ["checkpoints-0", "size-0", "pressure-0"]
+    data = json.loads(re.search(r'<script type="application/json" id="figures">(.*?)</script>', page, re.DOTALL)[1])
+    assert list(data) == keys
+    assert all(f'data-figure="{key}"' in page for key in keys)
+
+
+def test_a_hostile_name_is_only_text_in_html(hostile):
+    page = html.render(hostile)
+    found = Tags(page)
+    assert [attributes for tag, attributes in found.tags if any(name.startswith("on") for name in attributes)] == []
+    assert page.count("<script") == 3
+    assert "document.title='pwned'" not in "".join(text for text in found.texts if "Plotly" in text[:2_000])
+    assert "\u202e" not in page
+    assert "x" * (TRACE + 1) not in page
+
+
+def test_a_hostile_name_is_only_text_in_markdown(hostile):
+    text = markdown.render(hostile)
+    tokens = MarkdownIt("commonmark").enable("table").parse(text)
+    inside = [child for token in tokens for child in token.children or ()]
+    assert {token.type for token in (*tokens, *inside)} & {"html_block", "html_inline", "link_open", "image"} == set()
+    assert "\u202e" not in text
+    assert "@all" not in re.sub(r"(?m)^    .*$", "", text)
+
+
+def test_a_hostile_name_is_only_text_in_json(hostile):
+    assert json.loads(plain.to_json(hostile))["stories"][0]["name"].startswith("<script>")
+    assert max(len(line) for line in plain.to_json(hostile).splitlines()) < 4_000
+
+
+@pytest.mark.parametrize(
+    "text", ["# a", "- a", "1. a", "> a", "```", "| a | b |", "a\n\nb", "[a](b)", "<b>", "= a", "+ a", "a  \nb", "~~a~~", "&lt;"]
+)
+def test_words_stay_words_in_markdown(text):
+    tokens = MarkdownIt("commonmark").parse(f"{markdown.plain(text)}\n")
+    assert [token.type for token in tokens] == ["paragraph_open", "inline", "paragraph_close"]
+    shown = "".join(child.content for child in tokens[1].children)
+    assert shown == " ".join(text.split())
+
+
+def test_markdown_tells_the_first_screen_first(document):
+    headings = re.findall(r"(?m)^## (.+)$", markdown.render(document))
+    assert headings[:6] == ["What happened", "When", "Why", "What it cost", "What to do", "Time line"]
+
+
+def test_no_form_holds_a_secret_of_a_log_line(document):
+    for form in (html.render(document), markdown.render(document), plain.to_json(document)):
+        assert "hunter2-canary" not in form
+        assert "Received late message, password=" in form
+
+
+def test_a_job_without_anything_has_a_report_too(db):
+    seen()
+    document = told(job(at=T0, graph=None, configuration=None, checkpoint_config=None, name=None))
+    assert "Nothing was found wrong" in html.render(document)
+    assert "Nothing was found wrong" in markdown.render(document)

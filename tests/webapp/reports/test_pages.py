@@ -1,0 +1,223 @@
+"""The pages of reports: who may do what, and what they show."""
+
+from datetime import timedelta
+
+import pytest
+from django.core.cache import cache
+from django.urls import reverse
+from django.utils import timezone
+
+from tests.webapp.builders import T0, job
+from tests.webapp.reports.stories import HOSTILE, UID, expiring, scope, seen
+from webapp.alerting.evaluation import evaluate
+from webapp.alerting.models import Alert
+from webapp.pipeline.perform import perform
+from webapp.reports import due, orders
+from webapp.reports.choices import ReportKind, ReportState
+from webapp.reports.models import IncidentReport
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("no_chromium")]
+LIST_QUERIES, PAGE_QUERIES = 13, 12
+
+
+@pytest.fixture
+def of():
+    seen()
+    return expiring()
+
+
+@pytest.fixture
+def made(of) -> IncidentReport:
+    report = orders.ask_for(scope(of), user=None, name="olga", at=timezone.now())
+    perform(due.key_of(report.pk))
+    report.refresh_from_db()
+    return report
+
+
+def waiting(number: int = 0, **fields: object) -> IncidentReport:
+    end = T0 + timedelta(minutes=number)
+    return IncidentReport.objects.create(**{"start": T0 - timedelta(hours=1), "end": end, "asked_at": T0, "author_name": "olga", **fields})
+
+
+def text_of(answer) -> str:
+    return answer.content.decode()
+
+
+def test_everybody_reads_a_report_and_its_first_screen_tells_the_story(viewer, made):
+    page = text_of(viewer.get(reverse("report", args=(made.uid,))))
+    for words in (
+        "What happened",
+        "4 checkpoints expired after 4 s",
+        "Why",
+        "holds back the whole job",
+        "What to do",
+        "Profile a slow-enrich",
+    ):
+        assert words in page
+    assert page.index("What happened") < page.index("Time line") < page.index("Sources")
+    assert "Delete the report" not in page
+
+
+def test_nobody_reads_one_without_signing_in(client, made):
+    for name, args in (("reports", ()), ("report", (made.uid,)), ("report-open", (made.uid,)), ("report-download", (made.uid, "html"))):
+        assert client.get(reverse(name, args=args)).status_code == 302
+
+
+@pytest.mark.parametrize("name", ["reports-new", "reports-digest"])
+def test_viewers_ask_for_none(viewer, of, name):
+    asked = {"job": f"{of.cluster}/{of.job_id}", "from": "now-6h", "to": "now"}
+    assert viewer.post(reverse(name), asked).status_code == 403
+    assert not IncidentReport.objects.exists()
+
+
+@pytest.mark.parametrize("name", ["report-again", "report-delete"])
+def test_viewers_change_none(viewer, made, name):
+    assert viewer.post(reverse(name, args=(made.uid,))).status_code == 403
+
+
+@pytest.mark.parametrize("name", ["reports-digest", "report-again", "report-delete"])
+def test_reading_an_address_changes_nothing(operator, made, name):
+    assert operator.get(reverse(name, args=() if name == "reports-digest" else (made.uid,))).status_code == 405
+
+
+def test_an_operator_chooses_jobs_and_a_range(operator, of):
+    asked = {"job": f"{of.cluster}/{of.job_id}", "from": "2026-03-01T03:40:00Z", "to": "2026-03-01T04:40:00Z", "title": "Sunday night"}
+    answer = operator.post(reverse("reports-new"), asked)
+    report = IncidentReport.objects.get()
+    assert answer.url == reverse("report", args=(report.uid,))
+    assert (report.jobs, report.title, report.author_name) == ([[of.cluster, of.job_id]], "Sunday night", "olga")
+    assert report.end - report.start == timedelta(hours=1)
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({}, "Choose at least one job."),
+        ({"job": "prod-eu/nobody"}, "None of these jobs was ever seen."),
+        ({"job": "x/y", "from": "gestern"}, "is no time"),
+        ({"job": "x/y", "from": "now", "to": "now-6h"}, "has to end after it starts"),
+        ({"job": "x/y", "from": "now-60d", "to": "now"}, "at most 31 days"),
+        ({"job": "\x00/\x00"}, "Choose at least one job."),
+    ],
+)
+def test_what_makes_no_sense_is_said_in_the_form(operator, of, asked, said):
+    answer = operator.post(reverse("reports-new"), asked)
+    assert answer.status_code == 200
+    assert said in text_of(answer).replace("&#x27;", "'")
+    assert not IncidentReport.objects.exists()
+
+
+def test_a_report_is_made_from_an_alert_with_one_click(operator, of):
+    evaluate(T0)
+    alert = Alert.objects.get(rule="checkpoint.expired")
+    operator.post(f"{reverse('reports-new')}?alert={alert.uid}")
+    report = IncidentReport.objects.get()
+    assert (report.from_alert, report.jobs) == (alert.uid, [[of.cluster, of.job_id]])
+    assert report.start == alert.starts_at - timedelta(minutes=15)
+
+
+def test_an_alert_that_is_not_there_is_not_found(operator):
+    assert operator.post(f"{reverse('reports-new')}?alert=alr_nope").status_code == 404
+
+
+def test_jobs_are_found_by_name_and_chosen_ones_stay(operator, of):
+    other = job(at=T0, name="billing")
+    page = text_of(operator.get(reverse("reports-new"), {"q": "bill", "job": f"{of.cluster}/{of.job_id}"}))
+    assert f'value="{of.cluster}/{of.job_id}" checked' in page
+    assert f'value="{other.cluster}/{other.job_id}">' in page
+
+
+def test_a_job_that_is_past_is_proposed_with_its_whole_life(operator):
+    seen()
+    of = job(at=T0, terminal=True, state="FINISHED", start_time=T0 - timedelta(hours=2), end_time=T0)
+    page = text_of(operator.get(reverse("reports-new"), {"job": f"{of.cluster}/{of.job_id}"}))
+    assert 'value="2026-03-01T02:06:24Z"' in page
+
+
+def test_while_it_is_made_its_page_asks_again_and_reloads_at_the_end(viewer):
+    report = waiting(state=ReportState.RUNNING, progress=45, step="reading job 3 of 7")
+    page = text_of(viewer.get(reverse("report", args=(report.uid,))))
+    assert 'hx-trigger="every 2s"' in page
+    assert "45 %: reading job 3 of 7" in page
+    IncidentReport.objects.update(state=ReportState.FAILED, error="No lake.")
+    part = viewer.get(reverse("report-progress", args=(report.uid,)))
+    assert part.headers["HX-Refresh"] == "true"
+    assert "No lake." in text_of(part)
+
+
+def test_one_that_failed_is_made_again_by_an_operator(operator):
+    report = waiting(state=ReportState.FAILED, error="No lake.", attempts=4)
+    operator.post(reverse("report-again", args=(report.uid,)))
+    report.refresh_from_db()
+    assert (report.state, report.attempts, report.error) == (ReportState.QUEUED, 0, "")
+
+
+@pytest.mark.parametrize(("form", "begins"), [("html", b"<!doctype html>"), ("md", b"# clickstream"), ("json", b"{")])
+def test_every_form_is_taken_along_as_a_file(viewer, made, form, begins):
+    answer = viewer.get(reverse("report-download", args=(made.uid, form)))
+    assert answer.content.startswith(begins)
+    assert answer.headers["Content-Disposition"].startswith('attachment; filename="weir-incident-20260301-0340-')
+
+
+def test_a_pdf_that_is_not_there_is_not_found_and_the_page_says_why(viewer, made):
+    assert viewer.get(reverse("report-download", args=(made.uid, "pdf"))).status_code == 404
+    assert "There is no no-such-browser on this machine" in text_of(viewer.get(reverse("report", args=(made.uid,))))
+
+
+def test_the_whole_file_opens_in_a_sandbox_of_its_own(viewer, made):
+    answer = viewer.get(reverse("report-open", args=(made.uid,)))
+    assert answer.headers["Content-Security-Policy"].startswith("sandbox allow-scripts")
+    assert "allow-same-origin" not in answer.headers["Content-Security-Policy"]
+    assert answer.content.startswith(b"<!doctype html>")
+
+
+def test_a_hostile_name_is_only_text_on_every_page(operator):
+    seen()
+    of = expiring(HOSTILE)
+    report = orders.ask_for(scope(of), user=None, name=HOSTILE, at=timezone.now())
+    perform(due.key_of(report.pk))
+    for address in (reverse("reports"), reverse("report", args=(report.uid,)), f"{reverse('reports-new')}?q=script"):
+        page = text_of(operator.get(address))
+        assert "<script>document.title" not in page
+        assert "&lt;script&gt;document.title" in page
+
+
+def test_the_list_pages_and_its_queries_do_not_grow(viewer, django_assert_max_num_queries, django_assert_num_queries):
+    waiting(title="first", state=ReportState.DONE, tone="ok")
+    with django_assert_max_num_queries(LIST_QUERIES) as few:
+        viewer.get(reverse("reports"))
+    for number in range(40):
+        waiting(number, title=f"report {number}")
+    cache.clear()
+    with django_assert_num_queries(len(few)):
+        page = text_of(viewer.get(reverse("reports")))
+    assert page.count('class="name"') == 25
+    assert "older →" in page
+
+
+def test_the_queries_of_a_reports_page_do_not_depend_on_what_it_tells(viewer, made, django_assert_max_num_queries):
+    with django_assert_max_num_queries(PAGE_QUERIES):
+        viewer.get(reverse("report", args=(made.uid,)))
+
+
+def test_the_list_shows_only_digests_where_asked(viewer):
+    waiting(title="an incident")
+    waiting(title="a week", kind=ReportKind.DIGEST)
+    page = text_of(viewer.get(reverse("reports"), {"kind": "digest"}))
+    assert "a week" in page and "an incident" not in page
+
+
+def test_an_empty_list_says_what_to_do(operator):
+    assert "Make one" in text_of(operator.get(reverse("reports")))
+
+
+@pytest.mark.parametrize("uid", ["rep_nope", "rep_../../etc/passwd", UID])
+def test_a_report_that_is_not_there_is_not_found(viewer, uid):
+    assert viewer.get(f"/reports/{uid}/").status_code == 404
+
+
+def test_a_report_of_another_version_says_so_and_its_files_stay(viewer, made):
+    made.document["version"] = 99
+    made.save()
+    assert "Another version of Weir made this report" in text_of(viewer.get(reverse("report", args=(made.uid,))))
+    assert viewer.get(reverse("report-download", args=(made.uid, "md"))).status_code == 200

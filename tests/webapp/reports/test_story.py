@@ -1,0 +1,173 @@
+"""What a report says of rows: the first screen, the time line, and what is not known."""
+
+from datetime import timedelta
+
+import pytest
+
+from tests.webapp.builders import T0, event, expired, fact, finding, job
+from tests.webapp.reports.stories import MADE, expiring, restarting, scope, seen, told
+from webapp.accounts.models import User
+from webapp.alerting.evaluation import evaluate
+from webapp.alerting.models import Alert
+from webapp.checkpoints.models import CheckpointRollup
+from webapp.fleet.models import Cluster, JobCurrent
+from webapp.reports.gathering.incident import gather
+from webapp.reports.gathering.scope import BadScope, JobKey, checked
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def _cluster(db: None) -> None:
+    seen()
+
+
+def test_the_first_screen_says_what_happened_when_why_what_it_cost_and_what_to_do():
+    first = told(expiring()).summary
+    assert first.tone == "crit"
+    assert first.headline.startswith("4 checkpoints expired after 4 s")
+    assert first.happened[0] == "4 of 10 checkpoints failed: 4 expired, 6 completed."
+    assert first.when == "2026-03-01 03:59:00 – 04:08:00 UTC, for 9 min. Not over when this report was made."
+    assert [point.lead for point in first.cause] == ["slow-enrich holds back the whole job", first.headline]
+    assert first.impact[0].startswith("No checkpoint completed for ")
+    assert [point.text for point in first.actions] == [
+        "Profile a slow-enrich task thread on flink-tm-2.",
+        "Find out why slow-enrich is slow.",
+    ]
+    assert first.kpis[0].value == "4 of 10"
+
+
+def test_what_explains_comes_before_what_it_explains_and_the_symptom_is_the_headline():
+    document = told(expiring())
+    assert [one.rule for one in document.findings][:2] == ["pressure.root", "checkpoint.expired"]
+    assert document.title == "clickstream: checkpoints expired"
+
+
+def test_failures_in_a_row_are_one_line_and_the_way_back_another():
+    lines = [moment.title for moment in told(expiring()).timeline if moment.kind in ("checkpoint", "recovered")]
+    assert lines == ["4 checkpoints expired: 6 to 9", "Checkpoint 10 completed, the first after 4 failures"]
+
+
+def test_failures_that_alternate_for_long_do_not_flood_the_time_line():
+    of = job(at=T0)
+    for number in range(80):
+        (expired if number % 2 else fact)(of, number, T0 - timedelta(seconds=20 * (81 - number)))
+    lines = [moment for moment in told(of).timeline if moment.kind == "checkpoint"]
+    assert [line.title for line in lines] == ["40 checkpoints expired: 1 to 79"]
+    assert "39 completed between them" in lines[0].detail
+
+
+def test_restarts_are_told_with_what_was_thrown():
+    document = told(restarting())
+    assert any("restarted 3 times; thrown: java.net.ConnectException in slow-enrich (1/4)" in line for line in document.summary.happened)
+    assert [moment.kind for moment in document.timeline].count("restart") == 3
+    assert document.stories[0].exceptions[0].more == 2
+
+
+def test_a_calm_job_is_told_as_calm_and_a_job_that_nobody_judged_as_unknown():
+    calm, unjudged = job(at=T0), job(at=T0, judged_at=None, health=None, health_state="unknown")
+    fact(calm, 1, T0 - timedelta(minutes=1))
+    assert (told(calm).summary.tone, told(calm).summary.headline) == ("ok", "Nothing was found wrong in this time")
+    assert told(unjudged).summary.tone == "unknown"
+    assert any("no rule has judged it" in line for line in told(unjudged).unknowns)
+
+
+def test_the_worst_of_several_jobs_comes_first_and_each_has_a_line():
+    calm, bad = job(at=T0, name="calm"), expiring()
+    document = told(calm, bad)
+    assert [story.name for story in document.stories] == ["clickstream", "calm"]
+    assert document.summary.headline == "1 of 2 jobs in trouble, clickstream worst"
+    assert len(document.summary.happened) == 2
+
+
+def test_alerts_and_who_acknowledged_them_are_part_of_the_story():
+    of = expiring()
+    evaluate(T0)
+    alert = Alert.objects.get(rule="pressure.root")
+    vera = User.objects.create_user("vera")
+    Alert.objects.filter(pk=alert.pk).update(
+        acknowledged_by=vera, acknowledged_name="vera", acknowledged_at=T0, acknowledge_comment="On it."
+    )
+    document = told(of)
+    assert {one.rule for one in document.alerts} == {"pressure.root", "checkpoint.expired"}
+    assert any(moment.title.startswith("vera acknowledged: ") and moment.detail == "“On it.”" for moment in document.timeline)
+
+
+def test_the_longest_time_without_a_recovery_point_counts_from_before_the_range():
+    of = job(at=T0, start_time=T0 - timedelta(days=1))
+    fact(of, 1, T0 - timedelta(hours=3), end_time=T0 - timedelta(hours=3))
+    fact(of, 2, T0 - timedelta(minutes=5), end_time=T0 - timedelta(minutes=5))
+    figures = told(of).stories[0].checkpoints
+    assert figures.longest_gap_ms == timedelta(hours=2, minutes=55) / timedelta(milliseconds=1)
+
+
+def test_ranges_older_than_single_checkpoints_are_kept_are_counted_by_the_hour():
+    old = T0 - timedelta(days=20)
+    of = job(at=T0, start_time=old - timedelta(days=1))
+    counts = {f"{outcome}_count": 0 for outcome in ("declined", "expired", "subsumed", "aborted", "failed", "preflight")}
+    CheckpointRollup.objects.create(
+        cluster=of.cluster, job_id=of.job_id, period="hour", period_start=old.replace(minute=0), as_of=T0, in_progress_count=0,
+        savepoint_count=0, completed_count=58, **{**counts, "expired_count": 2},
+    )  # fmt: skip
+    expired(of, 1, old)
+    asked = scope(of, start=old - timedelta(minutes=30), end=old + timedelta(minutes=30))
+    document = gather(asked, uid="rep_x", made_at=T0, made_by="olga")
+    figures = document.stories[0].checkpoints
+    assert (figures.completed, figures.failed, figures.by_hours, figures.longest_gap_ms) == (58, 2, True, None)
+    assert any("no longer kept" in line for line in document.unknowns)
+
+
+def test_a_cluster_that_is_not_seen_is_said_to_be_unknown():
+    of = expiring()
+    Cluster.objects.update(blind_since=MADE, last_error="connection refused")
+    assert any("cannot be seen now (connection refused)" in line for line in told(of).unknowns)
+
+
+def test_findings_of_the_cluster_as_a_whole_belong_to_the_story():
+    of = job(at=T0)
+    whole = JobCurrent(cluster=of.cluster, job_id="", name=None)
+    finding(whole, "collect.blind", T0, subject_kind="cluster", subject_id="rest", title="prod-eu gave no data")
+    assert told(of).findings[0].title == "prod-eu gave no data"
+
+
+def test_log_lines_of_a_kind_are_told_twice_and_then_counted():
+    of = job(at=T0)
+    for number in range(9):
+        event(of, "tm_heartbeat_timeout", T0 - timedelta(seconds=number), f"line {number}", level="WARN")
+    lines = told(of).stories[0].logs
+    assert (len(lines), lines[-1].more) == (2, 7)
+
+
+def test_what_is_left_out_is_said():
+    of = job(at=T0)
+    for number in range(130):
+        finding(of, at=T0, subject_id=f"v{number}", title=f"finding {number}")
+    document = told(of)
+    assert len(document.findings) == 120
+    assert "10 less severe findings are left out." in document.cut
+
+
+def test_the_queries_of_a_job_do_not_grow_with_its_rows(django_assert_num_queries, django_assert_max_num_queries):
+    few = expiring()
+    with django_assert_max_num_queries(30) as asked:
+        told(few)
+    for number in range(100, 160):
+        expired(few, number, T0 - timedelta(seconds=number))
+        event(few, "late_message", T0 - timedelta(seconds=number))
+    with django_assert_num_queries(len(asked)):
+        told(few)
+
+
+@pytest.mark.parametrize(
+    ("jobs", "hours", "said"),
+    [
+        (0, 1, "Choose at least one job."),
+        (51, 1, "A report tells of at most 50 jobs; 51 are chosen."),
+        (1, -1, "The time has to end after it starts."),
+        (1, 24 * 40, "A report spans at most 31 days; make several."),
+    ],
+)
+def test_what_makes_no_sense_is_refused_in_one_sentence(jobs, hours, said):
+    with pytest.raises(BadScope) as refused:
+        checked([JobKey("c", str(number)) for number in range(jobs)], T0, T0 + timedelta(hours=hours))
+    assert str(refused.value) == said
