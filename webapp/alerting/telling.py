@@ -136,9 +136,10 @@ def _queue(
         made_at=now,
         repeat_after_s=0 if all(row.recorded for row in changed) else int(pace().repeat.total_seconds()),
     )
-    outbox.queue(notice)
+    heard = outbox.queue(notice)
+    words = f"{kind}, notice {notice.uid}" if heard else f"{kind}: nobody, since no endpoint takes it"
     AlertEvent.objects.bulk_create(
-        [AlertEvent(alert=row, at=now, noted_at=now, kind=Happened.TOLD, comment=f"{kind} {notice.uid}") for row in changed],
+        [AlertEvent(alert=row, at=now, noted_at=now, kind=Happened.TOLD, comment=words) for row in changed],
         batch_size=ROWS_AT_ONCE,
     )
     return notice

@@ -254,3 +254,18 @@ def test_past_alerts_are_listed_with_their_end(viewer):
     for minutes in (1, 10):
         evaluate(timezone.now() + timedelta(minutes=minutes))
     assert "ended 2026-03-01 12:01:00 UTC" in text(viewer.get(reverse("alerts") + "?state=resolved"))
+
+
+def test_the_page_of_a_job_says_how_its_alerts_stand(operator):
+    (row,) = alerting()
+    job(at=timezone.now(), cluster=row.cluster, job_id=row.job_id, name="orders")
+    operator.post(reverse("alerts-acknowledge"), {"only": the_alert().uid})
+    page = text(operator.get(reverse("job", args=(row.cluster, row.job_id))))
+    assert reverse("alert", args=(the_alert().uid,)) in page and "acknowledged by olga" in page
+
+
+def test_prometheus_sees_open_alerts_by_state_and_severity(operator):
+    alerting("orders", "clicks")
+    page = text(operator.get("/metrics"))
+    assert 'weir_alerts{state="firing",severity="warning"} 2' in page
+    assert 'weir_alerts{state="firing",severity="critical"} 0' in page and "weir_alerts_waiting 2" in page

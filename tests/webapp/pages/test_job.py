@@ -19,7 +19,7 @@ from webapp.checkpoints.querysets import trigger_ms
 from webapp.fleet.models import Cluster
 
 pytestmark = pytest.mark.django_db
-QUERIES = 22
+QUERIES = 24
 """Session, user, groups, job, cluster, ten blocks of the page, and the state of the pipeline for the footer."""
 
 

@@ -6,6 +6,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 
 from webapp.accounts.roles import may_operate
+from webapp.alerting.of_job import open_alerts
 from webapp.checkpoints import querysets as facts_of
 from webapp.checkpoints.badges import outcome_badge
 from webapp.checkpoints.models import CheckpointFact, SizeTrend
@@ -73,6 +74,7 @@ def job(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
         "exceptions": exceptions[:EXCEPTIONS_SHOWN],
         "more_exceptions": len(exceptions) > EXCEPTIONS_SHOWN,
         "findings": found,
+        "alerts": open_alerts(cluster, job_id),
         "deductions": found.deductions(view.job.health),
         "what_if_rule": found.in_full[0].finding.rule if found.in_full else "pressure.root",
         "health": health_badge_of(view.job),

@@ -1,0 +1,33 @@
+"""How the open alerts of one job stand, for its page."""
+
+from dataclasses import dataclass
+
+from webapp.alerting.badges import badges, state_badge
+from webapp.alerting.models import Alert
+from webapp.lib.badges import Badge
+
+SHOWN = 5
+
+
+@dataclass(frozen=True)
+class JobAlert:
+    """``marks``: acknowledged, muted, flapping."""
+
+    alert: Alert
+    state: Badge
+    marks: list[Badge]
+
+
+@dataclass(frozen=True)
+class JobAlerts:
+    """The worst first; ``more`` are not among ``shown``."""
+
+    shown: list[JobAlert]
+    more: int
+
+
+def open_alerts(cluster: str, job_id: str) -> JobAlerts:
+    """One query."""
+    found = Alert.objects.of_job(cluster, job_id).open().order_by("-severity_rank", "-starts_at", "-id")
+    rows = list(found.defer("cause", "next_step", "evidence")[:100])
+    return JobAlerts([JobAlert(row, state_badge(row), badges(row)) for row in rows[:SHOWN]], max(len(rows) - SHOWN, 0))
