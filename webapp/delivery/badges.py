@@ -49,5 +49,5 @@ def endpoint_badge(endpoint: Endpoint, now: datetime) -> Badge:
 
 
 def meaning(error: str) -> str:
-    """A sentence for a code; "" for those that speak for themselves."""
-    return ERRORS_MEAN.get(error.partition(":")[0], "")
+    """A sentence for a code; "" for those that speak for themselves or bring a sentence along."""
+    return ERRORS_MEAN.get(error, "")

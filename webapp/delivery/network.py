@@ -110,7 +110,8 @@ class Network:
             answer = Answer(elapsed(), error="refused_target", detail=str(refused))
         except Exception as error:
             # Whatever it is, the delivery must not stay claimed; only the kind is told, for texts may hold addresses.
-            answer = Answer(elapsed(), error=code_of(error), detail=type(error).__name__)
+            code = code_of(error)
+            answer = Answer(elapsed(), error=code, detail=type(error).__name__ if code == "failed" else "")
         self.results.put((tag, answer))
 
     async def _post(self, outgoing: Outgoing, elapsed: Callable[[], int]) -> Answer:
