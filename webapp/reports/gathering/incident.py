@@ -35,7 +35,7 @@ def gather(
     progress(68, "reading findings and alerts")
     findings, findings_left_out = matters.gathered(scope)
     alerted = alerts.gathered(scope)
-    moments, moments_left_out = timeline.timeline(told, findings, alerted)
+    moments, moments_left_out = timeline.timeline([moment for one in told for moment in one.moments], findings, alerted)
     stories = summary.worst_first([one.story for one in told], findings)
     first_screen = summary.summary(told, findings, alerted, scope)
     cut = [
@@ -70,9 +70,9 @@ def _jobs(scope: Scope) -> dict[JobKey, JobCurrent]:
 
 
 def _points_cut(told: story.Told) -> str:
-    left_out = len(told.outlines) - len(told.story.points)
+    left_out = told.checkpoints - len(told.story.points)
     return (
-        f"{told.story.name}: of {len(told.outlines)} checkpoints the worst {len(told.story.points)} are told one by one."
+        f"{told.story.name}: of {told.checkpoints} checkpoints the worst {len(told.story.points)} are told one by one."
         if left_out > 0
         else ""
     )

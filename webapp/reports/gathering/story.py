@@ -1,15 +1,16 @@
 """One job as a report tells it: what it is, how its checkpoints fared, what was said and thrown. About twelve queries."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from webapp.fleet.models import JobCurrent
 from webapp.reports import texts
-from webapp.reports.document import JobStory, StoragePlace
-from webapp.reports.gathering import events, fared, pressure
+from webapp.reports.document import JobStory, Moment, StoragePlace
+from webapp.reports.gathering import events, fared, pressure, timeline
 from webapp.reports.gathering.fared import Outline
 from webapp.reports.gathering.scope import Scope
+from webapp.reports.gathering.timeline import most_important
 from webapp.storage.latest import latest_audits
 from webapp.storage.models import JobStorage
 
@@ -19,10 +20,15 @@ MOST_SETTINGS = 120
 
 @dataclass(frozen=True)
 class Told:
-    """``outlines`` are all its checkpoints, for the time line; ``events_cut`` where the log held more than is looked at."""
+    """The story, its ``moments`` for the time line (the most important ones), and the first and last signs of trouble.
+
+    ``checkpoints`` counts those that were looked at; ``events_cut`` says that the log held more than is looked at.
+    """
 
     story: JobStory
-    outlines: tuple[Outline, ...]
+    moments: tuple[Moment, ...]
+    signs: tuple[datetime, ...]
+    checkpoints: int
     events_cut: bool
 
 
@@ -57,7 +63,15 @@ def of_job(job: JobCurrent, scope: Scope, now: datetime, recordings: Collection[
         logs=excerpts,
         exceptions=events.exceptions(job, scope),
     )
-    return Told(story, tuple(seen), events_cut)
+    return Told(story, most_important(timeline.of_job(story, seen)), _signs(story, seen), len(seen), events_cut)
+
+
+def _signs(story: JobStory, seen: Sequence[Outline]) -> tuple[datetime, ...]:
+    """Failed checkpoints, restarts and failures: the first and the last of them."""
+    failed = [one.ended_at for one in seen if one.failed]
+    broke = [mark.at for mark in story.marks if mark.kind in ("restart", "failure")]
+    signs = [*failed, *broke]
+    return (min(signs), max(signs)) if signs else ()
 
 
 def _restored_from(job: JobCurrent) -> str:

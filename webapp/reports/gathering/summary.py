@@ -133,10 +133,9 @@ def _fared(story: JobStory, *, brief: bool = False) -> list[str]:
 
 def _span(told: Sequence[Told], notable: Sequence[FindingTold]) -> tuple[datetime | None, datetime | None]:
     """From the first sign of trouble to the last."""
-    failures = [one.ended_at for job in told for one in job.outlines if one.failed]
-    breaks = [mark.at for job in told for mark in job.story.marks if mark.kind in ("restart", "failure")]
-    firsts = [*(one.first_seen for one in notable), *failures, *breaks]
-    lasts = [*(one.last_seen for one in notable), *failures, *breaks]
+    signs = [at for job in told for at in job.signs]
+    firsts = [*(one.first_seen for one in notable), *signs]
+    lasts = [*(one.last_seen for one in notable), *signs]
     return min(firsts, default=None), max(lasts, default=None)
 
 

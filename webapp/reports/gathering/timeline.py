@@ -5,11 +5,10 @@ from itertools import groupby
 
 from webapp.checkpoints.reasons import in_words
 from webapp.lib.quantities import bytes_text, duration_text
-from webapp.reports.document import AlertTold, FindingTold, Moment
+from webapp.reports.document import AlertTold, FindingTold, JobStory, Moment
 from webapp.reports.gathering.events import belongs_to_timeline
 from webapp.reports.gathering.fared import Outline
 from webapp.reports.gathering.matters import is_notable
-from webapp.reports.gathering.story import Told
 
 MOST_MOMENTS = 250
 MOST_RUNS = 25
@@ -20,33 +19,35 @@ _TONE_OF_MARK = {"restart": "warn", "failure": "crit", "deploy": "done", "restor
 _TITLE_OF_MARK = {"deploy": "Job {}", "terminal": "Job {}", "restart": "Restart: {}", "restore": "Restored: {}", "failure": "Failure: {}"}
 
 
-def timeline(told: Sequence[Told], findings: Sequence[FindingTold], alerts: Sequence[AlertTold]) -> tuple[tuple[Moment, ...], int]:
-    """Oldest first, and how many of the least important were left out."""
-    moments = [moment for one in told for moment in _of_job(one)]
+def timeline(of_jobs: Iterable[Moment], findings: Sequence[FindingTold], alerts: Sequence[AlertTold]) -> tuple[tuple[Moment, ...], int]:
+    """Oldest first, and how many of the least important were left out. ``of_jobs`` are those of :func:`of_job`, of all jobs."""
+    moments = list(of_jobs)
     moments += [moment for finding in findings if is_notable(finding) for moment in [_of_finding(finding)]]
     moments += [moment for alert in alerts for moment in _of_alert(alert)]
-    most_important = sorted(moments, key=lambda one: -_RANK.get(one.tone, 0))[:MOST_MOMENTS]
-    return tuple(sorted(most_important, key=lambda one: one.at)), max(len(moments) - MOST_MOMENTS, 0)
+    return tuple(sorted(most_important(moments), key=lambda one: one.at)), max(len(moments) - MOST_MOMENTS, 0)
 
 
-def _of_job(told: Told) -> Iterator[Moment]:
-    name = told.story.name
-    yield from _of_checkpoints(told.outlines, name)
-    for mark in told.story.marks:
+def most_important(moments: Iterable[Moment]) -> tuple[Moment, ...]:
+    """At most as many as a time line holds, in no order."""
+    return tuple(sorted(moments, key=lambda one: -_RANK.get(one.tone, 0))[:MOST_MOMENTS])
+
+
+def of_job(story: JobStory, outlines: Sequence[Outline]) -> Iterator[Moment]:
+    """What happened to one job, in no order."""
+    yield from _of_checkpoints(outlines, story.name)
+    for mark in story.marks:
         if mark.kind != "savepoint":
             tone = "crit" if mark.kind == "terminal" and "fail" in mark.label.lower() else _TONE_OF_MARK.get(mark.kind, "done")
-            yield Moment(mark.at, mark.kind, tone, _TITLE_OF_MARK.get(mark.kind, "{}").format(mark.label), job_name=name)
-    for one in told.story.exceptions:
+            yield Moment(mark.at, mark.kind, tone, _TITLE_OF_MARK.get(mark.kind, "{}").format(mark.label), job_name=story.name)
+    for one in story.exceptions:
         where = " on ".join(filter(None, (one.task, one.host)))
         more = f"; {one.more} more of its name before" if one.more else ""
-        yield Moment(one.at, "exception", "crit", f"Exception {one.name}", f"in {where}{more}", job_name=name)
-    for line in told.story.logs:
+        yield Moment(one.at, "exception", "crit", f"Exception {one.name}", f"in {where}{more}", job_name=story.name)
+    for line in story.logs:
         if belongs_to_timeline(line):
             tone = "crit" if line.level in ("ERROR", "FATAL") else "warn"
-            first = line.text.partition("\n")[0]
-            yield Moment(
-                line.at, "log", tone, f"Log: {line.kind.replace('_', ' ')}", " · ".join(filter(None, (line.where, first))), job_name=name
-            )
+            said = " · ".join(filter(None, (line.where, line.text.partition("\n")[0])))
+            yield Moment(line.at, "log", tone, f"Log: {line.kind.replace('_', ' ')}", said, job_name=story.name)
 
 
 def _of_checkpoints(outlines: Sequence[Outline], name: str) -> Iterator[Moment]:

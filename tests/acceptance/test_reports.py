@@ -1,0 +1,66 @@
+"""The incident report of recordings, through the real command: its first screen names what happened, when, why and what to do."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.acceptance.homes import Instance, cluster_of
+
+RECORDED = {
+    "1.20.5/F": {
+        "tone": "crit",
+        "title": "lab-F-expire: checkpoints expired",
+        "headline": "9 checkpoints expired after 4 s, barrier held by back-pressure from slow-enrich",
+        "when": "2026-11-21 04:14:22 – 04:15:",
+        "why": ["slow-enrich holds back Source: clicks and parse", "9 checkpoints expired"],
+        "cost": "No checkpoint completed for ",
+        "next": ["Take a flame graph or thread dump of slow-enrich", "Find out why slow-enrich is slow"],
+    },
+    "1.20.5/E": {
+        "tone": "warn",
+        "title": "lab-E-decline: checkpoints declined",
+        "headline": "7 checkpoints declined by enrich/1 on flink-tm-2",
+        "when": "2026-11-21 04:12:30 – 04:13:24 UTC",
+        "why": ["7 checkpoints declined by enrich/1 on flink-tm-2"],
+        "cost": "7 recovery points lost",
+        "next": ["Look at the exception and at the storage as seen from that host"],
+    },
+    "1.12.5/G": {
+        "tone": "warn",
+        "title": "lab-G-savepoint: full upload after a savepoint",
+        "headline": "Checkpoint 8 uploaded 8",
+        "when": "2026-11-21 04:19:0",
+        "why": ["Checkpoint 8 uploaded 8"],
+        "cost": "were uploaded in excess",
+        "next": ["FLINK-23949 is in releases 1.11 to 1.13.2"],
+    },
+}
+
+
+@pytest.fixture(scope="module")
+def reported(instance: Instance, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Recording → folder with its report in every form that needs no browser."""
+    folders = {name: tmp_path_factory.mktemp("report") for name in RECORDED}
+    for name, folder in folders.items():
+        instance.manage("incident_report", "--cluster", cluster_of(name), "--out", str(folder), "--format", "html,md,json")
+    return folders
+
+
+@pytest.mark.parametrize("name", RECORDED)
+def test_the_first_screen_names_what_happened_when_why_and_what_to_do(reported: dict[str, Path], name: str) -> None:
+    wanted, document = RECORDED[name], json.loads((reported[name] / "report.json").read_text())
+    first = document["summary"]
+    assert (document["title"], first["tone"]) == (wanted["title"], wanted["tone"])
+    assert first["headline"].startswith(str(wanted["headline"]))
+    assert first["when"].startswith(str(wanted["when"]))
+    assert [point["lead"][: len(lead)] for point, lead in zip(first["cause"], wanted["why"], strict=True)] == wanted["why"]
+    assert any(str(wanted["cost"]) in line for line in first["impact"])
+    assert [point["text"][: len(text)] for point, text in zip(first["actions"], wanted["next"], strict=True)] == wanted["next"]
+
+
+@pytest.mark.parametrize("name", RECORDED)
+def test_every_form_says_the_same_first(reported: dict[str, Path], name: str) -> None:
+    for form in ("report.html", "report.md"):
+        text = (reported[name] / form).read_text(encoding="utf-8")
+        assert str(RECORDED[name]["headline"]) in text.partition("Time line</h2>")[0].partition("## Time line")[0]
