@@ -5,9 +5,10 @@ COPY requirements.lock ./
 RUN python -m venv .venv && .venv/bin/pip install --no-cache-dir --require-hashes --no-deps -r requirements.lock
 
 FROM python:3.11-slim-bookworm
-# Spark is a Java program, and its scripts ask for ps.
+# Spark is a Java program, and its scripts ask for ps. Chromium prints reports: with --build-arg PRINTER= there is none, and no PDF.
+ARG PRINTER="chromium fonts-dejavu-core"
 RUN apt-get update \
-    && apt-get install -y --no-install-recommends openjdk-17-jre-headless procps \
+    && apt-get install -y --no-install-recommends openjdk-17-jre-headless procps $PRINTER \
     && rm -rf /var/lib/apt/lists/*
 RUN useradd --create-home --uid 10001 weir && install -d -o weir -g weir /var/lib/weir
 WORKDIR /opt/weir

@@ -8,6 +8,7 @@ UID = r"(?P<uid>rep_[a-z0-9]{10,36})"
 
 urlpatterns = [
     path("reports/", views.reports, name="reports"),
+    re_path(r"^reports\.(?P<form>csv|json)$", views.export, name="reports-export"),
     path("reports/new/", views.new, name="reports-new"),
     path("reports/digest/", views.digest, name="reports-digest"),
     re_path(rf"^reports/{UID}/$", views.report, name="report"),

@@ -13,6 +13,7 @@ from django.views.decorators.http import require_GET, require_POST
 from webapp.accounts.guards import operators_only
 from webapp.accounts.roles import may_operate
 from webapp.alerting.models import Alert
+from webapp.lib.exports import csv_response, json_response
 from webapp.lib.keysets import BadCursor, Key, page
 from webapp.reports import asking, orders
 from webapp.reports.badges import report_badge
@@ -27,6 +28,21 @@ from webapp.reports.shown import verdict
 
 REPORTS_A_PAGE = 25
 NEWEST_FIRST = (Key("id", descending=True),)
+EXPORT_COLUMNS = (
+    "uid",
+    "kind",
+    "title",
+    "tone",
+    "state",
+    "start",
+    "end",
+    "jobs",
+    "from_alert",
+    "author_name",
+    "asked_at",
+    "made_at",
+    "error",
+)
 WEEK = timedelta(days=7)
 SANDBOX = "sandbox allow-scripts allow-popups allow-modals"
 """The file is shown as if it came from nowhere: its scripts see no cookie and no page of ours."""
@@ -51,6 +67,14 @@ def reports(request: HttpRequest) -> HttpResponse:
         "now": timezone.now(),
     }
     return render(request, "reports/reports.html", context)
+
+
+@require_GET
+def export(request: HttpRequest, form: str) -> HttpResponseBase:
+    """All of the list, without what they say."""
+    response = csv_response if form == "csv" else json_response
+    rows = IncidentReport.objects.order_by("-id").values(*EXPORT_COLUMNS)
+    return response("weir-reports", EXPORT_COLUMNS, rows.iterator(chunk_size=500))
 
 
 @operators_only

@@ -207,6 +207,13 @@ def test_the_list_shows_only_digests_where_asked(viewer):
     assert "a week" in page and "an incident" not in page
 
 
+def test_the_list_is_taken_along_and_no_cell_of_it_is_a_formula(viewer):
+    waiting(title="=cmd()|'/C calc'!A1", tone="crit")
+    table = b"".join(viewer.get(reverse("reports-export", args=("csv",))).streaming_content).decode()
+    assert "'=cmd()" in table
+    assert b"=cmd()" in b"".join(viewer.get(reverse("reports-export", args=("json",))).streaming_content)
+
+
 def test_an_empty_list_says_what_to_do(operator):
     assert "Make one" in text_of(operator.get(reverse("reports")))
 

@@ -18,6 +18,7 @@ WITHIN_S = 60
 SHEET_PX = 688
 """What a sheet of A4 with our margins is wide, at 96 pixels an inch; charts are drawn for it."""
 MOST_BYTES = 64 << 20
+_NO_SANDBOX = "No usable sandbox"
 
 
 class NoPdf(Exception):
@@ -40,27 +41,35 @@ def render(document: Document) -> bytes:
     with tempfile.TemporaryDirectory(prefix="weir-pdf-", ignore_cleanup_errors=True) as folder:
         page, printed = Path(folder, "report.html"), Path(folder, "report.pdf")
         page.write_text(html.render(document, for_print=True), encoding="utf-8")
-        said = _print(browser, page, printed, Path(folder))
+        said = _print(browser, page, printed, sandbox=not _is_root())
+        if _NO_SANDBOX in said:
+            said = _print(browser, page, printed, sandbox=False)
         if not printed.is_file() or not 0 < printed.stat().st_size <= MOST_BYTES:
             raise NoPdf(f"Chromium printed nothing: {said or 'it did not say why'}. Print the HTML file from any browser instead.")
         return printed.read_bytes()
 
 
-def _print(browser: str, page: Path, printed: Path, folder: Path) -> str:
+def _print(browser: str, page: Path, printed: Path, *, sandbox: bool) -> str:
     """Returns the last thing it said."""
     lines: list[str] = []
-    command = [browser, *_flags(folder), f"--print-to-pdf={printed}", page.as_uri()]
-    environment = {**_environment(folder)}
+    folder = printed.parent
+    command = [browser, *_flags(folder, sandbox=sandbox), f"--print-to-pdf={printed}", page.as_uri()]
     try:
-        subprocesses.run(command, environment, folder / "log", WITHIN_S, lines.append, lines.append)
+        subprocesses.run(command, _environment(folder), folder / "log", WITHIN_S, lines.append, lines.append)
     except (subprocesses.TimedOut, OSError, subprocess.SubprocessError) as error:
         raise NoPdf(f"Chromium could not print: {error} Print the HTML file from any browser instead.") from error
-    return next((line[:300] for line in reversed(lines) if line.strip()), "")
+    telling = [line.strip()[:300] for line in lines if line.strip()]
+    return next((line for line in telling if _NO_SANDBOX in line), telling[-1] if telling else "")
 
 
-def _flags(folder: Path) -> list[str]:
-    # Root has no sandbox to enter. What is opened is our own file, whose policy runs nothing but our two scripts.
-    unsandboxed = ["--no-sandbox"] if sys.platform == "linux" and os.geteuid() == 0 else []
+def _is_root() -> bool:
+    return sys.platform == "linux" and os.geteuid() == 0
+
+
+def _flags(folder: Path, *, sandbox: bool) -> list[str]:
+    # Root has no sandbox to enter, and containers often allow none. What is opened is our own file, whose policy
+    # runs nothing but our two scripts and asks nobody for anything.
+    unsandboxed = [] if sandbox else ["--no-sandbox"]
     return [
         "--headless", *unsandboxed, "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--no-default-browser-check",
         "--disable-extensions", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-breakpad",
