@@ -1,8 +1,11 @@
-"""Killed workers, clients and web servers and a flushed Redis lose and double nothing: the rows are those of a calm run."""
+"""Killed workers, clients and web servers and a flushed Redis lose and double nothing: the rows are those of a calm run, and so
+is what a receiver of webhooks is told."""
 
+import json
 import os
 import signal
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -12,10 +15,13 @@ import redis
 
 from tests.integration.running import RunningWeir, until
 from tests.integration.served import served_rows
+from tests.webapp.delivery.receiver import Receiver, receiving
 from webapp.supervisor.recordings import SHIPPED
 
 pytestmark = pytest.mark.integration
 
+TOLD_SOON = {"WEIR_ALERT_GROUP_INTERVAL_S": "5"}
+LOOPBACK = {"WEIR_WEBHOOK_ALLOW_HTTP": "true", "WEIR_WEBHOOK_ALLOWED_NETWORKS": "127.0.0.0/8", **TOLD_SOON}
 RECORDINGS = ("1.20.5/E", "1.20.5/F", "1.20.5/H", "1.12.5/G", "1.20.5/I")
 Rows = dict[str, list[tuple[Any, ...]]]
 
@@ -23,6 +29,20 @@ Rows = dict[str, list[tuple[Any, ...]]]
 def load(weir: RunningWeir, name: str) -> None:
     run = weir.manage("import_recording", str(SHIPPED / name), "--cluster", name.replace("/", "-"))
     assert run.returncode in (0, 1), run.stderr
+
+
+def listen(weir: RunningWeir, receiver: Receiver) -> None:
+    weir.variables["WEIR_ENDPOINT_URL"] = f"{receiver.url}/ok"
+    added = weir.manage("add_endpoint", "pager", "--json")
+    assert added.returncode == 0, added.stdout + added.stderr
+
+
+def all_told(weir: RunningWeir) -> None:
+    """Wait until nothing is left to be judged, told or sent."""
+    left = """SELECT (SELECT count(*) FROM findings_finding WHERE to_alert),
+              (SELECT count(*) FROM alerting_alert WHERE tell_since IS NOT NULL),
+              (SELECT count(*) FROM delivery_delivery WHERE state NOT IN ('delivered', 'dead', 'cancelled'))"""
+    until(lambda: not any(weir.rows(left)[0]), 180, "everything's being told")
 
 
 def kill_client(weir: RunningWeir) -> None:
@@ -55,22 +75,40 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Rows]]:
     """Served rows of a calm instance and of a disturbed one, after the same recordings."""
     calm, disturbed = (tmp_path_factory.mktemp(name) / "home" for name in ("calm", "disturbed"))
     served: dict[str, Rows] = {}
-    with RunningWeir(calm, WEIR_DEMO="false", WEIR_SPARK_INTERVAL_S="3600") as weir:
+    with receiving() as receiver, RunningWeir(calm, WEIR_DEMO="false", WEIR_SPARK_INTERVAL_S="3600", **LOOPBACK) as weir:
         weir.wait_up()
+        listen(weir, receiver)
         for name in RECORDINGS:
             load(weir, name)
         assert weir.manage("run_pipeline").returncode == 0
         served["calm"] = served_rows(weir)
-    with RunningWeir(disturbed, WEIR_DEMO="false", WEIR_SPARK_INTERVAL_S="3") as weir:
+        all_told(weir)
+        load(weir, RECORDINGS[0])
+        assert weir.manage("run_pipeline").returncode == 0
+        all_told(weir)
+        served["told"] = {"calm": told_by(receiver)}
+    with receiving() as receiver, RunningWeir(disturbed, WEIR_DEMO="false", WEIR_SPARK_INTERVAL_S="3", **LOOPBACK) as weir:
         weir.wait_up()
+        listen(weir, receiver)
         for name, disturb in zip(RECORDINGS, DISTURBANCES, strict=True):
             load(weir, name)
             _in_mid_cycle(weir, disturb)
         until(lambda: weir.manage("run_pipeline").returncode == 0, 900, "a pipeline that is through")
         served["disturbed"] = served_rows(weir)
+        all_told(weir)
+        served["told"]["disturbed"] = told_by(receiver)
         served["runs"] = {"runs": weir.rows("SELECT state, error FROM pipeline_pipelinerun WHERE key = 'spark/cycle'")}
         served["logs"] = {"logs": [(log.read_text(errors="replace"),) for log in (disturbed / "logs").glob("*.log*")]}
     yield served
+
+
+def told_by(receiver: Receiver) -> list[tuple[Any, ...]]:
+    """(webhook-id, cluster, rule, subject, status) of every alert in every delivery, in order of arrival."""
+    return [
+        (got.headers["webhook-id"], alert["cluster"], alert["rule"], alert["subject"], alert["status"])
+        for got in receiver.got
+        for alert in json.loads(got.body)["data"]["alerts"]
+    ]
 
 
 def _in_mid_cycle(weir: RunningWeir, disturb: Callable[[RunningWeir], None]) -> None:
@@ -106,3 +144,28 @@ def test_a_home_holds_its_secrets_for_its_owner_alone(tmp_path: Path) -> None:
         weir.wait_for_line(r"Dashboard")
         for path in (weir.home, weir.home / "secrets", weir.home / "weir.sqlite3"):
             assert path.stat().st_mode & 0o077 == 0, path
+
+
+EXPECTED = {
+    ("1.20.5-E", "checkpoint.declined", "lab-E-decline"),
+    ("1.20.5-F", "checkpoint.expired", "lab-F-expire"),
+    ("1.20.5-F", "pressure.root", "slow-enrich"),
+    ("1.20.5-I", "restart.loop", "lab-I-kill"),
+    *(("1.12.5-G", "checkpoint.full_after_savepoint", f"checkpoint {number}") for number in (8, 12, 16)),
+}
+
+
+def test_a_receiver_is_told_of_just_what_the_recordings_hold(rows: dict[str, Rows]) -> None:
+    assert {told[1:4] for told in rows["told"]["calm"]} == EXPECTED
+
+
+@pytest.mark.parametrize("instance", ["calm", "disturbed"])
+def test_every_end_of_an_alert_is_told_once_and_none_of_it_again_by_a_second_import(rows: dict[str, Rows], instance: str) -> None:
+    told = rows["told"][instance]
+    assert len({(id_, *alert) for id_, *alert in told}) == len(told)
+    ends = Counter((cluster, rule, subject) for _id, cluster, rule, subject, status in told if status == "resolved")
+    assert set(ends.values()) == {1}
+
+
+def test_a_disturbed_instance_tells_of_the_same_alerts(rows: dict[str, Rows]) -> None:
+    assert {told[1:4] for told in rows["told"]["disturbed"]} >= EXPECTED
