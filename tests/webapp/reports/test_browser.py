@@ -1,6 +1,7 @@
 """Report files in a real browser: drawn, read without scrolling, silent on the network, and printed."""
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -85,16 +86,25 @@ def test_a_script_that_slipped_in_would_not_run(browser, document, tmp_path):
     assert page.title() != "pwned"
 
 
-def test_it_is_printed_with_its_charts_on_a_few_sheets(document):
+@pytest.fixture
+def chromium() -> Iterator[None]:
+    if not CHROMIUM:
+        pytest.skip("Chromium is not installed; .ci/run installs it, or set CHROMIUM to its path")
     object.__setattr__(settings.WEIR, "chromium", CHROMIUM)
-    try:
-        if not CHROMIUM:
-            pytest.skip("Chromium is not installed; .ci/run installs it, or set CHROMIUM to its path")
-        printed = pdf.render(document)
-    finally:
-        object.__setattr__(settings.WEIR, "chromium", "")
+    yield
+    object.__setattr__(settings.WEIR, "chromium", "")
+
+
+def test_it_is_printed_with_its_charts_on_a_few_sheets(document, chromium):
+    printed = pdf.render(document)
     assert printed.startswith(b"%PDF")
     assert 2 <= len(PAGE.findall(printed)) <= 12
+
+
+def test_a_hostile_name_is_only_text_in_print(chromium):
+    seen()
+    printed = pdf.render(told(expiring(HOSTILE)))
+    assert not any(word in printed for word in (b"/JavaScript", b"/JS ", b"/Launch", b"/EmbeddedFile", b"evil.example"))
 
 
 def test_a_report_opens_on_our_site_in_a_sandbox_with_its_charts(browser, transactional_db, live_server, client, no_chromium, tmp_path):
