@@ -11,7 +11,9 @@ from typing import Any
 
 FIRING, RESOLVED = "firing", "resolved"
 KINDS = ("firing", "changed", "resolved", "repeat", "test", "endpoint_disabled")
-MOST_ALERTS = 100
+MOST_ALERTS, MOST_CHARACTERS = 500, 750_000
+"""Of what one endpoint is sent at once: web servers refuse more than a megabyte unless told otherwise. Machines are sent
+the rest in further parts."""
 MOST_MUTED = 50
 
 
@@ -89,6 +91,8 @@ class NoticeTold:
     made_at: datetime
     repeat_after_s: int
     """When it is told again if nothing changes; 0 for never."""
+    part: int = 1
+    parts: int = 1
 
     def to_json(self) -> str:
         text = json.dumps(_plain(self), ensure_ascii=False, separators=(",", ":"), sort_keys=True)
@@ -99,7 +103,7 @@ class NoticeTold:
         raw = json.loads(text)
         alerts = tuple(_alert(one) for one in raw["alerts"])
         given = {**raw, "alerts": alerts, "changed": frozenset(raw["changed"]), "made_at": _instant(raw["made_at"])}
-        return cls(**{one.name: given[one.name] for one in fields(cls)})
+        return cls(**{one.name: given[one.name] for one in fields(cls) if one.name in given})
 
     def of(self, alerts: tuple[AlertTold, ...]) -> "NoticeTold":
         """The same notice for somebody who only hears of ``alerts``, which are some of ours.
@@ -120,12 +124,25 @@ class NoticeTold:
             kind=RESOLVED if not firing and self.kind in ("firing", "changed") else self.kind,
         )
 
-    def cut(self) -> "NoticeTold":
-        """Its first 100 alerts, which are what changed; the totals go on counting all."""
-        if len(self.alerts) <= MOST_ALERTS:
-            return self
-        alerts = self.alerts[:MOST_ALERTS]
-        return replace(self, alerts=alerts, changed=self.changed & {alert.uid for alert in alerts})
+    def in_parts(self) -> "list[NoticeTold]":
+        """Everything in it, as much at a time as one may be sent; each part knows the totals of the whole."""
+        parts: list[list[AlertTold]] = [[]]
+        size = 0
+        for alert in self.alerts:
+            length = len(json.dumps(_plain(alert), ensure_ascii=False))
+            if parts[-1] and (len(parts[-1]) == MOST_ALERTS or size + length > MOST_CHARACTERS):
+                parts.append([])
+                size = 0
+            parts[-1].append(alert)
+            size += length
+        return [
+            replace(self, alerts=tuple(part), changed=self.changed & {one.uid for one in part}, part=number, parts=len(parts))
+            for number, part in enumerate(parts, 1)
+        ]
+
+    def first_part(self) -> "NoticeTold":
+        """For people, who are told how many more there are."""
+        return replace(self.in_parts()[0], parts=1)
 
 
 def _plain(value: Any) -> Any:

@@ -9,6 +9,7 @@ from kombu.exceptions import OperationalError
 
 from webapp.config import schedule
 from webapp.config.celery import app
+from webapp.delivery.formats.registry import FORMATS
 from webapp.delivery.models import Delivery, DeliveryAlert, Endpoint
 from webapp.delivery.notices import AlertTold, NoticeTold
 from webapp.delivery.routing import part_for
@@ -37,7 +38,7 @@ def queue_all(notices: list[NoticeTold]) -> int:
         for endpoint, matchers, min_rank in endpoints:
             part = part_for(notice, matchers, min_rank)
             if part is not None:
-                rows.append((delivery_of(part, endpoint), part.alerts))
+                rows += [(delivery_of(one, endpoint), one.alerts) for one in _as_sent(part, endpoint)]
     return _insert(rows)
 
 
@@ -53,7 +54,7 @@ def delivery_of(notice: NoticeTold, endpoint: Endpoint, *, mail_to: str = "") ->
         uid=new_uid("msg"),
         endpoint=endpoint,
         mail_to=mail_to,
-        notice_uid=notice.uid,
+        notice_uid=notice.uid if notice.part == 1 else f"{notice.uid}.{notice.part}",
         kind=notice.kind,
         group=notice.group[:300],
         cluster=notice.cluster[:100],
@@ -78,6 +79,21 @@ def _insert(rows: list[tuple[Delivery, tuple[AlertTold, ...]]]) -> int:
     DeliveryAlert.objects.bulk_create(told, batch_size=1_000)
     transaction.on_commit(hint)
     return len(fresh)
+
+
+def _as_sent(notice: NoticeTold, endpoint: Endpoint) -> list[NoticeTold]:
+    """Machines hear of every alert, in as many parts as it takes; people once."""
+    return notice.in_parts() if FORMATS[endpoint.format].for_machines else [notice.first_part()]
+
+
+def _known(uids: set[str]) -> set[tuple[str, int, str]]:
+    """Which of these notices have deliveries already."""
+    ordered = sorted(uids)
+    found: set[tuple[str, int, str]] = set()
+    for start in range(0, len(ordered), 500):
+        rows = Delivery.objects.filter(notice_uid__in=ordered[start : start + 500])
+        found |= set(rows.values_list("notice_uid", "endpoint", "mail_to"))
+    return found
 
 
 def hint(after: timedelta = timedelta()) -> None:

@@ -18,5 +18,5 @@ def part_for(notice: NoticeTold, matchers: Sequence[Matcher], min_rank: int) -> 
     )
     if not wanted:
         return None
-    part = notice.of(wanted).cut()
+    part = notice.of(wanted)
     return part if part.changed or part.kind == TOLD_AGAIN else None

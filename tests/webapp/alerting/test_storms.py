@@ -93,7 +93,7 @@ def test_a_cluster_of_a_thousand_jobs_that_goes_dark_is_one_notice_and_its_retur
     back = arrived(receiver)[1:]
     assert sorted(brief(back)) == [("prod-eu/checkpoint", "firing", 300), ("prod-eu/collect", "resolved", 0)]
     surfaced = next(notice for notice in back if notice["group"] == "prod-eu/checkpoint")
-    assert len(surfaced["alerts"]) == 100 and surfaced["alerts_total"] == 300
+    assert len(surfaced["alerts"]) == 300 and surfaced["alerts_total"] == 300
 
 
 def test_two_failures_ten_quiet_minutes_then_a_burst_fires(receiver):

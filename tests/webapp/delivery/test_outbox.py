@@ -65,6 +65,29 @@ def test_totals_beyond_what_a_notice_carries_stay_where_nothing_is_left_out() ->
 
 
 @pytest.mark.django_db
+def test_of_very_many_alerts_machines_hear_every_one_in_parts_and_people_once() -> None:
+    endpoint(name="machine")
+    endpoint(name="people", format="slack")
+    endpoint(name="one", matchers=wants("job=job-999"))
+    many = notice(*(alert(job_name=f"job-{number}") for number in range(1_000)))
+    assert outbox.queue(many) == 4
+    parts = [row.notice for row in Delivery.objects.filter(endpoint__name="machine").order_by("id")]
+    assert [one.uid for part in parts for one in part.alerts] == [one.uid for one in many.alerts]
+    assert [(part.part, part.parts, part.alerts_total) for part in parts] == [(1, 2, 1_000), (2, 2, 1_000)]
+    assert told(endpoint__name="people").alerts_total == 1_000
+    assert [one.job_name for one in told(endpoint__name="one").alerts] == ["job-999"]
+    assert outbox.queue(many) == 0
+
+
+@pytest.mark.django_db
+def test_a_part_stays_below_what_web_servers_take() -> None:
+    endpoint()
+    outbox.queue(notice(*(alert(cause="界" * 5_000) for _ in range(200))))
+    assert all(len(row.payload) < 1_000_000 for row in Delivery.objects.all())
+    assert DeliveryAlert.objects.count() == 200
+
+
+@pytest.mark.django_db
 def test_disabled_endpoints_hear_of_nothing() -> None:
     endpoint(enabled=False)
     assert outbox.queue(notice()) == 0

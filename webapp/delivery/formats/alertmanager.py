@@ -86,6 +86,7 @@ def _iso(instant: datetime) -> str:
 FORMAT = Format(
     "alertmanager",
     render,
+    for_machines=True,
     keeps_state="alert",
     credential="Sign-in (user:password, or a bearer token)",
     url_help=f"of the Alertmanager; {PATH} is added",

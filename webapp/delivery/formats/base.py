@@ -61,6 +61,8 @@ class Format:
     render: Render
     refused: Callable[[bytes], str] = taken
     keeps_state: Literal["", "alert", "group"] = ""
+    for_machines: bool = False
+    """It is sent every alert of a notice, if need be in several parts; people are told how many more there are."""
     has_secret: bool = False
     """Weir makes a secret and signs."""
     credential: str = ""

@@ -22,7 +22,7 @@ def render(notice: NoticeTold, to: Addressee, at: datetime) -> Outgoing:
     return Outgoing(to.url, body, {**JSON, **signing.headers(to.secrets, to.message_id, at, body)})
 
 
-FORMAT = Format("weir", render, has_secret=True, url_help="where it is POSTed to")
+FORMAT = Format("weir", render, for_machines=True, has_secret=True, url_help="where it is POSTed to")
 
 _TEXT = {"type": "string"}
 _INSTANT = {"type": "string", "format": "date-time"}
@@ -73,6 +73,8 @@ _NOTICE: dict[str, Any] = {
     "resolved_total": _COUNT,
     "changed": {"type": "array", "items": _TEXT, "description": "Uids of the alerts that are news."},
     "made_at": _INSTANT,
+    "part": {"type": "integer", "minimum": 1, "description": "Of a notice of very many alerts; each part has an id of its own."},
+    "parts": {"type": "integer", "minimum": 1},
     "repeat_after_s": {**_COUNT, "description": "When it is told again if nothing changes; 0 for never."},
 }
 
