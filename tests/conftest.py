@@ -1,10 +1,14 @@
 """Three workers share the tests of two cores: those against a real Flink mostly wait, so two of them run beside all others."""
 
+import os
 from pathlib import Path
 
 import pytest
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
+
+# No JVM of the tests lives long enough to win back what the slower, better compiler takes of two cores.
+os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1")
 
 SHARED_HOME = "acceptance"
 """Its files share homes that take minutes to fill: the folder stays with one worker. Every other file stays whole, too."""
