@@ -9,6 +9,7 @@ from webapp.alerting.choices import OPEN, AlertState
 from webapp.alerting.lifecycle import Policy, Step, gone, tick
 from webapp.alerting.lives import LIFE_ONLY, ROWS_AT_ONCE, Written, life_of, put
 from webapp.alerting.models import Alert
+from webapp.alerting.muting import UNREAD
 from webapp.alerting.policies import Policies
 from webapp.findings.choices import FindingState
 from webapp.findings.models import Finding
@@ -28,7 +29,7 @@ def hold(pks: list[int], policies: Policies, now: datetime) -> int:
     """Returns how many changed. Call it in a transaction."""
     known = Exists(Finding.objects.filter(pk=OuterRef("finding_id")))
     written = Written()
-    for row in Alert.objects.filter(pk__in=pks, state__in=OPEN).annotate(has_finding=known):
+    for row in Alert.objects.filter(pk__in=pks, state__in=OPEN).annotate(has_finding=known).defer(*UNREAD):
         last, has_finding = life_of(row), bool(getattr(row, "has_finding"))  # noqa: B009 - an annotation, which the row class does not know
         wishes = policies.wishes(row.rule, row.cluster, row.job_id)
         policy = Policy(wishes.alerts, wishes.hold_before, wishes.hold_after, policies.is_recorded(row.cluster))

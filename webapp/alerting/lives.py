@@ -8,6 +8,7 @@ from webapp.alerting.choices import AlertState, Told
 from webapp.alerting.lifecycle import Episode, Event, Life
 from webapp.alerting.models import Alert, AlertEvent, AlertGroup
 from webapp.alerting.policies import Policies
+from webapp.alerting.row_updates import write
 from webapp.findings.choices import SEVERITY_RANK
 from webapp.findings.models import Finding
 
@@ -81,7 +82,7 @@ class Written:
     def save(self, now: datetime, fields: Sequence[str] = WRITTEN) -> None:
         """Call it in a transaction."""
         Alert.objects.filter(pk__in=self.deleted).delete()
-        Alert.objects.bulk_update(self.changed.values(), fields, batch_size=100)
+        write(self.changed.values(), fields)
         if self.new:
             groups = AlertGroup.objects.ensure({(row.cluster, row.family) for row in self.new})
             for row in self.new:

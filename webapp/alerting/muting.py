@@ -11,8 +11,10 @@ from webapp.alerting.choices import BLIND, OPEN, AlertState, Happened, Mute, Tol
 from webapp.alerting.lifecycle import muted, unmuted
 from webapp.alerting.lives import ROWS_AT_ONCE, life_of, put
 from webapp.alerting.models import Alert, AlertEvent, MaintenanceWindow, Silence
+from webapp.alerting.row_updates import write
 from webapp.lib.matchers import Matcher, match_all
 
+UNREAD = ("title", "cause", "next_step", "evidence")
 FIELDS = ("muted_by", "inhibited_by", "silence", "maintenance", "told", "tell_since")
 
 
@@ -73,7 +75,7 @@ def mute(pks: Iterable[int], mutes: Mutes, now: datetime) -> int:
     """Returns how many were muted or let go. Call it in a transaction."""
     changed: list[Alert] = []
     events: dict[str, list[Alert]] = defaultdict(list)
-    for row in Alert.objects.filter(pk__in=pks).defer("cause", "next_step", "evidence", "title"):
+    for row in Alert.objects.filter(pk__in=pks).defer(*UNREAD):
         held = mutes.of(row)
         if (row.muted_by, _by_pk(row)) == (held.by, held.pk) and not (held.by and _ended_untold(row)):
             continue
@@ -94,7 +96,7 @@ def mute(pks: Iterable[int], mutes: Mutes, now: datetime) -> int:
         row.maintenance_id = held.pk if held.by == Mute.MAINTENANCE else None
         row.silence_id = held.pk if held.by == Mute.SILENCE else None
         changed.append(row)
-    Alert.objects.bulk_update(changed, FIELDS, batch_size=100)
+    write(changed, FIELDS)
     AlertEvent.objects.bulk_create(
         [
             AlertEvent(alert=row, at=now, noted_at=now, kind=kind, comment=Mute(row.muted_by).label if row.muted_by else "")
