@@ -63,6 +63,7 @@ def test_success_is_told_by_cluster_and_by_day():
     document = week()
     assert [row[0] for row in table(document, "Checkpoints by cluster").rows] == ["prod-eu", "prod-us"]
     assert table(document, "Checkpoints by cluster").rows[0][4] == "90.00 %"
+    assert table(document, "Checkpoints by cluster").rows[1][4] == "100 %"
     assert [(day.completed, day.failed) for day in document.days if day.completed] == [(100, 0), (90, 10)]
     assert document.summary.kpis[0].value == "95.00 %"
 

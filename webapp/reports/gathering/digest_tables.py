@@ -45,11 +45,13 @@ def _alerts(week: Week) -> Table:
 
 def _clusters(week: Week) -> Table:
     rows = tuple(
-        (one.cluster, count_text(one.jobs), count_text(one.completed), count_text(one.failed), exact_percent_text(one.success))
+        (one.cluster, count_text(one.jobs), count_text(one.completed), count_text(one.failed), success_text(one.success))
         for one in week.fared
     )
     columns = ("Cluster", "Jobs", "Completed", "Failed", "Success")
-    return Table("Checkpoints by cluster", columns, rows, (1, 2, 3, 4), "the least successful first", "No checkpoint ended.")
+    return Table(
+        "Checkpoints by cluster", columns, rows, (1, 2, 3, 4), "savepoints included, the least successful first", "No checkpoint ended."
+    )
 
 
 def _storage(week: Week) -> Table:
@@ -67,6 +69,11 @@ def _storage(week: Week) -> Table:
     )
     columns = ("Root", "Bytes", "Growth", "Orphaned", "Growth of orphans", "Missing files", "Audited (UTC)")
     return Table("Checkpoint storage", columns, rows, (1, 2, 3, 4, 5, 6), "the largest growth first", "No audit looked in this time.")
+
+
+def success_text(share: float | None) -> str:
+    """Every one of them is 100 %, and nothing else is."""
+    return "100 %" if share == 1 else exact_percent_text(share)
 
 
 def _signed(size_bytes: int | None) -> str:

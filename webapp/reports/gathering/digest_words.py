@@ -2,8 +2,9 @@
 
 from datetime import datetime, timedelta
 
-from webapp.lib.quantities import UNKNOWN, bytes_text, count_text, exact_percent_text
+from webapp.lib.quantities import UNKNOWN, bytes_text, count_text
 from webapp.reports.document import Kpi, Point, Summary
+from webapp.reports.gathering.digest_tables import success_text
 from webapp.reports.gathering.week import Week
 
 MOST_RULES, MOST_LINES = 3, 4
@@ -83,7 +84,7 @@ def _kpis(week: Week, critical: int) -> tuple[Kpi, ...]:
     grown = [one.grown_bytes for one in week.roots if one.grown_bytes is not None]
     fired = sum(count for _rule, count, _acknowledged in week.alerts)
     return (
-        Kpi("Checkpoints completed", exact_percent_text(week.completed / settled) if settled else UNKNOWN, f"of {count_text(settled)}"),
+        Kpi("Checkpoints completed", success_text(week.completed / settled if settled else None), f"of {count_text(settled)}"),
         Kpi(
             "Jobs in trouble",
             count_text(week.troubled),

@@ -109,7 +109,7 @@ def _fared(story: JobStory, *, brief: bool = False) -> list[str]:
     figures, said = story.checkpoints, []
     if figures.settled:
         parts = ", ".join(f"{count_text(count)} {outcome}" for outcome, count in figures.by_outcome.items())
-        hours = " (by whole hours)" if figures.by_hours else ""
+        hours = " (by whole hours, savepoints included)" if figures.by_hours else ""
         if figures.completed == figures.settled:
             said.append(f"All {count_text(figures.settled)} checkpoints completed{hours}.")
         else:

@@ -39,7 +39,7 @@ class JobWeek:
 
 @dataclass(frozen=True)
 class Fared:
-    """Checkpoints of one cluster."""
+    """Checkpoints of one cluster, savepoints included: roll-ups do not tell them apart by outcome."""
 
     cluster: str
     jobs: int
