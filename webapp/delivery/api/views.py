@@ -22,7 +22,7 @@ from webapp.delivery.api.serializers import (
     ReplayedSerializer,
     ReplayRangeSerializer,
 )
-from webapp.delivery.choices import DeliveryState, FormatName
+from webapp.delivery.choices import DeliveryState
 from webapp.delivery.entering import BadEndpoint, enter
 from webapp.delivery.formats.weir import SCHEMA
 from webapp.delivery.models import Delivery, Endpoint
@@ -44,7 +44,7 @@ class OutOfTurn(exceptions.APIException):
 class EndpointViews(ListView):
     queryset = Endpoint.objects.all()
     serializer_class = EndpointSerializer
-    parameters = (Parameter("format", "format", choices=FormatName.values), Parameter("enabled", "enabled", "flag"))
+    parameters = (Parameter("enabled", "enabled", "flag"),)
     lookup_value_regex = r"\d{1,18}"
 
     @extend_schema(summary="One endpoint", responses={200: EndpointSerializer, **ERRORS, **NOT_FOUND})
