@@ -60,7 +60,7 @@ def _first_attempts(receiver: Receiver, clusters: set[str]) -> dict[str, float]:
 
     def all_there() -> bool:
         for got in receiver.got:
-            arrived.setdefault(json.loads(got.body)["cluster"], got.at)
+            arrived.setdefault(json.loads(got.body)["data"]["cluster"], got.at)
         return clusters <= arrived.keys()
 
     until(all_there, 600, "a notice about each recording")
