@@ -130,6 +130,23 @@ def test_findings_of_the_cluster_as_a_whole_belong_to_the_story():
     assert told(of).findings[0].title == "prod-eu gave no data"
 
 
+def test_a_cluster_that_went_dark_is_the_headline_of_its_jobs():
+    one, other = job(at=T0), job(at=T0)
+    whole = JobCurrent(cluster=one.cluster, job_id="", name=None)
+    finding(whole, "collect.blind", T0, subject_kind="cluster", subject_id="rest", title="prod-eu gave no data")
+    assert told(one, other).summary.headline == "prod-eu gave no data"
+
+
+def test_of_many_findings_the_worst_of_every_job_is_told():
+    of, quiet = job(at=T0), job(at=T0, name="quiet")
+    for number in range(130):
+        finding(of, at=T0, subject_id=f"v{number}", title=f"finding {number}")
+    finding(quiet, "data.skew", T0, severity="warning", title="uneven")
+    document = told(of, quiet)
+    assert len(document.findings) == 120
+    assert document.findings[-1].title == "uneven"
+
+
 def test_log_lines_of_a_kind_are_told_twice_and_then_counted():
     of = job(at=T0)
     for number in range(9):

@@ -14,6 +14,7 @@ from webapp.findings.models import JobJudgement
 from webapp.findings.of_job import of_job
 from webapp.fleet.badges import health_badge_of
 from webapp.fleet.job_lookup import JobView, look_up
+from webapp.fleet.log_kinds import ROUTINE_KINDS
 from webapp.fleet.models import JobException, LogEvent
 from webapp.lib.exports import csv_response, json_response
 from webapp.lib.keysets import BadCursor, Key, Page, page
@@ -24,12 +25,6 @@ from webapp.storage import of_job as storage_of
 
 CHECKPOINTS_A_PAGE = 20
 EVENTS_A_PAGE = 9
-ROUTINE_KINDS = (
-    "task_received", "task_deployed", "task_state", "task_final_state", "task_cancel_requested", "state_restore_started",
-    "state_restore_finished", "checkpoint_requested", "checkpoint_acknowledged", "checkpoint_sync_done", "checkpoint_async_done",
-    "blob_download", "changelog_idle",
-)  # fmt: skip
-"""What a healthy job logs for every subtask; shown when asked for."""
 EXCEPTIONS_SHOWN = 10
 NEWEST_FACTS_FIRST = (Key("trigger_time", descending=True), Key("id", descending=True))
 NEWEST_FIRST = (Key("ts", descending=True), Key("id", descending=True))

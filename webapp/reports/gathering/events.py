@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from datetime import datetime
 
+from webapp.fleet.log_kinds import ROUTINE_KINDS
 from webapp.fleet.models import JobAnnotation, JobCurrent, JobException, LogEvent
-from webapp.fleet.views.jobs import ROUTINE_KINDS
 from webapp.reports import texts
 from webapp.reports.document import Exception_, LogExcerpt, Mark
 from webapp.reports.gathering.scope import Scope

@@ -1,5 +1,6 @@
 """What the rules found of the chosen jobs and their clusters in the time: several episodes of one matter as one."""
 
+from collections import Counter
 from collections.abc import Collection, Sequence
 
 from django.db.models import Q
@@ -32,7 +33,18 @@ def told(found: Collection[Finding]) -> tuple[tuple[FindingTold, ...], int]:
         of_job.setdefault((one.cluster, one.job_id), []).append(one)
     shown = [matter for rows in of_job.values() for matter in matters(rows)]
     shown.sort(key=lambda one: (-one.finding.severity_rank, precedence(one.finding.rule), one.finding.first_seen))
-    return tuple(_told(one) for one in shown[:MOST_TOLD]), max(len(shown) - MOST_TOLD, 0)
+    return tuple(_told(one) for one in _fairly(shown)), max(len(shown) - MOST_TOLD, 0)
+
+
+def _fairly(shown: Sequence[Shown]) -> list[Shown]:
+    """As many as are told, in the same order: the worst of every job before the second of any."""
+    counts: Counter[tuple[str, str]] = Counter()
+    places = []
+    for number, one in enumerate(shown):
+        job = (one.finding.cluster, one.finding.job_id)
+        places.append((counts[job], number))
+        counts[job] += 1
+    return [shown[number] for _place, number in sorted(sorted(places)[:MOST_TOLD], key=lambda place: place[1])]
 
 
 def is_notable(finding: FindingTold) -> bool:

@@ -69,14 +69,14 @@ def _tone(stories: Sequence[JobStory], notable: Sequence[FindingTold]) -> str:
 
 
 def _headline(stories: Sequence[JobStory], notable: Sequence[FindingTold]) -> str:
-    troubled = {(one.cluster, one.job_id) for one in notable}
+    troubled = {(one.cluster, one.job_id) for one in notable if one.job_id}
     worst = symptom(
         [one for one in notable if not stories or (one.cluster, one.job_id) == (stories[0].cluster, stories[0].job_id)] or notable
     )
     if worst is not None:
         alike = sum(one.rule == worst.rule and one.job_id == worst.job_id for one in notable) - 1
         told = worst.title + (f", and {alike} more like it" if alike else "")
-        if len(stories) > 1:
+        if len(stories) > 1 and troubled:
             return f"{len(troubled)} of {len(stories)} jobs in trouble, {stories[0].name} worst"
         return told
     failed = sum(story.checkpoints.failed for story in stories)
