@@ -50,4 +50,7 @@ def endpoint_badge(endpoint: Endpoint, now: datetime) -> Badge:
 
 def meaning(error: str) -> str:
     """A sentence for a code; "" for those that speak for themselves or bring a sentence along."""
+    kind, _, number = error.partition("_")
+    if number.isdigit() and kind in ("status", "code"):
+        return f"It answered {number}." if kind == "status" else f"It answered 200, and error {number} in the body."
     return ERRORS_MEAN.get(error, "")

@@ -4,17 +4,14 @@ from collections.abc import Collection
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.conf import settings
 from django.db import transaction
 from django.db.models import F
 
 from webapp.config import encryption
-from webapp.delivery import outbox, signing
+from webapp.delivery import about_endpoints, outbox, signing
 from webapp.delivery.choices import DeliveryState
 from webapp.delivery.formats.registry import FORMATS
 from webapp.delivery.models import Delivery, Endpoint
-from webapp.delivery.notices import FIRING, AlertTold, NoticeTold
-from webapp.lib.uids import new_uid
 
 OLD_SECRET_WORKS = timedelta(hours=24)
 MOST_REPLAYED = 10_000
@@ -51,42 +48,8 @@ def disable_by_hand(endpoint: Endpoint, name: str, now: datetime) -> None:
 
 def ask_test(endpoint: Endpoint, name: str, now: datetime) -> Delivery:
     """A harmless notice through the same sender, the same checks and the same log as any other."""
-    told = AlertTold(
-        uid=new_uid("alr"),
-        fingerprint="test",
-        status=FIRING,
-        rule="weir.test",
-        family="test",
-        severity="info",
-        confidence="high",
-        cluster="",
-        job_id="",
-        job_name="",
-        subject_kind="endpoint",
-        subject=endpoint.name,
-        title=f"This is a test of {endpoint.name}",
-        cause=f"{name} pressed the test button. Nothing is wrong.",
-        next_step="Nothing. Where this is to be read, alerts are going to arrive.",
-        starts_at=now,
-        links={"alert": f"{settings.WEIR.public_url}/alerts/endpoints/{endpoint.pk}/"},
-    )
-    notice = NoticeTold(
-        uid=new_uid("ntc"),
-        kind="test",
-        group=f"test/{endpoint.pk}",
-        cluster="",
-        family="test",
-        status=FIRING,
-        alerts=(told,),
-        alerts_total=1,
-        firing_total=1,
-        resolved_total=0,
-        changed=frozenset({told.uid}),
-        made_at=now,
-        repeat_after_s=0,
-    )
     with transaction.atomic():
-        return outbox.queue_for(notice, endpoint)
+        return outbox.queue_for(about_endpoints.test(endpoint, name, now), endpoint)
 
 
 def replay(delivery: Delivery, name: str, now: datetime) -> None:

@@ -14,6 +14,7 @@ from webapp.delivery.models import Delivery, DeliveryAlert, Endpoint
 from webapp.delivery.notices import AlertTold, NoticeTold
 from webapp.delivery.routing import part_for
 from webapp.delivery.titles import title_of
+from webapp.lib.matchers import BadMatcher, Matcher
 from webapp.lib.uids import new_uid
 
 logger = logging.getLogger(__name__)
@@ -32,7 +33,7 @@ def queue(notice: NoticeTold) -> int:
 
 def queue_all(notices: list[NoticeTold]) -> int:
     """As :func:`queue`, of several with few queries."""
-    endpoints = [(endpoint, endpoint.parsed_matchers, endpoint.min_rank) for endpoint in Endpoint.objects.told()]
+    endpoints = [(endpoint, _matchers(endpoint), endpoint.min_rank) for endpoint in Endpoint.objects.told()]
     rows = []
     for notice in notices:
         for endpoint, matchers, min_rank in endpoints:
@@ -79,6 +80,15 @@ def _insert(rows: list[tuple[Delivery, tuple[AlertTold, ...]]]) -> int:
     DeliveryAlert.objects.bulk_create(told, batch_size=1_000)
     transaction.on_commit(hint)
     return len(fresh)
+
+
+def _matchers(endpoint: Endpoint) -> tuple[Matcher, ...]:
+    """Stored matchers that cannot be read take everything: one too many is better told than none, and no alert of others waits."""
+    try:
+        return endpoint.parsed_matchers
+    except BadMatcher as error:
+        logger.error("The matchers of endpoint %s cannot be read, so it is told everything: %s", endpoint.name, error)
+        return ()
 
 
 def _as_sent(notice: NoticeTold, endpoint: Endpoint) -> list[NoticeTold]:

@@ -88,6 +88,13 @@ def test_a_part_stays_below_what_web_servers_take() -> None:
 
 
 @pytest.mark.django_db
+def test_an_endpoint_whose_stored_matchers_are_damaged_hears_everything_and_holds_up_nobody() -> None:
+    endpoint(matchers=[{"label": "job", "operator": "=~", "value": "("}])
+    endpoint()
+    assert outbox.queue(notice()) == 2
+
+
+@pytest.mark.django_db
 def test_disabled_endpoints_hear_of_nothing() -> None:
     endpoint(enabled=False)
     assert outbox.queue(notice()) == 0

@@ -202,3 +202,9 @@ def test_csv_runs_no_formula(viewer: Client) -> None:
     delivery(endpoint(name="=cmd()"))
     exported = b"".join(viewer.get(reverse("deliveries-export", args=["csv"])).streaming_content)  # type: ignore[attr-defined]
     assert b",'=cmd()," in exported
+
+
+def test_what_endpoints_are_sent_is_told_field_by_field(viewer: Client) -> None:
+    page = text(viewer.get(reverse("endpoint-notice-format")))
+    for word in ("webhook-signature", "next_step", "alerts_total", "fingerprint"):
+        assert word in page

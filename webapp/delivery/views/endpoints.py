@@ -15,6 +15,7 @@ from webapp.accounts.roles import may_operate
 from webapp.delivery import addresses, mail, orders
 from webapp.delivery.badges import delivery_badge, endpoint_badge, meaning
 from webapp.delivery.entering import BadEndpoint, enter
+from webapp.delivery.formats import weir
 from webapp.delivery.formats.registry import FORMATS
 from webapp.delivery.forms import EndpointForm
 from webapp.delivery.models import Delivery, Endpoint
@@ -59,6 +60,18 @@ def endpoint(request: HttpRequest, pk: int) -> HttpResponse:
         "now": now,
     }
     return render(request, "delivery/endpoint.html", context)
+
+
+@require_GET
+def notice_format(request: HttpRequest) -> HttpResponse:
+    """What endpoints of our own format are sent, from the schema that the API serves."""
+    data = weir.SCHEMA["properties"]["data"]["properties"]
+    parts = [
+        ("The body", "", _fields({name: field for name, field in weir.SCHEMA["properties"].items() if name != "data"})),
+        ("data: the notice", "", _fields({name: field for name, field in data.items() if name != "alerts"})),
+        ("data.alerts: one entry an alert", data["alerts"]["description"], _fields(data["alerts"]["items"]["properties"])),
+    ]
+    return render(request, "delivery/notice_format.html", {"parts": parts})
 
 
 @operators_only
@@ -141,6 +154,16 @@ def _form(request: HttpRequest, found: Endpoint) -> HttpResponse:
             return redirect("endpoint", found.pk)
     context: dict[str, Any] = {"form": form, "endpoint": found if found.pk else None, "mail_missing": not mail.is_configured()}
     return render(request, "delivery/endpoint_form.html", context)
+
+
+def _fields(properties: dict[str, Any]) -> list[tuple[str, str, str]]:
+    """Name, kind and meaning."""
+    found = []
+    for name, field in properties.items():
+        kinds = field.get("enum") or ([field["const"]] if "const" in field else field.get("type", "any"))
+        kind = kinds if isinstance(kinds, str) else ", ".join(str(one) for one in kinds)
+        found.append((name, "instant" if field.get("format") == "date-time" else kind, field.get("description", "")))
+    return found
 
 
 def _endpoint(pk: int) -> Endpoint:
