@@ -7,7 +7,8 @@ from itertools import pairwise
 
 import plotly.graph_objects as go
 
-from webapp.charts.theme import USAGE_RAMP, figure, plain, plot_time, time_axis
+from webapp.charts.shares import share_map
+from webapp.charts.theme import plain
 from webapp.lib.quantities import usage_text
 
 MOST_SLICES = 120
@@ -34,35 +35,11 @@ def heat_map(rows: Sequence[PoolRow], start: datetime, end: datetime) -> go.Figu
     slices = _slice_count(rows, start, end)
     width = (end - start) / slices
     cells = [_cells(row, start, end, slices) for row in rows]
-    heat = go.Heatmap(
-        z=cells,
-        x=[plot_time(start + width * (position + 0.5)) for position in range(slices)],
-        y=list(range(len(rows))),
-        zmin=0,
-        zmax=1,
-        colorscale=USAGE_RAMP,
-        showscale=False,
-        xgap=1 if slices <= 80 else 0,
-        ygap=2,
-        hoverongaps=False,
-        customdata=[
-            [f"{row.label}<br>{usage_text(cell)} of its buffers in use" for cell in of_row] for row, of_row in zip(rows, cells, strict=True)
-        ],
-        hovertemplate="%{customdata}<br>%{x|%Y-%m-%d %H:%M:%S} UTC<extra></extra>",
-    )
-    return figure(
-        [heat],
-        _ROW_PX * len(rows) + 48,
-        margin={"l": 8, "r": 12, "t": 8, "b": 28},
-        xaxis=time_axis(start, end),
-        yaxis={
-            "tickvals": list(range(len(rows))),
-            "ticktext": [row.label for row in rows],
-            "range": [len(rows) - 0.5, -0.5],
-            "showgrid": False,
-            "rangemode": "normal",
-        },
-    )
+    told = [
+        [f"{row.label}<br>{usage_text(cell)} of its buffers in use" for cell in of_row] for row, of_row in zip(rows, cells, strict=True)
+    ]
+    edges = [start + width * position for position in range(slices + 1)]
+    return share_map(labels, cells, told, edges, (start, end), _ROW_PX)
 
 
 def _cells(row: PoolRow, start: datetime, end: datetime, slices: int) -> list[float | None]:

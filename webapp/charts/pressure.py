@@ -7,7 +7,8 @@ from itertools import pairwise
 
 import plotly.graph_objects as go
 
-from webapp.charts.theme import USAGE_RAMP, figure, plain, plot_time, time_axis
+from webapp.charts.shares import share_map
+from webapp.charts.theme import plain
 from webapp.lib.quantities import percent_text
 
 _ROW_PX = 20
@@ -35,36 +36,9 @@ def pressure_map(rows: Sequence[VertexPressure], start: datetime, end: datetime)
         for place, doing in ((1, "held back"), (2, "busy")):
             labels.append(f"{plain(row.name, _LABEL_LETTERS)} {doing}")
             cells.append(_cells(row, place, first, width, count))
-    heat = go.Heatmap(
-        z=cells,
-        # Edges, one more than cells: a lone column would otherwise be as wide as the chart.
-        x=[plot_time(first + width * position) for position in range(count + 1)],
-        y=list(range(len(labels))),
-        zmin=0,
-        zmax=1,
-        colorscale=USAGE_RAMP,
-        showscale=False,
-        xgap=1 if count <= 80 else 0,
-        ygap=2,
-        hoverongaps=False,
-        customdata=[
-            [f"{label}: {percent_text(share)} of the time" for share in of_row] for label, of_row in zip(labels, cells, strict=True)
-        ],
-        hovertemplate="%{customdata}<br>%{x|%Y-%m-%d %H:%M:%S} UTC<extra></extra>",
-    )
-    return figure(
-        [heat],
-        _ROW_PX * len(labels) + 48,
-        margin={"l": 8, "r": 12, "t": 8, "b": 28},
-        xaxis=time_axis(start, end),
-        yaxis={
-            "tickvals": list(range(len(labels))),
-            "ticktext": labels,
-            "range": [len(labels) - 0.5, -0.5],
-            "showgrid": False,
-            "rangemode": "normal",
-        },
-    )
+    told = [[f"{label}: {percent_text(share)} of the time" for share in of_row] for label, of_row in zip(labels, cells, strict=True)]
+    edges = [first + width * position for position in range(count + 1)]
+    return share_map(labels, cells, told, edges, (start, end), _ROW_PX)
 
 
 def _cells(row: VertexPressure, place: int, first: datetime, width: timedelta, count: int) -> list[float | None]:
