@@ -2,7 +2,6 @@
 
 from datetime import datetime
 from typing import Any
-from typing import Any
 
 from django.conf import settings
 
