@@ -35,8 +35,9 @@ def heat_map(rows: Sequence[PoolRow], start: datetime, end: datetime) -> go.Figu
     slices = _slice_count(rows, start, end)
     width = (end - start) / slices
     cells = [_cells(row, start, end, slices) for row in rows]
+    labels = [row.label for row in rows]
     told = [
-        [f"{row.label}<br>{usage_text(cell)} of its buffers in use" for cell in of_row] for row, of_row in zip(rows, cells, strict=True)
+        [f"{label}<br>{usage_text(cell)} of its buffers in use" for cell in of_row] for label, of_row in zip(labels, cells, strict=True)
     ]
     edges = [start + width * position for position in range(slices + 1)]
     return share_map(labels, cells, told, edges, (start, end), _ROW_PX)
