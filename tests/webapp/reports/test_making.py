@@ -1,12 +1,6 @@
 """Making a report as due work: to the end, again after whatever went wrong, and given up in the end."""
 
-import os
-import signal
-import subprocess
-import sys
-import time
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 from django.utils import timezone
@@ -23,8 +17,6 @@ from webapp.reports.gathering.scope import BadScope, JobKey, checked
 from webapp.reports.kept import Gone, content, forms_of
 from webapp.reports.models import IncidentReport
 from webapp.reports.performing import MOST_ATTEMPTS
-
-PROJECT = Path(__file__).resolve().parents[3]
 
 
 @pytest.fixture
@@ -120,25 +112,3 @@ def test_orders_that_pile_up_are_refused(asked, monkeypatch):
 
 def test_one_that_is_made_is_not_made_again(asked):
     assert not orders.again(make(asked), timezone.now())
-
-
-def test_a_process_killed_while_it_prints_leaves_a_report_that_the_next_one_makes(tmp_path):
-    """Real processes: the browser is a script that never ends, and the one that waits for it gets a SIGKILL."""
-    browser, home = tmp_path / "endless", tmp_path / "home"
-    browser.write_text(f"#!/bin/sh\ntouch {tmp_path}/printing\nexec sleep 600\n")
-    browser.chmod(0o755)
-    clean = {name: value for name, value in os.environ.items() if not name.startswith(("WEIR_", "DJANGO_", "SPARK_"))}
-    environment = {**clean, "WEIR_HOME": str(home), "DJANGO_SETTINGS_MODULE": "webapp.config.settings"}
-
-    def start(chromium: str) -> "subprocess.Popen[str]":
-        command = [sys.executable, "-m", "tests.webapp.reports.one_home"]
-        return subprocess.Popen(command, cwd=PROJECT, env={**environment, "WEIR_CHROMIUM": chromium}, stdout=subprocess.PIPE, text=True)
-
-    with start(str(browser)) as killed:
-        give_up = time.monotonic() + 60
-        while not (tmp_path / "printing").exists():
-            assert killed.poll() is None and time.monotonic() < give_up
-            time.sleep(0.05)
-        killed.send_signal(signal.SIGKILL)
-    with start("no-such-browser") as second:
-        assert second.communicate(timeout=60)[0].split() == ["done", "2"]

@@ -1,0 +1,40 @@
+"""A real worker, killed with -9 while it makes a report."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.webapp.pipeline.site import Site, is_running, kill, wait_for
+
+PROJECT = Path(__file__).resolve().parents[3]
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Iterator[Site]:
+    home = tmp_path / "home"
+    home.mkdir()
+    site = Site(home)
+    try:
+        yield site
+    finally:
+        site.stop()
+
+
+def test_a_worker_killed_while_it_prints_takes_the_browser_along_and_another_makes_the_report(site, tmp_path):
+    """Real workers; the browser is a script that never ends, until the second worker, which finds none."""
+    browser = tmp_path / "endless"
+    browser.write_text(f"#!/bin/sh\necho $$ > {tmp_path}/printing\nexec sleep 600\n")
+    browser.chmod(0o755)
+    site.environment["WEIR_CHROMIUM"] = str(browser)
+    worker = site.worker("first", queues="default", concurrency=1)
+    subprocess.run([sys.executable, "-m", "tests.webapp.reports.ordered"], env=site.environment, cwd=PROJECT, check=True, timeout=120)
+    wait_for(lambda: (tmp_path / "printing").exists() and (tmp_path / "printing").read_text().strip(), "the browser")
+    kill(worker)
+    wait_for(lambda: not is_running(int((tmp_path / "printing").read_text())), "the end of the browser", 30)
+    site.environment["WEIR_CHROMIUM"] = "no-such-browser"
+    site.worker("second", queues="default", concurrency=1)
+    site.beat()
+    wait_for(lambda: site.count("reports_incidentreport WHERE state = 'done' AND attempts = 2"), "the report")
