@@ -6,6 +6,7 @@ import pytest
 
 from tests.webapp.builders import T0, event, expired, fact, finding, job
 from tests.webapp.reports.stories import MADE, expiring, restarting, scope, seen, told
+from tests.webapp.storage.builders import audit, job_storage, root_figures
 from webapp.accounts.models import User
 from webapp.alerting.evaluation import evaluate
 from webapp.alerting.models import Alert
@@ -188,3 +189,28 @@ def test_what_makes_no_sense_is_refused_in_one_sentence(jobs, hours, said):
     with pytest.raises(BadScope) as refused:
         checked([JobKey("c", str(number)) for number in range(jobs)], T0, T0 + timedelta(hours=hours))
     assert str(refused.value) == said
+
+
+def test_the_jobs_directories_are_told_by_their_newest_audit():
+    of = job(at=T0)
+    for name, at, orphans in (("old", T0 - timedelta(hours=6), 1), ("new", T0, 500)):
+        made = audit(name, as_of=at)
+        root_figures(made)
+        job_storage(made, of.job_id, cluster=of.cluster, orphan_bytes=orphans)
+    places = told(of).stories[0].storage
+    assert [(place.orphan_bytes, place.as_of) for place in places] == [(500, T0)]
+
+
+def test_configuration_is_told_with_its_time_and_without_secrets():
+    of = job(at=T0, configuration={"s3.secret-key": "canary", "state.backend": "rocksdb"}, last_seen_at=T0 + timedelta(days=1))
+    document = told(of)
+    assert dict(document.stories[0].configuration)["s3.secret-key"] == "******"
+    assert any("whether it was the same before is not known" in line for line in document.unknowns)
+
+
+def test_a_savepoint_is_a_line_of_its_own_and_no_failure_of_a_checkpoint():
+    of = job(at=T0)
+    fact(of, 1, T0 - timedelta(minutes=3), is_savepoint=True, checkpoint_type="SAVEPOINT", outcome="failed")
+    document = told(of)
+    assert (document.stories[0].checkpoints.settled, document.stories[0].checkpoints.savepoints) == (0, 1)
+    assert [moment.title for moment in document.timeline] == ["Savepoint 1 failed"]
