@@ -88,6 +88,8 @@ class Network:
                 resolver=CheckedResolver(scheme, self.rules, self._names),
                 use_dns_cache=False,
                 limit=0,
+                # Receivers close idle connections when they like; a POST into one just closed would count as failed.
+                keepalive_timeout=2,
                 ssl=ssl.create_default_context(),
             )
             self._sessions[scheme] = aiohttp.ClientSession(

@@ -84,7 +84,7 @@ def parsed(url: str, rules: Policy) -> Target:
     return target
 
 
-def checked(url: str, rules: Policy, *, must_resolve: bool = True) -> Target:
+def checked(url: str, rules: Policy) -> Target:
     """As :func:`parsed`, and every address its name has now is allowed. For forms and the API: asks a name server."""
     target = parsed(url, rules)
     if target.is_literal:
@@ -93,9 +93,7 @@ def checked(url: str, rules: Policy, *, must_resolve: bool = True) -> Target:
     try:
         found = pool.submit(socket.getaddrinfo, target.host, target.port, type=socket.SOCK_STREAM).result(RESOLVE_WITHIN_S)
     except (OSError, UnicodeError, Late):
-        if must_resolve:
-            raise RefusedTarget(f"The name {target.host} is not known to the name server of this machine.") from None
-        return target
+        raise RefusedTarget(f"The name {target.host} is not known to the name server of this machine.") from None
     finally:
         pool.shutdown(wait=False)
     for *_, address in found:

@@ -1,16 +1,20 @@
 """What is due is sent, signed, bounded, and the answer decides what comes next."""
 
+import dataclasses
 import json
+import socket
 from datetime import timedelta
 
 import pytest
+from django.conf import settings
 from django.utils import timezone
 from standardwebhooks import Webhook, WebhookVerificationError
 
 from tests.webapp.delivery.builders import LOOPBACK, T0, alert, delivery, endpoint, notice
 from tests.webapp.delivery.receiver import Receiver
 from webapp.config import encryption
-from webapp.delivery import network, signing
+from webapp.config.celery import app as celery
+from webapp.delivery import network, outbox, signing
 from webapp.delivery.models import Attempt, Delivery, Endpoint
 from webapp.delivery.sending import send_due
 
@@ -108,7 +112,11 @@ def test_of_an_endless_answer_little_is_read_and_less_is_kept(receiver: Receiver
     assert receiver.most_sent_bytes < 20 << 20  # what the buffers of both ends hold
 
 
-def test_nobody_listening_and_no_such_name_are_told_apart() -> None:
+def test_nobody_listening_and_no_such_name_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    def getaddrinfo(*_: object, **__: object) -> None:
+        raise socket.gaierror(socket.EAI_NONAME, "no such name")
+
+    monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
     rows = [delivery(endpoint("http://127.0.0.1:9999/")), delivery(endpoint("http://weir-test.invalid/"))]
     send_due(LOOPBACK)
     assert [attempt(row).error for row in rows] == ["no_connection", "unknown_name"]
@@ -133,6 +141,21 @@ def test_a_failed_delivery_comes_again_with_the_same_id_and_body(receiver: Recei
     assert first.headers["webhook-id"] == second.headers["webhook-id"]
     assert first.body == second.body
     assert first.headers["x-request-id"] != second.headers["x-request-id"]
+
+
+def test_the_second_attempt_does_not_wait_for_the_next_tick(receiver: Receiver, monkeypatch: pytest.MonkeyPatch) -> None:
+    hints: list[float] = []
+    monkeypatch.setattr(settings, "WEIR", dataclasses.replace(settings.WEIR, redis_url="redis://127.0.0.1:9999/0"))
+    monkeypatch.setattr(celery, "send_task", lambda *_, countdown, **__: hints.append(countdown))
+    sent(delivery(endpoint(f"{receiver.url}/500")))
+    (countdown,) = hints
+    assert 4 <= countdown <= 6
+
+
+def test_without_a_broker_what_is_queued_is_queued_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(settings, "WEIR", dataclasses.replace(settings.WEIR, redis_url="redis://127.0.0.1:9999/0"))
+    monkeypatch.setattr(celery.conf, "broker_url", "redis://127.0.0.1:9999/0")
+    outbox.hint()
 
 
 def test_410_disables_the_endpoint_and_what_waits_for_it_is_dead(receiver: Receiver) -> None:

@@ -24,8 +24,8 @@ URL_VARIABLE, CREDENTIAL_VARIABLE = "WEIR_ENDPOINT_URL", "WEIR_ENDPOINT_CREDENTI
 class Command(PreparedCommand):
     help = (
         f"Add an endpoint. Its address is read from the variable {URL_VARIABLE}, from standard input, or asked for, since those of chat "
-        f"bots are passwords; its key or sign-in, if it needs one, from {CREDENTIAL_VARIABLE}. A secret that Weir makes is printed once, "
-        "here. Exit code 0, or 2 where the input makes no sense."
+        f"bots are passwords; its key or sign-in from {CREDENTIAL_VARIABLE}, or asked for where the format needs one. A secret that Weir "
+        "makes is printed once, here. Exit code 0, or 2 where the input makes no sense."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -48,7 +48,7 @@ class Command(PreparedCommand):
             name=options["name"],
             format=options["format"],
             url=None if options["format"] == FormatName.EMAIL else _url(options["format"]),
-            credential=os.environ.get(CREDENTIAL_VARIABLE) or None,
+            credential=_credential(options["format"]),
             emails=tuple(options["email"]),
             matchers=matchers,
             min_severity=options["min_severity"],
@@ -68,8 +68,16 @@ class Command(PreparedCommand):
 
 
 def _url(name: str) -> str | None:
-    """From the variable, else from a terminal unseen, else one line of standard input."""
     given = os.environ.get(URL_VARIABLE, "")
-    if given or FORMATS[name].default_url:
-        return given or None
-    return getpass.getpass("Address: ") if sys.stdin.isatty() else sys.stdin.readline().strip()
+    return given or (None if FORMATS[name].default_url else _asked("Address"))
+
+
+def _credential(name: str) -> str | None:
+    """Asked for only where the format cannot do without."""
+    given = os.environ.get(CREDENTIAL_VARIABLE, "")
+    return given or (_asked(FORMATS[name].credential) if FORMATS[name].credential_required else None)
+
+
+def _asked(what: str) -> str:
+    """From a terminal unseen, else one line of standard input."""
+    return getpass.getpass(f"{what}: ") if sys.stdin.isatty() else sys.stdin.readline().strip()
