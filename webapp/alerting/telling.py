@@ -21,6 +21,7 @@ from webapp.delivery.notices import FIRING, RESOLVED, AlertTold, NoticeTold
 from webapp.lib.uids import new_uid
 
 LISTED = 100
+UNREAD = ("fired", "finding__related", "finding__data", "finding__subject")
 WORST_FIRST = ("-severity_rank", "starts_at", "id")
 
 
@@ -69,7 +70,7 @@ def to_repeat(now: datetime) -> list[AlertGroup]:
 
 def tell(group: AlertGroup, now: datetime) -> int:
     """Queue what is new in a group; returns how many notices. Call it in a transaction."""
-    news = list(Alert.objects.to_tell().filter(group=group).select_related("finding").order_by(*WORST_FIRST))
+    news = list(Alert.objects.to_tell().filter(group=group).select_related("finding").defer(*UNREAD).order_by(*WORST_FIRST))
     ended_early = [row for row in news if row.state == AlertState.RESOLVED and row.told == Told.NOTHING]
     firing = [row for row in news if row.state == AlertState.FIRING]
     ended = [row for row in news if row.state == AlertState.RESOLVED and row.told != Told.NOTHING]
@@ -95,7 +96,7 @@ def tell(group: AlertGroup, now: datetime) -> int:
 
 def repeat(group: AlertGroup, now: datetime) -> int:
     """Tell again what nobody has answered. Call it in a transaction."""
-    rows = list(_unanswered().filter(group=group).select_related("finding").order_by(*WORST_FIRST))
+    rows = list(_unanswered().filter(group=group).select_related("finding").defer(*UNREAD).order_by(*WORST_FIRST))
     if not rows:
         return 0
     _queue(group, "repeat", rows, Facts.read(rows), now)
@@ -115,7 +116,11 @@ def _queue(
     known = {row.pk for row in changed}
     others = Alert.objects.firing().filter(group=group, muted_by=Mute.NONE)
     room = max(LISTED - len(changed), 0)
-    beside = list(others.exclude(pk__in=list(known)[:ROWS_AT_ONCE]).select_related("finding").order_by(*WORST_FIRST)[:room]) if room else []
+    beside = (
+        list(others.exclude(pk__in=list(known)[:ROWS_AT_ONCE]).select_related("finding").defer(*UNREAD).order_by(*WORST_FIRST)[:room])
+        if room
+        else []
+    )
     alerts: list[AlertTold] = [
         alert_told(row, facts, status=FIRING if row.is_open or row.pk in told_as_firing else RESOLVED) for row in (*changed, *beside)
     ]
