@@ -62,8 +62,10 @@ def test_every_chart_is_drawn_and_nothing_is_asked_for(browser, document, tmp_pa
     assert noted == []
 
 
-def test_nothing_of_it_is_wider_than_a_phone(browser, document, tmp_path):
-    page, _noted = opened(browser, document, tmp_path)
+@pytest.mark.parametrize("name", ["clickstream", HOSTILE])
+def test_nothing_of_it_is_wider_than_a_phone(browser, tmp_path, name):
+    seen()
+    page, _noted = opened(browser, told(expiring(name)), tmp_path)
     page.set_viewport_size({"width": 390, "height": 844})
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
 

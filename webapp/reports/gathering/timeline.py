@@ -5,7 +5,7 @@ from itertools import groupby
 
 from webapp.checkpoints.reasons import in_words
 from webapp.lib.quantities import bytes_text, duration_text
-from webapp.reports.document import AlertTold, FindingTold, JobStory, Moment
+from webapp.reports.document import AlertTold, FindingTold, JobStory, Mark, Moment
 from webapp.reports.gathering.events import belongs_to_timeline
 from webapp.reports.gathering.fared import Outline
 from webapp.reports.gathering.matters import is_notable
@@ -38,7 +38,7 @@ def of_job(story: JobStory, outlines: Sequence[Outline]) -> Iterator[Moment]:
     for mark in story.marks:
         if mark.kind != "savepoint":
             tone = "crit" if mark.kind == "terminal" and "fail" in mark.label.lower() else _TONE_OF_MARK.get(mark.kind, "done")
-            yield Moment(mark.at, mark.kind, tone, _TITLE_OF_MARK.get(mark.kind, "{}").format(mark.label), job_name=story.name)
+            yield Moment(mark.at, mark.kind, tone, _marked(mark), job_name=story.name)
     for one in story.exceptions:
         where = " on ".join(filter(None, (one.task, one.host)))
         more = f"; {one.more} more of its name before" if one.more else ""
@@ -48,6 +48,13 @@ def of_job(story: JobStory, outlines: Sequence[Outline]) -> Iterator[Moment]:
             tone = "crit" if line.level in ("ERROR", "FATAL") else "warn"
             said = " · ".join(filter(None, (line.where, line.text.partition("\n")[0])))
             yield Moment(line.at, "log", tone, f"Log: {line.kind.replace('_', ' ')}", said, job_name=story.name)
+
+
+def _marked(mark: Mark) -> str:
+    """'Restart 1' rather than 'Restart: restart 1'."""
+    if mark.label.lower().startswith(mark.kind):
+        return mark.label[:1].upper() + mark.label[1:]
+    return _TITLE_OF_MARK.get(mark.kind, "{}").format(mark.label)
 
 
 def _of_checkpoints(outlines: Sequence[Outline], name: str) -> Iterator[Moment]:
