@@ -175,7 +175,12 @@ SPECTACULAR_SETTINGS = {
 SPARK_COMMAND = [sys.executable, "-m", "spark_jobs"]
 CELERY_BROKER_URL = WEIR.redis_url.replace("unix://", "redis+socket://") or "memory://"
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
-CELERY_BROKER_TRANSPORT_OPTIONS = {"visibility_timeout": 2 * (WEIR.spark_timeout_s + 1800), "socket_timeout": 30}
+CELERY_BROKER_TRANSPORT_OPTIONS = {
+    "visibility_timeout": 2 * (WEIR.spark_timeout_s + 1800),
+    "socket_timeout": 30,
+    # Of whoever sends a hint: the row it hints at is there, and a page or an evaluation must not wait for a Redis that is away.
+    **{"max_retries": 1, "interval_start": 0, "interval_step": 0.2, "interval_max": 0.2},
+}
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_SERIALIZER = "json"
 CELERY_ACCEPT_CONTENT = ["json"]
