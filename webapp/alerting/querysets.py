@@ -26,8 +26,8 @@ class AlertQuerySet(QuerySet["Alert"]):
         return self.filter(cluster=cluster, job_id=job_id)
 
     def waiting_for_somebody(self) -> Self:
-        """Firing, not acknowledged, not muted: what the header counts."""
-        return self.firing().filter(acknowledged_at__isnull=True, muted_by=Mute.NONE)
+        """Firing, not acknowledged, not muted, and not long over in a recording: what the header counts."""
+        return self.firing().filter(acknowledged_at__isnull=True, muted_by=Mute.NONE, recorded=False)
 
     def to_tell(self) -> Self:
         return self.filter(tell_since__isnull=False, muted_by=Mute.NONE)
