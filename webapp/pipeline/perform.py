@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 
 from django.utils import timezone
 
@@ -35,7 +36,8 @@ class Performed:
 def perform(key: str, *, even_if_not_due: bool = False, echo: Echo | None = None) -> Performed:
     """Claim and do the work. An error is noted in the run and in the row, the work is due again after a delay,
     and the error goes on up."""
-    lease = DueWork.objects.claim(key, timezone.now(), even_if_not_due=even_if_not_due)
+    began = timezone.now()
+    lease = DueWork.objects.claim(key, began, even_if_not_due=even_if_not_due)
     if lease is None:
         return Performed(Performed.HELD)
     try:
@@ -46,8 +48,18 @@ def perform(key: str, *, even_if_not_due: bool = False, echo: Echo | None = None
     except BaseException as error:
         lease.fail(timezone.now(), describe(error))
         raise
-    lease.complete(timezone.now())
+    now = timezone.now()
+    lease.complete(now, next_attempt_at=_next_cycle(lease, began, now) if key == work.SPARK_CYCLE else None)
     return Performed(Performed.DONE, record) if record else Performed(Performed.IDLE)
+
+
+def _next_cycle(lease: Lease, began: datetime, now: datetime) -> datetime:
+    """Cycles begin an interval apart, so that what comes in during one does not wait for a whole interval after it.
+
+    A machine that a cycle takes longer than that gets a quarter of one for everything else.
+    """
+    interval = timedelta(seconds=lease.interval_s)
+    return max(began + interval, now + interval / 4)
 
 
 def _do(lease: Lease, echo: Echo | None) -> RunRecord | None:

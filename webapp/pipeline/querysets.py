@@ -29,9 +29,9 @@ class DueWorkQuerySet(QuerySet["DueWork"]):
             if known.get(key, interval_s) != interval_s:
                 self.filter(key=key).update(interval_s=interval_s)
 
-    def due(self, now: datetime) -> "DueWorkQuerySet":
-        """Rows whose time has come and which nobody holds."""
-        return self.filter(Q(lease_until__isnull=True) | Q(lease_until__lt=now), next_attempt_at__lte=now)
+    def due(self, now: datetime, by: datetime | None = None) -> "DueWorkQuerySet":
+        """Rows whose time has come, or will have come ``by`` then, and which nobody holds."""
+        return self.filter(Q(lease_until__isnull=True) | Q(lease_until__lt=now), next_attempt_at__lte=by or now)
 
     def claim(self, key: str, now: datetime, *, even_if_not_due: bool = False, lease: timedelta = LEASE) -> "Lease | None":
         """Take the row, or ``None`` where somebody else holds it or its time has not come."""

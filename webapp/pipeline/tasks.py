@@ -1,6 +1,7 @@
 """Celery tasks: hints to look at a row. Lost, doubled or late, they change nothing but the time."""
 
 import logging
+from datetime import timedelta
 from typing import Any
 
 from django.conf import settings
@@ -35,8 +36,9 @@ def tick() -> None:
     intervals = work.intervals_s()
     DueWork.objects.ensure(intervals, now)
     DueWork.objects.exclude(key__in=intervals).filter(lease_until__isnull=True).delete()
-    for key in DueWork.objects.due(now).values_list("key", flat=True):
-        hint(key)
+    until_next_tick = now + timedelta(seconds=schedule.TICK_S)
+    for key, due_at in DueWork.objects.due(now, by=until_next_tick).values_list("key", "next_attempt_at"):
+        hint(key, due_at - now)
     outbox.wake(now)
     audit.record_alarms(audit.problems(now), now)
     blind.watch(now)
@@ -44,9 +46,11 @@ def tick() -> None:
         waking.hint()
 
 
-def hint(key: str) -> None:
+def hint(key: str, after: timedelta = timedelta()) -> None:
     """Tell a worker of the right queue; a hint that waited for two ticks has been followed by others."""
-    app.send_task(work.TASK_OF_KIND[key.partition("/")[0]], args=[key], queue=work.queue_of(key), expires=2 * schedule.TICK_S)
+    delay_s = max(after.total_seconds(), 0)
+    task, queue = work.TASK_OF_KIND[key.partition("/")[0]], work.queue_of(key)
+    app.send_task(task, args=[key], queue=queue, countdown=delay_s or None, expires=delay_s + 2 * schedule.TICK_S)
 
 
 @app.task(name="pipeline.collect", soft_time_limit=COLLECT_LIMIT_S, time_limit=COLLECT_LIMIT_S + 30)

@@ -121,7 +121,7 @@ def test_metrics_need_a_token_or_a_sign_in() -> None:
 
 def test_a_tick_makes_the_rows_that_are_needed_and_drops_those_of_empty_shards(monkeypatch: pytest.MonkeyPatch) -> None:
     hinted: list[str] = []
-    monkeypatch.setattr(tasks, "hint", hinted.append)
+    monkeypatch.setattr(tasks, "hint", lambda key, after: hinted.append(key))
     Cluster.objects.create(name="c", url="http://h:1", shard=2)
     tasks.tick()
     always = {"spark/cycle", "alerts/evaluate", "delivery/send", "reports/digest", "maintenance/retention", "maintenance/lake"}

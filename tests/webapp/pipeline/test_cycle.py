@@ -4,7 +4,7 @@ import json
 import sys
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -47,6 +47,14 @@ def run_pipeline(*options: str) -> str:
 
 def facts() -> list[int]:
     return sorted(CheckpointFact.objects.values_list("checkpoint_id", flat=True))
+
+
+def test_cycles_begin_an_interval_apart_however_long_they_take(see: Callable[..., None]) -> None:
+    see(1)
+    run_pipeline()
+    row = DueWork.objects.get(key="spark/cycle")
+    assert row.last_started_at and row.last_finished_at and row.last_finished_at > row.last_started_at
+    assert row.next_attempt_at - row.last_started_at == timedelta(seconds=row.interval_s)
 
 
 def test_what_is_new_is_processed_once(see: Callable[..., None]) -> None:

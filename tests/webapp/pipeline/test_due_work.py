@@ -33,6 +33,13 @@ def test_work_that_is_done_is_due_again_after_its_interval() -> None:
     assert DueWork.objects.due(now + timedelta(seconds=30)).exists()
 
 
+def test_work_that_falls_due_before_the_next_tick_can_be_hinted_at_ahead() -> None:
+    now = timezone.now()
+    DueWork.objects.update(next_attempt_at=now + timedelta(seconds=10))
+    assert not DueWork.objects.due(now).exists()
+    assert DueWork.objects.due(now, by=now + timedelta(seconds=15)).exists()
+
+
 def test_work_that_fails_waits_longer_each_time_and_remembers_why() -> None:
     now = timezone.now()
     lease = DueWork.objects.claim(KEY, now)
