@@ -1,4 +1,6 @@
-"""``python -m tests.webapp.reports.ordered``: rows of an incident in a new home, and a report of it that was asked for."""
+"""``python -m tests.webapp.reports.ordered``: rows of an incident in a new home and a report that was asked for; ``again`` makes it."""
+
+import sys
 
 import django
 
@@ -8,9 +10,14 @@ from django.utils import timezone  # noqa: E402 - models exist from here on
 
 from tests.webapp.reports.stories import expiring, scope, seen  # noqa: E402
 from webapp.config.preparation import prepare_database  # noqa: E402
-from webapp.reports import orders  # noqa: E402
+from webapp.pipeline.perform import perform  # noqa: E402
+from webapp.reports import due, orders  # noqa: E402
+from webapp.reports.models import IncidentReport  # noqa: E402
 
 if __name__ == "__main__":
-    prepare_database()
-    seen()
-    orders.ask_for(scope(expiring()), user=None, name="olga", at=timezone.now())
+    if "again" in sys.argv:
+        perform(due.key_of(IncidentReport.objects.get().pk), even_if_not_due=True)
+    else:
+        prepare_database()
+        seen()
+        orders.ask_for(scope(expiring()), user=None, name="olga", at=timezone.now())
