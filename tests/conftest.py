@@ -1,4 +1,4 @@
-"""Three workers share the tests of two cores: those against a real Flink mostly wait, so two of them run beside all others."""
+"""Two workers share the tests: one plays those against a real Flink, which often wait, while the other goes through the rest."""
 
 import os
 from pathlib import Path
@@ -10,14 +10,13 @@ from xdist.scheduler import LoadScopeScheduling
 # No JVM of the tests lives long enough to win back what the slower, better compiler takes of two cores.
 os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1")
 
-SHARED_HOME = "acceptance"
-"""Its files share homes that take minutes to fill: the folder stays with one worker. Every other file stays whole, too."""
+TOGETHER = ("integration", "acceptance")
+"""Folders that stay with one worker: two Flinks at once would take each other's time, and homes that take minutes to fill are shared.
+Every other file stays whole, too."""
 
 LONGEST_FIRST = (
-    "integration/test_named_causes.py",
-    "integration/test_cleanup.py",
-    "acceptance",
     "integration",
+    "acceptance",
     "spark_jobs/test_cluster_modes.py",
     "webapp/storage/cleanup/test_whole.py",
     "spark_jobs/storage/test_worlds.py",
@@ -27,12 +26,12 @@ LONGEST_FIRST = (
 
 
 class Together(LoadScopeScheduling):
-    """Hands out files, and :data:`SHARED_HOME` as one."""
+    """Hands out files, and the folders of :data:`TOGETHER` as one each."""
 
     def _split_scope(self, nodeid: str) -> str:
         file = nodeid.split("::", 1)[0]
         folder = Path(file).parts[1]
-        return folder if folder == SHARED_HOME else file
+        return folder if folder in TOGETHER else file
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Together:
