@@ -56,10 +56,10 @@ def perform(key: str, *, even_if_not_due: bool = False, echo: Echo | None = None
 def _next_cycle(lease: Lease, began: datetime, now: datetime) -> datetime:
     """Cycles begin an interval apart, so that what comes in during one does not wait for a whole interval after it.
 
-    A machine that a cycle takes longer than that gets a quarter of one for everything else.
+    A machine that needs most of one for a cycle gets half of one for everything else.
     """
     interval = timedelta(seconds=lease.interval_s)
-    return max(began + interval, now + interval / 4)
+    return max(began + interval, now + interval / 2)
 
 
 def _do(lease: Lease, echo: Echo | None) -> RunRecord | None:
