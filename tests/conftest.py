@@ -18,7 +18,6 @@ LONGEST_FIRST = (
     "integration",
     "acceptance",
     "spark_jobs/test_cluster_modes.py",
-    "webapp/storage/cleanup/test_whole.py",
     "spark_jobs/storage/test_worlds.py",
     "spark_jobs",
 )

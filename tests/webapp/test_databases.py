@@ -53,7 +53,7 @@ def test_the_loader_leases_and_retention_hold_on_postgresql(postgresql: str, tmp
     tests += [f"tests/webapp/storage/{name}" for name in ("test_loading.py", "test_known_jobs.py", "test_aging.py", "test_auditing.py")]
     variables = environment(tmp_path, postgresql)
     del variables["DJANGO_SETTINGS_MODULE"]
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", *tests], env=variables, cwd=PROJECT_DIR, capture_output=True, text=True, check=False
-    )
+    # A folder of its own: where the tests that run beside it keep theirs, pytest would shut out the user of their PostgreSQL.
+    command = [sys.executable, "-m", "pytest", f"--basetemp={tmp_path / 'tests'}", *tests]
+    done = subprocess.run(command, env=variables, cwd=PROJECT_DIR, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-4000:]

@@ -4,6 +4,7 @@ from datetime import timedelta
 from io import StringIO
 
 import pytest
+from django.contrib.auth.models import Group
 from django.core.management import call_command
 from django.core.management.base import CommandError
 from django.test import Client, RequestFactory
@@ -150,3 +151,9 @@ def test_nothing_but_the_declared_doors_opens_without_a_sign_in() -> None:
     assert len(plain) > 10
     opened = [path for path in plain if client.get(f"/{path}").status_code == 200]
     assert set(opened) <= set(OPEN), opened
+
+
+@pytest.mark.django_db(transaction=True)
+def test_groups_are_there_again_after_the_tables_were_emptied() -> None:
+    call_command("flush", interactive=False, verbosity=0)
+    assert set(Group.objects.values_list("name", flat=True)) == {"viewer", "operator", "admin"}

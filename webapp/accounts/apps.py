@@ -1,0 +1,23 @@
+"""The groups that roles are made of are there after every ``migrate``, also where somebody emptied the tables."""
+
+from typing import Any
+
+from django.apps import AppConfig
+from django.db.models.signals import post_migrate
+
+
+class AccountsConfig(AppConfig):
+    name = "webapp.accounts"
+
+    def ready(self) -> None:
+        # After the permissions of ``auth`` itself, whose tables these are.
+        post_migrate.connect(_make_groups, sender=self, dispatch_uid="accounts.groups")
+
+
+def _make_groups(using: str, **_about: Any) -> None:
+    from django.contrib.auth.models import Group
+
+    from webapp.accounts.roles import GROUPS
+
+    for name in GROUPS:
+        Group.objects.using(using).get_or_create(name=name)
