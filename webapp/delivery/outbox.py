@@ -5,10 +5,8 @@ from datetime import datetime, timedelta
 
 from django.conf import settings
 from django.db import transaction
-from kombu.exceptions import OperationalError
 
-from webapp.config import schedule
-from webapp.config.celery import app
+from webapp.config import hints, schedule
 from webapp.delivery.formats.registry import FORMATS
 from webapp.delivery.models import Delivery, DeliveryAlert, Endpoint
 from webapp.delivery.notices import AlertTold, NoticeTold
@@ -20,7 +18,6 @@ from webapp.lib.uids import new_uid
 logger = logging.getLogger(__name__)
 
 TASK, KEY = "alerts.deliver", "delivery/send"
-HINT_EXPIRES_S = 2 * schedule.TICK_S
 
 
 def queue(notice: NoticeTold) -> int:
@@ -108,19 +105,8 @@ def _known(uids: set[str]) -> set[tuple[str, int, str]]:
 
 def hint(after: timedelta = timedelta()) -> None:
     """Tell the sender to look now, or shortly. Without a broker the next tick's look finds the rows all the same."""
-    if not settings.WEIR.redis_url:
-        return
-    try:
-        app.send_task(
-            TASK,
-            args=[KEY],
-            queue=schedule.ALERTS,
-            countdown=after.total_seconds() or None,
-            expires=after.total_seconds() + HINT_EXPIRES_S,
-            retry=False,
-        )
-    except OperationalError as error:
-        logger.warning("No hint could be sent, the next tick will look: %s", type(error).__name__)
+    if settings.WEIR.redis_url:
+        hints.hint(TASK, KEY, schedule.ALERTS, after)
 
 
 def wake(now: datetime) -> None:

@@ -8,7 +8,7 @@ from django.conf import settings
 from django.utils import timezone
 
 from webapp.alerting import waking
-from webapp.config import schedule
+from webapp.config import hints, schedule
 from webapp.config.celery import app
 from webapp.delivery import outbox
 from webapp.findings import blind
@@ -47,10 +47,8 @@ def tick() -> None:
 
 
 def hint(key: str, after: timedelta = timedelta()) -> None:
-    """Tell a worker of the right queue; a hint that waited for two ticks has been followed by others."""
-    delay_s = max(after.total_seconds(), 0)
-    task, queue = work.TASK_OF_KIND[key.partition("/")[0]], work.queue_of(key)
-    app.send_task(task, args=[key], queue=queue, countdown=delay_s or None, expires=delay_s + 2 * schedule.TICK_S)
+    """Tell a worker of the right queue."""
+    hints.send(work.TASK_OF_KIND[key.partition("/")[0]], key, work.queue_of(key), after)
 
 
 @app.task(name="pipeline.collect", soft_time_limit=COLLECT_LIMIT_S, time_limit=COLLECT_LIMIT_S + 30)

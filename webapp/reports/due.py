@@ -1,22 +1,16 @@
 """The due work of reports: its keys, its task, and how a worker is told of it at once."""
 
-import logging
 from datetime import datetime
 
 from django.db import transaction
-from kombu.exceptions import OperationalError
 
-from webapp.config import schedule
-from webapp.config.celery import app
+from webapp.config import hints, schedule
 from webapp.pipeline.models import DueWork
 from webapp.reports.models import IncidentReport
-
-logger = logging.getLogger(__name__)
 
 TASK, PREFIX, DIGEST = "pipeline.make_report", "reports/", "reports/digest"
 """``PREFIX`` and a report's number: there while it is to be made. ``DIGEST`` looks whether a week is over."""
 RETRY_S, LOOK_S = 60, 900
-HINT_EXPIRES_S = 2 * schedule.TICK_S
 
 
 def key_of(pk: int) -> str:
@@ -38,11 +32,4 @@ def wake(pk: int, at: datetime) -> None:
     key = key_of(pk)
     DueWork.objects.ensure({key: RETRY_S}, at)
     DueWork.objects.filter(key=key).update(next_attempt_at=at, failures=0)
-    transaction.on_commit(lambda: _hint(key))
-
-
-def _hint(key: str) -> None:
-    try:
-        app.send_task(TASK, args=[key], queue=schedule.DEFAULT, expires=HINT_EXPIRES_S, retry=False)
-    except OperationalError as error:
-        logger.warning("No hint could be sent, the next tick will look: %s", type(error).__name__)
+    transaction.on_commit(lambda: hints.hint(TASK, key, schedule.DEFAULT))
