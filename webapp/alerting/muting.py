@@ -12,6 +12,7 @@ from webapp.alerting.lifecycle import muted, unmuted
 from webapp.alerting.lives import ROWS_AT_ONCE, life_of, put
 from webapp.alerting.models import Alert, AlertEvent, MaintenanceWindow, Silence
 from webapp.alerting.row_updates import write
+from webapp.lib.labels import matched_labels
 from webapp.lib.matchers import Matcher, match_all
 
 UNREAD = ("title", "cause", "next_step", "evidence")
@@ -57,7 +58,7 @@ class Mutes:
             return Held(Mute.BLIND, parent)
         if not self._rules:
             return Held()
-        labels = row.all_labels
+        labels = matched_labels(row)
         return next((one.held for one in self._rules if match_all(one.matchers, labels)), Held())
 
 

@@ -51,22 +51,6 @@ class AlertTold:
     links: Mapping[str, str] = field(default_factory=dict)
     """``alert``, ``finding``, ``runbook``, ``job``: absolute addresses, as far as there are any."""
 
-    @property
-    def all_labels(self) -> dict[str, str]:
-        """What matchers see."""
-        return {
-            **self.labels,
-            "cluster": self.cluster,
-            "job": self.job_name,
-            "job_id": self.job_id,
-            "rule": self.rule,
-            "family": self.family,
-            "severity": self.severity,
-            "confidence": self.confidence,
-            "subject": self.subject,
-            "subject_kind": self.subject_kind,
-        }
-
 
 @dataclass(frozen=True)
 class NoticeTold:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from webapp.delivery.notices import NoticeTold
 from webapp.findings.choices import SEVERITY_RANK
+from webapp.lib.labels import matched_labels
 from webapp.lib.matchers import Matcher, match_all
 
 TOLD_AGAIN = "repeat"
@@ -12,7 +13,8 @@ _RANK: dict[str, int] = {severity.value: rank for severity, rank in SEVERITY_RAN
 
 def part_for(notice: NoticeTold, matchers: Sequence[Matcher], min_rank: int) -> NoticeTold | None:
     """The notice as somebody with these wishes is told it; ``None`` where there is no news in it for them."""
-    wanted = tuple(alert for alert in notice.alerts if _RANK.get(alert.severity, 0) >= min_rank and match_all(matchers, alert.all_labels))
+    ranked = (alert for alert in notice.alerts if _RANK.get(alert.severity, 0) >= min_rank)
+    wanted = tuple(alert for alert in ranked if match_all(matchers, matched_labels(alert)))
     if not wanted:
         return None
     part = notice.of(wanted)

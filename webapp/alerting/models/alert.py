@@ -122,22 +122,6 @@ class Alert(models.Model):
         """The job, or what stands for one, as lists name it."""
         return self.job_name or self.job_id or self.subject
 
-    @property
-    def all_labels(self) -> dict[str, str]:
-        """What silences see; the same names as the routes of endpoints see."""
-        return {
-            **self.labels,
-            "cluster": self.cluster,
-            "job": self.job_name or "",
-            "job_id": self.job_id,
-            "rule": self.rule,
-            "family": self.family,
-            "severity": self.severity,
-            "confidence": self.confidence,
-            "subject": self.subject,
-            "subject_kind": self.subject_kind,
-        }
-
 
 class AlertEvent(models.Model):
     """One line of an alert's history. ``at`` is data time for what was seen in the data, else Weir's own."""

@@ -17,6 +17,7 @@ from webapp.alerting.choices import OPEN
 from webapp.alerting.forms import LONGEST_MATCHERS, WEEKDAYS, MaintenanceForm, SilenceForm
 from webapp.alerting.models import Alert, MaintenanceWindow, Silence
 from webapp.lib.keysets import BadCursor, Key, page
+from webapp.lib.labels import matched_labels
 from webapp.lib.matchers import BadMatcher, Matcher, match_all, parse_lines
 
 PAGE_SIZE = 50
@@ -115,7 +116,7 @@ def _preview(text: str) -> dict[str, Any]:
 
 def _matches(matchers: tuple[Matcher, ...]) -> dict[str, Any]:
     rows = Alert.objects.filter(state__in=OPEN).order_by("-severity_rank", "-id").defer("cause", "next_step", "evidence")
-    found = [row for row in rows[:MOST_LOOKED_AT] if match_all(matchers, row.all_labels)]
+    found = [row for row in rows[:MOST_LOOKED_AT] if match_all(matchers, matched_labels(row))]
     return {"count": len(found), "first": found[:SHOWN]}
 
 
