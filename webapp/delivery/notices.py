@@ -55,7 +55,7 @@ class AlertTold:
 @dataclass(frozen=True)
 class NoticeTold:
     """One notice about one group. ``alerts``: those that changed first; the totals count all. As alerting makes it, all that changed
-    are there, so that routes can choose among them; as an endpoint is told it, at most 100."""
+    are there, so that routes can choose among them; as an endpoint is told it, those of one part, 500 at most."""
 
     uid: str
     kind: str
