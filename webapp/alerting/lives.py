@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from webapp.alerting.choices import AlertState, Told
+from webapp.alerting.choices import Told
 from webapp.alerting.lifecycle import Episode, Event, Life
 from webapp.alerting.models import Alert, AlertEvent, AlertGroup
 from webapp.alerting.policies import Policies
@@ -95,7 +95,3 @@ class Written:
 
 def labels_of(cluster: str, policies: Policies) -> dict[str, str]:
     return {"kind": "recording" if policies.is_recorded(cluster) else "live"} if cluster else {"kind": "storage"}
-
-
-def is_pending(row: Alert) -> bool:
-    return row.state == AlertState.PENDING

@@ -93,16 +93,6 @@ def _as_sent(notice: NoticeTold, endpoint: Endpoint) -> list[NoticeTold]:
     return notice.in_parts() if FORMATS[endpoint.format].for_machines else [notice.first_part()]
 
 
-def _known(uids: set[str]) -> set[tuple[str, int, str]]:
-    """Which of these notices have deliveries already."""
-    ordered = sorted(uids)
-    found: set[tuple[str, int, str]] = set()
-    for start in range(0, len(ordered), 500):
-        rows = Delivery.objects.filter(notice_uid__in=ordered[start : start + 500])
-        found |= set(rows.values_list("notice_uid", "endpoint", "mail_to"))
-    return found
-
-
 def hint(after: timedelta = timedelta()) -> None:
     """Tell the sender to look now, or shortly. Without a broker the next tick's look finds the rows all the same."""
     if settings.WEIR.redis_url:

@@ -40,10 +40,6 @@ class Shown:
     def first_job(self) -> JobStory | None:
         return self.jobs[0][0] if self.jobs else None
 
-    @property
-    def has_storage(self) -> bool:
-        return any(story.storage for story, _badge in self.jobs)
-
 
 def verdict(tone: str) -> Badge:
     """Of the first screen; a report that is not made yet has none."""
