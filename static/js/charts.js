@@ -1,23 +1,9 @@
-// Draws the figures of a page. A figure comes as JSON from the address in data-chart; its colours are tokens,
-// written var(--name), which are looked up here, so that one figure serves both themes.
+// Draws the figures of a page. A figure comes as JSON from the address in data-chart.
 "use strict";
 
 (() => {
-  const TOKEN = /^var\((--[a-z0-9-]+)\)$/;
-  const CONFIG = { displayModeBar: false, responsive: true, doubleClick: "reset", showTips: false, topojsonURL: "" };
   const charts = [...document.querySelectorAll("[data-chart]")];
   const figures = new Map();
-
-  function withColours(value, styles) {
-    if (typeof value === "string") {
-      const token = TOKEN.exec(value);
-      return token ? styles.getPropertyValue(token[1]).trim() || value : value;
-    }
-    if (Array.isArray(value)) return value.map((item) => withColours(item, styles));
-    // Typed arrays travel as {dtype, bdata}; there is nothing to look up in them.
-    if (value === null || typeof value !== "object" || "bdata" in value) return value;
-    return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, withColours(item, styles)]));
-  }
 
   function say(chart, title, text) {
     const message = document.createElement("div");
@@ -30,14 +16,9 @@
   }
 
   function draw(chart) {
-    const styles = getComputedStyle(document.documentElement);
     const figure = figures.get(chart);
-    const layout = withColours(figure.layout, styles);
-    const data = withColours(figure.data, styles);
-    const shared = layout.meta || {};
-    data.filter((trace) => trace.meta in shared).forEach((trace) => Object.assign(trace, shared[trace.meta]));
     if (figure.layout.height) chart.style.height = `${figure.layout.height}px`;
-    return Plotly.react(chart, data, layout, CONFIG);
+    return drawFigure(chart, figure);
   }
 
   async function load(chart) {

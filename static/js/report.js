@@ -2,31 +2,13 @@
 "use strict";
 
 (() => {
-  const TOKEN = /^var\((--[a-z0-9-]+)\)$/;
-  const CONFIG = { displayModeBar: false, responsive: true, doubleClick: "reset", showTips: false, topojsonURL: "" };
   const root = document.documentElement;
   const figures = JSON.parse(document.getElementById("figures").textContent);
   const charts = [...document.querySelectorAll("[data-figure]")].filter((chart) => figures[chart.dataset.figure]);
 
-  function withColours(value, styles) {
-    if (typeof value === "string") {
-      const token = TOKEN.exec(value);
-      return token ? styles.getPropertyValue(token[1]).trim() || value : value;
-    }
-    if (Array.isArray(value)) return value.map((item) => withColours(item, styles));
-    if (value === null || typeof value !== "object" || "bdata" in value) return value;
-    return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, withColours(item, styles)]));
-  }
-
   function draw(chart) {
-    const styles = getComputedStyle(root);
-    const figure = figures[chart.dataset.figure];
-    const layout = withColours(figure.layout, styles);
-    const data = withColours(figure.data, styles);
-    const shared = layout.meta || {};
-    data.filter((trace) => trace.meta in shared).forEach((trace) => Object.assign(trace, shared[trace.meta]));
     chart.dataset.state = "drawn";
-    return Plotly.react(chart, data, layout, CONFIG);
+    return drawFigure(chart, figures[chart.dataset.figure]);
   }
 
   charts.forEach((chart) => {

@@ -79,7 +79,7 @@ def test_a_hostile_name_runs_nothing(browser, tmp_path):
 
 
 def test_a_script_that_slipped_in_would_not_run(browser, document, tmp_path):
-    """The file's own policy is the second wall: it names our two scripts and no other."""
+    """The file's own policy is the second wall: it names our own scripts and no other."""
     file = tmp_path / "slipped.html"
     file.write_text(html.render(document).replace("</body>", "<script>document.title='pwned'</script></body>"), encoding="utf-8")
     page = browser.new_page()
