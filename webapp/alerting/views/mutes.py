@@ -19,13 +19,13 @@ from webapp.alerting.models import Alert, MaintenanceWindow, Silence
 from webapp.lib.keysets import BadCursor, Key, page
 from webapp.lib.labels import matched_labels
 from webapp.lib.matchers import BadMatcher, Matcher, match_all, parse_lines
+from webapp.lib.row_numbers import row_number
 
 PAGE_SIZE = 50
 BY_END = (Key("ends_at", descending=True), Key("id", descending=True))
 NEWEST_FIRST = (Key("id", descending=True),)
 MOST_LOOKED_AT = 2_000
 SHOWN = 8
-LARGEST = 2**63 - 1
 
 
 @require_GET
@@ -60,7 +60,7 @@ def silence_new(request: HttpRequest) -> HttpResponse:
 @operators_only
 @require_POST
 def silence_end(request: HttpRequest, pk: int) -> HttpResponse:
-    found = get_object_or_404(Silence, pk=min(pk, LARGEST))
+    found = get_object_or_404(Silence, pk=row_number(pk))
     return _ended(request, "silences", lambda: acting.end_silence(found, request.user, timezone.now()))
 
 
@@ -95,7 +95,7 @@ def maintenance_new(request: HttpRequest) -> HttpResponse:
 @operators_only
 @require_POST
 def maintenance_end(request: HttpRequest, pk: int) -> HttpResponse:
-    found = get_object_or_404(MaintenanceWindow, pk=min(pk, LARGEST))
+    found = get_object_or_404(MaintenanceWindow, pk=row_number(pk))
     return _ended(request, "maintenance", lambda: acting.end_window(found, request.user, timezone.now()))
 
 

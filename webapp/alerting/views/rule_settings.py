@@ -25,8 +25,8 @@ from webapp.findings.choices import Severity
 from webapp.findings.figures import figure_text
 from webapp.findings.models import ThresholdOverride
 from webapp.fleet.models import Cluster, JobCurrent
+from webapp.lib.row_numbers import row_number
 
-LARGEST = 2**63 - 1
 MOST_LISTED = 500
 SCOPES = ("job", "cluster", "all")
 
@@ -107,7 +107,7 @@ def rule_setting(request: HttpRequest) -> HttpResponse:
 @operators_only
 @require_POST
 def remove(request: HttpRequest, pk: int) -> HttpResponse:
-    row = get_object_or_404(RuleSetting, pk=min(pk, LARGEST))
+    row = get_object_or_404(RuleSetting, pk=row_number(pk))
     adjusting.remove(row)
     messages.success(request, f"What was set for {row.rule} {row.scope} is removed.")
     return redirect("alert-settings")
@@ -135,7 +135,7 @@ def threshold_save(request: HttpRequest) -> HttpResponse:
 @operators_only
 @require_POST
 def threshold_remove(request: HttpRequest, pk: int) -> HttpResponse:
-    row = get_object_or_404(ThresholdOverride, pk=min(pk, LARGEST))
+    row = get_object_or_404(ThresholdOverride, pk=row_number(pk))
     row.delete()
     messages.success(request, f"{row.key} is back at what a wider scope or the default says.")
     return redirect("alert-settings")

@@ -31,6 +31,7 @@ from webapp.lib.api.errors import ErrorAnswer
 from webapp.lib.api.filtering import Parameter, time_window
 from webapp.lib.api.lists import ERRORS, NOT_FOUND, ListView, listed
 from webapp.lib.keysets import Key
+from webapp.lib.row_numbers import row_number
 
 CONFLICT = {409: OpenApiResponse(ErrorAnswer, "Its state does not allow it.")}
 
@@ -183,7 +184,7 @@ def _with_secret(endpoint: Endpoint, secret: str) -> dict[str, Any]:
 
 
 def _endpoint(pk: str) -> Endpoint:
-    return get_object_or_404(Endpoint, pk=min(int(pk), 2**63 - 1))
+    return get_object_or_404(Endpoint, pk=row_number(pk))
 
 
 def _instant(name: str, text: str) -> Any:

@@ -21,6 +21,7 @@ from webapp.delivery.forms import EndpointForm
 from webapp.delivery.models import Delivery, Endpoint
 from webapp.lib.keysets import BadCursor, Key, page
 from webapp.lib.matchers import as_lines
+from webapp.lib.row_numbers import row_number
 
 ENDPOINTS_A_PAGE = 50
 LAST_DELIVERIES = 10
@@ -167,4 +168,4 @@ def _fields(properties: dict[str, Any]) -> list[tuple[str, str, str]]:
 
 
 def _endpoint(pk: int) -> Endpoint:
-    return get_object_or_404(Endpoint, pk=min(pk, 2**63 - 1))
+    return get_object_or_404(Endpoint, pk=row_number(pk))

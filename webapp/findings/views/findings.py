@@ -20,6 +20,7 @@ from webapp.findings.shown import rule_of, shown
 from webapp.findings.thresholds import rows
 from webapp.fleet.models import Cluster, JobAnnotation, JobCurrent
 from webapp.lib.keysets import BadCursor, page
+from webapp.lib.row_numbers import row_number
 from webapp.lib.timeranges import between
 
 PAGE_SIZE = 50
@@ -52,7 +53,7 @@ def findings(request: HttpRequest) -> HttpResponse:
 
 
 def finding(request: HttpRequest, pk: int) -> HttpResponse:
-    found = get_object_or_404(Finding, pk=_small(pk))
+    found = get_object_or_404(Finding, pk=row_number(pk))
     rule = rule_of(found)
     about = shown(found)
     job = JobCurrent.objects.filter(cluster=found.cluster, job_id=found.job_id).only("cluster", "job_id", "name").first()
@@ -79,7 +80,7 @@ def finding(request: HttpRequest, pk: int) -> HttpResponse:
 
 def chart(request: HttpRequest, pk: int) -> HttpResponse:
     """The first figure of its evidence in every sight of this subject around its time."""
-    found = get_object_or_404(Finding, pk=_small(pk))
+    found = get_object_or_404(Finding, pk=row_number(pk))
     first = next((row for row in found.evidence or () if isinstance(row, dict) and row.get("name")), None)
     if first is None:
         return _empty("No figure", "This finding rests on events, not on a figure that could be drawn.")
@@ -114,11 +115,6 @@ def _words(row: dict[str, Any], unit: str) -> str:
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and value == value
-
-
-def _small(pk: int) -> int:
-    """SQLite and PostgreSQL refuse larger ones with an error of their own."""
-    return min(pk, 2**63 - 1)
 
 
 def _empty(title: str, text: str) -> HttpResponse:

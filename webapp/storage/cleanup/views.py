@@ -16,6 +16,7 @@ from webapp.accounts.roles import may_operate
 from webapp.lib.badges import Badge
 from webapp.lib.exports import csv_response, json_response
 from webapp.lib.keysets import BadCursor, Key, page
+from webapp.lib.row_numbers import row_number
 from webapp.storage.choices import PlanState
 from webapp.storage.cleanup import orders, planning
 from webapp.storage.cleanup.badges import outcome_badge, plan_badge
@@ -136,7 +137,7 @@ def _ordered(request: HttpRequest, found: CleanupPlan, act: Callable[[], None], 
 
 
 def _plan(pk: int | str) -> CleanupPlan:
-    return get_object_or_404(CleanupPlan.objects.select_related("audit"), pk=min(int(pk), 2**63 - 1))
+    return get_object_or_404(CleanupPlan.objects.select_related("audit"), pk=row_number(pk))
 
 
 def _state(request: HttpRequest, found: CleanupPlan) -> dict[str, Any]:
