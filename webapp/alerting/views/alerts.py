@@ -14,6 +14,7 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_GET, require_POST
 
 from spark_jobs.diagnosis.registry import all_rules
+from spark_jobs.diagnosis.wording import count_text
 from webapp.accounts.guards import operators_only
 from webapp.accounts.roles import may_operate
 from webapp.alerting import acting
@@ -82,11 +83,11 @@ def acknowledge(request: HttpRequest) -> HttpResponse:
         messages.warning(request, "No alert was chosen.")
     elif "take_back" in request.POST:
         done = acting.take_back(uids, request.user, now)
-        messages.success(request, f"{_alerts(done)} waiting for somebody again.")
+        messages.success(request, f"{count_text(done, 'alert')} waiting for somebody again.")
     else:
         done = acting.acknowledge(uids, request.user, request.POST.get("comment", ""), now)
         if done:
-            messages.success(request, f"{_alerts(done)} acknowledged in your name; told again only when resolved.")
+            messages.success(request, f"{count_text(done, 'alert')} acknowledged in your name; told again only when resolved.")
         else:
             messages.warning(request, "Nothing to acknowledge: somebody was quicker, or it is resolved.")
     return redirect(_back(request))
@@ -159,10 +160,6 @@ def _muted_until(found: Alert, now: datetime) -> datetime | None:
 
 def _plain(found: AlertQuerySet) -> Iterator[dict[str, Any]]:
     yield from found.order_by("-starts_at", "-id").values(*NAMES)[:MOST_EXPORTED].iterator(chunk_size=1_000)
-
-
-def _alerts(count: int) -> str:
-    return f"{count} alert{'' if count == 1 else 's'}"
 
 
 def _back(request: HttpRequest) -> str:

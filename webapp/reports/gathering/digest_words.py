@@ -2,6 +2,7 @@
 
 from datetime import datetime, timedelta
 
+from spark_jobs.diagnosis import wording
 from webapp.lib.quantities import UNKNOWN, bytes_text, count_text
 from webapp.reports.document import Kpi, Point, Summary
 from webapp.reports.gathering.digest_tables import success_text
@@ -36,9 +37,9 @@ def _headline(week: Week) -> str:
     if not week.jobs:
         return "No job was seen in this time"
     if not week.troubled:
-        return f"{_jobs(week.jobs)} seen, none in trouble"
+        return f"{wording.count_text(week.jobs, 'job')} seen, none in trouble"
     news = f"{count_text(week.began_count)} new findings, {count_text(week.ended_count)} ended"
-    return f"{count_text(week.troubled)} of {_jobs(week.jobs)} in trouble; {news}"
+    return f"{count_text(week.troubled)} of {wording.count_text(week.jobs, 'job')} in trouble; {news}"
 
 
 def _happened(week: Week) -> tuple[str, ...]:
@@ -49,7 +50,7 @@ def _causes(week: Week) -> tuple[Point, ...]:
     if not week.by_rule:
         return (Point("None found", "No rule found anything new."),)
     return tuple(
-        Point(title, f"{count_text(count)} {'time' if count == 1 else 'times'} on {_jobs(jobs)}. The worst: {worst.title}.")
+        Point(title, f"{wording.count_text(count, 'time')} on {wording.count_text(jobs, 'job')}. The worst: {worst.title}.")
         for title, count, jobs, worst in week.by_rule[:MOST_RULES]
     )
 
@@ -95,7 +96,3 @@ def _kpis(week: Week, critical: int) -> tuple[Kpi, ...]:
         Kpi("Alerts", count_text(fired), "fired" if fired else "none fired"),
         Kpi("Storage growth", bytes_text(sum(grown)) if grown else UNKNOWN, f"{len(week.roots)} roots" if week.roots else "not audited"),
     )
-
-
-def _jobs(count: int) -> str:
-    return "1 job" if count == 1 else f"{count_text(count)} jobs"

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
+from spark_jobs.diagnosis import wording
 from webapp.lib.instants import instant_text, span_text
 from webapp.lib.quantities import bytes_text, count_text, duration_text, percent_text
 from webapp.reports.document import AlertTold, FindingTold, JobStory, Kpi, Point, Summary
@@ -41,7 +42,7 @@ def title(stories: Sequence[JobStory], findings: Sequence[FindingTold], headline
     if not stories:
         return "None of these jobs is known"
     if len(stories) > 1:
-        return f"{stories[0].name} and {_counted(len(stories) - 1, 'other job')}"
+        return f"{stories[0].name} and {wording.count_text(len(stories) - 1, 'other job')}"
     worst = symptom([one for one in findings if is_notable(one)])
     return f"{stories[0].name}: {worst.rule_title[:1].lower() + worst.rule_title[1:] if worst else headline[:1].lower() + headline[1:]}"
 
@@ -121,7 +122,7 @@ def _fared(story: JobStory, *, brief: bool = False) -> list[str]:
     else:
         said.append("No checkpoint ended in this time.")
     if figures.savepoints and not brief:
-        said.append(f"{_counted(figures.savepoints, 'savepoint')} taken.")
+        said.append(f"{wording.count_text(figures.savepoints, 'savepoint')} taken.")
     if story.restarts:
         thrown = next(iter(story.exceptions), None)
         by = f"; thrown: {thrown.name} in {thrown.task}" if thrown else ""
@@ -213,7 +214,7 @@ def _cost(story: JobStory, notable: Sequence[FindingTold]) -> list[str]:
         )
     elif figures.failed:
         longest = f"; the longest time without a new one was {duration_text(gap_ms)}{due}" if gap_ms is not None else ""
-        said.append(f"{_counted(figures.failed, 'recovery point')} lost{longest}.")
+        said.append(f"{wording.count_text(figures.failed, 'recovery point')} lost{longest}.")
     excess = sum(one.excess_bytes or 0 for one in notable)
     if excess:
         said.append(f"{bytes_text(excess)} were uploaded in excess.")
@@ -250,10 +251,6 @@ def _kpis(stories: Sequence[JobStory], notable: Sequence[FindingTold], alerts: S
         ),
         Kpi("Alerts", count_text(len(alerts)), f"{acknowledged} acknowledged" if alerts else "none fired"),
     )
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count_text(count)} {noun}{'' if count == 1 else 's'}"
 
 
 def _times(count: int) -> str:
