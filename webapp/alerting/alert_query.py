@@ -9,8 +9,8 @@ from webapp.alerting.models import Alert
 from webapp.alerting.querysets import AlertQuerySet
 from webapp.findings.choices import Severity
 from webapp.lib.keysets import Key
+from webapp.lib.list_queries import asked_text
 
-COUNT_CAP = 1_000
 OPEN_STATE, ANY = "open", "any"
 STATES = {
     OPEN_STATE: "open",
@@ -42,9 +42,9 @@ class AlertQuery:
         severity, state = parameters.get("severity", ""), parameters.get("state", "")
         acknowledged, silenced = parameters.get("acknowledged", ""), parameters.get("silenced", "")
         return cls(
-            cluster=_clean(parameters.get("cluster", "")),
-            job_id=_clean(parameters.get("job", "")),
-            rule=_clean(parameters.get("rule", "")),
+            cluster=asked_text(parameters, "cluster"),
+            job_id=asked_text(parameters, "job"),
+            rule=asked_text(parameters, "rule"),
             severity=severity if severity in Severity.values else "",
             acknowledged=acknowledged if acknowledged in YES_NO else "",
             silenced=silenced if silenced in YES_NO else "",
@@ -73,13 +73,3 @@ class AlertQuery:
         if self.state == OPEN_STATE:
             return found.filter(state__in=OPEN)
         return found if self.state == ANY else found.filter(state=self.state)
-
-
-def total(alerts: AlertQuerySet) -> int:
-    """At most ``COUNT_CAP + 1``: whoever has more narrows the filters."""
-    return alerts.order_by()[: COUNT_CAP + 1].count()
-
-
-def _clean(text: str) -> str:
-    """PostgreSQL refuses NUL in texts."""
-    return text.replace("\x00", "").strip()[:100]

@@ -8,8 +8,8 @@ from webapp.delivery.choices import DeliveryState
 from webapp.delivery.models import Delivery
 from webapp.delivery.querysets import DeliveryQuerySet
 from webapp.lib.keysets import Key
+from webapp.lib.list_queries import asked_text
 
-COUNT_CAP = 1_000
 NEWEST_FIRST = (Key("id", descending=True),)
 NAMES = (
     "uid", "endpoint", "state", "kind", "status", "title", "group", "cluster", "notice_uid", "mail_to", "made_at", "next_attempt_at",
@@ -33,8 +33,8 @@ class DeliveryQuery:
         return cls(
             endpoint=int(endpoint) if endpoint.isascii() and endpoint.isdigit() and len(endpoint) < 18 else 0,
             state=state if state in DeliveryState.values else "",
-            cluster=parameters.get("cluster", "").replace("\x00", "").strip()[:100],
-            alert=parameters.get("alert", "").replace("\x00", "").strip()[:64],
+            cluster=asked_text(parameters, "cluster"),
+            alert=asked_text(parameters, "alert", 64),
             cursor=parameters.get("cursor", ""),
         )
 
@@ -48,8 +48,3 @@ class DeliveryQuery:
         wanted: dict[str, Any] = {name: value for name, value in asked.items() if value}
         found: DeliveryQuerySet = Delivery.objects.filter(**wanted).defer("payload").select_related("endpoint")
         return found
-
-
-def total(deliveries: DeliveryQuerySet) -> int:
-    """At most ``COUNT_CAP + 1``: whoever has more narrows the filters."""
-    return deliveries.order_by()[: COUNT_CAP + 1].count()

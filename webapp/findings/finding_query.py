@@ -8,8 +8,8 @@ from webapp.findings.choices import FindingState, Severity
 from webapp.findings.models import Finding
 from webapp.findings.querysets import FindingQuerySet
 from webapp.lib.keysets import Key
+from webapp.lib.list_queries import asked_text
 
-COUNT_CAP = 1_000
 ANY_STATE = "any"
 WORST_FIRST = (Key("severity_rank", descending=True), Key("last_seen", descending=True), Key("id", descending=True))
 NEWEST_FIRST = (Key("last_seen", descending=True), Key("id", descending=True))
@@ -30,9 +30,9 @@ class FindingQuery:
     def read(cls, parameters: Mapping[str, str]) -> "FindingQuery":
         severity, state = parameters.get("severity", ""), parameters.get("state", "")
         return cls(
-            cluster=_clean(parameters.get("cluster", "")),
-            job_id=_clean(parameters.get("job", "")),
-            rule=_clean(parameters.get("rule", "")),
+            cluster=asked_text(parameters, "cluster"),
+            job_id=asked_text(parameters, "job"),
+            rule=asked_text(parameters, "rule"),
             severity=severity if severity in Severity.values else "",
             state=state if state in (*FindingState.values, ANY_STATE) else FindingState.OPEN,
             cursor=parameters.get("cursor", ""),
@@ -55,13 +55,3 @@ class FindingQuery:
             wanted["state"] = self.state
         found: FindingQuerySet = Finding.objects.filter(**wanted)
         return found
-
-
-def total(findings: FindingQuerySet) -> int:
-    """At most ``COUNT_CAP + 1``: whoever has more narrows the filters."""
-    return findings.order_by()[: COUNT_CAP + 1].count()
-
-
-def _clean(text: str) -> str:
-    """PostgreSQL refuses NUL in texts."""
-    return text.replace("\x00", "").strip()[:100]

@@ -14,8 +14,8 @@ from webapp.fleet.models import JobCurrent
 from webapp.fleet.querysets import JobCurrentQuerySet
 from webapp.fleet.sorting import FLEET_SORTS, WORST_FIRST, Sort
 from webapp.lib.keysets import Key
+from webapp.lib.list_queries import asked_text
 
-COUNT_CAP = 1_000
 TOTALS_KEPT_S = 10
 """Counting a whole fleet costs more than showing a page of it, and nobody needs it fresher than the pipeline."""
 
@@ -42,9 +42,9 @@ class FleetQuery:
         sort = FLEET_SORTS.get(name.removeprefix("-"), WORST_FIRST)
         status, health = parameters.get("status", ""), parameters.get("health", "")
         return cls(
-            cluster=_clean(parameters.get("cluster", ""))[:100],
+            cluster=asked_text(parameters, "cluster"),
             status=status if status in STATUS_GROUPS else "",
-            search=_clean(parameters.get("q", ""))[:_LONGEST_SEARCH],
+            search=asked_text(parameters, "q", _LONGEST_SEARCH),
             health=health if health in HEALTH_GROUPS else "",
             failing=parameters.get("failing", "") == "1",
             sort=sort,
@@ -84,18 +84,8 @@ def totals(cluster: str, now: datetime) -> dict[str, int]:
     return cache.get_or_set(f"fleet-totals:{quote(cluster)}", lambda: _count(cluster, now), TOTALS_KEPT_S) or _count(cluster, now)
 
 
-def capped_count(jobs: JobCurrentQuerySet) -> int:
-    """At most ``COUNT_CAP + 1``: whoever has more matches narrows the search."""
-    return jobs.order_by()[: COUNT_CAP + 1].count()
-
-
 def _count(cluster: str, now: datetime) -> dict[str, int]:
     """Grouped, so that the database works out the status of a job once, not once a group."""
     band = Case(*(When(group.condition, then=Value(slug)) for slug, group in HEALTH_GROUPS.items()), default=Value("unknown"))
     by_band: dict[str, int] = dict(of_cluster(cluster).with_status(now).order_by().values_list(band).annotate(jobs=Count("id")))
     return {**{slug: by_band.get(slug, 0) for slug in HEALTH_GROUPS}, "total": sum(by_band.values())}
-
-
-def _clean(text: str) -> str:
-    """PostgreSQL refuses NUL in texts."""
-    return text.replace("\x00", "").strip()

@@ -12,6 +12,7 @@ from webapp.fleet.choices import ClusterKind
 from webapp.fleet.job_lookup import whole_life
 from webapp.fleet.models import Cluster, JobCurrent
 from webapp.lib import timeranges
+from webapp.lib.list_queries import asked_text
 from webapp.lib.timeranges import BadTimeRange
 from webapp.reports.gathering.scope import LONGEST, MOST_JOBS, BadScope, JobKey, Scope, check_span, checked
 
@@ -36,7 +37,7 @@ def read(parameters: QueryDict, at: datetime) -> Asked:
     """What the form shows, from what was typed so far."""
     keys = keys_of(parameters.getlist("job"))
     chosen = _jobs(keys)
-    search = parameters.get("q", "").replace("\x00", "").strip()[:200]
+    search = asked_text(parameters, "q", 200)
     found = _found(search, keys) if search or not chosen else []
     from_text, to_text = parameters.get("from", "").strip(), parameters.get("to", "").strip()
     if chosen and not from_text:

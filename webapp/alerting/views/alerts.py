@@ -18,7 +18,7 @@ from spark_jobs.diagnosis.wording import count_text
 from webapp.accounts.guards import operators_only
 from webapp.accounts.roles import may_operate
 from webapp.alerting import acting
-from webapp.alerting.alert_query import STATES, AlertQuery, total
+from webapp.alerting.alert_query import STATES, AlertQuery
 from webapp.alerting.badges import badges, state_badge
 from webapp.alerting.choices import BLIND, Mute
 from webapp.alerting.export import NAMES
@@ -32,6 +32,7 @@ from webapp.findings.models import Finding
 from webapp.fleet.models import Cluster, JobCurrent
 from webapp.lib.exports import csv_response, json_response
 from webapp.lib.keysets import BadCursor, page
+from webapp.lib.list_queries import capped_count
 from webapp.lib.matchers import as_lines, matcher
 from webapp.lib.timeranges import between
 
@@ -55,7 +56,7 @@ def alerts(request: HttpRequest) -> HttpResponse:
         "query": query,
         "page": listed,
         "rows": [(one, state_badge(one), severity_badge(one.severity), badges(one)) for one in listed.rows],
-        "matching": total(matching),
+        "matching": capped_count(matching),
         "clusters": list(Cluster.objects.values_list("name", flat=True)),
         "rules": all_rules().values(),
         "severities": {value: badge for value, badge in SEVERITY_BADGES.items() if value != "info"},

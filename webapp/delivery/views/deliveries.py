@@ -15,11 +15,12 @@ from webapp.accounts.roles import may_operate
 from webapp.delivery import orders
 from webapp.delivery.badges import delivery_badge, meaning
 from webapp.delivery.choices import DeliveryState
-from webapp.delivery.delivery_query import NAMES, NEWEST_FIRST, DeliveryQuery, total
+from webapp.delivery.delivery_query import NAMES, NEWEST_FIRST, DeliveryQuery
 from webapp.delivery.models import Delivery, Endpoint
 from webapp.lib import timeranges
 from webapp.lib.exports import csv_response, json_response
 from webapp.lib.keysets import BadCursor, page
+from webapp.lib.list_queries import capped_count
 
 DELIVERIES_A_PAGE = 50
 MOST_ATTEMPTS = 100
@@ -39,7 +40,7 @@ def deliveries(request: HttpRequest) -> HttpResponse:
         "query": query,
         "page": listed,
         "rows": [(row, delivery_badge(row), meaning(row.last_error)) for row in listed.rows],
-        "matching": total(matching),
+        "matching": capped_count(matching),
         "endpoints": list(Endpoint.objects.values_list("pk", "name")),
         "states": DeliveryState.choices,
         "may_operate": may_operate(request.user),

@@ -14,12 +14,13 @@ from webapp.charts.evidence import Sight, over_time
 from webapp.findings.badges import CONFIDENCE_MEANS, SEVERITY_BADGES
 from webapp.findings.choices import FindingState
 from webapp.findings.figures import figure_text
-from webapp.findings.finding_query import FindingQuery, total
+from webapp.findings.finding_query import FindingQuery
 from webapp.findings.models import Finding, FindingSight
 from webapp.findings.shown import rule_of, shown
 from webapp.findings.thresholds import rows
 from webapp.fleet.models import Cluster, JobAnnotation, JobCurrent
 from webapp.lib.keysets import BadCursor, page
+from webapp.lib.list_queries import capped_count
 from webapp.lib.row_numbers import row_number
 from webapp.lib.timeranges import between
 
@@ -42,7 +43,7 @@ def findings(request: HttpRequest) -> HttpResponse:
         "query": query,
         "page": listed,
         "rows": [(one, SEVERITY_BADGES.get(one.severity)) for one in listed.rows],
-        "matching": total(matching),
+        "matching": capped_count(matching),
         "clusters": list(Cluster.objects.values_list("name", flat=True)),
         "rules": all_rules().values(),
         "severities": SEVERITY_BADGES,

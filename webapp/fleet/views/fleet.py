@@ -10,11 +10,12 @@ from django.utils import timezone
 from webapp.findings.reasons import reasons
 from webapp.fleet.badges import HEALTH_GROUPS, STATUS_GROUPS, health_badge_of, job_badge
 from webapp.fleet.columns import headings
-from webapp.fleet.fleet_query import COUNT_CAP, HEAVY, FleetQuery, capped_count, totals
+from webapp.fleet.fleet_query import HEAVY, FleetQuery, totals
 from webapp.fleet.models import Cluster
 from webapp.fleet.sorting import FLEET_SORTS
 from webapp.lib.exports import csv_response, json_response
 from webapp.lib.keysets import BadCursor, page
+from webapp.lib.list_queries import COUNT_CAP, capped_count
 
 PAGE_SIZE = 50
 EXPORT_COLUMNS = (
