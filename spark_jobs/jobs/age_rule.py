@@ -5,7 +5,6 @@ most files. Nothing is deleted.
 """
 
 import argparse
-import hashlib
 import json
 from typing import Any
 
@@ -20,6 +19,7 @@ from spark_jobs.manifest import Manifest
 from spark_jobs.schemas import serving_schema
 from spark_jobs.session import SMALL_INPUT_OPTIONS, configure, exits_on_sigterm, session_of_attempt
 from spark_jobs.storage import age_rule
+from spark_jobs.storage_words import age_rule_name
 
 JOB = "age_rule"
 ROWS_A_TASK = 200_000
@@ -41,8 +41,7 @@ def run(args: argparse.Namespace) -> int:
     found = manifests.read(f"{absolute_root(args.audit_run)}/{manifests.NAME}")
     if found.job != "audit":
         raise Refused(f"{args.audit_run} is the directory of a {found.job} run; name that of an audit.")
-    place = f"-{hashlib.sha256(args.below.encode()).hexdigest()[:12]}" if args.below else ""
-    attempt = args.attempt or f"{found.attempt}-age-{args.days}{place}"
+    attempt = args.attempt or f"{found.attempt}-age-{age_rule_name(args.days, args.below)}"
     with exits_on_sigterm(), session_of_attempt(f"weir {JOB} {attempt}", attempt) as session:
         result = simulated(session, found, args.days, args.below)
     with fsspec.open(absolute_root(args.out), "wb") as out:

@@ -1,11 +1,11 @@
 """What deleting by age would have done, from the files that an audit kept."""
 
-import hashlib
 import json
 from typing import Any
 
 import fsspec
 
+from spark_jobs.storage_words import age_rule_name
 from webapp.pipeline import spark_process
 from webapp.pipeline.runs import RunRecord
 from webapp.storage.choices import AuditState
@@ -20,7 +20,7 @@ def simulate(audit: StorageAudit, days: int, below: str, record: RunRecord) -> d
     """As ``python -m spark_jobs age_rule`` writes it. Raises :class:`CannotSimulate` and ``SparkFailed``."""
     if audit.state != AuditState.LOADED or not audit.files_kept:
         raise CannotSimulate(f"The files of audit {audit.audit_id} are no longer kept; take a newer audit.")
-    name = f"{days}-{hashlib.sha256(below.encode()).hexdigest()[:12]}" if below else str(days)
+    name = age_rule_name(days, below)
     target, attempt = f"{audit.run_dir}/age-rule-{name}.json", f"{audit.audit_id}-age-{name}"
     command = ["age_rule", "--audit-run", audit.run_dir, "--days", str(days), "--below", below, "--out", target, "--attempt", attempt]
     spark_process.run(command, record, attempt)
