@@ -4,12 +4,11 @@ from datetime import timedelta
 
 import pytest
 from django.core.cache import cache
-from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
 from tests.webapp.alerting.builders import blind, closed, opened, somebody_listens, the_alert
-from tests.webapp.builders import job, person
+from tests.webapp.builders import job
 from webapp.alerting.evaluation import evaluate
 from webapp.alerting.models import Alert, AlertEvent, MaintenanceWindow, RuleSetting, Silence
 from webapp.findings.models import Finding, ThresholdOverride
@@ -21,19 +20,6 @@ HOSTILE = "<script>alert(1)</script>=cmd()‮" + "x" * 300
 @pytest.fixture(autouse=True)
 def _empty_cache():
     cache.clear()
-
-
-@pytest.fixture
-def viewer(client: Client) -> Client:
-    client.force_login(person())
-    return client
-
-
-@pytest.fixture
-def operator() -> Client:
-    client = Client()
-    client.force_login(person("olga", operator=True))
-    return client
 
 
 def alerting(*jobs: str, **fields) -> list[Finding]:

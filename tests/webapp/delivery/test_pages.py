@@ -8,7 +8,6 @@ from django.test import Client, override_settings
 from django.urls import reverse
 from django.utils import timezone
 
-from tests.webapp.builders import person
 from tests.webapp.delivery.builders import LOOPBACK, alert, delivery, endpoint, notice
 from tests.webapp.delivery.receiver import Receiver
 from webapp.delivery.models import Delivery, Endpoint
@@ -22,19 +21,6 @@ NEW = {"name": "pager", "format": "weir", "url": f"https://8.8.8.8/{CANARY}", "m
 @pytest.fixture(autouse=True)
 def _empty_cache() -> None:
     cache.clear()
-
-
-@pytest.fixture
-def viewer(client: Client) -> Client:
-    client.force_login(person())
-    return client
-
-
-@pytest.fixture
-def operator() -> Client:
-    client = Client()
-    client.force_login(person("olga", operator=True))
-    return client
 
 
 def text(answer: object) -> str:

@@ -1,25 +1,9 @@
-"""People who look at pages."""
+"""Every page is drawn afresh: no test finds what another left in the cache."""
 
 import pytest
 from django.core.cache import cache
-from django.test import Client
-
-from tests.webapp.builders import person
 
 
 @pytest.fixture(autouse=True)
 def _empty_cache():
     cache.clear()
-
-
-@pytest.fixture
-def viewer(db, client: Client) -> Client:
-    client.force_login(person())
-    return client
-
-
-@pytest.fixture
-def operator(db) -> Client:
-    client = Client()
-    client.force_login(person("olga", operator=True))
-    return client

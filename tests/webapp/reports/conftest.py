@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 from django.core.cache import cache
-from django.test import Client
 from rest_framework.test import APIClient
 
 from tests.webapp.builders import person
@@ -28,19 +27,6 @@ def no_chromium() -> Iterator[None]:
     object.__setattr__(settings.WEIR, "chromium", "no-such-browser")
     yield
     object.__setattr__(settings.WEIR, "chromium", "")
-
-
-@pytest.fixture
-def viewer(db: None, client: Client) -> Client:
-    client.force_login(person())
-    return client
-
-
-@pytest.fixture
-def operator(db: None) -> Client:
-    client = Client()
-    client.force_login(person("olga", operator=True))
-    return client
 
 
 @pytest.fixture

@@ -10,7 +10,6 @@ from django.urls import reverse
 from ingest.metadata.files import MetadataFile
 from ingest.metadata.summary import summarise
 from tests.storage_trees import RecordedTree, lay_out
-from tests.webapp.builders import person
 from tests.webapp.storage.builders import audit, checkpoint_storage, root, root_figures
 from webapp.storage.models import StorageRoot
 from webapp.storage.xray import comparing, drawing, located, reading
@@ -37,12 +36,6 @@ def tree(tmp_path_factory) -> RecordedTree:
 @pytest.fixture
 def registered(db, tree) -> StorageRoot:
     return root(tree.root.uri, read_at=str(tree.directory))
-
-
-@pytest.fixture
-def viewer(db, client):
-    client.force_login(person())
-    return client
 
 
 @pytest.mark.parametrize("name", RECORDED)
