@@ -1,5 +1,6 @@
 """The directory of one attempt: frames in, Parquet files and their counts out; carried frames back in."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import fsspec
@@ -20,9 +21,9 @@ class RunDir:
     state: dict[str, tuple[str, ...]] = field(default_factory=dict)
     retracted: dict[str, Output] = field(default_factory=dict)
 
-    def write_table(self, name: str, frame: DataFrame) -> int:
-        """Write a serving table; returns its number of rows."""
-        self.outputs[name] = self._write(frame, f"tables/{name}")
+    def write_table(self, name: str, frame: DataFrame, unrepeated: Sequence[str] = ()) -> int:
+        """Write a serving table; returns its number of rows. Values of ``unrepeated`` columns are each there once."""
+        self.outputs[name] = self._write(frame, f"tables/{name}", unrepeated)
         return self.outputs[name].rows
 
     def write_retracted(self, name: str, keys: DataFrame) -> int:
@@ -61,8 +62,10 @@ class RunDir:
         if name in previous.state:
             self.state[name] = previous.state[name]
 
-    def _write(self, frame: DataFrame, folder: str) -> Output:
-        frame.write.mode("overwrite").parquet(f"{hadoop_path(self.uri)}/{folder}")
+    def _write(self, frame: DataFrame, folder: str, unrepeated: Sequence[str] = ()) -> Output:
+        # Parquet would look for repetitions in them, and write them plainly after all.
+        options = {f"parquet.enable.dictionary#{column}": "false" for column in unrepeated}
+        frame.write.mode("overwrite").options(**options).parquet(f"{hadoop_path(self.uri)}/{folder}")
         filesystem, root = fsspec.core.url_to_fs(f"{self.uri}/{folder}")
         rows, files = 0, []
         for path in sorted(filesystem.ls(root, detail=False)):

@@ -33,11 +33,12 @@ from spark_jobs.shipping import ship_code
 from spark_jobs.storage import reading
 from spark_jobs.storage.inputs import Inputs
 from spark_jobs.storage.judging import Judged, judge
+from spark_jobs.storage.ordering import by_path
 from spark_jobs.storage_words import LIVE
 from spark_jobs.transforms.contract import serving_rows
 
 JOB = "audit"
-ROWS_A_TASK = 200_000
+ROWS_A_TASK = 300_000
 LEAST_TASKS, MOST_TASKS = 4, 4000
 OPTIONS = {
     # What grows with files is never sent to the driver to be broadcast; jobs and roots are, where said so.
@@ -47,10 +48,11 @@ OPTIONS = {
     # Kept files are mostly paths, each once: looking for repetitions in them takes longer than it saves.
     "spark.sql.inMemoryColumnarStorage.compressed": "false",
 }
+PATHS = ("path", "listed_path")
 ROUNDS = 3
 """How often checkpoints that were replaced while they were read are looked for anew."""
 
-_FILE_SIZED = ("files", "judged", "parsed", "references", "storage_reference", "resolved", "pending")
+_FILE_SIZED = ("files", "merged_files", "judged", "parsed", "references", "storage_reference", "resolved", "pending")
 """Frames with a row for each file or reference; all others grow with jobs and checkpoints only."""
 
 
@@ -158,10 +160,11 @@ class AuditRun:
     def _write(self, judged: Judged, other_files: DataFrame, other_references: DataFrame) -> None:
         for name, frame in judged.tables.items():
             self._say(name, self.run_dir.write_table(name, serving_rows(frame, AUDIT_TABLES[name])))
-        files, live = judged.files, F.col("verdict") == LIVE
-        ordered = serving_rows(files.where(~live), STORAGE_FILE).orderBy("audit_id", "root", "path")
-        self._say("storage_file", self.run_dir.write_table("storage_file", ordered))
-        self._say("storage_live", self.run_dir.write_table("storage_live", serving_rows(files.where(live), STORAGE_LIVE)))
+        live = F.col("verdict") == LIVE
+        others, live_files = by_path(judged.files.where(~live), sum(len(audit.roots) for audit in self.audits)), judged.files.where(live)
+        for table, frame in ((STORAGE_FILE, others), (STORAGE_LIVE, live_files)):
+            spelled = frame.withColumn("listed_path", F.coalesce("listed_path", "path"))
+            self._say(table.name, self.run_dir.write_table(table.name, serving_rows(spelled, table), PATHS))
         self._say("storage_reference", self.run_dir.write_table("storage_reference", serving_rows(judged.references, STORAGE_REFERENCE)))
         # The next audit starts from the same files; only what no table holds is written besides.
         for name in ("storage_file", "storage_live", "storage_reference"):

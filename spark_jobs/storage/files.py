@@ -7,22 +7,40 @@ from spark_jobs.storage.inputs import SEEN, columns
 from spark_jobs.storage.keys import FILE_KEY, looked_up, with_file_key
 from spark_jobs.storage.places import with_places
 
-_KNOWN_BY = ["last_referrer", "vanished_referrer"]
-_KNOWN_AT = [name for name in columns(SEEN)[3:] if name not in _KNOWN_BY]
+_KNOWN = columns(SEEN)[3:]
+
+
+def numbered(roots: DataFrame) -> DataFrame:
+    """(root_no, audit_id, root, as_of) in the order of audits and roots: files are joined and counted by numbers, not by texts."""
+    listed = F.sort_array(F.collect_list(F.struct("audit_id", "root", "as_of")))
+    return roots.agg(listed.alias("listed")).select(F.posexplode("listed").alias("root_no", "of")).select("root_no", "of.*")
 
 
 def listed_files(listing: DataFrame, seen: DataFrame, roots: DataFrame) -> DataFrame:
-    """Listed files with their place; first seen now where no audit saw them. Partitioned by ``FILE_KEY`` from here on."""
-    # Two listed names may be one canonical path: what keeps a file longer counts. Instants of all files and names of the few
-    # that were ever referred to are reckoned apart: the largest of texts cannot be found without sorting.
-    keyed = with_file_key(seen)
-    known_at = keyed.groupBy(*FILE_KEY).agg(*(F.max(name).alias(name) for name in _KNOWN_AT))
-    named = keyed.where(F.coalesce(*_KNOWN_BY).isNotNull())
-    known_by = named.groupBy(*FILE_KEY).agg(*(F.max(name).alias(name) for name in _KNOWN_BY))
-    scope = roots.select("audit_id", "root", "as_of")
-    listed = with_file_key(listing).join(looked_up(known_at), FILE_KEY, "left").join(looked_up(known_by), FILE_KEY, "left")
-    files = listed.join(F.broadcast(scope), ["audit_id", "root"])
-    return with_places(files).withColumn("first_seen_at", F.coalesce("first_seen_at", "as_of")).drop("as_of")
+    """Listed files with their place; first seen now where no audit saw them. Partitioned by ``FILE_KEY`` from here on.
+
+    As many rows as ``listing`` has, or more where ``seen`` has two of one file: then it is to be ``merged`` first.
+    ``listed_path`` is null where it is the same as ``path``: one long text less to be moved about.
+    """
+    known = with_file_key(seen).select(*FILE_KEY, *_KNOWN)
+    named = listing.withColumn("listed_path", F.nullif("listed_path", "path"))
+    files = with_file_key(named).join(looked_up(known), FILE_KEY, "left").join(F.broadcast(numbered(roots)), ["audit_id", "root"])
+    return with_places(files).withColumn("first_seen_at", F.coalesce("first_seen_at", "as_of")).drop("root", "as_of")
+
+
+def held_directories(files: DataFrame, roots: DataFrame) -> DataFrame:
+    """(held_no, audit_id, root, root_no, job_id, files): jobs' directories that hold any file, and a row without job for all others.
+
+    To be kept before it is used: ``held_no`` is another one each time.
+    """
+    counted = files.groupBy("root_no", "job_id").agg(F.count("*").alias("files"))
+    named = counted.join(F.broadcast(numbered(roots).drop("as_of")), "root_no")
+    return named.withColumn("held_no", F.monotonically_increasing_id())
+
+
+def merged(seen: DataFrame) -> DataFrame:
+    """One row for each file: where two listed names are one path, or two roots hold it, what keeps it longer counts."""
+    return seen.groupBy("audit_id", "path").agg(*(F.max(name).alias(name) for name in _KNOWN))
 
 
 def absent_files(files: DataFrame, seen: DataFrame, roots: DataFrame) -> DataFrame:

@@ -13,8 +13,9 @@ from pyspark.sql import functions as F
 from spark_jobs.storage import checkpoints as of_checkpoints
 from spark_jobs.storage import doubts as doubting
 from spark_jobs.storage import history, lineage, owners, references, totals, verdicts
-from spark_jobs.storage.files import absent_files, listed_files
+from spark_jobs.storage.files import absent_files, held_directories, listed_files, merged
 from spark_jobs.storage.inputs import Inputs
+from spark_jobs.storage.known import Known, facts_of_files, judged_directories
 from spark_jobs.storage.places import is_metadata
 
 MOST_MISSING = 1000
@@ -36,10 +37,10 @@ class Judged:
 
 def judge(inputs: Inputs, keep: Keep) -> Judged:
     roots, jobs = inputs.roots, inputs.jobs
-    files = keep("files", listed_files(inputs.listing, inputs.seen, roots))
-    # Each look through all files costs; these two say what the steps below ask of them.
+    # Each look through all files costs; the frames beside them say what the steps below ask of them.
+    files, held = _files(inputs, keep)
+    listed_jobs = held.where(F.col("job_id").isNotNull()).groupBy("audit_id", "job_id").agg(F.max("root").alias("root"))
     metadata = keep("listed_metadata", files.where(is_metadata(F.col("path"))))
-    listed_jobs = keep("listed_jobs", _listed_jobs(files))
     snapshots = keep("snapshots", references.read_snapshots(inputs.references))
     referred = keep("storage_reference", references.referred_files(inputs.references, snapshots))
     resolved = keep("resolved", of_checkpoints.resolved(referred, files, snapshots, roots))
@@ -59,8 +60,9 @@ def judge(inputs: Inputs, keep: Keep) -> Judged:
     unread = history.unread(inputs.referred, snapshots)
     pending = keep("pending", history.pending(unread, metadata, roots))
     needed, all_needed = _task_owned(metadata, restores, chains, jobs, listed_jobs)
-    known = verdicts.Known(
+    known = Known(
         roots=roots,
+        held=held,
         owners=owned,
         needed_jobs=keep("needed_jobs", needed),
         all_needed=all_needed,
@@ -71,11 +73,12 @@ def judge(inputs: Inputs, keep: Keep) -> Judged:
         vanished=inputs.vanished,
         live_segments=references.live_segments(inputs.references, snapshots),
     )
-    judged = keep("judged", verdicts.judged_files(files, verdicts.referrers(resolved, checkpoints), known))
-    cube = keep("cube", totals.cube(judged))
+    directories = keep("directories", judged_directories(known))
+    judged = keep("judged", verdicts.judged_files(files, facts_of_files(resolved, checkpoints, known), directories, known))
+    cube = keep("cube", verdicts.spelled_out(totals.cube(judged), directories))
     missing = resolved.where(F.col("missing"))
     return Judged(
-        files=judged,
+        files=verdicts.spelled_out(judged, directories),
         references=referred,
         absent=absent_files(files, inputs.seen, roots),
         pending=pending,
@@ -109,9 +112,17 @@ def _all_doubts(
     )
 
 
-def _listed_jobs(files: DataFrame) -> DataFrame:
-    """(audit_id, job_id, root) of directories that hold any file."""
-    return files.where(F.col("job_id").isNotNull()).groupBy("audit_id", "job_id").agg(F.max("root").alias("root"))
+def _files(inputs: Inputs, keep: Keep) -> tuple[DataFrame, DataFrame]:
+    """Listed files, and the directories that hold them.
+
+    To merge what was seen of a file costs as much as all else here, and is hardly ever needed: the number of rows tells.
+    """
+    files = keep("files", listed_files(inputs.listing, inputs.seen, inputs.roots))
+    held = keep("held", held_directories(files, inputs.roots))
+    if held.agg(F.sum("files")).first()[0] not in (None, inputs.listing.count()):  # type: ignore[index]  # a sum has a row
+        files = keep("merged_files", listed_files(inputs.listing, merged(inputs.seen), inputs.roots))
+        held = keep("merged_held", held_directories(files, inputs.roots))
+    return files, held
 
 
 def _references_of_jobs(resolved: DataFrame, checkpoints: DataFrame) -> DataFrame:

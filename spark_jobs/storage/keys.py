@@ -1,7 +1,7 @@
 """How frames of files meet: by audit and canonical path, hashed first.
 
-Sorting and comparing eight bytes is several times as fast as comparing paths whose first hundred characters are the same.
-Not sorting at all is faster still: tasks are made small enough (by rows) for the smaller frame of each to fit a hash map.
+Comparing eight bytes is several times as fast as comparing paths whose first hundred characters are the same. Not sorting at
+all is faster still: tasks are made small enough (by rows) for the smaller frame of each to fit a hash map.
 """
 
 from pyspark.sql import DataFrame

@@ -33,7 +33,16 @@ def is_metadata(path: Column) -> Column:
 
 
 def directory_of(path: Column) -> Column:
-    return path.substr(F.lit(1), F.length(path) - F.length(F.substring_index(path, "/", -1)) - 1)
+    name = F.substring_index(path, "/", -1)
+    return cut(path, F.lit(1), F.octet_length(path) - F.octet_length(name) - 1).cast("string")
+
+
+def cut(text: Column, at: Column, length: Column) -> Column:
+    """Bytes of a text: to count characters takes a walk over them, several times as long as all else done with a path.
+
+    ``at`` is counted from 1, or back from the end where it is negative.
+    """
+    return F.substring(text.cast("binary"), at, length)
 
 
 def is_below(path: Column, directory: Column) -> Column:
@@ -53,7 +62,7 @@ def _job_id(path: Column, place: Column) -> Column:
     third = _component(path, 3)
     found = F.when(path.isNull(), F.lit(None))
     for name, from_end in _FROM_END.items():
-        found = found.when(place == name, F.substring(path, -from_end, JOB_CHARS))
+        found = found.when(place == name, cut(path, F.lit(-from_end), F.lit(JOB_CHARS)).cast("string"))
     return (
         found.when(place == "exclusive", third)
         .when(place.isin(*MERGED), _component(path, 4))

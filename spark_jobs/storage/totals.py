@@ -13,7 +13,7 @@ _MERGED = ("segmented_files", "segmented_file_bytes", "live_segment_bytes")
 
 
 def cube(files: DataFrame) -> DataFrame:
-    """Files and bytes by root, job, verdict, reason, kind and size (``le_bytes``: the power of two not below)."""
+    """Files and bytes by directory, verdict, kind and size (``le_step``), as the numbers that ``verdicts.spelled_out`` reads."""
     size, metadata = F.coalesce("bytes", F.lit(0)), is_metadata(F.col("path"))
     rows = files.withColumns(
         {
@@ -24,7 +24,7 @@ def cube(files: DataFrame) -> DataFrame:
         }
     )
     segmented = F.col("segmented")
-    return rows.groupBy(*_ROOT, "job_id", "verdict", "reason", "kind", "le_step", "is_small").agg(
+    return rows.groupBy("held_no", "said", "kind_no", "le_step", "is_small").agg(
         F.count("*").alias("files"),
         F.sum("size").alias("bytes"),
         F.count_if("is_metadata").alias("metadata_files"),

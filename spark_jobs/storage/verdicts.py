@@ -7,68 +7,33 @@ young      everything speaks against it but time
 orphan     nothing speaks for it
 """
 
-from dataclasses import dataclass
-
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from spark_jobs.audit_tables import STORAGE_FILE
-from spark_jobs.storage.keys import FILE_KEY, looked_up, with_file_key
+from spark_jobs.storage.keys import FILE_KEY, looked_up
+from spark_jobs.storage.known import Known
 from spark_jobs.storage.places import MERGED, TASK_OWNED, directory_of, is_candidate, is_metadata
-from spark_jobs.storage_words import KEPT, LIVE, ORPHAN, RETAINED_WASTE, YOUNG
-
-FUTURE_AFTER_H = 1
-"""A file that was written while the listing ran is young; one from later than this has a clock that cannot be trusted."""
+from spark_jobs.storage_words import KEPT, KINDS, LIVE, ORPHAN, RETAINED_WASTE, YOUNG
 
 TASK_LOST = ("TASK_FAILURE", "JOB_FAILURE", "JOB_FAILOVER_REGION", "CHECKPOINT_COORDINATOR_SUSPEND", "TASK_CHECKPOINT_FAILURE")
 """Ends of a checkpoint that leave uploads which nobody acknowledged."""
 LEFT_AFTER_S = 60
 """How long an upload may go on after its checkpoint has ended."""
 
-_JUDGED = [*(column.name for column in STORAGE_FILE.columns), "segmented", "live_segment_bytes"]
+_OF_DIRECTORY = ["audit_id", "root", "root_no", "job_id", "cluster"]
+_OF_CODES = ["verdict", "reason", "kind"]
+_JUDGED = [
+    *(column.name for column in STORAGE_FILE.columns if column.name not in _OF_DIRECTORY + _OF_CODES),
+    "held_no", "said", "kind_no", "segmented", "live_segment_bytes",
+]  # fmt: skip
+_KINDS = list(KINDS)
 
 
-@dataclass(frozen=True)
-class Known:
-    """What decides besides the files: small frames by root or job, and frames by file that stand for few files."""
-
-    roots: DataFrame
-    owners: DataFrame
-    needed_jobs: DataFrame
-    """(audit_id, job_id) whose task-owned files a retained snapshot may need."""
-    all_needed: DataFrame
-    """(audit_id) in which a snapshot lies whose job nobody can tell."""
-    restored: DataFrame
-    """(audit_id, directory)"""
-    doubted: DataFrame
-    """(audit_id)"""
-    spellings: DataFrame
-    """(audit_id, path) that another spelling may mean."""
-    vanished_files: DataFrame
-    """(audit_id, path, vanished_referrer) as of this audit."""
-    vanished: DataFrame
-    """(audit_id, metadata_path) listed, and gone when read."""
-    live_segments: DataFrame
-
-
-def referrers(resolved: DataFrame, checkpoints: DataFrame) -> DataFrame:
-    """Per path: a live checkpoint and a waste one that refer to it, if any, and whether it is itself the ``_metadata`` of one."""
-    verdicts = checkpoints.select("audit_id", "metadata_path", "verdict")
-    references = resolved.join(verdicts, ["audit_id", "metadata_path"])
-    of_files = references.select("audit_id", "path", "metadata_path", "verdict", F.lit(False).alias("snapshot"), "segmented")
-    themselves = verdicts.select("audit_id", F.col("metadata_path").alias("path"), "metadata_path", "verdict", F.lit(True), F.lit(False))
-    return with_file_key(of_files.union(themselves)).groupBy(*FILE_KEY).agg(
-        F.max(F.when(F.col("verdict") == LIVE, F.col("metadata_path"))).alias("live_referrer"),
-        F.max(F.when(F.col("verdict") != LIVE, F.col("metadata_path"))).alias("waste_referrer"),
-        F.bool_or("snapshot").alias("snapshot"),
-        F.bool_or("segmented").alias("segmented"),
-    )  # fmt: skip
-
-
-def judged_files(files: DataFrame, referrers: DataFrame, known: Known) -> DataFrame:
-    """``storage_file`` columns of every listed file, and ``segmented`` and ``live_segment_bytes`` of merged ones."""
-    judged = _with_facts(files, referrers, known)
-    as_of, age_from = F.col("as_of"), F.greatest("modified", "first_seen_at")
+def judged_files(files: DataFrame, facts: DataFrame, directories: DataFrame, known: Known) -> DataFrame:
+    """Every listed file with its verdict, in numbers that ``spelled_out`` reads, and what merged ones hold."""
+    judged = _with_facts(files, facts, directories, known)
+    as_of = F.col("as_of")
     referred = F.col("live_referrer").isNotNull() | F.col("waste_referrer").isNotNull()
     # An audit in doubt may have missed a referrer: it proves nothing, but takes back nothing either.
     since = F.when(referred, F.lit(None)).otherwise(F.coalesce(_since_before(), F.when(~F.col("in_doubt"), as_of)))
@@ -79,14 +44,23 @@ def judged_files(files: DataFrame, referrers: DataFrame, known: Known) -> DataFr
             "last_referrer": F.coalesce("live_referrer", "waste_referrer", "last_referrer"),
             "last_referred_at": F.when(referred, as_of).otherwise(F.col("last_referred_at")),
             "vanished_referrer": F.coalesce("vanished_referrer", "newly_vanished"),
-            "age_from": age_from,
-            "guarded_from": as_of - F.make_dt_interval(hours=F.col("age_guard_h").cast("int")),
+            "age_from": F.greatest("modified", "first_seen_at"),
         }
     )
-    decided = dated.withColumn("decided", _decided())
-    said = decided.withColumns({"verdict": F.col("decided.verdict"), "reason": F.col("decided.reason")})
+    lines = _lines()
+    decided = dated.withColumn("said", _first_true([condition for condition, _, _ in lines]))
+    orphan = F.col("said") == [verdict for _, verdict, _ in lines].index(ORPHAN)
     # Nothing else is kept of a file: what decided is the same for all of a job, and large.
-    return said.withColumn("kind", F.when(F.col("verdict") == ORPHAN, _kind())).select(*_JUDGED)
+    return decided.withColumn("kind_no", F.when(orphan, _kind_no())).select(*_JUDGED)
+
+
+def spelled_out(rows: DataFrame, directories: DataFrame) -> DataFrame:
+    """Rows by ``held_no``, ``said`` and ``kind_no`` with the words: verdict, reason, kind, and the columns of the directory."""
+    lines = _lines()
+    words = {"verdict": [verdict for _, verdict, _ in lines], "reason": [reason for _, _, reason in lines]}
+    named = rows.join(F.broadcast(directories.select("held_no", *_OF_DIRECTORY)), "held_no")
+    kind = F.get(F.array(*map(F.lit, _KINDS)), F.col("kind_no"))
+    return named.withColumns({**{name: F.get(F.array(*map(F.lit, of)), F.col("said")) for name, of in words.items()}, "kind": kind})
 
 
 def _since_before() -> Column:
@@ -94,35 +68,28 @@ def _since_before() -> Column:
     return F.when(F.coalesce(F.col("unreferenced_since") > F.col("last_referred_at"), F.lit(True)), F.col("unreferenced_since"))
 
 
-def _with_facts(files: DataFrame, referrers: DataFrame, known: Known) -> DataFrame:
-    # What holds of a whole audit is joined to its roots: every join that files go through costs.
-    roots = (
-        known.roots.select("audit_id", "root", "as_of", "age_guard_h")
-        .join(known.all_needed.withColumn("any_needed", F.lit(True)), "audit_id", "left")
-        .join(known.doubted.withColumn("in_doubt", F.lit(True)), "audit_id", "left")
-    )
-    flagged = (
-        files.join(looked_up(referrers), FILE_KEY, "left")
-        .join(looked_up(with_file_key(known.spellings).withColumn("other_spelling", F.lit(True))), FILE_KEY, "left")
-        .join(looked_up(with_file_key(known.vanished_files).withColumnRenamed("vanished_referrer", "newly_vanished")), FILE_KEY, "left")
-        .join(looked_up(with_file_key(known.live_segments)), FILE_KEY, "left")
-        .join(F.broadcast(roots), ["audit_id", "root"])
-        .join(F.broadcast(known.owners), ["audit_id", "root", "job_id"], "left")
-        .join(F.broadcast(known.needed_jobs.withColumn("job_needed", F.lit(True))), ["audit_id", "job_id"], "left")
+def _with_facts(files: DataFrame, facts: DataFrame, directories: DataFrame, known: Known) -> DataFrame:
+    known_there = directories.drop("audit_id", "root", "files").withColumnsRenamed({"root_no": "of_root", "job_id": "of_job"})
+    same = (F.col("root_no") == F.col("of_root")) & F.col("job_id").eqNullSafe(F.col("of_job"))
+    joined = (
+        files.join(looked_up(facts), FILE_KEY, "left")
+        .join(F.broadcast(known_there), same)
         .withColumn("directory", directory_of(F.col("path")))
         .join(F.broadcast(known.restored.withColumn("restored_from", F.lit(True))), ["audit_id", "directory"], "left")
-        .join(
-            F.broadcast(known.vanished.select("audit_id", F.col("metadata_path").alias("path"), F.lit(True).alias("gone"))),
-            ["audit_id", "path"],
-            "left",
-        )
     )
-    flags = ["snapshot", "segmented", "other_spelling", "job_needed", "any_needed", "in_doubt", "restored_from", "gone", "terminal", "seen"]
-    return flagged.fillna(False, flags).fillna(0, ["claims"])
+    return joined.fillna(False, ["snapshot", "segmented", "other_spelling", "restored_from", "gone"])
 
 
-def _decided() -> Column:
-    """struct(verdict, reason): the first line that is true."""
+def _first_true(conditions: list[Column]) -> Column:
+    """The number of the first that is true; the last is."""
+    found = F.when(conditions[0], F.lit(0))
+    for number, condition in enumerate(conditions[1:-1], start=1):
+        found = found.when(condition, F.lit(number))
+    return found.otherwise(F.lit(len(conditions) - 1))
+
+
+def _lines() -> list[tuple[Column, str, str]]:
+    """Condition, verdict, reason: the first that is true decides."""
     place, as_of = F.col("place"), F.col("as_of")
     never_completed = F.exists(_failed(), lambda end: end.checkpoint_id == F.col("checkpoint_id"))
     unread = (
@@ -131,14 +98,14 @@ def _decided() -> Column:
         & ~F.coalesce(never_completed & (F.col("claims") == 1) & F.col("seen"), F.lit(False))
     )
     task_owned = place.isin(*TASK_OWNED) & (F.col("job_needed") | F.col("any_needed") | ~F.col("terminal"))
-    bad_time = F.col("modified").isNull() | (F.col("modified") > as_of + F.make_dt_interval(hours=F.lit(FUTURE_AFTER_H)))
+    bad_time = F.col("modified").isNull() | (F.col("modified") > F.col("future_from"))
     earlier = F.coalesce(F.col("was_unreferenced_since") < as_of, F.lit(False))
     completed_between = F.coalesce(
         (F.col("last_completed_at") > F.col("was_unreferenced_since")) & (F.col("last_completed_at") <= as_of), F.lit(False)
     )
     # What no two audits have to confirm could be needed by a checkpoint that completed while the root was listed.
     ended_lately = F.coalesce(F.col("last_completed_at") > F.col("guarded_from"), F.lit(False)) & F.col("terminal")
-    lines = (
+    return [
         (F.col("live_referrer").isNotNull() & F.col("snapshot"), LIVE, "snapshot"),
         (F.col("live_referrer").isNotNull(), LIVE, "referred"),
         (F.col("restored_from"), LIVE, "restored_from"),
@@ -161,23 +128,15 @@ def _decided() -> Column:
         (F.col("waste_referrer").isNull() & ~F.col("terminal") & ~completed_between, YOUNG, "no_checkpoint_since"),
         (F.col("in_doubt"), KEPT, "in_doubt"),
         (F.col("waste_referrer").isNotNull(), RETAINED_WASTE, "superseded"),
-    )
-    first, *others = lines
-    decided = F.when(first[0], _said(*first[1:]))
-    for condition, verdict, reason in others:
-        decided = decided.when(condition, _said(verdict, reason))
-    return decided.otherwise(_said(ORPHAN, "unreferenced"))
-
-
-def _said(verdict: str, reason: str) -> Column:
-    return F.struct(F.lit(verdict).alias("verdict"), F.lit(reason).alias("reason"))
+        (F.lit(True), ORPHAN, "unreferenced"),
+    ]
 
 
 def _failed() -> Column:
     return F.coalesce("failed", F.array())
 
 
-def _kind() -> Column:
+def _kind_no() -> Column:
     """Why an orphan is one. A file in ``shared/`` tells it by its time only."""
     of_its_checkpoint = F.filter(_failed(), lambda end: end.checkpoint_id == F.col("checkpoint_id"))
     of_its_time = F.filter(
@@ -190,10 +149,14 @@ def _kind() -> Column:
     of = F.when(F.col("checkpoint_id").isNotNull(), of_its_checkpoint).otherwise(of_its_time)
     lost = F.exists(of, lambda end: F.coalesce(end.reason, F.lit("")).isin(*TASK_LOST))
     return (
-        F.when(F.col("place").isin(*MERGED), "merging_remainder")
-        .when(lost, "unacknowledged")
-        .when(F.size(of) > 0, "failed_checkpoint")
-        .when(F.col("last_referrer").isNotNull(), "undeleted")
-        .when(F.col("terminal") & ~F.col("job_needed"), "dead_job")
-        .otherwise("unknown")
+        F.when(F.col("place").isin(*MERGED), _number("merging_remainder"))
+        .when(lost, _number("unacknowledged"))
+        .when(F.size(of) > 0, _number("failed_checkpoint"))
+        .when(F.col("last_referrer").isNotNull(), _number("undeleted"))
+        .when(F.col("terminal") & ~F.col("job_needed"), _number("dead_job"))
+        .otherwise(_number("unknown"))
     )
+
+
+def _number(kind: str) -> Column:
+    return F.lit(_KINDS.index(kind))

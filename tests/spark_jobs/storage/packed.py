@@ -79,6 +79,7 @@ def _pack(world: World, rows: dict[str, list[dict[str, Any]]]) -> None:
             rows["seen"].append(
                 audit | {"path": file.path, "first_seen_at": file.first_seen, "unreferenced_since": file.unreferenced_since}
             )  # fmt: skip
+    rows["seen"] += [audit | {"path": path, "first_seen_at": at} for path, at in world.seen_again.items()]
     for job in world.jobs:
         if job.known:
             ended = [{"checkpoint_id": number, "completed": completed, "discarded": gone} for number, completed, gone in job.ended]

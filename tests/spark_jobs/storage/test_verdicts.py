@@ -101,6 +101,11 @@ def a_file_first_seen_within_the_age_guard_is_young_whatever_its_time_says(scene
     scene.file.first_seen = NOW - GUARD + timedelta(seconds=1)
 
 
+@case("young", "age_guard")
+def a_file_seen_under_two_names_was_first_seen_when_the_later_was(scene: Scene) -> None:
+    scene.world.seen_again[scene.file.path] = NOW - GUARD + timedelta(seconds=1)
+
+
 @case("orphan", "unreferenced")
 def a_file_exactly_as_old_as_the_age_guard_is_old_enough(scene: Scene) -> None:
     scene.file.modified = NOW - GUARD

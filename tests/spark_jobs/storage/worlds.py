@@ -83,6 +83,8 @@ class World:
     """(_metadata that is gone, path it referred to, whether its discard was seen)"""
     unlisted: str = ""
     foreign: set[str] = field(default_factory=set)
+    seen_again: dict[str, datetime] = field(default_factory=dict)
+    """Path → when an audit first saw it under a second name."""
 
 
 def world(seed: int) -> World:
