@@ -23,6 +23,8 @@ TABLE = "references"
 KEPT_FOR = timedelta(days=30)
 """Older rows are not looked at: to parse a file again costs less than to read a year of them."""
 SOURCE = "metadata"
+MOST_BROADCAST = 50_000
+"""Checkpoints, not files: some ten megabytes of names spare the rows of all their references a shuffle."""
 
 _KEY = ["metadata_path", "metadata_bytes", "metadata_modified"]
 
@@ -42,23 +44,37 @@ class ParsedMetadata:
         if self.fresh:
             return self._parse(wanted, tasks)
         kept = self._kept()
-        known = kept.where(F.col("ordinal") == 0).select(*_KEY).distinct()
+        # Two audits may have parsed a file, each in a commit of its own, or two of one run in the same.
+        known = kept.where(F.col("ordinal") == 0).groupBy(*_KEY, "commit_seq").agg(F.count("*").alias("times"))
+        last = known.groupBy(*_KEY).agg(F.max_by(F.struct("commit_seq", "times"), "commit_seq").alias("last"))
         key = wanted.select(
             "audit_id", "root", *(F.col(mine).alias(its) for mine, its in zip(("path", "bytes", "modified"), _KEY, strict=True))
         )
-        hits = key.join(known, _KEY, "left_semi")
+        hits = self._noted(key.join(last.select(*_KEY, "last.*"), _KEY), "hits")
         missing = wanted.join(hits.select("audit_id", F.col("metadata_path").alias("path")), ["audit_id", "path"], "left_anti")
+        once, twice = hits.where(F.col("times") == 1), hits.where(F.col("times") > 1)
+        cached = self._rows_of(kept, once)
+        if not twice.isEmpty():
+            cached = cached.unionByName(self._rows_of(kept, twice).dropDuplicates(["audit_id", "metadata_path", "ordinal"]))
+        return cached.unionByName(self._parse(missing, tasks))
+
+    def _rows_of(self, kept: DataFrame, hits: DataFrame) -> DataFrame:
+        of = hits.drop("times").hint("broadcast" if hits.count() <= MOST_BROADCAST else "shuffle_hash")
         nothing = F.lit(None).cast("string")
-        cached = kept.join(hits, _KEY).withColumns({"failure": nothing, "failure_detail": nothing})
-        # Twice parsed, twice kept: one of each row is enough.
-        once = cached.dropDuplicates(["audit_id", "metadata_path", "ordinal"])
-        return once.select(*reading.PARSED.fieldNames()).unionByName(self._parse(missing, tasks))
+        rows = kept.join(of, [*_KEY, "commit_seq"]).withColumns({"failure": nothing, "failure_detail": nothing})
+        return rows.select(*reading.PARSED.fieldNames())
+
+    def _noted(self, frame: DataFrame, name: str) -> DataFrame:
+        """The same rows from a file: plans that read them twice start from it."""
+        at = f"{self.work}/{name}-{self._parts}"
+        frame.write.parquet(hadoop_path(at))
+        return self.session.read.schema(frame.schema).parquet(without_globs(hadoop_path(at)))
 
     def _kept(self) -> DataFrame:
         now = datetime.now(UTC)
         pinned = pin(self.session, self.lake)
         rows = pinned.rows_in(TABLE, [(now - KEPT_FOR, now + timedelta(days=1))]).where(F.col("reader_version") == READER_VERSION)
-        return rows.select(*(column.name for column in REFERENCES.columns))
+        return rows.select(*(column.name for column in REFERENCES.columns), "commit_seq")
 
     def _parse(self, wanted: DataFrame, tasks: int) -> DataFrame:
         at = f"{self.work}/parsed-{self._parts}"
