@@ -15,7 +15,8 @@ LISTING = "audit_id string, root string, path string, listed_path string, bytes 
 JOBS = "audit_id string, " + ", ".join(f"{name} {type_}" for name, type_ in JOB_COLUMNS.items())
 REFERENCES = (
     "audit_id string, root string, metadata_path string, metadata_bytes bigint, metadata_modified timestamp, ordinal bigint, "
-    "checkpoint_id bigint, path string, written_path string, offset_bytes bigint, size_bytes bigint, inline_at bigint"
+    "checkpoint_id bigint, path string, written_path string, offset_bytes bigint, size_bytes bigint, inline_at bigint, "
+    "task_owned_directory string, shared_directory string"
 )
 DOUBTS = "audit_id string, subject string, reason string, root string, detail string"
 SEEN = (

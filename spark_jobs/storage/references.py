@@ -1,6 +1,8 @@
 """What retained checkpoints refer to: per checkpoint and file, and per file over all checkpoints."""
 
-from pyspark.sql import DataFrame
+from functools import reduce
+
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from spark_jobs.storage.places import directory_of, is_below, with_places
@@ -33,12 +35,15 @@ def referred_files(references: DataFrame, snapshots: DataFrame) -> DataFrame:
     return files.join(snapshots.select("audit_id", "metadata_path"), ["audit_id", "metadata_path"], "left_semi")
 
 
+_PATHS = ("written_path", "task_owned_directory", "shared_directory")
+
+
 def written_in(references: DataFrame) -> DataFrame:
     """Per checkpoint: ``inline_bytes`` of state within the ``_metadata``, and whether nothing in it is an absolute path."""
-    relative = ~F.col("written_path").rlike("^(/|[A-Za-z][A-Za-z0-9+.-]*:)")
+    absolute = (F.coalesce(F.col(name).rlike("^(/|[A-Za-z][A-Za-z0-9+.-]*:)"), F.lit(False)) for name in _PATHS)
     return references.groupBy("audit_id", "metadata_path").agg(
         F.coalesce(F.sum(F.when(F.col("inline_at").isNotNull(), F.col("size_bytes"))), F.lit(0)).alias("inline_bytes"),
-        F.coalesce(F.bool_and(relative), F.lit(True)).alias("relocatable"),
+        (~F.bool_or(reduce(Column.__or__, absolute))).alias("relocatable"),
     )
 
 
