@@ -45,21 +45,22 @@ class ParsedMetadata:
             return self._parse(wanted, tasks)
         kept = self._kept()
         # Two audits may have parsed a file, each in a commit of its own, or two of one run in the same.
-        known = kept.where(F.col("ordinal") == 0).groupBy(*_KEY, "commit_seq").agg(F.count("*").alias("times"))
-        last = known.groupBy(*_KEY).agg(F.max_by(F.struct("commit_seq", "times"), "commit_seq").alias("last"))
+        counted = kept.groupBy(*_KEY, "commit_seq").agg(F.count("*").alias("rows"), F.max("handles").alias("handles"))
+        whole = counted.where(F.col("rows") > F.col("handles"))
+        last = whole.groupBy(*_KEY).agg(F.max_by(F.struct("commit_seq", "rows", "handles"), "commit_seq").alias("last"))
         key = wanted.select(
             "audit_id", "root", *(F.col(mine).alias(its) for mine, its in zip(("path", "bytes", "modified"), _KEY, strict=True))
         )
         hits = self._noted(key.join(last.select(*_KEY, "last.*"), _KEY), "hits")
         missing = wanted.join(hits.select("audit_id", F.col("metadata_path").alias("path")), ["audit_id", "path"], "left_anti")
-        once, twice = hits.where(F.col("times") == 1), hits.where(F.col("times") > 1)
+        once, more = hits.where(F.col("rows") == F.col("handles") + 1), hits.where(F.col("rows") > F.col("handles") + 1)
         cached = self._rows_of(kept, once)
-        if not twice.isEmpty():
-            cached = cached.unionByName(self._rows_of(kept, twice).dropDuplicates(["audit_id", "metadata_path", "ordinal"]))
+        if not more.isEmpty():
+            cached = cached.unionByName(self._rows_of(kept, more).dropDuplicates(["audit_id", "metadata_path", "ordinal"]))
         return cached.unionByName(self._parse(missing, tasks))
 
     def _rows_of(self, kept: DataFrame, hits: DataFrame) -> DataFrame:
-        of = hits.drop("times").hint("broadcast" if hits.count() <= MOST_BROADCAST else "shuffle_hash")
+        of = hits.drop("rows", "handles").hint("broadcast" if hits.count() <= MOST_BROADCAST else "shuffle_hash")
         nothing = F.lit(None).cast("string")
         rows = kept.join(of, [*_KEY, "commit_seq"]).withColumns({"failure": nothing, "failure_detail": nothing})
         return rows.select(*reading.PARSED.fieldNames())
