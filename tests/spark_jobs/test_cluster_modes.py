@@ -78,23 +78,27 @@ def test_two_workers_give_the_rows_of_one_process(lake: Path, locally: Rows, tmp
     assert spread == locally
 
 
-def test_spark_connect_gives_the_rows_of_one_process(lake: Path, locally: Rows, connect: str, tmp_path: Path) -> None:
-    assert served(lake, tmp_path / "run", "connect", {"SPARK_REMOTE": connect}) == locally
+@pytest.fixture(scope="module")
+def connected(lake: Path, connect: str, tmp_path_factory: pytest.TempPathFactory) -> Rows:
+    """What Spark Connect makes of it; the attempt ``connect`` has then closed its session."""
+    return served(lake, tmp_path_factory.mktemp("connected") / "run", "connect", {"SPARK_REMOTE": connect})
 
 
-def test_a_killed_client_leaves_no_manifest_and_the_next_attempt_completes(lake: Path, locally: Rows, connect: str, tmp_path: Path) -> None:
+def test_spark_connect_gives_the_rows_of_one_process(locally: Rows, connected: Rows) -> None:
+    assert connected == locally
+
+
+@pytest.mark.usefixtures("connected")
+def test_after_a_killed_client_and_a_closed_session_the_next_attempt_completes(
+    lake: Path, locally: Rows, connect: str, tmp_path: Path
+) -> None:
     killed = run_cycle(lake, tmp_path / "killed", "killed", {"SPARK_REMOTE": connect})
     _kill_amid(killed, after="checkpoint_fact:")
     assert not (tmp_path / "killed" / "manifest.json").exists()
     assert (tmp_path / "killed" / "tables").exists()
-    again = served(lake, tmp_path / "again", "again", {"SPARK_REMOTE": connect}, "--interrupt", "killed")
-    assert again == locally
+    left = ("--interrupt", "killed", "--interrupt", "connect")
+    assert served(lake, tmp_path / "again", "again", {"SPARK_REMOTE": connect}, *left) == locally
     assert not (tmp_path / "killed" / "manifest.json").exists()
-
-
-def test_an_attempt_that_has_closed_its_session_can_be_interrupted(lake: Path, locally: Rows, connect: str, tmp_path: Path) -> None:
-    served(lake, tmp_path / "ended", "ended", {"SPARK_REMOTE": connect})
-    assert served(lake, tmp_path / "next", "next", {"SPARK_REMOTE": connect}, "--interrupt", "ended") == locally
 
 
 def _kill_amid(process: "subprocess.Popen[str]", after: str) -> None:

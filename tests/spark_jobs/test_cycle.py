@@ -30,6 +30,13 @@ from tests.spark_jobs.rows import JOB, noon
 RECORDINGS = Path(__file__).resolve().parents[1] / "fixtures" / "recordings"
 NAMES = ("1.12.5/G", "1.20.5/E", "1.20.5/F", "1.20.5/H", "1.20.5/I", "1.20.5/J")
 
+PIECES, UPLOAD = "1.20.5/F", "1.12.5/G"
+"""What comes in pieces, and what has files of which first one side is known, then the other."""
+
+TRIGGERED = f"0 Triggering checkpoint 7 (type=CHECKPOINT) @ {round(noon().timestamp() * 1000)} for job {JOB}."
+DECLINED = f"3 Decline checkpoint 7 by task {'e' * 32} of job {JOB} at tm-1 @ host-1 (dataPort=1)."
+DEPLOYED = f"-9 Deploying enrich (2/4) (attempt #0) with attempt id {'e' * 32} to tm-1 @ host-1 (dataPort=1) with allocation id {JOB}"
+
 Rows = dict[tuple[Any, ...], dict[str, Any]]
 
 
@@ -58,10 +65,10 @@ class Instance:
         self.manifests.append(manifests.read(manifests.write(manifest, run_dir.uri)))
         return self.manifests[-1]
 
-    def rows(self, table: str) -> Rows:
-        """Rows as the database holds them after all runs: by key, settled ones and newer ones protected."""
+    def rows(self, table: str, runs: int | None = None) -> Rows:
+        """Rows as the database holds them after the first ``runs`` (default: all): by key, settled and newer ones protected."""
         declared, kept = SERVING_TABLES[table], {}
-        for manifest in self.manifests:
+        for manifest in self.manifests[:runs]:
             for file in manifest.retracted.get(table, Output(0)).files:
                 for row in pq.read_table(f"{manifest.run_dir}/{file}").to_pylist():
                     kept.pop(tuple(row[name] for name in declared.key), None)
@@ -173,53 +180,75 @@ def _split(recording: Path, early: Path, late: Path) -> None:
         (late / "logs" / f"{log.name}.3.gz").write_bytes(gzip.compress(log.read_bytes()))
 
 
-def test_pieces_in_another_order_and_again_leave_the_same_rows(whole: Instance, spark: SparkSession, tmp_path: Path) -> None:
-    other, name = Instance(spark, tmp_path), "1.20.5/F"
-    _split(RECORDINGS / name, tmp_path / "early", tmp_path / "late")
-    for pieces in ([tmp_path / "late"], [tmp_path / "early", RECORDINGS / name]):
-        for piece in pieces:
-            import_recording(piece, name, other.lake)
-        other.cycle()
-    for table in SERVING_TABLES:
-        assert other.rows(table) == _of(whole.rows(table), [name]), table
+@pytest.fixture(scope="module")
+def later(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Instance]:
+    """Five runs of one instance: what belongs together comes bit by bit, then nothing comes, then only a compaction."""
+    folder = tmp_path_factory.mktemp("later")
+    instance = Instance(spark, folder)
+    _split(RECORDINGS / PIECES, folder / "early", folder / "late")
+    bare = folder / "bare"
+    shutil.copytree(RECORDINGS / UPLOAD, bare, ignore=shutil.ignore_patterns("ckpt", "sp", "listing*"))
 
-
-def test_a_run_without_anything_new_leaves_all_as_it_was(spark: SparkSession, tmp_path: Path) -> None:
-    instance = Instance(spark, tmp_path)
-    import_recording(RECORDINGS / "1.20.5/E", "e", instance.lake)
+    import_recording(folder / "late", PIECES, instance.lake)
+    import_recording(bare, UPLOAD, instance.lake)
+    _log(instance, "late-trigger", DECLINED)
+    _log(instance, "late-deploy", TRIGGERED, DECLINED)
     instance.cycle()
-    before = {table: instance.rows(table) for table in SERVING_TABLES}
-    assert instance.cycle().tables["checkpoint_fact"].rows == 0
-    assert {table: instance.rows(table) for table in SERVING_TABLES} == before
-
-
-def test_both_sides_of_an_upload_may_come_in_different_runs(whole: Instance, spark: SparkSession, tmp_path: Path) -> None:
-    instance, recording = Instance(spark, tmp_path), RECORDINGS / "1.12.5/G"
-    bare = tmp_path / "bare"
-    shutil.copytree(recording, bare, ignore=shutil.ignore_patterns("ckpt", "sp", "listing*"))
-    import_recording(bare, "1.12.5/G", instance.lake)
+    for piece in (folder / "early", RECORDINGS / PIECES):
+        import_recording(piece, PIECES, instance.lake)
+    instance.lake.append([_parsed(RECORDINGS / UPLOAD, 6)])
+    _log(instance, "late-trigger", TRIGGERED)
+    _log(instance, "late-deploy", DEPLOYED)
     instance.cycle()
-    for number in (6, 8):
-        assert instance.rows("checkpoint_upload") == {}
-        instance.lake.append([_parsed(recording, number)])
-        instance.cycle()
-    (upload,) = instance.rows("checkpoint_upload").values()
-    (same,) = [row for row in whole.rows("checkpoint_upload").values() if (row["cluster"], row["checkpoint_id"]) == ("1.12.5/G", 8)]
-    assert {**upload, "as_of": None} == {**same, "as_of": None}
-    told = [row for row in instance.rows("finding_sight").values() if row["subject"] == "checkpoint 8" and "old files" in row["evidence"]]
-    assert {row["confidence"] for row in told} == {"high"}
-
-
-def test_a_compaction_alone_brings_nothing_new(spark: SparkSession, tmp_path: Path) -> None:
-    instance = Instance(spark, tmp_path)
-    for number in (6, 8):
-        instance.lake.append([_parsed(RECORDINGS / "1.12.5/G", number)])
+    instance.lake.append([_parsed(RECORDINGS / UPLOAD, 8)])
     instance.cycle()
-    before = {table: instance.rows(table) for table in SERVING_TABLES}
+    instance.cycle()
     instance.lake.compact("references")
     assert instance.lake.version("references") > instance.manifests[-1].to_seq["references"]
     instance.cycle()
-    assert {table: instance.rows(table) for table in SERVING_TABLES} == before
+    yield instance
+
+
+def test_pieces_in_another_order_and_again_leave_the_same_rows(whole: Instance, later: Instance) -> None:
+    for table in SERVING_TABLES:
+        assert _of(later.rows(table), [PIECES]) == _of(whole.rows(table), [PIECES]), table
+
+
+def test_a_run_without_anything_new_leaves_all_as_it_was(later: Instance) -> None:
+    assert later.manifests[3].tables["checkpoint_fact"].rows == 0
+    for table in SERVING_TABLES:
+        assert later.rows(table, 4) == later.rows(table, 3), table
+
+
+def test_a_compaction_alone_brings_nothing_new(later: Instance) -> None:
+    for table in SERVING_TABLES:
+        assert later.rows(table, 5) == later.rows(table, 4), table
+
+
+def test_both_sides_of_an_upload_may_come_in_different_runs(whole: Instance, later: Instance) -> None:
+    assert [_of(later.rows("checkpoint_upload", runs), [UPLOAD]) for runs in (1, 2)] == [{}, {}]
+    (upload,) = _of(later.rows("checkpoint_upload"), [UPLOAD]).values()
+    (same,) = [row for row in whole.rows("checkpoint_upload").values() if (row["cluster"], row["checkpoint_id"]) == (UPLOAD, 8)]
+    assert {**upload, "as_of": None} == {**same, "as_of": None}
+    sights = _of(later.rows("finding_sight"), [UPLOAD]).values()
+    told = [row for row in sights if row["subject"] == "checkpoint 8" and "old files" in row["evidence"]]
+    assert {row["confidence"] for row in told} == {"high"}
+
+
+def test_a_trigger_that_comes_late_takes_the_place_of_its_stand_in(later: Instance) -> None:
+    cluster = ["late-trigger"]
+    assert [fact["trigger_time"] for fact in _of(later.rows("checkpoint_fact", 1), cluster).values()] == [noon(3)]
+    assert later.manifests[1].retracted["checkpoint_fact"].rows == 1
+    (fact,) = _of(later.rows("checkpoint_fact"), cluster).values()
+    assert (fact["trigger_time"], fact["outcome"]) == (noon(), "declined")
+    (hour,) = [row for row in _of(later.rows("checkpoint_rollup"), cluster).values() if row["period"] == "hour"]
+    assert hour["declined_count"] == 1
+
+
+def test_a_deploy_line_that_comes_late_names_the_task_of_a_decline(later: Instance) -> None:
+    (fact,) = _of(later.rows("checkpoint_fact"), ["late-deploy"]).values()
+    (decline,) = json.loads(fact["declines"])
+    assert (decline["vertex_name"], decline["subtask"], decline["attempt"], decline["host"]) == ("enrich", 1, 0, "host-1")
 
 
 def _parsed(recording: Path, number: int) -> Observed:
@@ -234,40 +263,10 @@ def _of(rows: Rows, clusters: Sequence[str]) -> Rows:
     return {key: row for key, row in rows.items() if row["cluster"] in clusters}
 
 
-def _log(instance: Instance, *lines: str) -> None:
-    """A JobManager's log of these lines, one a second, appended to the lake of cluster ``c``."""
+def _log(instance: Instance, cluster: str, *lines: str) -> None:
+    """A JobManager's log of these lines, one a second, appended to the lake."""
     records = [
         LogRecord("jm.log", noon(second), "INFO", "CC", message, f"{second:032x}", 0, "jm.log", second)
         for second, message in ((int(line.split(" ", 1)[0]), line.split(" ", 1)[1]) for line in lines)
     ]
-    instance.lake.append([Observed("c", noon(3600), "log", tuple(records))])
-
-
-TRIGGERED = f"0 Triggering checkpoint 7 (type=CHECKPOINT) @ {round(noon().timestamp() * 1000)} for job {JOB}."
-DECLINED = f"3 Decline checkpoint 7 by task {'e' * 32} of job {JOB} at tm-1 @ host-1 (dataPort=1)."
-DEPLOYED = f"-9 Deploying enrich (2/4) (attempt #0) with attempt id {'e' * 32} to tm-1 @ host-1 (dataPort=1) with allocation id {JOB}"
-
-
-def test_a_trigger_that_comes_late_takes_the_place_of_its_stand_in(spark: SparkSession, tmp_path: Path) -> None:
-    instance = Instance(spark, tmp_path)
-    _log(instance, DECLINED)
-    instance.cycle()
-    assert [fact["trigger_time"] for fact in instance.rows("checkpoint_fact").values()] == [noon(3)]
-    _log(instance, TRIGGERED)
-    manifest = instance.cycle()
-    assert manifest.retracted["checkpoint_fact"].rows == 1
-    (fact,) = instance.rows("checkpoint_fact").values()
-    assert (fact["trigger_time"], fact["outcome"]) == (noon(), "declined")
-    (hour,) = [row for row in instance.rows("checkpoint_rollup").values() if row["period"] == "hour"]
-    assert hour["declined_count"] == 1
-
-
-def test_a_deploy_line_that_comes_late_names_the_task_of_a_decline(spark: SparkSession, tmp_path: Path) -> None:
-    instance = Instance(spark, tmp_path)
-    _log(instance, TRIGGERED, DECLINED)
-    instance.cycle()
-    _log(instance, DEPLOYED)
-    instance.cycle()
-    (fact,) = instance.rows("checkpoint_fact").values()
-    (decline,) = json.loads(fact["declines"])
-    assert (decline["vertex_name"], decline["subtask"], decline["attempt"], decline["host"]) == ("enrich", 1, 0, "host-1")
+    instance.lake.append([Observed(cluster, noon(3600), "log", tuple(records))])
