@@ -23,18 +23,23 @@ SEGMENT = re.compile(rb"\x0f(.{8})(.{8}).{4}..(file:/opt/l/lab/run/1\.20\.5-K/[ 
 UUID = re.compile(rb"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
+TWIN = "I-again"
+"""A second audit of the root of I, in the same runs."""
+
+
 class Recorded:
-    """Three trees, each an audit of its own in the same runs."""
+    """Three trees, each an audit of its own in the same runs, and one of them twice."""
 
     def __init__(self, spark: SparkSession, folder: Path) -> None:
         self.trees = {name: lay_out(f"1.20.5-{name}", folder / name) for name in "HIK"}
+        audits = self.trees | {TWIN: self.trees["I"]}
         auditor = Auditor(spark, folder)
-        self.first = auditor.audit([self.asked(name, tree.newest + timedelta(minutes=1)) for name, tree in self.trees.items()])
+        self.first = auditor.audit([self.asked(name, tree.newest + timedelta(minutes=1)) for name, tree in audits.items()])
         # Of H so long after its first job that "older than four days" means exactly what that job wrote.
         last_of_first_job = max(file.modified for file in self.trees["H"].files if "/529e89" in file.path)
         at = {"H": datetime.fromtimestamp(last_of_first_job, UTC) + timedelta(days=4, seconds=1)}
         self.second = auditor.audit(
-            [self.asked(name, at.get(name, tree.newest + timedelta(days=4, hours=1))) for name, tree in self.trees.items()]
+            [self.asked(name, at.get(name, tree.newest + timedelta(days=4, hours=1))) for name, tree in audits.items()]
         )
         with options_restored(spark):
             self.by_age = {root["root"]: root for root in simulated(spark, self.second.manifest, 4)["roots"]}
@@ -44,7 +49,7 @@ class Recorded:
             self.first_job_by_age = {root["root"]: root for root in simulated(spark, self.second.manifest, 1, below)["roots"]}
 
     def asked(self, name: str, as_of: datetime) -> dict[str, Any]:
-        tree = self.trees[name]
+        tree = self.trees[name.removesuffix("-again")]
         root = {"uri": tree.root.uri, "read_at": tree.root.read_at, "clusters": ["lab"], "attested": True}
         return {"audit_id": name, "as_of": as_of, "age_guard_h": 72, "roots": [root], "jobs": [*self.jobs(tree)]}
 
@@ -81,6 +86,21 @@ def checkpoint(audited: Audited, name: str, job: str, number: int) -> dict[str, 
 
 def test_the_first_audit_finds_no_orphan(recorded: Recorded) -> None:
     assert all(not recorded.first.paths(name, "orphan") for name in "HIK")
+
+
+@pytest.mark.parametrize("run", ["first", "second"])
+def test_what_was_read_for_two_audits_of_a_root_counts_once_for_each(recorded: Recorded, run: str) -> None:
+    # The first run parses every _metadata for both, the second finds both in the lake.
+    audited: Audited = getattr(recorded, run)
+    one, other = (
+        sorted((row["metadata_path"], row["path"], row["bytes"]) for row in audited.rows("storage_reference", name)) for name in ("I", TWIN)
+    )
+    assert one == other == sorted({*one}) != []
+
+
+def test_two_audits_of_a_root_say_the_same_of_its_files(recorded: Recorded) -> None:
+    for verdict in ("live", "orphan", "young", "kept"):
+        assert recorded.second.paths("I", verdict) == recorded.second.paths(TWIN, verdict)
 
 
 def test_the_chain_of_jobs_is_shown(recorded: Recorded) -> None:
