@@ -23,12 +23,16 @@ UP_WITHIN_S = 300
 SPARK_HEAP = "1g"
 
 
-def until(condition: Callable[[], Any], within_s: float, what: str) -> Any:
+ASK_AGAIN_S = 5
+"""Where every answer takes a process of its own: asked without a rest, they would take a core from what is waited for."""
+
+
+def until(condition: Callable[[], Any], within_s: float, what: str, every_s: float = 0.1) -> Any:
     """The first true answer of ``condition``; fails naming ``what`` was waited for."""
     deadline = time.monotonic() + within_s
     while not (answer := condition()):
         assert time.monotonic() < deadline, f"{what} did not happen within {within_s:.0f} s"
-        time.sleep(0.1)
+        time.sleep(every_s)
     return answer
 
 

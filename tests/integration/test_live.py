@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.integration.running import RunningWeir, until
+from tests.integration.running import ASK_AGAIN_S, RunningWeir, until
 from tests.lab.cluster import Lab, LabFailed, start
 
 pytestmark = pytest.mark.integration
@@ -36,7 +36,7 @@ class Watched:
 @pytest.fixture(scope="module")
 def watched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
     folder = tmp_path_factory.mktemp("live")
-    quick = {"WEIR_DEMO": "false", "WEIR_COLLECT_INTERVAL_S": "3", "WEIR_SPARK_INTERVAL_S": "3"}
+    quick = {"WEIR_DEMO": "false", "WEIR_COLLECT_INTERVAL_S": "3", "WEIR_SPARK_INTERVAL_S": "10"}
     with start("1.20.5", "declined", slot=4, folder=folder / "flink") as lab, RunningWeir(folder / "home", **quick) as weir:
         watched = Watched(lab.job_id)
         weir.wait_up()
@@ -50,7 +50,7 @@ def watched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
 
 def _watch(lab: Lab, weir: RunningWeir, watched: Watched) -> None:
     """A job's life from the moment Weir sees it run to its end."""
-    until(lambda: _status(weir, lab.job_id) == "RUNNING", 600, "the job's running")
+    until(lambda: _status(weir, lab.job_id) == "RUNNING", 600, "the job's running", ASK_AGAIN_S)
     seen_from = lab.checkpoints()["counts"]["total"]
     watched.savepoint = _savepoint(lab)
     lab.wait_for(lambda account: account["counts"]["total"] >= seen_from + 12, 180)
@@ -74,10 +74,10 @@ def _watch(lab: Lab, weir: RunningWeir, watched: Watched) -> None:
 def _kill(lab: Lab, weir: RunningWeir, watched: Watched) -> None:
     """A second job that is running when its JobManager dies."""
     lab.submit()
-    until(lambda: _status(weir, lab.job_id) == "RUNNING", 600, "the second job's running")
+    until(lambda: _status(weir, lab.job_id) == "RUNNING", 600, "the second job's running", ASK_AGAIN_S)
     watched.status_before = _status(weir, lab.job_id)
     lab.kill_jobmanager()
-    until(lambda: _status(weir, lab.job_id) != "RUNNING", 300, "a change of the job's status")
+    until(lambda: _status(weir, lab.job_id) != "RUNNING", 300, "a change of the job's status", ASK_AGAIN_S)
     watched.status_after = _status(weir, lab.job_id)
     watched.ended_status = _status(weir, watched.job_id)
     blind = f"SELECT 1 FROM fleet_cluster WHERE name = '{CLUSTER}' AND blind_since IS NOT NULL"
