@@ -1,4 +1,4 @@
-"""Two workers share the tests: one plays those against a real Flink, which often wait, while the other goes through the rest."""
+"""Two workers share the tests: one begins with those against a real Flink, which often wait, the other with the rest."""
 
 import os
 from pathlib import Path
@@ -10,27 +10,31 @@ from xdist.scheduler import LoadScopeScheduling
 # No JVM of the tests lives long enough to win back what the slower, better compiler takes of two cores.
 os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1")
 
-TOGETHER = ("integration", "acceptance")
-"""Folders that stay with one worker: two Flinks at once would take each other's time, and homes that take minutes to fill are shared.
-Every other file stays whole, too."""
+REAL_FLINK = ("integration/test_cleanup.py", "integration/test_live.py", "integration/test_metadata.py", "integration/test_named_causes.py")
+"""One after the other: two Flinks at once would take each other's time."""
+SHARED_HOMES = ("acceptance/",)
+"""Homes that take minutes to fill are filled once."""
+TOGETHER = {**dict.fromkeys(REAL_FLINK, "flink"), **dict.fromkeys(SHARED_HOMES, "homes")}
+"""Where a path begins → what stays with one worker. Every other file stays whole, too."""
 
 LONGEST_FIRST = (
-    "integration",
-    "acceptance",
+    *REAL_FLINK,
+    *SHARED_HOMES,
     "spark_jobs/test_cluster_modes.py",
+    "integration/",
     "spark_jobs/storage/test_worlds.py",
-    "spark_jobs",
+    "spark_jobs/",
 )
 """Files and folders that take minutes, so that none of them is left for the end."""
 
 
 class Together(LoadScopeScheduling):
-    """Hands out files, and the folders of :data:`TOGETHER` as one each."""
+    """Hands out files, and those of :data:`TOGETHER` that belong together as one."""
 
     def _split_scope(self, nodeid: str) -> str:
         file = nodeid.split("::", 1)[0]
-        folder = Path(file).parts[1]
-        return folder if folder in TOGETHER else file
+        path = file.partition("/")[2]
+        return next((unit for begins, unit in TOGETHER.items() if path.startswith(begins)), file)
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Together:
@@ -43,5 +47,5 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def _turn(file: str) -> int:
-    turns = (turn for turn, place in enumerate(LONGEST_FIRST) if file == place or file.startswith(f"{place}/"))
+    turns = (turn for turn, begins in enumerate(LONGEST_FIRST) if file.startswith(begins))
     return next(turns, len(LONGEST_FIRST))

@@ -5,7 +5,6 @@ import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -104,8 +103,3 @@ def _sign_in(weir: RunningWeir) -> tuple[str, str]:
     found = re.search(r"Sign in as (\S+) with password (\S+)", weir.output)
     assert found, weir.output
     return found[1], found[2]
-
-
-@pytest.fixture
-def short_home(tmp_path: Path) -> Path:
-    return tmp_path / "home"
