@@ -124,13 +124,14 @@ class Walk:
             roles.setdefault(self._role(consumer, index, producers, least), []).append(index)
         hot, mixed = roles.get("origin", []), roles.get("mixed", [])
         passes, lacking = "held" in roles, "unknown" in roles
+        held_by_unknown: list[int] = []
         if mixed:
             beyond = self._beyond(target, mixed)
             if beyond.origins or beyond.passing:
                 # What holds some of its subtasks for a part of the time works against all of them.
                 passes, hot = True, []
             elif beyond.unknown or beyond.rivals:
-                lacking = True
+                lacking, held_by_unknown = True, mixed
             else:
                 busy = [index for index in mixed if self._is_busy(consumer, index, least)]
                 hot = hot + busy
@@ -138,7 +139,11 @@ class Walk:
         if passes:
             found.passing.append(target)
         if hot:
-            possible.append(self._origin(target, consumer, sorted(hot)))
+            origin = self._origin(target, consumer, sorted(hot))
+            possible.append(origin)
+            # The producer may wait for its other subtasks, and these for something of which nobody knows.
+            if not passes and any((consumer.working(index) or 1.0) > origin.working - self.marks.slack for index in held_by_unknown):
+                found.unknown.append(target)
         elif lacking and not passes:
             found.unknown.append(target)
 
