@@ -18,13 +18,13 @@ install: $(VENV)/.installed ## make the environment (.venv), nothing else
 run: preflight-run $(VENV)/.installed ## start everything and serve the dashboard on WEIR_BIND (127.0.0.1:8000)
 	@exec $(PY) -m webapp.supervisor
 
-test: preflight-java $(VENV)/.installed-dev ## all tests; PYTEST='-k name' narrows them
-	$(PY) -m pytest -n 2 --dist loadscope --no-loadscope-reorder $(PYTEST)
+test: preflight-java $(VENV)/.installed-dev ## all tests but the longest stories; PYTEST='-k name' narrows them
+	$(PY) -m pytest -n 2 --dist loadscope --no-loadscope-reorder -m "not long" $(PYTEST)
 
 test-fast: $(VENV)/.installed-dev ## the tests that start no JVM, no browser and no Flink
 	$(PY) -m pytest -m "not integration and not cluster and not browser" $(PYTEST)
 
-integration: preflight-java $(VENV)/.installed-dev ## only the tests against a real Flink and the running whole
+integration: preflight-java $(VENV)/.installed-dev ## the tests against a real Flink and the running whole, the longest stories among them
 	$(PY) -m pytest -m integration tests/integration $(PYTEST)
 
 bench: preflight-java $(VENV)/.installed-dev ## measure against the budgets; BENCH='name …' picks some

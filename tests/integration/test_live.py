@@ -10,7 +10,7 @@ import pytest
 from tests.integration.running import ASK_AGAIN_S, RunningWeir, until
 from tests.lab.cluster import Lab, LabFailed, start
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.long]
 
 CLUSTER = "live-lab"
 

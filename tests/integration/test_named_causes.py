@@ -11,7 +11,7 @@ import pytest
 from tests.integration.running import ASK_AGAIN_S, RunningWeir, until
 from tests.lab.cluster import Lab, start
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.long]
 
 CLUSTER = "incidents"
 CYCLES = 3
