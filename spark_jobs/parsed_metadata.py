@@ -18,6 +18,7 @@ from ingest.lake.tables import REFERENCES, TABLES
 from ingest.metadata.reader import READER_VERSION
 from spark_jobs.lake import hadoop_path, pin, without_globs
 from spark_jobs.storage import reading
+from spark_jobs.storage.judging import Keep
 
 TABLE = "references"
 KEPT_FOR = timedelta(days=30)
@@ -31,11 +32,12 @@ _KEY = ["metadata_path", "metadata_bytes", "metadata_modified"]
 
 @dataclass
 class ParsedMetadata:
-    """``work`` is a directory of this run for what is parsed; ``fresh`` parses everything whatever is kept."""
+    """``work`` is a directory of this run for what is parsed; ``fresh`` parses everything whatever the lake keeps."""
 
     session: SparkSession
     lake: Lake
     work: str
+    keep: Keep
     fresh: bool = False
     _parts: int = field(default=0, init=False)
 
@@ -51,7 +53,7 @@ class ParsedMetadata:
         key = wanted.select(
             "audit_id", "root", *(F.col(mine).alias(its) for mine, its in zip(("path", "bytes", "modified"), _KEY, strict=True))
         )
-        hits = self._noted(key.join(last.select(*_KEY, "last.*"), _KEY), "hits")
+        hits = self.keep("hits", key.join(last.select(*_KEY, "last.*"), _KEY))
         missing = wanted.join(hits.select("audit_id", F.col("metadata_path").alias("path")), ["audit_id", "path"], "left_anti")
         once, more = hits.where(F.col("rows") == F.col("handles") + 1), hits.where(F.col("rows") > F.col("handles") + 1)
         cached = self._rows_of(kept, once)
@@ -64,12 +66,6 @@ class ParsedMetadata:
         nothing = F.lit(None).cast("string")
         rows = kept.join(of, [*_KEY, "commit_seq"]).withColumns({"failure": nothing, "failure_detail": nothing})
         return rows.select(*reading.PARSED.fieldNames())
-
-    def _noted(self, frame: DataFrame, name: str) -> DataFrame:
-        """The same rows from a file: plans that read them twice start from it."""
-        at = f"{self.work}/{name}-{self._parts}"
-        frame.write.parquet(hadoop_path(at))
-        return self.session.read.schema(frame.schema).parquet(without_globs(hadoop_path(at)))
 
     def _kept(self) -> DataFrame:
         now = datetime.now(UTC)

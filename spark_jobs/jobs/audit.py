@@ -146,7 +146,7 @@ class AuditRun:
     def _read(self, listing: DataFrame, tasks: int) -> reading.Read:
         """Listing comes before reading: what a listed checkpoint refers to was there before it."""
         wanted = self._keep("wanted", reading.wanted(listing))
-        metadata = ParsedMetadata(self.session, self.lake, f"{self.run_dir.uri}/work", fresh=self.fresh)
+        metadata = ParsedMetadata(self.session, self.lake, f"{self.run_dir.uri}/work", self._keep, fresh=self.fresh)
         parsed = self._keep("parsed", metadata.read(wanted, tasks))
         for _ in range(ROUNDS):
             found = self._keep("successors", reading.successors(parsed, wanted))

@@ -74,7 +74,8 @@ def judge(inputs: Inputs, keep: Keep) -> Judged:
         live_segments=references.live_segments(inputs.references, snapshots),
     )
     directories = keep("directories", judged_directories(known))
-    judged = keep("judged", verdicts.judged_files(files, facts_of_files(resolved, checkpoints, known), directories, known))
+    facts = facts_of_files(resolved, checkpoints, known)
+    judged = keep("judged", verdicts.judged_files(files, facts, directories, known.restored))
     cube = keep("cube", verdicts.spelled_out(totals.cube(judged), directories))
     missing = resolved.where(F.col("missing"))
     return Judged(

@@ -12,7 +12,6 @@ from pyspark.sql import functions as F
 
 from spark_jobs.audit_tables import STORAGE_FILE
 from spark_jobs.storage.keys import FILE_KEY, looked_up
-from spark_jobs.storage.known import Known
 from spark_jobs.storage.places import MERGED, TASK_OWNED, directory_of, is_candidate, is_metadata
 from spark_jobs.storage_words import KEPT, KINDS, LIVE, ORPHAN, RETAINED_WASTE, YOUNG
 
@@ -30,9 +29,9 @@ _JUDGED = [
 _KINDS = list(KINDS)
 
 
-def judged_files(files: DataFrame, facts: DataFrame, directories: DataFrame, known: Known) -> DataFrame:
+def judged_files(files: DataFrame, facts: DataFrame, directories: DataFrame, restored: DataFrame) -> DataFrame:
     """Every listed file with its verdict, in numbers that ``spelled_out`` reads, and what merged ones hold."""
-    judged = _with_facts(files, facts, directories, known)
+    judged = _with_facts(files, facts, directories, restored)
     as_of = F.col("as_of")
     referred = F.col("live_referrer").isNotNull() | F.col("waste_referrer").isNotNull()
     # An audit in doubt may have missed a referrer: it proves nothing, but takes back nothing either.
@@ -68,14 +67,14 @@ def _since_before() -> Column:
     return F.when(F.coalesce(F.col("unreferenced_since") > F.col("last_referred_at"), F.lit(True)), F.col("unreferenced_since"))
 
 
-def _with_facts(files: DataFrame, facts: DataFrame, directories: DataFrame, known: Known) -> DataFrame:
+def _with_facts(files: DataFrame, facts: DataFrame, directories: DataFrame, restored: DataFrame) -> DataFrame:
     known_there = directories.drop("audit_id", "root", "files").withColumnsRenamed({"root_no": "of_root", "job_id": "of_job"})
     same = (F.col("root_no") == F.col("of_root")) & F.col("job_id").eqNullSafe(F.col("of_job"))
     joined = (
         files.join(looked_up(facts), FILE_KEY, "left")
         .join(F.broadcast(known_there), same)
         .withColumn("directory", directory_of(F.col("path")))
-        .join(F.broadcast(known.restored.withColumn("restored_from", F.lit(True))), ["audit_id", "directory"], "left")
+        .join(F.broadcast(restored.withColumn("restored_from", F.lit(True))), ["audit_id", "directory"], "left")
     )
     return joined.fillna(False, ["snapshot", "segmented", "other_spelling", "restored_from", "gone"])
 
