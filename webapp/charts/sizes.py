@@ -9,6 +9,7 @@ import plotly.graph_objects as go
 from webapp.charts import annotations as annotated
 from webapp.charts.downsample import MOST_BARS, MOST_POINTS, bar_widths_ms, note, worst_in_buckets
 from webapp.charts.theme import ACCENT, INK, INK_3, OTHER, UPLOADED, figure, plot_time, time_axis
+from webapp.lib.instants import ms_after
 from webapp.lib.quantities import bytes_text
 
 HEIGHT_PX = 290
@@ -33,7 +34,7 @@ class SizePoint:
     @property
     def at(self) -> datetime:
         """When it completed."""
-        return self.trigger_time + timedelta(milliseconds=self.end_to_end_ms or 0)
+        return ms_after(self.trigger_time, self.end_to_end_ms)
 
 
 @dataclass(frozen=True)

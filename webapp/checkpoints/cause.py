@@ -13,6 +13,7 @@ from webapp.findings.models import Finding
 from webapp.findings.querysets import WORST_FIRST
 from webapp.findings.shown import Shown, shown
 from webapp.lib.badges import Badge
+from webapp.lib.instants import drawable
 from webapp.lib.quantities import duration_text
 from webapp.pressure.blame import ORIGIN_RULES
 
@@ -57,7 +58,7 @@ class Cause:
 
 def cause_of(fact: CheckpointFact, comparison: Comparison, timeout_ms: int | None, judged_at: datetime | None) -> Cause:
     """One query: the findings of the checkpoint's time."""
-    end = fact.end_time or fact.trigger_time
+    end = drawable(fact.end_time or fact.trigger_time)
     found = Finding.objects.of_job(fact.cluster, fact.job_id).filter(first_seen__lte=end + LOOK_AHEAD, last_seen__gte=fact.trigger_time)
     at_that_time = [shown(one) for one in found.order_by(*WORST_FIRST)[:MOST_FINDINGS]]
     about = tuple(one for one in at_that_time if one.is_notable and _is_about(one.finding, fact.checkpoint_id))

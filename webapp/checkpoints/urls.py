@@ -5,6 +5,6 @@ from django.urls import path
 from webapp.checkpoints import views
 
 urlpatterns = [
-    path("jobs/<str:cluster>/<str:job_id>/checkpoints/<int:checkpoint_id>/<int:trigger>/", views.checkpoint, name="checkpoint"),
-    path("jobs/<str:cluster>/<str:job_id>/advice", views.advice_section, name="job-advice"),
+    path("jobs/<name:cluster>/<name:job_id>/checkpoints/<whole:checkpoint_id>/<whole:trigger>/", views.checkpoint, name="checkpoint"),
+    path("jobs/<name:cluster>/<name:job_id>/advice", views.advice_section, name="job-advice"),
 ]

@@ -17,13 +17,14 @@ from webapp.checkpoints.querysets import trigger_ms
 from webapp.checkpoints.subtasks import SubtaskPart, read_parts
 from webapp.fleet.job_lookup import look_up
 from webapp.fleet.models import LogEvent
+from webapp.lib.instants import drawable
 from webapp.storage.xray.address import address_of
 
 log = logging.getLogger(__name__)
 
 SUBTASKS_A_PAGE = 50
 EVENTS_SHOWN = 40
-_LATEST_MS = 253_402_300_799_000
+_EARLIEST_MS, _LATEST_MS = -62_135_510_400_000, 253_402_300_799_000
 
 
 def checkpoint(request: HttpRequest, cluster: str, job_id: str, checkpoint_id: int, trigger: int) -> HttpResponse:
@@ -62,14 +63,14 @@ def checkpoint(request: HttpRequest, cluster: str, job_id: str, checkpoint_id: i
 def advice_section(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
     """Part of the job page, which asks for it once it comes into view."""
     view = look_up(request, cluster, job_id)
-    end = (view.job.end_time or view.at) if view.is_past else view.now
+    end = view.end_of_life if view.is_past else view.now
     told = advice(view.job, end, Limits.read(request.GET))
     return render(request, "checkpoints/_advice.html", {"advice": told, "job": view.job, "view": view})
 
 
 def _fact(cluster: str, job_id: str, checkpoint_id: int, trigger: int) -> CheckpointFact:
     """The address carries milliseconds, which is what the lake keeps."""
-    if checkpoint_id >= 2**63 or trigger > _LATEST_MS:
+    if not -(2**63) <= checkpoint_id < 2**63 or not _EARLIEST_MS <= trigger <= _LATEST_MS:
         raise Http404("No such checkpoint.")
     at = datetime.fromtimestamp(trigger / 1000, UTC)
     half = timedelta(microseconds=500)
@@ -114,8 +115,8 @@ def _phases(fact: CheckpointFact) -> list[dict[str, Any]]:
 
 def _around(fact: CheckpointFact) -> dict[str, datetime]:
     """Ids repeat where a job with a fixed id starts again, so events are taken from this checkpoint's time only."""
-    end = fact.end_time or fact.trigger_time
-    return {"ts__gte": fact.trigger_time - timedelta(minutes=1), "ts__lte": end + timedelta(minutes=30)}
+    start, end = drawable(fact.trigger_time), drawable(fact.end_time or fact.trigger_time)
+    return {"ts__gte": start - timedelta(minutes=1), "ts__lte": end + timedelta(minutes=30)}
 
 
 def _page_number(request: HttpRequest, total: int) -> int:

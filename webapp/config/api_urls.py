@@ -66,7 +66,7 @@ router.register("endpoints", EndpointViews, "api-endpoints")
 router.register("deliveries", DeliveryViews, "api-deliveries")
 
 urlpatterns = [
-    path("jobs/<str:cluster>/<str:job_id>/", JobDetailView.as_view(), name="api-job"),
+    path("jobs/<name:cluster>/<name:job_id>/", JobDetailView.as_view(), name="api-job"),
     path("notice-schema/", NoticeSchemaView.as_view(), name="api-notice-schema"),
     path("storage-files/", StorageFilesView.as_view(), name="api-storage-files"),
     path("storage-xray/", XrayView.as_view(), name="api-storage-xray"),

@@ -160,6 +160,7 @@ SPECTACULAR_SETTINGS = {
     "VERSION": "1",
     "SERVE_INCLUDE_SCHEMA": False,
     "SERVE_PERMISSIONS": ["webapp.accounts.permissions.ScopedAccess"],
+    "PATH_CONVERTER_OVERRIDES": {"name": str},
     # Fields of one name with choices of their own.
     "ENUM_NAME_OVERRIDES": {
         "AlertStateEnum": "webapp.alerting.choices.AlertState",

@@ -1,9 +1,13 @@
 """Which page lives where."""
 
 from django.contrib import admin
-from django.urls import include, path
+from django.urls import include, path, register_converter
 
+from webapp.lib.path_names import ExportForm, PathName, PathWhole
 from webapp.pipeline import probes
+
+for name, converter in (("name", PathName), ("whole", PathWhole), ("export_form", ExportForm)):
+    register_converter(converter, name)
 
 urlpatterns = [
     path("healthz", probes.healthz),

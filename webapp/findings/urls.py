@@ -9,6 +9,6 @@ urlpatterns = [
     path("findings/<int:pk>/", findings.finding, name="finding"),
     path("findings/<int:pk>/chart", findings.chart, name="finding-chart"),
     path("rules/", rules.rules, name="rules"),
-    path("rules/<str:rule_id>/", rules.rule, name="rule"),
-    path("jobs/<str:cluster>/<str:job_id>/what-if/<str:rule_id>/", what_if.what_if, name="what-if"),
+    path("rules/<name:rule_id>/", rules.rule, name="rule"),
+    path("jobs/<name:cluster>/<name:job_id>/what-if/<name:rule_id>/", what_if.what_if, name="what-if"),
 ]

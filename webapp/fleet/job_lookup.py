@@ -11,6 +11,7 @@ from webapp.fleet.choices import ClusterKind
 from webapp.fleet.models import Cluster, JobCurrent
 from webapp.lib import timeranges
 from webapp.lib.badges import Badge
+from webapp.lib.instants import drawable
 from webapp.lib.timeranges import TimeRange
 
 _MARGIN = 0.03
@@ -36,7 +37,7 @@ class JobView:
     @property
     def end_of_life(self) -> datetime:
         """Up to when the job is known to have lived."""
-        return self.job.end_time or self.at
+        return drawable(self.job.end_time) if self.job.end_time else self.at
 
     @property
     def shows_whole(self) -> bool:
@@ -56,7 +57,7 @@ def look_up(request: HttpRequest, cluster: str, job_id: str) -> JobView:
         raise Http404(f"No job {job_id[:64]} was ever seen on a cluster called {cluster[:100]}.")
     registered = Cluster.objects.filter(name=cluster).first()
     past = bool(job.terminal) or (registered is not None and registered.kind == ClusterKind.RECORDING)
-    at = (job.last_seen_at or job.as_of) if past else now
+    at = drawable(job.last_seen_at or job.as_of) if past else now
     whole = whole_life(job, at)
     chosen = timeranges.of_request(request, now, fallback=whole if past else None)
     return JobView(job, registered, job_badge(job.status), at, now, chosen, whole)
@@ -64,11 +65,11 @@ def look_up(request: HttpRequest, cluster: str, job_id: str) -> JobView:
 
 def whole_life(job: JobCurrent, at: datetime) -> TimeRange:
     """From submission to the last sight of it, with a little air on both sides."""
-    end = max(filter(None, (job.end_time, job.last_seen_at, job.as_of)), default=at)
-    start = min(job.start_time or job.first_seen_at or end, end)
+    end = drawable(max(filter(None, (job.end_time, job.last_seen_at, job.as_of)), default=at))
+    start = min(drawable(job.start_time or job.first_seen_at or end), end)
     # A job seen long after its end (a History Server keeps it) is not stretched to that day.
-    if job.end_time and job.end_time >= start:
-        end = job.end_time
+    if job.end_time and drawable(job.end_time) >= start:
+        end = drawable(job.end_time)
     air = max((end - start) * _MARGIN, _LEAST_AIR)
     start = max(start - air, end + air - timeranges.LONGEST)
     return timeranges.between(start, end + air, chosen=False)

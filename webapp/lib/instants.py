@@ -7,6 +7,22 @@ from webapp.lib.quantities import UNKNOWN, duration_text
 
 JUST_NOW = timedelta(seconds=2)
 
+EARLIEST, LATEST = datetime(1970, 1, 1, tzinfo=UTC), datetime(2200, 1, 1, tzinfo=UTC)
+"""Pages reckon between these: there is room around them, so that no margin leaves Python's calendar."""
+
+
+def drawable(instant: datetime) -> datetime:
+    """The instant, or that end of what pages reckon with which it lies beyond."""
+    return min(max(instant, EARLIEST), LATEST)
+
+
+def ms_after(instant: datetime, ms: int | None) -> datetime:
+    """``ms`` later; the last drawable instant where a wrong duration leads beyond it."""
+    try:
+        return instant + timedelta(milliseconds=ms or 0)
+    except OverflowError:
+        return LATEST
+
 
 def instant_text(instant: datetime | None) -> str:
     """'2026-11-21 04:10:31 UTC'."""

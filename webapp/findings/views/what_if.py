@@ -65,7 +65,7 @@ def what_if(request: HttpRequest, cluster: str, job_id: str, rule_id: str) -> Ht
 
 def _span(view: JobView) -> tuple[datetime, datetime]:
     """The last week of the job; of a job that is past, its own last week."""
-    end = (view.job.end_time or view.at) if view.is_past else view.now
+    end = view.end_of_life if view.is_past else view.now
     return max(end - SPAN, view.whole.from_time), end
 
 

@@ -14,6 +14,7 @@ from webapp.charts.downsample import worst_in_buckets
 from webapp.checkpoints import querysets as facts_of
 from webapp.checkpoints.models import CheckpointFact, CheckpointRollup
 from webapp.fleet.models import JobCurrent
+from webapp.lib.instants import ms_after
 from webapp.pipeline.retention import ROUTINE
 from webapp.reports import texts
 from webapp.reports.document import CheckpointFigures, CheckpointTold
@@ -42,7 +43,7 @@ class Outline:
 
     @property
     def ended_at(self) -> datetime:
-        return self.end_time or self.trigger_time + timedelta(milliseconds=self.end_to_end_ms or 0)
+        return self.end_time or ms_after(self.trigger_time, self.end_to_end_ms)
 
     @property
     def failed(self) -> bool:
