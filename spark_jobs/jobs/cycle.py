@@ -3,6 +3,12 @@
 Reads the rows that commits after the previous run brought, finds the checkpoints, hours and jobs they
 touch, and recomputes those from all rows of theirs. Writes the serving tables, what the next run has to
 remember, and last the manifest.
+
+By hand, rules judge by their defaults. A request (--request) sets thresholds, for all, one cluster or one job of it, and says
+which newest retained checkpoints an audit found not to be whole:
+
+  {"thresholds": [{"key": "checkpoint.expired.look_back_s", "value": 3600, "cluster": "", "job_id": ""}],
+   "recovery_points": [{"cluster": "c", "job_id": "…", "checkpoint_id": 7, "audited_at_ms": 1, "missing_files": 2}]}
 """
 
 import argparse
@@ -16,8 +22,9 @@ from ingest.errors import Refused
 from ingest.lake.environment import lake_of
 from ingest.lake.store import Lake
 from ingest.lake.tables import TABLES
+from spark_jobs import cycle_request
 from spark_jobs import manifest as manifests
-from spark_jobs.diagnosis.plain import recovery_point_from_plain
+from spark_jobs.cycle_request import CycleRequest
 from spark_jobs.jobs.recompute import Recompute
 from spark_jobs.lake import absolute_root, pin
 from spark_jobs.manifest import Manifest, Output
@@ -25,7 +32,6 @@ from spark_jobs.run_dir import RunDir
 from spark_jobs.serving import SERVING_TABLES
 from spark_jobs.session import SMALL_INPUT_OPTIONS, configure, exits_on_sigterm, interrupt_attempt, session_of_attempt
 from spark_jobs.shipping import ship_code
-from spark_jobs.transforms.judging import Scoped
 
 JOB = "cycle"
 
@@ -37,13 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--previous", metavar="MANIFEST", help="manifest of the last complete run (default: start from the beginning)")
     parser.add_argument("--to", default="{}", metavar="JSON", help="table → last commit to read (default: all there are)")
     parser.add_argument("--attempt", required=True, metavar="TAG", help="name of this attempt, used once")
-    parser.add_argument("--thresholds", default="[]", metavar="JSON", help="overrides of thresholds: [{key, value, cluster, job_id}]")
-    parser.add_argument(
-        "--recovery-points",
-        default="[]",
-        metavar="JSON",
-        help="newest retained checkpoints that an audit found not to be whole: [{cluster, job_id, checkpoint_id, audited_at_ms, …}]",
-    )
+    parser.add_argument("--request", metavar="FILE", help="JSON: thresholds and recovery points (default: none)")
     parser.add_argument("--interrupt", action="append", default=[], metavar="TAG", help="an attempt that may still run on the server")
 
 
@@ -60,11 +60,11 @@ def _run(args: argparse.Namespace) -> int:
     from_seq = {table: previous.to_seq.get(table, 0) if previous else 0 for table in TABLES}
     to_seq = _to_seq(args.to, lake, from_seq)
     run_dir = RunDir(absolute_root(args.run_dir))
-    thresholds, recovery_points = _thresholds(args.thresholds), _recovery_points(args.recovery_points)
+    request = cycle_request.read(absolute_root(args.request)) if args.request else CycleRequest()
     if to_seq != from_seq:
         for tag in args.interrupt:
             interrupt_attempt(tag)
-        _recompute(lake, from_seq, to_seq, previous, run_dir, args.attempt, thresholds, recovery_points)
+        _recompute(lake, from_seq, to_seq, previous, run_dir, args.attempt, request)
     elif previous:
         run_dir.copy_state(previous)
     tables = {name: run_dir.outputs.get(name, Output(0)) for name in SERVING_TABLES}
@@ -84,8 +84,7 @@ def _recompute(
     previous: Manifest | None,
     run_dir: RunDir,
     attempt: str,
-    thresholds: list[Scoped],
-    recovery_points: list[Scoped],
+    request: CycleRequest,
 ) -> None:
     clock = time.monotonic()
     with session_of_attempt(f"weir {JOB} {attempt}", attempt) as session:
@@ -94,7 +93,7 @@ def _recompute(
         if pinned.is_small(from_seq):
             configure(session, SMALL_INPUT_OPTIONS)
         ship_code(session)
-        for name, rows in Recompute(pinned, previous, run_dir, thresholds, recovery_points).steps():
+        for name, rows in Recompute(pinned, previous, run_dir, request.thresholds, request.recovery_points).steps():
             say(f"{name}: {rows} rows, {time.monotonic() - clock:.1f} s")
 
 
@@ -102,25 +101,6 @@ def _lake(args: argparse.Namespace) -> Lake:
     options = {"WEIR_LAKE_OPTIONS": args.lake_options} if args.lake_options else {}
     found = lake_of(args.lake, {**os.environ, **options})
     return Lake(absolute_root(found.root), found.storage_options)
-
-
-def _thresholds(text: str) -> list[Scoped]:
-    try:
-        return [{"cluster": "", "job_id": "", **one, "key": str(one["key"]), "value": float(one["value"])} for one in json.loads(text)]
-    except (ValueError, TypeError, KeyError) as error:
-        raise Refused('--thresholds must be a JSON list of {"key": "…", "value": 1, "cluster": "", "job_id": ""}.') from error
-
-
-def _recovery_points(text: str) -> list[Scoped]:
-    try:
-        points: list[Scoped] = [{**one, "cluster": str(one["cluster"]), "job_id": str(one["job_id"])} for one in json.loads(text)]
-        for point in points:
-            recovery_point_from_plain(point)
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise Refused(
-            '--recovery-points must be a JSON list of {"cluster": "…", "job_id": "…", "checkpoint_id": 1, "audited_at_ms": 1, …}.'
-        ) from error
-    return points
 
 
 def _to_seq(text: str, lake: Lake, from_seq: dict[str, int]) -> dict[str, int]:

@@ -7,7 +7,7 @@ import gc
 import json
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import InitVar, dataclass, field, replace
 from typing import Any
 
 import pyarrow as pa
@@ -52,13 +52,16 @@ JUDGED_SCHEMA = (
 class LimitsInForce:
     """The thresholds of each job: the narrowest override wins. Overrides that make no sense are left out, and logged."""
 
-    overrides: Sequence[Scoped]
+    overrides: InitVar[Sequence[Scoped]]
+    _set: dict[tuple[str, str], list[Scoped]] = field(default_factory=dict)
     _of_scope: dict[tuple[str, str], Limits] = field(default_factory=dict)
 
+    def __post_init__(self, overrides: Sequence[Scoped]) -> None:
+        for override in overrides:
+            self._set.setdefault((override.get("cluster") or "", override.get("job_id") or ""), []).append(override)
+
     def of(self, cluster: str, job_id: str) -> Limits:
-        clusters = {override.get("cluster") or "" for override in self.overrides}
-        jobs = {(override.get("cluster") or "", override.get("job_id") or "") for override in self.overrides}
-        scope = (cluster if cluster in clusters else "", job_id if (cluster, job_id) in jobs else "")
+        scope = next((scope for scope in ((cluster, job_id), (cluster, "")) if scope in self._set), ("", ""))
         if scope not in self._of_scope:
             self._of_scope[scope] = self._made(*scope)
         return self._of_scope[scope]
@@ -66,9 +69,8 @@ class LimitsInForce:
     def _made(self, cluster: str, job_id: str) -> Limits:
         values: dict[str, float] = {}
         for scope in dict.fromkeys((("", ""), (cluster, ""), (cluster, job_id))):
-            for override in self.overrides:
-                if (override.get("cluster") or "", override.get("job_id") or "") == scope:
-                    values |= _if_allowed(str(override["key"]), float(override["value"]))
+            for override in self._set.get(scope, ()):
+                values |= _if_allowed(str(override["key"]), float(override["value"]))
         return registry.limits(values)
 
 

@@ -54,7 +54,7 @@ def test_nothing_new_carries_the_state_into_the_new_run(tmp_path: Path) -> None:
         (["--to", '{"no_table": 1}'], "--to names tables the lake does not have: no_table"),
         (["--previous", "/nowhere/manifest.json"], "no manifest at /nowhere"),
         (["--lake-options", "{"], "WEIR_LAKE_OPTIONS must be a JSON object"),
-        (["--recovery-points", '[{"cluster": "c"}]'], "--recovery-points must be a JSON list"),
+        (["--request", "/nowhere/request.json"], "no request at /nowhere"),
     ],
 )
 def test_what_cannot_be_run_is_said_in_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str], more: list[str], said: str) -> None:
@@ -79,10 +79,10 @@ def test_an_unknown_job_shows_the_known_ones(capsys: pytest.CaptureFixture[str])
     assert "cycle, log_events" in capsys.readouterr().out
 
 
-def started(tmp_path: Path) -> subprocess.Popen[str]:
+def started(tmp_path: Path, *more: str) -> subprocess.Popen[str]:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("SPARK_")}
     environment |= {"SPARK_MASTER": "local[1]", "WEIR_SPARK_DRIVER_MEMORY": "512m"}
-    command = [sys.executable, "-m", "spark_jobs", *arguments(tmp_path)]
+    command = [sys.executable, "-m", "spark_jobs", *arguments(tmp_path, *more)]
     return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
 
 
@@ -96,9 +96,18 @@ def test_a_stopped_run_leaves_no_manifest_and_says_so_by_its_exit_code(tmp_path:
     assert not (tmp_path / "run" / "manifest.json").exists()
 
 
+def settings_of_a_fleet() -> dict[str, list[dict[str, object]]]:
+    scopes = [{"cluster": "c", "job_id": f"{number:032x}"} for number in range(5_000)]
+    return {
+        "thresholds": [{"key": "checkpoint.expired.look_back_s", "value": 600, **scope} for scope in scopes[:1_300]],
+        "recovery_points": [{"checkpoint_id": 7, "audited_at_ms": 1, "missing_files": 2, **scope} for scope in scopes],
+    }
+
+
 def test_a_run_in_a_process_of_its_own_writes_its_manifest_last(tmp_path: Path) -> None:
     lake = lake_with_a_skip(tmp_path / "lake")
-    process = started(tmp_path)
+    (tmp_path / "request.json").write_text(json.dumps(settings_of_a_fleet()))
+    process = started(tmp_path, "--request", str(tmp_path / "request.json"))
     said, _ = process.communicate(timeout=600)
     assert process.returncode == 0
     assert said.splitlines()[-1].startswith("wrote ")

@@ -1,7 +1,7 @@
 """Thresholds as people set them: handed to Spark with a run, and used here."""
 
-import json
 import logging
+from typing import Any
 
 from spark_jobs.diagnosis import registry
 from spark_jobs.diagnosis.thresholds import Limits
@@ -10,9 +10,9 @@ from webapp.findings.models import ThresholdOverride
 logger = logging.getLogger(__name__)
 
 
-def as_argument() -> str:
-    """All overrides as the Spark job takes them: a JSON list of {key, value, cluster, job_id}."""
-    return json.dumps(list(ThresholdOverride.objects.order_by("id").values("key", "value", "cluster", "job_id")))
+def as_plain() -> list[dict[str, Any]]:
+    """All overrides as the Spark job takes them: {key, value, cluster, job_id}."""
+    return [dict(row) for row in ThresholdOverride.objects.order_by("id").values("key", "value", "cluster", "job_id")]
 
 
 def limits_of(cluster: str = "", job_id: str = "") -> Limits:

@@ -8,6 +8,7 @@
 
 import json
 
+import fsspec
 from django.conf import settings
 
 from spark_jobs.manifest import BadManifest
@@ -71,10 +72,19 @@ def _run_spark(record: RunRecord) -> str:
     command += ["--to", json.dumps(lake.commits())]
     if last and last.path:
         command += ["--previous", last.path]
-    command += ["--thresholds", overrides.as_argument(), "--recovery-points", recovery.as_argument()]
+    command += ["--request", _write_request(run_dir)]
     for left in _left_running(record.row):
         command += ["--interrupt", left]
     spark_process.run(command, record, attempt)
+    return path
+
+
+def _write_request(run_dir: str) -> str:
+    """What the rules are to know besides the lake; returns its path."""
+    path = f"{run_dir}/request.json"
+    request = {"thresholds": overrides.as_plain(), "recovery_points": recovery.recovery_points()}
+    with fsspec.open(path, "wb") as file:
+        file.write(json.dumps(request, indent=1).encode())
     return path
 
 

@@ -15,7 +15,10 @@ from django.core.management.base import CommandError
 
 from ingest.lake.store import Lake
 from ingest.records import Checkpoint, Observed
+from spark_jobs import cycle_request
+from tests.webapp.storage.builders import unprotected_fleet
 from webapp.checkpoints.models import CheckpointFact
+from webapp.findings.models import ThresholdOverride
 from webapp.pipeline.models import DueWork, Manifest, PipelineRun
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -65,6 +68,22 @@ def test_what_is_new_is_processed_once(see: Callable[..., None]) -> None:
     assert "loaded checkpoint_fact: 2 rows" in run_pipeline()
     assert facts() == [1, 2, 3]
     assert [run.state for run in PipelineRun.objects.all()] == ["done", "done"]
+
+
+def test_settings_and_recovery_points_of_a_whole_fleet_reach_the_job(see: Callable[..., None], home: Path) -> None:
+    """Linux takes 128 KiB of one argument: a cycle that got them there never started again."""
+    fleet = [f"{number:032x}" for number in range(5_000)]
+    ThresholdOverride.objects.bulk_create(
+        ThresholdOverride(key="checkpoint.expired.look_back_s", value=number + 600, cluster="prod-eu", job_id=fleet[number])
+        for number in range(1_300)
+    )
+    unprotected_fleet(fleet)
+    see(1)
+    run_pipeline()
+    assert facts() == [1]
+    told = cycle_request.read(f"{home}/runs/{PipelineRun.objects.get().attempt}/request.json")
+    assert {one["job_id"]: one["value"] for one in told.thresholds} == {fleet[number]: number + 600 for number in range(1_300)}
+    assert sorted(str(one["job_id"]) for one in told.recovery_points) == fleet
 
 
 def test_a_run_says_what_it_did(see: Callable[..., None]) -> None:

@@ -1,11 +1,14 @@
 """Rows of audits for tests: each builder takes what the test is about and fills in the rest."""
 
+from collections.abc import Sequence
+from copy import copy
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from django.db.models import Model
 
 from spark_jobs import manifest as manifests
 from spark_jobs.audit_tables import AUDIT_TABLES, FILE_TABLES
@@ -27,6 +30,7 @@ from webapp.storage.models import (
 
 ROOT = "s3://bucket/checkpoints"
 JOB, OTHER_JOB = "a" * 32, "b" * 32
+ModelT = TypeVar("ModelT", bound=Model)
 COUNTS = {f"{name}_{unit}": 0 for name in ("live", "retained_waste", "orphan", "young", "kept", "missing") for unit in ("files", "bytes")}
 MERGED = {"segmented_files": 0, "segmented_file_bytes": 0, "live_segment_bytes": 0}
 
@@ -108,6 +112,27 @@ def checkpoint_storage(of: StorageAudit, checkpoint_id: int = 7, job_id: str = J
         **fields,
     }
     return CheckpointStorage.objects.create(audit=of, root=uri, job_id=job_id, **row)
+
+
+def unprotected_fleet(job_ids: Sequence[str]) -> StorageAudit:
+    """An audit that found the newest checkpoint of each of these jobs without two of its files."""
+    of = audit()
+    root_figures(of)
+    kept = job_storage(of, job_ids[0], newest_checkpoint_id=7)
+    lacking = checkpoint_storage(of, 7, job_ids[0], cluster="prod-eu", missing_files=2, missing_bytes=100, resolvable=False)
+    JobStorage.objects.bulk_create(_again(kept, job_id=job_id) for job_id in job_ids[1:])
+    CheckpointStorage.objects.bulk_create(
+        _again(lacking, job_id=job_id, metadata_path=f"{ROOT}/{job_id}/chk-7/_metadata") for job_id in job_ids[1:]
+    )
+    return of
+
+
+def _again(row: ModelT, **fields: Any) -> ModelT:
+    """A copy that is not saved yet."""
+    made = copy(row)
+    for name, value in {"pk": None, **fields}.items():
+        setattr(made, name, value)
+    return made
 
 
 def chain(of: StorageAudit, job_id: str = JOB, other_job_id: str = OTHER_JOB, uri: str = ROOT, **fields: Any) -> ChainLink:

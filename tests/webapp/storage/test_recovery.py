@@ -1,12 +1,11 @@
 """Which jobs are told to have a newest checkpoint that is not whole."""
 
-import json
 from datetime import timedelta
 
 import pytest
 
 from tests.webapp.builders import T0, job
-from tests.webapp.storage.builders import JOB, audit, checkpoint_storage, job_storage, root_figures
+from tests.webapp.storage.builders import JOB, audit, checkpoint_storage, job_storage, root_figures, unprotected_fleet
 from webapp.storage import recovery
 
 pytestmark = pytest.mark.django_db
@@ -25,7 +24,6 @@ def test_the_newest_checkpoint_of_a_running_job_is_told_with_what_it_lacks():
     assert (point["cluster"], point["job_id"], point["checkpoint_id"]) == ("prod-eu", JOB, 7)
     assert (point["missing_files"], point["missing_bytes"], point["path"]) == (2, 100, row.metadata_path)
     assert point["audited_at_ms"] == round(T0.timestamp() * 1000)
-    assert json.loads(recovery.as_argument()) == [point]
     assert recovery.recovery_point_of("prod-eu", JOB).missing_files == 2
 
 
@@ -54,3 +52,9 @@ def test_a_newer_audit_replaces_what_an_older_one_said():
 def test_other_jobs_have_nothing():
     lacking()
     assert recovery.recovery_point_of("prod-eu", "f" * 32) is None
+
+
+def test_a_fleet_without_protection_is_found_by_one_query(django_assert_num_queries):
+    unprotected_fleet([f"{number:032x}" for number in range(200)])
+    with django_assert_num_queries(1):
+        assert len(recovery.recovery_points()) == 200

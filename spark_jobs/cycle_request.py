@@ -1,0 +1,65 @@
+"""What people and audits told Weir of the fleet, for the rules to judge by in one cycle: thresholds and recovery points.
+
+A JSON file, since a fleet's settings are longer than a command line may be. It grows with what people set, and with one
+recovery point for each running job at most.
+"""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import fsspec
+
+from ingest.errors import Refused
+from spark_jobs.diagnosis.plain import recovery_point_from_plain
+
+Scoped = Mapping[str, Any]
+"""With ``cluster`` and ``job_id``: what it holds for, empty for all."""
+
+EXAMPLE = {
+    "thresholds": '{"key": "…", "value": 1, "cluster": "", "job_id": ""}',
+    "recovery_points": '{"cluster": "…", "job_id": "…", "checkpoint_id": 1, "audited_at_ms": 1, …}',
+}
+
+
+@dataclass(frozen=True)
+class CycleRequest:
+    """``thresholds`` are overrides, of ``key`` by ``value``.
+
+    ``recovery_points`` are newest retained checkpoints that an audit found not to be whole, with the fields of ``RecoveryPoint``.
+    """
+
+    thresholds: Sequence[Scoped] = ()
+    recovery_points: Sequence[Scoped] = ()
+
+
+def read(uri: str) -> CycleRequest:
+    """The request of a file. Raises ``Refused``."""
+    try:
+        with fsspec.open(uri, "rb") as file:
+            raw = json.loads(file.read())
+    except FileNotFoundError as error:
+        raise Refused(f"There is no request at {uri}.") from error
+    except ValueError as error:
+        raise Refused(f"The request at {uri} is not JSON ({error}).") from error
+    if not isinstance(raw, dict) or raw.keys() - EXAMPLE.keys():
+        raise Refused(f"The request at {uri} must be a JSON object of {' and '.join(EXAMPLE)}, or of one of them.")
+    return CycleRequest(_list(uri, raw, "thresholds", _threshold), _list(uri, raw, "recovery_points", _recovery_point))
+
+
+def _list(uri: str, raw: Mapping[str, Any], name: str, read_one: Callable[[Scoped], Scoped]) -> list[Scoped]:
+    try:
+        return [read_one(one) for one in raw.get(name, ())]
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise Refused(f"{name} in the request at {uri} must be a list of {EXAMPLE[name]} ({type(error).__name__}: {error}).") from error
+
+
+def _threshold(one: Scoped) -> Scoped:
+    return {"cluster": "", "job_id": "", **one, "key": str(one["key"]), "value": float(one["value"])}
+
+
+def _recovery_point(one: Scoped) -> Scoped:
+    point = {**one, "cluster": str(one["cluster"]), "job_id": str(one["job_id"])}
+    recovery_point_from_plain(point)
+    return point
