@@ -1,6 +1,6 @@
 # Weir: `make run` and `make test` are all a newcomer needs; everything they make lies in .venv and WEIR_HOME.
 .DEFAULT_GOAL := help
-.PHONY: help install run test test-fast integration bench lint lab clean
+.PHONY: help install run test test-fast integration attack bench lint lab clean
 
 # The first Python for which every dependency has a ready-made wheel; name another one with `make PYTHON=…`.
 PYTHON ?= $(shell for p in python3 python3.12 python3.11 python3.13 python3.14; do \
@@ -26,6 +26,9 @@ test-fast: $(VENV)/.installed-dev ## the tests that start no JVM, no browser and
 
 integration: preflight-java $(VENV)/.installed-dev ## the tests against a real Flink and the running whole, the longest stories among them
 	$(PY) -m pytest -m integration tests/integration $(PYTEST)
+
+attack: preflight-java $(VENV)/.installed-dev ## everything an attacker tries, in full; `make test` plays a short form of it
+	WEIR_ATTACK=full $(PY) -m pytest tests/attacks $(PYTEST)
 
 bench: preflight-java $(VENV)/.installed-dev ## measure against the budgets; BENCH='name …' picks some
 	$(PY) -m tests.bench $(BENCH)

@@ -55,15 +55,6 @@ def test_an_endpoint_is_made_changed_and_removed_and_tells_its_secret_once() -> 
     assert not Endpoint.objects.exists()
 
 
-@pytest.mark.parametrize(("scope", "operator"), [("read", True), ("write", False)])
-def test_writing_needs_the_scope_and_the_role(scope: str, operator: bool) -> None:
-    api, found = client(scope, operator=operator), endpoint()
-    assert api.post(reverse("api-endpoints-list"), NEW, format="json").status_code == 403
-    for verb in ("rotate", "test", "enable", "disable"):
-        assert api.post(reverse(f"api-endpoints-{verb}", args=[found.pk])).status_code == 403
-    assert api.delete(reverse("api-endpoints-detail", args=[found.pk])).status_code == 403
-
-
 def test_a_private_address_is_refused_by_field() -> None:
     answer = client("write").post(reverse("api-endpoints-list"), {**NEW, "url": "https://10.0.0.1/"}, format="json")
     assert answer.status_code == 400

@@ -6,7 +6,6 @@ from django.utils import timezone
 
 from tests.webapp.builders import cluster, fact, job
 from webapp.checkpoints.querysets import trigger_ms
-from webapp.fleet.models import Cluster
 
 pytestmark = pytest.mark.django_db
 
@@ -26,13 +25,6 @@ def _pages():
         reverse("job-checkpoints-export", args=(of.cluster, of.job_id, "json")),
         reverse("pipeline-skipped-export", args=("csv",)),
     ]
-
-
-def test_anonymous_people_are_sent_to_the_sign_in(client):
-    for page in _pages():
-        answer = client.get(page)
-        assert answer.status_code == 302, page
-        assert answer.url.startswith(reverse("sign-in")), page
 
 
 def test_viewers_see_every_page(viewer):
@@ -58,22 +50,9 @@ def test_signing_in_never_leads_to_another_site(client, viewer):
     assert answer.url == "/"
 
 
-@pytest.mark.parametrize("name", ["cluster-edit", "cluster-test", "cluster-pause", "cluster-remove"])
-def test_viewers_may_not_touch_clusters(viewer, name):
-    cluster(at=timezone.now())
-    assert viewer.post(reverse(name, args=("prod-eu",))).status_code == 403
-    assert Cluster.objects.count() == 1
-
-
 def test_viewers_may_not_make_weir_connect_anywhere(viewer):
     assert viewer.post(reverse("cluster-add"), {"name": "x", "url": "http://127.0.0.1:1", "test": "1"}).status_code == 403
     assert b"Add a cluster" not in viewer.get(reverse("clusters")).content
-
-
-@pytest.mark.parametrize("name", ["cluster-test", "cluster-pause"])
-def test_a_link_cannot_change_anything(operator, name):
-    cluster(at=timezone.now())
-    assert operator.get(reverse(name, args=("prod-eu",))).status_code == 405
 
 
 def test_what_is_not_there_is_said_on_a_page(viewer):

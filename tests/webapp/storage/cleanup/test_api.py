@@ -70,12 +70,6 @@ def test_a_plan_is_asked_for_applied_and_undone(plan: CleanupPlan, audited: Worl
     assert orphan.exists()
 
 
-def test_who_may_only_read_orders_nothing(plan: CleanupPlan) -> None:
-    for api in (client("read"), client("write", operator=False)):
-        assert api.post(f"{PLANS}{plan.pk}/order/", {"verb": "withdraw"}, format="json").status_code == 403
-        assert api.post(PLANS, {}, format="json").status_code == 403
-
-
 def test_an_unknown_root_is_refused_in_words(audited: World) -> None:
     answer = client("write").post(PLANS, {"roots": ["s3://nowhere"]}, format="json")
     assert answer.status_code == 409 and "audit_storage" in answer.json()["error"]["message"]

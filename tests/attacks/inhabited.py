@@ -1,0 +1,85 @@
+"""An installation in which every kind of row is there once, so that no door is refused only because there is nothing behind it."""
+
+from datetime import timedelta
+from pathlib import Path
+
+from django.contrib.auth.models import Group
+from django.utils import timezone
+
+from tests.webapp.api.test_lists import everything
+from tests.webapp.builders import finding, person
+from tests.webapp.delivery.builders import delivery, endpoint, notice
+from tests.webapp.storage.cleanup import stored
+from tests.webapp.storage.cleanup.worlds import World
+from webapp.accounts.models import ApiToken, User
+from webapp.accounts.roles import Role
+from webapp.alerting.evaluation import evaluate
+from webapp.alerting.models import Alert, MaintenanceWindow, RuleSetting, Silence
+from webapp.delivery.models import Attempt
+from webapp.findings.models import ThresholdOverride
+from webapp.fleet.models import Cluster, JobCurrent
+from webapp.pipeline.models import Heartbeat, PipelineAlarm
+from webapp.pipeline.perform import perform
+from webapp.reports import due
+from webapp.reports import orders as reports
+from webapp.reports.gathering.scope import JobKey, checked
+
+MATCHERS = [{"label": "cluster", "operator": "=", "value": "prod-eu"}]
+KEY = "pressure.root.backpressured_ratio"
+
+
+def inhabit(folder: Path) -> JobCurrent:
+    """Rows of every model that people or machines can reach; returns the job of which all is told."""
+    now = timezone.now()
+    of = everything()
+    finding(of, "checkpoint.declined", now)
+    evaluate(now)
+    muted = {"matchers": MATCHERS, "reason": "known", "author_name": "olga", "created_at": now, "starts_at": now}
+    Silence.objects.create(**muted, ends_at=now + timedelta(hours=1))
+    MaintenanceWindow.objects.create(**muted, ends_at=now + timedelta(hours=1))
+    RuleSetting.objects.create(rule="checkpoint.declined", severity="critical", author_name="olga", changed_at=now)
+    ThresholdOverride.objects.create(key=KEY, value=0.7)
+    told = delivery(endpoint(), notice(made_at=now), state="dead")
+    Attempt.objects.create(delivery=told, number=1, at=now, request_id="r", status=500, latency_ms=3)
+    asked = checked([JobKey(of.cluster, of.job_id)], now - timedelta(hours=1), now)
+    report = reports.ask_for(asked, user=None, name="olga", at=now)
+    perform(due.key_of(report.pk), even_if_not_due=True)
+    _planned(folder)
+    token_of(somebody(Role.OPERATOR, "robot"), ApiToken.Scope.WRITE)
+    Heartbeat.objects.update_or_create(name="beat", defaults={"at": now})
+    PipelineAlarm.objects.create(code="lake.full", subject="lake", detail="no space", since=now)
+    assert Alert.objects.exists()
+    return of
+
+
+def _planned(folder: Path) -> None:
+    world = World(folder / "ckpt")
+    world.checkpoint(1, 1, [world.file(world.job(1) / "shared")])
+    world.file(world.job(1) / "shared")
+    stored.register(world)
+    stored.audit_of(world, folder / "runs")
+    stored.made(world)
+
+
+def somebody(role: Role | None, name: str = "", *, is_superuser: bool = False) -> User:
+    """Signed up in a role; ``None`` is somebody in no group, who is a viewer."""
+    user = person(name or f"somebody-{role.group if role else 'new'}")
+    user.is_superuser = user.is_staff = is_superuser
+    user.save()
+    if role is not None:
+        user.groups.add(Group.objects.get(name=role.group))
+    return user
+
+
+def token_of(user: User, scope: str) -> str:
+    return str(ApiToken.objects.issue(user, f"of {scope}", scope)[1])
+
+
+def pk_of(model: type) -> int:
+    return int(model._default_manager.order_by("-pk").values_list("pk", flat=True)[0])  # type: ignore[attr-defined]
+
+
+def some_cluster() -> Cluster:
+    found = Cluster.objects.first()
+    assert found is not None
+    return found

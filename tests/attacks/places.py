@@ -1,0 +1,171 @@
+"""Every address there is: read off the resolver, its parameters filled with what is there and with what is not.
+
+An address that is added later is walked by itself; where its parameter names something new, :data:`OWNER` says which model it is of.
+"""
+
+import itertools
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from django.apps import apps
+from django.db.models import Model
+from django.urls import Resolver404, URLPattern, URLResolver, get_resolver, resolve
+from django.utils.regex_helper import normalize
+
+from webapp.accounts.models import ApiToken
+from webapp.alerting.models import Alert, MaintenanceWindow, RuleSetting, Silence
+from webapp.checkpoints.models import CheckpointFact
+from webapp.checkpoints.querysets import trigger_ms
+from webapp.delivery.models import Delivery, Endpoint
+from webapp.findings.models import Finding, ThresholdOverride
+from webapp.fleet.models import Cluster
+from webapp.pipeline.models import PipelineRun
+from webapp.reports.models import IncidentReport
+from webapp.storage.models import CleanupPlan, StorageRoot
+
+FEWEST = 340
+"""The walk never becomes a short one unnoticed."""
+
+OWNER: dict[str, type[Model]] = {
+    "runs": PipelineRun,
+    "findings": Finding,
+    "tokens": ApiToken,
+    "silences": Silence,
+    "maintenance": MaintenanceWindow,
+    "maintenance-windows": MaintenanceWindow,
+    "rule": RuleSetting,
+    "rule-settings": RuleSetting,
+    "threshold": ThresholdOverride,
+    "thresholds": ThresholdOverride,
+    "endpoints": Endpoint,
+    "roots": StorageRoot,
+    "plans": CleanupPlan,
+    "cleanup-plans": CleanupPlan,
+    "alerts": Alert,
+    "deliveries": Delivery,
+    "reports": IncidentReport,
+    "clusters": Cluster,
+}
+"""What stands before a parameter ``pk``, ``uid`` or ``name`` → whose it is."""
+
+MISSING: dict[str, tuple[str, ...]] = {
+    "pk": ("987654",),
+    "uid": tuple(f"{kind}_{'a' * 26}" for kind in ("alr", "rep", "msg")),
+    "form": ("json", "md"),
+    "verb": ("undo", "withdraw"),
+    "id": ("987654",),
+    "object_id": ("987654",),
+    "content_type_id": ("987654",),
+    "checkpoint_id": ("987654",),
+    "trigger": ("1",),
+    "rest": ("no/such/thing",),
+    "app_label": ("fleet",),
+    "url": ("no/such/thing",),
+}
+"""By the name of a parameter; every other is a name that nothing has."""
+
+
+QUERY: dict[str, dict[str, str]] = {
+    "storage-files": {"uri": "root"},
+    "storage-files-export": {"uri": "root"},
+    "storage-jobs-export": {"uri": "root"},
+    "storage-root": {"uri": "root"},
+    "storage-simulator": {"uri": "root"},
+    "storage-chart-history": {"uri": "root"},
+    "storage-chart-sizes": {"uri": "root"},
+    "api-storage-files": {"root": "root"},
+    "storage-xray": {"path": "metadata"},
+    "api-storage-xray": {"path": "metadata"},
+    "alert-setting": {"rule": "rule"},
+}
+"""Pages that are asked for something by a parameter of the query: which one, and what of it is there."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """``template`` has ``%(name)s`` for each of ``parameters``."""
+
+    name: str
+    template: str
+    parameters: tuple[str, ...]
+    view: Any
+
+    @property
+    def is_admin(self) -> bool:
+        return self.template.startswith("/admin/")
+
+    @property
+    def is_api(self) -> bool:
+        return self.template.startswith("/api/")
+
+    @property
+    def label(self) -> str:
+        return self.name or self.template
+
+    @property
+    def asks_for(self) -> dict[str, str]:
+        """Parameters of the query with which there is something to see."""
+        plan = CleanupPlan.objects.order_by("-pk").first()
+        root = plan.roots[0] if plan else ""
+        there = {"root": root, "metadata": f"{root}/{1:032x}/chk-1/_metadata", "rule": "checkpoint.declined"}
+        return {name: there[of] for name, of in QUERY.get(self.name, {}).items()}
+
+    def filled(self, *, known: bool) -> str:
+        """Its address; with ``known`` that of a row that is there."""
+        choices = [_known(self, parameter) if known else MISSING.get(parameter, ("nobody",)) for parameter in self.parameters]
+        for chosen in itertools.product(*choices):
+            path = self.template % dict(zip(self.parameters, chosen, strict=True))
+            if self._is_resolved(path):
+                return path
+        raise LookupError(f"{self.template} cannot be filled: say in tests/attacks/places.py what its parameters are")
+
+    def _is_resolved(self, path: str) -> bool:
+        try:
+            return resolve(path).func is self.view
+        except Resolver404:
+            return False
+
+
+@cache
+def places() -> tuple[Place, ...]:
+    found = tuple(_walk(get_resolver(), "/", "", ()))
+    assert len(found) >= FEWEST, f"only {len(found)} addresses were found"
+    return found
+
+
+def _walk(resolver: URLResolver, before: str, namespace: str, given: tuple[str, ...]) -> Iterator[Place]:
+    for pattern in resolver.url_patterns:
+        ((piece, parameters), *_) = normalize(pattern.pattern.regex.pattern)
+        template, names = before + piece, given + tuple(parameters)
+        if isinstance(pattern, URLResolver):
+            inner = f"{namespace}{pattern.namespace}:" if pattern.namespace else namespace
+            yield from _walk(pattern, template, inner, names)
+        elif isinstance(pattern, URLPattern):
+            yield Place(namespace + (pattern.name or ""), template, names, pattern.callback)
+
+
+def _known(place: Place, parameter: str) -> tuple[str, ...]:
+    before = re.findall(r"[\w-]+", place.template.partition(f"%({parameter})s")[0])
+    if parameter in ("object_id", "id") and place.is_admin and len(before) == 3:
+        model = apps.get_model(before[1], before[2])
+        return (str(model._default_manager.order_by("-pk").values_list("pk", flat=True).first() or 0),)
+    if parameter in ("pk", "uid", "name"):
+        row = OWNER[before[-1]]._default_manager.order_by("-pk").first()
+        assert row is not None, f"{OWNER[before[-1]].__name__} has no row: tests/attacks/inhabited.py makes one of each"
+        return (str(getattr(row, parameter)),)
+    if parameter in ("cluster", "job_id", "checkpoint_id", "trigger"):
+        fact = CheckpointFact.objects.get()
+        return (str(trigger_ms(fact.trigger_time) if parameter == "trigger" else getattr(fact, parameter)),)
+    return {
+        "rule_id": ("checkpoint.declined", "pressure.root"),
+        "form": ("csv", "html"),
+        "verb": ("apply",),
+        "rest": ("no/such/thing",),
+        "content_type_id": ("1",),
+        "object_id": ("1",),
+        "app_label": ("fleet",),
+        "url": ("no/such/thing",),
+    }[parameter]

@@ -1,0 +1,160 @@
+"""What can be written and who may: the declared matrix, with a good body for each, so that a refusal is never that of a bad one.
+
+A new write is declared here: until it is, the tests say that an address changes something that nobody declared.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from django.utils import timezone
+
+from tests.attacks.inhabited import KEY, MATCHERS
+from tests.attacks.places import Place, places
+from webapp.accounts.roles import Role
+from webapp.alerting.models import Alert
+from webapp.delivery.models import Endpoint
+from webapp.fleet.models import JobCurrent
+from webapp.storage.models import CleanupPlan
+
+Body = dict[str, Any]
+TEXT_MATCHERS = 'cluster="prod-eu"'
+PASSWORD = "correct horse battery"
+NEW_PASSWORD = "another horse battery 4711"
+
+
+@dataclass(frozen=True)
+class Write:
+    """``least``: the lowest role that may; ``changes``: whether the database is another one when it was allowed."""
+
+    least: Role
+    body: Callable[[], Body] = dict
+    method: str = "post"
+    changes: bool = True
+    approves: bool = False
+
+
+def operators(body: Callable[[], Body] = dict, **more: Any) -> Write:
+    return Write(Role.OPERATOR, body, **more)
+
+
+def _job() -> JobCurrent:
+    found = JobCurrent.objects.order_by("pk").first()
+    assert found is not None
+    return found
+
+
+def _in_an_hour() -> str:
+    return (timezone.now() + timedelta(hours=1)).isoformat()
+
+
+def _cluster(name: str) -> Body:
+    return {"name": name, "url": "http://127.0.0.1:1", "metrics_interval_s": "10", "verify_tls": "on"}
+
+
+def _endpoint(name: str) -> Body:
+    return {"name": name, "format": "weir", "url": "https://8.8.8.8/hook", "min_severity": "warning", "matchers": TEXT_MATCHERS}
+
+
+def _plan() -> CleanupPlan:
+    found = CleanupPlan.objects.order_by("-pk").first()
+    assert found is not None
+    return found
+
+
+FORMS: dict[str, Write] = {
+    "account-password": Write(
+        Role.VIEWER, lambda: {"old_password": PASSWORD, "new_password1": NEW_PASSWORD, "new_password2": NEW_PASSWORD}
+    ),
+    "account-token-create": Write(Role.VIEWER, lambda: {"name": "mine", "scope": "read", "days": "30"}),
+    "alerts-acknowledge": operators(lambda: {"uid": Alert.objects.values_list("uid", flat=True)[0], "comment": "mine"}),
+    "alert-comment": operators(lambda: {"comment": "seen"}),
+    "silence-new": operators(lambda: {"matchers": TEXT_MATCHERS, "reason": "known", "hours": "2"}),
+    "silence-end": operators(),
+    "maintenance-new": operators(
+        lambda: {"matchers": TEXT_MATCHERS, "reason": "upgrade", "starts_at": "now+1h", "ends_at": "now+2h", "weekday": ""}
+    ),
+    "maintenance-end": operators(),
+    "alert-setting": operators(lambda: {"rule": "checkpoint.expired", "severity": "critical"}),
+    "alert-setting-remove": operators(),
+    "threshold-save": operators(lambda: {"scope": "all", "cluster": "c", "job_id": "j", "rule": "pressure.root", KEY: "0.6"}),
+    "threshold-remove": operators(),
+    "endpoint-add": operators(lambda: _endpoint("new")),
+    "endpoint-edit": operators(lambda: _endpoint("renamed")),
+    "endpoint-rotate": operators(),
+    "endpoint-test": operators(),
+    "endpoint-switch": operators(lambda: {"disable": "1"}),
+    "endpoint-remove": operators(lambda: {"name": Endpoint.objects.order_by("-pk")[0].name}),
+    "deliveries-replay": operators(lambda: {"from": "now-1h", "to": "now", "which": "dead"}),
+    "delivery-replay": operators(),
+    "reports-new": operators(lambda: {"job": f"{_job().cluster}/{_job().job_id}", "from": "now-1h", "to": "now"}),
+    "reports-digest": operators(),
+    "report-again": operators(changes=False),
+    "report-delete": operators(),
+    "cluster-add": operators(lambda: _cluster("new")),
+    "cluster-edit": operators(lambda: _cluster("prod-eu")),
+    "cluster-test": operators(),
+    "cluster-pause": operators(lambda: {"pause": "1"}),
+    "cluster-remove": operators(lambda: {"name": "prod-eu"}),
+    "storage-audit-now": operators(),
+    "storage-root-add": operators(lambda: {"uri": "s3://bucket/new", "kind": "checkpoints", "audit_every_h": "24", "enabled": "on"}),
+    "storage-root-edit": operators(lambda: {"uri": _plan().roots[0], "kind": "checkpoints", "audit_every_h": "7", "enabled": "on"}),
+    "storage-root-attest": operators(lambda: {"withdraw": "1"}),
+    "storage-root-remove": operators(),
+    "storage-simulator": operators(lambda: {"days": "9"}),
+    "cleanup-plan-make": operators(lambda: {"root": _plan().roots[0]}),
+    "cleanup-plan-order": operators(changes=False),
+    "cleanup-plan-approve": Write(Role.ADMIN, lambda: {"name": _plan().short_name}, approves=True),
+}
+"""Forms of pages, by the name of their address. Whatever is not here and not of :data:`OWN_DOOR` writes nothing."""
+
+OWN_DOOR = ("sign-in", "sign-out", "account-token-revoke")
+"""What concerns nobody but whoever sends it."""
+
+API: dict[tuple[str, str], Write] = {
+    ("api-alerts-acknowledge", "post"): operators(lambda: {"comment": "mine"}),
+    ("api-alerts-comment", "post"): operators(lambda: {"comment": "seen"}),
+    ("api-alerts-take-back", "post"): operators(changes=False),
+    ("api-cleanup-plans-list", "post"): operators(lambda: {"roots": _plan().roots}),
+    ("api-cleanup-plans-approve", "post"): Write(Role.ADMIN, approves=True),
+    ("api-cleanup-plans-order", "post"): operators(lambda: {"verb": "withdraw"}),
+    ("api-deliveries-replay", "post"): operators(),
+    ("api-deliveries-replay-range", "post"): operators(lambda: {"from": "now-1h"}),
+    ("api-endpoints-list", "post"): operators(lambda: {"name": "new", "url": "https://8.8.8.8/hook"}),
+    ("api-endpoints-detail", "put"): operators(lambda: {"name": "renamed"}),
+    ("api-endpoints-detail", "delete"): operators(),
+    ("api-endpoints-disable", "post"): operators(),
+    ("api-endpoints-enable", "post"): operators(changes=False),
+    ("api-endpoints-rotate", "post"): operators(),
+    ("api-endpoints-test", "post"): operators(),
+    ("api-maintenance-windows-list", "post"): operators(
+        lambda: {"matchers": MATCHERS, "reason": "upgrade", "weekday": 1, "time_of_day": "02:00", "duration_s": 5400}
+    ),
+    ("api-maintenance-windows-end", "post"): operators(),
+    ("api-reports-list", "post"): operators(
+        lambda: {"jobs": [{"cluster": _job().cluster, "job_id": _job().job_id}], "from": "now-1h", "to": "now"}
+    ),
+    ("api-reports-detail", "delete"): operators(),
+    ("api-rule-settings-list", "post"): operators(lambda: {"rule": "checkpoint.expired", "severity": "critical"}),
+    ("api-rule-settings-detail", "delete"): operators(),
+    ("api-rule-settings-preview", "post"): operators(lambda: {"rule": "checkpoint.expired", "severity": "critical"}, changes=False),
+    ("api-silences-list", "post"): operators(lambda: {"matchers": MATCHERS, "reason": "known", "ends_at": _in_an_hour()}),
+    ("api-silences-end", "post"): operators(),
+    ("api-thresholds-list", "post"): operators(lambda: {"key": KEY, "value": 0.6}),
+    ("api-thresholds-detail", "delete"): operators(),
+}
+"""Operations of the API, by the name of their address and method."""
+
+
+def form_places() -> list[tuple[Place, Write]]:
+    return [(place, FORMS[place.name]) for place in places() if place.name in FORMS]
+
+
+def api_places() -> list[tuple[Place, Write]]:
+    by_name = {place.name: place for place in places() if place.is_api}
+    return [(by_name[name], write if method == write.method else _of(write, method)) for (name, method), write in API.items()]
+
+
+def _of(write: Write, method: str) -> Write:
+    return Write(write.least, write.body, method, write.changes, write.approves)
