@@ -71,5 +71,4 @@ def whole_life(job: JobCurrent, at: datetime) -> TimeRange:
     if job.end_time and drawable(job.end_time) >= start:
         end = drawable(job.end_time)
     air = max((end - start) * _MARGIN, _LEAST_AIR)
-    start = max(start - air, end + air - timeranges.LONGEST)
-    return timeranges.between(start, end + air, chosen=False)
+    return timeranges.around(start, end, air, chosen=False)

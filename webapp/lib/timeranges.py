@@ -11,13 +11,15 @@ from urllib.parse import urlencode
 
 from django.http import HttpRequest
 
-from webapp.lib.instants import instant_text
+from webapp.lib.instants import drawable, instant_text, span_text
 
 PRESETS = (("1 h", "now-1h"), ("6 h", "now-6h"), ("24 h", "now-24h"), ("7 d", "now-7d"))
 DEFAULT_FROM, DEFAULT_TO = "now-6h", "now"
 LONGEST = timedelta(days=90)
+LEAST_AIR = timedelta(seconds=2)
+"""Links tell whole seconds, so less could come out as nothing."""
 
-_RELATIVE = re.compile(r"now(?:-(\d{1,6})([smhdw]))?\Z")
+_RELATIVE = re.compile(r"now(?:-([0-9]{1,6})([smhdw]))?\Z")
 _UNIT = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 
@@ -27,7 +29,10 @@ class BadTimeRange(ValueError):
 
 @dataclass(frozen=True)
 class TimeRange:
-    """``from_time`` < ``to_time``, both aware UTC. ``chosen`` is false where the page's default applies."""
+    """``from_time`` < ``to_time``, both aware UTC. ``chosen`` is false where the page's default applies.
+
+    ``note`` says why another one is shown than was asked for, ``cut`` which part of something longer it shows.
+    """
 
     from_time: datetime
     to_time: datetime
@@ -35,6 +40,7 @@ class TimeRange:
     to_text: str
     chosen: bool = True
     note: str = ""
+    cut: str = ""
 
     @property
     def query(self) -> str:
@@ -67,7 +73,12 @@ def parse(parameters: Mapping[str, str], at: datetime) -> TimeRange:
     from_text = parameters.get("from", "").strip() or DEFAULT_FROM
     to_text = parameters.get("to", "").strip() or DEFAULT_TO
     chosen = bool(parameters.get("from", "").strip())
-    return between(instant(from_text, at), instant(to_text, at), from_text, to_text, chosen=chosen)
+    start, end = instant(from_text, at), instant(to_text, at)
+    if end <= start:
+        raise BadTimeRange(f"The time range ends ({instant_text(end)}) before it starts ({instant_text(start)}); swap from and to.")
+    if end - start > LONGEST:
+        raise BadTimeRange(f"The time range is longer than {LONGEST.days} days; choose a shorter one.")
+    return TimeRange(start, end, from_text, to_text, chosen=chosen)
 
 
 def default(at: datetime) -> TimeRange:
@@ -75,13 +86,18 @@ def default(at: datetime) -> TimeRange:
     return parse({}, at)
 
 
-def between(start: datetime, end: datetime, from_text: str = "", to_text: str = "", *, chosen: bool = True, note: str = "") -> TimeRange:
-    """A checked range; absolute texts where none are given."""
-    if end <= start:
-        raise BadTimeRange(f"The time range ends ({instant_text(end)}) before it starts ({instant_text(start)}); swap from and to.")
-    if end - start > LONGEST:
-        raise BadTimeRange(f"The time range is longer than {LONGEST.days} days; choose a shorter one.")
-    return TimeRange(start, end, from_text or _iso(start), to_text or _iso(end), chosen=chosen, note=note)
+def around(first: datetime, last: datetime, air: timedelta = LEAST_AIR, *, chosen: bool = True) -> TimeRange:
+    """What is shown of something that lasted from ``first`` to ``last``, with up to ``air`` on both sides.
+
+    Never refused: of what lasted longer than ``LONGEST`` the end is shown, and of no time at all a moment.
+    """
+    first, last = drawable(first), drawable(last)
+    lasted = max(last - first, timedelta())
+    air = min(max(air, LEAST_AIR), max(LONGEST - lasted, 2 * LEAST_AIR) / 2)
+    end = last + air
+    start = max(min(first, last) - air, end - LONGEST)
+    cut = f"It lasted {span_text(first, last)}; charts show its last {LONGEST.days} days." if lasted > LONGEST else ""
+    return TimeRange(start, end, iso_text(start), iso_text(end), chosen=chosen, cut=cut)
 
 
 def instant(text: str, at: datetime) -> datetime:
@@ -103,8 +119,9 @@ def instant(text: str, at: datetime) -> datetime:
         raise BadTimeRange(f"{text[:40]!r} is out of range.") from error
 
 
-def _iso(instant: datetime) -> str:
-    return instant.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+def iso_text(instant: datetime) -> str:
+    """As the address carries it: '2026-11-21T04:10:00Z'."""
+    return instant.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
 def of_request(request: HttpRequest, at: datetime, fallback: TimeRange | None = None) -> TimeRange:

@@ -12,6 +12,7 @@ from webapp.fleet.choices import ClusterKind
 from webapp.fleet.job_lookup import whole_life
 from webapp.fleet.models import Cluster, JobCurrent
 from webapp.lib import timeranges
+from webapp.lib.instants import drawable
 from webapp.lib.list_queries import asked_text
 from webapp.lib.timeranges import BadTimeRange
 from webapp.reports.gathering.scope import LONGEST, MOST_JOBS, BadScope, JobKey, Scope, check_span, checked
@@ -51,7 +52,8 @@ def proposed(jobs: Sequence[JobCurrent]) -> tuple[str, str]:
         return timeranges.DEFAULT_FROM, timeranges.DEFAULT_TO
     lives = [whole_life(job, job.last_seen_at or job.as_of) for job in jobs]
     end = max(life.to_time for life in lives)
-    return _iso(max(min(life.from_time for life in lives), end - LONGEST)), _iso(end)
+    start = max(min(life.from_time for life in lives), end - LONGEST)
+    return timeranges.iso_text(start), timeranges.iso_text(end)
 
 
 def keys_of(values: Sequence[str]) -> list[JobKey]:
@@ -90,7 +92,7 @@ def scope_of_alert(alert: Alert, at: datetime) -> Scope:
     if not alert.cluster:
         raise BadScope("This alert is of a storage root, which belongs to no job; choose jobs instead.")
     jobs = [JobKey(alert.cluster, alert.job_id)] if alert.job_id else _worst_of(alert.cluster)
-    start, end = alert.starts_at - BEFORE, min((alert.ends_at or at) + AFTER, at)
+    start, end = drawable(alert.starts_at) - BEFORE, min(drawable(alert.ends_at or at) + AFTER, at)
     job = JobCurrent.objects.filter(cluster=alert.cluster, job_id=alert.job_id).first() if alert.job_id else None
     if job is not None and (job.terminal or alert.recorded):
         life = whole_life(job, job.last_seen_at or job.as_of)
@@ -123,7 +125,3 @@ def _found(search: str, keys: Sequence[JobKey]) -> list[JobCurrent]:
 
 def _is_past(job: JobCurrent) -> bool:
     return bool(job.terminal) or Cluster.objects.filter(name=job.cluster, kind=ClusterKind.RECORDING).exists()
-
-
-def _iso(instant: datetime) -> str:
-    return f"{instant:%Y-%m-%dT%H:%M:%SZ}"

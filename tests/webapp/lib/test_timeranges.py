@@ -1,14 +1,14 @@
 """Time ranges as typed into the address."""
 
-from datetime import timedelta
+from datetime import UTC, timedelta
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.webapp.builders import T0
-from webapp.lib.instants import age_text, of_json
-from webapp.lib.timeranges import BadTimeRange, parse
+from webapp.lib.instants import age_text, drawable, of_json
+from webapp.lib.timeranges import LONGEST, BadTimeRange, around, parse
 
 
 def test_without_parameters_it_is_the_last_six_hours():
@@ -27,12 +27,45 @@ def test_an_instant_without_zone_is_utc():
 
 
 @pytest.mark.parametrize(
-    "start", ["yesterday", "now+1h", "now-1y", "9999-99-99", "now-999999w", "0001-01-01T00:00+14:00", "now", "now-91d", "<script>"]
+    "start",
+    [
+        "yesterday",
+        "now+1h",
+        "now-1y",
+        "9999-99-99",
+        "now-999999w",
+        "0001-01-01T00:00+14:00",
+        "now",
+        "now-91d",
+        "<script>",
+        "now-٣h",
+        "NaN",
+        "1" + "0" * 30,
+    ],
 )
 def test_nonsense_is_refused_in_one_sentence(start):
     with pytest.raises(BadTimeRange) as refused:
         parse({"from": start}, T0)
     assert len(str(refused.value)) < 200
+
+
+INSTANTS = st.datetimes(timezones=st.just(UTC))
+
+
+@given(INSTANTS, INSTANTS, st.timedeltas(timedelta(), timedelta(days=10_000)))
+def test_whatever_lasted_from_one_instant_to_another_has_a_range_that_its_link_gives_again(first, last, air):
+    found = around(first, last, air)
+    assert found.from_time < found.to_time <= found.from_time + LONGEST
+    assert found.from_time <= drawable(last) <= found.to_time
+    assert bool(found.cut) == (drawable(last) - drawable(first) > LONGEST)
+    again = parse({"from": found.from_text, "to": found.to_text}, T0)
+    assert again.from_time <= found.from_time and found.to_time - again.to_time < timedelta(seconds=1)
+
+
+def test_what_fits_is_shown_from_its_beginning_to_its_end():
+    for days in range(90):
+        first = T0 - timedelta(days=days)
+        assert around(first, T0, timedelta(days=days)).from_time <= first
 
 
 @given(st.text(max_size=40), st.text(max_size=40))

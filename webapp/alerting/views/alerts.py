@@ -34,7 +34,7 @@ from webapp.lib.exports import csv_response, json_response
 from webapp.lib.keysets import BadCursor, page
 from webapp.lib.list_queries import capped_count
 from webapp.lib.matchers import as_lines, matcher
-from webapp.lib.timeranges import between
+from webapp.lib.timeranges import around
 
 PAGE_SIZE = 50
 MOST_EXPORTED = 50_000
@@ -147,7 +147,7 @@ def _about(request: HttpRequest, found: Alert) -> dict[str, Any]:
         "muted_until": _muted_until(found, now),
         "beside": [(one, state_badge(one)) for one in beside[:MOST_BESIDE]],
         "silence_url": silence_address(found),
-        "at_that_time": between(found.starts_at, max(until, found.starts_at)).query,
+        "at_that_time": around(found.starts_at, max(until, found.starts_at)),
         "may_operate": may_operate(request.user),
         "now": now,
     }

@@ -19,10 +19,11 @@ from webapp.findings.models import Finding, FindingSight
 from webapp.findings.shown import rule_of, shown
 from webapp.findings.thresholds import rows
 from webapp.fleet.models import Cluster, JobAnnotation, JobCurrent
+from webapp.lib.instants import drawable
 from webapp.lib.keysets import BadCursor, page
 from webapp.lib.list_queries import capped_count
 from webapp.lib.row_numbers import row_number
-from webapp.lib.timeranges import between
+from webapp.lib.timeranges import around
 
 PAGE_SIZE = 50
 MOST_SIGHTS = 20_000
@@ -58,9 +59,8 @@ def finding(request: HttpRequest, pk: int) -> HttpResponse:
     rule = rule_of(found)
     about = shown(found)
     job = JobCurrent.objects.filter(cluster=found.cluster, job_id=found.job_id).only("cluster", "job_id", "name").first()
-    beside = Finding.objects.of_job(found.cluster, found.job_id).filter(
-        first_seen__lte=found.last_seen + LEAST_AIR, last_seen__gte=found.first_seen - LEAST_AIR
-    )
+    first, last = drawable(found.first_seen), drawable(found.last_seen)
+    beside = Finding.objects.of_job(found.cluster, found.job_id).filter(first_seen__lte=last + LEAST_AIR, last_seen__gte=first - LEAST_AIR)
     context: dict[str, Any] = {
         "finding": found,
         "shown": about,
@@ -74,20 +74,20 @@ def finding(request: HttpRequest, pk: int) -> HttpResponse:
         "now": timezone.now(),
     }
     if job:
-        air = max(found.last_seen - found.first_seen, LEAST_AIR)
-        context["at_that_time"] = between(found.first_seen - air, found.last_seen + air).query
+        context["at_that_time"] = around(first, last, max(last - first, LEAST_AIR))
     return render(request, "findings/finding.html", context)
 
 
 def chart(request: HttpRequest, pk: int) -> HttpResponse:
     """The first figure of its evidence in every sight of this subject around its time."""
     found = get_object_or_404(Finding, pk=row_number(pk))
-    first = next((row for row in found.evidence or () if isinstance(row, dict) and row.get("name")), None)
-    if first is None:
+    drawn = next((row for row in found.evidence or () if isinstance(row, dict) and row.get("name")), None)
+    if drawn is None:
         return _empty("No figure", "This finding rests on events, not on a figure that could be drawn.")
-    name, unit = str(first["name"]), str(first.get("unit") or "")
-    air = max((found.last_seen - found.first_seen) / 10, LEAST_AIR)
-    start, end = found.first_seen - air, found.last_seen + air
+    name, unit = str(drawn["name"]), str(drawn.get("unit") or "")
+    first, last = drawable(found.first_seen), drawable(found.last_seen)
+    air = max((last - first) / 10, LEAST_AIR)
+    start, end = first - air, last + air
     seen = FindingSight.objects.filter(
         cluster=found.cluster, job_id=found.job_id, rule=found.rule, subject_id=found.subject_id, seen_at__gte=start, seen_at__lte=end
     )
@@ -99,7 +99,7 @@ def chart(request: HttpRequest, pk: int) -> HttpResponse:
     ]
     if not sights:
         return _empty("Nothing to draw", f"{name} is told in words, or its windows are no longer kept.")
-    threshold = first.get("threshold")
+    threshold = drawn.get("threshold")
     happened = JobAnnotation.objects.filter(cluster=found.cluster, job_id=found.job_id, at__gte=start, at__lte=end).order_by("-at")
     events = [
         Annotation(at, kind, label or subject or kind)
