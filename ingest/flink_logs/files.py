@@ -40,9 +40,13 @@ def find(globs: Iterable[str]) -> tuple[list[LogFile], list[Skip]]:
             filesystem, path = fsspec.core.url_to_fs(pattern)
             matches = filesystem.glob(path, detail=True).values() if _is_glob(path) else [filesystem.info(path)]
             for info in matches:
-                if info.get("type") == "file":
-                    uri = _uri(pattern, filesystem, info["name"])
+                if info.get("type") != "file":
+                    continue
+                uri = _uri(pattern, filesystem, info["name"])
+                if _is_text(uri):
                     found[uri] = LogFile(uri, int(info.get("size") or 0), _stamp(info))
+                else:
+                    skips.append(Skip(ascii(uri), "unreadable_file", "Its name is not UTF-8, so it is left out; rename it."))
         except (OSError, ValueError, ImportError) as error:
             skips.append(
                 Skip(pattern, "unreadable_file", f"Nothing could be listed there ({_why(error)}); check the path and its permissions.")
@@ -117,6 +121,15 @@ def unreadable(path: str, error: BaseException) -> Skip:
 
 def no_header(path: str) -> Skip:
     return Skip(path, "no_header", "No line of it has the declared layout; declare its log4j pattern, or leave it out of the globs.")
+
+
+def _is_text(path: str) -> bool:
+    """Python shows bytes of a name that are not UTF-8 as halves of surrogate pairs, which no store takes."""
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _is_glob(path: str) -> bool:

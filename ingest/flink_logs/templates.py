@@ -3,7 +3,7 @@
 HEX_BARE = "[0-9a-f]"
 HEX = f"({HEX_BARE}{{32}})"
 JOB = HEX
-EXECUTION = f"({HEX_BARE}{{32}}(?:_{HEX_BARE}{{32}}_[0-9]+_[0-9]+)?)"
+EXECUTION = f"({HEX_BARE}{{32}}(?:_{HEX_BARE}{{32}}_[0-9]{{1,9}}_[0-9]{{1,9}})?)"
 """Attempt id: 32 hex digits up to 1.15, ``{graph}_{vertex}_{subtask}_{attempt}`` from 1.16 on."""
 INT = "([0-9]{1,18})"
 SIGNED = "(-?[0-9]{1,18})"

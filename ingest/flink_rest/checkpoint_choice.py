@@ -7,6 +7,7 @@ from typing import Any
 
 from ingest.flink_rest.cursor import DETAILED, DISCARDED, SEEN, JobCursor
 from ingest.flink_rest.pace import Pace
+from ingest.flink_rest.payloads.fields import LARGEST_WHOLE, LAST_INSTANT_MS
 
 LONG_RUNNING_MS = 10_000
 """An unfinished checkpoint older than this is looked into: who has not acknowledged yet?"""
@@ -124,6 +125,8 @@ def _entry(raw: Any) -> Entry | None:
         return None
     checkpoint_id, trigger_ms, status = raw.get("id"), raw.get("trigger_timestamp"), raw.get("status")
     if not isinstance(checkpoint_id, int) or not isinstance(trigger_ms, int) or not isinstance(status, str):
+        return None
+    if not 0 <= checkpoint_id <= LARGEST_WHOLE or not 0 < trigger_ms < LAST_INSTANT_MS:
         return None
     return Entry(
         checkpoint_id=checkpoint_id,

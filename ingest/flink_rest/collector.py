@@ -17,11 +17,12 @@ from ingest.flink_rest.asking import Asking
 from ingest.flink_rest.client import OnAnswer, client_of
 from ingest.flink_rest.cursor import ClusterCursor, JobCursor, from_json
 from ingest.flink_rest.gate import Gate
-from ingest.flink_rest.job_reader import JobReader, Listed, in_trouble, is_flink_id, listed
+from ingest.flink_rest.job_reader import JobReader, Listed, in_trouble, listed
 from ingest.flink_rest.pace import Budget, Pace, Rhythm, rhythm
+from ingest.flink_rest.payloads.fields import clean_text
 from ingest.flink_rest.readings import Answer
 from ingest.flink_rest.taskmanager_reader import read_taskmanagers
-from ingest.flink_rest.versions import is_known
+from ingest.flink_rest.versions import MAX_VERSION_CHARS, is_known
 from ingest.records import Observed, Skip
 from ingest.sources import ClusterSource
 
@@ -101,7 +102,7 @@ class _Cycle:
         self._note_version(overview)
         entries, skips = assembly.overview_of_jobs(jobs)
         self.asking.skips.extend(skips)
-        found = [listed(job_id, answer) for job_id, answer in entries.items() if is_flink_id(job_id)]
+        found = [listed(job_id, answer) for job_id, answer in entries.items()]
         self.listed, self.jobs_seen = True, len(found)
         self.cursor.keep_only([job.job_id for job in found], None)
         reader = await self._reader(found)
@@ -151,11 +152,12 @@ class _Cycle:
     def _note_version(self, overview: Answer | None) -> None:
         body = overview.body if overview else None
         version = body.get("flink-version") if isinstance(body, dict) else None
-        if not isinstance(version, str) or version == self.cursor.flink_version:
+        version = clean_text(version, MAX_VERSION_CHARS) if isinstance(version, str) else None
+        if version is None or version == self.cursor.flink_version:
             return
-        self.cursor.flink_version = version[:60]
+        self.cursor.flink_version = version
         if not is_known(version):
-            detail = f"Flink {version[:60]} is not one of the known releases 1.12 to 2.3; it is read as far as it is understood."
+            detail = f"Flink {version} is not one of the known releases 1.12 to 2.3; it is read as far as it is understood."
             self.asking.skip("/overview", "unknown_version", detail)
 
     async def _reader(self, found: list[Listed]) -> JobReader:

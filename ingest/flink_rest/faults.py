@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 from ingest.errors import Retryable, Skipped
+from ingest.flink_rest.payloads.fields import clean_text
 
 FIRST_LINE_CHARS = 300
 
@@ -53,4 +54,4 @@ def first_error_line(body: bytes) -> str:
     if isinstance(decoded, dict) and isinstance(decoded.get("errors"), list):
         text = "\n".join(str(entry) for entry in decoded["errors"])
     lines = (line.strip() for line in text.splitlines())
-    return next((line for line in lines if line and not line.startswith("<")), "")[:FIRST_LINE_CHARS]
+    return clean_text(next((line for line in lines if line and not line.startswith("<")), ""), FIRST_LINE_CHARS) or ""

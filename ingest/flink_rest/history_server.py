@@ -12,7 +12,7 @@ from ingest.flink_rest import assembly
 from ingest.flink_rest.asking import Asking
 from ingest.flink_rest.client import RestClient
 from ingest.flink_rest.cursor import JobCursor
-from ingest.flink_rest.job_reader import JobReader, Listed, is_flink_id, listed
+from ingest.flink_rest.job_reader import JobReader, Listed, listed
 from ingest.flink_rest.pace import Budget, Pace, Rhythm
 from ingest.records import Observed, Skip
 
@@ -50,7 +50,7 @@ async def read_history(client: RestClient, cluster: str, cursor: Mapping[str, An
         return HistoryRead((), dict(cursor), tuple(asking.skips), reachable=False, error=asking.down or asking.skips[-1].detail)
     entries, skips = assembly.overview_of_jobs(overview)
     asking.skips.extend(skips)
-    found = [listed(job_id, answer) for job_id, answer in entries.items() if is_flink_id(job_id)]
+    found = [listed(job_id, answer) for job_id, answer in entries.items()]
     new = sorted((job for job in found if job.terminal and known.get(job.job_id) != _end_ms(job)), key=_end_ms, reverse=True)
     observed: list[Observed] = []
     for job in new[:JOBS_PER_CYCLE]:

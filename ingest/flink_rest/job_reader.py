@@ -6,11 +6,14 @@ import zlib
 from dataclasses import dataclass
 from typing import Any
 
+from ingest.flink_ids import is_flink_id
 from ingest.flink_rest import checkpoint_choice
 from ingest.flink_rest.asking import Asking
 from ingest.flink_rest.cursor import JobCursor
 from ingest.flink_rest.metric_names import JOB_METRICS, ids
 from ingest.flink_rest.pace import Budget, Pace, Rhythm
+from ingest.flink_rest.payloads.jobs import state_in
+from ingest.flink_rest.payloads.vertices import MAX_PARALLELISM
 from ingest.flink_rest.readings import Answer, JobReading
 from ingest.flink_rest.vertex_reader import VertexReader
 
@@ -38,7 +41,7 @@ def listed(job_id: str, answer: Answer) -> Listed:
     """From the answer that ``assembly.overview_of_jobs`` made of one entry."""
     body: dict[str, Any] = answer.body if isinstance(answer.body, dict) else {}
     modified = body.get("last-modification")
-    return Listed(job_id, str(body.get("state") or "").upper(), modified if isinstance(modified, int) else 0, answer)
+    return Listed(job_id, state_in(body), modified if isinstance(modified, int) else 0, answer)
 
 
 def in_trouble(job: Listed, cursor: JobCursor) -> bool:
@@ -168,13 +171,13 @@ class JobReader:
 
 
 def _vertices(body: Any) -> dict[str, int]:
-    """Vertex id → parallelism, of whatever is readable; the parser names what is not."""
+    """Vertex id → parallelism, of whatever is readable and possible; the parser names what is not."""
     vertices = body.get("vertices") if isinstance(body, dict) else None
     found = [vertex for vertex in vertices if isinstance(vertex, dict)] if isinstance(vertices, list) else []
     return {
         vertex["id"]: vertex["parallelism"]
         for vertex in found
-        if is_flink_id(vertex.get("id")) and isinstance(vertex.get("parallelism"), int) and vertex["parallelism"] > 0
+        if is_flink_id(vertex.get("id")) and isinstance(vertex.get("parallelism"), int) and 0 < vertex["parallelism"] <= MAX_PARALLELISM
     }
 
 
@@ -188,11 +191,6 @@ def _task_ids(body: Any, unfinished_only: bool) -> list[str]:
         if is_flink_id(vertex_id)
         and not (unfinished_only and isinstance(task, dict) and task.get("num_subtasks") == task.get("num_acknowledged_subtasks"))
     ]
-
-
-def is_flink_id(text: Any) -> bool:
-    """32 hex digits: nothing else of an answer is ever put into a path."""
-    return isinstance(text, str) and len(text) == 32 and all(character in "0123456789abcdefABCDEF" for character in text)
 
 
 def _has_plan(body: Any) -> bool:

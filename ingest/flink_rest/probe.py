@@ -7,15 +7,18 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from ingest.errors import IngestError
+from ingest.flink_ids import is_flink_id
 from ingest.flink_logs.endpoint import listed_logs
 from ingest.flink_logs.layouts import layout_of, zone_of
 from ingest.flink_logs.probe import look_at_logs
 from ingest.flink_rest.client import RestClient, client_of
 from ingest.flink_rest.faults import BadAnswer
 from ingest.flink_rest.gate import Gate
-from ingest.flink_rest.job_reader import TERMINAL_STATES, is_flink_id
+from ingest.flink_rest.job_reader import TERMINAL_STATES
 from ingest.flink_rest.metric_requests import names_for, subtask_paths
-from ingest.flink_rest.versions import has_time_metrics, is_known
+from ingest.flink_rest.payloads.fields import clean_text
+from ingest.flink_rest.payloads.jobs import state_in
+from ingest.flink_rest.versions import MAX_VERSION_CHARS, has_time_metrics, is_known
 from ingest.history.listing import ArchiveDirectory
 from ingest.sources import ClusterSource, LogSource
 
@@ -83,7 +86,7 @@ async def _look_at_rest(source: ClusterSource, sight: _Sight) -> None:
         if not isinstance(overview, dict) or "flink-version" not in overview:
             sight.misses.append(f"{client.address.base} answers, but not as a Flink JobManager does.")
             return
-        sight.flink_version = str(overview["flink-version"])[:60]
+        sight.flink_version = clean_text(str(overview["flink-version"]), MAX_VERSION_CHARS)
         managers = overview.get("taskmanagers")
         sight.taskmanagers = managers if isinstance(managers, int) else None
         _say_version(sight)
@@ -119,7 +122,7 @@ def _compare_zones(config: Any, logs: LogSource, sight: _Sight) -> None:
         return
     if not isinstance(offset_ms, int) or declared is None or timedelta(milliseconds=offset_ms) == declared:
         return
-    name = str(config.get("timezone-name"))[:60]
+    name = clean_text(str(config.get("timezone-name")), 60)
     hours = offset_ms / 3_600_000
     sight.misses.append(f"logs: the JobManager runs in {name} (UTC{hours:+g} h), its logs are declared as {logs.time_zone}")
 
@@ -130,7 +133,8 @@ async def _look_at_job(client: RestClient, job_id: str, sight: _Sight) -> None:
     counts = checkpoints.get("counts") if isinstance(checkpoints, dict) else None
     if isinstance(counts, dict):
         total, failed = counts.get("total"), counts.get("failed")
-        sight.sees.append(f"checkpoints: {total} of the first running job, {failed} of them failed")
+        if isinstance(total, int) and isinstance(failed, int):
+            sight.sees.append(f"checkpoints: {total} of the first running job, {failed} of them failed")
         if not total:
             sight.misses.append("no checkpoint yet: checkpointing may be off")
     job = await _answer_or_miss(client, f"/jobs/{job_id}", "job graph", sight)
@@ -195,4 +199,4 @@ def _look_at_logs(source: ClusterSource, sight: _Sight) -> None:
 def _jobs(body: Any) -> list[tuple[str, str]]:
     entries = body.get("jobs") if isinstance(body, dict) else None
     found = [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
-    return [(entry["jid"], str(entry.get("state")).upper()) for entry in found if is_flink_id(entry.get("jid"))]
+    return [(entry["jid"], state_in(entry)) for entry in found if is_flink_id(entry.get("jid"))]

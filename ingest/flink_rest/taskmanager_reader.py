@@ -4,6 +4,7 @@ import asyncio
 from typing import Any
 from urllib.parse import quote
 
+from ingest.flink_ids import is_taskmanager_id
 from ingest.flink_rest import assembly
 from ingest.flink_rest.asking import Asking
 from ingest.flink_rest.cursor import ClusterCursor
@@ -39,7 +40,7 @@ def taskmanager_ids(body: Any) -> list[str]:
     """Ids of ``/taskmanagers``, of whatever is readable."""
     managers = body.get("taskmanagers") if isinstance(body, dict) else None
     found = [manager.get("id") for manager in managers if isinstance(manager, dict)] if isinstance(managers, list) else []
-    return [name for name in found if isinstance(name, str) and 0 < len(name) <= 300]
+    return list(dict.fromkeys(name for name in found if is_taskmanager_id(name)))
 
 
 def taskmanager_path(name: str) -> str:

@@ -4,6 +4,8 @@ import re
 
 _VERSION = re.compile(r"^(\d{1,3})\.(\d{1,3})")
 
+MAX_VERSION_CHARS = 60
+
 KNOWN_RELEASES = frozenset((1, minor) for minor in range(12, 21)) | frozenset((2, minor) for minor in range(0, 4))
 
 

@@ -39,8 +39,22 @@ def to_arrow(table: Table, rows: Sequence[tuple[Observed, Record]], commit_seq: 
         columns["date"].append(_day(getattr(record, table.time_column, None) or reading.observed_at))
         for name in names:
             columns[name].append(_plain(getattr(record, name)))
-    arrow = pa.table(columns, schema=table.schema)
+    try:
+        arrow = pa.table(columns, schema=table.schema)
+    except UnicodeEncodeError:
+        # Half a surrogate pair, such as in the name of a file that is not UTF-8. Looking at every text would cost each cycle.
+        arrow = pa.table({name: _storable(values) for name, values in columns.items()}, schema=table.schema)
     return arrow.sort_by([(name, "ascending") for name in table.sort_by])
+
+
+def _storable(value: Any) -> Any:
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode("utf-8")
+    if isinstance(value, list):
+        return [_storable(item) for item in value]
+    if isinstance(value, dict):
+        return {name: _storable(item) for name, item in value.items()}
+    return value
 
 
 def _day(instant: datetime) -> date:

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 from ingest.errors import Skipped
 from ingest.flink_rest.assembly import observe_cluster, observe_job, overview_of_jobs
-from ingest.flink_rest.payloads.jobs import TERMINAL
+from ingest.flink_rest.payloads.jobs import TERMINAL, state_in
 from ingest.flink_rest.payloads.overview import flink_version
 from ingest.flink_rest.readings import Answer, ClusterReading, JobReading
 from ingest.flink_rest.routing import Filed, file_cluster_answer, file_job_answer, job_of
@@ -125,7 +125,7 @@ class Polls:
     def _file_overview(self, poll: Poll, job_id: str, entry: Answer) -> None:
         """A job that has ended stays in the overview for hours: it is told of once."""
         readings = poll.jobs.setdefault(job_id, [])
-        state = str(entry.body.get("state"))
+        state = state_in(entry.body)
         told = self._standing.ended.get(job_id) == state
         if state in TERMINAL:
             self._standing.ended[job_id] = state

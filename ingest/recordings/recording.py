@@ -8,6 +8,8 @@ from pathlib import Path
 from ingest.errors import Refused
 from ingest.flink_logs.files import read_files
 from ingest.flink_logs.layouts import layout_of, zone_of
+from ingest.flink_rest.payloads.fields import clean_text
+from ingest.flink_rest.versions import MAX_VERSION_CHARS
 from ingest.recordings.polls import Polls
 from ingest.recordings.rest_file import read_rest_file
 from ingest.recordings.snapshots import Snapshots
@@ -83,4 +85,4 @@ def _declared_version(directory: Path) -> str | None:
         version = json.loads(text).get("version")
     except (OSError, ValueError, AttributeError, RecursionError):
         return None
-    return version if isinstance(version, str) else None
+    return clean_text(version, MAX_VERSION_CHARS) if isinstance(version, str) else None

@@ -118,13 +118,13 @@ def _recent(checkpoints: DataFrame) -> DataFrame:
     recent = checkpoints.filter("final").withColumn("number", F.row_number().over(newest_first)).filter(F.col("number") <= RECENT)
     counted = _is_checkpoint()
     completed = counted & (F.col("outcome") == "completed")
-    phase_ms = [F.sum(F.when(completed, F.col(f"slowest_{phase}_ms"))).alias(phase) for phase in PHASES]
+    phase_ms = [F.try_sum(F.when(completed, F.col(f"slowest_{phase}_ms"))).alias(phase) for phase in PHASES]
     figures = recent.groupBy(*JOB).agg(
         F.array_sort(F.collect_list(F.struct(-F.col("number"), "checkpoint_id", "outcome", "is_savepoint"))).alias("outcomes"),
         F.count_if(counted).alias("recent_total"),
         F.count_if(counted & F.col("outcome").isin(*FAILED_OUTCOMES)).alias("recent_failed"),
         F.percentile(F.when(completed, F.col("end_to_end_ms")), 0.95).alias("end_to_end_p95_ms"),
-        F.sum(F.when(completed, F.col("slowest_end_to_end_ms"))).alias("slowest_ms"),
+        F.try_sum(F.when(completed, F.col("slowest_end_to_end_ms"))).alias("slowest_ms"),
         *phase_ms,
     )
     shown = F.transform("outcomes", lambda one: F.struct(one["checkpoint_id"], one["outcome"], one["is_savepoint"]))

@@ -79,5 +79,5 @@ def _sizes() -> list[Column]:
         F.max(F.when(sized, F.col("state_bytes"))).alias("state_bytes_max"),
         F.round(F.regr_slope(full_size, hours), 1).alias("state_bytes_per_h"),
         # Of every outcome: what a failed checkpoint has sent went over the network too.
-        F.sum("checkpointed_bytes").alias("checkpointed_bytes_sum"),
+        F.try_sum("checkpointed_bytes").alias("checkpointed_bytes_sum"),
     ]

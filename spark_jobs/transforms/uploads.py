@@ -109,4 +109,4 @@ def _files(references: DataFrame, read: DataFrame) -> DataFrame:
 
 
 def _bytes(condition: Column) -> Column:
-    return F.coalesce(F.sum(F.when(condition, F.col("bytes"))), F.lit(0)).cast("bigint")
+    return F.coalesce(F.try_sum(F.when(condition, F.col("bytes"))), F.lit(0)).cast("bigint")

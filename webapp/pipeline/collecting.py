@@ -15,6 +15,7 @@ from webapp.fleet.querysets import MISSED_CYCLES_UNTIL_BLIND
 from webapp.pipeline.lake import lake
 from webapp.pipeline.lease import Lease
 from webapp.pipeline.runs import RunRecord
+from webapp.pipeline.texts import storable
 from webapp.storage.evidence import evidence_source
 
 SAVED_AT_ONCE = 50
@@ -58,14 +59,14 @@ def save_outcomes(outcomes: Sequence[ClusterOutcome], clusters: dict[str, Cluste
 
 
 def _noted(cluster: Cluster, outcome: ClusterOutcome, at: datetime) -> Cluster:
-    cluster.cursor = outcome.cursor
+    cluster.cursor = storable(outcome.cursor)
     cluster.last_collected_at = at
-    cluster.last_error = outcome.error
+    cluster.last_error = storable(outcome.error)
     cluster.last_requests, cluster.last_skips, cluster.jobs_seen = outcome.requests, outcome.skips, outcome.jobs_seen
     cluster.sampled_every_s, cluster.sampling_reason = outcome.metrics_interval_s, outcome.pace_reason
     if outcome.reachable:
         cluster.last_success_at, cluster.consecutive_failures, cluster.blind_since = at, 0, None
-        cluster.flink_version = outcome.flink_version or cluster.flink_version
+        cluster.flink_version = storable(outcome.flink_version) or cluster.flink_version
     else:
         cluster.consecutive_failures += 1
         if cluster.consecutive_failures >= MISSED_CYCLES_UNTIL_BLIND and cluster.blind_since is None:

@@ -29,16 +29,17 @@ def clean_json(document: str | None) -> str | None:
     """The JSON document as text; raises ``ValueError`` where it is not one. Rewritten only where it must be."""
     if document is None or not (_SUSPECT_ESCAPE.search(document) or "\x00" in document):
         return document
-    return json.dumps(_clean(json.loads(document)), ensure_ascii=False)
+    return json.dumps(storable(json.loads(document)), ensure_ascii=False)
 
 
-def _clean(value: Any) -> Any:
+def storable(value: Any) -> Any:
+    """A text or a decoded JSON document, every text in it fit for every database."""
     if isinstance(value, str):
         return _SURROGATES.sub("\ufffd", value.replace("\x00", "\ufffd"))
     if isinstance(value, list):
-        return [_clean(item) for item in value]
+        return [storable(item) for item in value]
     if isinstance(value, dict):
-        return {_clean(key): _clean(item) for key, item in value.items()}
+        return {storable(key): storable(item) for key, item in value.items()}
     return value
 
 

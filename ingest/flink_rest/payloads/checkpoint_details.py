@@ -5,9 +5,13 @@ from datetime import datetime
 from typing import Any
 
 from ingest.errors import Skipped
+from ingest.flink_ids import is_flink_id
 from ingest.flink_rest.payloads.fields import Fields
 from ingest.flink_rest.payloads.vertices import MAX_PARALLELISM, subtask_index
 from ingest.records import VertexCheckpoint
+
+SUBTASKS_PER_REPORTED = 64
+"""Flink lists every subtask, pending ones too. An answer of one line must not make lists of 32,768."""
 
 
 def vertex_parts(detail: Any) -> list[tuple[str, str, Any]]:
@@ -24,6 +28,8 @@ def vertex_checkpoint(
     The trigger time is not in the subtask answer, so the caller brings it. Raises ``Skipped`` on a bad shape.
     """
     fields = Fields(task, place)
+    if not is_flink_id(vertex_id):
+        raise Skipped(f"{place or 'answer'}: expected the id of a vertex, 32 hex digits")
     return VertexCheckpoint(
         job_id=job_id,
         checkpoint_id=checkpoint_id,
@@ -31,7 +37,7 @@ def vertex_checkpoint(
         vertex_id=vertex_id,
         status=_upper(fields.text("status")),
         latest_ack_time=fields.instant("latest_ack_timestamp"),
-        end_to_end_ms=fields.whole("end_to_end_duration"),
+        end_to_end_ms=fields.duration_ms("end_to_end_duration"),
         state_bytes=fields.whole("state_size"),
         checkpointed_bytes=fields.whole("checkpointed_size"),
         processed_bytes=fields.whole("processed_data"),
@@ -48,6 +54,8 @@ def _arrays(fields: Fields) -> dict[str, tuple[Any, ...]]:
     length = max([fields.whole("num_subtasks") or 0, *(index + 1 for index in by_index)], default=0)
     if length > MAX_PARALLELISM:
         raise Skipped(f"{fields.place or 'answer'}.num_subtasks: expected at most {MAX_PARALLELISM}, got {length}")
+    if length > SUBTASKS_PER_REPORTED * (len(by_index) + 1):
+        raise Skipped(f"{fields.place or 'answer'}.subtasks: expected about {length} of them, got {len(by_index)}")
     columns: dict[str, list[Any]] = {column: [None] * length for column in _READERS}
     for index, subtask in by_index.items():
         if _is_pending(subtask):
@@ -69,13 +77,21 @@ def _nested(outer: str, inner: str) -> Callable[[Fields], Any]:
     return read
 
 
+def _nested_ms(outer: str, inner: str) -> Callable[[Fields], Any]:
+    def read(subtask: Fields) -> Any:
+        found = subtask.object(outer)
+        return found.duration_ms(inner) if found else None
+
+    return read
+
+
 _READERS: dict[str, Callable[[Fields], Any]] = {
     "subtask_ack_time": lambda subtask: subtask.instant("ack_timestamp"),
-    "subtask_end_to_end_ms": lambda subtask: subtask.whole("end_to_end_duration"),
-    "subtask_start_delay_ms": lambda subtask: subtask.whole("start_delay"),
-    "subtask_alignment_ms": _nested("alignment", "duration"),
-    "subtask_sync_ms": _nested("checkpoint", "sync"),
-    "subtask_async_ms": _nested("checkpoint", "async"),
+    "subtask_end_to_end_ms": lambda subtask: subtask.duration_ms("end_to_end_duration"),
+    "subtask_start_delay_ms": lambda subtask: subtask.duration_ms("start_delay"),
+    "subtask_alignment_ms": _nested_ms("alignment", "duration"),
+    "subtask_sync_ms": _nested_ms("checkpoint", "sync"),
+    "subtask_async_ms": _nested_ms("checkpoint", "async"),
     "subtask_state_bytes": lambda subtask: subtask.whole("state_size"),
     "subtask_checkpointed_bytes": lambda subtask: subtask.whole("checkpointed_size"),
     "subtask_processed_bytes": _nested("alignment", "processed"),

@@ -37,14 +37,14 @@ def checkpoint_settings(body: Any) -> dict[str, Any]:
     return {
         "checkpointing_mode": _lower(fields.text("mode")),
         # Long.MAX where periodic checkpoints are off
-        "checkpoint_interval_ms": fields.whole("interval"),
-        "checkpoint_timeout_ms": fields.whole("timeout"),
-        "min_pause_ms": fields.whole("min_pause"),
+        "checkpoint_interval_ms": fields.duration_ms("interval"),
+        "checkpoint_timeout_ms": fields.duration_ms("timeout"),
+        "min_pause_ms": fields.duration_ms("min_pause"),
         "max_concurrent_checkpoints": fields.whole("max_concurrent"),
         "externalized": externalized,
         "retained_on_cancellation": None if externalized is None else externalized and deleted is False,
         "unaligned_checkpoints": fields.flag("unaligned_checkpoints"),
-        "aligned_checkpoint_timeout_ms": fields.whole("aligned_checkpoint_timeout"),
+        "aligned_checkpoint_timeout_ms": fields.duration_ms("aligned_checkpoint_timeout"),
         "tolerable_failed_checkpoints": fields.whole("tolerable_failed_checkpoints"),
         "state_backend": fields.text("state_backend"),
         "checkpoint_storage": fields.text("checkpoint_storage"),

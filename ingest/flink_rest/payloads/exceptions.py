@@ -63,7 +63,7 @@ def _exception(fields: Fields, job_id: str) -> JobException:
         exception_name=fields.text("exceptionName") or _class_of(stacktrace),
         stacktrace=stacktrace,
         endpoint=host_and_port(fields.text("endpoint") or fields.text("location")),
-        taskmanager_id=taskmanager_id(fields.text("taskManagerId")),
+        taskmanager_id=taskmanager_id(fields, "taskManagerId"),
     )
 
 

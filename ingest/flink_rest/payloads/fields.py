@@ -10,12 +10,20 @@ from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 from ingest.errors import Skipped
+from ingest.flink_ids import is_flink_id
 
 LONG_MAX = 2**63 - 1
 LONG_MIN = -(2**63)
 MAX_TEXT_CHARS = 64 * 1024
 _Found = TypeVar("_Found")
-_LAST_INSTANT_MS = 253_402_300_799_999  # 9999-12-31, the last that datetime can hold
+LARGEST_WHOLE = 2**53
+"""What is larger is unknown: 8 PiB are no checkpoint, and hundreds of such still add up within 64 bits."""
+LARGEST_REAL = 1e18
+"""Sums and squares of such stay finite."""
+LONGEST_MS = 100 * 366 * 86_400_000
+"""A duration beyond a hundred years says "unlimited", or was reckoned from a wrong clock: unknown."""
+LAST_INSTANT_MS = 7_258_118_400_000
+"""2200-01-01: no clock is that wrong, and what is added to an instant must not leave Python's calendar."""
 
 
 class Fields:
@@ -61,6 +69,11 @@ class Fields:
         except ValueError:
             raise self._unexpected(name, "a whole number", value) from None
 
+    def duration_ms(self, *names: str) -> int | None:
+        """Milliseconds; ``None`` also where they are more than a hundred years."""
+        found = self.whole(*names)
+        return found if found is None or found <= LONGEST_MS else None
+
     def real(self, *names: str) -> float | None:
         """A number that is never negative; ``None`` where NaN, infinite or negative."""
         name, value = self._find(names)
@@ -86,6 +99,13 @@ class Fields:
 
     def the_instant(self, *names: str) -> datetime:
         return self._required(self.instant(*names), names, "a time in epoch milliseconds")
+
+    def the_flink_id(self, *names: str) -> str:
+        """The id of a job or vertex. Raises ``Skipped`` for any other text, since ids become parts of addresses."""
+        found = self.the_text(*names)
+        if not is_flink_id(found):
+            raise self._unexpected(names[0], "an id of 32 hex digits", found)
+        return found
 
     def object(self, *names: str) -> "Fields | None":
         name, value = self._find(names)
@@ -133,11 +153,11 @@ def elements(value: Any, place: str = "") -> list[tuple[str, Any]]:
 def whole(value: Any) -> int | None:
     """Whole number, ``None`` where unknown. Raises ``ValueError`` for anything that is none."""
     number = _number(value)
-    if number is None or number < 0 or number in (LONG_MAX, float(LONG_MAX)):
+    if number is None or number < 0:
         return None
-    if number != int(number) or number > LONG_MAX:
+    if number != int(number):
         raise ValueError
-    return int(number)
+    return int(number) if number <= LARGEST_WHOLE else None
 
 
 def signed(value: Any) -> int | None:
@@ -153,12 +173,12 @@ def signed(value: Any) -> int | None:
 def real(value: Any) -> float | None:
     """Number, ``None`` where unknown. Raises ``ValueError`` for anything that is none."""
     number = _number(value)
-    return None if number is None or number < 0 else float(number)
+    return None if number is None or not 0 <= number <= LARGEST_REAL else float(number)
 
 
 def instant_of_ms(epoch_ms: int) -> datetime:
-    """UTC instant. Raises ``ValueError`` beyond the year 9999."""
-    if epoch_ms > _LAST_INSTANT_MS:
+    """UTC instant. Raises ``ValueError`` from the year 2200 on."""
+    if epoch_ms >= LAST_INSTANT_MS:
         raise ValueError
     return datetime.fromtimestamp(epoch_ms // 1000, UTC).replace(microsecond=epoch_ms % 1000 * 1000)
 

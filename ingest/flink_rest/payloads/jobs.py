@@ -4,11 +4,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from ingest.flink_rest.payloads.fields import Fields
+from ingest.flink_rest.payloads.fields import Fields, clean_text
 from ingest.records import StateSince
 
 TERMINAL = ("FINISHED", "CANCELED", "FAILED")
 """States that a job never leaves."""
+
+MAX_STATE_CHARS = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +25,12 @@ class JobState:
     job_type: str | None = None
 
 
+def state_in(entry: Any) -> str:
+    """The state that an entry of ``/jobs/overview`` tells, upper case; "" where it tells none."""
+    state = entry.get("state") if isinstance(entry, dict) else None
+    return (clean_text(state, MAX_STATE_CHARS) or "").upper() if isinstance(state, str) else ""
+
+
 def overview_entries(body: Any) -> list[tuple[str, Any]]:
     """Job objects of ``/jobs/overview`` with their places. Raises ``Skipped`` on a bad shape."""
     return Fields(body).items("jobs")
@@ -33,7 +41,7 @@ def job_state(body: Any, place: str = "") -> JobState:
     fields = Fields(body, place)
     state = fields.text("state")
     return JobState(
-        job_id=fields.the_text("jid"),
+        job_id=fields.the_flink_id("jid"),
         name=fields.text("name"),
         state=state.upper() if state else None,
         start_time=fields.instant("start-time"),

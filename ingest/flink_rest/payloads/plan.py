@@ -14,7 +14,7 @@ def vertices(job: Any) -> tuple[Vertex, ...]:
     """Vertices of ``/jobs/:id``, in plan order. Raises ``Skipped`` on a bad shape."""
     return tuple(
         Vertex(
-            vertex_id=vertex.the_text("id"),
+            vertex_id=vertex.the_flink_id("id"),
             name=vertex.text("name") or "",
             parallelism=vertex.whole("parallelism"),
             max_parallelism=vertex.whole("maxParallelism"),
@@ -28,7 +28,7 @@ def vertices(job: Any) -> tuple[Vertex, ...]:
 def planned_vertices(plan: Any) -> tuple[Vertex, ...]:
     """What a plan alone tells of the vertices. Raises ``Skipped`` on a bad shape."""
     return tuple(
-        Vertex(vertex_id=node.the_text("id"), name=_plain(node.text("description")), parallelism=node.whole("parallelism"))
+        Vertex(vertex_id=node.the_flink_id("id"), name=_plain(node.text("description")), parallelism=node.whole("parallelism"))
         for node in _plan(plan).objects("nodes")
     )
 
@@ -36,7 +36,7 @@ def planned_vertices(plan: Any) -> tuple[Vertex, ...]:
 def edges(plan: Any) -> tuple[Edge, ...]:
     """Edges in plan order. Raises ``Skipped`` on a bad shape."""
     return tuple(
-        Edge(source_vertex_id=source.the_text("id"), target_vertex_id=node.the_text("id"), ship_strategy=source.text("ship_strategy"))
+        Edge(source.the_flink_id("id"), node.the_flink_id("id"), source.text("ship_strategy"))
         for node in _plan(plan).objects("nodes")
         for source in node.objects("inputs")
     )

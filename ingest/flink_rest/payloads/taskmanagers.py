@@ -8,6 +8,7 @@ from typing import Any
 from ingest.flink_rest.metric_names import TASKMANAGER_METRICS
 from ingest.flink_rest.payloads import metrics
 from ingest.flink_rest.payloads.fields import Fields
+from ingest.flink_rest.payloads.vertices import the_taskmanager_id
 from ingest.records import TaskManager
 
 _HOST_OF_PATH = re.compile(r"@(.+):\d+/")
@@ -45,7 +46,7 @@ def taskmanager(entry: Any, ts: datetime, metric_values: Mapping[str, Any] | Non
     merged = {column: told.get(column) if told.get(column) is not None else _bytes(value) for column, value in asked.items()}
     gc_count, gc_ms = _garbage_collection(detail, metric_values or {})
     return TaskManager(
-        taskmanager_id=fields.the_text("id"),
+        taskmanager_id=the_taskmanager_id(fields),
         host=_host(fields.text("path")),
         ts=ts,
         # An instant in every release, whatever its name says.

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ingest.errors import Skipped
+from ingest.flink_ids import MAX_TASKMANAGER_CHARS, is_taskmanager_id
 from ingest.flink_rest.payloads.fields import Fields
 
 MAX_PARALLELISM = 2**15
@@ -37,7 +38,7 @@ def placements(body: Any) -> dict[int, Placement]:
         found[subtask_index(subtask)] = Placement(
             attempt=subtask.whole("attempt"),
             host=_host(subtask),
-            taskmanager_id=taskmanager_id(subtask.text("taskmanager-id")),
+            taskmanager_id=taskmanager_id(subtask, "taskmanager-id"),
             state=state.upper() if state else None,
         )
     return found
@@ -56,9 +57,22 @@ def host_and_port(text: str | None) -> str | None:
     return None if not text or text.startswith("(") else text
 
 
-def taskmanager_id(text: str | None) -> str | None:
-    """Resource id, ``None`` where Flink says ``(unassigned)``."""
-    return None if not text or text == _NOWHERE else text
+def taskmanager_id(fields: Fields, name: str) -> str | None:
+    """Resource id, ``None`` where Flink says ``(unassigned)``. Raises ``Skipped`` for a text that no TaskManager may be called."""
+    text = fields.text(name)
+    return None if not text or text == _NOWHERE else _checked(fields, name, text)
+
+
+def the_taskmanager_id(fields: Fields) -> str:
+    """The id of a TaskManager object; raises ``Skipped`` where there is none."""
+    return _checked(fields, "id", fields.the_text("id"))
+
+
+def _checked(fields: Fields, name: str, text: str) -> str:
+    if not is_taskmanager_id(text):
+        place = f"{fields.place}.{name}" if fields.place else name
+        raise Skipped(f"{place}: expected the id of a TaskManager, at most {MAX_TASKMANAGER_CHARS} printable characters without slashes")
+    return text
 
 
 def _host(subtask: Fields) -> str | None:

@@ -9,6 +9,7 @@ from ingest.flink_rest.payloads import checkpoint_details, checkpoints
 from tests.ingest.recorded import AT, answers, body
 
 JOB = "a" * 32
+VERTEX = "9c32e3838cee893dbb2fc90ccad79598"
 
 
 def entry(recording, **changes):
@@ -17,7 +18,7 @@ def entry(recording, **changes):
 
 
 def vertex(task):
-    return checkpoint_details.vertex_checkpoint(task, JOB, 1, AT, "v")
+    return checkpoint_details.vertex_checkpoint(task, JOB, 1, AT, VERTEX)
 
 
 def subtask_answer(recording):

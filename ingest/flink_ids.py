@@ -1,0 +1,29 @@
+"""Ids that Flink gives out. They go into paths, keys and addresses, so they are checked where they are read.
+
+Jobs, vertices and operators are 32 hex digits in every release. TaskManagers are free text (``taskmanager.resource-id``, a YARN
+container, a host with port and hash), which Flink itself makes directories of: so neither slashes nor control characters.
+"""
+
+import re
+from typing import TypeGuard
+
+MAX_TASKMANAGER_CHARS = 300
+
+_FLINK_ID = re.compile(r"[0-9a-f]{32}")
+_DIRECTORIES = frozenset({".", ".."})
+
+
+def is_flink_id(value: object) -> TypeGuard[str]:
+    """The id of a job or a vertex."""
+    return isinstance(value, str) and _FLINK_ID.fullmatch(value) is not None
+
+
+def is_taskmanager_id(value: object) -> TypeGuard[str]:
+    """Printable text of a sane length that names no directory."""
+    return (
+        isinstance(value, str)
+        and 0 < len(value) <= MAX_TASKMANAGER_CHARS
+        and value.isprintable()
+        and not {"/", "\\"} & set(value)
+        and value not in _DIRECTORIES
+    )
