@@ -51,6 +51,12 @@ def known(value: Any) -> Any:
 
 
 @register.filter
+def pairs(mapping: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    """``{% for name, value in job.configuration|pairs %}``: ``.items`` of a template is the entry of that name where there is one."""
+    return list(mapping.items())
+
+
+@register.filter
 def age(instant: datetime | None, at: datetime) -> str:
     """``{{ job.last_completed_at|age:now }}``."""
     return instants.age_text(instant, at)

@@ -66,12 +66,12 @@ class VerdictFiles:
         for part in in_order(self.parts):
             with fsspec.open(part, "rb") as stream:
                 for batch in pq.ParquetFile(stream).iter_batches(BATCH_ROWS, columns=list(COLUMNS)):
-                    yield from batch.to_pylist()
+                    yield from _rows(batch)
 
     def matching(self, wanted: Wanted) -> Iterator[dict[str, Any]]:
         """All rows of one root that fit, in order, however many."""
         for batch in self._batches(wanted):
-            yield from batch.filter(wanted.mask(batch)).to_pylist()
+            yield from _rows(batch.filter(wanted.mask(batch)))
 
     def page(self, wanted: Wanted, size: int) -> FilePage:
         """At most ``size`` rows of one root behind ``wanted.after``."""
@@ -80,7 +80,7 @@ class VerdictFiles:
         for batch in self._batches(wanted):
             scanned += batch.num_rows
             last = batch["path"][batch.num_rows - 1].as_py()
-            rows += batch.filter(wanted.mask(batch)).slice(0, size + 1 - len(rows)).to_pylist()
+            rows += _rows(batch.filter(wanted.mask(batch)).slice(0, size + 1 - len(rows)))
             if len(rows) > size:
                 return FilePage(rows[:size], rows[size - 1]["path"])
             if scanned >= self.most_scanned:
@@ -98,6 +98,11 @@ class VerdictFiles:
                         of_root = batch.filter(pc.equal(batch["root"], wanted.root)) if wanted.root else batch
                         if of_root.num_rows:
                             yield of_root
+
+
+def _rows(batch: pa.RecordBatch) -> list[dict[str, Any]]:
+    """What an older Weir did not write yet is unknown."""
+    return [dict.fromkeys(COLUMNS) | row for row in batch.to_pylist()]
 
 
 def _may_hold(group: Any, wanted: Wanted) -> bool:

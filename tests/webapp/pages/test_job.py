@@ -274,3 +274,8 @@ def test_the_download_of_checkpoints_keeps_to_the_range(viewer, now):
 
 def test_the_plan_of_the_builders_is_the_one_the_page_draws(viewer, now):
     assert len(viewer.get(url(job(at=now))).context["graph"].vertices) == len(GRAPH["vertices"])
+
+
+def test_a_setting_of_a_cluster_may_be_called_like_a_method(viewer):
+    of = job(at=timezone.now(), configuration={"items": "x", "get": "y"}, checkpoint_config={"items": 7})
+    assert viewer.get(reverse("job", args=(of.cluster, of.job_id))).status_code == 200

@@ -1,5 +1,7 @@
 """Files that are not live, read piece by piece."""
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from spark_jobs.manifest import read
@@ -47,3 +49,12 @@ def test_a_page_that_has_looked_at_enough_says_so_and_goes_on_from_there(files):
 
 def test_the_stream_has_every_file_of_every_root(files):
     assert [row["path"] for row in files.stream()] == [*PATHS, "s3://other/1"]
+
+
+def test_a_list_that_was_written_before_a_column_was_added_is_read(tmp_path) -> None:
+    path = tmp_path / "part-0.parquet"
+    pq.write_table(pa.Table.from_pylist([{"root": ROOT, "path": PATHS[0], "verdict": "orphan"}]), path)
+    files = VerdictFiles([str(path)])
+    (row,) = files.stream()
+    assert [row] == files.page(Wanted(root=ROOT), 10).rows == list(files.matching(Wanted(root=ROOT)))
+    assert row["verdict"] == "orphan" and row["last_referred_at"] is None
