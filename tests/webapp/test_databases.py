@@ -51,9 +51,17 @@ def test_the_loader_leases_and_retention_hold_on_postgresql(postgresql: str, tmp
     names = ("test_loader.py", "test_due_work.py", "test_retention.py", "test_audit.py")
     tests = [f"tests/webapp/pipeline/{name}" for name in names] + ["tests/webapp/fleet/test_status.py", "tests/webapp/checkpoints"]
     tests += [f"tests/webapp/storage/{name}" for name in ("test_loading.py", "test_known_jobs.py", "test_aging.py", "test_auditing.py")]
-    variables = environment(tmp_path, postgresql)
+    run_there(tests, postgresql, tmp_path)
+
+
+def test_what_attackers_send_breaks_nothing_on_postgresql(postgresql: str, tmp_path: Path) -> None:
+    run_there(["tests/webapp/test_cursors.py", "tests/webapp/lib/test_keysets.py"], postgresql, tmp_path)
+
+
+def run_there(tests: list[str], database_url: str, folder: Path) -> None:
+    variables = environment(folder, database_url)
     del variables["DJANGO_SETTINGS_MODULE"]
     # A folder of its own: where the tests that run beside it keep theirs, pytest would shut out the user of their PostgreSQL.
-    command = [sys.executable, "-m", "pytest", f"--basetemp={tmp_path / 'tests'}", *tests]
+    command = [sys.executable, "-m", "pytest", f"--basetemp={folder / 'tests'}", *tests]
     done = subprocess.run(command, env=variables, cwd=PROJECT_DIR, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-4000:]

@@ -5,15 +5,15 @@ in its expression, so that one index and one comparison serve SQLite and Postgre
 """
 
 import base64
-import binascii
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from typing import Any, Generic, TypeVar
 
-from django.db.models import Model, Q, QuerySet
+from django.db.models import Field, Model, Q, QuerySet
 from django.db.models.expressions import Combinable
+
+from webapp.lib.cursor_values import NoKey, from_json, to_json
 
 RowT = TypeVar("RowT", bound=Model)
 _LONGEST_CURSOR = 8_000
@@ -51,14 +51,11 @@ class Page(Generic[RowT]):
 
 def page(queryset: "QuerySet[RowT]", keys: Sequence[Key], cursor: str, size: int) -> "Page[RowT]":
     """One page of ``queryset`` with one query; raises :class:`BadCursor`."""
-    backwards, values = _decoded(cursor, len(keys)) if cursor else (False, None)
-    order = [key.reversed for key in keys] if backwards else list(keys)
     found = queryset.annotate(**{key.name: key.expression for key in keys if key.expression is not None})
+    backwards, values = _decoded(cursor, [_column(found, key) for key in keys]) if cursor else (False, None)
+    order = [key.reversed for key in keys] if backwards else list(keys)
     if values is not None:
-        try:
-            found = found.filter(_after(order, values))
-        except (ValueError, TypeError) as error:
-            raise BadCursor("The page link does not fit this order.") from error
+        found = found.filter(_after(order, values))
     rows = list(found.order_by(*(key.order_by for key in order))[: size + 1])
     more, rows = len(rows) > size, rows[:size]
     if backwards:
@@ -86,32 +83,29 @@ def _after(keys: Sequence[Key], values: Sequence[Any]) -> Q:
 
 
 def _encoded(backwards: bool, row: Model, keys: Sequence[Key]) -> str:
-    values = [_to_json(getattr(row, key.name)) for key in keys]
-    return base64.urlsafe_b64encode(json.dumps([backwards, values], separators=(",", ":")).encode()).decode().rstrip("=")
+    values = [to_json(getattr(row, key.name)) for key in keys]
+    return (
+        base64.urlsafe_b64encode(json.dumps([backwards, values], ensure_ascii=False, separators=(",", ":")).encode()).decode().rstrip("=")
+    )
 
 
-def _decoded(cursor: str, count: int) -> tuple[bool, list[Any]]:
+def _decoded(cursor: str, columns: "Sequence[Field[Any, Any]]") -> tuple[bool, list[Any]]:
+    """The only place where a cursor is read: what it holds fits ``columns``, or it is refused."""
     if len(cursor) > _LONGEST_CURSOR:
         raise BadCursor("The page link is too long.")
     try:
         backwards, values = json.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
-        decoded = [_from_json(value) for value in values]
-    except (ValueError, TypeError, binascii.Error, KeyError, OverflowError, RecursionError) as error:
+    except (ValueError, TypeError, RecursionError) as error:
         raise BadCursor("The page link is damaged.") from error
-    if len(decoded) != count or not isinstance(backwards, bool):
+    if not isinstance(backwards, bool) or not isinstance(values, list) or len(values) != len(columns):
         raise BadCursor("The page link belongs to another order.")
-    return backwards, decoded
+    try:
+        return backwards, [from_json(value, column) for value, column in zip(values, columns, strict=True)]
+    except NoKey as error:
+        raise BadCursor("The page link does not fit this order.") from error
 
 
-def _to_json(value: Any) -> Any:
-    return {"at": value.astimezone(UTC).isoformat()} if isinstance(value, datetime) else value
-
-
-def _from_json(value: Any) -> Any:
-    if isinstance(value, dict):
-        return datetime.fromisoformat(value["at"])
-    if isinstance(value, str) and "\x00" in value:
-        raise ValueError("NUL")
-    if isinstance(value, bool | str | float) or (isinstance(value, int) and abs(value) < 2**63):
-        return value
-    raise ValueError("not a key")
+def _column(queryset: "QuerySet[Any]", key: Key) -> "Field[Any, Any]":
+    annotated = queryset.query.annotations
+    column: Field[Any, Any] = annotated[key.name].output_field if key.expression else queryset.model._meta.get_field(key.name)
+    return column

@@ -47,6 +47,13 @@ def test_pages_show_every_row_once_in_either_direction(sort, descending):
 
 
 @pytest.mark.django_db
+def test_names_of_any_letters_are_keys_too():
+    JobCurrent.objects.bulk_create([unsaved_job(at=T0, name=f"{n}" + "\U0001f984" * 299) for n in range(4)])
+    forwards, _backwards = _pages((Key("sort_key", False, FLEET_SORTS["name"].key), Key("id")), 3)
+    assert [len(rows) for rows in forwards] == [3, 1]
+
+
+@pytest.mark.django_db
 def test_instants_are_keys_too():
     JobCurrent.objects.bulk_create([unsaved_job(at=T0, as_of=T0 + timedelta(milliseconds=n)) for n in range(4)])
     forwards, _backwards = _pages((Key("as_of", descending=True), Key("id", descending=True)), 3)

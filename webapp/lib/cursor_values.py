@@ -1,0 +1,71 @@
+"""Values inside a cursor, checked against the columns they are to be compared with: a cursor comes from outside."""
+
+import math
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+
+from django.db import models
+
+from webapp.lib.row_numbers import LARGEST
+
+
+class NoKey(ValueError):
+    """Not what the column holds."""
+
+
+def to_json(value: Any) -> Any:
+    return {"at": value.astimezone(UTC).isoformat()} if isinstance(value, datetime) else value
+
+
+def from_json(value: Any, column: "models.Field[Any, Any]") -> Any:
+    """What :func:`to_json` made of a value of ``column``; raises :class:`NoKey`."""
+    return next(read for kind, read in _READERS.items() if isinstance(column, kind))(value)
+
+
+def _flag(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise NoKey
+    return value
+
+
+def _whole(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or abs(value) > LARGEST:
+        raise NoKey
+    return value
+
+
+def _real(value: Any) -> float:
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            raise NoKey
+        return value
+    return float(_whole(value))
+
+
+def _text(value: Any) -> str:
+    """No database takes a NUL or half a character."""
+    if not isinstance(value, str) or "\x00" in value or any("\ud800" <= letter <= "\udfff" for letter in value):
+        raise NoKey
+    return value
+
+
+def _instant(value: Any) -> datetime:
+    try:
+        written = datetime.fromisoformat(value["at"])
+        if written.tzinfo is None:
+            raise NoKey
+        return written.astimezone(UTC)
+    except (TypeError, KeyError, OverflowError, ValueError):
+        raise NoKey from None
+
+
+_READERS: dict[type["models.Field[Any, Any]"], Callable[[Any], Any]] = {
+    models.BooleanField: _flag,
+    models.IntegerField: _whole,
+    models.FloatField: _real,
+    models.CharField: _text,
+    models.TextField: _text,
+    models.DateTimeField: _instant,
+}
+"""Kinds of columns that lists are ordered by."""
