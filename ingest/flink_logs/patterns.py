@@ -63,7 +63,7 @@ _TASK_PATTERNS = (
     Pattern(
         "checkpoint_sync_done",
         rf"^{t.ANY} \({t.SUBTASK}\)(?:#{t.INT})? - finished synchronous part of checkpoint {t.INT}\."
-        rf"[^\n]*? snapshot duration {t.SIGNED} ms[^\n]*",
+        rf"[^\n]*? snapshot duration {t.SIGNED_MS} ms[^\n]*",
         ("task", "subtask_number", "parallelism", "attempt", "checkpoint_id", "duration_ms"),
         "1.9+ DEBUG",
         "parse (2/2)#0 - finished synchronous part of checkpoint 7. Alignment duration: 1 ms, snapshot duration 4 ms, "
@@ -81,7 +81,7 @@ _TASK_PATTERNS = (
     Pattern(
         "checkpoint_async_started",
         rf"^{t.ANY} \({t.SUBTASK}\)(?:#{t.INT})? - started executing asynchronous part of checkpoint {t.INT}\."
-        rf" Asynchronous start delay: {t.SIGNED} ms[^\n]*",
+        rf" Asynchronous start delay: {t.SIGNED_MS} ms[^\n]*",
         ("task", "subtask_number", "parallelism", "attempt", "checkpoint_id", "duration_ms"),
         "1.12+ DEBUG",
         "parse (2/2)#0 - started executing asynchronous part of checkpoint 7. Asynchronous start delay: 2 ms",
@@ -90,7 +90,7 @@ _TASK_PATTERNS = (
     Pattern(
         "checkpoint_async_done",
         rf"^{t.ANY} \({t.SUBTASK}\)(?:#{t.INT})? - finished asynchronous part of checkpoint {t.INT}\."
-        rf" Asynchronous duration: {t.SIGNED} ms[^\n]*",
+        rf" Asynchronous duration: {t.SIGNED_MS} ms[^\n]*",
         ("task", "subtask_number", "parallelism", "attempt", "checkpoint_id", "duration_ms"),
         "1.11+ DEBUG",
         "parse (2/2)#0 - finished asynchronous part of checkpoint 7. Asynchronous duration: 31 ms",
@@ -144,7 +144,7 @@ _CHECKPOINT_PATTERNS = (
     ),
     Pattern(
         "checkpoint_completed",
-        rf"^Completed checkpoint {t.INT} for job {t.JOB} \({t.INT} bytes(?:, checkpointDuration=| in ){t.INT} ms[^\n]*",
+        rf"^Completed checkpoint {t.INT} for job {t.JOB} \({t.INT} bytes(?:, checkpointDuration=| in ){t.MS} ms[^\n]*",
         ("checkpoint_id", "job_id", "state_bytes", "duration_ms"),
         "1.9+",
         f"Completed checkpoint 5 for job {t.SAMPLE_JOB} (1058577 bytes, checkpointDuration=230 ms, finalizationTime=12 ms).",
@@ -463,7 +463,7 @@ _CHECKPOINT_PATTERNS = (
     Pattern(
         "slow_barrier",
         rf"^Time from receiving all checkpoint barriers/RPC (?:for checkpoint {t.INT} )?to executing it exceeded threshold:"
-        rf" {t.INT}ms[^\n]*",
+        rf" {t.MS}ms[^\n]*",
         ("checkpoint_id", "duration_ms"),
         "1.13+",
         "Time from receiving all checkpoint barriers/RPC for checkpoint 9 to executing it exceeded threshold: 30012ms",

@@ -20,8 +20,8 @@ from ingest.records import LogRecord
 
 MESSAGE_CHARS = 2_000
 DETAIL_CHARS = 16_384
-LAST_EPOCH_MS = 253_402_300_800_000
-"""Times from the year 10000 on are no times."""
+LAST_EPOCH_MS = 7_258_118_400_000
+"""Times from the year 2200 on are no times."""
 
 CHECKPOINT_FAILURE_KINDS = frozenset({"checkpoint_declined", "checkpoint_failed", "trigger_refused", "trigger_failed", "late_decline"})
 """Kinds whose reason is a ``CheckpointFailureReason``."""

@@ -1,0 +1,85 @@
+"""A lake that holds whatever a hostile cluster could put into it: the cycle ends, and its tables can be loaded."""
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from ingest.lake.store import Lake
+from ingest.recordings.importer import import_recording
+from spark_jobs.serving import SERVING_TABLES
+from tests.ingest.recorded import RECORDINGS
+from tests.spark_jobs.test_cycle import Instance
+from webapp.pipeline.run_files import batches
+
+E = RECORDINGS / "1.20.5" / "E"
+JOB = "26eb676de8b3e133f9078fabe3704eb6"
+EXTREMES = [0, -1, 2**53, 2**53 - 1, 2**63 - 2, 2**63 - 1, -(2**63) + 1, 3_162_240_000_000, 7_258_118_399_999, 1e18, 1e17, 1e300, 0.5]
+TEXTS = ["9007199254740992", "-9223372036854775807", "1e18", "NaN", "\x00", "x" * 70_000]
+SPOILED_SHARE = 0.3
+
+
+def spoiled(value: Any, dice: random.Random) -> Any:
+    """A copy in which many numbers and figures are as large or small as parsers let through."""
+    if isinstance(value, dict):
+        return {
+            key: inner if key in ("ts", "id", "jid", "path", "status") and not isinstance(inner, dict | list) else spoiled(inner, dice)
+            for key, inner in value.items()
+        }
+    if isinstance(value, list):
+        return [spoiled(inner, dice) for inner in value]
+    if isinstance(value, bool) or value is None or dice.random() > SPOILED_SHARE:
+        return value
+    if isinstance(value, int | float):
+        return dice.choice(EXTREMES)
+    return dice.choice(TEXTS) if isinstance(value, str) and value.replace(".", "").replace("-", "").isdigit() else value
+
+
+def refused(name: str) -> None:
+    raise AssertionError(f"{name} is no JSON, and no database takes it")
+
+
+LOG = [
+    f"Triggering checkpoint 999999999999999999 (type=CHECKPOINT) @ 253402300799999 for job {JOB}.",
+    f"Triggering checkpoint 7 (type=CHECKPOINT) @ 1 for job {JOB}.",
+    f"Completed checkpoint 999999999999999999 for job {JOB} (999999999999999999 bytes, checkpointDuration=999999999999999999 ms, "
+    "finalizationTime=999999999999999999 ms).",
+    f"Completed checkpoint 7 for job {JOB} (999999999999999999 bytes in 999999999999999999 ms).",
+    f"Checkpoint 7 of job {JOB} expired before completing.",
+    "source (999999999/999999999) (a932b3badd0047fc56bb20dcdd6164f3_9c32e3838cee893dbb2fc90ccad79598_999999999_999999999) "
+    "switched from RUNNING to FAILED on tm-1 @ host-1 (dataPort=1).",
+    f"source (1/4) (a932b3badd0047fc56bb20dcdd6164f3_9c32e3838cee893dbb2fc90ccad79598_{'9' * 5000}_{'9' * 5000}) "
+    "switched from RUNNING to FAILED on tm-1 @ host-1 (dataPort=1).",
+    f"Job lab-E-decline ({JOB}) switched from state RUNNING to RESTARTING.",
+]
+TIMES = [
+    "0001-01-01 00:00:00,000",
+    "1969-12-31 23:59:59,999",
+    "2026-11-21 04:05:00,000",
+    "2199-12-31 23:59:59,999",
+    "9999-12-31 23:59:59,999",
+]
+
+
+def test_extreme_figures_stop_neither_the_cycle_nor_the_loading(spark: SparkSession, tmp_path: Path) -> None:
+    dice = random.Random(16)
+    hostile = tmp_path / "hostile"
+    (hostile / "logs").mkdir(parents=True)
+    with (hostile / "rest.jsonl").open("w") as out:
+        for line in (E / "rest.jsonl").read_text().splitlines():
+            entry = json.loads(line)
+            out.write(json.dumps(entry | {"body": spoiled(entry["body"], dice)}) + "\n")
+    lines = [f"{at} INFO  org.apache.flink.runtime.checkpoint.CheckpointCoordinator [] - {text}\n" for at in TIMES for text in LOG]
+    (hostile / "logs" / "jm.log").write_text("".join(lines))
+    instance = Instance(spark, tmp_path / "instance")
+    import_recording(hostile, "hostile", Lake(str(tmp_path / "instance" / "lake")))
+    import_recording(E, "honest", Lake(str(tmp_path / "instance" / "lake")))
+    manifest = instance.cycle()
+    for name, table in SERVING_TABLES.items():
+        documents = [column.name for column in table.columns if column.kind == "json"]
+        for rows in batches(manifest, name):
+            for document in (row[column] for row in rows for column in documents if row[column]):
+                json.loads(document, parse_constant=refused)
+    assert {key[0] for key in instance.rows("job_current")} == {"hostile", "honest"}
