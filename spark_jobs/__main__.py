@@ -1,7 +1,8 @@
 """``python -m spark_jobs JOB``: turn what the lake holds into serving tables.
 
 Each job is a module of ``spark_jobs.jobs`` with a docstring (its help), ``add_arguments(parser)`` and
-``run(args) -> int``. Exit codes: 0 done, 1 failed, 2 refused before anything was started, 143 stopped.
+``run(args) -> int``. Exit codes: 0 done, 1 failed, 2 refused before anything was started, 3 what the
+run should carry on from is lost or damaged, 143 stopped.
 """
 
 import argparse
@@ -10,7 +11,9 @@ import sys
 from collections.abc import Sequence
 
 from ingest.errors import IngestError
+from spark_jobs import previous_run
 from spark_jobs.manifest import BadManifest
+from spark_jobs.previous_run import PreviousLost
 
 JOBS = ("age_rule", "audit", "cycle", "log_events", "windows")
 
@@ -30,6 +33,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         code: int = job.run(args)
         return code
+    except PreviousLost as error:
+        print(f"spark_jobs {words[0]}: {error}", file=sys.stderr)
+        return previous_run.LOST
     except (IngestError, BadManifest) as error:
         print(f"spark_jobs {words[0]}: {error}", file=sys.stderr)
         return 2

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import fsspec
+import pyarrow as pa
 
 from ingest.lake.tables import TABLES
 
@@ -80,10 +81,18 @@ def read(uri: str) -> Manifest:
     try:
         raw = json.loads(filesystem.cat_file(path))
         return _from_json(raw, uri.rsplit("/", 1)[0])
-    except FileNotFoundError as error:
+    except (FileNotFoundError, NotADirectoryError, IsADirectoryError) as error:
         raise BadManifest(f"There is no manifest at {uri}; name the manifest.json of a complete run.") from error
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise BadManifest(f"The manifest at {uri} is not one of format {FORMAT} ({error}); name that of a complete run.") from error
+
+
+def is_damage(error: BaseException) -> bool:
+    """Whether an error in reading a file tells of the file, and not of the way to it: gone, torn or spoilt."""
+    # What Arrow cannot decode it may also report as a bare OSError.
+    return isinstance(error, pa.ArrowException | FileNotFoundError | NotADirectoryError | IsADirectoryError) or (
+        type(error) is OSError and error.errno is None
+    )
 
 
 def _from_json(raw: dict[str, Any], run_dir: str) -> Manifest:

@@ -20,7 +20,7 @@ from pyspark.sql import functions as F
 from ingest.errors import Refused
 from ingest.lake.environment import lake_of
 from ingest.lake.store import Lake
-from spark_jobs import audit_frames, audit_request, audit_state
+from spark_jobs import audit_frames, audit_request, audit_state, previous_run
 from spark_jobs import manifest as manifests
 from spark_jobs.audit_request import Audit
 from spark_jobs.audit_tables import AUDIT_TABLES, STORAGE_FILE, STORAGE_LIVE, STORAGE_REFERENCE
@@ -76,7 +76,7 @@ def run(args: argparse.Namespace) -> int:
 def _run(args: argparse.Namespace) -> int:
     started = datetime.now(UTC)
     audits = audit_request.read(absolute_root(args.request))
-    previous = manifests.read(args.previous) if args.previous else None
+    previous = previous_run.read(args.previous) if args.previous else None
     if previous and previous.job != JOB:
         raise Refused(f"{args.previous} is the manifest of a {previous.job} run; name that of an audit.")
     options = {"WEIR_LAKE_OPTIONS": args.lake_options} if args.lake_options else {}
@@ -84,7 +84,7 @@ def _run(args: argparse.Namespace) -> int:
     run_dir = RunDir(absolute_root(args.run_dir))
     for tag in args.interrupt:
         interrupt_attempt(tag)
-    with session_of_attempt(f"weir {JOB} {args.attempt}", args.attempt) as session:
+    with previous_run.blamed_where_damaged(previous), session_of_attempt(f"weir {JOB} {args.attempt}", args.attempt) as session:
         ship_code(session)
         AuditRun(session, Lake(absolute_root(found.root), found.storage_options), run_dir, audits, previous, fresh=args.fresh).run()
     finished = Manifest(JOB, args.attempt, {}, {}, run_dir.outputs, run_dir.state, started, datetime.now(UTC))

@@ -22,7 +22,7 @@ from ingest.errors import Refused
 from ingest.lake.environment import lake_of
 from ingest.lake.store import Lake
 from ingest.lake.tables import TABLES
-from spark_jobs import cycle_request
+from spark_jobs import cycle_request, previous_run
 from spark_jobs import manifest as manifests
 from spark_jobs.cycle_request import CycleRequest
 from spark_jobs.jobs.recompute import Recompute
@@ -41,6 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--lake-options", default="", metavar="JSON", help="storage options (default: WEIR_LAKE_OPTIONS)")
     parser.add_argument("--run-dir", required=True, metavar="DIR", help="path or URI to write to; one for each attempt")
     parser.add_argument("--previous", metavar="MANIFEST", help="manifest of the last complete run (default: start from the beginning)")
+    parser.add_argument("--previous-to", default="", metavar="JSON", help="table → commit at which that run has to end (default: wherever)")
     parser.add_argument("--to", default="{}", metavar="JSON", help="table → last commit to read (default: all there are)")
     parser.add_argument("--attempt", required=True, metavar="TAG", help="name of this attempt, used once")
     parser.add_argument("--request", metavar="FILE", help="JSON: thresholds and recovery points (default: none)")
@@ -56,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
 def _run(args: argparse.Namespace) -> int:
     started = datetime.now(UTC)
     lake = _lake(args)
-    previous = manifests.read(args.previous) if args.previous else None
+    previous = previous_run.read(args.previous, _commits(args.previous_to, "--previous-to")) if args.previous else None
     from_seq = {table: previous.to_seq.get(table, 0) if previous else 0 for table in TABLES}
     to_seq = _to_seq(args.to, lake, from_seq)
     run_dir = RunDir(absolute_root(args.run_dir))
@@ -64,7 +65,8 @@ def _run(args: argparse.Namespace) -> int:
     if to_seq != from_seq:
         for tag in args.interrupt:
             interrupt_attempt(tag)
-        _recompute(lake, from_seq, to_seq, previous, run_dir, args.attempt, request)
+        with previous_run.blamed_where_damaged(previous):
+            _recompute(lake, from_seq, to_seq, previous, run_dir, args.attempt, request)
     elif previous:
         run_dir.copy_state(previous)
     tables = {name: run_dir.outputs.get(name, Output(0)) for name in SERVING_TABLES}
@@ -104,13 +106,19 @@ def _lake(args: argparse.Namespace) -> Lake:
 
 
 def _to_seq(text: str, lake: Lake, from_seq: dict[str, int]) -> dict[str, int]:
-    try:
-        wanted = {str(table): int(seq) for table, seq in json.loads(text).items()}
-    except (ValueError, AttributeError, TypeError) as error:
-        raise Refused('--to must be a JSON object of table → commit, such as {"checkpoints": 12}.') from error
-    if unknown := wanted.keys() - TABLES.keys():
-        raise Refused(f"--to names tables the lake does not have: {', '.join(sorted(unknown))}.")
+    wanted = _commits(text, "--to") or {}
     to_seq = {table: min(wanted.get(table, sys.maxsize), lake.version(table)) for table in TABLES}
     if behind := [table for table in TABLES if to_seq[table] < from_seq[table]]:
         raise Refused(f"The lake is behind the previous run in {', '.join(behind)}; was it replaced? Start without --previous.")
     return to_seq
+
+
+def _commits(text: str, option: str) -> dict[str, int] | None:
+    """None where nothing was given."""
+    try:
+        commits = {str(table): int(seq) for table, seq in json.loads(text or "{}").items()}
+    except (ValueError, AttributeError, TypeError) as error:
+        raise Refused(f'{option} must be a JSON object of table → commit, such as {{"checkpoints": 12}}.') from error
+    if unknown := commits.keys() - TABLES.keys():
+        raise Refused(f"{option} names tables the lake does not have: {', '.join(sorted(unknown))}.")
+    return commits if text else None

@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from ingest.lake.store import Lake
@@ -38,13 +40,13 @@ def test_nothing_new_carries_the_state_into_the_new_run(tmp_path: Path) -> None:
     first = tmp_path / "run" / "manifest.json"
     told = json.loads(first.read_text())
     (tmp_path / "run/state/jobs").mkdir(parents=True)
-    (tmp_path / "run/state/jobs/a.parquet").write_bytes(b"x")
+    pq.write_table(pa.table({"x": [1]}), tmp_path / "run/state/jobs/a.parquet")
     first.write_text(json.dumps(told | {"state": {"jobs": ["state/jobs/a.parquet"]}}))
     words = [*arguments(tmp_path, "--previous", str(first))]
     words[4] = str(tmp_path / "run-2")
     assert main(words) == 0
     assert manifests.read(str(tmp_path / "run-2/manifest.json")).state == {"jobs": ("state/jobs/a.parquet",)}
-    assert (tmp_path / "run-2/state/jobs/a.parquet").read_bytes() == b"x"
+    assert pq.read_table(tmp_path / "run-2/state/jobs/a.parquet").to_pydict() == {"x": [1]}
 
 
 @pytest.mark.parametrize(
@@ -52,7 +54,7 @@ def test_nothing_new_carries_the_state_into_the_new_run(tmp_path: Path) -> None:
     [
         (["--to", "[]"], "--to must be a JSON object"),
         (["--to", '{"no_table": 1}'], "--to names tables the lake does not have: no_table"),
-        (["--previous", "/nowhere/manifest.json"], "no manifest at /nowhere"),
+        (["--previous-to", "[]", "--previous", "/nowhere/manifest.json"], "--previous-to must be a JSON object"),
         (["--lake-options", "{"], "WEIR_LAKE_OPTIONS must be a JSON object"),
         (["--request", "/nowhere/request.json"], "no request at /nowhere"),
     ],
@@ -63,6 +65,18 @@ def test_what_cannot_be_run_is_said_in_one_sentence(tmp_path: Path, capsys: pyte
     assert said in error
     assert error.count("\n") == 1
     assert not (tmp_path / "run" / "manifest.json").exists()
+
+
+def test_a_lost_run_to_carry_on_from_has_an_exit_code_of_its_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(arguments(tmp_path, "--previous", "/nowhere/manifest.json")) == 3
+    assert "no manifest at /nowhere" in capsys.readouterr().err
+    assert main(arguments(tmp_path)) == 0
+    first = str(tmp_path / "run" / "manifest.json")
+    assert main(arguments(tmp_path, "--previous", first, "--previous-to", '{"jobs": 4}')) == 3
+    assert "ends at other commits" in capsys.readouterr().err
+    words = arguments(tmp_path, "--previous", first, "--previous-to", '{"jobs": 0}')
+    words[4] = str(tmp_path / "run-2")
+    assert main(words) == 0
 
 
 def test_a_server_that_is_not_there_is_said_at_once(

@@ -4,12 +4,16 @@
 2. Nothing new in the lake: done at once, without starting Spark.
 3. Spark runs as a subprocess, writes its tables and, last, a manifest; only that makes the run real.
 4. The manifest is loaded; run directories nobody needs any more are removed.
+
+Whatever of a run directory is lost or damaged is made again from the lake.
 """
 
 import json
+import logging
 
 import fsspec
 from django.conf import settings
+from django.utils import timezone
 
 from spark_jobs.manifest import BadManifest
 from webapp.findings import overrides
@@ -17,10 +21,13 @@ from webapp.pipeline import lake, loader, run_dirs, run_files, spark_process
 from webapp.pipeline.lease import Lease
 from webapp.pipeline.loader import OutOfOrder
 from webapp.pipeline.models import Manifest, PipelineRun
-from webapp.pipeline.runs import RunRecord
+from webapp.pipeline.runs import RunRecord, describe, new_attempt
+from webapp.pipeline.spark_process import PreviousLost
 from webapp.storage import recovery
 
 ATTEMPTS_INTERRUPTED = 5
+
+logger = logging.getLogger(__name__)
 
 
 class LakeRewound(Exception):
@@ -39,12 +46,35 @@ def run_cycle(lease: Lease, record: RunRecord) -> bool:
     if not new:
         return resumed
     record.say("new in the lake: " + ", ".join(f"{table} {count}" for table, count in new.items()) + " commits")
-    path = _run_spark(record)
+    try:
+        path = _run_spark(record)
+    except PreviousLost as lost:
+        _start_over(lost, lease, record)
+        path = _run_spark(record)
     _load(path, record.row, lease, record)
-    removed = run_dirs.tidy(settings.WEIR.keep_runs)
+    _tidy(record)
+    return True
+
+
+def _start_over(lost: PreviousLost, lease: Lease, record: RunRecord) -> None:
+    """What a run directory held can be made again from the lake, into the same rows; so nobody has to be asked."""
+    record.say(f"{lost} Everything is read again from the lake.")
+    logger.warning("%s Everything is read again from the lake.", lost)
+    last = loader.last_loaded()
+    with lease.writing():
+        loader.start_over(new_attempt("start", timezone.now()), str(lost), known=last.to_seq if last else None)
+    record.counts["restarted"] = "from the lake"
+
+
+def _tidy(record: RunRecord) -> None:
+    """What is loaded is loaded, whatever becomes of old directories."""
+    try:
+        removed = run_dirs.tidy(settings.WEIR.keep_runs)
+    except OSError as error:
+        record.say(f"Old run directories could not be removed, the next cycle tries again: {describe(error)}")
+        return
     if removed:
         record.say(f"removed {removed} old run directories")
-    return True
 
 
 def _new_commits() -> dict[str, int]:
@@ -71,7 +101,7 @@ def _run_spark(record: RunRecord) -> str:
     command = ["cycle", "--lake", settings.WEIR.lake_root, "--run-dir", run_dir, "--attempt", attempt]
     command += ["--to", json.dumps(lake.commits())]
     if last and last.path:
-        command += ["--previous", last.path]
+        command += ["--previous", last.path, "--previous-to", json.dumps(last.to_seq)]
     command += ["--request", _write_request(run_dir)]
     for left in _left_running(record.row):
         command += ["--interrupt", left]
@@ -102,14 +132,21 @@ def _load_pending(lease: Lease, record: RunRecord) -> bool:
         record.say(f"run {row.attempt} is complete and not loaded yet")
         try:
             manifest = run_files.read_manifest(row.path, row.attempt)
+            changed = loader.load(row, manifest, lease, record.say)
         except BadManifest as error:
-            record.say(f"{error} It is dropped; its commits are read again.")
-            with lease.writing():
-                row.delete()
+            _drop(row, error, lease, record)
             return False
-        record.counts |= {"resumed": row.attempt, "changed": loader.load(row, manifest, lease, record.say)}
+        record.counts |= {"resumed": row.attempt, "changed": changed}
         return True
     return _adopt(lease, record)
+
+
+def _drop(row: Manifest, error: BadManifest, lease: Lease, record: RunRecord) -> None:
+    """Whatever of it is in the database already comes again with its commits."""
+    record.say(f"{error} It is dropped; its commits are read again.")
+    logger.warning("Run %s is dropped, its commits are read again: %s", row.attempt, error)
+    with lease.writing():
+        row.delete()
 
 
 def _adopt(lease: Lease, record: RunRecord) -> bool:
@@ -120,7 +157,11 @@ def _adopt(lease: Lease, record: RunRecord) -> bool:
     for run in left.exclude(state=PipelineRun.State.DONE).order_by("-id")[:3]:
         try:
             _load(run.manifest_path or "", run, lease, record)
-        except (BadManifest, OutOfOrder):
+        except OutOfOrder:
+            continue
+        except BadManifest as error:
+            for accepted in Manifest.objects.filter(attempt=run.attempt).exclude(state=Manifest.State.LOADED):
+                _drop(accepted, error, lease, record)
             continue
         record.say(f"run {run.attempt} was complete although its process had ended; it is loaded")
         return True

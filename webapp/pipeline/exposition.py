@@ -16,7 +16,7 @@ from webapp.delivery.choices import DeliveryState
 from webapp.delivery.models import Delivery, Endpoint
 from webapp.findings.choices import Severity
 from webapp.fleet.models import Cluster, JobCurrent
-from webapp.pipeline.models import DueWork, PipelineRun
+from webapp.pipeline.models import DueWork, Manifest, PipelineRun
 from webapp.pipeline.status import status
 from webapp.storage.latest import latest
 from webapp.storage.shown import MISSING
@@ -65,6 +65,8 @@ def _metrics(now: datetime) -> Iterator[tuple[str, str, Iterable[Sample]]]:
         "Last success, by piece of due work.",
         [({"work": row.key}, row.last_success_at.timestamp()) for row in work if row.last_success_at],
     )
+    restarts = Manifest.objects.filter(restarted__isnull=False).count()
+    yield "weir_lake_restarts", "How often the whole lake was read again (30 days), because a run directory was lost.", [({}, restarts)]
     runs = PipelineRun.objects.order_by("kind", "state").values_list("kind", "state").annotate(runs=Count("id"))
     yield "weir_runs", "Runs kept (30 days), by kind and state.", [({"kind": kind, "state": state}, count) for kind, state, count in runs]
 

@@ -1,7 +1,7 @@
 """Complete Spark runs into the database: strictly in order, in short transactions, again if need be.
 
 1. A manifest is accepted only where it starts at the commits at which the last loaded one ended.
-2. Rows that it takes back (their key turned out to be another) are removed.
+2. Rows that it takes back (their key turned out to be another) are removed; after a lost run, those it does not bring again.
 3. Its tables are upserted in transactions of at most 2,000 rows, each under the caller's lease.
 4. What the rules saw is folded into findings, and jobs get their health.
 5. The last transaction marks it as loaded. Killed before that, the next one loads it all again, to the same rows.
@@ -17,6 +17,7 @@ from spark_jobs.manifest import Manifest as RunManifest
 from webapp.alerting import waking
 from webapp.findings.loading import FindingLoad
 from webapp.fleet.models import Cluster
+from webapp.pipeline import leftovers
 from webapp.pipeline.lease import Lease
 from webapp.pipeline.models import Manifest, PipelineRun
 from webapp.pipeline.run_files import batches, retracted_keys
@@ -34,12 +35,17 @@ def last_loaded() -> Manifest | None:
     return Manifest.objects.filter(state=Manifest.State.LOADED).order_by("-id").first()
 
 
-def start_over(attempt: str) -> None:
-    """From here on the lake counts as unread: the next run reads all of it, into the same rows."""
+def start_over(attempt: str, why: str, *, known: Mapping[str, int] | None = None) -> None:
+    """From here on the lake counts as unread: the next run reads all of it, into the same rows.
+
+    ``known``: the commits that were loaded, where the lake still holds all of them: see :mod:`webapp.pipeline.leftovers`.
+    """
     now = timezone.now()
     with transaction.atomic():
         Manifest.objects.exclude(state=Manifest.State.LOADED).delete()
-        Manifest.objects.create(attempt=attempt, path="", state=Manifest.State.LOADED, loaded_at=now)
+        Manifest.objects.create(
+            attempt=attempt, path="", from_seq=dict(known or {}), state=Manifest.State.LOADED, loaded_at=now, restarted=why
+        )
 
 
 def accept(manifest: RunManifest, path: str, run: PipelineRun | None, lease: Lease) -> Manifest:
@@ -73,6 +79,8 @@ def load(row: Manifest, manifest: RunManifest, lease: Lease, say: Say) -> dict[s
             with lease.writing():
                 removed = sum(SERVED[name].model._default_manager.filter(**key).delete()[0] for key in keys)
             say(f"removed {removed} rows of {name} whose key turned out to be another")
+    if leftovers.may_be_left(row):
+        leftovers.remove(manifest, lease, say)
     findings = FindingLoad(lease, say)
     for name, served in SERVED.items():
         if name not in manifest.tables:

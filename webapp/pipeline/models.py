@@ -93,6 +93,7 @@ class Manifest(models.Model):
     state = models.CharField(max_length=16, choices=State.choices, default=State.WRITTEN)
     rows = models.JSONField(default=dict, help_text="serving table → rows in it")
     changed = models.JSONField(default=dict, help_text="serving table → rows it changed")
+    restarted = models.TextField(null=True, help_text="why the lake counts as unread from here on; such a row stands for no run")
     created_at = models.DateTimeField(auto_now_add=True)
     loaded_at = models.DateTimeField(null=True)
 

@@ -55,7 +55,9 @@ def _batches(manifest: manifests.Manifest, table: str, output: manifests.Output,
                     seen += batch.num_rows
                     if batch.num_rows:
                         yield batch.to_pylist()
-        except (FileNotFoundError, pa.ArrowInvalid) as error:
+        except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+            if not (isinstance(error, UnicodeDecodeError) or manifests.is_damage(error)):
+                raise
             raise BadManifest(f"{file} of attempt {manifest.attempt} cannot be read: {error}") from error
     if seen != output.rows:
         raise BadManifest(f"{table} of attempt {manifest.attempt} has {seen} rows, its manifest says {output.rows}.")

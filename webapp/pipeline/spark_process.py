@@ -7,6 +7,7 @@ from pathlib import Path
 
 from django.conf import settings
 
+from spark_jobs import previous_run
 from webapp.pipeline import subprocesses
 from webapp.pipeline.runs import RunRecord
 
@@ -15,6 +16,10 @@ LOGS_KEPT = 50
 
 class SparkFailed(Exception):
     """The Spark job ended without a complete run; the message says what the log's end says."""
+
+
+class PreviousLost(SparkFailed):
+    """What it should have carried on from is lost or damaged: it has to be started without."""
 
 
 def run(arguments: Sequence[str], record: RunRecord, name: str) -> None:
@@ -27,6 +32,8 @@ def run(arguments: Sequence[str], record: RunRecord, name: str) -> None:
         code = subprocesses.run(command, environment, log, settings.WEIR.spark_timeout_s, record.say, record.note)
     except subprocesses.TimedOut as error:
         raise SparkFailed(f"The Spark job {name} was stopped: {error}") from None
+    if code == previous_run.LOST:
+        raise PreviousLost(record.last_line.partition(": ")[2] or "The run before is lost.")
     if code:
         raise SparkFailed(f"The Spark job ended with exit code {code}: {record.last_line or 'it said nothing'} (log: {log})")
 

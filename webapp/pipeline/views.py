@@ -1,7 +1,7 @@
 """What the pipeline does: problems first, then due work, runs, heartbeats, and what was passed over."""
 
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
@@ -12,12 +12,13 @@ from webapp.lib.exports import csv_response, json_response
 from webapp.lib.keysets import BadCursor, Key, page
 from webapp.lib.timeranges import of_request
 from webapp.pipeline.badges import run_badge
-from webapp.pipeline.models import DueWork, Heartbeat, PipelineAlarm, PipelineRun, SkippedInput
+from webapp.pipeline.models import DueWork, Heartbeat, Manifest, PipelineAlarm, PipelineRun, SkippedInput
 from webapp.pipeline.status import status
 
 RUNS_A_PAGE = 25
 SKIPS_A_PAGE = 20
 CLEARED_SHOWN = 5
+RESTARTS_SHOWN, RESTARTS_SHOWN_FOR = 3, timedelta(days=7)
 NEWEST_RUNS_FIRST = (Key("started_at", descending=True), Key("id", descending=True))
 NEWEST_SKIPS_FIRST = (Key("observed_at", descending=True), Key("id", descending=True))
 SKIP_COLUMNS = ("cluster", "observed_at", "source", "subject", "reason", "detail")
@@ -39,6 +40,7 @@ def pipeline(request: HttpRequest) -> HttpResponse:
         "status": status(now),
         "alarms": PipelineAlarm.objects.filter(cleared_at__isnull=True),
         "cleared": PipelineAlarm.objects.filter(cleared_at__isnull=False).order_by("-cleared_at")[:CLEARED_SHOWN],
+        "restarts": Manifest.objects.filter(restarted__isnull=False, loaded_at__gte=now - RESTARTS_SHOWN_FOR)[:RESTARTS_SHOWN],
         "work": [(row, row.is_held(now)) for row in DueWork.objects.all()],
         "heartbeats": Heartbeat.objects.order_by("name"),
         "runs": shown_runs,

@@ -44,6 +44,7 @@ def write_run(
     attempt: str | None = None,
     rows_said: int | None = None,
     retracted: Mapping[str, Sequence[Mapping[str, Any]]] | None = None,
+    state: Mapping[str, Sequence[int]] | None = None,
 ) -> str:
     """Write the tables and the manifest; returns its path."""
     outputs = {}
@@ -61,10 +62,14 @@ def write_run(
         (run_dir / "retracted").mkdir(parents=True, exist_ok=True)
         pq.write_table(pa.Table.from_pylist(list(keys), schema=schema), run_dir / "retracted" / f"{name}.parquet")
         gone[name] = {"rows": len(keys), "files": [f"retracted/{name}.parquet"]}
+    for name, ids in (state or {}).items():
+        (run_dir / "state").mkdir(parents=True, exist_ok=True)
+        pq.write_table(pa.table({"id": list(ids)}), run_dir / "state" / f"{name}.parquet", write_page_checksum=True)
     run_dir.mkdir(parents=True, exist_ok=True)
     manifest = {
         "format": 1, "job": "cycle", "attempt": attempt or run_dir.name, "from": dict(from_ or {}), "to": dict(to),
-        "tables": outputs, "retracted": gone, "state": {}, "started_at": AT.isoformat(), "finished_at": AT.isoformat(),
+        "tables": outputs, "retracted": gone,
+        "state": {name: [f"state/{name}.parquet"] for name in state or {}}, "started_at": AT.isoformat(), "finished_at": AT.isoformat(),
     }  # fmt: skip
     path = run_dir / "manifest.json"
     path.write_text(json.dumps(manifest))

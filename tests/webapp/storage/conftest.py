@@ -1,5 +1,7 @@
 """Leases and Spark for tests of audits: nothing but a file is written in Spark's place."""
 
+from pathlib import Path
+
 import pytest
 from django.conf import settings
 from django.core.cache import cache
@@ -45,6 +47,8 @@ def spark(home, monkeypatch):
 
         def run(self, arguments, record, name):
             self.commands.append(list(arguments))
+            if "--previous" in arguments and not Path(arguments[arguments.index("--previous") + 1]).exists():
+                raise spark_process.PreviousLost("There is no manifest.")
             run_dir = home / "runs" / name
             write_run(run_dir, name, self.found(name))
 

@@ -1,6 +1,7 @@
 """Audits from beginning to end, with a listing of a real tree and a file in Spark's place."""
 
 import json
+import shutil
 
 import pytest
 from django.utils import timezone
@@ -59,6 +60,19 @@ def test_the_next_audit_carries_on_from_the_one_before(tree, spark, lease):
     first, second = run(what, lease), run(what, lease)
     assert second.previous == first
     assert spark.commands[1][spark.commands[1].index("--previous") + 1] == first.manifest_path
+
+
+def test_a_lost_audit_is_passed_over_for_an_older_one_and_at_last_for_none(tree, home, spark, lease):
+    spark.found = found_of(f"file:{tree}")
+    what = asked(*asking.named([str(tree)], None))
+    first, second = run(what, lease), run(what, lease)
+    shutil.rmtree(home / "runs" / second.audit_id)
+    third = run(what, lease)
+    assert (third.state, third.previous) == (AuditState.LOADED, first)
+    shutil.rmtree(home / "runs")
+    fourth = run(what, lease)
+    assert (fourth.state, fourth.previous) == (AuditState.LOADED, None)
+    assert run(what, lease).previous == fourth
 
 
 def test_an_audit_that_fails_says_why_and_shows_nothing(tree, spark, lease):

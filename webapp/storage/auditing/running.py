@@ -36,7 +36,7 @@ def audit(asked: Asked, lease: Lease, record: RunRecord) -> StorageAudit:
         _write_request(row, asked, found)
         with lease.writing():
             row.save(update_fields=["as_of", "previous"])
-        _run_spark(row, record)
+        _run_spark(row, asked, lease, record)
         _load(row, lease, record)
     except BaseException as error:
         _failed(row, describe(error))
@@ -100,14 +100,29 @@ def _write_request(row: StorageAudit, asked: Asked, found: list[listings.RootLis
         file.write(json.dumps({"audits": [one]}, indent=1).encode())
 
 
-def _run_spark(row: StorageAudit, record: RunRecord) -> None:
+def _run_spark(row: StorageAudit, asked: Asked, lease: Lease, record: RunRecord) -> None:
+    """Where the audit to carry on from is lost, an older one takes its place, else none: then every file counts as first seen now."""
+    try:
+        spark_process.run(_command(row), record, row.audit_id)
+    except spark_process.PreviousLost as lost:
+        if row.previous is None:
+            raise
+        record.say(f"{lost} It carries on from an older audit, or else from none.")
+        with lease.writing():
+            StorageAudit.objects.filter(pk=row.previous.pk).update(files_kept=False)
+            row.previous = _previous(asked, row.as_of or timezone.now())
+            row.save(update_fields=["previous"])
+        _run_spark(row, asked, lease, record)
+
+
+def _command(row: StorageAudit) -> list[str]:
     command = ["audit", "--request", f"{row.run_dir}/request.json", "--lake", settings.WEIR.lake_root]
     command += ["--run-dir", row.run_dir, "--attempt", row.audit_id]
     if row.previous is not None:
         command += ["--previous", row.previous.manifest_path]
     if row.fresh:
         command.append("--fresh")
-    spark_process.run(command, record, row.audit_id)
+    return command
 
 
 def _load(row: StorageAudit, lease: Lease, record: RunRecord) -> None:

@@ -36,7 +36,7 @@ class Command(PreparedCommand):
         DueWork.objects.ensure(work.intervals_s(), timezone.now())
         began = time.monotonic()
         if options["from_start"]:
-            loader.start_over(new_attempt("start", timezone.now()))
+            loader.start_over(new_attempt("start", timezone.now()), "It was asked for: run_pipeline --from-start.")
         counts: dict[str, Any] = {}
         if options["collect"]:
             for key in (key for key in work.intervals_s() if key.startswith("collect/")):

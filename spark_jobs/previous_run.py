@@ -1,0 +1,76 @@
+"""The run that another one carries on from: found lost or damaged before Spark meets it, and where Spark stumbled over it.
+
+A lost one is no fault of whoever asked, and trying again does not help: exit code ``LOST`` says so to whoever started the
+job, which then starts without it.
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+import fsspec
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from ingest.lake.tables import TABLES
+from spark_jobs import manifest as manifests
+from spark_jobs.manifest import BadManifest, Manifest
+
+LOST = 3
+"""Exit code."""
+
+
+class PreviousLost(Exception):
+    """What the run should carry on from is gone or damaged; the message says what."""
+
+
+def read(uri: str, ended_at: Mapping[str, int] | None = None) -> Manifest:
+    """The manifest at ``uri``, with every file of its state there and complete. ``ended_at``: the commits it has to end at.
+
+    Raises :class:`PreviousLost`; what only cannot be reached at present goes on up as it is.
+    """
+    try:
+        found = manifests.read(uri)
+    except BadManifest as error:
+        raise PreviousLost(str(error)) from error
+    if ended_at is not None and any(found.to_seq.get(table, 0) != ended_at.get(table, 0) for table in TABLES):
+        raise PreviousLost(f"The manifest at {uri} ends at other commits than the run that was loaded from it.")
+    check(found)
+    return found
+
+
+def check(run: Manifest, *, every_byte: bool = False) -> None:
+    """Raises :class:`PreviousLost` where a file of its state is gone or torn; with ``every_byte``, where a page of one is damaged."""
+    filesystem, root = fsspec.core.url_to_fs(run.run_dir)
+    for file in (file for files in run.state.values() for file in files):
+        try:
+            with filesystem.open(f"{root.rstrip('/')}/{file}", "rb") as handle:
+                parquet = pq.ParquetFile(handle, page_checksum_verification=True)
+                for _ in parquet.iter_batches() if every_byte else ():
+                    pass
+        except (pa.ArrowException, OSError) as error:
+            if not manifests.is_damage(error):
+                raise
+            raise PreviousLost(f"The state of run {run.attempt} is lost: {file} cannot be read ({type(error).__name__}).") from error
+
+
+@contextmanager
+def blamed_where_damaged(run: Manifest | None) -> Iterator[None]:
+    """Where the body fails and every byte of this run's state, read again, says why, :class:`PreviousLost` takes the error's place."""
+    try:
+        yield
+    except Exception as error:
+        if run is not None and _is_damaged(run, str(error)):
+            raise PreviousLost(f"The state of run {run.attempt} in {run.run_dir} is damaged.") from error
+        raise
+
+
+def _is_damaged(run: Manifest, said: str) -> bool:
+    if f"{run.attempt}/state/" in said and "checksum" in said.lower():
+        return True  # Hadoop keeps sums of its own beside local files
+    try:
+        check(run, every_byte=True)
+    except PreviousLost:
+        return True
+    except OSError:
+        return False
+    return False

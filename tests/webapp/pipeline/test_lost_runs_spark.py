@@ -1,0 +1,106 @@
+"""A lost run directory with Spark itself: what is made again from the lake are the rows that would have come anyway."""
+
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ingest.lake.store import Lake
+from ingest.recordings.importer import import_recording
+from ingest.records import LogRecord, Observed
+from tests.ingest.recorded import RECORDINGS
+from tests.spark_jobs.rows import JOB, noon
+from tests.spark_processes import PROJECT, environment_without_spark
+from tests.webapp.pipeline.test_lost_runs import spoil
+
+pytestmark = pytest.mark.cluster
+
+RECORDING = "1.20.5/F"
+TRIGGERED = f"Triggering checkpoint 7 (type=CHECKPOINT) @ {round(noon().timestamp() * 1000)} for job {JOB}."
+DECLINED = f"Decline checkpoint 7 by task {'e' * 32} of job {JOB} at tm-1 @ host-1 (dataPort=1)."
+TABLES = (
+    "fleet_jobcurrent", "fleet_jobexception", "fleet_jobannotation", "fleet_logevent", "checkpoints_checkpointfact",
+    "checkpoints_checkpointrollup", "checkpoints_sizetrend", "checkpoints_checkpointupload", "pressure_pressurewindow",
+    "findings_finding", "findings_findingsight", "findings_jobjudgement", "pipeline_skippedinput",
+)  # fmt: skip
+OF_THE_DATABASE = ("id", "to_alert")
+
+
+class Home:
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.lake = Lake(str(root / "lake"))
+
+    def cycle(self) -> str:
+        variables = {name: value for name, value in os.environ.items() if not name.startswith(("WEIR_", "DJANGO_"))}
+        environment = environment_without_spark(**variables) | {
+            "WEIR_HOME": str(self.root), "SPARK_MASTER": "local[2]", "WEIR_SPARK_DRIVER_MEMORY": "1g",
+        }  # fmt: skip
+        command = [sys.executable, "manage.py", "run_pipeline"]
+        done = subprocess.run(command, env=environment, cwd=PROJECT, capture_output=True, text=True, timeout=900, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    def log(self, second: int, message: str) -> None:
+        record = LogRecord("jm.log", noon(second), "INFO", "CC", message, f"{second:032x}", 0, "jm.log", second)
+        self.lake.append([Observed("late-trigger", noon(3600), "log", (record,))])
+
+    def rows(self) -> dict[str, list[dict[str, Any]]]:
+        with sqlite3.connect(self.root / "weir.sqlite3") as database:
+            database.row_factory = sqlite3.Row
+            return {table: self._rows(database, table) for table in TABLES}
+
+    @property
+    def newest_run(self) -> Path:
+        return max((self.root / "runs").glob("spark-*"))
+
+    @staticmethod
+    def _rows(database: sqlite3.Connection, table: str) -> list[dict[str, Any]]:
+        rows = [dict(row) for row in database.execute(f"SELECT * FROM {table}")]
+        return sorted(({name: value for name, value in row.items() if name not in OF_THE_DATABASE} for row in rows), key=repr)
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Iterator[Home]:
+    yield Home(tmp_path / "home")
+
+
+def test_a_lost_run_leaves_the_rows_of_one_that_was_not_lost(home: Home, tmp_path: Path) -> None:
+    recording = tmp_path / "first-half"
+    shutil.copytree(RECORDINGS / RECORDING, recording)
+    import_recording(recording, "recorded", home.lake)
+    home.log(3, DECLINED)
+    home.cycle()
+    shutil.copytree(home.root, tmp_path / "kept")
+
+    def news() -> None:
+        home.log(0, TRIGGERED)
+
+    def again() -> None:
+        shutil.rmtree(home.root)
+        shutil.copytree(tmp_path / "kept", home.root)
+
+    news()
+    home.cycle()
+    expected = home.rows()
+    assert expected["checkpoints_checkpointfact"]
+    assert expected["findings_finding"]
+
+    again()
+    shutil.rmtree(home.newest_run)
+    news()
+    assert "Everything is read again from the lake." in home.cycle()
+    assert home.rows() == expected
+
+    again()
+    facts = next((home.newest_run / "state/facts").glob("*.parquet"))
+    spoil(facts, facts.stat().st_size // 3)
+    news()
+    assert "Everything is read again from the lake." in home.cycle()
+    assert home.rows() == expected

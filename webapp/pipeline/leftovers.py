@@ -1,0 +1,59 @@
+"""Rows that would have been taken back, had the run that knew of them not been lost.
+
+A checkpoint whose trigger nobody had told of has a stand-in for it in its key. When the trigger becomes known, the run takes
+the row with the stand-in back, because it carries a list of them. A run that starts again from the lake has no such list: of
+each checkpoint that it brings, other triggers in the database which it does not bring are left over.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from spark_jobs.manifest import Manifest as RunManifest
+from webapp.checkpoints.models import CheckpointFact
+from webapp.pipeline.lease import Lease
+from webapp.pipeline.models import Manifest
+from webapp.pipeline.run_files import batches
+
+TABLE = "checkpoint_fact"
+
+Key = tuple[Any, ...]
+Say = Callable[[str], None]
+
+
+def may_be_left(row: Manifest) -> bool:
+    """Whether this run reads the lake from its beginning because another was lost, while the lake holds all that was ever loaded."""
+    before = Manifest.objects.filter(pk__lt=row.pk, state=Manifest.State.LOADED).order_by("-id").first()
+    if before is None or before.restarted is None or not before.from_seq:
+        return False
+    return all(row.to_seq.get(table, 0) >= seq for table, seq in before.from_seq.items())
+
+
+def remove(manifest: RunManifest, lease: Lease, say: Say) -> None:
+    suspects = {key for batch in _batches(manifest) for key in _others(batch)}
+    if suspects:
+        for batch in _batches(manifest):
+            suspects.difference_update(batch)
+    removed = 0
+    for cluster, job_id, checkpoint_id, trigger_time in sorted(suspects):
+        with lease.writing():
+            left = CheckpointFact.objects.filter(cluster=cluster, job_id=job_id, checkpoint_id=checkpoint_id, trigger_time=trigger_time)
+            removed += left.delete()[0]
+    if removed:
+        say(f"removed {removed} rows of {TABLE} that the lake does not bring again")
+
+
+def _batches(manifest: RunManifest) -> Iterator[set[Key]]:
+    for rows in batches(manifest, TABLE) if TABLE in manifest.tables else ():
+        yield {(row["cluster"], row["job_id"], row["checkpoint_id"], row["trigger_time"]) for row in rows}
+
+
+def _others(brought: set[Key]) -> set[Key]:
+    """Rows of the same checkpoints with other triggers."""
+    ids: dict[tuple[str, str], set[int]] = {}
+    for cluster, job_id, checkpoint_id, _ in brought:
+        ids.setdefault((cluster, job_id), set()).add(checkpoint_id)
+    found: set[Key] = set()
+    for (cluster, job_id), numbers in ids.items():
+        same = CheckpointFact.objects.filter(cluster=cluster, job_id=job_id, checkpoint_id__in=numbers)
+        found.update(same.values_list("cluster", "job_id", "checkpoint_id", "trigger_time"))
+    return found - brought
