@@ -8,6 +8,7 @@ from typing import Any
 from django.contrib.auth.decorators import login_not_required
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, JsonResponse
+from django.views.decorators.csrf import csrf_exempt
 from rest_framework import exceptions, serializers
 from rest_framework.response import Response
 from rest_framework.views import exception_handler
@@ -38,11 +39,17 @@ def answer(error: Exception, context: dict[str, Any]) -> Response | None:
     return response
 
 
+def plain_error(code: str, message: str) -> dict[str, Any]:
+    """The form, for what is answered without DRF."""
+    return {"error": {"code": code, "message": message}}
+
+
+@csrf_exempt
 @login_not_required
 def no_such_address(request: HttpRequest, rest: str = "") -> JsonResponse:
     """For what no other address of the API matches."""
     message = f"There is nothing at {request.path[:200]}; /api/v1/schema/ lists what there is."
-    return JsonResponse({"error": {"code": "not_found", "message": message}}, status=404)
+    return JsonResponse(plain_error("not_found", message), status=404)
 
 
 def _body(error: exceptions.APIException) -> dict[str, Any]:

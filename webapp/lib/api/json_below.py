@@ -1,0 +1,44 @@
+"""Below /api/ errors are JSON, also those that Django answers before or behind the API itself: another host, no CSRF token, a bug."""
+
+from collections.abc import Callable
+
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
+
+from webapp.lib.api.errors import plain_error
+
+PREFIX = "/api/"
+_SAID = {
+    400: ("bad_request", "The request cannot be understood."),
+    403: ("permission_denied", "Not allowed. A browser sends its CSRF token in the header X-CSRFToken, anything else an API token."),
+    404: ("not_found", "There is nothing at this address; /api/v1/schema/ lists what there is."),
+    405: ("method_not_allowed", "This address does not know the method; the header Allow names those it knows."),
+    413: ("too_large", "The request is too large."),
+}
+_BUG = ("error", "Weir failed to answer; its log has the reason.")
+
+
+class JsonBelowApi:
+    """Outermost, so that it sees every answer."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        response = self.get_response(request)
+        if not (request.path_info.startswith(PREFIX) and response.status_code >= 400) or _is_json(response):
+            return response
+        return _as_json(response)
+
+
+def _is_json(response: HttpResponseBase) -> bool:
+    return response.headers.get("Content-Type", "").partition(";")[0] == "application/json"
+
+
+def _as_json(response: HttpResponseBase) -> HttpResponse:
+    code, message = _SAID.get(response.status_code, _BUG if response.status_code >= 500 else ("error", response.reason_phrase))
+    answer = JsonResponse(plain_error(code, message), status=response.status_code)
+    for name, value in response.headers.items():
+        if name not in ("Content-Type", "Content-Length", "Content-Security-Policy"):
+            answer.headers[name] = value
+    answer.cookies = response.cookies
+    return answer

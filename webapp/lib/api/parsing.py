@@ -1,0 +1,70 @@
+"""JSON bodies as the API takes them: of bounded size and depth, with nothing in them that no database could keep."""
+
+import json
+import math
+from collections.abc import Mapping
+from typing import IO, Any
+
+from rest_framework.exceptions import APIException, ParseError
+from rest_framework.parsers import BaseParser
+
+LARGEST_BODY_BYTES = 2_500_000
+DEEPEST = 64
+
+
+class TooLarge(APIException):
+    status_code = 413
+    default_code = "too_large"
+    default_detail = f"Send at most {LARGEST_BODY_BYTES:,} bytes."
+
+
+class BoundedJson(BaseParser):
+    """As DRF's own, which reads whatever comes and fails of brackets without end."""
+
+    media_type = "application/json"
+
+    def parse(self, stream: IO[bytes], media_type: str | None = None, parser_context: Mapping[str, Any] | None = None) -> Any:
+        """Raises :class:`ParseError` or :class:`TooLarge`."""
+        try:
+            body = stream.read(LARGEST_BODY_BYTES + 1)
+        except OSError as error:
+            raise ParseError("The body ended before its length.") from error
+        if len(body) > LARGEST_BODY_BYTES:
+            raise TooLarge
+        try:
+            found = json.loads(body.decode(), parse_float=_finite, parse_constant=_no_number)
+        except RecursionError as error:
+            raise ParseError(f"The body is nested deeper than {DEEPEST} levels.") from error
+        except ValueError as error:
+            raise ParseError(f"The body is no JSON: {error}") from error
+        _check(found)
+        return found
+
+
+def _finite(digits: str) -> float:
+    number = float(digits)
+    return number if math.isfinite(number) else _no_number(digits)
+
+
+def _no_number(text: str) -> float:
+    raise ValueError(f"{text[:40]} is no number that can be kept.")
+
+
+def _check(found: Any) -> None:
+    waiting = [(found, 1)]
+    while waiting:
+        value, depth = waiting.pop()
+        if isinstance(value, str):
+            _check_text(value)
+        elif isinstance(value, dict | list):
+            if depth > DEEPEST:
+                raise ParseError(f"The body is nested deeper than {DEEPEST} levels.")
+            parts = [*value.keys(), *value.values()] if isinstance(value, dict) else value
+            waiting += [(part, depth + 1) for part in parts]
+
+
+def _check_text(text: str) -> None:
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise ParseError(f"The body holds half a character, {text[error.start]!r}.") from error
