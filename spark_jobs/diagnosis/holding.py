@@ -50,7 +50,7 @@ class Origin:
     """Subtasks of a consumer that hold a producer.
 
     ``full_input``: their input was seen full over channels that are not local. ``measured``: busy time was reported.
-    ``agrees``: it worked for as long as the producer waited.
+    ``working_at_most``: also of subtasks that did not tell enough. ``agrees``: it worked for as long as the producer waited.
     """
 
     vertex_id: str
@@ -58,6 +58,7 @@ class Origin:
     full_input: bool
     measured: bool
     working: float
+    working_at_most: float
     agrees: bool = True
 
 
@@ -122,16 +123,15 @@ class Walk:
         roles: dict[Role, list[int]] = {}
         for index, producers in places.items():
             roles.setdefault(self._role(consumer, index, producers, least), []).append(index)
-        hot, mixed = roles.get("origin", []), roles.get("mixed", [])
-        passes, lacking = "held" in roles, "unknown" in roles
-        held_by_unknown: list[int] = []
+        hot, mixed, silent = roles.get("origin", []), roles.get("mixed", []), roles.get("unknown", [])
+        passes, lacking, held_by_unknown = "held" in roles, bool(silent), False
         if mixed:
             beyond = self._beyond(target, mixed)
             if beyond.origins or beyond.passing:
                 # What holds some of its subtasks for a part of the time works against all of them.
                 passes, hot = True, []
             elif beyond.unknown or beyond.rivals:
-                lacking, held_by_unknown = True, mixed
+                lacking = held_by_unknown = True
             else:
                 busy = [index for index in mixed if self._is_busy(consumer, index, least)]
                 hot = hot + busy
@@ -139,13 +139,24 @@ class Walk:
         if passes:
             found.passing.append(target)
         if hot:
-            origin = self._origin(target, consumer, sorted(hot))
-            possible.append(origin)
-            # The producer may wait for its other subtasks, and these for something of which nobody knows.
-            if not passes and any((consumer.working(index) or 1.0) > origin.working - self.marks.slack for index in held_by_unknown):
-                found.unknown.append(target)
-        elif lacking and not passes:
+            possible.append(self._origin(target, consumer, sorted(hot), silent))
+            # The producer may wait for its other subtasks, and these for something further on.
+            lacking = held_by_unknown or self._could_be_held(target, silent, least)
+        if lacking and not passes:
             found.unknown.append(target)
+
+    def _could_be_held(self, vertex_id: str, silent: Sequence[int], least: Least) -> bool:
+        """Whether subtasks that did not tell enough could be waiting for a consumer: not if all that they reach have time to spare."""
+        if not silent:
+            return False
+        for target in self._topology.downstream(vertex_id):
+            consumer = self._vertices.get(target)
+            if consumer is None:
+                return True
+            reached = self._reached(vertex_id, silent, target)
+            if any(self._role(consumer, index, producers, least) != "free" for index, producers in reached.items()):
+                return True
+        return False
 
     def _decide(self, found: Holders, possible: list[Origin]) -> None:
         """A full input proves a holder. Without that proof a busy vertex is one only if nothing else can be."""
@@ -154,7 +165,7 @@ class Walk:
         if not unproven or found.origins:
             return
         unproven.sort(key=lambda origin: -origin.working)
-        leads = len(unproven) == 1 or unproven[0].working - unproven[1].working >= self.marks.slack
+        leads = all(unproven[0].working - origin.working_at_most >= self.marks.slack for origin in unproven[1:])
         if leads and not found.passing and not found.unknown:
             found.origins = unproven[:1]
         elif not found.passing:
@@ -183,8 +194,8 @@ class Walk:
         never_waits = backpressured is not None and backpressured < marks.own_backpressure
         if working is not None and working < (least.origin if never_waits else least.passing):
             return "free"
-        level = consumer.input_level(index) if least.empty_clears else None
-        if level is not None and level < marks.empty_input / consumer.gates and _has_remote_channels(consumer, index, producers):
+        empty = least.empty_clears and consumer.has_empty_input(index, marks.empty_input / consumer.gates)
+        if empty and _has_remote_channels(consumer, index, producers):
             return "free"
         if backpressured is None:
             waits_at_most = 1.0 if busy is None else (1.0 if working is None else working) - busy
@@ -200,11 +211,13 @@ class Walk:
             return False
         return (consumer.input_level(index) or 0.0) >= self._full(consumer) if busy is None else busy >= self.marks.busy
 
-    def _origin(self, vertex_id: str, consumer: Subtasks, hot: list[int]) -> Origin:
+    def _origin(self, vertex_id: str, consumer: Subtasks, hot: list[int], silent: Sequence[int]) -> Origin:
         full = self._full(consumer)
         proven = any((consumer.input_level(index) or 0.0) >= full for index in hot)
         working = max(consumer.working(index) or consumer.busy(index) or 0.0 for index in hot)
-        return Origin(vertex_id, tuple(hot), proven, all(consumer.busy(index) is not None for index in hot), working)
+        at_most = max((1.0 if (known := consumer.working(index)) is None else known for index in silent), default=0.0)
+        measured = all(consumer.busy(index) is not None for index in hot)
+        return Origin(vertex_id, tuple(hot), proven, measured, working, max(working, at_most))
 
     def _full(self, consumer: Subtasks) -> float:
         # One gate of several is full when its part of the whole is; below a quarter, ordinary traffic looks the same.

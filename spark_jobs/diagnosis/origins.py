@@ -210,6 +210,7 @@ def _merged(one: Origin, other: Origin) -> Origin:
         one.full_input or other.full_input,
         one.measured and other.measured,
         max(one.working, other.working),
+        max(one.working_at_most, other.working_at_most),
         one.agrees or other.agrees,
     )
 
@@ -218,7 +219,7 @@ def _explain(pressure: Pressure, held: Held, holders: Holders, limits: Limits) -
     _take(pressure, held.vertex_id, holders)
     if holders.origins or holders.passing:
         return
-    lacking = (*holders.unknown, *holders.rivals)
+    lacking = tuple(dict.fromkeys((*holders.unknown, *holders.rivals)))
     if lacking or held.vertex_id not in pressure.topology.out_edges:
         pressure.unexplained[held.vertex_id] = lacking
         return

@@ -54,6 +54,11 @@ class Subtasks:
         ]
         return max(known, default=None)
 
+    def has_empty_input(self, subtask: int, level: float) -> bool:
+        """Whether nothing queues. Without the floating buffers, usage of all buffers together hides one hot channel unless it is 0."""
+        total, floating = value(self.window.in_pool_usage, subtask), value(self.window.floating_usage, subtask)
+        return total == 0 if floating is None else max(total or 0.0, floating) < level
+
     def records_in_share(self, subtasks: Iterable[int]) -> float | None:
         """Share of the vertex's input records that these carry."""
         rates = self.window.records_in_per_s

@@ -11,7 +11,7 @@ A fluid model of credit-based flow control, written from Flink's behaviour and n
   buffers on the input side. An idle output channel keeps one buffer, a blocked one up to ten.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from random import Random
 
@@ -120,10 +120,14 @@ def _fed(producer: int, producers: int, consumers: int) -> range:
 
 @dataclass(frozen=True)
 class Weather:
-    """How the job ran and was looked at. ``overloaded``: part of the window. ``nearly``: how busy other vertices may be at most."""
+    """How the job ran and was looked at. ``overloaded``: part of the window.
+
+    ``nearly``: how busy other vertices may be at most; ``crowded``: the share of them that may be.
+    """
 
     overloaded: float = 1.0
     nearly: float = 0.85
+    crowded: float = 0.3
     noise: float = 0.02
     taskmanagers: int = 4
     scattered: bool = False
@@ -134,7 +138,7 @@ def observed(chance: Random, job: Job, weather: Weather) -> JobWindow:
     """The window that Weir would see, with nothing missing."""
     placed = [_places(chance, size, weather) for size in job.parallelism]
     lighter = chance.uniform(0.3, 0.9)
-    tops = [chance.uniform(0.02, weather.nearly if chance.random() < 0.3 else 0.4) for _ in job.parallelism]
+    tops = [chance.uniform(0.02, weather.nearly if chance.random() < weather.crowded else 0.4) for _ in job.parallelism]
     if job.origin is not None:
         _make_somebody_wait_long(chance, job, tops)
     windows = tuple(_vertex(chance, job, weather, vertex, tops[vertex], lighter, placed) for vertex in range(len(job.parallelism)))
@@ -298,6 +302,28 @@ def with_gaps(chance: Random, window: JobWindow, share: float) -> JobWindow:
                 **({"host": (), "taskmanager_id": ()} if chance.random() < share else {}),
             )
         )
+    return replace(window, vertex_windows=tuple(kept))
+
+
+def with_silent_subtasks(chance: Random, window: JobWindow, share: float) -> JobWindow:
+    """The same window with about this share of subtasks not reporting at all."""
+    return _without(window, lambda _vertex, _subtask: chance.random() < share)
+
+
+def with_silent_taskmanagers(chance: Random, window: JobWindow, share: float) -> JobWindow:
+    """The same window with about this share of TaskManagers not reporting at all."""
+    every = sorted({place for vertex in window.vertex_windows for place in vertex.taskmanager_id if place})
+    silent = {place for place in every if chance.random() < share}
+    return _without(window, lambda vertex, subtask: vertex.taskmanager_id[subtask] in silent)
+
+
+def _without(window: JobWindow, is_silent: Callable[[VertexWindow, int], bool]) -> JobWindow:
+    kept = []
+    for vertex in window.vertex_windows:
+        silent = [is_silent(vertex, subtask) for subtask in range(vertex.parallelism or 0)]
+        if not all(silent):
+            told = {name: zip(getattr(vertex, name), silent, strict=False) for name in (*METRICS, "host", "taskmanager_id")}
+            kept.append(replace(vertex, **{name: tuple(None if gone else one for one, gone in pairs) for name, pairs in told.items()}))
     return replace(window, vertex_windows=tuple(kept))
 
 

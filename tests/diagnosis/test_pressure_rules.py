@@ -105,6 +105,46 @@ def test_two_local_branches_that_are_both_busy_cannot_be_told_apart():
     assert "left and right" in unknown(window, ROOT)
 
 
+def told_by_one_subtask(*sink_busy):
+    """Subtask 0 of enrich is busy and never waits; nothing is known of subtask 1, which feeds subtask 1 of the sink alone."""
+    local = vertex("enrich", (0.7, None), (0.0, None), in_pool_usage=(0.0, None), taskmanager_id=("tm-source-0",))
+    return job(held("source", 0.7), local, vertex("sink", sink_busy), edges="source>enrich enrich=sink")
+
+
+def test_a_busy_subtask_is_not_blamed_while_a_silent_one_beside_it_may_wait_for_something_further_on():
+    window = told_by_one_subtask(0.1, 1.0)
+    assert not found(window, ROOT)
+    assert "enrich" in unknown(window, ROOT)
+
+
+def test_a_silent_subtask_changes_nothing_where_all_that_follows_it_has_time_to_spare():
+    assert found(told_by_one_subtask(1.0, 0.1), ROOT)["enrich"].data["hot_subtasks"] == [0]
+
+
+def test_of_two_branches_the_busier_one_is_not_blamed_while_a_subtask_of_the_other_is_silent():
+    left, *rights = (
+        vertex(
+            name, busy, [None if one is None else 0.0 for one in busy], in_pool_usage=(0.0,) * len(busy), taskmanager_id=("tm-source-0",)
+        )
+        for name, busy in (("left", (0.97,)), ("right", (0.86, 0.1)), ("right", (0.86, None)))
+    )
+    told, silent = (job(held("source", 0.95), left, right, edges="source>left source>right") for right in rights)
+    assert list(found(told, ROOT)) == ["left"]
+    assert not found(silent, ROOT)
+    assert "left and right" in unknown(silent, ROOT)
+
+
+def test_all_buffers_together_do_not_prove_that_no_channel_queues():
+    """Ten buffers of one hot channel among hundreds."""
+    slow = vertex("slow", (1.0,), in_pool_usage=(0.05,))
+    quick = vertex("quick", (0.87,), in_pool_usage=(0.0,), taskmanager_id=("tm-source-0",))
+    window = job(held("source", 0.95), slow, quick, edges="source>slow source>quick")
+    assert list(found(window, ROOT)) == ["slow"]
+    told = replace(slow, floating_usage=(0.05,))
+    window = job(held("source", 0.95), told, quick, edges="source>slow source>quick")
+    assert list(found(window, ROOT)) == ["quick"]
+
+
 def test_two_origins_on_two_branches_are_both_named():
     window = job(held("source", 0.95), hot("left", 1.0), hot("right", 1.0), edges="source>left source>right")
     assert set(found(window, ROOT)) == {"left", "right"}
