@@ -1,4 +1,4 @@
-"""The WSGI application for gunicorn: ``gunicorn webapp.config.wsgi``."""
+"""The WSGI application for gunicorn: ``gunicorn webapp.config.wsgi --worker-class webapp.web.worker.BufferedWorker``."""
 
 import os
 

@@ -21,6 +21,7 @@ def web(bind: str, project: Path, environment: Mapping[str, str]) -> Program:
     command = [
         *(sys.executable, "-m", "gunicorn", "webapp.config.wsgi:application"),
         *("--bind", bind),
+        *("--worker-class", "webapp.web.worker.BufferedWorker"),
         *("--workers", str(WEB_PROCESSES), "--threads", str(WEB_THREADS)),
         *("--timeout", str(REQUEST_WITHIN_S), "--graceful-timeout", "5"),
         *("--access-logfile", "-", "--error-logfile", "-"),

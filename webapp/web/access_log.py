@@ -1,0 +1,35 @@
+"""One line for each request, without what may be secret: no query, no referrer, no header but the browser's name."""
+
+import time
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+if TYPE_CHECKING:
+    from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
+
+LONGEST = 300
+
+
+class AccessLog:
+    """Wraps an application; ``write`` gets the lines. The time is that until the answer began."""
+
+    def __init__(self, application: "WSGIApplication", write: Callable[[str], object]) -> None:
+        self._application, self._write = application, write
+
+    def __call__(self, environ: "WSGIEnvironment", start_response: "StartResponse") -> Iterable[bytes]:
+        began = time.monotonic()
+
+        def noting(status: str, headers: list[tuple[str, str]], *error: Any) -> Any:
+            length = next((value for name, value in headers if name.lower() == "content-length"), "-")
+            self._write(_line(environ, status, length, time.monotonic() - began))
+            return start_response(status, headers, *error)
+
+        return self._application(environ, noting)
+
+
+def _line(environ: "WSGIEnvironment", status: str, length: str, took_s: float) -> str:
+    path = quote(environ.get("PATH_INFO", ""), safe="/~:@", encoding="latin-1")[:LONGEST]
+    browser = quote(environ.get("HTTP_USER_AGENT", "-"), safe=" /().,;:+-_", encoding="latin-1")[:LONGEST]
+    method = quote(environ.get("REQUEST_METHOD", ""), safe="")[:LONGEST]
+    return f'{environ.get("REMOTE_ADDR", "-")} "{method} {path}" {status[:3]} {length} {took_s * 1000:.0f} ms "{browser}"'
