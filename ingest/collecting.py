@@ -41,6 +41,9 @@ LEAST_LOG_BYTES = 4 * 1024 * 1024
 SHARD_ENDPOINT_BYTES = 256 * 1024 * 1024
 """Of whole log files over REST."""
 
+LOG_ENDPOINT_TIMEOUT_S = 45.0
+"""Of one cluster: 256 KiB a second are asked for on average, so this is generous, and nobody else waits longer."""
+
 NO_ENDPOINT_AGAIN_AFTER_S = 900
 """A JobManager that writes no log file is not asked for one every minute."""
 
@@ -182,7 +185,7 @@ async def _read_log_endpoint(reading: ClusterRun, at: Callable[[], datetime], ga
         try:
             listing = await client.get("/jobmanager/logs")
         except BadAnswer as error:
-            reading.cursor["log_endpoint"] = {**cursor, "due_at": now.timestamp() + NO_ENDPOINT_AGAIN_AFTER_S}
+            reading.cursor["log_endpoint"] = {**cursor, **endpoint.waiting(now, NO_ENDPOINT_AGAIN_AFTER_S)}
             if error.reason != "not_found":
                 reading.skip("/jobmanager/logs", error.reason, str(error), now, endpoint.SOURCE)
             return
@@ -191,7 +194,14 @@ async def _read_log_endpoint(reading: ClusterRun, at: Callable[[], datetime], ga
             return
         finally:
             reading.requests += client.requests
-        result = await endpoint.read_new(source.logs, source.name, listing, client.stream, cursor, now, transfer)
+        try:
+            async with asyncio.timeout(LOG_ENDPOINT_TIMEOUT_S):
+                result = await endpoint.read_new(source.logs, source.name, listing, client.stream, cursor, now, transfer)
+        except TimeoutError:
+            detail = f"Its log files did not come within {LOG_ENDPOINT_TIMEOUT_S:g} s; they are read from where they were left."
+            reading.skip("/jobmanager/logs", "timeout", detail, now, endpoint.SOURCE)
+            reading.cursor["log_endpoint"] = {**cursor, **endpoint.waiting(now, NO_ENDPOINT_AGAIN_AFTER_S)}
+            return
     reading.observed += result.observed
     reading.cursor["log_endpoint"] = result.cursor
 

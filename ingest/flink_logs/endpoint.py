@@ -12,6 +12,7 @@ from datetime import datetime
 from typing import Any
 from urllib.parse import quote
 
+from ingest.due import still_waits
 from ingest.errors import IngestError, Retryable
 from ingest.flink_logs.cursors import HEAD_BYTES, FileCursor, TailCursor, fingerprint
 from ingest.flink_logs.files import no_header
@@ -68,8 +69,15 @@ class ListedLog:
 
 def is_due(cursor: dict[str, Any], now: datetime) -> bool:
     """Whether the endpoint may be asked again; ``cursor`` is one of ``read_new`` or empty."""
-    due_at = cursor.get("due_at")
-    return not isinstance(due_at, int | float) or now.timestamp() >= due_at
+    due_at, wait_s = cursor.get("due_at"), cursor.get("wait_s")
+    if not isinstance(due_at, int | float) or not isinstance(wait_s, int | float):
+        return True
+    return not still_waits(now.timestamp(), due_at, wait_s)
+
+
+def waiting(at: datetime, wait_s: float) -> dict[str, float]:
+    """The part of a cursor by which the endpoint is left alone for so long."""
+    return {"due_at": at.timestamp() + wait_s, "wait_s": wait_s}
 
 
 def listed_logs(body: Any) -> list[ListedLog]:
@@ -99,9 +107,9 @@ async def read_new(
     reader.cursor.leave([file.name for file in files])
     reader.cursor.files.update(reader.updates)
     total = sum(file.size for file in files)
-    due_at = at.timestamp() + max(LEAST_INTERVAL_S, total / BYTES_PER_S)
+    wait_s = max(LEAST_INTERVAL_S, total / BYTES_PER_S)
     observed = (Observed(cluster, at, SOURCE, (*reader.records, *reader.skips)),) if reader.records or reader.skips else ()
-    return EndpointResult(observed, {**reader.cursor.to_json(), "due_at": due_at}, tuple(reader.skips))
+    return EndpointResult(observed, {**reader.cursor.to_json(), **waiting(at, wait_s)}, tuple(reader.skips))
 
 
 @dataclass(slots=True)

@@ -15,7 +15,7 @@ def overview_of_jobs(jobs_overview: Answer) -> tuple[dict[str, Answer], tuple[Sk
     """``/jobs/overview`` → one answer per job id, body its entry, for ``JobReading.overview``; and what was skipped."""
     findings = Findings()
     found = {}
-    for place, entry in findings.parse(jobs.overview_entries, jobs_overview) or ():
+    for place, entry in findings.each(findings.parse(jobs.overview_entries, jobs_overview), jobs_overview):
         state = findings.parse(jobs.job_state, jobs_overview, place, body=entry, place=place)
         if state:
             found[state.job_id] = Answer(jobs_overview.path, jobs_overview.at, entry)
@@ -57,7 +57,7 @@ def _add_exceptions(reading: JobReading, findings: Findings) -> None:
     answer = reading.exceptions
     if answer is None:
         return
-    for place, entry in findings.parse(exceptions.entries, answer) or ():
+    for place, entry in findings.each(findings.parse(exceptions.entries, answer), answer):
         findings.add(answer, *(findings.parse(_exceptions, answer, reading.job_id, place, body=entry, place=place) or ()))
 
 
@@ -69,7 +69,7 @@ def _add_listed(reading: ClusterReading, findings: Findings) -> None:
     answer = reading.taskmanagers
     if answer is None:
         return
-    for place, entry in findings.parse(taskmanagers.entries, answer) or ():
+    for place, entry in findings.each(findings.parse(taskmanagers.entries, answer), answer):
         if isinstance(entry, dict) and str(entry.get("id")) in reading.taskmanager_details:
             continue
         found = findings.parse(taskmanagers.taskmanager, answer, answer.at, None, place, body=entry, place=place)

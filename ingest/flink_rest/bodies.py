@@ -22,18 +22,19 @@ async def read_body(chunks: AsyncIterable[bytes], encoding: str, limit_bytes: in
 
 
 async def unpacked(chunks: AsyncIterable[bytes], encoding: str, limit_bytes: int, path: str) -> AsyncIterable[bytes]:
-    """The chunks as sent, or unpacked where the answer is gzip or deflate; one piece is at most ``limit_bytes`` + 1."""
+    """The chunks as sent, or unpacked where the answer is gzip or deflate, and then at most ``limit_bytes`` in all."""
     if encoding in ("", "identity"):
         async for chunk in chunks:
             yield chunk
         return
     if encoding not in ("gzip", "x-gzip", "deflate"):
         raise BadAnswer(f"{path} came packed as {encoding[:40]!r}, which was not asked for.", "http_error", path)
-    unpacker = zlib.decompressobj(GZIP_OR_ZLIB)
+    unpacker, left = zlib.decompressobj(GZIP_OR_ZLIB), limit_bytes
     try:
         async for chunk in chunks:
-            piece = unpacker.decompress(chunk, limit_bytes + 1)
-            if unpacker.unconsumed_tail:
+            piece = unpacker.decompress(chunk, left + 1)
+            left -= len(piece)
+            if left < 0:
                 raise too_large(path, limit_bytes)
             yield piece
     except zlib.error as error:

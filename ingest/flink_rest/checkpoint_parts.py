@@ -36,7 +36,7 @@ def _listed(reading: JobReading, findings: Findings) -> list[Checkpoint]:
     if answer is None:
         return []
     found = []
-    for place, entry in findings.parse(checkpoints.entries, answer) or ():
+    for place, entry in findings.each(findings.parse(checkpoints.entries, answer), answer):
         parsed = findings.parse(checkpoints.checkpoint, answer, reading.job_id, reading.flink_version, place, body=entry, place=place)
         if parsed:
             found.append(parsed)
@@ -45,7 +45,8 @@ def _listed(reading: JobReading, findings: Findings) -> list[Checkpoint]:
 
 def _add_vertices_of_detail(reading: JobReading, checkpoint_id: int, trigger_time: datetime, answer: Answer, findings: Findings) -> None:
     """Vertices without a subtask answer; where there is one it says the same and more."""
-    for vertex_id, place, task in findings.parse(checkpoint_details.vertex_parts, answer) or ():
+    parts = findings.parse(checkpoint_details.vertex_parts, answer) or ()
+    for place, (vertex_id, task) in findings.each(((place, (vertex_id, task)) for vertex_id, place, task in parts), answer):
         if (checkpoint_id, vertex_id) in reading.subtasks:
             continue
         found = findings.parse(

@@ -4,7 +4,6 @@ Only GET, only the registered address: no proxy of the environment is used, and 
 address. No message, log line or ``repr`` carries a secret, not even one that the server sends back.
 """
 
-import json
 import os
 import random
 from collections.abc import AsyncIterator, Callable
@@ -16,11 +15,13 @@ import aiohttp
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, stop_after_attempt, stop_after_delay
 from yarl import URL
 
+from ingest import json_bounds
 from ingest.flink_rest.address import Address, parse_address
 from ingest.flink_rest.bodies import read_body, too_large, unpacked
 from ingest.flink_rest.faults import BadAnswer, Unanswered, of_status
 from ingest.flink_rest.gate import Gate
 from ingest.flink_rest.tls import tls_context
+from ingest.json_bounds import MAX_HELD_BYTES, TooManyValues
 from ingest.sources import Auth, ClusterSource, Tls
 
 CONNECT_TIMEOUT_S = 5.0
@@ -40,7 +41,8 @@ class RestClient:
     """One address. Use as ``async with RestClient(...) as client: await client.get("/overview")``.
 
     ``request_timeout_s`` bounds one request from connecting to its last byte; with all retries it
-    takes at most three of them and the pauses of the gate between them. ``requests`` counts what was really sent.
+    takes at most three of them and the pauses of the gate between them. ``requests`` counts what was really sent, ``held_bytes`` what was
+    decoded: beyond ``json_bounds.MAX_HELD_BYTES`` one client asks for no more.
     """
 
     def __init__(
@@ -56,6 +58,7 @@ class RestClient:
     ) -> None:
         self.address: Address = parse_address(url, auth)
         self.requests = 0
+        self.held_bytes = 0
         self._tls = tls or Tls()
         self._timeout_s = request_timeout_s
         self._max_bytes = max_response_bytes
@@ -88,15 +91,24 @@ class RestClient:
     async def get(self, path: str) -> Any:
         """The decoded JSON of ``path``; raises ``Unanswered`` (ask later) or ``BadAnswer`` (skip it)."""
         try:
+            if self.held_bytes > MAX_HELD_BYTES:
+                raise BadAnswer(f"{path} was not asked: the answers before it take {self.held_bytes:,} bytes.", "over_budget", path)
             body = await self._retrying(path)
         except (BadAnswer, Unanswered) as error:
             self._on_answer(path, error.status or 0, {"errors": [str(error)]})
             raise
+        decoded = self._decoded(body, path)
+        self._on_answer(path, 200, decoded)
+        return decoded
+
+    def _decoded(self, body: bytes, path: str) -> Any:
         try:
-            decoded = json.loads(body)
+            decoded, held_bytes = json_bounds.decoded(body)
+        except TooManyValues as error:
+            raise BadAnswer(f"{path} was not read: {error}.", "too_large", path, 200) from error
         except (ValueError, RecursionError) as error:
             raise BadAnswer(f"{path} answered {_what_it_is(body)} instead of JSON.", "bad_json", path, 200) from error
-        self._on_answer(path, 200, decoded)
+        self.held_bytes += held_bytes
         return decoded
 
     async def stream(self, path: str) -> AsyncIterator[bytes]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from ingest.due import is_due
 from ingest.flink_rest import assembly
 from ingest.flink_rest.asking import Asking
 from ingest.flink_rest.client import OnAnswer, client_of
@@ -168,7 +169,7 @@ class _Cycle:
         now_s = self.asking.at().timestamp()
         fresh = [job for job in found if not self._cursor_of(job).static_at and not self._cursor_of(job).ended]
         configuration = None
-        if fresh or now_s - self.cursor.static_at >= self.pace.static_refresh_s:
+        if fresh or is_due(now_s, self.cursor.static_at, self.pace.static_refresh_s):
             configuration = await self.asking.get("/jobmanager/config")
             self.cursor.static_at = now_s
         return JobReader(

@@ -1,6 +1,6 @@
 """Collects what parsers find in one reading; a part that cannot be read becomes a Skip."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from typing import Any, TypeVar
 
@@ -11,12 +11,16 @@ from ingest.records import Observed, Record, Skip
 _Parsed = TypeVar("_Parsed")
 _WHOLE = object()
 
+MAX_BAD_ENTRIES = 100
+"""Of one list: after so many it is no list of what is looked for."""
+
 
 class Findings:
     """Records with the time at which each was observed."""
 
     def __init__(self) -> None:
         self._records: list[tuple[datetime, Record]] = []
+        self._bad = 0
 
     def add(self, answer: Answer, *records: Record) -> None:
         """Records that ``answer`` told of."""
@@ -30,8 +34,18 @@ class Findings:
             self.skip(answer, place, str(error))
             return None
 
+    def each(self, entries: Iterable[tuple[str, Any]] | None, answer: Answer) -> Iterator[tuple[str, Any]]:
+        """The entries of a list in ``answer``, until too many of them were bad."""
+        bad_before = self._bad
+        for place, entry in entries or ():
+            if self._bad - bad_before >= MAX_BAD_ENTRIES:
+                self.skip(answer, "", f"{MAX_BAD_ENTRIES} of its entries could not be read; the others, from {place} on, are not tried.")
+                return
+            yield place, entry
+
     def skip(self, answer: Answer, place: str, detail: str) -> None:
         """Note that a part of ``answer`` was passed over."""
+        self._bad += 1
         subject = f"{answer.endpoint}#{place}" if place else answer.endpoint
         self._records.append((answer.at, Skip(subject=subject, reason="bad_payload", detail=detail)))
 

@@ -3,11 +3,14 @@
 Its answers are the documents that the job's JobManager archived, under the same paths. Metrics are not among them.
 """
 
+import asyncio
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from ingest.due import still_waits
 from ingest.flink_rest import assembly
 from ingest.flink_rest.asking import Asking
 from ingest.flink_rest.client import RestClient
@@ -20,6 +23,8 @@ INTERVAL_S = 60
 """A History Server itself looks for new archives every ten seconds at most."""
 
 JOBS_PER_CYCLE = 25
+SECONDS_A_JOB, SECONDS_A_CYCLE = 20.0, 40.0
+"""A History Server that answers slowly must not keep the other clusters of its shard waiting."""
 MAX_KNOWN = 20_000
 PACE = Pace()
 WHOLE = Rhythm(0, lean=False, reason="read once")
@@ -42,7 +47,7 @@ async def read_history(client: RestClient, cluster: str, cursor: Mapping[str, An
     """Jobs that are not in the cursor yet, newest end first; the cursor is to be saved after the records are safe."""
     known, due_at = _known(cursor), cursor.get("due_at")
     now = at()
-    if isinstance(due_at, int | float) and now.timestamp() < due_at:
+    if isinstance(due_at, int | float) and still_waits(now.timestamp(), due_at, INTERVAL_S):
         return HistoryRead((), dict(cursor))
     asking = Asking(client, at, Budget(PACE.requests))
     overview = await asking.get("/jobs/overview")
@@ -53,8 +58,18 @@ async def read_history(client: RestClient, cluster: str, cursor: Mapping[str, An
     found = [listed(job_id, answer) for job_id, answer in entries.items()]
     new = sorted((job for job in found if job.terminal and known.get(job.job_id) != _end_ms(job)), key=_end_ms, reverse=True)
     observed: list[Observed] = []
+    began = time.monotonic()
     for job in new[:JOBS_PER_CYCLE]:
-        part = await _read_job(client, job, cluster, asking.skips, now)
+        left_s = began + SECONDS_A_CYCLE - time.monotonic()
+        try:
+            async with asyncio.timeout(min(SECONDS_A_JOB, left_s)):
+                part = await _read_job(client, job, cluster, asking.skips, now)
+        except TimeoutError:
+            if left_s < SECONDS_A_JOB:
+                break
+            detail = f"Its documents did not come within {SECONDS_A_JOB:g} s; it is not asked for again until it changes."
+            asking.skip(f"/jobs/{job.job_id}", "timeout", detail)
+            part = []
         if part is None:
             break
         observed += part
@@ -62,7 +77,7 @@ async def read_history(client: RestClient, cluster: str, cursor: Mapping[str, An
     present = {job.job_id for job in found}
     kept = {job_id: end for job_id, end in known.items() if job_id in present}
     newest = dict(sorted(kept.items(), key=lambda item: item[1])[-MAX_KNOWN:])
-    behind = len(new) > JOBS_PER_CYCLE
+    behind = any(known.get(job.job_id) != _end_ms(job) for job in new)
     next_at = now.timestamp() + (0 if behind else INTERVAL_S)
     return HistoryRead(
         tuple(observed), {"jobs": newest, "due_at": next_at}, tuple(asking.skips), reachable=True, jobs_seen=len(found), behind=behind

@@ -6,6 +6,7 @@ import zlib
 from dataclasses import dataclass
 from typing import Any
 
+from ingest.due import is_due
 from ingest.flink_ids import is_flink_id
 from ingest.flink_rest import checkpoint_choice
 from ingest.flink_rest.asking import Asking
@@ -87,7 +88,7 @@ class JobReader:
     async def _read_job(self, job: Listed, reading: JobReading, cursor: JobCursor, budget: Budget, now_s: float, troubled: bool) -> None:
         """The job itself, its exceptions and restarts: when it changed, else now and then."""
         every_s = self.pace.refresh_s if self.rhythm.lean else self.rhythm.metrics_interval_s * DUE_SLACK
-        if not troubled and now_s - cursor.full_at < every_s:
+        if not troubled and not is_due(now_s, cursor.full_at, every_s):
             return
         if not budget.take(3):
             return
@@ -104,7 +105,7 @@ class JobReader:
             cursor.told = []
         cursor.full_at, cursor.state, cursor.modified_ms = now_s, job.state, job.modified_ms
         cursor.vertices = _vertices(reading.job.body)
-        if now_s - cursor.static_at >= self.pace.static_refresh_s and budget.take(2):
+        if is_due(now_s, cursor.static_at, self.pace.static_refresh_s) and budget.take(2):
             reading.config, reading.checkpoint_config = await asyncio.gather(
                 self.asking.get(f"{path}/config", may_be_gone=True), self.asking.get(f"{path}/checkpoints/config", may_be_gone=True)
             )
@@ -124,7 +125,7 @@ class JobReader:
         self, job: Listed, reading: JobReading, cursor: JobCursor, budget: Budget, now_s: float, troubled: bool
     ) -> None:
         every_s = self.rhythm.metrics_interval_s if not troubled else min(self.rhythm.metrics_interval_s, self.pace.refresh_s)
-        if not troubled and now_s - cursor.metrics_at < every_s * DUE_SLACK:
+        if not troubled and not is_due(now_s, cursor.metrics_at, every_s * DUE_SLACK):
             return
         reader = VertexReader(self.asking, self.pace, self.rhythm.lean, self.flink_version, budget)
         await reader.read(

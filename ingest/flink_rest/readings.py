@@ -20,6 +20,8 @@ class Answer:
     path: str
     at: datetime
     body: Any = field(repr=False)
+    held_bytes: int = 0
+    """About what its body takes, where that is known: readers of files keep answers within bounds."""
 
     @property
     def endpoint(self) -> str:

@@ -4,6 +4,7 @@ import asyncio
 from typing import Any
 from urllib.parse import quote
 
+from ingest.due import is_due
 from ingest.flink_ids import is_taskmanager_id
 from ingest.flink_rest import assembly
 from ingest.flink_rest.asking import Asking
@@ -20,7 +21,7 @@ async def read_taskmanagers(asking: Asking, cursor: ClusterCursor, cluster: str,
     """Samples of the TaskManagers that are due; at most ``pace.taskmanagers_per_cycle`` of them."""
     now_s = asking.at().timestamp()
     oldest = min(cursor.taskmanagers.values(), default=0.0)
-    if now_s - oldest < rhythm.metrics_interval_s * DUE_SLACK:
+    if not is_due(now_s, oldest, rhythm.metrics_interval_s * DUE_SLACK):
         return ()
     listed = await asking.get_if_affordable("/taskmanagers")
     if listed is None:

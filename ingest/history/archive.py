@@ -1,6 +1,5 @@
 """One archive: ``{"archive": [{"path": "/jobs/…", "json": "<a JSON document as text>"}, …]}``."""
 
-import json
 from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
@@ -11,7 +10,10 @@ from ingest.flink_rest.payloads import jobs
 from ingest.flink_rest.payloads.fields import Fields, elements
 from ingest.flink_rest.readings import Answer, JobReading
 from ingest.flink_rest.routing import file_job_answer, is_read, job_of
+from ingest.json_bounds import MAX_HELD_BYTES, TooManyValues, decoded
 from ingest.records import Skip
+
+MAX_SKIPS = 100
 
 
 def job_readings(content: bytes, at: datetime) -> tuple[list[JobReading], list[Skip]]:
@@ -51,9 +53,13 @@ def _overviews(body: Any, at: datetime, skips: list[Skip]) -> dict[str, Any]:
 def _documents(content: bytes, skips: list[Skip]) -> Iterator[tuple[str, Any]]:
     """Path and decoded document of everything that Weir reads."""
     try:
-        archive = Fields(json.loads(content))
+        document, left = decoded(content)
+        archive = Fields(document)
+    except TooManyValues as error:
+        raise Skipped(f"the archive is not read: {error}") from None
     except (ValueError, RecursionError):
         raise Skipped("the file is no JSON document; Flink may still be writing it") from None
+    left = MAX_HELD_BYTES - left
     for place, entry in elements(archive.raw("archive"), "archive"):
         try:
             fields = Fields(entry, place)
@@ -63,9 +69,18 @@ def _documents(content: bytes, skips: list[Skip]) -> Iterator[tuple[str, Any]]:
             continue
         if is_read(path):
             try:
-                yield path, json.loads(document)
-            except (ValueError, TypeError, RecursionError):
+                body, held_bytes = decoded(document.encode())
+                left -= held_bytes
+                if left < 0:
+                    raise Skipped(f"the archive is not read: its documents take more than {MAX_HELD_BYTES:,} bytes")
+                yield path, body
+            except TooManyValues as error:
+                skips.append(Skip(path, "too_large", f"the archived document is not read: {error}"))
+            except (ValueError, AttributeError, RecursionError):
                 skips.append(Skip(path, "bad_json", "the archived document is no JSON text"))
+        if len(skips) > MAX_SKIPS:
+            skips.append(Skip(place, "more", f"More than {MAX_SKIPS} documents could not be read; the rest is not tried."))
+            return
 
 
 def _ended_at(job: Any) -> datetime | None:

@@ -10,10 +10,15 @@ from ingest.flink_rest.payloads.jobs import TERMINAL, state_in
 from ingest.flink_rest.payloads.overview import flink_version
 from ingest.flink_rest.readings import Answer, ClusterReading, JobReading
 from ingest.flink_rest.routing import Filed, file_cluster_answer, file_job_answer, job_of
+from ingest.recordings.standing import Standing
 from ingest.records import Observed
 
 LONGEST_POLL = timedelta(seconds=60)
 LARGEST_POLL_BYTES = 64 * 1024 * 1024
+LARGEST_POLL_HELD_BYTES = 512 * 1024 * 1024
+MAX_JOBS_REMEMBERED = 100_000
+MOST_READINGS = 200
+"""Of one job in one poll: each further answer is compared with all of them."""
 
 _OPENS_A_POLL = ("/overview", "/jobs/overview", "/taskmanagers")
 
@@ -24,6 +29,8 @@ class Poll:
 
     started_at: datetime
     size_bytes: int = 0
+    held_bytes: int = 0
+    crowded: bool = False
     opened_by: set[str] = field(default_factory=set)
     overviews: list[Answer] = field(default_factory=list)
     jobs: dict[str, list[JobReading]] = field(default_factory=dict)
@@ -39,21 +46,11 @@ class Poll:
             if all(file_job_answer(reading, answer) is Filed.TAKEN for reading in readings):
                 readings.append(JobReading(job_id))
                 file_job_answer(readings[-1], answer)
+                self.crowded |= len(readings) >= MOST_READINGS
         elif all(file_cluster_answer(reading, answer) is Filed.TAKEN for reading in self.cluster):
             self.cluster.append(ClusterReading())
             file_cluster_answer(self.cluster[-1], answer)
-
-
-@dataclass(slots=True)
-class Standing:
-    """What is asked once and holds for later polls."""
-
-    flink_version: str | None = None
-    jobmanager_config: Answer | None = None
-    plan: dict[str, Answer] = field(default_factory=dict)
-    config: dict[str, Answer] = field(default_factory=dict)
-    checkpoint_config: dict[str, Answer] = field(default_factory=dict)
-    ended: dict[str, str] = field(default_factory=dict)
+            self.crowded |= len(self.cluster) >= MOST_READINGS
 
 
 class Polls:
@@ -79,8 +76,9 @@ class Polls:
             finished = self.finish()
         poll = self._poll = self._poll or Poll(answer.at)
         poll.size_bytes += size_bytes
-        if answer.path in _OPENS_A_POLL:
-            poll.opened_by.add(answer.path)
+        poll.held_bytes += answer.held_bytes
+        if answer.endpoint in _OPENS_A_POLL:
+            poll.opened_by.add(answer.endpoint)
         if answer.endpoint in ("/config", "/overview"):
             self._learn_version(answer)
         elif answer.endpoint == "/jobmanager/config":
@@ -96,9 +94,11 @@ class Polls:
 
     def _begins_another(self, answer: Answer, poll: Poll) -> bool:
         return (
-            answer.path in poll.opened_by
+            answer.endpoint in poll.opened_by
             or answer.at - poll.started_at > LONGEST_POLL
             or poll.size_bytes > LARGEST_POLL_BYTES
+            or poll.crowded
+            or poll.held_bytes + answer.held_bytes > LARGEST_POLL_HELD_BYTES
         )  # fmt: skip
 
     def _learn_version(self, answer: Answer) -> None:
@@ -115,7 +115,8 @@ class Polls:
             for job_id, entry in entries.items():
                 self._file_overview(poll, job_id, entry)
         for job_id, readings in poll.jobs.items():
-            self.jobs_seen.add(job_id)
+            if len(self.jobs_seen) < MAX_JOBS_REMEMBERED:
+                self.jobs_seen.add(job_id)
             for reading in readings:
                 self._complete(reading)
                 yield from observe_job(reading, self._cluster, "rest")
@@ -127,7 +128,7 @@ class Polls:
         readings = poll.jobs.setdefault(job_id, [])
         state = state_in(entry.body)
         told = self._standing.ended.get(job_id) == state
-        if state in TERMINAL:
+        if state in TERMINAL and len(self._standing.ended) < MAX_JOBS_REMEMBERED:
             self._standing.ended[job_id] = state
         asked = next((reading for reading in readings if reading.overview is None and reading.job), None)
         if asked:
@@ -147,14 +148,10 @@ class Polls:
         reading.flink_version = standing.flink_version
         reading.jobmanager_config = standing.jobmanager_config
         if reading.job and isinstance(reading.job.body, dict) and isinstance(reading.job.body.get("plan"), dict):
-            standing.plan[job_id] = reading.job
-        for attribute, known in (
-            ("plan", standing.plan),
-            ("config", standing.config),
-            ("checkpoint_config", standing.checkpoint_config),
-        ):
-            answer = getattr(reading, attribute)
+            standing.keep("plan", job_id, reading.job)
+        for kind in ("plan", "config", "checkpoint_config"):
+            answer = getattr(reading, kind)
             if answer is None:
-                setattr(reading, attribute, known.get(job_id))
+                setattr(reading, kind, standing.known(kind, job_id))
             else:
-                known[job_id] = answer
+                standing.keep(kind, job_id, answer)

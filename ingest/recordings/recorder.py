@@ -152,8 +152,12 @@ async def _copy_from_endpoint(source: ClusterSource, logs: LogCopies, gate: Gate
             for file in listed_logs(await client.get("/jobmanager/logs")):
                 if file.size > min(MAX_FILE_BYTES, logs.left_bytes):
                     continue
-                pieces = [piece async for piece in client.stream(f"/jobmanager/logs/{quote(file.name)}")]
-                logs.add_whole(file.name, b"".join(pieces))
+                content = bytearray()
+                async for piece in client.stream(f"/jobmanager/logs/{quote(file.name)}"):
+                    content += piece
+                    if len(content) > MAX_FILE_BYTES:
+                        break
+                logs.add_whole(file.name, bytes(content))
     except IngestError:
         return  # many clusters write no log file at all, and a dead one answers nothing: the rest of the recording stands
 

@@ -1,6 +1,5 @@
 """``rest.jsonl``: one recorded answer a line, ``{ts, path, status, body}``; others become skips."""
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -8,16 +7,15 @@ from pathlib import Path
 from typing import Any
 
 from ingest.errors import Skipped, redact
-from ingest.flink_rest.payloads.fields import Fields, clean_text, instant_of_ms
+from ingest.flink_rest.payloads.fields import LAST_INSTANT_MS, Fields, clean_text, instant_of_ms
 from ingest.flink_rest.readings import Answer
 from ingest.flink_rest.routing import is_read
+from ingest.json_bounds import TooManyValues, decoded
 from ingest.recordings.lines import MAX_LINE_BYTES, Line, read_lines
 from ingest.records import Skip
 
 MAX_SKIPPED_LINES = 100
 """Beyond these a damaged file is told of in one sum."""
-
-_LAST_INSTANT_S = 253_402_300_799
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +54,9 @@ def _recorded(line: Line, file: str, previous_at: datetime) -> Recorded:
     if line.content is None:
         return Recorded(previous_at, line.size_bytes, skip=Skip(subject, "too_large", f"a line of {line.size_bytes} bytes is not read"))
     try:
-        entry = json.loads(line.content)
+        entry, held_bytes = decoded(line.content)
+    except TooManyValues as error:
+        return Recorded(previous_at, line.size_bytes, skip=Skip(subject, "too_large", f"the line is not read: {error}"))
     except (ValueError, RecursionError):
         return Recorded(previous_at, line.size_bytes, skip=Skip(subject, "bad_json", "the line is no JSON document"))
     try:
@@ -66,7 +66,7 @@ def _recorded(line: Line, file: str, previous_at: datetime) -> Recorded:
         return Recorded(previous_at, line.size_bytes, skip=Skip(subject, "bad_json", f"no recorded answer: {error}"))
     if entry.get("method", "GET") != "GET" or not is_read(path):
         return Recorded(at, line.size_bytes)
-    return _answer(Answer(path, at, entry.get("body")), status, line.size_bytes)
+    return _answer(Answer(path, at, entry.get("body"), held_bytes), status, line.size_bytes)
 
 
 def _answer(answer: Answer, status: int, size_bytes: int) -> Recorded:
@@ -91,6 +91,6 @@ def _error_text(body: Any) -> str:
 
 def _time(value: Any) -> datetime:
     """Epoch seconds, kept to the millisecond. Raises ``Skipped``."""
-    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value < _LAST_INSTANT_S:
+    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value < LAST_INSTANT_MS / 1000:
         raise Skipped("ts: expected a time in epoch seconds")
-    return instant_of_ms(round(value * 1000))
+    return instant_of_ms(min(round(value * 1000), LAST_INSTANT_MS - 1))

@@ -15,6 +15,8 @@ from ingest.flink_ids import is_flink_id
 LONG_MAX = 2**63 - 1
 LONG_MIN = -(2**63)
 MAX_TEXT_CHARS = 64 * 1024
+MAX_ELEMENTS = 200_000
+"""Of one list: six times the subtasks of the largest vertex that Flink takes."""
 _Found = TypeVar("_Found")
 LARGEST_WHOLE = 2**53
 """What is larger is unknown: 8 PiB are no checkpoint, and hundreds of such still add up within 64 bits."""
@@ -147,6 +149,8 @@ def elements(value: Any, place: str = "") -> list[tuple[str, Any]]:
     """Elements of a JSON list, each with its place. Raises ``Skipped`` where it is no list."""
     if not isinstance(value, list):
         raise Skipped(f"{place or 'answer'}: expected a list, got {_shown(value)}")
+    if len(value) > MAX_ELEMENTS:
+        raise Skipped(f"{place or 'answer'}: expected at most {MAX_ELEMENTS:,} elements, got {len(value):,}")
     return [(f"{place}[{index}]", item) for index, item in enumerate(value)]
 
 

@@ -1,0 +1,11 @@
+"""Whether something is due again, by a clock that may be set back: that must not make anything wait for hours."""
+
+
+def is_due(now_s: float, last_s: float, every_s: float) -> bool:
+    """``every_s`` have passed since ``last_s``, or ``last_s`` lies ahead, which only a clock that was set back can have written."""
+    return not 0 <= now_s - last_s < every_s
+
+
+def still_waits(now_s: float, due_s: float, longest_s: float) -> bool:
+    """``due_s`` lies ahead, and not farther than anything is ever put off."""
+    return 0 < due_s - now_s <= longest_s
