@@ -43,6 +43,8 @@ _PUBLIC_V6 = ipaddress.ip_network("2000::/3")
 _6TO4 = ipaddress.ip_network("2002::/16")
 _TEREDO = ipaddress.ip_network("2001::/32")
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
+_NAT64_OF_A_NETWORK = ipaddress.ip_network("64:ff9b:1::/48")
+_TRANSLATED = ipaddress.ip_network("::ffff:0:0:0/96")
 _COMPATIBLE = ipaddress.ip_network("::/96")
 
 
@@ -94,7 +96,9 @@ def unwrapped(address: Address) -> list[Address]:
     if address in _TEREDO and address.teredo:
         return [address, *address.teredo]
     low = ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
-    if address in _NAT64 or (address in _COMPATIBLE and int(address) > 1):
+    if address in _NAT64_OF_A_NETWORK:
+        return [address, low]
+    if address in _NAT64 or address in _TRANSLATED or (address in _COMPATIBLE and int(address) > 1):
         return [low]
     if (int(address) >> 32) & 0xFCFFFFFF == 0x5EFE:  # ISATAP
         return [address, low]

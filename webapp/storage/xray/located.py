@@ -42,8 +42,11 @@ def located(written: str) -> MetadataFile:
         raise NotLocated(f"{path} lies below no registered storage root; add one to have it read.")
     root = Root(row.uri, row.read_at or None)
     reading = root.readable(path)
-    filesystem, name = fsspec.core.url_to_fs(reading, use_listings_cache=False)
-    _refuse_escape(filesystem, name, root)
+    try:
+        filesystem, name = fsspec.core.url_to_fs(reading, use_listings_cache=False)
+        _refuse_escape(filesystem, name, root)
+    except ValueError as error:
+        raise NotLocated(f"{path} cannot be looked for where its root is read: {error}") from error
     info = filesystem.info(name)
     modified = modified_at(info)
     return MetadataFile(path, info.get("size"), modified and modified.astimezone(UTC), reading)

@@ -1,15 +1,23 @@
-"""Where alerts may be sent: the same table at save and at the connection, whatever a name says in between."""
+"""Somebody who may enter an address makes Weir knock at doors behind the firewall: the machine itself, private networks, cloud metadata.
+
+The same table is refused at save, by the form and by the API, and again at the connection, whatever a name says in between.
+"""
 
 import ipaddress
 import socket
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from django.core.cache import cache
+from django.test import Client
+from django.urls import reverse
 
+from tests.webapp.builders import person
 from tests.webapp.delivery.builders import LOOPBACK, alert, delivery, endpoint, notice
-from tests.webapp.delivery.receiver import Receiver
+from tests.webapp.delivery.receiver import Receiver, receiving
 from webapp.delivery.addresses import Policy, refusal
-from webapp.delivery.models import Attempt
+from webapp.delivery.models import Attempt, Endpoint
 from webapp.delivery.sending import send_due
 from webapp.delivery.targets import RefusedTarget, checked, parsed
 
@@ -87,6 +95,36 @@ REFUSED_ALWAYS = [
     "https://[::1/",
     "https://[not-an-address]/",
     "https://" + "a" * 64 + ".org/",
+    # more spellings of the same
+    "https://[::ffff:0:169.254.169.254]/",
+    "https://[64:ff9b:1::a9fe:a9fe]/",
+    "https://[2001:0:4136:e378:8000:63bf:5601:5601]/",
+    "https://[fe80::a9fe:a9fe]:8443/",
+    "https://[ff0e::1]/",
+    "https://2852039166/",
+    "https://0xa9fea9fe/",
+    "https://0251.0376.0251.0376/",
+    "https://169.254.43518/",
+    "https://169.16689662/",
+    "https://169.254.169.254./",
+    "https://１６９.254.169.254/",
+    "https://169。254。169。254/",
+    "https://METADATA.google.internal./",
+    "https://metadata.goog/",
+    "https://instance-data/latest/",
+    "https://ⓜetadata.google.internal/",
+    "https://169.254.169.254%2f@example.org/",
+    "https://example.org%00.evil.example/",
+    "https://example.org%23@127.0.0.1/",
+    "https://example.org:80:80/",
+    "https://example.org:-1/",
+    "https:/\\127.0.0.1/",
+    "http:127.0.0.1/",
+    " https://example.org/",
+    "https://example.org/\t",
+    "dict://127.0.0.1:11211/",
+    "data:text/html,x",
+    "unix:///var/run/docker.sock",
     "https://example.org/" + "a" * 2_000,
 ]
 
@@ -115,13 +153,68 @@ REFUSED_UNLESS_ALLOWED = [
     "https://127。0。0。1/",
     "https://127.0.0.1./",
     "http://10.0.0.1/",
+    "https://[::ffff:10.0.0.1]/",
+    "https://[::ffff:c0a8:101]/",
+    "https://[64:ff9b::10.0.0.1]/",
+    "https://[2002:a00:1::1]/",
+    "https://[2002:c0a8:101::]/",
+    "https://[::1]:8443/",
+    "https://[0:0:0:0:0:0:0:1]/",
+    "https://127.0.0.1:8000/",
+    "https://192.0.0.8/",
+    "https://192.88.99.1/",
+    "https://[fec0::1]/",
+    "https://[3fff::1]/",
+    "https://[2001:10::1]/",
 ]
+PUBLIC = [
+    "https://8.8.8.8/hook",
+    "https://1.1.1.1:8443/",
+    "https://[2606:4700::1111]/",
+    "https://[::ffff:8.8.8.8]/",
+    "https://[64:ff9b::8.8.8.8]/",
+    "https://172.32.0.1/",
+    "https://192.169.0.1/",
+    "https://100.128.0.1/",
+    "https://11.0.0.1/",
+]
+"""Not refused, and connected to by no test."""
+
+
+@pytest.fixture
+def receiver() -> Iterator[Receiver]:
+    with receiving() as found:
+        yield found
 
 
 @pytest.mark.parametrize("url", [*REFUSED_ALWAYS, *REFUSED_UNLESS_ALLOWED])
 def test_it_is_refused_before_anything_is_asked(url: str) -> None:
     with pytest.raises(RefusedTarget):
         parsed(url, STRICT)
+
+
+@pytest.mark.parametrize("url", PUBLIC)
+def test_public_addresses_are_allowed(url: str) -> None:
+    assert refusal(parsed(url, STRICT).host, "https", STRICT) == ""
+
+
+@pytest.mark.django_db
+def test_the_table_is_refused_when_it_is_entered() -> None:
+    """By the form of the page and by the API; the public ones are taken."""
+    cache.clear()
+    client = Client()
+    client.force_login(person("olga", operator=True))
+    for number, url in enumerate([*REFUSED_ALWAYS, *REFUSED_UNLESS_ALLOWED]):
+        told = {"name": f"e{number}", "format": "weir", "min_severity": "warning", "url": url}
+        assert client.post(reverse("endpoint-add"), told).status_code == 200, url
+        answer = client.post(reverse("api-endpoints-list"), told, content_type="application/json")
+        assert answer.status_code == 400 or url.strip() != url, url
+        Endpoint.objects.filter(name=f"e{number}", url_shown__startswith="https://example.org").delete()
+    assert not Endpoint.objects.exists()
+    for number, url in enumerate(PUBLIC):
+        told = {"name": f"e{number}", "format": "weir", "min_severity": "warning", "url": url}
+        assert client.post(reverse("endpoint-add"), told).status_code in (200, 302), url
+    assert Endpoint.objects.count() == len(PUBLIC)
 
 
 @pytest.mark.parametrize("url", REFUSED_ALWAYS)
@@ -137,7 +230,7 @@ def test_the_same_table_is_refused_when_sending(receiver: Receiver) -> None:
     rows = [delivery(endpoint(url), notice(alert(family=f"f{number}"))) for number, url in enumerate(table)]
     send_due(STRICT)
     assert {attempt.error for attempt in Attempt.objects.all()} == {"refused_target"}
-    assert Attempt.objects.count() == len(rows) >= 60
+    assert Attempt.objects.count() == len(rows) >= 120
 
 
 def answering(monkeypatch: pytest.MonkeyPatch, *answers: list[str]) -> None:
