@@ -4,15 +4,7 @@
 No message ever carries a password, a token or the user part of a URL.
 """
 
-import re
-
-_URL_USERINFO = re.compile(r"(?<=://)[^/@\s]+@")
-_SECRET_PAIR = re.compile(r"(?i)\b(authorization|token|password|secret|api[_-]?key)\b(\s*[=:]\s*)(?:(?:basic|bearer)\s+)?[^\s,;&]+")
-
-
-def redact(text: str) -> str:
-    """Return ``text`` without the credentials that URLs and ``key=value`` pairs may carry."""
-    return _SECRET_PAIR.sub(r"\1\2***", _URL_USERINFO.sub("***@", text))
+from ingest.redaction.texts import redact
 
 
 class IngestError(Exception):

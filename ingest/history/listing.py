@@ -8,7 +8,8 @@ from typing import Any
 
 import fsspec
 
-from ingest.errors import Skipped, redact
+from ingest.errors import Skipped
+from ingest.redaction.texts import redact
 from ingest.storage.instants import modified_at
 
 # Up to 2.2 <dir>/<job id>; from 2.3 <dir>/<cluster id>/applications/<application id>/jobs/<job id>.

@@ -7,7 +7,7 @@ from pathlib import Path
 from ingest.errors import Refused
 from ingest.flink_logs.files import READ_BYTES, UNREADABLE, LogFile, find, open_unpacked, unreadable
 from ingest.flink_rest.address import Address
-from ingest.recordings.masking import masked_log
+from ingest.recordings.masking import MaskedLog
 from ingest.records import Skip
 
 HEAD_BYTES = 256
@@ -17,6 +17,7 @@ HEAD_BYTES = 256
 class _Copy:
     target: Path
     head: str
+    log: MaskedLog
     read_to: int = 0
     torn: bytes = b""
 
@@ -52,7 +53,7 @@ class LogCopies:
 
     def add_whole(self, name: str, content: bytes) -> None:
         """A log that is at hand as bytes."""
-        self._write(_Copy(self.folder / name, ""), content)
+        self._write(_Copy(self.folder / name, "", MaskedLog(self.address)), content)
 
     def _copy(self, file: LogFile) -> None:
         with open_unpacked(file.path) as stream:
@@ -73,7 +74,7 @@ class LogCopies:
         if before and before.target.exists():
             self._rolled += 1
             before.target.rename(before.target.with_name(f"{before.target.name}.{9000 + self._rolled}"))
-        return _Copy(self._target(file.path), "")
+        return _Copy(self._target(file.path), "", MaskedLog(self.address))
 
     def _target(self, path: str) -> Path:
         name = path.rsplit("/", 1)[-1]
@@ -94,7 +95,7 @@ class LogCopies:
         try:
             copy.target.parent.mkdir(parents=True, exist_ok=True)
             with copy.target.open("ab") as out:
-                self.left_bytes -= out.write(masked_log(lines, self.address))
+                self.left_bytes -= out.write(copy.log.masked(lines))
         except OSError as error:
             raise Refused(f"The recording in {self.folder} cannot be written ({error.strerror}).") from error
 

@@ -2,40 +2,54 @@
 
 from typing import Any
 
-from ingest.errors import redact
 from ingest.flink_rest.address import Address
-from ingest.flink_rest.payloads.config import MASK, holds_secret
+from ingest.redaction.blocks import within
+from ingest.redaction.documents import redact_document
+from ingest.redaction.texts import LINES_AFTER, redact
 
 DROPPED_KEYS = frozenset({"user-config", "system-properties", "environment", "env"})
 """They may hold anything and nothing reads them."""
 
-MAX_DEPTH = 60
+DEEPEST = 60
+LONGEST_CONTEXT = 4_096
 
 
-def masked(body: Any, address: Address, depth: int = 0) -> Any:
+def masked(body: Any, address: Address) -> Any:
     """The decoded answer, same shape, without secrets."""
-    if depth > MAX_DEPTH:
+    return redact_document(_without(body, address))
+
+
+def _without(body: Any, address: Address, depth: int = 0) -> Any:
+    if depth > DEEPEST:
         return None
     if isinstance(body, str):
-        return address.hide(redact(body))
+        return address.hide(body)
     if isinstance(body, list):
-        return [masked(item, address, depth + 1) for item in body]
+        return [_without(item, address, depth + 1) for item in body]
     if isinstance(body, dict):
-        secret_setting = isinstance(body.get("key"), str) and holds_secret(body["key"])
-        return {
-            key: MASK if (secret_setting and key == "value") else _masked_entry(key, value, address, depth) for key, value in body.items()
-        }
+        return {key: _empty(value) if key in DROPPED_KEYS else _without(value, address, depth + 1) for key, value in body.items()}
     return body
 
 
-def masked_log(text: bytes, address: Address) -> bytes:
-    """Whole lines of a log without secrets; every other byte stays what it is."""
-    return address.hide(redact(text.decode("latin-1"))).encode("latin-1")
+def _empty(value: Any) -> Any:
+    return {} if isinstance(value, dict) else [] if isinstance(value, list) else None
 
 
-def _masked_entry(key: str, value: Any, address: Address, depth: int) -> Any:
-    if key in DROPPED_KEYS:
-        return {} if isinstance(value, dict) else [] if isinstance(value, list) else None
-    if isinstance(value, str) and holds_secret(key):
-        return MASK
-    return masked(value, address, depth + 1)
+class MaskedLog:
+    """One log, whole lines at a time: what begins in one piece, such as a key or a name whose value follows, is hidden in the next too.
+
+    Every byte that is no secret stays what it is.
+    """
+
+    def __init__(self, address: Address) -> None:
+        self._address = address
+        self._in_key = False
+        self._context = ""
+
+    def masked(self, lines: bytes) -> bytes:
+        text, self._in_key = within(lines.decode("utf-8", "surrogateescape"), open_before=self._in_key)
+        text = self._address.hide(text)
+        found = redact(self._context + text)
+        told = found[len(self._context) :] if found.startswith(self._context) else redact(text)
+        self._context = "".join((self._context + told)[-LONGEST_CONTEXT:].splitlines(keepends=True)[-LINES_AFTER:])
+        return told.encode("utf-8", "surrogateescape")

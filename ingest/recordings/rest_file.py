@@ -6,13 +6,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from ingest.errors import Skipped, redact
+from ingest.errors import Skipped
 from ingest.flink_rest.payloads.fields import LAST_INSTANT_MS, Fields, clean_text, instant_of_ms
 from ingest.flink_rest.readings import Answer
 from ingest.flink_rest.routing import is_read
 from ingest.json_bounds import TooManyValues, decoded
 from ingest.recordings.lines import MAX_LINE_BYTES, Line, read_lines
 from ingest.records import Skip
+from ingest.redaction.texts import redact
 
 MAX_SKIPPED_LINES = 100
 """Beyond these a damaged file is told of in one sum."""

@@ -2,7 +2,7 @@
 
 import logging
 
-from ingest.errors import redact
+from ingest.redaction.texts import redact
 
 
 class RedactingFormatter(logging.Formatter):

@@ -10,7 +10,7 @@ from typing import Any
 
 from django.utils import timezone
 
-from ingest.errors import redact
+from ingest.redaction.texts import redact
 from webapp.pipeline.lease import Lease, LeaseLost
 from webapp.pipeline.models import PipelineRun
 from webapp.pipeline.texts import tail

@@ -2,8 +2,9 @@
 
 import re
 
-from ingest.errors import redact
-from ingest.flink_rest.payloads.config import MASK, holds_secret
+from ingest.redaction.marks import MASK
+from ingest.redaction.names import holds_secret
+from ingest.redaction.texts import redact
 
 NAME, SENTENCE, PARAGRAPH, TRACE = 200, 400, 1_500, 2_500
 """Letters of a name, a title, a cause, a stack trace; what is longer ends in '…'."""
@@ -11,21 +12,6 @@ NAME, SENTENCE, PARAGRAPH, TRACE = 200, 400, 1_500, 2_500
 _TURNS = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 """Characters that change the direction of what follows them."""
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff\ud800-\udfff]")
-_PAIR = re.compile(
-    r"""(?ix) (?P<key> ["']? [\w.\-]{0,60} (?: passw(?:or)?d | secret | token | credential | api[_-]?key | access[_-]?key | private[_-]?key
-        | authorization | signature | \bsig\b ) [\w.\-]{0,40} ["']? \s* (?: = | : ) \s* )
-        (?: (?: basic | bearer ) \s+ )? (?: "[^"\n]*" | '[^'\n]*' | [^\s,;&"'}\])]+ )"""
-)
-"""``key: value`` in any of the ways configurations, JSON and query strings write it."""
-_BEARER = re.compile(r"(?i)\b(bearer|basic)\s+[A-Za-z0-9+/_.~=-]{8,}")
-_KEY_BLOCK = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)", re.DOTALL)
-_KNOWN = re.compile(r"\b(?:(?:AKIA|ASIA)[0-9A-Z]{16}|gh[pousr]_[A-Za-z0-9]{20,}|xox[abprs]-[A-Za-z0-9-]{10,}|whsec_[A-Za-z0-9+/=]{10,})")
-
-
-def redacted(text: str) -> str:
-    """Without what looks like a credential. Stricter than what Weir shows to people who are signed in: a report is passed on."""
-    text = redact(_KEY_BLOCK.sub(MASK, text))
-    return _KNOWN.sub(MASK, _BEARER.sub(rf"\1 {MASK}", _PAIR.sub(rf"\g<key>{MASK}", text)))
 
 
 def clean(text: str) -> str:
@@ -38,7 +24,7 @@ def told(text: object, longest: int = SENTENCE) -> str:
     if text is None:
         return ""
     # Cut first, generously: a secret is not looked for in megabytes, and one that is cut in half is still found.
-    whole = redacted(clean(str(text)[: 4 * longest + 200]))
+    whole = redact(clean(str(text)[: 4 * longest + 200]))
     return whole if len(whole) <= longest else whole[: longest - 1].rstrip() + "…"
 
 

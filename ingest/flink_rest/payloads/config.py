@@ -1,11 +1,13 @@
 """``/jobs/:id/checkpoints/config``, ``/jobs/:id/config`` and ``/jobmanager/config``: settings, never secrets."""
 
-import re
 from typing import Any
 
-from ingest.errors import Skipped, redact
+from ingest.errors import Skipped
 from ingest.flink_rest.payloads.fields import Fields, clean_text, elements
 from ingest.records import Setting
+from ingest.redaction.marks import MASK
+from ingest.redaction.names import holds_secret
+from ingest.redaction.texts import redact
 
 KEPT_PREFIXES = (
     "execution.checkpointing.",
@@ -23,8 +25,6 @@ KEPT_PREFIXES = (
     "parallelism.default",
     "web.checkpoints.history",
 )
-MASK = "******"
-_SECRET_KEY = re.compile(r"(?i)passw|secret|token|credential|(api|access|account|service|private)[-_.]?key|auth|jaas|http-headers")
 _MAX_VALUE_CHARS = 4096
 
 
@@ -68,11 +68,6 @@ def job_settings(body: Any) -> tuple[Setting, ...]:
     execution = Fields(body).object("execution-config")
     strategy = execution.text("restart-strategy") if execution else None
     return (Setting("job.restart-strategy", strategy),) if strategy else ()
-
-
-def holds_secret(key: str) -> bool:
-    """Whether a setting of this name is masked whatever its value."""
-    return _SECRET_KEY.search(key) is not None
 
 
 def _masked(key: str, entry: Fields) -> str:

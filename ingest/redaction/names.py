@@ -1,0 +1,93 @@
+"""Which names of settings, fields and headers hold secrets.
+
+Flink's own rule (``GlobalConfiguration.SENSITIVE_KEYS``: any key that *contains* one of its words) is right for lists of settings,
+where a value too many hidden costs nothing. In running text the same words are everywhere (``token-bucket``, ``SecretManager``,
+``PWD=/opt``), so that there a name is taken apart first.
+"""
+
+import re
+from enum import Enum
+
+FLINK_SENSITIVE_KEYS = (
+    "password", "secret", "fs.azure.account.key", "apikey", "api-key", "auth-params", "service-key", "token", "basic-auth",
+    "jaas.config", "http-headers",
+)  # fmt: skip
+"""Of Flink 2.x; earlier releases have fewer."""
+
+_SETTING = re.compile(
+    "|".join(re.escape(word) for word in FLINK_SENSITIVE_KEYS)
+    + r"|passw|passphrase|passcode|(?<![a-z])pwd(?![a-z])|credential|(?:api|access|account|service|private|signing|encryption)[-_.]?key|auth|jaas",
+    re.IGNORECASE,
+)
+
+
+def holds_secret(key: str) -> bool:
+    """Whether the value of a setting or field of this name is hidden whatever it is."""
+    return _SETTING.search(key) is not None
+
+
+class Sort(Enum):
+    """What may stand behind a name without being a secret."""
+
+    ALWAYS = "nothing may"
+    COUNTED = "a number, a duration or a size may"
+    PATH = "a path may"
+    WORD = "anything may that does not look as if it were made at random"
+    LINE = "nothing may, and it goes to the end of the line"
+
+
+_KEY_OF = (
+    "api|access|account|service|private|secret|shared|signing|signature|encryption|decryption|master|storage|subscription|license|integration|client"
+)
+KEY_WORDS = rf"(?:{_KEY_OF})[-_.\ ]?keys?(?![a-z])|key[-_]data"
+NAME_WORD = re.compile(
+    rf"""passw|passphrase|passcode|pwd|pw\b|pass\b|pass(?=[_.\-])|secret|credential|token|jaas|cookie|authorization|auth\b
+    |auth[-_]params|basic[-_.]auth|http[-_.]headers|signature|\bsig\b|{KEY_WORDS}|dockerconfig
+    |SessionId\b|密码|密碼|口令|密钥|密鑰|秘钥|私钥|令牌|凭证|凭据|パスワード|пароль|contrase|mot\ de\ passe|kennwort|비밀번호""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""What a name of a secret has in it. Found first, and looked at closely after; so it has to be quick."""
+
+_STRONG = re.compile(
+    rf"""passw(?!ordless)|passphrase|passcode|secret(?!ar)|credential|auth[-_]params|basic[-_.]?auth|(?:{_KEY_OF})[-_.\ ]?keys?(?![a-z])
+    |[^\x00-\x7f]|contrase|mot\ de\ passe|kennwort|dockerconfig|key-data|(?:j|php)sessionid""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_LINE = re.compile(r"(?:^|[-_.])(?:jaas(?:[-_.]config)?|set-cookie|cookie|(?:proxy-)?authorization|http-headers)$", re.IGNORECASE)
+_PARTS = re.compile(r"[._\-\s]+|(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_CLASS = re.compile(r"(?:[a-z_]\w*\.){2,}[A-Z](?!\w*[Pp]assw\w*\Z)\w*|\w*(?:Exception|Error|Failure|Fault)")
+_ABOUT = frozenset(
+    "algorithm algorithms bucket cache check class config count counter deleter dir directory enabled encoding endpoint exists exp expiration "
+    "expired expires expiry factory file filename filter format handler host id identifier ids index interval invalid issuer kind length "
+    "level limit location manager max method min missing mode name names path plugin policy position prefix provider providers "
+    "ratio reader refresh refreshes renewal renewer required rotation scheme scope service services size spec state status stop "
+    "store strategy supplier timeout ttl type types uri url user username valid validity version".split()
+)  # fmt: skip
+"""A name that ends so tells of a secret and does not hold it."""
+_FAULTY = frozenset("bad expired illegal incorrect invalid malformed missing no unexpected unknown unrecognized wrong".split())
+
+
+def sort_of(name: str) -> Sort | None:
+    """Of a name in running text; ``None`` where what follows it is no secret."""
+    if _CLASS.fullmatch(name):
+        return None
+    if _LINE.search(name):
+        return Sort.LINE
+    parts = [part.lower() for part in _PARTS.split(name) if part]
+    if not parts or (len(parts) > 1 and (parts[-1] in _ABOUT and not _is_key_id(parts) or parts[0] in _FAULTY)):
+        return None
+    last = parts[-1]
+    if last in ("token", "passtoken") or "".join(parts[-2:]) in ("tokenvalue", "tokensecret", "tokenkey"):
+        return Sort.COUNTED
+    if last in ("pwd", "pass", "pw") or last.endswith("pw") and len(last) < 8:
+        return Sort.PATH
+    if _STRONG.search(name):
+        return Sort.ALWAYS
+    if last in ("auth", "sig", "signature"):
+        return Sort.WORD
+    return None
+
+
+def _is_key_id(parts: list[str]) -> bool:
+    """Both halves of an AWS key pair are hidden."""
+    return parts[-3:] == ["access", "key", "id"]

@@ -1,0 +1,63 @@
+"""User and password in URLs, however many ``@``, ``/`` and ``:`` the password has."""
+
+import re
+
+from ingest.redaction.marks import MASK
+
+LONGEST = 2_000
+_RUN = re.compile(r"[^\s\"'<>`\\]+")
+_SCHEME_AT_END = re.compile(r"(?<![A-Za-z0-9+.\-])[A-Za-z][A-Za-z0-9+.\-]{0,20}\Z")
+_HOST = re.compile(r"\[?[\w.:\-]{1,255}\]?(?=[/?#,;)\]}]|$)")
+_PORT = re.compile(r"\d{0,5}(?:,.*)?", re.DOTALL)
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]{0,30}\Z")
+_USER_IS_A_NAME = re.compile(r"abfss?|wasbs?|adl|(?:pekko|akka)\S*|ssh|sftp|git|git\+ssh|svn\+ssh|hdfs|webhdfs|swebhdfs|viewfs|mailto|xmpp|sip", re.IGNORECASE)
+"""Their user alone is a container, an actor system or a person, and part of the place."""
+
+
+def redact_urls(text: str) -> str:
+    pieces: list[str] = []
+    done = 0
+    at = text.find("://")
+    while at >= 0:
+        start = end = at + 3
+        following = text.find("://", start, start + LONGEST)
+        run = _RUN.match(text, start, following if following >= 0 else start + LONGEST)
+        if run and "@" in run[0]:
+            own = _SCHEME_AT_END.sub("", run[0]) if run.end() == following else run[0]
+            hidden = _userinfo(own, _scheme(text, at))
+            if hidden:
+                pieces += text[done : start + hidden[0]], MASK
+                done = end = start + hidden[1]
+        at = text.find("://", end)
+    return "".join((*pieces, text[done:])) if pieces else text
+
+
+def _scheme(text: str, at: int) -> str:
+    found = _SCHEME.search(text, max(0, at - 30), at)
+    return found[0] if found else ""
+
+
+def _userinfo(run: str, scheme: str) -> tuple[int, int] | None:
+    """What is hidden of ``user:password@host/path``: both, or nothing."""
+    last = run.rfind("@")
+    if last < 0:
+        return None
+    authority = re.split(r"[/?#]", run, maxsplit=1)[0]
+    first = authority.find("@")
+    if first < 0:
+        # ``user:pass/word@host``, unless it is ``host:8081/path@x``.
+        host, colon, port = authority.rpartition(":")
+        if not colon or (_PORT.fullmatch(port) and not _looks_like_host(run, last)) or _USER_IS_A_NAME.fullmatch(scheme) or "[" in host:
+            return None
+        return 0, last
+    if ":" not in authority[:first]:
+        if _USER_IS_A_NAME.fullmatch(scheme):
+            return None
+        return 0, authority.rfind("@")
+    if "@" not in run[len(authority) :] or not _looks_like_host(run, last):
+        return 0, authority.rfind("@")
+    return 0, last
+
+
+def _looks_like_host(run: str, at: int) -> bool:
+    return _HOST.match(run, at + 1) is not None
