@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from ingest.redaction.marks import MASK
-from ingest.redaction.names import holds_secret
+from ingest.redaction.marks import MASK, is_harmless
+from ingest.redaction.names import holds_secret, sort_of
 from ingest.redaction.texts import redact
 
 DEEPEST = 60
@@ -11,7 +11,7 @@ _NAMES = ("key", "name")
 
 
 def redact_document(body: Any, depth: int = 0) -> Any:
-    """Texts lose what :func:`redact` finds; under a name that holds secrets every text and number is hidden."""
+    """For what others wrote: under a name that holds secrets, as Flink sees it, every text and number is hidden."""
     if isinstance(body, str):
         return redact(body)
     if depth > DEEPEST:
@@ -21,20 +21,41 @@ def redact_document(body: Any, depth: int = 0) -> Any:
     if isinstance(body, dict):
         named = any(isinstance(body.get(name), str) and holds_secret(body[name]) for name in _NAMES)
         return {
-            key: hidden(value) if (named and key == "value") or (isinstance(key, str) and holds_secret(key)) else redact_document(value, depth + 1)
+            key: _hidden(value) if (named and key == "value") or holds_secret(str(key)) else redact_document(value, depth + 1)
             for key, value in body.items()
         }
     return body
 
 
-def hidden(value: Any, depth: int = 0) -> Any:
+def redact_texts(body: Any, depth: int = 0) -> Any:
+    """For Weir's own documents, whose numbers and names are its own: texts alone are looked at."""
+    if isinstance(body, str):
+        return redact(body)
+    if depth > DEEPEST:
+        return None
+    if isinstance(body, list | tuple):
+        return [redact_texts(item, depth + 1) for item in body]
+    if isinstance(body, dict):
+        named = any(isinstance(body.get(name), str) and sort_of(body[name]) for name in _NAMES)
+        return {
+            key: MASK if _is_secret_text(value) and ((named and key == "value") or sort_of(str(key))) else redact_texts(value, depth + 1)
+            for key, value in body.items()
+        }
+    return body
+
+
+def _is_secret_text(value: Any) -> bool:
+    return isinstance(value, str) and not is_harmless(value)
+
+
+def _hidden(value: Any, depth: int = 0) -> Any:
     """Shape and yes or no may be seen, nothing else."""
     if value is None or isinstance(value, bool) or value == "":
         return value
     if depth > DEEPEST:
         return None
     if isinstance(value, list):
-        return [hidden(item, depth + 1) for item in value]
+        return [_hidden(item, depth + 1) for item in value]
     if isinstance(value, dict):
-        return {key: hidden(item, depth + 1) for key, item in value.items()}
+        return {key: _hidden(item, depth + 1) for key, item in value.items()}
     return MASK

@@ -16,7 +16,8 @@ FLINK_SENSITIVE_KEYS = (
 
 _SETTING = re.compile(
     "|".join(re.escape(word) for word in FLINK_SENSITIVE_KEYS)
-    + r"|passw|passphrase|passcode|(?<![a-z])pwd(?![a-z])|credential|(?:api|access|account|service|private|signing|encryption)[-_.]?key|auth|jaas",
+    + r"|passw|passphrase|passcode|(?<![a-z])pwd(?![a-z])|credential"
+    + r"|(?:api|access|account|service|private|signing|encryption)[-_.]?key|auth|jaas",
     re.IGNORECASE,
 )
 
@@ -37,7 +38,8 @@ class Sort(Enum):
 
 
 _KEY_OF = (
-    "api|access|account|service|private|secret|shared|signing|signature|encryption|decryption|master|storage|subscription|license|integration|client"
+    "api|access|account|service|private|secret|shared|signing|signature|encryption|decryption|master|storage|subscription|license"
+    "|integration|client"
 )
 KEY_WORDS = rf"(?:{_KEY_OF})[-_.\ ]?keys?(?![a-z])|key[-_]data"
 NAME_WORD = re.compile(
@@ -57,14 +59,26 @@ _LINE = re.compile(r"(?:^|[-_.])(?:jaas(?:[-_.]config)?|set-cookie|cookie|(?:pro
 _PARTS = re.compile(r"[._\-\s]+|(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _CLASS = re.compile(r"(?:[a-z_]\w*\.){2,}[A-Z](?!\w*[Pp]assw\w*\Z)\w*|\w*(?:Exception|Error|Failure|Fault)")
 _ABOUT = frozenset(
-    "algorithm algorithms bucket cache check class config count counter deleter dir directory enabled encoding endpoint exists exp expiration "
-    "expired expires expiry factory file filename filter format handler host id identifier ids index interval invalid issuer kind length "
-    "level limit location manager max method min missing mode name names path plugin policy position prefix provider providers "
-    "ratio reader refresh refreshes renewal renewer required rotation scheme scope service services size spec state status stop "
-    "store strategy supplier timeout ttl type types uri url user username valid validity version".split()
-)  # fmt: skip
+    re.findall(
+        r"\w+",
+        """
+        algorithm algorithms bucket cache check class config count counter deleter dir directory enabled encoding endpoint exists exp
+        expiration expired expires expiry factory file filename filter format handler host id identifier ids index interval invalid
+        issuer kind length level limit location manager max method min missing mode name names path plugin policy position prefix
+        provider providers ratio reader refresh refreshes renewal renewer required rotation scheme scope service services size spec
+        state status stop store strategy supplier timeout ttl type types uri url user username valid validity version
+        """,
+    )
+)
 """A name that ends so tells of a secret and does not hold it."""
-_FAULTY = frozenset("bad expired illegal incorrect invalid malformed missing no unexpected unknown unrecognized wrong".split())
+_FAULTY = frozenset(
+    re.findall(
+        r"\w+",
+        """
+        bad expired illegal incorrect invalid malformed missing no unexpected unknown unrecognized wrong
+        """,
+    )
+)
 
 
 def sort_of(name: str) -> Sort | None:
@@ -74,12 +88,12 @@ def sort_of(name: str) -> Sort | None:
     if _LINE.search(name):
         return Sort.LINE
     parts = [part.lower() for part in _PARTS.split(name) if part]
-    if not parts or (len(parts) > 1 and (parts[-1] in _ABOUT and not _is_key_id(parts) or parts[0] in _FAULTY)):
+    if not parts or (len(parts) > 1 and ((parts[-1] in _ABOUT and not _is_key_id(parts)) or parts[0] in _FAULTY)):
         return None
     last = parts[-1]
     if last in ("token", "passtoken") or "".join(parts[-2:]) in ("tokenvalue", "tokensecret", "tokenkey"):
         return Sort.COUNTED
-    if last in ("pwd", "pass", "pw") or last.endswith("pw") and len(last) < 8:
+    if last in ("pwd", "pass", "pw") or (last.endswith("pw") and len(last) < 8):
         return Sort.PATH
     if _STRONG.search(name):
         return Sort.ALWAYS

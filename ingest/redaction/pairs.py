@@ -27,7 +27,9 @@ _VALUE_OF = re.compile(
     |(?:\\{0,8}["'])?\s{0,40},?\s{0,40}(?:\\{0,8}["'])?\bvalue(?:\\{0,8}["'])?[ \t]{0,20}[:=][ \t]{0,20}""",
     re.VERBOSE,
 )
-_BEFORE_VALUE_OF = re.compile(r"""<(?:name|key)>\s{0,40}\Z|(?<![\w.])(?:name|key|id)(?:\\{0,8}["'])?[ \t]{0,20}[:=][ \t]{0,20}(?:\\{0,8}["'])?\Z""")
+_BEFORE_VALUE_OF = re.compile(
+    r"""<(?:name|key)>\s{0,40}\Z|(?<![\w.])(?:name|key|id)(?:\\{0,8}["'])?[ \t]{0,20}[:=][ \t]{0,20}(?:\\{0,8}["'])?\Z"""
+)
 _REVERSED = re.compile(
     r"""(?P<before>(?P<quote>\\{0,8}")value(?P=quote)\s{0,20}:\s{0,20}(?P=quote))(?P<value>(?:[^"\\\n]|\\(?!\\{0,8}")[^"\n]){1,4096}+)
     (?P<after>(?P=quote)\s{0,20},\s{0,20}(?P=quote)(?:key|name)(?P=quote)\s{0,20}:\s{0,20}(?P=quote)(?P<name>[\w.\-]{1,100})(?P=quote))""",
@@ -36,7 +38,14 @@ _REVERSED = re.compile(
 _LINE_START = re.compile(r"(?:^|\n)[ \t]*(?:export[ ]|set[ ]|-[ ]|\#[ ]?|//[ ]?){0,2}[\"']?\Z", re.VERBOSE)
 _DUMP = re.compile(r"(?:[Pp]roperty|[Oo]ption|[Cc]onfig(?:uration)?)\w{0,10}:?[ ]{1,4}\Z")
 _PARSER_SAYS = re.compile(r"(?:un(?:expected|recognized|known)|expected|next|current|last|first)[ ]\Z", re.IGNORECASE)
-_ORDINARY = frozenset("a an and are argument as by flag for from has if in into is must not of on option or the then to was when with".split())
+_ORDINARY = frozenset(
+    re.findall(
+        r"\w+",
+        """
+        a an and are argument as by flag for from has if in into is must not of on option or the then to was when with
+        """,
+    )
+)
 _NETRC = re.compile(r"\blogin \S{1,30} \Z")
 _NO_VALUE = re.compile(re.escape(MASK) + r"|\*{3}|\$\{[\w.:]{1,100}\}|\{\{[^{}\n]{1,100}\}\}|[|>][+\-]?\d?[ \t]*\r?\n[ \t]+\*{3}")
 _LOOKED_AT = 100

@@ -36,7 +36,9 @@ _ADDRESSES = re.compile(
 _SCHEMES = re.compile(r"\b(?P<scheme>bearer|basic)(?P<gap>[ \t]{1,4})(?P<value>[A-Za-z0-9+/_.~=\-]{8,})", re.IGNORECASE)
 _ORACLE = re.compile(r"(?P<lead>jdbc:oracle:\w{1,10}:[^\s/@\"']{1,128}/)[^\s\"']{1,512}(?=@)", re.IGNORECASE)
 _CURL = re.compile(r"(?P<lead>(?:\s|^)(?:-u|--user|--proxy-user)[ =][\"']?[^\s:\"']{1,64}:)[^\s\"']+")
-_IDENTIFIED = re.compile(r"(?P<lead>\bidentified[ ]{1,4}(?:with[ ]\w{1,40}[ ])?(?:by|as)[ ]{1,4}(?P<quote>['\"]))[^'\"\n]{1,512}", re.IGNORECASE)
+_IDENTIFIED = re.compile(
+    r"(?P<lead>\bidentified[ ]{1,4}(?:with[ ]\w{1,40}[ ])?(?:by|as)[ ]{1,4}(?P<quote>['\"]))[^'\"\n]{1,512}", re.IGNORECASE
+)
 
 
 def redact_shapes(text: str) -> str:
@@ -53,5 +55,7 @@ def redact_shapes(text: str) -> str:
 def _scheme(found: re.Match[str]) -> str:
     """``Basic dXNlcjpw`` is one, ``basic authentication`` is not."""
     value = found["value"]
-    made = any(letter.isdigit() or letter == "=" for letter in value) or (value.lower() != value and not value.istitle() and not value.isupper())
+    made = any(letter.isdigit() or letter == "=" for letter in value) or (
+        value.lower() != value and not value.istitle() and not value.isupper()
+    )
     return f"{found['scheme']}{found['gap']}{MASK}" if made else found[0]

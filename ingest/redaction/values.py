@@ -47,7 +47,9 @@ def value_at(text: str, at: int, *, whole_line: bool = False, most: int | None =
     if opened := _OPENS.match(text, at):
         return _quoted(text, opened.end(), opened["quote"])
     if whole_line and (block := _BLOCK.match(text, at)):
-        return Value(block.start("lines") + _indent(block["lines"]), block.start("lines") + len(block["lines"].rstrip()), block["lines"].strip())
+        return Value(
+            block.start("lines") + _indent(block["lines"]), block.start("lines") + len(block["lines"].rstrip()), block["lines"].strip()
+        )
     if text[at] == "[" or text[at] == "{":
         return _bracketed(text, at)
     end = _ending(text, at, len(text) if most is None else min(len(text), at + most))
@@ -66,11 +68,10 @@ def line_at(text: str, at: int) -> Value | None:
         found = value_at(text, scheme.end())
         return found if found and not found.quoted else None
     if opened := _OPENS.match(text, at):
-        inner = _quoted(text, opened.end(), opened["quote"])
-        scheme = inner and _SCHEME.match(inner.inner)
-        if inner and scheme:
-            return Value(inner.start + scheme.end(), inner.end, inner.inner[scheme.end() :], quoted=True)
-        return inner
+        found = _quoted(text, opened.end(), opened["quote"])
+        if scheme := _SCHEME.match(found.inner):
+            return Value(found.start + scheme.end(), found.end, found.inner[scheme.end() :], quoted=True)
+        return found
     end = _enclosed(text, at, _line_end(text, at))
     inner_text = text[at:end].rstrip()
     return Value(at, at + len(inner_text), inner_text) if inner_text else None
@@ -95,11 +96,11 @@ def _enclosed(text: str, at: int, end: int) -> int:
 def hidden(value: Value, name_quote: str) -> str:
     """What takes its place; a bare number of a JSON document becomes a text, so that the document stays one."""
     if value.whole:
-        return f'{name_quote or chr(34)}{MASK}{name_quote or chr(34)}'
+        return f"{name_quote or chr(34)}{MASK}{name_quote or chr(34)}"
     return MASK if value.quoted or not name_quote else f"{name_quote}{MASK}{name_quote}"
 
 
-def _quoted(text: str, start: int, quote: str) -> Value | None:
+def _quoted(text: str, start: int, quote: str) -> Value:
     """Up to the same quote, escaped as often, or to one of what stands around where the text was cut off."""
     limit = _line_end(text, start)
     if quote[-1] not in _CLOSING:

@@ -9,6 +9,9 @@ from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
 from typing import Any
 
+from ingest.redaction.documents import redact_texts
+from ingest.redaction.texts import redact
+
 FIRING, RESOLVED = "firing", "resolved"
 KINDS = ("firing", "changed", "resolved", "repeat", "test", "endpoint_disabled")
 MOST_ALERTS, MOST_CHARACTERS = 500, 750_000
@@ -89,6 +92,10 @@ class NoticeTold:
         given = {**raw, "alerts": alerts, "changed": frozenset(raw["changed"]), "made_at": _instant(raw["made_at"])}
         return cls(**{one.name: given[one.name] for one in fields(cls) if one.name in given})
 
+    def without_secrets(self) -> "NoticeTold":
+        """Fit to leave the house: names, texts and figures come from users' jobs and their logs. Ids, times and links are Weir's own."""
+        return replace(self, alerts=tuple(_discreet(alert) for alert in self.alerts))
+
     def of(self, alerts: tuple[AlertTold, ...]) -> "NoticeTold":
         """The same notice for somebody who only hears of ``alerts``, which are some of ours.
 
@@ -127,6 +134,20 @@ class NoticeTold:
     def first_part(self) -> "NoticeTold":
         """For people, who are told how many more there are."""
         return replace(self.in_parts()[0], parts=1)
+
+
+def _discreet(alert: AlertTold) -> AlertTold:
+    return replace(
+        alert,
+        job_name=redact(alert.job_name),
+        subject=redact(alert.subject),
+        title=redact(alert.title),
+        cause=redact(alert.cause),
+        next_step=redact(alert.next_step),
+        evidence=tuple(redact_texts(alert.evidence)),
+        muted=tuple(redact(name) for name in alert.muted),
+        labels=redact_texts(dict(alert.labels)),
+    )
 
 
 def _plain(value: Any) -> Any:

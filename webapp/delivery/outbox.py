@@ -48,6 +48,7 @@ def queue_for(notice: NoticeTold, endpoint: Endpoint, *, mail_to: str = "") -> D
 
 
 def delivery_of(notice: NoticeTold, endpoint: Endpoint, *, mail_to: str = "") -> Delivery:
+    notice = notice.without_secrets()
     return Delivery(
         uid=new_uid("msg"),
         endpoint=endpoint,

@@ -7,6 +7,7 @@ from django.db import transaction
 from django.db.models import F
 from django.db.models.functions import Coalesce
 
+from ingest.redaction.texts import redact
 from webapp.delivery import disabling, retries
 from webapp.delivery.choices import DeliveryState
 from webapp.delivery.models import Attempt, Delivery, Endpoint
@@ -116,11 +117,11 @@ def _note_failure(row: Delivery, answer: Answer, pause: timedelta | None, now: d
 
 
 def excerpt(body: bytes, hidden: Iterable[str]) -> str:
-    """The first 4 KiB as text, without our own secrets, which a receiver may echo."""
+    """The first 4 KiB as text, without our own secrets, which a receiver may echo, and others that it may tell."""
     text = body[:LONGEST_EXCERPT].decode(errors="replace").replace("\x00", "�")
     for secret in hidden:
         text = text.replace(secret, "***")
-    return text
+    return redact(text)
 
 
 def _secrets_of(row: Delivery, now: datetime) -> list[str]:

@@ -31,7 +31,7 @@ def rendered(row: Delivery, notice: NoticeTold, at: datetime) -> Rendered:
             secrets=endpoint.secrets_at(at),
             emails=(row.mail_to,) if row.mail_to else tuple(endpoint.emails),
         )
-        found = format_of(row).render(notice, to, at)
+        found = format_of(row).render(notice.without_secrets(), to, at)
     except ImproperlyConfigured as error:
         raise CannotRender(str(error)) from None
     except Exception as error:

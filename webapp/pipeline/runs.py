@@ -47,7 +47,7 @@ class RunRecord:
 
     @property
     def last_line(self) -> str:
-        return next((line.strip()[:500] for line in reversed(self._lines) if line.strip()), "")
+        return next((redact(line.strip()[:500]) for line in reversed(self._lines) if line.strip()), "")
 
     @property
     def log_tail(self) -> str:

@@ -1,9 +1,16 @@
-"""Texts from logs and JSON, made fit for every database: PostgreSQL takes no NUL and no lone surrogate."""
+"""Texts from logs and JSON, made fit for every database: PostgreSQL takes no NUL and no lone surrogate.
+
+They also lose their secrets here, so that no page, answer or notice that is made of a row ever has any.
+"""
 
 import hashlib
 import json
 import re
 from typing import Any
+
+from ingest.redaction.documents import redact_texts
+from ingest.redaction.suspicion import is_suspicious
+from ingest.redaction.texts import redact
 
 _SUSPECT_ESCAPE = re.compile(r"\\u(0000|[dD][89a-fA-F])")
 _SURROGATES = re.compile("[\ud800-\udfff]")
@@ -23,6 +30,19 @@ def bounded(text: str | None, longest: int, unique: bool) -> str | None:
         return text[: longest - 1] + "…"
     digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:_HASH_LENGTH]
     return f"{text[: longest - _HASH_LENGTH - 1]}…{digest}"
+
+
+def discreet_text(text: str | None) -> str | None:
+    """Without secrets. Not for what identifies a row: that has to stay what it was."""
+    return redact(text) if text else text
+
+
+def discreet_json(document: str | None) -> str | None:
+    """As :func:`clean_json`, without secrets."""
+    document = clean_json(document)
+    if document is None or not (is_suspicious(document) or "\\u" in document):
+        return document
+    return json.dumps(redact_texts(json.loads(document)), ensure_ascii=False)
 
 
 def clean_json(document: str | None) -> str | None:

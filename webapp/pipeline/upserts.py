@@ -14,7 +14,7 @@ from typing import Any
 from django.db import connection, models
 
 from spark_jobs.serving import ServingTable
-from webapp.pipeline.texts import bounded, clean_json, clean_text
+from webapp.pipeline.texts import bounded, clean_text, discreet_json, discreet_text
 
 Row = Mapping[str, Any]
 Values = list[list[Any]]
@@ -94,9 +94,11 @@ def _converter(table: ServingTable, model: type[models.Model], name: str) -> Cal
     longest: int | None = getattr(model._meta.get_field(name), "max_length", None)
     match column.kind:
         case "text":
-            return partial(bounded, longest=longest, unique=name in table.key) if longest else clean_text
+            if name in table.key:
+                return partial(bounded, longest=longest, unique=True) if longest else clean_text
+            return lambda text: bounded(discreet_text(text), longest, unique=False) if longest else clean_text(discreet_text(text))
         case "json":
-            return clean_json
+            return discreet_json
         case "real":
             return _finite
         case "instant":

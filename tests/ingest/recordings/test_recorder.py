@@ -17,10 +17,11 @@ from ingest.flink_rest.gate import Gate
 from ingest.lake.store import Lake
 from ingest.recordings.importer import ImportSummary, import_recording
 from ingest.recordings.log_copies import LogCopies
-from ingest.recordings.masking import masked
+from ingest.recordings.masking import MaskedLog, masked
 from ingest.recordings.recorder import RecordSummary, record
 from ingest.sources import Auth, ClusterSource, LogSource
 from tests.ingest.flink_rest.serving import Answer, Reply, Server, recorded, told
+from tests.redaction import HONEST, SPELLINGS, Spelling
 from tests.replayed import RECORDINGS
 
 NOWHERE = parse_address("http://127.0.0.1:8081", Auth("basic", "canary-secret", "ops"))
@@ -84,6 +85,47 @@ def test_no_secret_is_recorded(tmp_path: Path) -> None:
     recording_of(leaking, tmp_path / "case", **source)
     written = b"".join(path.read_bytes() for path in (tmp_path / "case").rglob("*") if path.is_file())
     assert b"canary" not in written and b"Y2FuYXJ5" not in written and b"restart-strategy" in written
+
+
+def test_no_spelling_of_a_secret_is_recorded(tmp_path: Path) -> None:
+    """In the answers of a cluster, whatever field they stand in, and in its logs, whatever a poll cuts through."""
+    base = recorded("1.20.5/E")
+
+    def leaking(path: str, headers: dict[str, str]) -> Reply:
+        if path == "/jobmanager/config":
+            return told([{"key": f"metrics.reporter.{number}", "value": one.text} for number, one in enumerate(SPELLINGS)])
+        if path.endswith("/exceptions"):
+            return told({"root-exception": "\n".join(one.text for one in SPELLINGS), "all-exceptions": [vars_of(SPELLINGS)]})
+        if path.endswith("/config") and "/jobs/" in path and "checkpoints" not in path:
+            texts = {one.name: one.text for one in SPELLINGS}
+            return told({"jid": "x", "execution-config": {"user-config": texts, "restart-strategy": "none", "other": texts}})
+        return base(path, headers)
+
+    (tmp_path / "jm.log").write_text("".join(f"2026-11-21 04:05:00,000 INFO  org.apache.flink.X [] - \n{one.text}\n" for one in SPELLINGS))
+    recording_of(leaking, tmp_path / "case", logs=LogSource((str(tmp_path / "*.log"),)))
+    for path in (tmp_path / "case").rglob("*"):
+        written = path.read_text() if path.is_file() else ""
+        for one in SPELLINGS:
+            assert not one.leaks_in(written), path
+            assert not one.leaks_in(written.replace("\\\\", "\\").replace('\\"', '"')), path
+    assert "restart-strategy" in (tmp_path / "case/rest.jsonl").read_text()
+
+
+def vars_of(spellings: list[Spelling]) -> dict[str, str]:
+    return {"exception": " | ".join(one.text for one in spellings if "\n" not in one.text), "task": "t", "location": "host:1"}
+
+
+@pytest.mark.parametrize("cut_at", [1, 7, 100, 4_000])
+def test_a_log_is_recorded_without_them_wherever_a_poll_cuts_it(tmp_path: Path, cut_at: int) -> None:
+    lines = b"".join(f"2026-11-21 04:05:00,000 INFO  X - \n{one.text}\n".encode() for one in SPELLINGS).splitlines(keepends=True)
+    log = MaskedLog(NOWHERE)
+    written = b"".join(log.masked(b"".join(lines[at : at + cut_at])) for at in range(0, len(lines), cut_at)).decode()
+    assert not [one.name for one in SPELLINGS if one.leaks_in(written)]
+
+
+def test_an_honest_log_is_recorded_to_the_byte(tmp_path: Path) -> None:
+    content = "".join(f"{text}\n" for text in HONEST).encode() + b"\xff\xfe\x00 binary\r\n"
+    assert MaskedLog(NOWHERE).masked(content) == content
 
 
 def test_a_folder_that_holds_a_recording_is_not_written_over(tmp_path: Path) -> None:

@@ -46,6 +46,12 @@ def test_an_honest_text_stays_to_the_letter(text: str, frame: str) -> None:
     assert redact(framed) == framed
 
 
+def test_a_passphrase_and_a_block_go_to_their_end_where_they_have_lines_of_their_own() -> None:
+    text = "user: flink\npassword: correct horse battery staple\nprivate_key: |\n  c4n4ry1\n  c4n4ry2\nport: 5432\n"
+    assert redact(text) == f"user: flink\npassword: {MASK}\nprivate_key: |\n  {MASK}\nport: 5432\n"
+    assert redact(redact(text)) == redact(text)
+
+
 @pytest.mark.parametrize("spelling", SPELLINGS, ids=lambda one: one.name)
 def test_twice_is_the_same_as_once(spelling: Spelling) -> None:
     once = redact(spelling.text)
@@ -61,8 +67,14 @@ def test_twice_is_the_same_as_once_whatever_stands_together(text: str) -> None:
 @given(
     st.recursive(
         st.none() | st.booleans() | st.integers() | st.text(max_size=20) | st.sampled_from([one.text for one in SPELLINGS]),
-        lambda inner: st.lists(inner, max_size=3)
-        | st.dictionaries(st.sampled_from(["password", "s3.secret-key", "token", "name", "key", "value", "a"]) | st.text(max_size=8), inner, max_size=4),
+        lambda inner: (
+            st.lists(inner, max_size=3)
+            | st.dictionaries(
+                st.sampled_from(["password", "s3.secret-key", "token", "name", "key", "value", "a"]) | st.text(max_size=8),
+                inner,
+                max_size=4,
+            )
+        ),
         max_leaves=12,
     ),
     st.sampled_from([None, 1]),
@@ -108,7 +120,11 @@ def test_settings_that_flink_hides_are_hidden() -> None:
 
 
 def test_decoded_documents_are_hidden_below_the_names_of_secrets() -> None:
-    body = {"password": {"value": 5, "set": True}, "list": [{"key": "s3.secret-key", "value": 7}, {"key": "a", "value": 7}], "text": "token=abc"}
+    body = {
+        "password": {"value": 5, "set": True},
+        "list": [{"key": "s3.secret-key", "value": 7}, {"key": "a", "value": 7}],
+        "text": "token=abc",
+    }
     assert redact_document(body) == {
         "password": {"value": MASK, "set": True},
         "list": [{"key": "s3.secret-key", "value": MASK}, {"key": "a", "value": 7}],
