@@ -5,10 +5,9 @@ from typing import Any
 
 from django import forms
 
-from webapp.lib.matchers import BadMatcher, parse_lines
+from webapp.lib.matchers import LONGEST_TEXT, BadMatcher, parse_lines
 from webapp.lib.timeranges import instant
 
-LONGEST_MATCHERS = 12_000
 WEEKDAYS = [
     (str(number), name) for number, name in enumerate(("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"))
 ]
@@ -23,7 +22,7 @@ class MatchersField(forms.CharField):
 
     def __init__(self, **kwargs: Any) -> None:
         widget = forms.Textarea(attrs={"rows": 3, "class": "mono", "spellcheck": "false"})
-        super().__init__(max_length=LONGEST_MATCHERS, label="Which alerts", help_text=_MATCHERS_HELP, widget=widget, **kwargs)
+        super().__init__(max_length=LONGEST_TEXT, label="Which alerts", help_text=_MATCHERS_HELP, widget=widget, **kwargs)
 
     def clean(self, value: Any) -> Any:
         text = super().clean(value)

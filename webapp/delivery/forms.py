@@ -8,7 +8,7 @@ from webapp.delivery.choices import FormatName
 from webapp.delivery.entering import Entered
 from webapp.delivery.models import Endpoint
 from webapp.findings.choices import Severity
-from webapp.lib.matchers import BadMatcher, Matcher, as_lines, parse_lines
+from webapp.lib.matchers import LONGEST_TEXT, BadMatcher, Matcher, as_lines, parse_lines
 
 _HIDDEN: dict[str, Any] = {"autocomplete": "off", "spellcheck": "false"}
 
@@ -43,7 +43,7 @@ class EndpointForm(forms.Form):
     min_severity = forms.ChoiceField(choices=Severity.choices, initial=Severity.WARNING, label="Least severity")
     matchers = forms.CharField(
         required=False,
-        max_length=12_000,
+        max_length=LONGEST_TEXT,
         label="Which alerts",
         widget=forms.Textarea(attrs={"rows": 4, "class": "mono", "spellcheck": "false", "placeholder": 'cluster="prod-eu"'}),
         help_text='One a line, all have to match: cluster="prod-eu", job=~"orders-.*", rule!="…", family, severity, subject. '

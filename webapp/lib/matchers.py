@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -17,9 +18,12 @@ OPERATORS = (EQUAL, NOT_EQUAL, MATCHES, MATCHES_NOT)
 MOST_MATCHERS = 10
 LONGEST_VALUE = 1_000
 LONGEST_PATTERN = 200
+LONGEST_TEXT = 12_000
+"""As lines: ten of the longest, and some air."""
 
 _LABEL = re.compile(r"[A-Za-z_][A-Za-z0-9_.]{0,63}")
-_WRITTEN = re.compile(r"\s*([A-Za-z0-9_.]+)\s*(=~|!~|!=|=)\s*(.*?)\s*", re.DOTALL)
+# Possessive: what a repetition took it never gives back, so a line is read once, whatever is in it.
+_WRITTEN = re.compile(r"([A-Za-z0-9_.]++)\s*+(=~|!~|!=|=)")
 
 
 class BadMatcher(ValueError):
@@ -66,18 +70,20 @@ def matcher(label: str, operator: str, value: str) -> Matcher:
 
 def parse_lines(text: str) -> tuple[Matcher, ...]:
     """One matcher a line, as people type them; empty lines are passed over. Raises :class:`BadMatcher`."""
+    if len(text) > LONGEST_TEXT:
+        raise BadMatcher(f"Matchers are longer than {LONGEST_TEXT:,} characters together; shorten them.")
+    lines = [line.strip() for line in text.splitlines()]
     found = []
-    for line in text.splitlines():
-        if not line.strip():
-            continue
-        written = _WRITTEN.fullmatch(line)
+    for line in _bounded([line for line in lines if line]):
+        written = _WRITTEN.match(line)
         if written is None:
-            raise BadMatcher(f'{line.strip()[:80]!r} is no matcher: write label=value, such as cluster="prod-eu".')
-        label, operator, value = written.groups()
+            raise BadMatcher(f'{line[:80]!r} is no matcher: write label=value, such as cluster="prod-eu".')
+        label, operator = written.groups()
+        value = line[written.end() :].lstrip()
         if len(value) > 1 and value[0] == value[-1] == '"':
             value = value[1:-1]
         found.append(matcher(label, operator, value))
-    return _bounded(found)
+    return tuple(found)
 
 
 def from_json(items: object) -> tuple[Matcher, ...]:
@@ -85,11 +91,11 @@ def from_json(items: object) -> tuple[Matcher, ...]:
     if not isinstance(items, list):
         raise BadMatcher("Matchers are a list.")
     found = []
-    for item in items:
+    for item in _bounded(items):
         if not isinstance(item, dict) or not all(isinstance(item.get(key), str) for key in ("label", "operator", "value")):
             raise BadMatcher("A matcher is an object with the texts label, operator and value.")
         found.append(matcher(item["label"], item["operator"], item["value"]))
-    return _bounded(found)
+    return tuple(found)
 
 
 def as_lines(matchers: Iterable[Matcher]) -> str:
@@ -101,10 +107,11 @@ def match_all(matchers: Sequence[Matcher], labels: Mapping[str, str]) -> bool:
     return all(one.accepts(labels.get(one.label, "")) for one in matchers)
 
 
-def _bounded(found: list[Matcher]) -> tuple[Matcher, ...]:
-    if len(found) > MOST_MATCHERS:
-        raise BadMatcher(f"Give at most {MOST_MATCHERS} matchers; these are {len(found)}.")
-    return tuple(found)
+def _bounded(written: list[Any]) -> list[Any]:
+    """Before they are read: each pattern costs a little."""
+    if len(written) > MOST_MATCHERS:
+        raise BadMatcher(f"Give at most {MOST_MATCHERS} matchers; these are {len(written):,}.")
+    return written
 
 
 @lru_cache(maxsize=4096)

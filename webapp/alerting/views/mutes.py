@@ -14,11 +14,11 @@ from webapp.accounts.roles import may_operate
 from webapp.alerting import acting
 from webapp.alerting.badges import mute_badge
 from webapp.alerting.choices import OPEN
-from webapp.alerting.forms import LONGEST_MATCHERS, WEEKDAYS, MaintenanceForm, SilenceForm
+from webapp.alerting.forms import WEEKDAYS, MaintenanceForm, SilenceForm
 from webapp.alerting.models import Alert, MaintenanceWindow, Silence
 from webapp.lib.keysets import BadCursor, Key, page
 from webapp.lib.labels import matched_labels
-from webapp.lib.matchers import BadMatcher, Matcher, match_all, parse_lines
+from webapp.lib.matchers import LONGEST_TEXT, BadMatcher, Matcher, match_all, parse_lines
 from webapp.lib.row_numbers import row_number
 
 PAGE_SIZE = 50
@@ -108,7 +108,7 @@ def matching(request: HttpRequest) -> HttpResponse:
 
 def _preview(text: str) -> dict[str, Any]:
     try:
-        matchers = parse_lines(text[:LONGEST_MATCHERS])
+        matchers = parse_lines(text)
     except BadMatcher as error:
         return {"wrong": str(error)}
     return {"matches": _matches(matchers), "has_matchers": bool(matchers)} if matchers else {"has_matchers": False}
@@ -139,7 +139,7 @@ def _every(window: MaintenanceWindow) -> str:
 
 
 def _asked(request: HttpRequest) -> str:
-    return request.GET.get("matchers", "")[:LONGEST_MATCHERS].replace("\x00", "")
+    return request.GET.get("matchers", "")[:LONGEST_TEXT].replace("\x00", "")
 
 
 def _ended(request: HttpRequest, page_name: str, act: Any) -> HttpResponse:
