@@ -3,6 +3,7 @@
 from typing import Any
 
 from django.apps import AppConfig
+from django.contrib.admin.apps import AdminConfig
 from django.db.models.signals import post_migrate
 
 
@@ -12,6 +13,10 @@ class AccountsConfig(AppConfig):
     def ready(self) -> None:
         # After the permissions of ``auth`` itself, whose tables these are.
         post_migrate.connect(_make_groups, sender=self, dispatch_uid="accounts.groups")
+
+
+class AdministrationConfig(AdminConfig):
+    default_site = "webapp.accounts.administration.RoleSite"
 
 
 def _make_groups(using: str, **_about: Any) -> None:

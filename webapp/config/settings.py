@@ -15,7 +15,7 @@ ALLOWED_HOSTS = WEIR.allowed_hosts
 CSRF_TRUSTED_ORIGINS = WEIR.trusted_origins
 
 INSTALLED_APPS = [
-    "django.contrib.admin",
+    "webapp.accounts.apps.AdministrationConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -25,7 +25,7 @@ INSTALLED_APPS = [
     "csp",
     "rest_framework",
     "drf_spectacular",
-    "webapp.accounts",
+    "webapp.accounts.apps.AccountsConfig",
     "webapp.fleet",
     "webapp.checkpoints",
     "webapp.pressure",
@@ -101,6 +101,7 @@ WHITENOISE_USE_FINDERS = True
 
 # People
 AUTH_USER_MODEL = "accounts.User"
+AUTHENTICATION_BACKENDS = ["django.contrib.auth.backends.ModelBackend", "webapp.accounts.administration.LookingBackend"]
 LOGIN_URL = "sign-in"
 LOGIN_REDIRECT_URL = "/"
 LOGOUT_REDIRECT_URL = "sign-in"
