@@ -18,6 +18,8 @@ from ingest.flink_logs.recognise import event_of
 from ingest.flink_logs.stitch import MAX_RECORD_BYTES
 from spark_jobs.transforms.log_events import recognised
 from spark_jobs.transforms.log_records import file_name, fold_text, line_separator
+from tests.attacks.log_lines import hostile_lines
+from tests.attacks.scale import examples
 
 RECORDINGS = Path(__file__).parent.parent / "fixtures" / "recordings"
 CC = "org.apache.flink.runtime.checkpoint.CheckpointCoordinator"
@@ -148,3 +150,9 @@ def test_hostile_names_give_the_same_events(spark: SparkSession, tmp_path: Path,
     path = tmp_path / "jm.log"
     path.write_bytes("".join(written).encode())
     assert_same(spark, [path])
+
+
+def test_forged_lines_give_the_same_events(spark: SparkSession, tmp_path: Path) -> None:
+    path = tmp_path / "jm.log"
+    path.write_bytes(b"".join(hostile_lines(examples(4, 40), "spark")))
+    assert assert_same(spark, [path]) > 50
