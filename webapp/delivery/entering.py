@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from django.core.exceptions import ValidationError
+from django.core.exceptions import ImproperlyConfigured, ValidationError
 from django.core.validators import validate_email
 from django.db import transaction
 
@@ -16,6 +16,7 @@ from webapp.delivery.models import Endpoint
 from webapp.delivery.targets import RefusedTarget, Target, checked
 from webapp.findings.choices import Severity
 from webapp.lib.matchers import Matcher
+from webapp.lib.origins import ENTER_AGAIN, leads_elsewhere
 
 MOST_EMAILS = 20
 LONGEST_CREDENTIAL = 1_000
@@ -62,10 +63,11 @@ def enter(endpoint: Endpoint, entered: Entered, rules: Policy, who: Any) -> str:
     if entered.owner_email and not _is_mail(entered.owner_email):
         wrong["owner_email"] = "Give one mail address."
     target = _target(endpoint, entered, rules, wrong)
-    _check_credential(endpoint, entered, wrong)
+    _check_credential(endpoint, entered, target, wrong)
     if wrong:
         raise BadEndpoint(wrong)
 
+    another_kind = endpoint.format != entered.format
     endpoint.name, endpoint.format, endpoint.min_severity = name, entered.format, entered.min_severity
     endpoint.emails = list(entered.emails) if entered.format == FormatName.EMAIL else []
     endpoint.matchers = [matcher.as_json() for matcher in entered.matchers]
@@ -76,7 +78,8 @@ def enter(endpoint: Endpoint, entered: Entered, rules: Policy, who: Any) -> str:
         endpoint.url_encrypted = endpoint.url_shown = ""
     if entered.credential is not None:
         endpoint.credential_encrypted = encryption.encrypt(entered.credential) if entered.credential else ""
-    if not form.credential:
+    if not form.credential or (another_kind and entered.credential is None):
+        # The key of one system is not told to another.
         endpoint.credential_encrypted = ""
     secret = ""
     if not form.has_secret:
@@ -110,13 +113,22 @@ def _target(endpoint: Endpoint, entered: Entered, rules: Policy, wrong: dict[str
     return None
 
 
-def _check_credential(endpoint: Endpoint, entered: Entered, wrong: dict[str, str]) -> None:
+def _check_credential(endpoint: Endpoint, entered: Entered, target: Target | None, wrong: dict[str, str]) -> None:
     form, given = FORMATS[entered.format], entered.credential
     stored = bool(endpoint.credential_encrypted) and endpoint.format == entered.format
     if given and (len(given) > LONGEST_CREDENTIAL or not given.isprintable()):
         wrong["credential"] = f"It is longer than {LONGEST_CREDENTIAL} characters, or holds signs that cannot be sent."
     if form.credential_required and not given and not (stored and given is None):
         wrong["credential"] = f"{FORMATS[entered.format].credential} is needed."
+    elif form.credential and stored and given is None and target is not None and _leads_elsewhere(endpoint, target):
+        wrong["credential"] = ENTER_AGAIN
+
+
+def _leads_elsewhere(endpoint: Endpoint, target: Target) -> bool:
+    try:
+        return leads_elsewhere([endpoint.url], [target.url])
+    except ImproperlyConfigured:
+        return True  # what is stored cannot be read any more
 
 
 def _is_mail(address: str) -> bool:

@@ -6,6 +6,7 @@ from django import forms
 
 from webapp.fleet.choices import AuthScheme
 from webapp.fleet.models import Cluster
+from webapp.lib.origins import ENTER_AGAIN, leads_elsewhere
 
 _WIDE = {"size": 40}
 
@@ -84,7 +85,14 @@ class ClusterForm(forms.ModelForm):  # type: ignore[type-arg]
         keeps_secret = self.instance.has_secret and not cleaned.get("forget_secret")
         if needs_secret and not cleaned.get("secret") and not keeps_secret:
             self.add_error("secret", "This sign-in needs a password or token.")
+        elif needs_secret and not cleaned.get("secret") and self._leads_elsewhere(cleaned):
+            self.add_error("secret", ENTER_AGAIN)
         return cleaned
+
+    def _leads_elsewhere(self, cleaned: dict[str, Any]) -> bool:
+        """The stored secret was entered for the addresses that are stored; the instance still has them here."""
+        stored = (self.instance.url, self.instance.history_url)
+        return leads_elsewhere(stored, (cleaned.get("url") or "", cleaned.get("history_url") or ""))
 
     def filled(self) -> Cluster:
         """The cluster as entered, secret included, not saved."""

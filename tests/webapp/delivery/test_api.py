@@ -14,6 +14,7 @@ from rest_framework.test import APIClient
 from tests.webapp.builders import person
 from tests.webapp.delivery.builders import delivery, endpoint, notice
 from webapp.accounts.models import ApiToken
+from webapp.config import encryption
 from webapp.delivery.formats.weir import SCHEMA
 from webapp.delivery.models import Delivery, Endpoint
 
@@ -53,6 +54,18 @@ def test_an_endpoint_is_made_changed_and_removed_and_tells_its_secret_once() -> 
     assert Endpoint.objects.get().url == NEW["url"]
     assert api.delete(one).status_code == 204
     assert not Endpoint.objects.exists()
+
+
+def test_a_stored_key_does_not_go_with_a_changed_address_over_the_api() -> None:
+    found = endpoint("https://8.8.8.8/", format="alertmanager", credential_encrypted=encryption.encrypt("canary-key"), secret_encrypted="")
+    one, api = reverse("api-endpoints-detail", args=[found.pk]), client("write")
+    changed = {"name": found.name, "format": "alertmanager", "url": "https://8.8.4.4/"}
+    answer = api.put(one, changed, format="json")
+    assert answer.status_code == 400
+    assert "enter it again" in answer.content.decode()
+    assert Endpoint.objects.get().url == "https://8.8.8.8/"
+    assert api.put(one, {**changed, "credential": ""}, format="json").status_code == 200
+    assert Endpoint.objects.get().credential == ""
 
 
 def test_a_private_address_is_refused_by_field() -> None:

@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from tests.webapp.delivery.builders import LOOPBACK, alert, delivery, endpoint, notice
 from tests.webapp.delivery.receiver import Receiver
+from webapp.config import encryption
 from webapp.delivery.models import Delivery, Endpoint
 from webapp.delivery.sending import send_due
 
@@ -54,6 +55,28 @@ def test_a_new_secret_lets_the_former_sign_for_a_day(operator: Client) -> None:
     assert former == old
     assert new in shown
     assert old not in shown
+
+
+@pytest.mark.parametrize("name", ["alertmanager", "pagerduty", "feishu", "dingtalk"])
+def test_a_stored_key_does_not_go_with_a_changed_address(operator: Client, name: str) -> None:
+    found = endpoint("https://8.8.8.8/kept", format=name, credential_encrypted=encryption.encrypt("canary-key"), secret_encrypted="")
+    changed = {**NEW, "name": found.name, "format": name, "url": "https://8.8.4.4/kept"}
+    assert "enter it again" in text(operator.post(reverse("endpoint-edit", args=[found.pk]), changed))
+    for moved in ("https://8.8.8.8:8443/kept", "https://dns.google.invalid/kept"):
+        operator.post(reverse("endpoint-edit", args=[found.pk]), {**changed, "url": moved})
+    assert Endpoint.objects.get().url == "https://8.8.8.8/kept"
+    operator.post(reverse("endpoint-edit", args=[found.pk]), {**changed, "url": "https://8.8.8.8:443/another/path"})
+    assert (Endpoint.objects.get().url, Endpoint.objects.get().credential) == ("https://8.8.8.8/another/path", "canary-key")
+    operator.post(reverse("endpoint-edit", args=[found.pk]), {**changed, "credential": "new-key"})
+    assert (Endpoint.objects.get().url, Endpoint.objects.get().credential) == ("https://8.8.4.4/kept", "new-key")
+
+
+def test_a_key_of_one_system_is_not_kept_for_another(operator: Client) -> None:
+    found = endpoint("https://8.8.8.8/kept", format="feishu", credential_encrypted=encryption.encrypt("canary-key"), secret_encrypted="")
+    operator.post(
+        reverse("endpoint-edit", args=[found.pk]), {**NEW, "name": found.name, "format": "alertmanager", "url": "https://8.8.4.4/"}
+    )
+    assert (Endpoint.objects.get().format, Endpoint.objects.get().credential) == ("alertmanager", "")
 
 
 def test_a_change_without_an_address_keeps_the_stored_one(operator: Client) -> None:

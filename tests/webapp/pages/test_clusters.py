@@ -1,10 +1,12 @@
 """The clusters page."""
 
+import io
 import json
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
+from django.core.management import call_command
 from django.urls import reverse
 from django.utils import timezone
 
@@ -89,6 +91,73 @@ def test_an_empty_secret_keeps_the_stored_one_and_a_tick_removes_it(operator):
     assert Cluster.objects.get().source().auth.secret == "kept"
     operator.post(reverse("cluster-edit", args=("lab",)), {**entered, "auth_scheme": "", "forget_secret": "on"})
     assert not Cluster.objects.get().has_secret
+
+
+@pytest.fixture
+def stranger():
+    """Another server, which notes with what it is asked."""
+    asked = []
+
+    class Noting(_JobManager):
+        def do_GET(self):
+            asked.append((self.path, self.headers.get("Authorization")))
+            super().do_GET()
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Noting)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}", asked
+    server.shutdown()
+
+
+@pytest.mark.parametrize("field", ["url", "history_url"])
+@pytest.mark.parametrize("button", [{"test": "1"}, {}], ids=["test", "save"])
+@pytest.mark.parametrize(("scheme", "user"), [("bearer", ""), ("basic", "ops")])
+def test_a_stored_secret_does_not_go_with_a_changed_address(operator, jobmanager, stranger, field, button, scheme, user):
+    known = cluster("lab", at=timezone.now(), url=jobmanager, auth_scheme=scheme, auth_user=user)
+    known.set_secret("canary-token")
+    known.save()
+    url, asked = stranger
+    entered = {**ENTERED, "url": jobmanager, "auth_scheme": scheme, "auth_user": user, field: url, "secret": "", **button}
+    page = operator.post(reverse("cluster-edit", args=("lab",)), entered)
+    assert "enter it again" in str(page.context["form"].errors["secret"])
+    assert not asked
+    assert (Cluster.objects.get().url, Cluster.objects.get().history_url) == (jobmanager, "")
+    operator.post(reverse("cluster-edit", args=("lab",)), {**entered, "secret": "entered-again"})
+    assert not button or asked  # with the secret entered it is asked
+    assert "canary" not in str(asked)
+
+
+@pytest.mark.parametrize(
+    "moved",
+    ["https://127.0.0.1:9", "http://127.0.0.2:9", "http://127.0.0.1:10", "http://127.0.0.1", "http://localhost:9", "http://127.0.0.1.:10"],
+)
+def test_another_scheme_host_or_port_is_another_address(operator, moved):
+    known = cluster("lab", at=timezone.now(), url="http://127.0.0.1:9", auth_scheme="bearer")
+    known.set_secret("kept")
+    known.save()
+    page = operator.post(reverse("cluster-edit", args=("lab",)), {**ENTERED, "url": moved, "auth_scheme": "bearer", "secret": ""})
+    assert page.status_code == 200 and "secret" in page.context["form"].errors
+
+
+@pytest.mark.parametrize("same", ["http://127.0.0.1:9/proxy/", "HTTP://127.0.0.1:9"])
+def test_another_path_or_spelling_of_the_same_address_keeps_it(operator, same):
+    known = cluster("lab", at=timezone.now(), url="http://127.0.0.1:9", history_url="http://127.0.0.1:8", auth_scheme="bearer")
+    known.set_secret("kept")
+    known.save()
+    entered = {**ENTERED, "url": same, "history_url": "http://127.0.0.1:9", "auth_scheme": "bearer", "secret": ""}
+    assert operator.post(reverse("cluster-edit", args=("lab",)), entered).status_code == 302
+    assert Cluster.objects.get().source().auth.secret == "kept"
+
+
+def test_a_replaced_cluster_is_asked_with_what_was_given_now(jobmanager, stranger, monkeypatch):
+    known = cluster("lab", at=timezone.now(), url=jobmanager, auth_scheme="bearer")
+    known.set_secret("canary-token")
+    known.save()
+    url, asked = stranger
+    call_command("add_cluster", "lab", url, "--replace", stdout=io.StringIO())
+    monkeypatch.setenv("WEIR_CLUSTER_SECRET", "given-now")
+    call_command("add_cluster", "lab", url, "--replace", "--auth", "bearer", stdout=io.StringIO())
+    assert asked and "canary" not in str(asked)
 
 
 def test_a_change_never_renames(operator):

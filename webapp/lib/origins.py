@@ -1,0 +1,29 @@
+"""Where a request goes, as far as it matters to whoever entrusted Weir with a password: scheme, host and port."""
+
+from collections.abc import Iterable
+from urllib.parse import urlsplit
+
+Origin = tuple[str, str, int | None]
+_PORTS = {"http": 80, "https": 443}
+
+ENTER_AGAIN = (
+    "The address leads to another host, port or scheme than before: enter it again, so that nobody is sent what was meant for another."
+)
+
+
+def origin(url: str) -> Origin | None:
+    """``None`` for no address, and for one that cannot be read."""
+    try:
+        parts = urlsplit(url.strip())
+        port = parts.port
+    except ValueError:
+        return None
+    if not parts.hostname:
+        return None
+    return parts.scheme, parts.hostname.rstrip("."), _PORTS.get(parts.scheme) if port is None else port
+
+
+def leads_elsewhere(before: Iterable[str], after: Iterable[str]) -> bool:
+    """Whether any of ``after`` is at an origin at which none of ``before`` was. From https to http is elsewhere."""
+    known = {origin(url) for url in before if url}
+    return any(origin(url) not in known for url in after if url)
