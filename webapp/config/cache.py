@@ -1,37 +1,49 @@
 """A Redis cache that is only ever a help: without its server every look-up is a miss."""
 
-import logging
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
 
 from django.core.cache.backends.redis import RedisCache
 from redis.exceptions import RedisError
 
-logger = logging.getLogger(__name__)
+from webapp.config import breaker
+
+Result = TypeVar("Result")
 
 
 class ForgivingRedisCache(RedisCache):
-    """``get`` misses and writes do nothing while Redis is away, so that pages are slower and never broken."""
+    """Look-ups miss and writes do nothing while Redis is away or slow, so that pages are slower and never broken."""
 
     def get(self, key: str, default: Any = None, version: int | None = None) -> Any:
-        try:
-            return super().get(key, default, version)
-        except (RedisError, OSError):
-            return default
+        return _asked(lambda: super(ForgivingRedisCache, self).get(key, default, version), default)
+
+    def get_many(self, keys: Iterable[str], version: int | None = None) -> dict[str, Any]:
+        return _asked(lambda: super(ForgivingRedisCache, self).get_many(keys, version), {})
+
+    def has_key(self, key: str, version: int | None = None) -> bool:
+        return _asked(lambda: super(ForgivingRedisCache, self).has_key(key, version), False)
 
     def set(self, key: str, value: Any, *args: Any, **kwargs: Any) -> None:
-        try:
-            super().set(key, value, *args, **kwargs)
-        except (RedisError, OSError):
-            logger.warning("The cache server is away; pages are served without it.")
+        _asked(lambda: super(ForgivingRedisCache, self).set(key, value, *args, **kwargs), None)
+
+    def set_many(self, data: dict[str, Any], *args: Any, **kwargs: Any) -> list[str]:
+        return _asked(lambda: super(ForgivingRedisCache, self).set_many(data, *args, **kwargs), list(data))
 
     def add(self, key: str, value: Any, *args: Any, **kwargs: Any) -> bool:
-        try:
-            return bool(super().add(key, value, *args, **kwargs))
-        except (RedisError, OSError):
-            return True
+        return _asked(lambda: bool(super(ForgivingRedisCache, self).add(key, value, *args, **kwargs)), True)
+
+    def touch(self, key: str, *args: Any, **kwargs: Any) -> bool:
+        return _asked(lambda: bool(super(ForgivingRedisCache, self).touch(key, *args, **kwargs)), False)
 
     def delete(self, key: str, version: int | None = None) -> bool:
-        try:
-            return bool(super().delete(key, version))
-        except (RedisError, OSError):
-            return False
+        return _asked(lambda: bool(super(ForgivingRedisCache, self).delete(key, version)), False)
+
+
+def _asked(call: Callable[[], Result], otherwise: Result) -> Result:
+    if not breaker.redis.allows():
+        return otherwise
+    try:
+        with breaker.redis.watching():
+            return call()
+    except (RedisError, OSError):
+        return otherwise

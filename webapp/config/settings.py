@@ -3,8 +3,10 @@
 import sys
 
 from csp.constants import NONCE, NONE, SELF
+from redis.backoff import NoBackoff
+from redis.retry import Retry
 
-from webapp.config import environment, schedule
+from webapp.config import breaker, environment, schedule
 from webapp.config.environment import PROJECT_DIR
 
 WEIR = environment.load()
@@ -82,7 +84,11 @@ CACHES = {
         "BACKEND": "webapp.config.cache.ForgivingRedisCache",
         "LOCATION": WEIR.redis_url.replace("redis+socket://", "unix://"),
         "KEY_PREFIX": "weir",
-        "OPTIONS": {"socket_timeout": 1, "socket_connect_timeout": 1},
+        "OPTIONS": {
+            "socket_timeout": breaker.TIMEOUT_S,
+            "socket_connect_timeout": breaker.TIMEOUT_S,
+            "retry": Retry(NoBackoff(), 0),
+        },
     }
     if WEIR.redis_url
     else {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}
@@ -178,10 +184,10 @@ SPECTACULAR_SETTINGS = {
 SPARK_COMMAND = [sys.executable, "-m", "spark_jobs"]
 CELERY_BROKER_URL = WEIR.redis_url.replace("unix://", "redis+socket://") or "memory://"
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+# Who sends hints has shorter ones: see webapp.config.hints.
 CELERY_BROKER_TRANSPORT_OPTIONS = {
     "visibility_timeout": 2 * (WEIR.spark_timeout_s + 1800),
     "socket_timeout": 30,
-    # Of whoever sends a hint: the row it hints at is there, and a page or an evaluation must not wait for a Redis that is away.
     **{"max_retries": 1, "interval_start": 0, "interval_step": 0.2, "interval_max": 0.2},
 }
 CELERY_TASK_IGNORE_RESULT = True

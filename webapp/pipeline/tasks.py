@@ -48,7 +48,7 @@ def tick() -> None:
 
 def hint(key: str, after: timedelta = timedelta()) -> None:
     """Tell a worker of the right queue."""
-    hints.send(work.TASK_OF_KIND[key.partition("/")[0]], key, work.queue_of(key), after)
+    hints.hint(work.TASK_OF_KIND[key.partition("/")[0]], key, work.queue_of(key), after)
 
 
 @app.task(name="pipeline.collect", soft_time_limit=COLLECT_LIMIT_S, time_limit=COLLECT_LIMIT_S + 30)

@@ -1,0 +1,58 @@
+"""Not asking again for a while what did not answer: Redis is only ever a help, and nobody waits for it twice.
+
+One breaker a process, for the cache and for hints alike. It opens when a call fails or is slow, so the first one waits for
+its time-out and the others for nothing. Every ``OPEN_S`` one call may try whether the server is back.
+"""
+
+import logging
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+TIMEOUT_S = 0.3
+"""Of one answer; what is asked of Redis takes it less than a millisecond."""
+SLOW_S = 0.5
+"""Of one call, which takes several answers where it has to connect first."""
+OPEN_S = 3.0
+
+logger = logging.getLogger(__name__)
+
+
+class Breaker:
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._opened_at: float | None = None
+
+    def allows(self) -> bool:
+        """Whether to ask now; whoever is let through while it is open tries for everybody."""
+        with self._lock:
+            now = time.monotonic()
+            if self._opened_at is not None and now - self._opened_at < OPEN_S:
+                return False
+            if self._opened_at is not None:
+                self._opened_at = now
+            return True
+
+    @contextmanager
+    def watching(self) -> Iterator[None]:
+        """Around one call that was allowed. Errors go on up."""
+        began = time.monotonic()
+        try:
+            yield
+        except Exception:
+            self._open()
+            raise
+        if time.monotonic() - began > SLOW_S:
+            self._open()
+        else:
+            self._opened_at = None
+
+    def _open(self) -> None:
+        with self._lock:
+            if self._opened_at is None:
+                logger.warning("Redis does not answer in time; for a while nothing is asked of it. Work is delayed, not lost.")
+            self._opened_at = time.monotonic()
+
+
+redis = Breaker()
