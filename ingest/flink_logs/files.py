@@ -8,11 +8,13 @@ from datetime import datetime
 from typing import IO, Any
 
 import fsspec
+from fsspec.compression import compr
 
 from ingest.flink_logs.layouts import layout_of, zone_of
 from ingest.flink_logs.names import age_order, is_packed, process_of
 from ingest.flink_logs.stitch import Keep, Stitcher
 from ingest.records import LogRecord, Observed, Skip
+from ingest.regular_files import open_regular
 
 READ_BYTES = 1024 * 1024
 BATCH_RECORDS = 20_000
@@ -59,8 +61,9 @@ def open_unpacked(path: str) -> IO[bytes]:
     packing = _UNPACKERS.get(path[path.rfind(".") :]) if is_packed(path) else None
     if is_packed(path) and packing is None:
         raise OSError("this compression is not supported; use gzip, bzip2 or xz")
-    if packing is None and "://" not in path:
-        return open(path, "rb")  # noqa: PTH123 - closed by the caller
+    if "://" not in path:
+        file = open_regular(path)
+        return file if packing is None else compr[packing](file, mode="rb")
     stream: IO[bytes] = fsspec.open(path, "rb", compression=packing).open()
     return stream
 

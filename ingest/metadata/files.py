@@ -11,6 +11,7 @@ import fsspec
 from ingest.metadata.pieces import Piece
 from ingest.metadata.reader import read_pieces
 from ingest.records import Skip
+from ingest.regular_files import open_regular
 from ingest.storage.instants import modified_at
 
 NAME = "_metadata"
@@ -37,7 +38,7 @@ class MetadataFile:
     def open(self) -> BinaryIO:
         path = self.path if self.read_at is None else self.read_at
         if "://" not in path:
-            return open(_local(path), "rb", buffering=0)  # noqa: PTH123 - closed by the caller
+            return open_regular(_local(path), buffering=0)
         stream: BinaryIO = fsspec.open(path, "rb").open()
         return stream
 

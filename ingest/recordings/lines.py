@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, cast
 
+from ingest.regular_files import open_regular
+
 MAX_LINE_BYTES = 64 * 1024 * 1024
 
 
@@ -38,7 +40,8 @@ def read_lines(path: Path, max_line_bytes: int = MAX_LINE_BYTES) -> Iterator[Lin
 
 
 def _open(path: Path) -> BinaryIO:
-    return cast(BinaryIO, gzip.open(path, "rb")) if path.suffix == ".gz" else path.open("rb")
+    file = open_regular(path)
+    return cast(BinaryIO, gzip.GzipFile(fileobj=file)) if path.suffix == ".gz" else file
 
 
 def _skip_rest_of_line(handle: BinaryIO) -> int:

@@ -1,8 +1,8 @@
 """One recording on disk: a folder with ``rest.jsonl`` (or ``.gz``) and ``logs/``, perhaps copies of ``_metadata``."""
 
 import json
-import re
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 from ingest.errors import Refused
@@ -10,13 +10,13 @@ from ingest.flink_logs.files import read_files
 from ingest.flink_logs.layouts import layout_of, zone_of
 from ingest.flink_rest.payloads.fields import clean_text
 from ingest.flink_rest.versions import MAX_VERSION_CHARS
+from ingest.recordings.bundle import Bundle, bundle_at
 from ingest.recordings.polls import Polls
 from ingest.recordings.rest_file import read_rest_file
 from ingest.recordings.snapshots import Snapshots
 from ingest.records import LogRecord, Observed
 
-# What a process printed, and what RocksDB logs (Flink moves that beside its own logs): both have no layout.
-_NOT_A_LOG = re.compile(r"\..*|.*\.(out|err)|(.*_)?LOG(\.old.*)?")
+MAX_SCENARIO_BYTES = 1_000_000
 
 Progress = Callable[[str], None]
 Piece = tuple[tuple[Observed, ...], int]
@@ -33,13 +33,12 @@ class Recording:
         self._cluster = cluster
         self._log_time_zone = log_time_zone
         self._log_layout = log_layout
-        self._rest_files = sorted(path for path in directory.glob("rest*.jsonl*") if path.suffix in (".jsonl", ".gz"))
-        logs = directory / "logs"
-        self._log_files = sorted(path for path in logs.rglob("*") if path.is_file() and not _NOT_A_LOG.fullmatch(path.name))
-        if not self._rest_files and not logs.is_dir():
-            raise Refused(f"{directory} is no recording: it holds neither rest.jsonl (or rest.jsonl.gz) nor logs/.")
+        self._bundle = bundle_at(directory)
+        if not self._bundle.rest_files and not (directory / "logs").is_dir():
+            why = "".join(f" {skip.subject}: {skip.detail}" for skip in self._bundle.skips[:3])
+            raise Refused(f"{directory} is no recording: it holds neither rest.jsonl (or rest.jsonl.gz) nor logs/.{why}")
         zone_of(log_time_zone, layout_of(log_layout))  # nonsense is refused before anything is read
-        self._polls = Polls(cluster, _declared_version(directory))
+        self._polls = Polls(cluster, _declared_version(self._bundle))
         self._snapshots = Snapshots(directory, cluster)
 
     @property
@@ -52,11 +51,14 @@ class Recording:
 
     def read(self, progress: Progress = lambda _: None) -> Iterator[Piece]:
         """Everything in it, piece by piece in bounded memory; recorded times are kept."""
-        for path in self._rest_files:
+        if self._bundle.skips:
+            at = datetime.fromtimestamp(self._bundle.directory.stat().st_mtime, UTC)
+            yield (Observed(self._cluster, at, "rest", self._bundle.skips),), 0
+        for path in self._bundle.rest_files:
             progress(f"reading {path.name}")
             yield from self._rest(path)
-        if self._log_files:
-            progress(f"reading {len(self._log_files)} log files")
+        if self._bundle.log_files:
+            progress(f"reading {len(self._bundle.log_files)} log files")
             yield from self._logs()
 
     def _rest(self, path: Path) -> Iterator[Piece]:
@@ -73,16 +75,16 @@ class Recording:
             yield (reading,), read_bytes
 
     def _logs(self) -> Iterator[Piece]:
-        paths = [str(path) for path in self._log_files]
+        paths = [str(path) for path in self._bundle.log_files]
         for observed in read_files(paths, cluster=self._cluster, layout=self._log_layout, time_zone=self._log_time_zone):
             yield (observed,), sum(len(record.message) for record in observed.records if isinstance(record, LogRecord))
 
 
-def _declared_version(directory: Path) -> str | None:
+def _declared_version(bundle: Bundle) -> str | None:
     """The Flink version in ``scenario.json``, for recordings that begin before ``/config`` was asked."""
     try:
-        text = (directory / "scenario.json").read_text(encoding="utf-8", errors="replace")[:1_000_000]
-        version = json.loads(text).get("version")
+        with bundle.open(bundle.directory / "scenario.json") as file:
+            version = json.loads(file.read(MAX_SCENARIO_BYTES)).get("version")
     except (OSError, ValueError, AttributeError, RecursionError):
         return None
     return clean_text(version, MAX_VERSION_CHARS) if isinstance(version, str) else None

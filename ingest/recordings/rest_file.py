@@ -17,6 +17,8 @@ from ingest.redaction.texts import redact
 
 MAX_SKIPPED_LINES = 100
 """Beyond these a damaged file is told of in one sum."""
+MAX_BAD_LINES = 10_000
+"""After these it is no recording."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,10 @@ def read_rest_file(path: Path, max_line_bytes: int = MAX_LINE_BYTES) -> Iterator
             bad_lines += recorded.skip is not None and recorded.skip.subject.startswith(f"{path.name}:")
             if recorded.skip is None or bad_lines <= MAX_SKIPPED_LINES:
                 yield recorded
+            if bad_lines >= MAX_BAD_LINES:
+                why = f"{bad_lines} of its lines could not be read; the others, from line {line.number + 1} on, are not tried"
+                yield Recorded(at, 0, skip=Skip(path.name, "bad_json", why))
+                return
     except OSError as error:
         yield Recorded(at, 0, skip=Skip(path.name, "unreadable_file", f"{error.strerror or error}; the rest of the file is not imported"))
     if bad_lines > MAX_SKIPPED_LINES:

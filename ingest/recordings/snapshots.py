@@ -11,6 +11,7 @@ from ingest.metadata.choice import Choice
 from ingest.metadata.evidence import SOURCE, rows_of
 from ingest.metadata.files import NAME, MetadataFile
 from ingest.records import Observed, Record, Skip
+from ingest.regular_files import open_regular
 from ingest.uris import BadUri, canonical
 
 MOST_FILE_BYTES = 64 * 1024 * 1024
@@ -21,7 +22,7 @@ class Snapshots:
     def __init__(self, directory: Path, cluster: str) -> None:
         self._cluster = cluster
         self._choice = Choice()
-        files = (path for folder in _FOLDERS for path in sorted((directory / folder).rglob(NAME)) if path.is_file())
+        files = (path for folder in _FOLDERS for path in sorted((directory / folder).rglob(NAME)) if _lies_in(directory, path))
         self._files = {_key(path.parent.as_posix()): path for path in files}
 
     def beside(self, observed: Sequence[Observed]) -> Iterator[tuple[Observed, int]]:
@@ -43,6 +44,15 @@ class Snapshots:
             return tuple(rows_of(file, MOST_FILE_BYTES)), size
         except (Skipped, BadUri, OSError) as error:
             return (Skip(str(path), "bad_metadata" if isinstance(error, Skipped) else "unreadable_file", str(error)),), 0
+
+
+def _lies_in(directory: Path, path: Path) -> bool:
+    """A regular file of the recording itself; a link out of it is none."""
+    try:
+        open_regular(path, within=directory).close()
+    except OSError:
+        return False
+    return True
 
 
 def _key(directory: str) -> str:

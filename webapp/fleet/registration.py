@@ -1,10 +1,12 @@
 """Registering clusters: what is saved when somebody adds one, by command or by page."""
 
 import hashlib
+import os
 from pathlib import Path
 
 from django.db import transaction
 
+from ingest.recordings.bundle import bundle_at
 from webapp.fleet.models import Cluster
 
 READ_AT_ONCE = 1 << 20
@@ -39,10 +41,10 @@ def recording_cluster(name: str) -> Cluster:
 def fingerprint(directory: Path) -> str:
     """SHA-256 over names and content of everything an import reads from a recording."""
     digest = hashlib.sha256()
-    files = [*directory.glob("rest*.jsonl*"), *(path for path in (directory / "logs").rglob("*") if path.is_file())]
-    for path in sorted(files):
-        digest.update(f"{path.relative_to(directory)}\0{path.stat().st_size}\0".encode())
-        with path.open("rb") as file:
+    bundle = bundle_at(directory)
+    for path in sorted((*bundle.rest_files, *bundle.log_files)):
+        digest.update(os.fsencode(f"{path.relative_to(directory)}\0{path.stat().st_size}\0"))
+        with bundle.open(path) as file:
             while chunk := file.read(READ_AT_ONCE):
                 digest.update(chunk)
     return digest.hexdigest()
