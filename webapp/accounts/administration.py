@@ -4,8 +4,12 @@ from typing import Any
 
 from django.contrib.admin import AdminSite
 from django.contrib.auth.backends import BaseBackend
-from django.http import HttpRequest
+from django.contrib.auth.decorators import login_not_required
+from django.http import HttpRequest, HttpResponse
+from django.utils.decorators import method_decorator
+from django.views.decorators.cache import never_cache
 
+from webapp.accounts import devices
 from webapp.accounts.roles import Role, role_of
 
 
@@ -16,6 +20,14 @@ def is_admin(user: Any) -> bool:
 class RoleSite(AdminSite):
     def has_permission(self, request: HttpRequest) -> bool:
         return super().has_permission(request) or is_admin(request.user)
+
+    @method_decorator(never_cache)
+    @method_decorator(login_not_required)
+    def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        response = super().login(request, extra_context)
+        if request.method == "POST" and request.user.is_authenticated:
+            devices.remember(request, response)
+        return response
 
 
 class LookingBackend(BaseBackend):

@@ -5,7 +5,9 @@ from typing import Any
 from django.contrib.auth.forms import AuthenticationForm
 from django.core.exceptions import ValidationError
 
-from webapp.accounts.throttle import forget_failures, is_blocked, note_failure
+from webapp.accounts import throttle
+
+BLOCKED = "Too many failed attempts. Use a browser that you signed in with before, wait an hour, or ask an administrator."
 
 
 class SignInForm(AuthenticationForm):
@@ -15,12 +17,12 @@ class SignInForm(AuthenticationForm):
         request, user_name = self.request, self.cleaned_data.get("username", "")
         if request is None:
             return super().clean()
-        if is_blocked(request, user_name):
-            raise ValidationError("Too many failed attempts. Wait a quarter of an hour, or ask an administrator.", code="blocked")
+        if not user_name or not self.cleaned_data.get("password"):
+            return super().clean()
         try:
-            cleaned = super().clean()
-        except ValidationError:
-            note_failure(request, user_name)
-            raise
-        forget_failures(user_name)
+            attempt = throttle.begin(request, user_name)
+        except throttle.Blocked:
+            raise ValidationError(BLOCKED, code="blocked") from None
+        cleaned = super().clean()
+        throttle.succeeded(attempt)
         return cleaned

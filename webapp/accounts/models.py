@@ -44,7 +44,7 @@ class ApiToken(models.Model):
 
 
 class SignInFailures(models.Model):
-    """Failed sign-ins of one address or one user name within the current window."""
+    """Failed sign-ins of one subject of :mod:`webapp.accounts.throttle` within the current window."""
 
     subject = models.CharField(max_length=64, unique=True)
     count = models.PositiveIntegerField(default=0)

@@ -1,55 +1,106 @@
-"""Slowing down who guesses passwords: failures are counted per address and per user name, in the database.
+"""Slowing down who guesses passwords, without letting anybody shut out somebody else.
 
-An address that has used up its failures makes no new rows, so the table stays small whatever is tried.
+Failures are counted in the database (so also without Redis) per address, per name and network, per name from everywhere, and
+per browser that the person signed in with before. A browser that knows the name is held to its own count alone; all others to the
+three. An attempt is counted before the password is looked at, so that many at once get no further than one after the other,
+and given back where it succeeds. What is refused makes no new rows, so the table stays small whatever is tried.
 """
 
 import hashlib
-from datetime import timedelta
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 
-from django.conf import settings
 from django.db.models import F
 from django.http import HttpRequest
 from django.utils import timezone
 
+from webapp.accounts.client_address import address_of, network_of
+from webapp.accounts.devices import device_of
 from webapp.accounts.models import SignInFailures
 
 
-def is_blocked(request: HttpRequest, user_name: str) -> bool:
-    recent = timezone.now() - _window()
-    failures = SignInFailures.objects.filter(subject__in=_subjects(request, user_name), window_start__gt=recent)
-    return failures.filter(count__gte=settings.SIGN_IN_FAILURES_ALLOWED).exists()
+@dataclass(frozen=True)
+class Limit:
+    allowed: int
+    window: timedelta
 
 
-def note_failure(request: HttpRequest, user_name: str) -> None:
-    now = timezone.now()
-    for subject in _subjects(request, user_name):
-        row, is_new = SignInFailures.objects.get_or_create(subject=subject, defaults={"count": 1, "window_start": now})
-        if is_new:
-            continue
-        if row.window_start <= now - _window():
-            SignInFailures.objects.filter(pk=row.pk).update(count=1, window_start=now)
-        else:
-            SignInFailures.objects.filter(pk=row.pk).update(count=F("count") + 1)
+_QUARTER = timedelta(minutes=15)
+LIMITS = {
+    "address": Limit(10, _QUARTER),
+    "name in network": Limit(10, _QUARTER),
+    "name": Limit(50, timedelta(hours=1)),  # As slow as one address alone has always been, wherever they all come from.
+    "device": Limit(10, _QUARTER),
+}
+_CLOCKS_DIFFER = timedelta(minutes=1)
 
 
-def forget_failures(user_name: str) -> None:
-    """After a success. The address keeps its count: one good account must not pay for guessing at others."""
-    SignInFailures.objects.filter(subject=_digest("user", user_name.casefold())).delete()
+class Blocked(Exception):
+    """Too many attempts failed."""
 
 
-def _subjects(request: HttpRequest, user_name: str) -> tuple[str, str]:
-    return _digest("address", _address(request)), _digest("user", user_name.casefold())
+@dataclass(frozen=True)
+class Attempt:
+    """Kind of limit → what is counted by it."""
+
+    subjects: dict[str, str]
 
 
-def _address(request: HttpRequest) -> str:
-    """The client's; behind a declared proxy the last hop that proxy noted, which a client cannot forge."""
-    forwarded = request.headers.get("X-Forwarded-For", "") if settings.WEIR.behind_proxy else ""
-    return forwarded.rpartition(",")[2].strip() or str(request.META.get("REMOTE_ADDR", ""))
+def begin(request: HttpRequest, user_name: str) -> Attempt:
+    """Count one attempt; raises :class:`Blocked` where there were too many."""
+    now, name = timezone.now(), user_name.casefold()
+    device = device_of(request)
+    knows = device is not None and device.knows(user_name)
+    subjects = {
+        "address": _digest("address", address_of(request)),
+        "name in network": _digest("name in network", network_of(request), name),
+        "name": _digest("name", name),
+        **({"device": _digest("device", device.nonce)} if device and knows else {}),
+    }
+    held_to = {"device"} if knows and _room({"device": subjects["device"]}, now) > 0 else set(subjects) - {"device"}
+    checked = {kind: subjects[kind] for kind in held_to}
+    if _room(checked, now) <= 0:
+        raise Blocked
+    for kind, subject in subjects.items():
+        _count(subject, LIMITS[kind].window, now)
+    if _room(checked, now) < 0:
+        raise Blocked
+    return Attempt(subjects)
 
 
-def _digest(kind: str, text: str) -> str:
-    return hashlib.sha256(f"{kind}\0{text}".encode()).hexdigest()
+def succeeded(attempt: Attempt) -> None:
+    """The address and the name keep what others failed: one good account must not pay for guessing at others, nor one visit for guesses."""
+    kept = [attempt.subjects[kind] for kind in ("address", "name")]
+    SignInFailures.objects.filter(subject__in=kept, count__gt=0).update(count=F("count") - 1)
+    SignInFailures.objects.filter(subject__in=set(attempt.subjects.values()) - set(kept)).delete()
 
 
-def _window() -> timedelta:
-    return timedelta(seconds=settings.SIGN_IN_WINDOW_S)
+def _room(subjects: dict[str, str], now: datetime) -> int:
+    """How many attempts the tightest limit still allows; below zero where it is exceeded."""
+    rows = SignInFailures.objects.filter(subject__in=subjects.values()).values_list("subject", "count", "window_start")
+    found = {subject: (count, since) for subject, count, since in rows}
+    counted = (
+        (LIMITS[kind], *found.get(subject, (0, now)))
+        for kind, subject in subjects.items()
+    )  # fmt: skip
+    return min(limit.allowed - (count if _is_current(since, limit.window, now) else 0) for limit, count, since in counted)
+
+
+def _count(subject: str, window: timedelta, now: datetime) -> None:
+    row, is_new = SignInFailures.objects.get_or_create(subject=subject, defaults={"count": 1, "window_start": now})
+    if is_new:
+        return
+    same = SignInFailures.objects.filter(pk=row.pk)
+    if _is_current(row.window_start, window, now):
+        same.update(count=F("count") + 1)
+    else:
+        same.update(count=1, window_start=now)
+
+
+def _is_current(since: datetime, window: timedelta, now: datetime) -> bool:
+    """A row of the future is of a clock that was wrong: it must not shut anybody out until then."""
+    return now - window < since <= now + _CLOCKS_DIFFER
+
+
+def _digest(*parts: str) -> str:
+    return hashlib.sha256("\0".join(parts).encode(errors="replace")).hexdigest()

@@ -1,4 +1,4 @@
-"""A person's own account: password and API tokens."""
+"""Signing in, and a person's own account: password and API tokens."""
 
 from datetime import timedelta
 from typing import Any, cast
@@ -6,7 +6,8 @@ from typing import Any, cast
 from django import forms
 from django.contrib import messages
 from django.contrib.auth import update_session_auth_hash
-from django.contrib.auth.forms import PasswordChangeForm
+from django.contrib.auth.forms import AuthenticationForm, PasswordChangeForm
+from django.contrib.auth.views import LoginView
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
@@ -14,6 +15,8 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_GET, require_POST
 
+from webapp.accounts import devices
+from webapp.accounts.forms import SignInForm
 from webapp.accounts.models import ApiToken, User
 from webapp.accounts.roles import may_operate, role_of
 
@@ -30,6 +33,17 @@ class TokenForm(forms.Form):
         super().__init__(*args, **kwargs)
         if not operator:
             self.fields["scope"].choices = [(ApiToken.Scope.READ.value, ApiToken.Scope.READ.label)]  # type: ignore[attr-defined]
+
+
+class SignIn(LoginView):
+    template_name = "accounts/sign_in.html"
+    authentication_form = SignInForm
+    redirect_authenticated_user = True
+
+    def form_valid(self, form: AuthenticationForm) -> HttpResponse:
+        response = super().form_valid(form)
+        devices.remember(self.request, response)
+        return response
 
 
 @require_GET

@@ -117,8 +117,6 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
     {"NAME": "django.contrib.auth.password_validation.NumericPasswordValidator"},
 ]
-SIGN_IN_FAILURES_ALLOWED = 10
-SIGN_IN_WINDOW_S = 15 * 60
 
 # Browser
 SESSION_COOKIE_AGE = WEIR.session_age_s

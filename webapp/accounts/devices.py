@@ -1,0 +1,55 @@
+"""Browsers that somebody signed in with before: a signed cookie, as OWASP describes device cookies. It signs nobody in.
+
+While others guess at a name, or from an address, such a browser is still let in: nobody is shut out of their own account.
+"""
+
+import secrets
+from dataclasses import dataclass
+from typing import Any
+
+from django.conf import settings
+from django.core import signing
+from django.http import HttpRequest, HttpResponseBase
+from django.utils.crypto import salted_hmac
+
+COOKIE = "weir_device"
+LIFETIME_S = 180 * 86_400
+MOST_PEOPLE = 5
+_SALT = "weir.accounts.devices"
+_LONGEST = 1_000
+
+
+@dataclass(frozen=True)
+class Device:
+    """``people``: whom it knows, as keyed digests of their names, the last one first."""
+
+    nonce: str
+    people: tuple[str, ...]
+
+    def knows(self, user_name: str) -> bool:
+        return _digest(user_name) in self.people
+
+
+def device_of(request: HttpRequest) -> Device | None:
+    """``None`` without a cookie of ours that is still valid."""
+    text = request.COOKIES.get(COOKIE, "")
+    if not 0 < len(text) <= _LONGEST:
+        return None
+    try:
+        told: Any = signing.loads(text, salt=_SALT, max_age=LIFETIME_S)
+        return Device(str(told["nonce"]), tuple(map(str, told["people"])))
+    except (signing.BadSignature, ValueError, KeyError, TypeError):
+        return None
+
+
+def remember(request: HttpRequest, response: HttpResponseBase) -> None:
+    """Whoever has just signed in; with a new nonce, so that failures of before no longer count against it."""
+    known = device_of(request)
+    me = _digest(request.user.get_username())
+    people = (me, *(one for one in (known.people if known else ()) if one != me))[:MOST_PEOPLE]
+    text = signing.dumps({"nonce": secrets.token_urlsafe(12), "people": people}, salt=_SALT)
+    response.set_cookie(COOKIE, text, max_age=LIFETIME_S, secure=settings.SESSION_COOKIE_SECURE, httponly=True, samesite="Lax")
+
+
+def _digest(user_name: str) -> str:
+    return salted_hmac(_SALT, user_name.casefold(), algorithm="sha256").hexdigest()[:32]
