@@ -6,6 +6,7 @@ import sys
 
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management import execute_from_command_line
+from django.db import OperationalError
 
 
 def main() -> int:
@@ -15,6 +16,10 @@ def main() -> int:
     except ImproperlyConfigured as refusal:
         print(refusal, file=sys.stderr)
         return 2
+    except OperationalError as error:
+        hint = "Is its disk full, is it away, or has `manage.py migrate` not run yet?"
+        print(f"The database cannot be used ({str(error).strip()}). {hint}", file=sys.stderr)
+        return 1
     return 0
 
 

@@ -135,8 +135,11 @@ class _Tape:
         if path == "/jobs/overview" and isinstance(body, dict):
             self._note_jobs(body.get("jobs"))
         line = json.dumps(entry, separators=(",", ":")) + "\n"
-        self.written += self.out.write(line)
-        self.out.flush()
+        try:
+            self.written += self.out.write(line)
+            self.out.flush()
+        except OSError as error:
+            raise Refused(f"The recording cannot be written any further ({error.strerror}); what is there can be imported.") from error
         self.summary.answers += 1
 
     def _note_jobs(self, jobs: Any) -> None:

@@ -1,6 +1,7 @@
 """Running one long command: its output kept, its time limited, all of its processes ended with it."""
 
 import contextlib
+import logging
 import os
 import signal
 import subprocess
@@ -11,6 +12,8 @@ from pathlib import Path
 from typing import IO
 
 from webapp.config.environment import PROJECT_DIR
+
+logger = logging.getLogger(__name__)
 
 LOG_BYTES = 16 * 1024 * 1024
 STOP_WITHIN_S = 15
@@ -30,6 +33,7 @@ def run(command: Sequence[str], environment: Mapping[str, str], log: Path, timeo
     On time-out it is asked to stop, then killed with its process group; raises :class:`TimedOut`.
     """
     log.parent.mkdir(parents=True, exist_ok=True)
+    kept = _BoundedLog(log)
     process = subprocess.Popen(
         [sys.executable, "-m", "webapp.pipeline.leash", *command],
         env=dict(environment),
@@ -41,7 +45,6 @@ def run(command: Sequence[str], environment: Mapping[str, str], log: Path, timeo
         errors="replace",
         start_new_session=True,
     )
-    kept = _BoundedLog(log)
     readers = [
         threading.Thread(target=_read, args=(stream, kept, tell), daemon=True)
         for stream, tell in ((process.stdout, say), (process.stderr, note))
@@ -61,21 +64,26 @@ def run(command: Sequence[str], environment: Mapping[str, str], log: Path, timeo
 
 
 class _BoundedLog:
-    """Two threads write to it, line by line, until it is full."""
+    """Two threads write to it, line by line, until it is full, or the disk is: whoever stopped reading would stop the command."""
 
     def __init__(self, path: Path) -> None:
-        self._file = path.open("w", encoding="utf-8")
+        self._path = path
+        self._file = path.open("w", encoding="utf-8", errors="replace")
         self._lock = threading.Lock()
         self._room = LOG_BYTES
 
     def write(self, line: str) -> None:
         with self._lock:
             if self._room > 0 and not self._file.closed:
-                self._room -= self._file.write(line)
-                self._file.flush()
+                try:
+                    self._room -= self._file.write(line)
+                    self._file.flush()
+                except OSError as error:
+                    self._room = 0
+                    logger.warning("%s is not written any further (%s); the command goes on.", self._path, error.strerror)
 
     def close(self) -> None:
-        with self._lock:
+        with self._lock, contextlib.suppress(OSError):
             self._file.close()
 
 
