@@ -10,7 +10,7 @@ ARG PRINTER="chromium fonts-dejavu-core"
 RUN apt-get update \
     && apt-get install -y --no-install-recommends openjdk-17-jre-headless procps $PRINTER \
     && rm -rf /var/lib/apt/lists/*
-RUN useradd --create-home --uid 10001 weir && install -d -o weir -g weir /var/lib/weir
+RUN useradd --create-home --uid 10001 weir && install -d -m 700 -o weir -g weir /var/lib/weir
 WORKDIR /opt/weir
 COPY --from=environment /opt/weir/.venv .venv
 COPY manage.py ./

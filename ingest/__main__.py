@@ -8,11 +8,13 @@ were skipped, 2 refused.
 import argparse
 import importlib
 import logging
+import os
 import sys
 from collections.abc import Sequence
 from types import ModuleType
 
 from ingest.errors import IngestError, Refused
+from ingest.privacy import keep_private
 
 COMMANDS = ("collect", "logs", "events", "record", "import", "metadata", "listing")
 """Names as typed; ``import`` lives in ``import_.py`` because Python keeps that word for itself."""
@@ -22,6 +24,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; errors of this stage are one sentence on stderr, without a traceback."""
     words = list(sys.argv[1:] if argv is None else argv)
     try:
+        keep_private(os.environ)
         return _run(words)
     except IngestError as error:
         print(f"ingest: {error}", file=sys.stderr)

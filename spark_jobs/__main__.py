@@ -7,10 +7,12 @@ run should carry on from is lost or damaged, 143 stopped.
 
 import argparse
 import importlib
+import os
 import sys
 from collections.abc import Sequence
 
 from ingest.errors import IngestError
+from ingest.privacy import keep_private
 from spark_jobs import previous_run
 from spark_jobs.manifest import BadManifest
 from spark_jobs.previous_run import PreviousLost
@@ -31,6 +33,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     job.add_arguments(parser)
     args = parser.parse_args(words[1:])
     try:
+        keep_private(os.environ)
         code: int = job.run(args)
         return code
     except PreviousLost as error:

@@ -8,6 +8,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from ingest.storage import folders
+
 _CHUNK_BYTES = 1 << 20
 
 
@@ -17,7 +19,7 @@ def same(here: Any, name: str, there: Any, other: str) -> bool:
 
 
 def to_local(here: Any, name: str, target: Path) -> None:
-    """Raises ``FileExistsError`` where ``target`` is there, ``OSError`` where the copy differs. Times are kept where known."""
+    """Raises ``FileExistsError`` where ``target`` is there, ``OSError`` where the copy differs. Times and modes are kept where known."""
     part = target.with_name(f".{target.name}.{uuid.uuid4().hex}.part")
     try:
         with part.open("xb") as out:
@@ -28,6 +30,7 @@ def to_local(here: Any, name: str, target: Path) -> None:
         if here is None:
             found = Path(name).stat()
             os.utime(part, ns=(found.st_atime_ns, found.st_mtime_ns))
+            folders.like(part, found)
         _put_in_place(part, target)
     finally:
         part.unlink(missing_ok=True)

@@ -15,7 +15,7 @@ from typing import Any
 import fsspec
 
 from ingest.errors import IngestError
-from ingest.storage import copying
+from ingest.storage import copying, folders
 from ingest.storage.instants import cut, modified_at, of_nanoseconds
 from ingest.storage.roots import local_path
 
@@ -108,7 +108,7 @@ def copy(path: str, target: str, expected: Stat | None = None) -> None:
                 return
             raise Occupied(f"{target} exists and differs from {path}; move it away, then try again.")
         if there is None:
-            Path(goal).parent.mkdir(parents=True, exist_ok=True)
+            folders.make(Path(goal).parent)
             copying.to_local(here, name, Path(goal))
         elif here is there:
             there.makedirs(there._parent(goal), exist_ok=True)
@@ -147,7 +147,7 @@ def _check(path: str, expected: Stat | None) -> Stat:
 
 
 def _move_locally(path: Path, target: Path, expected: Stat | None) -> None:
-    target.parent.mkdir(parents=True, exist_ok=True)
+    folders.make(target.parent)
     try:
         # Unlike a rename, a link never replaces what is there. Content and times stay, as it is the same file.
         os.link(path, target, follow_symlinks=False)

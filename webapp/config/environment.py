@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from ingest import privacy
 from webapp.config import databases, secrets
 from webapp.config.readers import RefusedSetting, flag, number, secret, text, text_map, words
 
@@ -24,6 +25,7 @@ class Environment:
     """All settings that come from outside. Paths are absolute; ``*_s`` are seconds."""
 
     home: Path
+    umask: int
     debug: bool
     bind: str
     allowed_hosts: list[str]
@@ -68,6 +70,11 @@ class Environment:
     lake_options: dict[str, str] = field(repr=False)
     storage_aliases: dict[str, str] = field(default_factory=dict)
 
+    @property
+    def sqlite_file(self) -> str:
+        """Empty with any other database."""
+        return str(self.database["NAME"]) if self.database["ENGINE"].endswith("sqlite3") else ""
+
 
 def load() -> Environment:
     """Read every variable; raises :class:`RefusedSetting` at the first that makes no sense."""
@@ -75,6 +82,7 @@ def load() -> Environment:
     https = flag("WEIR_HTTPS", False)
     return Environment(
         home=home,
+        umask=int(text("WEIR_UMASK", privacy.DEFAULT, privacy.EXPECTED, privacy.is_mask), 8),
         debug=flag("WEIR_DEBUG", False),
         bind=text("WEIR_BIND", "127.0.0.1:8000", "an address and port such as 127.0.0.1:8000", _is_bind),
         allowed_hosts=words("WEIR_ALLOWED_HOSTS", ["localhost", "127.0.0.1", "[::1]"], "host names", _is_host),

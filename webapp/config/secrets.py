@@ -18,7 +18,8 @@ def kept(home: Path, name: str, make: Callable[[], str]) -> str:
     path = folder / name
     try:
         if not path.exists():
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            home.mkdir(mode=0o700, parents=True, exist_ok=True)
+            folder.mkdir(mode=0o700, exist_ok=True)
             draft = folder / f".{name}.{os.getpid()}.{secrets.token_hex(4)}"
             draft.touch(mode=0o600)
             draft.write_text(make())

@@ -1,15 +1,18 @@
 """Django settings. What differs between installations comes from :mod:`webapp.config.environment` and nowhere else."""
 
+import os
 import sys
 
 from csp.constants import NONCE, NONE, SELF
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from webapp.config import breaker, environment, schedule
+from webapp.config import breaker, closing, environment, schedule
 from webapp.config.environment import PROJECT_DIR
 
 WEIR = environment.load()
+os.umask(WEIR.umask)
+closing.close(WEIR.home, WEIR.umask, WEIR.sqlite_file)
 
 SECRET_KEY = WEIR.secret_key
 DEBUG = WEIR.debug

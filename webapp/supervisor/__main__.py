@@ -22,7 +22,7 @@ from webapp.supervisor.spark_connect import BadHeap
 
 
 def main() -> int:
-    os.umask(0o077)  # the home holds secrets and what clusters told
+    os.umask(0o077)  # until the settings are known: the home holds secrets and what clusters told
     try:
         settings = load()
     except RefusedSetting as refusal:
@@ -30,6 +30,7 @@ def main() -> int:
         return 2
     if not _machine_is_fit():
         return 2
+    os.umask(settings.umask)
     home = Home(settings.home)
     try:
         lock = home.lock(f"process {os.getpid()}, http://{settings.bind}/")

@@ -26,6 +26,9 @@ def clean(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     [
         ("WEIR_DEBUG", "maybe", "true or false"),
         ("WEIR_HTTPS", "2", "true or false"),
+        ("WEIR_UMASK", "022", "an octal mask that closes files to all others"),
+        ("WEIR_UMASK", "777", "an octal mask"),
+        ("WEIR_UMASK", "private", "an octal mask"),
         ("WEIR_BIND", "8000", "127.0.0.1:8000"),
         ("WEIR_BIND", "127.0.0.1:99999", "127.0.0.1:8000"),
         ("WEIR_ALLOWED_HOSTS", "http://weir", "host names"),

@@ -1,0 +1,22 @@
+"""What Weir writes on this machine is for its own user, unless ``WEIR_UMASK`` lets a group in."""
+
+import os
+import re
+from collections.abc import Mapping
+
+from ingest.errors import Refused
+
+DEFAULT = "077"
+EXPECTED = "an octal mask that closes files to all others, such as 077, or 027 where a group may read"
+
+
+def is_mask(text: str) -> bool:
+    return bool(re.fullmatch(r"0?[0-7]{0,2}7", text)) and int(text, 8) & 0o700 == 0
+
+
+def keep_private(environment: Mapping[str, str]) -> None:
+    """For this process and all it starts. Raises :class:`Refused`."""
+    mask = environment.get("WEIR_UMASK") or DEFAULT
+    if not is_mask(mask):
+        raise Refused(f"The environment variable WEIR_UMASK is {mask[:80]!r}, but must be {EXPECTED}.")
+    os.umask(int(mask, 8))
