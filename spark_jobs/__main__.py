@@ -12,6 +12,9 @@ import sys
 from collections.abc import Sequence
 
 from ingest.errors import IngestError
+from ingest.lake.damage import damaged
+from ingest.lake.environment import lake_of
+from ingest.lake.tables import TABLES
 from ingest.privacy import keep_private
 from spark_jobs import previous_run
 from spark_jobs.manifest import BadManifest
@@ -42,6 +45,26 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (IngestError, BadManifest) as error:
         print(f"spark_jobs {words[0]}: {error}", file=sys.stderr)
         return 2
+    except Exception:
+        damage = _damage_of(getattr(args, "lake", None))
+        if not damage:
+            raise
+        print(f"spark_jobs {words[0]}: {damage}", file=sys.stderr)
+        return 2
+
+
+def _damage_of(root: str | None) -> str:
+    """Spark says of a damaged file what its reader was about to do; the lake itself knows whose file it is."""
+    if not root:
+        return ""
+    try:
+        lake = lake_of(root)
+        for name, table in TABLES.items():
+            if why := lake.broken_file(name):
+                return str(damaged(table, f"{lake.root}/{name}", why))
+    except IngestError as error:
+        return str(error)
+    return ""
 
 
 if __name__ == "__main__":

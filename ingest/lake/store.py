@@ -15,7 +15,9 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
+from urllib.parse import unquote
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -24,6 +26,7 @@ from deltalake.exceptions import CommitFailedError, TableNotFoundError
 from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_random_exponential
 
 from ingest.errors import Refused
+from ingest.lake.damage import LakeDamaged, broken_file, told
 from ingest.lake.rows import group_by_table, to_arrow
 from ingest.lake.tables import TABLES, Table
 from ingest.records import Observed, Record
@@ -62,9 +65,19 @@ class Lake:
         """Write the readings, one commit per table that has rows; returns table name → version.
 
         Safe to repeat: the same rows again are duplicates by the table's identity, which every
-        reader folds. Raises the storage's own error when a commit does not succeed in two minutes.
+        reader folds. Raises the storage's own error when a commit does not succeed in two minutes, and ``LakeDamaged`` where a table
+        cannot be written, once all others are.
         """
-        return {name: self._append(TABLES[name], rows) for name, rows in group_by_table(observed).items()}
+        versions: dict[str, int] = {}
+        damage: LakeDamaged | None = None
+        for name, rows in group_by_table(observed).items():
+            try:
+                versions[name] = self._append(TABLES[name], rows)
+            except LakeDamaged as error:
+                damage = damage or error
+        if damage:
+            raise damage
+        return versions
 
     def version(self, table: str) -> int:
         """Newest version; 0 where nothing was ever written."""
@@ -122,7 +135,15 @@ class Lake:
         condition &= (pc.field("date") >= from_time.astimezone(UTC).date()) & (pc.field("date") <= to_time.astimezone(UTC).date())
         for name, value in where.items():
             condition &= pc.field(name) == value
-        return delta.to_pyarrow_dataset().scanner(columns=wanted, filter=condition).head(limit)
+        with self._told(declared, its_files=True):
+            return delta.to_pyarrow_dataset().scanner(columns=wanted, filter=condition).head(limit)
+
+    def broken_file(self, table: str) -> str:
+        """What is wrong with the first data file that cannot be read, "" where all can or the lake lies elsewhere."""
+        if self._local_root is None:
+            return ""
+        uris = (file.uri for file in reversed(self.files(table)))
+        return broken_file(TABLES[table], (Path(unquote(uri.removeprefix("file://"))) for uri in uris))
 
     @contextlib.contextmanager
     def staged_commit(self, table: str) -> Iterator[tuple[DeltaTable, int]]:
@@ -135,7 +156,8 @@ class Lake:
     def compact(self, table: str) -> dict[str, object]:
         """Merge small files; readers of older versions keep theirs for 24 hours."""
         delta = self._open_or_none(TABLES[table])
-        return dict(delta.optimize.compact()) if delta else {}
+        with self._told(TABLES[table], its_files=True):
+            return dict(delta.optimize.compact()) if delta else {}
 
     def vacuum(self, table: str) -> list[str]:
         """Remove files replaced more than 24 hours ago; returns what was removed."""
@@ -143,7 +165,8 @@ class Lake:
         if delta is None:
             return []
         hours = int(KEEP_REPLACED_FILES.total_seconds() // 3600)
-        return delta.vacuum(retention_hours=hours, dry_run=False, enforce_retention_duration=False)
+        with self._told(TABLES[table], its_files=True):
+            return delta.vacuum(retention_hours=hours, dry_run=False, enforce_retention_duration=False)
 
     def _append(self, table: Table, rows: Sequence[tuple[Observed, Record]]) -> int:
         # Losing the race for a version is normal with several collectors; anything else is raised at once.
@@ -172,7 +195,8 @@ class Lake:
 
     def _open_or_none(self, table: Table, version: int | None = None) -> DeltaTable | None:
         try:
-            return DeltaTable(self._uri(table), version=version, storage_options=dict(self.storage_options) or None)
+            with self._told(table):
+                return DeltaTable(self._uri(table), version=version, storage_options=dict(self.storage_options) or None)
         except TableNotFoundError:
             return None
 
@@ -192,6 +216,11 @@ class Lake:
             configuration={"delta.dataSkippingStatsColumns": ",".join(_bounded_columns(table))},
             storage_options=dict(self.storage_options) or None,
         )
+
+    def _told(self, table: Table, *, its_files: bool = False) -> contextlib.AbstractContextManager[None]:
+        root = self._local_root
+        in_files = partial(self.broken_file, table.name) if its_files else str
+        return told(table, self._uri(table), root / table.name if root else None, in_files)
 
     @property
     def _local_root(self) -> Path | None:

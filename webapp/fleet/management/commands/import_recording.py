@@ -38,7 +38,7 @@ class Command(PreparedCommand):
                 str(error) if isinstance(error, AlreadyRegistered) else " ".join(error.messages), returncode=REFUSED
             ) from error
         content = fingerprint(directory)
-        if cluster.fingerprint == content and any(commits().values()) and not options["again"]:
+        if cluster.fingerprint == content and _is_in_the_lake() and not options["again"]:
             self.stdout.write(f"{directory} was imported before as cluster {cluster.name}.")
             return
         try:
@@ -61,3 +61,10 @@ class Command(PreparedCommand):
     def _say(self, line: str, options: dict[str, Any]) -> None:
         if options["verbosity"] > 1:
             self.stdout.write(line)
+
+
+def _is_in_the_lake() -> bool:
+    try:
+        return any(commits().values())
+    except IngestError as error:
+        raise CommandError(str(error), returncode=REFUSED) from error

@@ -1,0 +1,80 @@
+"""What is wrong with a table of the lake that cannot be read: which table, which file, and what to do."""
+
+import contextlib
+import json
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
+
+from ingest.errors import Refused
+from ingest.lake.tables import Table
+
+MOST_FILES_LOOKED_AT = 5_000
+_SAID_CHARS = 200
+
+
+class LakeDamaged(Refused):
+    """A table cannot be read or written as it is."""
+
+
+@contextlib.contextmanager
+def told(table: Table, uri: str, folder: Path | None, in_files: Callable[[], str] = str) -> Iterator[None]:
+    """Errors of the Delta and Parquet libraries as one sentence. ``folder`` is the table's own, where it lies on this machine;
+    ``in_files`` says what is wrong with its data files."""
+    try:
+        yield
+    except (CommitFailedError, TableNotFoundError):
+        raise
+    except (DeltaError, pa.ArrowException, OSError) as error:
+        why = in_files() or _in_log(folder)
+        if not why and isinstance(error, OSError):
+            raise  # a full disk or a storage that is away is no damage, and says so itself
+        raise damaged(table, uri, why or _first_line(error)) from error
+
+
+def damaged(table: Table, uri: str, why: str) -> LakeDamaged:
+    return LakeDamaged(
+        f"Lake table {table.name} at {uri} cannot be used: {why}. Put back a copy of it, or move its folder away and run "
+        "manage.py run_pipeline --from-start; the other tables are not touched."
+    )
+
+
+def broken_file(table: Table, paths: Iterable[Path]) -> str:
+    """What is wrong with the first of these Parquet files that cannot be read, "" where all can."""
+    for path, _ in zip(paths, range(MOST_FILES_LOOKED_AT), strict=False):
+        try:
+            names = set(pq.read_schema(path).names)
+        except FileNotFoundError:
+            return f"{path} is missing"
+        except (pa.ArrowException, OSError) as error:
+            return f"{path} is damaged ({_first_line(error)})"
+        if not set(table.identity) <= names | {"date"}:
+            return f"{path} has other columns than this table"
+    return ""
+
+
+def _in_log(folder: Path | None) -> str:
+    """Which entry of the table's log is torn or missing."""
+    log = folder / "_delta_log" if folder else None
+    if log is None or not log.exists():
+        return ""
+    if not log.is_dir():
+        return f"{log} is no directory"
+    entries = sorted(path for path in log.glob("*.json") if path.stem.isdigit())[-MOST_FILES_LOOKED_AT:]
+    for before, entry in zip([None, *entries], entries, strict=False):
+        if before is not None and int(entry.stem) != int(before.stem) + 1:
+            return f"{log} lacks the entry after {before.name}"
+        try:
+            for line in entry.read_bytes().splitlines():
+                json.loads(line)
+        except (OSError, ValueError, RecursionError):
+            return f"{entry} is damaged"
+    return ""
+
+
+def _first_line(error: BaseException) -> str:
+    line = next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
+    return line.rstrip(".")[:_SAID_CHARS]

@@ -1,0 +1,57 @@
+"""A damaged table of the lake in front of people: commands, runs and the pipeline page say which, without a traceback."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+from django.core.management.base import CommandError
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from ingest.lake.store import Lake
+from ingest.records import Checkpoint, Observed, Skip
+from tests.ingest.recorded import RECORDINGS
+from webapp.fleet.models import Cluster
+from webapp.pipeline import work
+from webapp.pipeline.models import DueWork, PipelineRun
+from webapp.pipeline.perform import perform
+
+pytestmark = pytest.mark.django_db(transaction=True)
+AT = datetime(2026, 11, 21, 4, 5, tzinfo=UTC)
+SAID = "Lake table checkpoints at"
+
+
+@pytest.fixture(autouse=True)
+def damaged(settings: Any, tmp_path: Path) -> Lake:
+    settings.WEIR = replace(settings.WEIR, home=tmp_path, lake_root=str(tmp_path / "lake"), runs_root=str(tmp_path / "runs"))
+    lake = Lake(str(tmp_path / "lake"))
+    for number in (1, 2):
+        lake.append([Observed("c", AT, "rest", (Skip("s", "r", "d"), Checkpoint("a" * 32, number, AT, "COMPLETED")))])
+    entry = tmp_path / "lake" / "checkpoints" / "_delta_log" / f"{1:020d}.json"
+    entry.write_bytes(entry.read_bytes()[:60])
+    return lake
+
+
+@pytest.mark.parametrize("command", [["run_pipeline"], ["import_recording", str(RECORDINGS / "1.20.5" / "E"), "--cluster", "e"]])
+def test_commands_name_the_table_and_the_file(command: list[str]) -> None:
+    with pytest.raises(CommandError, match=rf"{SAID}.*_delta_log.*is damaged.*--from-start"):
+        call_command(*command, verbosity=0)
+
+
+def test_the_pipeline_page_names_the_table_and_other_tables_are_cared_for(viewer: Client, damaged: Lake) -> None:
+    Cluster.objects.create(name="c", url="http://127.0.0.1:1")
+    DueWork.objects.ensure(work.intervals_s(), timezone.now())
+    for key in (work.LAKE, work.SPARK_CYCLE):
+        with pytest.raises(Exception, match=SAID):
+            perform(key, even_if_not_due=True)
+    page = viewer.get(reverse("pipeline"))
+    assert page.status_code == 200
+    assert page.content.decode().count(SAID) >= 2
+    care = PipelineRun.objects.get(key=work.LAKE)
+    assert "skips: 2 files merged" in care.log_tail
+    assert "Traceback" not in care.log_tail
+    assert viewer.get(reverse("pipeline-run", args=(care.pk,))).status_code == 200
