@@ -55,7 +55,16 @@ def test_the_loader_leases_and_retention_hold_on_postgresql(postgresql: str, tmp
 
 
 def test_what_attackers_send_breaks_nothing_on_postgresql(postgresql: str, tmp_path: Path) -> None:
-    run_there(["tests/webapp/test_cursors.py", "tests/webapp/lib/test_keysets.py", "tests/webapp/api/test_errors.py"], postgresql, tmp_path)
+    run_there(
+        [
+            "tests/webapp/test_cursors.py",
+            "tests/webapp/lib/test_keysets.py",
+            "tests/webapp/api/test_errors.py",
+            "tests/webapp/test_hostile_texts.py",
+        ],
+        postgresql,
+        tmp_path,
+    )
 
 
 def run_there(tests: list[str], database_url: str, folder: Path) -> None:

@@ -65,8 +65,14 @@ class SilenceForm(forms.Form):
 
     def clean(self) -> dict[str, Any]:
         told: dict[str, Any] = super().clean() or {}
-        if not told.get("ends_at") and not told.get("hours") and not self.errors:
+        if self.errors:
+            return told
+        if not told["ends_at"] and not told["hours"]:
             raise forms.ValidationError("Say for how many hours, or until when.")
+        try:
+            self.span(datetime.now(UTC))
+        except OverflowError:
+            raise forms.ValidationError("It would end after the last day there is; give an earlier one.") from None
         return told
 
     def span(self, now: datetime) -> tuple[datetime, datetime]:

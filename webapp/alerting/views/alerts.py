@@ -78,7 +78,7 @@ def alert(request: HttpRequest, uid: str) -> HttpResponse:
 def acknowledge(request: HttpRequest) -> HttpResponse:
     """Those whose box is ticked, or ``only`` one; ``take_back`` instead takes the word back."""
     only = request.POST.get("only")
-    uids = [uid[:40] for uid in ([only] if only else request.POST.getlist("uid"))][: acting.AT_ONCE]
+    uids = [uid[:40].replace("\x00", "") for uid in ([only] if only else request.POST.getlist("uid"))][: acting.AT_ONCE]
     now = timezone.now()
     if not uids:
         messages.warning(request, "No alert was chosen.")

@@ -105,7 +105,7 @@ def _rows(query: DeliveryQuery) -> Iterator[dict[str, Any]]:
 
 
 def _delivery(uid: str) -> Delivery:
-    return get_object_or_404(Delivery.objects.select_related("endpoint"), uid=uid[:64])
+    return get_object_or_404(Delivery.objects.select_related("endpoint"), uid=uid[:64].replace("\x00", ""))
 
 
 def _state(request: HttpRequest, found: Delivery) -> dict[str, Any]:

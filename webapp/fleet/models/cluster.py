@@ -78,7 +78,7 @@ class Cluster(models.Model):
             raise ValidationError({"client_cert_file": "A client certificate and its key belong together."})
         for field in ("ca_file", "client_cert_file", "client_key_file"):
             path = getattr(self, field)
-            if path and not Path(path).is_file():
+            if path and not _is_file(path):
                 raise ValidationError({field: f"There is no file {path} on this machine."})
         if not isinstance(self.log_globs, list) or not all(isinstance(glob, str) and glob for glob in self.log_globs):
             raise ValidationError({"log_globs": "Give a list of paths or globs."})
@@ -140,3 +140,11 @@ class RemovedCluster(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+
+def _is_file(path: str) -> bool:
+    """What no file system could hold is none either."""
+    try:
+        return Path(path).is_file()
+    except (OSError, ValueError):
+        return False
