@@ -98,17 +98,6 @@ def test_a_withdrawn_plan_stays_withdrawn(audited: World) -> None:
         orders.start_apply(plan, "olga", timezone.now())
 
 
-def test_one_byte_changed_after_approval_stops_it_before_a_file_is_touched(audited: World, orphan: Path) -> None:
-    plan = approved(audited)
-    part = Path(plan.folder) / "part-00000.parquet"
-    part.write_bytes(part.read_bytes()[:-1] + b"\0")
-    orders.start_apply(plan, "olga", timezone.now())
-    with pytest.raises(Exception, match="changed after"):
-        stored.done(plan)
-    plan.refresh_from_db()
-    assert orphan.exists() and plan.state == PlanState.HALTED and "changed after" in plan.trouble
-
-
 def test_a_plan_stopped_in_doubt_is_applied_when_the_doubt_is_settled(audited: World, orphan: Path) -> None:
     plan = approved(audited)
     audited.reasons = ["in_doubt"]
