@@ -15,6 +15,7 @@ from typing import Any
 import fsspec
 
 from ingest.errors import Refused
+from ingest.storage.instants import refuse_future
 from ingest.uris import Spellings, canonical
 
 AGE_GUARD_FLOOR_H = 24
@@ -82,8 +83,8 @@ class Audit:
     spellings: Spellings = field(default_factory=Spellings)
 
 
-def read(uri: str) -> tuple[Audit, ...]:
-    """Audits of a request file; relative paths in it are relative to its folder. Raises ``Refused``."""
+def read(uri: str, now: datetime) -> tuple[Audit, ...]:
+    """Audits of a request file; relative paths in it are relative to its folder. Raises ``Refused``, also for one of the future."""
     try:
         with fsspec.open(uri, "rb") as file:
             raw = json.loads(file.read())
@@ -92,6 +93,8 @@ def read(uri: str) -> tuple[Audit, ...]:
         raise Refused(f"There is no request at {uri}.") from error
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise Refused(f"The request at {uri} is not one of an audit ({type(error).__name__}: {error}).") from error
+    for audit in audits:
+        refuse_future(audit.as_of, now, f"as_of of audit {audit.audit_id} in {uri}")
     _refuse_overlap(audits)
     return audits
 

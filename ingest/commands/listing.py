@@ -18,6 +18,7 @@ from pathlib import Path
 
 from ingest.errors import Refused
 from ingest.storage import tree
+from ingest.storage.instants import refuse_future
 from ingest.storage.inventory import import_inventory
 from ingest.storage.listing import list_root
 from ingest.storage.roots import Root
@@ -99,12 +100,12 @@ def _as_of(args: argparse.Namespace) -> datetime:
             at = datetime.fromisoformat(args.as_of)
         except ValueError as error:
             raise Refused(f"--as-of {args.as_of!r} is no time; write such as 2026-11-21T04:00:00Z.") from error
-        return at if at.tzinfo else at.replace(tzinfo=UTC)
+        return refuse_future(at if at.tzinfo else at.replace(tzinfo=UTC), datetime.now(UTC), "--as-of")
     path = args.inventory if "://" in args.inventory else str(Path(args.inventory).absolute())
     modified = tree.stat(path).modified
     if modified is None:
         raise Refused("When was the inventory begun? Its storage does not say; give --as-of.")
-    return modified
+    return refuse_future(modified, datetime.now(UTC), f"The modification time of {path}")
 
 
 def _line(listed: Listed) -> str:

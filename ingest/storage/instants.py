@@ -4,6 +4,11 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from ingest.errors import Refused
+
+CLOCK_SKEW = timedelta(minutes=5)
+"""How far another machine's clock may be ahead. A listing begun later than that has a time that somebody made up."""
+
 _NAMES = ("mtime", "LastModified", "last_modified", "modified", "modification_time")
 
 
@@ -21,6 +26,16 @@ def of_nanoseconds(nanoseconds: int) -> datetime | None:
 def cut(instant: datetime | None) -> datetime | None:
     """To milliseconds, towards the past."""
     return instant and instant.replace(microsecond=instant.microsecond // 1000 * 1000)
+
+
+def refuse_future(instant: datetime, now: datetime, what: str) -> datetime:
+    """Files would look older than they are, and the audit newer than all that follow. Raises ``Refused``."""
+    if instant > now + CLOCK_SKEW:
+        raise Refused(
+            f"{what} is {instant.isoformat()}, but now it is {now.isoformat(timespec='seconds')}: a listing cannot have begun in the "
+            "future. Give the instant it began, or set the clock; what deleting later would do is what the simulation of an age rule tells."
+        )
+    return instant
 
 
 def modified_at(info: Mapping[str, Any]) -> datetime | None:

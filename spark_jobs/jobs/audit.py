@@ -75,7 +75,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _run(args: argparse.Namespace) -> int:
     started = datetime.now(UTC)
-    audits = audit_request.read(absolute_root(args.request))
+    audits = audit_request.read(absolute_root(args.request), started)
     previous = previous_run.read(args.previous) if args.previous else None
     if previous and previous.job != JOB:
         raise Refused(f"{args.previous} is the manifest of a {previous.job} run; name that of an audit.")

@@ -20,7 +20,7 @@ from webapp.findings import marks
 from webapp.findings.choices import SEVERITY_RANK
 from webapp.findings.models import Finding, ThresholdOverride
 from webapp.findings.overrides import limits_of
-from webapp.storage.choices import AuditState
+from webapp.storage.latest import loaded_figures
 from webapp.storage.models import RootFigures, StorageAudit
 from webapp.storage.samples import job_samples, root_samples
 
@@ -70,8 +70,7 @@ def bounded_subject(subject_id: str) -> str:
 
 
 def _is_outdated(row: RootFigures) -> bool:
-    later = RootFigures.objects.filter(root=row.root, as_of__gt=row.as_of, audit__state=AuditState.LOADED)
-    return later.exists()
+    return loaded_figures().filter(root=row.root, as_of__gt=row.as_of).exists()
 
 
 def _standing(roots: set[str]) -> dict[Identity, Finding]:

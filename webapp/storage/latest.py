@@ -6,21 +6,27 @@ Roots need not have been audited together: a command may have looked at one alon
 from typing import Any
 
 from django.db.models import OuterRef, QuerySet, Subquery
+from django.utils import timezone
 
+from ingest.storage.instants import CLOCK_SKEW
 from webapp.storage.choices import AuditState
 from webapp.storage.models import RootFigures
 
 
+def loaded_figures() -> "QuerySet[RootFigures]":
+    """Of complete audits; one from the future counts for nothing."""
+    return RootFigures.objects.filter(audit__state=AuditState.LOADED, as_of__lte=timezone.now() + CLOCK_SKEW)
+
+
 def latest() -> "QuerySet[RootFigures]":
     """One row a root."""
-    newest = RootFigures.objects.filter(root=OuterRef("root"), audit__state=AuditState.LOADED).order_by("-as_of", "-id").values("pk")[:1]
+    newest = loaded_figures().filter(root=OuterRef("root")).order_by("-as_of", "-id").values("pk")[:1]
     return RootFigures.objects.filter(pk=Subquery(newest))
 
 
 def latest_of(root: str) -> RootFigures | None:
     """With its audit."""
-    loaded = RootFigures.objects.filter(root=root, audit__state=AuditState.LOADED).select_related("audit__previous")
-    return loaded.order_by("-as_of", "-id").first()
+    return loaded_figures().filter(root=root).select_related("audit__previous").order_by("-as_of", "-id").first()
 
 
 def latest_audits() -> "QuerySet[Any]":

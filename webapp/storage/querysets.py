@@ -3,7 +3,9 @@
 from typing import TYPE_CHECKING, Self
 
 from django.db.models import QuerySet
+from django.utils import timezone
 
+from ingest.storage.instants import CLOCK_SKEW
 from webapp.storage.choices import AuditState
 
 if TYPE_CHECKING:
@@ -20,8 +22,8 @@ class StorageRootQuerySet(QuerySet["StorageRoot"]):
 
 class StorageAuditQuerySet(QuerySet["StorageAudit"]):
     def loaded(self) -> Self:
-        """Complete ones whose figures are in the database."""
-        return self.filter(state=AuditState.LOADED)
+        """Complete ones whose figures are in the database; one from the future proves nothing and is not the newest of anything."""
+        return self.filter(state=AuditState.LOADED, as_of__lte=timezone.now() + CLOCK_SKEW)
 
     def newest(self) -> "StorageAudit | None":
         """The last loaded one, by the instant its listing began."""

@@ -12,7 +12,7 @@ from webapp.storage.auditing import aging
 from webapp.storage.models import CheckpointStorage, RootFigures, StorageAudit
 
 pytestmark = pytest.mark.django_db
-NOW = timezone.now().replace(hour=12, minute=0, second=0, microsecond=0)
+NOW = (timezone.now() - timedelta(days=1)).replace(hour=12, minute=0, second=0, microsecond=0)
 
 
 def test_rows_of_jobs_go_after_a_week_and_totals_stay_one_a_day(lease):

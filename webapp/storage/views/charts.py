@@ -11,9 +11,7 @@ from django.views.decorators.http import require_GET
 
 from spark_jobs.storage_words import VERDICTS
 from webapp.charts.storage import SizeStep, StoragePoint, file_sizes, history
-from webapp.storage.choices import AuditState
-from webapp.storage.latest import latest_of
-from webapp.storage.models import RootFigures
+from webapp.storage.latest import latest_of, loaded_figures
 from webapp.storage.shown import MISSING, point
 
 MOST_AUDITS = 2_000
@@ -24,7 +22,7 @@ _NAMES = [f"{name}_{unit}" for name in (*VERDICTS, MISSING) for unit in ("bytes"
 def over_time(request: HttpRequest) -> HttpResponse:
     """Of one root, or of all together: at each audit what was known of every root by then."""
     uri = _text(request, "uri")
-    rows = RootFigures.objects.filter(audit__state=AuditState.LOADED).order_by("-as_of", "-id")
+    rows = loaded_figures().order_by("-as_of", "-id")
     if uri:
         rows = rows.filter(root=uri)
     found = list(reversed(rows.values("root", "as_of", *_NAMES)[:MOST_AUDITS]))
