@@ -12,12 +12,14 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from ingest.errors import Refused
+from ingest.storage.identities import SECOND_NAME
 from ingest.storage.snapshots import LISTED, Snapshot
 from ingest.uris import Spellings, canonical
-from spark_jobs.audit_request import JOB_COLUMNS, Audit, AuditedRoot
+from spark_jobs.audit_request import JOB_COLUMNS, Audit, AuditedRoot, UnlistedDirectory
 from spark_jobs.lake import absolute_root, hadoop_path, without_globs
 from spark_jobs.storage.doubts import AUTHORITY
 from spark_jobs.storage.inputs import DOUBTS, JOBS, LISTING, ROOTS, columns
+from spark_jobs.storage_words import TWO_NAMES
 
 _LISTED = LISTING.removeprefix("audit_id string, ")
 
@@ -31,7 +33,7 @@ def _root_row(audit: Audit, root: AuditedRoot) -> tuple[Any, ...]:
     authorities = sorted({match[0] for uri in known if (match := re.match(AUTHORITY, uri))})
     return (
         audit.audit_id, root.uri, audit.as_of, audit.age_guard_h, list(root.clusters), bool(root.blind),
-        root.attested, len(root.unlisted), authorities,
+        root.attested, sum(_doubt_of(one) == "unlisted" for one in root.unlisted), authorities,
     )  # fmt: skip
 
 
@@ -98,12 +100,16 @@ def _job_column(name: str, type_: str, frame: DataFrame):  # type: ignore[no-unt
 
 def unlisted_doubts(session: SparkSession, audits: Sequence[Audit]) -> DataFrame:
     rows = [
-        (audit.audit_id, directory.subject, "unlisted", root.uri, directory.detail or directory.reason)
+        (audit.audit_id, directory.subject, _doubt_of(directory), root.uri, directory.detail or directory.reason)
         for audit in audits
         for root in audit.roots
         for directory in root.unlisted
     ]
     return session.createDataFrame(rows, DOUBTS)
+
+
+def _doubt_of(directory: UnlistedDirectory) -> str:
+    return TWO_NAMES if directory.reason == SECOND_NAME else "unlisted"
 
 
 def spellings_of(audits: Sequence[Audit]) -> dict[str, Spellings]:

@@ -51,7 +51,7 @@ REASONS: dict[str, dict[str, str]] = {
         "job_unseen": "No cluster that Weir can see has told of this job: it counts as running.",
         "task_owned": "Task-owned, changelog or merged file of a job of which, or of whose successors, a snapshot is retained.",
         "was_referred": "A checkpoint or savepoint referred to it, and is gone without Weir having seen it discarded.",
-        "other_spelling": "A reference ends in the same path below another directory or authority: it may be this very file.",
+        "other_spelling": "A reference, or another file, ends in the same path elsewhere: it may be this very file under another name.",
     },
 }  # fmt: skip
 """Verdict → reason code → one sentence. The set is closed."""
@@ -66,6 +66,8 @@ KINDS = {
 }
 """Why an orphan is one; null for all other verdicts."""
 
+TWO_NAMES = "two_names"
+
 DOUBTS = {
     "incomplete_metadata": "A _metadata ends too early: it is still being written, or its writer died.",
     "damaged_metadata": "A _metadata contradicts the format.",
@@ -75,7 +77,8 @@ DOUBTS = {
     "unlisted": "A directory could not be listed.",
     "bad_path": "A path cannot be brought to one spelling.",
     "unknown_authority": "A reference names a file system that no audited root is on; declare what it is in the spellings.",
-    "other_spelling": "A reference outside the audited roots ends like a file that would have been removed.",
+    "other_spelling": "A reference of which no file was found ends like a listed file: it may be that file under another name.",
+    TWO_NAMES: "A directory is, or seems to be, registered under two names: what is needed under the one looks dead under the other.",
     "restored_from_gone": "A job runs that was restored from a snapshot which is gone, and has completed no checkpoint since.",
     "no_checkpoint_found": "A job runs and has completed checkpoints, but none of them was found.",
 }
@@ -83,6 +86,7 @@ DOUBTS = {
 
 NOT_CLEANABLE = {
     "not_attested": "Nobody has attested that every reader of this root is known.",
+    TWO_NAMES: "It is, or seems to be, one directory with another root: what is needed under one name looks dead under the other.",
     "in_doubt": "The audit has doubts.",
     "blind_cluster": "A cluster of this root cannot be seen at present.",
     "first_audit": "Nothing can be an orphan before a second audit.",

@@ -1,7 +1,7 @@
 """What one directory holds, streamed: local, in an object store page by page, elsewhere as fsspec lists it."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from datetime import datetime
 from enum import Enum
 from typing import Any, NamedTuple, Protocol
@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, Protocol
 import fsspec
 
 from ingest.storage.instants import cut, modified_at, of_nanoseconds
+from ingest.uris import canonical
 
 KEYS_A_PAGE = 1000
 """As many as S3 gives."""
@@ -35,15 +36,20 @@ class Directories(Protocol):
     def entries(self, below: str) -> Iterator[Entry]:
         """Of the directory ``below`` the root: "" or with a leading slash, as found before. Raises ``OSError``."""
 
+    def identity(self, below: str) -> Hashable:
+        """Equal for two names of one directory, as far as can be told from here. Raises ``OSError``."""
+
 
 def directories(reading: str) -> Directories:
     """Of a tree at a local path or an fsspec URI. Raises ``OSError``, ``ValueError`` or ``ImportError`` where it is out of reach."""
     if "://" not in reading:
         return Local(reading)
     filesystem, path = fsspec.core.url_to_fs(reading, use_listings_cache=False)
+    # Not as the file system spells it back, for it may leave out whose it is.
+    place = canonical(reading).rstrip("/")
     if hasattr(filesystem, "call_s3"):
-        return S3(filesystem, path)
-    return Listable(filesystem, path)
+        return S3(filesystem, path, place)
+    return Listable(filesystem, path, place)
 
 
 class Local:
@@ -64,12 +70,16 @@ class Local:
                         continue
                     yield Entry(entry.name, Kind.FILE, stat.st_size, of_nanoseconds(stat.st_mtime_ns))
 
+    def identity(self, below: str) -> Hashable:
+        found = os.stat(f"{self._path}{below}" or "/")  # noqa: PTH116 - a path is made for every directory
+        return found.st_dev, found.st_ino
+
 
 class S3:
     """A thousand keys at a time: fsspec's own listing holds a whole directory, which may be millions."""
 
-    def __init__(self, filesystem: Any, path: str) -> None:
-        self._filesystem = filesystem
+    def __init__(self, filesystem: Any, path: str, place: str) -> None:
+        self._filesystem, self._place = filesystem, place
         self._bucket, _, self._prefix = path.partition("/")
 
     def entries(self, below: str) -> Iterator[Entry]:
@@ -92,12 +102,15 @@ class S3:
         if not seen and not below:
             raise FileNotFoundError("no object has this prefix")
 
+    def identity(self, below: str) -> Hashable:
+        return self._place + below
+
 
 class Listable:
     """HDFS and others: a directory at a time (HDFS itself allows a million entries in one)."""
 
-    def __init__(self, filesystem: Any, path: str) -> None:
-        self._filesystem = filesystem
+    def __init__(self, filesystem: Any, path: str, place: str) -> None:
+        self._filesystem, self._place = filesystem, place
         self._path = path.rstrip("/")
 
     def entries(self, below: str) -> Iterator[Entry]:
@@ -112,3 +125,6 @@ class Listable:
                 raise NotADirectoryError("it is a file")
             elif info.get("type") == "file":
                 yield Entry(name, Kind.FILE, int(info.get("size") or 0), cut(modified_at(info)))
+
+    def identity(self, below: str) -> Hashable:
+        return self._place + below

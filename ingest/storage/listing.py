@@ -5,6 +5,7 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 
 import pyarrow as pa
@@ -13,6 +14,7 @@ import pyarrow.compute as pc
 from ingest.errors import Refused
 from ingest.records import Skip
 from ingest.storage.directories import Directories, Entry, Kind, directories
+from ingest.storage.identities import Met, Named, second_name
 from ingest.storage.roots import Root
 from ingest.storage.snapshots import BEGUN, SCHEMA, Listed, Part, Progress, Snapshot
 from ingest.uris import PLAIN, BadUri, Spellings, canonical, canonical_column
@@ -33,12 +35,14 @@ def list_root(
     spellings: Spellings = PLAIN,
     at: datetime | None = None,
     progress: Callable[[int, int], None] | None = None,
+    met: Met | None = None,
 ) -> Listed:
     """Lists ``root`` into ``out_dir``; a listing there that was cut off goes on, a finished one is returned as it is.
 
     Directories that cannot be listed, links (they would give a file a second name) and names that are no path are
-    reported in ``unlisted``, and so is a root that is not there. ``at`` is now. ``progress`` is told files and
-    directories now and then, from any thread. Raises ``Refused`` where ``out_dir`` is something else.
+    reported in ``unlisted``, and so are a root that is not there and a directory that is listed a second time under another
+    name, here or in a listing before that shares ``met``. ``at`` is now. ``progress`` is told files and directories now and
+    then, from any thread. Raises ``Refused`` where ``out_dir`` is something else.
     """
     snapshot = Snapshot(out_dir)
     listed = snapshot.listed()
@@ -49,7 +53,7 @@ def list_root(
     now = at or datetime.now(UTC)
     at = now.replace(microsecond=now.microsecond // 1000 * 1000)
     as_of, done = _resumed(snapshot, root, spellings, at)
-    walk = _Walk(root, snapshot, spellings, done, progress)
+    walk = _Walk(root, snapshot, spellings, done, progress, met or Met())
     parts = walk.run(threads)
     return snapshot.finish(root.uri, root.read_at, as_of, parts)
 
@@ -69,10 +73,16 @@ class _Walk:
     """Threads take directories from a stack, deepest first, so that few wait at any time."""
 
     def __init__(
-        self, root: Root, snapshot: Snapshot, spellings: Spellings, done: list[Progress], progress: Callable[[int, int], None] | None
+        self,
+        root: Root,
+        snapshot: Snapshot,
+        spellings: Spellings,
+        done: list[Progress],
+        progress: Callable[[int, int], None] | None,
+        met: Met,
     ) -> None:
         self.root, self.snapshot, self.spellings, self.parts = root, snapshot, spellings, done
-        self.progress = progress
+        self.progress, self.met = progress, met
         finished = {directory for part in done for directory in part.directories}
         found = {directory for part in done for directory in part.found}
         self.waiting: queue.LifoQueue[str | None] = queue.LifoQueue()
@@ -87,6 +97,10 @@ class _Walk:
             listable = directories(self.root.reading)
         except (OSError, ValueError, ImportError) as error:
             return [*self.parts, Progress(unlisted=[self._skip("", error)])]
+        for directory in [directory for part in self.parts for directory in part.directories]:
+            # What a listing that was cut off had told of it is in its part.
+            with suppress(OSError):
+                self.met.meet(Named(self.root.uri, directory), listable)
         workers = [
             threading.Thread(target=self._work, args=(listable,), name=f"listing-{number}", daemon=True) for number in range(threads)
         ]
@@ -134,6 +148,10 @@ class _Walk:
         found: list[str] = []
         unlisted: list[Skip] = []
         try:
+            here = Named(self.root.uri, directory)
+            other = self.met.meet(here, listable)
+            if other is not None:
+                unlisted.append(second_name(here, other))
             for entry in listable.entries(directory):
                 if self.failure is not None:
                     return

@@ -36,14 +36,14 @@ def unknown_authorities(resolved: DataFrame, roots: DataFrame) -> DataFrame:
     return _doubts(unknown.withColumn("detail", detail), "unknown_authority")
 
 
-def other_spellings(outside: DataFrame, files: DataFrame) -> DataFrame:
-    """Listed files (audit_id, path, referred_as) that a reference ``outside`` the roots may mean.
+def other_spellings(not_found: DataFrame, files: DataFrame) -> DataFrame:
+    """Listed files (audit_id, path, referred_as) that a reference may mean of which no file was found, outside the roots or in them.
 
-    Both are alike from the directory of the job or savepoint on.
+    Both are alike from the directory of the job or savepoint on, but for upper and lower case, which some file systems take for one.
     """
-    named = outside.select("audit_id", F.col("path").alias("referred_as"))
-    tailed = named.withColumn("tail", F.regexp_extract("referred_as", _TAIL, 1)).where(F.col("tail") != "")
-    listed = files.select("audit_id", "path", F.regexp_extract("path", _TAIL, 1).alias("tail"))
+    named = not_found.select("audit_id", F.col("path").alias("referred_as"))
+    tailed = named.withColumn("tail", F.regexp_extract(F.lower("referred_as"), _TAIL, 1)).where(F.col("tail") != "")
+    listed = files.select("audit_id", "path", F.regexp_extract(F.lower("path"), _TAIL, 1).alias("tail"))
     meant = listed.join(tailed, ["audit_id", "tail"])
     return meant.groupBy("audit_id", "path").agg(F.min("referred_as").alias("referred_as"))
 

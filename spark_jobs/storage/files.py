@@ -5,7 +5,7 @@ from pyspark.sql import functions as F
 
 from spark_jobs.storage.inputs import SEEN, columns
 from spark_jobs.storage.keys import FILE_KEY, looked_up, with_file_key
-from spark_jobs.storage.places import with_places
+from spark_jobs.storage.places import above_job, with_places
 
 _KNOWN = columns(SEEN)[3:]
 
@@ -31,9 +31,13 @@ def listed_files(listing: DataFrame, seen: DataFrame, roots: DataFrame) -> DataF
 def held_directories(files: DataFrame, roots: DataFrame) -> DataFrame:
     """(held_no, audit_id, root, root_no, job_id, files): jobs' directories that hold any file, and a row without job for all others.
 
-    To be kept before it is used: ``held_no`` is another one each time.
+    ``first_above`` and ``last_above`` differ where there are several directories of the job. To be kept before it is used:
+    ``held_no`` is another one each time.
     """
-    counted = files.groupBy("root_no", "job_id").agg(F.count("*").alias("files"))
+    above = above_job(F.col("path"), F.col("place"))
+    counted = files.groupBy("root_no", "job_id").agg(
+        F.count("*").alias("files"), F.min(above).alias("first_above"), F.max(above).alias("last_above")
+    )  # fmt: skip
     named = counted.join(F.broadcast(numbered(roots).drop("as_of")), "root_no")
     return named.withColumn("held_no", F.monotonically_increasing_id())
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
+from spark_jobs.storage import aliases, history, lineage, owners, references, totals, verdicts
 from spark_jobs.storage import checkpoints as of_checkpoints
 from spark_jobs.storage import doubts as doubting
-from spark_jobs.storage import history, lineage, owners, references, totals, verdicts
 from spark_jobs.storage.files import absent_files, held_directories, listed_files, merged
 from spark_jobs.storage.inputs import Inputs
 from spark_jobs.storage.known import Known, facts_of_files, judged_directories
@@ -51,10 +51,13 @@ def judge(inputs: Inputs, keep: Keep) -> Judged:
     checkpoints = keep("checkpoints", of_checkpoints.judged(figures, restores, owned, roots, of_checkpoints.written_at(metadata)))
     weaned = of_checkpoints.weaned_restores(checkpoints, restores)
 
-    outside = resolved.where(F.col("ref_root").isNull())
-    # Usually nothing lies outside: then no file need be looked at for how its path ends.
-    spellings = keep("other_spellings", doubting.other_spellings(outside, files.limit(0) if outside.isEmpty() else files))
-    doubts = keep("storage_doubt", doubting.distinct(_all_doubts(inputs, owned, resolved, spellings, restores, snapshots, listed_jobs)))
+    not_found = resolved.where(~F.col("found"))
+    # Usually all are found: then no file need be looked at for how its path ends.
+    spellings = keep("other_spellings", doubting.other_spellings(not_found, files.limit(0) if not_found.isEmpty() else files))
+    twins = keep("twins", aliases.twins(files, held))
+    doubts = keep(
+        "storage_doubt", doubting.distinct(_all_doubts(inputs, owned, resolved, spellings, twins, restores, snapshots, listed_jobs))
+    )
 
     chains = keep("chains", _references_of_jobs(resolved, checkpoints))
     unread = history.unread(inputs.referred, snapshots)
@@ -68,7 +71,7 @@ def judge(inputs: Inputs, keep: Keep) -> Judged:
         all_needed=all_needed,
         restored=of_checkpoints.restored_directories(weaned),
         doubted=doubts.select("audit_id").distinct(),
-        spellings=spellings.select("audit_id", "path"),
+        spellings=spellings.select("audit_id", "path").unionByName(twins.select("audit_id", "path")),
         vanished_files=history.vanished_files(unread, pending, jobs),
         vanished=inputs.vanished,
         live_segments=references.live_segments(inputs.references, snapshots),
@@ -100,6 +103,7 @@ def _all_doubts(
     owned: DataFrame,
     resolved: DataFrame,
     spellings: DataFrame,
+    twins: DataFrame,
     restores: DataFrame,
     snapshots: DataFrame,
     listed_jobs: DataFrame,
@@ -108,6 +112,8 @@ def _all_doubts(
         doubting.of_completed(inputs.doubts, owned)
         .unionByName(doubting.unknown_authorities(resolved, inputs.roots))
         .unionByName(doubting.of_other_spellings(spellings))
+        .unionByName(aliases.of_twins(twins))
+        .unionByName(aliases.same_metadata(inputs.references, snapshots))
         .unionByName(doubting.restored_from_gone(restores, snapshots, inputs.roots))
         .unionByName(doubting.no_checkpoint_found(inputs.jobs, restores, snapshots, listed_jobs, inputs.roots))
     )

@@ -80,7 +80,8 @@ def judged_directories(known: Known) -> DataFrame:
     future_from = as_of + F.make_dt_interval(hours=F.lit(FUTURE_AFTER_H))
     roots = known.roots.select("audit_id", "root", "as_of", guarded_from.alias("guarded_from"), future_from.alias("future_from"))
     flagged = (
-        known.held.join(F.broadcast(roots), ["audit_id", "root"])
+        known.held.drop("first_above", "last_above")
+        .join(F.broadcast(roots), ["audit_id", "root"])
         .join(known.all_needed.withColumn("any_needed", F.lit(True)), "audit_id", "left")
         .join(known.doubted.withColumn("in_doubt", F.lit(True)), "audit_id", "left")
         .join(known.owners, ["audit_id", "root", "job_id"], "left")

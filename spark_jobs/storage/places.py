@@ -50,6 +50,18 @@ def is_below(path: Column, directory: Column) -> Column:
     return path.startswith(F.concat(F.rtrim(directory, F.lit("/")), F.lit("/")))
 
 
+def above_job(path: Column, place: Column) -> Column:
+    """Hash of the directory that the job's one lies in; null where a path has no job's."""
+    from_end = F.when(place.isin("exclusive", "metadata"), _octets(path, 3)).when(place.isin(*MERGED), _octets(path, 4))
+    for name, octets in _FROM_END.items():
+        from_end = from_end.when(place == name, octets)
+    return F.when(from_end.isNotNull(), F.xxhash64(cut(path, F.lit(1), F.octet_length(path) - from_end)))
+
+
+def _octets(path: Column, components: int) -> Column:
+    return F.octet_length(F.substring_index(path, "/", -components))
+
+
 def _place(path: Column) -> Column:
     """Each pattern is tried only where its literal is, and where those before it failed: ten million paths are many."""
     found = F.when(path.isNull(), UNKNOWN)

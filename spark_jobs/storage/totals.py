@@ -4,7 +4,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from spark_jobs.storage.places import is_metadata
-from spark_jobs.storage_words import VERDICTS
+from spark_jobs.storage_words import TWO_NAMES, VERDICTS
 
 SMALL_FILE_BYTES = 1 << 20
 _ROOT = ["audit_id", "root"]
@@ -56,15 +56,17 @@ def of_roots(cube: DataFrame, checkpoints: DataFrame, missing: DataFrame, doubts
         F.count("*").alias("missing_files"), F.sum("bytes").alias("missing_bytes")
     )
     doubted = doubts.groupBy("audit_id").agg(F.count("*").alias("doubts"))
+    named_twice = doubts.where(F.col("reason") == TWO_NAMES).select(*_ROOT, F.lit(True).alias("two_names")).distinct()
     joined = roots.select(*_ROOT, "as_of", "unlisted", "attested", "blind")
-    for part in (sums, histograms, read, lost):
+    for part in (sums, histograms, read, lost, named_twice):
         joined = joined.join(part, _ROOT, "left")
     whole = joined.join(doubted, "audit_id", "left")
     counts = [name for name in (*sums.columns, "checkpoints", "missing_files", "missing_bytes", "doubts") if name not in _ROOT]
     filled = whole.fillna(0, counts).fillna({"size_histogram": "[]"})
     reasons = F.filter(
         F.array(
-            F.when(~F.col("attested"), "not_attested"), F.when(F.col("doubts") > 0, "in_doubt"), F.when(F.col("blind"), "blind_cluster"),
+            F.when(~F.col("attested"), "not_attested"), F.when(F.col("two_names"), "two_names"), F.when(F.col("doubts") > 0, "in_doubt"),
+            F.when(F.col("blind"), "blind_cluster"),
         ),
         lambda reason: reason.isNotNull(),
     )  # fmt: skip

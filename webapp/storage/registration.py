@@ -7,6 +7,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from ingest.errors import Refused
+from ingest.storage.identities import same_directory
 from ingest.storage.roots import Root
 from ingest.uris import BadUri, canonical, is_below
 from webapp.accounts.models import User
@@ -35,6 +36,7 @@ def save(row: StorageRoot, clusters: Iterable[Cluster]) -> StorageRoot:
                 refuse_overlap([row.uri, other])
     except Refused as error:
         raise ValidationError({"uri": f"{error} It is registered as {other}."}) from error
+    _refuse_second_name(row, root)
     row.quarantine_uri = _outside(row)
     row.full_clean()
     with transaction.atomic():
@@ -53,6 +55,21 @@ def withdraw(row: StorageRoot) -> None:
     """Nobody stands for it any more: nothing below it is cleaned."""
     row.attested_at, row.attested_name, row.attested_by = None, "", None
     row.save(update_fields=["attested_at", "attested_name", "attested_by"])
+
+
+def _refuse_second_name(row: StorageRoot, root: Root) -> None:
+    """Of a root that is new, or read elsewhere from now on: one that was there before is for the audits to doubt."""
+    before = StorageRoot.objects.filter(pk=row.pk).values_list("read_at", flat=True).first()
+    if before == row.read_at:
+        return
+    for other in StorageRoot.objects.exclude(pk=row.pk):
+        place = Root(other.uri, other.read_at or None).reading
+        if same_directory(root.reading, place):
+            why = (
+                f"{root.reading} and {place}, where the root {other.uri} is read, are one directory, or one in the other: what is needed "
+                "under one name would look dead under the other. Declare one an alias of the other (WEIR_STORAGE_ALIASES), keep one root."
+            )
+            raise ValidationError({"read_at" if row.read_at else "uri": why})
 
 
 def _outside(row: StorageRoot) -> str:

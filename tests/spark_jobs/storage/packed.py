@@ -14,7 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 from spark_jobs.storage import reading
 from spark_jobs.storage.inputs import DOUBTS, REFERRED, Inputs
 from spark_jobs.storage.parsing import PARSED, WANTED
-from tests.spark_jobs.storage.worlds import GUARD, NOW, World
+from tests.spark_jobs.storage.worlds import GUARD, NOW, World, is_within
 from tests.spark_jobs.storage.written import write
 
 _TIME = pa.timestamp("us", tz="UTC")
@@ -63,23 +63,26 @@ def inputs_of(spark: SparkSession, worlds: Sequence[World], folder: Path, *, wri
 
 def _pack(world: World, rows: dict[str, list[dict[str, Any]]]) -> None:
     audit = {"audit_id": str(world.seed), "root": world.root}
-    authority = "file:" if world.root.startswith("file:") else world.root.removesuffix("/flink")
-    rows["root"].append(
-        audit | {
-            "as_of": NOW, "age_guard_h": GUARD.total_seconds() / 3600, "clusters": ["c1", "c2"] if world.seed % 2 else [], "blind": False,
-            "attested": True, "unlisted": 1 if world.unlisted else 0, "known_authorities": [authority],
-        }
-    )  # fmt: skip
+    authorities = sorted({"file:" if root.startswith("file:") else root.rpartition("/")[0] for root in world.roots})
+    for root in world.roots:
+        rows["root"].append(
+            audit | {
+                "root": root, "as_of": NOW, "age_guard_h": GUARD.total_seconds() / 3600, "clusters": ["c1", "c2"] if world.seed % 2 else [],
+                "blind": False, "attested": True, "unlisted": 1 if world.unlisted and is_within(world.unlisted, root) else 0,
+                "known_authorities": authorities,
+            }
+        )  # fmt: skip
     if world.unlisted:
-        rows["doubt"].append(audit | {"subject": world.unlisted, "reason": "unlisted", "detail": "Permission denied"})
+        rows["doubt"].append(
+            audit | {"root": world.root_of(world.unlisted), "subject": world.unlisted, "reason": "unlisted", "detail": "Permission denied"}
+        )
     for file in world.files.values():
+        of = audit | {"root": world.root_of(file.path), "path": file.path}
         if file.listed:
-            rows["file"].append(audit | {"path": file.path, "listed_path": file.path, "bytes": file.size, "modified": file.modified})
+            rows["file"].append(of | {"listed_path": file.path, "bytes": file.size, "modified": file.modified})
         if file.first_seen:
-            rows["seen"].append(
-                audit | {"path": file.path, "first_seen_at": file.first_seen, "unreferenced_since": file.unreferenced_since}
-            )  # fmt: skip
-    rows["seen"] += [audit | {"path": path, "first_seen_at": at} for path, at in world.seen_again.items()]
+            rows["seen"].append(of | {"first_seen_at": file.first_seen, "unreferenced_since": file.unreferenced_since})
+    rows["seen"] += [audit | {"root": world.root_of(path), "path": path, "first_seen_at": at} for path, at in world.seen_again.items()]
     for job in world.jobs:
         if job.known:
             ended = [{"checkpoint_id": number, "completed": completed, "discarded": gone} for number, completed, gone in job.ended]
@@ -94,7 +97,12 @@ def _pack(world: World, rows: dict[str, list[dict[str, Any]]]) -> None:
     for snapshot in world.snapshots:
         if not (snapshot.listed or snapshot.found_later):
             continue
-        of = audit | {"metadata_path": snapshot.path, "metadata_modified": snapshot.modified, "checkpoint_id": snapshot.number}
+        of = audit | {
+            "root": world.root_of(snapshot.path),
+            "metadata_path": snapshot.path,
+            "metadata_modified": snapshot.modified,
+            "checkpoint_id": snapshot.number,
+        }
         written = list(snapshot.written.values())
         if snapshot.failure:
             # What came out of it before the damage does not count.

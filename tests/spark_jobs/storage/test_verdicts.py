@@ -1,7 +1,7 @@
 """One case for each rule of the audit: what makes a file an orphan, and each single thing that keeps it."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
 import pytest
@@ -199,6 +199,61 @@ def a_reference_that_ends_alike_below_another_directory_keeps_the_file(scene: Sc
     scene.snapshot.written = {"": scene.file.path.replace("/flink/", "/mounted/flink/")}
 
 
+@case("kept", "other_spelling")
+def a_reference_to_a_missing_file_of_the_root_that_ends_alike_keeps_the_file(scene: Scene) -> None:
+    scene.snapshot.written |= {"": scene.file.path.replace("/flink/", "/flink/mounted/")}
+
+
+@case("kept", "other_spelling")
+def a_reference_in_other_upper_and_lower_case_keeps_the_file(scene: Scene) -> None:
+    scene.snapshot.written |= {"": scene.file.path.replace("/flink/", "/Flink/").replace(JOB, JOB.upper())}
+
+
+@case("kept", "other_spelling")
+def a_file_that_is_listed_under_two_names_is_kept_under_both(scene: Scene) -> None:
+    scene.plant(f"again/{JOB}/shared/{UUID}")
+
+
+@case("kept", "other_spelling", f"again/{JOB}/shared/{OTHER}")
+def what_a_checkpoint_needs_by_one_name_is_kept_under_the_other(scene: Scene) -> None:
+    scene.plant(f"again/{JOB}/shared/{OTHER}")
+
+
+@case("kept", "in_doubt")
+def a_file_elsewhere_with_two_names_keeps_everything(scene: Scene) -> None:
+    for directory in ("", "again/"):
+        scene.plant(f"{directory}{HEIR}/shared/{THIRD}")
+
+
+@case("orphan", "unreferenced")
+def another_directory_of_the_same_job_id_with_other_files_is_no_second_name(scene: Scene) -> None:
+    scene.plant(f"other-cluster/{JOB}/shared/{THIRD}")
+
+
+@case("kept", "in_doubt")
+def a_metadata_that_is_the_same_at_two_addresses_keeps_everything(scene: Scene) -> None:
+    path = scene.snapshot.path.replace(f"/{JOB}/", f"/again/{JOB}/")
+    scene.world.files[path] = replace(scene.world.files[scene.snapshot.path], path=path)
+    scene.world.snapshots.append(replace(scene.snapshot, path=path))
+
+
+@case("orphan", "unreferenced")
+def a_checkpoint_of_the_same_job_id_and_number_that_refers_to_other_files_is_another_one(scene: Scene) -> None:
+    path = scene.snapshot.path.replace(f"/{JOB}/", f"/other-cluster/{JOB}/")
+    needs = scene.plant(f"other-cluster/{JOB}/shared/{THIRD}").path
+    scene.world.files[path] = replace(scene.world.files[scene.snapshot.path], path=path)
+    scene.world.snapshots.append(replace(scene.snapshot, path=path, needs=(needs,), written={needs: needs}))
+
+
+@case("orphan", "unreferenced")
+def a_savepoint_that_somebody_copied_is_no_second_name(scene: Scene) -> None:
+    for directory in ("", "archive/"):
+        name = f"{directory}savepoint-{JOB[:6]}-0123456789ab"
+        needs = scene.plant(f"{name}/{THIRD}").path
+        path = scene.plant(f"{name}/_metadata").path
+        scene.world.snapshots.append(Snapshot(path, scene.job, 3, (needs,), {needs: needs}, ago(190)))
+
+
 @case("kept", "in_doubt")
 def a_running_job_without_any_checkpoint_found_keeps_everything(scene: Scene) -> None:
     heir = scene.add_job(HEIR, terminal=False)
@@ -288,4 +343,5 @@ def said(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> dict[
 def test_verdict(said: dict[str, tuple[str, Said]], name: str) -> None:
     path, of_world = said[name]
     _, verdict, reason, uuid = CASES[name]
-    assert of_world.files[path.replace(UUID, uuid)][:2] == (verdict, reason)
+    meant = path.replace(UUID, uuid) if "/" not in uuid else path.replace(f"{JOB}/shared/{UUID}", uuid)
+    assert of_world.files[meant][:2] == (verdict, reason)

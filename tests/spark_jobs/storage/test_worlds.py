@@ -26,16 +26,16 @@ def test_nothing_deletable_is_needed_by_a_snapshot_that_stays(worlds: Judged) ->
     for one, said in worlds:
         for snapshot in one.snapshots:
             if snapshot.exists and said.files.get(snapshot.path, ("", "", ""))[0] != RETAINED_WASTE:
-                lost = said.deletable & {*snapshot.needs, snapshot.path}
+                lost = one.really(said.deletable) & one.really([*snapshot.needs, snapshot.path])
                 # A torn one that never completed may go.
-                assert not lost - ({snapshot.path} if snapshot.never_completed else set()), _where(one, snapshot.path, lost)
+                assert not lost - (one.really([snapshot.path]) if snapshot.never_completed else set()), _where(one, snapshot.path, lost)
 
 
 def test_nothing_deletable_is_what_a_restore_in_flight_needs(worlds: Judged) -> None:
     for one, said in worlds:
         for job in one.jobs:
             if job.may_run and job.restored and not any(snapshot.exists for snapshot in _snapshots(one, job)):
-                assert not said.deletable & {*job.restored.needs, job.restored.path}, _where(one, job.job_id)
+                assert not one.really(said.deletable) & {*job.restored.needs, job.restored.path}, _where(one, job.job_id)
 
 
 def test_waste_is_only_what_a_whole_successor_has_left_behind(worlds: Judged) -> None:
@@ -50,6 +50,14 @@ def test_any_doubt_keeps_the_whole_world(worlds: Judged) -> None:
         if said.doubts or _is_doubtful(one):
             assert said.doubts, _where(one, "doubtful, and nobody doubted")
             assert not said.deletable, _where(one, said.doubts)
+
+
+def test_a_directory_with_two_names_is_a_doubt_and_two_directories_are_none(worlds: Judged) -> None:
+    for one, said in worlds:
+        if not one.aliased:
+            assert "two_names" not in said.doubts, _where(one, said.doubts)
+    assert sum(bool(one.aliased) for one, _ in worlds) > len(worlds) / 20
+    assert sum(len(one.roots) > 1 and not one.aliased and bool(said.deletable) for one, said in worlds) > len(worlds) / 50
 
 
 def test_only_old_files_of_flinks_layout_with_one_known_owner_are_deletable(worlds: Judged) -> None:
@@ -148,7 +156,9 @@ def _is_doubtful(one: World) -> bool:
         re.search("alias-|nameservice-|/data/.*/(chk-|shared|savepoint-)", path)
         for s in one.snapshots if s.is_read for path in s.written.values()
     )  # fmt: skip
-    return bool(one.unlisted) or failed or elsewhere
+    listed = {path for path, file in one.files.items() if file.listed}
+    twice = any(one.files[path].alias_of in listed and place_of(path).place in CANDIDATES - {"metadata"} for path in listed)
+    return bool(one.unlisted) or failed or elsewhere or twice
 
 
 def _left_behind(one: World, snapshot: Snapshot) -> bool:
@@ -158,7 +168,7 @@ def _left_behind(one: World, snapshot: Snapshot) -> bool:
         return False
 
     def has_its_own(heir: Job) -> bool:
-        own = f"{one.root}/{heir.job_id}/"
+        own = f"{heir.root}/{heir.job_id}/"
         return heir.seen and any(
             s.exists and s.is_read and heir.restored_at and s.modified > heir.restored_at
             and all(path.startswith(own) and path in one.files and one.files[path].listed for path in s.needs)

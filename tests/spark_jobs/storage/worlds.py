@@ -5,7 +5,8 @@ unseen, one file may have two spellings. ``Snapshot.needs`` is always the truth.
 """
 
 import random
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
@@ -27,6 +28,8 @@ class Planted:
     first_seen: datetime | None = None
     unreferenced_since: datetime | None = None
     listed: bool = True
+    alias_of: str = ""
+    """The path that this is a second name of."""
     surely_dead: bool = False
     """Nothing ever referred to it, its job is known and ended or goes on completing checkpoints, and its times are plain."""
 
@@ -60,6 +63,7 @@ class Job:
     terminal: bool
     seen: bool
     known: bool
+    root: str = ""
     restored: Snapshot | None = None
     restored_at: datetime | None = None
     last_completed: datetime | None = None
@@ -85,6 +89,25 @@ class World:
     foreign: set[str] = field(default_factory=set)
     seen_again: dict[str, datetime] = field(default_factory=dict)
     """Path → when an audit first saw it under a second name."""
+    second_root: str = ""
+    """Another root: of other jobs and savepoints, or a second name of all that lies in the first (``aliased``)."""
+    aliased: str = ""
+    """How far nobody declared it: which of data and ``_metadata`` were listed under the second name, and which name was written."""
+
+    @property
+    def roots(self) -> list[str]:
+        return [self.root, self.second_root] if self.second_root and not is_within(self.second_root, self.root) else [self.root]
+
+    def root_of(self, path: str) -> str:
+        return next(root for root in self.roots if is_within(path, root))
+
+    def really(self, paths: Iterable[str]) -> set[str]:
+        """The same files by their first names."""
+        return {self.files[path].alias_of or path if path in self.files else path for path in paths}
+
+
+def is_within(path: str, root: str) -> bool:
+    return path.startswith(f"{root}/")
 
 
 def world(seed: int) -> World:
@@ -106,6 +129,8 @@ class _Maker:
         return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
 
     def make(self) -> World:
+        if self.chance(0.15):
+            self.world.second_root = self.world.root.replace("/flink", "/other")
         before: Job | None = None
         for generation in range(self.rng.randint(1, 4)):
             before = self.job(before if self.chance(0.7) else None, 160 - 30 * generation)
@@ -114,6 +139,8 @@ class _Maker:
             self.second_job_of_one_id()
         if self.chance(0.1):
             self.unlist_something()
+        if not self.world.second_root and self.chance(0.1):
+            self.alias_everything()
         return self.world
 
     # Files
@@ -133,7 +160,10 @@ class _Maker:
             file.first_seen = None
 
     def directory(self, job: Job) -> str:
-        return f"{self.world.root}/{job.job_id}"
+        return f"{job.root}/{job.job_id}"
+
+    def any_root(self) -> str:
+        return self.rng.choice(self.world.roots)
 
     # Jobs
 
@@ -142,7 +172,7 @@ class _Maker:
         blind = self.chance(0.06)
         job = Job(
             cluster=rng.choice(("c1", "c2")), job_id=f"{rng.getrandbits(128):032x}", terminal=self.chance(0.5),
-            seen=not blind, known=not self.chance(0.05),
+            seen=not blind, known=not self.chance(0.05), root=self.any_root(),
         )  # fmt: skip
         self.world.jobs.append(job)
         inherited: tuple[str, ...] = ()
@@ -273,7 +303,7 @@ class _Maker:
     def savepoint(self, job: Job) -> None:
         renamed = self.chance(0.2)
         name = "my-savepoint" if renamed else f"savepoint-{job.job_id[:6]}-{self.rng.getrandbits(48):012x}"
-        folder = f"{self.world.root}/{name}"
+        folder = f"{self.any_root()}/{name}"
         own = tuple(self.plant(f"{folder}/{self.uuid()}") for _ in range(2))
         others = [path for path in self.world.files if "/shared/" in path]
         native = tuple(self.rng.sample(others, 1)) if others and self.chance(0.2) else ()
@@ -296,7 +326,34 @@ class _Maker:
         if not twin.known:
             return
         other = "c2" if twin.cluster == "c1" else "c1"
-        self.world.jobs.append(Job(other, twin.job_id, terminal=self.chance(0.5), seen=True, known=True))
+        self.world.jobs.append(Job(other, twin.job_id, terminal=self.chance(0.5), seen=True, known=True, root=twin.root))
+
+    def alias_everything(self) -> None:
+        """The same directory is audited under a second name, or all of it lies in itself once more; references name one of the two."""
+        world = self.world
+        how = self.rng.choice(("whole", "whole", "other_name_written", "nested", "data_only", "metadata_only"))
+        world.aliased = how
+        world.second_root = f"{world.root}/again" if how == "nested" else world.root.replace("/flink", "/mnt-flink").replace("nn-", "ns-")
+
+        def second(path: str) -> str:
+            return path.replace(world.root, world.second_root, 1)
+
+        for path, file in list(world.files.items()):
+            is_metadata = path.endswith("/_metadata")
+            if (how == "data_only" and is_metadata) or (how == "metadata_only" and not is_metadata) or self.chance(0.02):
+                continue
+            # Under the name that no reference gives, audits before found nothing that needs it.
+            other, file.surely_dead = replace(file, path=second(path), alias_of=path), False
+            unnamed = file if how == "other_name_written" else other
+            unnamed.unreferenced_since = unnamed.first_seen
+            world.files[other.path] = replace(other, surely_dead=False)
+            if path in world.foreign:
+                world.foreign.add(second(path))
+        for snapshot in list(world.snapshots):
+            if how == "other_name_written":
+                snapshot.written = {path: second(written) for path, written in snapshot.written.items()}
+            if second(snapshot.path) in world.files:
+                world.snapshots.append(replace(snapshot, path=second(snapshot.path), written=dict(snapshot.written)))
 
     def unlist_something(self) -> None:
         job = self.rng.choice(self.world.jobs)

@@ -13,12 +13,12 @@ def write(world: World, folder: Path) -> list[dict[str, Any]]:
     """Writes them below ``folder``; returns what an audit would want to read: those that were listed."""
     wanted = []
     for snapshot in world.snapshots:
-        at = folder / str(world.seed) / snapshot.path.removeprefix(world.root).lstrip("/")
+        at = folder / str(world.seed) / snapshot.path.replace(":", "").lstrip("/")
         if snapshot.listed or snapshot.found_later:
             _write(snapshot, at)
         if snapshot.listed:
             wanted.append(
-                {"audit_id": str(world.seed), "root": world.root, "path": snapshot.path, "read_path": str(at)}
+                {"audit_id": str(world.seed), "root": world.root_of(snapshot.path), "path": snapshot.path, "read_path": str(at)}
                 | {"bytes": 99, "modified": snapshot.modified}
             )  # fmt: skip
     return wanted

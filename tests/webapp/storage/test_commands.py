@@ -1,10 +1,15 @@
 """Commands: add_storage_root, audit_storage, simulate_age_rule."""
 
 import json
+import os
+import time
+from datetime import timedelta
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.utils import timezone
 
+from ingest.storage.instants import CLOCK_SKEW
 from tests.webapp.builders import T0, cluster
 from tests.webapp.storage.builders import JOB, ROOT, audit, file_row, root, root_figures
 from tests.webapp.storage.test_loading import ROW
@@ -133,3 +138,25 @@ def test_a_simulation_without_an_audit_is_refused_with_2():
 def test_a_simulation_over_files_that_are_gone_ends_with_1():
     root_figures(audit())
     assert code("simulate_age_rule", ROOT, "--days", "7") == 1
+
+
+def test_an_audit_of_the_future_is_refused_with_2_and_leaves_nothing(tree, spark):
+    later = (timezone.now() + CLOCK_SKEW + timedelta(minutes=1)).isoformat()
+    with pytest.raises(CommandError, match="cannot have begun in the future") as refusal:
+        call_command("audit_storage", tree, "--as-of", later)
+    assert (refusal.value.returncode, spark.commands) == (2, [])
+    assert not StorageAudit.objects.exists()
+
+
+def test_an_inventory_with_a_time_of_the_future_is_refused(tmp_path, spark):
+    inventory = tmp_path / "inventory.csv"
+    inventory.write_text(f"path,bytes,modified\n{JOB}/shared/a,10,2026-11-21T04:00:00Z\n")
+    later = time.time() + 7200
+    os.utime(inventory, (later, later))
+    assert code("audit_storage", "s3://bucket/flink", "--listing", str(inventory)) == 2
+    assert not spark.commands
+
+
+def test_a_clock_that_is_a_little_ahead_is_borne_with(tree, spark):
+    call_command("audit_storage", tree, "--as-of", (timezone.now() + CLOCK_SKEW / 2).isoformat())
+    assert StorageAudit.objects.get().state == "loaded"

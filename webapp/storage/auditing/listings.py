@@ -1,15 +1,18 @@
 """The listing of each root, below the run directory of its audit."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
 import fsspec
 from django.conf import settings
+from django.utils import timezone
 
 from ingest.errors import Refused
-from ingest.storage.instants import modified_at
+from ingest.records import Skip
+from ingest.storage.identities import SECOND_NAME, Met
+from ingest.storage.instants import modified_at, refuse_future
 from ingest.storage.inventory import import_inventory
 from ingest.storage.listing import list_root
 from ingest.storage.snapshots import Listed
@@ -22,20 +25,29 @@ class RootListing:
     asked: AskedRoot
     folder: str
     listed: Listed
+    doubted: tuple[Skip, ...] = ()
+    """What the listings after it say of this root."""
 
 
 def list_all(asked: Asked, run_dir: str, say: Callable[[str], None]) -> list[RootListing]:
     """One root after the other; each is listed in parallel by itself. Raises what listing raises."""
     if asked.inventory and len(asked.roots) != 1:
         raise Refused("An inventory lists one root: name that root alone.")
+    if asked.as_of is not None:
+        refuse_future(asked.as_of, timezone.now(), "The instant of the audit")
     found = []
+    met = Met()
     for number, one in enumerate(asked.roots):
         folder = f"{run_dir}/listing-{number}"
         say(f"listing {one.root.uri}" + (f" at {one.root.read_at}" if one.root.read_at else ""))
-        listed = _listed(asked, one, folder)
-        say(f"{one.root.uri}: {count_text(listed.files)} files, {bytes_text(listed.bytes)}, {len(listed.unlisted)} directories not listed")
+        listed = _listed(asked, one, folder, met)
+        unlisted = [skip for skip in listed.unlisted if skip.reason != SECOND_NAME]
+        say(f"{one.root.uri}: {count_text(listed.files)} files, {bytes_text(listed.bytes)}, {len(unlisted)} directories not listed")
+        for skip in listed.unlisted:
+            if skip.reason == SECOND_NAME:
+                say(f"{skip.subject}: {skip.detail}")
         found.append(RootListing(one, folder, listed))
-    return found
+    return [replace(listing, doubted=tuple(met.skips_of(listing.asked.root.uri))) for listing in found]
 
 
 def as_of(listings: Sequence[RootListing]) -> datetime:
@@ -43,10 +55,10 @@ def as_of(listings: Sequence[RootListing]) -> datetime:
     return min(listing.listed.as_of for listing in listings)
 
 
-def _listed(asked: Asked, one: AskedRoot, folder: str) -> Listed:
+def _listed(asked: Asked, one: AskedRoot, folder: str, met: Met) -> Listed:
     if asked.inventory:
         return import_inventory(asked.inventory, one.root, folder, asked.as_of or _written_at(asked.inventory), spellings=asked.spellings)
-    return list_root(one.root, folder, threads=settings.WEIR.storage_threads, spellings=asked.spellings, at=asked.as_of)
+    return list_root(one.root, folder, threads=settings.WEIR.storage_threads, spellings=asked.spellings, at=asked.as_of, met=met)
 
 
 def _written_at(inventory: str) -> datetime:
@@ -58,12 +70,13 @@ def _written_at(inventory: str) -> datetime:
         raise Refused(f"There is no inventory at {inventory}.") from error
     if at is None:
         raise Refused(f"Nothing says when {inventory} was made; give --as-of.")
-    return at
+    return refuse_future(at, timezone.now(), f"The modification time of {inventory}")
 
 
 def request_of(listing: RootListing) -> dict[str, Any]:
     """As :mod:`spark_jobs.audit_request` reads it."""
     one = listing.asked
+    skips = [*listing.listed.unlisted, *listing.doubted]
     return {
         "uri": one.root.uri,
         "read_at": one.root.read_at,
@@ -71,5 +84,5 @@ def request_of(listing: RootListing) -> dict[str, Any]:
         "clusters": list(one.clusters),
         "blind": list(one.blind),
         "attested": one.attested,
-        "unlisted": [{"subject": skip.subject, "reason": skip.reason, "detail": skip.detail} for skip in listing.listed.unlisted],
+        "unlisted": [{"subject": skip.subject, "reason": skip.reason, "detail": skip.detail} for skip in skips],
     }

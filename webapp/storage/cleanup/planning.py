@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from django.conf import settings
+from django.utils import timezone
 
+from ingest.storage.instants import CLOCK_SKEW
 from ingest.storage.roots import Root, local_path
 from spark_jobs.audit_tables import STORAGE_FILE
 from spark_jobs.storage_words import NOT_CLEANABLE
@@ -21,6 +23,7 @@ from webapp.storage.cleanup.folder import PlanFolder
 from webapp.storage.cleanup.manifest import PlanManifest, PlannedRoot, SearchedAudit, WithheldRoot, instant_text
 from webapp.storage.models import AuditDoubt, CleanupPart, CleanupPlan, RootFigures, StorageAudit, StorageRoot
 from webapp.storage.models.columns import URI_LENGTH
+from webapp.storage.second_names import told_of
 
 _ONE_STEP_MOVES = ("hdfs://", "viewfs://", "webhdfs://")
 
@@ -59,6 +62,8 @@ def make(plan: CleanupPlan, lease: Lease, say: Say) -> PlanManifest:
     audit = plan.audit
     if audit is None or not audit.files_kept or audit.as_of is None:
         raise PlanRefused("The audit that the plan was to be made of is no longer kept. Make a new plan.")
+    if audit.as_of > timezone.now() + CLOCK_SKEW:
+        raise PlanRefused(f"The audit began at {audit.as_of:%Y-%m-%d %H:%M:%S} UTC, which is yet to come: it proves nothing. Audit again.")
     folder = PlanFolder(plan.folder)
     folder.remove()  # what a killed process had begun
     planned, withheld = sort_roots(audit, plan.roots)
@@ -102,7 +107,7 @@ def sort_roots(audit: StorageAudit, asked: Sequence[str]) -> tuple[list[PlannedR
     doubts = AuditDoubt.objects.filter(audit=audit).exists()
     planned, withheld = [], []
     for uri in asked:
-        reasons = _reasons(figures.get(uri), rows.get(uri), audit.withheld.get(uri, ""), doubts=doubts)
+        reasons = [*_reasons(figures.get(uri), rows.get(uri), audit.withheld.get(uri, ""), doubts=doubts), *told_of(audit, uri)]
         if reasons:
             withheld.append(WithheldRoot(uri, tuple(reasons)))
         else:

@@ -28,6 +28,7 @@ from webapp.storage.models import (
     StorageRoot,
     VerdictFigures,
 )
+from webapp.storage.second_names import told_of
 from webapp.storage.shown import doubt_words, parts, reasons, why_not_cleanable
 
 ROWS_A_PAGE = 25
@@ -99,7 +100,7 @@ def _found(request: HttpRequest, figures: RootFigures) -> dict[str, Any]:
     return {
         "audit": audit,
         "parts": parts(figures),
-        "why": why_not_cleanable(figures.not_cleanable, audit.withheld.get(figures.root, "")),
+        "why": [*why_not_cleanable(figures.not_cleanable, audit.withheld.get(figures.root, "")), *told_of(audit, figures.root)],
         "reasons": reasons(list(VerdictFigures.objects.filter(audit=audit, root=figures.root).exclude(verdict="live"))),
         "jobs": job_page,
         "job_rows": [(job, parts(job)) for job in job_page.rows],

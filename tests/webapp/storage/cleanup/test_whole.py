@@ -5,6 +5,7 @@ import json
 from datetime import UTC, datetime, timedelta
 from io import StringIO
 from pathlib import Path
+from random import Random
 
 import pytest
 from django.conf import settings
@@ -57,11 +58,17 @@ def test_from_two_audits_to_an_empty_quarantine(home: Path) -> None:
     # Seen again and again while this test takes its time: a blind cluster would stop everything.
     job(cluster(at=now + timedelta(days=1)).name, at=now, job_id=name_of_job(1), state="CANCELED", terminal=True)
     run("add_storage_root", str(world.root), "--attest", "olga", "--cluster", "prod-eu")
+    # Another root, with another job of its own and a savepoint that holds on to a file of the first: that is no second name.
+    other = World(home / "other", Random(1))
+    other.checkpoint(3, 2, [other.file(other.job(3) / "shared", at=old)], at=old)
+    other.savepoint("savepoint-000000-0123456789ab", [needed[0]], at=old)
+    run("add_storage_root", str(other.root), "--attest", "olga", "--cluster", "prod-eu")
 
     month_ago = (now - timedelta(days=30)).isoformat()
     run("audit_storage", str(world.root), "--listing", inventory(world, home / "inventory.csv"), "--as-of", month_ago)
     young = world.file(world.job(1) / "shared", at=now)
-    told = json.loads(run("audit_storage", "--json").splitlines()[0])
+    told, of_other = [line for line in map(json.loads, run("audit_storage", "--json").splitlines()) if "cleanable" in line]
+    assert of_other["cleanable"] and of_other["checkpoints"] == 2, of_other
     assert told["orphan"]["files"] == 5 and told["cleanable"], told
 
     head, *files = [json.loads(line) for line in run("plan_cleanup", "--json").splitlines()]

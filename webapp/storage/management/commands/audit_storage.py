@@ -11,6 +11,7 @@ from django.core.management.base import CommandError
 from django.utils import timezone
 
 from ingest.errors import IngestError
+from ingest.storage.instants import refuse_future
 from spark_jobs.storage_words import LIVE, NOT_CLEANABLE, REASONS, VERDICTS
 from webapp.config.preparation import REFUSED, PreparedCommand
 from webapp.lib.printing import print_lines
@@ -20,6 +21,7 @@ from webapp.storage.auditing.by_hand import by_hand
 from webapp.storage.auditing.running import audit
 from webapp.storage.choices import AuditPurpose
 from webapp.storage.models import RootFigures, StorageAudit, StorageRoot, VerdictFigures
+from webapp.storage.second_names import told_of
 from webapp.storage.verdict_files import VerdictFiles
 
 
@@ -34,7 +36,7 @@ class Command(PreparedCommand):
         parser.add_argument("roots", nargs="*", metavar="ROOT", help="as Flink names it: s3://bucket/flink, hdfs://…, file:/… or a path")
         parser.add_argument("--listing", default="", metavar="FILE", help="an inventory (CSV, TSV or Parquet) instead of listing ROOT")
         parser.add_argument("--at", metavar="DIR", help="where the files of ROOT are read: another mount, or a copied tree")
-        parser.add_argument("--as-of", default="", metavar="INSTANT", help="when the listing began (default: now)")
+        parser.add_argument("--as-of", default="", metavar="INSTANT", help="when the listing began (default: now); not in the future")
         parser.add_argument(
             "--age-guard", type=int, metavar="HOURS", help="younger files are no orphans (default: WEIR_STORAGE_AGE_GUARD_H)"
         )
@@ -90,7 +92,7 @@ def _instant(text: str) -> datetime | None:
         at = datetime.fromisoformat(text)
     except ValueError as error:
         raise CommandError(f"--as-of {text!r} is no instant; give one such as 2026-11-21T04:12:00Z.", returncode=REFUSED) from error
-    return at if at.tzinfo else at.replace(tzinfo=timezone.get_default_timezone())
+    return refuse_future(at if at.tzinfo else at.replace(tzinfo=timezone.get_default_timezone()), timezone.now(), "--as-of")
 
 
 def _json_lines(row: StorageAudit) -> Iterator[str]:
@@ -128,6 +130,7 @@ def _words(row: StorageAudit) -> Iterator[str]:
                 yield _line("      ", part.files, part.bytes, REASONS[name].get(part.reason, part.reason))
         if root.not_cleanable:
             yield "  No plan can be made: " + " ".join(NOT_CLEANABLE.get(reason, reason) for reason in root.not_cleanable)
+            yield from (f"    {line}" for line in told_of(row, root.root))
 
 
 def _line(indent: str, files: int, size: int, text: str) -> str:

@@ -1,0 +1,92 @@
+"""Directories met under two names: by their numbers in a local file system, elsewhere by where they are read.
+
+A bind mount, a link above a root, two roots read at one place: the same files would be listed twice, and what is needed under
+the one name would look dead under the other.
+"""
+
+import threading
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+from ingest.records import Skip
+from ingest.storage.directories import Directories
+from ingest.uris import canonical, is_below
+
+SECOND_NAME = "second_name"
+"""Reason of a ``Skip`` that tells of a directory that was listed, under another name as well."""
+
+
+class Named(NamedTuple):
+    """``directory`` is relative to the root, with its leading slash."""
+
+    root: str
+    directory: str
+
+    @property
+    def uri(self) -> str:
+        return self.root.rstrip("/") + self.directory or self.root
+
+
+@dataclass
+class Met:
+    """What the listings of one audit went into. For any thread."""
+
+    _known: dict[Hashable, tuple[Named, Directories]] = field(default_factory=dict)
+    _twice: dict[Named, Named] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def meet(self, name: Named, listable: Directories) -> Named | None:
+        """The other name of this directory, where its parent has not told of one already. Raises ``OSError``."""
+        identity = listable.identity(name.directory)
+        with self._lock:
+            known = self._known.get(identity)
+            if known is None or known[0] == name or not _is_still(known, identity):
+                self._known[identity] = name, listable
+                return None
+            self._twice[name] = known[0]
+            parent = Named(name.root, name.directory.rpartition("/")[0])
+            return None if name.directory and parent in self._twice else known[0]
+
+    def skips_of(self, root: str) -> list[Skip]:
+        """What is to be said of directories of this root that a later listing met again."""
+        found = []
+        for name, other in self._twice.items():
+            parent = Named(name.root, name.directory.rpartition("/")[0])
+            if other.root == root != name.root and not (name.directory and parent in self._twice):
+                found.append(second_name(other, name))
+        return found
+
+
+def second_name(name: Named, other: Named) -> Skip:
+    return Skip(
+        name.uri,
+        SECOND_NAME,
+        f"It is the same directory as {other.uri}: declare the one name an alias of the other (WEIR_STORAGE_ALIASES), "
+        "and keep only one of them as a root.",
+    )
+
+
+def _is_still(known: tuple[Named, Directories], identity: Hashable) -> bool:
+    """A directory that was deleted meanwhile leaves its number to the next one."""
+    name, listable = known
+    try:
+        return listable.identity(name.directory) == identity
+    except OSError:
+        return False
+
+
+def same_directory(one: str, other: str) -> bool:
+    """Whether what is read at two places is one directory, or one lies in the other; no where either is out of reach."""
+    try:
+        return _holds(one, other) or _holds(other, one)
+    except (OSError, ValueError, ImportError):
+        return False
+
+
+def _holds(outer: str, inner: str) -> bool:
+    if "://" in outer or "://" in inner:
+        return is_below(canonical(inner), canonical(outer))
+    place = Path(inner).resolve(strict=True)
+    return any(Path(outer).samefile(above) for above in (place, *place.parents))
