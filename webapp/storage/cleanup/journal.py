@@ -2,11 +2,13 @@
 
 ``journal/<verb>/<chunk>.<token>.intent.jsonl`` names the files about to be touched, ``<chunk>.effect.jsonl`` says what became
 of every file of the chunk. A chunk without effect was interrupted; its intents tell where to look. The first line of each
-file tells who, when, and the SHA-256 of the effect before it, so that a line taken out later is missed.
+file tells who, when, and the SHA-256 of the effect before it, so that a line taken out later is missed; the last line is a
+seal that only Weir can make.
 """
 
 import hashlib
 import json
+import re
 import secrets
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -18,9 +20,11 @@ from typing import Any
 from webapp.storage.cleanup.errors import PlanDamaged
 from webapp.storage.cleanup.folder import PlanFolder
 from webapp.storage.cleanup.manifest import instant_text
+from webapp.storage.cleanup.seals import has_seal, is_genuine, with_seal, without_seal
 
 APPLY, UNDO, PURGE = "apply", "undo", "purge"
 VERBS = (APPLY, UNDO, PURGE)
+_NAME = re.compile(r"(\d{8,})\.(?:effect|[0-9a-f]{12}\.intent)\.jsonl")
 
 
 @dataclass(frozen=True)
@@ -75,19 +79,27 @@ class Journal:
 
     def done(self) -> list[int]:
         """Chunks with an effect, ascending."""
-        return [int(name.partition(".")[0]) for name in self._names() if name.endswith(".effect.jsonl")]
+        return sorted(chunk for chunk, names in self.written().items() if any(map(_is_effect, names)))
 
     def begun(self) -> list[int]:
         """Chunks with an intent and no effect."""
-        intended = {int(name.partition(".")[0]) for name in self._names() if name.endswith(".intent.jsonl")}
-        return sorted(intended - set(self.done()))
+        return sorted(chunk for chunk, names in self.written().items() if not any(map(_is_effect, names)))
+
+    def written(self) -> dict[int, list[str]]:
+        """Chunk → names of what is written of it. Raises :class:`PlanDamaged` for what this Weir does not write."""
+        found: dict[int, list[str]] = {}
+        for name in self._names():
+            match = _NAME.fullmatch(name)
+            if match is None:
+                raise PlanDamaged(f"{self._folder.uri}/{self._path(name)} is no file of a journal; take it away, then go on.")
+            found.setdefault(int(match[1]), []).append(name)
+        return found
 
     def intents(self, chunk: int) -> list[str]:
         """Paths that an interrupted try wanted to touch."""
         if chunk not in self._interrupted:
             return []
-        own = [name for name in self._names() if name.startswith(f"{chunk:08}.") and name.endswith(".intent.jsonl")]
-        return [line["path"] for name in own for line in _lines(self._folder.read(self._path(name)))[1:]]
+        return self._intended(chunk, self._names())
 
     def intend(self, chunk: int, paths: Sequence[str], at: datetime) -> None:
         head = self._head(chunk, "intent", at)
@@ -104,21 +116,58 @@ class Journal:
     def read(self, chunk: int) -> Effect:
         """Raises ``FileNotFoundError``."""
         content = self._folder.read(self._path(f"{chunk:08}.effect.jsonl"))
-        head, *rows = _lines(content)
-        if head.get("plan") != self._plan or head.get("chunk") != chunk:
+        try:
+            head, *rows = _lines(content)
+            told = [Row(**row) for row in rows]
+        except (ValueError, TypeError) as error:
+            raise self._damaged(chunk, "cannot be read") from error
+        if head.get("plan") != self._plan or head.get("chunk") != chunk or head.get("verb") != self._verb:
             raise PlanDamaged(f"The journal of plan {self._plan[:12]} holds a file of another one; restore it from a backup.")
-        return Effect(head, [Row(**row) for row in rows])
+        return Effect(head, told)
 
-    def verify(self) -> None:
-        """Raises :class:`PlanDamaged` where an effect was changed or taken out after the next one was written."""
+    def verify(self, *, sealed: bool = True) -> None:
+        """Raises :class:`PlanDamaged` where anything was changed, added or taken out by another hand.
+
+        ``sealed``: an effect without a seal, as earlier versions wrote it, is not believed either.
+        """
         previous = None
         for chunk in sorted(self.done(), reverse=self._verb == UNDO):
+            content = self._folder.read(self._path(f"{chunk:08}.effect.jsonl"))
+            if not (is_genuine(content) or (not sealed and not has_seal(content))):
+                raise self._damaged(chunk, "was changed after it was written")
             if self.read(chunk).head.get("previous") != previous:
-                raise PlanDamaged(
-                    f"The journal of plan {self._plan[:12]} was changed after it was written, before chunk {chunk} of {self._verb}. "
-                    "Restore it from a backup: nothing is deleted on its word."
-                )
-            previous = self._digest(chunk)
+                raise self._damaged(chunk, "was changed after it was written: what stood before it was another")
+            previous = hashlib.sha256(content).hexdigest()
+
+    def refuse_foreign(self, chunk: int, names: Sequence[str], planned: Mapping[str, tuple[int, str]]) -> None:
+        """Raises :class:`PlanDamaged` where what is written of a chunk tells of other files than its own, or of other places for them.
+
+        ``names`` as ``written`` has them; ``planned``: path → bytes and place in quarantine.
+        """
+        foreign = [path for path in self._intended(chunk, names) if path not in planned]
+        if any(map(_is_effect, names)):
+            rows = self.read(chunk).rows
+            foreign += [row.path for row in rows if not _is_of(row, planned)]
+            if len({row.path for row in rows}) != len(rows):
+                raise self._damaged(chunk, "names a file twice")
+        if foreign or not planned:
+            raise self._damaged(chunk, f"tells of {foreign[0] if foreign else 'files'}, which the plan does not hold so")
+
+    def _intended(self, chunk: int, names: Sequence[str]) -> list[str]:
+        paths: list[str] = []
+        for name in names:
+            if name.startswith(f"{chunk:08}.") and not _is_effect(name):
+                try:
+                    paths += [line["path"] for line in _lines(self._folder.read(self._path(name)))[1:]]
+                except (ValueError, KeyError, TypeError) as error:
+                    raise self._damaged(chunk, "has an intent that cannot be read") from error
+        return paths
+
+    def _damaged(self, chunk: int, how: str) -> PlanDamaged:
+        return PlanDamaged(
+            f"The journal of plan {self._plan[:12]} {how}: chunk {chunk} of {self._verb}. Nothing is moved or deleted on its word: "
+            f"restore {self._folder.uri}/journal from a backup, then go on."
+        )
 
     def counts(self) -> Counter[str]:
         """Of all effects together."""
@@ -141,9 +190,19 @@ class Journal:
         return f"journal/{self._verb}/{name}"
 
 
+def _is_effect(name: str) -> bool:
+    return name.endswith(".effect.jsonl")
+
+
+def _is_of(row: Row, planned: Mapping[str, tuple[int, str]]) -> bool:
+    found = planned.get(row.path)
+    return found is not None and row.bytes == found[0] and row.quarantine in (None, found[1])
+
+
 def _bytes(lines: Sequence[Mapping[str, Any]]) -> bytes:
-    return b"".join(json.dumps(line, separators=(",", ":"), ensure_ascii=True).encode() + b"\n" for line in lines)
+    return with_seal(b"".join(json.dumps(line, separators=(",", ":"), ensure_ascii=True).encode() + b"\n" for line in lines))
 
 
 def _lines(content: bytes) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in content.splitlines()]
+    """Without the seal."""
+    return [json.loads(line) for line in without_seal(content).splitlines()]
