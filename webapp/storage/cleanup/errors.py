@@ -19,3 +19,7 @@ class NotAllowed(CleanupError):
 
 class Halted(CleanupError):
     """Doubt arose while the plan was carried out. What was done is in the journal; nothing more was done."""
+
+
+class PutBack(Halted):
+    """A retained checkpoint missed what the plan had moved; everything is back where it was, and the plan is over."""

@@ -13,7 +13,7 @@ from webapp.storage.auditing import asking
 from webapp.storage.choices import PlanState
 from webapp.storage.cleanup import planning
 from webapp.storage.cleanup.applying import Applying
-from webapp.storage.cleanup.errors import CleanupError, Halted, PlanDamaged, PlanRefused
+from webapp.storage.cleanup.errors import CleanupError, Halted, PlanDamaged, PlanRefused, PutBack
 from webapp.storage.cleanup.folder import PlanFolder
 from webapp.storage.cleanup.fresh_audits import FreshAudits
 from webapp.storage.cleanup.journal import APPLY, PURGE, UNDO, Journal
@@ -25,6 +25,7 @@ from webapp.storage.cleanup.purging import purge
 from webapp.storage.cleanup.quarantine import refuse_unsafe
 from webapp.storage.cleanup.reading import PlanReader
 from webapp.storage.cleanup.rechecking import Recheck
+from webapp.storage.cleanup.references import Storage
 from webapp.storage.cleanup.run import Run
 from webapp.storage.cleanup.undoing import undo
 from webapp.storage.cleanup.watching import PlannedPaths, Watch
@@ -65,6 +66,9 @@ def _step(plan: CleanupPlan, lease: Lease, record: RunRecord, recheck: MakeReche
     except PlanRefused as error:
         _end(plan, was, PlanState.REFUSED if was == PlanState.BUILDING else PlanState.HALTED, lease, trouble=str(error))
         raise
+    except PutBack as error:
+        _end(plan, was, PlanState.UNDONE, lease, trouble=str(error), purge_at=None)
+        raise
     except CleanupError as error:
         # What could not be purged stays in quarantine, until somebody has looked at why.
         _end(plan, was, PlanState.QUARANTINED if was == PlanState.PURGING else PlanState.HALTED, lease, trouble=str(error))
@@ -83,7 +87,7 @@ def _apply(plan: CleanupPlan, lease: Lease, record: RunRecord, recheck: MakeRech
         raise Halted("The plan is not approved.")
     # Roots may have been registered since it was made.
     refuse_unsafe(run.reader.manifest.roots, run.reader.manifest.searched_roots, planning.scanned_places())
-    Applying(run, recheck(plan, run.reader, lease, record), _watch(run.reader))()
+    Applying(run, recheck(plan, run.reader, lease, record), _watch(run.reader), _storage())()
     now = timezone.now()
     _end(plan, PlanState.APPLYING, PlanState.QUARANTINED, lease, purge_at=now + timedelta(seconds=plan.grace_s))
 
@@ -95,8 +99,8 @@ def _undo(plan: CleanupPlan, lease: Lease, record: RunRecord, recheck: MakeReche
 
 def _purge(plan: CleanupPlan, lease: Lease, record: RunRecord, recheck: MakeRecheck) -> None:
     run = _run(plan, lease, record, PURGE)
-    planned = _planned_paths(run.reader)
-    purge(run, recheck(plan, run.reader, lease, record), _watch(run.reader), planned)
+    refuse_unsafe(run.reader.manifest.roots, run.reader.manifest.searched_roots, planning.scanned_places())
+    purge(run, recheck(plan, run.reader, lease, record), _watch(run.reader), _storage())
     _end(plan, PlanState.PURGING, PlanState.PURGED, lease, purge_at=None)
 
 
@@ -135,11 +139,17 @@ class _Progress:
         self._counts: dict[str, Counter[str]] = {}
         self._chunks: Counter[str] = Counter()
         for known in {APPLY, verb}:
-            journal = Journal(reader.folder, reader.name, known)
-            self._counts[known], self._chunks[known] = journal.counts(), len(journal.done())
+            self._take_up(known)
         self._save(verb)
 
+    def _take_up(self, verb: str) -> None:
+        journal = Journal(self._reader.folder, self._reader.name, verb)
+        self._counts[verb], self._chunks[verb] = journal.counts(), len(journal.done())
+
     def __call__(self, verb: str, counts: Counter[str]) -> None:
+        if verb not in self._counts:  # what is applied may have to be put back; the journal has these counts already
+            self._take_up(verb)
+            counts, self._chunks[verb] = Counter(), self._chunks[verb] - 1
         self._counts[verb].update(counts)
         self._chunks[verb] += 1
         total = self._save(verb)
@@ -157,14 +167,14 @@ class _Progress:
         return of[verb]
 
 
-def _planned_paths(reader: PlanReader) -> PlannedPaths:
-    return PlannedPaths(part["path"] for part in reader.parts())
-
-
 def _watch(reader: PlanReader) -> Watch:
     """Over every registered root, for a checkpoint of any of them may refer to any file."""
-    roots = [Root(row.uri, row.read_at or None) for row in StorageRoot.objects.all()]
-    return Watch(lambda: metadata_below(roots), _planned_paths(reader), asking.spellings())
+    roots, planned = _storage().roots, PlannedPaths(part["path"] for part in reader.parts())
+    return Watch(lambda: metadata_below(roots), planned, asking.spellings())
+
+
+def _storage() -> Storage:
+    return Storage([Root(row.uri, row.read_at or None) for row in StorageRoot.objects.all()])
 
 
 def _fresh_audits(plan: CleanupPlan, reader: PlanReader, lease: Lease, record: RunRecord) -> Recheck:

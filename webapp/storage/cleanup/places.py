@@ -56,7 +56,7 @@ class TreeFiles:
 
     def remove_empty(self, folder: str) -> None:
         """Object stores have no folders to take away; elsewhere one that does not go does no harm."""
-        if "://" in folder:
+        if "://" in folder or Path(folder).is_symlink():
             return
         for place, _, _ in os.walk(folder, topdown=False):
             with suppress(OSError):
@@ -67,7 +67,7 @@ class TreeFiles:
 
 @dataclass(frozen=True)
 class Planned:
-    """One file of the plan with both its places."""
+    """One file of the plan with both its places; ``quarantine`` is the folder above all plans, ``renamed`` where a move keeps the time."""
 
     path: str
     root: str
@@ -76,16 +76,23 @@ class Planned:
     target: str
     stat: Stat
     verdict: str
+    quarantine: str
+    renamed: bool
 
     @property
     def bytes(self) -> int:
         return self.stat.bytes
+
+    def is_kept_as(self, found: Stat) -> bool:
+        """Whether what is found in quarantine can be the file that was moved there."""
+        return found.bytes == self.bytes and (not self.renamed or found.modified == self.stat.modified)
 
 
 class Places:
     """Of the roots of one plan."""
 
     def __init__(self, manifest: PlanManifest, plan: str) -> None:
+        self._roots = {root.uri: root for root in manifest.roots}
         self._bases = {root.uri: root.read_at.rstrip("/") for root in manifest.roots}
         self._folders = {root.uri: folder_of(root.quarantine, plan, number) for number, root in enumerate(manifest.roots)}
 
@@ -100,4 +107,5 @@ class Places:
         if below == source or any(step in ("", ".", "..") for step in below.split("/")):
             raise ValueError(f"{source!r} is not below {base!r}.")
         target = f"{self._folders[row['root']]}/{below}"
-        return Planned(row["path"], row["root"], base, source, target, Stat(row["bytes"], row["modified"]), row["verdict"])
+        root, stat = self._roots[row["root"]], Stat(row["bytes"], row["modified"])
+        return Planned(row["path"], root.uri, base, source, target, stat, row["verdict"], root.quarantine, root.moves == "rename")

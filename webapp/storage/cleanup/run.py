@@ -50,6 +50,25 @@ class Run:
     def planned(self, chunk: Chunk) -> list[Planned]:
         return [self.places.of(row) for row in chunk.rows.to_pylist()]
 
+    def refuse_linked(self, file: Planned) -> None:
+        """Raises :class:`Halted` where the way to its place in quarantine leads over a link: that is not how it came there."""
+        if self.files.is_behind_link(file.quarantine, file.target):
+            raise Halted(
+                f"{file.target} in quarantine is a link or lies behind one, which leads elsewhere. Nothing is moved or deleted "
+                "through links: put the quarantine back as it was, then go on."
+            )
+
+    def verify(self, journal: Journal, *, sealed: bool = True) -> None:
+        """Raises ``PlanDamaged`` where the journal is not, word for word, what was written of this plan."""
+        journal.verify(sealed=sealed)
+        written = journal.written()
+        for chunk in self.reader.chunks() if written else ():
+            names = written.pop(chunk.number, None)
+            if names:
+                journal.refuse_foreign(chunk.number, names, {file.path: (file.bytes, file.target) for file in self.planned(chunk)})
+        for number, names in written.items():
+            journal.refuse_foreign(number, names, {})
+
     def still_mine(self) -> None:
         """Cheap enough to ask before each file."""
         if time.monotonic() - self._held_at > HOLD_EVERY_S:

@@ -7,18 +7,22 @@ next audit tells of it as a missing reference.
 from collections.abc import Sequence
 
 from ingest.storage.tree import Occupied
-from webapp.storage.cleanup.applying import close_open_chunks
 from webapp.storage.cleanup.journal import Journal, Row
 from webapp.storage.cleanup.outcomes import Outcome
 from webapp.storage.cleanup.places import Planned
+from webapp.storage.cleanup.quarantine import refuse_unsafe
 from webapp.storage.cleanup.reading import Chunk
 from webapp.storage.cleanup.run import APPLY, UNDO, Run
+from webapp.storage.cleanup.settling import close_open_chunks
 
 
 def undo(run: Run) -> None:
     """From where the journal ends. A place that another file has taken stays as it is, and the row says so."""
-    close_open_chunks(run)
+    refuse_unsafe(run.reader.manifest.roots, run.reader.manifest.searched_roots)
     applied, journal = run.journal(APPLY), run.journal(UNDO)
+    for one in (applied, journal):
+        run.verify(one, sealed=False)
+    close_open_chunks(run)
     wanted, done = set(applied.done()), set(journal.done())
     for chunk in run.reader.chunks(backwards=True):
         if chunk.number in wanted and chunk.number not in done:
@@ -42,6 +46,7 @@ def _undo(run: Run, journal: Journal, chunk: Chunk, files: Sequence[Planned]) ->
 
 
 def _put_back(run: Run, file: Planned, *, was_tried: bool) -> Row:
+    run.refuse_linked(file)
     kept, source = run.files.stat(file.target), run.files.stat(file.source)
     if kept is None:
         restored = was_tried and source is not None and source.bytes == file.bytes

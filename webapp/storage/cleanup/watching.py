@@ -7,6 +7,7 @@
 
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -18,6 +19,7 @@ from ingest.metadata.errors import MetadataError
 from ingest.metadata.files import MetadataFile
 from ingest.uris import PLAIN, Spellings, canonical_column
 from webapp.storage.cleanup.errors import Halted
+from webapp.storage.cleanup.names import below_job, name_of, names_of
 
 TRIES, TRY_AGAIN_S = 4, 1.0
 """A file that is being written is incomplete for a moment."""
@@ -26,24 +28,35 @@ ListMetadata = Callable[[], Iterator[MetadataFile]]
 
 
 class PlannedPaths:
-    """All paths of a plan as 8 bytes each: enough to say that a path is *not* in it."""
+    """All paths of a plan as 8 bytes each, by their names: enough to say that a path means *no* file of it."""
 
     def __init__(self, paths: Iterator[pa.Array | pa.ChunkedArray]) -> None:
-        hashes = [_hashes(column) for column in paths]
+        hashes = [_hashes(names_of(column)) for column in paths]
         self._sorted = np.sort(np.concatenate(hashes)) if hashes else np.empty(0, np.uint64)
 
     def among(self, paths: pa.Array) -> list[str]:
-        """Those that may be in it; one in 10^12 is not."""
+        """Those that have the name of a file in it, whatever directory they name; one in 10^12 has not."""
         if not len(self._sorted) or not len(paths):
             return []
-        hashes = _hashes(paths)
+        hashes = _hashes(names_of(paths))
         places = np.minimum(np.searchsorted(self._sorted, hashes), len(self._sorted) - 1)
         found: list[str] = paths.filter(pa.array(self._sorted[places] == hashes)).to_pylist()
         return found
 
 
+@dataclass(frozen=True)
+class Reference:
+    """``path`` as the checkpoint at ``by`` names it, canonical."""
+
+    path: str
+    by: str
+
+    def __str__(self) -> str:
+        return f"{self.path} by {self.by}"
+
+
 class Watch:
-    """``referred`` maps a path of the plan to the ``_metadata`` that refers to it by now."""
+    """``referred`` has the references that appeared to files of the plan: name of the file → path → ``_metadata``."""
 
     def __init__(
         self,
@@ -53,21 +66,21 @@ class Watch:
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        self._list, self._planned, self._spellings = list_metadata, planned, spellings
+        self._list, self.planned, self._spellings = list_metadata, planned, spellings
         self._clock, self._sleep = clock, sleep
         self._known: dict[str, tuple[object, object]] = {}
         self._next_look = 0.0
-        self.referred: dict[str, str] = {}
+        self.referred: dict[str, dict[str, str]] = {}
         self._folders: dict[str, str] = {}
 
     def begin(self) -> None:
         self._known = {file.path: (file.size, file.modified) for file in self._listed()}
         self._next_look = 0.0
 
-    def look(self) -> None:
-        """At most half of the time goes into looking; so on a large root it is not done for every chunk."""
+    def look(self, *, at_once: bool = False) -> None:
+        """At most half of the time goes into looking; so on a large root it is not done for every chunk, unless ``at_once``."""
         began = self._clock()
-        if began < self._next_look:
+        if began < self._next_look and not at_once:
             return
         for file in self._listed():
             if self._known.get(file.path) != (file.size, file.modified):
@@ -92,17 +105,25 @@ class Watch:
             return
 
     def referrer_of(self, path: str) -> str | None:
-        if path in self.referred:
-            return self.referred[path]
-        return next((by for folder, by in self._folders.items() if path.startswith(f"{folder}/")), None)
+        name = name_of(path)
+        if name in self.referred:
+            return next(iter(self.referred[name].values()))
+        if not self._folders:
+            return None
+        below = below_job(path)
+        return next((by for folder, by in self._folders.items() if below.startswith(f"{folder}/")), None)
+
+    def references(self, name: str) -> list[Reference]:
+        """That appeared to files of this name."""
+        return [Reference(path, by) for path, by in self.referred.get(name, {}).items()]
 
     def _keep(self, batch: pa.RecordBatch, by: str) -> None:
-        for path in self._planned.among(self._canonical(batch["path"], by)):
-            self.referred.setdefault(path, by)
+        for path in self.planned.among(self._canonical(batch["path"], by)):
+            self.referred.setdefault(name_of(path), {}).setdefault(path, by)
         for name in ("task_owned_directory", "shared_directory"):
             # Kept alive as a whole: which files in it are needed is not said.
             for folder in self._canonical(batch[name], by).unique().to_pylist():
-                self._folders.setdefault(folder, by)
+                self._folders.setdefault(below_job(folder), by)
 
     def _canonical(self, written: pa.Array, by: str) -> pa.Array:
         written = written.drop_null()

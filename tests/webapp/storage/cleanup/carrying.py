@@ -1,11 +1,13 @@
 """Plans of a world, and carrying them out: to the end, or until the process dies somewhere."""
 
 import os
+import signal
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 from ingest.storage.roots import Root
 from ingest.storage.tree import Stat
@@ -22,6 +24,7 @@ from webapp.storage.cleanup.places import TreeFiles
 from webapp.storage.cleanup.purging import purge
 from webapp.storage.cleanup.reading import PlanReader
 from webapp.storage.cleanup.rechecking import FreshAudit
+from webapp.storage.cleanup.references import Storage
 from webapp.storage.cleanup.run import Run
 from webapp.storage.cleanup.undoing import undo
 from webapp.storage.cleanup.watching import PlannedPaths, Watch
@@ -85,23 +88,23 @@ class Carried:
         return Run(PlanReader(self.reader.folder, self.reader.name), self.files, Pace(None), lambda: self.now, by="test", ordered_by="olga")
 
     def watch(self) -> Watch:
-        roots = [Root(self.world.uri)]
-        return Watch(lambda: metadata_below(roots), self.planned_paths(), sleep=lambda s: None)
+        roots, planned = self.storage().roots, PlannedPaths(part["path"] for part in self.reader.parts())
+        return Watch(lambda: metadata_below(roots), planned, sleep=lambda s: None)
 
-    def planned_paths(self) -> PlannedPaths:
-        return PlannedPaths(part["path"] for part in self.reader.parts())
+    def storage(self) -> Storage:
+        return Storage([Root(self.world.uri, str(self.world.root) if self.world.named else None)])
 
     def recheck(self) -> FreshFromDisk:
         return FreshFromDisk(self.world, self.folder / "audits")
 
     def apply(self) -> None:
-        Applying(self.run(), self.recheck(), self.watch())()
+        Applying(self.run(), self.recheck(), self.watch(), self.storage())()
 
     def undo(self) -> None:
         undo(self.run())
 
     def purge(self) -> None:
-        purge(self.run(), self.recheck(), self.watch(), self.planned_paths())
+        purge(self.run(), self.recheck(), self.watch(), self.storage())
 
     def rows(self, verb: str) -> list[Row]:
         journal = self.run().journal(verb)
@@ -140,6 +143,37 @@ def die_during(carried: Carried, act: Callable[[Carried], None], after: int, *, 
     code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
     assert code in (0, KILLED)
     return code == KILLED
+
+
+def kill_at_step(carried: Carried, act: Callable[[Carried], None], step: int) -> bool:
+    """Do it in a process that is killed with -9 right before its step number ``step``; whether it came that far.
+
+    Steps are looks at files, moves, deletions, audits and whatever is written to the folder of the plan.
+    """
+    pid = os.fork()
+    if pid == 0:
+        left = [step]
+
+        def counted(method: Callable[..., Any]) -> Callable[..., Any]:
+            def stepping(*arguments: Any, **options: Any) -> Any:
+                if not left[0]:
+                    os.kill(os.getpid(), signal.SIGKILL)
+                left[0] -= 1
+                return method(*arguments, **options)
+
+            return stepping
+
+        for of, names in ((TreeFiles, ("stat", "move", "delete", "remove_empty")), (PlanFolder, ("write",)), (FreshFromDisk, ("fresh",))):
+            for name in names:
+                setattr(of, name, counted(getattr(of, name)))
+        try:
+            act(carried)
+        except BaseException:
+            os._exit(99)
+        os._exit(0)
+    code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    assert code in (0, -signal.SIGKILL)
+    return code != 0
 
 
 def effects_equal_the_journal(carried: Carried) -> None:

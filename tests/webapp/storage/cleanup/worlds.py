@@ -31,7 +31,10 @@ def name_of_job(number: int) -> str:
 
 @dataclass
 class World:
-    """``waste`` are directories of checkpoints that nobody needs. Everything else is judged from what lies on the disk."""
+    """``waste`` are directories of checkpoints that nobody needs. Everything else is judged from what lies on the disk.
+
+    References name where the files were written. ``named`` is what the root is called instead, "" for the same.
+    """
 
     root: Path
     random: Random = field(default_factory=Random)
@@ -39,10 +42,19 @@ class World:
     reasons: list[str] = field(default_factory=list)
     removed_by_others: set[Path] = field(default_factory=set)
     audits: int = 0
+    named: str = ""
 
     @property
     def uri(self) -> str:
-        return f"file:{self.root}"
+        return self.named or f"file:{self.root}"
+
+    def uri_of(self, path: Path) -> str:
+        return self.uri + str(path)[len(str(self.root)) :]
+
+    def by_another_name(self, root: Path, named: str = "") -> "World":
+        """The same directory as an audit sees it that does not know: nothing refers to a file by this name."""
+        waste = {root / folder.relative_to(self.root) for folder in self.waste}
+        return World(root, self.random, waste, named=named, removed_by_others=self.removed_by_others)
 
     @property
     def quarantine(self) -> Path:
@@ -62,13 +74,21 @@ class World:
     def checkpoint(self, job: int, number: int, files: list[Path], *, at: datetime = OLD, waste: bool = False) -> Path:
         """``_metadata`` that refers to the files; returns its directory."""
         folder = self.job(job) / f"chk-{number}"
+        self.snapshot(folder, number, files, at=at)
+        if waste:
+            self.waste.add(folder)
+        return folder
+
+    def savepoint(self, name: str, files: list[Path], *, at: datetime = OLD) -> Path:
+        """One that refers to files elsewhere; returns its directory."""
+        return self.snapshot(self.root / name, 1, files, at=at)
+
+    def snapshot(self, folder: Path, number: int, files: list[Path], *, at: datetime) -> Path:
         folder.mkdir(parents=True, exist_ok=True)
         shared = {f"{place:06}.sst": w.file(path.stat().st_size, f"file:{path}") for place, path in enumerate(files)}
         state = w.incremental(w.byte_stream("meta", b"meta"), shared, {}, new=True)
         (folder / "_metadata").write_bytes(w.metadata(4, [w.operator(4, [w.subtask(4, 0, keyed=state)])], checkpoint=number))
         date(folder / "_metadata", at)
-        if waste:
-            self.waste.add(folder)
         return folder
 
     def all_files(self) -> list[Path]:
@@ -80,7 +100,7 @@ class World:
         for metadata in self.root.rglob("_metadata"):
             if needed_only and metadata.parent in self.waste:
                 continue
-            found.update(dict.fromkeys(refers_to(metadata), f"file:{metadata}"))
+            found.update(dict.fromkeys(refers_to(metadata), self.uri_of(metadata)))
         return found
 
     def unresolved(self) -> list[str]:
@@ -93,7 +113,8 @@ class World:
         needed, referred = self.referred(needed_only=True), self.referred()
         rows = []
         for path in self.all_files():
-            placed, uri, found = place_of(f"file:{path}"), f"file:{path}", path.stat()
+            uri, found = self.uri_of(path), path.stat()
+            placed = place_of(uri)
             modified = datetime.fromtimestamp(found.st_mtime_ns // 1_000_000 / 1000, UTC)
             if uri in needed or (path.name == "_metadata" and path.parent not in self.waste):
                 continue
@@ -116,7 +137,11 @@ class World:
         self.audits += 1
         name = f"audit-{self.audits}-{uuid.uuid4().hex[:6]}"
         verdicts = write_verdicts(folder / name / "files", self.verdicts(at), name)
-        references = [{"audit_id": name, "metadata_path": by, "path": path} for path, by in self.referred().items()]
+        references = [
+            {"audit_id": name, "metadata_path": self.uri_of(metadata), "path": path}
+            for metadata in self.root.rglob("_metadata")
+            for path in refers_to(metadata)
+        ]
         table = pa.Table.from_pylist(references, pa.schema([(column, pa.string()) for column in ("audit_id", "metadata_path", "path")]))
         pq.write_table(table, folder / name / "references.parquet")
         blocked = {self.uri: tuple(self.reasons)} if self.reasons else {}
