@@ -3,9 +3,11 @@
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from ingest.storage import directories
 from ingest.storage.identities import SECOND_NAME, Met, same_directory
 from ingest.storage.listing import list_root
 from ingest.storage.roots import Root
@@ -97,3 +99,24 @@ def test_a_place_behind_a_link_is_within_what_the_link_leads_to(tree: Path, tmp_
     (tmp_path / "link").symlink_to(tree / JOB)
     assert same_directory(str(tree), str(tmp_path / "link"))
     assert not same_directory(str(tree), str(tmp_path / "missing"))
+
+
+class _IgnoringCase:
+    """The local file system as one looks that takes upper and lower case for the same; all names here are lower case."""
+
+    path = os.path
+
+    def stat(self, path: str) -> os.stat_result:
+        return Path(path.lower()).stat()
+
+    def scandir(self, path: str) -> Any:
+        return os.scandir(path.lower())
+
+
+def test_two_spellings_on_a_file_system_that_ignores_case_are_one_directory(
+    tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(directories, "os", _IgnoringCase())
+    assert str(tree) == str(tree).lower()
+    first, second, met = both(Root(f"file:{tree}"), Root(f"file:{tmp_path}/CKPT"), tmp_path)
+    assert (first.files, second.files, len(told(second)), len(met.skips_of(f"file:{tree}"))) == (1, 1, 1, 1)

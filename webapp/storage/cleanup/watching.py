@@ -110,8 +110,8 @@ class Watch:
             return next(iter(self.referred[name].values()))
         if not self._folders:
             return None
-        below = below_job(path)
-        return next((by for folder, by in self._folders.items() if below.startswith(f"{folder}/")), None)
+        spellings = (below_job(path), path.lower())
+        return next((by for folder, by in self._folders.items() if any(one.startswith(f"{folder}/") for one in spellings)), None)
 
     def references(self, name: str) -> list[Reference]:
         """That appeared to files of this name."""
@@ -124,6 +124,7 @@ class Watch:
             # Kept alive as a whole: which files in it are needed is not said.
             for folder in self._canonical(batch[name], by).unique().to_pylist():
                 self._folders.setdefault(below_job(folder), by)
+                self._folders.setdefault(folder.lower(), by)
 
     def _canonical(self, written: pa.Array, by: str) -> pa.Array:
         written = written.drop_null()

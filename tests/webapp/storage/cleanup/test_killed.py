@@ -3,10 +3,12 @@
 import json
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -79,6 +81,35 @@ def test_killed_in_the_middle_the_next_run_goes_on_and_the_journal_tells_everyth
     kill_when(commands.start("apply_cleanup", name, "--undo"), lambda: gone(orphans) <= FILES // 2)
     commands("apply_cleanup", name, "--undo", "--json")
     assert not gone(orphans)
+
+
+def test_a_purge_killed_in_the_middle_goes_on_and_deletes_nothing_else(commands: Commands, tmp_path: Path) -> None:
+    world = World(tmp_path / "ckpt")
+    needed = [world.file(world.job(1) / "shared") for _ in range(3)]
+    world.checkpoint(1, 1, needed)
+    orphans = [world.file(world.job(1) / "shared") for _ in range(FILES)]
+    commands("add_storage_root", str(world.root), "--attest", "olga")
+    commands("audit_storage")
+    name = json.loads(commands("plan_cleanup", "--json").splitlines()[0])["plan"]
+    password = json.loads(commands("ensure_admin", "--json"))["password"]
+    commands("approve_cleanup", name, "--user", "admin", WEIR_APPROVER_PASSWORD=password)
+    commands("apply_cleanup", name, "--apply")
+    grace_is_over(commands)
+
+    kept = [path for path in world.quarantine.rglob("*") if path.is_file()]
+    assert gone(orphans) == len(kept) == FILES
+    kill_when(commands.start("apply_cleanup", name, "--purge"), lambda: gone(kept) >= FILES // 3)
+    assert 0 < gone(kept) < FILES, (commands.home / "killed.log").read_text()
+    assert all(file.exists() for file in needed) and not world.unresolved()
+
+    told = json.loads(commands("apply_cleanup", name, "--purge", "--json"))
+    assert (told["state"], told["purge"]["purged"], gone(kept)) == ("purged", FILES, FILES)
+    assert all(file.exists() for file in needed) and not world.unresolved()
+
+
+def grace_is_over(commands: Commands) -> None:
+    with closing(sqlite3.connect(commands.home / "weir.sqlite3")) as database, database:
+        database.execute("UPDATE storage_cleanupplan SET purge_at = datetime('now', '-1 hour')")
 
 
 def kill_when(process: "subprocess.Popen[bytes]", condition: Callable[[], bool]) -> None:
