@@ -135,14 +135,8 @@ def die_during(carried: Carried, act: Callable[[Carried], None], after: int, *, 
     pid = os.fork()
     if pid == 0:
         carried.files = DyingFiles(after, late, in_between)
-        try:
-            act(carried)
-        except BaseException:
-            os._exit(99)
-        os._exit(0)
-    code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-    assert code in (0, KILLED)
-    return code == KILLED
+        _act_and_leave(carried, act)
+    return _has_died(pid, KILLED)
 
 
 def kill_at_step(carried: Carried, act: Callable[[Carried], None], step: int) -> bool:
@@ -166,14 +160,22 @@ def kill_at_step(carried: Carried, act: Callable[[Carried], None], step: int) ->
         for of, names in ((TreeFiles, ("stat", "move", "delete", "remove_empty")), (PlanFolder, ("write",)), (FreshFromDisk, ("fresh",))):
             for name in names:
                 setattr(of, name, counted(getattr(of, name)))
-        try:
-            act(carried)
-        except BaseException:
-            os._exit(99)
-        os._exit(0)
+        _act_and_leave(carried, act)
+    return _has_died(pid, -signal.SIGKILL)
+
+
+def _act_and_leave(carried: Carried, act: Callable[[Carried], None]) -> None:
+    try:
+        act(carried)
+    except BaseException:
+        os._exit(99)
+    os._exit(0)
+
+
+def _has_died(pid: int, how: int) -> bool:
     code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-    assert code in (0, -signal.SIGKILL)
-    return code != 0
+    assert code in (0, how)
+    return code == how
 
 
 def effects_equal_the_journal(carried: Carried) -> None:

@@ -53,7 +53,8 @@ def commands(tmp_path: Path) -> Commands:
     return Commands(home)
 
 
-def test_killed_in_the_middle_the_next_run_goes_on_and_the_journal_tells_everything(commands: Commands, tmp_path: Path) -> None:
+def approved(commands: Commands, tmp_path: Path) -> tuple[World, list[Path], list[Path], str]:
+    """A world, what its checkpoint needs, its orphans, and the plan of these."""
     world = World(tmp_path / "ckpt")
     needed = [world.file(world.job(1) / "shared") for _ in range(3)]
     world.checkpoint(1, 1, needed)
@@ -63,6 +64,11 @@ def test_killed_in_the_middle_the_next_run_goes_on_and_the_journal_tells_everyth
     name = json.loads(commands("plan_cleanup", "--json").splitlines()[0])["plan"]
     password = json.loads(commands("ensure_admin", "--json"))["password"]
     commands("approve_cleanup", name, "--user", "admin", WEIR_APPROVER_PASSWORD=password)
+    return world, needed, orphans, name
+
+
+def test_killed_in_the_middle_the_next_run_goes_on_and_the_journal_tells_everything(commands: Commands, tmp_path: Path) -> None:
+    world, needed, orphans, name = approved(commands, tmp_path)
 
     kill_when(commands.start("apply_cleanup", name, "--apply"), lambda: gone(orphans) >= FILES // 3)
     assert 0 < gone(orphans) < FILES, (commands.home / "killed.log").read_text()
@@ -84,15 +90,7 @@ def test_killed_in_the_middle_the_next_run_goes_on_and_the_journal_tells_everyth
 
 
 def test_a_purge_killed_in_the_middle_goes_on_and_deletes_nothing_else(commands: Commands, tmp_path: Path) -> None:
-    world = World(tmp_path / "ckpt")
-    needed = [world.file(world.job(1) / "shared") for _ in range(3)]
-    world.checkpoint(1, 1, needed)
-    orphans = [world.file(world.job(1) / "shared") for _ in range(FILES)]
-    commands("add_storage_root", str(world.root), "--attest", "olga")
-    commands("audit_storage")
-    name = json.loads(commands("plan_cleanup", "--json").splitlines()[0])["plan"]
-    password = json.loads(commands("ensure_admin", "--json"))["password"]
-    commands("approve_cleanup", name, "--user", "admin", WEIR_APPROVER_PASSWORD=password)
+    world, needed, orphans, name = approved(commands, tmp_path)
     commands("apply_cleanup", name, "--apply")
     grace_is_over(commands)
 
