@@ -156,6 +156,8 @@ class _Cycle:
         version = clean_text(version, MAX_VERSION_CHARS) if isinstance(version, str) else None
         if version is None or version == self.cursor.flink_version:
             return
+        if self.cursor.flink_version:
+            self.cursor.forget_settings()
         self.cursor.flink_version = version
         if not is_known(version):
             detail = f"Flink {version} is not one of the known releases 1.12 to 2.3; it is read as far as it is understood."

@@ -58,6 +58,12 @@ class ClusterCursor:
             known = set(taskmanager_ids)
             self.taskmanagers = {name: at for name, at in self.taskmanagers.items() if name in known}
 
+    def forget_settings(self) -> None:
+        """Another release answers under this address: what is asked once in a while is asked now, also of jobs with fixed ids."""
+        self.static_at = 0
+        for job in self.jobs.values():
+            job.static_at = job.full_at = 0
+
     def to_json(self) -> dict[str, Any]:
         """Plain JSON, newest of everything that is too much."""
         return {

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import ssl
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -23,10 +24,10 @@ START = datetime(2026, 11, 21, 4, 5, tzinfo=UTC)
 
 
 @contextmanager
-def serving(*answers: Answer) -> Iterator[list[Server]]:
+def serving(*answers: Answer, tls: ssl.SSLContext | None = None) -> Iterator[list[Server]]:
     """Servers on a loop of their own, for code that runs one itself."""
     loop = asyncio.new_event_loop()
-    servers = [Server(answer) for answer in answers]
+    servers = [Server(answer, tls) for answer in answers]
     thread = threading.Thread(target=loop.run_forever, daemon=True)
     thread.start()
     try:

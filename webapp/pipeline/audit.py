@@ -28,7 +28,8 @@ def problems(now: datetime) -> list[Problem]:
         return []
     tick = Heartbeat.objects.filter(name=TICK).first()
     found = []
-    if tick is None or tick.at < now - timedelta(seconds=MISSED_CYCLES * schedule.TICK_S) - SLACK:
+    silence = timedelta(seconds=MISSED_CYCLES * schedule.TICK_S) + SLACK
+    if tick is None or abs(now - tick.at) > silence:
         since = f"since {tick.at:%Y-%m-%d %H:%M:%S} UTC" if tick else "yet"
         found.append(Problem("beat.silent", TICK, f"Nothing was scheduled {since}: is the beat running, and a worker of queue default?"))
     for row in rows:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from django.db.models import F, Q, QuerySet
 
 from webapp.pipeline.holders import is_dead, me
-from webapp.pipeline.lease import Lease
+from webapp.pipeline.lease import LONGEST_BACKOFF, Lease
 
 if TYPE_CHECKING:
     from webapp.pipeline.models import DueWork
@@ -16,6 +16,9 @@ else:
 
 LEASE = timedelta(seconds=60)
 """Renewed every third of it while the work goes on; so a vanished holder is overtaken within a minute."""
+
+CLOCK_SLACK = timedelta(minutes=5)
+"""By so much the clocks of two machines may differ without anybody meddling."""
 
 
 class DueWorkQuerySet(QuerySet["DueWork"]):
@@ -28,6 +31,20 @@ class DueWorkQuerySet(QuerySet["DueWork"]):
         for key, interval_s in intervals_s.items():
             if known.get(key, interval_s) != interval_s:
                 self.filter(key=key).update(interval_s=interval_s)
+
+    def mend(self, now: datetime) -> int:
+        """Bring back what a clock that was set back since left far ahead: work is due, and a lease ends unless its holder still renews it.
+
+        Returns how many rows. Nothing is ever put off for longer than its interval or the longest delay after a failure.
+        """
+        mended = 0
+        for row in self.filter(Q(next_attempt_at__gt=now) | Q(lease_until__gt=now)):
+            longest = max(timedelta(seconds=row.interval_s), LONGEST_BACKOFF) + CLOCK_SLACK
+            if row.next_attempt_at > now + longest:
+                mended += self.filter(pk=row.pk, next_attempt_at=row.next_attempt_at).update(next_attempt_at=now)
+            if row.lease_until and row.lease_until > now + LEASE + CLOCK_SLACK:
+                mended += self.filter(pk=row.pk, fence=row.fence, lease_until=row.lease_until).update(lease_until=now + LEASE)
+        return mended
 
     def due(self, now: datetime, by: datetime | None = None) -> "DueWorkQuerySet":
         """Rows whose time has come, or will have come ``by`` then, and which nobody holds."""

@@ -5,6 +5,8 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
+from webapp.config import schedule
+from webapp.config.celery import app
 from webapp.pipeline import holders
 from webapp.pipeline.lease import LeaseLost, backoff
 from webapp.pipeline.models import DueWork
@@ -92,3 +94,72 @@ def test_a_row_that_is_not_due_can_be_claimed_by_hand() -> None:
     DueWork.objects.update(next_attempt_at=timezone.now() + timedelta(hours=1))
     assert DueWork.objects.claim(KEY, timezone.now()) is None
     assert DueWork.objects.claim(KEY, timezone.now(), even_if_not_due=True) is not None
+
+
+@pytest.mark.parametrize("hours", [1, 3, 24 * 365])
+def test_a_clock_set_back_puts_nothing_off(hours: int) -> None:
+    ahead = timezone.now() + timedelta(hours=hours)
+    lease = DueWork.objects.claim(KEY, ahead)
+    assert lease
+    lease.complete(ahead)
+    now = timezone.now()
+    assert not DueWork.objects.due(now).exists()
+    assert DueWork.objects.mend(now) == 1
+    assert DueWork.objects.claim(KEY, now) is not None
+
+
+def test_a_lease_of_a_clock_that_was_set_back_since_is_not_held_for_hours(monkeypatch: pytest.MonkeyPatch) -> None:
+    ahead = timezone.now() + timedelta(hours=3)
+    monkeypatch.setattr(holders, "_machine", lambda: "another:machine")
+    old = DueWork.objects.claim(KEY, ahead)
+    monkeypatch.undo()
+    assert old
+    now = timezone.now()
+    DueWork.objects.mend(now)
+    DueWork.objects.filter(key=KEY).update(next_attempt_at=now)
+    assert DueWork.objects.claim(KEY, now) is None  # it may live, and then renews it
+    assert DueWork.objects.claim(KEY, now + timedelta(seconds=61)) is not None
+    with pytest.raises(LeaseLost):
+        old.renew()
+
+
+def test_a_living_holder_keeps_its_work_when_the_clock_is_set_back() -> None:
+    lease = DueWork.objects.claim(KEY, timezone.now() + timedelta(hours=3))
+    assert lease
+    DueWork.objects.mend(timezone.now())
+    lease.renew()
+    assert DueWork.objects.claim(KEY, timezone.now() + timedelta(seconds=30)) is None
+
+
+def test_a_clock_set_forward_lets_only_one_holder_write() -> None:
+    now = timezone.now()
+    first = DueWork.objects.claim(KEY, now)
+    second = DueWork.objects.claim(KEY, now + timedelta(hours=3))
+    assert first
+    assert second
+    with pytest.raises(LeaseLost), first.writing():
+        raise AssertionError("nothing may be written")
+    with second.writing():
+        pass
+
+
+def test_what_is_put_off_as_it_should_is_left_alone() -> None:
+    now = timezone.now()
+    DueWork.objects.ensure({"storage/audit": 6 * 3600, "maintenance/lake": 24 * 3600}, now)
+    for key in ("storage/audit", "maintenance/lake", KEY):
+        lease = DueWork.objects.claim(key, now)
+        assert lease
+        lease.complete(now) if key != KEY else lease.fail(now, "no lake")
+    before = list(DueWork.objects.values_list("key", "next_attempt_at", "lease_until"))
+    assert DueWork.objects.mend(now) == 0
+    assert list(DueWork.objects.values_list("key", "next_attempt_at", "lease_until")) == before
+
+
+def test_the_beat_ticks_on_when_the_clock_is_set_back_or_forward() -> None:
+    every = schedule.Every(schedule.TICK_S, app=app)
+    now = every.now()
+    assert every.is_due(now + timedelta(hours=3)).is_due
+    assert every.is_due(now - timedelta(hours=3)).is_due
+    fresh = every.is_due(now)
+    assert not fresh.is_due
+    assert 0 < fresh.next <= schedule.TICK_S

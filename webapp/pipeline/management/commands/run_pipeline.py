@@ -34,6 +34,7 @@ class Command(PreparedCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         self._quiet = options["json"]
         DueWork.objects.ensure(work.intervals_s(), timezone.now())
+        DueWork.objects.mend(timezone.now())
         began = time.monotonic()
         if options["from_start"]:
             loader.start_over(new_attempt("start", timezone.now()), "It was asked for: run_pipeline --from-start.")
