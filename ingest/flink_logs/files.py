@@ -7,18 +7,19 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import IO, Any
 
-import fsspec
+import aiohttp
 from fsspec.compression import compr
 
 from ingest.flink_logs.layouts import layout_of, zone_of
 from ingest.flink_logs.names import age_order, is_packed, process_of
 from ingest.flink_logs.stitch import Keep, Stitcher
+from ingest.network.filesystems import filesystem_of, opened
 from ingest.records import LogRecord, Observed, Skip
 from ingest.regular_files import open_regular
 
 READ_BYTES = 1024 * 1024
 BATCH_RECORDS = 20_000
-UNREADABLE = (OSError, EOFError, zlib.error, lzma.LZMAError)
+UNREADABLE = (OSError, EOFError, aiohttp.ClientError, zlib.error, lzma.LZMAError)
 """What opening or unpacking a bad file raises; a permission error is an ``OSError`` too."""
 
 _UNPACKERS = {".gz": "gzip", ".bz2": "bz2", ".xz": "xz"}
@@ -39,7 +40,7 @@ def find(globs: Iterable[str]) -> tuple[list[LogFile], list[Skip]]:
     skips: list[Skip] = []
     for pattern in globs:
         try:
-            filesystem, path = fsspec.core.url_to_fs(pattern)
+            filesystem, path = filesystem_of(pattern)
             matches = filesystem.glob(path, detail=True).values() if _is_glob(path) else [filesystem.info(path)]
             for info in matches:
                 if info.get("type") != "file":
@@ -49,9 +50,13 @@ def find(globs: Iterable[str]) -> tuple[list[LogFile], list[Skip]]:
                     found[uri] = LogFile(uri, int(info.get("size") or 0), _stamp(info))
                 else:
                     skips.append(Skip(ascii(uri), "unreadable_file", "Its name is not UTF-8, so it is left out; rename it."))
-        except (OSError, ValueError, ImportError) as error:
+        except (OSError, ValueError, ImportError, aiohttp.ClientError) as error:
             skips.append(
-                Skip(pattern, "unreadable_file", f"Nothing could be listed there ({_why(error)}); check the path and its permissions.")
+                Skip(
+                    pattern,
+                    "unreadable_file",
+                    f"Nothing could be listed there ({why(error, remote='://' in pattern)}); check the path and its permissions.",
+                )
             )
     return sorted(found.values(), key=lambda file: age_order(file.path)), skips
 
@@ -64,7 +69,7 @@ def open_unpacked(path: str) -> IO[bytes]:
     if "://" not in path:
         file = open_regular(path)
         return file if packing is None else compr[packing](file, mode="rb")
-    stream: IO[bytes] = fsspec.open(path, "rb", compression=packing).open()
+    stream: IO[bytes] = opened(path, packing)
     return stream
 
 
@@ -119,7 +124,11 @@ def records_of(data: bytes, *, file: str, layout: str = "flink", time_zone: str 
 
 
 def unreadable(path: str, error: BaseException) -> Skip:
-    return Skip(path, "unreadable_file", f"It could not be read to its end ({_why(error)}); check that it is whole and readable.")
+    return Skip(
+        path,
+        "unreadable_file",
+        f"It could not be read to its end ({why(error, remote='://' in path)}); check that it is whole and readable.",
+    )
 
 
 def no_header(path: str) -> Skip:
@@ -148,5 +157,8 @@ def _stamp(info: dict[str, Any]) -> str:
     return "|".join(str(part) for part in parts if part is not None)
 
 
-def _why(error: BaseException) -> str:
-    return getattr(error, "strerror", None) or str(error) or type(error).__name__
+def why(error: BaseException, *, remote: bool) -> str:
+    """What another server says of itself stays out: it may be one that somebody wants to look into through Weir."""
+    said = getattr(error, "strerror", None) or ("" if remote else str(error))
+    status = getattr(error, "status", None)
+    return said or (f"it answered {status}" if isinstance(status, int) else type(error).__name__)

@@ -34,7 +34,7 @@ class Asking:
             body = await self.client.get(path)
         except BadAnswer as error:
             self._unanswered = 0
-            if error.reason == "tls" or (error.reason == "unauthorized" and not self.answered):
+            if error.reason in ("tls", "refused_address") or (error.reason == "unauthorized" and not self.answered):
                 self.down = str(error)
             if may_be_gone and error.reason == "not_found":
                 self.gone.add(path)

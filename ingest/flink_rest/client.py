@@ -22,6 +22,7 @@ from ingest.flink_rest.faults import BadAnswer, Unanswered, of_status
 from ingest.flink_rest.gate import Gate
 from ingest.flink_rest.tls import tls_context
 from ingest.json_bounds import MAX_HELD_BYTES, TooManyValues
+from ingest.network.clusters import RefusedAddress, checked_socket
 from ingest.sources import Auth, ClusterSource, Tls
 
 CONNECT_TIMEOUT_S = 5.0
@@ -75,7 +76,7 @@ class RestClient:
             headers["Authorization"] = self.address.authorization
         secure = self.address.origin.startswith("https:")
         self._session = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(limit=0, ssl=tls_context(self._tls) if secure else True),
+            connector=aiohttp.TCPConnector(limit=0, socket_factory=checked_socket, ssl=tls_context(self._tls) if secure else True),
             timeout=aiohttp.ClientTimeout(total=self._timeout_s, connect=min(CONNECT_TIMEOUT_S, self._timeout_s)),
             headers=headers,
             cookie_jar=aiohttp.DummyCookieJar(),
@@ -117,7 +118,8 @@ class RestClient:
             try:
                 async with await self._ask(path) as response:
                     if response.status != 200:
-                        raise self._fault_of(response.status, path, await response.content.read(ERROR_BODY_BYTES))
+                        await response.content.read(ERROR_BODY_BYTES)
+                        raise of_status(response.status, path)
                     async for piece in unpacked(response.content.iter_any(), _encoding(response), self._max_bytes, path):
                         yield piece
             except (aiohttp.ClientError, TimeoutError, OSError) as error:
@@ -143,12 +145,12 @@ class RestClient:
     async def _once(self, path: str) -> bytes:
         try:
             async with await self._ask(path) as response:
-                limit = self._max_bytes if response.status == 200 else ERROR_BODY_BYTES
                 if response.status != 200:
-                    raise self._fault_of(response.status, path, await response.content.read(limit))
-                if (response.content_length or 0) > limit:
-                    raise too_large(path, limit)
-                return await read_body(response.content.iter_any(), _encoding(response), limit, path)
+                    await response.content.read(ERROR_BODY_BYTES)  # so that the connection serves again
+                    raise of_status(response.status, path)
+                if (response.content_length or 0) > self._max_bytes:
+                    raise too_large(path, self._max_bytes)
+                return await read_body(response.content.iter_any(), _encoding(response), self._max_bytes, path)
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             raise self._transport_fault(error, path) from error
 
@@ -173,15 +175,14 @@ class RestClient:
             url = target
         raise BadAnswer(f"{path} is redirected in a circle.", "redirected", path)
 
-    def _fault_of(self, status: int, path: str, body: bytes) -> Exception:
-        return of_status(status, path, self.address.hide(body.decode("utf-8", "replace")).encode())
-
     def _transport_fault(self, error: Exception, path: str) -> Exception:
         base = self.address.base
         if isinstance(error, TimeoutError):
             return Unanswered(f"{path} was not answered within {self._timeout_s:g} s by {base}.", "timeout", path)
         if isinstance(error, aiohttp.ClientConnectorCertificateError | aiohttp.ClientConnectorSSLError | aiohttp.ClientSSLError):
             return BadAnswer(f"No trusted TLS connection to {base}: {_tls_reason(error)}. Check its CA file and certificates.", "tls", path)
+        if isinstance(error, aiohttp.ClientConnectorError) and isinstance(error.os_error, RefusedAddress):
+            return BadAnswer(f"{base} is not asked: {error.os_error.strerror}.", "refused_address", path)
         if isinstance(error, aiohttp.ClientConnectorError):
             why = os.strerror(error.os_error.errno) if error.os_error.errno else "no connection"
             return Unanswered(f"{base} cannot be reached ({why}).", "unreachable", path, connected=False)

@@ -1,6 +1,7 @@
 """Tries a connection: what Weir would see of a cluster, and what it would miss, in plain words. Nothing is stored."""
 
 import asyncio
+import re
 from collections.abc import Awaitable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -22,6 +23,8 @@ from ingest.flink_rest.versions import MAX_VERSION_CHARS, has_time_metrics, is_k
 from ingest.history.listing import ArchiveDirectory
 from ingest.sources import ClusterSource, LogSource
 
+_A_VERSION = re.compile(rf"\d{{1,4}}\.\d{{1,4}}[\w.+-]{{0,{MAX_VERSION_CHARS - 10}}}", re.ASCII)
+"""What says anything else is no JobManager, and what it says is not repeated."""
 GATHERING_PAUSE_S = 2
 """Flink gathers metrics only once somebody has asked for them."""
 
@@ -83,10 +86,11 @@ async def _bounded(subject: str, part: Awaitable[None], timeout_s: float, sight:
 async def _look_at_rest(source: ClusterSource, sight: _Sight) -> None:
     async with client_of(source, source.url, Gate(same_path_pause_s=1)) as client:
         overview = await client.get("/overview")
-        if not isinstance(overview, dict) or "flink-version" not in overview:
+        version = overview.get("flink-version") if isinstance(overview, dict) else None
+        if not isinstance(version, str) or not _A_VERSION.fullmatch(version):
             sight.misses.append(f"{client.address.base} answers, but not as a Flink JobManager does.")
             return
-        sight.flink_version = clean_text(str(overview["flink-version"]), MAX_VERSION_CHARS)
+        sight.flink_version = version
         managers = overview.get("taskmanagers")
         sight.taskmanagers = managers if isinstance(managers, int) else None
         _say_version(sight)

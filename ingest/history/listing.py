@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-import fsspec
+import aiohttp
 
 from ingest.errors import Skipped
+from ingest.flink_logs.files import why
+from ingest.network.filesystems import filesystem_of
 from ingest.redaction.texts import redact
 from ingest.storage.instants import modified_at
 
@@ -38,8 +40,8 @@ class ArchiveDirectory:
     def __init__(self, directory: str) -> None:
         self._directory = directory
         try:
-            self._filesystem, self._root = fsspec.core.url_to_fs(directory)
-        except (OSError, ValueError, ImportError) as error:
+            self._filesystem, self._root = filesystem_of(directory)
+        except (OSError, ValueError, ImportError, aiohttp.ClientError) as error:
             raise self._unreachable(error) from error
 
     def files(self) -> list[ArchiveFile]:
@@ -51,7 +53,7 @@ class ArchiveDirectory:
             if not self._filesystem.isdir(self._root):
                 raise FileNotFoundError("there is no such directory")
             listed = self._filesystem.find(self._root, maxdepth=_DEEPEST, detail=True)
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, aiohttp.ClientError) as error:
             raise self._unreachable(error) from error
         return sorted(_archives(listed, root), key=lambda file: file.name)
 
@@ -60,14 +62,15 @@ class ArchiveDirectory:
         try:
             with self._filesystem.open(file.path, "rb") as handle:
                 content: bytes = handle.read(max_bytes + 1)
-        except (OSError, ValueError) as error:
-            raise Skipped(f"the archive cannot be read ({_why(error)}); check its permissions") from error
+        except (OSError, ValueError, aiohttp.ClientError) as error:
+            raise Skipped(f"the archive cannot be read ({why(error, remote='://' in file.path)}); check its permissions") from error
         if len(content) > max_bytes:
             raise Skipped(f"the archive is larger than {max_bytes} bytes and is not read")
         return content
 
     def _unreachable(self, error: Exception) -> Skipped:
-        return Skipped(f"{redact(self._directory)} cannot be listed ({_why(error)}); check jobmanager.archive.fs.dir and its permissions")
+        said = why(error, remote="://" in self._directory)
+        return Skipped(f"{redact(self._directory)} cannot be listed ({said}); check jobmanager.archive.fs.dir and its permissions")
 
 
 def _archives(listed: dict[str, dict[str, Any]], root: str) -> Iterator[ArchiveFile]:
@@ -77,7 +80,3 @@ def _archives(listed: dict[str, dict[str, Any]], root: str) -> Iterator[ArchiveF
             changed_at = modified_at(info)
             size = int(info.get("size") or 0)
             yield ArchiveFile(name, path, size, changed_at, f"{size}|{changed_at.timestamp() if changed_at else ''}")
-
-
-def _why(error: Exception) -> str:
-    return getattr(error, "strerror", None) or redact(str(error)) or type(error).__name__

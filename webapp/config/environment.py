@@ -61,6 +61,8 @@ class Environment:
     alert_repeat_s: int
     webhook_allow_http: bool
     webhook_allowed_networks: tuple[str, ...]
+    cluster_allowed_networks: tuple[str, ...]
+    """Read again by :mod:`ingest.network.clusters` at every connection, also for commands without Django."""
     mail_from: str
     secret_key: str = field(repr=False)
     field_keys: tuple[str, ...] = field(repr=False)
@@ -119,6 +121,9 @@ def load() -> Environment:
         webhook_allow_http=flag("WEIR_WEBHOOK_ALLOW_HTTP", False),
         webhook_allowed_networks=tuple(
             words("WEIR_WEBHOOK_ALLOWED_NETWORKS", [], "private networks alerts may be sent to, such as 10.0.0.0/8", _is_network)
+        ),
+        cluster_allowed_networks=tuple(
+            words("WEIR_CLUSTER_ALLOWED_NETWORKS", [], "networks clusters may be in, such as 10.0.0.0/8", _is_network)
         ),
         mail_from=text("WEIR_MAIL_FROM", "weir@localhost", "an address such as weir@example.org", _is_mail_address),
         smtp_url=secret("WEIR_SMTP_URL", "smtp://host:25, smtp+starttls://user:password@host:587 or smtps://…", _SMTP.match),  # type: ignore[arg-type]

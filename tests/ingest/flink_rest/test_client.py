@@ -60,11 +60,11 @@ def test_deeply_nested_json_is_bad_json() -> None:
     assert isinstance(error, BadAnswer) and error.reason == "bad_json"
 
 
-def test_a_500_quotes_the_first_line_of_flinks_error_and_is_not_asked_again() -> None:
-    errors = ["Internal server error.", "<Exception on server side:\njava.lang.NullPointerException\n\tat x.y(Z.java:1)\n>"]
+def test_a_500_is_not_asked_again_and_nothing_of_what_it_says_is_repeated() -> None:
+    errors = ["iam-role canary", "<Exception on server side:\njava.lang.NullPointerException\n\tat x.y(Z.java:1)\n>"]
     error, server = ask(always(told({"errors": errors}, 500)))
     assert isinstance(error, BadAnswer) and (error.reason, error.status) == ("http_error", 500)
-    assert "/overview answered HTTP 500: Internal server error." in str(error)
+    assert "/overview answered HTTP 500; the log of the JobManager says why." in str(error)
     assert len(server.asked) == 1
 
 
@@ -159,6 +159,18 @@ def test_a_closed_port_is_unreachable() -> None:
 def test_a_redirect_to_another_host_is_not_followed() -> None:
     error, server = ask(always(Reply(status=302, headers={"location": "http://127.0.0.2:1/steal"})), auth=Auth("bearer", SECRET))
     assert isinstance(error, BadAnswer) and error.reason == "redirected" and "127.0.0.2" in str(error)
+    assert len(server.asked) == 1
+
+
+@pytest.mark.parametrize("location", ["https://127.0.0.1:{port}/", "http://localhost:{port}/", "http://127.0.0.1/", "//127.0.0.2:{port}/"])
+def test_a_redirect_to_another_origin_takes_no_credential_along(location: str) -> None:
+    """Another scheme, host or port; to the address itself it would be followed."""
+
+    def moved(path: str, headers: dict[str, str]) -> Reply:
+        return Reply(status=307, headers={"location": location.format(port=headers["Host"].rpartition(":")[2])})
+
+    error, server = ask(moved, auth=Auth("bearer", SECRET))
+    assert isinstance(error, BadAnswer) and error.reason == "redirected"
     assert len(server.asked) == 1
 
 

@@ -9,6 +9,8 @@ from django.core.validators import RegexValidator
 from django.db import models
 from django.utils import timezone
 
+from ingest.network.clusters import RefusedAddress
+from ingest.network.filesystems import check_uri
 from ingest.sources import Auth, ClusterSource, LogSource, Tls
 from webapp.config import encryption
 from webapp.fleet.choices import AuthScheme, ClusterKind, Visibility
@@ -82,6 +84,17 @@ class Cluster(models.Model):
                 raise ValidationError({field: f"There is no file {path} on this machine."})
         if not isinstance(self.log_globs, list) or not all(isinstance(glob, str) and glob for glob in self.log_globs):
             raise ValidationError({"log_globs": "Give a list of paths or globs."})
+        self._check_networks()
+
+    def _check_networks(self) -> None:
+        """Asks a name server; every connection is checked again when it is made."""
+        entered = {"url": [self.url], "history_url": [self.history_url], "archive_dir": [self.archive_dir], "log_globs": self.log_globs}
+        for field, uris in entered.items():
+            try:
+                for uri in uris:
+                    check_uri(uri)
+            except RefusedAddress as error:
+                raise ValidationError({field: f"{error.strerror}."}) from error
 
     def save(self, *args: Any, **kwargs: Any) -> None:
         if self._state.adding:

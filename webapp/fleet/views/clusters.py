@@ -1,6 +1,7 @@
 """Clusters: what is seen of each; add, test, change, pause and remove them."""
 
 from django.contrib import messages
+from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
@@ -38,9 +39,13 @@ def add(request: HttpRequest) -> HttpResponse:
         report = test_connection(cluster)
         if "test" not in request.POST:
             cluster.sees, cluster.misses = list(report.sees), list(report.misses)
-            register(cluster)
-            _say(request, cluster, report)
-            return redirect("clusters")
+            try:
+                register(cluster)
+            except ValidationError as error:  # what its name leads to, or whether it is taken, may change within seconds
+                form.add_error(None, error)
+            else:
+                _say(request, cluster, report)
+                return redirect("clusters")
     return render(request, "fleet/cluster_form.html", {"form": form, "report": report, "cluster": None})
 
 

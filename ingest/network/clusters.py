@@ -1,0 +1,69 @@
+"""Where clusters, History Servers and their logs may be: checked when somebody enters an address, and at every connection.
+
+A name that leads to a harmless address today may lead to another tomorrow, so that the check at entering only helps people. The one that
+counts is :func:`checked_socket`, through which every connection goes, after names, redirects and spellings have become one address.
+"""
+
+import errno
+import ipaddress
+import os
+import socket
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import TimeoutError as Late
+from typing import Any
+
+from ingest.errors import Refused
+from ingest.network.addresses import Network, is_never_asked, unwrapped
+
+VARIABLE = "WEIR_CLUSTER_ALLOWED_NETWORKS"
+RESOLVE_WITHIN_S = 5
+
+
+class RefusedAddress(OSError):
+    """Nothing was asked there. The message names no more than the host."""
+
+    def __init__(self, host: str, why: str) -> None:
+        super().__init__(errno.EACCES, f"{host} {why}")
+
+
+def allowed_networks(environment: Mapping[str, str] = os.environ) -> tuple[Network, ...]:
+    """As the environment says; none means everywhere. Raises ``Refused`` where that makes no sense."""
+    try:
+        return tuple(ipaddress.ip_network(text.strip()) for text in environment.get(VARIABLE, "").split(",") if text.strip())
+    except ValueError as error:
+        raise Refused(f"{VARIABLE} must be networks such as 10.0.0.0/8, separated by commas.") from error
+
+
+def refusal(text: str) -> str:
+    """Why nobody is asked at this address, as the end of a sentence; "" where it may be asked."""
+    address = ipaddress.ip_address(text.partition("%")[0])
+    networks = allowed_networks()
+    for inner in unwrapped(address):
+        if is_never_asked(inner):
+            return "is or leads to an address that Weir never asks: link-local, cloud metadata, multicast or reserved"
+        if networks and not any(inner.version == network.version and inner in network for network in networks):
+            return f"is or leads to an address outside of {VARIABLE}"
+    return ""
+
+
+def check_host(host: str, port: int | None = None) -> None:
+    """Raises :class:`RefusedAddress` where any address of the host is refused. A name that nobody knows now is no reason to refuse it."""
+    pool = ThreadPoolExecutor(1)
+    try:
+        found = pool.submit(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM).result(RESOLVE_WITHIN_S)
+    except (OSError, UnicodeError, Late):
+        return
+    finally:
+        pool.shutdown(wait=False)
+    for *_, address in found:
+        if why := refusal(str(address[0])):
+            raise RefusedAddress(host, why)
+
+
+def checked_socket(info: tuple[Any, ...]) -> socket.socket:
+    """For aiohttp's connectors: the socket of one connection, or :class:`RefusedAddress`."""
+    family, kind, protocol, _, address = info
+    if why := refusal(str(address[0])):
+        raise RefusedAddress(str(address[0]), why)
+    return socket.socket(family, kind, protocol)
