@@ -56,6 +56,7 @@ JOB_CURRENT = ServingTable(
         Column("name", "text"),
         Column("state", "text", "Flink job state as last reported"),
         Column("terminal", "flag", "FINISHED, CANCELED or FAILED"),
+        Column("states", "json", "the last states it entered, in order of time: [[epoch ms, state]]"),
         Column("start_time", "instant"),
         Column("end_time", "instant"),
         Column("flink_version", "text"),
@@ -265,6 +266,12 @@ LOG_EVENT = ServingTable(
         _AS_OF,
     ),
 )
+
+LOG_EVENT_FIELDS = (
+    "job_name", "checkpoint_type", "is_savepoint", "trigger_time", "parallelism", "from_state", "to_state", "reason_text",
+    "state_bytes", "duration_ms", "path", "count",
+)  # fmt: skip
+"""What a line may tell beside the columns of ``log_event``: the members of ``fields``, those that are unknown left out."""
 
 JOB_EXCEPTION = ServingTable(
     "job_exception",

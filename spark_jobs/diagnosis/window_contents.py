@@ -1,7 +1,6 @@
-"""Which part of a job's history one judged window gets: bounds, kinds and cuts, whoever puts windows together.
+"""Which part of a job's history one judged window gets: bounds, kinds and cuts.
 
-Spark deals windows out of a run (:mod:`spark_jobs.transforms.window_rows`), the web puts past ones together again for
-a what-if. Both must show the rules the same, so both take it from here.
+Windows are made by :mod:`spark_jobs.fold.windows` alone: of what is new in a cycle, and of the past for a what-if.
 """
 
 from bisect import bisect_left

@@ -25,9 +25,10 @@ from ingest.lake.tables import TABLES
 from spark_jobs import cycle_request, previous_run
 from spark_jobs import manifest as manifests
 from spark_jobs.cycle_request import CycleRequest
-from spark_jobs.jobs.recompute import Recompute
+from spark_jobs.jobs.recompute import JOB_STATE, Recompute
 from spark_jobs.lake import absolute_root, pin
 from spark_jobs.manifest import Manifest, Output
+from spark_jobs.previous_run import PreviousLost
 from spark_jobs.run_dir import RunDir
 from spark_jobs.serving import SERVING_TABLES
 from spark_jobs.session import SMALL_INPUT_OPTIONS, configure, exits_on_sigterm, interrupt_attempt, session_of_attempt
@@ -58,6 +59,8 @@ def _run(args: argparse.Namespace) -> int:
     started = datetime.now(UTC)
     lake = _lake(args)
     previous = previous_run.read(args.previous, _commits(args.previous_to, "--previous-to")) if args.previous else None
+    if previous and previous.state and JOB_STATE not in previous.state:
+        raise PreviousLost(f"What run {previous.attempt} remembers is of an earlier version of Weir.")
     from_seq = {table: previous.to_seq.get(table, 0) if previous else 0 for table in TABLES}
     to_seq = _to_seq(args.to, lake, from_seq)
     run_dir = RunDir(absolute_root(args.run_dir))

@@ -12,25 +12,20 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from ingest.lake.tables import TABLES
+from spark_jobs.fold.checkpoint_log import TELLING
+from spark_jobs.fold.judging import Scoped, Settings
 from spark_jobs.lake import PinnedLake, Span
 from spark_jobs.manifest import Manifest
 from spark_jobs.run_dir import Carried, RunDir
 from spark_jobs.schemas import serving_schema
 from spark_jobs.serving import PRESSURE_WINDOW
 from spark_jobs.transforms import carried as carry
-from spark_jobs.transforms import checkpoint_triggers, diagnosed, executions, job_windows, log_events, touched, uploads
-from spark_jobs.transforms.annotations import annotations
-from spark_jobs.transforms.checkpoint_facts import checkpoint_facts
-from spark_jobs.transforms.checkpoint_log import TELLING
+from spark_jobs.transforms import checkpoint_triggers, executions, folding, log_events, touched, uploads
 from spark_jobs.transforms.contract import serving_rows
 from spark_jobs.transforms.instants import DAY_S, HOUR_S, floor_to
-from spark_jobs.transforms.job_current import job_current
 from spark_jobs.transforms.job_exceptions import job_exceptions
-from spark_jobs.transforms.judging import Scoped
-from spark_jobs.transforms.pressure import WINDOW_S, vertex_windows
-from spark_jobs.transforms.replays import newest_by
+from spark_jobs.transforms.pressure import PAST, VERTEX_NAMES_SCHEMA, WINDOW_S, vertex_names, vertex_window_samples, vertex_windows
 from spark_jobs.transforms.rollups import rollups
-from spark_jobs.transforms.size_trend import size_trends
 from spark_jobs.transforms.skipped_inputs import skipped_inputs
 
 LINES_AFTER_TRIGGER = timedelta(days=1)
@@ -42,6 +37,8 @@ OTHER_SIDE_WITHIN = timedelta(days=1)
 JOB = list(carry.JOB)
 KEY = list(checkpoint_triggers.KEY)
 NUMBER = list(checkpoint_triggers.NUMBER)
+JOB_STATE = "job_state"
+"""Snapshot of what is remembered of each job; a run that lacks it was left by an earlier version of Weir."""
 _REFUSALS = ("trigger_refused", "trigger_failed", "checkpoint_failed")
 
 
@@ -54,8 +51,7 @@ class Recompute:
     ) -> None:  # fmt: skip
         self.lake = lake
         self.run_dir = run_dir
-        self.thresholds = thresholds
-        self.recovery_points = recovery_points
+        self.settings = Settings(thresholds, recovery_points)
         self.from_seq = {table: previous.to_seq.get(table, 0) if previous else 0 for table in TABLES}
         self.previous = previous
         self.carried = Carried(lake.session, previous)
@@ -63,23 +59,16 @@ class Recompute:
     def steps(self) -> Iterator[tuple[str, int]]:
         """Write table after table; yields the name of each and how many rows it got."""
         yield "log_event", self._if_new("log_event", "log_records", lambda: log_events.serving(self.new_events))
-        yield "checkpoint_fact", self.run_dir.write_table("checkpoint_fact", self.facts)
+        for name, frame in self.tables.items():
+            yield name, self.run_dir.write_table(name, frame)
         yield "retracted checkpoint_fact", self.run_dir.write_retracted("checkpoint_fact", self.retracted) if not self.is_first else 0
         yield "checkpoint_rollup", self.run_dir.write_table("checkpoint_rollup", self._rollups())
         yield "pressure_window", self._if_new("pressure_window", "vertex_metrics", lambda: self.pressure)
-        yield "job_annotation", self.run_dir.write_table("job_annotation", self.annotations)
-        yield "size_trend", self.run_dir.write_table("size_trend", self._size_trends())
-        yield "job_current", self.run_dir.write_table("job_current", self._job_current())
         yield "job_exception", self._if_new("job_exception", "exceptions", lambda: self.new_exceptions)
         yield "checkpoint_upload", self._if_new("checkpoint_upload", "references", lambda: self.new_uploads)
-        yield "finding_sight", self.run_dir.write_table("finding_sight", diagnosed.finding_sights(self.judged))
-        yield "job_judgement", self.run_dir.write_table("job_judgement", diagnosed.job_judgements(self.judged))
-        yield "skipped_input", self._if_new("skipped_input", "skips", lambda: skipped_inputs(self._new("skips")))
+        yield "skipped_input", self.run_dir.write_table("skipped_input", self._skipped_inputs())
         for name, frame in self._remembered().items():
             yield f"state of {name}", self.run_dir.write_state(name, frame)
-        if self.previous and not self._has_new("references"):
-            # Most cycles read no _metadata: copying a file costs nothing, a Spark job does.
-            self.run_dir.copy_snapshot(self.previous, "uploads")
 
     # What is new.
 
@@ -175,8 +164,7 @@ class Recompute:
 
     @cached_property
     def facts(self) -> DataFrame:
-        facts = checkpoint_facts(*self.rows_of_touched, self.jobs, self.hosts)
-        return _held(facts if self.is_first else facts.join(self.touched, on=KEY, how="left_semi"))
+        return self.tables["checkpoint_fact"]
 
     @cached_property
     def retracted(self) -> DataFrame:
@@ -200,13 +188,11 @@ class Recompute:
         records = self.lake.rows_in("log_records", _merged([(start, end + LINES_AFTER_TRIGGER) for start, end in spans]))
         lines = log_events.events(records.where(F.col("message").contains("heckpoint")))
         told = lines.where(F.col("kind").isin(*TELLING)).join(keys, on=NUMBER, how="left_semi")
-        located = executions.locate(_held(told), self.executions)
-        others = self.job_events.where(~F.col("kind").isin(*TELLING))
         # Held, as the new rows of a first run are: a Connect client cannot send plans nested more than 100 deep.
-        return _held(checkpoints), _held(vertices), _held(located.unionByName(others))
+        return _held(checkpoints), _held(vertices), _held(executions.locate(_held(told), self.executions))
 
     def _rollups(self) -> DataFrame:
-        refusals = self.job_events.where(F.col("checkpoint_id").isNull())
+        refusals = self.refusals
         changed = self.facts.select(*KEY)
         if not self.is_first:
             changed = changed.unionByName(self.retracted)
@@ -230,21 +216,15 @@ class Recompute:
         return _held(before.unionByName(self.facts))
 
     @cached_property
-    def recent_facts(self) -> DataFrame:
-        return _held(carry.recent_facts(self.known_facts))
+    def refusals(self) -> DataFrame:
+        """Lines of refused triggers that got no id."""
+        lines = self.new_events.unionByName(self.carried.frame("refusals", self.new_events))
+        return _held(carry.refusals(lines.where(F.col("kind").isin(*_REFUSALS) & F.col("checkpoint_id").isNull())))
 
     @cached_property
-    def job_events(self) -> DataFrame:
-        return _held(carry.job_events(self.new_events.unionByName(self.carried.frame("events", self.new_events))))
-
-    @cached_property
-    def jobs(self) -> DataFrame:
-        return _held(carry.job_sights(self.new_jobs.unionByName(self.carried.frame("jobs", self.new_jobs))))
-
-    @cached_property
-    def hosts(self) -> DataFrame:
-        new = self._new("vertex_metrics").select("cluster", "job_id", "vertex_id", "ts", "host", "attempt")
-        return _held(carry.hosts(new.unionByName(self.carried.frame("hosts", new))))
+    def vertex_names(self) -> DataFrame:
+        none = self.lake.session.createDataFrame([], VERTEX_NAMES_SCHEMA)
+        return _held(vertex_names(self.new_jobs, self.carried.frame("vertex_names", none)))
 
     @cached_property
     def pressure(self) -> DataFrame:
@@ -260,25 +240,12 @@ class Recompute:
             spans = _spans(windows.select(F.col("window_start").alias("at")), HOUR_S)
             new = self.lake.rows_in("vertex_metrics", spans).withColumn("window_start", start)
             new = new.join(windows, on=window, how="left_semi").drop("window_start")
-        windows = vertex_windows(new, self.jobs)
+        windows = vertex_windows(new, self.vertex_names)
         return _held(windows) if self._has_new("vertex_metrics") else windows
-
-    @cached_property
-    def carried_pressure(self) -> DataFrame:
-        return self.carried.frame("pressure", self.lake.session.createDataFrame([], serving_schema("pressure_window")))
-
-    @cached_property
-    def last_pressure(self) -> DataFrame:
-        carried = self.carried_pressure
-        return _held(carry.last_pressure(self.pressure.unionByName(carried)) if self._has_new("vertex_metrics") else carried)
 
     @cached_property
     def new_exceptions(self) -> DataFrame:
         return _held(job_exceptions(self._new("exceptions"))) if self._has_new("exceptions") else self._none("job_exception")
-
-    @cached_property
-    def failures(self) -> DataFrame:
-        return carry.failures(self.new_exceptions.unionByName(self.carried.frame("failures", self._none("job_exception"))))
 
     @cached_property
     def new_uploads(self) -> DataFrame:
@@ -286,7 +253,10 @@ class Recompute:
         if not self._has_new("references"):
             return self._none("checkpoint_upload")
         new = self._new("references")
-        compared = _held(uploads.of_files(uploads.comparisons(self.known_facts, self.annotations), new))
+        # Facts and restores say what is compared; verdicts, which come later, rest on it.
+        without = folding.tables(_held(folding.folded(self._jobs(self._none("checkpoint_upload")), self.settings)))
+        facts = self.carried_facts.join(without["checkpoint_fact"], on=KEY, how="left_anti").unionByName(without["checkpoint_fact"])
+        compared = _held(uploads.of_files(uploads.comparisons(facts, without["job_annotation"]), new))
         if not self.is_first:
             first, last = F.unix_seconds(F.min("observed_at")), F.unix_seconds(F.max("observed_at"))
             seen = new.agg(first.alias("first"), last.alias("last")).collect()[0]
@@ -294,92 +264,62 @@ class Recompute:
             new = self.lake.rows_in("references", [(since, datetime.fromtimestamp(seen["last"] + 1, UTC))])
         return _held(uploads.uploads(compared, new))
 
-    @cached_property
-    def uploads(self) -> DataFrame:
-        carried = self.carried.frame("uploads", self._none("checkpoint_upload"))
-        return _held(carry.uploads(self.new_uploads.unionByName(carried))) if self._has_new("references") else carried
+    # One pass over each job.
 
     @cached_property
-    def vertex_states(self) -> DataFrame:
-        none = self.lake.session.createDataFrame([], job_windows.VERTEX_STATES_SCHEMA)
-        return job_windows.vertex_states(self.rows_of_touched[1], self.facts, self.carried.frame("vertex_states", none))
+    def tables(self) -> dict[str, DataFrame]:
+        return folding.tables(self.folded)
 
     @cached_property
-    def touched_jobs(self) -> DataFrame:
-        frames = [self.facts, self.new_jobs, self.new_events]
-        return _held(touched.jobs(*frames, self.pressure) if self._has_new("vertex_metrics") else touched.jobs(*frames))
+    def folded(self) -> DataFrame:
+        return _held(folding.folded(self.jobs(), self.settings))
 
-    def _of_touched_jobs(self, frame: DataFrame) -> DataFrame:
-        return frame.join(self.touched_jobs, on=JOB, how="left_semi")
+    def jobs(self) -> DataFrame:
+        """News and known facts of each job, nested: what is folded."""
+        return self._jobs(self.new_uploads)
 
-    @cached_property
-    def annotations(self) -> DataFrame:
-        frames = (self.jobs, self.recent_facts, self.job_events)
-        return _held(annotations(*(self._of_touched_jobs(frame) for frame in frames)))
-
-    def _size_trends(self) -> DataFrame:
-        return size_trends(self._of_touched_jobs(self.recent_facts), self.annotations)
-
-    def _job_current(self) -> DataFrame:
-        frames = (self.jobs, self.recent_facts, self.last_pressure, self.job_events)
-        return job_current(*(self._of_touched_jobs(frame) for frame in frames))
-
-    # What the rules say.
-
-    @cached_property
-    def carried_judged(self) -> DataFrame:
-        return self.carried.frame("judged", self.lake.session.createDataFrame([], job_windows.JUDGED_SCHEMA))
-
-    @cached_property
-    def job_windows(self) -> DataFrame:
-        """Rows of :func:`job_windows.job_windows`; steps that write ``job_current`` and ``size_trend`` come first."""
-        log_line = F.least("ts", "observed_at")
-        news: list[tuple[DataFrame, str | Column]] = [
-            (self.facts, "trigger_time"), (self.facts, "end_time"), (self.new_jobs, "observed_at"), (self.new_events, log_line),
-            (self.new_exceptions, "ts"), (self.vertex_windows, "newest_ts"),
-            *([(self.new_uploads, "as_of")] if self._has_new("references") else []),
-        ]  # fmt: skip
-        windows = self.pressure.unionByName(self.carried_pressure.join(self.pressure, on=list(PRESSURE_WINDOW.key), how="left_anti"))
-        told = job_windows.Told(
-            instants=job_windows.instants(news),
-            judged=self.carried_judged,
-            job_current=self._written("job_current"),
-            jobs=self.jobs,
-            events=self.job_events,
-            facts=self.known_facts,
-            annotations=self.annotations,
-            failures=self.failures,
-            size_trends=self._written("size_trend"),
-            vertex_windows=self.vertex_windows,
-            pressure=windows,
-            vertex_states=self.vertex_states,
-            uploads=self.uploads,
-        )
-        return job_windows.job_windows(told)
+    def _jobs(self, new_uploads: DataFrame) -> DataFrame:
+        checkpoints, vertices, lines = self.rows_of_touched
+        line_at = F.least("ts", "observed_at")
+        news: dict[str, DataFrame] = {
+            "answers": self.new_jobs, "checkpoints": checkpoints, "vertex_checkpoints": vertices, "events": self.new_events,
+            "lines": lines.where(F.col("kind").isin(*TELLING)),
+        }  # fmt: skip
+        times: list[tuple[DataFrame, str | Column]] = [(self.new_jobs, "observed_at"), (self.new_events, line_at)]
+        if not self.is_first:
+            news["touched"] = self.touched
+        times.append((checkpoints if self.is_first else self.touched, "trigger_time"))
+        if self._has_new("exceptions"):
+            news["exceptions"] = self.new_exceptions
+            times.append((self.new_exceptions, "ts"))
+        if self._has_new("vertex_metrics"):
+            news["placements"] = self._new("vertex_metrics").select(*JOB, "vertex_id", "ts", "host", "attempt")
+            news["vertex_windows"] = vertex_window_samples(self.vertex_windows)
+            news["pressure"] = self.pressure.select(*JOB, *PAST)
+            times.append((self.pressure, "window_start"))
+        if self._has_new("references"):
+            news["uploads"] = new_uploads
+            times.append((new_uploads, "as_of"))
+        return folding.jobs(news, folding.earliest(times), self.carried_facts, self.carried_state, not self.is_first)
 
     @cached_property
-    def judged(self) -> DataFrame:
-        return _held(diagnosed.diagnosed(self.job_windows, self.thresholds, self.recovery_points))
+    def carried_state(self) -> DataFrame:
+        return self.carried.frame(JOB_STATE, self.lake.session.createDataFrame([], folding.STATE_SCHEMA))
 
-    def _written(self, table: str) -> DataFrame:
-        """Rows of a table that a step before has written."""
-        return self.run_dir.table(self.lake.session, table)
+    def _skipped_inputs(self) -> DataFrame:
+        left_out = folding.left_out(self.folded)
+        return left_out.unionByName(skipped_inputs(self._new("skips"))) if self._has_new("skips") else left_out
 
     def _remembered(self) -> dict[str, DataFrame]:
         return {
+            JOB_STATE: folding.state_of_jobs(self.folded, self.carried_state),
             "executions": self.executions,
             "triggers": self.triggers,
             "stand_ins": self._stand_ins(),
             "unlocated": self._unlocated(),
-            "facts": self.recent_facts,
-            "jobs": self.jobs,
-            "events": self.job_events,
-            "hosts": self.hosts,
-            "pressure": self.last_pressure,
-            "failures": self.failures,
-            "vertex_states": newest_by(self.vertex_states, JOB, ("at",)),
-            "judged": diagnosed.newest_judged(self.judged, self.carried_judged),
-            **({"uploads": self.uploads} if self._has_new("references") else {}),
+            "facts": carry.recent_facts(self.known_facts),
+            "refusals": self.refusals,
+            "vertex_names": self.vertex_names,
         }
 
     def _if_new(self, name: str, source: str, frame: Callable[[], DataFrame]) -> int:

@@ -14,18 +14,19 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TextIO
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from ingest.lake.environment import lake_of
 from ingest.lake.store import Lake
 from spark_jobs.diagnosis.plain import window_to_plain
 from spark_jobs.diagnosis.samples import JobWindow
+from spark_jobs.fold.judging import Settings
 from spark_jobs.jobs.recompute import Recompute
 from spark_jobs.lake import absolute_root, pin
 from spark_jobs.run_dir import RunDir
 from spark_jobs.session import open_session
-from spark_jobs.transforms.window_rows import rows_of
+from spark_jobs.transforms.fold_batches import fold_job, jobs_of
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -52,21 +53,11 @@ def windows_of(
     session: SparkSession, lake: Lake, scratch: str, cluster: str | None = None, job_id: str | None = None
 ) -> Iterator[JobWindow]:
     """All job windows of a lake, by cluster, job and time."""
-    recompute = Recompute(pin(session, lake), None, RunDir(scratch))
-    for name, _rows in recompute.steps():
-        if name == "job_exception":
-            break
-    yield from windows_in(recompute.job_windows.where(_chosen(cluster, job_id)))
-
-
-def windows_in(rows: DataFrame) -> Iterator[JobWindow]:
-    """Rows of job windows, dealt out."""
-    found = []
-    for batch in rows.toArrow().to_batches():
-        for row in rows_of(batch):
-            if isinstance(row, Exception):
-                raise row
-            found += row.windows
+    jobs = Recompute(pin(session, lake), None, RunDir(scratch)).jobs()
+    found: list[JobWindow] = []
+    for batch in jobs.where(_chosen(cluster, job_id)).toArrow().to_batches():
+        for job in jobs_of(batch):
+            found += fold_job(job, Settings()).windows
     yield from sorted(found, key=lambda window: (window.cluster, window.job_id, window.window_start_ms))
 
 

@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 from ingest.flink_logs.patterns import KEPT_LEVELS, PATTERNS, READ_CHARS, TRACE_PATTERNS
 from ingest.flink_logs.reasons import CAUSE_OF_PIECE, REASON_OF_TEXT, any_of
 from ingest.flink_logs.recognise import CHECKPOINT_FAILURE_KINDS, DETAIL_CHARS, FAILURE_KINDS, INT_FIELDS, LAST_EPOCH_MS, MESSAGE_CHARS
-from spark_jobs.serving import LOG_EVENT
+from spark_jobs.serving import LOG_EVENT, LOG_EVENT_FIELDS
 from spark_jobs.transforms.binding import let
 from spark_jobs.transforms.contract import serving_rows
 from spark_jobs.transforms.known_pieces import of_first_piece, of_piece
@@ -44,8 +44,6 @@ EVENT_COLUMNS = (
     "execution_id", "vertex_id", "task", "subtask", "parallelism", "attempt", "container", "host", "from_state", "to_state",
     "reason", "reason_text", "state_bytes", "duration_ms", "path", "count", "message", "detail",
 )  # fmt: skip
-_REST = ("job_name", "checkpoint_type", "is_savepoint", "trigger_time", "parallelism", "from_state", "to_state", "reason_text",
-         "state_bytes", "duration_ms", "path", "count")  # fmt: skip
 
 
 def events(log_records: DataFrame) -> DataFrame:
@@ -69,7 +67,7 @@ def recognised(log_records: DataFrame) -> DataFrame:
 def serving(located: DataFrame) -> DataFrame:
     """Located events → rows of the serving table ``log_event``."""
     change = F.concat_ws(" -> ", "from_state", "to_state")
-    rest = F.struct(*(F.col(name) for name in _REST))
+    rest = F.struct(*(F.col(name) for name in LOG_EVENT_FIELDS))
     rows = located.withColumns(
         {
             "fields": F.to_json(rest, {"ignoreNullFields": "true"}),

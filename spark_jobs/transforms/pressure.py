@@ -4,9 +4,12 @@ Each subtask is averaged over the window first, so that one short spike is not b
 then subtasks are compared with each other.
 """
 
+from dataclasses import fields
+
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from spark_jobs.diagnosis.samples import VertexWindow
 from spark_jobs.diagnosis.window_contents import WINDOW_MS
 from spark_jobs.serving import PRESSURE_WINDOW
 from spark_jobs.transforms.contract import serving_rows
@@ -39,18 +42,23 @@ PER_SUBTASK = (*MEASURES, "watermark_ms", "task_state", *PLACE)
 WHOLE_SAMPLE = -1
 
 
-def pressure_windows(vertex_metrics: DataFrame, jobs: DataFrame) -> DataFrame:
-    """Lake rows of the touched windows, and any sights of their jobs → ``pressure_window`` rows."""
-    return serving_rows(vertex_windows(vertex_metrics, jobs), PRESSURE_WINDOW)
+VERTEX_NAMES_SCHEMA = "cluster string, job_id string, vertex_id string, observed_at timestamp, vertex_name string"
+PAST = ("vertex_id", "window_start", "watermark_ms", "records_in_per_s", "records_out_per_s", "backpressured_share", "busy_share", "as_of")
+"""Columns of ``pressure_window`` that rules compare a window with."""
 
 
-def vertex_windows(vertex_metrics: DataFrame, jobs: DataFrame) -> DataFrame:
+def pressure_windows(vertex_metrics: DataFrame, names: DataFrame) -> DataFrame:
+    """Lake rows of the touched windows, and names of their vertices → ``pressure_window`` rows."""
+    return serving_rows(vertex_windows(vertex_metrics, names), PRESSURE_WINDOW)
+
+
+def vertex_windows(vertex_metrics: DataFrame, names: DataFrame) -> DataFrame:
     """The same and two columns more: ``newest_ts``, and ``readings``, per subtask a struct of ``subtask``, its means and its place."""
     windowed = vertex_metrics.withColumn("window_start", floor_to("ts", WINDOW_S))
     # One exchange, of nested rows: every grouping below refines this partitioning.
     samples = newest_by(windowed.repartition(*WINDOW), (*WINDOW, "ts"), ("observed_at", "commit_seq"))
     by_subtask = _subtask_means(_subtask_samples(samples))
-    windows = _over_subtasks(by_subtask).join(_vertex_names(jobs), on=list(VERTEX), how="left")
+    windows = _over_subtasks(by_subtask).join(names.drop("observed_at"), on=list(VERTEX), how="left")
     return windows.withColumn("window_s", F.lit(WINDOW_S))
 
 
@@ -177,8 +185,30 @@ def _gini(ascending: Column) -> Column:
     return F.when(count == 1, F.lit(0.0)).when(sums["total"] > 0, plain * F.try_divide(count, count - 1.0))
 
 
-def _vertex_names(jobs: DataFrame) -> DataFrame:
+def vertex_names(jobs: DataFrame, carried: DataFrame) -> DataFrame:
+    """(cluster, job_id, vertex_id, observed_at, vertex_name) of lake rows of jobs: as last reported. ``carried`` is an earlier result."""
     named = jobs.select("cluster", "job_id", "observed_at", F.explode("vertices").alias("vertex"))
-    vertices = named.select("cluster", "job_id", "vertex.vertex_id", F.struct("observed_at", "vertex.name").alias("seen"))
-    newest = vertices.groupBy(*VERTEX).agg(F.max("seen").alias("seen"))
-    return newest.select(*VERTEX, F.col("seen.name").alias("vertex_name"))
+    now = named.select("cluster", "job_id", "vertex.vertex_id", "observed_at", F.col("vertex.name").alias("vertex_name"))
+    newest = now.unionByName(carried).groupBy(*VERTEX).agg(F.max(F.struct("observed_at", "vertex_name")).alias("seen"))
+    return newest.select(*VERTEX, "seen.*")
+
+
+def vertex_window_samples(windows: DataFrame) -> DataFrame:
+    """Rows of :func:`vertex_windows` with the fields of ``samples.VertexWindow``, an array over subtasks each, and ``newest_ts``."""
+    ratios = {
+        "busy_ratio": lambda reading: reading["busy_ms_per_s"] / FULL_MS_PER_S,
+        "backpressured_ratio": lambda reading: F.coalesce(
+            reading["backpressured_ms_per_s"] / FULL_MS_PER_S, reading["backpressured_ratio"]
+        ),
+        "idle_ratio": lambda reading: reading["idle_ms_per_s"] / FULL_MS_PER_S,
+    }
+    whole = ("vertex_id", "parallelism", "samples")
+    arrays = [field.name for field in fields(VertexWindow) if field.name not in whole]
+    return windows.select(
+        "cluster", "job_id", "window_start", "newest_ts", *whole,
+        *(F.transform("readings", ratios.get(name) or _taken(name)).alias(name) for name in arrays),
+    )  # fmt: skip
+
+
+def _taken(name: str):  # type: ignore[no-untyped-def]  # a function of columns, as F.transform wants it
+    return lambda reading: reading[name]

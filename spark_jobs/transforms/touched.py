@@ -6,8 +6,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from spark_jobs.diagnosis.window_contents import TERMINAL_STATES
+from spark_jobs.fold.checkpoint_log import TELLING
 from spark_jobs.transforms.carried import JOB, whole_since
-from spark_jobs.transforms.checkpoint_log import TELLING
 from spark_jobs.transforms.checkpoint_triggers import KEY, anchored
 from spark_jobs.transforms.instants import DAY_S, HOUR_S, floor_to
 

@@ -9,8 +9,8 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from spark_jobs.serving import CHECKPOINT_UPLOAD
+from spark_jobs.transforms.carried import JOB
 from spark_jobs.transforms.contract import serving_rows
-from spark_jobs.transforms.job_sights import JOB
 from spark_jobs.transforms.replays import newest_by
 
 SST = ".sst"

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
-
 from spark_jobs.transforms.checkpoint_facts import checkpoint_facts
+
 from tests.spark_jobs.rows import JOB, VERTEX, Row, collected, events, lake_rows, noon, only
 
 HOSTS = "cluster string, job_id string, vertex_id string, ts timestamp, host array<string>"

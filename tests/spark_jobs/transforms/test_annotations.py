@@ -3,8 +3,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
-
 from spark_jobs.transforms.annotations import annotations
+
 from tests.spark_jobs.rows import JOB, VERTEX, Row, collected, events, facts, lake_rows, noon, only
 
 OTHER_JOB = "f" * 32

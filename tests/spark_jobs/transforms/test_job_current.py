@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
+from spark_jobs.transforms.job_current import job_current
 
 from spark_jobs.serving import PHASES
-from spark_jobs.transforms.job_current import job_current
 from tests.spark_jobs.rows import JOB, VERTEX, Row, collected, events, facts, lake_rows, noon, only, serving_frame
 
 RUNNING = {"name": "orders", "state": "RUNNING", "start_time": noon(-100)}

@@ -6,12 +6,12 @@ from collections.abc import Callable
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
-
 from spark_jobs.transforms.annotations import annotations
 from spark_jobs.transforms.checkpoint_facts import checkpoint_facts
 from spark_jobs.transforms.job_current import job_current
-from spark_jobs.transforms.rollups import rollups
 from spark_jobs.transforms.size_trend import size_trends
+
+from spark_jobs.transforms.rollups import rollups
 from tests.spark_jobs.recorded import recorded_events, recorded_rows
 from tests.spark_jobs.rows import collected, lake_rows, only, serving_frame
 

@@ -3,11 +3,12 @@
 import json
 from dataclasses import asdict
 
+from spark_jobs.transforms.judging import judged_row
+from spark_jobs.transforms.window_rows import WindowRow
+
 from spark_jobs.diagnosis import registry
 from spark_jobs.diagnosis.plain import recovery_point_from_plain
 from spark_jobs.diagnosis.samples import RecoveryPoint
-from spark_jobs.transforms.judging import judged_row
-from spark_jobs.transforms.window_rows import WindowRow
 from tests.diagnosis.jobs import minutely, ms, savepoint, window
 
 BROKEN = RecoveryPoint(3, ms(600), "s3://b/chk-3/_metadata", missing_files=2, missing_bytes=100)

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
-
 from spark_jobs.transforms.size_trend import MAX_POINTS, size_trends
+
 from tests.spark_jobs.rows import Row, collected, facts, noon, only, serving_frame
 
 MB = 1_000_000

@@ -1,9 +1,9 @@
 """Thresholds as people set them: the narrowest wins, here and in Spark, and nonsense is left out."""
 
 import pytest
+from spark_jobs.transforms.judging import LimitsInForce
 
 from spark_jobs.diagnosis import registry
-from spark_jobs.transforms.judging import LimitsInForce
 from webapp.findings import overrides
 from webapp.findings.models import ThresholdOverride
 

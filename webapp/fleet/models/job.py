@@ -18,6 +18,7 @@ class JobCurrent(models.Model):
     name = models.CharField(max_length=300, null=True)
     state = models.CharField(max_length=32, null=True)
     terminal = models.BooleanField(null=True)
+    states = models.JSONField(null=True)
     start_time = models.DateTimeField(null=True)
     end_time = models.DateTimeField(null=True)
     flink_version = models.CharField(max_length=64, null=True)

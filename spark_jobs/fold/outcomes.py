@@ -1,10 +1,6 @@
-"""From Flink's sentences to a reason code, and from a reason code to the outcome of a checkpoint."""
+"""From a reason code to the outcome of a checkpoint."""
 
-from pyspark.sql import Column
-from pyspark.sql import functions as F
-
-from ingest.flink_logs.reasons import PREFLIGHT, REASON_OF_TEXT, REASONS
-from spark_jobs.transforms.known_pieces import of_first_piece
+from ingest.flink_logs.reasons import PREFLIGHT, REASONS
 
 _DECLINED = (
     "CHECKPOINT_DECLINED",
@@ -41,12 +37,5 @@ OUTCOME_OF_REASON: dict[str, str] = {
 """Every reason that Flink has; one that is not listed is ``failed``."""
 
 
-def reason_code(text: Column) -> Column:
-    """Code of the leftmost known sentence in ``text``; null where it is null or holds none."""
-    return of_first_piece(text, {sentence: reason.code for sentence, reason in REASON_OF_TEXT.items()})
-
-
-def outcome_of(reason: Column) -> Column:
-    """Outcome that ``reason`` stands for; ``failed`` for an unknown reason, null for none."""
-    table = F.create_map(*(F.lit(word) for pair in OUTCOME_OF_REASON.items() for word in pair))
-    return F.when(reason.isNotNull(), F.coalesce(table[reason], F.lit("failed")))
+def outcome_of(reason: str) -> str:
+    return OUTCOME_OF_REASON.get(reason, "failed")

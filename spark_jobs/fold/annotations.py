@@ -1,0 +1,73 @@
+"""What happened to a job and belongs on every one of its charts.
+
+REST and the log note the same restart some milliseconds apart, and either may be missing. So
+mentions of one kind and subject that lie close together are one annotation, dated by REST where it
+told of it (it is polled in every cycle, logs may come later), to the full second, so that a source that
+joins later does not move it. The first mention that is not vague gives the words.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from spark_jobs.fold.log_marks import log_marks
+from spark_jobs.fold.marks import Mark
+from spark_jobs.fold.rest_marks import rest_marks
+from spark_jobs.fold.rows import Row, floor_ms, json_text
+
+APART_MS = {
+    # The Dispatcher logs a submission before the JobManager dates the job's start; on a busy machine, by seconds.
+    "deploy": 10_000,
+}
+"""Mentions of these kinds are apart only beyond this."""
+APART_OTHERWISE_MS = 1_000
+
+
+def annotations(jobs: Sequence[Row], facts: Iterable[Row], events: Sequence[Row]) -> list[dict[str, Any]]:
+    """Everything known of one job → its ``job_annotation`` rows, without cluster and job.
+
+    Kinds: savepoint, restart, restore, deploy, failure, terminal, rescale. ``subject`` is the savepoint's
+    id, the restored snapshot, the final state or the rescaled vertex; "" for the others. ``jobs`` and ``events`` each once,
+    ``jobs`` in order of time.
+    """
+    marks = [*rest_marks(jobs), *log_marks(events)]
+    return [*(_folded(close) for close in _close_together(marks)), *(_savepoint(fact) for fact in facts if fact["is_savepoint"])]
+
+
+def _close_together(marks: Iterable[Mark]) -> Iterator[list[Mark]]:
+    """Runs of mentions of one happening that follow each other closely."""
+    run: list[Mark] = []
+    for mark in sorted(marks, key=lambda one: (one.kind, one.subject, *one.place)):
+        if run and (
+            (run[-1].kind, run[-1].subject) != (mark.kind, mark.subject)
+            or mark.seen_at - run[-1].seen_at > APART_MS.get(mark.kind, APART_OTHERWISE_MS)
+        ):
+            yield run
+            run = []
+        run.append(mark)
+    if run:
+        yield run
+
+
+def _folded(marks: Sequence[Mark]) -> dict[str, Any]:
+    dated, worded = min(marks, key=lambda one: (one.by_log, one.seen_at)), min(marks, key=lambda one: one.words)
+    return {
+        "kind": dated.kind,
+        "subject": dated.subject,
+        "at": floor_ms(dated.seen_at, 1000),
+        "label": worded.label,
+        "detail": worded.detail,
+        "as_of": max(mark.as_of for mark in marks),
+    }
+
+
+def _savepoint(fact: Row) -> dict[str, Any]:
+    number, outcome = str(fact["checkpoint_id"]), fact["outcome"]
+    detail = {name: fact[name] for name in ("checkpoint_id", "outcome", "end_to_end_ms", "state_bytes")} | {"path": fact["external_path"]}
+    return {
+        "kind": "savepoint",
+        "subject": number,
+        "at": fact["trigger_time"],
+        "label": f"savepoint {number}" + ("" if outcome == "completed" else " " + outcome.replace("_", " ")),
+        "detail": json_text(detail),
+        "as_of": fact["as_of"],
+    }

@@ -1,0 +1,170 @@
+"""One fact per checkpoint that REST or a log ever mentioned, from all that both say of it.
+
+What is certain goes first: a completion wherever it is told, then the log's own lines of expiry and
+decline, then the failure that REST reports, then the log's general failure line, then the end of the job.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ingest.flink_logs.reasons import reason_of
+from spark_jobs.fold import checkpoint_log as log
+from spark_jobs.fold.checkpoint_phases import CheckpointPhases, HostHistory, checkpoint_phases, not_acknowledged
+from spark_jobs.fold.endings import Ending, endings, first_ending
+from spark_jobs.fold.outcomes import outcome_of
+from spark_jobs.fold.reported import is_final, reported
+from spark_jobs.fold.rows import Row, first_known, grouped, json_text, largest, rank
+from spark_jobs.fold.triggers import Key, anchored, known_triggers
+from spark_jobs.serving import PHASES
+
+_REPORTED = ("savepoint_format", "checkpointed_bytes", "processed_bytes", "persisted_bytes", "subtasks", "acknowledged",
+             "external_path", "discarded", "failure_message")  # fmt: skip
+UNKNOWN_REASON = ""
+
+
+@dataclass(frozen=True)
+class JobSurroundings:
+    """What facts take from their job: names of its vertices, its time-out, its endings, where its subtasks ran."""
+
+    names: dict[str, str | None]
+    timeout_ms: int | None
+    endings: Sequence[Ending]
+    hosts: HostHistory
+
+    @classmethod
+    def of(cls, jobs: Sequence[Row], events: Iterable[Row], placements: Iterable[Row]) -> "JobSurroundings":
+        planned = [
+            (job["observed_at"], [(vertex["vertex_id"], vertex["name"]) for vertex in job["vertices"]]) for job in jobs if job["vertices"]
+        ]
+        timed = [(job["observed_at"], job["checkpoint_timeout_ms"]) for job in jobs if job["checkpoint_timeout_ms"] is not None]
+        return cls(
+            dict(max(planned, key=rank)[1]) if planned else {},
+            max(timed)[1] if timed else None,
+            endings(jobs, events),
+            HostHistory.of(placements),
+        )
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a checkpoint ended, ``in_progress`` where it did not as far as known; ``reason`` "" is a failure nobody explains."""
+
+    outcome: str
+    reason: str | None
+    text: str | None
+    ending: Ending | None
+
+    @property
+    def is_completed(self) -> bool:
+        return self.outcome == "completed"
+
+    @property
+    def is_lost(self) -> bool:
+        return self.outcome not in ("completed", "in_progress")
+
+
+def checkpoint_facts(
+    checkpoints: Sequence[Row], vertex_checkpoints: Sequence[Row], events: Sequence[Row], job: JobSurroundings
+) -> dict[Key, dict[str, Any]]:
+    """Rows of the lake and located log events of some checkpoints of one job → their ``checkpoint_fact`` rows, without cluster and job.
+
+    Any of the inputs may be empty, and may hold a row several times.
+    """
+    told = [event for event in events if event["kind"] in log.TELLING]
+    by_log = anchored(told, known_triggers(checkpoints, vertex_checkpoints, told))
+    by_rest = grouped(checkpoints, "checkpoint_id", "trigger_time")
+    by_vertex = grouped(vertex_checkpoints, "checkpoint_id", "trigger_time")
+    return {
+        key: _fact(key, by_rest.get(key, []), [event for event, _ in by_log.get(key, [])], by_vertex.get(key, []), job)
+        for key in {**by_rest, **by_log, **by_vertex}
+    }
+
+
+def stand_ins(facts: Iterable[Key], checkpoints: Iterable[Row], vertex_checkpoints: Iterable[Row], events: Iterable[Row]) -> set[Key]:
+    """Keys of facts whose trigger no source told of: the time in them only stands in for it."""
+    return set(facts) - known_triggers(checkpoints, vertex_checkpoints, events).keys()
+
+
+def _fact(key: Key, rest_rows: Sequence[Row], lines: Sequence[Row], vertices: Sequence[Row], job: JobSurroundings) -> dict[str, Any]:
+    rest, said, phases = reported(rest_rows), log.checkpoint_log(lines), checkpoint_phases(vertices, key[1], job.hosts)
+    ended = _outcome(rest, said, first_ending(job.endings, key[1], said.triggered_at, job.timeout_ms))
+    full, uploaded = first_known(rest["state_bytes"], said.completed_bytes), rest["checkpointed_bytes"]
+    by_rest = largest(rest["as_of"], phases.as_of)
+    trace = first_known(said.declined_trace, said.failed_trace) if ended.is_lost else None
+    return {
+        "checkpoint_id": key[0],
+        "trigger_time": key[1],
+        **{name: rest[name] for name in _REPORTED},
+        "is_savepoint": first_known(rest["is_savepoint"], said.is_savepoint),
+        "checkpoint_type": first_known(rest["checkpoint_type"], said.checkpoint_type),
+        "outcome": ended.outcome,
+        "final": ended.outcome != "in_progress",
+        "reason": ended.reason or None,
+        "reason_text": ended.text,
+        **_times(key[1], rest, said, ended),
+        "state_bytes": full,
+        "uploaded_ratio": uploaded / full if full and uploaded is not None else None,
+        **_phases(phases, job),
+        "declines": json_text(log.declines(said, job.names)),
+        "not_acknowledged": json_text(
+            not_acknowledged(phases, job.names, rest["subtasks"], rest["acknowledged"]) if ended.is_lost else None
+        ),
+        "late_message_count": len(said.late),
+        "late_messages": json_text(
+            log.late_messages(said, job.names, first_known(said.expired_at, said.declined_at, rest["failure_time"]))
+        ),
+        "exception": trace and trace[: log.EXCEPTION_CHARS],
+        "sources": "+".join(name for name, as_of in (("rest", by_rest), ("log", said.as_of)) if as_of is not None),
+        "as_of": largest(by_rest, said.as_of, ended.ending and ended.ending.as_of),
+    }
+
+
+def _outcome(rest: Row, said: log.CheckpointLog, ending: Ending | None) -> Outcome:
+    if said.completed_at is not None or rest["status"] == "COMPLETED":
+        return Outcome("completed", None, None, None)
+    text = first_known(rest["failure_message"], said.declined_text, said.failed_text)
+    by_rest = None
+    if rest["status"] == "FAILED":
+        known = reason_of(rest["failure_message"])
+        by_rest = known.code if known else UNKNOWN_REASON
+    if said.expired_at is not None:
+        return Outcome("expired", "CHECKPOINT_EXPIRED", text, None)
+    if said.declined_at is not None:
+        return Outcome("declined", said.declined_reason or by_rest or "CHECKPOINT_DECLINED", text, None)
+    reason = by_rest
+    if reason is None and said.failed_at is not None:
+        reason = said.failed_reason or UNKNOWN_REASON
+    if reason is not None:
+        return Outcome(outcome_of(reason), reason, text, None)
+    if ending is not None and not is_final(rest["status"]):
+        return Outcome("aborted", None, ending.text, ending)
+    return Outcome("in_progress", None, text, None)
+
+
+def _times(trigger_time: int, rest: Row, said: log.CheckpointLog, ended: Outcome) -> dict[str, int | None]:
+    end_to_end_ms = first_known(rest["end_to_end_ms"], said.completed_ms)
+    end_time = None
+    if ended.is_completed:
+        end_time = said.completed_at if end_to_end_ms is None else trigger_time + end_to_end_ms
+    elif ended.is_lost:
+        at = ended.ending.ended_at if ended.ending else None
+        end_time = first_known(said.expired_at, said.declined_at, rest["failure_time"], said.failed_at, at)
+    return {"end_time": end_time, "end_to_end_ms": end_to_end_ms}
+
+
+def _phases(phases: CheckpointPhases, job: JobSurroundings) -> dict[str, Any]:
+    slowest = phases.slowest
+    return {
+        **{f"{phase}_ms": phases.phase_ms.get(phase) for phase in PHASES},
+        "phases_derived": phases.derived,
+        "unaligned": phases.unaligned,
+        "dominant_phase": phases.dominant_phase,
+        "slowest_vertex_id": slowest and slowest.vertex_id,
+        "slowest_vertex_name": slowest and job.names.get(slowest.vertex_id),
+        "slowest_subtask": slowest and slowest.index,
+        "slowest_host": slowest and slowest.host,
+        "slowest_end_to_end_ms": slowest and slowest.end_to_end_ms,
+        **{f"slowest_{phase}_ms": slowest and slowest.phase_ms[phase] for phase in PHASES},
+        "late_subtask_share": phases.late_subtask_share,
+    }

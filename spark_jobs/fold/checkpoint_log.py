@@ -1,0 +1,150 @@
+"""What the JobManager's log said of a checkpoint, all its lines folded into one."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ingest.flink_logs.reasons import reason_of
+from spark_jobs.fold.rows import LINE, Row, iso, largest, newest_by, rank
+from spark_jobs.fold.triggers import TRIGGERED
+
+COMPLETED = "checkpoint_completed"
+DECLINED = "checkpoint_declined"
+EXPIRED = "checkpoint_expired"
+LATE = "late_message"
+FAILED = ("checkpoint_failed", "trigger_failed", "checkpoint_discarded")
+TELLING = (TRIGGERED, COMPLETED, DECLINED, EXPIRED, LATE, *FAILED)
+"""Kinds that tell of one checkpoint by its id. Restores name ids too, but of what was restored."""
+
+DECLINES_KEPT = 50
+LATE_MESSAGES_KEPT = 50
+EXCEPTION_CHARS = 16 * 1024
+
+# What a task throws crosses to the JobManager wrapped, so that its class need not be known there.
+_WRAPPER = re.compile(r"^org\.apache\.flink\.util\.SerializedThrowable: ")
+_CAUSE = "\nCaused by: "
+_DECLINE = ("execution_id", "vertex_id", "task", "subtask", "attempt", "container", "host")
+_LATE = ("vertex_id", "task", "subtask", "container", "host")
+
+Names = Mapping[str, str | None]
+"""Vertex id → its name."""
+
+
+@dataclass(frozen=True)
+class CheckpointLog:
+    """Instants, sizes and reasons as the lines of one checkpoint give them; ``declined`` and ``late`` are lines."""
+
+    triggered_at: int | None = None
+    checkpoint_type: str | None = None
+    is_savepoint: bool | None = None
+    completed_at: int | None = None
+    completed_bytes: int | None = None
+    completed_ms: int | None = None
+    expired_at: int | None = None
+    failed_at: int | None = None
+    failed_reason: str | None = None
+    failed_text: str | None = None
+    failed_trace: str | None = None
+    declined_at: int | None = None
+    declined_reason: str | None = None
+    declined_text: str | None = None
+    declined_trace: str | None = None
+    declined: Sequence[Row] = field(default=(), repr=False)
+    late: Sequence[Row] = field(default=(), repr=False)
+    as_of: int | None = None
+
+
+def checkpoint_log(lines: Iterable[Row]) -> CheckpointLog:
+    events = sorted(newest_by(lines, LINE, ("observed_at",)), key=_order)
+    by_kind = {kind: [event for event in events if event["kind"] == kind] for kind in (TRIGGERED, COMPLETED, EXPIRED, DECLINED, LATE)}
+    triggered, completed, declined = by_kind[TRIGGERED], by_kind[COMPLETED], by_kind[DECLINED]
+    failed = [event for event in events if event["kind"] in FAILED]
+    savepoint = [event["is_savepoint"] for event in triggered if event["is_savepoint"] is not None]
+    return CheckpointLog(
+        triggered_at=_first(triggered, "ts"),
+        checkpoint_type=_first(triggered, "checkpoint_type"),
+        is_savepoint=any(savepoint) if savepoint else None,
+        completed_at=_first(completed, "ts"),
+        completed_bytes=largest(*(event["state_bytes"] for event in completed)),
+        completed_ms=largest(*(event["duration_ms"] for event in completed)),
+        expired_at=_first(by_kind[EXPIRED], "ts"),
+        failed_at=_first(failed, "ts"),
+        failed_reason=_first_reason(failed),
+        failed_text=_first(failed, "reason_text"),
+        failed_trace=_first(failed, "detail"),
+        declined_at=_first(declined, "ts"),
+        declined_reason=_first_reason(declined),
+        declined_text=_first(declined, "reason_text"),
+        declined_trace=_first(declined, "detail"),
+        declined=declined,
+        late=by_kind[LATE],
+        as_of=largest(*(event["observed_at"] for event in events)),
+    )
+
+
+def declines(log: CheckpointLog, names: Names) -> list[dict[str, Any]] | None:
+    """Entries of the ``declines`` column, the earliest first; None where nobody declined."""
+    told = [{"at": event["ts"], **{name: event[name] for name in _DECLINE}, **_why(event)} for event in log.declined]
+    return [
+        {
+            "vertex_id": one["vertex_id"],
+            "vertex_name": _name(one, names),
+            **{name: one[name] for name in ("subtask", "attempt", "execution_id", "container", "host")},
+            "at": iso(one["at"]),
+            **{name: one[name] for name in ("reason", "exception", "log_line")},
+        }
+        for one in sorted(told, key=rank)[:DECLINES_KEPT]
+    ] or None
+
+
+def late_messages(log: CheckpointLog, names: Names, expired_at: int | None) -> list[dict[str, Any]] | None:
+    """Entries of the ``late_messages`` column, each with how long after ``expired_at`` it came; None where none came."""
+    told = [{"at": event["ts"], **{name: event[name] for name in _LATE}} for event in log.late]
+    return [
+        {
+            "vertex_id": one["vertex_id"],
+            "vertex_name": _name(one, names),
+            **{name: one[name] for name in ("subtask", "container", "host")},
+            "at": iso(one["at"]),
+            "late_ms": None if expired_at is None else one["at"] - expired_at,
+        }
+        for one in sorted(told, key=rank)[:LATE_MESSAGES_KEPT]
+    ] or None
+
+
+def root_cause(trace: str | None) -> str | None:
+    """The innermost cause of a stack trace, its first line; None where there is no trace."""
+    if trace is None:
+        return None
+    innermost = trace.rpartition(_CAUSE)[2] if _CAUSE in trace else ""
+    line = innermost.partition("\n")[0] or trace.partition("\n")[0]
+    return _WRAPPER.sub("", line) if line else None
+
+
+def _why(event: Row) -> dict[str, Any]:
+    return {"reason": _reason(event), "exception": root_cause(event["detail"]), "log_line": (event["message"] or "").partition("\n")[0]}
+
+
+def _reason(event: Row) -> str | None:
+    if event["reason"] is not None:
+        return str(event["reason"])
+    by_trace = reason_of(event["detail"])
+    return by_trace.code if by_trace else None
+
+
+def _first_reason(events: Iterable[Row]) -> str | None:
+    return next((reason for event in events if (reason := _reason(event)) is not None), None)
+
+
+def _first(events: Iterable[Row], name: str) -> Any:
+    """Of events in order: the first value that is known."""
+    return next((event[name] for event in events if event[name] is not None), None)
+
+
+def _name(told: Mapping[str, Any], names: Names) -> str | None:
+    return names.get(told["vertex_id"]) or told["task"]
+
+
+def _order(event: Row) -> Any:
+    return [rank(event[name]) for name in ("ts", "process", "record_hash", "ordinal")]

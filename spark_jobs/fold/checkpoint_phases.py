@@ -1,0 +1,167 @@
+"""Phases of a checkpoint over all its subtasks, the slowest of them, and who did not acknowledge.
+
+Phases are the largest over all subtasks and thus of different subtasks: they do not add up. Those of the
+slowest subtask belong together. For unaligned checkpoints the asynchronous part may hold the alignment.
+"""
+
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import zip_longest
+from typing import Any
+
+from spark_jobs.fold.checkpoint_log import Names
+from spark_jobs.fold.reported import is_final
+from spark_jobs.fold.rows import Row, grouped, largest, newest_known, rank
+from spark_jobs.serving import PHASES
+
+INDEXES_KEPT = 50
+HOSTS_KEPT = 50
+
+_TIMES = tuple(f"subtask_{name}_ms" for name in ("end_to_end", *PHASES))
+_TOLD = ("subtasks", "acknowledged", "subtask_ack_time", "subtask_unaligned", *_TIMES)
+
+Hosts = Sequence[str | None]
+
+
+@dataclass(frozen=True)
+class HostHistory:
+    """Where the subtasks of each vertex of one job ran, and since when."""
+
+    of_vertex: dict[str, tuple[list[int], list[Hosts]]]
+
+    @classmethod
+    def of(cls, placements: Iterable[Row]) -> "HostHistory":
+        known: dict[str, tuple[list[int], list[Hosts]]] = {}
+        for vertex_id, rows in grouped((row for row in placements if row["host"] is not None), "vertex_id").items():
+            in_order = sorted({(row["ts"], tuple(row["host"])) for row in rows}, key=rank)
+            known[vertex_id] = ([ts for ts, _ in in_order], [hosts for _, hosts in in_order])
+        return cls(known)
+
+    def at(self, vertex_id: str, at_ms: int) -> Hosts:
+        """Those last known then, else the first known after it; empty where none ever were."""
+        since, hosts = self.of_vertex.get(vertex_id, ([], []))
+        return hosts[max(0, bisect_right(since, at_ms) - 1)] if hosts else ()
+
+
+@dataclass(frozen=True)
+class Subtask:
+    """The part of one subtask that has acknowledged, as reported, or its start delay derived."""
+
+    vertex_id: str
+    index: int
+    host: str | None
+    end_to_end_ms: int
+    phase_ms: dict[str, int | None]
+    is_derived: bool
+
+    @property
+    def slowness(self) -> Any:
+        """Equally slow ones are told apart by index and vertex, whatever the order of rows."""
+        phases = (rank(self.phase_ms[phase]) for phase in PHASES)
+        return (self.end_to_end_ms, -self.index, self.vertex_id, rank(self.host), *phases)
+
+
+@dataclass(frozen=True)
+class Missing:
+    """Subtasks of one vertex that have not acknowledged: ``count`` in all, the first ``indexes`` and their ``hosts``."""
+
+    vertex_id: str
+    count: int
+    indexes: tuple[int, ...]
+    hosts: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class CheckpointPhases:
+    """``missing`` is None where no vertex was seen: then nobody knows who it was."""
+
+    phase_ms: dict[str, int | None] = field(default_factory=dict)
+    derived: bool | None = None
+    unaligned: bool | None = None
+    slowest: Subtask | None = None
+    durations_ms: tuple[int, ...] = ()
+    missing: tuple[Missing, ...] | None = None
+    as_of: int | None = None
+
+    @property
+    def late_subtask_share(self) -> float | None:
+        """Share of subtasks that took more than half as long as the slowest; None where no durations are known."""
+        if not self.durations_ms or self.slowest is None:
+            return None
+        return sum(2 * duration > self.slowest.end_to_end_ms for duration in self.durations_ms) / len(self.durations_ms)
+
+    @property
+    def dominant_phase(self) -> str | None:
+        """The longest phase of the slowest subtask, the earlier one where two are equal; None where all are 0 or unknown."""
+        if self.slowest is None:
+            return None
+        known = {phase: ms for phase in PHASES if (ms := self.slowest.phase_ms[phase])}
+        return max(known, key=lambda phase: known[phase]) if known else None
+
+
+def checkpoint_phases(rows: Iterable[Row], trigger_time: int, hosts: HostHistory) -> CheckpointPhases:
+    """Rows of ``vertex_checkpoints`` of one checkpoint, each vertex perhaps seen many times."""
+    subtasks: list[Subtask] = []
+    missing, unaligned, as_of = [], [], None
+    for vertex_id, seen in grouped(rows, "vertex_id").items():
+        told = newest_known(seen, _TOLD, _latest)
+        of_vertex = hosts.at(vertex_id, trigger_time)
+        subtasks += _subtasks(vertex_id, told, of_vertex)
+        lacking = _missing(vertex_id, told, of_vertex)
+        missing += [lacking] if lacking.count > 0 else []
+        unaligned += [any(told["subtask_unaligned"])] if told["subtask_unaligned"] is not None else []
+        as_of = largest(as_of, *(row["observed_at"] for row in seen))
+    if as_of is None:
+        return CheckpointPhases()
+    return CheckpointPhases(
+        phase_ms={phase: largest(*(subtask.phase_ms[phase] for subtask in subtasks)) for phase in PHASES},
+        derived=any(subtask.is_derived for subtask in subtasks),
+        unaligned=any(unaligned) if unaligned else None,
+        slowest=max(subtasks, key=lambda subtask: subtask.slowness, default=None),
+        durations_ms=tuple(subtask.end_to_end_ms for subtask in subtasks),
+        missing=tuple(sorted(missing, key=lambda one: (one.vertex_id, one.count, one.indexes, one.hosts))),
+        as_of=as_of,
+    )
+
+
+def not_acknowledged(phases: CheckpointPhases, names: Names, subtasks: int | None, acknowledged: int | None) -> list[dict[str, Any]] | None:
+    """Entries of the column of that name, by vertex; a count alone where only counts are known; None where nobody is missing."""
+    if phases.missing:
+        return [_entry(one.vertex_id, names.get(one.vertex_id), one.indexes, one.count, one.hosts) for one in phases.missing]
+    if phases.missing is None and subtasks is not None and acknowledged is not None and subtasks > acknowledged:
+        return [_entry(None, None, (), subtasks - acknowledged, ())]
+    return None
+
+
+def _entry(vertex_id: str | None, name: str | None, indexes: Sequence[int], count: int, hosts: Sequence[str]) -> dict[str, Any]:
+    return {"vertex_id": vertex_id, "vertex_name": name, "subtasks": list(indexes), "count": count, "hosts": list(hosts)}
+
+
+def _latest(row: Row) -> Any:
+    return is_final(row["status"]), rank(row["acknowledged"]), rank(row["observed_at"])
+
+
+def _subtasks(vertex_id: str, told: dict[str, Any], hosts: Hosts) -> Iterable[Subtask]:
+    """Subtasks whose duration is known; none where no arrays were seen."""
+    for index, (end_to_end, reported, alignment, sync, async_) in enumerate(zip_longest(*(told[name] or () for name in _TIMES))):
+        if end_to_end is None:
+            continue
+        start_delay = reported
+        if reported is None:
+            # Before Flink 1.11 the start delay is not reported and is what the others leave of end-to-end.
+            start_delay = 0 if sync is None or async_ is None else max(end_to_end - sync - async_, 0)
+        phase_ms = dict(zip(PHASES, (start_delay, alignment, sync, async_), strict=True))
+        yield Subtask(vertex_id, index, _host(hosts, index), end_to_end, phase_ms, reported is None)
+
+
+def _missing(vertex_id: str, told: dict[str, Any], hosts: Hosts) -> Missing:
+    absent = [index for index, at in enumerate(told["subtask_ack_time"] or ()) if at is None]
+    places = sorted({host for index in absent if (host := _host(hosts, index)) is not None})
+    known = told["subtasks"] is not None and told["acknowledged"] is not None
+    count = told["subtasks"] - told["acknowledged"] if known else len(absent)
+    return Missing(vertex_id, count, tuple(absent[:INDEXES_KEPT]), tuple(places[:HOSTS_KEPT]))
+
+
+def _host(hosts: Hosts, index: int) -> str | None:
+    return hosts[index] if index < len(hosts) else None

@@ -1,0 +1,140 @@
+"""What rules may look back on: rows of one job as samples, in order of time."""
+
+import json
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields
+from functools import lru_cache
+from itertools import groupby
+from operator import attrgetter
+from typing import Any, TypeVar
+
+from spark_jobs.diagnosis import samples
+from spark_jobs.diagnosis.window_contents import DETAIL_CHARS, MESSAGE_CHARS, PAST_WINDOWS, Timed, checkpoint_config
+from spark_jobs.fold.rows import Row, iso, rank
+from spark_jobs.serving import LOG_EVENT_FIELDS
+
+HISTORY_PER_RUN = 5000
+"""Checkpoints, events, … of one job that a run looks through, the newest."""
+PAST_MS = 2 * 3600 * 1000
+"""How far before its ten minutes a window sees what vertices did."""
+
+SampleT = TypeVar("SampleT")
+
+_NAMES: dict[type, tuple[str, ...]] = {
+    part: tuple(field.name for field in fields(part))
+    for part in (
+        samples.CheckpointSample, samples.Annotation, samples.JobFailure, samples.LogEvent, samples.UploadedFiles, samples.VertexPast,
+        samples.VertexWindow, samples.SizeTrend,
+    )
+}  # fmt: skip
+
+_DOCUMENTS: dict[str, Any] = {"declines": (), "not_acknowledged": (), "late_messages": (), "detail": {}}
+"""Fields that come as JSON text, and what they are where there is none."""
+_COLUMN_OF: dict[tuple[type, str], str] = {(samples.JobFailure, "name"): "exception_name", (samples.JobFailure, "at_ms"): "ts"}
+
+
+@dataclass(frozen=True)
+class History:
+    """Samples by instant. ``states``: what the job entered when. ``vertex_states``: the newest of each ten minutes."""
+
+    checkpoints: Timed
+    annotations: Timed
+    failures: Timed
+    events: Timed
+    uploads: Timed
+    past: Timed
+    states: Sequence[tuple[int, str]]
+    vertex_states: Sequence[tuple[int, tuple[samples.VertexState, ...]]]
+
+
+def timed(part: type[SampleT], rows: Iterable[Row], at: str) -> Timed:
+    """``rows`` of a serving table as samples, by the instant in column ``at``; rows without one are left out."""
+    return in_order([(row[at], sample(part, row)) for row in rows if row[at] is not None])
+
+
+def in_order(dated: list[tuple[int, Any]], most: int = HISTORY_PER_RUN) -> Timed:
+    """Samples of one kind by their instant, the newest; what lies at one instant is ordered by content. Of past windows all are kept."""
+    dated.sort(key=lambda pair: (pair[0], rank([getattr(pair[1], name) for name in _NAMES[type(pair[1])]])))
+    kept = dated if dated and isinstance(dated[0][1], samples.VertexPast) else dated[-most:]
+    return [at_ms for at_ms, _ in kept], [one for _, one in kept]
+
+
+def sample(part: type[SampleT], row: Row) -> SampleT:
+    """The sample of one row: a field is the column of its name, an instant without the suffix ``_ms``; None where the row has none."""
+    values: dict[str, Any] = {}
+    for name in _NAMES[part]:
+        column = _COLUMN_OF.get((part, name), name)
+        value = row[column] if column in row else row.get(column.removesuffix("_ms"))
+        values[name] = _document(value, _DOCUMENTS[name]) if name in _DOCUMENTS else value
+    return part(**values)
+
+
+def log_event(event: Row) -> samples.LogEvent:
+    """A located event as rules get it: its texts cut, and dated no later than it was read, since the declared time zone may be wrong."""
+    change = " -> ".join(state for state in (event["from_state"], event["to_state"]) if state is not None)
+    same = ("kind", "checkpoint_id", "vertex_id", "subtask", "attempt", "host", "container")
+    read = {name: iso(event[name]) if name == "trigger_time" else event[name] for name in LOG_EVENT_FIELDS}
+    return samples.LogEvent(
+        at_ms=min(event["ts"], event["observed_at"]),
+        **{name: event[name] for name in same},
+        vertex_name=event["task"],
+        reason=event["reason"] if event["reason"] is not None else change or None,
+        message=event["message"] and event["message"][:MESSAGE_CHARS],
+        detail=event["detail"] and event["detail"][:DETAIL_CHARS],
+        fields={name: value for name, value in read.items() if value is not None},
+    )
+
+
+def vertex_window(row: Row) -> samples.VertexWindow:
+    """A vertex in one window; values per subtask that nobody reported become empty."""
+    values: dict[str, Any] = {
+        name: _per_subtask(row[name]) if isinstance(row[name], list) else row[name] for name in _NAMES[samples.VertexWindow]
+    }
+    return samples.VertexWindow(**values)
+
+
+def past_before(known: Timed, start_ms: int, since_ms: int) -> tuple[samples.VertexPast, ...]:
+    """The windows before, the last ones of each vertex, oldest first."""
+    before = known[1][bisect_left(known[0], since_ms) : bisect_left(known[0], start_ms)]
+    by_vertex = groupby(sorted(before, key=attrgetter("vertex_id", "window_start_ms")), attrgetter("vertex_id"))
+    kept = (one for _vertex, windows in by_vertex for one in list(windows)[-PAST_WINDOWS:])
+    return tuple(sorted(kept, key=attrgetter("window_start_ms", "vertex_id")))
+
+
+@lru_cache(maxsize=256)
+def plan_of(graph: str | None) -> tuple[tuple[samples.Vertex, ...], tuple[samples.Edge, ...]]:
+    """Vertices and edges out of ``job_current.graph``."""
+    plan = json.loads(graph or "{}")
+    vertices = (
+        samples.Vertex(one["vertex_id"], one.get("name") or one["vertex_id"], one.get("parallelism"))
+        for one in plan.get("vertices") or ()
+        if one.get("vertex_id")
+    )
+    edges = (samples.Edge(str(one.get("source")), str(one.get("target")), one.get("ship_strategy")) for one in plan.get("edges") or ())
+    return tuple(vertices), tuple(edges)
+
+
+@lru_cache(maxsize=256)
+def config_of(document: str | None) -> samples.CheckpointConfig:
+    """Out of ``job_current.checkpoint_config``."""
+    return checkpoint_config(json.loads(document or "{}"))
+
+
+def _document(text: str | None, otherwise: Any) -> Any:
+    document = json.loads(text) if text else None
+    return otherwise if document is None else tuple(document) if isinstance(document, list) else document
+
+
+def _per_subtask(values: Sequence[Any]) -> tuple[Any, ...]:
+    return () if all(value is None for value in values) else tuple(values)
+
+
+STATES_KEPT = 200
+
+
+def entered_states(jobs: Iterable[Row], events: Iterable[Row]) -> list[tuple[int, str]]:
+    """The last states the job is known to have entered, and when, in order of time."""
+    reported = {(entry["since"], entry["state"]) for job in jobs for entry in job["state_since"] or ()}
+    logged = {(event["ts"], event["to_state"]) for event in events if event["kind"] in ("job_state", "job_terminal") and event["to_state"]}
+    return sorted((at_ms, state) for at_ms, state in reported | logged if at_ms is not None and state is not None)[-STATES_KEPT:]

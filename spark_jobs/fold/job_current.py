@@ -1,0 +1,114 @@
+"""A job as last seen, with what the fleet page shows of it."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from spark_jobs.diagnosis.window_contents import TERMINAL_STATES
+from spark_jobs.fold.job_logged import job_logged
+from spark_jobs.fold.job_reported import job_reported
+from spark_jobs.fold.rows import Row, first_known, json_text, largest, least, newest_by, percentile
+from spark_jobs.serving import FAILED_OUTCOMES, PHASES
+
+RECENT = 16
+"""Checkpoints that the fleet page shows of a job; the recent figures rest on them."""
+
+# Flink notes a restore in its log and for REST some milliseconds apart; REST then tells more exactly what it was.
+RESTORE_TOLERANCE_MS = 1000
+
+_AS_REPORTED = ("flink_version", "parallelism", "vertex_count", "graph", "checkpoint_config", "configuration",
+                "checkpoint_interval_ms", "checkpoint_timeout_ms")  # fmt: skip
+_RESTORE = ("restored_checkpoint_id", "restored_at", "restored_is_savepoint", "restored_path")
+
+
+def job_current(jobs: Sequence[Row], facts: Sequence[Row], pressure: Iterable[Row], events: Sequence[Row]) -> dict[str, Any]:
+    """Everything known of one job → its ``job_current`` row, without cluster and job.
+
+    A job that only a log or a checkpoint tells of has a row too. What the newest answer does not tell is
+    taken from the newest one that did. ``facts`` and ``events`` each once.
+    """
+    rest, said, windows = job_reported(jobs), job_logged(events), newest_by(pressure, ("vertex_id",), ("window_start", "as_of"))
+    state = _state(rest, said)
+    is_terminal = None if state is None else state in TERMINAL_STATES
+    log_end = said["state_at"] if is_terminal and said["state"] == state else None
+    restored = said if _restored_by_log(rest, said) else rest
+    known_at = largest(*(fact["as_of"] for fact in facts), *(window["as_of"] for window in windows))
+    return {
+        **{name: rest[name] for name in _AS_REPORTED},
+        "name": first_known(rest["name"], said["name"]),
+        "state": state,
+        "terminal": is_terminal,
+        "start_time": first_known(rest["start_time"], said["start_time"]),
+        "end_time": first_known(rest["end_time"], log_end),
+        "restarts": first_known(rest["restarts"], said["restarts"]),
+        **_last_completed(facts),
+        **_recent(facts),
+        "pressured_share": largest(*(window["backpressured_share"] for window in windows)),
+        **{name: restored[name] for name in _RESTORE},
+        "first_seen_at": least(rest["first_seen_at"], said["first_seen_at"], *(fact["trigger_time"] for fact in facts)),
+        "last_seen_at": largest(rest["last_seen_at"], said["last_seen_at"], known_at),
+        "as_of": largest(rest["last_seen_at"], said["as_of"], known_at),
+    }
+
+
+def _state(rest: Row, said: Row) -> str | None:
+    """The later one of the two, and REST in a tie, since it was asked for it."""
+    by_rest = [(rest["state_at"], 1, rest["state"])] if rest["state"] is not None else []
+    by_log = [(said["state_at"], 0, said["state"])] if said["state"] is not None else []
+    newest: tuple[int, int, str | None] = max([*by_rest, *by_log], default=(0, 0, None))
+    return newest[2]
+
+
+def _restored_by_log(rest: Row, said: Row) -> bool:
+    if rest["restored_at"] is None:
+        return True
+    return said["restored_at"] is not None and said["restored_at"] - rest["restored_at"] > RESTORE_TOLERANCE_MS
+
+
+def is_checkpoint(fact: Row) -> bool:
+    return not fact["is_savepoint"]
+
+
+def _newest_first(facts: Iterable[Row]) -> list[Row]:
+    return sorted(facts, key=lambda fact: (fact["trigger_time"], fact["checkpoint_id"]), reverse=True)
+
+
+def _last_completed(facts: Iterable[Row]) -> dict[str, Any]:
+    """The newest completed checkpoint, savepoints left out, over all facts at hand."""
+    completed = _newest_first(fact for fact in facts if fact["outcome"] == "completed" and is_checkpoint(fact))
+    last = completed[0] if completed else {}
+    return {
+        "last_completed_id": last.get("checkpoint_id"),
+        "last_completed_at": first_known(last.get("end_time"), last.get("trigger_time")),
+        "last_completed_ms": last.get("end_to_end_ms"),
+        "state_bytes": last.get("state_bytes"),
+        "checkpointed_bytes": last.get("checkpointed_bytes"),
+    }
+
+
+_NOTHING_RECENT: dict[str, Any] = dict.fromkeys(
+    ("recent_outcomes", "last_outcome", "recent_total", "recent_failed", "end_to_end_p95_ms", "dominant_phase", "dominant_phase_share")
+)
+
+
+def _recent(facts: Iterable[Row]) -> dict[str, Any]:
+    """Figures of the newest ``RECENT`` final checkpoints."""
+    recent = _newest_first(fact for fact in facts if fact["final"])[:RECENT][::-1]
+    if not recent:
+        return _NOTHING_RECENT
+    counted = [fact for fact in recent if is_checkpoint(fact)]
+    completed = [fact for fact in counted if fact["outcome"] == "completed"]
+    shown = [{name: fact[name] for name in ("checkpoint_id", "outcome", "is_savepoint")} for fact in recent]
+    # The earlier phase wins a tie, as the barrier passes them in this order.
+    phase_ms = {phase: sum(fact[f"slowest_{phase}_ms"] or 0 for fact in completed) for phase in PHASES}
+    dominant = max(phase_ms, key=lambda phase: phase_ms[phase])
+    whole_ms = sum(fact["slowest_end_to_end_ms"] or 0 for fact in completed)
+    is_known = phase_ms[dominant] > 0
+    return {
+        "recent_outcomes": json_text(shown),
+        "last_outcome": recent[-1]["outcome"],
+        "recent_total": len(counted),
+        "recent_failed": sum(fact["outcome"] in FAILED_OUTCOMES for fact in counted),
+        "end_to_end_p95_ms": percentile((fact["end_to_end_ms"] for fact in completed), 0.95),
+        "dominant_phase": dominant if is_known else None,
+        "dominant_phase_share": phase_ms[dominant] / whole_ms if is_known and whole_ms else None,
+    }

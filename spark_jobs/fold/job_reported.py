@@ -1,0 +1,98 @@
+"""A job as REST told of it: what each of many answers knew, carried forward into one row."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from spark_jobs.fold.rows import Row, first_known, json_text, rank
+
+_RESTORE = ("restored_at", "restored_checkpoint_id", "restored_is_savepoint", "restored_path")
+
+# Lake column → name within the JSON of ``checkpoint_config``.
+_CHECKPOINT_CONFIG = {
+    "checkpointing_mode": "mode",
+    "checkpoint_interval_ms": "interval_ms",
+    "checkpoint_timeout_ms": "timeout_ms",
+    "min_pause_ms": "min_pause_ms",
+    "max_concurrent_checkpoints": "max_concurrent",
+    "unaligned_checkpoints": "unaligned",
+    "aligned_checkpoint_timeout_ms": "aligned_timeout_ms",
+    "tolerable_failed_checkpoints": "tolerable_failed",
+    "externalized": "externalized",
+    "retained_on_cancellation": "retained_on_cancellation",
+    "state_backend": "state_backend",
+    "checkpoint_storage": "checkpoint_storage",
+    "changelog_enabled": "changelog_enabled",
+}
+_EACH_BY_ITSELF = ("name", "start_time", "restarts", "flink_version", "parallelism")
+_NOTHING: dict[str, Any] = dict.fromkeys(
+    (
+        "name", "state", "state_at", "start_time", "end_time", "flink_version", "parallelism", "vertex_count", "restarts", "graph",
+        "checkpoint_config", "configuration", "checkpoint_interval_ms", "checkpoint_timeout_ms", *_RESTORE, "first_seen_at", "last_seen_at",
+    )
+)  # fmt: skip
+
+
+def job_reported(jobs: Sequence[Row]) -> dict[str, Any]:
+    """Lake rows of one job → what is known by REST, all None where it never told.
+
+    Each value is that of the newest answer that had it; those that only make sense together (state and
+    end, a restore, the checkpoint settings) come from one answer.
+    """
+    if not jobs:
+        return _NOTHING
+    state = _newest(jobs, ("state", "end_time", "observed_at"), lambda row: row["state"] is not None)
+    restore = _newest(jobs, _RESTORE, lambda row: row["restored_at"] is not None)
+    settings = _newest(
+        jobs,
+        tuple(_CHECKPOINT_CONFIG),
+        lambda row: first_known(row["checkpointing_mode"], row["checkpoint_storage"], row["state_backend"]) is not None,
+    )
+    # Before the plan is made, the job is reported with an empty one.
+    plan = _newest(jobs, ("vertices", "edges"), lambda row: bool(row["vertices"]))
+    configuration = _newest(jobs, ("configuration",), lambda row: bool(row["configuration"]))
+    return {
+        **{name: _newest(jobs, (name,), _has(name)).get(name) for name in _EACH_BY_ITSELF},
+        "state": state.get("state"),
+        "state_at": state.get("observed_at"),
+        "end_time": state.get("end_time"),
+        "vertex_count": len(plan["vertices"]) if plan else None,
+        "graph": json_text(_graph(plan)),
+        "checkpoint_config": json_text({name: settings[column] for column, name in _CHECKPOINT_CONFIG.items()} if settings else None),
+        "configuration": json_text(_last_of_each_key(configuration["configuration"]) if configuration else None),
+        "checkpoint_interval_ms": settings.get("checkpoint_interval_ms"),
+        "checkpoint_timeout_ms": settings.get("checkpoint_timeout_ms"),
+        **{name: restore.get(name) for name in _RESTORE},
+        "first_seen_at": min(row["observed_at"] for row in jobs),
+        "last_seen_at": max(row["observed_at"] for row in jobs),
+    }
+
+
+def _has(name: str) -> Callable[[Row], bool]:
+    return lambda row: row[name] is not None
+
+
+def _newest(jobs: Sequence[Row], names: Sequence[str], having: Callable[[Row], bool]) -> dict[str, Any]:
+    """``names`` of the newest row where ``having`` holds, {} where none; the content decides between rows of one instant."""
+    kept = [row for row in jobs if having(row)]
+    if not kept:
+        return {}
+    newest = max((row["observed_at"], row["commit_seq"] or 0) for row in kept)
+    tied = [row for row in kept if (row["observed_at"], row["commit_seq"] or 0) == newest]
+    row = tied[0] if len(tied) == 1 else max(tied, key=lambda one: [rank(one[name]) for name in names])
+    return {name: row[name] for name in names}
+
+
+def _graph(plan: dict[str, Any]) -> dict[str, Any] | None:
+    if not plan:
+        return None
+    return {
+        "vertices": [{name: vertex[name] for name in ("vertex_id", "name", "parallelism", "status")} for vertex in plan["vertices"]],
+        "edges": [
+            {"source": edge["source_vertex_id"], "target": edge["target_vertex_id"], "ship_strategy": edge["ship_strategy"]}
+            for edge in plan["edges"] or ()
+        ],
+    }
+
+
+def _last_of_each_key(settings: Sequence[Row]) -> dict[str, str | None]:
+    return {setting["key"]: setting["value"] for setting in sorted(settings, key=rank) if setting["key"] is not None}

@@ -1,0 +1,110 @@
+"""What the rules say of the windows of one job, as plain rows."""
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import InitVar, dataclass, field, replace
+from typing import Any
+
+from spark_jobs.diagnosis import registry
+from spark_jobs.diagnosis.findings import Finding, Unknown
+from spark_jobs.diagnosis.plain import finding_to_plain, recovery_point_from_plain
+from spark_jobs.diagnosis.samples import JobWindow, RecoveryPoint
+from spark_jobs.diagnosis.thresholds import Limits
+from spark_jobs.diagnosis.window_contents import WINDOW_MS
+from spark_jobs.fold.rows import json_text
+
+logger = logging.getLogger(__name__)
+
+Scoped = Mapping[str, Any]
+"""An override: ``key``, ``value``, and where it holds: ``cluster`` and ``job_id``, empty for all."""
+
+TEXTS = ("rule", "severity", "confidence", "subject_kind", "subject_id", "subject", "title", "cause", "next_step")
+DOCUMENTS = ("evidence", "related", "data")
+INSTANTS = ("window_start", "seen_at", "as_of")
+
+
+@dataclass
+class Settings:
+    """What operators set for rules: overrides of thresholds, and what audits of the storage found of recovery points.
+
+    ``recovery_points``: the fields of ``RecoveryPoint``, and ``cluster`` and ``job_id``.
+    The narrowest override wins. Overrides that make no sense are left out, and logged.
+    """
+
+    overrides: InitVar[Sequence[Scoped]] = ()
+    recovery_points: InitVar[Sequence[Scoped]] = ()
+    _set: dict[tuple[str, str], list[Scoped]] = field(default_factory=dict)
+    _of_scope: dict[tuple[str, str], Limits] = field(default_factory=dict)
+    _points: dict[tuple[str, str], RecoveryPoint] = field(default_factory=dict)
+
+    def __post_init__(self, overrides: Sequence[Scoped], recovery_points: Sequence[Scoped]) -> None:
+        for override in overrides:
+            self._set.setdefault((override.get("cluster") or "", override.get("job_id") or ""), []).append(override)
+        for one in recovery_points:
+            self._points[str(one["cluster"]), str(one["job_id"])] = recovery_point_from_plain(one)
+
+    def limits(self, cluster: str, job_id: str) -> Limits:
+        scope = next((scope for scope in ((cluster, job_id), (cluster, "")) if scope in self._set), ("", ""))
+        if scope not in self._of_scope:
+            self._of_scope[scope] = self._made(*scope)
+        return self._of_scope[scope]
+
+    def recovery_point(self, cluster: str, job_id: str) -> RecoveryPoint | None:
+        return self._points.get((cluster, job_id))
+
+    def _made(self, cluster: str, job_id: str) -> Limits:
+        values: dict[str, float] = {}
+        for scope in dict.fromkeys((("", ""), (cluster, ""), (cluster, job_id))):
+            for override in self._set.get(scope, ()):
+                values |= _if_allowed(str(override["key"]), float(override["value"]))
+        return registry.limits(values)
+
+
+def _if_allowed(key: str, value: float) -> dict[str, float]:
+    try:
+        registry.limits({key: value})
+    except ValueError as error:
+        logger.warning("A threshold is left out: %s", error)
+        return {}
+    return {key: value}
+
+
+def judged(windows: Sequence[JobWindow], limits: Limits, point: RecoveryPoint | None = None) -> dict[str, Any]:
+    """Windows of one job, at least one, in order → what ``job_judgement`` and ``finding_sight`` get of them."""
+    sights: dict[tuple[str, str, int], dict[str, Any]] = {}
+    unknowns: tuple[Unknown, ...] = ()
+    for window in windows:
+        said = registry.diagnose(with_recovery_point(window, point), limits)
+        unknowns = said.unknowns
+        for finding in said.findings:
+            # Of one subject a rule says one thing a window; the later one of two would only be an accident.
+            sights.setdefault((finding.rule, finding.subject_id, window.window_start_ms), _sight(finding, window))
+    return {
+        "judged_to": windows[-1].at_ms,
+        "windows": json_text(runs([window.window_start_ms for window in windows])),
+        "unknowns": json_text([{"rule": unknown.rule, "missing": unknown.missing} for unknown in unknowns]),
+        "sights": list(sights.values()),
+    }
+
+
+def with_recovery_point(window: JobWindow, point: RecoveryPoint | None) -> JobWindow:
+    """Windows before the audit know nothing of what it found."""
+    return window if point is None or point.audited_at_ms > window.at_ms else replace(window, recovery_point=point)
+
+
+def _sight(finding: Finding, window: JobWindow) -> dict[str, Any]:
+    plain = finding_to_plain(finding)
+    documents = {name: json_text(plain[name]) for name in DOCUMENTS}
+    instants = {"window_start": window.window_start_ms, "seen_at": min(int(plain["seen_at_ms"]), window.at_ms), "as_of": window.at_ms}
+    return {"job_name": window.job_name, **{name: plain[name] for name in TEXTS}, **documents, **instants}
+
+
+def runs(starts_ms: Sequence[int]) -> list[dict[str, int]]:
+    """Starts in order, neighbours as one run, in epoch s."""
+    found: list[dict[str, int]] = []
+    for start in starts_ms:
+        if found and start - 1000 * found[-1]["last"] == WINDOW_MS:
+            found[-1]["last"] = start // 1000
+        else:
+            found.append({"first": start // 1000, "last": start // 1000})
+    return found

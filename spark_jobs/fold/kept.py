@@ -1,0 +1,86 @@
+"""What is remembered of a job for the next run, bounded.
+
+Each function takes rows that were kept and new ones, in one list, and returns what to keep. They
+may be applied again and again, in any order of arrival: the last ones by the job's own time are kept, so
+a recording of last year is remembered as well as the fleet of today.
+"""
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from spark_jobs.diagnosis.window_contents import DETAIL_CHARS, EVENT_KINDS, UPLOADS
+from spark_jobs.fold.rows import LINE, Row, grouped, newest_by, rank
+
+EVENTS_KEPT = 500
+JOB_ANSWERS_KEPT = 500
+FAILURES_KEPT = 50
+WINDOWS_KEPT = 10
+"""Of each vertex: what a rule may compare the judged window with."""
+PLACEMENTS_KEPT = 200
+TRACE_CHARS = 4000
+
+_CHANGING = ("state", "start_time", "end_time", "restarts", "restored_at", "state_since", "vertices", "configuration",
+             "checkpoint_interval_ms")  # fmt: skip
+
+
+def events(located: Iterable[Row]) -> list[Row]:
+    """Located events of one job → those that tell of its life, and its first and last line, stack traces cut."""
+    in_order = sorted(newest_by(located, LINE, ("observed_at",)), key=_line_order)
+    kept = [event for event in in_order if _tells_of_life(event)][-EVENTS_KEPT:]
+    ends = in_order[:1] + in_order[1:][-1:]
+    every = sorted({id(event): event for event in (*kept, *ends)}.values(), key=_line_order)
+    return [{**event, "detail": event["detail"] and event["detail"][:DETAIL_CHARS]} for event in every]
+
+
+def answers(jobs: Iterable[Row]) -> list[Row]:
+    """Lake rows of one job, in order of time: the first and the last of each spell in which nothing that matters changed."""
+    once = sorted(newest_by(jobs, ("observed_at",), ("commit_seq",)), key=lambda row: row["observed_at"])
+    ends: dict[str, list[Row]] = {}
+    for row in once:
+        spell = ends.setdefault(json.dumps([row[name] for name in _CHANGING]), [row])
+        spell[1:] = [row] if row is not spell[0] else []
+    kept = sorted((row for spell in ends.values() for row in spell), key=lambda row: row["observed_at"])
+    return kept[-JOB_ANSWERS_KEPT:]
+
+
+def placements(samples: Iterable[Row]) -> list[Row]:
+    """When each placement of a vertex was first seen."""
+    since: dict[Any, Row] = {}
+    for row in samples:
+        if row["host"]:
+            key = (row["vertex_id"], tuple(row["host"]), None if row["attempt"] is None else tuple(row["attempt"]))
+            if key not in since or row["ts"] < since[key]["ts"]:
+                since[key] = row
+    kept: list[Row] = []
+    for of_vertex in grouped(since.values(), "vertex_id").values():
+        kept += sorted(of_vertex, key=lambda row: (-row["ts"], rank(row["host"])))[:PLACEMENTS_KEPT]
+    return kept
+
+
+def pressure(windows: Iterable[Row]) -> list[Row]:
+    """Pressure windows → the newest ones of each vertex."""
+    kept: list[Row] = []
+    for of_vertex in grouped(newest_by(windows, ("vertex_id", "window_start"), ("as_of",)), "vertex_id").values():
+        kept += sorted(of_vertex, key=lambda row: row["window_start"])[-WINDOWS_KEPT:]
+    return kept
+
+
+def uploads(rows: Iterable[Row]) -> list[Row]:
+    once = newest_by(rows, ("checkpoint_id", "trigger_time"), ("as_of",))
+    return sorted(once, key=lambda row: (row["as_of"], row["trigger_time"]))[-UPLOADS:]
+
+
+def failures(rows: Iterable[Row]) -> list[Row]:
+    """``job_exception`` rows → the newest ones, their stack traces cut."""
+    once = newest_by(rows, ("ts", "task_key", "exception_name"), ("is_root", "as_of"))
+    newest_first = sorted(once, key=lambda row: (-row["ts"], row["task_key"], row["exception_name"]))[:FAILURES_KEPT]
+    return [{**row, "stacktrace": row["stacktrace"] and row["stacktrace"][:TRACE_CHARS]} for row in newest_first]
+
+
+def _tells_of_life(event: Row) -> bool:
+    return event["kind"] in EVENT_KINDS or (event["kind"] == "task_state" and event["to_state"] == "FAILED")
+
+
+def _line_order(event: Row) -> list[Any]:
+    return [rank(event[name]) for name in ("ts", "observed_at", "process", "record_hash", "ordinal")]

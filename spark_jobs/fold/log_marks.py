@@ -1,0 +1,49 @@
+"""What the logs tell of a job's life: submission, failures, restarts, restores, end."""
+
+from collections.abc import Iterator, Sequence
+
+from spark_jobs.diagnosis.window_contents import TERMINAL_STATES
+from spark_jobs.fold.marks import Mark, by_log, restore_words
+from spark_jobs.fold.rows import Row, grouped, iso, rank
+
+CAUSE_CHARS = 500
+
+
+def log_marks(events: Sequence[Row]) -> list[Mark]:
+    """``events``: located log events of one job, each once."""
+    return [mark for event in events for mark in _of_one_line(event)] + [*_restarted(events)]
+
+
+def _of_one_line(event: Row) -> Iterator[Mark]:
+    kind, state = event["kind"], event["to_state"]
+    if kind == "job_submitted":
+        yield by_log("deploy", "", "submitted", None, event)
+    elif kind == "restored":
+        what = event["checkpoint_type"] and event["checkpoint_type"].lower()
+        subject, label, detail = restore_words(what, event["checkpoint_id"], event["path"], event["job_id"])
+        yield by_log("restore", subject, label, detail, event)
+    if (kind == "task_state" and state == "FAILED") or (kind == "job_state" and state == "FAILING"):
+        yield _failed(event)
+    if kind in ("job_state", "job_terminal") and state in TERMINAL_STATES:
+        yield by_log("terminal", state, state.lower(), None, event)
+
+
+def _failed(event: Row) -> Mark:
+    """A task that failed, or a job that began to fail; the first of those that follow closely gives the words."""
+    task, cause = event["task"], event["reason_text"]
+    detail = {name: event[name] for name in ("task", "subtask", "attempt", "container", "host")}
+    is_vague = task is None and cause is None
+    words = None if is_vague else {**detail, "cause": cause and cause[:CAUSE_CHARS]}
+    return by_log("failure", "", "job failing" if task is None else f"{task} failed", words, event)
+
+
+def _restarted(events: Sequence[Row]) -> Iterator[Mark]:
+    for of_process in grouped((event for event in events if event["kind"] == "job_state"), "process").values():
+        in_order = sorted(of_process, key=lambda one: [rank(one[name]) for name in ("ts", "file", "offset", "record_hash", "ordinal")])
+        for event, following in zip(in_order, [*in_order[1:], None], strict=True):
+            if event["to_state"] != "RESTARTING":
+                continue
+            downtime = None
+            if following is not None and following["to_state"] == "RUNNING":
+                downtime = {"running_at": iso(following["ts"]), "downtime_ms": following["ts"] - event["ts"]}
+            yield by_log("restart", "", "restart", downtime, event)

@@ -1,0 +1,51 @@
+"""Mentions of what happened to a job, before those of one happening are folded into an annotation."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from spark_jobs.fold.rows import Row, json_text, rank
+
+
+@dataclass(frozen=True)
+class Mark:
+    """One mention by one source. ``detail`` is JSON; without it, the mention is vague: another may know more."""
+
+    kind: str
+    subject: str
+    seen_at: int
+    by_log: bool
+    label: str
+    detail: str | None
+    as_of: int
+
+    @property
+    def words(self) -> Any:
+        """Order in which mentions of one happening give its words."""
+        return self.detail is None, self.seen_at, self.by_log, self.label, rank(self.detail)
+
+    @property
+    def place(self) -> Any:
+        return self.seen_at, self.by_log, self.detail is None, self.label, rank(self.detail)
+
+
+def by_rest(kind: str, subject: str, seen_at: int, label: str, detail: dict[str, Any] | None, row: Row) -> Mark:
+    return Mark(kind, subject, seen_at, False, label, json_text(detail), row["observed_at"])
+
+
+def by_log(kind: str, subject: str, label: str, detail: dict[str, Any] | None, row: Row) -> Mark:
+    return Mark(kind, subject, row["ts"], True, label, json_text(detail), row["observed_at"])
+
+
+def restore_words(what: str | None, checkpoint_id: int | None, path: str | None, job_id: str) -> tuple[str, str, dict[str, Any]]:
+    """Subject, label and detail of a restore, the same whichever source told of it.
+
+    The subject is the id alone: REST calls a retained checkpoint that is not claimed a savepoint, and so may the log.
+    A job that starts from another job's checkpoint *as a checkpoint* has claimed it; as a "savepoint", it
+    left it to its owner, by NO_CLAIM or LEGACY, which nothing reported tells apart. A restart of a job
+    from its own checkpoint is no claim at all.
+    """
+    number = None if checkpoint_id is None else str(checkpoint_id)
+    is_foreign = path is not None and job_id not in path
+    claim_mode = "NO_CLAIM or LEGACY" if what == "savepoint" else "CLAIM" if is_foreign else None
+    label = " ".join(word for word in ("restored from", what, number) if word is not None)
+    return number or "", label, {"from": what, "checkpoint_id": checkpoint_id, "path": path, "claim_mode": claim_mode}

@@ -1,0 +1,66 @@
+"""What the JobManager's REST answers tell of a job's life: submission, restarts, restores, rescaling, end."""
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+from spark_jobs.diagnosis.window_contents import TERMINAL_STATES
+from spark_jobs.fold.marks import Mark, by_rest, restore_words
+from spark_jobs.fold.rows import Row, iso
+
+COUNTER_LAG_MS = 60_000
+"""The counter is a metric, fetched every ten seconds and asked for in another request: it may rise well after the state changed."""
+
+
+def rest_marks(jobs: Sequence[Row]) -> list[Mark]:
+    """``jobs``: lake rows of one job, one for each instant, in order of time."""
+    return [mark for row in jobs for mark in _of_one_answer(row)] + [*_uncounted_restarts(jobs), *_rescaled(jobs)]
+
+
+def _of_one_answer(row: Row) -> Iterator[Mark]:
+    if row["start_time"] is not None:
+        detail = {"flink_version": row["flink_version"], "parallelism": row["parallelism"]}
+        yield by_rest("deploy", "", row["start_time"], "submitted", detail, row)
+    if row["restored_at"] is not None:
+        what = "savepoint" if row["restored_is_savepoint"] else "checkpoint"
+        subject, label, detail = restore_words(what, row["restored_checkpoint_id"], row["restored_path"], row["job_id"])
+        yield by_rest("restore", subject, row["restored_at"], label, detail, row)
+    # Every state is reported with the time of its last entry; over many answers, most entries are seen.
+    running_since = _entered(row, "RUNNING")
+    for entry in row["state_since"] or ():
+        state, since = entry["state"], entry["since"]
+        if since is None:
+            continue
+        if state == "RESTARTING":
+            runs_again = running_since is not None and running_since > since
+            downtime = {"running_at": iso(running_since), "downtime_ms": (running_since or 0) - since}
+            yield by_rest("restart", "", since, "restart", downtime if runs_again else None, row)
+        elif state in TERMINAL_STATES:
+            yield by_rest("terminal", state, since, state.lower(), None, row)
+
+
+def _entered(row: Row, state: str) -> int | None:
+    return next((entry["since"] for entry in row["state_since"] or () if entry["state"] == state), None)
+
+
+def _uncounted_restarts(jobs: Sequence[Row]) -> Iterator[Mark]:
+    """Restarts that the counter tells of and no state does: regions that restart while the job keeps RUNNING (up to 1.10)."""
+    counted = [row for row in jobs if row["restarts"] is not None]
+    for before, row in pairwise(counted):
+        restarted_at = _entered(row, "RESTARTING")
+        is_told = restarted_at is not None and restarted_at - before["observed_at"] > -COUNTER_LAG_MS
+        if row["restarts"] > before["restarts"] and not is_told:
+            yield by_rest("restart", "", row["observed_at"], "restart", {"count": row["restarts"] - before["restarts"]}, row)
+
+
+def _rescaled(jobs: Sequence[Row]) -> Iterator[Mark]:
+    parallelism: dict[str, int] = {}
+    for row in jobs:
+        for vertex in row["vertices"] or ():
+            vertex_id, name, now = vertex["vertex_id"], vertex["name"], vertex["parallelism"]
+            before = parallelism.get(vertex_id)
+            if now is None:
+                continue
+            parallelism[vertex_id] = now
+            if before is not None and now != before:
+                detail = {"vertex_name": name, "from": before, "to": now}
+                yield by_rest("rescale", vertex_id, row["observed_at"], f"{name or vertex_id}: {before} → {now}", detail, row)

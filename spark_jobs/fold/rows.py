@@ -1,0 +1,118 @@
+"""Plain rows, as the fold sees them: dicts by column name, instants as epoch milliseconds UTC, unknown as None.
+
+Lists of rows may hold one row several times (replays, overlapping imports): whoever reads them folds by the identity of
+their table first. Where two rows tie, their whole content decides, so that no answer depends on the order of its input.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+Row = Mapping[str, Any]
+
+HOUR_MS = 3_600_000
+DAY_MS = 24 * HOUR_MS
+
+LINE = ("process", "ts", "record_hash", "ordinal")
+"""What tells the log lines of one cluster apart."""
+
+
+def rank(value: Any) -> Any:
+    """What ``value`` is ordered by beside others of its column: None lowest, lists and structs part by part."""
+    if value is None:
+        return (0,)
+    if isinstance(value, Mapping):
+        return (1, *(rank(part) for part in value.values()))
+    if isinstance(value, list | tuple):
+        return (1, *(rank(part) for part in value))
+    return (1, value)
+
+
+def newest_by(rows: Iterable[Row], keys: Sequence[str], order: Sequence[str]) -> list[Row]:
+    """One row for each distinct ``keys``: the largest by ``order``, then by its whole content."""
+    newest: dict[tuple[Any, ...], Row] = {}
+    for row in rows:
+        key = tuple(row[name] for name in keys)
+        known = newest.get(key)
+        if known is None or _is_newer(row, known, order):
+            newest[key] = row
+    return list(newest.values())
+
+
+def _is_newer(row: Row, known: Row, order: Sequence[str]) -> bool:
+    place, place_of_known = ([rank(one[name]) for name in order] for one in (row, known))
+    # The whole content is only looked at where the order does not decide.
+    return place > place_of_known or (place == place_of_known and rank(row) > rank(known))
+
+
+def newest_known(rows: Iterable[Row], names: Iterable[str], order: Callable[[Row], Any]) -> dict[str, Any]:
+    """For each of ``names`` the value of the newest row that has one, ties by value; None where none has."""
+    known: dict[str, Any] = dict.fromkeys(names)
+    found: dict[str, Any] = {}
+    for row in rows:
+        at = order(row)
+        for name in known:
+            value = row[name]
+            if value is None:
+                continue
+            # Values, which may be long lists, are only compared where two rows tie.
+            if name not in found or at > found[name] or (at == found[name] and rank(value) > rank(known[name])):
+                known[name], found[name] = value, at
+    return known
+
+
+def grouped(rows: Iterable[Row], *names: str) -> dict[Any, list[Row]]:
+    """Rows by the value of one column, or by the tuple of several."""
+    groups: dict[Any, list[Row]] = {}
+    for row in rows:
+        key = row[names[0]] if len(names) == 1 else tuple(row[name] for name in names)
+        groups.setdefault(key, []).append(row)
+    return groups
+
+
+def least(*values: Any) -> Any:
+    """The smallest that is known; None where none is."""
+    return min((value for value in values if value is not None), default=None)
+
+
+def largest(*values: Any) -> Any:
+    """The largest that is known; None where none is."""
+    return max((value for value in values if value is not None), default=None)
+
+
+def first_known(*values: Any) -> Any:
+    return next((value for value in values if value is not None), None)
+
+
+def percentile(values: Iterable[float | None], part: float) -> float | None:
+    """Between the two nearest ranks, of those that are known; None where none is."""
+    ascending = sorted(value for value in values if value is not None)
+    return quantile(ascending, part)
+
+
+def quantile(ascending: Sequence[float], part: float) -> float | None:
+    if not ascending:
+        return None
+    place = part * (len(ascending) - 1)
+    below = int(place)
+    above = min(below + 1, len(ascending) - 1)
+    low = float(ascending[below])
+    return low if place == below else low + (ascending[above] - low) * (place - below)
+
+
+def floor_ms(at_ms: int, step_ms: int) -> int:
+    return at_ms // step_ms * step_ms
+
+
+def json_text(value: Any) -> str | None:
+    """Compact JSON, members that are None kept; None for None."""
+    return None if value is None else json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+
+def iso(at_ms: int | None) -> str | None:
+    """``2026-11-21T02:10:00.000Z``."""
+    if at_ms is None:
+        return None
+    seconds, ms = divmod(at_ms, 1000)
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}.{ms:03d}Z"

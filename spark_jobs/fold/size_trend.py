@@ -1,0 +1,133 @@
+"""How the full state of a job grows: a robust slope since the last change point, and where that leads in a day.
+
+The slope is Theil and Sen's: the median of the slopes between all pairs of points. Compactions, which
+make the size of a RocksDB state a saw, and single wild points hardly move it.
+"""
+
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+from math import ceil
+from typing import Any, NamedTuple
+
+from spark_jobs.fold.rows import HOUR_MS, Row, first_known, iso, json_text, percentile, quantile, rank
+
+MIN_POINTS = 5
+MAX_POINTS = 60
+"""Points kept per job, evenly thinned: 1,770 pairs, whether the job has an hour or a month of checkpoints."""
+
+STEP_POINTS = 5
+"""A step must part this many points before it from as many after it."""
+STEP_RATIO = 0.5
+STEP_OVER_USUAL_CHANGE = 10
+STEP_MIN_BYTES = 1024 * 1024
+
+MAX_CHANGE_POINTS = 50
+FORECAST_H = 24
+
+CUTTING_KINDS = ("restart", "restore", "step")
+SHOWN_KINDS = (*CUTTING_KINDS, "savepoint")
+
+
+class Point(NamedTuple):
+    """Full state at the end of a completed checkpoint."""
+
+    at: int
+    checkpoint_id: int
+    state_bytes: int
+
+
+class Change(NamedTuple):
+    """Something that may change the size, with the sizes known right before and after it."""
+
+    at: int
+    kind: str
+    state_bytes_before: int | None
+    state_bytes_after: int | None
+
+
+def size_trend(facts: Iterable[Row], annotations: Iterable[Row]) -> dict[str, Any] | None:
+    """Facts and annotations of one job → its ``size_trend`` row, without cluster and job; None where it completed no checkpoint.
+
+    Fewer than ``MIN_POINTS`` since the last change point leave the slope unknown; ``points`` says how many there are.
+    """
+    completed = [fact for fact in facts if fact["outcome"] == "completed" and not fact["is_savepoint"]]
+    if not completed:
+        return None
+    points = sorted(_points(completed))
+    changes = {*_steps(points), *_annotated(points, annotations)}
+    changed_at = max((change.at for change in changes if change.kind in CUTTING_KINDS), default=None)
+    since = [point for point in points if changed_at is None or point.at >= changed_at]
+    newest = sorted(changes, key=rank)[-MAX_CHANGE_POINTS:]
+    shown = [{**change._asdict(), "at": iso(change.at)} for change in newest]
+    return {
+        **_slope(since),
+        "points": len(since),
+        "change_points": json_text(shown),
+        "as_of": max(fact["as_of"] for fact in completed),
+    }
+
+
+def _points(completed: Iterable[Row]) -> Iterator[Point]:
+    # Releases before 1.15 report one size, the full one or the uploaded one depending on the release and the
+    # backend; its ups and downs are not those of the state. They are known by the missing second size.
+    for fact in completed:
+        if fact["state_bytes"] is not None and fact["checkpointed_bytes"] is not None:
+            yield Point(first_known(fact["end_time"], fact["trigger_time"]), fact["checkpoint_id"], fact["state_bytes"])
+
+
+def _steps(points: Sequence[Point]) -> Iterator[Change]:
+    """Points where the size leaves one band for another: all of the points after are beyond all of those before."""
+    sizes = [point.state_bytes for point in points]
+    usual = percentile((abs(after - before) for before, after in pairwise(sizes)), 0.5)
+    for place in range(STEP_POINTS, len(points) - STEP_POINTS + 1):
+        before, after = sizes[place - STEP_POINTS : place], sizes[place : place + STEP_POINTS]
+        gap = max(min(after) - max(before), min(before) - max(after))
+        if gap >= STEP_MIN_BYTES and gap > STEP_RATIO * max(before) and usual is not None and gap > STEP_OVER_USUAL_CHANGE * usual:
+            yield Change(points[place].at, "step", sizes[place - 1], sizes[place])
+
+
+def _annotated(points: Sequence[Point], annotations: Iterable[Row]) -> Iterator[Change]:
+    """Restarts, restores and savepoints."""
+    in_order = sorted((point.at, point.state_bytes) for point in points)
+    instants = [at for at, _ in in_order]
+    for annotation in annotations:
+        if annotation["kind"] in SHOWN_KINDS:
+            place = bisect_left(instants, annotation["at"])
+            before = in_order[place - 1][1] if place else None
+            after = in_order[place][1] if place < len(in_order) else None
+            yield Change(annotation["at"], annotation["kind"], before, after)
+
+
+_NO_SLOPE: dict[str, Any] = dict.fromkeys(
+    ("from_time", "to_time", *(f"{name}{suffix}" for name in ("bytes_per_h",) for suffix in ("", "_low", "_high"))),
+) | dict.fromkeys(f"forecast_24h{suffix}_bytes" for suffix in ("", "_low", "_high"))
+
+
+def _slope(points: Sequence[Point]) -> dict[str, Any]:
+    """Of at most ``MAX_POINTS``, the newest among them."""
+    if not points:
+        return _NO_SLOPE
+    newest_first = sorted(points, reverse=True)
+    thinned = newest_first[:: ceil(len(points) / MAX_POINTS)]
+    to_time, from_time = thinned[0].at, thinned[-1].at
+    found = _NO_SLOPE | {"from_time": from_time, "to_time": to_time}
+    if len(points) < MIN_POINTS:
+        return found
+    # Hours before the newest point, so that the level at 0 is the level now.
+    line = sorted(((point.at - to_time) / HOUR_MS, float(point.state_bytes)) for point in thinned)
+    slopes = sorted(
+        (bytes_after - bytes_before) / (after - before)
+        for place, (before, bytes_before) in enumerate(line)
+        for after, bytes_after in line[place + 1 :]
+        if after > before
+    )
+    slope = quantile(slopes, 0.5)
+    if slope is None:
+        return found
+    level = quantile(sorted(size - slope * hour for hour, size in line), 0.5) or 0.0
+    for suffix, part in (("", 0.5), ("_low", 0.1), ("_high", 0.9)):
+        bytes_per_h = quantile(slopes, part) or 0.0
+        found[f"bytes_per_h{suffix}"] = bytes_per_h
+        found[f"forecast_24h{suffix}_bytes"] = max(0.0, level + FORECAST_H * bytes_per_h)
+    return found

@@ -1,0 +1,68 @@
+"""Which checkpoint a log line is about: ids repeat where a job with a fixed id starts again, triggers do not.
+
+Only few lines name the trigger time. Any other belongs to the nearest earlier trigger of its id and job.
+"""
+
+from collections.abc import Iterable
+
+from spark_jobs.fold.rows import Row, first_known
+
+CLOCK_SLACK_MS = 10_000
+"""Lines of one process are in order; those of another host may be this much ahead of the trigger."""
+
+TRIGGERED = "checkpoint_triggered"
+
+Key = tuple[int, int]
+"""Checkpoint id and trigger time of a checkpoint of one job."""
+
+
+def key_of(row: Row) -> Key:
+    return row["checkpoint_id"], row["trigger_time"]
+
+
+def known_triggers(checkpoints: Iterable[Row], vertex_checkpoints: Iterable[Row], events: Iterable[Row]) -> dict[Key, int | None]:
+    """Every known trigger of one job → when the log told of it, None where only REST did.
+
+    The log's time differs from the trigger time where the time zone declared for the log is wrong.
+    """
+    known: dict[Key, int | None] = {}
+    for row in (*checkpoints, *vertex_checkpoints):
+        if row["checkpoint_id"] is not None and row["trigger_time"] is not None:
+            known.setdefault(key_of(row), None)
+    for row in events:
+        if row["kind"] == TRIGGERED and row["checkpoint_id"] is not None and row["trigger_time"] is not None:
+            logged_at = known.get(key_of(row))
+            known[key_of(row)] = row["ts"] if logged_at is None else min(logged_at, row["ts"])
+    return known
+
+
+def anchored(events: Iterable[Row], known: dict[Key, int | None]) -> dict[Key, list[tuple[Row, bool]]]:
+    """Events that name a checkpoint id, by checkpoint, each with whether its trigger time is derived.
+
+    Where no trigger is known, as in a log that begins in mid-checkpoint, the time of the first mention less
+    the duration it reports stands in.
+    """
+    by_id: dict[int, list[tuple[int, int]]] = {}
+    for (checkpoint_id, trigger_time), logged_at in known.items():
+        by_id.setdefault(checkpoint_id, []).append((first_known(logged_at, trigger_time), trigger_time))
+    for triggers in by_id.values():
+        triggers.sort()
+    placed: dict[Key, list[tuple[Row, bool]]] = {}
+    without: dict[int, list[Row]] = {}
+    for event in events:
+        if (event["checkpoint_id"] or 0) <= 0:
+            continue
+        trigger_time = first_known(event["trigger_time"], _nearest(by_id.get(event["checkpoint_id"], ()), event["ts"]))
+        if trigger_time is None:
+            without.setdefault(event["checkpoint_id"], []).append(event)
+        else:
+            placed.setdefault((event["checkpoint_id"], trigger_time), []).append((event, False))
+    for checkpoint_id, mentions in without.items():
+        likely = min(event["ts"] - (event["duration_ms"] or 0) for event in mentions)
+        placed.setdefault((checkpoint_id, likely), []).extend((event, True) for event in mentions)
+    return placed
+
+
+def _nearest(triggers: Iterable[tuple[int, int]], ts: int) -> int | None:
+    earlier = [trigger_time for position, trigger_time in triggers if position <= ts + CLOCK_SLACK_MS]
+    return earlier[-1] if earlier else None

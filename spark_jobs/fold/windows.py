@@ -1,0 +1,98 @@
+"""Which minutes of one job are judged, and what the rules see of each: the only place where job windows are made."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from operator import attrgetter
+
+from spark_jobs.diagnosis import samples
+from spark_jobs.diagnosis.samples import JobWindow
+from spark_jobs.diagnosis.window_contents import (
+    ANNOTATIONS,
+    CHECKPOINTS,
+    EVENTS,
+    FAILURES,
+    TREND_AHEAD_MS,
+    UPLOADS,
+    WINDOW_MS,
+    as_known_at,
+    is_terminal,
+    newest,
+)
+from spark_jobs.fold.history import PAST_MS, History, config_of, past_before, plan_of
+from spark_jobs.fold.rows import Row, floor_ms
+
+CHUNK_MS = 600_000
+"""Windows of these ten minutes share what is kept once for each: the full state per subtask."""
+
+WINDOWS_PER_RUN = 1440
+"""Of one job; a run that brings more data judges the newest ones."""
+
+
+def judged_starts(instants: Iterable[int], before_ms: int | None, ended_ms: int | None) -> list[int]:
+    """Starts of the minutes to judge, in order: those that something new falls into, and the one that was still running (``before_ms``)."""
+    touched = {floor_ms(at_ms, WINDOW_MS) for at_ms in instants}
+    if not touched:
+        return []
+    if before_ms is not None and before_ms < max(touched):
+        touched.add(before_ms)
+    return sorted(start_ms for start_ms in touched if ended_ms is None or start_ms <= ended_ms)[-WINDOWS_PER_RUN:]
+
+
+def job_windows(
+    cluster: str,
+    job_id: str,
+    starts_ms: Sequence[int],
+    newest_ms: int,
+    current: Row,
+    trend: samples.SizeTrend | None,
+    in_window: Mapping[int, Sequence[samples.VertexWindow]],
+    history: History,
+) -> list[JobWindow]:
+    """A window for each of ``starts_ms``. ``newest_ms``: up to when the job is judged; the newest window may still be running."""
+    vertices, edges = plan_of(current["graph"])
+    config = config_of(current["checkpoint_config"])
+    windows = []
+    for start_ms in starts_ms:
+        end_ms = start_ms + WINDOW_MS
+        state = _state(current, history.states, end_ms, is_newest=newest_ms < end_ms)
+        windows.append(
+            JobWindow(
+                cluster=cluster,
+                job_id=job_id,
+                at_ms=min(end_ms, newest_ms),
+                window_start_ms=start_ms,
+                job_name=current["name"],
+                state=state,
+                terminal=is_terminal(state),
+                start_time_ms=current["start_time"],
+                flink_version=current["flink_version"],
+                vertices=vertices,
+                edges=edges,
+                vertex_windows=tuple(sorted(in_window.get(start_ms, ()), key=attrgetter("vertex_id"))),
+                past=past_before(history.past, start_ms, floor_ms(start_ms, CHUNK_MS) - PAST_MS),
+                checkpoints=tuple(as_known_at(one, end_ms) for one in newest(history.checkpoints, end_ms, CHECKPOINTS)),
+                vertex_states=_vertex_states(history, start_ms),
+                annotations=tuple(newest(history.annotations, end_ms, ANNOTATIONS)),
+                failures=tuple(newest(history.failures, end_ms, FAILURES)),
+                events=tuple(newest(history.events, end_ms, EVENTS)),
+                size_trend=trend if trend and (trend.to_time_ms or 0) < end_ms + TREND_AHEAD_MS else None,
+                config=config,
+                uploads=tuple(newest(history.uploads, end_ms, UPLOADS)),
+            )
+        )
+    return windows
+
+
+def _state(current: Row, states: Sequence[tuple[int, str]], end_ms: int, is_newest: bool) -> str | None:
+    """The job's state at the end of the window: the one entered last, and for the newest window what was reported last."""
+    ended_ms = current["end_time"]
+    if is_newest or (ended_ms is not None and ended_ms < end_ms):
+        return None if current["state"] is None else str(current["state"])
+    entered = max(((at_ms, state) for at_ms, state in states if at_ms < end_ms), default=(0, None))
+    return entered[1]
+
+
+def _vertex_states(history: History, start_ms: int) -> tuple[samples.VertexState, ...]:
+    """Of the newest checkpoint before the window's end, as far as kept: one for each ten minutes."""
+    chunk_end = floor_ms(start_ms, CHUNK_MS) + CHUNK_MS
+    known = [one for one in history.vertex_states if one[0] < chunk_end][-2:]
+    return next((states for at_ms, states in reversed(known) if at_ms < start_ms + WINDOW_MS), ())

@@ -1,0 +1,18 @@
+"""A what-if that changes nothing says what the cycle said, of every shipped recording."""
+
+import json
+import subprocess
+import sys
+
+from tests.acceptance.homes import ROOT, Instance
+
+
+def test_unchanged_thresholds_give_the_recorded_verdicts(instance: Instance) -> None:
+    asked = [sys.executable, "-m", "tests.acceptance.what_if_of_all"]
+    told = subprocess.run(asked, env=instance.environment, cwd=ROOT, capture_output=True, text=True, timeout=600, check=True).stdout
+    verdicts: dict[str, set[tuple[str, ...]]] = {"recorded": set(), "what-if": set()}
+    for line in told.splitlines():
+        which, verdict = json.loads(line)
+        verdicts[which].add(tuple(verdict))
+    assert len(verdicts["recorded"]) > 30
+    assert verdicts["what-if"] == verdicts["recorded"]
