@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from spark_jobs.transforms.checkpoint_reasons import OUTCOME_OF_REASON
 
 from ingest.flink_logs.reasons import COUNTS_AS_FAILURE, REASONS
 from spark_jobs.diagnosis import registry
@@ -15,6 +14,7 @@ from spark_jobs.diagnosis.checkpoint_history import COUNTED_REASONS
 from spark_jobs.diagnosis.checkpoint_reasons import REASON_WORDS
 from spark_jobs.diagnosis.findings import CONFIDENCES
 from spark_jobs.diagnosis.samples import CheckpointConfig, CheckpointSample, JobWindow, SourceGap
+from spark_jobs.fold.outcomes import OUTCOME_OF_REASON
 from spark_jobs.serving import OUTCOMES
 from tests.diagnosis.jobs import LIMITS, START_MS, ms, restart, window
 from tests.windows import recorded, recorded_windows

@@ -1,81 +1,41 @@
-"""Small builders: frames of lake and serving rows in which a test names only what it is about."""
+"""Frames of the small builders in :mod:`tests.rows`, and rows out of frames."""
 
-from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime, timedelta
+from collections.abc import Iterable
+from datetime import UTC, datetime
 from typing import Any, get_args, get_type_hints
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import types as T
 
 from ingest.flink_logs.events import LogEvent
-from ingest.lake.tables import TABLES
 from spark_jobs.schemas import lake_schema, serving_schema
+from tests.rows import AWARE, EVENT, JOB, NOON, VERTEX, Row, event_values, fact_values, lake_values, serving_values
 
-NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
-JOB = "0" * 31 + "1"
-VERTEX = "a" * 32
+__all__ = ["JOB", "NOON", "VERTEX", "Row", "collected", "events", "facts", "lake_rows", "noon", "only", "serving_frame"]
 
-Row = Mapping[str, Any]
-
-
-def noon(seconds: float = 0) -> datetime:
-    return NOON + timedelta(seconds=seconds)
+noon = AWARE
 
 
 def lake_rows(spark: SparkSession, table: str, rows: Iterable[Row]) -> DataFrame:
-    """Rows of a raw table; cluster, job, observation and commit have defaults, all else is null."""
-    schema = lake_schema(table)
-    declared = TABLES[table]
-    default = {"cluster": "c", "job_id": JOB, "observed_at": NOON, "source": "rest", "commit_seq": 1, "date": NOON.date()}
-    filled = []
-    for row in rows:
-        whole = default | {declared.time_column: row.get("observed_at", NOON)} | dict(row)
-        _known(whole, {*schema.names, "job_id"}, table)
-        filled.append(tuple(whole.get(name) for name in schema.names))
-    return spark.createDataFrame(filled, schema)
+    return _frame(spark, lake_values(table, rows, AWARE), lake_schema(table))
 
 
 def facts(spark: SparkSession, rows: Iterable[Row]) -> DataFrame:
-    """``checkpoint_fact`` rows: completed checkpoints, one a minute from noon, unless a test says otherwise."""
-    filled = []
-    for number, row in enumerate(rows, start=1):
-        checkpoint_id = row.get("checkpoint_id", number)
-        trigger_time = row.get("trigger_time", noon(60 * checkpoint_id))
-        default = {
-            "checkpoint_id": checkpoint_id, "trigger_time": trigger_time, "outcome": "completed",
-            "is_savepoint": False, "final": row.get("outcome") != "in_progress",
-            "end_time": trigger_time + timedelta(milliseconds=row.get("end_to_end_ms") or 0), "as_of": trigger_time,
-        }  # fmt: skip
-        filled.append(default | dict(row))
-    return serving_frame(spark, "checkpoint_fact", filled)
+    return _frame(spark, fact_values(rows, AWARE), serving_schema("checkpoint_fact"))
 
 
 def serving_frame(spark: SparkSession, table: str, rows: Iterable[Row]) -> DataFrame:
-    schema = serving_schema(table)
-    default = {"cluster": "c", "job_id": JOB, "as_of": NOON}
-    filled = []
-    for row in rows:
-        _known(row, set(schema.names), table)
-        filled.append(tuple((default | dict(row)).get(name) for name in schema.names))
-    return spark.createDataFrame(filled, schema)
+    return _frame(spark, serving_values(table, rows, AWARE), serving_schema(table))
 
 
 _type_of_field = {str: "string", int: "bigint", bool: "boolean", datetime: "timestamp"}
 
 
 def events(spark: SparkSession, rows: Iterable[Row]) -> DataFrame:
-    """Located log events of a JobManager log; ``at`` orders them, each is a record of its own."""
     types = {name: _type_of_field[_plain(hint)] for name, hint in get_type_hints(LogEvent).items()}
     types |= {"cluster": "string", "observed_at": "timestamp", "vertex_name": "string"}
-    filled = []
-    for number, row in enumerate(rows):
-        default = {
-            "cluster": "c", "job_id": JOB, "process": "jm.log", "ts": NOON, "level": "INFO", "observed_at": row.get("ts", NOON),
-            "record_hash": f"{number:032x}", "ordinal": 0, "file": "jm.log", "offset": number,
-        }  # fmt: skip
-        whole = default | dict(row)
-        _known(whole, set(types), "events")
-        filled.append(tuple(whole.get(name) for name in types))
-    return spark.createDataFrame(filled, ", ".join(f"`{name}` {type_}" for name, type_ in types.items()))
+    schema = ", ".join(f"`{name}` {types[name]}" for name in EVENT)
+    return spark.createDataFrame([tuple(row.values()) for row in event_values(rows, AWARE)], schema)
 
 
 def collected(df: DataFrame) -> list[dict[str, Any]]:
@@ -89,6 +49,10 @@ def only(df: DataFrame) -> dict[str, Any]:
     return row
 
 
+def _frame(spark: SparkSession, rows: Iterable[Row], schema: T.StructType) -> DataFrame:
+    return spark.createDataFrame([tuple(row[name] for name in schema.names) for row in rows], schema)
+
+
 def _aware(value: Any) -> Any:
     return value.astimezone(UTC) if isinstance(value, datetime) else value
 
@@ -96,8 +60,3 @@ def _aware(value: Any) -> Any:
 def _plain(hint: Any) -> type:
     """``int`` of ``int | None``."""
     return next(iter(get_args(hint)), hint)  # type: ignore[no-any-return]
-
-
-def _known(row: Row, names: set[str], where: str) -> None:
-    unknown = set(row) - names
-    assert not unknown, f"{where} has no {', '.join(sorted(unknown))}"

@@ -1,9 +1,9 @@
 """Thresholds as people set them: the narrowest wins, here and in Spark, and nonsense is left out."""
 
 import pytest
-from spark_jobs.transforms.judging import LimitsInForce
 
 from spark_jobs.diagnosis import registry
+from spark_jobs.fold.judging import Settings
 from webapp.findings import overrides
 from webapp.findings.models import ThresholdOverride
 
@@ -20,7 +20,7 @@ def test_the_narrowest_override_wins_here_and_in_spark(cluster: str, job_id: str
     ThresholdOverride.objects.create(key=KEY, value=9, cluster="c", job_id=JOB)
     ThresholdOverride.objects.create(key=KEY, value=5)
     ThresholdOverride.objects.create(key=KEY, value=7, cluster="c")
-    in_spark = LimitsInForce(overrides.as_plain()).of(cluster, job_id)
+    in_spark = Settings(overrides.as_plain()).limits(cluster, job_id)
     assert (overrides.limits_of(cluster, job_id)[KEY], in_spark[KEY]) == (value, value)
 
 
@@ -28,5 +28,5 @@ def test_an_override_that_is_not_allowed_is_as_if_it_were_not_there() -> None:
     ThresholdOverride.objects.create(key=KEY, value=-1)
     ThresholdOverride.objects.create(key="no.such.threshold", value=1)
     default = registry.limits()[KEY]
-    in_spark = LimitsInForce(overrides.as_plain()).of("c", JOB)
+    in_spark = Settings(overrides.as_plain()).limits("c", JOB)
     assert (overrides.limits_of("c", JOB)[KEY], in_spark[KEY]) == (default, default)

@@ -2,46 +2,32 @@
 
 import json
 from collections.abc import Iterable
-from datetime import timedelta
 from typing import Any
 
 import pytest
-from pyspark.sql import DataFrame, SparkSession
-from spark_jobs.transforms.checkpoint_facts import checkpoint_facts
 
-from tests.spark_jobs.rows import JOB, VERTEX, Row, collected, events, lake_rows, noon, only
-
-HOSTS = "cluster string, job_id string, vertex_id string, ts timestamp, host array<string>"
+from spark_jobs.fold.checkpoint_facts import JobSurroundings, checkpoint_facts
+from tests.fold.rows import VERTEX, Row, events, lake, noon, only
 
 
-class Facts:
-    """Builder: what REST and the log said, then the facts of it."""
-
-    def __init__(self, spark: SparkSession) -> None:
-        self.spark = spark
-
-    def __call__(
-        self,
-        rest: Iterable[Row] = (),
-        vertices: Iterable[Row] = (),
-        log: Iterable[Row] = (),
-        jobs: Iterable[Row] = (),
-        hosts: Iterable[Row] = (),
-    ) -> DataFrame:
-        default = {"checkpoint_id": 1, "trigger_time": noon()}
-        where = self.spark.createDataFrame([("c", JOB, VERTEX, row["ts"], row["host"]) for row in hosts], HOSTS)
-        return checkpoint_facts(
-            lake_rows(self.spark, "checkpoints", [default | dict(row) for row in rest]),
-            lake_rows(self.spark, "vertex_checkpoints", [default | {"vertex_id": VERTEX} | dict(row) for row in vertices]),
-            events(self.spark, [{"checkpoint_id": 1} | dict(row) for row in log]),
-            lake_rows(self.spark, "jobs", jobs),
-            where,
-        )
-
-
-@pytest.fixture
-def facts(spark: SparkSession) -> Facts:
-    return Facts(spark)
+def facts(
+    rest: Iterable[Row] = (),
+    vertices: Iterable[Row] = (),
+    log: Iterable[Row] = (),
+    jobs: Iterable[Row] = (),
+    hosts: Iterable[Row] = (),
+) -> list[dict[str, Any]]:
+    """What REST and the log said → the facts of it."""
+    default = {"checkpoint_id": 1, "trigger_time": noon()}
+    lines = events([{"checkpoint_id": 1} | dict(row) for row in log])
+    job = JobSurroundings.of(lake("jobs", jobs), lines, [{"vertex_id": VERTEX, "attempt": None} | dict(row) for row in hosts])
+    told = checkpoint_facts(
+        lake("checkpoints", [default | dict(row) for row in rest]),
+        lake("vertex_checkpoints", [default | {"vertex_id": VERTEX} | dict(row) for row in vertices]),
+        lines,
+        job,
+    )
+    return list(told.values())
 
 
 TRIGGERED: dict[str, Any] = {"kind": "checkpoint_triggered", "ts": noon(0.01), "trigger_time": noon()}
@@ -70,60 +56,60 @@ OUTCOMES_OF_MESSAGES = [
 ]
 
 
-def test_a_failure_message_becomes_outcome_and_reason(facts: Facts) -> None:
+def test_a_failure_message_becomes_outcome_and_reason() -> None:
     rest = [failed(message) | {"checkpoint_id": number} for number, (message, _, _) in enumerate(OUTCOMES_OF_MESSAGES)]
-    rows = sorted(collected(facts(rest=rest)), key=lambda row: row["checkpoint_id"])
+    rows = sorted(facts(rest=rest), key=lambda row: row["checkpoint_id"])
     assert [(row["reason_text"], row["outcome"], row["reason"]) for row in rows] == OUTCOMES_OF_MESSAGES
     assert all(row["final"] for row in rows)
 
 
-def test_a_final_sight_wins_over_a_later_reading_that_found_it_in_progress(facts: Facts) -> None:
+def test_a_final_sight_wins_over_a_later_reading_that_found_it_in_progress() -> None:
     done = {"status": "COMPLETED", "state_bytes": 10, "end_to_end_ms": 900, "observed_at": noon(2)}
     fact = only(facts(rest=[done, IN_PROGRESS | {"observed_at": noon(60), "state_bytes": 3}]))
     assert (fact["outcome"], fact["state_bytes"], fact["end_time"]) == ("completed", 10, noon(0.9))
 
 
-def test_the_same_rows_again_change_nothing(facts: Facts) -> None:
+def test_the_same_rows_again_change_nothing() -> None:
     rest = [IN_PROGRESS, failed("Checkpoint expired before completing.")]
     late = {"kind": "late_message", "ts": noon(7), "record_hash": "b", "offset": 9}
     log = [TRIGGERED, {"kind": "checkpoint_expired", "ts": noon(5), "record_hash": "a"}, late]
-    assert collected(facts(rest=rest * 3, log=log * 3)) == collected(facts(rest=rest, log=log))
+    assert facts(rest=rest * 3, log=log * 3) == facts(rest=rest, log=log)
 
 
-def test_a_checkpoint_that_only_the_log_knows_has_size_and_duration_of_its_line(facts: Facts) -> None:
+def test_a_checkpoint_that_only_the_log_knows_has_size_and_duration_of_its_line() -> None:
     fact = only(facts(log=[TRIGGERED, {"kind": "checkpoint_completed", "ts": noon(1), "state_bytes": 77, "duration_ms": 950}]))
     assert (fact["outcome"], fact["state_bytes"], fact["end_to_end_ms"], fact["checkpointed_bytes"]) == ("completed", 77, 950, None)
     assert fact["sources"] == "log"
 
 
-def test_both_sources_are_named_where_both_told(facts: Facts) -> None:
+def test_both_sources_are_named_where_both_told() -> None:
     assert only(facts(rest=[IN_PROGRESS], log=[TRIGGERED]))["sources"] == "rest+log"
 
 
-def test_an_id_that_repeats_is_two_checkpoints_and_lines_go_to_the_nearest_earlier_trigger(facts: Facts) -> None:
+def test_an_id_that_repeats_is_two_checkpoints_and_lines_go_to_the_nearest_earlier_trigger() -> None:
     log = [
         TRIGGERED,
         {"kind": "checkpoint_expired", "ts": noon(5)},
         TRIGGERED | {"ts": noon(1000), "trigger_time": noon(1000)},
         {"kind": "checkpoint_completed", "ts": noon(1002), "state_bytes": 5, "duration_ms": 10},
     ]
-    rows = sorted(collected(facts(log=log)), key=lambda row: row["trigger_time"])
+    rows = sorted(facts(log=log), key=lambda row: row["trigger_time"])
     assert [row["outcome"] for row in rows] == ["expired", "completed"]
 
 
-def test_lines_find_their_trigger_although_the_logs_time_zone_is_declared_wrongly(facts: Facts) -> None:
-    hour = timedelta(hours=8)
+def test_lines_find_their_trigger_although_the_logs_time_zone_is_declared_wrongly() -> None:
+    hour = 8 * 3_600_000
     log = [TRIGGERED | {"ts": noon() - hour}, {"kind": "checkpoint_expired", "ts": noon(5) - hour}]
     assert only(facts(log=log))["outcome"] == "expired"
 
 
-def test_a_log_that_begins_in_mid_checkpoint_still_has_it_once(facts: Facts) -> None:
+def test_a_log_that_begins_in_mid_checkpoint_still_has_it_once() -> None:
     completed = {"kind": "checkpoint_completed", "ts": noon(3), "state_bytes": 5, "duration_ms": 3000}
     fact = only(facts(log=[completed, {"kind": "late_message", "ts": noon(4)}]))
     assert (fact["trigger_time"], fact["outcome"], fact["late_message_count"]) == (noon(), "completed", 1)
 
 
-def test_a_decline_says_who_where_why_and_which_line(facts: Facts) -> None:
+def test_a_decline_says_who_where_why_and_which_line() -> None:
     detail = (
         "org.apache.flink.util.SerializedThrowable: Asynchronous task checkpoint failed.\n\tat a.B\n"
         "Caused by: x: y\n\tat c.D\nCaused by: java.io.IOException: disk full\n\t... 3 more"
@@ -145,7 +131,7 @@ def test_a_decline_says_who_where_why_and_which_line(facts: Facts) -> None:
     assert (fact["outcome"], fact["reason"], fact["exception"]) == ("declined", "CHECKPOINT_ASYNC_EXCEPTION", detail)
 
 
-def test_late_messages_say_by_how_much_they_missed(facts: Facts) -> None:
+def test_late_messages_say_by_how_much_they_missed() -> None:
     late = [{"kind": "late_message", "ts": noon(5 + n), "subtask": n, "host": "h"} for n in range(1, 60)]
     fact = only(facts(log=[TRIGGERED, {"kind": "checkpoint_expired", "ts": noon(5)}, *late]))
     told = json.loads(fact["late_messages"])
@@ -159,7 +145,7 @@ ARRAYS = {
 }  # fmt: skip
 
 
-def test_phases_are_the_largest_over_subtasks_and_the_slowest_has_its_own(facts: Facts) -> None:
+def test_phases_are_the_largest_over_subtasks_and_the_slowest_has_its_own() -> None:
     fact = only(facts(rest=[{"status": "COMPLETED"}], vertices=[ARRAYS], hosts=[{"ts": noon(-60), "host": ["a", "b", "c"]}]))
     assert [fact[f"{phase}_ms"] for phase in ("start_delay", "alignment", "sync", "async")] == [900, 4000, 40, 800]
     assert [fact[f"slowest_{phase}_ms"] for phase in ("start_delay", "alignment", "sync", "async")] == [20, 4000, 40, 600]
@@ -167,23 +153,23 @@ def test_phases_are_the_largest_over_subtasks_and_the_slowest_has_its_own(facts:
     assert (fact["late_subtask_share"], fact["phases_derived"], fact["unaligned"]) == (pytest.approx(1 / 3), False, None)
 
 
-def test_a_start_delay_that_is_not_reported_is_derived_and_marked(facts: Facts) -> None:
+def test_a_start_delay_that_is_not_reported_is_derived_and_marked() -> None:
     fact = only(facts(vertices=[ARRAYS | {"subtask_start_delay_ms": None}]))
     assert (fact["slowest_start_delay_ms"], fact["phases_derived"]) == (5000 - 40 - 600, True)
 
 
-def test_a_sight_without_subtasks_does_not_take_them_away(facts: Facts) -> None:
+def test_a_sight_without_subtasks_does_not_take_them_away() -> None:
     bare = {"status": "COMPLETED", "subtasks": 3, "acknowledged": 3, "observed_at": noon(99)}
     assert only(facts(vertices=[ARRAYS, bare]))["slowest_end_to_end_ms"] == 5000
 
 
-def test_the_host_is_the_one_known_at_the_trigger(facts: Facts) -> None:
+def test_the_host_is_the_one_known_at_the_trigger() -> None:
     hosts = [{"ts": noon(-60), "host": ["a"] * 3}, {"ts": noon(-5), "host": ["b"] * 3}, {"ts": noon(60), "host": ["c"] * 3}]
     assert only(facts(vertices=[ARRAYS], hosts=hosts))["slowest_host"] == "b"
     assert only(facts(vertices=[ARRAYS], hosts=hosts[2:]))["slowest_host"] == "c"
 
 
-def test_an_expiry_says_which_subtasks_had_not_acknowledged(facts: Facts) -> None:
+def test_an_expiry_says_which_subtasks_had_not_acknowledged() -> None:
     acks = [None if n % 2 else noon(1) for n in range(5000)]
     part = {"status": "FAILED", "subtasks": 5000, "acknowledged": 2500, "subtask_ack_time": acks}
     hosts = [{"ts": noon(-1), "host": [f"h{n % 4}" for n in range(5000)]}]
@@ -192,61 +178,56 @@ def test_an_expiry_says_which_subtasks_had_not_acknowledged(facts: Facts) -> Non
     assert (missing["count"], missing["subtasks"], missing["hosts"]) == (2500, list(range(1, 100, 2)), ["h1", "h3"])
 
 
-def test_where_only_counts_are_known_the_count_is_told(facts: Facts) -> None:
+def test_where_only_counts_are_known_the_count_is_told() -> None:
     row = failed("Checkpoint expired before completing.") | {"subtasks": 10, "acknowledged": 2}
     assert json.loads(only(facts(rest=[row]))["not_acknowledged"]) == [
         {"vertex_id": None, "vertex_name": None, "subtasks": [], "count": 8, "hosts": []}
     ]
 
 
-def test_nobody_is_missing_in_a_completed_checkpoint(facts: Facts) -> None:
+def test_nobody_is_missing_in_a_completed_checkpoint() -> None:
     assert only(facts(rest=[{"status": "COMPLETED", "subtasks": 3, "acknowledged": 3}], vertices=[ARRAYS]))["not_acknowledged"] is None
 
 
-def test_a_stopped_coordinator_aborts_what_was_pending(facts: Facts) -> None:
+def test_a_stopped_coordinator_aborts_what_was_pending() -> None:
     fact = only(facts(log=[TRIGGERED, {"kind": "coordinator_stopped", "ts": noon(3), "checkpoint_id": None}]))
     assert (fact["outcome"], fact["final"], fact["end_time"]) == ("aborted", True, noon(3))
 
 
-def test_a_job_that_leaves_running_aborts_what_was_pending(facts: Facts) -> None:
-    states = ["RESTARTING", "FAILING", "CANCELLING", "SUSPENDED", "FINISHED", "CANCELED", "FAILED"]
-    jobs = [f"{number:032x}" for number in range(len(states))]
-    log = [TRIGGERED | {"job_id": job} for job in jobs]
-    log += [
-        {"job_id": job, "kind": "job_state", "ts": noon(3), "to_state": to, "checkpoint_id": None}
-        for job, to in zip(jobs, states, strict=True)
-    ]
-    assert [row["outcome"] for row in collected(facts(log=log))] == ["aborted"] * len(states)
+@pytest.mark.parametrize("state", ["RESTARTING", "FAILING", "CANCELLING", "SUSPENDED", "FINISHED", "CANCELED", "FAILED"])
+def test_a_job_that_leaves_running_aborts_what_was_pending(state: str) -> None:
+    left = {"kind": "job_state", "ts": noon(3), "to_state": state, "checkpoint_id": None}
+    assert only(facts(log=[TRIGGERED, left]))["outcome"] == "aborted"
 
 
-def test_an_ending_before_the_trigger_aborts_nothing(facts: Facts) -> None:
+def test_an_ending_before_the_trigger_aborts_nothing() -> None:
     fact = only(facts(log=[TRIGGERED, {"kind": "coordinator_stopped", "ts": noon(-3), "checkpoint_id": None}]))
     assert (fact["outcome"], fact["final"]) == ("in_progress", False)
 
 
-def test_an_end_long_after_does_not_judge_what_only_rest_saw_pending(facts: Facts) -> None:
+def test_an_end_long_after_does_not_judge_what_only_rest_saw_pending() -> None:
     ended = {"state": "FINISHED", "end_time": noon(3600), "checkpoint_timeout_ms": 60_000}
     assert only(facts(rest=[IN_PROGRESS], jobs=[ended]))["outcome"] == "in_progress"
     assert only(facts(rest=[IN_PROGRESS], jobs=[ended | {"end_time": noon(30)}]))["outcome"] == "aborted"
 
 
-def test_a_completion_is_not_undone_by_the_end_of_the_job(facts: Facts) -> None:
+def test_a_completion_is_not_undone_by_the_end_of_the_job() -> None:
     log = [TRIGGERED, {"kind": "checkpoint_completed", "ts": noon(1), "state_bytes": 1, "duration_ms": 9}]
     assert only(facts(log=[*log, {"kind": "coordinator_stopped", "ts": noon(3), "checkpoint_id": None}]))["outcome"] == "completed"
 
 
-def test_a_restore_is_no_sight_of_a_checkpoint(facts: Facts) -> None:
-    assert collected(facts(log=[{"kind": "job_restored", "ts": noon(), "checkpoint_id": 7}])) == []
+def test_a_restore_is_no_sight_of_a_checkpoint() -> None:
+    assert facts(log=[{"kind": "job_restored", "ts": noon(), "checkpoint_id": 7}]) == []
 
 
-def test_one_size_alone_is_told_as_it_was_reported(facts: Facts) -> None:
+def test_one_size_alone_is_told_as_it_was_reported() -> None:
     fact = only(facts(rest=[{"status": "COMPLETED", "state_bytes": 82, "checkpointed_bytes": None}]))
     assert (fact["state_bytes"], fact["checkpointed_bytes"], fact["uploaded_ratio"]) == (82, None, None)
 
 
-def test_an_empty_state_has_no_ratio(facts: Facts) -> None:
+def test_an_empty_state_has_no_ratio() -> None:
     assert only(facts(rest=[{"status": "COMPLETED", "state_bytes": 0, "checkpointed_bytes": 0}]))["uploaded_ratio"] is None
 
 
-def test_nothing_in_nothing_out(facts: Facts) -> None:
-    assert collected(facts()) == []
+def test_nothing_in_nothing_out() -> None:
+    assert facts() == []

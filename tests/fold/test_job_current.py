@@ -3,58 +3,55 @@ from collections.abc import Iterable
 from typing import Any
 
 import pytest
-from pyspark.sql import DataFrame, SparkSession
-from spark_jobs.transforms.job_current import job_current
 
+from spark_jobs.fold import kept
+from spark_jobs.fold.job_current import job_current
 from spark_jobs.serving import PHASES
-from tests.spark_jobs.rows import JOB, VERTEX, Row, collected, events, facts, lake_rows, noon, only, serving_frame
+from tests.fold.rows import VERTEX, Row, events, facts, lake, noon, serving
 
 RUNNING = {"name": "orders", "state": "RUNNING", "start_time": noon(-100)}
 
 
 def current(
-    spark: SparkSession, jobs: Iterable[Row] = (), checkpoints: Iterable[Row] = (), pressure: Iterable[Row] = (), log: Iterable[Row] = ()
-) -> DataFrame:
-    frames = (
-        lake_rows(spark, "jobs", jobs),
-        facts(spark, checkpoints),
-        serving_frame(spark, "pressure_window", pressure),
-        events(spark, log),
-    )
-    return job_current(*frames)
+    jobs: Iterable[Row] = (), checkpoints: Iterable[Row] = (), pressure: Iterable[Row] = (), log: Iterable[Row] = ()
+) -> dict[str, Any]:
+    """As a run makes it: from what it remembers, each row once."""
+    of_job = [event for event in events(log) if event["job_id"] is not None]
+    windows = kept.pressure(serving("pressure_window", pressure))
+    return job_current(kept.answers(lake("jobs", jobs)), facts(checkpoints), windows, kept.events(of_job))
 
 
 def seen(at_s: float, **values: Any) -> dict[str, Any]:
     return {"observed_at": noon(at_s)} | values
 
 
-def test_the_newest_sight_gives_the_state(spark: SparkSession) -> None:
-    row = only(current(spark, [seen(30, **RUNNING), seen(60, state="CANCELED", end_time=noon(50)), seen(10, state="CREATED")]))
+def test_the_newest_sight_gives_the_state() -> None:
+    row = current([seen(30, **RUNNING), seen(60, state="CANCELED", end_time=noon(50)), seen(10, state="CREATED")])
     assert (row["name"], row["state"], row["terminal"], row["end_time"]) == ("orders", "CANCELED", True, noon(50))
     assert (row["first_seen_at"], row["last_seen_at"], row["as_of"]) == (noon(10), noon(60), noon(60))
 
 
-def test_what_the_newest_sight_lacks_is_carried_from_the_newest_that_had_it(spark: SparkSession) -> None:
+def test_what_the_newest_sight_lacks_is_carried_from_the_newest_that_had_it() -> None:
     plan = {"vertices": [{"vertex_id": VERTEX, "name": "map", "parallelism": 4}], "edges": []}
     settings = {"checkpointing_mode": "exactly_once", "checkpoint_interval_ms": 5000, "configuration": [{"key": "a", "value": "1"}]}
-    row = only(current(spark, [seen(10, **plan, **settings, restarts=2), seen(20, state="RUNNING", vertices=[], edges=[])]))
+    row = current([seen(10, **plan, **settings, restarts=2), seen(20, state="RUNNING", vertices=[], edges=[])])
     assert json.loads(row["graph"])["vertices"] == [{"vertex_id": VERTEX, "name": "map", "parallelism": 4, "status": None}]
     assert (row["vertex_count"], row["restarts"], row["checkpoint_interval_ms"]) == (1, 2, 5000)
     assert json.loads(row["checkpoint_config"])["mode"] == "exactly_once"
     assert json.loads(row["configuration"]) == {"a": "1"}
 
 
-def test_a_job_that_runs_again_has_no_end(spark: SparkSession) -> None:
-    row = only(current(spark, [seen(10, state="FAILED", end_time=noon(9)), seen(20, state="RUNNING")]))
+def test_a_job_that_runs_again_has_no_end() -> None:
+    row = current([seen(10, state="FAILED", end_time=noon(9)), seen(20, state="RUNNING")])
     assert (row["state"], row["end_time"], row["terminal"]) == ("RUNNING", None, False)
 
 
-def test_a_setting_named_twice_does_not_fail_the_job(spark: SparkSession) -> None:
+def test_a_setting_named_twice_does_not_fail_the_job() -> None:
     settings = [{"key": "a", "value": "1"}, {"key": "b", "value": None}, {"key": "a", "value": "2"}, {"key": None, "value": "3"}]
-    assert json.loads(only(current(spark, [seen(1, configuration=settings)]))["configuration"]) == {"a": "2", "b": None}
+    assert json.loads(current([seen(1, configuration=settings)])["configuration"]) == {"a": "2", "b": None}
 
 
-def test_a_job_known_from_its_log_only_has_a_row(spark: SparkSession) -> None:
+def test_a_job_known_from_its_log_only_has_a_row() -> None:
     log: list[dict[str, Any]] = [
         {"kind": "job_submitted", "job_name": "orders", "ts": noon(1)},
         {"kind": "job_state", "to_state": "RUNNING", "ts": noon(2)},
@@ -63,85 +60,77 @@ def test_a_job_known_from_its_log_only_has_a_row(spark: SparkSession) -> None:
         {"kind": "job_state", "to_state": "FINISHED", "ts": noon(5)},
         {"kind": "tm_registered", "job_id": None, "ts": noon(6)},
     ]
-    row = only(current(spark, log=[event | {"observed_at": noon(60)} for event in log]))
+    row = current(log=[event | {"observed_at": noon(60)} for event in log])
     assert (row["name"], row["state"], row["terminal"], row["end_time"]) == ("orders", "FINISHED", True, noon(5))
     assert (row["restarts"], row["start_time"], row["last_seen_at"], row["as_of"]) == (1, noon(1), noon(5), noon(60))
     assert (row["restored_checkpoint_id"], row["restored_at"], row["restored_is_savepoint"]) == (7, noon(4), False)
 
 
-def test_the_log_knows_the_end_that_rest_did_not_live_to_tell(spark: SparkSession) -> None:
-    row = only(current(spark, [seen(10, **RUNNING)], log=[{"kind": "job_state", "to_state": "CANCELED", "ts": noon(12)}]))
+def test_the_log_knows_the_end_that_rest_did_not_live_to_tell() -> None:
+    row = current([seen(10, **RUNNING)], log=[{"kind": "job_state", "to_state": "CANCELED", "ts": noon(12)}])
     assert (row["state"], row["end_time"]) == ("CANCELED", noon(12))
 
 
-def test_a_log_in_a_wrong_time_zone_does_not_overrule_rest(spark: SparkSession) -> None:
+def test_a_log_in_a_wrong_time_zone_does_not_overrule_rest() -> None:
     ahead = {"kind": "job_state", "to_state": "CREATED", "ts": noon(8 * 3600), "observed_at": noon(20)}
-    assert only(current(spark, [seen(30, **RUNNING)], log=[ahead]))["state"] == "RUNNING"
+    assert current([seen(30, **RUNNING)], log=[ahead])["state"] == "RUNNING"
 
 
-def test_a_restore_told_by_both_is_taken_from_rest(spark: SparkSession) -> None:
+def test_a_restore_told_by_both_is_taken_from_rest() -> None:
     rest = seen(9, restored_at=noon(1), restored_checkpoint_id=6, restored_is_savepoint=True, restored_path="p")
     log = {"kind": "restored", "checkpoint_id": 6, "checkpoint_type": "Checkpoint", "ts": noon(1.003)}
-    assert only(current(spark, [rest], log=[log]))["restored_is_savepoint"] is True
+    assert current([rest], log=[log])["restored_is_savepoint"] is True
     later = {"kind": "restored", "checkpoint_id": 8, "checkpoint_type": "Checkpoint", "ts": noon(60)}
-    assert only(current(spark, [rest], log=[log, later]))["restored_checkpoint_id"] == 8
+    assert current([rest], log=[log, later])["restored_checkpoint_id"] == 8
 
 
-def test_recent_outcomes_are_the_last_sixteen_oldest_first(spark: SparkSession) -> None:
+def test_recent_outcomes_are_the_last_sixteen_oldest_first() -> None:
     many = [{"outcome": "expired" if n % 5 == 0 else "completed"} for n in range(1, 21)] + [{"checkpoint_id": 21, "outcome": "in_progress"}]
-    row = only(current(spark, checkpoints=many))
+    row = current(checkpoints=many)
     recent = json.loads(row["recent_outcomes"])
     assert [one["checkpoint_id"] for one in recent] == list(range(5, 21))
     assert recent[0] == {"checkpoint_id": 5, "outcome": "expired", "is_savepoint": False}
     assert (row["recent_total"], row["recent_failed"], row["last_outcome"], row["last_completed_id"]) == (16, 4, "expired", 19)
 
 
-def test_savepoints_are_shown_but_not_counted(spark: SparkSession) -> None:
+def test_savepoints_are_shown_but_not_counted() -> None:
     rows = [
         {"end_to_end_ms": 100, "state_bytes": 5, "checkpointed_bytes": 1},
         {"is_savepoint": True, "end_to_end_ms": 9000, "state_bytes": 99},
     ]
-    row = only(current(spark, checkpoints=rows))
+    row = current(checkpoints=rows)
     assert len(json.loads(row["recent_outcomes"])) == 2
     assert (row["recent_total"], row["end_to_end_p95_ms"], row["last_completed_id"]) == (1, 100, 1)
     assert (row["state_bytes"], row["checkpointed_bytes"], row["last_completed_at"]) == (5, 1, noon(60.1))
 
 
-def test_the_dominant_phase_is_that_of_the_slowest_subtasks(spark: SparkSession) -> None:
+def test_the_dominant_phase_is_that_of_the_slowest_subtasks() -> None:
     one = {"slowest_end_to_end_ms": 100, "slowest_alignment_ms": 80, "slowest_async_ms": 20}
     other = {"slowest_end_to_end_ms": 100, "slowest_async_ms": 50, "slowest_sync_ms": 0, "slowest_alignment_ms": 50}
-    row = only(current(spark, checkpoints=[one, other]))
+    row = current(checkpoints=[one, other])
     assert (row["dominant_phase"], row["dominant_phase_share"]) == ("alignment", pytest.approx(0.65))
 
 
-def test_without_phases_no_phase_dominates(spark: SparkSession) -> None:
-    row = only(current(spark, checkpoints=[{"end_to_end_ms": 100} | {f"slowest_{phase}_ms": 0 for phase in PHASES}]))
+def test_without_phases_no_phase_dominates() -> None:
+    row = current(checkpoints=[{"end_to_end_ms": 100} | {f"slowest_{phase}_ms": 0 for phase in PHASES}])
     assert (row["dominant_phase"], row["dominant_phase_share"]) == (None, None)
 
 
-def test_pressured_share_is_the_worst_vertex_in_its_newest_window(spark: SparkSession) -> None:
+def test_pressured_share_is_the_worst_vertex_in_its_newest_window() -> None:
     def window(vertex: str, start: float, share: float) -> dict[str, Any]:
         return {"vertex_id": vertex, "window_start": noon(start), "window_s": 60, "samples": 2, "backpressured_share": share}
 
     assert (
-        only(current(spark, pressure=[window("a", 0, 1.0), window("a", 60, 0.25), window("b", 60, 0.5), window("b", 0, 0.0)]))[
-            "pressured_share"
-        ]
-        == 0.5
+        current(pressure=[window("a", 0, 1.0), window("a", 60, 0.25), window("b", 60, 0.5), window("b", 0, 0.0)])["pressured_share"] == 0.5
     )
 
 
-def test_order_and_replays_do_not_matter(spark: SparkSession) -> None:
+def test_order_and_replays_do_not_matter() -> None:
     jobs = [seen(n, state=state, name="orders") for n, state in enumerate(["CREATED", "RUNNING", "FAILED", "RUNNING"])]
     same_instant = [seen(3, state="FAILED", commit_seq=2), seen(3, state="RUNNING", commit_seq=3)]
     log = [{"kind": "job_state", "to_state": "RESTARTING", "ts": noon(n), "record_hash": str(n)} for n in range(3)]
     checkpoints = [{"outcome": "completed"}, {"outcome": "failed"}]
-    one = only(current(spark, jobs + same_instant, checkpoints, log=log))
-    other = only(current(spark, same_instant[::-1] + jobs[::-1] + jobs, checkpoints, log=log[::-1] + log))
+    one = current(jobs + same_instant, checkpoints, log=log)
+    other = current(same_instant[::-1] + jobs[::-1] + jobs, checkpoints, log=log[::-1] + log)
     assert one == other
     assert one["restarts"] == 3
-
-
-def test_jobs_of_clusters_and_ids_are_kept_apart(spark: SparkSession) -> None:
-    rows = collected(current(spark, [seen(1, name="a"), seen(1, name="b", cluster="d"), seen(1, name="c", job_id="f" * 32)]))
-    assert {(row["cluster"], row["job_id"]): row["name"] for row in rows} == {("c", JOB): "a", ("d", JOB): "b", ("c", "f" * 32): "c"}

@@ -3,21 +3,17 @@
 import json
 from dataclasses import asdict
 
-from spark_jobs.transforms.judging import judged_row
-from spark_jobs.transforms.window_rows import WindowRow
-
 from spark_jobs.diagnosis import registry
 from spark_jobs.diagnosis.plain import recovery_point_from_plain
 from spark_jobs.diagnosis.samples import RecoveryPoint
+from spark_jobs.fold.judging import judged
 from tests.diagnosis.jobs import minutely, ms, savepoint, window
 
 BROKEN = RecoveryPoint(3, ms(600), "s3://b/chk-3/_metadata", missing_files=2, missing_bytes=100)
 
 
 def rules_told(point, *checkpoints, at=700):
-    judged = window(*checkpoints, at=at)
-    row = WindowRow("prod", judged.job_id, judged.at_ms, [judged.window_start_ms], [judged])
-    return {sight["rule"]: sight for sight in judged_row(row, registry.limits(), point)["sights"]}
+    return {sight["rule"]: sight for sight in judged([window(*checkpoints, at=at)], registry.limits(), point)["sights"]}
 
 
 def test_a_checkpoint_that_lacks_files_leaves_its_job_unprotected():

@@ -1,0 +1,88 @@
+"""What happened to the jobs of real clusters, as ``events.jsonl`` of each recording tells it."""
+
+import json
+from collections import Counter
+from functools import cache
+from typing import Any
+
+from spark_jobs.fold.job import JobNews, JobResult, fold
+from spark_jobs.fold.judging import Settings
+from spark_jobs.fold.state import JobState
+from tests.fold.recorded import recorded_job, recorded_jobs
+
+
+@cache
+def lives(recording: str) -> list[JobResult]:
+    """All jobs of a recording, folded once."""
+    return [told(job) for job in recorded_jobs(recording)]
+
+
+@cache
+def life(recording: str) -> JobResult:
+    """Of the only job."""
+    return told(recorded_job(recording))
+
+
+def told(job: JobNews) -> JobResult:
+    return fold(job, JobState(), Settings())
+
+
+def keys(result: JobResult) -> set[tuple[Any, ...]]:
+    return {(row["kind"], row["at"], row["subject"]) for row in result.annotations if row["kind"] != "savepoint"}
+
+
+def test_five_failures_are_five_restarts_from_five_checkpoints() -> None:
+    """1.20.5/J throws on enrich/1 about every ten seconds."""
+    rows = life("1.20.5/J").annotations
+    assert Counter(row["kind"] for row in rows) == {"deploy": 1, "failure": 5, "restart": 5, "restore": 5, "terminal": 1}
+    assert sorted(int(row["subject"]) for row in rows if row["kind"] == "restore") == [3, 6, 9, 12, 15]
+    assert {row["label"] for row in rows if row["kind"] == "failure"} == {"enrich failed"}
+    assert all(1900 < json.loads(row["detail"])["downtime_ms"] < 2200 for row in rows if row["kind"] == "restart")
+
+
+def test_rest_alone_and_rest_with_the_log_agree_on_every_key() -> None:
+    """So that a log that is collected later adds annotations, and moves none."""
+    job = recorded_job("1.20.5/J")
+    without, both = keys(told(JobNews(job.cluster, job.job_id, answers=job.answers))), keys(life("1.20.5/J"))
+    assert without <= both
+    assert len([kind for kind, _, _ in without if kind == "restart"]) == 5
+
+
+def test_every_kill_of_a_taskmanager_is_followed_by_restarts() -> None:
+    """1.20.5/I: a killed TaskManager makes the job restart until its slots are free again, at most once a second."""
+    rows = life("1.20.5/I").annotations
+    assert {row["subject"] for row in rows if row["kind"] == "restore"} == {"3", "6", "9", "12", "15"}
+    assert 5 <= sum(row["kind"] == "restart" for row in rows) <= 19
+
+
+def test_each_restored_job_says_from_what_and_who_owns_it() -> None:
+    """1.20.5/H: three restores each by LEGACY, two by NO_CLAIM, three by CLAIM."""
+    restores = [[row for row in job.annotations if row["kind"] == "restore"] for job in lives("1.20.5/H")]
+    every = [row for of_job in restores for row in of_job]
+    modes = Counter((row["label"].split()[2], json.loads(row["detail"])["claim_mode"]) for row in every)
+    assert modes == {("savepoint", "NO_CLAIM or LEGACY"): 5, ("checkpoint", "CLAIM"): 3}
+    assert sum(bool(of_job) for of_job in restores) == 8
+
+
+def test_savepoints_of_1_12_are_annotated_and_its_one_size_gives_no_trend() -> None:
+    """1.12.5/G: savepoints 7, 11 and 15; sizes are the uploaded ones, which say nothing about the state."""
+    found = life("1.12.5/G")
+    assert sorted(int(row["subject"]) for row in found.annotations if row["kind"] == "savepoint") == [7, 11, 15]
+    assert found.trend is not None
+    assert (found.trend["points"], found.trend["bytes_per_h"]) == (0, None)
+    assert [change["kind"] for change in json.loads(found.trend["change_points"])] == ["savepoint"] * 3
+
+
+def test_the_fleet_row_of_a_failing_job() -> None:
+    row = life("1.20.5/J").current
+    assert (row["name"], row["state"], row["terminal"], row["restarts"]) == ("lab-J-failing", "CANCELED", True, 5)
+    assert (row["last_completed_id"], row["restored_checkpoint_id"], row["restored_is_savepoint"]) == (17, 15, False)
+    assert (row["state_bytes"], row["flink_version"], row["vertex_count"]) == (4130255, "1.20.5", 4)
+    assert json.loads(row["checkpoint_config"])["mode"] == "exactly_once"
+
+
+def test_the_log_alone_knows_the_job_too() -> None:
+    """State, restarts, restore and end agree with what REST said."""
+    job = recorded_job("1.20.5/J")
+    row = told(JobNews(job.cluster, job.job_id, events=job.events)).current
+    assert (row["name"], row["state"], row["restarts"], row["restored_checkpoint_id"]) == ("lab-J-failing", "CANCELED", 5, 15)
