@@ -6,13 +6,17 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from spark_jobs.transforms.pressure import pressure_windows
+from spark_jobs.transforms.pressure import VERTEX_NAMES_SCHEMA, pressure_windows, vertex_names, vertex_window_samples, vertex_windows
 from tests.spark_jobs.recorded import recorded_rows
 from tests.spark_jobs.rows import VERTEX, Row, collected, lake_rows, noon, only
 
 
 def windows(spark: SparkSession, samples: Iterable[Row], jobs: Iterable[Row] = ()) -> DataFrame:
-    return pressure_windows(lake_rows(spark, "vertex_metrics", samples), lake_rows(spark, "jobs", jobs))
+    return of_frames(spark, lake_rows(spark, "vertex_metrics", samples), lake_rows(spark, "jobs", jobs))
+
+
+def of_frames(spark: SparkSession, samples: DataFrame, jobs: DataFrame) -> DataFrame:
+    return pressure_windows(samples, vertex_names(jobs, spark.createDataFrame([], VERTEX_NAMES_SCHEMA)))
 
 
 def sample(at_s: float = 1, **arrays: Any) -> dict[str, Any]:
@@ -89,11 +93,28 @@ def test_the_watermark_is_the_lowest_last_one(spark: SparkSession) -> None:
     assert only(windows(spark, rows))["watermark_ms"] == 300
 
 
-def test_names_come_from_the_newest_plan(spark: SparkSession) -> None:
-    def plan(at_s: float, name: str) -> dict[str, Any]:
-        return {"observed_at": noon(at_s), "vertices": [{"vertex_id": VERTEX, "name": name}]}
+def plan(at_s: float, name: str) -> dict[str, Any]:
+    return {"observed_at": noon(at_s), "vertices": [{"vertex_id": VERTEX, "name": name}]}
 
+
+def test_names_come_from_the_newest_plan(spark: SparkSession) -> None:
     assert only(windows(spark, [sample()], [plan(1, "old"), plan(9, "new"), {"observed_at": noon(20)}]))["vertex_name"] == "new"
+
+
+def test_a_name_of_an_earlier_run_lasts_until_a_newer_plan_comes(spark: SparkSession) -> None:
+    before = vertex_names(lake_rows(spark, "jobs", [plan(5, "known")]), spark.createDataFrame([], VERTEX_NAMES_SCHEMA))
+    found = [only(vertex_names(lake_rows(spark, "jobs", new), before)) for new in ([], [plan(1, "older")], [plan(9, "newer")])]
+    assert [row["vertex_name"] for row in found] == ["known", "known", "newer"]
+
+
+def test_samples_for_the_rules_are_means_by_subtask_and_where_these_ran(spark: SparkSession) -> None:
+    place = {"parallelism": 2, "host": ["a", "b"], "taskmanager_id": ["tm-a", "tm-b"], "backpressured_ratio": [0.5, 0.1]}
+    metrics = [sample(1, busy_ms_per_s=[900.0, None], **place), sample(31, busy_ms_per_s=[100.0, None], **place)]
+    names = spark.createDataFrame([], VERTEX_NAMES_SCHEMA)
+    row = only(vertex_window_samples(vertex_windows(lake_rows(spark, "vertex_metrics", metrics), names)))
+    assert (row["busy_ratio"], row["backpressured_ratio"], row["in_pool_usage"]) == ([0.5, None], [0.5, 0.1], [None, None])
+    assert (row["samples"], row["parallelism"], row["host"], row["taskmanager_id"]) == (2, 2, ["a", "b"], ["tm-a", "tm-b"])
+    assert (row["window_start"], row["newest_ts"]) == (noon(0), noon(31))
 
 
 def test_a_replayed_sample_counts_once_and_order_does_not_matter(spark: SparkSession) -> None:
@@ -115,7 +136,7 @@ def test_it_holds_at_parallelism_5000(spark: SparkSession) -> None:
 def recorded_windows(spark: SparkSession, recording: str, vertex: str) -> list[dict[str, Any]]:
     """Windows of one vertex, oldest first."""
     frames = (recorded_rows(spark, recording, table) for table in ("vertex_metrics", "jobs"))
-    return collected(pressure_windows(*frames).filter(F.col("vertex_name") == vertex).orderBy("window_start"))
+    return collected(of_frames(spark, *frames).filter(F.col("vertex_name") == vertex).orderBy("window_start"))
 
 
 def test_recorded_back_pressure_is_on_the_vertices_above_the_slow_one(spark: SparkSession) -> None:
