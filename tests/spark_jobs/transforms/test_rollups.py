@@ -90,12 +90,13 @@ def test_as_of_is_the_newest_of_both_sources(spark: SparkSession) -> None:
 
 def test_the_refusals_of_its_start_are_in_the_hour(spark: SparkSession) -> None:
     """1.20.5/J: 17 completed; REST counted 20, as three refusals took no id."""
-    folded = fold(recorded_job("1.20.5/J"), JobState(), Settings()).facts
-    df = rollups(facts(spark, map(_with_datetimes, folded)), recorded_events(spark, "1.20.5/J"))
+    job = recorded_job("1.20.5/J")
+    told = [_with_datetimes(fact) | {"job_id": job.job_id} for fact in fold(job, JobState(), Settings()).facts]
+    df = rollups(facts(spark, told), recorded_events(spark, "1.20.5/J"))
     row = only(df.filter("period = 'hour'"))
     assert (row["completed_count"], row["preflight_refusals"]) == (17, 3)
 
 
-def _with_datetimes(fact: Row) -> Row:
+def _with_datetimes(fact: Row) -> dict[str, Any]:
     instants = [column.name for column in CHECKPOINT_FACT.columns if column.kind == "instant" and fact[column.name] is not None]
     return {**fact, **{name: datetime.fromtimestamp(fact[name] / 1000, UTC) for name in instants}}
