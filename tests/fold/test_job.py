@@ -119,6 +119,8 @@ def test_a_life_that_is_read_while_it_goes_on_is_as_read_at_once(job: JobNews, p
     twice = in_two_runs(*split(job, lambda row: row.get("ts", row.get("observed_at")) < now), Settings())
     assert twice.facts == {key_of(fact): fact for fact in once.facts}
     assert lasting(twice.second) == lasting(once)
+    windows = {window.window_start_ms: window for window in once.windows}
+    assert all(window == windows[window.window_start_ms] for window in twice.second.windows)
 
 
 @patient
