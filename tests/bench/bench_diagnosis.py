@@ -1,4 +1,4 @@
-"""50,000 jobs × 20 vertices through all rules in one Spark job: seconds, linear in the jobs, in a driver of 1 GiB.
+"""50,000 jobs × 20 vertices folded and through all rules in one Spark job: seconds, linear in the jobs, in a driver of 1 GiB.
 
 Rows are made by Spark itself, as they come out of the steps before: a chain of 20 vertices × 4 subtasks, 20 checkpoints
 and an earlier window a job. Of 20 jobs 19 are healthy; in the twentieth the vertex amid the chain holds back all before it.
@@ -8,22 +8,26 @@ import os
 import resource
 import tempfile
 import time
-from dataclasses import fields
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql import types as T
 
-from ingest.lake.tables import TABLES
+from spark_jobs.fold.judging import Settings
 from spark_jobs.schemas import lake_schema, serving_schema
 from spark_jobs.serving import SERVING_TABLES, ServingTable
 from spark_jobs.session import open_session
-from spark_jobs.transforms import diagnosed, executions, job_windows, log_events
+from spark_jobs.transforms import folding
+from spark_jobs.transforms.fold_batches import JOB
+from spark_jobs.transforms.pressure import PAST, vertex_window_samples
 from tests.bench.harness import Report
 
 JOBS, VERTICES, SUBTASKS, CHECKPOINTS = 50_000, 20, 4, 20
 PRESSURED_EVERY, ORIGIN = 20, 10
 AT_S = 1_772_366_400
 """The start of the judged window."""
+VERTEX_KINDS = {"max_parallelism": "bigint", "status": "string", "running_tasks": "bigint"}
+"""What the answer of a real cluster tells of a vertex besides, and no rule reads."""
 BUDGET_S = 120
 
 
@@ -53,65 +57,61 @@ def judged(session: SparkSession, jobs: int) -> tuple[float, tuple[int, int, int
         return _judged(_kept(session, told(session, jobs), folder))
 
 
-def _kept(session: SparkSession, told: job_windows.Told, folder: str) -> job_windows.Told:
-    """The same rows out of files, as most of them are in a cycle: making them is not what is measured."""
-    frames = {}
-    for field in fields(told):
-        frame: DataFrame = getattr(told, field.name)
-        frame.write.parquet(f"{folder}/{field.name}")
-        frames[field.name] = session.read.schema(frame.schema).parquet(f"{folder}/{field.name}")
-    return job_windows.Told(**frames)
+def _kept(session: SparkSession, told: DataFrame, folder: str) -> DataFrame:
+    """The same rows out of files: making them is not what is measured."""
+    told.write.parquet(f"{folder}/jobs")
+    return session.read.schema(told.schema).parquet(f"{folder}/jobs")
 
 
-def _judged(told: job_windows.Told) -> tuple[float, tuple[int, int, int]]:
+def _judged(jobs: DataFrame) -> tuple[float, tuple[int, int, int]]:
     started = time.monotonic()
-    rows = diagnosed.diagnosed(job_windows.job_windows(told))
+    rows = folding.folded(jobs, Settings()).where(F.col("judgement").isNotNull()).select("judgement.sights")
     roots = F.size(F.filter("sights", lambda sight: sight["rule"] == "pressure.root"))
     counted = rows.agg(F.count(F.lit(1)).alias("jobs"), F.sum(F.size("sights")).alias("sights"), F.sum(roots).alias("roots")).collect()[0]
     return time.monotonic() - started, (counted.jobs, counted.sights, counted.roots)
 
 
-def told(session: SparkSession, jobs: int) -> job_windows.Told:
+def told(session: SparkSession, jobs: int) -> DataFrame:
+    """Nested jobs: of each, an answer, its windows of this minute and of the one before, and its facts from earlier runs."""
     ids = session.range(0, jobs, numPartitions=8).select(
         F.col("id").alias("number"), F.lit("bench").alias("cluster"), F.lpad(F.hex("id"), 32, "0").alias("job_id")
     )
     windows = _serving(_windows(ids), SERVING_TABLES["pressure_window"], "readings", "newest_ts")
-    nothing = {name: session.createDataFrame([], serving_schema(name)) for name in ("job_exception", "size_trend", "checkpoint_upload")}
-    return job_windows.Told(
-        instants=job_windows.instants([(windows, "newest_ts")]),
-        judged=session.createDataFrame([], job_windows.JUDGED_SCHEMA),
-        job_current=_serving(_jobs(ids), SERVING_TABLES["job_current"]),
-        jobs=session.createDataFrame([], lake_schema("jobs")),
-        events=_no_events(session),
-        facts=_serving(_facts(ids), SERVING_TABLES["checkpoint_fact"]),
-        annotations=_serving(_deployments(ids), SERVING_TABLES["job_annotation"]),
-        failures=nothing["job_exception"],
-        size_trends=nothing["size_trend"],
-        vertex_windows=windows,
-        pressure=_serving(_windows(ids), SERVING_TABLES["pressure_window"]).withColumn(
-            "window_start", F.timestamp_seconds(F.lit(AT_S - 60))
-        ),
-        vertex_states=session.createDataFrame([], job_windows.VERTEX_STATES_SCHEMA),
-        uploads=nothing["checkpoint_upload"],
-    )
+    before = windows.withColumn("window_start", F.timestamp_seconds(F.lit(AT_S - 60)))
+    news = {
+        "answers": _lake(_answers(ids), "jobs"),
+        "vertex_windows": vertex_window_samples(windows),
+        "pressure": before.select(*JOB, *PAST),
+        # Nothing of earlier checkpoints is told again.
+        "touched": session.createDataFrame([], "cluster string, job_id string, checkpoint_id bigint, trigger_time timestamp"),
+    }
+    since = folding.earliest([(windows, "window_start")])
+    state = session.createDataFrame([], folding.STATE_SCHEMA)
+    return folding.jobs(news, since, _serving(_facts(ids), SERVING_TABLES["checkpoint_fact"]), state, is_partial=True)
 
 
-def _jobs(ids: DataFrame) -> DataFrame:
+def _answers(ids: DataFrame) -> DataFrame:
     places = F.sequence(F.lit(0), F.lit(VERTICES - 1))
     vertices = F.transform(
-        places, lambda n: F.struct(_vertex(n).alias("vertex_id"), _name(n).alias("name"), F.lit(SUBTASKS).alias("parallelism"))
-    )
+        places,
+        lambda n: F.struct(
+            _vertex(n).alias("vertex_id"), _name(n).alias("name"), F.lit(SUBTASKS).cast("bigint").alias("parallelism"),
+            *(F.lit(None).cast(kind).alias(name) for name, kind in VERTEX_KINDS.items()),
+        ),
+    )  # fmt: skip
     edges = F.transform(
         F.slice(places, 1, VERTICES - 1),
-        lambda n: F.struct(_vertex(n).alias("source"), _vertex(n + 1).alias("target"), F.lit("HASH").alias("ship_strategy")),
+        lambda n: F.struct(
+            _vertex(n).alias("source_vertex_id"), _vertex(n + 1).alias("target_vertex_id"), F.lit("HASH").alias("ship_strategy")
+        ),
     )
-    config = {"mode": "exactly_once", "interval_ms": 60_000, "timeout_ms": 600_000, "min_pause_ms": 0, "tolerable_failed": 3}
-    settings = F.struct(*(F.lit(value).alias(name) for name, value in config.items()), F.lit(True).alias("externalized"))
+    settings = {"checkpointing_mode": "exactly_once", "checkpoint_interval_ms": 60_000, "checkpoint_timeout_ms": 600_000,
+                "min_pause_ms": 0, "tolerable_failed_checkpoints": 3, "externalized": True}  # fmt: skip
     return ids.withColumns(
         {
-            "name": F.format_string("job %d", "number"), "state": F.lit("RUNNING"), "terminal": F.lit(False),
-            "flink_version": F.lit("1.20.5"), "start_time": F.timestamp_seconds(F.lit(AT_S - 86_400)),
-            "graph": F.to_json(F.struct(vertices.alias("vertices"), edges.alias("edges"))), "checkpoint_config": F.to_json(settings),
+            "name": F.format_string("job %d", "number"), "state": F.lit("RUNNING"), "flink_version": F.lit("1.20.5"),
+            "start_time": F.timestamp_seconds(F.lit(AT_S - 86_400)), "observed_at": F.timestamp_seconds(F.lit(AT_S + 45)),
+            "commit_seq": F.lit(1), "vertices": vertices, "edges": edges, **{name: F.lit(value) for name, value in settings.items()},
         }
     )  # fmt: skip
 
@@ -156,30 +156,24 @@ def _facts(ids: DataFrame) -> DataFrame:
             "trigger_time": F.timestamp_seconds(trigger_s), "end_time": F.timestamp_seconds(trigger_s + 2), "outcome": F.lit("completed"),
             "final": F.lit(True), "is_savepoint": F.lit(False), "checkpoint_type": F.lit("CHECKPOINT"),
             "slowest_vertex_name": F.lit("vertex 3"), "slowest_host": F.lit("host-1"), "dominant_phase": F.lit("async"),
+            "as_of": F.timestamp_seconds(trigger_s + 2),
             "external_path": F.format_string("file:/checkpoints/%s/chk-%d", "job_id", "checkpoint_id"),
             **{name: F.lit(value).cast("bigint") for name, value in figures.items()},
         }
     )  # fmt: skip
 
 
-def _deployments(ids: DataFrame) -> DataFrame:
-    return ids.withColumns(
-        {"at": F.timestamp_seconds(F.lit(AT_S - 86_400)), "kind": F.lit("deploy"), "subject": F.lit(""), "label": F.lit("submitted")}
-    )
-
-
-def _no_events(session: SparkSession) -> DataFrame:
-    records = session.createDataFrame([], lake_schema(TABLES["log_records"].name))
-    return executions.locate(log_events.events(records), session.createDataFrame([], executions.EXECUTION_SCHEMA))
-
-
 def _serving(rows: DataFrame, table: ServingTable, *more: str) -> DataFrame:
-    """The columns of a serving table, null where ``rows`` has none."""
-    filled = [
-        (F.col(field.name) if field.name in rows.columns else F.lit(None)).cast(field.dataType).alias(field.name)
-        for field in serving_schema(table)
-    ]
-    return rows.select(*filled, *more)
+    return rows.select(*_filled(rows, serving_schema(table)), *more)
+
+
+def _lake(rows: DataFrame, table: str) -> DataFrame:
+    return rows.select(*_filled(rows, lake_schema(table)))
+
+
+def _filled(rows: DataFrame, schema: T.StructType) -> list[Column]:
+    """The columns of a table, null where ``rows`` has none."""
+    return [(F.col(field.name) if field.name in rows.columns else F.lit(None)).cast(field.dataType).alias(field.name) for field in schema]
 
 
 def _vertex(place: Column) -> Column:
