@@ -66,7 +66,7 @@ def fold(news: JobNews, before: JobState, settings: Settings) -> JobResult:
     marks = annotations(state.answers, sizes.values(), state.events)
     trend = size_trend(sizes.values(), marks)
     states = entered_states(state.answers, state.events)
-    current = job_current(state.answers, list(sizes.values()), state.pressure, state.events) | {"states": json_text(states)}
+    current = job_current(state.answers, list(sizes.values()), state.pressure, state.events) | {"states": json_text(states or None)}
     full_states = vertex_states(news.vertex_checkpoints, recomputed, before.vertex_states)
     state = replace(state, vertex_states=full_states[-1:])
     starts, newest_ms = _to_judge(news, before, recomputed, current)
