@@ -1,14 +1,19 @@
 """``compose.yaml`` and ``Dockerfile`` as text: what they promise must exist in the tree."""
 
+import os
 import re
+import subprocess
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from redis import AuthenticationError, Redis, ResponseError
 
 from webapp.config import schedule
 from webapp.config.environment import PROJECT_DIR
+from webapp.supervisor import redis
 
 COMPOSE: dict[str, Any] = yaml.safe_load((PROJECT_DIR / "compose.yaml").read_text())
 SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
@@ -29,7 +34,7 @@ def test_exactly_one_beat_runs() -> None:
     assert [name for name, service in OURS.items() if "beat" in service["command"]] == ["beat"]
 
 
-@pytest.mark.parametrize("name", ["POSTGRES_PASSWORD", "WEIR_SECRET_KEY", "WEIR_FIELD_KEYS"])
+@pytest.mark.parametrize("name", ["POSTGRES_PASSWORD", "REDIS_PASSWORD", "WEIR_SECRET_KEY", "WEIR_FIELD_KEYS"])
 def test_secrets_have_no_default(name: str) -> None:
     uses = re.findall(rf"\$\{{{name}([^}}]*)\}}", (PROJECT_DIR / "compose.yaml").read_text())
     assert uses
@@ -39,7 +44,7 @@ def test_secrets_have_no_default(name: str) -> None:
 def test_the_example_environment_names_every_required_secret_and_no_value_of_one() -> None:
     lines = (PROJECT_DIR / "compose.env.example").read_text().splitlines()
     given = dict(line.split("=", 1) for line in lines if line and not line.startswith("#"))
-    assert {given[name] for name in ("POSTGRES_PASSWORD", "WEIR_SECRET_KEY", "WEIR_FIELD_KEYS")} == {""}
+    assert {given[name] for name in ("POSTGRES_PASSWORD", "REDIS_PASSWORD", "WEIR_SECRET_KEY", "WEIR_FIELD_KEYS")} == {""}
 
 
 def test_every_variable_is_one_that_weir_reads() -> None:
@@ -87,3 +92,33 @@ def test_the_image_takes_every_package_and_nothing_that_is_missing() -> None:
 def test_the_image_checks_hashes_and_runs_as_nobody_special() -> None:
     assert "--require-hashes" in DOCKERFILE
     assert re.search(r"^USER weir$", DOCKERFILE, re.MULTILINE)
+
+
+def test_the_queue_answers_nobody_without_its_password_and_shows_it_to_nobody(tmp_path: Path) -> None:
+    """The command itself, with the server that is at hand."""
+    service, password = SERVICES["queue"], "a-b_c" * 8
+    (tmp_path / "redis-server").symlink_to(redis.executable())
+    command = [word.replace("$$", "$").replace("/tmp/", f"{tmp_path}/") for word in service["command"]]
+    environment = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "REDIS_PASSWORD": password}
+    socket = tmp_path / "queue.sock"
+    server = subprocess.Popen([*command, "--port", "0", "--unixsocket", str(socket)], env=environment, stdout=subprocess.DEVNULL)
+    try:
+        give_up = time.monotonic() + 30
+        while not socket.exists() and time.monotonic() < give_up:
+            time.sleep(0.1)
+        with pytest.raises(AuthenticationError):
+            Redis(unix_socket_path=str(socket)).ping()
+        client = Redis(unix_socket_path=str(socket), password=password)
+        assert client.ping()
+        with pytest.raises(ResponseError, match="unknown command"):
+            client.config_get("requirepass")
+        assert password not in Path(f"/proc/{server.pid}/cmdline").read_text()
+        assert (tmp_path / "queue.conf").stat().st_mode & 0o077 == 0
+    finally:
+        server.kill()
+        server.wait()
+
+
+def test_who_uses_the_queue_knows_its_password() -> None:
+    assert COMPOSE["x-weir"]["environment"]["WEIR_REDIS_URL"].startswith("${WEIR_REDIS_URL:-redis://:${REDIS_PASSWORD:?")
+    assert SERVICES["queue"]["user"] == "redis"

