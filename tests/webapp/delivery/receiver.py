@@ -3,6 +3,7 @@
 import contextlib
 import os
 import socket
+import ssl
 import struct
 import threading
 import time
@@ -40,7 +41,7 @@ class Receiver:
 
 
 @contextlib.contextmanager
-def receiving() -> Iterator[Receiver]:
+def receiving(tls: ssl.SSLContext | None = None) -> Iterator[Receiver]:
     receiver = Receiver()
 
     class Handler(BaseHTTPRequestHandler):
@@ -103,7 +104,9 @@ def receiving() -> Iterator[Receiver]:
         def handle_error(self, request: Any, client_address: Any) -> None: ...
 
     server = Server(("127.0.0.1", 0), Handler)
-    receiver.url = f"http://127.0.0.1:{server.server_address[1]}"
+    if tls is not None:
+        server.socket = tls.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
+    receiver.url = f"{'https' if tls else 'http'}://127.0.0.1:{server.server_address[1]}"
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:
         yield receiver
