@@ -60,3 +60,9 @@ def test_what_cannot_be_listed_is_said_and_counts(tmp_path: Path, capsys: pytest
 def test_what_makes_no_sense_is_refused(words: list[str], why: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["listing", *words]) == 2
     assert why in capsys.readouterr().err
+
+
+def test_an_inventory_of_the_future_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    inventory = str(FIXTURES / "1.20.5-H" / "listing-final.tsv")
+    assert main(["listing", H, "--inventory", inventory, "--as-of", "2126-11-21T04:12:00Z"]) == 2
+    assert "cannot have begun in the future" in capsys.readouterr().err

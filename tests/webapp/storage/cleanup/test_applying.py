@@ -13,7 +13,7 @@ from tests.webapp.storage.cleanup.carrying import Carried, die_during, effects_e
 from tests.webapp.storage.cleanup.worlds import NOW, OLD, World, date, random_world
 from webapp.storage.cleanup import building, manifest, reading
 from webapp.storage.cleanup.errors import Halted, PlanDamaged, PlanRefused
-from webapp.storage.cleanup.manifest import PlannedRoot
+from webapp.storage.cleanup.manifest import PlannedRoot, SearchedAudit
 
 
 def test_orphans_go_to_quarantine_and_everything_else_stays(world: World, orphan: Path, tmp_path: Path) -> None:
@@ -113,6 +113,13 @@ def test_a_plan_that_expires_on_the_way_is_not_carried_on(world: World, orphan: 
     carried = plan(world, tmp_path)
     carried.now = NOW + timedelta(days=8)
     with pytest.raises(Halted, match="expired"):
+        carried.apply()
+    assert orphan.exists()
+
+
+def test_a_plan_that_rests_on_an_audit_of_the_future_is_not_carried_out(world: World, orphan: Path, tmp_path: Path) -> None:
+    carried = plan(world, tmp_path, audits=[SearchedAudit("made-up", "2030-01-01T00:00:00.000Z")])
+    with pytest.raises(Halted, match="yet to come"):
         carried.apply()
     assert orphan.exists()
 
