@@ -3,7 +3,7 @@
 A root is a directory as Flink spells it: a local path or any fsspec URI (hdfs://…, s3://…). With --at it is read
 elsewhere: through a mount, or a copy. With --inventory nothing is listed: the rows of that file (CSV, TSV or Parquet:
 path, size, modification time) are taken instead. With --out the listing is kept, and goes on there where it was cut off.
-Exit code 1 where a directory could not be listed, or a row not be read.
+Exit code 1 where a directory could not be listed or was met under two names, or a row not be read.
 """
 
 import argparse
@@ -18,6 +18,7 @@ from pathlib import Path
 
 from ingest.errors import Refused
 from ingest.storage import tree
+from ingest.storage.identities import SECOND_NAME
 from ingest.storage.instants import refuse_future
 from ingest.storage.inventory import import_inventory
 from ingest.storage.listing import list_root
@@ -55,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
             print(_json(listed, kept=bool(args.out)) if args.json else _line(listed))
     for listed in listings:
         for skip in listed.unlisted:
-            print(f"not listed {skip.subject}: {skip.detail}", file=sys.stderr)
+            print(f"{'listed twice' if skip.reason == SECOND_NAME else 'not listed'} {skip.subject}: {skip.detail}", file=sys.stderr)
     return 1 if any(listed.unlisted for listed in listings) else 0
 
 
