@@ -15,7 +15,7 @@ from schemathesis.checks import positive_data_acceptance
 
 from tests.attacks.inhabited import somebody, token_of
 from tests.attacks.places import Place, places
-from tests.attacks.questions import ADMIN, asked, parameters
+from tests.attacks.questions import ADMIN, CURSORS, asked, parameters
 from tests.attacks.scale import FULL, examples
 from tests.attacks.unchanged import taken_back
 from tests.attacks.writes import form_places
@@ -25,6 +25,9 @@ from webapp.config.wsgi import application
 
 ROLES = (Role.VIEWER, Role.OPERATOR, Role.ADMIN)
 OPERATIONS = 70
+DEEPER = b"[" * 200_000
+POSITIONS = ("cursor", "events", "checkpoints", "jobs", "missing", "files", "at", "after")[: examples(1, 8)]
+"""Parameters that say where a list goes on."""
 JSON = ("application/json", "application/vnd.oai.openapi+json")
 FILES = "/files/"
 """Addresses of the API that hand out files, not JSON."""
@@ -61,6 +64,20 @@ def test_no_page_breaks_whatever_it_is_asked() -> None:
                 broken.append((path, query, answer.status_code))
     assert tried >= examples(500, 15_000)
     assert not broken, f"{len(broken)} of {tried}: {broken[:20]}"
+
+
+@pytest.mark.parametrize("name", POSITIONS)
+def test_no_list_breaks_wherever_it_is_to_go_on(name: str) -> None:
+    """Crafted cursors to each page and each list, and nothing else with them that would be refused first."""
+    client = Client(raise_request_exception=False)
+    client.force_login(somebody(Role.VIEWER))
+    broken = []
+    for number, place in enumerate(place for place in filter(visited, places()) if not place.is_admin):
+        path = place.filled(known=True)
+        for cursor in [CURSORS[(number + turn) % len(CURSORS)] for turn in range(examples(3, len(CURSORS)))]:
+            status = client.get(path, {**place.asks_for, name: cursor}).status_code
+            broken += [(path, cursor, status)] if status >= 500 else []
+    assert not broken, broken[:20]
 
 
 def test_a_parameter_that_is_called_like_a_method_is_a_parameter() -> None:
@@ -120,12 +137,26 @@ def test_the_api_answers_as_its_document_says_and_always_in_json(role: Role, sco
 
 
 @pytest.mark.parametrize(
-    "body", [b"", b"[", b"[]" * 9, b"null", b"{}", b'{"a":' * 90 + b"1" + b"}" * 90, b"\xff\xfe", b'"\\ud800"', b"1e999", b"a=b"]
+    "body",
+    [
+        b"",
+        b"[",
+        b"[]" * 9,
+        b"null",
+        b"{}",
+        b'{"a":' * 90 + b"1" + b"}" * 90,
+        b"\xff\xfe",
+        b'"\\ud800"',
+        b"1e999",
+        b"a=b",
+        DEEPER,
+        b"{" * 200_000,
+    ],
 )
 def test_a_body_that_is_none_is_refused_in_json(body: bytes) -> None:
     client = Client(raise_request_exception=False)
     token = token_of(somebody(Role.ADMIN), ApiToken.Scope.APPROVE)
-    for place in [place for place in places() if place.is_api and place.name not in ("api-docs", "")][:: examples(3, 1)]:
+    for place in [place for place in places() if place.is_api and place.name not in ("api-docs", "")][:: examples(4, 1)]:
         for kind in ("application/json", "text/plain", "multipart/form-data")[: examples(1, 3)]:
             with taken_back():
                 answer = client.post(place.filled(known=True), body, content_type=kind, headers={"Authorization": f"Bearer {token}"})

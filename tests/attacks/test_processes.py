@@ -1,0 +1,54 @@
+"""Each process of a running instance is killed with -9, one after the other, by the out-of-memory killer or by somebody: each comes back.
+
+What a kill must not lose or double is told elsewhere: a killed supervisor in ``tests/integration/test_whole.py``, workers, Spark's client,
+web server and Redis while they work in ``test_disturbed.py``, deliveries, reports, clean-ups and their purge in the ``test_killed.py`` of
+each, a worker in the middle of Spark and of collecting in ``tests/webapp/pipeline/test_workers.py``.
+"""
+
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.integration.running import RunningWeir, until
+from webapp.supervisor.services import QUEUES
+
+pytestmark = [pytest.mark.integration, pytest.mark.long]
+PARTS = ("gunicorn", "redis-server", " beat ", *(f"--queues {queue}" for queue in QUEUES))
+BACK_WITHIN_S = 120
+
+
+@pytest.fixture(scope="module")
+def weir(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningWeir]:
+    """Spark is elsewhere: its client dies in ``test_disturbed.py``."""
+    with RunningWeir(tmp_path_factory.mktemp("killed") / "home", SPARK_MASTER="local[1]") as running:
+        running.wait_for_line(r"Dashboard +http://")  # its recordings go on being imported meanwhile
+        yield running
+
+
+@pytest.mark.parametrize("words", PARTS)
+def test_a_process_that_is_killed_comes_back_and_the_house_stands(weir: RunningWeir, words: str) -> None:
+    before = until(lambda: weir.pid_of(words), BACK_WITHIN_S, f"{words} running")
+    os.kill(before, signal.SIGKILL)
+    until(lambda: weir.pid_of(words) not in (None, before), BACK_WITHIN_S, f"{words} coming back")
+    until(lambda: _answers(weir), BACK_WITHIN_S, "the dashboard answering")
+    assert weir.process.poll() is None
+
+
+def test_every_process_is_among_those_that_were_killed(weir: RunningWeir) -> None:
+    spared = ("webapp.supervisor", "spark", "java", "recordings")
+    unknown = [command for command in weir.processes().values() if not any(words in command for words in (*PARTS, *spared))]
+    assert not unknown
+
+
+def test_no_secret_was_lost_on_the_way(weir: RunningWeir) -> None:
+    assert (Path(weir.home) / "weir.sqlite3").exists() and weir.page("/sign-in/")[0] == 200
+
+
+def _answers(weir: RunningWeir) -> bool:
+    try:
+        return weir.page("/healthz")[0] == 200
+    except OSError:
+        return False
