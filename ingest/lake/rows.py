@@ -1,5 +1,6 @@
 """Records → Arrow: the one place where a record becomes a lake row."""
 
+import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import fields, is_dataclass
 from datetime import UTC, date, datetime
@@ -9,6 +10,11 @@ import pyarrow as pa
 
 from ingest.lake.tables import TABLES, Table
 from ingest.records import Observed, Record, type_of_table
+
+log = logging.getLogger(__name__)
+
+MAX_DAYS_A_COMMIT = 1_000
+"""Each day is a folder and a file of its own; no true reading spreads over years, and a false one would make a hundred thousand of them."""
 
 _table_of_type = {record_type: TABLES[name] for name, record_type in type_of_table.items()}
 
@@ -31,12 +37,12 @@ def to_arrow(table: Table, rows: Sequence[tuple[Observed, Record]], commit_seq: 
     """Rows of one commit, sorted as ``table.sort_by`` says, stamped with ``commit_seq`` and ``date``."""
     columns: dict[str, list[Any]] = {column.name: [] for column in table.all_columns}
     names = [column.name for column in table.columns]
-    for reading, record in rows:
+    for day, reading, record in _dated(table, rows):
         columns["cluster"].append(reading.cluster)
         columns["observed_at"].append(reading.observed_at)
         columns["source"].append(reading.source)
         columns["commit_seq"].append(commit_seq)
-        columns["date"].append(_day(getattr(record, table.time_column, None) or reading.observed_at))
+        columns["date"].append(day)
         for name in names:
             columns[name].append(_plain(getattr(record, name)))
     try:
@@ -45,6 +51,20 @@ def to_arrow(table: Table, rows: Sequence[tuple[Observed, Record]], commit_seq: 
         # Half a surrogate pair, such as in the name of a file that is not UTF-8. Looking at every text would cost each cycle.
         arrow = pa.table({name: _storable(values) for name, values in columns.items()}, schema=table.schema)
     return arrow.sort_by([(name, "ascending") for name in table.sort_by])
+
+
+def _dated(table: Table, rows: Sequence[tuple[Observed, Record]]) -> list[tuple[date, Observed, Record]]:
+    """Each row with its day, without those farthest in time from their reading where they spread over more days than one commit may."""
+    dated = [(_day(getattr(record, table.time_column, None) or reading.observed_at), reading, record) for reading, record in rows]
+    if len({day for day, _, _ in dated}) <= MAX_DAYS_A_COMMIT:
+        return dated
+    apart: dict[date, int] = {}
+    for day, reading, _ in dated:
+        days = abs((day - _day(reading.observed_at)).days)
+        apart[day] = min(days, apart.get(day, days))
+    kept = set(sorted(apart, key=lambda day: apart[day])[:MAX_DAYS_A_COMMIT])
+    log.warning("Rows of %d days far from when they were read are left out of lake table %s", len(apart) - len(kept), table.name)
+    return [row for row in dated if row[0] in kept]
 
 
 def _storable(value: Any) -> Any:

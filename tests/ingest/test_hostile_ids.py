@@ -3,7 +3,7 @@
 import copy
 import json
 import os
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from ingest.flink_rest.pace import Pace
 from ingest.history.archives import read_archives
 from ingest.lake.store import Lake
 from ingest.recordings.importer import import_recording
+from ingest.records import Checkpoint, Observed
 from ingest.sources import ClusterSource, LogSource
 from tests.ingest.flink_rest.serving import Answer, Reply, recorded, told
 from tests.ingest.recorded import RECORDINGS, answers
@@ -211,3 +212,14 @@ def test_the_same_job_twice_in_one_answer_is_one_job(lake: Lake) -> None:
     outcome = collected(lake, recorded(E, **{"/jobs/overview": told(listed(*listed()["jobs"], *listed()["jobs"]))}))
     assert outcome.jobs_seen == 1
     assert len(rows(lake, "jobs")) == 1
+
+
+def test_times_spread_over_centuries_do_not_make_a_folder_for_each_day(lake: Lake) -> None:
+    old = tuple(Checkpoint(JOB, number, AT - timedelta(days=20_000 - number), "COMPLETED") for number in range(1, 4_000))
+    lake.append([Observed("c", AT, "rest", (*old, Checkpoint(JOB, 4_000, AT, "COMPLETED")))])
+    lake.append(
+        [Observed("c", AT, "rest", tuple(Checkpoint(JOB, 5_000 + day, AT - timedelta(days=day), "COMPLETED") for day in range(400)))]
+    )
+    found = {row["checkpoint_id"] for row in rows(lake, "checkpoints")}
+    assert {4_000, *range(5_000, 5_400)} <= found
+    assert len(list((Path(lake.root) / "checkpoints").glob("date=*"))) <= 1_400
