@@ -51,8 +51,8 @@ def age_text(instant: datetime | None, at: datetime) -> str:
 
 
 def span_text(start: datetime | None, end: datetime | None) -> str:
-    """How long from ``start`` to ``end``: '3 d 4 h'."""
-    return UNKNOWN if start is None or end is None else duration_text((end - start) / timedelta(milliseconds=1))
+    """How long from ``start`` to ``end``: '3 d 4 h'. Unknown where a wrong clock has it end before it starts."""
+    return UNKNOWN if start is None or end is None or end < start else duration_text((end - start) / timedelta(milliseconds=1))
 
 
 def _rough(ms: float) -> str:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.webapp.builders import T0
-from webapp.lib.instants import age_text, drawable, of_json
+from webapp.lib.instants import age_text, drawable, of_json, span_text
 from webapp.lib.timeranges import LONGEST, BadTimeRange, around, parse
 
 
@@ -91,3 +91,8 @@ def test_what_is_no_instant_inside_json_is_unknown(value):
 
 def test_instants_inside_json_are_iso_text_or_epoch_milliseconds():
     assert of_json(T0.isoformat()) == of_json(int(T0.timestamp() * 1000)) == T0
+
+
+def test_what_ends_before_it_starts_lasted_nobody_knows_how_long():
+    assert span_text(T0, T0 - timedelta(days=1)) == span_text(None, T0) == "–"
+    assert span_text(T0 - timedelta(hours=76), T0) == "3 d 4 h"

@@ -1,5 +1,6 @@
 """Pages of what lasts for months, for years, or for no time at all."""
 
+import re
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -101,6 +102,21 @@ def test_a_job_that_ended_has_its_pages_however_long_it_lived(viewer, now, start
 def test_of_a_long_life_the_page_says_which_part_it_shows(viewer, now):
     of = job(at=now, terminal=True, state="FINISHED", start_time=now - timedelta(days=1_100), end_time=now)
     assert CUT in viewer.get(reverse("job", args=(of.cluster, of.job_id))).content.decode()
+
+
+def test_a_clock_that_was_ahead_gives_no_time_below_zero(viewer, now):
+    ahead = now + timedelta(days=400)
+    found = alert(ahead)
+    of = job(at=now, start_time=ahead, last_completed_at=ahead, last_seen_at=ahead)
+    row = finding(of, at=ahead)
+    for address in (
+        reverse("job", args=(of.cluster, of.job_id)),
+        reverse("finding", args=(row.pk,)),
+        reverse("alert", args=(found.uid,)),
+        "/",
+    ):
+        page = viewer.get(address)
+        assert page.status_code == 200 and not re.search(r"[−-]\d+ (ms|s|min|h|d)\b", page.content.decode()), address
 
 
 def test_of_a_life_that_is_shown_whole_nothing_is_said_to_be_missing(viewer, now):
