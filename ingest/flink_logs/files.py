@@ -15,6 +15,7 @@ from ingest.flink_logs.names import age_order, is_packed, process_of
 from ingest.flink_logs.stitch import Keep, Stitcher
 from ingest.network.filesystems import filesystem_of, opened
 from ingest.records import LogRecord, Observed, Skip
+from ingest.redaction.texts import redact
 from ingest.regular_files import open_regular
 
 READ_BYTES = 1024 * 1024
@@ -53,7 +54,7 @@ def find(globs: Iterable[str]) -> tuple[list[LogFile], list[Skip]]:
         except (OSError, ValueError, ImportError, aiohttp.ClientError) as error:
             skips.append(
                 Skip(
-                    pattern,
+                    redact(pattern),
                     "unreadable_file",
                     f"Nothing could be listed there ({why(error, remote='://' in pattern)}); check the path and its permissions.",
                 )
@@ -125,14 +126,16 @@ def records_of(data: bytes, *, file: str, layout: str = "flink", time_zone: str 
 
 def unreadable(path: str, error: BaseException) -> Skip:
     return Skip(
-        path,
+        redact(path),
         "unreadable_file",
         f"It could not be read to its end ({why(error, remote='://' in path)}); check that it is whole and readable.",
     )
 
 
 def no_header(path: str) -> Skip:
-    return Skip(path, "no_header", "No line of it has the declared layout; declare its log4j pattern, or leave it out of the globs.")
+    return Skip(
+        redact(path), "no_header", "No line of it has the declared layout; declare its log4j pattern, or leave it out of the globs."
+    )
 
 
 def _is_text(path: str) -> bool:

@@ -16,6 +16,7 @@ from zoneinfo import ZoneInfo
 from ingest.flink_logs.layouts import Layout
 from ingest.flink_logs.patterns import KEPT_LEVELS, contained, starts
 from ingest.records import LogRecord, Skip
+from ingest.redaction.texts import redact
 
 MAX_RECORD_BYTES = 256 * 1024
 MAX_SKIPS = 50
@@ -248,7 +249,7 @@ class Stitcher:
 
     def _skip(self, reason: str, detail: str) -> None:
         if len(self.skips) < MAX_SKIPS:
-            self.skips.append(Skip(self._file, reason, detail))
+            self.skips.append(Skip(redact(self._file), reason, detail))
 
 
 def _holds_piece(part: bytes, start: int) -> bool:

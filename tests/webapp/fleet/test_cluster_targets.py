@@ -117,6 +117,16 @@ def test_logs_and_archives_are_not_read_there(glob: str) -> None:
     assert sum("never asks" in line for line in seen.misses) == 2
 
 
+def test_what_is_skipped_is_named_without_the_password_of_its_address() -> None:
+    with serving(403) as (url, _):
+        for glob in (
+            url.replace("://", "://ops:c4n4ry@") + "/a.log",
+            url.replace("://", "://ops:c4n4ry@") + "/*.log?sig=c4n4ry0123456789abcdef",
+        ):
+            _, skips = find([glob])
+            assert skips and "c4n4ry" not in f"{skips[0].subject} {skips[0].detail}"
+
+
 def answering(monkeypatch: pytest.MonkeyPatch, *answers: str) -> None:
     """A name server that says one thing after the other; the last for good."""
     left, real = list(answers), socket.getaddrinfo
