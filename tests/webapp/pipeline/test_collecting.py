@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
+from ingest.collecting import ClusterOutcome
 from ingest.lake.store import Lake
 from tests.webapp.pipeline.site import Site, kill
 from webapp.fleet.models import Cluster, JobCurrent
-from webapp.pipeline import work
+from webapp.pipeline import collecting, work
 from webapp.pipeline.models import DueWork, PipelineRun
 from webapp.pipeline.perform import Performed, perform
 
@@ -91,3 +92,13 @@ def test_a_lake_that_cannot_be_written_fails_the_run_and_moves_no_cursor(home: P
     assert PipelineRun.objects.get().state == "failed"
     assert Cluster.objects.get().cursor == {}
     assert DueWork.objects.get(key="collect/0").failures == 1
+
+
+def test_texts_that_no_database_takes_do_not_cost_the_shard_its_cursors(home: Path) -> None:
+    clusters = {name: Cluster.objects.create(name=name, url="http://127.0.0.1:1") for name in ("honest", "hostile")}
+    DueWork.objects.ensure(work.intervals_s(), timezone.now())
+    lease = DueWork.objects.claim("collect/0", timezone.now())
+    hostile = ClusterOutcome("hostile", True, "\x00\ud800", {"rest": {"\ud800": ["\x00"]}}, flink_version="1.\ud800")
+    collecting.save_outcomes([hostile, ClusterOutcome("honest", True, None, {"rest": {"a": 1}})], clusters, timezone.now(), lease)
+    assert Cluster.objects.get(name="honest").cursor == {"rest": {"a": 1}}
+    assert Cluster.objects.get(name="hostile").flink_version == "1.\ufffd"
