@@ -1,13 +1,17 @@
-"""A held lease and a way to load hand-written runs."""
+"""A held lease, a way to load hand-written runs, and a home with a stand-in for Spark."""
 
+import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.utils import timezone
 
-from tests.webapp.pipeline.runs import write_run
+from ingest.lake.store import Lake
+from ingest.records import Checkpoint, Observed
+from tests.webapp.pipeline.runs import AT, write_run
 from webapp.pipeline import loader, run_files
 from webapp.pipeline.lease import Lease
 from webapp.pipeline.models import DueWork
@@ -35,3 +39,20 @@ def load(lease: Lease, tmp_path: Path) -> Callable[..., dict[str, int]]:
         return loader.load(loader.accept(manifest, path, None, lease), manifest, lease, lambda line: None)
 
     return load
+
+
+@pytest.fixture
+def home(settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    settings.WEIR = replace(settings.WEIR, home=tmp_path, lake_root=str(tmp_path / "lake"), runs_root=str(tmp_path / "runs"))
+    settings.SPARK_COMMAND = [sys.executable, "-m", "tests.webapp.pipeline.stand_in_spark"]
+    monkeypatch.setenv("WEIR_HOME", str(tmp_path))
+    return tmp_path
+
+
+@pytest.fixture
+def see(home: Path) -> Callable[..., None]:
+    def see(*ids: int) -> None:
+        records = tuple(Checkpoint("a" * 32, number, AT, "COMPLETED") for number in ids)
+        Lake(str(home / "lake")).append([Observed("c", AT, "rest", records)])
+
+    return see

@@ -4,7 +4,7 @@ import json
 import sys
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -13,33 +13,13 @@ import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
 
-from ingest.lake.store import Lake
-from ingest.records import Checkpoint, Observed
 from spark_jobs import cycle_request
 from tests.webapp.storage.builders import unprotected_fleet
 from webapp.checkpoints.models import CheckpointFact
 from webapp.findings.models import ThresholdOverride
 from webapp.pipeline.models import DueWork, Manifest, PipelineRun
 
-pytestmark = pytest.mark.django_db(transaction=True)
-AT = datetime(2025, 3, 1, 12, tzinfo=UTC)
-
-
-@pytest.fixture(autouse=True)
-def home(settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    settings.WEIR = replace(settings.WEIR, home=tmp_path, lake_root=str(tmp_path / "lake"), runs_root=str(tmp_path / "runs"))
-    settings.SPARK_COMMAND = [sys.executable, "-m", "tests.webapp.pipeline.stand_in_spark"]
-    monkeypatch.setenv("WEIR_HOME", str(tmp_path))
-    return tmp_path
-
-
-@pytest.fixture
-def see(home: Path) -> Callable[..., None]:
-    def see(*ids: int) -> None:
-        records = tuple(Checkpoint("a" * 32, number, AT, "COMPLETED") for number in ids)
-        Lake(str(home / "lake")).append([Observed("c", AT, "rest", records)])
-
-    return see
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("home")]
 
 
 def run_pipeline(*options: str) -> str:

@@ -11,8 +11,8 @@ import pytest
 from django.core.management.base import CommandError
 from django.urls import reverse
 
-from tests.webapp.pipeline.runs import fact, write_run
-from tests.webapp.pipeline.test_cycle import AT, _die, facts, home, run_pipeline, see  # noqa: F401  (fixtures)
+from tests.webapp.pipeline.runs import AT, fact, write_run
+from tests.webapp.pipeline.test_cycle import _die, facts, run_pipeline
 from webapp.checkpoints.models import CheckpointFact
 from webapp.pipeline import loader, run_dirs, run_files
 from webapp.pipeline.lease import Lease
@@ -47,7 +47,7 @@ LOSSES: dict[str, Callable[[Path], object]] = {
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-def test_what_is_lost_of_the_last_run_is_made_again_from_the_lake(see: Callable[..., None], home: Path, loss: str) -> None:  # noqa: F811
+def test_what_is_lost_of_the_last_run_is_made_again_from_the_lake(see: Callable[..., None], home: Path, loss: str) -> None:
     see(1)
     see(2)
     run_pipeline()
@@ -64,8 +64,8 @@ def test_what_is_lost_of_the_last_run_is_made_again_from_the_lake(see: Callable[
 
 
 def test_it_is_said_on_the_pipeline_page_in_the_log_and_as_a_metric(
-    see: Callable[..., None],  # noqa: F811
-    home: Path,  # noqa: F811
+    see: Callable[..., None],
+    home: Path,
     admin_client: Any,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
@@ -84,7 +84,7 @@ def test_it_is_said_on_the_pipeline_page_in_the_log_and_as_a_metric(
     assert PipelineRun.objects.order_by("-id")[0].counts["restarted"] == "from the lake"
 
 
-def test_two_losses_in_a_row(see: Callable[..., None], home: Path) -> None:  # noqa: F811
+def test_two_losses_in_a_row(see: Callable[..., None], home: Path) -> None:
     for number in (1, 2, 3):
         see(number)
         run_pipeline()
@@ -97,8 +97,8 @@ def test_two_losses_in_a_row(see: Callable[..., None], home: Path) -> None:  # n
 
 @pytest.mark.parametrize("step", ["accept", "upsert"])
 def test_killed_while_it_starts_again_it_goes_on_from_there(
-    see: Callable[..., None],  # noqa: F811
-    home: Path,  # noqa: F811
+    see: Callable[..., None],
+    home: Path,
     monkeypatch: pytest.MonkeyPatch,
     step: str,
 ) -> None:
@@ -115,7 +115,7 @@ def test_killed_while_it_starts_again_it_goes_on_from_there(
     assert Manifest.objects.filter(restarted__isnull=False).count() == 1
 
 
-def test_killed_and_lost_again_while_it_starts_again(see: Callable[..., None], home: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
+def test_killed_and_lost_again_while_it_starts_again(see: Callable[..., None], home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     see(1)
     run_pipeline()
     shutil.rmtree(home / "runs")
@@ -138,8 +138,8 @@ def test_killed_and_lost_again_while_it_starts_again(see: Callable[..., None], h
     ],
 )
 def test_tables_lost_before_they_were_loaded_are_read_again(
-    see: Callable[..., None],  # noqa: F811
-    home: Path,  # noqa: F811
+    see: Callable[..., None],
+    home: Path,
     monkeypatch: pytest.MonkeyPatch,
     lose: Callable[[Path], object],
 ) -> None:
@@ -154,8 +154,8 @@ def test_tables_lost_before_they_were_loaded_are_read_again(
 
 
 def test_a_run_that_was_never_accepted_and_lost_its_tables_stands_in_nobodys_way(
-    see: Callable[..., None],  # noqa: F811
-    home: Path,  # noqa: F811
+    see: Callable[..., None],
+    home: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     see(1)
@@ -170,7 +170,7 @@ def test_a_run_that_was_never_accepted_and_lost_its_tables_stands_in_nobodys_way
     assert {row.state for row in Manifest.objects.all()} == {"loaded"}
 
 
-def test_what_only_cannot_be_reached_is_not_taken_for_lost(see: Callable[..., None], home: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
+def test_what_only_cannot_be_reached_is_not_taken_for_lost(see: Callable[..., None], home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     see(1)
     run_pipeline()
     state = home / "runs" / Manifest.objects.get().attempt / "state/facts.parquet"
@@ -214,7 +214,7 @@ def test_rows_of_a_lake_that_was_replaced_stay(lease: Lease, tmp_path: Path, kno
     assert CheckpointFact.objects.count() == 2
 
 
-def test_a_directory_that_cannot_be_removed_fails_no_cycle(see: Callable[..., None], monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
+def test_a_directory_that_cannot_be_removed_fails_no_cycle(see: Callable[..., None], monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(keep: int) -> int:
         raise PermissionError(13, "Permission denied", "/runs/old")
 
