@@ -10,6 +10,7 @@ from django.test import Client
 
 from tests.attacks.inhabited import somebody
 from tests.attacks.places import Place, places
+from tests.attacks.scale import FULL
 from webapp.accounts.roles import Role
 
 METHODS = ("get", "head", "post", "put", "patch", "delete", "options", "trace")
@@ -67,6 +68,6 @@ def test_behind_each_door_there_is_something(inhabited: object) -> None:
     client = Client()
     client.force_login(somebody(Role.ADMIN, is_superuser=True))
     for place in places():
-        if place.label not in NOTHING_BEHIND:
+        if place.label not in NOTHING_BEHIND and (FULL or not place.is_admin or place.name.endswith("_change")):
             answer = client.get(place.filled(known=True), place.asks_for)
             assert answer.status_code in {200, 302, 403, 405} or place.label == "/readyz", (place.label, answer.status_code)

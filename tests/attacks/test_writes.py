@@ -125,7 +125,7 @@ def test_what_is_not_declared_to_write_writes_nothing() -> None:
     """A new write has to be declared with who may, and then is attacked by all the others."""
     client, wrong = signed_in(Role.ADMIN), []
     for place in places():
-        for method in ("post", "put", "patch", "delete"):
+        for method in ("post", "delete", "put", "patch")[: examples(1, 4)]:
             declared = place.is_admin or place.name in (*FORMS, *OWN_DOOR) or (place.name, method) in API
             if not declared and changes(client, place, method):
                 wrong.append((place.label, method))
@@ -161,14 +161,26 @@ def test_a_form_of_another_site_writes_nothing(headers: dict[str, str]) -> None:
     assert {table for table in after if after[table] != before[table]} <= {"accounts_user", "accounts_user_groups"}
 
 
-@pytest.mark.parametrize("role", [None, Role.VIEWER, Role.OPERATOR])
+@pytest.mark.parametrize("role", (None, Role.OPERATOR, Role.VIEWER)[: examples(2, 3)])
 def test_the_administration_is_closed_to_who_is_no_administrator(role: Role | None) -> None:
     client, before = signed_in(role), None
     for place in [place for place in places() if place.is_admin and place.name not in ("admin:login", "admin:logout")]:
         before = before or snapshot()
-        for method in ("get", "post", "put", "delete"):
+        for method in ("post", "get", "put", "delete")[: examples(2, 4)]:
             answer = getattr(client, method)(place.filled(known=True))
             assert answer.status_code in (302, 403, 405) and not answer.headers.get("Location", "/admin/login/").startswith("/admin/" * 2)
+    assert snapshot() == before
+
+
+def test_members_of_the_admin_role_change_nothing_in_the_administration() -> None:
+    """They look; what changes rows there is for superusers, and for those who were given the permission."""
+    client, before = Client(raise_request_exception=False), None
+    client.force_login(somebody(Role.ADMIN))
+    for place in [place for place in places() if place.is_admin and place.name not in ("admin:logout", "admin:password_change")]:
+        before = before or snapshot()
+        path = place.filled(known=True)
+        for body in ({"post": "yes"}, {"action": "delete_selected", "_selected_action": "1", "post": "yes"}):
+            assert client.post(path, body).status_code < 500, path
     assert snapshot() == before
 
 
