@@ -1,12 +1,14 @@
 """The rules, by id: each registers itself where it is defined; ``diagnose`` asks those that judge what it is given.
 
+A rule sees the log events that it declares (``reads``) and no others; job windows carry those of all rules (:func:`events_read`).
+
 To add a rule: a file in ``rules/`` with a function under ``@rule(…)``, its name in ``rules/all.py``, a
 runbook page ``templates/rules/<rule id>.html``, a real case where it fires and one where it must not.
 """
 
 import logging
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from spark_jobs.diagnosis.findings import Diagnosis, Finding, NotJudged, Unknown
@@ -27,6 +29,7 @@ class Rule:
     """``hold_s``: two sights of one finding no further apart than this belong to one episode; it closes when so long nothing was seen.
 
     ``judges``: the class of sample that ``judge`` takes. What rules on storage see lasts from one audit to the next.
+    ``reads``: kinds of log events, as ``LogEvent.told`` names them.
     """
 
     id: str
@@ -36,6 +39,7 @@ class Rule:
     hold_s: int
     thresholds: tuple[Threshold, ...]
     judges: type[Sample] = JobWindow
+    reads: frozenset[str] = frozenset()
 
     @property
     def family(self) -> str:
@@ -55,6 +59,7 @@ def rule(
     *,
     hold_s: int = DEFAULT_HOLD_S,
     thresholds: Iterable[Threshold] = (),
+    reads: Iterable[str] = (),
     judges: type[SampleT] = JobWindow,  # type: ignore[assignment]  # the default of a constrained type variable
 ) -> Callable[[Judge[SampleT]], Judge[SampleT]]:
     """Register a rule. ``title`` is a few words, ``summary`` one sentence that says when it fires."""
@@ -62,7 +67,7 @@ def rule(
     def register(judge: Judge[SampleT]) -> Judge[SampleT]:
         if id in RULES:
             raise ValueError(f"two rules are called {id}")
-        RULES[id] = Rule(id, title, summary, judge, hold_s, tuple(thresholds), judges)
+        RULES[id] = Rule(id, title, summary, judge, hold_s, tuple(thresholds), judges, frozenset(reads))
         return judge
 
     return register
@@ -95,6 +100,11 @@ def all_thresholds() -> tuple[Threshold, ...]:
     return tuple(threshold for known in all_rules().values() for threshold in known.thresholds)
 
 
+def events_read() -> frozenset[str]:
+    """The kinds of log events that any rule reads, as ``LogEvent.told`` names them: what job windows hold."""
+    return frozenset(kind for known in _in_order().values() for kind in known.reads)
+
+
 def limits(overrides: Mapping[str, float] | None = None) -> Limits:
     """All defaults with these overrides; make it once for many windows."""
     return Limits(all_thresholds(), overrides)
@@ -109,9 +119,13 @@ def diagnose(sample: Sample, in_force: Limits | None = None, only: Iterable[str]
     findings: list[Finding] = []
     unknowns: list[Unknown] = []
     rules = rules_for(type(sample))
+    seen: dict[frozenset[str], Sample] = {}
     for id in rules if only is None else only:
+        reads = rules[id].reads
+        if reads not in seen:
+            seen[reads] = as_read(sample, reads)
         try:
-            for finding in rules[id].judge(sample, in_force):
+            for finding in rules[id].judge(seen[reads], in_force):
                 findings.append(finding)
         except NotJudged as lacking:
             unknowns.append(Unknown(id, str(lacking)))
@@ -119,3 +133,11 @@ def diagnose(sample: Sample, in_force: Limits | None = None, only: Iterable[str]
             logger.exception("Rule %s broke on %s", id, sample.called)
             unknowns.append(Unknown(id, f"the rule broke: {type(error).__name__}"))
     return Diagnosis(tuple(findings), tuple(unknowns))
+
+
+def as_read(sample: Sample, reads: frozenset[str]) -> Sample:
+    """The sample with the log events of these kinds alone."""
+    if not isinstance(sample, JobWindow):
+        return sample
+    events = tuple(event for event in sample.events if event.told in reads)
+    return sample if len(events) == len(sample.events) else replace(sample, events=events)

@@ -9,6 +9,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from spark_jobs.diagnosis.samples import JobFailure, JobWindow, LogEvent
+from spark_jobs.diagnosis.window_contents import whole_since
+
+Task = tuple[str | None, int | None]
+"""Vertex and subtask."""
 
 SETTLED_MS = 10_000
 """Twice as long without another restart stands for 'all tasks run' where nothing better is known."""
@@ -16,6 +20,8 @@ SAME_MS = 1_000
 """Annotations are dated to the full second: a state change and an annotation closer than this are one restart."""
 BEFORE_MS = 2_000
 """A failure is dated a little before the restart that it causes."""
+DEPLOYED, RUNNING, FAILED = "task_deployed", "task_state RUNNING", "task_state FAILED"
+READS = ("job_state", DEPLOYED, RUNNING, FAILED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +43,14 @@ def episodes(window: JobWindow, since_ms: int) -> list[Episode]:
     if not starts:
         return []
     checkpoints = sorted(one.trigger_time_ms for one in window.checkpoints if one.outcome != "preflight")
-    tasks = [event for event in window.events if event.kind in ("task_deployed", "task_state")]
+    # Of a job with more tasks than a window holds lines, these prove nothing.
+    whole_ms = max(whole_since(window.events, told) for told in (DEPLOYED, RUNNING))
+    tasks = [event for event in window.events if event.told in (DEPLOYED, RUNNING)]
     failures = window.failures or tuple(_failed_tasks(window.events))
     groups: list[tuple[list[int], int | None]] = []
     for index, at_ms in enumerate(starts):
         until_ms = starts[index + 1] if index + 1 < len(starts) else window.at_ms + 1
-        again_ms = _running_again(window, at_ms, until_ms, checkpoints, tasks)
+        again_ms = _running_again(window, at_ms, until_ms, checkpoints, tasks if at_ms >= whole_ms else ())
         if groups and groups[-1][1] is None:
             groups[-1] = ([*groups[-1][0], at_ms], again_ms)
         else:
@@ -66,18 +74,15 @@ def _restarts(window: JobWindow) -> list[int]:
 def _running_again(window: JobWindow, at_ms: int, until_ms: int, checkpoints: list[int], tasks: Iterable[LogEvent]) -> int | None:
     """When all tasks ran again between this restart and ``until_ms``; None where they did not, as far as is known."""
     proofs = [trigger_ms for trigger_ms in checkpoints if at_ms + SAME_MS < trigger_ms < until_ms][:1]
-    deployed: set[tuple[str | None, int | None]] = set()
-    running: set[tuple[str | None, int | None]] = set()
-    for event in tasks:
-        if at_ms <= event.at_ms < until_ms:
-            task = (event.vertex_id or event.vertex_name or str(event.fields.get("task")), event.subtask)
-            if event.kind == "task_deployed":
-                deployed.add(task)
-            elif event.fields.get("to_state") == "RUNNING":
-                running.add(task)
-                if len(deployed) and deployed <= running:
-                    proofs.append(event.at_ms)
-                    break
+    told = [(event, (event.vertex_id or event.vertex_name, event.subtask)) for event in tasks if at_ms <= event.at_ms < until_ms]
+    # Regions are deployed one after the other: the first may run before the last is told of.
+    deployed = {task for event, task in told if event.told == DEPLOYED}
+    running: dict[Task, int] = {}
+    for event, task in told:
+        if event.told == RUNNING and task in deployed:
+            running[task] = min(event.at_ms, running.get(task, event.at_ms))
+    if deployed and len(running) == len(deployed):
+        proofs.append(max(running.values()))
     if proofs:
         return min(proofs)
     # After a restart the next checkpoint may be a whole interval away: until then, that none was triggered means nothing.
@@ -99,6 +104,6 @@ def _failures(failures: Iterable[JobFailure], begun_ms: int, next_ms: int | None
 def _failed_tasks(events: Iterable[LogEvent]) -> Iterable[JobFailure]:
     """What the log tells of failed tasks, where REST told of no exceptions."""
     for event in events:
-        if event.kind == "task_state" and event.fields.get("to_state") == "FAILED":
+        if event.told == FAILED:
             name = (event.detail or event.message or "").split(":", 1)[0].strip() or "unknown"
             yield JobFailure(event.at_ms, name, event.vertex_name, event.host, event.container, True, event.detail)

@@ -182,6 +182,11 @@ class LogEvent:
     detail: str | None = None
     fields: Mapping[str, Any] = field(default_factory=dict)
 
+    @property
+    def told(self) -> str:
+        """Its kind as rules declare it: a task's change of state with the state entered, ``task_state RUNNING``."""
+        return f"{self.kind} {self.fields.get('to_state')}" if self.kind == "task_state" else self.kind
+
 
 @dataclass(frozen=True, slots=True)
 class SizeTrend:
@@ -260,7 +265,7 @@ class JobWindow:
     """One job, judged at ``at_ms`` (the end of the window, or its newest data where the window is still running).
 
     ``checkpoints`` are the job's last ones up to ``at_ms``, oldest first, not only those of the window;
-    ``annotations``, ``failures`` and ``events`` (the kinds that tell of a job's life or of a checkpoint) likewise.
+    ``annotations``, ``failures`` and ``events`` (the kinds that rules declare, a rule sees its own alone) likewise.
     ``vertices`` and ``edges`` are the plan, ``vertex_windows`` what its vertices did in this window, ``past`` what they
     did in the windows before. ``uploads`` are known around restores and savepoints whose ``_metadata`` could be read,
     ``recovery_point`` where an audit of the storage found the newest retained checkpoint not to be whole.

@@ -4,15 +4,17 @@ Windows are made by :mod:`spark_jobs.fold.windows` alone: of what is new in a cy
 """
 
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
-from spark_jobs.diagnosis.samples import CheckpointConfig, CheckpointSample
+from spark_jobs.diagnosis.samples import CheckpointConfig, CheckpointSample, LogEvent
 
 WINDOW_MS = 60_000
-CHECKPOINTS, ANNOTATIONS, FAILURES, EVENTS, PAST_WINDOWS = 60, 100, 50, 100, 10
-"""How many of each a window gets, the newest; past windows of each vertex."""
+CHECKPOINTS, ANNOTATIONS, FAILURES, EVENTS, PAST_WINDOWS = 60, 100, 50, 200, 10
+"""How many of each a window gets, the newest; events of each kind, past windows of each vertex."""
+BRIEFLY_MS = 3_600_000
+"""How far back a window looks for kinds of which a job may log one for each subtask: thousands at once."""
 TREND_AHEAD_MS = 3_600_000
 """A trend is of the time around its newest point: windows longer ago than this before it know nothing of it."""
 UPLOADS = 20
@@ -20,11 +22,12 @@ UPLOADS = 20
 MESSAGE_CHARS, DETAIL_CHARS = 500, 2_000
 """Of a log event."""
 
+OF_SUBTASKS = frozenset({"task_deployed", "task_state RUNNING", "checkpoint_sync_done", "checkpoint_async_started"})
 EVENT_KINDS = (
     "job_submitted", "job_started", "job_state", "job_terminal", "restored", "coordinator_stopped",
     "checkpoint_failed", "trigger_failed", "trigger_refused",
 )  # fmt: skip
-"""What tells of a job's life; of tasks only failures are kept."""
+"""What tells of a job's life, for facts, annotations and roll-ups. What rules read they declare: ``registry.events_read``."""
 TERMINAL_STATES = ("FINISHED", "CANCELED", "FAILED")
 
 Timed = tuple[list[int], list[Any]]
@@ -38,6 +41,24 @@ def newest(timed: Timed, end_ms: int, most: int) -> Sequence[Any]:
     """Those before ``end_ms``, the last ``most`` of them."""
     until = bisect_left(timed[0], end_ms)
     return timed[1][max(0, until - most) : until]
+
+
+def newest_events(timed: Timed, end_ms: int) -> tuple[LogEvent, ...]:
+    """Of each kind those before ``end_ms``, the last ``EVENTS`` of them; those of subtasks only ``BRIEFLY_MS`` back. Oldest first."""
+    left: dict[str, int] = {}
+    kept: list[LogEvent] = []
+    for event in reversed(timed[1][: bisect_left(timed[0], end_ms)]):
+        told = event.told
+        left[told] = left.get(told, EVENTS) - 1
+        if left[told] >= 0 and (told not in OF_SUBTASKS or event.at_ms >= end_ms - BRIEFLY_MS):
+            kept.append(event)
+    return tuple(reversed(kept))
+
+
+def whole_since(events: Iterable[LogEvent], told: str) -> int:
+    """From when on a window holds every event of a kind: where it has as many as it may, older ones were cut."""
+    found = [event.at_ms for event in events if event.told == told]
+    return min(found) + 1 if len(found) >= EVENTS else 0
 
 
 def as_known_at(checkpoint: CheckpointSample, end_ms: int) -> CheckpointSample:

@@ -1,6 +1,7 @@
 """What rules may look back on: rows of one job as samples, in order of time."""
 
 import json
+import sys
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
@@ -10,6 +11,7 @@ from operator import attrgetter
 from typing import Any, TypeVar
 
 from spark_jobs.diagnosis import samples
+from spark_jobs.diagnosis.registry import events_read
 from spark_jobs.diagnosis.window_contents import DETAIL_CHARS, MESSAGE_CHARS, PAST_WINDOWS, Timed, checkpoint_config
 from spark_jobs.fold.rows import Row, iso, rank
 from spark_jobs.serving import LOG_EVENT_FIELDS
@@ -84,6 +86,12 @@ def log_event(event: Row) -> samples.LogEvent:
         detail=event["detail"] and event["detail"][:DETAIL_CHARS],
         fields={name: value for name, value in read.items() if value is not None},
     )
+
+
+def read_by_rules(events: Iterable[Row]) -> Timed:
+    """Located events of the kinds that any rule declares, as rules get them."""
+    told = (log_event(event) for event in events)
+    return in_order([(one.at_ms, one) for one in told if one.told in events_read()], most=sys.maxsize)
 
 
 def vertex_window(row: Row) -> samples.VertexWindow:

@@ -8,7 +8,7 @@ from spark_jobs.diagnosis import samples
 from spark_jobs.fold import kept
 from spark_jobs.fold.annotations import annotations
 from spark_jobs.fold.checkpoint_facts import JobSurroundings, checkpoint_facts
-from spark_jobs.fold.history import History, entered_states, in_order, log_event, sample, timed, vertex_window
+from spark_jobs.fold.history import History, entered_states, read_by_rules, sample, timed, vertex_window
 from spark_jobs.fold.job_current import job_current
 from spark_jobs.fold.judging import Settings, judged
 from spark_jobs.fold.rows import Row, json_text, largest
@@ -59,7 +59,8 @@ class JobResult:
 
 def fold(news: JobNews, before: JobState, settings: Settings) -> JobResult:
     """Idempotent: what was told before and comes again changes nothing."""
-    state = _remembered(news, before)
+    events = kept.each_once([*before.events, *news.events])
+    state = _remembered(news, before, events)
     recomputed = _facts(news, state)
     facts = _known(news.facts, news, recomputed)
     sizes = _known(news.sizes, news, recomputed) | facts
@@ -72,7 +73,7 @@ def fold(news: JobNews, before: JobState, settings: Settings) -> JobResult:
     starts, newest_ms = _to_judge(news, before, recomputed, current)
     if not starts:
         return JobResult(list(recomputed.values()), marks, current, trend, None, state)
-    history = _history(news, before, state, facts, marks, full_states, states)
+    history = _history(news, before, state, events, facts, marks, full_states, states)
     in_window: dict[int, list[samples.VertexWindow]] = {}
     for row in news.vertex_windows:
         in_window.setdefault(row["window_start"], []).append(vertex_window(row))
@@ -85,11 +86,11 @@ def fold(news: JobNews, before: JobState, settings: Settings) -> JobResult:
     return JobResult(list(recomputed.values()), marks, current, trend, judgement, state, windows)
 
 
-def _remembered(news: JobNews, before: JobState) -> JobState:
+def _remembered(news: JobNews, before: JobState, events: Sequence[Row]) -> JobState:
     return replace(
         before,
         answers=kept.answers([*before.answers, *news.answers]),
-        events=kept.events([*before.events, *news.events]),
+        events=kept.events(events),
         placements=kept.placements([*before.placements, *news.placements]),
         pressure=kept.pressure([*before.pressure, *news.pressure]),
         failures=kept.failures([*before.failures, *news.exceptions]),
@@ -128,8 +129,8 @@ def _to_judge(news: JobNews, before: JobState, recomputed: dict[Key, dict[str, A
 
 
 def _history(
-    news: JobNews, before: JobState, state: JobState, facts: dict[Key, Row], marks: Sequence[Row], full_states: Sequence[Row],
-    states: Sequence[tuple[int, str]],
+    news: JobNews, before: JobState, state: JobState, events: Sequence[Row], facts: dict[Key, Row], marks: Sequence[Row],
+    full_states: Sequence[Row], states: Sequence[tuple[int, str]],
 ) -> History:  # fmt: skip
     renewed = {(row["vertex_id"], row["window_start"]) for row in news.pressure}
     past = [*news.pressure, *(row for row in before.pressure if (row["vertex_id"], row["window_start"]) not in renewed)]
@@ -137,7 +138,7 @@ def _history(
         checkpoints=timed(samples.CheckpointSample, facts.values(), "trigger_time"),
         annotations=timed(samples.Annotation, marks, "at"),
         failures=timed(samples.JobFailure, state.failures, "ts"),
-        events=in_order([(one.at_ms, one) for one in map(log_event, state.events)]),
+        events=read_by_rules(events),
         uploads=timed(samples.UploadedFiles, state.uploads, "as_of"),
         past=timed(samples.VertexPast, past, "window_start"),
         states=states,

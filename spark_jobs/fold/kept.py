@@ -9,10 +9,15 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from spark_jobs.diagnosis.window_contents import DETAIL_CHARS, EVENT_KINDS, UPLOADS
+from spark_jobs.diagnosis.registry import events_read
+from spark_jobs.diagnosis.window_contents import BRIEFLY_MS, DETAIL_CHARS, EVENT_KINDS, OF_SUBTASKS, UPLOADS
 from spark_jobs.fold.rows import LINE, Row, grouped, newest_by, rank
 
 EVENTS_KEPT = 500
+"""Of each kind."""
+JUDGED_AGAIN_MS = 600_000
+"""A window of ten minutes ago may be judged again."""
+REMEMBERED = frozenset((*EVENT_KINDS, "task_state FAILED", *events_read()))
 JOB_ANSWERS_KEPT = 500
 FAILURES_KEPT = 50
 WINDOWS_KEPT = 10
@@ -24,13 +29,34 @@ _CHANGING = ("state", "start_time", "end_time", "restarts", "restored_at", "stat
              "checkpoint_interval_ms")  # fmt: skip
 
 
+def each_once(located: Iterable[Row]) -> list[Row]:
+    """Located events of one job in order of time."""
+    return sorted(newest_by(located, LINE, ("observed_at",)), key=_line_order)
+
+
 def events(located: Iterable[Row]) -> list[Row]:
-    """Located events of one job → those that tell of its life, and its first and last line, stack traces cut."""
-    in_order = sorted(newest_by(located, LINE, ("observed_at",)), key=_line_order)
-    kept = [event for event in in_order if _tells_of_life(event)][-EVENTS_KEPT:]
-    ends = in_order[:1] + in_order[1:][-1:]
-    every = sorted({id(event): event for event in (*kept, *ends)}.values(), key=_line_order)
+    """Those that tell of the job's life or that a rule reads, the newest of each kind, and the first and last line; stack traces cut."""
+    in_order = each_once(located)
+    if not in_order:
+        return []
+    briefly = max(event["ts"] for event in in_order) - BRIEFLY_MS - JUDGED_AGAIN_MS
+    kept = [in_order[0], in_order[-1]]
+    for kind, of_kind in _by_kind(in_order).items():
+        if kind in OF_SUBTASKS:
+            of_kind = [event for event in of_kind if event["ts"] >= briefly]
+        if kind in REMEMBERED:
+            kept += of_kind[-EVENTS_KEPT:]
+    every = sorted({id(event): event for event in kept}.values(), key=_line_order)
     return [{**event, "detail": event["detail"] and event["detail"][:DETAIL_CHARS]} for event in every]
+
+
+def _by_kind(events: Iterable[Row]) -> dict[str, list[Row]]:
+    """By kind as rules declare it: a task's change of state with the state entered."""
+    kinds: dict[str, list[Row]] = {}
+    for event in events:
+        kind = f"{event['kind']} {event['to_state']}" if event["kind"] == "task_state" else event["kind"]
+        kinds.setdefault(kind, []).append(event)
+    return kinds
 
 
 def answers(jobs: Iterable[Row]) -> list[Row]:
@@ -76,10 +102,6 @@ def failures(rows: Iterable[Row]) -> list[Row]:
     once = newest_by(rows, ("ts", "task_key", "exception_name"), ("is_root", "as_of"))
     newest_first = sorted(once, key=lambda row: (-row["ts"], row["task_key"], row["exception_name"]))[:FAILURES_KEPT]
     return [{**row, "stacktrace": row["stacktrace"] and row["stacktrace"][:TRACE_CHARS]} for row in newest_first]
-
-
-def _tells_of_life(event: Row) -> bool:
-    return event["kind"] in EVENT_KINDS or (event["kind"] == "task_state" and event["to_state"] == "FAILED")
 
 
 def _line_order(event: Row) -> list[Any]:

@@ -8,7 +8,6 @@ from spark_jobs.diagnosis.samples import JobWindow
 from spark_jobs.diagnosis.window_contents import (
     ANNOTATIONS,
     CHECKPOINTS,
-    EVENTS,
     FAILURES,
     TREND_AHEAD_MS,
     UPLOADS,
@@ -16,6 +15,7 @@ from spark_jobs.diagnosis.window_contents import (
     as_known_at,
     is_terminal,
     newest,
+    newest_events,
 )
 from spark_jobs.fold.history import PAST_MS, History, config_of, past_before, plan_of
 from spark_jobs.fold.rows import Row, floor_ms
@@ -73,7 +73,7 @@ def job_windows(
                 vertex_states=_vertex_states(history, start_ms),
                 annotations=tuple(newest(history.annotations, end_ms, ANNOTATIONS)),
                 failures=tuple(newest(history.failures, end_ms, FAILURES)),
-                events=tuple(newest(history.events, end_ms, EVENTS)),
+                events=newest_events(history.events, end_ms),
                 size_trend=trend if trend and (trend.to_time_ms or 0) < end_ms + TREND_AHEAD_MS else None,
                 config=config,
                 uploads=tuple(newest(history.uploads, end_ms, UPLOADS)),

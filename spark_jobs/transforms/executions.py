@@ -17,6 +17,7 @@ EXECUTION_SCHEMA = (
     "cluster string, job_id string, execution_id string, vertex_id string, task string, subtask long, attempt long, "
     "container string, host string, deployed_at timestamp"
 )
+NAME = ("task", "subtask", "attempt")
 TOLD = ("vertex_id", "task", "subtask", "attempt", "container", "host")
 
 CARRIED_DAYS = 7
@@ -53,9 +54,25 @@ def locate(events: DataFrame, executions: DataFrame) -> DataFrame:
     """Events with job, vertex, task, subtask, attempt, container and host of their execution filled in where they lack them."""
     names = ("job_id", *TOLD)
     where = executions.select(*EXECUTION, *(F.col(name).alias(f"ran_{name}") for name in names))
-    joined = events.join(where, on=list(EXECUTION), how="left")
+    by_name = F.col("execution_id").isNull() & F.col("job_id").isNull() & F.col("attempt").isNotNull()
+    joined = events.where(~by_name).join(where, on=list(EXECUTION), how="left")
     filled = {name: F.coalesce(name, f"ran_{name}") for name in names}
-    return joined.select(*(filled[name].alias(name) if name in filled else F.col(name) for name in events.columns))
+    located = joined.select(*(filled[name].alias(name) if name in filled else F.col(name) for name in events.columns))
+    return located.unionByName(_located_by_name(events.where(by_name), executions))
+
+
+def _located_by_name(events: DataFrame, executions: DataFrame) -> DataFrame:
+    """Lines that name task, subtask and attempt without an id mean the one of that name deployed last before them.
+
+    Of two jobs of one name that run on one cluster at once, that may be the other.
+    """
+    names = ("job_id", "vertex_id", "container", "host")
+    ran = executions.where(F.col("job_id").isNotNull() & F.col("deployed_at").isNotNull())
+    runs = F.sort_array(F.collect_list(F.struct("deployed_at", *names))).alias("runs")
+    joined = events.join(ran.groupBy("cluster", *NAME).agg(runs), on=["cluster", *NAME], how="left")
+    before = F.filter("runs", lambda run: run["deployed_at"] <= F.col("ts"))
+    ran_last = joined.withColumn("run", F.get(before, F.size(before) - 1))
+    return ran_last.select(*(F.coalesce(name, f"run.{name}").alias(name) if name in names else F.col(name) for name in events.columns))
 
 
 def _with_deploy_lines_without_id(known: DataFrame, events: DataFrame) -> DataFrame:

@@ -205,10 +205,26 @@ def test_without_metrics_it_says_that_pressure_is_not_known():
     assert finding.confidence == "low"
 
 
+def lost_while_writing(at, vertex_id="sink"):
+    """Of the two that did not acknowledge a checkpoint of 180 to 780 s, as long as ``vertex_id`` says nothing else."""
+    begun = tuple(event(at, "checkpoint_async_started", checkpoint_id=4, vertex_id=vertex_id, subtask=index) for index in (0, 1))
+    return window(*minutely(3), expired(4, 180, not_acknowledged=MISSING), events=begun, **PLAN)
+
+
 def test_tasks_that_were_writing_at_the_time_out_are_in_the_asynchronous_part():
-    writing = event(700, "checkpoint_async_started", checkpoint_id=4)
-    [finding] = found(window(*minutely(3), expired(4, 180, not_acknowledged=MISSING), events=(writing,), **PLAN), "checkpoint.expired")
+    [finding] = found(lost_while_writing(700), "checkpoint.expired")
     assert evidence(finding, "phase at the time-out") == "async"
+    assert evidence(finding, "subtasks that had begun to write") == 2
+
+
+def test_tasks_that_began_to_write_after_the_time_out_were_not_writing_at_it():
+    [finding] = found(lost_while_writing(790), "checkpoint.expired")
+    assert finding.data["phase"] is None
+
+
+def test_what_those_did_who_acknowledged_says_nothing_of_those_who_did_not():
+    [finding] = found(lost_while_writing(700, vertex_id="source"), "checkpoint.expired")
+    assert finding.data["phase"] is None
 
 
 def late(*late_ms):

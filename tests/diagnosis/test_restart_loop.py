@@ -7,7 +7,7 @@ import pytest
 from spark_jobs.diagnosis.restart_episodes import episodes
 from spark_jobs.diagnosis.root_exceptions import lost_taskmanager, root_of, unnumbered
 from spark_jobs.diagnosis.samples import Annotation
-from tests.diagnosis.jobs import MINUTELY, checkpoint, event, evidence, failure, found, ms, restart, window
+from tests.diagnosis.jobs import MINUTELY, chain, checkpoint, event, evidence, failure, found, ms, restart, window
 
 RULE = "restart.loop"
 QUICK = replace(MINUTELY, interval_ms=5_000)
@@ -105,6 +105,12 @@ def test_tasks_restarted_per_failure_are_told():
     counted = tuple(event(60 * n, "region_restart", fields={"count": 12}) for n in range(3))
     [finding] = found(loop([0, 60, 120], events=counted), RULE)
     assert evidence(finding, "tasks restarted per failure") == 12
+
+
+def test_a_global_failure_restarts_all_tasks():
+    failures = tuple(failure(at, trace(), task=None) for at in (0, 60, 120))
+    [finding] = found(loop([0, 60, 120], failures=failures, **chain("source", "enrich")), RULE)
+    assert evidence(finding, "tasks restarted per failure") == 4
 
 
 def test_a_job_whose_tasks_never_all_run_again_is_stuck():

@@ -7,11 +7,12 @@ from typing import Any
 import pytest
 
 from spark_jobs.diagnosis.samples import JobWindow, VertexWindow
+from spark_jobs.diagnosis.window_contents import EVENTS
 from spark_jobs.fold import windows as judged_windows
 from spark_jobs.fold.job import JobNews, JobResult, fold
 from spark_jobs.fold.judging import Settings
 from spark_jobs.fold.state import JobState
-from tests.fold.rows import JOB, VERTEX, Row, facts, lake, noon, serving
+from tests.fold.rows import JOB, VERTEX, Row, events, facts, lake, noon, serving
 
 OTHER = "0" * 31 + "2"
 NEW = JobState()
@@ -94,6 +95,16 @@ def test_only_the_last_checkpoints_are_given_oldest_first() -> None:
     rows = [{"checkpoint_id": number, "trigger_time": noon(number - 1000), "end_to_end_ms": 1} for number in range(1, 101)]
     (window,) = windows([noon(1)], facts=facts(rows))
     assert [one.checkpoint_id for one in window.checkpoints] == list(range(41, 101))
+
+
+def test_a_window_holds_the_events_that_rules_read_and_of_thousands_of_one_kind_the_newest() -> None:
+    deployed = [{"kind": "task_deployed", "subtask": index, "ts": noon(10 + index / 1000)} for index in range(EVENTS + 50)]
+    restarting = {"kind": "job_state", "to_state": "RESTARTING", "ts": noon(-300)}
+    running = [{"kind": "task_state", "to_state": state, "ts": noon(20)} for state in ("RUNNING", "SCHEDULED")]
+    submitted = {"kind": "job_submitted", "ts": noon(-301)}
+    window = windows([noon(30)], events=events([submitted, restarting, *deployed, *running]))[-1]
+    assert [event.told for event in window.events] == ["job_state", *["task_deployed"] * EVENTS, "task_state RUNNING"]
+    assert [event.subtask for event in window.events if event.kind == "task_deployed"] == list(range(50, EVENTS + 50))
 
 
 def test_documents_arrive_as_what_they_hold() -> None:

@@ -7,13 +7,16 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime, timedelta
+from functools import reduce
+from operator import or_
 from typing import Any
 
 from django.db.models import Q
 
 from spark_jobs.diagnosis import samples
+from spark_jobs.diagnosis.registry import events_read
 from spark_jobs.diagnosis.samples import JobWindow
-from spark_jobs.diagnosis.window_contents import DETAIL_CHARS, EVENT_KINDS, MESSAGE_CHARS, WINDOW_MS, Timed
+from spark_jobs.diagnosis.window_contents import DETAIL_CHARS, MESSAGE_CHARS, OF_SUBTASKS, WINDOW_MS, Timed
 from spark_jobs.fold.endings import STATE_CHANGED
 from spark_jobs.fold.history import History, in_order
 from spark_jobs.fold.judging import with_recovery_point
@@ -26,7 +29,7 @@ from webapp.storage.recovery import recovery_point_of
 
 MOST_WINDOWS = 10_080
 MOST_FACTS, MOST_EVENTS, MOST_PRESSURE = 12_000, 3_000, 30_000
-"""A week of minutes, with a checkpoint in each: read within a second, judged in a tenth of one."""
+"""A week of minutes, with a checkpoint in each: read within a second, judged in a tenth of one. Events of tasks apart."""
 LOOK_BACK = timedelta(hours=2)
 FAMILIES_ON_SAMPLES = ("pressure", "data", "watermark")
 
@@ -63,18 +66,19 @@ class _Known:
         facts = CheckpointFact.objects.filter(**own, trigger_time__lte=end).order_by("-trigger_time", "-id")[:MOST_FACTS]
         marks = JobAnnotation.objects.filter(**own, at__lte=end).order_by("-at", "-id")[:MOST_FACTS]
         thrown = JobException.objects.filter(**own, ts__lte=end).order_by("-ts", "-id")[:MOST_FACTS]
-        telling = Q(kind__in=EVENT_KINDS) | Q(kind="task_state", reason__endswith="-> FAILED")
-        logged = LogEvent.objects.filter(telling, **own, ts__gte=start - LOOK_BACK, ts__lte=end).order_by("-ts", "-id")
+        logged = LogEvent.objects.filter(**own, ts__gte=start - LOOK_BACK, ts__lte=end).order_by("-ts", "-id")
+        # Apart, so that thousands of deployed tasks do not push out what else was told.
+        of_tasks, of_life = events_read() & OF_SUBTASKS, {*(events_read() - OF_SUBTASKS), *STATE_CHANGED}
+        events = [_event(one) for kinds in (of_life, of_tasks) for one in logged.filter(_of_kinds(kinds))[:MOST_EVENTS]]
         measured = PressureWindow.objects.filter(**own, window_start__gte=start - LOOK_BACK, window_start__lte=end)
         read = CheckpointUpload.objects.filter(**own, as_of__lte=end).order_by("-as_of", "-id")[:MOST_FACTS]
-        events = [_event(one) for one in logged[:MOST_EVENTS]]
         self.history = History(
             checkpoints=_timed((_checkpoint(fact) for fact in facts), "trigger_time_ms"),
             annotations=_timed(
                 (samples.Annotation(_ms(mark.at) or 0, mark.kind, mark.subject, mark.label, mark.detail or {}) for mark in marks), "at_ms"
             ),
             failures=_timed((_failure(one) for one in thrown), "at_ms"),
-            events=_timed(events, "at_ms"),
+            events=_timed((one for one in events if one.told in events_read()), "at_ms"),
             # In the order in which they became known: a window sees none from after it.
             uploads=in_order([(_ms(one.as_of) or 0, _upload(one)) for one in read]),
             past=_timed((_past(row) for row in measured.order_by("-window_start").values(*_PAST)[:MOST_PRESSURE]), "window_start_ms"),
@@ -89,6 +93,7 @@ class _Known:
         history = self.history
         instants = {*vertices, *history.checkpoints[0], *(one.ended_ms for one in history.checkpoints[1]), *history.past[0]}
         instants.update(at_ms for timed in (history.annotations, history.failures, history.events) for at_ms in timed[0])
+        instants.update(at_ms for at_ms, _state in history.states)
         within = (at_ms for at_ms in instants if self.start_ms <= at_ms <= self.newest_ms)
         return sorted({at_ms // WINDOW_MS * WINDOW_MS for at_ms in within})
 
@@ -101,6 +106,13 @@ class _Known:
         }  # fmt: skip
         made = job_windows(job.cluster, job.job_id, starts, self.newest_ms, current, self.trend, vertices, self.history)
         return [with_recovery_point(window, self.recovery_point) for window in made]
+
+
+def _of_kinds(kinds: Iterable[str]) -> Q:
+    """Lines of these kinds, as rules declare them."""
+    named = [kind.partition(" ") for kind in sorted(kinds)]
+    of_states = (Q(kind=name, fields__to_state=state) for name, _, state in named if state)
+    return reduce(or_, of_states, Q(kind__in=[name for name, _, state in named if not state]))
 
 
 def _states(job: JobCurrent, events: Iterable[samples.LogEvent]) -> list[tuple[int, str]]:

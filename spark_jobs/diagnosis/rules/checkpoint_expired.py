@@ -15,6 +15,8 @@ from spark_jobs.diagnosis.wording import brief, list_text, ms_text
 
 RULE = "checkpoint.expired"
 HOSTS_SHOWN = 50
+WRITING = ("checkpoint_sync_done", "checkpoint_async_started")
+"""Only DEBUG logs of TaskManagers tell."""
 
 Missing = tuple[str, int, Mapping[str, Any]]
 """A vertex, how many of its subtasks had not acknowledged, and what was told of them."""
@@ -26,6 +28,7 @@ Missing = tuple[str, int, Mapping[str, Any]]
     "Checkpoints did not complete within their time-out.",
     hold_s=HOLD_S,
     thresholds=loss_thresholds(RULE),
+    reads=WRITING,
 )
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     found = losses(window, "expired", limits[f"{RULE}.look_back_s"])
@@ -76,8 +79,7 @@ def _missing(expired: CheckpointSample) -> list[Missing]:
 
 def _phase(window: JobWindow, expired: CheckpointSample, holder: Holder | None) -> str | None:
     """What those who had not acknowledged were doing, as far as anything tells: start_delay or async."""
-    kinds = {event.kind for event in window.events if event.checkpoint_id == expired.checkpoint_id}
-    if kinds & {"checkpoint_async_started", "checkpoint_sync_done"}:
+    if 2 * _writing(window, expired) > sum(part.get("count") or 0 for part in expired.not_acknowledged) > 0:
         return "async"
     if not holder:
         return None
@@ -85,6 +87,17 @@ def _phase(window: JobWindow, expired: CheckpointSample, holder: Holder | None) 
     waiting = [part.get("vertex_id") for part in expired.not_acknowledged]
     # Whoever waits for the barrier sits at the holder, among those it blocks, or below it.
     return "start_delay" if not any(waiting) or any(vertex_id in below for vertex_id in waiting) else None
+
+
+def _writing(window: JobWindow, expired: CheckpointSample) -> int:
+    """How many of those who had not acknowledged had begun to write when time was out."""
+    missing = {(part.get("vertex_id"), index) for part in expired.not_acknowledged for index in part.get("subtasks") or ()}
+    begun = {
+        (event.vertex_id, event.subtask)
+        for event in window.events
+        if event.checkpoint_id == expired.checkpoint_id and expired.trigger_time_ms <= event.at_ms <= expired.ended_ms
+    }
+    return len(missing & begun)
 
 
 def _below(window: JobWindow, vertex_id: str) -> set[str]:
@@ -159,6 +172,8 @@ def _who(
         hosts = list_text(part.get("hosts") or ())
         note = "; ".join(words for words in (f"subtasks {indexes}" if indexes else "", f"on {hosts}" if hosts else "") if words)
         yield Evidence(f"not acknowledged by {brief(name or 'unnamed tasks')}", count, "count", at_ms=at_ms, note=note)
+    if writing := _writing(window, expired):
+        yield Evidence("subtasks that had begun to write", writing, "count", at_ms=at_ms, note="of those that had not acknowledged")
     if phase:
         yield Evidence("phase at the time-out", phase, at_ms=at_ms)
     if holder:

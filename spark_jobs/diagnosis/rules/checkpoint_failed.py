@@ -16,6 +16,7 @@ from spark_jobs.diagnosis.thresholds import Limits
 RULE = "checkpoint.failed"
 NO_REASON = "no reason told"
 SAME_MS = 1_000
+TELLING = ("trigger_failed", "checkpoint_failed")
 
 
 @rule(
@@ -24,6 +25,7 @@ SAME_MS = 1_000
     "Checkpoints were lost for reasons other than a decline or an expiry.",
     hold_s=HOLD_S,
     thresholds=loss_thresholds(RULE),
+    reads=TELLING,
 )
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     window = _with_those_without_id(window)
@@ -61,7 +63,7 @@ def _with_those_without_id(window: JobWindow) -> JobWindow:
 
 
 def _tells_of_one_without_id(event: LogEvent) -> bool:
-    return event.kind in ("trigger_failed", "checkpoint_failed") and not event.checkpoint_id and event.reason in COUNTED_REASONS
+    return event.kind in TELLING and not event.checkpoint_id and event.reason in COUNTED_REASONS
 
 
 def _counts(found: Losses) -> dict[str, int]:

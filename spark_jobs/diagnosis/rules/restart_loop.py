@@ -7,7 +7,7 @@ from spark_jobs.diagnosis.findings import Evidence, Finding, Related
 from spark_jobs.diagnosis.job_subject import job_finding
 from spark_jobs.diagnosis.regional_advice import region_size
 from spark_jobs.diagnosis.registry import rule
-from spark_jobs.diagnosis.restart_episodes import Episode, episodes
+from spark_jobs.diagnosis.restart_episodes import READS, Episode, episodes
 from spark_jobs.diagnosis.root_exceptions import lost_taskmanager, root_of, tells_of_a_lost_taskmanager
 from spark_jobs.diagnosis.samples import JobFailure, JobWindow
 from spark_jobs.diagnosis.statistics import largest_group, median
@@ -18,6 +18,7 @@ RULE = "restart.loop"
 LOST = "TaskManager lost"
 UNTOLD = "no exception told"
 RESCALE_SEEN_MS = 90_000
+COUNTED = "region_restart"
 
 
 @rule(
@@ -25,6 +26,7 @@ RESCALE_SEEN_MS = 90_000
     "Restart loop",
     "The job failed and restarted at least three times within ten minutes.",
     hold_s=600,
+    reads=(*READS, COUNTED),
     thresholds=(
         Threshold(
             f"{RULE}.episodes", 3, "episodes", 2, 1_000,
@@ -215,12 +217,16 @@ def _evidence(
 
 
 def _tasks_per_failure(window: JobWindow, since_ms: int, last: JobFailure | None) -> tuple[float | None, str]:
-    """What the log counted; else the pipelined region of the task that failed last, which is what Flink restarts."""
-    kinds = ("region_restart", "global_restart")
-    counts = [event.fields.get("count") for event in window.events if event.kind in kinds and event.at_ms >= since_ms - 2_000]
+    """What the log counted; else the pipelined region of the task that failed last, which is what Flink restarts.
+
+    The lines about global failures name no job; what these restart is known without them.
+    """
+    counts = [event.fields.get("count") for event in window.events if event.kind == COUNTED and event.at_ms >= since_ms - 2_000]
     known = [float(count) for count in counts if isinstance(count, int | float | str) and str(count).isdigit()]
     if known:
         return median(known), "by the log"
+    if last and last.task is None and window.vertices and all(one.parallelism for one in window.vertices):
+        return sum(one.parallelism or 0 for one in window.vertices), "since the failure was global"
     failed = next((one for one in window.vertices if last and last.task and last.task.startswith(f"{one.name} (")), None)
     return (region_size(window.vertices, window.edges, failed.vertex_id) if failed else None), "by its pipelined region"
 

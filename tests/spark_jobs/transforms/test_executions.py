@@ -93,6 +93,17 @@ def test_a_log_that_tells_of_one_job_only_is_that_jobs(spark: SparkSession) -> N
     assert where(locate(told, executions(told, none(spark))), "task_state")[0] == JOB
 
 
+def test_a_line_that_names_only_task_and_attempt_means_the_one_of_that_name_deployed_last_before_it(spark: SparkSession) -> None:
+    writes = "enrich (2/4)#0 - started executing asynchronous part of checkpoint 7. Asynchronous start delay: 2 ms"
+    later = DEPLOY_NEW.replace(JOB, OTHER).replace(GRAPH, OLD)
+    for messages, job_id in (((writes, DEPLOY_NEW), None), ((DEPLOY_NEW, writes, later), JOB), ((DEPLOY_NEW, later, writes), OTHER)):
+        graphs = (f"Created execution graph {GRAPH} for job {JOB}.", f"Created execution graph {OLD} for job {OTHER}.")
+        told = rows(spark, *graphs, *messages)
+        found = where(locate(told, executions(told, none(spark))), "checkpoint_async_started")
+        assert found[0] == job_id
+        assert found[1:5] == (VERTEX if job_id else None, "enrich", 1, 0)
+
+
 def test_the_newest_attempt_of_a_subtask_outlives_the_others(spark: SparkSession) -> None:
     def ran(execution: str, days_ago: int) -> tuple[Any, ...]:
         return ("c", JOB, execution, VERTEX, "enrich", 1, 0, "tm", "host", START - timedelta(days=days_ago))
