@@ -75,6 +75,19 @@ def test_a_lost_audit_is_passed_over_for_an_older_one_and_at_last_for_none(tree,
     assert run(what, lease).previous == fourth
 
 
+def test_with_a_lost_audit_attestations_end_since_vanished_referrers_are_forgotten(tree, home, spark, lease):
+    spark.found = found_of(f"file:{tree}")
+    row = root(f"file:{tree}", attested_at=timezone.now(), attested_name="ada")
+    first = run(asked(*asking.named([str(tree)], None)), lease)
+    row.refresh_from_db()
+    assert row.is_attested
+    shutil.rmtree(home / "runs" / first.audit_id)
+    second = run(asked(*asking.named([str(tree)], None)), lease)
+    row.refresh_from_db()
+    assert not row.is_attested
+    assert "The attestation of ada" in PipelineRun.objects.get(pk=second.run_id).log_tail
+
+
 def test_an_audit_that_fails_says_why_and_shows_nothing(tree, spark, lease):
     spark.found = lambda audit_id: {"no_such_table": []}
     with pytest.raises(BadManifest):

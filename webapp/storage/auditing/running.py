@@ -22,7 +22,8 @@ from webapp.storage.auditing import aging, known_jobs, listings, loading, on_the
 from webapp.storage.auditing.asking import Asked
 from webapp.storage.choices import AuditState
 from webapp.storage.judging import judge
-from webapp.storage.models import StorageAudit
+from webapp.storage.models import StorageAudit, StorageRoot
+from webapp.storage.registration import withdraw
 
 
 def audit(asked: Asked, lease: Lease, record: RunRecord) -> StorageAudit:
@@ -109,10 +110,22 @@ def _run_spark(row: StorageAudit, asked: Asked, lease: Lease, record: RunRecord)
             raise
         record.say(f"{lost} It carries on from an older audit, or else from none.")
         with lease.writing():
+            _withdraw_attestations(asked, record)
             StorageAudit.objects.filter(pk=row.previous.pk).update(files_kept=False)
             row.previous = _previous(asked, row.as_of or timezone.now())
             row.save(update_fields=["previous"])
         _run_spark(row, asked, lease, record)
+
+
+def _withdraw_attestations(asked: Asked, record: RunRecord) -> None:
+    """A file whose referrer vanished is kept only as long as an audit remembers that somebody referred to it: without that memory,
+    whoever stands for a root has to say again that nothing is missing there."""
+    for root in StorageRoot.objects.filter(uri__in=asked.uris, attested_at__isnull=False):
+        record.say(
+            f"The attestation of {root.attested_name} for {root.uri} is withdrawn: which files were ever referred to is not remembered "
+            "any more. Look at what is missing there before you attest again."
+        )
+        withdraw(root)
 
 
 def _command(row: StorageAudit) -> list[str]:
