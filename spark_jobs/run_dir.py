@@ -9,7 +9,6 @@ from pyspark.sql import DataFrame, SparkSession
 
 from spark_jobs.lake import absolute_root, hadoop_path, without_globs
 from spark_jobs.manifest import Manifest, Output
-from spark_jobs.schemas import serving_schema
 
 
 @dataclass(frozen=True)
@@ -38,14 +37,6 @@ class RunDir:
         output = self._write(frame, f"state/{name}")
         self.state[name] = output.files
         return output.rows
-
-    def table(self, session: SparkSession, name: str) -> DataFrame:
-        """The rows of a serving table that was written here."""
-        files = self.outputs[name].files
-        if not files:
-            return session.createDataFrame([], serving_schema(name))
-        base = hadoop_path(self.uri)
-        return session.read.schema(serving_schema(name)).parquet(*(without_globs(f"{base}/{file}") for file in files))
 
     def copy_state(self, previous: Manifest) -> None:
         """Take over what another run left, file by file: its directory may be removed."""

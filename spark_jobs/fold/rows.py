@@ -12,7 +12,6 @@ from typing import Any
 Row = Mapping[str, Any]
 
 HOUR_MS = 3_600_000
-DAY_MS = 24 * HOUR_MS
 
 LINE = ("process", "ts", "record_hash", "ordinal")
 """What tells the log lines of one cluster apart."""

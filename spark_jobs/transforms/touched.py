@@ -51,12 +51,6 @@ def days_not_carried(keys: DataFrame, carried_facts: DataFrame) -> DataFrame:
     return touched_days.join(since, on=list(JOB), how="inner").where(F.col("day") < F.col("whole_since")).drop("whole_since")
 
 
-def jobs(*frames: DataFrame) -> DataFrame:
-    """(cluster, job_id) of all rows that name a job."""
-    every = reduce(DataFrame.unionByName, (frame.select(*JOB) for frame in frames))
-    return every.where(F.col("job_id").isNotNull()).distinct()
-
-
 def hours(facts: DataFrame, refusals: DataFrame) -> DataFrame:
     """(cluster, job_id, hour) that checkpoints or refusals touch."""
     of_facts = facts.select(*JOB, floor_to("trigger_time", HOUR_S).alias("hour"))
