@@ -15,6 +15,8 @@ from ingest.lake.store import Lake
 from ingest.records import Observed, Skip
 from spark_jobs import manifest as manifests
 from spark_jobs.__main__ import main
+from spark_jobs.jobs.recompute import JOB_STATE
+from spark_jobs.previous_run import LOST
 from tests.spark_jobs.rows import NOON
 
 
@@ -35,18 +37,30 @@ def test_an_empty_lake_is_a_quick_manifest_without_rows(tmp_path: Path) -> None:
     assert manifest.attempt == "a-1"
 
 
-def test_nothing_new_carries_the_state_into_the_new_run(tmp_path: Path) -> None:
+def previous_with(tmp_path: Path, snapshot: str) -> list[str]:
+    """Arguments of a run that carries on from one that left this snapshot."""
     assert main(arguments(tmp_path)) == 0
     first = tmp_path / "run" / "manifest.json"
     told = json.loads(first.read_text())
-    (tmp_path / "run/state/jobs").mkdir(parents=True)
-    pq.write_table(pa.table({"x": [1]}), tmp_path / "run/state/jobs/a.parquet")
-    first.write_text(json.dumps(told | {"state": {"jobs": ["state/jobs/a.parquet"]}}))
+    file = f"state/{snapshot}/a.parquet"
+    (tmp_path / "run" / file).parent.mkdir(parents=True)
+    pq.write_table(pa.table({"x": [1]}), tmp_path / "run" / file)
+    first.write_text(json.dumps(told | {"state": {snapshot: [file]}}))
     words = [*arguments(tmp_path, "--previous", str(first))]
     words[4] = str(tmp_path / "run-2")
-    assert main(words) == 0
-    assert manifests.read(str(tmp_path / "run-2/manifest.json")).state == {"jobs": ("state/jobs/a.parquet",)}
-    assert pq.read_table(tmp_path / "run-2/state/jobs/a.parquet").to_pydict() == {"x": [1]}
+    return words
+
+
+def test_nothing_new_carries_the_state_into_the_new_run(tmp_path: Path) -> None:
+    assert main(previous_with(tmp_path, JOB_STATE)) == 0
+    file = f"state/{JOB_STATE}/a.parquet"
+    assert manifests.read(str(tmp_path / "run-2/manifest.json")).state == {JOB_STATE: (file,)}
+    assert pq.read_table(tmp_path / "run-2" / file).to_pydict() == {"x": [1]}
+
+
+def test_what_an_earlier_version_remembers_is_as_good_as_lost(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(previous_with(tmp_path, "jobs")) == LOST
+    assert "of an earlier version of Weir" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
