@@ -5,6 +5,7 @@ from functools import wraps
 from typing import Any
 
 from django.contrib.admin import AdminSite
+from django.contrib.admin.options import TO_FIELD_VAR
 from django.contrib.auth.backends import BaseBackend
 from django.contrib.auth.decorators import login_not_required
 from django.core.exceptions import BadRequest
@@ -30,6 +31,9 @@ class RoleSite(AdminSite):
         def readable(request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
             if any("\x00" in text for name in request.GET for text in (name, *request.GET.getlist(name))):
                 raise BadRequest("The address holds a NUL.")
+            if "" in (request.GET.get(TO_FIELD_VAR), request.POST.get(TO_FIELD_VAR)):
+                # Django checks a field by which to look a row up, but not an empty one, and breaks on it.
+                raise BadRequest(f"The address names no field in {TO_FIELD_VAR}.")
             return guarded(request, *args, **kwargs)
 
         return readable

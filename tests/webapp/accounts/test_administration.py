@@ -103,3 +103,11 @@ def test_staff_with_permissions_of_their_own_enter_as_before() -> None:
     User.objects.get(username="stan").user_permissions.add(Permission.objects.get(codename="view_apitoken"))
     assert client.get(reverse("admin:accounts_apitoken_changelist")).status_code == 200
     assert client.get(reverse("admin:accounts_user_changelist")).status_code == 403
+
+
+def test_an_address_that_names_an_empty_field_is_refused_in_words() -> None:
+    root = signed_in("root", is_staff=True, is_superuser=True)
+    address = reverse("admin:accounts_user_change", args=[person("ada").pk])
+    assert root.get(address, {"_to_field": ""}).status_code == 400
+    assert root.get(address, {"_to_field": "id"}).status_code == 200
+    assert root.get(address).status_code == 200
