@@ -1,4 +1,4 @@
-"""Between Arrow and the plain rows of :mod:`spark_jobs.fold`: instants are epoch milliseconds there, structs are dicts.
+"""Out of Arrow into the plain rows of :mod:`spark_jobs.fold`: instants are epoch milliseconds there, structs are dicts.
 
 Columns are taken apart at once, since asking Arrow for one nested value after the other takes ten times as long.
 """
@@ -25,11 +25,6 @@ def plain(array: pa.Array) -> list[Any]:
     if pa.types.is_integer(kind) or pa.types.is_floating(kind):
         return _numbers(array)
     return array.to_pylist()  # type: ignore[no-any-return]
-
-
-def arrow(rows: list[Any], kind: pa.DataType) -> pa.Array:
-    """The inverse: plain values as an array of ``kind``, whose timestamps are in milliseconds or microseconds."""
-    return pa.array(rows, type=kind)
 
 
 def _dicts(array: pa.StructArray) -> list[dict[str, Any] | None]:
