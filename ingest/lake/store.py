@@ -14,7 +14,7 @@ import fcntl
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from functools import partial
 from pathlib import Path
 from urllib.parse import unquote
@@ -27,14 +27,19 @@ from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_r
 
 from ingest.errors import Refused
 from ingest.lake.damage import LakeDamaged, broken_file, told
+from ingest.lake.derived import ALL_TABLES
+from ingest.lake.news import has_news
 from ingest.lake.rows import group_by_table, to_arrow
-from ingest.lake.tables import TABLES, Table
+from ingest.lake.tables import Table
 from ingest.records import Observed, Record
 
 KEEP_REPLACED_FILES = timedelta(hours=24)
 """Replaced files stay this long, so that a reader pinned to an older version finds them."""
 
 GIVE_UP_COMMIT_AFTER_S = 120
+
+ROUTINE = "weir.routine"
+"""In the description of a commit that brought no news."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +57,7 @@ class DataFile:
 
 @dataclass(frozen=True)
 class Lake:
-    """All raw tables below one root.
+    """All raw and derived tables below one root.
 
     ``root`` is a path or a URI (``file:``, ``hdfs:``, ``s3:``); ``storage_options`` are those of the
     Delta library for that kind of storage.
@@ -72,7 +77,7 @@ class Lake:
         damage: LakeDamaged | None = None
         for name, rows in group_by_table(observed).items():
             try:
-                versions[name] = self._append(TABLES[name], rows)
+                versions[name] = self._append(ALL_TABLES[name], rows)
             except LakeDamaged as error:
                 damage = damage or error
         if damage:
@@ -81,8 +86,36 @@ class Lake:
 
     def version(self, table: str) -> int:
         """Newest version; 0 where nothing was ever written."""
-        delta = self._open_or_none(TABLES[table])
+        delta = self._open_or_none(ALL_TABLES[table])
         return delta.version() if delta else 0
+
+    def transactions(self, table: str, names: Sequence[str]) -> list[int]:
+        """For each of these Delta transactions what the newest commit that names it says; 0 where none does."""
+        delta = self._open_or_none(ALL_TABLES[table])
+        return [(delta.transaction_version(name) or 0) if delta else 0 for name in names]
+
+    def is_at(self, commits: Mapping[str, int]) -> bool:
+        """Whether these tables stand at exactly these commits; on a local disk without opening any of them."""
+        newest = self.version if self._local_root is None else self._newest_logged
+        return all(newest(table) == seq for table, seq in commits.items())
+
+    def _newest_logged(self, table: str) -> int:
+        """The newest version by the names in the table's log; opening it would read what every file of it holds."""
+        try:
+            names = [path.name for path in Path(f"{self._local_root}/{table}/_delta_log").iterdir()]
+        except OSError:
+            return 0
+        return max((int(name[:20]) for name in names if name[:20].isdigit() and name[20:] == ".json"), default=0)
+
+    def has_news(self, table: str, after: int) -> bool:
+        """Whether any commit later than version ``after`` brought rows that somebody waits for (:mod:`ingest.lake.news`)."""
+        delta = self._open_or_none(ALL_TABLES[table])
+        later = delta.version() - after if delta else 0
+        if delta is None or later <= 0:
+            return False
+        with self._told(ALL_TABLES[table]):
+            # What is compacted or removed is told as another operation.
+            return any(commit["operation"] == "WRITE" and ROUTINE not in commit for commit in delta.history(later))
 
     def files(
         self,
@@ -97,11 +130,11 @@ class Lake:
 
         Files are chosen by recorded bounds, so callers still filter rows. Empty where the table does not exist.
         """
-        delta = self._open_or_none(TABLES[table], version)
+        delta = self._open_or_none(ALL_TABLES[table], version)
         if delta is None:
             return []
         chosen = []
-        for data_file in _data_files(delta, TABLES[table].time_column):
+        for data_file in _data_files(delta, ALL_TABLES[table].time_column):
             if data_file.last_seq is not None and data_file.last_seq <= after_seq:
                 continue
             if from_time and data_file.last_time and data_file.last_time < from_time:
@@ -125,7 +158,7 @@ class Lake:
 
         Meant for pages: bounded by ``limit``, pruned by partition and file bounds.
         """
-        declared = TABLES[table]
+        declared = ALL_TABLES[table]
         wanted = list(columns or (column.name for column in declared.all_columns))
         delta = self._open_or_none(declared)
         if delta is None:
@@ -143,32 +176,43 @@ class Lake:
         if self._local_root is None:
             return ""
         uris = (file.uri for file in reversed(self.files(table)))
-        return broken_file(TABLES[table], (Path(unquote(uri.removeprefix("file://"))) for uri in uris))
+        return broken_file(ALL_TABLES[table], (Path(unquote(uri.removeprefix("file://"))) for uri in uris))
 
     @contextlib.contextmanager
     def staged_commit(self, table: str) -> Iterator[tuple[DeltaTable, int]]:
         """Hold the table for a writer that stamps files itself: yields (table, version to stamp)."""
-        declared = TABLES[table]
+        declared = ALL_TABLES[table]
         with self._writers_turn(declared):
             delta = self._open(declared)
             yield delta, delta.version() + 1
 
     def compact(self, table: str) -> dict[str, object]:
         """Merge small files; readers of older versions keep theirs for 24 hours."""
-        delta = self._open_or_none(TABLES[table])
-        with self._told(TABLES[table], its_files=True):
+        delta = self._open_or_none(ALL_TABLES[table])
+        with self._told(ALL_TABLES[table], its_files=True):
             return dict(delta.optimize.compact()) if delta else {}
+
+    def forget(self, table: str, before: date, spared_clusters: Sequence[str]) -> int:
+        """Take out the rows of days before ``before``, but for those of some clusters; returns how many."""
+        delta = self._open_or_none(ALL_TABLES[table])
+        if delta is None:
+            return 0
+        names = ", ".join("'" + name.replace("'", "''") + "'" for name in spared_clusters)
+        spared = f" AND cluster NOT IN ({names})" if names else ""
+        with self._told(ALL_TABLES[table], its_files=True):
+            return int(delta.delete(f"date < '{before}'{spared}")["num_deleted_rows"])
 
     def vacuum(self, table: str) -> list[str]:
         """Remove files replaced more than 24 hours ago; returns what was removed."""
-        delta = self._open_or_none(TABLES[table])
+        delta = self._open_or_none(ALL_TABLES[table])
         if delta is None:
             return []
         hours = int(KEEP_REPLACED_FILES.total_seconds() // 3600)
-        with self._told(TABLES[table], its_files=True):
+        with self._told(ALL_TABLES[table], its_files=True):
             return delta.vacuum(retention_hours=hours, dry_run=False, enforce_retention_duration=False)
 
     def _append(self, table: Table, rows: Sequence[tuple[Observed, Record]]) -> int:
+        described = None if has_news(record for _, record in rows) else {ROUTINE: "true"}
         # Losing the race for a version is normal with several collectors; anything else is raised at once.
         attempts = Retrying(
             retry=retry_if_exception_type(CommitFailedError),
@@ -185,7 +229,7 @@ class Lake:
                     to_arrow(table, rows, version),
                     mode="append",
                     writer_properties=WriterProperties(compression="ZSTD"),
-                    commit_properties=CommitProperties(max_commit_retries=0),
+                    commit_properties=CommitProperties(max_commit_retries=0, custom_metadata=described),
                 )
                 return version
         raise AssertionError("unreachable: Retrying either returns or raises")
@@ -237,7 +281,7 @@ class Lake:
             return
         try:
             root.mkdir(parents=True, exist_ok=True)
-            handle = os.open(root / f".{table.name}.lock", os.O_CREAT | os.O_RDWR, 0o644)
+            handle = os.open(root / f".{table.name.replace('/', '-')}.lock", os.O_CREAT | os.O_RDWR, 0o644)
         except OSError as error:
             raise Refused(f"The lake at {root} cannot be written ({error.strerror}); check WEIR_HOME or WEIR_LAKE_ROOT.") from error
         try:

@@ -1,0 +1,29 @@
+"""Which rows somebody waits for: a checkpoint that ended, an exception, a sample; and which only say that all is as before.
+
+A commit of nothing but the latter is marked as routine (:meth:`ingest.lake.store.Lake.has_news`): it need not be computed at once.
+"""
+
+from collections.abc import Iterable
+
+from ingest.records import Checkpoint, Job, LogRecord, Record, Skip
+
+TELLING_LEVELS = frozenset({"WARN", "WARNING", "ERROR", "FATAL", "SEVERE"})
+"""The rest of a log is read for what it says about checkpoints, which REST tells as well and sooner."""
+
+
+def has_news(records: Iterable[Record]) -> bool:
+    return any(is_news(record) for record in records)
+
+
+def is_news(record: Record) -> bool:
+    match record:
+        case Checkpoint(status=status):
+            return status in ("COMPLETED", "FAILED")
+        case Job(vertices=vertices):
+            # Asked in full, because it changed or a sample was due; the list of jobs alone says that it is still there.
+            return vertices is not None
+        case LogRecord(level=level):
+            return level.upper() in TELLING_LEVELS
+        case Skip():
+            return False
+    return True
