@@ -44,13 +44,14 @@ def listing_frame(session: SparkSession, audits: Sequence[Audit]) -> DataFrame:
 
 
 def _listing(session: SparkSession, root: AuditedRoot) -> DataFrame:
-    files = _parts(root.listing)
+    files = listing_files(root.listing)
     if not files:
         return session.createDataFrame([], _LISTED)
     return session.read.schema(_LISTED).parquet(*(without_globs(hadoop_path(file)) for file in files)).where(F.col("root") == root.uri)
 
 
-def _parts(listing: str) -> list[str]:
+def listing_files(listing: str) -> list[str]:
+    """Raises ``Refused`` where it is not complete."""
     filesystem, path = fsspec.core.url_to_fs(absolute_root(listing))
     if any(character in path for character in "*?["):
         return sorted(str(filesystem.unstrip_protocol(name)) for name in filesystem.glob(path))

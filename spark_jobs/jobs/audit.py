@@ -20,10 +20,11 @@ from pyspark.sql import functions as F
 from ingest.errors import Refused
 from ingest.lake.environment import lake_of
 from ingest.lake.store import Lake
-from spark_jobs import audit_frames, audit_request, audit_state, previous_run
+from spark_jobs import audit_frames, audit_request, audit_size, audit_state, previous_run
 from spark_jobs import manifest as manifests
 from spark_jobs.audit_request import Audit
 from spark_jobs.audit_tables import AUDIT_TABLES, STORAGE_FILE, STORAGE_LIVE, STORAGE_REFERENCE
+from spark_jobs.in_process.session import in_process_session
 from spark_jobs.lake import SMALL_ROWS, absolute_root, hadoop_path
 from spark_jobs.manifest import Manifest
 from spark_jobs.parsed_metadata import ParsedMetadata
@@ -84,9 +85,13 @@ def _run(args: argparse.Namespace) -> int:
     run_dir = RunDir(absolute_root(args.run_dir))
     for tag in args.interrupt:
         interrupt_attempt(tag)
-    with previous_run.blamed_where_damaged(previous), session_of_attempt(f"weir {JOB} {args.attempt}", args.attempt) as session:
-        ship_code(session)
-        AuditRun(session, Lake(absolute_root(found.root), found.storage_options), run_dir, audits, previous, fresh=args.fresh).run()
+    lake = Lake(absolute_root(found.root), found.storage_options)
+    with previous_run.blamed_where_damaged(previous):
+        here = audit_size.fits_one_process(audits, previous, lake, run_dir.uri)
+        with in_process_session() if here else session_of_attempt(f"weir {JOB} {args.attempt}", args.attempt) as session:
+            if not here:
+                ship_code(session)
+            AuditRun(session, lake, run_dir, audits, previous, fresh=args.fresh, in_process=here).run()
     finished = Manifest(JOB, args.attempt, {}, {}, run_dir.outputs, run_dir.state, started, datetime.now(UTC))
     say(f"wrote {manifests.write(finished, run_dir.uri)}")
     return 0
@@ -106,6 +111,7 @@ class AuditRun:
     audits: Sequence[Audit]
     previous: Manifest | None
     fresh: bool = False
+    in_process: bool = False
     _kept: list[DataFrame] = field(default_factory=list, init=False)
     _clock: float = field(default_factory=time.monotonic, init=False)
 
@@ -174,7 +180,7 @@ class AuditRun:
 
     def _keep(self, name: str, frame: DataFrame) -> DataFrame:
         """Frames by file stay with the executors, partitioned as they are; small ones are files, which plans start from anew."""
-        if name in _FILE_SIZED:
+        if name in _FILE_SIZED and not self.in_process:
             kept = frame.persist(StorageLevel.DISK_ONLY)
             self._kept.append(kept)
             return kept

@@ -62,6 +62,7 @@ class Auditor:
     folder: Path
     previous: Manifest | None = None
     runs: int = 0
+    in_process: bool = False
 
     def audit(self, asked: Sequence[Mapping[str, Any]], *, fresh: bool = False) -> Audited:
         """``asked`` as in a request, ``listing`` left to be made and ``jobs`` as rows."""
@@ -70,7 +71,8 @@ class Auditor:
         audits = tuple(audit_request.audit_of(json.loads(json.dumps(self._completed(one)))) for one in asked)
         with options_restored(self.spark):
             running = RunDir(str(run_dir))
-            AuditRun(self.spark, Lake(str(self.folder / "lake")), running, audits, self.previous, fresh=fresh).run()
+            lake = Lake(str(self.folder / "lake"))
+            AuditRun(self.spark, lake, running, audits, self.previous, fresh=fresh, in_process=self.in_process).run()
         at = audits[0].as_of
         manifests.write(Manifest(JOB, f"run-{self.runs}", {}, {}, running.outputs, running.state, at, at), str(run_dir))
         self.previous = manifests.read(f"{run_dir}/{manifests.NAME}")
@@ -92,7 +94,7 @@ class Auditor:
 @contextmanager
 def options_restored(spark: SparkSession) -> Iterator[None]:
     """An audit sets options of its session; the others of the test run are to have theirs."""
-    before = {name: spark.conf.get(name) for name in _OPTIONS}
+    before = {name: spark.conf.get(name, "1") for name in _OPTIONS}
     try:
         yield
     finally:

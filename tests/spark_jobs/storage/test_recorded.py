@@ -10,15 +10,9 @@ from pyspark.sql import SparkSession
 
 from spark_jobs.jobs.age_rule import simulated
 from tests.spark_jobs.storage.audits import Audited, Auditor, options_restored
-from tests.storage_trees import RecordedTree, lay_out
+from tests.spark_jobs.storage.recorded_jobs import RESTORED, recorded_jobs
+from tests.storage_trees import lay_out
 
-RESTORED = {
-    "6ced19": ("529e89", 6), "548495": ("6ced19", 9), "ac2c41": ("548495", 12),
-    "a543f5": ("529e89", 6), "84a450": ("a543f5", 9),
-    "bdf1ec": ("529e89", 6), "0e0a92": ("bdf1ec", 9), "4627ee": ("0e0a92", 12),
-}  # fmt: skip
-"""Job → job and checkpoint it was restored from, as recorded: LEGACY, default (NO_CLAIM) and CLAIM."""
-JOB_ID = re.compile("[0-9a-f]{32}")
 SEGMENT = re.compile(rb"\x0f(.{8})(.{8}).{4}..(file:/opt/l/lab/run/1\.20\.5-K/[ -~]+?/[0-9a-f-]{36})", re.DOTALL)
 UUID = re.compile(rb"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
@@ -51,20 +45,7 @@ class Recorded:
     def asked(self, name: str, as_of: datetime) -> dict[str, Any]:
         tree = self.trees[name.removesuffix("-again")]
         root = {"uri": tree.root.uri, "read_at": tree.root.read_at, "clusters": ["lab"], "attested": True}
-        return {"audit_id": name, "as_of": as_of, "age_guard_h": 72, "roots": [root], "jobs": [*self.jobs(tree)]}
-
-    def jobs(self, tree: RecordedTree) -> list[dict[str, Any]]:
-        ids = {found[0] for file in tree.files if (found := JOB_ID.search(file.path))}
-        rows = []
-        for job in sorted(ids):
-            origin, number = RESTORED.get(job[:6], ("", 0))
-            path = next((f"file://{tree.uri(f'ckpt/{one}/chk-{number}')[5:]}" for one in ids if origin and one.startswith(origin)), None)
-            first = min(file.modified for file in tree.files if job in file.path)
-            restored_at = datetime.fromtimestamp(first - 1, UTC) if path else None
-            rows.append(
-                {"cluster": "lab", "job_id": job, "terminal": True, "seen": True, "restored_path": path, "restored_at": restored_at}
-            )
-        return rows
+        return {"audit_id": name, "as_of": as_of, "age_guard_h": 72, "roots": [root], "jobs": recorded_jobs(tree)}
 
     def named_in(self, name: str, snapshots: set[str] | None = None) -> set[str]:
         """Paths of files whose name occurs in the bytes of any ``_metadata``, or of those of ``snapshots``."""

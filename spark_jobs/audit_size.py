@@ -1,0 +1,66 @@
+"""Whether an audit is small enough to be carried out in one process: told by the footers of what it would read.
+
+To plan the frames of an audit takes Spark half a minute of CPU, however few files there are; in one process, without Spark,
+some thousand take a few seconds.
+"""
+
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from ingest.lake.store import Lake
+from ingest.storage.layout import METADATA_NAME
+from spark_jobs.audit_frames import listing_files
+from spark_jobs.audit_request import Audit
+from spark_jobs.lake import absolute_root
+from spark_jobs.manifest import Manifest
+from spark_jobs.parsed_metadata import KEPT_FOR, TABLE
+
+MOST_LISTED, MOST_JOBS = 10_000, 5_000
+MOST_CARRIED = 50_000
+"""Rows of files and references that the audit before left."""
+MOST_REFERENCES = 100_000
+"""Rows of parsed ``_metadata`` in the lake, whosever they are."""
+MOST_METADATA_BYTES = 4 << 20
+"""Of all ``_metadata`` listed: a reference takes at least some sixty."""
+MOST_JOBS_BYTES = 8 << 20
+
+
+def fits_one_process(audits: Sequence[Audit], previous: Manifest | None, lake: Lake, run_dir: str) -> bool:
+    """Only where everything lies on this machine. Raises ``Refused`` for a listing that is not complete."""
+    roots = [root for audit in audits for root in audit.roots]
+    jobs = [absolute_root(audit.jobs) for audit in audits]
+    before = absolute_root(previous.run_dir) if previous else ""
+    places = [lake.root, run_dir, *jobs, *(absolute_root(root.listing) for root in roots), before]
+    if any("://" in place for place in places):
+        return False
+    listed = [file.removeprefix("file://") for root in roots for file in listing_files(root.listing)]
+    carried = [f"{before}/{file}" for files in previous.state.values() for file in files] if previous else []
+    if not all(Path(file).exists() for file in jobs):
+        return False  # whoever reads it says so
+    return (
+        _rows(listed) <= MOST_LISTED
+        and _rows(jobs) <= MOST_JOBS
+        and sum(map(_uncompressed_bytes, jobs)) <= MOST_JOBS_BYTES
+        and _rows(carried) <= MOST_CARRIED
+        and sum(map(_metadata_bytes, listed)) <= MOST_METADATA_BYTES
+        and sum(file.rows for file in lake.files(TABLE, from_time=datetime.now(UTC) - KEPT_FOR)) <= MOST_REFERENCES
+    )
+
+
+def _rows(files: Iterable[str]) -> int:
+    return sum(pq.read_metadata(file).num_rows for file in files)
+
+
+def _uncompressed_bytes(file: str) -> int:
+    footer = pq.read_metadata(file)
+    return sum(footer.row_group(number).total_byte_size for number in range(footer.num_row_groups))
+
+
+def _metadata_bytes(listing: str) -> int:
+    files = pq.read_table(listing, columns=["path", "bytes"])
+    named = files.filter(pc.ends_with(files["path"], f"/{METADATA_NAME}"))
+    return pc.sum(named["bytes"]).as_py() or 0
