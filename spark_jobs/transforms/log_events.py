@@ -6,21 +6,22 @@ generates stays small: the JVM never optimises a method above 8,000 bytes, and a
 """
 
 from collections.abc import Sequence
+from datetime import datetime
 from functools import reduce
 from operator import or_
+from typing import get_args, get_type_hints
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from ingest.flink_logs.events import LogEvent
 from ingest.flink_logs.patterns import KEPT_LEVELS, PATTERNS, READ_CHARS, TRACE_PATTERNS
 from ingest.flink_logs.reasons import CAUSE_OF_PIECE, REASON_OF_TEXT, any_of
 from ingest.flink_logs.recognise import CHECKPOINT_FAILURE_KINDS, DETAIL_CHARS, FAILURE_KINDS, INT_FIELDS, LAST_EPOCH_MS, MESSAGE_CHARS
-from spark_jobs.serving import LOG_EVENT, LOG_EVENT_FIELDS
+from spark_jobs.serving import LOG_EVENT_FIELDS
 from spark_jobs.transforms.binding import let
-from spark_jobs.transforms.contract import serving_rows
 from spark_jobs.transforms.known_pieces import of_first_piece, of_piece
 from spark_jobs.transforms.quick_text import first_chars, first_line, from_byte, holds, replaced
-from spark_jobs.transforms.replays import newest_by
 
 SEPARATOR = "\x01"
 """Between the fields of a rewritten line; a log line that holds one is read without it."""
@@ -45,14 +46,23 @@ EVENT_COLUMNS = (
     "reason", "reason_text", "state_bytes", "duration_ms", "path", "count", "message", "detail",
 )  # fmt: skip
 
+_DDL_OF_TYPE = {str: "string", int: "bigint", bool: "boolean", datetime: "timestamp"}
+_NOT_OF_EVENT = {"cluster": "string", "observed_at": "timestamp", "fields": "string", "served_reason": "string"}
 
-def events(log_records: DataFrame) -> DataFrame:
-    """One row per event (``EVENT_COLUMNS``), records that the lake holds more than once folded."""
-    return newest_by(recognised(log_records), LOG_EVENT.key, ("observed_at",))
+
+def _ddl(name: str) -> str:
+    if name in _NOT_OF_EVENT:
+        return _NOT_OF_EVENT[name]
+    hint = get_type_hints(LogEvent)[name]
+    return next(_DDL_OF_TYPE[kind] for kind in get_args(hint) or (hint,) if kind in _DDL_OF_TYPE)
+
+
+SERVED_SCHEMA = ", ".join(f"`{name}` {_ddl(name)}" for name in (*EVENT_COLUMNS, "fields", "served_reason"))
+"""Of what :func:`with_served` makes."""
 
 
 def recognised(log_records: DataFrame) -> DataFrame:
-    """The same without folding: a map over the records, nothing is sorted or sent around."""
+    """One row per event (``EVENT_COLUMNS``), as often as the lake holds it: a map over the records, nothing is sorted or sent around."""
     lines = log_records.select(*RECORD_COLUMNS, F.explode(F.array(_taken_apart(F.col("message")))).alias("told")).select(
         *RECORD_COLUMNS, "told.*"
     )
@@ -64,19 +74,16 @@ def recognised(log_records: DataFrame) -> DataFrame:
     return told.select(*EVENT_COLUMNS)
 
 
-def serving(located: DataFrame) -> DataFrame:
-    """Located events → rows of the serving table ``log_event``."""
+def with_served(located: DataFrame) -> DataFrame:
+    """Located events and what ``log_event`` has beside their columns: ``fields``, and the reason or the change of state."""
     change = F.concat_ws(" -> ", "from_state", "to_state")
     rest = F.struct(*(F.col(name) for name in LOG_EVENT_FIELDS))
-    rows = located.withColumns(
+    return located.withColumns(
         {
             "fields": F.to_json(rest, {"ignoreNullFields": "true"}),
-            "reason": F.coalesce("reason", F.nullif(change, F.lit(""))),
-            "vertex_name": F.col("task"),
-            "as_of": F.col("observed_at"),
+            "served_reason": F.coalesce("reason", F.nullif(change, F.lit(""))),
         }
     )
-    return serving_rows(rows, LOG_EVENT)
 
 
 def _taken_apart(message: Column) -> Column:

@@ -39,7 +39,7 @@ def first_chars(text: Column, chars: int) -> Column:
     return let(text, lambda whole: F.when(F.octet_length(whole) > chars, F.substring(whole, 1, chars)).otherwise(whole))
 
 
-def from_byte(text: Column, start: Column | int, length: Column | None = None) -> Column:
+def from_byte(text: Column, start: Column | int, length: Column | int | None = None) -> Column:
     """``length`` bytes (all there are) from the ``start``-th on, counted from 1."""
     return F.substring(text.cast("binary"), start, F.octet_length(text) if length is None else length).cast("string")
 

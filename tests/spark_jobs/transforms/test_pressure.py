@@ -6,17 +6,13 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from spark_jobs.transforms.pressure import VERTEX_NAMES_SCHEMA, pressure_windows, vertex_names, vertex_window_samples, vertex_windows
+from spark_jobs.transforms.pressure import vertex_windows
 from tests.spark_jobs.recorded import recorded_rows
 from tests.spark_jobs.rows import VERTEX, Row, collected, lake_rows, noon, only
 
 
-def windows(spark: SparkSession, samples: Iterable[Row], jobs: Iterable[Row] = ()) -> DataFrame:
-    return of_frames(spark, lake_rows(spark, "vertex_metrics", samples), lake_rows(spark, "jobs", jobs))
-
-
-def of_frames(spark: SparkSession, samples: DataFrame, jobs: DataFrame) -> DataFrame:
-    return pressure_windows(samples, vertex_names(jobs, spark.createDataFrame([], VERTEX_NAMES_SCHEMA)))
+def windows(spark: SparkSession, samples: Iterable[Row]) -> DataFrame:
+    return vertex_windows(lake_rows(spark, "vertex_metrics", samples))
 
 
 def sample(at_s: float = 1, **arrays: Any) -> dict[str, Any]:
@@ -50,7 +46,7 @@ def test_the_endpoint_serves_where_there_are_no_time_metrics(spark: SparkSession
 
 def test_what_nobody_measured_stays_unknown(spark: SparkSession) -> None:
     row = only(windows(spark, [sample(parallelism=3)]))
-    known = {name for name, value in row.items() if value is not None}
+    known = {name for name, value in row.items() if value is not None} - {"readings", "newest_ts"}
     assert known == {"cluster", "job_id", "vertex_id", "window_start", "window_s", "parallelism", "samples", "as_of"}
 
 
@@ -93,27 +89,13 @@ def test_the_watermark_is_the_lowest_last_one(spark: SparkSession) -> None:
     assert only(windows(spark, rows))["watermark_ms"] == 300
 
 
-def plan(at_s: float, name: str) -> dict[str, Any]:
-    return {"observed_at": noon(at_s), "vertices": [{"vertex_id": VERTEX, "name": name}]}
-
-
-def test_names_come_from_the_newest_plan(spark: SparkSession) -> None:
-    assert only(windows(spark, [sample()], [plan(1, "old"), plan(9, "new"), {"observed_at": noon(20)}]))["vertex_name"] == "new"
-
-
-def test_a_name_of_an_earlier_run_lasts_until_a_newer_plan_comes(spark: SparkSession) -> None:
-    before = vertex_names(lake_rows(spark, "jobs", [plan(5, "known")]), spark.createDataFrame([], VERTEX_NAMES_SCHEMA))
-    found = [only(vertex_names(lake_rows(spark, "jobs", new), before)) for new in ([], [plan(1, "older")], [plan(9, "newer")])]
-    assert [row["vertex_name"] for row in found] == ["known", "known", "newer"]
-
-
 def test_samples_for_the_rules_are_means_by_subtask_and_where_these_ran(spark: SparkSession) -> None:
     place = {"parallelism": 2, "host": ["a", "b"], "taskmanager_id": ["tm-a", "tm-b"], "backpressured_ratio": [0.5, 0.1]}
     metrics = [sample(1, busy_ms_per_s=[900.0, None], **place), sample(31, busy_ms_per_s=[100.0, None], **place)]
-    names = spark.createDataFrame([], VERTEX_NAMES_SCHEMA)
-    row = only(vertex_window_samples(vertex_windows(lake_rows(spark, "vertex_metrics", metrics), names)))
-    assert (row["busy_ratio"], row["backpressured_ratio"], row["in_pool_usage"]) == ([0.5, None], [0.5, 0.1], [None, None])
-    assert (row["samples"], row["parallelism"], row["host"], row["taskmanager_id"]) == (2, 2, ["a", "b"], ["tm-a", "tm-b"])
+    row = only(windows(spark, metrics))
+    told = row["readings"]
+    assert (told["busy_ratio"], told["backpressured_ratio"], told["in_pool_usage"]) == ([0.5, None], [0.5, 0.1], [None, None])
+    assert (told["samples"], told["parallelism"], told["host"], told["taskmanager_id"]) == (2, 2, ["a", "b"], ["tm-a", "tm-b"])
     assert (row["window_start"], row["newest_ts"]) == (noon(0), noon(31))
 
 
@@ -135,8 +117,10 @@ def test_it_holds_at_parallelism_5000(spark: SparkSession) -> None:
 
 def recorded_windows(spark: SparkSession, recording: str, vertex: str) -> list[dict[str, Any]]:
     """Windows of one vertex, oldest first."""
-    frames = (recorded_rows(spark, recording, table) for table in ("vertex_metrics", "jobs"))
-    return collected(of_frames(spark, *frames).filter(F.col("vertex_name") == vertex).orderBy("window_start"))
+    plans = (vertex for row in collected(recorded_rows(spark, recording, "jobs")) for vertex in row["vertices"] or ())
+    ids = {one["vertex_id"] for one in plans if one["name"] == vertex}
+    found = vertex_windows(recorded_rows(spark, recording, "vertex_metrics"))
+    return collected(found.filter(F.col("vertex_id").isin(*ids)).orderBy("window_start"))
 
 
 def test_recorded_back_pressure_is_on_the_vertices_above_the_slow_one(spark: SparkSession) -> None:

@@ -1,0 +1,397 @@
+"""Pressure windows out of Arrow batches of samples, whole columns at a time.
+
+Executors import this module: nothing but Arrow and NumPy. Spark's own columns would unfold every sample into a row for each
+subtask, and fold these again by several sorts: measured, ten times the work.
+
+A *cell* is one subtask in one sample, a *slot* one subtask in one window; cells and slots of one window lie side by side, those of
+a window in order of time. Unknown is NaN in here.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from spark_jobs.diagnosis.window_contents import WINDOW_MS
+from spark_jobs.fold.rows import rank
+from spark_jobs.transforms.plain_rows import plain
+
+HIGH_POOL_USAGE = 0.8
+LARGER_PART = 0.5
+FULL_MS_PER_S = 1000.0
+
+KEY = ("cluster", "job_id", "vertex_id")
+ORDER = (*KEY, "ts", "observed_at", "commit_seq")
+
+SPREAD = {
+    "in_pool": "in_pool_usage",
+    "out_pool": "out_pool_usage",
+    "exclusive": "exclusive_usage",
+    "floating": "floating_usage",
+    "busy_ms_per_s": "busy_ms_per_s",
+    "backpressured_ms_per_s": "backpressured_ms_per_s",
+    "idle_ms_per_s": "idle_ms_per_s",
+}
+"""Serving prefix → lake column. Each gets p50, max and mean over subtasks."""
+MEASURES = (*SPREAD.values(), "backpressured_ratio", "records_in_per_s", "records_out_per_s")
+PLACE = ("host", "taskmanager_id")
+PER_SUBTASK = (*MEASURES, "watermark_ms", "task_state", *PLACE)
+WHOLE = ("parallelism", "samples")
+ARRAYS = ("busy_ratio", "backpressured_ratio", "idle_ratio", "in_pool_usage", "out_pool_usage", "exclusive_usage", "floating_usage",
+          "records_in_per_s", "records_out_per_s", "watermark_ms", *PLACE)  # fmt: skip
+"""What comes out for each subtask of a window."""
+READ = (*ORDER, "parallelism", *PER_SUBTASK)
+
+_INSTANT = pa.timestamp("us", "UTC")
+_US_PER_MS = 1000
+
+Reals = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+
+
+def window_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """``batches``: columns ``READ`` of samples, sorted by ``ORDER``. A window may go over the end of a batch."""
+    rest: list[pa.RecordBatch] = []
+    for batch in batches:
+        if not batch.num_rows:
+            continue
+        known = _joined([*rest, batch])
+        begins = int(np.flatnonzero(_begins(known))[-1])
+        if begins:
+            yield windows(known.slice(0, begins))
+        rest = [known.slice(begins)]
+    if rest:
+        yield windows(_joined(rest))
+
+
+def windows(samples: pa.RecordBatch) -> pa.RecordBatch:
+    """Samples of whole windows, sorted by ``ORDER`` → a row for each window, with ``newest_ts`` and ``readings``."""
+    once = samples.take(pa.array(_newest_places(samples)))
+    cells = _Cells.of(once)
+    rows = cells.first_of_window
+    means = _means(cells)
+    part = _known_first(means["backpressured_ms_per_s"] / FULL_MS_PER_S, means["backpressured_ratio"])
+    watermark, has_watermark = _newest_watermarks(cells)
+    columns: dict[str, pa.Array] = {name: once[name].take(pa.array(rows)) for name in KEY}
+    columns |= {
+        "window_start": _instants(_ms(once, "ts")[rows] // WINDOW_MS * WINDOW_MS),
+        "window_s": pa.array(np.full(len(rows), WINDOW_MS // 1000)),
+        "parallelism": _parallelism(once, cells),
+        "samples": pa.array(np.diff(np.append(rows, once.num_rows))),
+        **_over_subtasks(cells, means, part),
+        "watermark_ms": _lowest(cells, watermark, has_watermark),
+        "as_of": _instants(np.maximum.reduceat(_ms(once, "observed_at"), rows)),
+        "newest_ts": _instants(np.maximum.reduceat(_ms(once, "ts"), rows)),
+    }
+    ratios = {"busy_ratio": means["busy_ms_per_s"] / FULL_MS_PER_S, "backpressured_ratio": part,
+              "idle_ratio": means["idle_ms_per_s"] / FULL_MS_PER_S}  # fmt: skip
+    of_slots = {
+        **{name: _reals(values) for name, values in {**means, **ratios}.items()},
+        "watermark_ms": pa.array(watermark, mask=~has_watermark),
+        **_newest_places_of_tasks(cells),
+    }
+    columns["readings"] = _readings(columns, of_slots, cells)
+    return pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
+
+
+def _readings(columns: Mapping[str, pa.Array], of_slots: Mapping[str, pa.Array], cells: "_Cells") -> pa.StructArray:
+    """The fields of ``samples.VertexWindow``, an array over subtasks each."""
+    ends = pa.array(np.append(cells.first_slot, cells.slots).astype(np.int32))
+    fields = {name: columns[name] for name in ("vertex_id", *WHOLE)}
+    fields |= {name: pa.ListArray.from_arrays(ends, of_slots[name]) for name in ARRAYS}
+    return pa.StructArray.from_arrays(list(fields.values()), names=list(fields))
+
+
+@dataclass(frozen=True)
+class _Cells:
+    """Where the values of subtasks stand. ``subtasks``: of each window; ``slot``: of each cell."""
+
+    first_of_window: Ints
+    subtasks: Ints
+    first_slot: Ints
+    first_cell: Ints
+    slot: Ints
+    samples: pa.RecordBatch
+
+    @classmethod
+    def of(cls, samples: pa.RecordBatch) -> "_Cells":
+        begins = _begins(samples)
+        first = np.flatnonzero(begins)
+        of_window = np.cumsum(begins) - 1
+        wide = np.max([_lengths(samples[name]) for name in PER_SUBTASK], axis=0)
+        subtasks = np.maximum.reduceat(wide, first)
+        first_slot, first_cell = _starts(subtasks), _starts(wide)
+        place = np.arange(wide.sum()) - np.repeat(first_cell, wide)
+        return cls(first, subtasks, first_slot, first_cell, np.repeat(first_slot[of_window], wide) + place, samples)
+
+    @property
+    def slots(self) -> int:
+        return int(self.subtasks.sum())
+
+    def taken(self, name: str) -> tuple[pa.Array, Ints]:
+        """All values of a column, and the cell of each."""
+        lengths = _lengths(self.samples[name])
+        at = np.arange(lengths.sum()) - np.repeat(_starts(lengths) - self.first_cell, lengths)
+        return self.samples[name].flatten(), at
+
+    def reals(self, name: str) -> Reals:
+        values, at = self.taken(name)
+        found = np.full(len(self.slot), np.nan)
+        found[at] = values.to_numpy(zero_copy_only=False)
+        return found
+
+    def texts(self, name: str) -> tuple[Ints, pa.Array]:
+        """Of each cell a place in the texts, -1 where there is none."""
+        values, at = self.taken(name)
+        encoded = values.dictionary_encode()
+        found = np.full(len(self.slot), -1)
+        found[at] = pc.fill_null(encoded.indices, -1).to_numpy(zero_copy_only=False)
+        return found, encoded.dictionary
+
+    def running(self) -> Flags:
+        """Tasks that are being set up or torn down report figures of no meaning; an unknown state is given the benefit of the doubt."""
+        states, names = self.texts("task_state")
+        others = [place for place, name in enumerate(names.to_pylist()) if name != "RUNNING"]
+        return ~np.isin(states, others)
+
+
+def _means(cells: _Cells) -> dict[str, Reals]:
+    """Of each slot: the mean over its samples."""
+    running = cells.running()
+    read = {name: cells.reals(name) for name in MEASURES}
+    read["busy_ms_per_s"] = _busy_or_unknown(read)
+    means = {}
+    for name, values in read.items():
+        known = running & ~np.isnan(values)
+        count = np.bincount(cells.slot[known], minlength=cells.slots)
+        total = np.bincount(cells.slot[known], weights=values[known], minlength=cells.slots)
+        means[name] = _divided(total, count)
+    return means
+
+
+def _busy_or_unknown(read: Mapping[str, Reals]) -> Reals:
+    """Busy time, unless it is a start-up value.
+
+    Flink derives it as what is neither idle nor back-pressured, so a task that has not begun shows a full second;
+    and as metrics are fetched every ten seconds, that reading outlives the INITIALIZING state (seen for 5 s in 1.20).
+    A full second counts only if there is anything to be busy with.
+    """
+    busy = read["busy_ms_per_s"]
+    works = (read["records_in_per_s"] > 0) | (read["records_out_per_s"] > 0) | (read["in_pool_usage"] > 0)
+    return np.where((busy < FULL_MS_PER_S) | works, busy, np.nan)
+
+
+def _newest_watermarks(cells: _Cells) -> tuple[Ints, Flags]:
+    """Of each slot, and whether there is one. Samples are in order of time: the last one stays."""
+    values, at = cells.taken("watermark_ms")
+    known = cells.running()[at] & pc.is_valid(values).to_numpy(zero_copy_only=False)
+    slots = cells.slot[at[known]]
+    found, has = np.zeros(cells.slots, np.int64), np.zeros(cells.slots, bool)
+    found[slots] = pc.fill_null(values, 0).to_numpy(zero_copy_only=False)[known]
+    has[slots] = True
+    return found, has
+
+
+def _newest_places_of_tasks(cells: _Cells) -> dict[str, pa.Array]:
+    """Of each slot: host and TaskManager of the last sample that tells one of them."""
+    told = {name: cells.texts(name) for name in PLACE}
+    known = np.flatnonzero(np.any([places >= 0 for places, _ in told.values()], axis=0))
+    newest = np.full(cells.slots, -1)
+    newest[cells.slot[known]] = known
+    found = {}
+    for name, (places, texts) in told.items():
+        of_slot = np.where(newest >= 0, places[newest] if len(places) else -1, -1)
+        found[name] = texts.take(pa.array(of_slot, mask=of_slot < 0))
+    return found
+
+
+def _over_subtasks(cells: _Cells, means: Mapping[str, Reals], part: Reals) -> dict[str, pa.Array]:
+    """Figures of each window; those of as many subtasks are made at once."""
+    found: dict[str, Reals] = {}
+    for subtasks in np.unique(cells.subtasks):
+        at = np.flatnonzero(cells.subtasks == subtasks)
+        slots = cells.first_slot[at][:, np.newaxis] + np.arange(subtasks)
+        figures = _figures({name: values[slots] for name, values in means.items()}, part[slots])
+        for name, values in figures.items():
+            found.setdefault(name, np.full(len(cells.subtasks), np.nan))[at] = values
+    return {name: _reals(values) if name != "hottest_subtask" else _wholes(values) for name, values in found.items()}
+
+
+def _figures(means: Mapping[str, Reals], part: Reals) -> dict[str, Reals]:
+    """``means``: measure → windows × subtasks."""
+    figures: dict[str, Reals] = {}
+    for prefix, name in SPREAD.items():
+        ascending = np.sort(means[name], axis=1)
+        figures |= {f"{prefix}_p50": _median(ascending), f"{prefix}_max": _largest(ascending)}
+        figures[f"{prefix}_mean"] = _divided(np.nansum(ascending, axis=1), _count(ascending))
+    rates = np.sort(means["records_in_per_s"], axis=1)
+    middle = _median(rates)
+    return figures | {
+        "backpressured_share": _share(part, LARGER_PART),
+        "busy_share": _share(means["busy_ms_per_s"] / FULL_MS_PER_S, LARGER_PART),
+        "in_pool_high_share": _share(means["in_pool_usage"], HIGH_POOL_USAGE),
+        "out_pool_high_share": _share(means["out_pool_usage"], HIGH_POOL_USAGE),
+        "records_in_per_s": _sum(rates),
+        "records_out_per_s": _sum(means["records_out_per_s"]),
+        "records_in_max_over_median": _divided(_largest(rates), middle),
+        "records_in_gini": _gini(rates),
+        "hottest_subtask": _known_first(_place_of_largest(means["busy_ms_per_s"]), _place_of_largest(means["records_in_per_s"])),
+    }
+
+
+def _count(values: Reals) -> Ints:
+    known: Ints = np.count_nonzero(~np.isnan(values), axis=1)
+    return known
+
+
+def _sum(values: Reals) -> Reals:
+    return np.where(_count(values) > 0, np.nansum(values, axis=1), np.nan)
+
+
+def _at(ascending: Reals, places: Ints) -> Reals:
+    if not ascending.shape[1]:
+        return np.full(len(ascending), np.nan)
+    return ascending[np.arange(len(ascending)), np.maximum(places, 0)]
+
+
+def _largest(ascending: Reals) -> Reals:
+    """NaN is sorted last, so that the first is NaN where nothing is known."""
+    return _at(ascending, _count(ascending) - 1)
+
+
+def _median(ascending: Reals) -> Reals:
+    last = _count(ascending) - 1
+    low, high = _at(ascending, last // 2), _at(ascending, (last + 1) // 2)
+    return np.where(low == high, low, low * 0.5 + high * 0.5)
+
+
+def _share(values: Reals, above: float) -> Reals:
+    """Share of the subtasks of which ``values`` are known."""
+    return _divided(np.count_nonzero(values > above, axis=1), _count(values))
+
+
+def _place_of_largest(values: Reals) -> Reals:
+    """The lowest index wins a tie; NaN where no subtask has more than zero."""
+    if not values.shape[1]:
+        return np.full(len(values), np.nan)
+    working = np.where(values > 0, values, 0.0)
+    return np.where(working.any(axis=1), working.argmax(axis=1), np.nan)
+
+
+def _gini(ascending: Reals) -> Reals:
+    """Gini coefficient of rates sorted upwards, scaled so that all on one of n subtasks is 1 at every n.
+
+    A single subtask is even by definition; without any records there is nothing to be uneven.
+    """
+    count, total = _count(ascending), np.nansum(ascending, axis=1)
+    ranked = np.nansum(ascending * np.arange(1, ascending.shape[1] + 1), axis=1)
+    plain_gini = _divided(2 * ranked, count * total) - _divided(count + 1.0, count)
+    scaled = np.where(total > 0, plain_gini * _divided(count, count - 1.0), np.nan)
+    return np.where(count == 1, 0.0, scaled)
+
+
+def _known_first(values: Reals, otherwise: Reals) -> Reals:
+    return np.where(np.isnan(values), otherwise, values)
+
+
+def _divided(values: npt.NDArray[Any], by: npt.NDArray[Any]) -> Reals:
+    """NaN where ``by`` is zero."""
+    quotients: Reals = np.divide(values, by, out=np.full(np.shape(values), np.nan), where=by != 0)
+    return quotients
+
+
+def _parallelism(samples: pa.RecordBatch, cells: _Cells) -> pa.Array:
+    """As the newest sample tells that tells it, else as many as reported."""
+    found = cells.subtasks.astype(np.int64)
+    of_window = np.cumsum(_begins(samples)) - 1
+    told = samples["parallelism"]
+    known = pc.is_valid(told).to_numpy(zero_copy_only=False)
+    found[of_window[known]] = pc.fill_null(told, 0).to_numpy(zero_copy_only=False)[known]
+    return pa.array(found)
+
+
+def _lowest(cells: _Cells, watermark: Ints, known: Flags) -> pa.Array:
+    none = np.iinfo(np.int64).max
+    lowest = np.full(len(cells.subtasks), none)
+    has = np.zeros(len(cells.subtasks), bool)
+    of_slot = np.repeat(np.arange(len(cells.subtasks)), cells.subtasks)
+    np.minimum.at(lowest, of_slot[known], watermark[known])
+    has[of_slot[known]] = True
+    return pa.array(lowest, mask=~has)
+
+
+# Which rows count.
+
+
+def _begins(samples: pa.RecordBatch) -> Flags:
+    """Whether a window begins with this row."""
+    return _changes([*(_codes(samples[name]) for name in KEY), _ms(samples, "ts") // WINDOW_MS])
+
+
+def _newest_places(samples: pa.RecordBatch) -> Ints:
+    """Places of the samples that count: of those of one instant the newest, ties by their whole content, whatever their order."""
+    key = [*(_codes(samples[name]) for name in KEY), _ms(samples, "ts")]
+    places = np.append(np.flatnonzero(_changes(key))[1:], samples.num_rows) - 1
+    tied = set(np.flatnonzero(~_changes([*key, _ms(samples, "observed_at"), _whole(samples["commit_seq"])])).tolist())
+    for end in (place for place in places.tolist() if place in tied):
+        begin = end
+        while begin in tied:
+            begin -= 1
+        rows = plain(samples.slice(begin, end - begin + 1).to_struct_array())
+        largest = max(range(len(rows)), key=lambda place: rank(rows[place]))
+        places[places == end] = begin + largest
+    return places
+
+
+def _changes(columns: Sequence[npt.NDArray[Any]]) -> Flags:
+    """Whether a row differs from the one before it; the first does."""
+    changes = np.zeros(len(columns[0]), bool)
+    changes[:1] = True
+    for values in columns:
+        changes[1:] |= values[1:] != values[:-1]
+    return changes
+
+
+def _codes(values: pa.Array) -> npt.NDArray[Any]:
+    return values.dictionary_encode(null_encoding="encode").indices.to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]
+
+
+def _ms(samples: pa.RecordBatch, name: str) -> Ints:
+    values = samples[name]
+    return _whole(values.cast(_INSTANT).cast(pa.int64())) // _US_PER_MS
+
+
+def _whole(values: pa.Array) -> Ints:
+    return pc.fill_null(values, -1).to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]
+
+
+def _lengths(values: pa.ListArray) -> Ints:
+    return pc.fill_null(pc.list_value_length(values), 0).to_numpy(zero_copy_only=False).astype(np.int64)  # type: ignore[no-any-return]
+
+
+def _starts(lengths: Ints) -> Ints:
+    return np.cumsum(lengths) - lengths
+
+
+def _joined(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
+    return batches[0] if len(batches) == 1 else pa.concat_batches(batches)
+
+
+# Into Arrow.
+
+
+def _reals(values: Reals) -> pa.Array:
+    return pa.array(values, mask=np.isnan(values))
+
+
+def _wholes(values: Reals) -> pa.Array:
+    return pa.array(np.nan_to_num(values).astype(np.int64), mask=np.isnan(values))
+
+
+def _instants(ms: Ints) -> pa.Array:
+    return pa.array(ms * _US_PER_MS).cast(_INSTANT)
