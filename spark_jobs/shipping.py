@@ -1,38 +1,33 @@
 """The rules and the readers on executors that do not have Weir installed: its code goes with the session.
 
 Executors of ``local[*]`` are this process's children and find it by themselves. A Connect server or a cluster need not
-have it, or may have another version of it.
+have it, or may have another version of it. Where a server says that its workers have this very version, nothing is sent:
+they are forked with everything imported.
 """
 
 import atexit
-import hashlib
 import os
 import shutil
 import tempfile
-import zipfile
 from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-PACKAGES = (Path(__file__).parent, Path(__file__).parent.parent / "ingest")
+from ingest.errors import Refused
+from spark_jobs.own_code import ON_WORKERS, archive, digest
 
 
 def ship_code(session: SparkSession) -> None:
-    """Give the Python workers of this session the packages, unless they run on this machine out of this process."""
-    if not os.environ.get("SPARK_REMOTE") and (os.environ.get("SPARK_MASTER") or "local").startswith("local"):
+    """Give the Python workers of this session the packages, unless they have them or run on this machine out of this process."""
+    remote = os.environ.get("SPARK_REMOTE")
+    if not remote and (os.environ.get("SPARK_MASTER") or "local").startswith("local"):
+        return
+    if remote and (theirs := session.conf.get(ON_WORKERS, "")):
+        if theirs != digest():
+            # What a worker has imported would count, whatever is sent.
+            raise Refused("The Spark server runs another version of Weir; start it again.")
         return
     folder = Path(tempfile.mkdtemp(prefix="weir-code-"))
     # A classic driver hands the file itself to executors, whenever they start: it must stay as long as the process.
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     session.addArtifacts(str(archive(folder)), pyfile=True)
-
-
-def archive(folder: Path) -> Path:
-    """The packages as a zip, named by what is in it: a session takes one name once."""
-    files = sorted(path for package in PACKAGES for path in package.rglob("*.py"))
-    digest = hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()[:16]
-    target = folder / f"weir-{digest}.zip"
-    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as packed:
-        for path in files:
-            packed.write(path, path.relative_to(PACKAGES[0].parent))
-    return target

@@ -1,4 +1,4 @@
-"""Starting a Spark job as a subprocess: its output kept, its time limited; what it left is for the caller to read."""
+"""Running a Spark job in a process of its own: its output kept, its time limited; what it left is for the caller to read."""
 
 import json
 import os
@@ -8,7 +8,7 @@ from pathlib import Path
 from django.conf import settings
 
 from spark_jobs import previous_run
-from webapp.pipeline import subprocesses
+from webapp.pipeline import forked, subprocesses
 from webapp.pipeline.runs import RunRecord
 
 LOGS_KEPT = 50
@@ -27,9 +27,8 @@ def run(arguments: Sequence[str], record: RunRecord, name: str) -> None:
     # Storage options hold keys, and arguments can be seen by everybody on the machine: they go by the environment.
     environment = {**os.environ, "WEIR_LAKE_OPTIONS": json.dumps(settings.WEIR.lake_options)}
     log = _log_file(name)
-    command = [*settings.SPARK_COMMAND, *arguments]
     try:
-        code = subprocesses.run(command, environment, log, settings.WEIR.spark_timeout_s, record.say, record.note)
+        code = forked.run(settings.SPARK_MODULE, arguments, environment, log, settings.WEIR.spark_timeout_s, record.say, record.note)
     except subprocesses.TimedOut as error:
         raise SparkFailed(f"The Spark job {name} was stopped: {error}") from None
     if code == previous_run.LOST:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
+from spark_jobs import own_code
 from webapp.supervisor.child import Program
 from webapp.supervisor.home import Home
 from webapp.supervisor.ports import listens
@@ -53,6 +54,7 @@ def embedded(home: Home, port: int, token: str, heap: str, environment: Mapping[
         "spark.driver.extraJavaOptions": "-XX:-DontCompileHugeMethods",
         # Clients would note for every column where in Python it was written, which takes longer than writing it.
         "spark.python.sql.dataFrameDebugging.enabled": "false",
+        **own_code.of_server(),
         # A killed client leaves its session behind; an hour, the default, would pile them up.
         "spark.connect.session.manager.defaultSessionTimeout": "10m",
     }
@@ -70,5 +72,6 @@ def embedded(home: Home, port: int, token: str, heap: str, environment: Mapping[
         "SPARK_HOME": str(spark_home()),
         "SPARK_CONNECT_AUTHENTICATE_TOKEN": token,  # by the environment, since anyone may read a command line
         "PYSPARK_PYTHON": sys.executable,
+        "PYTHONPATH": str(own_code.ROOT),
     }
     return Program("spark", command, variables, folder, ready=partial(listens, "127.0.0.1", port), ready_within_s=120)

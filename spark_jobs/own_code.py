@@ -1,0 +1,36 @@
+"""Weir's own packages as a file to send along, and by what they are told from those of another version."""
+
+import hashlib
+import zipfile
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+PACKAGES = (ROOT / "spark_jobs", ROOT / "ingest")
+
+ON_WORKERS = "spark.weir.code"
+"""Setting of a server whose Python workers have these packages from the start: their digest."""
+
+
+def of_server() -> dict[str, str]:
+    """Settings of a server that has ``ROOT`` on its ``PYTHONPATH``: workers are forked from a daemon that has all imported."""
+    return {ON_WORKERS: digest(), "spark.python.daemon.module": "spark_jobs.worker_daemon"}
+
+
+@cache
+def digest() -> str:
+    return hashlib.sha256(b"".join(path.read_bytes() for path in _files())).hexdigest()[:16]
+
+
+def archive(folder: Path) -> Path:
+    """The packages as a zip, named by what is in it: a session takes one name once."""
+    target = folder / f"weir-{digest()}.zip"
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as packed:
+        for path in _files():
+            packed.write(path, path.relative_to(ROOT))
+    return target
+
+
+def _files() -> Iterator[Path]:
+    return (path for package in PACKAGES for path in sorted(package.rglob("*.py")))
