@@ -13,14 +13,14 @@ from collections.abc import Sequence
 
 from ingest.errors import IngestError
 from ingest.lake.damage import damaged
+from ingest.lake.derived import ALL_TABLES
 from ingest.lake.environment import lake_of
-from ingest.lake.tables import TABLES
 from ingest.privacy import keep_private
 from spark_jobs import previous_run
 from spark_jobs.manifest import BadManifest
 from spark_jobs.previous_run import PreviousLost
 
-JOBS = ("age_rule", "audit", "cycle", "log_events", "windows")
+JOBS = ("age_rule", "audit", "cycle", "log_events", "rollups", "windows")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -59,7 +59,7 @@ def _damage_of(root: str | None) -> str:
         return ""
     try:
         lake = lake_of(root)
-        for name, table in TABLES.items():
+        for name, table in ALL_TABLES.items():
             if why := lake.broken_file(name):
                 return str(damaged(table, f"{lake.root}/{name}", why))
     except IngestError as error:

@@ -14,6 +14,7 @@ from urllib.parse import unquote
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from ingest.lake.derived import ALL_TABLES
 from ingest.lake.store import DataFile, Lake
 from ingest.lake.tables import TABLES
 from spark_jobs.schemas import lake_schema
@@ -49,6 +50,12 @@ class PinnedLake:
         version = self.versions[table]
         return version > after_seq and bool(self.lake.files(table, version=version, after_seq=after_seq))
 
+    def times_of_new(self, table: str, after_seq: int) -> list[Span] | None:
+        """First and last instant in each file that holds rows of those commits; None where a file does not tell."""
+        files = self.lake.files(table, version=self.versions[table], after_seq=after_seq)
+        times = [(file.first_time, file.last_time) for file in files]
+        return None if any(first is None or last is None for first, last in times) else times  # type: ignore[return-value]
+
     def is_small(self, after_seq: dict[str, int]) -> bool:
         """Whether the files that hold new rows are few enough for plans that need no tuning to size."""
         files = [
@@ -65,7 +72,7 @@ class PinnedLake:
             return self.empty(table)
         first, last = min(span[0] for span in spans), max(span[1] for span in spans)
         files = self.lake.files(table, version=self.versions[table], from_time=first, to_time=last)
-        time = F.col(TABLES[table].time_column)
+        time = F.col(ALL_TABLES[table].time_column)
         inside = F.lit(False)
         for start, end in spans:
             inside = inside | time.between(F.lit(start), F.lit(end))

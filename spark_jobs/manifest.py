@@ -12,7 +12,7 @@ from typing import Any
 import fsspec
 import pyarrow as pa
 
-from ingest.lake.tables import TABLES
+from ingest.lake.derived import ALL_TABLES
 
 FORMAT = 1
 NAME = "manifest.json"
@@ -98,7 +98,7 @@ def is_damage(error: BaseException) -> bool:
 def _from_json(raw: dict[str, Any], run_dir: str) -> Manifest:
     if raw["format"] != FORMAT:
         raise ValueError(f"format {raw['format']}")
-    unknown = (raw["from"].keys() | raw["to"].keys()) - TABLES.keys()
+    unknown = (raw["from"].keys() | raw["to"].keys()) - ALL_TABLES.keys()
     if unknown:
         raise ValueError(f"unknown lake tables {', '.join(sorted(unknown))}")
     return Manifest(

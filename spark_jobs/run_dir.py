@@ -1,14 +1,23 @@
 """The directory of one attempt: frames in, Parquet files and their counts out; carried frames back in."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import fsspec
+import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 
 from spark_jobs.lake import absolute_root, hadoop_path, without_globs
 from spark_jobs.manifest import Manifest, Output
+from spark_jobs.nested_tables import RETRACTED, ROWS
+from spark_jobs.serving import CHECKPOINT_FACT
+
+JOB_STATE = "job_states"
+"""Snapshot of what is remembered of each job; a run that lacks it was left by an earlier version of Weir."""
+STATE_SCHEMA = "cluster string, job_id string, packed binary"
+_WRITTEN_STATE = "cluster string, job_id string, state binary"
 
 
 @dataclass(frozen=True)
@@ -19,18 +28,55 @@ class RunDir:
     outputs: dict[str, Output] = field(default_factory=dict)
     state: dict[str, tuple[str, ...]] = field(default_factory=dict)
     retracted: dict[str, Output] = field(default_factory=dict)
+    stages: dict[str, Output] = field(default_factory=dict)
 
     def write_table(self, name: str, frame: DataFrame, unrepeated: Sequence[str] = ()) -> int:
         """Write a serving table; returns its number of rows. Values of ``unrepeated`` columns are each there once."""
         self.outputs[name] = self._write(frame, f"tables/{name}", unrepeated)
         return self.outputs[name].rows
 
-    def write_retracted(self, name: str, keys: DataFrame) -> int:
-        """Write keys of rows that must go; returns how many."""
-        output = self._write(keys, f"retracted/{name}")
-        if output.rows:
-            self.retracted[name] = output
-        return output.rows
+    def write_jobs(self, folder: str, jobs: DataFrame) -> int:
+        """Write jobs with the rows of all tables nested in them (:mod:`spark_jobs.nested_tables`); returns how many jobs.
+
+        May be called for one part of the jobs after the other. Their states are what the next run starts from.
+        """
+        written = self._write(jobs, folder)
+        for file in written.files:
+            for batch in self.read([file], [ROWS]):
+                for table, counts in zip(batch[ROWS].type, batch[ROWS].flatten(), strict=True):
+                    self._count(table.name, pc.sum(counts).as_py() or 0, file)
+        self.state[JOB_STATE] = (*self.state.get(JOB_STATE, ()), *written.files)
+        return written.rows
+
+    def _count(self, table: str, rows: int, file: str) -> None:
+        outputs, name = (self.retracted, CHECKPOINT_FACT.name) if table == RETRACTED.name else (self.outputs, table)
+        known = outputs.get(name, Output(0))
+        if rows:
+            outputs[name] = Output(known.rows + rows, tuple(dict.fromkeys((*known.files, file))))
+
+    def read(self, files: Iterable[str], columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """A few columns of files of this run, without Spark."""
+        filesystem, root = fsspec.core.url_to_fs(self.uri)
+        for file in files:
+            with filesystem.open(f"{root}/{file}", "rb") as handle:
+                yield from pq.ParquetFile(handle).iter_batches(columns=list(columns))
+
+    def stage(self, name: str, frame: DataFrame) -> int:
+        """Write rows that later steps of this run start from; returns how many."""
+        self.stages[name] = self._write(frame, f"staged/{name}")
+        return self.stages[name].rows
+
+    def staged(self, session: SparkSession, name: str, schema: str) -> DataFrame:
+        return session.read.schema(schema).parquet(*(without_globs(f"{hadoop_path(self.uri)}/{file}") for file in self.stages[name].files))
+
+    def staged_holds(self, name: str, column: str) -> bool:
+        """Whether any row that was staged has a value in this column, as the files' own statistics tell."""
+        filesystem, root = fsspec.core.url_to_fs(self.uri)
+        for file in self.stages[name].files:
+            with filesystem.open(f"{root}/{file}", "rb") as handle:
+                if not _is_empty(pq.ParquetFile(handle).metadata, column):
+                    return True
+        return False
 
     def write_state(self, name: str, frame: DataFrame) -> int:
         """Write a snapshot that the next run starts from; returns its number of rows."""
@@ -64,11 +110,21 @@ class RunDir:
             if name.endswith(".parquet"):
                 with filesystem.open(path, "rb") as file:
                     held = pq.ParquetFile(file).metadata.num_rows
-                # A snapshot keeps an empty file for its schema; a table has no use for one.
-                if held or folder.startswith("state/"):
+                # A snapshot and a stage keep an empty file for its schema; a table has no use for one.
+                if held or not folder.startswith("tables/"):
                     files.append(f"{folder}/{name}")
                 rows += held
         return Output(rows, tuple(files))
+
+
+def _is_empty(file: pq.FileMetaData, column: str) -> bool:
+    """False where the statistics do not tell."""
+    for group in range(file.num_row_groups):
+        rows = file.row_group(group)
+        (chunk,) = (rows.column(place) for place in range(rows.num_columns) if rows.column(place).path_in_schema == column)
+        if chunk.statistics is None or not chunk.statistics.has_null_count or chunk.statistics.null_count < rows.num_rows:
+            return False
+    return True
 
 
 @dataclass(frozen=True)
@@ -77,6 +133,15 @@ class Carried:
 
     session: SparkSession
     previous: Manifest | None
+
+    def jobs(self) -> DataFrame:
+        """(cluster, job_id, packed) of what is remembered of each job; none where no run left any."""
+        files = self.previous.state.get(JOB_STATE, ()) if self.previous else ()
+        if not files or self.previous is None:
+            return self.session.createDataFrame([], STATE_SCHEMA)
+        base = hadoop_path(absolute_root(self.previous.run_dir))
+        read = self.session.read.schema(_WRITTEN_STATE).parquet(*(without_globs(f"{base}/{file}") for file in files))
+        return read.where("state is not null").withColumnRenamed("state", "packed")
 
     def frame(self, name: str, otherwise: DataFrame) -> DataFrame:
         """The snapshot ``name``; rows of none, shaped like ``otherwise``, where no run left one.

@@ -3,7 +3,7 @@
 import pyarrow as pa
 from pyspark.sql import types as T
 
-from ingest.lake.tables import TABLES
+from ingest.lake.derived import ALL_TABLES
 from spark_jobs.serving import SERVING_TABLES, Kind, ServingTable
 
 _ATOM_OF_KIND: dict[Kind, T.DataType] = {
@@ -18,7 +18,7 @@ _ATOM_OF_KIND: dict[Kind, T.DataType] = {
 
 def lake_schema(table: str) -> T.StructType:
     """Spark schema of a raw lake table; every column may be null, ``date`` comes last."""
-    return T.StructType([T.StructField(field.name, spark_type(field.type), True) for field in TABLES[table].schema])
+    return T.StructType([T.StructField(field.name, spark_type(field.type), True) for field in ALL_TABLES[table].schema])
 
 
 def serving_schema(table: str | ServingTable) -> T.StructType:

@@ -4,18 +4,19 @@ What is certain goes first: a completion wherever it is told, then the log's own
 decline, then the failure that REST reports, then the log's general failure line, then the end of the job.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ingest.flink_logs.reasons import reason_of
 from spark_jobs.fold import checkpoint_log as log
 from spark_jobs.fold.checkpoint_phases import CheckpointPhases, HostHistory, checkpoint_phases, not_acknowledged
+from spark_jobs.fold.checkpoint_rows import CheckpointRows
 from spark_jobs.fold.endings import Ending, endings, first_ending
 from spark_jobs.fold.outcomes import outcome_of
 from spark_jobs.fold.reported import is_final, reported
 from spark_jobs.fold.rows import Row, first_known, grouped, json_text, largest, rank
-from spark_jobs.fold.triggers import Key, anchored, known_triggers
+from spark_jobs.fold.triggers import Key
 from spark_jobs.serving import PHASES
 
 _REPORTED = ("savepoint_format", "checkpointed_bytes", "processed_bytes", "persisted_bytes", "subtasks", "acknowledged",
@@ -65,25 +66,18 @@ class Outcome:
 
 
 def checkpoint_facts(
-    checkpoints: Sequence[Row], vertex_checkpoints: Sequence[Row], events: Sequence[Row], job: JobSurroundings
+    rows: CheckpointRows, anchored: Mapping[Key, Sequence[tuple[Row, bool]]], job: JobSurroundings
 ) -> dict[Key, dict[str, Any]]:
-    """Rows of the lake and located log events of some checkpoints of one job → their ``checkpoint_fact`` rows, without cluster and job.
+    """All rows of some checkpoints of one job → their ``checkpoint_fact`` rows, without cluster and job.
 
-    Any of the inputs may be empty, and may hold a row several times.
+    ``anchored``: lines by checkpoint, as :func:`spark_jobs.fold.triggers.anchored` finds them. A row may be there several times.
     """
-    told = [event for event in events if event["kind"] in log.TELLING]
-    by_log = anchored(told, known_triggers(checkpoints, vertex_checkpoints, told))
-    by_rest = grouped(checkpoints, "checkpoint_id", "trigger_time")
-    by_vertex = grouped(vertex_checkpoints, "checkpoint_id", "trigger_time")
+    by_rest = grouped(rows.checkpoints, "checkpoint_id", "trigger_time")
+    by_vertex = grouped(rows.vertex_checkpoints, "checkpoint_id", "trigger_time")
     return {
-        key: _fact(key, by_rest.get(key, []), [event for event, _ in by_log.get(key, [])], by_vertex.get(key, []), job)
-        for key in {**by_rest, **by_log, **by_vertex}
+        key: _fact(key, by_rest.get(key, []), [line for line, _ in anchored.get(key, ())], by_vertex.get(key, []), job)
+        for key in {**by_rest, **anchored, **by_vertex}
     }
-
-
-def stand_ins(facts: Iterable[Key], checkpoints: Iterable[Row], vertex_checkpoints: Iterable[Row], events: Iterable[Row]) -> set[Key]:
-    """Keys of facts whose trigger no source told of: the time in them only stands in for it."""
-    return set(facts) - known_triggers(checkpoints, vertex_checkpoints, events).keys()
 
 
 def _fact(key: Key, rest_rows: Sequence[Row], lines: Sequence[Row], vertices: Sequence[Row], job: JobSurroundings) -> dict[str, Any]:

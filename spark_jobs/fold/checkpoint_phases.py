@@ -19,7 +19,7 @@ INDEXES_KEPT = 50
 HOSTS_KEPT = 50
 
 _TIMES = tuple(f"subtask_{name}_ms" for name in ("end_to_end", *PHASES))
-_TOLD = ("subtasks", "acknowledged", "subtask_ack_time", "subtask_unaligned", *_TIMES)
+TOLD = ("subtasks", "acknowledged", "subtask_ack_time", "subtask_unaligned", *_TIMES)
 
 Hosts = Sequence[str | None]
 
@@ -34,7 +34,8 @@ class HostHistory:
     def of(cls, placements: Iterable[Row]) -> "HostHistory":
         known: dict[str, tuple[list[int], list[Hosts]]] = {}
         for vertex_id, rows in grouped((row for row in placements if row["host"] is not None), "vertex_id").items():
-            in_order = sorted({(row["ts"], tuple(row["host"])) for row in rows}, key=rank)
+            seen = {(row["ts"], tuple(row["host"])) for row in rows}
+            in_order = sorted(seen, key=rank) if len(seen) > 1 else list(seen)
             known[vertex_id] = ([ts for ts, _ in in_order], [hosts for _, hosts in in_order])
         return cls(known)
 
@@ -105,7 +106,7 @@ def checkpoint_phases(rows: Iterable[Row], trigger_time: int, hosts: HostHistory
     subtasks: list[Subtask] = []
     missing, unaligned, as_of = [], [], None
     for vertex_id, seen in grouped(rows, "vertex_id").items():
-        told = newest_known(seen, _TOLD, _latest)
+        told = newest_known(seen, TOLD, order)
         of_vertex = hosts.at(vertex_id, trigger_time)
         subtasks += _subtasks(vertex_id, told, of_vertex)
         lacking = _missing(vertex_id, told, of_vertex)
@@ -118,11 +119,17 @@ def checkpoint_phases(rows: Iterable[Row], trigger_time: int, hosts: HostHistory
         phase_ms={phase: largest(*(subtask.phase_ms[phase] for subtask in subtasks)) for phase in PHASES},
         derived=any(subtask.is_derived for subtask in subtasks),
         unaligned=any(unaligned) if unaligned else None,
-        slowest=max(subtasks, key=lambda subtask: subtask.slowness, default=None),
+        slowest=_slowest(subtasks),
         durations_ms=tuple(subtask.end_to_end_ms for subtask in subtasks),
         missing=tuple(sorted(missing, key=lambda one: (one.vertex_id, one.count, one.indexes, one.hosts))),
         as_of=as_of,
     )
+
+
+def _slowest(subtasks: Sequence[Subtask]) -> Subtask | None:
+    longest_ms = max((subtask.end_to_end_ms for subtask in subtasks), default=None)
+    tied = (subtask for subtask in subtasks if subtask.end_to_end_ms == longest_ms)
+    return max(tied, key=lambda subtask: subtask.slowness, default=None)
 
 
 def not_acknowledged(phases: CheckpointPhases, names: Names, subtasks: int | None, acknowledged: int | None) -> list[dict[str, Any]] | None:
@@ -138,7 +145,7 @@ def _entry(vertex_id: str | None, name: str | None, indexes: Sequence[int], coun
     return {"vertex_id": vertex_id, "vertex_name": name, "subtasks": list(indexes), "count": count, "hosts": list(hosts)}
 
 
-def _latest(row: Row) -> Any:
+def order(row: Row) -> Any:
     return is_final(row["status"]), rank(row["acknowledged"]), rank(row["observed_at"])
 
 

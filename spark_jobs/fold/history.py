@@ -3,12 +3,12 @@
 import json
 import sys
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, fields
 from functools import lru_cache
 from itertools import groupby
-from operator import attrgetter
-from typing import Any, TypeVar
+from operator import attrgetter, itemgetter
+from typing import Any, TypeVar, cast
 
 from spark_jobs.diagnosis import samples
 from spark_jobs.diagnosis.registry import events_read
@@ -57,19 +57,35 @@ def timed(part: type[SampleT], rows: Iterable[Row], at: str) -> Timed:
 
 def in_order(dated: list[tuple[int, Any]], most: int = HISTORY_PER_RUN) -> Timed:
     """Samples of one kind by their instant, the newest; what lies at one instant is ordered by content. Of past windows all are kept."""
-    dated.sort(key=lambda pair: (pair[0], rank([getattr(pair[1], name) for name in _NAMES[type(pair[1])]])))
-    kept = dated if dated and isinstance(dated[0][1], samples.VertexPast) else dated[-most:]
+    sorted_dated = sorted(dated, key=itemgetter(0))
+    if len({at_ms for at_ms, _ in dated}) < len(dated):
+        # Content is only looked at where instants tie.
+        sorted_dated = [pair for _, tied in groupby(sorted_dated, key=itemgetter(0)) for pair in _by_content(list(tied))]
+    kept = sorted_dated if dated and isinstance(dated[0][1], samples.VertexPast) else sorted_dated[-most:]
     return [at_ms for at_ms, _ in kept], [one for _, one in kept]
+
+
+def _by_content(tied: list[tuple[int, Any]]) -> list[tuple[int, Any]]:
+    if len(tied) == 1:
+        return tied
+    return sorted(tied, key=lambda pair: rank([getattr(pair[1], name) for name in _NAMES[type(pair[1])]]))
 
 
 def sample(part: type[SampleT], row: Row) -> SampleT:
     """The sample of one row: a field is the column of its name, an instant without the suffix ``_ms``; None where the row has none."""
-    values: dict[str, Any] = {}
-    for name in _NAMES[part]:
-        column = _COLUMN_OF.get((part, name), name)
-        value = row[column] if column in row else row.get(column.removesuffix("_ms"))
-        values[name] = _document(value, _DOCUMENTS[name]) if name in _DOCUMENTS else value
-    return part(**values)
+    names, documents = _columns(cast(Hashable, part), tuple(row))
+    values = [None if name is None else row[name] for name in names]
+    for place, otherwise in documents:
+        values[place] = _document(values[place], otherwise)
+    return part(*values)
+
+
+@lru_cache(maxsize=256)
+def _columns(part: Any, known: tuple[str, ...]) -> tuple[tuple[str | None, ...], tuple[tuple[int, Any], ...]]:
+    """Which of the columns ``known`` each field comes from, and the places of documents with what they are where there is none."""
+    columns = ((_COLUMN_OF.get((part, name), name), name.removesuffix("_ms")) for name in _NAMES[part])
+    found = tuple(next((name for name in names if name in known), None) for names in columns)
+    return found, tuple((place, _DOCUMENTS[name]) for place, name in enumerate(_NAMES[part]) if name in _DOCUMENTS)
 
 
 def log_event(event: Row) -> samples.LogEvent:

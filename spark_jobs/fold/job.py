@@ -1,116 +1,112 @@
 """One pass over one job: what is new of it and what is known of it → its facts, its present, its verdicts, and what to remember."""
 
+import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from spark_jobs.diagnosis import samples
+from spark_jobs.diagnosis.window_contents import WINDOW_MS
 from spark_jobs.fold import kept
 from spark_jobs.fold.annotations import annotations
-from spark_jobs.fold.checkpoint_facts import JobSurroundings, checkpoint_facts
+from spark_jobs.fold.checkpoint_facts import JobSurroundings
+from spark_jobs.fold.checkpoint_log import Names
+from spark_jobs.fold.checkpoints import Lookup, checkpoints, facts_remembered, lacks_history
 from spark_jobs.fold.history import History, entered_states, read_by_rules, sample, timed, vertex_window
 from spark_jobs.fold.job_current import job_current
 from spark_jobs.fold.judging import Settings, judged
+from spark_jobs.fold.news import JobNews
 from spark_jobs.fold.rows import Row, json_text, largest
 from spark_jobs.fold.size_trend import size_trend
 from spark_jobs.fold.state import JobState
-from spark_jobs.fold.triggers import Key, key_of
+from spark_jobs.fold.triggers import Key
 from spark_jobs.fold.vertex_states import vertex_states
 from spark_jobs.fold.windows import job_windows, judged_starts
 
 
 @dataclass(frozen=True)
-class JobNews:
-    """Rows of one job. ``checkpoints``, ``vertex_checkpoints``, ``lines``: all there were of touched checkpoints; the others: new ones.
+class JobResult:
+    """Rows of serving tables without cluster and job; ``judgement`` is None where no window was judged.
 
-    ``touched``: which checkpoints are to be told again; None for all that the rows tell of. ``facts``: of other checkpoints, told by
-    earlier runs, those that the judged windows look back to; ``sizes``: what trends need of the others.
+    ``retracted``: keys of facts that turned out to be others. ``new_annotations``: those that did not come out before in these words.
+    ``known``: all facts at hand.
     """
 
-    cluster: str
-    job_id: str
-    answers: Sequence[Row] = ()
-    checkpoints: Sequence[Row] = ()
-    vertex_checkpoints: Sequence[Row] = ()
-    lines: Sequence[Row] = ()
-    events: Sequence[Row] = ()
-    exceptions: Sequence[Row] = ()
-    placements: Sequence[Row] = ()
-    vertex_windows: Sequence[Row] = ()
-    pressure: Sequence[Row] = ()
-    uploads: Sequence[Row] = ()
-    touched: Sequence[Row] | None = None
-    facts: Sequence[Row] = ()
-    sizes: Sequence[Row] = ()
-
-
-@dataclass(frozen=True)
-class JobResult:
-    """Rows of serving tables without cluster and job; ``judgement`` is None where no window was judged."""
-
     facts: list[dict[str, Any]]
+    retracted: list[Key]
     annotations: list[dict[str, Any]]
+    new_annotations: list[dict[str, Any]]
     current: dict[str, Any]
     trend: dict[str, Any] | None
     judgement: dict[str, Any] | None
     state: JobState = field(repr=False)
+    known: list[Row] = field(default_factory=list, repr=False)
+    vertex_names: Names = field(default_factory=dict, repr=False)
     windows: list[samples.JobWindow] = field(default_factory=list, repr=False)
 
 
-def fold(news: JobNews, before: JobState, settings: Settings) -> JobResult:
-    """Idempotent: what was told before and comes again changes nothing."""
+def fold(news: JobNews, before: JobState, settings: Settings) -> JobResult | Lookup:
+    """Idempotent: what was told before and comes again changes nothing.
+
+    :class:`Lookup` where rows are needed that are only in the lake; with them in ``news.found_…`` it is a result.
+    """
     events = kept.each_once([*before.events, *news.events])
     state = _remembered(news, before, events)
-    recomputed = _facts(news, state)
-    facts = _known(news.facts, news, recomputed)
-    sizes = _known(news.sizes, news, recomputed) | facts
-    marks = annotations(state.answers, sizes.values(), state.events)
-    trend = size_trend(sizes.values(), marks)
+    surroundings = JobSurroundings.of(state.answers, state.events, state.placements)
+    found = checkpoints(news, before, surroundings)
+    if isinstance(found, Lookup):
+        return found
+    facts = list(found.known.values())
+    marks = annotations(state.answers, [*facts, *found.older.savepoints], state.events)
+    trend = size_trend(facts, marks, found.older)
     states = entered_states(state.answers, state.events)
-    current = job_current(state.answers, list(sizes.values()), state.pressure, state.events) | {"states": json_text(states or None)}
-    full_states = vertex_states(news.vertex_checkpoints, recomputed, before.vertex_states)
-    state = replace(state, vertex_states=full_states[-1:])
-    starts, newest_ms = _to_judge(news, before, recomputed, current)
-    if not starts:
-        return JobResult(list(recomputed.values()), marks, current, trend, None, state)
+    current = job_current(state.answers, facts, state.pressure, state.events, found.older) | {"states": json_text(states or None)}
+    full_states = vertex_states(found.rows.vertex_checkpoints, found.told, before.vertex_states)
+    starts, newest_ms = _to_judge(news, before, found.told, current)
+    if news.found is None and (lookup := lacks_history(facts, before, starts, WINDOW_MS)):
+        return lookup
+    untold, hashes = _untold(marks, before)
+    latest = (
+        max((before.judged_start or 0, before.judged_to or 0), (starts[-1], min(starts[-1] + WINDOW_MS, newest_ms))) if starts else None
+    )
+    state = replace(
+        state,
+        **found.remembered,
+        **facts_remembered(found, before, latest[0] if latest else before.judged_start),
+        vertex_states=full_states[-1:],
+        told_annotations=hashes,
+    )
+    told = list(found.told.values())
+    if latest is None:
+        return JobResult(told, found.retracted, marks, untold, current, trend, None, state, facts, surroundings.names)
     history = _history(news, before, state, events, facts, marks, full_states, states)
     in_window: dict[int, list[samples.VertexWindow]] = {}
     for row in news.vertex_windows:
         in_window.setdefault(row["window_start"], []).append(vertex_window(row))
     size = sample(samples.SizeTrend, trend) if trend else None
     windows = job_windows(news.cluster, news.job_id, starts, newest_ms, current, size, in_window, history)
-    point = settings.recovery_point(news.cluster, news.job_id)
-    judgement = judged(windows, settings.limits(news.cluster, news.job_id), point)
-    latest = max((before.judged_start or 0, before.judged_to or 0), (starts[-1], judgement["judged_to"]))
+    judgement = judged(windows, settings.limits(news.cluster, news.job_id), settings.recovery_point(news.cluster, news.job_id))
     state = replace(state, judged_start=latest[0], judged_to=latest[1])
-    return JobResult(list(recomputed.values()), marks, current, trend, judgement, state, windows)
+    return JobResult(told, found.retracted, marks, untold, current, trend, judgement, state, facts, surroundings.names, windows)
+
+
+def _untold(marks: Sequence[dict[str, Any]], before: JobState) -> tuple[list[dict[str, Any]], list[int]]:
+    """Annotations that did not come out before in the same words, and hashes of all."""
+    hashes = [zlib.crc32(repr(mark).encode()) for mark in marks]
+    known = set(before.told_annotations)
+    return [mark for mark, digest in zip(marks, hashes, strict=True) if digest not in known], sorted(hashes)
 
 
 def _remembered(news: JobNews, before: JobState, events: Sequence[Row]) -> JobState:
     return replace(
         before,
         answers=kept.answers([*before.answers, *news.answers]),
-        events=kept.events(events),
+        events=kept.events_in_order(events),
         placements=kept.placements([*before.placements, *news.placements]),
         pressure=kept.pressure([*before.pressure, *news.pressure]),
         failures=kept.failures([*before.failures, *news.exceptions]),
         uploads=kept.uploads([*before.uploads, *news.uploads]),
     )
-
-
-def _facts(news: JobNews, state: JobState) -> dict[Key, dict[str, Any]]:
-    surroundings = JobSurroundings.of(state.answers, state.events, state.placements)
-    every = checkpoint_facts(news.checkpoints, news.vertex_checkpoints, news.lines, surroundings)
-    if news.touched is None:
-        return every
-    touched = {key_of(row) for row in news.touched}
-    return {key: fact for key, fact in every.items() if key in touched}
-
-
-def _known(before: Iterable[Row], news: JobNews, recomputed: dict[Key, dict[str, Any]]) -> dict[Key, Row]:
-    """Facts of earlier runs and of this one, each once; one that was touched and did not come out again turned out to be another."""
-    touched = {key_of(row) for row in news.touched or ()}
-    return {**{key: fact for fact in before if (key := key_of(fact)) not in touched}, **recomputed}
 
 
 def _to_judge(news: JobNews, before: JobState, recomputed: dict[Key, dict[str, Any]], current: Row) -> tuple[list[int], int]:
@@ -129,13 +125,13 @@ def _to_judge(news: JobNews, before: JobState, recomputed: dict[Key, dict[str, A
 
 
 def _history(
-    news: JobNews, before: JobState, state: JobState, events: Sequence[Row], facts: dict[Key, Row], marks: Sequence[Row],
+    news: JobNews, before: JobState, state: JobState, events: Sequence[Row], facts: Sequence[Row], marks: Sequence[Row],
     full_states: Sequence[Row], states: Sequence[tuple[int, str]],
 ) -> History:  # fmt: skip
     renewed = {(row["vertex_id"], row["window_start"]) for row in news.pressure}
     past = [*news.pressure, *(row for row in before.pressure if (row["vertex_id"], row["window_start"]) not in renewed)]
     return History(
-        checkpoints=timed(samples.CheckpointSample, facts.values(), "trigger_time"),
+        checkpoints=timed(samples.CheckpointSample, facts, "trigger_time"),
         annotations=timed(samples.Annotation, marks, "at"),
         failures=timed(samples.JobFailure, state.failures, "ts"),
         events=read_by_rules(events),

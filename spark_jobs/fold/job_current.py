@@ -6,11 +6,14 @@ from typing import Any
 from spark_jobs.diagnosis.window_contents import TERMINAL_STATES
 from spark_jobs.fold.job_logged import job_logged
 from spark_jobs.fold.job_reported import job_reported
+from spark_jobs.fold.older_facts import OlderFacts, is_completed_checkpoint
 from spark_jobs.fold.rows import Row, first_known, json_text, largest, least, newest_by, percentile
 from spark_jobs.serving import FAILED_OUTCOMES, PHASES
 
 RECENT = 16
 """Checkpoints that the fleet page shows of a job; the recent figures rest on them."""
+
+NONE_OLDER = OlderFacts()
 
 # Flink notes a restore in its log and for REST some milliseconds apart; REST then tells more exactly what it was.
 RESTORE_TOLERANCE_MS = 1000
@@ -20,18 +23,20 @@ _AS_REPORTED = ("flink_version", "parallelism", "vertex_count", "graph", "checkp
 _RESTORE = ("restored_checkpoint_id", "restored_at", "restored_is_savepoint", "restored_path")
 
 
-def job_current(jobs: Sequence[Row], facts: Sequence[Row], pressure: Iterable[Row], events: Sequence[Row]) -> dict[str, Any]:
+def job_current(
+    jobs: Sequence[Row], facts: Sequence[Row], pressure: Iterable[Row], events: Sequence[Row], older: OlderFacts = NONE_OLDER
+) -> dict[str, Any]:
     """Everything known of one job → its ``job_current`` row, without cluster and job.
 
     A job that only a log or a checkpoint tells of has a row too. What the newest answer does not tell is
-    taken from the newest one that did. ``facts`` and ``events`` each once.
+    taken from the newest one that did. ``facts`` and ``events`` each once; ``older``: facts that are not among them any more.
     """
     rest, said, windows = job_reported(jobs), job_logged(events), newest_by(pressure, ("vertex_id",), ("window_start", "as_of"))
     state = _state(rest, said)
     is_terminal = None if state is None else state in TERMINAL_STATES
     log_end = said["state_at"] if is_terminal and said["state"] == state else None
     restored = said if _restored_by_log(rest, said) else rest
-    known_at = largest(*(fact["as_of"] for fact in facts), *(window["as_of"] for window in windows))
+    known_at = largest(older.as_of, *(fact["as_of"] for fact in facts), *(window["as_of"] for window in windows))
     return {
         **{name: rest[name] for name in _AS_REPORTED},
         "name": first_known(rest["name"], said["name"]),
@@ -40,11 +45,13 @@ def job_current(jobs: Sequence[Row], facts: Sequence[Row], pressure: Iterable[Ro
         "start_time": first_known(rest["start_time"], said["start_time"]),
         "end_time": first_known(rest["end_time"], log_end),
         "restarts": first_known(rest["restarts"], said["restarts"]),
-        **_last_completed(facts),
+        **_last_completed([*facts, older.last_completed] if older.last_completed else facts),
         **_recent(facts),
         "pressured_share": largest(*(window["backpressured_share"] for window in windows)),
         **{name: restored[name] for name in _RESTORE},
-        "first_seen_at": least(rest["first_seen_at"], said["first_seen_at"], *(fact["trigger_time"] for fact in facts)),
+        "first_seen_at": least(
+            rest["first_seen_at"], said["first_seen_at"], older.first_trigger, *(fact["trigger_time"] for fact in facts)
+        ),
         "last_seen_at": largest(rest["last_seen_at"], said["last_seen_at"], known_at),
         "as_of": largest(rest["last_seen_at"], said["as_of"], known_at),
     }
@@ -64,17 +71,13 @@ def _restored_by_log(rest: Row, said: Row) -> bool:
     return said["restored_at"] is not None and said["restored_at"] - rest["restored_at"] > RESTORE_TOLERANCE_MS
 
 
-def is_checkpoint(fact: Row) -> bool:
-    return not fact["is_savepoint"]
-
-
 def _newest_first(facts: Iterable[Row]) -> list[Row]:
     return sorted(facts, key=lambda fact: (fact["trigger_time"], fact["checkpoint_id"]), reverse=True)
 
 
 def _last_completed(facts: Iterable[Row]) -> dict[str, Any]:
     """The newest completed checkpoint, savepoints left out, over all facts at hand."""
-    completed = _newest_first(fact for fact in facts if fact["outcome"] == "completed" and is_checkpoint(fact))
+    completed = _newest_first(fact for fact in facts if is_completed_checkpoint(fact))
     last = completed[0] if completed else {}
     return {
         "last_completed_id": last.get("checkpoint_id"),
@@ -95,7 +98,7 @@ def _recent(facts: Iterable[Row]) -> dict[str, Any]:
     recent = _newest_first(fact for fact in facts if fact["final"])[:RECENT][::-1]
     if not recent:
         return _NOTHING_RECENT
-    counted = [fact for fact in recent if is_checkpoint(fact)]
+    counted = [fact for fact in recent if not fact["is_savepoint"]]
     completed = [fact for fact in counted if fact["outcome"] == "completed"]
     shown = [{name: fact[name] for name in ("checkpoint_id", "outcome", "is_savepoint")} for fact in recent]
     # The earlier phase wins a tie, as the barrier passes them in this order.

@@ -6,7 +6,7 @@ a recording of last year is remembered as well as the fleet of today.
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from spark_jobs.diagnosis.registry import events_read
@@ -35,8 +35,15 @@ def each_once(located: Iterable[Row]) -> list[Row]:
 
 
 def events(located: Iterable[Row]) -> list[Row]:
-    """Those that tell of the job's life or that a rule reads, the newest of each kind, and the first and last line; stack traces cut."""
-    in_order = each_once(located)
+    """What :func:`events_in_order` keeps, of lines in any order, perhaps told several times."""
+    return events_in_order(each_once(located))
+
+
+def events_in_order(in_order: Sequence[Row]) -> list[Row]:
+    """Those that tell of the job's life or that a rule reads, the newest of each kind, and the first and last line; stack traces cut.
+
+    ``in_order``: as :func:`each_once` gives them.
+    """
     if not in_order:
         return []
     briefly = max(event["ts"] for event in in_order) - BRIEFLY_MS - JUDGED_AGAIN_MS
@@ -47,7 +54,7 @@ def events(located: Iterable[Row]) -> list[Row]:
         if kind in REMEMBERED:
             kept += of_kind[-EVENTS_KEPT:]
     every = sorted({id(event): event for event in kept}.values(), key=_line_order)
-    return [{**event, "detail": event["detail"] and event["detail"][:DETAIL_CHARS]} for event in every]
+    return [event if len(event["detail"] or "") <= DETAIL_CHARS else {**event, "detail": event["detail"][:DETAIL_CHARS]} for event in every]
 
 
 def _by_kind(events: Iterable[Row]) -> dict[str, list[Row]]:

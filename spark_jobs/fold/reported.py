@@ -7,12 +7,12 @@ from spark_jobs.fold.rows import Row, largest, newest_known, rank
 
 FINAL_STATUS = ("COMPLETED", "FAILED")
 
-_TOLD = (
+TOLD = (
     "status", "is_savepoint", "savepoint_format", "checkpoint_type", "latest_ack_time", "end_to_end_ms", "state_bytes",
     "checkpointed_bytes", "processed_bytes", "persisted_bytes", "subtasks", "acknowledged", "external_path", "discarded",
     "failure_time", "failure_message",
 )  # fmt: skip
-NOTHING: dict[str, Any] = {**dict.fromkeys(_TOLD), "as_of": None}
+NOTHING: dict[str, Any] = {**dict.fromkeys(TOLD), "as_of": None}
 
 
 def reported(rows: Iterable[Row]) -> dict[str, Any]:
@@ -24,8 +24,12 @@ def reported(rows: Iterable[Row]) -> dict[str, Any]:
     seen = list(rows)
     if not seen:
         return NOTHING
-    told = newest_known(seen, _TOLD, lambda row: (is_final(row["status"]), rank(row["observed_at"])))
+    told = newest_known(seen, TOLD, order)
     return told | {"as_of": largest(*(row["observed_at"] for row in seen))}
+
+
+def order(row: Row) -> Any:
+    return is_final(row["status"]), rank(row["observed_at"])
 
 
 def is_final(status: str | None) -> bool:

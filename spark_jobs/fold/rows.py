@@ -20,12 +20,18 @@ LINE = ("process", "ts", "record_hash", "ordinal")
 def rank(value: Any) -> Any:
     """What ``value`` is ordered by beside others of its column: None lowest, lists and structs part by part."""
     if value is None:
-        return (0,)
-    if isinstance(value, Mapping):
-        return (1, *(rank(part) for part in value.values()))
+        return _LOWEST
+    kind = type(value)
+    if kind is int or kind is str:
+        return (1, value)
+    if kind is dict or isinstance(value, Mapping):
+        return (1, *map(rank, value.values()))
     if isinstance(value, list | tuple):
-        return (1, *(rank(part) for part in value))
+        return (1, *map(rank, value))
     return (1, value)
+
+
+_LOWEST = (0,)
 
 
 def newest_by(rows: Iterable[Row], keys: Sequence[str], order: Sequence[str]) -> list[Row]:
@@ -39,10 +45,21 @@ def newest_by(rows: Iterable[Row], keys: Sequence[str], order: Sequence[str]) ->
     return list(newest.values())
 
 
+def newest_places(rows: Sequence[Row], keys: Sequence[str], order: Sequence[str]) -> list[int]:
+    """Places of the rows that :func:`newest_by` finds, in order."""
+    newest: dict[tuple[Any, ...], int] = {}
+    for place, row in enumerate(rows):
+        key = tuple(row[name] for name in keys)
+        known = newest.get(key)
+        if known is None or _is_newer(row, rows[known], order):
+            newest[key] = place
+    return sorted(newest.values())
+
+
 def _is_newer(row: Row, known: Row, order: Sequence[str]) -> bool:
-    place, place_of_known = ([rank(one[name]) for name in order] for one in (row, known))
+    place, place_of_known = [rank(row[name]) for name in order], [rank(known[name]) for name in order]
     # The whole content is only looked at where the order does not decide.
-    return place > place_of_known or (place == place_of_known and rank(row) > rank(known))
+    return place > place_of_known or (place == place_of_known and row != known and rank(row) > rank(known))
 
 
 def newest_known(rows: Iterable[Row], names: Iterable[str], order: Callable[[Row], Any]) -> dict[str, Any]:

@@ -10,7 +10,9 @@ from itertools import pairwise
 from math import ceil
 from typing import Any, NamedTuple
 
-from spark_jobs.fold.rows import HOUR_MS, Row, first_known, iso, json_text, percentile, quantile, rank
+from spark_jobs.fold.older_facts import OlderFacts, is_completed_checkpoint
+from spark_jobs.fold.older_facts import points as points_of
+from spark_jobs.fold.rows import HOUR_MS, Row, iso, json_text, largest, percentile, quantile, rank
 
 MIN_POINTS = 5
 MAX_POINTS = 60
@@ -27,6 +29,9 @@ FORECAST_H = 24
 
 CUTTING_KINDS = ("restart", "restore", "step")
 SHOWN_KINDS = (*CUTTING_KINDS, "savepoint")
+
+
+NONE_OLDER = OlderFacts()
 
 
 class Point(NamedTuple):
@@ -46,15 +51,16 @@ class Change(NamedTuple):
     state_bytes_after: int | None
 
 
-def size_trend(facts: Iterable[Row], annotations: Iterable[Row]) -> dict[str, Any] | None:
+def size_trend(facts: Iterable[Row], annotations: Iterable[Row], older: OlderFacts = NONE_OLDER) -> dict[str, Any] | None:
     """Facts and annotations of one job → its ``size_trend`` row, without cluster and job; None where it completed no checkpoint.
 
     Fewer than ``MIN_POINTS`` since the last change point leave the slope unknown; ``points`` says how many there are.
+    ``older``: facts that are not among ``facts`` any more.
     """
-    completed = [fact for fact in facts if fact["outcome"] == "completed" and not fact["is_savepoint"]]
-    if not completed:
+    completed = [fact for fact in facts if is_completed_checkpoint(fact)]
+    if not completed and older.completed_as_of is None:
         return None
-    points = sorted(_points(completed))
+    points = sorted(Point(*point[:3]) for point in (*older.points, *points_of(completed)))
     changes = {*_steps(points), *_annotated(points, annotations)}
     changed_at = max((change.at for change in changes if change.kind in CUTTING_KINDS), default=None)
     since = [point for point in points if changed_at is None or point.at >= changed_at]
@@ -64,16 +70,8 @@ def size_trend(facts: Iterable[Row], annotations: Iterable[Row]) -> dict[str, An
         **_slope(since),
         "points": len(since),
         "change_points": json_text(shown),
-        "as_of": max(fact["as_of"] for fact in completed),
+        "as_of": largest(older.completed_as_of, *(fact["as_of"] for fact in completed)),
     }
-
-
-def _points(completed: Iterable[Row]) -> Iterator[Point]:
-    # Releases before 1.15 report one size, the full one or the uploaded one depending on the release and the
-    # backend; its ups and downs are not those of the state. They are known by the missing second size.
-    for fact in completed:
-        if fact["state_bytes"] is not None and fact["checkpointed_bytes"] is not None:
-            yield Point(first_known(fact["end_time"], fact["trigger_time"]), fact["checkpoint_id"], fact["state_bytes"])
 
 
 def _steps(points: Sequence[Point]) -> Iterator[Change]:
@@ -81,6 +79,8 @@ def _steps(points: Sequence[Point]) -> Iterator[Change]:
     sizes = [point.state_bytes for point in points]
     usual = percentile((abs(after - before) for before, after in pairwise(sizes)), 0.5)
     for place in range(STEP_POINTS, len(points) - STEP_POINTS + 1):
+        if abs(sizes[place] - sizes[place - 1]) < STEP_MIN_BYTES:
+            continue  # no gap is larger than the change amid it
         before, after = sizes[place - STEP_POINTS : place], sizes[place : place + STEP_POINTS]
         gap = max(min(after) - max(before), min(before) - max(after))
         if gap >= STEP_MIN_BYTES and gap > STEP_RATIO * max(before) and usual is not None and gap > STEP_OVER_USUAL_CHANGE * usual:

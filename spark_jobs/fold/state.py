@@ -3,15 +3,25 @@
 import json
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any
 
+from spark_jobs.fold.older_facts import OlderFacts
 from spark_jobs.fold.rows import Row
+
+_NAMES, _VALUES = "names", "values"
 
 
 @dataclass(frozen=True)
 class JobState:
-    """Rows as :mod:`spark_jobs.fold.kept` keeps them. ``judged_start``, ``judged_to``: the newest judged window, and up to when."""
+    """Rows as :mod:`spark_jobs.fold.kept` and :mod:`spark_jobs.fold.checkpoints` keep them.
+
+    ``checkpoints``, ``vertex_checkpoints``, ``lines``: rows of the checkpoints whose keys ``anchors`` holds; those of others
+    triggered up to ``released_to`` are in the lake only. ``facts``: all from ``facts_since`` on (None: all there ever were),
+    and earlier ones without an outcome. ``stand_ins``: facts whose trigger no source told. ``unplaced``: executions, by checkpoint,
+    whose task or host no source told. ``told_annotations``: hashes of those that came out before.
+    ``judged_start``, ``judged_to``: the newest judged window, and up to when.
+    """
 
     answers: Sequence[Row] = ()
     events: Sequence[Row] = ()
@@ -20,18 +30,54 @@ class JobState:
     failures: Sequence[Row] = ()
     uploads: Sequence[Row] = ()
     vertex_states: Sequence[Row] = ()
+    checkpoints: Sequence[Row] = ()
+    vertex_checkpoints: Sequence[Row] = ()
+    lines: Sequence[Row] = ()
+    anchors: Sequence[Row] = ()
+    released_to: int | None = None
+    triggers: Sequence[Row] = ()
+    stand_ins: Sequence[Row] = ()
+    unplaced: Sequence[Row] = ()
+    facts: Sequence[Row] = ()
+    facts_since: int | None = None
+    older: OlderFacts = field(default_factory=OlderFacts)
+    told_annotations: Sequence[int] = ()
     judged_start: int | None = None
     judged_to: int | None = None
 
     def packed(self) -> bytes:
+        written = {one.name: getattr(self, one.name) for one in fields(self)}
+        written["older"] = {one.name: getattr(self.older, one.name) for one in fields(self.older)}
         # Answers of one job repeat its plan and its settings word for word.
-        return zlib.compress(json.dumps(asdict(self), separators=(",", ":")).encode(), 1)
+        return zlib.compress(json.dumps({name: _table(value) for name, value in written.items()}, separators=(",", ":")).encode(), 1)
 
 
 def unpacked(packed: bytes | None) -> JobState:
-    """Names that an earlier or later version of Weir left are passed over."""
+    """Names that an earlier or later version of Weir left are ignored."""
     if packed is None:
         return JobState()
     values: Mapping[str, Any] = json.loads(zlib.decompress(packed))
-    known = {one.name for one in fields(JobState)}
-    return JobState(**{name: value for name, value in values.items() if name in known})
+    known = {name: _rows(value) for name, value in values.items() if name in _FIELDS}
+    if "older" in known:
+        known["older"] = OlderFacts(**{name: value for name, value in known["older"].items() if name in _OLDER_FIELDS})
+    return JobState(**known)
+
+
+_FIELDS = frozenset(one.name for one in fields(JobState))
+_OLDER_FIELDS = frozenset(one.name for one in fields(OlderFacts))
+
+
+def _table(value: Any) -> Any:
+    """Rows of one shape as their names once and their values; anything else as it is."""
+    if not isinstance(value, list | tuple) or len(value) < 2 or not isinstance(value[0], Mapping):
+        return value
+    names = tuple(value[0])
+    if any(tuple(row) != names for row in value):
+        return value
+    return {_NAMES: names, _VALUES: [list(row.values()) for row in value]}
+
+
+def _rows(value: Any) -> Any:
+    if isinstance(value, Mapping) and value.keys() == {_NAMES, _VALUES}:
+        return [dict(zip(value[_NAMES], row, strict=True)) for row in value[_VALUES]]
+    return value

@@ -5,12 +5,15 @@ Only few lines name the trigger time. Any other belongs to the nearest earlier t
 
 from collections.abc import Iterable
 
-from spark_jobs.fold.rows import Row, first_known
+from spark_jobs.fold.rows import Row, first_known, least
 
 CLOCK_SLACK_MS = 10_000
 """Lines of one process are in order; those of another host may be this much ahead of the trigger."""
 
 TRIGGERED = "checkpoint_triggered"
+
+TRIGGERS_KEPT = 200
+"""Of a job: a line of an earlier checkpoint has its trigger looked up in the lake."""
 
 Key = tuple[int, int]
 """Checkpoint id and trigger time of a checkpoint of one job."""
@@ -36,22 +39,37 @@ def known_triggers(checkpoints: Iterable[Row], vertex_checkpoints: Iterable[Row]
     return known
 
 
+def as_rows(known: dict[Key, int | None]) -> list[dict[str, int | None]]:
+    """The last ``TRIGGERS_KEPT``, to be remembered; :func:`of_rows` reads them back."""
+    newest = sorted(known, key=lambda key: (key[1], key[0]))[-TRIGGERS_KEPT:]
+    return [{"checkpoint_id": key[0], "trigger_time": key[1], "logged_at": known[key]} for key in newest]
+
+
+def of_rows(rows: Iterable[Row]) -> dict[Key, int | None]:
+    return {key_of(row): row["logged_at"] for row in rows}
+
+
+def merged(one: dict[Key, int | None], other: dict[Key, int | None]) -> dict[Key, int | None]:
+    """Of both; the earliest line that told of a trigger counts."""
+    return {key: least(one.get(key), other.get(key)) for key in {**one, **other}}
+
+
 def anchored(events: Iterable[Row], known: dict[Key, int | None]) -> dict[Key, list[tuple[Row, bool]]]:
     """Events that name a checkpoint id, by checkpoint, each with whether its trigger time is derived.
 
     Where no trigger is known, as in a log that begins in mid-checkpoint, the time of the first mention less
     the duration it reports stands in.
     """
-    by_id: dict[int, list[tuple[int, int]]] = {}
+    events = [event for event in events if (event["checkpoint_id"] or 0) > 0]
+    by_id: dict[int, list[tuple[int, int]]] = {event["checkpoint_id"]: [] for event in events}
     for (checkpoint_id, trigger_time), logged_at in known.items():
-        by_id.setdefault(checkpoint_id, []).append((first_known(logged_at, trigger_time), trigger_time))
+        if checkpoint_id in by_id:
+            by_id[checkpoint_id].append((first_known(logged_at, trigger_time), trigger_time))
     for triggers in by_id.values():
         triggers.sort()
     placed: dict[Key, list[tuple[Row, bool]]] = {}
     without: dict[int, list[Row]] = {}
     for event in events:
-        if (event["checkpoint_id"] or 0) <= 0:
-            continue
         trigger_time = first_known(event["trigger_time"], _nearest(by_id.get(event["checkpoint_id"], ()), event["ts"]))
         if trigger_time is None:
             without.setdefault(event["checkpoint_id"], []).append(event)

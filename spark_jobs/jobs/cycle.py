@@ -1,8 +1,8 @@
-"""Turn what is new in the lake into serving tables: checkpoint facts, roll-ups, pressure, trends, events.
+"""Turn what is new in the lake into serving tables: checkpoint facts, pressure, trends, events, verdicts.
 
-Reads the rows that commits after the previous run brought, finds the checkpoints, hours and jobs they
-touch, and recomputes those from all rows of theirs. Writes the serving tables, what the next run has to
-remember, and last the manifest.
+Reads the rows that commits after the previous run brought, brings those of each job together with what is remembered of it, and
+folds them. Writes the serving tables and what the next run has to remember, last the manifest; then keeps the facts in the lake, of
+which ``rollups`` makes hours and days.
 
 By hand, rules judge by their defaults. A request (--request) sets thresholds, for all, one cluster or one job of it, and says
 which newest retained checkpoints an audit found not to be whole:
@@ -25,11 +25,12 @@ from ingest.lake.tables import TABLES
 from spark_jobs import cycle_request, previous_run
 from spark_jobs import manifest as manifests
 from spark_jobs.cycle_request import CycleRequest
-from spark_jobs.jobs.recompute import JOB_STATE, Recompute
+from spark_jobs.jobs.recompute import Recompute
+from spark_jobs.kept_facts import keep
 from spark_jobs.lake import absolute_root, pin
 from spark_jobs.manifest import Manifest, Output
 from spark_jobs.previous_run import PreviousLost
-from spark_jobs.run_dir import RunDir
+from spark_jobs.run_dir import JOB_STATE, RunDir
 from spark_jobs.serving import SERVING_TABLES
 from spark_jobs.session import SMALL_INPUT_OPTIONS, configure, exits_on_sigterm, interrupt_attempt, session_of_attempt
 from spark_jobs.shipping import ship_code
@@ -61,6 +62,8 @@ def _run(args: argparse.Namespace) -> int:
     previous = previous_run.read(args.previous, _commits(args.previous_to, "--previous-to")) if args.previous else None
     if previous and previous.state and JOB_STATE not in previous.state:
         raise PreviousLost(f"What run {previous.attempt} remembers is of an earlier version of Weir.")
+    if previous:
+        keep(lake, previous)  # its process may have been killed before it did
     from_seq = {table: previous.to_seq.get(table, 0) if previous else 0 for table in TABLES}
     to_seq = _to_seq(args.to, lake, from_seq)
     run_dir = RunDir(absolute_root(args.run_dir))
@@ -74,7 +77,9 @@ def _run(args: argparse.Namespace) -> int:
         run_dir.copy_state(previous)
     tables = {name: run_dir.outputs.get(name, Output(0)) for name in SERVING_TABLES}
     finished = Manifest(JOB, args.attempt, from_seq, to_seq, tables, run_dir.state, started, datetime.now(UTC), run_dir.retracted)
-    say(f"wrote {manifests.write(finished, run_dir.uri)}")
+    path = manifests.write(finished, run_dir.uri)
+    keep(lake, manifests.read(path))
+    say(f"wrote {path}")
     return 0
 
 

@@ -14,6 +14,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TextIO
 
+import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
@@ -21,12 +22,15 @@ from ingest.lake.environment import lake_of
 from ingest.lake.store import Lake
 from spark_jobs.diagnosis.plain import window_to_plain
 from spark_jobs.diagnosis.samples import JobWindow
+from spark_jobs.fold.job import JobResult
 from spark_jobs.fold.judging import Settings
 from spark_jobs.jobs.recompute import Recompute
-from spark_jobs.lake import absolute_root, pin
+from spark_jobs.lake import absolute_root, hadoop_path, pin
 from spark_jobs.run_dir import RunDir
 from spark_jobs.session import open_session
-from spark_jobs.transforms.fold_batches import fold_job, jobs_of
+from spark_jobs.transforms import folding
+from spark_jobs.transforms.fold_batches import READ, fold_group
+from spark_jobs.transforms.grouped_batches import groups
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -53,11 +57,16 @@ def windows_of(
     session: SparkSession, lake: Lake, scratch: str, cluster: str | None = None, job_id: str | None = None
 ) -> Iterator[JobWindow]:
     """All job windows of a lake, by cluster, job and time."""
-    jobs = Recompute(pin(session, lake), None, RunDir(scratch)).jobs()
+    recompute = Recompute(pin(session, lake), None, RunDir(scratch))
+    recompute.stage_events()
+    chosen = {name: rows.where(_chosen(cluster, job_id)) for name, rows in recompute.parts.items()}
     found: list[JobWindow] = []
-    for batch in jobs.where(_chosen(cluster, job_id)).toArrow().to_batches():
-        for job in jobs_of(batch):
-            found += fold_job(job, Settings()).windows
+    folding.in_order(chosen).write.parquet(hadoop_path(f"{scratch}/in-order"))
+    files = sorted(Path(scratch, "in-order").glob("*.parquet"))
+    for group in groups((batch for file in files for batch in pq.ParquetFile(file).iter_batches()), READ):
+        if group.key[1] is not None:
+            result = fold_group(group, Settings())
+            found += result.windows if isinstance(result, JobResult) else ()
     yield from sorted(found, key=lambda window: (window.cluster, window.job_id, window.window_start_ms))
 
 

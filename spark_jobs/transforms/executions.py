@@ -50,6 +50,13 @@ def executions(events: DataFrame, carried: DataFrame) -> DataFrame:
     return _newest(_with_job(placed, events, carried)).select(*EXECUTION_COLUMNS)
 
 
+def newly_placed(now: DataFrame, carried: DataFrame) -> DataFrame:
+    """Executions whose job, task and host are known ``now`` and were not in an earlier result (``carried``)."""
+    known = F.col("job_id").isNotNull() & F.col("task").isNotNull() & F.col("host").isNotNull()
+    before = carried.where(known).select(*EXECUTION)
+    return now.where(known).join(before, on=list(EXECUTION), how="left_anti").drop("deployed_at")
+
+
 def locate(events: DataFrame, executions: DataFrame) -> DataFrame:
     """Events with job, vertex, task, subtask, attempt, container and host of their execution filled in where they lack them."""
     names = ("job_id", *TOLD)

@@ -1,136 +1,250 @@
-"""What a Python worker does: jobs out of Arrow, through :mod:`spark_jobs.fold`, results back into Arrow.
+"""What a Python worker does: rows of jobs out of Arrow, through :mod:`spark_jobs.fold`, results back into Arrow.
 
 Executors import this module: nothing but Arrow, the fold and the diagnosis core.
 """
 
 import gc
 import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
 import pyarrow as pa
 
-from spark_jobs.fold.job import JobNews, JobResult, fold
-from spark_jobs.fold.judging import DOCUMENTS, INSTANTS, TEXTS, Settings
+from spark_jobs.diagnosis.samples import VertexWindow
+from spark_jobs.fold.checkpoints import Lookup
+from spark_jobs.fold.comparisons import comparisons
+from spark_jobs.fold.job import JobResult, fold
+from spark_jobs.fold.judging import Settings
+from spark_jobs.fold.news import JobNews
+from spark_jobs.fold.rows import LINE, newest_places
 from spark_jobs.fold.state import unpacked
-from spark_jobs.serving import CHECKPOINT_FACT, JOB_ANNOTATION, JOB_CURRENT, SIZE_TREND, Kind, ServingTable
-from spark_jobs.transforms.plain_rows import plain
+from spark_jobs.nested_tables import JOB, NESTED, RETRACTED, ROWS, ddl, struct
+from spark_jobs.serving import (
+    CHECKPOINT_FACT,
+    FINDING_SIGHT,
+    JOB_ANNOTATION,
+    JOB_CURRENT,
+    JOB_EXCEPTION,
+    JOB_JUDGEMENT,
+    LOG_EVENT,
+    PRESSURE_WINDOW,
+    SIZE_TREND,
+    SKIPPED_INPUT,
+    ServingTable,
+)
+from spark_jobs.transforms.grouped_batches import Group, groups
 
 logger = logging.getLogger(__name__)
 
-JOB = ("cluster", "job_id")
 ERROR_CHARS = 500
+ROWS_AT_ONCE = 20_000
+"""About so many come back in one batch."""
+LEFT_OUT = "its facts and verdicts could not be computed"
 
-_ARROW_OF_KIND: dict[Kind, pa.DataType] = {
-    "text": pa.string(), "int": pa.int64(), "real": pa.float64(), "flag": pa.bool_(), "instant": pa.int64(), "json": pa.string(),
-}  # fmt: skip
-_DDL_OF_KIND: dict[Kind, str] = {
-    "text": "string", "int": "bigint", "real": "double", "flag": "boolean", "instant": "bigint", "json": "string",
-}  # fmt: skip
+_PASSED_ON: Mapping[str, tuple[ServingTable, tuple[str, ...], tuple[str, ...], Mapping[str, str]]] = {
+    "events": (LOG_EVENT, LINE, ("observed_at",), {"vertex_name": "task", "reason": "served_reason", "as_of": "observed_at"}),
+    "windows": (PRESSURE_WINDOW, ("vertex_id", "window_start"), ("as_of",), {}),
+    "exceptions": (JOB_EXCEPTION, ("ts", "task_key", "exception_name"), ("is_root", "as_of"), {}),
+    "skips": (SKIPPED_INPUT, ("observed_at", "subject", "reason"), ("as_of", "detail"), {}),
+}
+"""Part → serving table whose rows it has, what tells its rows apart, which of two is newer, and columns under another name."""
+_MADE = (CHECKPOINT_FACT, JOB_ANNOTATION, JOB_CURRENT, SIZE_TREND, FINDING_SIGHT, JOB_JUDGEMENT, RETRACTED)
+_TABLES = (*NESTED, RETRACTED)
 
-
-def _struct(table: ServingTable) -> tuple[pa.DataType, str]:
-    """The columns of a table without cluster and job, instants as epoch milliseconds: for Arrow and for Spark."""
-    columns = [column for column in table.columns if column.name not in JOB]
-    kind = pa.struct([(column.name, _ARROW_OF_KIND[column.kind]) for column in columns])
-    return kind, "struct<" + ", ".join(f"`{column.name}`: {_DDL_OF_KIND[column.kind]}" for column in columns) + ">"
-
-
-_SIGHT = [(name, pa.string()) for name in ("job_name", *TEXTS, *DOCUMENTS)] + [(name, pa.int64()) for name in INSTANTS]
-_SIGHT_DDL = "struct<" + ", ".join(f"`{name}`: {'bigint' if kind == pa.int64() else 'string'}" for name, kind in _SIGHT) + ">"
-_JUDGEMENT = pa.struct(
-    [("judged_to", pa.int64()), ("windows", pa.string()), ("unknowns", pa.string()), ("sights", pa.list_(pa.struct(_SIGHT)))]
+_COMPARISON = pa.struct(
+    [("checkpoint_id", pa.int64()), ("trigger_time", pa.int64()), ("directory", pa.string()), ("compared_with", pa.string())]
 )
-_JUDGEMENT_DDL = f"struct<judged_to: bigint, windows: string, unknowns: string, sights: array<{_SIGHT_DDL}>>"
-_TABLES = {"facts": CHECKPOINT_FACT, "annotations": JOB_ANNOTATION, "current": JOB_CURRENT, "trend": SIZE_TREND}
-_MANY = ("facts", "annotations")
+_COMPARISON_DDL = "array<struct<checkpoint_id: bigint, trigger_time: bigint, directory: string, compared_with: string>>"
+_LOOKUP = pa.struct([("from_ms", pa.int64()), ("to_ms", pa.int64())])
 
 FOLDED = pa.schema(
     [
         *((name, pa.string()) for name in JOB),
-        *((name, pa.list_(_struct(table)[0]) if name in _MANY else _struct(table)[0]) for name, table in _TABLES.items()),
-        ("judgement", _JUDGEMENT),
+        *((table.name, pa.list_(struct(table))) for table in _TABLES),
+        ("comparisons", pa.list_(_COMPARISON)),
         ("state", pa.binary()),
-        ("error", pa.string()),
-        ("observed_at", pa.int64()),
+        ("lookup", _LOOKUP),
+        (ROWS, pa.struct([(table.name, pa.int64()) for table in _TABLES])),
     ]
 )
-"""``error``: why a job could not be folded, as of ``observed_at``; its other columns are empty then, its state is that of before."""
+"""``lookup``: the job was not folded, as rows triggered in this span (epoch ms) are needed; nothing else of it counts then.
+
+``comparisons``: where asked for, the snapshots that its checkpoints' uploads are compared with.
+"""
 FOLDED_SCHEMA = ", ".join(
     (
         *(f"{name} string" for name in JOB),
-        *(f"{name} array<{_struct(table)[1]}>" if name in _MANY else f"{name} {_struct(table)[1]}" for name, table in _TABLES.items()),
-        f"judgement {_JUDGEMENT_DDL}",
+        *(f"{table.name} {ddl(table)}" for table in _TABLES),
+        f"comparisons {_COMPARISON_DDL}",
         "state binary",
-        "error string",
-        "observed_at bigint",
+        "lookup struct<from_ms: bigint, to_ms: bigint>",
+        f"{ROWS} struct<{', '.join(f'{table.name}: bigint' for table in _TABLES)}>",
     )
 )
 
-_PARTS = tuple(field.name for field in fields(JobNews) if field.name not in JOB)
+_OF_WINDOW = tuple(one.name for one in fields(VertexWindow))
+READ: Mapping[str, Sequence[str] | None] = {
+    "windows": ("vertex_id", "window_start", "newest_ts", "watermark_ms", "records_in_per_s", "records_out_per_s", "backpressured_share",
+                "busy_share", "as_of", "readings"),
+    "skips": ("observed_at", "subject", "reason", "detail", "as_of"),
+}  # fmt: skip
+"""Fields of a part that are taken out of Arrow; of parts that are not named, all."""
+_UNFIT = (pa.ArrowException, OverflowError, ValueError, TypeError)
+_AS_NEWS = ("answers", "checkpoints", "vertex_checkpoints", "events", "exceptions", "placements", "uploads", "executions",
+            "found_checkpoints", "found_vertex_checkpoints", "found_lines")  # fmt: skip
 
 
-def folded_batches(batches: Iterable[pa.RecordBatch], settings: Settings) -> Iterator[pa.RecordBatch]:
-    """A batch of ``FOLDED`` for each batch of nested jobs. A job that cannot be folded stops only itself."""
-    for batch in batches:
-        # Rows hold no cycles: looking for some among millions of them took more time than the rules.
-        gc.disable()
-        try:
-            jobs = list(jobs_of(batch))
-            yield _arrow([(job, _folded(job, settings)) for job in jobs])
-        finally:
-            gc.enable()
+def folded_batches(batches: Iterable[pa.RecordBatch], settings: Settings, compares: bool = False) -> Iterator[pa.RecordBatch]:
+    """Batches of ``FOLDED``, a row for each job. ``batches``: rows of ``cluster``, ``job_id`` and a struct for each part, sorted by job.
 
-
-def _arrow(folded: list[tuple[dict[str, Any], dict[str, Any]]]) -> pa.RecordBatch:
+    A job that cannot be folded stops only itself: its state stays, and a skipped input says why.
+    """
+    # Rows hold no cycles: looking for some among millions of them took more time than the rules.
+    gc.disable()
     try:
-        return pa.RecordBatch.from_pylist([row for _, row in folded], schema=FOLDED)
-    except (pa.ArrowException, OverflowError, ValueError, TypeError):
-        # Something in them fits no column: found by trying one after the other.
-        return pa.RecordBatch.from_pylist([_fitting(job, row) for job, row in folded], schema=FOLDED)
+        held: list[tuple[Group, dict[str, Any]]] = []
+        rows = 0
+        for group in groups(batches, READ):
+            held.append((group, _folded(group, settings, compares)))
+            rows += group.size
+            if rows >= ROWS_AT_ONCE:
+                yield _arrow(held)
+                held, rows = [], 0
+        if held:
+            yield _arrow(held)
+    finally:
+        gc.enable()
 
 
-def _fitting(job: dict[str, Any], row: dict[str, Any]) -> dict[str, Any]:
+def _folded(group: Group, settings: Settings, compares: bool) -> dict[str, Any]:
+    """What comes out of one job, beside the rows that are passed on as they came."""
+    same = _unchanged(group)
+    has_news = any(part not in ("state", "skips") for part in group.parts)
+    if group.key[1] is None or not (has_news or compares):
+        return same
     try:
-        pa.RecordBatch.from_pylist([row], schema=FOLDED)
-    except (pa.ArrowException, OverflowError, ValueError, TypeError) as error:
-        return _failed(job, error)
-    return row
-
-
-def jobs_of(batch: pa.RecordBatch) -> Iterator[dict[str, Any]]:
-    """Nested jobs as plain rows."""
-    columns = {name: plain(batch.column(place)) for place, name in enumerate(batch.schema.names)}
-    for values in zip(*columns.values(), strict=True):
-        yield dict(zip(columns, values, strict=True))
-
-
-def fold_job(job: dict[str, Any], settings: Settings) -> JobResult:
-    parts = {name: job[name] or () for name in _PARTS if name in job}
-    if not job["is_partial"]:
-        parts["touched"] = None
-    return fold(JobNews(job["cluster"], job["job_id"], **parts), unpacked(job["state"]), settings)
-
-
-def _folded(job: dict[str, Any], settings: Settings) -> dict[str, Any]:
-    try:
-        result = fold_job(job, settings)
-        return {
-            **{name: job[name] for name in JOB},
-            "facts": result.facts,
-            "annotations": result.annotations,
-            "current": result.current,
-            "trend": result.trend,
-            "judgement": result.judgement,
-            "state": result.state.packed(),
-        }
+        if not has_news:
+            before = unpacked(same["state"])
+            return same | {"comparisons": comparisons(before.facts, before)}
+        result = fold_group(group, settings)
+        if isinstance(result, Lookup):
+            return same | {"state": None, "lookup": result._asdict()}
+        return same | _of_result(result) | ({"comparisons": comparisons(result.known, result.state)} if compares else {})
     except Exception as error:
-        return _failed(job, error)
+        return _failed(group, error)
 
 
-def _failed(job: dict[str, Any], error: Exception) -> dict[str, Any]:
-    logger.error("Job %s of %s cannot be folded", job["job_id"], job["cluster"], exc_info=error)
-    seen = [row["observed_at"] for name in ("answers", "events", "checkpoints") for row in job.get(name) or ()]
-    text = f"{type(error).__name__}: {error}"[:ERROR_CHARS]
-    return {**{name: job[name] for name in JOB}, "state": job["state"], "error": text, "observed_at": max(seen, default=0)}
+def _unchanged(group: Group) -> dict[str, Any]:
+    return {**dict(zip(JOB, group.key, strict=True)), "state": next((row["packed"] for row in group.rows("state")), None)}
+
+
+def _of_result(result: JobResult) -> dict[str, Any]:
+    judgement = result.judgement
+    return {
+        CHECKPOINT_FACT.name: result.facts,
+        RETRACTED.name: [{"checkpoint_id": key[0], "trigger_time": key[1]} for key in result.retracted],
+        JOB_ANNOTATION.name: result.new_annotations,
+        JOB_CURRENT.name: [result.current],
+        SIZE_TREND.name: [result.trend] if result.trend else [],
+        FINDING_SIGHT.name: judgement["sights"] if judgement else [],
+        JOB_JUDGEMENT.name: [judgement | {"as_of": judgement["judged_to"]}] if judgement else [],
+        "state": result.state.packed(),
+        "vertex_names": result.vertex_names,
+    }
+
+
+def _failed(group: Group, error: Exception) -> dict[str, Any]:
+    cluster, job_id = group.key
+    logger.error("Job %s of %s cannot be folded", job_id, cluster, exc_info=error)
+    observed_at = max((row["observed_at"] for part in ("answers", "events", "checkpoints") for row in group.rows(part)), default=0)
+    skipped = {
+        "observed_at": observed_at, "subject": f"job {job_id}", "reason": LEFT_OUT, "source": "cycle",
+        "detail": f"{type(error).__name__}: {error}"[:ERROR_CHARS], "as_of": observed_at,
+    }  # fmt: skip
+    return _unchanged(group) | {"failed": [skipped]}
+
+
+def fold_group(group: Group, settings: Settings) -> JobResult | Lookup:
+    return fold(_news(group), unpacked(_unchanged(group)["state"]), settings)
+
+
+def _news(group: Group) -> JobNews:
+    windows, found = group.rows("windows"), group.rows("found")
+    as_told: dict[str, Any] = {part: group.rows(part) for part in _AS_NEWS}
+    return JobNews(
+        group.key[0],
+        group.key[1] or "",
+        **as_told,
+        vertex_windows=[row["readings"] | {name: row[name] for name in ("vertex_id", "window_start", "newest_ts")} for row in windows],
+        pressure=[{name: row[name] for name in row if name not in ("readings", "newest_ts")} for row in windows],
+        found=(found[0]["from_ms"], found[0]["to_ms"]) if found else None,
+    )
+
+
+def _arrow(held: Sequence[tuple[Group, dict[str, Any]]]) -> pa.RecordBatch:
+    """Made rows and those passed on, in one batch."""
+    results = [result for _, result in held]
+    try:
+        columns = _made(results)
+    except _UNFIT:
+        # Something in them fits no column: found by trying one after the other.
+        results = [_fitting(group, result) for group, result in held]
+        columns = _made(results)
+    for part, (table, *_) in _PASSED_ON.items():
+        columns[table.name] = _lists(
+            [_passed_on(group, result, part) for (group, _), result in zip(held, results, strict=True)], struct(table)
+        )
+    counts = [columns[table.name].value_lengths().cast(pa.int64()) for table in _TABLES]
+    columns[ROWS] = pa.StructArray.from_arrays(counts, names=[table.name for table in _TABLES])
+    return pa.RecordBatch.from_arrays([columns[name] for name in FOLDED.names], schema=FOLDED)
+
+
+def _made(results: Sequence[dict[str, Any]]) -> dict[str, pa.Array]:
+    one_each = {
+        name: pa.array([one.get(name) for one in results], FOLDED.field(name).type) for name in (*JOB, "comparisons", "state", "lookup")
+    }
+    lists = {table.name: pa.array([one.get(table.name, ()) for one in results], FOLDED.field(table.name).type) for table in _MADE}
+    return one_each | lists
+
+
+def _fitting(group: Group, result: dict[str, Any]) -> dict[str, Any]:
+    try:
+        _made([result])
+    except _UNFIT as error:
+        return _failed(group, error)
+    return result
+
+
+def _passed_on(group: Group, result: Mapping[str, Any], part: str) -> pa.StructArray:
+    """Rows of a part, each once, in the columns of their serving table; none of a job that is to be folded again."""
+    table, identity, order, renamed = _PASSED_ON[part]
+    rows, wanted = group.array(part), struct(table)
+    own = pa.array(result.get("failed", ()) if table is SKIPPED_INPUT else (), wanted)
+    if rows is None or result.get("lookup"):
+        return own
+    plain_rows = group.rows(part)
+    kept = newest_places(plain_rows, identity, order)
+    if len(kept) < len(rows):
+        rows = rows.take(pa.array(kept, pa.int64()))
+    given = {field.name: rows.field(place) for place, field in enumerate(rows.type)}
+    if table is PRESSURE_WINDOW:
+        names = result.get("vertex_names", {})
+        given["vertex_name"] = pa.array([names.get(plain_rows[place]["vertex_id"]) for place in kept], pa.string())
+    columns = [_whole(given[renamed.get(field.name, field.name)], field.type) for field in wanted]
+    return pa.concat_arrays([pa.StructArray.from_arrays(columns, fields=list(wanted)), own])
+
+
+def _whole(values: pa.Array, kind: pa.DataType) -> pa.Array:
+    """Instants as epoch ms."""
+    if pa.types.is_timestamp(values.type):
+        return values.cast(pa.timestamp("ms", values.type.tz), safe=False).cast(kind)
+    return values.cast(kind)
+
+
+def _lists(of_groups: Sequence[pa.StructArray], kind: pa.StructType) -> pa.ListArray:
+    ends, offsets = 0, [0]
+    for rows in of_groups:
+        ends += len(rows)
+        offsets.append(ends)
+    return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), pa.concat_arrays(of_groups) if of_groups else pa.array([], kind))

@@ -1,22 +1,17 @@
-"""Root and concurrent exceptions of jobs, each once."""
+"""Root and concurrent exceptions of jobs."""
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from spark_jobs.serving import JOB_EXCEPTION
 from spark_jobs.transforms.contract import serving_rows
-from spark_jobs.transforms.replays import newest_by
 
 STACKTRACE_CHARS = 16 * 1024
 UNNAMED = "unknown"
 
 
 def job_exceptions(exceptions: DataFrame) -> DataFrame:
-    """Lake rows of ``exceptions`` → ``job_exception`` rows.
-
-    ``task_key`` is the task, "" for a global failure. An exception once reported as a root stays one: the
-    history of a later release of the answer may list it again among the concurrent ones.
-    """
+    """Lake rows of ``exceptions`` → ``job_exception`` rows, as often as they were told; ``task_key`` is "" for a global failure."""
     told = exceptions.withColumns(
         {
             "task_key": F.coalesce("task", F.lit("")),
@@ -27,4 +22,4 @@ def job_exceptions(exceptions: DataFrame) -> DataFrame:
             "as_of": F.col("observed_at"),
         }
     )
-    return serving_rows(newest_by(told, JOB_EXCEPTION.key, ("is_root", "observed_at", "commit_seq")), JOB_EXCEPTION)
+    return serving_rows(told, JOB_EXCEPTION)

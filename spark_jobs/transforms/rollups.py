@@ -3,48 +3,57 @@
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from spark_jobs.serving import CHECKPOINT_FACT, CHECKPOINT_ROLLUP, LOG_EVENT, OUTCOMES, PHASES
+from ingest.lake.derived import CHECKPOINT_FACTS, REFUSED
+from spark_jobs.serving import CHECKPOINT_FACT, CHECKPOINT_ROLLUP, OUTCOMES, PHASES
 from spark_jobs.transforms.contract import serving_rows
 from spark_jobs.transforms.instants import DAY_S, HOUR_S, floor_to
-from spark_jobs.transforms.replays import newest_by
 
 PERIOD_S = {"hour": HOUR_S, "day": DAY_S}
 PERCENTILES = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
-REFUSAL_KIND = "trigger_refused"
 
 PERIOD = ("cluster", "job_id", "period", "period_start")
+_KEY = CHECKPOINT_FACTS.identity
+_FACT = CHECKPOINT_FACT.key
+_FIGURES = tuple(column.name for column in CHECKPOINT_FACTS.columns if column.name not in (*_KEY, "retracted"))
 
 
-def rollups(facts: DataFrame, located_events: DataFrame) -> DataFrame:
-    """All facts and log events of the touched periods → ``checkpoint_rollup`` rows.
+def summed(told: DataFrame, periods: DataFrame) -> DataFrame:
+    """Checkpoints and refusals as :func:`newest` has them, all of the touched days → ``checkpoint_rollup`` rows of ``periods``.
 
-    A checkpoint belongs to the period of its trigger. Events that name a checkpoint are in its fact
-    already; only refusals that never got an id are counted from the log.
+    A checkpoint belongs to the period of its trigger.
     """
-    checkpoints = newest_by(facts, CHECKPOINT_FACT.key, ("final", "as_of"))
-    summed = (
-        _by_period(checkpoints, "trigger_time").groupBy(*PERIOD).agg(*_counts(), *_durations(), *_sizes(), F.max("as_of").alias("as_of"))
+    held = by_period(told).join(periods, on=list(PERIOD), how="left_semi")
+    refusals = F.count_if(F.col("outcome") == REFUSED)
+    every = (
+        *_counts(),
+        F.when(refusals > 0, refusals).alias("preflight_refusals"),
+        *_durations(),
+        *_sizes(),
+        F.max("as_of").alias("as_of"),
     )
-    events = newest_by(located_events, LOG_EVENT.key, ("observed_at",))
-    refused = (
-        _by_period(events.filter(_is_refusal()), "ts")
-        .groupBy(*PERIOD)
-        .agg(F.count(F.lit(1)).alias("preflight_refusals"), F.max("observed_at").alias("refusals_as_of"))
-    )
-    both = summed.join(refused, on=list(PERIOD), how="full")
-    counts = [*(f"{outcome}_count" for outcome in OUTCOMES), "savepoint_count"]
-    told = both.fillna(0, subset=counts).withColumn("as_of", F.greatest("as_of", "refusals_as_of"))
-    return serving_rows(told, CHECKPOINT_ROLLUP)
+    return serving_rows(held.groupBy(*PERIOD).agg(*every).where(F.col("as_of").isNotNull()), CHECKPOINT_ROLLUP)
 
 
-def _by_period(df: DataFrame, instant: str) -> DataFrame:
-    """Each row once for every period that holds it."""
-    periods = [F.struct(F.lit(name).alias("period"), floor_to(instant, length).alias("period_start")) for name, length in PERIOD_S.items()]
-    return df.withColumn("held_by", F.explode(F.array(*periods))).select("*", "held_by.*")
+def newest(kept: DataFrame) -> DataFrame:
+    """Rows of the lake's ``checkpoint_facts`` → each key once, as the database holds it.
+
+    What was told before a key was taken back is void, whatever it said: so commits decide about that, as they follow the chain of runs.
+    Of the rest, as for the loader, a settled one counts before an open one, then the newest. A key that stays taken back has no
+    figures; its ``as_of`` is that of what was taken back, so that the roll-up without it replaces the one with it.
+    """
+    back = kept.where("retracted").groupBy(*_FACT).agg(F.max("commit_seq").alias("back_seq"))
+    is_void = F.coalesce(F.col("commit_seq") < F.col("back_seq"), F.lit(False))
+    order = F.struct(~is_void, ~F.col("retracted"), "final", "observed_at", "commit_seq", F.struct(*_FIGURES).alias("figures"))
+    rows = kept.join(back, on=list(_FACT), how="left").groupBy(*_KEY).agg(F.max(order).alias("told"), F.max("observed_at").alias("as_of"))
+    return rows.select(*_KEY, "as_of", "told.figures.*")
 
 
-def _is_refusal() -> Column:
-    return (F.col("kind") == REFUSAL_KIND) & F.col("checkpoint_id").isNull() & F.col("job_id").isNotNull()
+def by_period(rows: DataFrame) -> DataFrame:
+    """Each row once for every period that holds its trigger."""
+    periods = [
+        F.struct(F.lit(name).alias("period"), floor_to("trigger_time", length).alias("period_start")) for name, length in PERIOD_S.items()
+    ]
+    return rows.withColumn("held_by", F.explode(F.array(*periods))).select("*", "held_by.*")
 
 
 def _is_completed_checkpoint() -> Column:

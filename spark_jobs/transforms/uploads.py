@@ -5,11 +5,11 @@ path where it lies. Under a name of the compared snapshot in the same place, it 
 a name it did not have, it is new (written since, or by a compaction).
 """
 
-from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from spark_jobs.nested_tables import JOB
 from spark_jobs.serving import CHECKPOINT_UPLOAD
-from spark_jobs.transforms.carried import JOB
 from spark_jobs.transforms.contract import serving_rows
 from spark_jobs.transforms.replays import newest_by
 
@@ -18,25 +18,8 @@ _CHECKPOINT = (*JOB, "checkpoint_id", "trigger_time")
 _FILE = ("operator_id", "subtask", "kind", "local_name")
 
 
-def comparisons(facts: DataFrame, annotations: DataFrame) -> DataFrame:
-    """Which snapshot each completed checkpoint is compared with: (cluster, job_id, checkpoint_id, trigger_time, directory, compared_with).
-
-    The one restored from for the first checkpoint after a restore, else the last one completed.
-    """
-    completed = facts.where((F.col("outcome") == "completed") & ~F.coalesce("is_savepoint", F.lit(False))).select(
-        *_CHECKPOINT, F.col("trigger_time").alias("at"), snapshot_directory(F.col("external_path")).alias("directory")
-    )
-    restored_from = snapshot_directory(F.get_json_object("detail", "$.path"))
-    restores = annotations.where(F.col("kind") == "restore").select(*JOB, "at", restored_from.alias("directory"))
-    # At one instant the restore comes first.
-    before = Window.partitionBy(*JOB).orderBy("at", F.col("checkpoint_id").asc_nulls_first()).rowsBetween(Window.unboundedPreceding, -1)
-    told = completed.unionByName(restores, allowMissingColumns=True).where(F.col("directory").isNotNull())
-    compared = told.withColumn("compared_with", F.last("directory").over(before))
-    return compared.where(F.col("checkpoint_id").isNotNull() & F.col("compared_with").isNotNull()).drop("at")
-
-
 def of_files(compared: DataFrame, files: DataFrame) -> DataFrame:
-    """Comparisons of which either snapshot is among ``files`` (rows of ``references``)."""
+    """Of comparisons (:mod:`spark_jobs.fold.comparisons`) those of which either snapshot is among ``files`` (rows of ``references``)."""
     read = files.where(F.col("ordinal") == 0).select("cluster", _directory().alias("read")).distinct()
     either = compared.withColumn("read", F.explode(F.array("directory", "compared_with")))
     return either.join(read, on=["cluster", "read"], how="left_semi").drop("read").distinct()
@@ -76,13 +59,6 @@ def uploads(compared: DataFrame, references: DataFrame) -> DataFrame:
         known_at.alias("as_of"),
     )
     return serving_rows(summed, CHECKPOINT_UPLOAD)
-
-
-def snapshot_directory(path: Column) -> Column:
-    """The directory in the spelling that :mod:`ingest.uris` gives to all but odd ones; those stay without evidence."""
-    bare = F.regexp_replace(path, r"/+(_metadata)?/*$", "")
-    local = F.regexp_replace(bare, "^(file:)?/+", "file:/")
-    return F.regexp_replace(local, "^s3[an]://", "s3://")
 
 
 def _directory() -> Column:

@@ -12,8 +12,7 @@ from ingest.lake.rows import group_by_table, to_arrow
 from ingest.lake.tables import TABLES
 from ingest.recordings.recording import Recording
 from ingest.records import LogRecord, Observed
-from spark_jobs.fold.checkpoint_log import TELLING
-from spark_jobs.fold.job import JobNews
+from spark_jobs.fold.news import JobNews
 from spark_jobs.fold.rows import Row, grouped
 from spark_jobs.transforms.plain_rows import plain
 from tests.fold.rows import UNREAD, events
@@ -70,7 +69,6 @@ def recorded_jobs(recording: str) -> list[JobNews]:
         "checkpoints": recorded_rows(recording, "checkpoints"),
         "vertex_checkpoints": recorded_rows(recording, "vertex_checkpoints"),
         "events": log,
-        "lines": [event for event in log if event["kind"] in TELLING],
         "placements": placements,
     }
     by_job = {name: grouped((row for row in rows if row["job_id"] is not None), "job_id") for name, rows in parts.items()}

@@ -7,6 +7,9 @@ from typing import Any
 import pytest
 
 from spark_jobs.fold.checkpoint_facts import JobSurroundings, checkpoint_facts
+from spark_jobs.fold.checkpoint_log import TELLING
+from spark_jobs.fold.checkpoint_rows import CheckpointRows
+from spark_jobs.fold.triggers import anchored, known_triggers
 from tests.fold.rows import VERTEX, Row, events, lake, noon, only
 
 
@@ -21,13 +24,13 @@ def facts(
     default = {"checkpoint_id": 1, "trigger_time": noon()}
     lines = events([{"checkpoint_id": 1} | dict(row) for row in log])
     job = JobSurroundings.of(lake("jobs", jobs), lines, [{"vertex_id": VERTEX, "attempt": None} | dict(row) for row in hosts])
-    told = checkpoint_facts(
+    rows = CheckpointRows(
         lake("checkpoints", [default | dict(row) for row in rest]),
         lake("vertex_checkpoints", [default | {"vertex_id": VERTEX} | dict(row) for row in vertices]),
-        lines,
-        job,
+        [line for line in lines if line["kind"] in TELLING],
     )
-    return list(told.values())
+    known = known_triggers(rows.checkpoints, rows.vertex_checkpoints, rows.lines)
+    return list(checkpoint_facts(rows, anchored(rows.lines, known), job).values())
 
 
 TRIGGERED: dict[str, Any] = {"kind": "checkpoint_triggered", "ts": noon(0.01), "trigger_time": noon()}

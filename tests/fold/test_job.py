@@ -12,12 +12,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from spark_jobs.fold.checkpoint_log import TELLING
-from spark_jobs.fold.job import JobNews, JobResult, fold
+from spark_jobs.fold.job import JobResult
 from spark_jobs.fold.judging import Settings
+from spark_jobs.fold.news import JobNews
 from spark_jobs.fold.rows import Row
 from spark_jobs.fold.state import JobState, unpacked
 from spark_jobs.fold.triggers import key_of
 from tests.fold.pieces import PARTS, in_two_runs, split
+from tests.fold.pieces import told as told_by
 from tests.fold.recorded import recorded_jobs
 from tests.fold.rows import noon
 from tests.fold.told import NEWS
@@ -28,7 +30,7 @@ patient = settings(max_examples=60, deadline=None, suppress_health_check=[Health
 
 
 def told(job: JobNews, before: JobState = NEW) -> JobResult:
-    return fold(job, before, Settings())
+    return told_by(job, before, Settings())
 
 
 def rows(result: JobResult) -> dict[str, Any]:
@@ -127,9 +129,10 @@ def test_a_life_that_is_read_while_it_goes_on_is_as_read_at_once(job: JobNews, p
 @given(NEWS)
 def test_what_comes_again_in_a_later_run_changes_nothing(job: JobNews) -> None:
     once = told(job)
-    again = told(job, unpacked(once.state.packed()))
+    again = in_two_runs(job, job, Settings()).second
     assert rows(again)["facts"] == rows(once)["facts"]
     assert lasting(again) == lasting(once)
+    assert again.new_annotations == []
     assert again.state == unpacked(again.state.packed())
 
 

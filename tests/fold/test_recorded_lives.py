@@ -5,9 +5,11 @@ from collections import Counter
 from functools import cache
 from typing import Any
 
-from spark_jobs.fold.job import JobNews, JobResult, fold
+from spark_jobs.fold.job import JobResult
 from spark_jobs.fold.judging import Settings
+from spark_jobs.fold.news import JobNews
 from spark_jobs.fold.state import JobState
+from tests.fold.pieces import told as told_by
 from tests.fold.recorded import recorded_job, recorded_jobs
 
 
@@ -24,7 +26,7 @@ def life(recording: str) -> JobResult:
 
 
 def told(job: JobNews) -> JobResult:
-    return fold(job, JobState(), Settings())
+    return told_by(job, JobState(), Settings())
 
 
 def keys(result: JobResult) -> set[tuple[Any, ...]]:

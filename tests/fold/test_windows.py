@@ -9,9 +9,11 @@ import pytest
 from spark_jobs.diagnosis.samples import JobWindow, VertexWindow
 from spark_jobs.diagnosis.window_contents import EVENTS
 from spark_jobs.fold import windows as judged_windows
-from spark_jobs.fold.job import JobNews, JobResult, fold
+from spark_jobs.fold.job import JobResult
 from spark_jobs.fold.judging import Settings
+from spark_jobs.fold.news import JobNews
 from spark_jobs.fold.state import JobState
+from tests.fold.pieces import told as told_by
 from tests.fold.rows import JOB, VERTEX, Row, events, facts, lake, noon, serving
 
 OTHER = "0" * 31 + "2"
@@ -28,7 +30,7 @@ ORDERS: Row = {
 def folded(at: Iterable[int], job: Row = ORDERS, before: JobState = NEW, **news: Any) -> JobResult:
     """The job answers at these instants; ``news`` are other parts of its news, as rows of the fold."""
     answers = lake("jobs", [{**job, "observed_at": instant} for instant in at])
-    return fold(JobNews("c", news.pop("job_id", JOB), answers=answers, **news), before, Settings())
+    return told_by(JobNews("c", news.pop("job_id", JOB), answers=answers, **news), before, Settings())
 
 
 def windows(at: Iterable[int], job: Row = ORDERS, before: JobState = NEW, **news: Any) -> list[JobWindow]:
@@ -81,7 +83,7 @@ def test_a_window_knows_checkpoints_up_to_its_end_and_not_what_became_of_them_la
         {"checkpoint_id": 2, "trigger_time": noon(30), "end_to_end_ms": 60_000, "outcome": "expired", "state_bytes": 5},
         {"checkpoint_id": 3, "trigger_time": noon(61), "end_to_end_ms": 1000},
     ]
-    first, second = windows([noon(1), noon(90)], facts=facts(rows))
+    first, second = windows([noon(1), noon(90)], before=JobState(facts=facts(rows)))
     assert [(one.checkpoint_id, one.outcome, one.state_bytes) for one in first.checkpoints] == [
         (1, "completed", None),
         (2, "in_progress", None),
@@ -93,7 +95,7 @@ def test_a_window_knows_checkpoints_up_to_its_end_and_not_what_became_of_them_la
 
 def test_only_the_last_checkpoints_are_given_oldest_first() -> None:
     rows = [{"checkpoint_id": number, "trigger_time": noon(number - 1000), "end_to_end_ms": 1} for number in range(1, 101)]
-    (window,) = windows([noon(1)], facts=facts(rows))
+    (window,) = windows([noon(1)], before=JobState(facts=facts(rows)))
     assert [one.checkpoint_id for one in window.checkpoints] == list(range(41, 101))
 
 
@@ -110,7 +112,7 @@ def test_a_window_holds_the_events_that_rules_read_and_of_thousands_of_one_kind_
 def test_documents_arrive_as_what_they_hold() -> None:
     declined = {"checkpoint_id": 1, "trigger_time": noon(1), "outcome": "declined", "declines": '[{"subtask": 1}]'}
     savepoint = {"checkpoint_id": 7, "trigger_time": noon(2), "is_savepoint": True, "external_path": "file:/s/7", "state_bytes": 5}
-    (window,) = windows([noon(1)], facts=facts([declined, savepoint]))
+    (window,) = windows([noon(1)], before=JobState(facts=facts([declined, savepoint])))
     assert window.checkpoints[0].declines == ({"subtask": 1},)
     assert window.annotations[0].detail == {
         "checkpoint_id": 7, "outcome": "completed", "end_to_end_ms": None, "state_bytes": 5, "path": "file:/s/7",

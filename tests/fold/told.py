@@ -6,7 +6,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from spark_jobs.fold.checkpoint_log import TELLING
-from spark_jobs.fold.job import JobNews
+from spark_jobs.fold.news import JobNews
 from spark_jobs.serving import OUTCOMES
 from tests.fold.rows import JOB, VERTEX, events, facts, lake, noon, serving
 
@@ -164,8 +164,7 @@ PARTS_OF_NEWS: Mapping[str, Rows] = {
 
 
 def _news(parts: dict[str, list[dict[str, Any]]]) -> JobNews:
-    lines = [event for event in parts["events"] if event["kind"] in TELLING]
-    return JobNews("c", JOB, **parts, lines=lines)
+    return JobNews("c", JOB, **parts)
 
 
 NEWS: st.SearchStrategy[JobNews] = st.fixed_dictionaries(dict(PARTS_OF_NEWS)).map(_news)

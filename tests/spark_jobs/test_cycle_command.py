@@ -15,8 +15,8 @@ from ingest.lake.store import Lake
 from ingest.records import Observed, Skip
 from spark_jobs import manifest as manifests
 from spark_jobs.__main__ import main
-from spark_jobs.jobs.recompute import JOB_STATE
 from spark_jobs.previous_run import LOST
+from spark_jobs.run_dir import JOB_STATE
 from tests.spark_jobs.rows import NOON
 
 
@@ -59,7 +59,7 @@ def test_nothing_new_carries_the_state_into_the_new_run(tmp_path: Path) -> None:
 
 
 def test_what_an_earlier_version_remembers_is_as_good_as_lost(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(previous_with(tmp_path, "jobs")) == LOST
+    assert main(previous_with(tmp_path, "job_state")) == LOST
     assert "of an earlier version of Weir" in capsys.readouterr().err
 
 

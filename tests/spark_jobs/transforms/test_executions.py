@@ -12,7 +12,7 @@ from ingest.flink_logs.locating import located
 from ingest.flink_logs.recognise import event_of
 from spark_jobs.schemas import lake_schema
 from spark_jobs.transforms.executions import EXECUTION_SCHEMA, executions, locate
-from spark_jobs.transforms.log_events import events, serving
+from spark_jobs.transforms.log_events import recognised, with_served
 
 JOB, OTHER = "26eb676de8b3e133f9078fabe3704eb6", "11111111111111111111111111111111"
 GRAPH, VERTEX = "a932b3badd0047fc56bb20dcdd6164f3", "9c32e3838cee893dbb2fc90ccad79598"
@@ -38,7 +38,7 @@ def rows(spark: SparkSession, *messages: str, file: str = "jm.log") -> DataFrame
         {**base, **{name: getattr(record, name) for name in record.__dataclass_fields__}}
         for record in records_of(log(*messages), file=file)
     ]
-    return events(spark.createDataFrame([tuple(row[name] for name in names) for row in read], lake_schema("log_records")))
+    return recognised(spark.createDataFrame([tuple(row[name] for name in names) for row in read], lake_schema("log_records")))
 
 
 def none(spark: SparkSession) -> DataFrame:
@@ -122,6 +122,6 @@ def test_python_joins_the_same_way() -> None:
 
 def test_serving_rows_tell_a_change_of_state_as_their_reason(spark: SparkSession) -> None:
     told = rows(spark, f"enrich (2/4) ({NEW}) switched from DEPLOYING to RUNNING.")
-    row = serving(locate(told, executions(told, none(spark)))).first()
+    row = with_served(locate(told, executions(told, none(spark)))).first()
     assert row is not None
-    assert (row.reason, row.vertex_name, row.subtask) == ("DEPLOYING -> RUNNING", "enrich", 1)
+    assert (row.served_reason, row.task, row.subtask) == ("DEPLOYING -> RUNNING", "enrich", 1)

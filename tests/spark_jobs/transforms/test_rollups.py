@@ -1,23 +1,42 @@
 from collections.abc import Iterable
-from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from spark_jobs.fold.job import fold
-from spark_jobs.fold.judging import Settings
-from spark_jobs.fold.state import JobState
-from spark_jobs.serving import CHECKPOINT_FACT
-from spark_jobs.transforms.rollups import rollups
-from tests.fold.recorded import recorded_job
-from tests.spark_jobs.recorded import recorded_events
-from tests.spark_jobs.rows import Row, collected, events, facts, noon, only
+from ingest.lake.derived import CHECKPOINT_FACTS, REFUSED
+from spark_jobs.transforms.rollups import PERIOD, by_period, newest, summed
+from tests.spark_jobs.rows import Row, collected, lake_rows, noon, only
 
 
-def hours(spark: SparkSession, fact_rows: Iterable[Row], event_rows: Iterable[Row] = ()) -> DataFrame:
-    df = rollups(facts(spark, fact_rows), events(spark, event_rows))
-    return df.filter("period = 'hour'")
+def kept(spark: SparkSession, rows: Iterable[Row]) -> DataFrame:
+    """Rows of the lake's kept facts: completed checkpoints, one a minute from noon, unless a test says otherwise."""
+    filled: list[dict[str, Any]] = []
+    for number, row in enumerate(rows, start=1):
+        at = row.get("trigger_time", noon(60 * (row.get("checkpoint_id") or number)))
+        default = {
+            "checkpoint_id": number, "trigger_time": at, "retracted": False, "is_savepoint": False, "outcome": "completed",
+            "final": row.get("outcome") != "in_progress", "observed_at": at,
+        }  # fmt: skip
+        filled.append(default | dict(row))
+    return lake_rows(spark, CHECKPOINT_FACTS.name, filled)
+
+
+def rolled_up(spark: SparkSession, rows: Iterable[Row]) -> DataFrame:
+    every = kept(spark, rows)
+    return summed(newest(every), by_period(every).select(*PERIOD).distinct())
+
+
+def hours(spark: SparkSession, rows: Iterable[Row]) -> DataFrame:
+    return rolled_up(spark, rows).filter("period = 'hour'")
+
+
+def refused(**values: Any) -> Row:
+    return {"outcome": REFUSED, "checkpoint_id": None, "is_savepoint": None, "line": "jm/h/0", **values}
+
+
+def back(**values: Any) -> Row:
+    return dict.fromkeys(("outcome", "final", "is_savepoint", "observed_at")) | {"retracted": True, "commit_seq": 2} | values
 
 
 def test_it_counts_every_outcome_and_the_savepoints(spark: SparkSession) -> None:
@@ -28,7 +47,7 @@ def test_it_counts_every_outcome_and_the_savepoints(spark: SparkSession) -> None
 
 def test_a_checkpoint_belongs_to_the_hour_and_the_day_of_its_trigger(spark: SparkSession) -> None:
     late = {"trigger_time": noon(3599.999), "end_to_end_ms": 60_000}
-    rows = collected(rollups(facts(spark, [late, {"trigger_time": noon(12 * 3600)}]), events(spark, [])))
+    rows = collected(rolled_up(spark, [late, {"trigger_time": noon(12 * 3600)}]))
     starts = {(row["period"], row["period_start"].strftime("%d %H:%M")): row["completed_count"] for row in rows}
     assert starts == {("hour", "21 12:00"): 1, ("day", "21 00:00"): 1, ("hour", "22 00:00"): 1, ("day", "22 00:00"): 1}
 
@@ -65,38 +84,35 @@ def test_one_checkpoint_has_no_slope(spark: SparkSession) -> None:
 
 
 def test_refusals_without_an_id_are_counted_apart_even_in_an_hour_without_checkpoints(spark: SparkSession) -> None:
-    refusal = {"kind": "trigger_refused", "reason": "NOT_ALL_REQUIRED_TASKS_RUNNING", "ts": noon(7200)}
-    rows = collected(hours(spark, [{}], [refusal, refusal | {"checkpoint_id": 4}]))
+    rows = collected(hours(spark, [{}, refused(trigger_time=noon(7200))]))
     by_hour = {row["period_start"].hour: (row["completed_count"], row["preflight_refusals"]) for row in rows}
     assert by_hour == {12: (1, None), 14: (0, 1)}
 
 
-def test_a_replayed_fact_and_a_replayed_event_count_once_whatever_the_order(spark: SparkSession) -> None:
-    fact = {"trigger_time": noon(1), "checkpoint_id": 1, "as_of": noon(5)}
-    earlier = fact | {"outcome": "in_progress", "as_of": noon(9)}
-    refusal = {"kind": "trigger_refused", "record_hash": "same", "ts": noon(3)}
-    once = rollups(facts(spark, [fact, earlier]), events(spark, [refusal]))
-    twice = rollups(facts(spark, [earlier, fact, fact]), events(spark, [refusal | {"observed_at": noon(90)}, refusal]))
+def test_a_repeated_fact_and_a_repeated_refusal_count_once_whatever_the_order(spark: SparkSession) -> None:
+    fact = {"trigger_time": noon(1), "checkpoint_id": 1, "observed_at": noon(5)}
+    earlier = fact | {"outcome": "in_progress", "observed_at": noon(4), "commit_seq": 3}
+    refusal = refused(trigger_time=noon(3))
+    once = rolled_up(spark, [fact, earlier, refusal])
+    twice = rolled_up(spark, [earlier, refusal, fact, fact | {"commit_seq": 9}, {**refusal, "observed_at": noon(2)}])
     for one, other in zip(sorted(collected(once), key=str), sorted(collected(twice), key=str), strict=True):
-        one.pop("as_of"), other.pop("as_of")
         assert one == other
         assert (one["completed_count"], one["in_progress_count"], one["preflight_refusals"]) == (1, 0, 1)
 
 
-def test_as_of_is_the_newest_of_both_sources(spark: SparkSession) -> None:
-    row = only(hours(spark, [{"as_of": noon(100)}], [{"kind": "trigger_refused", "ts": noon(9), "observed_at": noon(200)}]))
-    assert row["as_of"] == noon(200)
+def test_as_of_is_the_newest_of_checkpoints_and_refusals(spark: SparkSession) -> None:
+    assert only(hours(spark, [{"observed_at": noon(100)}, refused(trigger_time=noon(9), observed_at=noon(200))]))["as_of"] == noon(200)
 
 
-def test_the_refusals_of_its_start_are_in_the_hour(spark: SparkSession) -> None:
-    """1.20.5/J: 17 completed; REST counted 20, as three refusals took no id."""
-    job = recorded_job("1.20.5/J")
-    told = [_with_datetimes(fact) | {"job_id": job.job_id} for fact in fold(job, JobState(), Settings()).facts]
-    df = rollups(facts(spark, told), recorded_events(spark, "1.20.5/J"))
-    row = only(df.filter("period = 'hour'"))
-    assert (row["completed_count"], row["preflight_refusals"]) == (17, 3)
+def test_what_is_taken_back_counts_no_more_and_leaves_an_hour_of_nothing_as_new_as_it_was(spark: SparkSession) -> None:
+    key = {"checkpoint_id": 7, "trigger_time": noon(7200)}
+    rows = collected(hours(spark, [{}, {**key, "observed_at": noon(9000), "state_bytes": 5}, back(**key)]))
+    by_hour = {row["period_start"].hour: (row["completed_count"], row["state_bytes_max"], row["as_of"]) for row in rows}
+    assert by_hour == {12: (1, None, noon(60)), 14: (0, None, noon(9000))}
 
 
-def _with_datetimes(fact: Row) -> dict[str, Any]:
-    instants = [column.name for column in CHECKPOINT_FACT.columns if column.kind == "instant" and fact[column.name] is not None]
-    return {**fact, **{name: datetime.fromtimestamp(fact[name] / 1000, UTC) for name in instants}}
+def test_what_is_told_again_after_it_was_taken_back_counts(spark: SparkSession) -> None:
+    key = {"checkpoint_id": 7, "trigger_time": noon(60)}
+    again = {**key, "outcome": "in_progress", "observed_at": noon(5), "commit_seq": 2}
+    row = only(hours(spark, [{**key, "observed_at": noon(9)}, back(**key), again]))
+    assert (row["completed_count"], row["in_progress_count"]) == (0, 1)

@@ -1,12 +1,16 @@
 """Names of RocksDB files → what a checkpoint kept, uploaded again, and wrote anew."""
 
-import json
+from datetime import UTC, datetime
 from typing import Any
 
 from pyspark.sql import SparkSession
 
+from spark_jobs.fold.comparisons import comparisons
+from spark_jobs.fold.state import JobState
 from spark_jobs.transforms import uploads
-from tests.spark_jobs.rows import JOB, collected, facts, lake_rows, noon, serving_frame
+from tests.fold import rows as plain
+from tests.rows import EPOCH_MS
+from tests.spark_jobs.rows import JOB, collected, lake_rows, noon
 
 OLD, NEW = "file:/ck/old/chk-6", f"file:/ck/{JOB}/chk-7"
 
@@ -28,18 +32,21 @@ def parsed(directory: str, *files: dict[str, Any], whole: bool = True, at: float
 
 def compared(spark: SparkSession, references: list[dict[str, Any]], restored_from: str | None = OLD, before: tuple = ()) -> list[dict]:
     """Of checkpoint 7, which completed after a restore from ``restored_from``."""
-    own = {"cluster": "c", "job_id": JOB}
     done = [
-        {**own, "checkpoint_id": number, "trigger_time": noon(at), "outcome": "completed", "final": True, "is_savepoint": False,
-         "external_path": path, "as_of": noon(at)}
+        {"checkpoint_id": number, "trigger_time": EPOCH_MS(at), "outcome": "completed", "is_savepoint": False, "external_path": path}
         for number, at, path in (*before, (7, 30, NEW))
-    ]  # fmt: skip
-    restores = [
-        {**own, "at": noon(10), "kind": "restore", "subject": "6", "detail": json.dumps({"path": restored_from}), "as_of": noon(10)}
-    ] if restored_from else []  # fmt: skip
-    pairs = uploads.comparisons(facts(spark, done), serving_frame(spark, "job_annotation", restores))
+    ]
+    restores = [{"kind": "restored", "ts": EPOCH_MS(10), "checkpoint_id": 6, "path": restored_from}] if restored_from else []
+    pairs = comparisons(plain.facts(done), JobState(events=plain.events(restores)))
     told = lake_rows(spark, "references", references)
-    return [row for row in collected(uploads.uploads(uploads.of_files(pairs, told), told)) if row["checkpoint_id"] == 7]
+    schema = "cluster string, job_id string, checkpoint_id long, trigger_time timestamp, directory string, compared_with string"
+    rows = [("c", JOB, pair["checkpoint_id"], _instant(pair["trigger_time"]), pair["directory"], pair["compared_with"]) for pair in pairs]
+    of_files = uploads.of_files(spark.createDataFrame(rows, schema), told)
+    return [row for row in collected(uploads.uploads(of_files, told)) if row["checkpoint_id"] == 7]
+
+
+def _instant(epoch_ms: int) -> datetime:
+    return datetime.fromtimestamp(epoch_ms / 1000, UTC)
 
 
 def sizes(rows: list[dict]) -> tuple[int, int, int]:

@@ -1,0 +1,123 @@
+"""Rows of checkpoints, by checkpoint; those of the newest are held, so that a late row is added to what came before it."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from spark_jobs.fold import checkpoint_phases, reported
+from spark_jobs.fold.rows import LINE, Row, grouped, newest_by, rank
+from spark_jobs.fold.triggers import Key, key_of
+
+HELD_MS = 120_000
+"""Before the newest trigger: rows of one checkpoint come in different runs, as sources are read one after the other."""
+HELD_LEAST, HELD_MOST, PENDING_HELD = 2, 32, 32
+VALUES_HELD = 1_000_000
+"""Numbers in the arrays over subtasks, of all but the newest checkpoint."""
+
+PLACE = ("vertex_id", "task", "subtask", "attempt", "container", "host")
+OF_VERTEX = ("checkpoint_id", "trigger_time", "vertex_id", "observed_at", "status", "subtask_state_bytes", "subtask_checkpointed_bytes",
+             *checkpoint_phases.TOLD)  # fmt: skip
+"""Columns of ``vertex_checkpoints`` that anything is made of."""
+
+
+@dataclass(frozen=True)
+class CheckpointRows:
+    """REST's answers about checkpoints and their vertices, and located log lines that tell of them."""
+
+    checkpoints: Sequence[Row] = ()
+    vertex_checkpoints: Sequence[Row] = ()
+    lines: Sequence[Row] = ()
+
+    def __add__(self, other: "CheckpointRows") -> "CheckpointRows":
+        return CheckpointRows(
+            [*self.checkpoints, *other.checkpoints],
+            [*self.vertex_checkpoints, *other.vertex_checkpoints],
+            newest_by([*self.lines, *other.lines], (*LINE, "checkpoint_id", "trigger_time"), ("observed_at",)),
+        )
+
+    def about(self, numbers: Collection[int]) -> "CheckpointRows":
+        """Those of these checkpoint ids, whatever their trigger."""
+        return CheckpointRows(*([row for row in rows if row["checkpoint_id"] in numbers] for rows in self._parts))
+
+    def answered(self) -> set[Key]:
+        """Checkpoints that REST told of."""
+        return {key_of(row) for row in (*self.checkpoints, *self.vertex_checkpoints)}
+
+    def placed(self, executions: Iterable[Row]) -> "tuple[CheckpointRows, list[Row]]":
+        """With task and host filled in where they are known by now, and the lines that this changed."""
+        known = {row["execution_id"]: row for row in executions}
+        lines: list[Row] = []
+        changed: list[Row] = []
+        for line in self.lines:
+            found = known.get(line["execution_id"]) if lacks_place(line) else None
+            if found is not None:
+                line = {**line, **{name: found[name] if line[name] is None else line[name] for name in PLACE}}
+                changed.append(line)
+            lines.append(line)
+        return CheckpointRows(self.checkpoints, self.vertex_checkpoints, lines), changed
+
+    def essential(self, keys: Collection[Key], key_of_line: Mapping[int, Key]) -> "CheckpointRows":
+        """Of ``keys`` the rows that say the same as all of them; ``key_of_line``: checkpoint of each line by its ``id()``."""
+        return CheckpointRows(
+            [row for same in self._by_key(self.checkpoints, keys) for row in _telling(same, reported.TOLD, reported.order)],
+            [
+                row
+                for same in self._by_key(self.vertex_checkpoints, keys)
+                for of_vertex in grouped(same, "vertex_id").values()
+                for row in _of_vertex(of_vertex)
+            ],
+            [line for line in self.lines if key_of_line.get(id(line)) in keys],
+        )
+
+    @staticmethod
+    def _by_key(rows: Iterable[Row], keys: Collection[Key]) -> Iterable[list[Row]]:
+        return grouped((row for row in rows if key_of(row) in keys), "checkpoint_id", "trigger_time").values()
+
+    @property
+    def _parts(self) -> tuple[Sequence[Row], Sequence[Row], Sequence[Row]]:
+        return self.checkpoints, self.vertex_checkpoints, self.lines
+
+
+def lacks_place(line: Row) -> bool:
+    return line["execution_id"] is not None and (line["task"] is None or line["host"] is None)
+
+
+def to_hold(triggers: Iterable[Key], pending: Collection[Key], values_of: Mapping[Key, int]) -> set[Key]:
+    """Checkpoints whose rows are held: the newest, and those that have not ended."""
+    newest_first = sorted(triggers, key=lambda key: (key[1], key[0]), reverse=True)
+    open_ones = [key for key in newest_first if key in pending][:PENDING_HELD]
+    ended = [key for key in newest_first if key not in pending]
+    held, values = set(open_ones[:1] or ended[:1]), 0
+    for place, key in enumerate([*open_ones, *ended[:HELD_MOST]]):
+        values += values_of.get(key, 0)
+        is_recent = key in pending or place - len(open_ones) < HELD_LEAST or key[1] >= newest_first[0][1] - HELD_MS
+        if is_recent and values <= VALUES_HELD:
+            held.add(key)
+    return held
+
+
+def _of_vertex(rows: Sequence[Row]) -> list[Row]:
+    kept = _telling(rows, checkpoint_phases.TOLD, checkpoint_phases.order)
+    sized = [row for row in rows if row["subtask_state_bytes"] and row["subtask_checkpointed_bytes"]]
+    if sized:
+        best = max(sized, key=lambda row: (rank(row["acknowledged"]), rank(row["subtask_state_bytes"])))
+        kept += [] if any(row is best for row in kept) else [best]
+    return [{name: row[name] for name in OF_VERTEX} for row in kept]
+
+
+def _telling(rows: Sequence[Row], names: Sequence[str], order: Any) -> list[Row]:
+    """The rows that a value of ``names`` is taken from where the newest that has one counts, and the one observed last."""
+    if len(rows) == 1:
+        return list(rows)
+    taken: dict[str, tuple[Any, Row]] = {}
+    for row in rows:
+        at = order(row)
+        for name in names:
+            if row[name] is None:
+                continue
+            known = taken.get(name)
+            # Values, which may be long lists, are only compared where two rows tie.
+            if known is None or at > known[0] or (at == known[0] and rank(row[name]) > rank(known[1][name])):
+                taken[name] = at, row
+    last = max(rows, key=lambda row: rank(row["observed_at"]))
+    return list({id(row): row for row in (*(row for _, row in taken.values()), last)}.values())

@@ -1,0 +1,197 @@
+"""Which checkpoints new rows tell of, their facts told again from all rows of theirs, and what is held for the next run.
+
+Rows of a checkpoint come in several runs. Those of the newest ones are held; where a row comes later, the earlier
+ones have to be looked up in the lake, and the job is folded again with what was found.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+from spark_jobs.diagnosis.window_contents import CHECKPOINTS, TERMINAL_STATES
+from spark_jobs.fold import triggers
+from spark_jobs.fold.checkpoint_facts import JobSurroundings, checkpoint_facts
+from spark_jobs.fold.checkpoint_log import TELLING
+from spark_jobs.fold.checkpoint_rows import CheckpointRows, lacks_place, to_hold
+from spark_jobs.fold.endings import COORDINATOR_STOPPED, STATE_CHANGED
+from spark_jobs.fold.news import JobNews
+from spark_jobs.fold.older_facts import OlderFacts
+from spark_jobs.fold.rows import HOUR_MS, LINE, Row, largest, percentile
+from spark_jobs.fold.state import JobState
+from spark_jobs.fold.triggers import Key, key_of
+
+FACTS_KEPT, FACTS_KEPT_MOST = CHECKPOINTS + 4, 300
+"""One by one: at least those that a window looks back to, and all of the last minutes, which may be judged again."""
+JUDGED_AGAIN_MS = 600_000
+WITH_TEXTS = 16
+UNPLACED_KEPT = 200
+
+# Texts that only a fact's own page and the rules about the newest failures need.
+_BULKY = ("declines", "not_acknowledged", "late_messages", "failure_message")
+_UNREAD = ("exception", "sources")
+
+
+class Lookup(NamedTuple):
+    """Rows of the job's checkpoints triggered from ``from_ms`` to ``to_ms`` (epoch ms, both included) are needed."""
+
+    from_ms: int
+    to_ms: int
+
+
+@dataclass(frozen=True)
+class Checkpoints:
+    """``told``: facts that come out anew; ``retracted``: keys of earlier ones that turned out to be others.
+
+    ``known``: all facts at hand, those told among them; ``older``: what is known of the others. ``rows``: of those told.
+    ``remembered``: fields of the job's next state.
+    """
+
+    told: dict[Key, dict[str, Any]]
+    retracted: list[Key]
+    known: dict[Key, Row]
+    older: OlderFacts
+    rows: CheckpointRows
+    remembered: dict[str, Any]
+
+
+def checkpoints(news: JobNews, before: JobState, job: JobSurroundings) -> Checkpoints | Lookup:
+    """:class:`Lookup` where rows are missing that ``news`` could not hold; never where they were looked up already."""
+    held, moved = CheckpointRows(before.checkpoints, before.vertex_checkpoints, before.lines).placed(news.executions)
+    fresh = CheckpointRows(news.checkpoints, news.vertex_checkpoints, [event for event in news.events if event["kind"] in TELLING])
+    rows = held + fresh + CheckpointRows(news.found_checkpoints, news.found_vertex_checkpoints, news.found_lines)
+    known_triggers = triggers.merged(
+        triggers.of_rows(before.triggers), triggers.known_triggers(rows.checkpoints, rows.vertex_checkpoints, rows.lines)
+    )
+    anchored = triggers.anchored(rows.lines, known_triggers)
+    key_of_line = {id(line): key for key, lines in anchored.items() for line, _ in lines}
+
+    held_keys = {key_of(row) for row in before.anchors}
+    stand_ins = {key_of(row) for row in before.stand_ins}
+
+    def is_held(key: Key) -> bool:
+        return key in held_keys or before.released_to is None or key[1] > before.released_to
+
+    new_lines = {_line(line) for line in (*fresh.lines, *moved)}
+    touched = fresh.answered() | {key_of_line[id(line)] for line in rows.lines if id(line) in key_of_line and _line(line) in new_lines}
+    touched |= _perhaps_ended(news, before) | _placed_by_now(news, before)
+    numbers = {number for number, _ in touched}
+    touched |= {key for key in stand_ins if key[0] in numbers}
+    touched |= {key for key in (*known_triggers, *held_keys) if key[0] in numbers and is_held(key)}
+    if news.found is None and (missing := [key[1] for key in touched if not is_held(key)]):
+        return Lookup(min(missing) - _looked_back_ms(before), max(missing))
+
+    of_touched = rows.about(numbers)
+    every = checkpoint_facts(
+        rows if news.found else of_touched, {key: lines for key, lines in anchored.items() if news.found or key[0] in numbers}, job
+    )
+    told = {key: fact for key, fact in every.items() if key in touched}
+    retracted = {key for key in stand_ins & touched if key not in told}
+    remembered = {key: fact for fact in before.facts if (key := key_of(fact)) not in retracted}
+    known = {**_of_found(every, news, known_triggers), **remembered, **told}
+    return Checkpoints(
+        told,
+        sorted(retracted),
+        known,
+        before.older.without(known.keys() | retracted),
+        of_touched,
+        {
+            **_rows_remembered(rows, known, key_of_line, before, news),
+            "triggers": triggers.as_rows(known_triggers),
+            "stand_ins": _as_rows((stand_ins - touched) | {key for key in told if key not in known_triggers}),
+        },
+    )
+
+
+def facts_remembered(found: Checkpoints, before: JobState, judged_start: int | None) -> dict[str, Any]:
+    """Fields of the next state: the newest facts one by one, the others summed up. Windows from ``judged_start`` on may be judged again."""
+    newest_first = sorted(found.known.values(), key=lambda fact: (fact["trigger_time"], fact["checkpoint_id"]), reverse=True)
+    since = None if judged_start is None else judged_start - JUDGED_AGAIN_MS
+    recent = sum(since is not None and fact["trigger_time"] >= since for fact in newest_first)
+    kept = min(recent + FACTS_KEPT, FACTS_KEPT_MOST)
+    lasting = [fact for fact in newest_first[kept:] if fact["final"]]
+    pending = [fact for fact in newest_first[kept:] if not fact["final"]]
+    in_order = [_remembered(fact, place < WITH_TEXTS) for place, fact in enumerate([*newest_first[:kept], *pending])][::-1]
+    facts_since = before.facts_since
+    if lasting or facts_since is not None:
+        facts_since = newest_first[:kept][-1]["trigger_time"]
+    return {"facts": in_order, "facts_since": facts_since, "older": found.older.joined_by(lasting)}
+
+
+def lacks_history(known: Iterable[Row], before: JobState, starts_ms: Iterable[int], window_ms: int) -> Lookup | None:
+    """What to look up for windows that would see fewer checkpoints than there were; None where all are known."""
+    if before.facts_since is None:
+        return None
+    kept = sorted(fact["trigger_time"] for fact in known if fact["trigger_time"] >= before.facts_since)
+    short = [start for start in starts_ms if sum(at < start + window_ms for at in kept) < CHECKPOINTS]
+    return Lookup(min(short) - _looked_back_ms(before), max(short) + window_ms) if short else None
+
+
+def _looked_back_ms(before: JobState) -> int:
+    """How long this job takes for as many checkpoints as a window looks back to."""
+    in_order = sorted(fact["trigger_time"] for fact in before.facts)
+    usual_ms = percentile((later - earlier for earlier, later in pairwise(in_order)), 0.9) or 0
+    return min(max(2 * round(usual_ms) * CHECKPOINTS, HOUR_MS // 6), 24 * HOUR_MS)
+
+
+def _perhaps_ended(news: JobNews, before: JobState) -> set[Key]:
+    """Checkpoints that have no outcome, where the job's end may have given them one."""
+    ended = any(answer["state"] in TERMINAL_STATES for answer in news.answers) or any(
+        event["kind"] in (COORDINATOR_STOPPED, *STATE_CHANGED) for event in news.events
+    )
+    return {key_of(fact) for fact in before.facts if not fact["final"]} if ended else set()
+
+
+def _placed_by_now(news: JobNews, before: JobState) -> set[Key]:
+    """Checkpoints of lines that are not held any more and whose task or host was not known when they came."""
+    known = {row["execution_id"] for row in news.executions}
+    return {key_of(row) for row in before.unplaced if row["execution_id"] in known}
+
+
+def _of_found(every: Mapping[Key, Row], news: JobNews, known: Mapping[Key, Any]) -> dict[Key, Row]:
+    """Of rows that were looked up: facts of checkpoints all of whose rows were."""
+    if news.found is None:
+        return {}
+    from_ms, to_ms = news.found
+    return {key: fact for key, fact in every.items() if key in known and from_ms <= key[1] <= to_ms}
+
+
+def _rows_remembered(
+    rows: CheckpointRows, known: Mapping[Key, Row], key_of_line: Mapping[int, Key], before: JobState, news: JobNews
+) -> dict[str, Any]:
+    keys = rows.answered() | set(key_of_line.values())
+    values: dict[Key, int] = {}
+    for row in rows.vertex_checkpoints:
+        key = key_of(row)
+        values[key] = values.get(key, 0) + 9 * (row["subtasks"] or 0)
+    held = to_hold(keys, {key for key in keys if key in known and not known[key]["final"]}, values)
+    kept = rows.essential(held, key_of_line)
+    placed = {row["execution_id"] for row in news.executions}
+    unplaced = [row for row in before.unplaced if row["execution_id"] not in placed]
+    for line in rows.lines:
+        line_key = key_of_line.get(id(line))
+        if line_key is not None and line_key not in held and lacks_place(line):
+            unplaced.append({"execution_id": line["execution_id"], "checkpoint_id": line_key[0], "trigger_time": line_key[1]})
+    return {
+        "checkpoints": kept.checkpoints,
+        "vertex_checkpoints": kept.vertex_checkpoints,
+        "lines": kept.lines,
+        "anchors": _as_rows(held),
+        "released_to": largest(before.released_to, *(key[1] for key in keys - held)),
+        "unplaced": unplaced[-UNPLACED_KEPT:],
+    }
+
+
+def _remembered(fact: Row, with_texts: bool) -> Row:
+    left_out = () if with_texts else tuple(name for name in _BULKY if fact[name] is not None)
+    if not left_out and not any(name in fact for name in _UNREAD):
+        return fact
+    return {name: None if name in left_out else value for name, value in fact.items() if name not in _UNREAD}
+
+
+def _as_rows(keys: Iterable[Key]) -> list[dict[str, int]]:
+    return [{"checkpoint_id": key[0], "trigger_time": key[1]} for key in sorted(keys)]
+
+
+def _line(line: Row) -> tuple[Any, ...]:
+    return tuple(line[name] for name in LINE)

@@ -1,0 +1,77 @@
+"""What remains of checkpoints whose facts are not kept one by one any more: for trends, annotations and the job's own row."""
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+from spark_jobs.fold.rows import HOUR_MS, Row, first_known, floor_ms, largest, least
+from spark_jobs.fold.triggers import Key, key_of
+
+POINTS_KEPT = 300
+"""The newest, each; before them the last of every hour."""
+HOURLY_POINTS_MS = 7 * 24 * HOUR_MS
+SAVEPOINTS_KEPT = 50
+
+Point = tuple[int, int, int, int]
+"""End (epoch ms), id, full state in bytes and trigger (epoch ms) of a completed checkpoint."""
+
+
+@dataclass(frozen=True)
+class OlderFacts:
+    """``first_trigger``, ``as_of``, ``completed_as_of``: the earliest and the latest of all that ever were among them."""
+
+    first_trigger: int | None = None
+    as_of: int | None = None
+    completed_as_of: int | None = None
+    last_completed: Row | None = None
+    points: Sequence[Sequence[int]] = field(default_factory=list)
+    savepoints: Sequence[Row] = field(default_factory=list)
+
+    def without(self, keys: Collection[Key]) -> "OlderFacts":
+        """Those of ``keys`` left out, since their facts are known again."""
+        if not keys:
+            return self
+        last = self.last_completed
+        return replace(
+            self,
+            last_completed=None if last is None or key_of(last) in keys else last,
+            points=[point for point in self.points if (point[1], point[3]) not in keys],
+            savepoints=[fact for fact in self.savepoints if key_of(fact) not in keys],
+        )
+
+    def joined_by(self, facts: Sequence[Row]) -> "OlderFacts":
+        if not facts:
+            return self
+        completed = [fact for fact in facts if is_completed_checkpoint(fact)]
+        known = [*completed, self.last_completed] if self.last_completed else completed
+        savepoints = [*self.savepoints, *(fact for fact in facts if fact["is_savepoint"])]
+        return OlderFacts(
+            least(self.first_trigger, *(fact["trigger_time"] for fact in facts)),
+            largest(self.as_of, *(fact["as_of"] for fact in facts)),
+            largest(self.completed_as_of, *(fact["as_of"] for fact in completed)),
+            max(known, key=lambda fact: (fact["trigger_time"], fact["checkpoint_id"]), default=None),
+            _thinned([*self.points, *points(completed)]),
+            sorted(savepoints, key=lambda fact: (fact["trigger_time"], fact["checkpoint_id"]))[-SAVEPOINTS_KEPT:],
+        )
+
+
+def is_completed_checkpoint(fact: Row) -> bool:
+    return fact["outcome"] == "completed" and not fact["is_savepoint"]
+
+
+def points(completed: Iterable[Row]) -> list[Point]:
+    # Releases before 1.15 report one size, the full one or the uploaded one depending on the release and the
+    # backend; its ups and downs are not those of the state. They are known by the missing second size.
+    return [
+        (first_known(fact["end_time"], fact["trigger_time"]), fact["checkpoint_id"], fact["state_bytes"], fact["trigger_time"])
+        for fact in completed
+        if fact["state_bytes"] is not None and fact["checkpointed_bytes"] is not None
+    ]
+
+
+def _thinned(known: Iterable[Sequence[int]]) -> list[list[int]]:
+    """In order of time."""
+    in_order = sorted(tuple(point) for point in known)
+    early, late = in_order[:-POINTS_KEPT], in_order[-POINTS_KEPT:]
+    since = late[-1][0] - HOURLY_POINTS_MS if late else 0
+    last_of_hour = {floor_ms(point[0], HOUR_MS): point for point in early if point[0] >= since}
+    return [list(point) for point in (*last_of_hour.values(), *late)]

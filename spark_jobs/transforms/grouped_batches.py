@@ -1,0 +1,81 @@
+"""Rows that Spark sorted by job, batch after batch, as one group for each job."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from spark_jobs.transforms.plain_rows import plain
+
+Key = tuple[str, str | None]
+"""Cluster and job; rows that name no job are a group of their cluster."""
+
+
+@dataclass
+class Group:
+    """All rows of one job by part: as plain rows, and as they came."""
+
+    key: Key
+    parts: dict[str, list[tuple[list[Any], pa.StructArray]]] = field(default_factory=dict)
+    size: int = 0
+
+    def rows(self, part: str) -> list[Any]:
+        pieces = self.parts.get(part, ())
+        return pieces[0][0] if len(pieces) == 1 else [row for rows, _ in pieces for row in rows]
+
+    def array(self, part: str) -> pa.StructArray | None:
+        """None where there are no rows of this part."""
+        pieces = self.parts.get(part)
+        return pa.concat_arrays([array for _, array in pieces]) if pieces else None
+
+
+def groups(batches: Iterable[pa.RecordBatch], read: Mapping[str, Sequence[str] | None]) -> Iterator[Group]:
+    """``batches``: ``cluster``, ``job_id``, and a struct column for each part, of which one is set in a row; sorted by job.
+
+    ``read``: fields to take out of a part; all where it is not named.
+    """
+    current: Group | None = None
+    for batch in batches:
+        if not batch.num_rows:
+            continue
+        parts = {name: _Part(batch.column(place), read.get(name)) for place, name in enumerate(batch.schema.names) if place > 1}
+        keys = list(zip(batch.column(0).to_pylist(), batch.column(1).to_pylist(), strict=True))
+        begin = 0
+        while begin < len(keys):
+            end = begin + 1
+            while end < len(keys) and keys[end] == keys[begin]:
+                end += 1
+            if current is None or current.key != keys[begin]:
+                if current is not None:
+                    yield current
+                current = Group(keys[begin])
+            for name, part in parts.items():
+                piece = part.between(begin, end)
+                if piece is not None:
+                    current.parts.setdefault(name, []).append(piece)
+            current.size += end - begin
+            begin = end
+    if current is not None:
+        yield current
+
+
+class _Part:
+    """The rows of one part in one batch, by where they stand in it."""
+
+    def __init__(self, column: pa.StructArray, read: Sequence[str] | None) -> None:
+        self._places = np.flatnonzero(pc.is_valid(column).to_numpy(zero_copy_only=False))
+        self._array = column.filter(pc.is_valid(column)) if column.null_count else column
+        self._rows = plain(_fields(self._array, read)) if len(self._places) else []
+
+    def between(self, begin: int, end: int) -> tuple[list[Any], pa.StructArray] | None:
+        first, last = np.searchsorted(self._places, (begin, end))
+        return None if first == last else (self._rows[first:last], self._array.slice(first, last - first))
+
+
+def _fields(rows: pa.StructArray, read: Sequence[str] | None) -> pa.StructArray:
+    if read is None:
+        return rows
+    return pa.StructArray.from_arrays([rows.field(name) for name in read], names=list(read))
