@@ -41,6 +41,7 @@ class Environment:
     demo: bool
     collect_interval_s: int
     spark_interval_s: int
+    rollups_interval_s: int
     spark_timeout_s: int
     storage_audit_h: int
     storage_age_guard_h: int
@@ -73,6 +74,12 @@ class Environment:
     storage_aliases: dict[str, str] = field(default_factory=dict)
 
     @property
+    def judged_every_s(self) -> int:
+        """How often clusters are to have been asked before silence is taken for one: however often they are, a JobManager that
+        fails over is away for half a minute."""
+        return max(self.collect_interval_s, 30)
+
+    @property
     def sqlite_file(self) -> str:
         """Empty with any other database."""
         return str(self.database["NAME"]) if self.database["ENGINE"].endswith("sqlite3") else ""
@@ -98,8 +105,9 @@ def load() -> Environment:
         runs_root=_place("WEIR_RUNS_ROOT", home / "runs"),
         keep_runs=number("WEIR_KEEP_RUNS", 10, 1, 10_000),
         demo=flag("WEIR_DEMO", True),
-        collect_interval_s=number("WEIR_COLLECT_INTERVAL_S", 30, 3, 3600),
-        spark_interval_s=number("WEIR_SPARK_INTERVAL_S", 30, 3, _DAY_S),
+        collect_interval_s=number("WEIR_COLLECT_INTERVAL_S", 8, 3, 3600),
+        spark_interval_s=number("WEIR_SPARK_INTERVAL_S", 8, 3, _DAY_S),
+        rollups_interval_s=number("WEIR_ROLLUPS_INTERVAL_S", 120, 3, _DAY_S),
         spark_timeout_s=number("WEIR_SPARK_TIMEOUT_S", 1800, 10, _DAY_S),
         storage_audit_h=number("WEIR_STORAGE_AUDIT_H", 6, 1, 24 * 31),
         storage_age_guard_h=number("WEIR_STORAGE_AGE_GUARD_H", 72, 24, 24 * 365),
@@ -112,7 +120,7 @@ def load() -> Environment:
         quarantine_h=number("WEIR_QUARANTINE_H", 168, 1, 24 * 365),
         cleanup_files_per_s=number("WEIR_CLEANUP_FILES_PER_S", 200, 1, 100_000),
         public_url=text("WEIR_PUBLIC_URL", "http://127.0.0.1:8000", "an origin such as https://weir.example.org", _is_origin).rstrip("/"),
-        alert_group_wait_s=number("WEIR_ALERT_GROUP_WAIT_S", 30, 0, 3600),
+        alert_group_wait_s=number("WEIR_ALERT_GROUP_WAIT_S", 10, 0, 3600),
         alert_group_interval_s=number("WEIR_ALERT_GROUP_INTERVAL_S", 300, 0, _DAY_S),
         alert_repeat_s=number("WEIR_ALERT_REPEAT_S", 4 * 3600, 60, 30 * _DAY_S),
         reports_root=text("WEIR_REPORTS_ROOT", str(home / "reports"), "a folder to keep the files of reports in", _may_be_folder),

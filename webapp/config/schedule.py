@@ -19,6 +19,8 @@ ROUTES = {
     "pipeline.make_report": {"queue": DEFAULT},
     "pipeline.collect": {"queue": COLLECT},
     "pipeline.spark_cycle": {"queue": SPARK},
+    # Beside the cycle: its worker has a process for each of them.
+    "pipeline.roll_up": {"queue": SPARK},
     # An audit lists for as long as it takes; the cycle must not wait for it.
     "pipeline.audit_storage": {"queue": STORAGE},
     # Alerts must not wait for a clean-up or a purge of old rows.

@@ -1,7 +1,6 @@
 """Django settings. What differs between installations comes from :mod:`webapp.config.environment` and nowhere else."""
 
 import os
-import sys
 
 from csp.constants import NONCE, NONE, SELF
 from redis.backoff import NoBackoff
@@ -182,7 +181,7 @@ SPECTACULAR_SETTINGS = {
 }
 
 # Tasks
-SPARK_COMMAND = [sys.executable, "-m", "spark_jobs"]
+SPARK_MODULE = "spark_jobs"
 CELERY_BROKER_URL = WEIR.redis_url.replace("unix://", "redis+socket://") or "memory://"
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 # Who sends hints has shorter ones: see webapp.config.hints.

@@ -38,7 +38,7 @@ def watch(now: datetime) -> None:
 def gap_of(cluster: Cluster, now: datetime) -> SourceGap | None:
     """How long a cluster has been silent; None where it answered within the last cycle, or was never asked."""
     since = cluster.last_success_at or cluster.created_at
-    cycles = int((now - since).total_seconds() // settings.WEIR.collect_interval_s)
+    cycles = int((now - since).total_seconds() // settings.WEIR.judged_every_s)
     if cycles < 1 or cluster.last_collected_at is None:
         return None
     return SourceGap(REST, _ms(since), cycles, cluster.last_error or None)

@@ -21,7 +21,7 @@ JOB_FORGOTTEN_AFTER_CYCLES = 20
 
 def silence_allowed() -> timedelta:
     """How long a cluster may go without an answer before what is known of it is no longer shown as its state."""
-    return timedelta(seconds=MISSED_CYCLES_UNTIL_BLIND * settings.WEIR.collect_interval_s)
+    return timedelta(seconds=MISSED_CYCLES_UNTIL_BLIND * settings.WEIR.judged_every_s)
 
 
 class ClusterQuerySet(QuerySet["Cluster"]):
@@ -58,7 +58,7 @@ class JobCurrentQuerySet(QuerySet["JobCurrent"]):
         cluster must be seen, and the job itself must have been seen not long ago.
         """
         clusters = apps.get_model("fleet", "Cluster").objects
-        interval_s = settings.WEIR.collect_interval_s + settings.WEIR.spark_interval_s
+        interval_s = settings.WEIR.judged_every_s + max(settings.WEIR.spark_interval_s, settings.WEIR.judged_every_s)
         forgotten = Q(last_seen_at__isnull=True) | Q(last_seen_at__lt=now - timedelta(seconds=JOB_FORGOTTEN_AFTER_CYCLES * interval_s))
         of_recording = Q(cluster__in=clusters.filter(kind=ClusterKind.RECORDING).values("name"))
         unseen = Q(cluster__in=clusters.unseen(now).values("name")) | (forgotten & ~of_recording)

@@ -3,7 +3,7 @@
 from django.contrib import admin
 
 from webapp.config.readonly_admin import ReadOnlyAdmin
-from webapp.pipeline.models import DueWork, Manifest, PipelineAlarm, PipelineRun, SkippedInput
+from webapp.pipeline.models import DueWork, Manifest, PipelineAlarm, PipelineRun, RolledUp, SkippedInput
 
 
 @admin.register(DueWork)
@@ -21,6 +21,11 @@ class PipelineRunAdmin(ReadOnlyAdmin):
 class ManifestAdmin(ReadOnlyAdmin):
     list_display = ("attempt", "state", "created_at", "loaded_at")
     list_filter = ("state",)
+
+
+@admin.register(RolledUp)
+class RolledUpAdmin(ReadOnlyAdmin):
+    list_display = ("table", "to_seq", "loaded_at")
 
 
 @admin.register(PipelineAlarm)

@@ -10,6 +10,8 @@ from webapp.pipeline.models import DueWork, Heartbeat, PipelineAlarm
 MISSED_CYCLES = 3
 SLACK = timedelta(seconds=2 * schedule.TICK_S)
 TICK = "tick"
+LEAST_INTERVAL_S = 30
+"""What runs more often than this is late only when something that ran this often would be."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +42,8 @@ def problems(now: datetime) -> list[Problem]:
 
 
 def _problem_of(row: DueWork, now: datetime) -> Problem | None:
-    allowed = timedelta(seconds=MISSED_CYCLES * row.interval_s) + SLACK
+    interval_s = max(row.interval_s, LEAST_INTERVAL_S)
+    allowed = timedelta(seconds=MISSED_CYCLES * interval_s) + SLACK
     if row.failures >= MISSED_CYCLES:
         return Problem("work.failing", row.key, f"It failed {row.failures} times in a row: {row.last_error}")
     if not row.is_held(now) and row.next_attempt_at < now - allowed:
@@ -51,7 +54,7 @@ def _problem_of(row: DueWork, now: datetime) -> Problem | None:
             f"It is due since {row.next_attempt_at:%Y-%m-%d %H:%M:%S} UTC and nobody takes it up: is a worker of queue {queue} running?",
         )
     began = row.last_success_at or row.last_started_at
-    if began is not None and row.is_held(now) and began < now - allowed - timedelta(seconds=row.interval_s * MISSED_CYCLES):
+    if began is not None and row.is_held(now) and began < now - allowed - timedelta(seconds=interval_s * MISSED_CYCLES):
         return Problem("work.slow", row.key, f"Its last success was at {began:%Y-%m-%d %H:%M:%S} UTC; the present run takes long.")
     return None
 

@@ -11,7 +11,7 @@ from django.utils import timezone
 from ingest.collecting import ClusterOutcome, collect_shard
 from ingest.sources import ClusterSource
 from webapp.fleet.models import Cluster
-from webapp.fleet.querysets import MISSED_CYCLES_UNTIL_BLIND
+from webapp.fleet.querysets import MISSED_CYCLES_UNTIL_BLIND, silence_allowed
 from webapp.pipeline.lake import lake
 from webapp.pipeline.lease import Lease
 from webapp.pipeline.runs import RunRecord
@@ -33,7 +33,7 @@ def collect(shard: int, lease: Lease, record: RunRecord) -> None:
     sources, broken = _sources(list(clusters.values()))
     cursors = {source.name: clusters[source.name].cursor for source in sources}
     started_at = timezone.now()
-    outcomes = collect_shard(sources, cursors, lake(), at=timezone.now, cycle_s=settings.WEIR.collect_interval_s) if sources else []
+    outcomes = collect_shard(sources, cursors, lake(), at=timezone.now, cycle_s=settings.WEIR.judged_every_s) if sources else []
     outcomes += broken
     save_outcomes(outcomes, clusters, started_at, lease)
     unreachable = [outcome for outcome in outcomes if not outcome.reachable]
@@ -69,7 +69,9 @@ def _noted(cluster: Cluster, outcome: ClusterOutcome, at: datetime) -> Cluster:
         cluster.flink_version = storable(outcome.flink_version) or cluster.flink_version
     else:
         cluster.consecutive_failures += 1
-        if cluster.consecutive_failures >= MISSED_CYCLES_UNTIL_BLIND and cluster.blind_since is None:
+        seen_at = cluster.last_success_at or cluster.created_at
+        is_long_ago = at - seen_at >= silence_allowed()
+        if cluster.consecutive_failures >= MISSED_CYCLES_UNTIL_BLIND and is_long_ago and cluster.blind_since is None:
             cluster.blind_since = at
     return cluster
 

@@ -10,6 +10,7 @@ Whatever of a run directory is lost or damaged is made again from the lake.
 
 import json
 import logging
+from datetime import datetime, timedelta
 
 import fsspec
 from django.conf import settings
@@ -21,11 +22,11 @@ from webapp.pipeline import lake, loader, run_dirs, run_files, spark_process
 from webapp.pipeline.lease import Lease
 from webapp.pipeline.loader import OutOfOrder
 from webapp.pipeline.models import Manifest, PipelineRun
-from webapp.pipeline.runs import RunRecord, describe, new_attempt
+from webapp.pipeline.runs import RunRecord, describe, left_running, new_attempt
 from webapp.pipeline.spark_process import PreviousLost
 from webapp.storage import recovery
 
-ATTEMPTS_INTERRUPTED = 5
+ROUTINE_WAITS = timedelta(seconds=30)
 
 logger = logging.getLogger(__name__)
 
@@ -34,9 +35,20 @@ class LakeRewound(Exception):
     """The lake has fewer commits than were loaded: it was replaced or lost files."""
 
 
-def has_work() -> bool:
-    """Whether a cycle would do anything; cheap enough to ask every few seconds."""
-    return Manifest.objects.exclude(state=Manifest.State.LOADED).exists() or bool(_new_commits())
+def has_work(now: datetime, *, routine_too: bool = False) -> bool:
+    """Whether a cycle should run now; cheap enough to ask every few seconds.
+
+    Routine commits, which say that all is as before, are worth one only when the last was half a minute ago, or ``routine_too``.
+    """
+    if Manifest.objects.exclude(state=Manifest.State.LOADED).exists():
+        return True
+    last = loader.last_loaded()
+    if lake.is_at(last.to_seq if last else {}):
+        return False
+    new = _new_commits()
+    if not new or last is None or last.loaded_at is None or routine_too:
+        return bool(new)
+    return not timedelta() <= now - last.loaded_at < ROUTINE_WAITS or lake.has_news(last.to_seq, new)
 
 
 def run_cycle(lease: Lease, record: RunRecord) -> bool:
@@ -103,7 +115,7 @@ def _run_spark(record: RunRecord) -> str:
     if last and last.path:
         command += ["--previous", last.path, "--previous-to", json.dumps(last.to_seq)]
     command += ["--request", _write_request(run_dir)]
-    for left in _left_running(record.row):
+    for left in left_running(record.row):
         command += ["--interrupt", left]
     spark_process.run(command, record, attempt)
     return path
@@ -166,10 +178,3 @@ def _adopt(lease: Lease, record: RunRecord) -> bool:
         record.say(f"run {run.attempt} was complete although its process had ended; it is loaded")
         return True
     return False
-
-
-def _left_running(run: PipelineRun) -> list[str]:
-    """Attempts that ended badly since the last good one: a Spark server may still be at them."""
-    done = PipelineRun.objects.filter(key=run.key, state=PipelineRun.State.DONE).order_by("-id").values_list("id", flat=True).first()
-    bad = PipelineRun.objects.filter(key=run.key, pk__gt=done or 0, pk__lt=run.pk).order_by("-id")
-    return list(bad.values_list("attempt", flat=True)[:ATTEMPTS_INTERRUPTED])

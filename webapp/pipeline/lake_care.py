@@ -1,8 +1,14 @@
-"""Daily care of the lake: small files merged, replaced ones removed a day later."""
+"""Daily care of the lake: small files merged, replaced ones removed a day later, kept facts forgotten with their roll-ups."""
+
+from django.utils import timezone
 
 from ingest.lake.damage import LakeDamaged
-from ingest.lake.tables import TABLES
+from ingest.lake.derived import ALL_TABLES, CHECKPOINT_FACTS
+from ingest.lake.store import Lake
+from webapp.fleet.choices import ClusterKind
+from webapp.fleet.models import Cluster
 from webapp.pipeline.lake import lake
+from webapp.pipeline.retention import YEARS
 from webapp.pipeline.runs import RunRecord
 
 
@@ -12,8 +18,10 @@ def care(record: RunRecord) -> None:
     Raises ``LakeDamaged`` for the first table that cannot be cared for, after all others were.
     """
     opened, damage = lake(), None
-    for table in TABLES:
+    for table in ALL_TABLES:
         try:
+            if table == CHECKPOINT_FACTS.name and (forgotten := _forget(opened)):
+                record.say(f"{table}: {forgotten} rows older than their roll-ups removed")
             merged, removed = opened.compact(table), opened.vacuum(table)
         except LakeDamaged as error:
             damage = damage or error
@@ -23,3 +31,9 @@ def care(record: RunRecord) -> None:
         record.say(f"{table}: {merged.get('numFilesRemoved', 0)} files merged, {len(removed)} replaced files removed")
     if damage:
         raise damage
+
+
+def _forget(opened: Lake) -> int:
+    """Facts stay as long as the roll-up of their day, which late ones correct: of part of them it would be a false one."""
+    recordings = Cluster.objects.filter(kind=ClusterKind.RECORDING).values_list("name", flat=True)
+    return opened.forget(CHECKPOINT_FACTS.name, (timezone.now() - YEARS).date(), list(recordings))

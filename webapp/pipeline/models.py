@@ -104,6 +104,17 @@ class Manifest(models.Model):
         return f"{self.attempt}: {self.state}"
 
 
+class RolledUp(models.Model):
+    """Up to which commit of a derived table of the lake the roll-ups made of it are in the database."""
+
+    table = models.CharField(max_length=100, unique=True)
+    to_seq = models.BigIntegerField()
+    loaded_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"{self.table} up to {self.to_seq}"
+
+
 class SkippedInput(models.Model):
     """Serving table ``skipped_input``: one input that was passed over, and why."""
 

@@ -7,8 +7,9 @@ from datetime import datetime, timedelta
 from django.utils import timezone
 
 from webapp.alerting import evaluation
+from webapp.config import schedule
 from webapp.delivery import sending
-from webapp.pipeline import collecting, cycle, lake_care, retention, work
+from webapp.pipeline import collecting, cycle, lake_care, retention, rollups, work
 from webapp.pipeline.lease import Lease, LeaseLost
 from webapp.pipeline.models import DueWork
 from webapp.pipeline.runs import RunRecord, describe, recorded
@@ -19,6 +20,12 @@ from webapp.storage.auditing import scheduled
 from webapp.storage.cleanup import performing as cleanup
 
 Echo = Callable[[str], None]
+
+COLLECTION_RESTS_AT_MOST = timedelta(seconds=30)
+"""A JobManager that takes seconds to answer is left alone for twice as long."""
+
+CYCLE_RESTS_AT_MOST = timedelta(seconds=15)
+"""A machine that needs most of its time for cycles has some for everything else; a first cycle of minutes puts off none for minutes."""
 
 
 @dataclass(frozen=True)
@@ -42,28 +49,41 @@ def perform(key: str, *, even_if_not_due: bool = False, echo: Echo | None = None
         return Performed(Performed.HELD)
     try:
         with lease.kept_alive():
-            record = _do(lease, echo)
+            record = _do(lease, echo, by_hand=even_if_not_due)
     except LeaseLost:
         raise
     except BaseException as error:
         lease.fail(timezone.now(), describe(error))
         raise
     now = timezone.now()
-    lease.complete(now, next_attempt_at=_next_cycle(lease, began, now) if key == work.SPARK_CYCLE else None)
+    lease.complete(now, next_attempt_at=_next(lease, began, now, idle=record is None))
+    if key == work.SPARK_CYCLE and record:
+        rollups.wake_first()
     return Performed(Performed.DONE, record) if record else Performed(Performed.IDLE)
 
 
-def _next_cycle(lease: Lease, began: datetime, now: datetime) -> datetime:
-    """Cycles begin an interval apart, so that what comes in during one does not wait for a whole interval after it.
+def _next(lease: Lease, began: datetime, now: datetime, *, idle: bool) -> datetime | None:
+    """When collections and cycles are due again; None where an interval after the end will do.
 
-    A machine that needs most of one for a cycle gets half of one for everything else.
+    They begin an interval apart, so that what comes in during one does not wait for a whole interval after it; but what takes long
+    rests for long. A cycle that found nothing to do stays due: whoever has news for it has it started at once.
     """
-    interval = timedelta(seconds=lease.interval_s)
-    return max(began + interval, now + interval / 2)
+    took = now - began
+    if lease.key == work.SPARK_CYCLE:
+        if idle:
+            return now if lease.interval_s <= schedule.TICK_S else None
+        return max(began + timedelta(seconds=lease.interval_s), now + min(took / 2, CYCLE_RESTS_AT_MOST))
+    if lease.key.startswith(work.COLLECT):
+        return max(began + timedelta(seconds=lease.interval_s), now + min(2 * took, COLLECTION_RESTS_AT_MOST))
+    return None
 
 
-def _do(lease: Lease, echo: Echo | None) -> RunRecord | None:
-    if (lease.key == work.SPARK_CYCLE and not cycle.has_work()) or (lease.key == work.AGE_RULES and not scheduled.has_age_rules()):
+def _do(lease: Lease, echo: Echo | None, *, by_hand: bool) -> RunRecord | None:
+    if lease.key == work.SPARK_CYCLE and not cycle.has_work(timezone.now(), routine_too=by_hand):
+        return None
+    if lease.key == work.AGE_RULES and not scheduled.has_age_rules():
+        return None
+    if lease.key == work.ROLLUPS and not rollups.has_work():
         return None
     if lease.key.startswith(work.PLAN) and not cleanup.has_work(work.plan_of(lease.key)):
         return None
@@ -81,10 +101,12 @@ def _do(lease: Lease, echo: Echo | None) -> RunRecord | None:
     if lease.key == work.AUDIT_BY_HAND:
         return None  # left by a command that was killed
     with recorded(lease, lease.key.partition("/")[0], echo) as record:
-        if lease.key.startswith("collect/"):
+        if lease.key.startswith(work.COLLECT):
             collecting.collect(work.shard_of(lease.key), lease, record)
         elif lease.key == work.SPARK_CYCLE:
             cycle.run_cycle(lease, record)
+        elif lease.key == work.ROLLUPS:
+            rollups.run(lease, record)
         elif lease.key == work.AUDIT:
             scheduled.audit_all(lease, record)
         elif lease.key.startswith(work.PLAN):

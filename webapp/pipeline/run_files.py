@@ -1,15 +1,14 @@
 """The files of a Spark run: the manifest checked, its Parquet tables read in batches."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
 from typing import Any
 
-import fsspec
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from spark_jobs import manifest as manifests
 from spark_jobs.manifest import BadManifest
+from spark_jobs.run_rows import retracted_of, rows_of
 from spark_jobs.serving import SERVING_TABLES, ServingTable
 
 ROWS_PER_BATCH = 2_000
@@ -33,31 +32,18 @@ def read_manifest(path: str, attempt: str | None = None, known: Mapping[str, Ser
 
 def batches(manifest: manifests.Manifest, table: str, known: Mapping[str, ServingTable] = SERVING_TABLES) -> Iterator[list[dict[str, Any]]]:
     """Rows of one serving table, at most ``ROWS_PER_BATCH`` at once; raises :class:`BadManifest` where files and manifest differ."""
-    yield from _batches(manifest, table, manifest.tables[table], known[table].column_names)
+    for batch in rows_of(manifest, table, known[table].column_names, ROWS_PER_BATCH):
+        yield _plain(manifest, table, batch)
 
 
 def retracted_keys(manifest: manifests.Manifest, table: str) -> Iterator[list[dict[str, Any]]]:
     """Keys of rows that must go, in the same way."""
-    yield from _batches(manifest, table, manifest.retracted[table], SERVING_TABLES[table].key)
+    for batch in retracted_of(manifest, table, SERVING_TABLES[table].key, ROWS_PER_BATCH):
+        yield _plain(manifest, table, batch)
 
 
-def _batches(manifest: manifests.Manifest, table: str, output: manifests.Output, names: Sequence[str]) -> Iterator[list[dict[str, Any]]]:
-    filesystem, root = fsspec.core.url_to_fs(manifest.run_dir)
-    seen = 0
-    for file in output.files:
-        try:
-            with filesystem.open(f"{root.rstrip('/')}/{file}", "rb") as handle:
-                parquet = pq.ParquetFile(handle)
-                missing = set(names) - set(parquet.schema_arrow.names)
-                if missing:
-                    raise BadManifest(f"{file} of attempt {manifest.attempt} lacks the columns {', '.join(sorted(missing))}.")
-                for batch in parquet.iter_batches(batch_size=ROWS_PER_BATCH, columns=list(names)):
-                    seen += batch.num_rows
-                    if batch.num_rows:
-                        yield batch.to_pylist()
-        except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-            if not (isinstance(error, UnicodeDecodeError) or manifests.is_damage(error)):
-                raise
-            raise BadManifest(f"{file} of attempt {manifest.attempt} cannot be read: {error}") from error
-    if seen != output.rows:
-        raise BadManifest(f"{table} of attempt {manifest.attempt} has {seen} rows, its manifest says {output.rows}.")
+def _plain(manifest: manifests.Manifest, table: str, batch: pa.RecordBatch) -> list[dict[str, Any]]:
+    try:
+        return batch.to_pylist()  # type: ignore[no-any-return]
+    except (pa.ArrowException, UnicodeDecodeError) as error:
+        raise BadManifest(f"{table} of attempt {manifest.attempt} cannot be read: {error}") from error

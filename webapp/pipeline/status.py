@@ -36,7 +36,8 @@ class PipelineStatus:
         """Live clusters are not shown as they are now."""
         if not self.live_clusters:
             return False
-        allowed = timedelta(seconds=audit.MISSED_CYCLES * (settings.WEIR.collect_interval_s + settings.WEIR.spark_interval_s))
+        between_s = settings.WEIR.judged_every_s + max(settings.WEIR.spark_interval_s, audit.LEAST_INTERVAL_S)
+        allowed = timedelta(seconds=audit.MISSED_CYCLES * between_s)
         return any(seen is None or seen < self.at - allowed for seen in (self.collected_at, self.spark_at))
 
     @property

@@ -27,6 +27,8 @@ EVALUATE_LIMIT_S = 600
 LIST_LIMIT_S = 12 * 3600
 LOAD_LIMIT_S = 1800
 
+SHORTLY = timedelta(seconds=1)
+
 
 @app.task(name="pipeline.tick", time_limit=120)
 def tick() -> None:
@@ -41,6 +43,8 @@ def tick() -> None:
     until_next_tick = now + timedelta(seconds=schedule.TICK_S)
     for key, due_at in DueWork.objects.due(now, by=until_next_tick).values_list("key", "next_attempt_at"):
         hint(key, due_at - now)
+    # Who writes into the lake from elsewhere tells nobody.
+    hint(work.SPARK_CYCLE, timedelta(seconds=schedule.TICK_S / 2))
     outbox.wake(now)
     audit.record_alarms(audit.problems(now), now)
     blind.watch(now)
@@ -55,7 +59,9 @@ def hint(key: str, after: timedelta = timedelta()) -> None:
 
 @app.task(name="pipeline.collect", soft_time_limit=COLLECT_LIMIT_S, time_limit=COLLECT_LIMIT_S + 30)
 def collect(key: str) -> None:
-    _perform(key)
+    if _perform(key):
+        hint(work.SPARK_CYCLE)
+        _hint_at_the_next(key)
 
 
 @app.task(
@@ -64,6 +70,16 @@ def collect(key: str) -> None:
     time_limit=settings.WEIR.spark_timeout_s + LOAD_LIMIT_S + 60,
 )
 def spark_cycle(key: str) -> None:
+    if _perform(key):
+        _hint_at_the_next(key)
+
+
+@app.task(
+    name="pipeline.roll_up",
+    soft_time_limit=settings.WEIR.spark_timeout_s + LOAD_LIMIT_S,
+    time_limit=settings.WEIR.spark_timeout_s + LOAD_LIMIT_S + 60,
+)
+def roll_up(key: str) -> None:
     _perform(key)
 
 
@@ -78,8 +94,12 @@ def audit_storage(key: str) -> None:
 
 @app.task(name="alerts.evaluate", soft_time_limit=EVALUATE_LIMIT_S, time_limit=EVALUATE_LIMIT_S + 30)
 def evaluate(key: str) -> None:
-    """Findings into alerts, alerts into notices, whenever somebody says that there is something new."""
-    _perform(key, even_if_not_due=True)
+    """Findings into alerts, alerts into notices, whenever somebody says that there is something new.
+
+    What is said while another look ends may be too late for that one.
+    """
+    if not _perform(key, even_if_not_due=True) and Finding.objects.filter(to_alert=True).exists():
+        waking.hint(SHORTLY)
 
 
 @app.task(name="alerts.deliver", soft_time_limit=DELIVER_LIMIT_S, time_limit=DELIVER_LIMIT_S + 30)
@@ -100,6 +120,14 @@ def make_report(key: str) -> None:
 @app.task(name="pipeline.maintain", soft_time_limit=MAINTAIN_LIMIT_S, time_limit=MAINTAIN_LIMIT_S + 30)
 def maintain(key: str) -> None:
     _perform(key)
+
+
+def _hint_at_the_next(key: str) -> None:
+    """What is due again before the next tick would say so."""
+    now = timezone.now()
+    ahead = DueWork.objects.filter(key=key, next_attempt_at__gt=now, next_attempt_at__lt=now + timedelta(seconds=schedule.TICK_S))
+    for due_at in ahead.values_list("next_attempt_at", flat=True):
+        hint(key, due_at - now)
 
 
 def _perform(key: str, *, even_if_not_due: bool = False) -> bool:

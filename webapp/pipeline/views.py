@@ -46,7 +46,7 @@ def pipeline(request: HttpRequest) -> HttpResponse:
         "runs": shown_runs,
         "run_rows": [(run, run_badge(run.state)) for run in shown_runs.rows],
         "kind": kind,
-        "kinds": ("collect", "spark", "storage", "import", "maintenance"),
+        "kinds": ("collect", "spark", "rollups", "storage", "import", "maintenance"),
         "skips": skips,
         "cluster": request.GET.get("cluster", ""),
     }

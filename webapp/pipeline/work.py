@@ -9,10 +9,14 @@ from webapp.alerting import waking
 from webapp.config import schedule
 from webapp.delivery import outbox
 from webapp.fleet.models import Cluster
+from webapp.pipeline import rollups
 from webapp.reports import due as reports
 from webapp.storage.models import CleanupPlan, StorageAudit, StorageRoot
 
+COLLECT = "collect/"
+"""With a shard's number."""
 SPARK_CYCLE = "spark/cycle"
+ROLLUPS = rollups.KEY
 AUDIT, AUDIT_BY_HAND, AGE_RULES = "storage/audit", "storage/by-hand", "storage/age-rules"
 """``AUDIT_BY_HAND`` is claimed by commands only, and never due."""
 PLAN = "storage/plan-"
@@ -31,6 +35,7 @@ PLAN_S = 600
 TASK_OF_KIND = {
     "collect": "pipeline.collect",
     "spark": "pipeline.spark_cycle",
+    "rollups": rollups.TASK,
     "storage": "pipeline.audit_storage",
     "maintenance": "pipeline.maintain",
     "reports": reports.TASK,
@@ -40,11 +45,11 @@ TASK_OF_KIND = {
 
 
 def collect_key(shard: int) -> str:
-    return f"collect/{shard}"
+    return f"{COLLECT}{shard}"
 
 
 def shard_of(key: str) -> int:
-    return int(key.removeprefix("collect/"))
+    return int(key.removeprefix(COLLECT))
 
 
 def plan_of(key: str) -> int:
@@ -57,6 +62,7 @@ def intervals_s() -> dict[str, int]:
     return {
         **{collect_key(shard): settings.WEIR.collect_interval_s for shard in shards},
         SPARK_CYCLE: settings.WEIR.spark_interval_s,
+        ROLLUPS: settings.WEIR.rollups_interval_s,
         **_storage_s(),
         **{f"{PLAN}{pk}": PLAN_S for pk in CleanupPlan.objects.due(timezone.now()).values_list("pk", flat=True)},
         ALERTING: schedule.TICK_S,

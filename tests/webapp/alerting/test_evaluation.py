@@ -23,9 +23,9 @@ def on_call(db):
 
 def test_a_finding_is_told_once_when_its_group_has_waited():
     opened(0)
-    look(15)
+    look(5)
     assert kinds() == []
-    looks(30, 300)
+    looks(15, 300)
     (notice,) = told()
     assert (notice.kind, notice.status, notice.group) == ("firing", "firing", "prod-eu/checkpoint")
     assert (notice.alerts[0].title, notice.alerts[0].starts_at) == ("Checkpoints of orders are declined", T0)
@@ -322,8 +322,8 @@ def test_a_look_that_fails_half_way_tells_nothing_twice(monkeypatch):
 
 def test_a_group_says_when_it_is_due():
     opened(0)
-    look(15)
-    assert AlertGroup.objects.get().next_due_at == at(30)
+    look(5)
+    assert AlertGroup.objects.get().next_due_at == at(10)
     look(30)
     group = AlertGroup.objects.get()
     assert (group.next_due_at, group.last_notified_at, group.notices) == (None, at(30), 1)

@@ -14,7 +14,7 @@ from webapp.fleet.models import Cluster, JobCurrent
 pytestmark = pytest.mark.django_db
 
 NOW = timezone.now()
-CYCLE = timedelta(seconds=settings.WEIR.collect_interval_s)
+CYCLE = timedelta(seconds=settings.WEIR.judged_every_s)
 
 
 @pytest.fixture(autouse=True)

@@ -1,26 +1,31 @@
 """Keeps the contract of ``python -m spark_jobs cycle``: one completed fact for every checkpoint in the new commits.
 
-The state that it leaves is the list of them, and the next one needs it.
-While ``$WEIR_HOME/hold`` exists it waits before it writes, having noted its process id in ``$WEIR_HOME/began``.
+The state that it leaves is the list of them, and the next one needs it. What it tells is kept in the lake, unless ``$WEIR_HOME/no-keep``
+says that it is killed before that. As ``rollups`` it counts what is kept of each hour.
+While ``$WEIR_HOME/hold`` exists it waits before it writes, having noted its process id in ``$WEIR_HOME/began``; of roll-ups these are
+``hold-rollups`` and ``began-rollups``.
 """
 
 import json
 import os
 import sys
 import time
+from datetime import datetime
 from pathlib import Path
 
 import pyarrow.parquet as pq
 
 from ingest.lake.environment import lake_of
+from spark_jobs import manifest as manifests
 from spark_jobs import previous_run
+from spark_jobs.kept_facts import TABLE, keep
 from spark_jobs.manifest import Manifest
-from tests.webapp.pipeline.runs import fact, write_run
+from tests.webapp.pipeline.runs import fact, row, write_run
 
 
 def main() -> int:
     try:
-        return cycle()
+        return rollups() if sys.argv[1] == "rollups" else cycle()
     except previous_run.PreviousLost as error:
         print(f"spark_jobs cycle: {error}", file=sys.stderr)
         return previous_run.LOST
@@ -30,14 +35,13 @@ def cycle() -> int:
     arguments = dict(zip(sys.argv[2::2], sys.argv[3::2], strict=True))
     home, run_dir = Path(os.environ["WEIR_HOME"]), Path(arguments["--run-dir"])
     carried = previous_run.read(arguments["--previous"], json.loads(arguments["--previous-to"])) if "--previous" in arguments else None
-    previous = carried.to_seq if carried else {}
+    lake, previous = lake_of(arguments["--lake"]), carried.to_seq if carried else {}
+    if carried:
+        keep(lake, carried)
     to = json.loads(arguments["--to"])
-    (home / "began").write_text(str(os.getpid()))
-    print("stand-in began", flush=True)
-    while (home / "hold").exists():
-        time.sleep(0.05)
+    begin(home, "")
     after = previous.get("checkpoints", 0)
-    files = lake_of(arguments["--lake"]).files("checkpoints", version=to["checkpoints"], after_seq=after)
+    files = lake.files("checkpoints", version=to["checkpoints"], after_seq=after)
     read = [row for file in files for row in pq.read_table(file.uri, partitioning=None).to_pylist()]
     rows = [row for row in read if after < row["commit_seq"] <= to["checkpoints"]]
     newest = {(row["cluster"], row["job_id"], row["checkpoint_id"], row["trigger_time"]): row for row in rows}
@@ -47,8 +51,45 @@ def cycle() -> int:
     ]
     with previous_run.blamed_where_damaged(carried):
         state = sorted({fact["checkpoint_id"] for fact in facts} | remembered(carried))
-    write_run(run_dir, {"checkpoint_fact": facts}, from_=previous, to=to, attempt=arguments["--attempt"], state={"facts": state})
+    path = write_run(run_dir, {"checkpoint_fact": facts}, from_=previous, to=to, attempt=arguments["--attempt"], state={"facts": state})
+    if not (home / "no-keep").exists():
+        keep(lake, manifests.read(path))
     return 0
+
+
+def rollups() -> int:
+    arguments = dict(zip(sys.argv[2::2], sys.argv[3::2], strict=True))
+    begin(Path(os.environ["WEIR_HOME"]), "-rollups")
+    start, end = int(arguments["--from"]), int(arguments["--to"])
+    files = lake_of(arguments["--lake"]).files(TABLE, version=end)
+    read = [row for file in files for row in pq.read_table(file.uri, partitioning=None).to_pylist()]
+    keys = {(row["cluster"], row["job_id"], row["checkpoint_id"], row["trigger_time"]): row["observed_at"] for row in read}
+    hours: dict[tuple[str, str, datetime], list[datetime]] = {}
+    for (cluster, job_id, _, trigger), as_of in keys.items():
+        hours.setdefault((cluster, job_id, trigger.replace(minute=0, second=0, microsecond=0)), []).append(as_of)
+    counted = [
+        row(
+            "checkpoint_rollup",
+            cluster=cluster,
+            job_id=job_id,
+            period="hour",
+            period_start=hour,
+            completed_count=len(as_of),
+            as_of=max(as_of),
+        )
+        for (cluster, job_id, hour), as_of in hours.items()
+    ]
+    write_run(
+        Path(arguments["--run-dir"]), {"checkpoint_rollup": counted}, from_={TABLE: start}, to={TABLE: end}, attempt=arguments["--attempt"]
+    )
+    return 0
+
+
+def begin(home: Path, of: str) -> None:
+    (home / f"began{of}").write_text(str(os.getpid()))
+    print("stand-in began", flush=True)
+    while (home / f"hold{of}").exists():
+        time.sleep(0.05)
 
 
 def remembered(carried: Manifest | None) -> set[int]:

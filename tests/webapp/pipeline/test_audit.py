@@ -124,6 +124,14 @@ def test_a_tick_makes_the_rows_that_are_needed_and_drops_those_of_empty_shards(m
     monkeypatch.setattr(tasks, "hint", lambda key, after: hinted.append(key))
     Cluster.objects.create(name="c", url="http://h:1", shard=2)
     tasks.tick()
-    always = {"spark/cycle", "alerts/evaluate", "delivery/send", "reports/digest", "maintenance/retention", "maintenance/lake"}
+    always = {
+        "spark/cycle",
+        "alerts/evaluate",
+        "delivery/send",
+        "reports/digest",
+        "maintenance/retention",
+        "maintenance/lake",
+        "rollups/checkpoints",
+    }
     assert set(DueWork.objects.values_list("key", flat=True)) == {"collect/2", *always}
     assert "collect/2" in hinted

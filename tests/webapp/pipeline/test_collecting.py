@@ -1,7 +1,11 @@
 """Collect cycles against a simulated JobManager: one that is lost becomes blind, and its jobs are never shown as healthy."""
 
+import os
+import signal
+import threading
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +52,7 @@ def test_clusters_are_collected_and_their_cursors_kept(home: Path, site: Site) -
     assert Lake(str(home / "lake")).version("checkpoints") == 1
 
 
-def test_a_cluster_that_is_lost_becomes_blind_after_three_cycles_and_sees_again(home: Path, site: Site) -> None:
+def test_a_cluster_that_is_lost_for_three_half_minutes_becomes_blind_and_sees_again(home: Path, site: Site) -> None:
     process, url = site.jobmanager()
     Cluster.objects.create(name="c", url=url)
     collect()
@@ -58,6 +62,9 @@ def test_a_cluster_that_is_lost_becomes_blind_after_three_cycles_and_sees_again(
     for _ in range(3):
         assert Cluster.objects.get().blind_since is None
         collect()
+    assert Cluster.objects.get().visibility == "live"  # it may just fail over
+    Cluster.objects.update(last_success_at=now - timedelta(seconds=90))
+    collect()
     cluster = Cluster.objects.get()
     assert cluster.visibility == "blind"
     assert cluster.last_error
@@ -67,6 +74,28 @@ def test_a_cluster_that_is_lost_becomes_blind_after_three_cycles_and_sees_again(
     collect()
     assert Cluster.objects.get().visibility == "live"
     assert JobCurrent.objects.with_status(timezone.now()).get().status == "RUNNING"
+
+
+def test_collections_begin_an_interval_apart(home: Path, site: Site, settings: Any) -> None:
+    settings.WEIR = replace(settings.WEIR, collect_interval_s=3600)
+    _, url = site.jobmanager()
+    Cluster.objects.create(name="c", url=url)
+    collect()
+    row = DueWork.objects.get(key="collect/0")
+    assert row.last_started_at and row.next_attempt_at - row.last_started_at == timedelta(hours=1)
+
+
+def test_who_is_slow_to_answer_is_left_alone_for_twice_as_long(home: Path, site: Site, settings: Any) -> None:
+    settings.WEIR = replace(settings.WEIR, collect_interval_s=3)
+    process, url = site.jobmanager()
+    Cluster.objects.create(name="slow", url=url)
+    os.kill(process.pid, signal.SIGSTOP)
+    threading.Timer(4, os.kill, (process.pid, signal.SIGCONT)).start()
+    collect()
+    row = DueWork.objects.get(key="collect/0")
+    assert row.last_started_at and row.last_finished_at
+    took = row.last_finished_at - row.last_started_at
+    assert row.next_attempt_at - row.last_finished_at >= min(2 * took, timedelta(seconds=30))
 
 
 def test_one_bad_cluster_stops_no_other(home: Path, site: Site) -> None:

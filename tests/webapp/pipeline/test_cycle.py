@@ -1,7 +1,7 @@
 """A Spark cycle from the lake to the rows, with a stand-in for Spark that keeps its contract."""
 
 import json
-import sys
+import threading
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
@@ -12,12 +12,19 @@ from typing import Any
 import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
+from django.db.models import QuerySet
+from django.utils import timezone
 
+from ingest.lake.store import Lake
+from ingest.records import Job, Observed
 from spark_jobs import cycle_request
+from tests.webapp.pipeline.runs import AT
 from tests.webapp.storage.builders import unprotected_fleet
 from webapp.checkpoints.models import CheckpointFact
 from webapp.findings.models import ThresholdOverride
+from webapp.pipeline import loader
 from webapp.pipeline.models import DueWork, Manifest, PipelineRun
+from webapp.pipeline.perform import Performed, perform
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("home")]
 
@@ -28,16 +35,78 @@ def run_pipeline(*options: str) -> str:
     return said.getvalue()
 
 
+def cycles() -> QuerySet[PipelineRun]:
+    return PipelineRun.objects.filter(key="spark/cycle")
+
+
 def facts() -> list[int]:
     return sorted(CheckpointFact.objects.values_list("checkpoint_id", flat=True))
 
 
-def test_cycles_begin_an_interval_apart_however_long_they_take(see: Callable[..., None]) -> None:
+def test_cycles_begin_an_interval_apart_however_long_they_take(see: Callable[..., None], settings: Any) -> None:
+    settings.WEIR = replace(settings.WEIR, spark_interval_s=3600)
     see(1)
     run_pipeline()
     row = DueWork.objects.get(key="spark/cycle")
     assert row.last_started_at and row.last_finished_at and row.last_finished_at > row.last_started_at
     assert row.next_attempt_at - row.last_started_at == timedelta(seconds=row.interval_s)
+
+
+def test_the_rest_after_a_cycle_that_took_long_is_bounded(
+    see: Callable[..., None], home: Path, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.WEIR = replace(settings.WEIR, spark_interval_s=3)
+    monkeypatch.setattr("webapp.pipeline.perform.CYCLE_RESTS_AT_MOST", timedelta(seconds=1))
+    see(1)
+    (home / "hold").touch()
+    threading.Timer(4, (home / "hold").unlink).start()
+    run_pipeline()
+    row = DueWork.objects.get(key="spark/cycle")
+    assert row.last_finished_at and row.next_attempt_at - row.last_finished_at == timedelta(seconds=1)
+
+
+def test_a_cycle_that_finds_nothing_new_stays_due_and_starts_no_spark(see: Callable[..., None], settings: Any) -> None:
+    see(1)
+    run_pipeline()
+    DueWork.objects.update(next_attempt_at=timezone.now())
+    settings.SPARK_MODULE = "tests.webapp.pipeline.failing_spark"
+    assert perform("spark/cycle").state == Performed.IDLE
+    assert DueWork.objects.due(timezone.now()).exists()
+
+
+def test_with_a_long_interval_it_looks_no_more_often_than_that(home: Path, settings: Any) -> None:
+    settings.WEIR = replace(settings.WEIR, spark_interval_s=3600)
+    DueWork.objects.ensure({"spark/cycle": 3600}, timezone.now())
+    assert perform("spark/cycle").state == Performed.IDLE
+    assert not DueWork.objects.due(timezone.now()).exists()
+
+
+def test_what_only_says_that_all_is_as_before_waits_for_half_a_minute(see: Callable[..., None], home: Path) -> None:
+    see(1)
+    run_pipeline()
+    Lake(str(home / "lake")).append([Observed("c", AT, "rest", (Job("a" * 32, "job", "RUNNING"),))])
+    DueWork.objects.update(next_attempt_at=timezone.now())
+    assert perform("spark/cycle").state == Performed.IDLE
+    Manifest.objects.update(loaded_at=timezone.now() - timedelta(seconds=30))
+    assert perform("spark/cycle").state == Performed.DONE
+
+
+def test_what_somebody_waits_for_does_not_and_takes_the_rest_along(see: Callable[..., None], home: Path) -> None:
+    see(1)
+    run_pipeline()
+    Lake(str(home / "lake")).append([Observed("c", AT, "rest", (Job("a" * 32, "job", "RUNNING"),))])
+    see(2)
+    DueWork.objects.update(next_attempt_at=timezone.now())
+    assert perform("spark/cycle").state == Performed.DONE
+    newest = loader.last_loaded()
+    assert newest and newest.to_seq["jobs"] == 1
+
+
+def test_who_asks_by_hand_waits_for_nothing(see: Callable[..., None], home: Path) -> None:
+    see(1)
+    run_pipeline()
+    Lake(str(home / "lake")).append([Observed("c", AT, "rest", (Job("a" * 32, "job", "RUNNING"),))])
+    assert "new in the lake: jobs 1 commits" in run_pipeline()
 
 
 def test_what_is_new_is_processed_once(see: Callable[..., None]) -> None:
@@ -47,7 +116,7 @@ def test_what_is_new_is_processed_once(see: Callable[..., None]) -> None:
     see(2, 3)
     assert "loaded checkpoint_fact: 2 rows" in run_pipeline()
     assert facts() == [1, 2, 3]
-    assert [run.state for run in PipelineRun.objects.all()] == ["done", "done"]
+    assert [run.state for run in cycles()] == ["done", "done"]
 
 
 def test_settings_and_recovery_points_of_a_whole_fleet_reach_the_job(see: Callable[..., None], home: Path) -> None:
@@ -61,7 +130,7 @@ def test_settings_and_recovery_points_of_a_whole_fleet_reach_the_job(see: Callab
     see(1)
     run_pipeline()
     assert facts() == [1]
-    told = cycle_request.read(f"{home}/runs/{PipelineRun.objects.get().attempt}/request.json")
+    told = cycle_request.read(f"{home}/runs/{cycles().get().attempt}/request.json")
     assert {one["job_id"]: one["value"] for one in told.thresholds} == {fleet[number]: number + 600 for number in range(1_300)}
     assert sorted(str(one["job_id"]) for one in told.recovery_points) == fleet
 
@@ -70,20 +139,20 @@ def test_a_run_says_what_it_did(see: Callable[..., None]) -> None:
     see(1)
     counts = json.loads(run_pipeline("--json"))["spark/cycle"]
     assert counts["rows"] == {"checkpoint_fact": 1}
-    run = PipelineRun.objects.get()
+    run = cycles().get()
     assert "stand-in began" in run.log_tail
     assert run.duration_ms is not None
 
 
 def test_a_spark_job_that_fails_is_said_with_its_last_words_and_tried_again(see: Callable[..., None], settings: Any) -> None:
     see(1)
-    good = settings.SPARK_COMMAND
-    settings.SPARK_COMMAND = [sys.executable, "-c", "import sys; print('no memory left'); sys.exit(1)"]
+    good = settings.SPARK_MODULE
+    settings.SPARK_MODULE = "tests.webapp.pipeline.failing_spark"
     with pytest.raises(CommandError, match="exit code 1: no memory left"):
         run_pipeline()
     assert PipelineRun.objects.get().state == "failed"
     assert DueWork.objects.get(key="spark/cycle").failures == 1
-    settings.SPARK_COMMAND = good
+    settings.SPARK_MODULE = good
     run_pipeline()
     assert facts() == [1]
 
@@ -107,7 +176,7 @@ def test_a_complete_run_whose_process_died_before_it_was_loaded_is_loaded_withou
         run_pipeline()
     monkeypatch.undo()
     PipelineRun.objects.update(state="running")  # as a killed process leaves it
-    settings.SPARK_COMMAND = [sys.executable, "-c", "raise SystemExit('not needed')"]
+    settings.SPARK_MODULE = "tests.webapp.pipeline.rollups_only_spark"
     assert "it is loaded" in run_pipeline()
     assert facts() == [1]
 
@@ -125,7 +194,7 @@ def test_a_run_half_loaded_is_loaded_again_without_spark(see: Callable[..., None
         run_pipeline()
     assert Manifest.objects.get().state == "written"
     monkeypatch.undo()
-    settings.SPARK_COMMAND = [sys.executable, "-c", "raise SystemExit('not needed')"]
+    settings.SPARK_MODULE = "tests.webapp.pipeline.rollups_only_spark"
     run_pipeline()
     assert facts() == [1]
 
@@ -161,5 +230,5 @@ def test_old_run_directories_go_and_foreign_ones_stay(see: Callable[..., None], 
         (home / "runs" / name).mkdir(parents=True)
     see(1)
     run_pipeline()
-    left = {path.name for path in (home / "runs").iterdir()}
+    left = {path.name for path in (home / "runs").iterdir() if not path.name.startswith("rollups-")}
     assert left == {"precious", Manifest.objects.get().attempt}

@@ -12,7 +12,7 @@ from django.core.management.base import CommandError
 from django.urls import reverse
 
 from tests.webapp.pipeline.runs import AT, fact, write_run
-from tests.webapp.pipeline.test_cycle import _die, facts, run_pipeline
+from tests.webapp.pipeline.test_cycle import _die, cycles, facts, run_pipeline
 from webapp.checkpoints.models import CheckpointFact
 from webapp.pipeline import loader, run_dirs, run_files
 from webapp.pipeline.lease import Lease
@@ -81,7 +81,7 @@ def test_it_is_said_on_the_pipeline_page_in_the_log_and_as_a_metric(
     assert "There is no manifest at" in page
     assert "weir_lake_restarts 1" in admin_client.get("/metrics").content.decode()
     assert "Everything is read again from the lake." in caplog.text
-    assert PipelineRun.objects.order_by("-id")[0].counts["restarted"] == "from the lake"
+    assert cycles().order_by("-id")[0].counts["restarted"] == "from the lake"
 
 
 def test_two_losses_in_a_row(see: Callable[..., None], home: Path) -> None:

@@ -61,6 +61,17 @@ def test_a_worker_killed_during_spark_takes_its_client_along_and_another_finishe
     settle(site)
 
 
+def test_collections_go_on_and_have_their_news_computed_without_any_beat(site: Site) -> None:
+    """The beat is for what is lost: who has done something says what is to be done next, and when."""
+    _, url = site.jobmanager()
+    site.manage("add_cluster", "c", url, "--untested")
+    site.worker("one")
+    first = "from django.utils import timezone; from webapp.pipeline import tasks, work; from webapp.pipeline.models import DueWork; "
+    site.manage("shell", "-c", first + "DueWork.objects.ensure(work.intervals_s(), timezone.now()); tasks.hint('collect/0')")
+    wait_for(lambda: site.count("pipeline_manifest WHERE state = 'loaded'") >= 2, "two loaded runs")
+    assert site.count("pipeline_pipelinerun WHERE kind = 'collect' AND state = 'done'") >= 2
+
+
 def test_a_worker_killed_while_it_collects_is_followed_by_another_which_reads_the_same(site: Site) -> None:
     jobmanager, url = site.jobmanager()
     site.manage("add_cluster", "c", url, "--untested")

@@ -42,7 +42,8 @@ class Command(PreparedCommand):
         if options["collect"]:
             for key in (key for key in work.intervals_s() if key.startswith("collect/")):
                 counts[key] = self._do(key, options["wait"])
-        counts[work.SPARK_CYCLE] = self._do(work.SPARK_CYCLE, options["wait"])
+        for key in (work.SPARK_CYCLE, work.ROLLUPS):
+            counts[key] = self._do(key, options["wait"])
         if options["json"]:
             self.stdout.write(json.dumps({"duration_s": round(time.monotonic() - began, 3), **counts}))
         else:

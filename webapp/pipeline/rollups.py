@@ -1,0 +1,114 @@
+"""Hours and days summed up beside the cycle: what is new among the facts that the lake keeps, through Spark, into the database.
+
+1. What the last loaded cycle told is taken up, where that cycle was killed before it did.
+2. Nothing new among the kept facts: done at once, without starting Spark.
+3. Spark runs as a subprocess from the commit up to which roll-ups are loaded; its manifest makes the run real.
+4. The rows are upserted, and with the last of them how far they reach. A run carries nothing: whatever is killed, the next one
+   starts from the same commit and comes to the same rows.
+"""
+
+import logging
+from datetime import timedelta
+
+from django.conf import settings
+from django.utils import timezone
+
+from ingest.lake.store import Lake
+from spark_jobs import kept_facts
+from spark_jobs import manifest as manifests
+from spark_jobs.manifest import BadManifest
+from spark_jobs.previous_run import PreviousLost
+from webapp.config import hints, schedule
+from webapp.fleet.models import Cluster
+from webapp.pipeline import loader, run_files, spark_process
+from webapp.pipeline.lake import lake
+from webapp.pipeline.lease import Lease
+from webapp.pipeline.models import DueWork, PipelineRun, RolledUp
+from webapp.pipeline.runs import RunRecord, left_running
+from webapp.pipeline.served import SERVED
+from webapp.pipeline.upserts import upsert
+
+TASK, KEY = "pipeline.roll_up", "rollups/checkpoints"
+TABLE = "checkpoint_rollup"
+MOST_FILES = 64
+"""Each cycle leaves a small file, and each run reads all of a day: merged from here on."""
+
+logger = logging.getLogger(__name__)
+
+
+def has_work() -> bool:
+    """Whether a run would do anything; cheap."""
+    opened = lake()
+    return _is_behind(opened) or _has_news(opened)
+
+
+def wake_first() -> None:
+    """A newcomer's first roll-ups need not wait for their turn."""
+    if not RolledUp.objects.exists() and DueWork.objects.filter(key=KEY).update(next_attempt_at=timezone.now()):
+        hints.hint(TASK, KEY, schedule.SPARK, timedelta())
+
+
+def run(lease: Lease, record: RunRecord) -> None:
+    opened = lake()
+    _catch_up(opened, record)
+    start, end = _start(opened), opened.version(kept_facts.TABLE)
+    record.counts |= {"from": start, "to": end}
+    if not _has_news(opened):
+        return
+    attempt = record.row.attempt
+    run_dir = f"{settings.WEIR.runs_root.rstrip('/')}/{attempt}"
+    PipelineRun.objects.filter(pk=record.row.pk).update(manifest_path=f"{run_dir}/manifest.json")
+    command = ["rollups", "--lake", settings.WEIR.lake_root, "--run-dir", run_dir, "--attempt", attempt]
+    command += ["--from", str(start), "--to", str(end)]
+    for left in left_running(record.row):
+        command += ["--interrupt", left]
+    spark_process.run(command, record, attempt)
+    manifest = run_files.read_manifest(f"{run_dir}/manifest.json", attempt)
+    record.counts |= {"rows": manifest.tables[TABLE].rows if TABLE in manifest.tables else 0, "changed": _load(manifest, lease)}
+    record.say(f"loaded {TABLE}: {record.counts['rows']} rows, {record.counts['changed']} changed")
+    if len(opened.files(kept_facts.TABLE, from_time=timezone.now() - timedelta(days=2))) > MOST_FILES:
+        opened.compact(kept_facts.TABLE)
+
+
+def _load(manifest: manifests.Manifest, lease: Lease) -> int:
+    changed, served = 0, SERVED[TABLE]
+    for rows in run_files.batches(manifest, TABLE):
+        with lease.writing():
+            Cluster.objects.register_recordings({row["cluster"] for row in rows})
+            changed += upsert(served.table, served.model, rows, served.derived)
+    with lease.writing():
+        reached = {"to_seq": manifest.to_seq[kept_facts.TABLE], "loaded_at": timezone.now()}
+        RolledUp.objects.update_or_create(table=kept_facts.TABLE, defaults=reached)
+    return changed
+
+
+def _start(opened: Lake) -> int:
+    """The commit up to which roll-ups are loaded; 0 where there are none, or those of a table that was replaced since."""
+    loaded = RolledUp.objects.filter(table=kept_facts.TABLE).values_list("to_seq", flat=True).first() or 0
+    return loaded if loaded <= opened.version(kept_facts.TABLE) else 0
+
+
+def _has_news(opened: Lake) -> bool:
+    """While a run is taken up in parts, the facts of some jobs are there and those of others are not."""
+    if kept_facts.taken(opened).cycle == kept_facts.UNFINISHED:
+        return False
+    return bool(opened.files(kept_facts.TABLE, after_seq=_start(opened)))
+
+
+def _is_behind(opened: Lake) -> bool:
+    last = loader.last_loaded()
+    there = kept_facts.taken(opened)
+    return last is not None and bool(last.path) and not kept_facts.is_kept(there, last) and kept_facts.is_next(there, last)
+
+
+def _catch_up(opened: Lake, record: RunRecord) -> None:
+    last = loader.last_loaded()
+    if last is None or not _is_behind(opened):
+        return
+    try:
+        rows = kept_facts.keep(opened, manifests.read(last.path))
+    except (BadManifest, PreviousLost) as lost:
+        # The next cycle finds the same, and reads everything again from the lake.
+        record.say(str(lost))
+    else:
+        record.say(f"took up {rows} rows of run {last.attempt}, which was killed before it did")
