@@ -1,14 +1,25 @@
 """Two workers share the tests: one begins with those against a real Flink, which often wait, the other with the rest."""
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 
+from tests.spark_processes import connect_server
+
 # No JVM of the tests lives long enough to win back what the slower, better compiler takes of two cores.
 os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1")
+
+
+@pytest.fixture(scope="session")
+def warm_spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A Spark Connect server, as `make run` keeps one: each command that runs a cycle would otherwise start a JVM of its own."""
+    with connect_server(tmp_path_factory.mktemp("warm-spark")) as remote:
+        yield remote
+
 
 REAL_FLINK = ("integration/test_cleanup.py", "integration/test_live.py", "integration/test_metadata.py", "integration/test_named_causes.py")
 """One after the other: two Flinks at once would take each other's time."""

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from ingest.flink_logs.events import LogEvent
-from ingest.lake.tables import TABLES
+from ingest.lake.derived import ALL_TABLES
 from spark_jobs.serving import SERVING_TABLES
 
 NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
@@ -33,8 +33,8 @@ EPOCH_MS = Clock(round(NOON.timestamp() * 1000), 1)
 
 
 def lake_values(table: str, rows: Iterable[Row], clock: Clock) -> Iterator[dict[str, Any]]:
-    """Rows of a raw table; cluster, job, observation and commit have defaults, all else is None."""
-    declared = TABLES[table]
+    """Rows of a lake table; cluster, job, observation and commit have defaults, all else is None."""
+    declared = ALL_TABLES[table]
     default = {"cluster": "c", "job_id": JOB, "observed_at": clock(), "source": "rest", "commit_seq": 1, "date": NOON.date()}
     for row in rows:
         whole = default | {declared.time_column: row.get("observed_at", clock())} | dict(row)

@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pyspark
 
+from spark_jobs import own_code
+
 SPARK_HOME = Path(pyspark.__file__).parent
 PROJECT = Path(__file__).parent.parent
 PORTS = range(25000, 26000)
@@ -50,6 +52,7 @@ def connect_server(folder: Path, master: str = "local[2]") -> Iterator[str]:
         "spark.python.sql.dataFrameDebugging.enabled": "false",
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
         "spark.local.dir": str(folder / "local"),
+        **own_code.of_server(),
     }
     settings = [word for name, value in conf.items() for word in ("--conf", f"{name}={value}")]
     server = ["--class", "org.apache.spark.sql.connect.service.SparkConnectServer", "--master", master, *settings, "spark-internal"]
@@ -149,7 +152,11 @@ class SparkProcess:
 
 def run_cycle(lake: Path, run_dir: Path, attempt: str, environment: Mapping[str, str], *more: str) -> "subprocess.Popen[str]":
     """Start one cycle of the pipeline as the web does: a client process that prints its progress."""
-    command = [sys.executable, "-m", "spark_jobs", "cycle", "--lake", str(lake), "--run-dir", str(run_dir), "--attempt", attempt, *more]
+    return run_job("cycle", lake, run_dir, attempt, environment, *more)
+
+
+def run_job(job: str, lake: Path, run_dir: Path, attempt: str, environment: Mapping[str, str], *more: str) -> "subprocess.Popen[str]":
+    command = [sys.executable, "-m", "spark_jobs", job, "--lake", str(lake), "--run-dir", str(run_dir), "--attempt", attempt, *more]
     return subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=PROJECT, env=environment_without_spark(**environment)
     )

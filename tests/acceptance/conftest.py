@@ -8,8 +8,8 @@ from tests.acceptance.homes import IN_PIECES, NAMES, RECORDINGS, Instance, clust
 
 
 @pytest.fixture(scope="session")
-def instance(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Instance]:
-    instance = Instance(tmp_path_factory.mktemp("weir"))
+def instance(tmp_path_factory: pytest.TempPathFactory, warm_spark: str) -> Iterator[Instance]:
+    instance = Instance(tmp_path_factory.mktemp("weir"), warm_spark)
     for name in NAMES:
         instance.import_recording(RECORDINGS / name, cluster_of(name))
     instance.manage("run_pipeline")
@@ -17,10 +17,10 @@ def instance(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Instance]:
 
 
 @pytest.fixture(scope="session")
-def out_of_order(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Instance]:
+def out_of_order(tmp_path_factory: pytest.TempPathFactory, warm_spark: str) -> Iterator[Instance]:
     """The later parts first, then the earlier ones and the whole again."""
     folder = tmp_path_factory.mktemp("pieces")
-    other = Instance(folder / "home")
+    other = Instance(folder / "home", warm_spark)
     for name in IN_PIECES:
         split(RECORDINGS / name, folder / f"early-{cluster_of(name)}", folder / f"late-{cluster_of(name)}")
         other.import_recording(folder / f"late-{cluster_of(name)}", cluster_of(name))

@@ -19,16 +19,16 @@ def cluster_of(name: str) -> str:
 
 
 class Instance:
-    """A Weir home of its own, driven only by its commands."""
+    """A Weir home of its own, driven only by its commands; ``spark`` is the address of a server."""
 
-    def __init__(self, home: Path) -> None:
+    def __init__(self, home: Path, spark: str) -> None:
         self.home = home
         self._told: dict[str | None, list[dict]] = {}
         self.environment = {
             **{name: value for name, value in os.environ.items() if not name.startswith(("WEIR_", "SPARK_"))},
             "WEIR_HOME": str(home),
             "DJANGO_SETTINGS_MODULE": "webapp.config.settings",
-            "SPARK_MASTER": "local[2]",
+            "SPARK_REMOTE": spark,
         }
 
     def manage(self, *arguments: str) -> str:

@@ -8,21 +8,22 @@ import os
 import resource
 import tempfile
 import time
+from functools import reduce
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from spark_jobs.fold.judging import Settings
+from spark_jobs.nested_tables import JOB
 from spark_jobs.schemas import lake_schema, serving_schema
-from spark_jobs.serving import SERVING_TABLES, ServingTable
+from spark_jobs.serving import SERVING_TABLES
 from spark_jobs.session import open_session
 from spark_jobs.transforms import folding
-from spark_jobs.transforms.fold_batches import JOB
-from spark_jobs.transforms.pressure import PAST, vertex_window_samples
 from tests.bench.harness import Report
 
 JOBS, VERTICES, SUBTASKS, CHECKPOINTS = 50_000, 20, 4, 20
+PARTS = ("answers", "windows", "checkpoints")
 PRESSURED_EVERY, ORIGIN = 20, 10
 AT_S = 1_772_366_400
 """The start of the judged window."""
@@ -63,31 +64,33 @@ def _kept(session: SparkSession, told: DataFrame, folder: str) -> DataFrame:
     return session.read.schema(told.schema).parquet(f"{folder}/jobs")
 
 
-def _judged(jobs: DataFrame) -> tuple[float, tuple[int, int, int]]:
+def _judged(rows: DataFrame) -> tuple[float, tuple[int, int, int]]:
     started = time.monotonic()
-    rows = folding.folded(jobs, Settings()).where(F.col("judgement").isNotNull()).select("judgement.sights")
-    roots = F.size(F.filter("sights", lambda sight: sight["rule"] == "pressure.root"))
-    counted = rows.agg(F.count(F.lit(1)).alias("jobs"), F.sum(F.size("sights")).alias("sights"), F.sum(roots).alias("roots")).collect()[0]
+    parts = {name: rows.where(F.col(name).isNotNull()).select(*JOB, f"{name}.*") for name in PARTS}
+    jobs = folding.folded(parts, Settings()).where(F.size("job_judgement") > 0).select("finding_sight")
+    roots = F.size(F.filter("finding_sight", lambda sight: sight["rule"] == "pressure.root"))
+    sights = F.size("finding_sight")
+    counted = jobs.agg(F.count(F.lit(1)).alias("jobs"), F.sum(sights).alias("sights"), F.sum(roots).alias("roots")).collect()[0]
     return time.monotonic() - started, (counted.jobs, counted.sights, counted.roots)
 
 
 def told(session: SparkSession, jobs: int) -> DataFrame:
-    """Nested jobs: of each, an answer, its windows of this minute and of the one before, and its facts from earlier runs."""
+    """Of each job an answer, its windows of this minute and of the one before, and its checkpoints; each in a column of its name."""
     ids = session.range(0, jobs, numPartitions=8).select(
         F.col("id").alias("number"), F.lit("bench").alias("cluster"), F.lpad(F.hex("id"), 32, "0").alias("job_id")
     )
-    windows = _serving(_windows(ids), SERVING_TABLES["pressure_window"], "readings", "newest_ts")
-    before = windows.withColumn("window_start", F.timestamp_seconds(F.lit(AT_S - 60)))
-    news = {
+    windows = _windows(ids)
+    earlier = {"window_start": F.timestamp_seconds(F.lit(AT_S - 60)), "newest_ts": F.timestamp_seconds(F.lit(AT_S - 15))}
+    both = windows.unionByName(windows.withColumns(earlier))
+    parts = {
         "answers": _lake(_answers(ids), "jobs"),
-        "vertex_windows": vertex_window_samples(windows),
-        "pressure": before.select(*JOB, *PAST),
-        # Nothing of earlier checkpoints is told again.
-        "touched": session.createDataFrame([], "cluster string, job_id string, checkpoint_id bigint, trigger_time timestamp"),
+        "windows": both.select(*_filled(both, serving_schema(SERVING_TABLES["pressure_window"])), "readings", "newest_ts").drop(
+            "vertex_name"
+        ),
+        "checkpoints": _lake(_checkpoints(ids), "checkpoints"),
     }
-    since = folding.earliest([(windows, "window_start")])
-    state = session.createDataFrame([], folding.STATE_SCHEMA)
-    return folding.jobs(news, since, _serving(_facts(ids), SERVING_TABLES["checkpoint_fact"]), state, is_partial=True)
+    nested = [rows.select(*JOB, F.struct(*(one for one in rows.columns if one not in JOB)).alias(name)) for name, rows in parts.items()]
+    return reduce(lambda left, right: left.unionByName(right, allowMissingColumns=True), nested)
 
 
 def _answers(ids: DataFrame) -> DataFrame:
@@ -127,13 +130,13 @@ def _windows(ids: DataFrame) -> DataFrame:
 
     measured = {
         "in_pool_usage": either(0.9, 1.0, 0.05), "out_pool_usage": either(1.0, 0.25, 0.25), "exclusive_usage": either(0.9, 1.0, 0.05),
-        "floating_usage": either(0.9, 1.0, 0.0), "busy_ms_per_s": either(40.0, 990.0, 200.0),
-        "backpressured_ms_per_s": either(950.0, 0.0, 0.0), "idle_ms_per_s": either(10.0, 10.0, 800.0),
-        "backpressured_ratio": F.lit(None).cast("double"), "records_in_per_s": F.lit(800.0), "records_out_per_s": F.lit(800.0),
+        "floating_usage": either(0.9, 1.0, 0.0), "busy_ratio": either(0.04, 0.99, 0.2), "backpressured_ratio": either(0.95, 0.0, 0.0),
+        "idle_ratio": either(0.01, 0.01, 0.8), "records_in_per_s": F.lit(800.0), "records_out_per_s": F.lit(800.0),
+        "watermark_ms": F.lit(None).cast("bigint"), "host": F.lit("host-1"), "taskmanager_id": F.lit("tm-1"),
     }  # fmt: skip
-    reading = [value.alias(name) for name, value in measured.items()]
-    place = [F.lit(None).cast("bigint").alias("watermark_ms"), F.lit("host-1").alias("host"), F.lit("tm-1").alias("taskmanager_id")]
-    readings = F.transform(F.sequence(F.lit(0), F.lit(SUBTASKS - 1)), lambda n: F.struct(n.alias("subtask"), *reading, *place))
+    whole = {"vertex_id": _vertex(F.col("place")), "parallelism": F.lit(SUBTASKS), "samples": F.lit(2)}
+    each = {name: F.array_repeat(value, SUBTASKS) for name, value in measured.items()}
+    readings = F.struct(*(value.alias(name) for name, value in {**whole, **each}.items()))
     return exploded.withColumns(
         {
             "vertex_id": _vertex(F.col("place")), "vertex_name": _name(F.col("place")), "parallelism": F.lit(SUBTASKS),
@@ -144,27 +147,19 @@ def _windows(ids: DataFrame) -> DataFrame:
     )  # fmt: skip
 
 
-def _facts(ids: DataFrame) -> DataFrame:
+def _checkpoints(ids: DataFrame) -> DataFrame:
     trigger_s = F.lit(AT_S - 60 * CHECKPOINTS) + 60 * F.col("checkpoint_id")
     figures = {"end_to_end_ms": 2000, "state_bytes": 10**9, "checkpointed_bytes": 10**7, "subtasks": VERTICES * SUBTASKS,
-               "acknowledged": VERTICES * SUBTASKS, "start_delay_ms": 100, "alignment_ms": 20, "sync_ms": 30, "async_ms": 1500,
-               "slowest_end_to_end_ms": 2000, "slowest_start_delay_ms": 100, "slowest_alignment_ms": 20, "slowest_sync_ms": 30,
-               "slowest_async_ms": 1500}  # fmt: skip
+               "acknowledged": VERTICES * SUBTASKS, "commit_seq": 1}  # fmt: skip
     numbered = ids.withColumn("checkpoint_id", F.explode(F.sequence(F.lit(1), F.lit(CHECKPOINTS).cast("bigint"))))
     return numbered.withColumns(
         {
-            "trigger_time": F.timestamp_seconds(trigger_s), "end_time": F.timestamp_seconds(trigger_s + 2), "outcome": F.lit("completed"),
-            "final": F.lit(True), "is_savepoint": F.lit(False), "checkpoint_type": F.lit("CHECKPOINT"),
-            "slowest_vertex_name": F.lit("vertex 3"), "slowest_host": F.lit("host-1"), "dominant_phase": F.lit("async"),
-            "as_of": F.timestamp_seconds(trigger_s + 2),
+            "trigger_time": F.timestamp_seconds(trigger_s), "status": F.lit("COMPLETED"), "is_savepoint": F.lit(False),
+            "checkpoint_type": F.lit("CHECKPOINT"), "observed_at": F.timestamp_seconds(trigger_s + 2),
             "external_path": F.format_string("file:/checkpoints/%s/chk-%d", "job_id", "checkpoint_id"),
             **{name: F.lit(value).cast("bigint") for name, value in figures.items()},
         }
     )  # fmt: skip
-
-
-def _serving(rows: DataFrame, table: ServingTable, *more: str) -> DataFrame:
-    return rows.select(*_filled(rows, serving_schema(table)), *more)
 
 
 def _lake(rows: DataFrame, table: str) -> DataFrame:

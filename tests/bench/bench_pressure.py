@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 from ingest.lake.tables import TABLES
 from spark_jobs.schemas import lake_schema
 from spark_jobs.session import open_session
-from spark_jobs.transforms.pressure import VERTEX_NAMES_SCHEMA, pressure_windows
+from spark_jobs.transforms.pressure import vertex_windows
 from tests.bench.harness import Report
 
 JOBS, VERTICES, SUBTASKS, SAMPLES = 2000, 5, 8, 2
@@ -40,11 +40,8 @@ def run(report: Report) -> None:
 
 def seconds(session: SparkSession, samples: Path) -> float:
     """Wall time of all windows, written nowhere."""
-    names = session.createDataFrame([], VERTEX_NAMES_SCHEMA)
     started = time.monotonic()
-    pressure_windows(session.read.schema(lake_schema("vertex_metrics")).parquet(str(samples)), names).write.format("noop").mode(
-        "overwrite"
-    ).save()
+    vertex_windows(session.read.schema(lake_schema("vertex_metrics")).parquet(str(samples))).write.format("noop").mode("overwrite").save()
     return time.monotonic() - started
 
 

@@ -18,7 +18,11 @@ _SETTINGS = tuple(Setting(f"state.backend.setting-{number}", "a value as long as
 
 @dataclass(frozen=True)
 class Fleet:
-    """``jobs`` jobs of ``vertices`` vertices in a row, each of parallelism ``subtasks``, 50 jobs a cluster."""
+    """``jobs`` jobs of ``vertices`` vertices in a row, each of parallelism ``subtasks``, 50 jobs a cluster.
+
+    Every name and id holds the numbers of its cluster and of its job in that cluster, as eight hex digits each: rows of one
+    cluster become those of another where one number is replaced by the other.
+    """
 
     jobs: int
     vertices: int
@@ -28,24 +32,26 @@ class Fleet:
     def minute(self, number: int) -> Iterator[Observed]:
         """All that is told of the minute of this number: one checkpoint and two samples of each job."""
         for job in range(self.jobs):
-            yield from self._of_job(job, number)
+            yield from self.of_job(*divmod(job, JOBS_OF_A_CLUSTER), number)
 
-    def _of_job(self, job: int, number: int) -> Iterator[Observed]:
+    def of_job(self, cluster_number: int, job: int, number: int) -> Iterator[Observed]:
+        """What is told of one job of a cluster in a minute."""
         began = BEGINS + number * INTERVAL
-        cluster = f"cluster-{job // JOBS_OF_A_CLUSTER:04d}"
-        job_id, vertices = f"{job:032x}", [f"{job:016x}{vertex:016x}" for vertex in range(self.vertices)]
+        cluster = cluster_name(cluster_number)
+        job_id = job_id_of(cluster_number, job)
+        vertices = [f"{cluster_number:08x}{job:08x}{vertex:016x}" for vertex in range(self.vertices)]
         ended = began + timedelta(seconds=20)
         parts = [self._part(job_id, vertex, number, began) for vertex in vertices]
-        yield Observed(cluster, ended, "rest", (self._job(job, job_id, vertices), self._checkpoint(job_id, number, began), *parts))
+        yield Observed(cluster, ended, "rest", (self._job(job_id, vertices), self._checkpoint(job_id, number, began), *parts))
         for sample in range(SAMPLES):
             ts = began + timedelta(seconds=30 * sample + 5)
             yield Observed(cluster, ts, "rest", tuple(self._metrics(job_id, vertex, ts) for vertex in vertices))
         if self.with_logs:
-            yield Observed(cluster, ended, "log", tuple(self._lines(job, job_id, number, began)))
+            yield Observed(cluster, ended, "log", tuple(self._lines(cluster, job_id, number, began)))
 
-    def _job(self, job: int, job_id: str, vertices: list[str]) -> Job:
+    def _job(self, job_id: str, vertices: list[str]) -> Job:
         return Job(
-            job_id, f"job {job}", "RUNNING", BEGINS, None, "1.20.5", "STREAMING", self.subtasks,
+            job_id, f"job {job_id}", "RUNNING", BEGINS, None, "1.20.5", "STREAMING", self.subtasks,
             tuple(Vertex(one, f"operator {place}", self.subtasks, 128, "RUNNING", self.subtasks) for place, one in enumerate(vertices)),
             tuple(Edge(one, other, "HASH") for one, other in pairwise(vertices)),
             (StateSince("CREATED", BEGINS), StateSince("RUNNING", BEGINS + timedelta(seconds=3))),
@@ -84,7 +90,7 @@ class Fleet:
             tuple(f"tm-{subtask % 4}" for subtask in range(self.subtasks)), ("RUNNING",) * self.subtasks,
         )  # fmt: skip
 
-    def _lines(self, job: int, job_id: str, number: int, began: datetime) -> Iterator[LogRecord]:
+    def _lines(self, cluster: str, job_id: str, number: int, began: datetime) -> Iterator[LogRecord]:
         epoch_ms = round(began.timestamp() * 1000)
         kind = "CheckpointType{name='Checkpoint', sharingFilesStrategy=FORWARD_BACKWARD}"
         told = (
@@ -95,9 +101,17 @@ class Fleet:
                 f"({STATE_BYTES} bytes, checkpointDuration=2000 ms, finalizationTime=10 ms).",
             ),
         )
-        process = f"jobmanager-{job // JOBS_OF_A_CLUSTER}.log"
+        process = f"jobmanager of {cluster}.log"
         for place, (second, message) in enumerate(told):
             ts = began + timedelta(seconds=second)
             digest = hashlib.sha256(f"{ts}{message}".encode()).hexdigest()[:32]
             logger = "org.apache.flink.runtime.checkpoint.CheckpointCoordinator"
             yield LogRecord(process, ts, "INFO", logger, message, digest, 0, process, 1000 * number + place)
+
+
+def cluster_name(cluster: int) -> str:
+    return f"cluster-{cluster:08x}"
+
+
+def job_id_of(cluster: int, job: int) -> str:
+    return f"{cluster:08x}{job:024x}"

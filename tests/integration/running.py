@@ -96,14 +96,14 @@ class RunningWeir:
         return self.process.wait(60)
 
     def processes(self) -> dict[int, str]:
-        """Command line of every living process of this home: by its environment, or by a path of the home in its arguments."""
+        """Command line and (name) of every living process of this home: by its environment, or by a path of the home in its arguments."""
         found: dict[int, str] = {}
         wanted = f"WEIR_HOME={self.home}".encode()
         for entry in Path("/proc").iterdir():
             try:
                 if not entry.name.isdigit() or int(entry.name) == os.getpid():
                     continue
-                command = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+                command = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode() + f"({(entry / 'comm').read_text().strip()})"
                 if f"{self.home}/" in command or wanted in (entry / "environ").read_bytes().split(b"\0"):
                     found[int(entry.name)] = command
             except OSError:

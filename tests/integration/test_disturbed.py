@@ -46,7 +46,7 @@ def all_told(weir: RunningWeir) -> None:
 
 
 def kill_client(weir: RunningWeir) -> None:
-    _kill(weir, "spark_jobs cycle")
+    _kill(weir, "(spark cycle)")
 
 
 def kill_spark_worker(weir: RunningWeir) -> None:
@@ -112,8 +112,8 @@ def told_by(receiver: Receiver) -> list[tuple[Any, ...]]:
 
 
 def _in_mid_cycle(weir: RunningWeir, disturb: Callable[[RunningWeir], None]) -> None:
-    until(lambda: weir.pid_of("spark_jobs cycle"), 300, "the next Spark cycle")
-    time.sleep(1.5)  # past its imports, into the work
+    until(lambda: weir.pid_of("(spark cycle)"), 300, "the next Spark cycle")
+    time.sleep(1)  # into the work
     disturb(weir)
 
 

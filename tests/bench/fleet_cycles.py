@@ -1,0 +1,60 @@
+"""One cycle over a large fleet with a long history: the lake and what is remembered are made, the cycle runs as in production."""
+
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ingest.lake.store import Lake
+from ingest.lake.tables import TABLES
+from spark_jobs import manifest as manifests
+from spark_jobs.nested_tables import JOB, cut
+from spark_jobs.run_dir import RunDir
+from spark_jobs.serving import CHECKPOINT_FACT, JOB_CURRENT, JOB_JUDGEMENT, PRESSURE_WINDOW, SKIPPED_INPUT, ServingTable
+from tests.bench.fleet_history import state_after, write_previous_run
+from tests.bench.fleet_lake import append_history, append_minute
+from tests.bench.generated_fleet import Fleet
+from tests.bench.processes import Used, used
+from tests.spark_processes import run_cycle
+
+VERTICES, SUBTASKS = 20, 8
+WEEK_H, MONTH_H = 7 * 24, 30 * 24
+
+
+def cycle(folder: Path, jobs: int, hours: int) -> Used:
+    """A minute of news of all jobs after so many hours, on two cores."""
+    fleet = Fleet(jobs, VERTICES, SUBTASKS)
+    lake = Lake(str(folder / "lake"))
+    append_history(lake, fleet, hours)
+    to_seq = {table: lake.version(table) for table in TABLES}
+    previous = write_previous_run(folder / "earlier", fleet, state_after(fleet, 60 * hours), to_seq)
+    append_minute(lake, fleet, 60 * hours)
+    started = time.monotonic()
+    client = run_cycle(folder / "lake", folder / "run", "measured", {"SPARK_MASTER": "local[2]"}, "--previous", previous)
+    with client, ThreadPoolExecutor(1) as reader:
+        said = reader.submit(client.stdout.read if client.stdout else str)
+        found = used(client, started)
+    assert client.returncode == 0, said.result()
+    _check(folder / "run", fleet)
+    return found
+
+
+def _check(run_dir: Path, fleet: Fleet) -> None:
+    """Every job has one new fact, its present, a judged window, and a pressure window of all subtasks for each vertex."""
+    run = manifests.read(str(run_dir / "manifest.json"))
+    assert run.tables[SKIPPED_INPUT.name].rows == 0, "some jobs were left out"
+    for table, rows in ((CHECKPOINT_FACT, 1), (JOB_CURRENT, 1), (JOB_JUDGEMENT, 1), (PRESSURE_WINDOW, fleet.vertices)):
+        told = _told(run_dir, run.tables[table.name].files, table)
+        assert told.num_rows == fleet.jobs * rows, f"{told.num_rows} rows of {table.name}"
+        assert len(told.group_by(list(JOB)).aggregate([])) == fleet.jobs, f"{table.name} lacks jobs"
+        if table is PRESSURE_WINDOW:
+            assert pc.all(pc.equal(told["parallelism"], fleet.subtasks)).as_py(), "a window lacks subtasks"
+
+
+def _told(run_dir: Path, files: tuple[str, ...], table: ServingTable) -> pa.Table:
+    """The columns that are looked at, of all rows."""
+    wanted = [*JOB, "parallelism"] if table is PRESSURE_WINDOW else [*JOB]
+    batches = RunDir(str(run_dir)).read(files, [*JOB, table.name])
+    return pa.Table.from_batches([cut(batch, table).select(wanted) for batch in batches])

@@ -1,0 +1,133 @@
+"""What a cycle would remember of a large fleet after a long time: one job is folded over all of it, the others are its copies."""
+
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import fields, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from ingest.flink_logs.recognise import event_of
+from ingest.lake.rows import group_by_table, to_arrow
+from ingest.lake.tables import TABLES
+from ingest.records import LogRecord, Observed, VertexCheckpoint, VertexMetrics
+from spark_jobs import manifest as manifests
+from spark_jobs.diagnosis.samples import VertexWindow
+from spark_jobs.diagnosis.window_contents import WINDOW_MS
+from spark_jobs.fold.job import JobResult, fold
+from spark_jobs.fold.judging import Settings
+from spark_jobs.fold.news import JobNews
+from spark_jobs.fold.rows import Row
+from spark_jobs.fold.state import JobState
+from spark_jobs.manifest import Manifest
+from spark_jobs.run_dir import JOB_STATE
+from spark_jobs.transforms.fold_batches import READ
+from spark_jobs.transforms.plain_rows import plain
+from tests.bench.fleet_lake import CLUSTER
+from tests.bench.generated_fleet import JOBS_OF_A_CLUSTER, Fleet, cluster_name, job_id_of
+from tests.fold.rows import UNREAD, events
+
+JOB = 0xBEEFCAFE
+MINUTES_AT_ONCE = 30
+TASKS_TELL_MINUTES = 180
+"""Rows of vertices are made for the last minutes only: more than is remembered of them, and most of the work."""
+STATE_FILES = 4
+
+
+def state_after(fleet: Fleet, minutes: int) -> bytes:
+    """The packed state of one job after so many minutes; the last half hour of them comes minute by minute, as cycles have it."""
+    state = JobState()
+    for of_run in _runs(minutes):
+        observed = [read for minute in of_run for read in fleet.of_job(CLUSTER, JOB, minute)]
+        if minutes - of_run.start > TASKS_TELL_MINUTES:
+            observed = [_without_tasks(read) for read in observed]
+        result = fold(_news(observed, fleet.subtasks), state, Settings())
+        assert isinstance(result, JobResult), result
+        state = result.state
+    return state.packed()
+
+
+def write_previous_run(folder: Path, fleet: Fleet, state: bytes, to_seq: dict[str, int]) -> str:
+    """A complete run that ended at these commits and remembers ``state`` of every job; returns its manifest's path."""
+    (folder / "jobs").mkdir(parents=True)
+    files = []
+    for number in range(STATE_FILES):
+        files.append(f"jobs/part-{number}.parquet")
+        pq.write_table(_states(state, range(number, fleet.jobs, STATE_FILES)), folder / files[-1])
+    at = datetime.now(UTC)
+    return manifests.write(
+        Manifest("cycle", "earlier", dict.fromkeys(to_seq, 0), to_seq, {}, {JOB_STATE: tuple(files)}, at, at), str(folder)
+    )
+
+
+def _states(state: bytes, jobs: range) -> pa.Table:
+    numbers = [divmod(job, JOBS_OF_A_CLUSTER) for job in jobs]
+    text = zlib.decompress(state).decode()
+    return pa.table({
+        "cluster": [cluster_name(cluster) for cluster, _ in numbers],
+        "job_id": [job_id_of(cluster, job) for cluster, job in numbers],
+        "state": pa.array([_of_job(text, cluster, job) for cluster, job in numbers], pa.binary()),
+    })  # fmt: skip
+
+
+def _of_job(text: str, cluster: int, job: int) -> bytes:
+    return zlib.compress(text.replace(f"{CLUSTER:08x}", f"{cluster:08x}").replace(f"{JOB:08x}", f"{job:08x}").encode(), 1)
+
+
+def _runs(minutes: int) -> Iterator[range]:
+    single = minutes - MINUTES_AT_ONCE
+    for first in range(0, single, MINUTES_AT_ONCE):
+        yield range(first, min(first + MINUTES_AT_ONCE, single))
+    for minute in range(single, minutes):
+        yield range(minute, minute + 1)
+
+
+def _without_tasks(read: Observed) -> Observed:
+    return replace(read, records=tuple(one for one in read.records if not isinstance(one, VertexCheckpoint | VertexMetrics)))
+
+
+def _news(observed: Sequence[Observed], subtasks: int) -> JobNews:
+    rows: dict[str, list[Row]] = {"vertex_checkpoints": [], "vertex_metrics": []}
+    rows |= {name: _plain_rows(to_arrow(TABLES[name], told, 1)) for name, told in group_by_table(observed).items()}
+    metrics = rows["vertex_metrics"]
+    windows = [_window(row, subtasks) for row in metrics if row["ts"] % WINDOW_MS < WINDOW_MS // 2]
+    return JobNews(
+        cluster_name(CLUSTER),
+        job_id_of(CLUSTER, JOB),
+        answers=rows["jobs"],
+        checkpoints=rows["checkpoints"],
+        vertex_checkpoints=rows["vertex_checkpoints"],
+        events=_events(observed),
+        placements=[{name: row[name] for name in ("job_id", "vertex_id", "ts", "host", "attempt")} for row in metrics],
+        vertex_windows=[row["readings"] | {name: row[name] for name in ("vertex_id", "window_start", "newest_ts")} for row in windows],
+        pressure=[{name: row[name] for name in row if name not in ("readings", "newest_ts")} for row in windows],
+    )
+
+
+def _plain_rows(rows: pa.Table) -> list[Row]:
+    columns = {name: plain(pa.concat_arrays(rows[name].chunks)) for name in rows.schema.names if name not in UNREAD}
+    return [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
+
+
+def _events(observed: Sequence[Observed]) -> list[Row]:
+    found = [(event, read) for read in observed for record in read.records if isinstance(record, LogRecord) if (event := event_of(record))]
+    told = [{name: getattr(event, name) for name in event.__slots__} | {"observed_at": read.observed_at} for event, read in found]
+    return events([{name: _epoch_ms(value) for name, value in row.items()} for row in told])
+
+
+def _epoch_ms(value: Any) -> Any:
+    return round(value.timestamp() * 1000) if isinstance(value, datetime) else value
+
+
+def _window(sample: Row, subtasks: int) -> Row:
+    """The pressure window of one sample, near enough: the fold keeps a few figures of it."""
+    start, newest = sample["ts"] // WINDOW_MS * WINDOW_MS, sample["ts"] + WINDOW_MS // 2
+    told = {"vertex_id": sample["vertex_id"], "window_start": start, "newest_ts": newest, "as_of": newest}
+    readings = {field.name: [0.1] * subtasks for field in fields(VertexWindow)}
+    readings |= {"vertex_id": sample["vertex_id"], "parallelism": subtasks, "samples": 2}
+    figures = {"watermark_ms": None, "records_in_per_s": 8000.0, "records_out_per_s": 8000.0, "backpressured_share": 0.0, "busy_share": 0.0}
+    assert {*told, *figures, "readings"} == {*(READ["windows"] or ())}
+    return told | figures | {"readings": readings}
