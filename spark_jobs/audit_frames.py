@@ -16,7 +16,7 @@ from ingest.storage.identities import SECOND_NAME
 from ingest.storage.snapshots import LISTED, Snapshot
 from ingest.uris import Spellings, canonical
 from spark_jobs.audit_request import JOB_COLUMNS, Audit, AuditedRoot, UnlistedDirectory
-from spark_jobs.lake import absolute_root, hadoop_path, without_globs
+from spark_jobs.places import absolute_root, hadoop_path, without_globs
 from spark_jobs.storage.doubts import AUTHORITY
 from spark_jobs.storage.inputs import DOUBTS, JOBS, LISTING, ROOTS, columns
 from spark_jobs.storage_words import TWO_NAMES

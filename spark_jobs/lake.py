@@ -4,12 +4,9 @@ Spark needs no Delta jar for this. Which files are needed is decided before, fro
 each commit recorded; rows are filtered again, since a file may hold more than was asked for.
 """
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from pathlib import Path
-from urllib.parse import unquote
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -17,16 +14,12 @@ from pyspark.sql import functions as F
 from ingest.lake.derived import ALL_TABLES
 from ingest.lake.store import DataFile, Lake
 from ingest.lake.tables import TABLES
+from spark_jobs.places import absolute_root, hadoop_path, without_globs
 from spark_jobs.schemas import lake_schema
-
-Span = tuple[datetime, datetime]
-"""First and last instant, both included."""
+from spark_jobs.spans import Span
 
 SMALL_ROWS = 200_000
 SMALL_BYTES = 32 * 1024 * 1024
-
-_GLOB = re.compile(r"([{}\[\]*?\\])")
-_S3 = re.compile(r"^s3n?://")
 
 
 @dataclass(frozen=True)
@@ -50,11 +43,9 @@ class PinnedLake:
         version = self.versions[table]
         return version > after_seq and bool(self.lake.files(table, version=version, after_seq=after_seq))
 
-    def times_of_new(self, table: str, after_seq: int) -> list[Span] | None:
-        """First and last instant in each file that holds rows of those commits; None where a file does not tell."""
-        files = self.lake.files(table, version=self.versions[table], after_seq=after_seq)
-        times = [(file.first_time, file.last_time) for file in files]
-        return None if any(first is None or last is None for first, last in times) else times  # type: ignore[return-value]
+    def times_of_new(self, table: str, after_seq: int) -> list[tuple[datetime | None, datetime | None]]:
+        """First and last instant in each file that holds rows of those commits, as far as its commit told them."""
+        return [(file.first_time, file.last_time) for file in self.lake.files(table, version=self.versions[table], after_seq=after_seq)]
 
     def is_small(self, after_seq: dict[str, int]) -> bool:
         """Whether the files that hold new rows are few enough for plans that need no tuning to size."""
@@ -95,28 +86,6 @@ def pin(session: SparkSession, lake: Lake, versions: dict[str, int] | None = Non
     """All tables as of now, or as of ``versions`` where given."""
     now = {table: lake.version(table) for table in TABLES}
     return PinnedLake(session, lake, {table: min((versions or now).get(table, now[table]), now[table]) for table in TABLES})
-
-
-def absolute_root(root: str) -> str:
-    """The root as any process sees it: a Connect server resolves relative paths against its own folder."""
-    if "://" in root and not root.startswith("file://"):
-        return root.rstrip("/")
-    return str(Path(unquote(root.removeprefix("file://")) if root.startswith("file://") else root).absolute())
-
-
-def hadoop_path(uri: str) -> str:
-    """A path or URI as Hadoop spells it: s3a for object storage, local paths absolute and not percent-encoded."""
-    uri = _S3.sub("s3a://", uri)
-    if uri.startswith("file://"):
-        uri = unquote(uri.removeprefix("file://"))
-    if "://" not in uri:
-        uri = f"file:{Path(uri).absolute()}"
-    return uri
-
-
-def without_globs(path: str) -> str:
-    """Characters that Spark would take for a pattern, escaped."""
-    return _GLOB.sub(r"\\\1", path)
 
 
 def _overlaps(file: DataFile, spans: Sequence[Span]) -> bool:

@@ -16,7 +16,8 @@ from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_r
 from ingest.lake.store import GIVE_UP_COMMIT_AFTER_S, Lake
 from ingest.lake.tables import REFERENCES, TABLES
 from ingest.metadata.reader import READER_VERSION
-from spark_jobs.lake import hadoop_path, pin, without_globs
+from spark_jobs.lake import pin
+from spark_jobs.places import hadoop_path, without_globs
 from spark_jobs.storage import reading
 from spark_jobs.storage.judging import Keep
 

@@ -19,23 +19,25 @@ import selectors
 import signal
 import socket
 import sys
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NoReturn
 
 from ingest.leash import die_with
 
-IMPORTED = (
-    "spark_jobs.jobs.cycle",
+IMPORTED = ("spark_jobs.jobs.cycle", "fsspec.implementations.local", "encodings.idna")
+"""What a cycle without Spark needs."""
+IMPORTED_LATER = (
+    "spark_jobs.jobs.recompute",
     "spark_jobs.jobs.rollups",
     "spark_jobs.jobs.audit",
     "spark_jobs.jobs.age_rule",
     "pyspark.sql.connect.session",
     "pyspark.sql.connect.functions",
     "pyspark.sql.connect.window",
-    "fsspec.implementations.local",
-    "encodings.idna",
 )
+"""Once somebody asks a second time: until then the first one only would wait for it."""
 
 IDLE_S = 900
 """A parent that nobody needs does not keep its memory for longer than this."""
@@ -46,15 +48,19 @@ REQUEST_BYTES = 1 << 20
 def main() -> None:
     module = sys.argv[1]
     control = socket.socket(fileno=os.dup(0))
-    for name in IMPORTED:
+    _import(IMPORTED)
+    arguments = _Parent(control).serve()
+    sys.argv = [module, *arguments]
+    runpy.run_module(module, run_name="__main__", alter_sys=True)
+
+
+def _import(names: Sequence[str]) -> None:
+    for name in names:
         with suppress(ImportError):  # whoever needs it will say so
             importlib.import_module(name)
     # What is imported stays as it is: the collector would otherwise touch, and so copy, every page of it in each child.
     gc.collect()
     gc.freeze()
-    arguments = _Parent(control).serve()
-    sys.argv = [module, *arguments]
-    runpy.run_module(module, run_name="__main__", alter_sys=True)
 
 
 class _Parent:
@@ -71,8 +77,11 @@ class _Parent:
     def serve(self) -> list[str]:
         """Fork for one request after the other. Returns in children only, with the arguments of theirs."""
         self._control.settimeout(IDLE_S)
+        asked = 0
         while True:
             request, files = self._request()
+            if asked == 1:
+                _import(IMPORTED_LATER)
             me = os.getpid()
             child = os.fork()
             if not child:
@@ -81,6 +90,7 @@ class _Parent:
                 os.close(file)
             self._answer(pid=child)
             self._answer(code=self._watch(child))
+            asked += 1
 
     def _request(self) -> tuple[dict[str, Any], list[int]]:
         files: list[int] = []

@@ -1,33 +1,24 @@
-"""The directory of one attempt: frames in, Parquet files and their counts out; carried frames back in."""
+"""The directory of one attempt of a Spark job: frames in, Parquet files and their counts out; carried frames back in."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import fsspec
-import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 
-from spark_jobs.lake import absolute_root, hadoop_path, without_globs
 from spark_jobs.manifest import Manifest, Output
-from spark_jobs.nested_tables import RETRACTED, ROWS
-from spark_jobs.serving import CHECKPOINT_FACT
+from spark_jobs.places import absolute_root, hadoop_path, without_globs
+from spark_jobs.run_files import JOB_STATE, RunFiles
 
-JOB_STATE = "job_states"
-"""Snapshot of what is remembered of each job; a run that lacks it was left by an earlier version of Weir."""
 STATE_SCHEMA = "cluster string, job_id string, packed binary"
 _WRITTEN_STATE = "cluster string, job_id string, state binary"
+# Spark checks no page that it reads: a damaged state would be folded, or carried on.
+_CHECKED = {"parquet.page.verify-checksum.enabled": "true"}
 
 
 @dataclass(frozen=True)
-class RunDir:
-    """``uri`` is absolute: a Connect server would take a relative one for a folder of its own."""
-
-    uri: str
-    outputs: dict[str, Output] = field(default_factory=dict)
-    state: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    retracted: dict[str, Output] = field(default_factory=dict)
+class RunDir(RunFiles):
     stages: dict[str, Output] = field(default_factory=dict)
 
     def write_table(self, name: str, frame: DataFrame, unrepeated: Sequence[str] = ()) -> int:
@@ -36,30 +27,8 @@ class RunDir:
         return self.outputs[name].rows
 
     def write_jobs(self, folder: str, jobs: DataFrame) -> int:
-        """Write jobs with the rows of all tables nested in them (:mod:`spark_jobs.nested_tables`); returns how many jobs.
-
-        May be called for one part of the jobs after the other. Their states are what the next run starts from.
-        """
-        written = self._write(jobs, folder)
-        for file in written.files:
-            for batch in self.read([file], [ROWS]):
-                for table, counts in zip(batch[ROWS].type, batch[ROWS].flatten(), strict=True):
-                    self._count(table.name, pc.sum(counts).as_py() or 0, file)
-        self.state[JOB_STATE] = (*self.state.get(JOB_STATE, ()), *written.files)
-        return written.rows
-
-    def _count(self, table: str, rows: int, file: str) -> None:
-        outputs, name = (self.retracted, CHECKPOINT_FACT.name) if table == RETRACTED.name else (self.outputs, table)
-        known = outputs.get(name, Output(0))
-        if rows:
-            outputs[name] = Output(known.rows + rows, tuple(dict.fromkeys((*known.files, file))))
-
-    def read(self, files: Iterable[str], columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        """A few columns of files of this run, without Spark."""
-        filesystem, root = fsspec.core.url_to_fs(self.uri)
-        for file in files:
-            with filesystem.open(f"{root}/{file}", "rb") as handle:
-                yield from pq.ParquetFile(handle).iter_batches(columns=list(columns))
+        """See :meth:`RunFiles.count_jobs`."""
+        return self.count_jobs(self._write(jobs, folder))
 
     def stage(self, name: str, frame: DataFrame) -> int:
         """Write rows that later steps of this run start from; returns how many."""
@@ -83,21 +52,6 @@ class RunDir:
         output = self._write(frame, f"state/{name}")
         self.state[name] = output.files
         return output.rows
-
-    def copy_state(self, previous: Manifest) -> None:
-        """Take over what another run left, file by file: its directory may be removed."""
-        for name in previous.state:
-            self.copy_snapshot(previous, name)
-
-    def copy_snapshot(self, previous: Manifest, name: str) -> None:
-        """Take over one snapshot; none where the other run left none."""
-        filesystem, target = fsspec.core.url_to_fs(self.uri)
-        _, source = fsspec.core.url_to_fs(previous.run_dir)
-        for file in previous.state.get(name, ()):
-            filesystem.makedirs(f"{target}/{file}".rsplit("/", 1)[0], exist_ok=True)
-            filesystem.cp_file(f"{source}/{file}", f"{target}/{file}")
-        if name in previous.state:
-            self.state[name] = previous.state[name]
 
     def _write(self, frame: DataFrame, folder: str, unrepeated: Sequence[str] = ()) -> Output:
         # Parquet would look for repetitions in them, and write them plainly after all.

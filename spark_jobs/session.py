@@ -8,13 +8,11 @@ its own, named after its tag: whoever starts next can find that session and inte
 """
 
 import os
-import signal
 import socket
 import sys
 import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from types import FrameType
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -25,9 +23,6 @@ from ingest.errors import Refused
 
 DEFAULT_CONNECT_PORT = 15002
 CONNECT_TIMEOUT_S = 10
-
-TERMINATED = 143
-"""Exit code after SIGTERM, as a shell reports it."""
 
 SESSION_OPTIONS = {
     # Instants are UTC everywhere; a session zone would shift days, hours and text.
@@ -130,20 +125,6 @@ def interrupt_attempt(attempt: str) -> bool:
         session.stop()
         return True
     return False
-
-
-@contextmanager
-def exits_on_sigterm() -> Iterator[None]:
-    """Within this block SIGTERM ends the process as an exception would: blocks are left in order, exit code 143."""
-
-    def leave(_signal: int, _frame: FrameType | None) -> None:
-        sys.exit(TERMINATED)
-
-    before = signal.signal(signal.SIGTERM, leave)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 @contextmanager

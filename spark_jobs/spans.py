@@ -1,25 +1,31 @@
-"""Stretches of time that a few rows touch, so that a table is read there alone."""
+"""Stretches of time in which rows lie, so that a table is read there alone."""
 
-from collections.abc import Iterable
-from datetime import UTC, datetime
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
 
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F
+from ingest.flink_logs.recognise import LAST_EPOCH_MS
+from spark_jobs.diagnosis.window_contents import WINDOW_MS
 
-from spark_jobs.lake import Span
-from spark_jobs.transforms.instants import floor_to
+Span = tuple[datetime, datetime]
+"""First and last instant, both included."""
 
-MOST_SPANS = 400
-"""Beyond it the whole time between them is as good: each is a part of every filter."""
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+LINES_AFTER_TRIGGER = timedelta(days=1)
+"""Lines about a checkpoint are looked for this long after its trigger; late messages come within hours."""
+OTHER_SIDE_WITHIN = timedelta(days=1)
+"""The snapshot that a checkpoint is compared with was read this long before it, at most."""
+WINDOW = timedelta(milliseconds=WINDOW_MS)
+CLOSE_TOGETHER = timedelta(minutes=10)
 
 
-def spans(rows: DataFrame, instant: str | Column, length_s: int) -> list[Span]:
-    """The windows of ``length_s`` that hold ``instant`` of any row, neighbours merged: a few, whatever the number of rows."""
-    starts = rows.select(F.unix_seconds(floor_to(instant, length_s)).alias("start"))
-    found = [(row.start, row.start) for row in starts.distinct().limit(MOST_SPANS + 1).collect()]
-    if len(found) > MOST_SPANS:
-        found = [tuple(starts.agg(F.min("start"), F.max("start")).collect()[0])]
-    return merged((datetime.fromtimestamp(first, UTC), datetime.fromtimestamp(last + length_s, UTC)) for first, last in found)
+class Asked(NamedTuple):
+    """A job and the first and last trigger, in epoch ms, of the checkpoints whose rows it needs."""
+
+    cluster: str
+    job_id: str
+    from_ms: int
+    to_ms: int
 
 
 def merged(found: Iterable[Span]) -> list[Span]:
@@ -31,3 +37,26 @@ def merged(found: Iterable[Span]) -> list[Span]:
         else:
             whole.append((start, end))
     return whole
+
+
+def instant(epoch_s: float) -> datetime:
+    """UTC. What lies before 1970 or after the year 2200 is no time; the nearest one stands for it."""
+    return datetime.fromtimestamp(min(max(epoch_s, 0), LAST_EPOCH_MS // 1000), UTC)
+
+
+def floor(at: datetime, length: timedelta) -> datetime:
+    return at - (at - EPOCH) % length
+
+
+def windows_between(times: Sequence[tuple[datetime | None, datetime | None]], length: timedelta) -> list[Span] | None:
+    """The windows of ``length`` that first and last instants of a few files touch; None where those lie too far apart to tell."""
+    known = [(first, last) for first, last in times if first is not None and last is not None]
+    if len(known) < len(times) or any(last - first > CLOSE_TOGETHER for first, last in known):
+        return None
+    return merged((floor(first, length), floor(last, length) + length) for first, last in known)
+
+
+def asked_for(asked: Iterable[Asked]) -> tuple[list[Span], list[Span]]:
+    """Where the triggers of what jobs asked for lie, and where the lines about them."""
+    triggers = merged((instant(one.from_ms // 1000), instant(one.to_ms // 1000 + 1)) for one in asked)
+    return triggers, merged((start, end + LINES_AFTER_TRIGGER) for start, end in triggers)

@@ -25,12 +25,14 @@ from spark_jobs import manifest as manifests
 from spark_jobs.audit_request import Audit
 from spark_jobs.audit_tables import AUDIT_TABLES, STORAGE_FILE, STORAGE_LIVE, STORAGE_REFERENCE
 from spark_jobs.in_process.session import in_process_session
-from spark_jobs.lake import SMALL_ROWS, absolute_root, hadoop_path
+from spark_jobs.lake import SMALL_ROWS
 from spark_jobs.manifest import Manifest
 from spark_jobs.parsed_metadata import ParsedMetadata
+from spark_jobs.places import absolute_root, hadoop_path
 from spark_jobs.run_dir import Carried, RunDir
-from spark_jobs.session import SMALL_INPUT_OPTIONS, configure, exits_on_sigterm, interrupt_attempt, session_of_attempt
+from spark_jobs.session import SMALL_INPUT_OPTIONS, configure, interrupt_attempt, session_of_attempt
 from spark_jobs.shipping import ship_code
+from spark_jobs.signals import exits_on_sigterm
 from spark_jobs.storage import reading
 from spark_jobs.storage.inputs import Inputs
 from spark_jobs.storage.judging import Judged, judge

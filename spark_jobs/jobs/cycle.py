@@ -1,8 +1,8 @@
 """Turn what is new in the lake into serving tables: checkpoint facts, pressure, trends, events, verdicts.
 
 Reads the rows that commits after the previous run brought, brings those of each job together with what is remembered of it, and
-folds them. Writes the serving tables and what the next run has to remember, last the manifest; then keeps the facts in the lake, of
-which ``rollups`` makes hours and days.
+folds them: in this process where they are few, else with Spark. Writes the serving tables and what the next run has to remember,
+last the manifest; then keeps the facts in the lake, of which ``rollups`` makes hours and days.
 
 By hand, rules judge by their defaults. A request (--request) sets thresholds, for all, one cluster or one job of it, and says
 which newest retained checkpoints an audit found not to be whole:
@@ -16,6 +16,7 @@ import json
 import os
 import sys
 import time
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from ingest.errors import Refused
@@ -25,15 +26,15 @@ from ingest.lake.tables import TABLES
 from spark_jobs import cycle_request, previous_run
 from spark_jobs import manifest as manifests
 from spark_jobs.cycle_request import CycleRequest
-from spark_jobs.jobs.recompute import Recompute
 from spark_jobs.kept_facts import keep
-from spark_jobs.lake import absolute_root, pin
 from spark_jobs.manifest import Manifest, Output
+from spark_jobs.places import absolute_root
 from spark_jobs.previous_run import PreviousLost
-from spark_jobs.run_dir import JOB_STATE, RunDir
+from spark_jobs.run_files import JOB_STATE, RunFiles
 from spark_jobs.serving import SERVING_TABLES
-from spark_jobs.session import SMALL_INPUT_OPTIONS, configure, exits_on_sigterm, interrupt_attempt, session_of_attempt
-from spark_jobs.shipping import ship_code
+from spark_jobs.signals import exits_on_sigterm
+from spark_jobs.small.cycle import SmallCycle, fits
+from spark_jobs.small.rows import MOST_ROWS, SmallLake, TooLarge
 
 JOB = "cycle"
 
@@ -46,6 +47,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--previous-to", default="", metavar="JSON", help="table → commit at which that run has to end (default: wherever)")
     parser.add_argument("--to", default="{}", metavar="JSON", help="table → last commit to read (default: all there are)")
     parser.add_argument("--attempt", required=True, metavar="TAG", help="name of this attempt, used once")
+    parser.add_argument(
+        "--most-rows-without-spark", type=int, default=MOST_ROWS, metavar="N",
+        help=f"so many rows are worked on in this process, more with Spark (default: {MOST_ROWS:,}; 0: always with Spark)",
+    )  # fmt: skip
     parser.add_argument("--request", metavar="FILE", help="JSON: thresholds and recovery points (default: none)")
     parser.add_argument("--interrupt", action="append", default=[], metavar="TAG", help="an attempt that may still run on the server")
 
@@ -66,13 +71,11 @@ def _run(args: argparse.Namespace) -> int:
         keep(lake, previous)  # its process may have been killed before it did
     from_seq = {table: previous.to_seq.get(table, 0) if previous else 0 for table in TABLES}
     to_seq = _to_seq(args.to, lake, from_seq)
-    run_dir = RunDir(absolute_root(args.run_dir))
+    run_dir = RunFiles(absolute_root(args.run_dir))
     request = cycle_request.read(absolute_root(args.request)) if args.request else CycleRequest()
     if to_seq != from_seq:
-        for tag in args.interrupt:
-            interrupt_attempt(tag)
         with previous_run.blamed_where_damaged(previous):
-            _recompute(lake, from_seq, to_seq, previous, run_dir, args.attempt, request)
+            run_dir = _recompute(_Cycle(lake, from_seq, to_seq, previous, run_dir.uri, request), args)
     elif previous:
         run_dir.copy_state(previous)
     tables = {name: run_dir.outputs.get(name, Output(0)) for name in SERVING_TABLES}
@@ -87,24 +90,58 @@ def say(line: str) -> None:
     print(line, flush=True)
 
 
-def _recompute(
-    lake: Lake,
-    from_seq: dict[str, int],
-    to_seq: dict[str, int],
-    previous: Manifest | None,
-    run_dir: RunDir,
-    attempt: str,
-    request: CycleRequest,
-) -> None:
+@dataclass(frozen=True)
+class _Cycle:
+    lake: Lake
+    from_seq: dict[str, int]
+    to_seq: dict[str, int]
+    previous: Manifest | None
+    run_dir: str
+    request: CycleRequest
+
+
+def _recompute(cycle: _Cycle, args: argparse.Namespace) -> RunFiles:
+    if args.interrupt:
+        # Spark is imported where it is needed only: that takes longer than most cycles.
+        from spark_jobs.session import interrupt_attempt
+
+        for tag in args.interrupt:
+            interrupt_attempt(tag)
+    if args.most_rows_without_spark and fits(cycle.lake, cycle.previous, cycle.run_dir):
+        try:
+            return _in_this_process(cycle, args.most_rows_without_spark)
+        except TooLarge as reason:
+            say(f"With Spark: {reason}")
+    return _with_spark(cycle, args.attempt)
+
+
+def _in_this_process(cycle: _Cycle, most_rows: int) -> RunFiles:
     clock = time.monotonic()
+    run_dir = RunFiles(cycle.run_dir)
+    lake = SmallLake(cycle.lake, cycle.to_seq, most_rows)
+    for name, rows in SmallCycle(lake, cycle.previous, run_dir, cycle.request.thresholds, cycle.request.recovery_points).steps():
+        say(f"{name}: {rows} rows, {time.monotonic() - clock:.1f} s")
+    return run_dir
+
+
+def _with_spark(cycle: _Cycle, attempt: str) -> RunFiles:
+    from spark_jobs.jobs.recompute import Recompute
+    from spark_jobs.lake import pin
+    from spark_jobs.run_dir import RunDir
+    from spark_jobs.session import SMALL_INPUT_OPTIONS, configure, session_of_attempt
+    from spark_jobs.shipping import ship_code
+
+    clock = time.monotonic()
+    run_dir = RunDir(cycle.run_dir)
     with session_of_attempt(f"weir {JOB} {attempt}", attempt) as session:
         say(f"session of Spark {session.version} after {time.monotonic() - clock:.1f} s")
-        pinned = pin(session, lake, to_seq)
-        if pinned.is_small(from_seq):
+        pinned = pin(session, cycle.lake, cycle.to_seq)
+        if pinned.is_small(cycle.from_seq):
             configure(session, SMALL_INPUT_OPTIONS)
         ship_code(session)
-        for name, rows in Recompute(pinned, previous, run_dir, request.thresholds, request.recovery_points).steps():
+        for name, rows in Recompute(pinned, cycle.previous, run_dir, cycle.request.thresholds, cycle.request.recovery_points).steps():
             say(f"{name}: {rows} rows, {time.monotonic() - clock:.1f} s")
+    return run_dir
 
 
 def _lake(args: argparse.Namespace) -> Lake:

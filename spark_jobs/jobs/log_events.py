@@ -22,9 +22,10 @@ from ingest.flink_logs.names import is_packed
 from ingest.lake.environment import lake_of
 from ingest.lake.store import Lake
 from ingest.records import Observed, Skip
-from spark_jobs.lake import absolute_root
 from spark_jobs.log_archives import ARCHIVE_OPTIONS, LogArchives, batches
-from spark_jobs.session import exits_on_sigterm, open_session
+from spark_jobs.places import absolute_root
+from spark_jobs.session import open_session
+from spark_jobs.signals import exits_on_sigterm
 
 UNPACKED_RATIO = 12
 """Logs shrink by about this much; only the size of a batch depends on it."""

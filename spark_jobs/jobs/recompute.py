@@ -6,7 +6,7 @@ these jobs are folded again.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from functools import cached_property
 
 import pyarrow.compute as pc
@@ -17,25 +17,19 @@ from ingest.lake.tables import TABLES
 from spark_jobs.fold.checkpoint_log import TELLING
 from spark_jobs.fold.checkpoint_rows import OF_VERTEX
 from spark_jobs.fold.judging import Scoped, Settings
-from spark_jobs.lake import PinnedLake, Span
+from spark_jobs.lake import PinnedLake
 from spark_jobs.manifest import Manifest
 from spark_jobs.nested_tables import JOB
-from spark_jobs.run_dir import JOB_STATE, Carried, RunDir
-from spark_jobs.spans import merged, spans
+from spark_jobs.run_dir import Carried, RunDir
+from spark_jobs.run_files import EXECUTIONS, JOB_STATE
+from spark_jobs.spans import LINES_AFTER_TRIGGER, OTHER_SIDE_WITHIN, WINDOW, Asked, Span, asked_for, instant, windows_between
+from spark_jobs.touched_spans import spans
 from spark_jobs.transforms import executions, folding, log_events, uploads
 from spark_jobs.transforms.instants import floor_to
 from spark_jobs.transforms.job_exceptions import job_exceptions
 from spark_jobs.transforms.pressure import WINDOW_S, vertex_windows
 from spark_jobs.transforms.skipped_inputs import skipped_inputs
 
-EXECUTIONS = "executions"
-
-LINES_AFTER_TRIGGER = timedelta(days=1)
-"""Lines about a checkpoint are looked for this long after its trigger; late messages come within hours."""
-OTHER_SIDE_WITHIN = timedelta(days=1)
-"""The snapshot that a checkpoint is compared with was read this long before it, at most."""
-CLOSE_TOGETHER = timedelta(minutes=10)
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _UNREAD = ("source",)
 
 
@@ -164,10 +158,8 @@ class Recompute:
     def _spans_of_new_samples(self) -> list[Span]:
         """The windows that new samples fall into, as the bounds of their files tell; where those are far apart, as the rows do."""
         times = self.lake.times_of_new("vertex_metrics", self.from_seq["vertex_metrics"])
-        if times is None or any(last - first > CLOSE_TOGETHER for first, last in times):
-            return spans(self._new("vertex_metrics"), "ts", WINDOW_S)
-        window = timedelta(seconds=WINDOW_S)
-        return merged((_floor(first, window), _floor(last, window) + window) for first, last in times)
+        told = windows_between(times, WINDOW)
+        return spans(self._new("vertex_metrics"), "ts", WINDOW_S) if told is None else told
 
     # What parsed _metadata tell of uploads.
 
@@ -183,24 +175,23 @@ class Recompute:
         if not self.is_first:
             first, last = F.unix_seconds(F.min("observed_at")), F.unix_seconds(F.max("observed_at"))
             seen = new.agg(first.alias("first"), last.alias("last")).collect()[0]
-            new = self.lake.rows_in("references", [(_instant(seen["first"]) - OTHER_SIDE_WITHIN, _instant(seen["last"] + 1))])
+            new = self.lake.rows_in("references", [(instant(seen["first"]) - OTHER_SIDE_WITHIN, instant(seen["last"] + 1))])
         return _held(uploads.uploads(compared, new))
 
     # What came longer ago.
 
-    def _lookups(self) -> list[tuple[str, str, int, int]]:
-        """(cluster, job, first and last trigger in epoch ms) of the jobs that were not folded for lack of rows."""
+    def _lookups(self) -> list[Asked]:
+        """Of the jobs that were not folded for lack of rows."""
         return [
-            (row["cluster"], row["job_id"], row["lookup"]["from_ms"], row["lookup"]["to_ms"])
+            Asked(row["cluster"], row["job_id"], row["lookup"]["from_ms"], row["lookup"]["to_ms"])
             for batch in self.run_dir.read(self.run_dir.state[JOB_STATE], [*JOB, "lookup"])
             for row in batch.filter(pc.is_valid(batch["lookup"])).to_pylist()
         ]
 
-    def _with_found(self, lookups: Sequence[tuple[str, str, int, int]]) -> Mapping[str, DataFrame]:
+    def _with_found(self, lookups: Sequence[Asked]) -> Mapping[str, DataFrame]:
         """The parts of these jobs, and rows of theirs that were triggered in the spans they asked for."""
         asked = self.lake.session.createDataFrame(list(lookups), "cluster string, job_id string, from_ms long, to_ms long")
-        triggers = merged((_instant(from_ms // 1000), _instant(to_ms // 1000 + 1)) for *_, from_ms, to_ms in lookups)
-        lines = merged((start, end + LINES_AFTER_TRIGGER) for start, end in triggers)
+        triggers, lines = asked_for(lookups)
         records = self.lake.rows_in("log_records", lines).where(F.col("message").contains("heckpoint"))
         told = log_events.with_served(log_events.recognised(records)).where(F.col("kind").isin(*TELLING))
         found = {
@@ -218,8 +209,8 @@ class Recompute:
         return self.executions if self._names_executions else self.carried_executions
 
 
-def _asked_for(rows: DataFrame, asked: DataFrame, instant: str, after: timedelta = timedelta()) -> DataFrame:
-    at_ms = F.unix_millis(instant)
+def _asked_for(rows: DataFrame, asked: DataFrame, time_column: str, after: timedelta = timedelta()) -> DataFrame:
+    at_ms = F.unix_millis(time_column)
     joined = rows.join(F.broadcast(asked), on=list(JOB), how="inner")
     return joined.where((at_ms >= F.col("from_ms")) & (at_ms <= F.col("to_ms") + after // timedelta(milliseconds=1))).drop(
         "from_ms", "to_ms"
@@ -228,11 +219,3 @@ def _asked_for(rows: DataFrame, asked: DataFrame, instant: str, after: timedelta
 
 def _held(frame: DataFrame) -> DataFrame:
     return frame.localCheckpoint()
-
-
-def _floor(at: datetime, length: timedelta) -> datetime:
-    return at - (at - EPOCH) % length
-
-
-def _instant(epoch_s: int) -> datetime:
-    return datetime.fromtimestamp(epoch_s, UTC)

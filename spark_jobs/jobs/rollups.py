@@ -17,12 +17,15 @@ from ingest.lake.derived import CHECKPOINT_FACTS
 from ingest.lake.environment import lake_of
 from ingest.lake.store import Lake
 from spark_jobs import manifest as manifests
-from spark_jobs.lake import SMALL_BYTES, SMALL_ROWS, PinnedLake, Span, absolute_root
+from spark_jobs.lake import SMALL_BYTES, SMALL_ROWS, PinnedLake
 from spark_jobs.manifest import Manifest
+from spark_jobs.places import absolute_root
 from spark_jobs.run_dir import RunDir
 from spark_jobs.serving import CHECKPOINT_ROLLUP
-from spark_jobs.session import SMALL_INPUT_OPTIONS, configure, exits_on_sigterm, interrupt_attempt, session_of_attempt
-from spark_jobs.spans import spans
+from spark_jobs.session import SMALL_INPUT_OPTIONS, configure, interrupt_attempt, session_of_attempt
+from spark_jobs.signals import exits_on_sigterm
+from spark_jobs.spans import Span
+from spark_jobs.touched_spans import spans
 from spark_jobs.transforms.instants import DAY_S, floor_to
 from spark_jobs.transforms.rollups import PERIOD, by_period, newest, summed
 

@@ -25,7 +25,8 @@ from spark_jobs.diagnosis.samples import JobWindow
 from spark_jobs.fold.job import JobResult
 from spark_jobs.fold.judging import Settings
 from spark_jobs.jobs.recompute import Recompute
-from spark_jobs.lake import absolute_root, hadoop_path, pin
+from spark_jobs.lake import pin
+from spark_jobs.places import absolute_root, hadoop_path
 from spark_jobs.run_dir import RunDir
 from spark_jobs.session import open_session
 from spark_jobs.transforms import folding

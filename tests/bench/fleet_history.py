@@ -23,7 +23,7 @@ from spark_jobs.fold.news import JobNews
 from spark_jobs.fold.rows import Row
 from spark_jobs.fold.state import JobState
 from spark_jobs.manifest import Manifest
-from spark_jobs.run_dir import JOB_STATE
+from spark_jobs.run_files import JOB_STATE
 from spark_jobs.transforms.fold_batches import READ
 from spark_jobs.transforms.plain_rows import plain
 from tests.bench.fleet_lake import CLUSTER

@@ -1,4 +1,4 @@
-"""The same cycle on this machine, on a standalone cluster and on Spark Connect gives the same serving rows."""
+"""The same cycle without Spark, on this machine, on a standalone cluster and on Spark Connect gives the same serving rows."""
 
 import json
 import signal
@@ -23,7 +23,9 @@ RECORDED = ("1.20.5/J", "1.12.5/G")
 
 ROWS_AT_ONCE = 10_000
 STEPS = ("session of Spark", "events:", "jobs:")
+STEPS_WITHOUT_SPARK = ("checkpoint_upload:", "jobs:")
 """How the lines begin that a cycle prints on its way."""
+ALWAYS_SPARK = ("--most-rows-without-spark", "0")
 
 Rows = dict[str, list[str]]
 
@@ -45,7 +47,7 @@ def connect(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 @pytest.fixture(scope="module")
 def locally(lake: Path, tmp_path_factory: pytest.TempPathFactory) -> Rows:
     """What one process on this machine makes of the lake."""
-    return served(lake, tmp_path_factory.mktemp("local") / "run", "local", {"SPARK_MASTER": "local[2]"})
+    return served(lake, tmp_path_factory.mktemp("local") / "run", "local", {"SPARK_MASTER": "local[2]"}, *ALWAYS_SPARK)
 
 
 def served(lake: Path, run_dir: Path, attempt: str, environment: Mapping[str, str], *more: str) -> Rows:
@@ -81,25 +83,37 @@ def test_the_recordings_fill_every_serving_table(locally: Rows) -> None:
 def test_two_workers_give_the_rows_of_one_process(lake: Path, locally: Rows, tmp_path: Path) -> None:
     with standalone_cluster(tmp_path / "cluster") as master:
         small_executors = {"PYSPARK_SUBMIT_ARGS": "--conf spark.executor.memory=600m pyspark-shell"}
-        spread = served(lake, tmp_path / "run", "standalone", {"SPARK_MASTER": master, **small_executors})
+        spread = served(lake, tmp_path / "run", "standalone", {"SPARK_MASTER": master, **small_executors}, *ALWAYS_SPARK)
     assert spread == locally
 
 
 @pytest.fixture(scope="module")
 def connected(lake: Path, connect: str, tmp_path_factory: pytest.TempPathFactory) -> Rows:
     """What Spark Connect makes of it; the attempt ``connect`` has then closed its session."""
-    return served(lake, tmp_path_factory.mktemp("connected") / "run", "connect", {"SPARK_REMOTE": connect})
+    return served(lake, tmp_path_factory.mktemp("connected") / "run", "connect", {"SPARK_REMOTE": connect}, *ALWAYS_SPARK)
 
 
 def test_spark_connect_gives_the_rows_of_one_process(locally: Rows, connected: Rows) -> None:
     assert connected == locally
 
 
+def test_without_spark_there_are_the_same_rows(lake: Path, locally: Rows, tmp_path: Path) -> None:
+    nowhere = {"SPARK_REMOTE": "sc://127.0.0.1:1"}
+    assert served(lake, tmp_path / "run", "alone", nowhere) == locally
+
+
+def test_killed_at_each_step_without_spark_the_next_attempt_completes(lake: Path, locally: Rows, tmp_path: Path) -> None:
+    for step in STEPS_WITHOUT_SPARK:
+        _kill_amid(run_cycle(lake, tmp_path / "run", "killed", {}), after=step)
+        assert not (tmp_path / "run" / "manifest.json").exists()
+    assert served(lake, tmp_path / "run", "again", {}) == locally
+
+
 @pytest.mark.usefixtures("connected")
 def test_after_clients_killed_at_each_step_and_a_closed_session_the_next_attempt_completes(
     lake: Path, locally: Rows, connect: str, tmp_path: Path
 ) -> None:
-    left = ["--interrupt", "connect"]
+    left = [*ALWAYS_SPARK, "--interrupt", "connect"]
     for number, step in enumerate(STEPS):
         attempt = f"killed-{number}"
         _kill_amid(run_cycle(lake, tmp_path / attempt, attempt, {"SPARK_REMOTE": connect}, *left), after=step)

@@ -1,104 +1,22 @@
 """The cycle over recordings of real clusters, against an independent recount of their answers and logs."""
 
-import gzip
 import json
-import shutil
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from pathlib import Path
-from typing import Any
 
-import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
-from ingest.lake.store import Lake
-from ingest.metadata.files import MetadataFile
-from ingest.metadata.references import references
-from ingest.recordings.importer import import_recording
-from ingest.records import LogRecord, Observed
-from spark_jobs import manifest as manifests
-from spark_jobs.jobs.recompute import Recompute
-from spark_jobs.lake import pin
-from spark_jobs.manifest import Manifest, Output
-from spark_jobs.run_dir import RunDir
-from spark_jobs.run_rows import retracted_of, rows_of
 from spark_jobs.serving import SERVING_TABLES
 from tests.acceptance.recount import Key, Mentioned, recount
-from tests.spark_jobs.rows import JOB, noon
-
-RECORDINGS = Path(__file__).resolve().parents[1] / "fixtures" / "recordings"
-NAMES = ("1.12.5/G", "1.20.5/E", "1.20.5/F", "1.20.5/H", "1.20.5/I", "1.20.5/J")
-
-PIECES, UPLOAD = "1.20.5/F", "1.12.5/G"
-"""What comes in pieces, and what has files of which first one side is known, then the other."""
-
-TRIGGERED = f"0 Triggering checkpoint 7 (type=CHECKPOINT) @ {round(noon().timestamp() * 1000)} for job {JOB}."
-DECLINED = f"3 Decline checkpoint 7 by task {'e' * 32} of job {JOB} at tm-1 @ host-1 (dataPort=1)."
-DEPLOYED = f"-9 Deploying enrich (2/4) (attempt #0) with attempt id {'e' * 32} to tm-1 @ host-1 (dataPort=1) with allocation id {JOB}"
-
-ROWS_AT_ONCE = 1000
-
-Rows = dict[tuple[Any, ...], dict[str, Any]]
-
-
-@dataclass
-class Instance:
-    """A lake, its runs, and what a loader makes of them."""
-
-    spark: SparkSession
-    root: Path
-    manifests: list[Manifest] = field(default_factory=list)
-
-    @property
-    def lake(self) -> Lake:
-        return Lake(str(self.root / "lake"))
-
-    def cycle(self) -> Manifest:
-        previous = self.manifests[-1] if self.manifests else None
-        pinned = pin(self.spark, self.lake)
-        run_dir = RunDir(str(self.root / f"run-{len(self.manifests)}"))
-        recompute = Recompute(pinned, previous, run_dir)
-        list(recompute.steps())
-        tables = {name: run_dir.outputs.get(name, Output(0)) for name in SERVING_TABLES}
-        at = datetime.now(UTC)
-        tag = f"a-{len(self.manifests)}"
-        manifest = Manifest("cycle", tag, recompute.from_seq, pinned.versions, tables, run_dir.state, at, at, run_dir.retracted)
-        self.manifests.append(manifests.read(manifests.write(manifest, run_dir.uri)))
-        return self.manifests[-1]
-
-    def rows(self, table: str, runs: int | None = None) -> Rows:
-        """Rows as the database holds them after the first ``runs`` (default: all): by key, settled and newer ones protected."""
-        declared, kept = SERVING_TABLES[table], {}
-        for manifest in self.manifests[:runs]:
-            for row in _told(retracted_of(manifest, table, declared.key, ROWS_AT_ONCE)):
-                kept.pop(tuple(row.values()), None)
-            for row in _told(rows_of(manifest, table, declared.column_names, ROWS_AT_ONCE)):
-                key = tuple(row[name] for name in declared.key)
-                old = kept.get(key)
-                settled = (row[declared.final], old[declared.final]) if declared.final and old else (True, True)
-                if old is None or settled == (True, False) or (settled[0] == settled[1] and row["as_of"] >= old["as_of"]):
-                    kept[key] = row
-        return kept
-
-    def facts(self, cluster: str) -> dict[Key, dict[str, Any]]:
-        rows = [row for row in self.rows("checkpoint_fact").values() if row["cluster"] == cluster]
-        return {(row["job_id"], row["checkpoint_id"], round(row["trigger_time"].timestamp() * 1000)): row for row in rows}
-
-
-def _told(batches: Iterator[pa.RecordBatch]) -> Iterator[dict[str, Any]]:
-    for batch in batches:
-        yield from batch.to_pylist()
+from tests.spark_jobs.instances import NAMES, PIECES, RECORDINGS, UPLOAD, Instance, Rows, play_in_pieces, play_whole
+from tests.spark_jobs.rows import noon
 
 
 @pytest.fixture(scope="module")
 def whole(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Instance]:
     """All of ``NAMES`` imported once, in one run."""
     instance = Instance(spark, tmp_path_factory.mktemp("whole"))
-    for name in NAMES:
-        import_recording(RECORDINGS / name, name, instance.lake)
-    instance.cycle()
+    play_whole(instance)
     yield instance
 
 
@@ -173,45 +91,12 @@ def test_restores_are_no_checkpoints_of_the_job_that_restores(whole: Instance) -
     assert len(restored) >= 5
 
 
-def _split(recording: Path, early: Path, late: Path) -> None:
-    """Two overlapping parts; the later one has the whole logs as numbered gzip archives."""
-    lines = (recording / "rest.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
-    for part, kept in ((early, lines[: len(lines) * 2 // 3]), (late, lines[len(lines) // 3 :])):
-        (part / "logs").mkdir(parents=True)
-        (part / "rest.jsonl").write_text("".join(kept), encoding="utf-8")
-        shutil.copy(recording / "scenario.json", part)
-    for log in (recording / "logs").iterdir():
-        text = log.read_bytes().splitlines(keepends=True)
-        (early / "logs" / log.name).write_bytes(b"".join(text[: len(text) * 2 // 3]))
-        (late / "logs" / f"{log.name}.3.gz").write_bytes(gzip.compress(log.read_bytes()))
-
-
 @pytest.fixture(scope="module")
 def later(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Instance]:
     """Five runs of one instance: what belongs together comes bit by bit, then nothing comes, then only a compaction."""
     folder = tmp_path_factory.mktemp("later")
     instance = Instance(spark, folder)
-    _split(RECORDINGS / PIECES, folder / "early", folder / "late")
-    bare = folder / "bare"
-    shutil.copytree(RECORDINGS / UPLOAD, bare, ignore=shutil.ignore_patterns("ckpt", "sp", "listing*"))
-
-    import_recording(folder / "late", PIECES, instance.lake)
-    import_recording(bare, UPLOAD, instance.lake)
-    _log(instance, "late-trigger", DECLINED)
-    _log(instance, "late-deploy", TRIGGERED, DECLINED)
-    instance.cycle()
-    for piece in (folder / "early", RECORDINGS / PIECES):
-        import_recording(piece, PIECES, instance.lake)
-    instance.lake.append([_parsed(RECORDINGS / UPLOAD, 6)])
-    _log(instance, "late-trigger", TRIGGERED)
-    _log(instance, "late-deploy", DEPLOYED)
-    instance.cycle()
-    instance.lake.append([_parsed(RECORDINGS / UPLOAD, 8)])
-    instance.cycle()
-    instance.cycle()
-    instance.lake.compact("references")
-    assert instance.lake.version("references") > instance.manifests[-1].to_seq["references"]
-    instance.cycle()
+    play_in_pieces(instance, folder / "pieces")
     yield instance
 
 
@@ -255,22 +140,5 @@ def test_a_deploy_line_that_comes_late_names_the_task_of_a_decline(later: Instan
     assert (decline["vertex_name"], decline["subtask"], decline["attempt"], decline["host"]) == ("enrich", 1, 0, "host-1")
 
 
-def _parsed(recording: Path, number: int) -> Observed:
-    """One checkpoint's ``_metadata`` as the collector reads it, while the job still ran."""
-    (path,) = recording.glob(f"ckpt/*/chk-{number}/_metadata")
-    written = f"file:/opt/l/lab/run/1.12.5-G/{path.relative_to(recording).as_posix()}"
-    file = MetadataFile(written, path.stat().st_size, None, read_at=str(path))
-    return Observed("1.12.5/G", datetime(2026, 11, 21, 4, 19, 30 + number, tzinfo=UTC), "metadata", tuple(references(file)))
-
-
 def _of(rows: Rows, clusters: Sequence[str]) -> Rows:
     return {key: row for key, row in rows.items() if row["cluster"] in clusters}
-
-
-def _log(instance: Instance, cluster: str, *lines: str) -> None:
-    """A JobManager's log of these lines, one a second, appended to the lake."""
-    records = [
-        LogRecord("jm.log", noon(second), "INFO", "CC", message, f"{second:032x}", 0, "jm.log", second)
-        for second, message in ((int(line.split(" ", 1)[0]), line.split(" ", 1)[1]) for line in lines)
-    ]
-    instance.lake.append([Observed(cluster, noon(3600), "log", tuple(records))])

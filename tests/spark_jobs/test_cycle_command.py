@@ -16,7 +16,7 @@ from ingest.records import Observed, Skip
 from spark_jobs import manifest as manifests
 from spark_jobs.__main__ import main
 from spark_jobs.previous_run import LOST
-from spark_jobs.run_dir import JOB_STATE
+from spark_jobs.run_files import JOB_STATE
 from tests.spark_jobs.rows import NOON
 
 
@@ -98,7 +98,7 @@ def test_a_server_that_is_not_there_is_said_at_once(
 ) -> None:
     lake_with_a_skip(tmp_path / "lake")
     monkeypatch.setenv("SPARK_REMOTE", "sc://127.0.0.1:1/;use_ssl=false")
-    assert main(arguments(tmp_path)) == 2
+    assert main(arguments(tmp_path, "--most-rows-without-spark", "0")) == 2
     assert "No Spark Connect server answers at 127.0.0.1:1" in capsys.readouterr().err
 
 
@@ -116,7 +116,7 @@ def started(tmp_path: Path, *more: str) -> subprocess.Popen[str]:
 
 def test_a_stopped_run_leaves_no_manifest_and_says_so_by_its_exit_code(tmp_path: Path) -> None:
     lake_with_a_skip(tmp_path / "lake")
-    process = started(tmp_path)
+    process = started(tmp_path, "--most-rows-without-spark", "0")
     assert process.stdout is not None
     assert process.stdout.readline().startswith("session of Spark")
     process.send_signal(signal.SIGTERM)

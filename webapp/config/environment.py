@@ -43,6 +43,7 @@ class Environment:
     spark_interval_s: int
     rollups_interval_s: int
     spark_timeout_s: int
+    most_rows_without_spark: int
     storage_audit_h: int
     storage_age_guard_h: int
     storage_keep_audits: int
@@ -109,6 +110,7 @@ def load() -> Environment:
         spark_interval_s=number("WEIR_SPARK_INTERVAL_S", 8, 3, _DAY_S),
         rollups_interval_s=number("WEIR_ROLLUPS_INTERVAL_S", 120, 3, _DAY_S),
         spark_timeout_s=number("WEIR_SPARK_TIMEOUT_S", 1800, 10, _DAY_S),
+        most_rows_without_spark=number("WEIR_MOST_ROWS_WITHOUT_SPARK", 40_000, 0, 1_000_000),
         storage_audit_h=number("WEIR_STORAGE_AUDIT_H", 6, 1, 24 * 31),
         storage_age_guard_h=number("WEIR_STORAGE_AGE_GUARD_H", 72, 24, 24 * 365),
         storage_keep_audits=number("WEIR_STORAGE_KEEP_AUDITS", 4, 2, 1000),

@@ -114,7 +114,7 @@ def _run_spark(record: RunRecord) -> str:
     command += ["--to", json.dumps(lake.commits())]
     if last and last.path:
         command += ["--previous", last.path, "--previous-to", json.dumps(last.to_seq)]
-    command += ["--request", _write_request(run_dir)]
+    command += ["--request", _write_request(run_dir), "--most-rows-without-spark", str(settings.WEIR.most_rows_without_spark)]
     for left in left_running(record.row):
         command += ["--interrupt", left]
     spark_process.run(command, record, attempt)

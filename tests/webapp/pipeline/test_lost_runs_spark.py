@@ -1,11 +1,10 @@
-"""A lost run directory with Spark itself: what is made again from the lake are the rows that would have come anyway."""
+"""A lost run directory, with Spark and without: what is made again from the lake are the rows that would have come anyway."""
 
 import os
 import shutil
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -34,15 +33,17 @@ OF_THE_DATABASE = ("id", "to_alert")
 
 
 class Home:
-    def __init__(self, root: Path, spark: str) -> None:
+    def __init__(self, root: Path, spark: str, most_rows_without_spark: int) -> None:
         self.root = root
         self.spark = spark
+        self.most_rows_without_spark = most_rows_without_spark
         self.lake = Lake(str(root / "lake"))
 
     def cycle(self) -> str:
         variables = {name: value for name, value in os.environ.items() if not name.startswith(("WEIR_", "DJANGO_"))}
         environment = environment_without_spark(**variables) | {
             "WEIR_HOME": str(self.root), "SPARK_REMOTE": self.spark,
+            "WEIR_MOST_ROWS_WITHOUT_SPARK": str(self.most_rows_without_spark),
         }  # fmt: skip
         command = [sys.executable, "manage.py", "run_pipeline"]
         done = subprocess.run(command, env=environment, cwd=PROJECT, capture_output=True, text=True, timeout=900, check=False)
@@ -68,9 +69,9 @@ class Home:
         return sorted(({name: value for name, value in row.items() if name not in OF_THE_DATABASE} for row in rows), key=repr)
 
 
-@pytest.fixture
-def home(tmp_path: Path, warm_spark: str) -> Iterator[Home]:
-    yield Home(tmp_path / "home", warm_spark)
+@pytest.fixture(params=[0, 40_000], ids=["with Spark", "without"])
+def home(request: pytest.FixtureRequest, tmp_path: Path, warm_spark: str) -> Home:
+    return Home(tmp_path / "home", warm_spark, request.param)
 
 
 def test_a_lost_run_leaves_the_rows_of_one_that_was_not_lost(home: Home, tmp_path: Path) -> None:
@@ -101,8 +102,8 @@ def test_a_lost_run_leaves_the_rows_of_one_that_was_not_lost(home: Home, tmp_pat
     assert home.rows() == expected
 
     again()
-    jobs = next((home.newest_run / "jobs").glob("*.parquet"))
-    spoil(jobs, _amid(jobs, "state"))
+    for jobs in (home.newest_run / "jobs").glob("*.parquet"):
+        spoil(jobs, _amid(jobs, "state"))
     news()
     assert "Everything is read again from the lake." in home.cycle()
     assert home.rows() == expected

@@ -1,0 +1,91 @@
+"""The directory of one attempt without Spark: Arrow in, Parquet files and their counts out, snapshots of other runs taken over."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import fsspec
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from spark_jobs.manifest import Manifest, Output
+from spark_jobs.nested_tables import RETRACTED, ROWS
+from spark_jobs.serving import CHECKPOINT_FACT
+
+JOB_STATE = "job_states"
+"""Snapshot of what is remembered of each job; a run that lacks it was left by an earlier version of Weir."""
+EXECUTIONS = "executions"
+"""Snapshot of where each attempt of a subtask ran."""
+WRITTEN = "part-00000.parquet"
+
+
+@dataclass(frozen=True)
+class RunFiles:
+    """``uri`` is absolute: a Connect server would take a relative one for a folder of its own."""
+
+    uri: str
+    outputs: dict[str, Output] = field(default_factory=dict)
+    state: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    retracted: dict[str, Output] = field(default_factory=dict)
+
+    def take_table(self, name: str, rows: pa.Table) -> int:
+        """Write a serving table; returns its number of rows."""
+        self.outputs[name] = self._write_rows(f"tables/{name}", rows) if rows.num_rows else Output(0)
+        return self.outputs[name].rows
+
+    def take_jobs(self, folder: str, jobs: pa.Table) -> int:
+        """Write jobs with the rows of all tables nested in them; returns how many jobs. See :meth:`count_jobs`."""
+        return self.count_jobs(self._write_rows(folder, jobs))
+
+    def take_state(self, name: str, rows: pa.Table) -> int:
+        """Write a snapshot that the next run starts from; returns its number of rows."""
+        written = self._write_rows(f"state/{name}", rows)
+        self.state[name] = written.files
+        return written.rows
+
+    def count_jobs(self, written: Output) -> int:
+        """Take files of jobs with nested rows (:mod:`spark_jobs.nested_tables`) into the run; returns how many jobs they hold.
+
+        May be called for one part of the jobs after the other. Their states are what the next run starts from.
+        """
+        for file in written.files:
+            for batch in self.read([file], [ROWS]):
+                for table, counts in zip(batch[ROWS].type, batch[ROWS].flatten(), strict=True):
+                    self._count(table.name, pc.sum(counts).as_py() or 0, file)
+        self.state[JOB_STATE] = (*self.state.get(JOB_STATE, ()), *written.files)
+        return written.rows
+
+    def _count(self, table: str, rows: int, file: str) -> None:
+        outputs, name = (self.retracted, CHECKPOINT_FACT.name) if table == RETRACTED.name else (self.outputs, table)
+        known = outputs.get(name, Output(0))
+        if rows:
+            outputs[name] = Output(known.rows + rows, tuple(dict.fromkeys((*known.files, file))))
+
+    def read(self, files: Iterable[str], columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """A few columns of files of this run."""
+        filesystem, root = fsspec.core.url_to_fs(self.uri)
+        for file in files:
+            with filesystem.open(f"{root}/{file}", "rb") as handle:
+                yield from pq.ParquetFile(handle).iter_batches(columns=list(columns))
+
+    def copy_state(self, previous: Manifest) -> None:
+        """Take over what another run left, file by file: its directory may be removed."""
+        for name in previous.state:
+            self.copy_snapshot(previous, name)
+
+    def copy_snapshot(self, previous: Manifest, name: str) -> None:
+        """Take over one snapshot; none where the other run left none."""
+        filesystem, target = fsspec.core.url_to_fs(self.uri)
+        _, source = fsspec.core.url_to_fs(previous.run_dir)
+        for file in previous.state.get(name, ()):
+            filesystem.makedirs(f"{target}/{file}".rsplit("/", 1)[0], exist_ok=True)
+            filesystem.cp_file(f"{source}/{file}", f"{target}/{file}")
+        if name in previous.state:
+            self.state[name] = previous.state[name]
+
+    def _write_rows(self, folder: str, rows: pa.Table) -> Output:
+        filesystem, root = fsspec.core.url_to_fs(self.uri)
+        filesystem.makedirs(f"{root}/{folder}", exist_ok=True)
+        with filesystem.open(f"{root}/{folder}/{WRITTEN}", "wb") as handle:
+            pq.write_table(rows, handle, write_page_checksum=True)
+        return Output(rows.num_rows, (f"{folder}/{WRITTEN}",))

@@ -1,0 +1,307 @@
+"""The steps of :mod:`spark_jobs.jobs.recompute`, over rows that fit one process."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import timedelta
+from functools import cached_property
+
+import fsspec
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from ingest.lake.store import Lake
+from ingest.lake.tables import TABLES
+from spark_jobs.fold.checkpoint_log import TELLING
+from spark_jobs.fold.checkpoint_rows import OF_VERTEX
+from spark_jobs.fold.judging import Scoped, Settings
+from spark_jobs.manifest import Manifest
+from spark_jobs.nested_tables import JOB
+from spark_jobs.run_files import EXECUTIONS, JOB_STATE, RunFiles
+from spark_jobs.serving import CHECKPOINT_UPLOAD, JOB_EXCEPTION, SKIPPED_INPUT, Kind, ServingTable
+from spark_jobs.small import events, executions, uploads
+from spark_jobs.small.rows import MOST_BYTES, Row, SmallLake
+from spark_jobs.spans import LINES_AFTER_TRIGGER, OTHER_SIDE_WITHIN, WINDOW, Asked, asked_for, merged, windows_between
+from spark_jobs.transforms.fold_batches import FOLDED, folded_batches
+from spark_jobs.transforms.pressure_arrays import ORDER, window_batches
+from spark_jobs.transforms.pressure_arrays import READ as OF_SAMPLE
+
+STACKTRACE_CHARS = 16 * 1024
+MOST_STATE_BYTES = 4 * MOST_BYTES
+
+_INSTANT = pa.timestamp("us", "UTC")
+_ARROW_OF_KIND: Mapping[Kind, pa.DataType] = {
+    "text": pa.string(), "int": pa.int64(), "real": pa.float64(), "flag": pa.bool_(), "instant": _INSTANT, "json": pa.string(),
+}  # fmt: skip
+_EXECUTION = pa.schema([
+    *((name, pa.string()) for name in ("cluster", "job_id", "execution_id", "vertex_id", "task")),
+    ("subtask", pa.int64()),
+    ("attempt", pa.int64()),
+    ("container", pa.string()),
+    ("host", pa.string()),
+    ("deployed_at", _INSTANT),
+])  # fmt: skip
+_ASKED = pa.schema([("cluster", pa.string()), ("job_id", pa.string()), ("from_ms", pa.int64()), ("to_ms", pa.int64())])
+_WRITTEN_STATE = ("cluster", "job_id", "state")
+_COMPARISON = ("checkpoint_id", "trigger_time", "directory", "compared_with")
+
+Parts = dict[str, pa.Table]
+
+
+def fits(lake: Lake, previous: Manifest | None, run_dir: str) -> bool:
+    """Whether all lies on this machine, and what is remembered is little. How much is new is seen while it is read."""
+    places = (lake.root, run_dir, previous.run_dir if previous else "")
+    if any("://" in place for place in places):
+        return False
+    filesystem, root = fsspec.core.url_to_fs(previous.run_dir if previous else run_dir)
+    files = previous.state.get(JOB_STATE, ()) if previous else ()
+    return sum(filesystem.size(f"{root}/{file}") or 0 for file in files) <= MOST_STATE_BYTES
+
+
+class SmallCycle:
+    """One run over the rows that are new since ``previous``; ``steps`` writes everything but the manifest.
+
+    Raises :class:`spark_jobs.small.rows.TooLarge`; then Spark may write to the same directory.
+    """
+
+    def __init__(
+        self, lake: SmallLake, previous: Manifest | None, run_dir: RunFiles,
+        thresholds: Sequence[Scoped] = (), recovery_points: Sequence[Scoped] = (),
+    ) -> None:  # fmt: skip
+        self.lake = lake
+        self.previous = previous
+        self.run_dir = run_dir
+        self.settings = Settings(thresholds, recovery_points)
+        self.from_seq = {table: previous.to_seq.get(table, 0) if previous else 0 for table in TABLES}
+
+    def steps(self) -> Iterator[tuple[str, int]]:
+        """Write part after part; yields the name of each and how many rows it got."""
+        if self._has_new("references"):
+            yield CHECKPOINT_UPLOAD.name, self.run_dir.take_table(CHECKPOINT_UPLOAD.name, self.new_uploads)
+        jobs = self._folded(self.parts)
+        yield "jobs", self.run_dir.take_jobs("jobs", jobs)
+        if asked := _asked(jobs):
+            yield "jobs looked up", self.run_dir.take_jobs("jobs_looked_up", self._folded(self._with_found(asked)))
+        if self._names_executions:
+            yield EXECUTIONS, self.run_dir.take_state(EXECUTIONS, pa.Table.from_pylist(self.executions, _EXECUTION))
+        elif self.previous:
+            self.run_dir.copy_snapshot(self.previous, EXECUTIONS)
+
+    def _folded(self, parts: Parts, *, compares: bool = False) -> pa.Table:
+        return pa.Table.from_batches(folded_batches(_in_order(parts).to_batches(), self.settings, compares), FOLDED)
+
+    # What is new.
+
+    def _new(self, table: str) -> pa.Table:
+        return self.lake.new_rows(table, self.from_seq[table])
+
+    def _has_new(self, table: str) -> bool:
+        return bool(self.lake.new_files(table, self.from_seq[table]))
+
+    @property
+    def parts(self) -> Parts:
+        """What is new of each job and what is remembered of it, by part: see :class:`spark_jobs.fold.news.JobNews`."""
+        parts = dict(self._parts_of_life)
+        if self._names_executions:
+            placed = executions.newly_placed(self.executions, self.carried_executions)
+            parts["executions"] = pa.Table.from_pylist(placed, _EXECUTION).drop_columns(["deployed_at"])
+        if self._has_new("exceptions"):
+            parts["exceptions"] = _exceptions(self._new("exceptions"))
+        if self._has_new("skips"):
+            parts["skips"] = _skips(self._new("skips"))
+        if self._has_new("vertex_metrics"):
+            new = self._new("vertex_metrics")
+            parts["placements"] = new.select([*JOB, "vertex_id", "ts", "host", "attempt"])
+            parts["windows"] = self._windows(new)
+        if self._has_new("references"):
+            parts["uploads"] = self.new_uploads
+        return parts
+
+    @cached_property
+    def _parts_of_life(self) -> Parts:
+        """What facts and restores follow from."""
+        parts = {"state": self._carried(JOB_STATE, _WRITTEN_STATE).rename_columns([*JOB, "packed"])}
+        for name, table in (("answers", "jobs"), ("checkpoints", "checkpoints")):
+            if self._has_new(table):
+                parts[name] = self._new(table).drop_columns(["source"])
+        if self._has_new("vertex_checkpoints"):
+            parts["vertex_checkpoints"] = self._new("vertex_checkpoints").select([*JOB, *OF_VERTEX])
+        if self._has_new("log_records"):
+            parts["events"] = events.served(self.events)
+        return parts
+
+    def _carried(self, name: str, columns: Sequence[str]) -> pa.Table:
+        """A snapshot that the last run left."""
+        files = self.previous.state.get(name, ()) if self.previous else ()
+        filesystem, root = fsspec.core.url_to_fs(self.previous.run_dir if self.previous else self.run_dir.uri)
+        read = []
+        for file in files:
+            with filesystem.open(f"{root}/{file}", "rb") as handle:
+                read.append(pq.ParquetFile(handle, page_checksum_verification=True).read(list(columns)))
+        if not read:
+            return pa.table({column: pa.array([], pa.binary() if column == "state" else pa.string()) for column in columns})
+        rows = pa.concat_tables(read)
+        return rows.filter(pc.is_valid(rows["state"])) if "state" in columns else rows
+
+    # Log events, completed with where their task ran.
+
+    @cached_property
+    def events(self) -> list[Row]:
+        return executions.locate(self._read_events, self.executions) if self._names_executions else self._read_events
+
+    @cached_property
+    def _read_events(self) -> list[Row]:
+        return events.recognised(self._new("log_records")) if self._has_new("log_records") else []
+
+    @cached_property
+    def _names_executions(self) -> bool:
+        """Whether any new line names an attempt of a subtask: then where it ran is told or asked for."""
+        return any(event[name] is not None for event in self._read_events for name in ("execution_id", "attempt"))
+
+    @cached_property
+    def executions(self) -> list[Row]:
+        return executions.executions(self._read_events, self.carried_executions)
+
+    @cached_property
+    def carried_executions(self) -> list[Row]:
+        rows: list[Row] = self._carried(EXECUTIONS, executions.COLUMNS).to_pylist()
+        return rows
+
+    # Metric samples.
+
+    def _windows(self, new: pa.Table) -> pa.Table:
+        """Of all windows that new samples fall into."""
+        samples = new
+        if any(self.from_seq.values()):
+            times = [(file.first_time, file.last_time) for file in self.lake.new_files("vertex_metrics", self.from_seq["vertex_metrics"])]
+            known = windows_between(times, WINDOW)
+            if known is None:
+                starts = pc.unique(_window_start(new).drop_null()).to_pylist()
+                known = merged((start, start + WINDOW) for start in starts)
+            samples = self.lake.rows_in("vertex_metrics", known)
+            samples = samples.filter(pc.is_in(_of_window(samples), pc.unique(_of_window(new))))
+        dated = samples.filter(pc.is_valid(samples["ts"])).select(list(OF_SAMPLE))
+        return pa.Table.from_batches(window_batches(_sorted(dated, ORDER).to_batches())) if dated.num_rows else _no_windows()
+
+    # What parsed _metadata tell of uploads.
+
+    @cached_property
+    def new_uploads(self) -> pa.Table:
+        """Of checkpoints one side of whose comparison was read since the last run."""
+        new = self._new("references").select(list(uploads.OF_SNAPSHOT))
+        folded = self._folded(self._parts_of_life, compares=True).select([*JOB, "comparisons"])
+        compared = uploads.of_files(_comparisons(folded), new.to_pylist())
+        if any(self.from_seq.values()):
+            seen = pc.min_max(new["observed_at"]).as_py()
+            span = seen["min"] - OTHER_SIDE_WITHIN, seen["max"] + timedelta(seconds=1)
+            new = self.lake.rows_in("references", [span]).select(list(uploads.OF_SNAPSHOT))
+        return _serving(uploads.uploads(compared, new.to_pylist()), CHECKPOINT_UPLOAD)
+
+    # What came longer ago.
+
+    def _with_found(self, asked: Sequence[Asked]) -> Parts:
+        """The parts of these jobs, and rows of theirs that were triggered in the spans they asked for."""
+        triggers, lines = asked_for(asked)
+        records = self.lake.rows_in("log_records", lines)
+        records = records.filter(pc.match_substring(records["message"], "heckpoint"))
+        told = [event for event in events.recognised(records) if event["kind"] in TELLING]
+        known = self.executions if self._names_executions else self.carried_executions
+        found = {
+            "found_checkpoints": self.lake.rows_in("checkpoints", triggers).drop_columns(["source"]),
+            "found_vertex_checkpoints": self.lake.rows_in("vertex_checkpoints", triggers).select([*JOB, *OF_VERTEX]),
+            "found_lines": events.served(executions.locate(told, known)),
+        }
+        jobs = {(one.cluster, one.job_id): one for one in asked}
+        cut = {name: _asked_rows(rows, jobs, "ts" if name == "found_lines" else "trigger_time") for name, rows in found.items()}
+        of_jobs = {name: _of_jobs(rows, jobs) for name, rows in self.parts.items()}
+        return {**of_jobs, **cut, "found": pa.Table.from_pylist([one._asdict() for one in asked], _ASKED)}
+
+
+def _in_order(parts: Parts) -> pa.Table:
+    """Rows of all parts, each in a struct column of its name, those of a job together."""
+    nested = []
+    for name, rows in parts.items():
+        fields = [column for column in rows.column_names if column not in ("cluster", "date")]
+        whole = rows.combine_chunks()
+        struct = pa.StructArray.from_arrays([_one(whole[column]) for column in fields], names=fields)
+        nested.append(pa.table({"cluster": whole["cluster"], "job_id": whole["job_id"], name: struct}))
+    return _sorted(pa.concat_tables(nested, promote_options="default"), JOB)
+
+
+def _sorted(rows: pa.Table, names: Sequence[str]) -> pa.Table:
+    order = pc.sort_indices(rows.select(list(names)), [(name, "ascending", "at_start") for name in names])
+    return rows.combine_chunks().take(order)
+
+
+def _one(column: pa.ChunkedArray) -> pa.Array:
+    return column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
+
+
+def _asked(jobs: pa.Table) -> list[Asked]:
+    rows = jobs.select([*JOB, "lookup"]).filter(pc.is_valid(jobs["lookup"])).to_pylist()
+    return [Asked(row["cluster"], row["job_id"], **row["lookup"]) for row in rows]
+
+
+def _of_jobs(rows: pa.Table, jobs: Mapping[tuple[str, str], Asked]) -> pa.Table:
+    keys = zip(rows["cluster"].to_pylist(), rows["job_id"].to_pylist(), strict=True)
+    return rows.filter(pa.array([key in jobs for key in keys], pa.bool_()))
+
+
+def _asked_rows(rows: pa.Table, jobs: Mapping[tuple[str, str], Asked], time_column: str) -> pa.Table:
+    of_jobs = _of_jobs(rows, jobs)
+    later = LINES_AFTER_TRIGGER // timedelta(milliseconds=1) if time_column == "ts" else 0
+    instants = of_jobs[time_column].cast(pa.timestamp("ms", "UTC"), safe=False).cast(pa.int64()).to_pylist()
+    keys = zip(of_jobs["cluster"].to_pylist(), of_jobs["job_id"].to_pylist(), instants, strict=True)
+    inside = [at is not None and jobs[cluster, job].from_ms <= at <= jobs[cluster, job].to_ms + later for cluster, job, at in keys]
+    return of_jobs.filter(pa.array(inside, pa.bool_()))
+
+
+def _window_start(rows: pa.Table) -> pa.ChunkedArray:
+    return pc.floor_temporal(rows["ts"], WINDOW // timedelta(seconds=1), "second")
+
+
+def _of_window(rows: pa.Table) -> pa.ChunkedArray:
+    """One text for each window of each vertex."""
+    start = _window_start(rows).cast(pa.int64()).cast(pa.string())
+    return pc.binary_join_element_wise(rows["cluster"], rows["job_id"], rows["vertex_id"], start, "\x00")
+
+
+def _no_windows() -> pa.Table:
+    names = ("vertex_id", "window_start", "newest_ts", "readings")
+    return pa.table({name: pa.array([], pa.string()) for name in (*JOB, *names)})
+
+
+def _comparisons(folded: pa.Table) -> list[Row]:
+    rows = folded.filter(pc.greater(pc.list_value_length(folded["comparisons"]), 0)).to_pylist()
+    return [
+        {"cluster": row["cluster"], "job_id": row["job_id"], **{name: one[name] for name in _COMPARISON}}
+        for row in rows
+        for one in row["comparisons"]
+    ]
+
+
+def _serving(rows: Sequence[Row], table: ServingTable) -> pa.Table:
+    milliseconds = pa.schema([(one.name, pa.int64() if one.name == "trigger_time" else _ARROW_OF_KIND[one.kind]) for one in table.columns])
+    wanted = pa.schema([(one.name, _ARROW_OF_KIND[one.kind]) for one in table.columns])
+    made = pa.Table.from_pylist(rows, milliseconds)
+    instants = made["trigger_time"].cast(pa.timestamp("ms", "UTC")).cast(_INSTANT)
+    return made.set_column(made.column_names.index("trigger_time"), wanted.field("trigger_time"), instants).cast(wanted)
+
+
+def _exceptions(told: pa.Table) -> pa.Table:
+    """See :func:`spark_jobs.transforms.job_exceptions.job_exceptions`."""
+    made = {name: told[name] for name in told.column_names} | {
+        "task_key": pc.fill_null(told["task"], ""),
+        "exception_name": pc.fill_null(told["exception_name"], "unknown"),
+        "stacktrace": pc.utf8_slice_codeunits(told["stacktrace"], 0, STACKTRACE_CHARS),
+        "host": pc.replace_substring_regex(told["endpoint"], r":[^:\]]*$", ""),
+        "as_of": told["observed_at"],
+    }
+    return pa.table({name: made[name] for name in JOB_EXCEPTION.column_names})
+
+
+def _skips(told: pa.Table) -> pa.Table:
+    """They name no job."""
+    made = {name: told[name] for name in told.column_names} | {
+        "as_of": told["observed_at"], "job_id": pa.nulls(told.num_rows, pa.string()),
+    }  # fmt: skip
+    return pa.table({name: made[name] for name in (*SKIPPED_INPUT.column_names, "job_id")})
