@@ -9,6 +9,7 @@ import argparse
 import importlib
 import os
 import sys
+import traceback
 from collections.abc import Sequence
 
 from ingest.errors import IngestError
@@ -20,6 +21,7 @@ from spark_jobs import previous_run
 from spark_jobs.manifest import BadManifest
 from spark_jobs.previous_run import PreviousLost
 
+SHORT_CHARS = 500
 JOBS = ("age_rule", "audit", "cycle", "log_events", "rollups", "windows")
 
 
@@ -45,12 +47,18 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (IngestError, BadManifest) as error:
         print(f"spark_jobs {words[0]}: {error}", file=sys.stderr)
         return 2
-    except Exception:
+    except Exception as error:
         damage = _damage_of(getattr(args, "lake", None))
         if not damage:
-            raise
-        print(f"spark_jobs {words[0]}: {damage}", file=sys.stderr)
-        return 2
+            # The last line is what people see: of a trace of the JVM it would be some frame deep in Spark.
+            traceback.print_exception(error)
+        print(f"spark_jobs {words[0]}: {damage or _in_short(error)}", file=sys.stderr)
+        return 2 if damage else 1
+
+
+def _in_short(error: Exception) -> str:
+    lines = [line for line in str(error).splitlines() if line.strip()]
+    return f"{type(error).__name__}: {lines[0].strip() if lines else 'no message'}"[:SHORT_CHARS]
 
 
 def _damage_of(root: str | None) -> str:

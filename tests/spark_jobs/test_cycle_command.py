@@ -102,6 +102,19 @@ def test_a_server_that_is_not_there_is_said_at_once(
     assert "No Spark Connect server answers at 127.0.0.1:1" in capsys.readouterr().err
 
 
+def test_the_last_line_says_what_went_wrong_whatever_trace_stands_above_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_arguments: object) -> int:
+        raise RuntimeError("[TASK_FAILED] The task failed.\n\nJVM stacktrace:\n\tat a.B.c(B.scala:7)")
+
+    monkeypatch.setattr("spark_jobs.jobs.cycle.run", fail)
+    assert main(arguments(tmp_path)) == 1
+    said = capsys.readouterr().err.splitlines()
+    assert said[-1] == "spark_jobs cycle: RuntimeError: [TASK_FAILED] The task failed."
+    assert any("B.scala:7" in line for line in said)
+
+
 def test_an_unknown_job_shows_the_known_ones(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["no_such_job"]) == 2
     assert "cycle, log_events" in capsys.readouterr().out

@@ -1,17 +1,22 @@
-"""Where a task ran: learnt from deploy lines, also of earlier runs, and joined to lines that name only its id."""
+"""Where a task ran: learnt from deploy lines, also of earlier runs, and joined to lines that name only its id; with Spark and without."""
 
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import pyarrow as pa
+import pytest
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
 
 from ingest.flink_logs.events import LogEvent
 from ingest.flink_logs.files import records_of
 from ingest.flink_logs.locating import located
 from ingest.flink_logs.recognise import event_of
 from spark_jobs.schemas import lake_schema
-from spark_jobs.transforms.executions import EXECUTION_SCHEMA, executions, locate
+from spark_jobs.small import events as small_events
+from spark_jobs.small import executions as small_executions
+from spark_jobs.small.rows import Row
+from spark_jobs.transforms.executions import EXECUTION_COLUMNS, EXECUTION_SCHEMA, executions, locate
 from spark_jobs.transforms.log_events import recognised, with_served
 
 JOB, OTHER = "26eb676de8b3e133f9078fabe3704eb6", "11111111111111111111111111111111"
@@ -31,41 +36,76 @@ def log(*messages: str) -> bytes:
     )
 
 
-def rows(spark: SparkSession, *messages: str, file: str = "jm.log") -> DataFrame:
+def log_records(*messages: str, file: str = "jm.log") -> list[dict[str, Any]]:
     base: dict[str, Any] = {"cluster": "c", "observed_at": START, "source": "log", "commit_seq": 1, "date": START.date()}
-    names = lake_schema("log_records").names
-    read = [
+    return [
         {**base, **{name: getattr(record, name) for name in record.__dataclass_fields__}}
         for record in records_of(log(*messages), file=file)
     ]
-    return recognised(spark.createDataFrame([tuple(row[name] for name in names) for row in read], lake_schema("log_records")))
 
 
-def none(spark: SparkSession) -> DataFrame:
-    return spark.createDataFrame([], EXECUTION_SCHEMA)
+class BySpark:
+    """Frames in and out."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        self.spark = spark
+
+    def told(self, *messages: str) -> DataFrame:
+        names = lake_schema("log_records").names
+        frame = self.spark.createDataFrame(
+            [tuple(row[name] for name in names) for row in log_records(*messages)], lake_schema("log_records")
+        )
+        return recognised(frame)
+
+    def executions(self, told: DataFrame, carried: Sequence[Row] = ()) -> list[Row]:
+        return [row.asDict() for row in executions(told, self._carried(carried)).collect()]
+
+    def located(self, told: DataFrame, carried: Sequence[Row] = ()) -> list[Row]:
+        return [row.asDict() for row in with_served(locate(told, executions(told, self._carried(carried)))).collect()]
+
+    def _carried(self, rows: Sequence[Row]) -> DataFrame:
+        return self.spark.createDataFrame([tuple(row[name] for name in EXECUTION_COLUMNS) for row in rows], EXECUTION_SCHEMA)
 
 
-def where(frame: DataFrame, kind: str) -> tuple[Any, ...]:
-    row = frame.where(F.col("kind") == kind).select("job_id", "vertex_id", "task", "subtask", "attempt", "container", "host").first()
-    return tuple(row) if row else ()
+class ByPython:
+    """Plain rows in and out."""
+
+    def told(self, *messages: str) -> list[Row]:
+        return small_events.recognised(pa.Table.from_pylist(log_records(*messages)))
+
+    def executions(self, told: list[Row], carried: Sequence[Row] = ()) -> list[Row]:
+        return small_executions.executions(told, carried)
+
+    def located(self, told: list[Row], carried: Sequence[Row] = ()) -> list[Row]:
+        return small_events.served(small_executions.locate(told, self.executions(told, carried))).to_pylist()
+
+
+@pytest.fixture(params=["Spark", "Python"])
+def by(request: pytest.FixtureRequest) -> BySpark | ByPython:
+    return BySpark(request.getfixturevalue("spark")) if request.param == "Spark" else ByPython()
+
+
+def where(events: list[Row], kind: str) -> tuple[Any, ...]:
+    names = ("job_id", "vertex_id", "task", "subtask", "attempt", "container", "host")
+    return next((tuple(event[name] for name in names) for event in events if event["kind"] == kind), ())
 
 
 def decline(execution: str) -> str:
     return f"Decline checkpoint 9 by task {execution} of job {JOB} at {AT_TM}."
 
 
-def test_a_decline_is_joined_to_its_deploy_line(spark: SparkSession) -> None:
-    told = rows(spark, DEPLOY_1_12, decline(OLD))
-    assert where(locate(told, executions(told, none(spark))), "checkpoint_declined") == (JOB, None, "enrich", 1, 3, "tm-1:4-d1", "host-1")
+def test_a_decline_is_joined_to_its_deploy_line(by: BySpark | ByPython) -> None:
+    told = by.told(DEPLOY_1_12, decline(OLD))
+    assert where(by.located(told), "checkpoint_declined") == (JOB, None, "enrich", 1, 3, "tm-1:4-d1", "host-1")
 
 
-def test_the_deploy_line_may_have_come_in_an_earlier_run(spark: SparkSession) -> None:
-    before = executions(rows(spark, DEPLOY_NEW), none(spark))
-    now = rows(spark, f"Received late message for now expired checkpoint attempt 4 from task {NEW} of job {JOB} at {AT_TM}.")
-    assert where(locate(now, executions(now, before)), "late_message") == (JOB, VERTEX, "enrich", 1, 0, "tm-1:4-d1", "host-1")
+def test_the_deploy_line_may_have_come_in_an_earlier_run(by: BySpark | ByPython) -> None:
+    before = by.executions(by.told(DEPLOY_NEW))
+    now = by.told(f"Received late message for now expired checkpoint attempt 4 from task {NEW} of job {JOB} at {AT_TM}.")
+    assert where(by.located(now, before), "late_message") == (JOB, VERTEX, "enrich", 1, 0, "tm-1:4-d1", "host-1")
 
 
-def test_before_1_12_the_first_deploy_line_after_the_attempt_appeared_is_meant(spark: SparkSession) -> None:
+def test_before_1_12_the_first_deploy_line_after_the_attempt_appeared_is_meant(by: BySpark | ByPython) -> None:
     messages = (
         f"enrich (2/4) ({OTHER}) switched from CREATED to SCHEDULED.",
         "Deploying enrich (2/4) (attempt #0) to tm-9 @ host-9 (dataPort=1)",
@@ -73,44 +113,41 @@ def test_before_1_12_the_first_deploy_line_after_the_attempt_appeared_is_meant(s
         "Deploying enrich (2/4) (attempt #1) to tm-1 @ host-1 (dataPort=1)",
         f"enrich (2/4) ({OLD}) switched from DEPLOYING to RUNNING.",
     )
-    told = rows(spark, *messages)
-    found = executions(told, none(spark)).where(F.col("execution_id") == OLD).first()
-    assert found is not None
-    assert (found.attempt, found.container, found.host) == (1, "tm-1", "host-1")
+    (found,) = [row for row in by.executions(by.told(*messages)) if row["execution_id"] == OLD]
+    assert (found["attempt"], found["container"], found["host"]) == (1, "tm-1", "host-1")
 
 
-def test_a_task_line_learns_its_job_from_the_graph_it_belongs_to(spark: SparkSession) -> None:
+def test_a_task_line_learns_its_job_from_the_graph_it_belongs_to(by: BySpark | ByPython) -> None:
     created = f"Created execution graph {GRAPH} for job {JOB}."
     other = f"Stopping checkpoint coordinator for job {OTHER}."
-    told = rows(spark, created, other, DEPLOY_NEW, f"enrich (2/4) ({NEW}) switched from RUNNING to FAILED on {AT_TM}.")
-    assert where(locate(told, executions(told, none(spark))), "task_state")[0] == JOB
+    told = by.told(created, other, DEPLOY_NEW, f"enrich (2/4) ({NEW}) switched from RUNNING to FAILED on {AT_TM}.")
+    assert where(by.located(told), "task_state")[0] == JOB
 
 
-def test_a_log_that_tells_of_one_job_only_is_that_jobs(spark: SparkSession) -> None:
-    told = rows(
-        spark, f"Stopping checkpoint coordinator for job {JOB}.", f"enrich (2/4) ({OLD}) switched from RUNNING to FAILED on {AT_TM}."
-    )
-    assert where(locate(told, executions(told, none(spark))), "task_state")[0] == JOB
+def test_a_log_that_tells_of_one_job_only_is_that_jobs(by: BySpark | ByPython) -> None:
+    told = by.told(f"Stopping checkpoint coordinator for job {JOB}.", f"enrich (2/4) ({OLD}) switched from RUNNING to FAILED on {AT_TM}.")
+    assert where(by.located(told), "task_state")[0] == JOB
 
 
-def test_a_line_that_names_only_task_and_attempt_means_the_one_of_that_name_deployed_last_before_it(spark: SparkSession) -> None:
+def test_a_line_that_names_only_task_and_attempt_means_the_one_of_that_name_deployed_last_before_it(by: BySpark | ByPython) -> None:
     writes = "enrich (2/4)#0 - started executing asynchronous part of checkpoint 7. Asynchronous start delay: 2 ms"
     later = DEPLOY_NEW.replace(JOB, OTHER).replace(GRAPH, OLD)
     for messages, job_id in (((writes, DEPLOY_NEW), None), ((DEPLOY_NEW, writes, later), JOB), ((DEPLOY_NEW, later, writes), OTHER)):
         graphs = (f"Created execution graph {GRAPH} for job {JOB}.", f"Created execution graph {OLD} for job {OTHER}.")
-        told = rows(spark, *graphs, *messages)
-        found = where(locate(told, executions(told, none(spark))), "checkpoint_async_started")
+        told = by.told(*graphs, *messages)
+        found = where(by.located(told), "checkpoint_async_started")
         assert found[0] == job_id
         assert found[1:5] == (VERTEX if job_id else None, "enrich", 1, 0)
 
 
-def test_the_newest_attempt_of_a_subtask_outlives_the_others(spark: SparkSession) -> None:
-    def ran(execution: str, days_ago: int) -> tuple[Any, ...]:
-        return ("c", JOB, execution, VERTEX, "enrich", 1, 0, "tm", "host", START - timedelta(days=days_ago))
+def test_the_newest_attempt_of_a_subtask_outlives_the_others(by: BySpark | ByPython) -> None:
+    def ran(execution: str, days_ago: int) -> Row:
+        values = ("c", JOB, execution, VERTEX, "enrich", 1, 0, "tm", "host", START - timedelta(days=days_ago))
+        return dict(zip(EXECUTION_COLUMNS, values, strict=True))
 
-    carried = spark.createDataFrame([ran("old", 60), ran("newest", 50)], EXECUTION_SCHEMA)
-    now = rows(spark, DEPLOY_NEW.replace("(2/4)", "(3/4)").replace(f"{VERTEX}_1", f"{VERTEX}_2"))
-    assert {row.execution_id for row in executions(now, carried).collect()} == {"newest", NEW.replace("_1_0", "_2_0")}
+    carried = [ran("old", 60), ran("newest", 50)]
+    now = by.told(DEPLOY_NEW.replace("(2/4)", "(3/4)").replace(f"{VERTEX}_1", f"{VERTEX}_2"))
+    assert {row["execution_id"] for row in by.executions(now, carried)} == {"newest", NEW.replace("_1_0", "_2_0")}
 
 
 def test_python_joins_the_same_way() -> None:
@@ -120,8 +157,7 @@ def test_python_joins_the_same_way() -> None:
     assert (event.task, event.subtask, event.attempt, event.host) == ("enrich", 1, 3, "host-1")
 
 
-def test_serving_rows_tell_a_change_of_state_as_their_reason(spark: SparkSession) -> None:
-    told = rows(spark, f"enrich (2/4) ({NEW}) switched from DEPLOYING to RUNNING.")
-    row = with_served(locate(told, executions(told, none(spark)))).first()
-    assert row is not None
-    assert (row.served_reason, row.task, row.subtask) == ("DEPLOYING -> RUNNING", "enrich", 1)
+def test_serving_rows_tell_a_change_of_state_as_their_reason(by: BySpark | ByPython) -> None:
+    told = by.told(f"enrich (2/4) ({NEW}) switched from DEPLOYING to RUNNING.")
+    (row,) = by.located(told)
+    assert (row["served_reason"], row["task"], row["subtask"]) == ("DEPLOYING -> RUNNING", "enrich", 1)
