@@ -47,8 +47,12 @@ class Home:
         }  # fmt: skip
         command = [sys.executable, "manage.py", "run_pipeline"]
         done = subprocess.run(command, env=environment, cwd=PROJECT, capture_output=True, text=True, timeout=900, check=False)
-        assert done.returncode == 0, done.stdout + done.stderr
+        assert done.returncode == 0, done.stdout + done.stderr + self._newest_log()
         return done.stdout
+
+    def _newest_log(self) -> str:
+        logs = sorted((self.root / "logs" / "runs").glob("spark-*.log"))
+        return logs[-1].read_text()[-6000:] if logs else ""
 
     def log(self, second: int, message: str) -> None:
         record = LogRecord("jm.log", noon(second), "INFO", "CC", message, f"{second:032x}", 0, "jm.log", second)
