@@ -26,18 +26,18 @@ from typing import Any, NoReturn
 
 from ingest.leash import die_with
 
-IMPORTED = ("spark_jobs.jobs.cycle", "fsspec.implementations.local", "encodings.idna")
-"""What a cycle without Spark needs."""
+IMPORTED = ("spark_jobs.jobs.cycle", "spark_jobs.jobs.rollups", "fsspec.implementations.local", "encodings.idna")
+"""What cycles and roll-ups need that work without Spark."""
 IMPORTED_LATER = (
     "spark_jobs.jobs.recompute",
-    "spark_jobs.jobs.rollups",
+    "spark_jobs.jobs.roll_up",
     "spark_jobs.jobs.audit",
     "spark_jobs.jobs.age_rule",
     "pyspark.sql.connect.session",
     "pyspark.sql.connect.functions",
     "pyspark.sql.connect.window",
 )
-"""Once somebody asks a second time: until then the first one only would wait for it."""
+"""From the third request on: a command asks for a cycle and roll-ups, and would only wait for it."""
 
 IDLE_S = 900
 """A parent that nobody needs does not keep its memory for longer than this."""
@@ -80,7 +80,7 @@ class _Parent:
         asked = 0
         while True:
             request, files = self._request()
-            if asked == 1:
+            if asked == 2:
                 _import(IMPORTED_LATER)
             me = os.getpid()
             child = os.fork()

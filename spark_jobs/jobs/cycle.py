@@ -27,14 +27,16 @@ from spark_jobs import cycle_request, previous_run
 from spark_jobs import manifest as manifests
 from spark_jobs.cycle_request import CycleRequest
 from spark_jobs.kept_facts import keep
+from spark_jobs.left_attempts import interrupt_attempts
 from spark_jobs.manifest import Manifest, Output
 from spark_jobs.places import absolute_root
 from spark_jobs.previous_run import PreviousLost
 from spark_jobs.run_files import JOB_STATE, RunFiles
 from spark_jobs.serving import SERVING_TABLES
 from spark_jobs.signals import exits_on_sigterm
+from spark_jobs.small.arguments import add_most_rows
 from spark_jobs.small.cycle import SmallCycle, fits
-from spark_jobs.small.rows import MOST_ROWS, SmallLake, TooLarge
+from spark_jobs.small.rows import SmallLake, TooLarge
 
 JOB = "cycle"
 
@@ -47,10 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--previous-to", default="", metavar="JSON", help="table → commit at which that run has to end (default: wherever)")
     parser.add_argument("--to", default="{}", metavar="JSON", help="table → last commit to read (default: all there are)")
     parser.add_argument("--attempt", required=True, metavar="TAG", help="name of this attempt, used once")
-    parser.add_argument(
-        "--most-rows-without-spark", type=int, default=MOST_ROWS, metavar="N",
-        help=f"so many rows are worked on in this process, more with Spark (default: {MOST_ROWS:,}; 0: always with Spark)",
-    )  # fmt: skip
+    add_most_rows(parser)
     parser.add_argument("--request", metavar="FILE", help="JSON: thresholds and recovery points (default: none)")
     parser.add_argument("--interrupt", action="append", default=[], metavar="TAG", help="an attempt that may still run on the server")
 
@@ -101,12 +100,7 @@ class _Cycle:
 
 
 def _recompute(cycle: _Cycle, args: argparse.Namespace) -> RunFiles:
-    if args.interrupt:
-        # Spark is imported where it is needed only: that takes longer than most cycles.
-        from spark_jobs.session import interrupt_attempt
-
-        for tag in args.interrupt:
-            interrupt_attempt(tag)
+    interrupt_attempts(args.interrupt)
     if args.most_rows_without_spark and fits(cycle.lake, cycle.previous, cycle.run_dir):
         try:
             return _in_this_process(cycle, args.most_rows_without_spark)
@@ -125,6 +119,7 @@ def _in_this_process(cycle: _Cycle, most_rows: int) -> RunFiles:
 
 
 def _with_spark(cycle: _Cycle, attempt: str) -> RunFiles:
+    # Spark is imported where it is needed only: that takes longer than most cycles.
     from spark_jobs.jobs.recompute import Recompute
     from spark_jobs.lake import pin
     from spark_jobs.run_dir import RunDir

@@ -17,10 +17,11 @@ from spark_jobs.fold.judging import Scoped, Settings
 from spark_jobs.manifest import Manifest
 from spark_jobs.nested_tables import JOB
 from spark_jobs.run_files import EXECUTIONS, JOB_STATE, RunFiles
-from spark_jobs.serving import CHECKPOINT_UPLOAD, JOB_EXCEPTION, SKIPPED_INPUT, Kind, ServingTable
+from spark_jobs.serving import CHECKPOINT_UPLOAD, JOB_EXCEPTION, SKIPPED_INPUT
 from spark_jobs.small import events, executions, uploads
-from spark_jobs.small.rows import MOST_BYTES, Row, SmallLake
-from spark_jobs.spans import LINES_AFTER_TRIGGER, OTHER_SIDE_WITHIN, WINDOW, Asked, asked_for, merged, windows_between
+from spark_jobs.small.rows import MOST_BYTES, Row, SmallLake, lies_here
+from spark_jobs.small.serving_rows import serving_rows
+from spark_jobs.spans import EPOCH, LINES_AFTER_TRIGGER, OTHER_SIDE_WITHIN, WINDOW, Asked, asked_for, merged, windows_between
 from spark_jobs.transforms.fold_batches import FOLDED, folded_batches
 from spark_jobs.transforms.pressure_arrays import ORDER, window_batches
 from spark_jobs.transforms.pressure_arrays import READ as OF_SAMPLE
@@ -29,9 +30,6 @@ STACKTRACE_CHARS = 16 * 1024
 MOST_STATE_BYTES = 4 * MOST_BYTES
 
 _INSTANT = pa.timestamp("us", "UTC")
-_ARROW_OF_KIND: Mapping[Kind, pa.DataType] = {
-    "text": pa.string(), "int": pa.int64(), "real": pa.float64(), "flag": pa.bool_(), "instant": _INSTANT, "json": pa.string(),
-}  # fmt: skip
 _EXECUTION = pa.schema([
     *((name, pa.string()) for name in ("cluster", "job_id", "execution_id", "vertex_id", "task")),
     ("subtask", pa.int64()),
@@ -49,8 +47,7 @@ Parts = dict[str, pa.Table]
 
 def fits(lake: Lake, previous: Manifest | None, run_dir: str) -> bool:
     """Whether all lies on this machine, and what is remembered is little. How much is new is seen while it is read."""
-    places = (lake.root, run_dir, previous.run_dir if previous else "")
-    if any("://" in place for place in places):
+    if not lies_here(lake.root, run_dir, previous.run_dir if previous else ""):
         return False
     filesystem, root = fsspec.core.url_to_fs(previous.run_dir if previous else run_dir)
     files = previous.state.get(JOB_STATE, ()) if previous else ()
@@ -194,7 +191,7 @@ class SmallCycle:
             seen = pc.min_max(new["observed_at"]).as_py()
             span = seen["min"] - OTHER_SIDE_WITHIN, seen["max"] + timedelta(seconds=1)
             new = self.lake.rows_in("references", [span]).select(list(uploads.OF_SNAPSHOT))
-        return _serving(uploads.uploads(compared, new.to_pylist()), CHECKPOINT_UPLOAD)
+        return serving_rows(uploads.uploads(compared, new.to_pylist()), CHECKPOINT_UPLOAD)
 
     # What came longer ago.
 
@@ -273,18 +270,15 @@ def _no_windows() -> pa.Table:
 def _comparisons(folded: pa.Table) -> list[Row]:
     rows = folded.filter(pc.greater(pc.list_value_length(folded["comparisons"]), 0)).to_pylist()
     return [
-        {"cluster": row["cluster"], "job_id": row["job_id"], **{name: one[name] for name in _COMPARISON}}
+        {
+            "cluster": row["cluster"],
+            "job_id": row["job_id"],
+            **{name: one[name] for name in _COMPARISON},
+            "trigger_time": EPOCH + timedelta(milliseconds=one["trigger_time"]),
+        }
         for row in rows
         for one in row["comparisons"]
     ]
-
-
-def _serving(rows: Sequence[Row], table: ServingTable) -> pa.Table:
-    milliseconds = pa.schema([(one.name, pa.int64() if one.name == "trigger_time" else _ARROW_OF_KIND[one.kind]) for one in table.columns])
-    wanted = pa.schema([(one.name, _ARROW_OF_KIND[one.kind]) for one in table.columns])
-    made = pa.Table.from_pylist(rows, milliseconds)
-    instants = made["trigger_time"].cast(pa.timestamp("ms", "UTC")).cast(_INSTANT)
-    return made.set_column(made.column_names.index("trigger_time"), wanted.field("trigger_time"), instants).cast(wanted)
 
 
 def _exceptions(told: pa.Table) -> pa.Table:

@@ -28,6 +28,11 @@ Row = dict[str, Any]
 """One row as plain values; instants are aware datetimes."""
 
 
+def lies_here(*places: str) -> bool:
+    """Whether all these are on this machine's disk."""
+    return not any("://" in place for place in places)
+
+
 class TooLarge(Exception):
     """More rows would have to be read than one process should hold."""
 

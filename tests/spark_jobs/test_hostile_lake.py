@@ -1,4 +1,4 @@
-"""A lake that holds whatever a hostile cluster could put into it: the cycle ends, and its tables can be loaded."""
+"""A lake that holds whatever a hostile cluster could put into it: cycles end, fit for the database and the same without Spark."""
 
 import json
 import random
@@ -7,11 +7,12 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from ingest.lake.store import Lake
 from ingest.recordings.importer import import_recording
+from spark_jobs.manifest import Manifest
 from spark_jobs.serving import SERVING_TABLES
+from spark_jobs.transforms.fold_batches import LEFT_OUT
 from tests.ingest.recorded import RECORDINGS
-from tests.spark_jobs.test_cycle import Instance
+from tests.spark_jobs.instances import Instance, SmallInstance, assert_same_rows
 from webapp.pipeline.run_files import batches
 
 E = RECORDINGS / "1.20.5" / "E"
@@ -63,23 +64,36 @@ TIMES = [
 ]
 
 
-def test_extreme_figures_stop_neither_the_cycle_nor_the_loading(spark: SparkSession, tmp_path: Path) -> None:
-    dice = random.Random(16)
-    hostile = tmp_path / "hostile"
-    (hostile / "logs").mkdir(parents=True)
-    with (hostile / "rest.jsonl").open("w") as out:
+def hostile_recording(folder: Path, seed: int) -> Path:
+    dice = random.Random(seed)
+    (folder / "logs").mkdir(parents=True)
+    with (folder / "rest.jsonl").open("w") as out:
         for line in (E / "rest.jsonl").read_text().splitlines():
             entry = json.loads(line)
             out.write(json.dumps(entry | {"body": spoiled(entry["body"], dice)}) + "\n")
     lines = [f"{at} INFO  org.apache.flink.runtime.checkpoint.CheckpointCoordinator [] - {text}\n" for at in TIMES for text in LOG]
-    (hostile / "logs" / "jm.log").write_text("".join(lines))
-    instance = Instance(spark, tmp_path / "instance")
-    import_recording(hostile, "hostile", Lake(str(tmp_path / "instance" / "lake")))
-    import_recording(E, "honest", Lake(str(tmp_path / "instance" / "lake")))
-    manifest = instance.cycle()
+    (folder / "logs" / f"jm-{seed}.log").write_text("".join(lines))
+    return folder
+
+
+def test_extreme_figures_stop_neither_cycles_nor_the_loading(spark: SparkSession, tmp_path: Path) -> None:
+    by_spark, small = Instance(spark, tmp_path / "spark"), SmallInstance(spark, tmp_path / "small")
+    parts = [hostile_recording(tmp_path / f"hostile-{seed}", seed) for seed in (16, 17, 18)]
+    for part in parts:
+        for instance in (by_spark, small):
+            import_recording(part, "hostile", instance.lake)
+            import_recording(E, "honest", instance.lake)
+            assert_fit_for_the_database(instance.cycle())
+    for instance in (by_spark, small):
+        assert {key[0] for key in instance.rows("job_current")} == {"hostile", "honest"}
+        left_out = [row for row in instance.rows("skipped_input").values() if row["reason"] == LEFT_OUT]
+        assert left_out == []
+    assert_same_rows(by_spark, small)
+
+
+def assert_fit_for_the_database(manifest: Manifest) -> None:
     for name, table in SERVING_TABLES.items():
         documents = [column.name for column in table.columns if column.kind == "json"]
         for rows in batches(manifest, name):
             for document in (row[column] for row in rows for column in documents if row[column]):
                 json.loads(document, parse_constant=refused)
-    assert {key[0] for key in instance.rows("job_current")} == {"hostile", "honest"}

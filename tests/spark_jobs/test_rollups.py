@@ -2,7 +2,7 @@
 
 import statistics
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from spark_jobs.__main__ import main
 from spark_jobs.fold.job import fold
 from spark_jobs.fold.judging import Settings
 from spark_jobs.fold.state import JobState
-from spark_jobs.jobs import rollups
+from spark_jobs.jobs import roll_up, rollups
 from spark_jobs.kept_facts import TABLE, keep
 from spark_jobs.serving import CHECKPOINT_FACT, CHECKPOINT_ROLLUP
 from tests.acceptance.homes import NAMES
@@ -31,7 +31,8 @@ HOUR = timedelta(hours=1)
 class Kept:
     """A lake that takes up hand-written runs, and what roll-ups make of it."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, *more: str) -> None:
+        self.more = more
         self.root, self.commits, self.rolled_up_to, self.runs = root, 0, 0, 0
         self.lake = Lake(str(root / "lake"))
         self.rows: Rows = {}
@@ -47,7 +48,7 @@ class Kept:
         self.runs += 1
         run_dir = self.root / f"rolled-{self.runs}"
         words = ["--lake", self.lake.root, "--run-dir", str(run_dir), "--attempt", f"{self.root.name}-{self.runs}"]
-        assert main(["rollups", *words, "--from", str(self.rolled_up_to)]) == 0
+        assert main(["rollups", *words, "--from", str(self.rolled_up_to), *self.more]) == 0
         manifest = manifests.read(str(run_dir / "manifest.json"))
         assert (manifest.from_seq, manifest.job) == ({TABLE: self.rolled_up_to}, "rollups")
         self.rolled_up_to = manifest.to_seq[TABLE]
@@ -63,11 +64,14 @@ class Kept:
         return {row["period_start"]: row[column] for row in self.rows.values() if row["period"] == period}
 
 
-@pytest.fixture
-def instance(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Kept:
+@pytest.fixture(params=["with Spark", "without"])
+def instance(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Kept:
     """In this process and on its session, which no run may stop."""
-    monkeypatch.setattr(rollups, "session_of_attempt", lambda *_: _Lent(spark))
-    return Kept(tmp_path)
+    if request.param == "without":
+        return Kept(tmp_path)
+    spark = request.getfixturevalue("spark")
+    monkeypatch.setattr(roll_up, "session_of_attempt", lambda *_: _Lent(spark))
+    return Kept(tmp_path, "--most-rows-without-spark", "0")
 
 
 class _Lent:
@@ -121,8 +125,16 @@ def test_a_key_that_is_taken_back_leaves_its_hour(instance: Kept) -> None:
     assert list(instance.counts("day").values()) == [2]
 
 
+def _noting(read: list[list[Any]], reads: Callable[..., Any]) -> Callable[..., Any]:
+    def noted(lake: object, table: str, files: Iterable[Any], *more: Any) -> Any:
+        read.append(found := list(files))
+        return reads(lake, table, found, *more)
+
+    return noted
+
+
 def test_nothing_new_is_a_manifest_without_rows_and_without_spark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rollups, "session_of_attempt", None)
+    monkeypatch.setattr(roll_up, "session_of_attempt", None)
     instance = Kept(tmp_path)
     assert instance.roll_up() == {}
     instance.tell([])
@@ -140,10 +152,8 @@ def test_a_run_reads_days_that_changed_whatever_lies_before_them(instance: Kept,
     instance.tell([fact(1, trigger_time=AT - timedelta(days=day)) for day in range(60)])
     instance.roll_up()
     read: list[list[Any]] = []
-    frame = rollups.PinnedLake._frame
-    monkeypatch.setattr(
-        rollups.PinnedLake, "_frame", lambda self, table, files: frame(self, table, read.append(found := list(files)) or found)
-    )
+    for lake, name in ((roll_up.PinnedLake, "_frame"), (rollups.SmallLake, "_read")):
+        monkeypatch.setattr(lake, name, _noting(read, getattr(lake, name)))
     instance.tell([fact(2)])
     instance.roll_up()
     assert all(file.first_time.date() == AT.date() for files in read for file in files)

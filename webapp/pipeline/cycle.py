@@ -2,7 +2,7 @@
 
 1. A complete run that was never loaded (its process was killed in between) is loaded first.
 2. Nothing new in the lake: done at once, without starting Spark.
-3. Spark runs as a subprocess, writes its tables and, last, a manifest; only that makes the run real.
+3. The job runs as a subprocess, with Spark where there is much, writes its tables and, last, a manifest; only that makes the run real.
 4. The manifest is loaded; run directories nobody needs any more are removed.
 
 Whatever of a run directory is lost or damaged is made again from the lake.

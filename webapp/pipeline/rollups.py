@@ -2,7 +2,7 @@
 
 1. What the last loaded cycle told is taken up, where that cycle was killed before it did.
 2. Nothing new among the kept facts: done at once, without starting Spark.
-3. Spark runs as a subprocess from the commit up to which roll-ups are loaded; its manifest makes the run real.
+3. A job runs as a subprocess, with Spark where there is much, from the commit up to which roll-ups are loaded; its manifest makes it real.
 4. The rows are upserted, and with the last of them how far they reach. A run carries nothing: whatever is killed, the next one
    starts from the same commit and comes to the same rows.
 """
@@ -59,7 +59,7 @@ def run(lease: Lease, record: RunRecord) -> None:
     run_dir = f"{settings.WEIR.runs_root.rstrip('/')}/{attempt}"
     PipelineRun.objects.filter(pk=record.row.pk).update(manifest_path=f"{run_dir}/manifest.json")
     command = ["rollups", "--lake", settings.WEIR.lake_root, "--run-dir", run_dir, "--attempt", attempt]
-    command += ["--from", str(start), "--to", str(end)]
+    command += ["--from", str(start), "--to", str(end), "--most-rows-without-spark", str(settings.WEIR.most_rows_without_spark)]
     for left in left_running(record.row):
         command += ["--interrupt", left]
     spark_process.run(command, record, attempt)
