@@ -19,11 +19,9 @@ from typing import NamedTuple, Protocol
 import pyarrow as pa
 import pyarrow.compute as pc
 from deltalake import CommitProperties, DeltaTable, Transaction, WriterProperties, write_deltalake
-from deltalake.exceptions import CommitFailedError
-from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_random_exponential
 
 from ingest.lake.derived import CHECKPOINT_FACTS, REFUSED
-from ingest.lake.store import GIVE_UP_COMMIT_AFTER_S, Lake
+from ingest.lake.store import Lake, commit_attempts
 from spark_jobs.manifest import BadManifest, Manifest
 from spark_jobs.previous_run import PreviousLost
 from spark_jobs.run_rows import retracted_of, rows_of
@@ -112,13 +110,7 @@ def _number(run: Run) -> int:
 
 
 def _commit(lake: Lake, run: Manifest, part: int, rows: Sequence[pa.RecordBatch], is_last: bool) -> int:
-    attempts = Retrying(
-        retry=retry_if_exception_type(CommitFailedError),
-        wait=wait_random_exponential(multiplier=0.02, max=1),
-        stop=stop_after_delay(GIVE_UP_COMMIT_AFTER_S),
-        reraise=True,
-    )
-    for attempt in attempts:
+    for attempt in commit_attempts():
         with attempt, lake.staged_commit(TABLE) as (delta, version):
             there = Taken(*(delta.transaction_version(name) or 0 for name in Taken._fields))
             if is_kept(there, run) or (there.run == _number(run) and part <= there.part):

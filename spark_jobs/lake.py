@@ -55,7 +55,7 @@ class PinnedLake:
             if version > after_seq[table]
             for file in self.lake.files(table, version=version, after_seq=after_seq[table])
         ]
-        return sum(file.rows for file in files) <= SMALL_ROWS and sum(file.size_bytes for file in files) <= SMALL_BYTES
+        return are_small(files)
 
     def rows_in(self, table: str, spans: Sequence[Span]) -> DataFrame:
         """Rows of all commits whose time column lies in one of ``spans``; empty for no spans."""
@@ -80,6 +80,10 @@ class PinnedLake:
             return self.empty(table)
         reader = self.session.read.schema(lake_schema(table)).option("basePath", base)
         return reader.parquet(*(without_globs(path) for path in paths))
+
+
+def are_small(files: Sequence[DataFile]) -> bool:
+    return sum(file.rows for file in files) <= SMALL_ROWS and sum(file.size_bytes for file in files) <= SMALL_BYTES
 
 
 def pin(session: SparkSession, lake: Lake, versions: dict[str, int] | None = None) -> PinnedLake:

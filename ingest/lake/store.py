@@ -213,14 +213,7 @@ class Lake:
 
     def _append(self, table: Table, rows: Sequence[tuple[Observed, Record]]) -> int:
         described = None if has_news(record for _, record in rows) else {ROUTINE: "true"}
-        # Losing the race for a version is normal with several collectors; anything else is raised at once.
-        attempts = Retrying(
-            retry=retry_if_exception_type(CommitFailedError),
-            wait=wait_random_exponential(multiplier=0.02, max=1),
-            stop=stop_after_delay(GIVE_UP_COMMIT_AFTER_S),
-            reraise=True,
-        )
-        for attempt in attempts:
+        for attempt in commit_attempts():
             with attempt, self._writers_turn(table):
                 delta = self._open(table)
                 version = delta.version() + 1
@@ -289,6 +282,16 @@ class Lake:
             yield
         finally:
             os.close(handle)
+
+
+def commit_attempts() -> Retrying:
+    """Losing the race for a version is normal with several writers; anything else is raised at once."""
+    return Retrying(
+        retry=retry_if_exception_type(CommitFailedError),
+        wait=wait_random_exponential(multiplier=0.02, max=1),
+        stop=stop_after_delay(GIVE_UP_COMMIT_AFTER_S),
+        reraise=True,
+    )
 
 
 def _bounded_columns(table: Table) -> list[str]:

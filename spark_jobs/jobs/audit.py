@@ -6,7 +6,6 @@ written last. Nothing is deleted here.
 """
 
 import argparse
-import os
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -18,19 +17,20 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from ingest.errors import Refused
-from ingest.lake.environment import lake_of
 from ingest.lake.store import Lake
 from spark_jobs import audit_frames, audit_request, audit_size, audit_state, previous_run
 from spark_jobs import manifest as manifests
 from spark_jobs.audit_request import Audit
 from spark_jobs.audit_tables import AUDIT_TABLES, STORAGE_FILE, STORAGE_LIVE, STORAGE_REFERENCE
 from spark_jobs.in_process.session import in_process_session
+from spark_jobs.job_arguments import add_attempt, add_lake, lake_at
 from spark_jobs.lake import SMALL_ROWS
+from spark_jobs.left_attempts import interrupt_attempts
 from spark_jobs.manifest import Manifest
 from spark_jobs.parsed_metadata import ParsedMetadata
 from spark_jobs.places import absolute_root, hadoop_path
 from spark_jobs.run_dir import Carried, RunDir
-from spark_jobs.session import SMALL_INPUT_OPTIONS, configure, interrupt_attempt, session_of_attempt
+from spark_jobs.session import SMALL_INPUT_OPTIONS, configure, session_of_attempt
 from spark_jobs.shipping import ship_code
 from spark_jobs.signals import exits_on_sigterm
 from spark_jobs.storage import reading
@@ -60,14 +60,11 @@ _FILE_SIZED = ("files", "merged_files", "judged", "parsed", "references", "stora
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_lake(parser)
+    add_attempt(parser)
     parser.add_argument("--request", required=True, metavar="FILE", help="JSON: the roots, their listings, the jobs")
-    parser.add_argument("--lake", required=True, metavar="ROOT", help="path or URI of the lake, which keeps what was parsed")
-    parser.add_argument("--lake-options", default="", metavar="JSON", help="storage options (default: WEIR_LAKE_OPTIONS)")
-    parser.add_argument("--run-dir", required=True, metavar="DIR", help="path or URI to write to; one for each attempt")
     parser.add_argument("--previous", metavar="MANIFEST", help="manifest of the last complete audit of these roots (default: none)")
-    parser.add_argument("--attempt", required=True, metavar="TAG", help="name of this attempt, used once")
     parser.add_argument("--fresh", action="store_true", help="parse every _metadata again, whatever the lake keeps of it")
-    parser.add_argument("--interrupt", action="append", default=[], metavar="TAG", help="an attempt that may still run on the server")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -82,12 +79,9 @@ def _run(args: argparse.Namespace) -> int:
     previous = previous_run.read(args.previous) if args.previous else None
     if previous and previous.job != JOB:
         raise Refused(f"{args.previous} is the manifest of a {previous.job} run; name that of an audit.")
-    options = {"WEIR_LAKE_OPTIONS": args.lake_options} if args.lake_options else {}
-    found = lake_of(args.lake, {**os.environ, **options})
+    lake = lake_at(args)
     run_dir = RunDir(absolute_root(args.run_dir))
-    for tag in args.interrupt:
-        interrupt_attempt(tag)
-    lake = Lake(absolute_root(found.root), found.storage_options)
+    interrupt_attempts(args.interrupt)
     with previous_run.blamed_where_damaged(previous):
         here = audit_size.fits_one_process(audits, previous, lake, run_dir.uri)
         with in_process_session() if here else session_of_attempt(f"weir {JOB} {args.attempt}", args.attempt) as session:

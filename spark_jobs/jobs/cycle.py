@@ -13,19 +13,18 @@ which newest retained checkpoints an audit found not to be whole:
 
 import argparse
 import json
-import os
 import sys
 import time
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from ingest.errors import Refused
-from ingest.lake.environment import lake_of
 from ingest.lake.store import Lake
 from ingest.lake.tables import TABLES
 from spark_jobs import cycle_request, previous_run
 from spark_jobs import manifest as manifests
 from spark_jobs.cycle_request import CycleRequest
+from spark_jobs.job_arguments import add_attempt, add_lake, add_most_rows, lake_at
 from spark_jobs.kept_facts import keep
 from spark_jobs.left_attempts import interrupt_attempts
 from spark_jobs.manifest import Manifest, Output
@@ -34,7 +33,6 @@ from spark_jobs.previous_run import PreviousLost
 from spark_jobs.run_files import JOB_STATE, RunFiles
 from spark_jobs.serving import SERVING_TABLES
 from spark_jobs.signals import exits_on_sigterm
-from spark_jobs.small.arguments import add_most_rows
 from spark_jobs.small.cycle import SmallCycle, fits
 from spark_jobs.small.rows import SmallLake, TooLarge
 
@@ -42,16 +40,13 @@ JOB = "cycle"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--lake", required=True, metavar="ROOT", help="path or URI of the lake")
-    parser.add_argument("--lake-options", default="", metavar="JSON", help="storage options (default: WEIR_LAKE_OPTIONS)")
-    parser.add_argument("--run-dir", required=True, metavar="DIR", help="path or URI to write to; one for each attempt")
+    add_lake(parser)
+    add_attempt(parser)
     parser.add_argument("--previous", metavar="MANIFEST", help="manifest of the last complete run (default: start from the beginning)")
     parser.add_argument("--previous-to", default="", metavar="JSON", help="table → commit at which that run has to end (default: wherever)")
     parser.add_argument("--to", default="{}", metavar="JSON", help="table → last commit to read (default: all there are)")
-    parser.add_argument("--attempt", required=True, metavar="TAG", help="name of this attempt, used once")
     add_most_rows(parser)
     parser.add_argument("--request", metavar="FILE", help="JSON: thresholds and recovery points (default: none)")
-    parser.add_argument("--interrupt", action="append", default=[], metavar="TAG", help="an attempt that may still run on the server")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -62,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _run(args: argparse.Namespace) -> int:
     started = datetime.now(UTC)
-    lake = _lake(args)
+    lake = lake_at(args)
     previous = previous_run.read(args.previous, _commits(args.previous_to, "--previous-to")) if args.previous else None
     if previous and previous.state and JOB_STATE not in previous.state:
         raise PreviousLost(f"What run {previous.attempt} remembers is of an earlier version of Weir.")
@@ -137,12 +132,6 @@ def _with_spark(cycle: _Cycle, attempt: str) -> RunFiles:
         for name, rows in Recompute(pinned, cycle.previous, run_dir, cycle.request.thresholds, cycle.request.recovery_points).steps():
             say(f"{name}: {rows} rows, {time.monotonic() - clock:.1f} s")
     return run_dir
-
-
-def _lake(args: argparse.Namespace) -> Lake:
-    options = {"WEIR_LAKE_OPTIONS": args.lake_options} if args.lake_options else {}
-    found = lake_of(args.lake, {**os.environ, **options})
-    return Lake(absolute_root(found.root), found.storage_options)
 
 
 def _to_seq(text: str, lake: Lake, from_seq: dict[str, int]) -> dict[str, int]:

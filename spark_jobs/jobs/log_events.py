@@ -10,7 +10,6 @@ connector, which is not part of the PyPI package: start Spark with --packages or
 """
 
 import argparse
-import os
 import sys
 import time
 from datetime import UTC, datetime
@@ -19,11 +18,9 @@ from ingest.errors import Refused
 from ingest.flink_logs.files import LogFile, find
 from ingest.flink_logs.layouts import layout_of, zone_of
 from ingest.flink_logs.names import is_packed
-from ingest.lake.environment import lake_of
-from ingest.lake.store import Lake
 from ingest.records import Observed, Skip
+from spark_jobs.job_arguments import add_lake, lake_at
 from spark_jobs.log_archives import ARCHIVE_OPTIONS, LogArchives, batches
-from spark_jobs.places import absolute_root
 from spark_jobs.session import open_session
 from spark_jobs.signals import exits_on_sigterm
 
@@ -34,10 +31,9 @@ READ_BY_SPARK = (".gz", ".bz2")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_lake(parser, required=False)
     parser.add_argument("--from-files", nargs="+", required=True, metavar="GLOB", help="files or globs, local or any URI")
     parser.add_argument("--cluster", default="archive", metavar="NAME", help="under which their records are kept (default: %(default)s)")
-    parser.add_argument("--lake", metavar="ROOT", help="path or URI of the lake (default: WEIR_LAKE_ROOT, else WEIR_HOME/lake)")
-    parser.add_argument("--lake-options", default="", metavar="JSON", help="storage options (default: WEIR_LAKE_OPTIONS)")
     parser.add_argument("--time-zone", default="UTC", metavar="ZONE", help="IANA zone the logs are written in (default: %(default)s)")
     parser.add_argument("--layout", default="flink", help="'flink' or a log4j pattern (default: %(default)s)")
     parser.add_argument("--keep", choices=("events", "all"), default="events", help="'all' keeps every record (default: %(default)s)")
@@ -48,9 +44,7 @@ def run(args: argparse.Namespace) -> int:
     """0 when every file was read, 1 when some were skipped."""
     layout = layout_of(args.layout)
     zone_of(args.time_zone, layout)
-    options = {"WEIR_LAKE_OPTIONS": args.lake_options} if args.lake_options else {}
-    found = lake_of(args.lake, {**os.environ, **options})
-    lake = Lake(absolute_root(found.root), found.storage_options)
+    lake = lake_at(args)
     files, skips = find(args.from_files)
     if not files and not skips:
         raise Refused(f"No file matches {', '.join(args.from_files)}; check the path.")

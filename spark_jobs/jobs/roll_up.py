@@ -6,7 +6,7 @@ from pyspark.sql import DataFrame
 
 from ingest.lake.derived import CHECKPOINT_FACTS
 from ingest.lake.store import Lake
-from spark_jobs.lake import SMALL_BYTES, SMALL_ROWS, PinnedLake
+from spark_jobs.lake import PinnedLake, are_small
 from spark_jobs.run_dir import RunDir
 from spark_jobs.serving import CHECKPOINT_ROLLUP
 from spark_jobs.session import SMALL_INPUT_OPTIONS, configure, session_of_attempt
@@ -41,4 +41,4 @@ def rolled_up(new: DataFrame, of_days: DataFrame) -> DataFrame:
 
 def _is_small(pinned: PinnedLake, days: Sequence[Span]) -> bool:
     files = pinned.lake.files(TABLE, version=pinned.versions[TABLE], from_time=days[0][0], to_time=days[-1][1]) if days else []
-    return sum(file.rows for file in files) <= SMALL_ROWS and sum(file.size_bytes for file in files) <= SMALL_BYTES
+    return are_small(files)

@@ -6,16 +6,15 @@ changed and, last, the manifest.
 """
 
 import argparse
-import os
 import time
 from contextlib import suppress
 from datetime import UTC, datetime
 
 from ingest.errors import Refused
 from ingest.lake.derived import CHECKPOINT_FACTS
-from ingest.lake.environment import lake_of
 from ingest.lake.store import Lake
 from spark_jobs import manifest as manifests
+from spark_jobs.job_arguments import add_attempt, add_lake, add_most_rows, lake_at
 from spark_jobs.left_attempts import interrupt_attempts
 from spark_jobs.manifest import Manifest
 from spark_jobs.places import absolute_root
@@ -23,7 +22,6 @@ from spark_jobs.run_files import RunFiles
 from spark_jobs.serving import CHECKPOINT_ROLLUP
 from spark_jobs.signals import exits_on_sigterm
 from spark_jobs.small import rollups as small
-from spark_jobs.small.arguments import add_most_rows
 from spark_jobs.small.rows import SmallLake, TooLarge, lies_here
 from spark_jobs.small.serving_rows import serving_rows
 
@@ -32,14 +30,11 @@ TABLE = CHECKPOINT_FACTS.name
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--lake", required=True, metavar="ROOT", help="path or URI of the lake")
-    parser.add_argument("--lake-options", default="", metavar="JSON", help="storage options (default: WEIR_LAKE_OPTIONS)")
-    parser.add_argument("--run-dir", required=True, metavar="DIR", help="path or URI to write to; one for each attempt")
+    add_lake(parser)
+    add_attempt(parser)
     parser.add_argument("--from", dest="from_seq", type=int, default=0, metavar="SEQ", help="last commit summed up before (default: 0)")
     parser.add_argument("--to", dest="to_seq", type=int, metavar="SEQ", help="last commit to read (default: all there are)")
-    parser.add_argument("--attempt", required=True, metavar="TAG", help="name of this attempt, used once")
     add_most_rows(parser)
-    parser.add_argument("--interrupt", action="append", default=[], metavar="TAG", help="an attempt that may still run on the server")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -50,9 +45,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _run(args: argparse.Namespace) -> int:
     started = datetime.now(UTC)
-    options = {"WEIR_LAKE_OPTIONS": args.lake_options} if args.lake_options else {}
-    found = lake_of(args.lake, {**os.environ, **options})
-    lake = Lake(absolute_root(found.root), found.storage_options)
+    lake = lake_at(args)
     newest_seq = lake.version(TABLE)
     to_seq = newest_seq if args.to_seq is None else min(args.to_seq, newest_seq)
     if to_seq < args.from_seq:

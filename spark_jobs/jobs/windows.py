@@ -6,7 +6,6 @@ Nothing is loaded, and no run is made.
 
 import argparse
 import json
-import os
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -18,15 +17,15 @@ import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from ingest.lake.environment import lake_of
 from ingest.lake.store import Lake
 from spark_jobs.diagnosis.plain import window_to_plain
 from spark_jobs.diagnosis.samples import JobWindow
 from spark_jobs.fold.job import JobResult
 from spark_jobs.fold.judging import Settings
+from spark_jobs.job_arguments import add_lake, lake_at
 from spark_jobs.jobs.recompute import Recompute
 from spark_jobs.lake import pin
-from spark_jobs.places import absolute_root, hadoop_path
+from spark_jobs.places import hadoop_path
 from spark_jobs.run_dir import RunDir
 from spark_jobs.session import open_session
 from spark_jobs.transforms import folding
@@ -35,15 +34,14 @@ from spark_jobs.transforms.grouped_batches import groups
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--lake", required=True, metavar="ROOT", help="path or URI of the lake")
+    add_lake(parser)
     parser.add_argument("--cluster", metavar="NAME", help="only of this cluster")
     parser.add_argument("--job", metavar="ID", help="only of this job")
     parser.add_argument("--out", metavar="FILE", help="where to write (default: standard output)")
 
 
 def run(args: argparse.Namespace) -> int:
-    found = lake_of(args.lake, os.environ)
-    lake = Lake(absolute_root(found.root), found.storage_options)
+    lake = lake_at(args)
     with ExitStack() as stack:
         out: TextIO = stack.enter_context(Path(args.out).open("w", encoding="utf-8")) if args.out else sys.stdout
         scratch = stack.enter_context(tempfile.TemporaryDirectory(prefix="weir-windows-"))

@@ -1,0 +1,35 @@
+"""Arguments that several jobs have in common."""
+
+import argparse
+import os
+
+from ingest.lake.environment import lake_of
+from ingest.lake.store import Lake
+from spark_jobs.places import absolute_root
+from spark_jobs.small.rows import MOST_ROWS
+
+
+def add_lake(parser: argparse.ArgumentParser, *, required: bool = True) -> None:
+    default = "" if required else " (default: WEIR_LAKE_ROOT, else WEIR_HOME/lake)"
+    parser.add_argument("--lake", required=required, metavar="ROOT", help=f"path or URI of the lake{default}")
+    parser.add_argument("--lake-options", default="", metavar="JSON", help="storage options (default: WEIR_LAKE_OPTIONS)")
+
+
+def lake_at(args: argparse.Namespace) -> Lake:
+    """Raises ``Refused`` where the options cannot be read."""
+    options = {"WEIR_LAKE_OPTIONS": args.lake_options} if args.lake_options else {}
+    found = lake_of(args.lake, {**os.environ, **options})
+    return Lake(absolute_root(found.root), found.storage_options)
+
+
+def add_attempt(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--run-dir", required=True, metavar="DIR", help="path or URI to write to; one for each attempt")
+    parser.add_argument("--attempt", required=True, metavar="TAG", help="name of this attempt, used once")
+    parser.add_argument("--interrupt", action="append", default=[], metavar="TAG", help="an attempt that may still run on the server")
+
+
+def add_most_rows(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--most-rows-without-spark", type=int, default=MOST_ROWS, metavar="N",
+        help=f"so many rows are worked on in this process, more with Spark (default: {MOST_ROWS:,}; 0: always with Spark)",
+    )  # fmt: skip
