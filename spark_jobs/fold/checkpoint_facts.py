@@ -65,9 +65,7 @@ class Outcome:
         return self.outcome not in ("completed", "in_progress")
 
 
-def checkpoint_facts(
-    rows: CheckpointRows, anchored: Mapping[Key, Sequence[tuple[Row, bool]]], job: JobSurroundings
-) -> dict[Key, dict[str, Any]]:
+def checkpoint_facts(rows: CheckpointRows, anchored: Mapping[Key, Sequence[Row]], job: JobSurroundings) -> dict[Key, dict[str, Any]]:
     """All rows of some checkpoints of one job → their ``checkpoint_fact`` rows, without cluster and job.
 
     ``anchored``: lines by checkpoint, as :func:`spark_jobs.fold.triggers.anchored` finds them. A row may be there several times.
@@ -75,7 +73,7 @@ def checkpoint_facts(
     by_rest = grouped(rows.checkpoints, "checkpoint_id", "trigger_time")
     by_vertex = grouped(rows.vertex_checkpoints, "checkpoint_id", "trigger_time")
     return {
-        key: _fact(key, by_rest.get(key, []), [line for line, _ in anchored.get(key, ())], by_vertex.get(key, []), job)
+        key: _fact(key, by_rest.get(key, []), anchored.get(key, ()), by_vertex.get(key, []), job)
         for key in {**by_rest, **anchored, **by_vertex}
     }
 

@@ -64,7 +64,7 @@ def checkpoints(news: JobNews, before: JobState, job: JobSurroundings) -> Checkp
         triggers.of_rows(before.triggers), triggers.known_triggers(rows.checkpoints, rows.vertex_checkpoints, rows.lines)
     )
     anchored = triggers.anchored(rows.lines, known_triggers)
-    key_of_line = {id(line): key for key, lines in anchored.items() for line, _ in lines}
+    key_of_line = {id(line): key for key, lines in anchored.items() for line in lines}
 
     held_keys = {key_of(row) for row in before.anchors}
     stand_ins = {key_of(row) for row in before.stand_ins}

@@ -101,7 +101,7 @@ def _remembered(news: JobNews, before: JobState, events: Sequence[Row]) -> JobSt
     return replace(
         before,
         answers=kept.answers([*before.answers, *news.answers]),
-        events=kept.events_in_order(events),
+        events=kept.events(events),
         placements=kept.placements([*before.placements, *news.placements]),
         pressure=kept.pressure([*before.pressure, *news.pressure]),
         failures=kept.failures([*before.failures, *news.exceptions]),

@@ -6,14 +6,12 @@ from typing import Any
 from spark_jobs.diagnosis.window_contents import TERMINAL_STATES
 from spark_jobs.fold.job_logged import job_logged
 from spark_jobs.fold.job_reported import job_reported
-from spark_jobs.fold.older_facts import OlderFacts, is_completed_checkpoint
+from spark_jobs.fold.older_facts import NONE_OLDER, OlderFacts, is_completed_checkpoint
 from spark_jobs.fold.rows import Row, first_known, json_text, largest, least, newest_by, percentile
 from spark_jobs.serving import FAILED_OUTCOMES, PHASES
 
 RECENT = 16
 """Checkpoints that the fleet page shows of a job; the recent figures rest on them."""
-
-NONE_OLDER = OlderFacts()
 
 # Flink notes a restore in its log and for REST some milliseconds apart; REST then tells more exactly what it was.
 RESTORE_TOLERANCE_MS = 1000

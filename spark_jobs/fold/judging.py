@@ -20,7 +20,6 @@ Scoped = Mapping[str, Any]
 
 TEXTS = ("rule", "severity", "confidence", "subject_kind", "subject_id", "subject", "title", "cause", "next_step")
 DOCUMENTS = ("evidence", "related", "data")
-INSTANTS = ("window_start", "seen_at", "as_of")
 
 
 @dataclass

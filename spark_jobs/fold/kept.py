@@ -34,12 +34,7 @@ def each_once(located: Iterable[Row]) -> list[Row]:
     return sorted(newest_by(located, LINE, ("observed_at",)), key=_line_order)
 
 
-def events(located: Iterable[Row]) -> list[Row]:
-    """What :func:`events_in_order` keeps, of lines in any order, perhaps told several times."""
-    return events_in_order(each_once(located))
-
-
-def events_in_order(in_order: Sequence[Row]) -> list[Row]:
+def events(in_order: Sequence[Row]) -> list[Row]:
     """Those that tell of the job's life or that a rule reads, the newest of each kind, and the first and last line; stack traces cut.
 
     ``in_order``: as :func:`each_once` gives them.

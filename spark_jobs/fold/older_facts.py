@@ -54,6 +54,9 @@ class OlderFacts:
         )
 
 
+NONE_OLDER = OlderFacts()
+
+
 def is_completed_checkpoint(fact: Row) -> bool:
     return fact["outcome"] == "completed" and not fact["is_savepoint"]
 

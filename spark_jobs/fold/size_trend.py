@@ -10,7 +10,7 @@ from itertools import pairwise
 from math import ceil
 from typing import Any, NamedTuple
 
-from spark_jobs.fold.older_facts import OlderFacts, is_completed_checkpoint
+from spark_jobs.fold.older_facts import NONE_OLDER, OlderFacts, is_completed_checkpoint
 from spark_jobs.fold.older_facts import points as points_of
 from spark_jobs.fold.rows import HOUR_MS, Row, iso, json_text, largest, percentile, quantile, rank
 
@@ -29,9 +29,6 @@ FORECAST_H = 24
 
 CUTTING_KINDS = ("restart", "restore", "step")
 SHOWN_KINDS = (*CUTTING_KINDS, "savepoint")
-
-
-NONE_OLDER = OlderFacts()
 
 
 class Point(NamedTuple):

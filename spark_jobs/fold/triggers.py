@@ -54,8 +54,8 @@ def merged(one: dict[Key, int | None], other: dict[Key, int | None]) -> dict[Key
     return {key: least(one.get(key), other.get(key)) for key in {**one, **other}}
 
 
-def anchored(events: Iterable[Row], known: dict[Key, int | None]) -> dict[Key, list[tuple[Row, bool]]]:
-    """Events that name a checkpoint id, by checkpoint, each with whether its trigger time is derived.
+def anchored(events: Iterable[Row], known: dict[Key, int | None]) -> dict[Key, list[Row]]:
+    """Events that name a checkpoint id, by checkpoint.
 
     Where no trigger is known, as in a log that begins in mid-checkpoint, the time of the first mention less
     the duration it reports stands in.
@@ -67,17 +67,17 @@ def anchored(events: Iterable[Row], known: dict[Key, int | None]) -> dict[Key, l
             by_id[checkpoint_id].append((first_known(logged_at, trigger_time), trigger_time))
     for triggers in by_id.values():
         triggers.sort()
-    placed: dict[Key, list[tuple[Row, bool]]] = {}
+    placed: dict[Key, list[Row]] = {}
     without: dict[int, list[Row]] = {}
     for event in events:
         trigger_time = first_known(event["trigger_time"], _nearest(by_id.get(event["checkpoint_id"], ()), event["ts"]))
         if trigger_time is None:
             without.setdefault(event["checkpoint_id"], []).append(event)
         else:
-            placed.setdefault((event["checkpoint_id"], trigger_time), []).append((event, False))
+            placed.setdefault((event["checkpoint_id"], trigger_time), []).append(event)
     for checkpoint_id, mentions in without.items():
         likely = min(event["ts"] - (event["duration_ms"] or 0) for event in mentions)
-        placed.setdefault((checkpoint_id, likely), []).extend((event, True) for event in mentions)
+        placed.setdefault((checkpoint_id, likely), []).extend(mentions)
     return placed
 
 

@@ -6,12 +6,10 @@ Executors import this module: nothing but Arrow, the fold and the diagnosis core
 import gc
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import fields
 from typing import Any
 
 import pyarrow as pa
 
-from spark_jobs.diagnosis.samples import VertexWindow
 from spark_jobs.fold.checkpoints import Lookup
 from spark_jobs.fold.comparisons import comparisons
 from spark_jobs.fold.job import JobResult, fold
@@ -83,7 +81,6 @@ FOLDED_SCHEMA = ", ".join(
     )
 )
 
-_OF_WINDOW = tuple(one.name for one in fields(VertexWindow))
 READ: Mapping[str, Sequence[str] | None] = {
     "windows": ("vertex_id", "window_start", "newest_ts", "watermark_ms", "records_in_per_s", "records_out_per_s", "backpressured_share",
                 "busy_share", "as_of", "readings"),

@@ -11,7 +11,7 @@ OTHER_JOB = "f" * 32
 
 def notes(jobs: Iterable[Row] = (), checkpoints: Iterable[Row] = (), log: Iterable[Row] = ()) -> list[dict[str, Any]]:
     """As a run makes them: from what it remembers, each row once."""
-    return annotations(kept.answers(lake("jobs", jobs)), facts(checkpoints), kept.events(events(log)))
+    return annotations(kept.answers(lake("jobs", jobs)), facts(checkpoints), kept.events(kept.each_once(events(log))))
 
 
 def states(at_s: float, **since_s: float) -> dict[str, Any]:

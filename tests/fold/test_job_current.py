@@ -18,7 +18,7 @@ def current(
     """As a run makes it: from what it remembers, each row once."""
     of_job = [event for event in events(log) if event["job_id"] is not None]
     windows = kept.pressure(serving("pressure_window", pressure))
-    return job_current(kept.answers(lake("jobs", jobs)), facts(checkpoints), windows, kept.events(of_job))
+    return job_current(kept.answers(lake("jobs", jobs)), facts(checkpoints), windows, kept.events(kept.each_once(of_job)))
 
 
 def seen(at_s: float, **values: Any) -> dict[str, Any]:

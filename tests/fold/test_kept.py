@@ -17,7 +17,7 @@ from tests.fold.told import ANSWERS, EVENTS, FAILURES, PLACEMENTS, PRESSURE, UPL
 Keep = Callable[[Iterable[Row]], list[Row]]
 KINDS: dict[str, tuple[Keep, st.SearchStrategy[list[dict[str, Any]]]]] = {
     "answers": (kept.answers, ANSWERS),
-    "events": (kept.events, EVENTS),
+    "events": (lambda lines: kept.events(kept.each_once(lines)), EVENTS),
     "placements": (kept.placements, PLACEMENTS),
     "pressure": (kept.pressure, PRESSURE),
     "failures": (kept.failures, FAILURES),
@@ -69,12 +69,12 @@ def test_of_many_answers_the_newest_are_kept() -> None:
 def test_of_the_lines_those_that_tell_of_the_jobs_life_are_kept_and_its_first_and_last() -> None:
     kinds = ["tm_registered", "task_state", "job_state", "tm_registered", "checkpoint_triggered", "tm_registered"]
     lines = events([{"kind": kind, "ts": noon(number), "to_state": "FAILED"} for number, kind in enumerate(kinds)])
-    assert [event["ts"] for event in kept.events(lines)] == [noon(0), noon(1), noon(2), noon(5)]
+    assert [event["ts"] for event in kept.events(kept.each_once(lines))] == [noon(0), noon(1), noon(2), noon(5)]
 
 
 def test_of_many_lines_the_newest_and_the_first_are_kept() -> None:
     lines = events([{"kind": "job_state", "ts": noon(number)} for number in range(kept.EVENTS_KEPT + 9)])
-    assert [event["offset"] for event in kept.events(lines)] == [0, *range(9, kept.EVENTS_KEPT + 9)]
+    assert [event["offset"] for event in kept.events(kept.each_once(lines))] == [0, *range(9, kept.EVENTS_KEPT + 9)]
 
 
 def test_a_placement_is_dated_by_its_first_sight() -> None:
