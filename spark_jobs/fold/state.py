@@ -1,10 +1,12 @@
 """What a run knows of a job when it begins: plain rows, packed into some kilobytes between runs."""
 
-import json
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
+
+import orjson
+from zstandard import FRAME_HEADER, ZstdCompressor, ZstdDecompressor
 
 from spark_jobs.fold.older_facts import OlderFacts
 from spark_jobs.fold.rows import Row
@@ -49,14 +51,19 @@ class JobState:
         written = {one.name: getattr(self, one.name) for one in fields(self)}
         written["older"] = {one.name: getattr(self.older, one.name) for one in fields(self.older)}
         # Answers of one job repeat its plan and its settings word for word.
-        return zlib.compress(json.dumps({name: _table(value) for name, value in written.items()}, separators=(",", ":")).encode(), 1)
+        return ZstdCompressor(level=1).compress(orjson.dumps({name: _table(value) for name, value in written.items()}))
 
 
 def unpacked(packed: bytes | None) -> JobState:
-    """Names that an earlier or later version of Weir left are ignored."""
+    """Names that an earlier or later version of Weir left are ignored.
+
+    Raises ValueError or an error of a decompressor where it is no state.
+    """
     if packed is None:
         return JobState()
-    values: Mapping[str, Any] = json.loads(zlib.decompress(packed))
+    # Earlier versions compressed with zlib.
+    text = ZstdDecompressor().decompress(packed) if packed.startswith(FRAME_HEADER) else zlib.decompress(packed)
+    values: Mapping[str, Any] = orjson.loads(text)
     known = {name: _rows(value) for name, value in values.items() if name in _FIELDS}
     if "older" in known:
         known["older"] = OlderFacts(**{name: value for name, value in known["older"].items() if name in _OLDER_FIELDS})
@@ -71,13 +78,14 @@ def _table(value: Any) -> Any:
     """Rows of one shape as their names once and their values; anything else as it is."""
     if not isinstance(value, list | tuple) or len(value) < 2 or not isinstance(value[0], Mapping):
         return value
-    names = tuple(value[0])
-    if any(tuple(row) != names for row in value):
+    names = list(value[0])
+    if any(list(row) != names for row in value):
         return value
     return {_NAMES: names, _VALUES: [list(row.values()) for row in value]}
 
 
 def _rows(value: Any) -> Any:
     if isinstance(value, Mapping) and value.keys() == {_NAMES, _VALUES}:
-        return [dict(zip(value[_NAMES], row, strict=True)) for row in value[_VALUES]]
+        names = value[_NAMES]
+        return [dict(zip(names, row, strict=True)) for row in value[_VALUES]]
     return value

@@ -1,6 +1,5 @@
 """What a cycle would remember of a large fleet after a long time: one job is folded over all of it, the others are its copies."""
 
-import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import fields, replace
 from datetime import UTC, datetime
@@ -9,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from zstandard import ZstdCompressor, ZstdDecompressor
 
 from ingest.flink_logs.recognise import event_of
 from ingest.lake.rows import group_by_table, to_arrow
@@ -65,7 +65,7 @@ def write_previous_run(folder: Path, fleet: Fleet, state: bytes, to_seq: dict[st
 
 def _states(state: bytes, jobs: range) -> pa.Table:
     numbers = [divmod(job, JOBS_OF_A_CLUSTER) for job in jobs]
-    text = zlib.decompress(state).decode()
+    text = ZstdDecompressor().decompress(state).decode()
     return pa.table({
         "cluster": [cluster_name(cluster) for cluster, _ in numbers],
         "job_id": [job_id_of(cluster, job) for cluster, job in numbers],
@@ -74,7 +74,7 @@ def _states(state: bytes, jobs: range) -> pa.Table:
 
 
 def _of_job(text: str, cluster: int, job: int) -> bytes:
-    return zlib.compress(text.replace(f"{CLUSTER:08x}", f"{cluster:08x}").replace(f"{JOB:08x}", f"{job:08x}").encode(), 1)
+    return ZstdCompressor(level=1).compress(text.replace(f"{CLUSTER:08x}", f"{cluster:08x}").replace(f"{JOB:08x}", f"{job:08x}").encode())
 
 
 def _runs(minutes: int) -> Iterator[range]:
