@@ -49,6 +49,7 @@ class Rule:
 RULES: dict[str, Rule] = {}
 _sorted: Mapping[str, Rule] = {}
 _by_sample: Mapping[type[Sample], Mapping[str, Rule]] = {}
+_events_read: frozenset[str] = frozenset()
 DEFAULT_HOLD_S = 180
 
 
@@ -86,13 +87,14 @@ def rules_for(judges: type[Sample]) -> Mapping[str, Rule]:
 
 def _in_order() -> Mapping[str, Rule]:
     """Sorted once, and again when a rule was added: it is asked for once per job window."""
-    global _sorted, _by_sample
+    global _sorted, _by_sample, _events_read
     if not _sorted:
         import spark_jobs.diagnosis.rules.all  # noqa: F401 - rules import this module to register
     if len(_sorted) != len(RULES):
         _sorted = dict(sorted(RULES.items()))
         kinds = {known.judges for known in RULES.values()}
         _by_sample = {kind: {id: known for id, known in _sorted.items() if known.judges is kind} for kind in kinds}
+        _events_read = frozenset(kind for known in _sorted.values() for kind in known.reads)
     return _sorted
 
 
@@ -102,7 +104,8 @@ def all_thresholds() -> tuple[Threshold, ...]:
 
 def events_read() -> frozenset[str]:
     """The kinds of log events that any rule reads, as ``LogEvent.told`` names them: what job windows hold."""
-    return frozenset(kind for known in _in_order().values() for kind in known.reads)
+    _in_order()
+    return _events_read
 
 
 def limits(overrides: Mapping[str, float] | None = None) -> Limits:
@@ -137,7 +140,7 @@ def diagnose(sample: Sample, in_force: Limits | None = None, only: Iterable[str]
 
 def as_read(sample: Sample, reads: frozenset[str]) -> Sample:
     """The sample with the log events of these kinds alone."""
-    if not isinstance(sample, JobWindow):
+    if not isinstance(sample, JobWindow) or not sample.events:
         return sample
     events = tuple(event for event in sample.events if event.told in reads)
     return sample if len(events) == len(sample.events) else replace(sample, events=events)

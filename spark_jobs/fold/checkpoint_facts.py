@@ -35,16 +35,20 @@ class JobSurroundings:
 
     @classmethod
     def of(cls, jobs: Sequence[Row], events: Iterable[Row], placements: Iterable[Row]) -> "JobSurroundings":
-        planned = [
-            (job["observed_at"], [(vertex["vertex_id"], vertex["name"]) for vertex in job["vertices"]]) for job in jobs if job["vertices"]
-        ]
+        planned = [job for job in jobs if job["vertices"]]
         timed = [(job["observed_at"], job["checkpoint_timeout_ms"]) for job in jobs if job["checkpoint_timeout_ms"] is not None]
         return cls(
-            dict(max(planned, key=rank)[1]) if planned else {},
+            _newest_names(planned),
             max(timed)[1] if timed else None,
             endings(jobs, events),
             HostHistory.of(placements),
         )
+
+
+def _newest_names(planned: Sequence[Row]) -> dict[str, str | None]:
+    newest = max((job["observed_at"] for job in planned), default=None)
+    told = [[(vertex["vertex_id"], vertex["name"]) for vertex in job["vertices"]] for job in planned if job["observed_at"] == newest]
+    return dict(max(told, key=rank, default=()))
 
 
 @dataclass(frozen=True)

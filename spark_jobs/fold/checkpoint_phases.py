@@ -5,9 +5,9 @@ slowest subtask belong together. For unaligned checkpoints the asynchronous part
 """
 
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import zip_longest
+from itertools import chain
 from typing import Any
 
 from spark_jobs.fold.checkpoint_log import Names
@@ -54,13 +54,44 @@ class Subtask:
     host: str | None
     end_to_end_ms: int
     phase_ms: dict[str, int | None]
-    is_derived: bool
 
     @property
     def slowness(self) -> Any:
         """Equally slow ones are told apart by index and vertex, whatever the order of rows."""
         phases = (rank(self.phase_ms[phase]) for phase in PHASES)
         return (self.end_to_end_ms, -self.index, self.vertex_id, rank(self.host), *phases)
+
+
+@dataclass(frozen=True)
+class Durations:
+    """Those subtasks of one vertex whose duration is known: their indexes, durations, and each phase; all of one length."""
+
+    vertex_id: str
+    hosts: Hosts
+    indexes: Sequence[int]
+    end_to_end_ms: Sequence[int]
+    phases_ms: tuple[Sequence[int | None], ...]
+    is_derived: bool
+
+    @classmethod
+    def of(cls, vertex_id: str, told: Mapping[str, Any], hosts: Hosts) -> "Durations":
+        """None where no arrays were seen."""
+        columns: list[Sequence[Any]] = [told[name] or () for name in _TIMES]
+        most = max(map(len, columns))
+        ends, delays, *others = ([*column, *[None] * (most - len(column))] for column in columns)
+        indexes: Sequence[int] = range(most)
+        if None in ends:
+            indexes = [index for index in indexes if ends[index] is not None]
+            ends, delays, *others = ([column[index] for index in indexes] for column in (ends, delays, *others))
+        is_derived = None in delays
+        if is_derived:
+            delays = [_start_delay(*of_subtask) for of_subtask in zip(delays, ends, others[1], others[2], strict=True)]
+        return cls(vertex_id, hosts, indexes, ends, (delays, *others), is_derived)
+
+    def subtask(self, place: int) -> Subtask:
+        index = self.indexes[place]
+        phase_ms = {phase: values[place] for phase, values in zip(PHASES, self.phases_ms, strict=True)}
+        return Subtask(self.vertex_id, index, _host(self.hosts, index), self.end_to_end_ms[place], phase_ms)
 
 
 @dataclass(frozen=True)
@@ -103,12 +134,12 @@ class CheckpointPhases:
 
 def checkpoint_phases(rows: Iterable[Row], trigger_time: int, hosts: HostHistory) -> CheckpointPhases:
     """Rows of ``vertex_checkpoints`` of one checkpoint, each vertex perhaps seen many times."""
-    subtasks: list[Subtask] = []
+    durations: list[Durations] = []
     missing, unaligned, as_of = [], [], None
     for vertex_id, seen in grouped(rows, "vertex_id").items():
         told = newest_known(seen, TOLD, order)
         of_vertex = hosts.at(vertex_id, trigger_time)
-        subtasks += _subtasks(vertex_id, told, of_vertex)
+        durations.append(Durations.of(vertex_id, told, of_vertex))
         lacking = _missing(vertex_id, told, of_vertex)
         missing += [lacking] if lacking.count > 0 else []
         unaligned += [any(told["subtask_unaligned"])] if told["subtask_unaligned"] is not None else []
@@ -116,19 +147,19 @@ def checkpoint_phases(rows: Iterable[Row], trigger_time: int, hosts: HostHistory
     if as_of is None:
         return CheckpointPhases()
     return CheckpointPhases(
-        phase_ms={phase: largest(*(subtask.phase_ms[phase] for subtask in subtasks)) for phase in PHASES},
-        derived=any(subtask.is_derived for subtask in subtasks),
+        phase_ms={phase: largest(*chain.from_iterable(one.phases_ms[place] for one in durations)) for place, phase in enumerate(PHASES)},
+        derived=any(one.is_derived for one in durations),
         unaligned=any(unaligned) if unaligned else None,
-        slowest=_slowest(subtasks),
-        durations_ms=tuple(subtask.end_to_end_ms for subtask in subtasks),
+        slowest=_slowest(durations),
+        durations_ms=tuple(chain.from_iterable(one.end_to_end_ms for one in durations)),
         missing=tuple(sorted(missing, key=lambda one: (one.vertex_id, one.count, one.indexes, one.hosts))),
         as_of=as_of,
     )
 
 
-def _slowest(subtasks: Sequence[Subtask]) -> Subtask | None:
-    longest_ms = max((subtask.end_to_end_ms for subtask in subtasks), default=None)
-    tied = (subtask for subtask in subtasks if subtask.end_to_end_ms == longest_ms)
+def _slowest(durations: Sequence[Durations]) -> Subtask | None:
+    longest_ms = max((max(one.end_to_end_ms) for one in durations if one.end_to_end_ms), default=None)
+    tied = (one.subtask(place) for one in durations for place, ms in enumerate(one.end_to_end_ms) if ms == longest_ms)
     return max(tied, key=lambda subtask: subtask.slowness, default=None)
 
 
@@ -149,21 +180,16 @@ def order(row: Row) -> Any:
     return is_final(row["status"]), rank(row["acknowledged"]), rank(row["observed_at"])
 
 
-def _subtasks(vertex_id: str, told: dict[str, Any], hosts: Hosts) -> Iterable[Subtask]:
-    """Subtasks whose duration is known; none where no arrays were seen."""
-    for index, (end_to_end, reported, alignment, sync, async_) in enumerate(zip_longest(*(told[name] or () for name in _TIMES))):
-        if end_to_end is None:
-            continue
-        start_delay = reported
-        if reported is None:
-            # Before Flink 1.11 the start delay is not reported and is what the others leave of end-to-end.
-            start_delay = 0 if sync is None or async_ is None else max(end_to_end - sync - async_, 0)
-        phase_ms = dict(zip(PHASES, (start_delay, alignment, sync, async_), strict=True))
-        yield Subtask(vertex_id, index, _host(hosts, index), end_to_end, phase_ms, reported is None)
+def _start_delay(reported: int | None, end_to_end: int, sync: int | None, async_: int | None) -> int:
+    """Before Flink 1.11 it is not reported and is what the others leave of end-to-end."""
+    if reported is not None:
+        return reported
+    return 0 if sync is None or async_ is None else max(end_to_end - sync - async_, 0)
 
 
 def _missing(vertex_id: str, told: dict[str, Any], hosts: Hosts) -> Missing:
-    absent = [index for index, at in enumerate(told["subtask_ack_time"] or ()) if at is None]
+    acknowledged_at = told["subtask_ack_time"] or ()
+    absent = [index for index, at in enumerate(acknowledged_at) if at is None] if None in acknowledged_at else []
     places = sorted({host for index in absent if (host := _host(hosts, index)) is not None})
     known = told["subtasks"] is not None and told["acknowledged"] is not None
     count = told["subtasks"] - told["acknowledged"] if known else len(absent)

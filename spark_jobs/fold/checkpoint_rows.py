@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any
 
 from spark_jobs.fold import checkpoint_phases, reported
@@ -97,12 +98,21 @@ def to_hold(triggers: Iterable[Key], pending: Collection[Key], values_of: Mappin
 
 
 def _of_vertex(rows: Sequence[Row]) -> list[Row]:
+    if len(rows) == 1:
+        return [_of_columns(rows[0])]
     kept = _telling(rows, checkpoint_phases.TOLD, checkpoint_phases.order)
     sized = [row for row in rows if row["subtask_state_bytes"] and row["subtask_checkpointed_bytes"]]
     if sized:
         best = max(sized, key=lambda row: (rank(row["acknowledged"]), rank(row["subtask_state_bytes"])))
         kept += [] if any(row is best for row in kept) else [best]
-    return [{name: row[name] for name in OF_VERTEX} for row in kept]
+    return [_of_columns(row) for row in kept]
+
+
+_taken = itemgetter(*OF_VERTEX)
+
+
+def _of_columns(row: Row) -> Row:
+    return row if len(row) == len(OF_VERTEX) else dict(zip(OF_VERTEX, _taken(row), strict=True))
 
 
 def _telling(rows: Sequence[Row], names: Sequence[str], order: Any) -> list[Row]:

@@ -3,7 +3,7 @@
 import json
 import sys
 from bisect import bisect_left
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, fields
 from functools import lru_cache
 from itertools import groupby
@@ -52,7 +52,16 @@ class History:
 
 def timed(part: type[SampleT], rows: Iterable[Row], at: str) -> Timed:
     """``rows`` of a serving table as samples, by the instant in column ``at``; rows without one are left out."""
-    return in_order([(row[at], sample(part, row)) for row in rows if row[at] is not None])
+    known: tuple[str, ...] | None = None
+    dated = []
+    for row in rows:
+        if row[at] is None:
+            continue
+        names = tuple(row)
+        if names != known:  # rows of one kind are nearly all of one shape
+            known, values = names, _values(cast(Hashable, part), names)
+        dated.append((row[at], part(*values(row))))
+    return in_order(dated)
 
 
 def in_order(dated: list[tuple[int, Any]], most: int = HISTORY_PER_RUN) -> Timed:
@@ -68,24 +77,34 @@ def in_order(dated: list[tuple[int, Any]], most: int = HISTORY_PER_RUN) -> Timed
 def _by_content(tied: list[tuple[int, Any]]) -> list[tuple[int, Any]]:
     if len(tied) == 1:
         return tied
-    return sorted(tied, key=lambda pair: rank([getattr(pair[1], name) for name in _NAMES[type(pair[1])]]))
+    names = _NAMES[type(tied[0][1])]
+    first = attrgetter(names[0])
+    if len({first(one) for _, one in tied}) == len(tied):
+        return sorted(tied, key=lambda pair: rank(first(pair[1])))
+    return sorted(tied, key=lambda pair: rank([getattr(pair[1], name) for name in names]))
 
 
 def sample(part: type[SampleT], row: Row) -> SampleT:
     """The sample of one row: a field is the column of its name, an instant without the suffix ``_ms``; None where the row has none."""
-    names, documents = _columns(cast(Hashable, part), tuple(row))
-    values = [None if name is None else row[name] for name in names]
-    for place, otherwise in documents:
-        values[place] = _document(values[place], otherwise)
-    return part(*values)
+    return part(*_values(cast(Hashable, part), tuple(row))(row))
 
 
 @lru_cache(maxsize=256)
-def _columns(part: Any, known: tuple[str, ...]) -> tuple[tuple[str | None, ...], tuple[tuple[int, Any], ...]]:
-    """Which of the columns ``known`` each field comes from, and the places of documents with what they are where there is none."""
+def _values(part: Any, known: tuple[str, ...]) -> Callable[[Row], Sequence[Any]]:
+    """Takes the values of all fields out of rows of the columns ``known``."""
     columns = ((_COLUMN_OF.get((part, name), name), name.removesuffix("_ms")) for name in _NAMES[part])
-    found = tuple(next((name for name in names if name in known), None) for names in columns)
-    return found, tuple((place, _DOCUMENTS[name]) for place, name in enumerate(_NAMES[part]) if name in _DOCUMENTS)
+    found = [next((name for name in names if name in known), None) for names in columns]
+    documents = [(place, _DOCUMENTS[name]) for place, name in enumerate(_NAMES[part]) if name in _DOCUMENTS]
+    if not documents and None not in found:
+        return itemgetter(*found)
+
+    def read(row: Row) -> Sequence[Any]:
+        values = [None if name is None else row[name] for name in found]
+        for place, otherwise in documents:
+            values[place] = otherwise if values[place] is None else _document(values[place], otherwise)
+        return values
+
+    return read
 
 
 def log_event(event: Row) -> samples.LogEvent:
@@ -112,18 +131,21 @@ def read_by_rules(events: Iterable[Row]) -> Timed:
 
 def vertex_window(row: Row) -> samples.VertexWindow:
     """A vertex in one window; values per subtask that nobody reported become empty."""
-    values: dict[str, Any] = {
-        name: _per_subtask(row[name]) if isinstance(row[name], list) else row[name] for name in _NAMES[samples.VertexWindow]
-    }
-    return samples.VertexWindow(**values)
+    told = (row[name] for name in _NAMES[samples.VertexWindow])
+    values: list[Any] = [_per_subtask(value) if isinstance(value, list) else value for value in told]
+    return samples.VertexWindow(*values)
 
 
 def past_before(known: Timed, start_ms: int, since_ms: int) -> tuple[samples.VertexPast, ...]:
     """The windows before, the last ones of each vertex, oldest first."""
-    before = known[1][bisect_left(known[0], since_ms) : bisect_left(known[0], start_ms)]
-    by_vertex = groupby(sorted(before, key=attrgetter("vertex_id", "window_start_ms")), attrgetter("vertex_id"))
-    kept = (one for _vertex, windows in by_vertex for one in list(windows)[-PAST_WINDOWS:])
-    return tuple(sorted(kept, key=attrgetter("window_start_ms", "vertex_id")))
+    found: dict[str, int] = {}
+    kept: list[samples.VertexPast] = []
+    for one in reversed(known[1][bisect_left(known[0], since_ms) : bisect_left(known[0], start_ms)]):
+        newer = found.get(one.vertex_id, 0)
+        if newer < PAST_WINDOWS:
+            found[one.vertex_id] = newer + 1
+            kept.append(one)
+    return tuple(reversed(kept))
 
 
 @lru_cache(maxsize=256)
@@ -151,6 +173,8 @@ def _document(text: str | None, otherwise: Any) -> Any:
 
 
 def _per_subtask(values: Sequence[Any]) -> tuple[Any, ...]:
+    if values and values[0] is not None:
+        return tuple(values)
     return () if all(value is None for value in values) else tuple(values)
 
 

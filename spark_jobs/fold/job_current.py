@@ -1,6 +1,7 @@
 """A job as last seen, with what the fleet page shows of it."""
 
 from collections.abc import Iterable, Sequence
+from operator import itemgetter
 from typing import Any
 
 from spark_jobs.diagnosis.window_contents import TERMINAL_STATES
@@ -69,14 +70,12 @@ def _restored_by_log(rest: Row, said: Row) -> bool:
     return said["restored_at"] is not None and said["restored_at"] - rest["restored_at"] > RESTORE_TOLERANCE_MS
 
 
-def _newest_first(facts: Iterable[Row]) -> list[Row]:
-    return sorted(facts, key=lambda fact: (fact["trigger_time"], fact["checkpoint_id"]), reverse=True)
+_age = itemgetter("trigger_time", "checkpoint_id")
 
 
 def _last_completed(facts: Iterable[Row]) -> dict[str, Any]:
     """The newest completed checkpoint, savepoints left out, over all facts at hand."""
-    completed = _newest_first(fact for fact in facts if is_completed_checkpoint(fact))
-    last = completed[0] if completed else {}
+    last = max((fact for fact in facts if is_completed_checkpoint(fact)), key=_age, default={})
     return {
         "last_completed_id": last.get("checkpoint_id"),
         "last_completed_at": first_known(last.get("end_time"), last.get("trigger_time")),
@@ -93,7 +92,7 @@ _NOTHING_RECENT: dict[str, Any] = dict.fromkeys(
 
 def _recent(facts: Iterable[Row]) -> dict[str, Any]:
     """Figures of the newest ``RECENT`` final checkpoints."""
-    recent = _newest_first(fact for fact in facts if fact["final"])[:RECENT][::-1]
+    recent = sorted((fact for fact in facts if fact["final"]), key=_age, reverse=True)[:RECENT][::-1]
     if not recent:
         return _NOTHING_RECENT
     counted = [fact for fact in recent if not fact["is_savepoint"]]

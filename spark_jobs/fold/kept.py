@@ -7,6 +7,7 @@ a recording of last year is remembered as well as the fleet of today.
 
 import json
 from collections.abc import Iterable, Sequence
+from operator import itemgetter
 from typing import Any
 
 from spark_jobs.diagnosis.registry import events_read
@@ -27,6 +28,7 @@ TRACE_CHARS = 4000
 
 _CHANGING = ("state", "start_time", "end_time", "restarts", "restored_at", "state_since", "vertices", "configuration",
              "checkpoint_interval_ms")  # fmt: skip
+_changing = itemgetter(*_CHANGING)
 
 
 def each_once(located: Iterable[Row]) -> list[Row]:
@@ -65,8 +67,11 @@ def answers(jobs: Iterable[Row]) -> list[Row]:
     """Lake rows of one job, in order of time: the first and the last of each spell in which nothing that matters changed."""
     once = sorted(newest_by(jobs, ("observed_at",), ("commit_seq",)), key=lambda row: row["observed_at"])
     ends: dict[str, list[Row]] = {}
+    before: tuple[Any, ...] = ()
     for row in once:
-        spell = ends.setdefault(json.dumps([row[name] for name in _CHANGING]), [row])
+        told = _changing(row)
+        if told != before:
+            before, spell = told, ends.setdefault(json.dumps(told), [row])
         spell[1:] = [row] if row is not spell[0] else []
     kept = sorted((row for spell in ends.values() for row in spell), key=lambda row: row["observed_at"])
     return kept[-JOB_ANSWERS_KEPT:]

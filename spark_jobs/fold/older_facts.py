@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from spark_jobs.fold.rows import HOUR_MS, Row, first_known, floor_ms, largest, least
+from spark_jobs.fold.rows import HOUR_MS, Row, first_known, largest, least
 from spark_jobs.fold.triggers import Key, key_of
 
 POINTS_KEPT = 300
@@ -73,8 +73,8 @@ def points(completed: Iterable[Row]) -> list[Point]:
 
 def _thinned(known: Iterable[Sequence[int]]) -> list[list[int]]:
     """In order of time."""
-    in_order = sorted(tuple(point) for point in known)
+    in_order = sorted(map(list, known))
     early, late = in_order[:-POINTS_KEPT], in_order[-POINTS_KEPT:]
     since = late[-1][0] - HOURLY_POINTS_MS if late else 0
-    last_of_hour = {floor_ms(point[0], HOUR_MS): point for point in early if point[0] >= since}
-    return [list(point) for point in (*last_of_hour.values(), *late)]
+    last_of_hour = {point[0] // HOUR_MS: point for point in early if point[0] >= since}
+    return [*last_of_hour.values(), *late]

@@ -7,6 +7,7 @@ their table first. Where two rows tie, their whole content decides, so that no a
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from operator import itemgetter
 from typing import Any
 
 Row = Mapping[str, Any]
@@ -36,9 +37,10 @@ _LOWEST = (0,)
 
 def newest_by(rows: Iterable[Row], keys: Sequence[str], order: Sequence[str]) -> list[Row]:
     """One row for each distinct ``keys``: the largest by ``order``, then by its whole content."""
-    newest: dict[tuple[Any, ...], Row] = {}
+    newest: dict[Any, Row] = {}
+    key_of = itemgetter(*keys)
     for row in rows:
-        key = tuple(row[name] for name in keys)
+        key = key_of(row)
         known = newest.get(key)
         if known is None or _is_newer(row, known, order):
             newest[key] = row
@@ -47,9 +49,10 @@ def newest_by(rows: Iterable[Row], keys: Sequence[str], order: Sequence[str]) ->
 
 def newest_places(rows: Sequence[Row], keys: Sequence[str], order: Sequence[str]) -> list[int]:
     """Places of the rows that :func:`newest_by` finds, in order."""
-    newest: dict[tuple[Any, ...], int] = {}
+    newest: dict[Any, int] = {}
+    key_of = itemgetter(*keys)
     for place, row in enumerate(rows):
-        key = tuple(row[name] for name in keys)
+        key = key_of(row)
         known = newest.get(key)
         if known is None or _is_newer(row, rows[known], order):
             newest[key] = place
@@ -57,16 +60,22 @@ def newest_places(rows: Sequence[Row], keys: Sequence[str], order: Sequence[str]
 
 
 def _is_newer(row: Row, known: Row, order: Sequence[str]) -> bool:
-    place, place_of_known = [rank(row[name]) for name in order], [rank(known[name]) for name in order]
+    for name in order:
+        value, known_value = row[name], known[name]
+        if value != known_value:
+            return bool(rank(value) > rank(known_value))
     # The whole content is only looked at where the order does not decide.
-    return place > place_of_known or (place == place_of_known and row != known and rank(row) > rank(known))
+    return row != known and bool(rank(row) > rank(known))
 
 
 def newest_known(rows: Iterable[Row], names: Iterable[str], order: Callable[[Row], Any]) -> dict[str, Any]:
     """For each of ``names`` the value of the newest row that has one, ties by value; None where none has."""
+    every = rows if isinstance(rows, Sequence) else list(rows)
+    if len(every) == 1:
+        return {name: every[0][name] for name in names}
     known: dict[str, Any] = dict.fromkeys(names)
     found: dict[str, Any] = {}
-    for row in rows:
+    for row in every:
         at = order(row)
         for name in known:
             value = row[name]
@@ -81,9 +90,14 @@ def newest_known(rows: Iterable[Row], names: Iterable[str], order: Callable[[Row
 def grouped(rows: Iterable[Row], *names: str) -> dict[Any, list[Row]]:
     """Rows by the value of one column, or by the tuple of several."""
     groups: dict[Any, list[Row]] = {}
+    key_of = itemgetter(*names)
     for row in rows:
-        key = row[names[0]] if len(names) == 1 else tuple(row[name] for name in names)
-        groups.setdefault(key, []).append(row)
+        key = key_of(row)
+        known = groups.get(key)
+        if known is None:
+            groups[key] = [row]
+        else:
+            known.append(row)
     return groups
 
 

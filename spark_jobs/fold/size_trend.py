@@ -31,12 +31,8 @@ CUTTING_KINDS = ("restart", "restore", "step")
 SHOWN_KINDS = (*CUTTING_KINDS, "savepoint")
 
 
-class Point(NamedTuple):
-    """Full state at the end of a completed checkpoint."""
-
-    at: int
-    checkpoint_id: int
-    state_bytes: int
+Point = tuple[int, int, int]
+"""End (epoch ms) and id of a completed checkpoint, and its full state in bytes."""
 
 
 class Change(NamedTuple):
@@ -57,10 +53,10 @@ def size_trend(facts: Iterable[Row], annotations: Iterable[Row], older: OlderFac
     completed = [fact for fact in facts if is_completed_checkpoint(fact)]
     if not completed and older.completed_as_of is None:
         return None
-    points = sorted(Point(*point[:3]) for point in (*older.points, *points_of(completed)))
+    points = sorted((at, checkpoint_id, size) for at, checkpoint_id, size, _ in (*older.points, *points_of(completed)))
     changes = {*_steps(points), *_annotated(points, annotations)}
     changed_at = max((change.at for change in changes if change.kind in CUTTING_KINDS), default=None)
-    since = [point for point in points if changed_at is None or point.at >= changed_at]
+    since = points if changed_at is None else [point for point in points if point[0] >= changed_at]
     newest = sorted(changes, key=rank)[-MAX_CHANGE_POINTS:]
     shown = [{**change._asdict(), "at": iso(change.at)} for change in newest]
     return {
@@ -73,23 +69,27 @@ def size_trend(facts: Iterable[Row], annotations: Iterable[Row], older: OlderFac
 
 def _steps(points: Sequence[Point]) -> Iterator[Change]:
     """Points where the size leaves one band for another: all of the points after are beyond all of those before."""
-    sizes = [point.state_bytes for point in points]
-    usual = percentile((abs(after - before) for before, after in pairwise(sizes)), 0.5)
+    sizes = [size for _, _, size in points]
+    changes = [abs(after - before) for before, after in pairwise(sizes)]
+    if not changes or max(changes) < STEP_MIN_BYTES:
+        return
+    usual = percentile(changes, 0.5)
     for place in range(STEP_POINTS, len(points) - STEP_POINTS + 1):
-        if abs(sizes[place] - sizes[place - 1]) < STEP_MIN_BYTES:
+        if changes[place - 1] < STEP_MIN_BYTES:
             continue  # no gap is larger than the change amid it
         before, after = sizes[place - STEP_POINTS : place], sizes[place : place + STEP_POINTS]
         gap = max(min(after) - max(before), min(before) - max(after))
         if gap >= STEP_MIN_BYTES and gap > STEP_RATIO * max(before) and usual is not None and gap > STEP_OVER_USUAL_CHANGE * usual:
-            yield Change(points[place].at, "step", sizes[place - 1], sizes[place])
+            yield Change(points[place][0], "step", sizes[place - 1], sizes[place])
 
 
 def _annotated(points: Sequence[Point], annotations: Iterable[Row]) -> Iterator[Change]:
     """Restarts, restores and savepoints."""
-    in_order = sorted((point.at, point.state_bytes) for point in points)
-    instants = [at for at, _ in in_order]
-    for annotation in annotations:
-        if annotation["kind"] in SHOWN_KINDS:
+    shown = [annotation for annotation in annotations if annotation["kind"] in SHOWN_KINDS]
+    if shown:
+        in_order = sorted((at, size) for at, _, size in points)
+        instants = [at for at, _ in in_order]
+        for annotation in shown:
             place = bisect_left(instants, annotation["at"])
             before = in_order[place - 1][1] if place else None
             after = in_order[place][1] if place < len(in_order) else None
@@ -102,23 +102,23 @@ _NO_SLOPE: dict[str, Any] = dict.fromkeys(
 
 
 def _slope(points: Sequence[Point]) -> dict[str, Any]:
-    """Of at most ``MAX_POINTS``, the newest among them."""
+    """``points`` in order; of at most ``MAX_POINTS``, the newest among them."""
     if not points:
         return _NO_SLOPE
-    newest_first = sorted(points, reverse=True)
-    thinned = newest_first[:: ceil(len(points) / MAX_POINTS)]
-    to_time, from_time = thinned[0].at, thinned[-1].at
+    thinned = points[::-1][:: ceil(len(points) / MAX_POINTS)]
+    to_time, from_time = thinned[0][0], thinned[-1][0]
     found = _NO_SLOPE | {"from_time": from_time, "to_time": to_time}
     if len(points) < MIN_POINTS:
         return found
     # Hours before the newest point, so that the level at 0 is the level now.
-    line = sorted(((point.at - to_time) / HOUR_MS, float(point.state_bytes)) for point in thinned)
-    slopes = sorted(
+    line = sorted(((at - to_time) / HOUR_MS, float(size)) for at, _, size in thinned)
+    slopes = [
         (bytes_after - bytes_before) / (after - before)
         for place, (before, bytes_before) in enumerate(line)
         for after, bytes_after in line[place + 1 :]
         if after > before
-    )
+    ]
+    slopes.sort()
     slope = quantile(slopes, 0.5)
     if slope is None:
         return found

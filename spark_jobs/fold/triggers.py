@@ -51,7 +51,7 @@ def of_rows(rows: Iterable[Row]) -> dict[Key, int | None]:
 
 def merged(one: dict[Key, int | None], other: dict[Key, int | None]) -> dict[Key, int | None]:
     """Of both; the earliest line that told of a trigger counts."""
-    return {key: least(one.get(key), other.get(key)) for key in {**one, **other}}
+    return {**one, **{key: least(one.get(key), logged_at) for key, logged_at in other.items()}}
 
 
 def anchored(events: Iterable[Row], known: dict[Key, int | None]) -> dict[Key, list[Row]]:

@@ -14,7 +14,7 @@ def vertex_states(vertex_checkpoints: Iterable[Row], facts: Mapping[Key, Row], c
     for one in (*_of_checkpoints(vertex_checkpoints, facts), *carried):
         chunk = floor_ms(one["at"], CHUNK_MS)
         known = newest.get(chunk)
-        if known is None or rank(one) > rank(known):
+        if known is None or one["at"] > known["at"] or (one["at"] == known["at"] and rank(one) > rank(known)):
             newest[chunk] = dict(one)
     return [newest[chunk] for chunk in sorted(newest)]
 
@@ -28,7 +28,7 @@ def _of_checkpoints(vertex_checkpoints: Iterable[Row], facts: Mapping[Key, Row])
             continue
         states = []
         for vertex_id, seen in grouped(rows, "vertex_id").items():
-            best = max(seen, key=lambda row: (rank(row["acknowledged"]), rank(row["subtask_state_bytes"])))
+            best = seen[0] if len(seen) == 1 else max(seen, key=lambda row: (rank(row["acknowledged"]), rank(row["subtask_state_bytes"])))
             sizes = best["subtask_state_bytes"]
             states.append({"vertex_id": vertex_id, "checkpoint_id": key[0], "trigger_time_ms": key[1], "subtask_state_bytes": sizes})
-        yield {"at": key[1], "states": sorted(states, key=rank)}
+        yield {"at": key[1], "states": sorted(states, key=lambda state: rank(state["vertex_id"]))}

@@ -6,6 +6,7 @@ Executors import this module: nothing but Arrow, the fold and the diagnosis core
 import gc
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate, chain
 from typing import Any
 
 import pyarrow as pa
@@ -188,10 +189,9 @@ def _arrow(held: Sequence[tuple[Group, dict[str, Any]]]) -> pa.RecordBatch:
         # Something in them fits no column: found by trying one after the other.
         results = [_fitting(group, result) for group, result in held]
         columns = _made(results)
+    groups_and_results = [(group, result) for (group, _), result in zip(held, results, strict=True)]
     for part, (table, *_) in _PASSED_ON.items():
-        columns[table.name] = _lists(
-            [_passed_on(group, result, part) for (group, _), result in zip(held, results, strict=True)], struct(table)
-        )
+        columns[table.name] = _passed_on(groups_and_results, part)
     counts = [columns[table.name].value_lengths().cast(pa.int64()) for table in _TABLES]
     columns[ROWS] = pa.StructArray.from_arrays(counts, names=[table.name for table in _TABLES])
     return pa.RecordBatch.from_arrays([columns[name] for name in FOLDED.names], schema=FOLDED)
@@ -213,23 +213,42 @@ def _fitting(group: Group, result: dict[str, Any]) -> dict[str, Any]:
     return result
 
 
-def _passed_on(group: Group, result: Mapping[str, Any], part: str) -> pa.StructArray:
-    """Rows of a part, each once, in the columns of their serving table; none of a job that is to be folded again."""
-    table, identity, order, renamed = _PASSED_ON[part]
-    rows, wanted = group.array(part), struct(table)
-    own = pa.array(result.get("failed", ()) if table is SKIPPED_INPUT else (), wanted)
-    if rows is None or result.get("lookup"):
-        return own
-    plain_rows = group.rows(part)
-    kept = newest_places(plain_rows, identity, order)
-    if len(kept) < len(rows):
-        rows = rows.take(pa.array(kept, pa.int64()))
+def _passed_on(held: Sequence[tuple[Group, Mapping[str, Any]]], part: str) -> pa.ListArray:
+    """Rows of a part, each once, in the columns of their serving table, by job; none of a job that is to be folded again."""
+    table, identity, order, _ = _PASSED_ON[part]
+    arrays: list[pa.StructArray] = []
+    names: list[str | None] = []
+    kept: list[list[int]] = []
+    rows = 0
+    for group, result in held:
+        if part not in group.parts or result.get("lookup"):
+            kept.append([])
+            continue
+        of_job = group.rows(part)
+        kept.append([rows + place for place in newest_places(of_job, identity, order)])
+        arrays += group.arrays(part)
+        rows += len(of_job)
+        if table is PRESSURE_WINDOW:
+            known = result.get("vertex_names", {})
+            names += [known.get(row["vertex_id"]) for row in of_job]
+    own = [result.get("failed", ()) if table is SKIPPED_INPUT else () for _, result in held]
+    for places, failed in zip(kept, own, strict=True):
+        places += range(rows, rows + len(failed))
+        rows += len(failed)
+    pieces = [_served(pa.concat_arrays(arrays), part, names)] if arrays else []
+    served = pa.concat_arrays([*pieces, pa.array(chain.from_iterable(own), struct(table))])
+    places = list(chain.from_iterable(kept))
+    return _lists(served if places == list(range(rows)) else served.take(pa.array(places, pa.int64())), map(len, kept))
+
+
+def _served(rows: pa.StructArray, part: str, vertex_names: Sequence[str | None]) -> pa.StructArray:
+    table, _, _, renamed = _PASSED_ON[part]
     given = {field.name: rows.field(place) for place, field in enumerate(rows.type)}
     if table is PRESSURE_WINDOW:
-        names = result.get("vertex_names", {})
-        given["vertex_name"] = pa.array([names.get(plain_rows[place]["vertex_id"]) for place in kept], pa.string())
+        given["vertex_name"] = pa.array(vertex_names, pa.string())
+    wanted = struct(table)
     columns = [_whole(given[renamed.get(field.name, field.name)], field.type) for field in wanted]
-    return pa.concat_arrays([pa.StructArray.from_arrays(columns, fields=list(wanted)), own])
+    return pa.StructArray.from_arrays(columns, fields=list(wanted))
 
 
 def _whole(values: pa.Array, kind: pa.DataType) -> pa.Array:
@@ -239,9 +258,5 @@ def _whole(values: pa.Array, kind: pa.DataType) -> pa.Array:
     return values.cast(kind)
 
 
-def _lists(of_groups: Sequence[pa.StructArray], kind: pa.StructType) -> pa.ListArray:
-    ends, offsets = 0, [0]
-    for rows in of_groups:
-        ends += len(rows)
-        offsets.append(ends)
-    return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), pa.concat_arrays(of_groups) if of_groups else pa.array([], kind))
+def _lists(rows: pa.StructArray, lengths: Iterable[int]) -> pa.ListArray:
+    return pa.ListArray.from_arrays(pa.array(accumulate(lengths, initial=0), pa.int32()), rows)

@@ -26,10 +26,9 @@ class Group:
         pieces = self.parts.get(part, ())
         return pieces[0][0] if len(pieces) == 1 else [row for rows, _ in pieces for row in rows]
 
-    def array(self, part: str) -> pa.StructArray | None:
-        """None where there are no rows of this part."""
-        pieces = self.parts.get(part)
-        return pa.concat_arrays([array for _, array in pieces]) if pieces else None
+    def arrays(self, part: str) -> list[pa.StructArray]:
+        """As many rows, in the same order."""
+        return [array for _, array in self.parts.get(part, ())]
 
 
 def groups(batches: Iterable[pa.RecordBatch], read: Mapping[str, Sequence[str] | None]) -> Iterator[Group]:
