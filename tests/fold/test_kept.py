@@ -27,7 +27,7 @@ every_kind = pytest.mark.parametrize("kind", KINDS)
 
 
 def same(rows: Iterable[Row]) -> list[str]:
-    return sorted(map(str, rows))
+    return sorted(str(sorted(row.items())) for row in rows)
 
 
 @every_kind
