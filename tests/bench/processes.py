@@ -27,7 +27,7 @@ def used(process: "subprocess.Popen[str]", started: float) -> Used:
         for pid in family([process.pid]):
             ticks[pid] = max(ticks.get(pid, 0), own_ticks(pid))
             if pid == process.pid or parent(pid) == process.pid:
-                resident[pid] = max(resident.get(pid, 0), _most_resident(pid))
+                resident[pid] = max(resident.get(pid, 0), most_resident_of(pid))
         time.sleep(POLL_S)
     return Used(time.monotonic() - started, sum(ticks.values()) / os.sysconf("SC_CLK_TCK"), sum(resident.values()))
 
@@ -62,7 +62,7 @@ def ticks_with_ended_children(pid: int) -> int:
     return sum(int(field) for field in _stat(pid)[11:15])
 
 
-def _most_resident(pid: int) -> int:
+def most_resident_of(pid: int) -> int:
     for line in _read(pid, "status").splitlines():
         if line.startswith("VmHWM:"):
             return int(line.split()[1]) * 1024
