@@ -4,6 +4,8 @@ So a cycle's result is written once, whatever the number of tables. Within a row
 is the same for all nested rows, cluster and job, stands once.
 """
 
+from collections.abc import Sequence
+
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -54,15 +56,20 @@ def ddl(table: ServingTable) -> str:
     return f"array<struct<{', '.join(columns)}>>"
 
 
-def cut(jobs: pa.RecordBatch, table: ServingTable) -> pa.RecordBatch:
-    """Rows of ``table`` out of those of jobs, in the table's columns."""
-    nested = jobs[table.name]
-    of_job = pc.list_parent_indices(nested)
-    rows = nested.flatten()
-    columns = {name: rows.field(place) for place, name in enumerate(field.name for field in rows.type)}
+def nested(table: ServingTable, columns: Sequence[str]) -> list[str]:
+    """Parquet's names of these columns of the rows nested in jobs: the others, such as traces of thousands of lines, are not read."""
+    return [f"{table.name}.list.element.{name}" for name in columns if name not in JOB]
+
+
+def cut(jobs: pa.RecordBatch, table: ServingTable, columns: Sequence[str] | None = None) -> pa.RecordBatch:
+    """Rows of ``table`` out of those of jobs: ``columns`` of it, or all."""
+    wanted = table.column_names if columns is None else columns
+    lists = jobs[table.name]
+    of_job, rows = pc.list_parent_indices(lists), lists.flatten()
+    found = {name: rows.field(place) for place, name in enumerate(field.name for field in rows.type)}
     for column in table.columns:
-        if column.name in JOB:
-            columns[column.name] = jobs[column.name].take(of_job)
-        elif column.kind == "instant":
-            columns[column.name] = columns[column.name].cast(_INSTANT)
-    return pa.RecordBatch.from_arrays([columns[name] for name in table.column_names], names=list(table.column_names))
+        if column.name in JOB and column.name in wanted:
+            found[column.name] = jobs[column.name].take(of_job)
+        elif column.kind == "instant" and column.name in found:
+            found[column.name] = found[column.name].cast(_INSTANT)
+    return pa.RecordBatch.from_arrays([found[name] for name in wanted], names=list(wanted))

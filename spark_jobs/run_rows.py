@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from spark_jobs.manifest import BadManifest, Manifest, Output, is_damage
-from spark_jobs.nested_tables import JOB, NESTED, RETRACTED, cut
+from spark_jobs.nested_tables import JOB, NESTED, RETRACTED, cut, nested
 
 JOBS_AT_ONCE = 64
 _NESTED = {table.name: table for table in (*NESTED, RETRACTED)}
@@ -49,8 +49,8 @@ def _batches(parquet: pq.ParquetFile, file: str, table: str, columns: Sequence[s
     names = set(parquet.schema_arrow.names)
     if table in names:
         declared = _NESTED[table]
-        for jobs in parquet.iter_batches(batch_size=JOBS_AT_ONCE, columns=[*JOB, table]):
-            rows = cut(jobs, declared).select(list(columns))
+        for jobs in parquet.iter_batches(batch_size=JOBS_AT_ONCE, columns=[*JOB, *nested(declared, columns)]):
+            rows = cut(jobs, declared, columns)
             for begin in range(0, rows.num_rows, rows_at_once):
                 yield rows.slice(begin, rows_at_once)
         return
