@@ -11,7 +11,6 @@ IMPORTED = (
     "pyarrow.compute",
     "pandas",  # which Spark imports for every function on Arrow batches, whether or not it uses it
     "spark_jobs.transforms.fold_batches",
-    "spark_jobs.transforms.pressure",
 )
 
 

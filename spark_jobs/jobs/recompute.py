@@ -1,6 +1,6 @@
 """The steps of a cycle: rows that are new in the lake → one pass over each job of which there are any → one result.
 
-Volume stays with Spark: log lines become events, metric samples become windows. Then all rows of a job come together with
+Volume stays with Spark: log lines become events. Then all rows of a job come together with
 its state, and plain Python folds them. Where rows are needed that came longer ago, jobs say so; they are looked up, and
 these jobs are folded again.
 """
@@ -22,15 +22,15 @@ from spark_jobs.manifest import Manifest
 from spark_jobs.nested_tables import JOB
 from spark_jobs.run_dir import Carried, RunDir
 from spark_jobs.run_files import EXECUTIONS, JOB_STATE
-from spark_jobs.spans import LINES_AFTER_TRIGGER, OTHER_SIDE_WITHIN, WINDOW, Asked, Span, asked_for, instant, windows_between
+from spark_jobs.spans import LINES_AFTER_TRIGGER, OTHER_SIDE_WITHIN, WINDOW, Asked, asked_for, instant, windows_between
 from spark_jobs.touched_spans import spans
-from spark_jobs.transforms import executions, folding, log_events, uploads
+from spark_jobs.transforms import executions, folding, group_windows, log_events, uploads
 from spark_jobs.transforms.instants import floor_to
 from spark_jobs.transforms.job_exceptions import job_exceptions
-from spark_jobs.transforms.pressure import WINDOW_S, vertex_windows
 from spark_jobs.transforms.skipped_inputs import skipped_inputs
 
 _UNREAD = ("source",)
+WINDOW_S = WINDOW // timedelta(seconds=1)
 
 
 class Recompute:
@@ -94,8 +94,7 @@ class Recompute:
         if self._has_new("skips"):
             parts["skips"] = skipped_inputs(self._new("skips"))
         if self._has_new("vertex_metrics"):
-            parts["placements"] = self._new("vertex_metrics").select(*JOB, "vertex_id", "ts", "host", "attempt")
-            parts["windows"] = self.windows
+            parts[group_windows.PART] = self.samples
         if self._has_new("references"):
             parts["uploads"] = self.new_uploads
         return parts
@@ -144,22 +143,22 @@ class Recompute:
     # Metric samples.
 
     @cached_property
-    def windows(self) -> DataFrame:
-        new = self._new("vertex_metrics")
-        if not self.is_first:
-            window = [*JOB, "vertex_id", "window_start"]
-            start = floor_to("ts", WINDOW_S).alias("window_start")
-            touched = new.select(*JOB, "vertex_id", start).distinct()
-            all_rows = self.lake.rows_in("vertex_metrics", self._spans_of_new_samples).withColumn("window_start", start)
-            new = all_rows.join(touched, on=window, how="left_semi").drop("window_start")
-        return vertex_windows(new)
+    def samples(self) -> DataFrame:
+        """New ones, and all of the windows that they fall into."""
+        after_seq = self.from_seq["vertex_metrics"]
+        rows = self._new("vertex_metrics") if self.is_first else self._of_touched_windows(after_seq)
+        return rows.where("ts is not null").select(*group_windows.SAMPLE, (F.col("commit_seq") > after_seq).alias(group_windows.IS_NEW))
 
-    @cached_property
-    def _spans_of_new_samples(self) -> list[Span]:
-        """The windows that new samples fall into, as the bounds of their files tell; where those are far apart, as the rows do."""
-        times = self.lake.times_of_new("vertex_metrics", self.from_seq["vertex_metrics"])
-        told = windows_between(times, WINDOW)
-        return spans(self._new("vertex_metrics"), "ts", WINDOW_S) if told is None else told
+    def _of_touched_windows(self, after_seq: int) -> DataFrame:
+        told = windows_between(self.lake.times_of_new("vertex_metrics", after_seq), WINDOW)
+        if told is not None:
+            return self.lake.rows_in("vertex_metrics", told)
+        # Far apart: of these times only what the jobs with news need is sent around.
+        window, start = [*JOB, "vertex_id", "window_start"], floor_to("ts", WINDOW_S).alias("window_start")
+        new = self._new("vertex_metrics")
+        touched = new.select(*JOB, "vertex_id", start).distinct()
+        rows = self.lake.rows_in("vertex_metrics", spans(new, "ts", WINDOW_S)).withColumn("window_start", start)
+        return rows.join(touched, on=window, how="left_semi")
 
     # What parsed _metadata tell of uploads.
 

@@ -29,8 +29,7 @@ from spark_jobs.places import hadoop_path
 from spark_jobs.run_dir import RunDir
 from spark_jobs.session import open_session
 from spark_jobs.transforms import folding
-from spark_jobs.transforms.fold_batches import READ, fold_group
-from spark_jobs.transforms.grouped_batches import groups
+from spark_jobs.transforms.fold_batches import fold_group, jobs_of
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -62,7 +61,7 @@ def windows_of(
     found: list[JobWindow] = []
     folding.in_order(chosen).write.parquet(hadoop_path(f"{scratch}/in-order"))
     files = sorted(Path(scratch, "in-order").glob("*.parquet"))
-    for group in groups((batch for file in files for batch in pq.ParquetFile(file).iter_batches()), READ):
+    for group in jobs_of(batch for file in files for batch in pq.ParquetFile(file).iter_batches()):
         if group.key[1] is not None:
             result = fold_group(group, Settings())
             found += result.windows if isinstance(result, JobResult) else ()

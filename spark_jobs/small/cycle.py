@@ -22,9 +22,8 @@ from spark_jobs.small import events, executions, uploads
 from spark_jobs.small.rows import MOST_BYTES, Row, SmallLake, lies_here
 from spark_jobs.small.serving_rows import serving_rows
 from spark_jobs.spans import EPOCH, LINES_AFTER_TRIGGER, OTHER_SIDE_WITHIN, WINDOW, Asked, asked_for, merged, windows_between
+from spark_jobs.transforms import group_windows
 from spark_jobs.transforms.fold_batches import FOLDED, folded_batches
-from spark_jobs.transforms.pressure_arrays import ORDER, window_batches
-from spark_jobs.transforms.pressure_arrays import READ as OF_SAMPLE
 
 STACKTRACE_CHARS = 16 * 1024
 MOST_STATE_BYTES = 4 * MOST_BYTES
@@ -106,9 +105,7 @@ class SmallCycle:
         if self._has_new("skips"):
             parts["skips"] = _skips(self._new("skips"))
         if self._has_new("vertex_metrics"):
-            new = self._new("vertex_metrics")
-            parts["placements"] = new.select([*JOB, "vertex_id", "ts", "host", "attempt"])
-            parts["windows"] = self._windows(new)
+            parts[group_windows.PART] = self._samples(self._new("vertex_metrics"), self.from_seq["vertex_metrics"])
         if self._has_new("references"):
             parts["uploads"] = self.new_uploads
         return parts
@@ -165,19 +162,19 @@ class SmallCycle:
 
     # Metric samples.
 
-    def _windows(self, new: pa.Table) -> pa.Table:
-        """Of all windows that new samples fall into."""
-        samples = new
+    def _samples(self, new: pa.Table, after_seq: int) -> pa.Table:
+        """New ones, and all of the windows that they fall into."""
+        rows = new
         if any(self.from_seq.values()):
-            times = [(file.first_time, file.last_time) for file in self.lake.new_files("vertex_metrics", self.from_seq["vertex_metrics"])]
-            known = windows_between(times, WINDOW)
-            if known is None:
-                starts = pc.unique(_window_start(new).drop_null()).to_pylist()
-                known = merged((start, start + WINDOW) for start in starts)
-            samples = self.lake.rows_in("vertex_metrics", known)
-            samples = samples.filter(pc.is_in(_of_window(samples), pc.unique(_of_window(new))))
-        dated = samples.filter(pc.is_valid(samples["ts"])).select(list(OF_SAMPLE))
-        return pa.Table.from_batches(window_batches(_sorted(dated, ORDER).to_batches())) if dated.num_rows else _no_windows()
+            times = [(file.first_time, file.last_time) for file in self.lake.new_files("vertex_metrics", after_seq)]
+            touched = windows_between(times, WINDOW)
+            if touched is None:
+                starts = pc.unique(pc.floor_temporal(new["ts"].drop_null(), WINDOW // timedelta(seconds=1), "second")).to_pylist()
+                touched = merged((start, start + WINDOW) for start in starts)
+            rows = self.lake.rows_in("vertex_metrics", touched)
+        dated = rows.filter(pc.is_valid(rows["ts"]))
+        is_new = pc.greater(dated["commit_seq"], after_seq)
+        return dated.select(list(group_windows.SAMPLE)).append_column(group_windows.IS_NEW, is_new)
 
     # What parsed _metadata tell of uploads.
 
@@ -250,21 +247,6 @@ def _asked_rows(rows: pa.Table, jobs: Mapping[tuple[str, str], Asked], time_colu
     keys = zip(of_jobs["cluster"].to_pylist(), of_jobs["job_id"].to_pylist(), instants, strict=True)
     inside = [at is not None and jobs[cluster, job].from_ms <= at <= jobs[cluster, job].to_ms + later for cluster, job, at in keys]
     return of_jobs.filter(pa.array(inside, pa.bool_()))
-
-
-def _window_start(rows: pa.Table) -> pa.ChunkedArray:
-    return pc.floor_temporal(rows["ts"], WINDOW // timedelta(seconds=1), "second")
-
-
-def _of_window(rows: pa.Table) -> pa.ChunkedArray:
-    """One text for each window of each vertex."""
-    start = _window_start(rows).cast(pa.int64()).cast(pa.string())
-    return pc.binary_join_element_wise(rows["cluster"], rows["job_id"], rows["vertex_id"], start, "\x00")
-
-
-def _no_windows() -> pa.Table:
-    names = ("vertex_id", "window_start", "newest_ts", "readings")
-    return pa.table({name: pa.array([], pa.string()) for name in (*JOB, *names)})
 
 
 def _comparisons(folded: pa.Table) -> list[Row]:

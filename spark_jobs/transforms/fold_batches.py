@@ -32,6 +32,7 @@ from spark_jobs.serving import (
     SKIPPED_INPUT,
     ServingTable,
 )
+from spark_jobs.transforms import group_windows
 from spark_jobs.transforms.grouped_batches import Group, groups
 
 logger = logging.getLogger(__name__)
@@ -82,11 +83,10 @@ FOLDED_SCHEMA = ", ".join(
     )
 )
 
-READ: Mapping[str, Sequence[str] | None] = {
-    "windows": ("vertex_id", "window_start", "newest_ts", "watermark_ms", "records_in_per_s", "records_out_per_s", "backpressured_share",
-                "busy_share", "as_of", "readings"),
+_READ: Mapping[str, Sequence[str] | None] = {
     "skips": ("observed_at", "subject", "reason", "detail", "as_of"),
-}  # fmt: skip
+    group_windows.PART: (),
+}
 """Fields of a part that are taken out of Arrow; of parts that are not named, all."""
 _UNFIT = (pa.ArrowException, OverflowError, ValueError, TypeError)
 _AS_NEWS = ("answers", "checkpoints", "vertex_checkpoints", "events", "exceptions", "placements", "uploads", "executions",
@@ -103,7 +103,7 @@ def folded_batches(batches: Iterable[pa.RecordBatch], settings: Settings, compar
     try:
         held: list[tuple[Group, dict[str, Any]]] = []
         rows = 0
-        for group in groups(batches, READ):
+        for group in jobs_of(batches):
             held.append((group, _folded(group, settings, compares)))
             rows += group.size
             if rows >= ROWS_AT_ONCE:
@@ -113,6 +113,11 @@ def folded_batches(batches: Iterable[pa.RecordBatch], settings: Settings, compar
             yield _arrow(held)
     finally:
         gc.enable()
+
+
+def jobs_of(batches: Iterable[pa.RecordBatch]) -> Iterator[Group]:
+    """What came of each job, samples as windows."""
+    return group_windows.with_windows(groups(batches, _READ))
 
 
 def _folded(group: Group, settings: Settings, compares: bool) -> dict[str, Any]:

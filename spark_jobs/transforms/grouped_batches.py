@@ -13,13 +13,16 @@ from spark_jobs.transforms.plain_rows import plain
 Key = tuple[str, str | None]
 """Cluster and job; rows that name no job are a group of their cluster."""
 
+Piece = tuple[list[Any], pa.StructArray]
+"""Plain rows, and the same as they came."""
+
 
 @dataclass
 class Group:
     """All rows of one job by part: as plain rows, and as they came."""
 
     key: Key
-    parts: dict[str, list[tuple[list[Any], pa.StructArray]]] = field(default_factory=dict)
+    parts: dict[str, list[Piece]] = field(default_factory=dict)
     size: int = 0
 
     def rows(self, part: str) -> list[Any]:
@@ -34,7 +37,7 @@ class Group:
 def groups(batches: Iterable[pa.RecordBatch], read: Mapping[str, Sequence[str] | None]) -> Iterator[Group]:
     """``batches``: ``cluster``, ``job_id``, and a struct column for each part, of which one is set in a row; sorted by job.
 
-    ``read``: fields to take out of a part; all where it is not named.
+    ``read``: fields to take out of a part; all where it is not named, and no plain rows at all where there are none.
     """
     current: Group | None = None
     for batch in batches:
@@ -67,9 +70,10 @@ class _Part:
     def __init__(self, column: pa.StructArray, read: Sequence[str] | None) -> None:
         self._places = np.flatnonzero(pc.is_valid(column).to_numpy(zero_copy_only=False))
         self._array = column.filter(pc.is_valid(column)) if column.null_count else column
-        self._rows = plain(_fields(self._array, read)) if len(self._places) else []
+        is_read = len(self._places) and read != ()
+        self._rows = plain(_fields(self._array, read)) if is_read else [None] * len(self._places)
 
-    def between(self, begin: int, end: int) -> tuple[list[Any], pa.StructArray] | None:
+    def between(self, begin: int, end: int) -> Piece | None:
         first, last = np.searchsorted(self._places, (begin, end))
         return None if first == last else (self._rows[first:last], self._array.slice(first, last - first))
 

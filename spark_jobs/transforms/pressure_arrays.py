@@ -7,7 +7,7 @@ A *cell* is one subtask in one sample, a *slot* one subtask in one window; cells
 a window in order of time. Unknown is NaN in here.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -52,21 +52,6 @@ _US_PER_MS = 1000
 Reals = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
-
-
-def window_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """``batches``: columns ``READ`` of samples, sorted by ``ORDER``. A window may go over the end of a batch."""
-    rest: list[pa.RecordBatch] = []
-    for batch in batches:
-        if not batch.num_rows:
-            continue
-        known = _joined([*rest, batch])
-        begins = int(np.flatnonzero(_begins(known))[-1])
-        if begins:
-            yield windows(known.slice(0, begins))
-        rest = [known.slice(begins)]
-    if rest:
-        yield windows(_joined(rest))
 
 
 def windows(samples: pa.RecordBatch) -> pa.RecordBatch:
@@ -120,9 +105,9 @@ class _Cells:
 
     @classmethod
     def of(cls, samples: pa.RecordBatch) -> "_Cells":
-        begins = _begins(samples)
-        first = np.flatnonzero(begins)
-        of_window = np.cumsum(begins) - 1
+        is_first = begins(samples)
+        first = np.flatnonzero(is_first)
+        of_window = np.cumsum(is_first) - 1
         wide = np.max([_lengths(samples[name]) for name in PER_SUBTASK], axis=0)
         subtasks = np.maximum.reduceat(wide, first)
         first_slot, first_cell = _starts(subtasks), _starts(wide)
@@ -308,7 +293,7 @@ def _divided(values: npt.NDArray[Any], by: npt.NDArray[Any]) -> Reals:
 def _parallelism(samples: pa.RecordBatch, cells: _Cells) -> pa.Array:
     """As the newest sample tells that tells it, else as many as reported."""
     found = cells.subtasks.astype(np.int64)
-    of_window = np.cumsum(_begins(samples)) - 1
+    of_window = np.cumsum(begins(samples)) - 1
     told = samples["parallelism"]
     known = pc.is_valid(told).to_numpy(zero_copy_only=False)
     found[of_window[known]] = pc.fill_null(told, 0).to_numpy(zero_copy_only=False)[known]
@@ -328,7 +313,7 @@ def _lowest(cells: _Cells, watermark: Ints, known: Flags) -> pa.Array:
 # Which rows count.
 
 
-def _begins(samples: pa.RecordBatch) -> Flags:
+def begins(samples: pa.RecordBatch) -> Flags:
     """Whether a window begins with this row."""
     return _changes([*(_codes(samples[name]) for name in KEY), _ms(samples, "ts") // WINDOW_MS])
 
@@ -376,10 +361,6 @@ def _lengths(values: pa.ListArray) -> Ints:
 
 def _starts(lengths: Ints) -> Ints:
     return np.cumsum(lengths) - lengths
-
-
-def _joined(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
-    return batches[0] if len(batches) == 1 else pa.concat_batches(batches)
 
 
 # Into Arrow.

@@ -4,13 +4,14 @@ from typing import Any
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 
 from spark_jobs.fold.state import unpacked
 from spark_jobs.transforms import folding
-from spark_jobs.transforms.fold_batches import READ
-from spark_jobs.transforms.grouped_batches import Group, groups
+from spark_jobs.transforms.fold_batches import jobs_of
+from spark_jobs.transforms.group_windows import IS_NEW, SAMPLE
+from spark_jobs.transforms.grouped_batches import Group
 from spark_jobs.transforms.job_exceptions import job_exceptions
-from spark_jobs.transforms.pressure import vertex_windows
 from spark_jobs.transforms.skipped_inputs import skipped_inputs
 from tests.rows import EPOCH_MS
 from tests.spark_jobs.folded import Tables, folded, table
@@ -50,7 +51,7 @@ def jobs(spark: SparkSession) -> dict[tuple[str, str | None], Group]:
     spark.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", "2")
     batches = folding.in_order(parts(spark)).toArrow().to_batches(max_chunksize=2)
     spark.conf.unset("spark.sql.execution.arrow.maxRecordsPerBatch")
-    return {group.key: group for group in groups(batches, READ)}
+    return {group.key: group for group in jobs_of(batches)}
 
 
 @pytest.fixture(scope="module")
@@ -130,8 +131,8 @@ def test_a_state_comes_back_as_it_went(spark: SparkSession, outcome: tuple) -> N
 def test_windows_have_the_name_of_their_vertex_in_the_newest_plan(spark: SparkSession) -> None:
     samples = [{"vertex_id": VERTEX, "ts": noon(1), "observed_at": noon(1), "busy_ms_per_s": [900.0, 0.0]}]
     plans = [{"observed_at": noon(at), "vertices": [{"vertex_id": VERTEX, "name": name}]} for at, name in ((1, "old"), (9, "new"))]
-    windows = vertex_windows(lake_rows(spark, "vertex_metrics", samples))
-    (row,) = table("pressure_window", windows=windows, answers=lake_rows(spark, "jobs", [*plans, {"observed_at": noon(20)}]))
+    told = lake_rows(spark, "vertex_metrics", samples).select(*SAMPLE, F.lit(True).alias(IS_NEW))
+    (row,) = table("pressure_window", samples=told, answers=lake_rows(spark, "jobs", [*plans, {"observed_at": noon(20)}]))
     assert (row["vertex_name"], row["busy_ms_per_s_max"], row["window_start"], row["as_of"]) == ("new", 900.0, noon(0), noon(1))
 
 

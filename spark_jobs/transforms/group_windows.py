@@ -1,0 +1,78 @@
+"""Metric samples of jobs → their pressure windows and where their tasks ran, whole columns of many jobs at a time.
+
+Executors import this module: nothing but Arrow and NumPy.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from spark_jobs.transforms.grouped_batches import Group, Piece
+from spark_jobs.transforms.plain_rows import plain
+from spark_jobs.transforms.pressure_arrays import READ as OF_WINDOW
+from spark_jobs.transforms.pressure_arrays import begins, windows
+
+PART = "samples"
+IS_NEW = "is_new"
+SAMPLE = (*OF_WINDOW, "attempt")
+"""Columns of ``vertex_metrics`` that are read of a sample. A row also says whether it ``is_new``, or only of a touched window."""
+WINDOW = ("vertex_id", "window_start", "newest_ts", "watermark_ms", "records_in_per_s", "records_out_per_s", "backpressured_share",
+          "busy_share", "as_of", "readings")  # fmt: skip
+"""Fields of a window that the fold reads; those of its serving table are passed on as they are."""
+PLACEMENT = ("vertex_id", "ts", "host", "attempt")
+
+SAMPLES_AT_ONCE = 20_000
+
+
+def with_windows(found: Iterable[Group]) -> Iterator[Group]:
+    """The groups in their order; instead of ``samples`` they have ``windows``, those that hold a new sample, and ``placements``."""
+    held: list[Group] = []
+    rows = 0
+    for group in found:
+        held.append(group)
+        rows += group.size
+        if rows >= SAMPLES_AT_ONCE:
+            yield from _made(held)
+            held, rows = [], 0
+    yield from _made(held)
+
+
+def _made(held: Sequence[Group]) -> Sequence[Group]:
+    told = [(group, pa.concat_arrays(group.arrays(PART))) for group in held if PART in group.parts]
+    if told:
+        owner = np.repeat(np.arange(len(told)), [len(rows) for _, rows in told])
+        samples = pa.RecordBatch.from_struct_array(pa.concat_arrays([rows for _, rows in told]))
+        clusters = pa.array([group.key[0] for group, _ in told]).take(pa.array(owner))
+        samples = samples.append_column("cluster", clusters).append_column("owner", pa.array(owner))
+        order = pc.sort_indices(samples, [(name, "ascending") for name in ("owner", "vertex_id", "ts", "observed_at", "commit_seq")])
+        ordered = samples.take(order)
+        groups = [group for group, _ in told]
+        for group in groups:
+            del group.parts[PART]
+        _give(groups, "windows", *_windows(ordered), WINDOW)
+        _give(groups, "placements", *_placements(ordered), PLACEMENT)
+    return held
+
+
+def _windows(samples: pa.RecordBatch) -> tuple[pa.StructArray, pa.Array]:
+    first = np.flatnonzero(begins(samples))
+    is_touched = np.logical_or.reduceat(samples[IS_NEW].to_numpy(zero_copy_only=False), first)
+    touched = windows(samples.select(list(OF_WINDOW))).drop_columns(["cluster"]).filter(pa.array(is_touched))
+    return touched.to_struct_array(), samples["owner"].take(pa.array(first[is_touched]))
+
+
+def _placements(samples: pa.RecordBatch) -> tuple[pa.StructArray, pa.Array]:
+    new = samples.filter(samples[IS_NEW])
+    return new.select(list(PLACEMENT)).to_struct_array(), new["owner"]
+
+
+def _give(groups: Sequence[Group], part: str, rows: pa.StructArray, owners: pa.Array, read: Sequence[str]) -> None:
+    """``owners``: of each row the place of its group, ascending."""
+    plain_rows = plain(pa.StructArray.from_arrays([rows.field(name) for name in read], names=list(read)))
+    ends = np.searchsorted(owners.to_numpy(zero_copy_only=False), np.arange(len(groups) + 1)).tolist()
+    for group, begin, end in zip(groups, ends, ends[1:], strict=False):
+        if begin < end:
+            piece: Piece = (plain_rows[begin:end], rows.slice(begin, end - begin))
+            group.parts[part] = [piece]
