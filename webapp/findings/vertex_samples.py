@@ -1,6 +1,6 @@
 """Samples of the lake → what the vertices of one job did in each minute, as the rules read it. Bounded in samples.
 
-The same means as :mod:`spark_jobs.transforms.pressure` makes for all jobs: each subtask over its samples of the
+The same means as :mod:`spark_jobs.transforms.pressure_arrays` makes for all jobs: each subtask over its samples of the
 window, without start-up values.
 """
 
