@@ -102,6 +102,11 @@ def test_without_spark_there_are_the_same_rows(lake: Path, locally: Rows, tmp_pa
     assert served(lake, tmp_path / "run", "alone", nowhere) == locally
 
 
+def test_what_is_too_much_for_one_process_is_left_to_spark(lake: Path, locally: Rows, connect: str, tmp_path: Path) -> None:
+    assert served(lake, tmp_path / "run", "much", {"SPARK_REMOTE": connect}, "--most-rows-without-spark", "1000") == locally
+    assert list((tmp_path / "run" / "staged").iterdir())
+
+
 def test_killed_at_each_step_without_spark_the_next_attempt_completes(lake: Path, locally: Rows, tmp_path: Path) -> None:
     for step in STEPS_WITHOUT_SPARK:
         _kill_amid(run_cycle(lake, tmp_path / "run", "killed", {}), after=step)
