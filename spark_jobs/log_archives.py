@@ -1,8 +1,8 @@
 """Log files of any size → the lake's ``log_records``, read and written by Spark alone.
 
-A batch of files goes in two steps. *Stage*: one pass over the raw text writes the pieces worth keeping. *Commit*:
-what was staged becomes rows, stamped with the version that brings them, and its files join the Delta table in
-one commit. The step under the table's lock thus touches only what is kept, not the raw text.
+A batch of files goes in two steps. *Stage*: one pass over the raw text writes the records worth keeping. *Commit*:
+they are stamped with the version that brings them, and their files join the Delta table in one commit. The step
+under the table's lock thus touches only what is kept, not the raw text.
 """
 
 import json
@@ -43,7 +43,6 @@ ARCHIVE_OPTIONS = {
 """For the session that reads archives."""
 
 # No two records have the same text: looking for repetitions would only cost.
-STAGED = {"compression": "zstd", **{f"parquet.enable.dictionary#{name}": "false" for name in ("text", "record_hash")}}
 WRITTEN = {"compression": "zstd", **{f"parquet.enable.dictionary#{name}": "false" for name in ("message", "record_hash")}}
 COMMIT_ATTEMPTS = 5
 
@@ -81,31 +80,24 @@ class LogArchives:
 
     def _load(self, paths: Sequence[str], scratch: str) -> int:
         staged = f"{scratch}/staged"
-        pieces = log_records.segments(self.text(paths), self.layout)
-        kept = log_records.chosen(pieces, self.layout, self.keep, headless=True)
-        kept.write.options(**STAGED).parquet(hadoop_path(staged))
-        rows = self.session.read.schema(kept.schema).parquet(hadoop_path(staged))
-        torn = [row.file for row in rows.where("record_hash is null").select("file").distinct().collect()]
-        repeated = rows.where("record_hash is not null").groupBy("file", "record_hash").count().where("count > 1").select("file").distinct()
-        return self._commit(self._rows(rows, torn, [row.file for row in repeated.collect()]), scratch)
+        log_records.by_block(self.text(paths), self.layout, self.time_zone, self.keep).write.options(**WRITTEN).parquet(hadoop_path(staged))
+        rows = self.session.read.schema(log_records.READ_SCHEMA).parquet(hadoop_path(staged))
+        counts = rows.where("record_hash is null").groupBy("file").agg(F.sum("headers").alias("headers"), F.max("stray").alias("stray"))
+        files = counts.collect()
+        self.skips.extend(no_header(file.file) for file in files if not file.headers)
+        torn = [file.file for file in files if file.stray and file.headers]
+        records = rows.where("record_hash is not null")
+        repeated = records.groupBy("file", "record_hash").count().where("count > 1").select("file").distinct()
+        return self._commit(self._rows(records, torn, [row.file for row in repeated.collect()]), scratch)
 
     def _rows(self, staged: DataFrame, torn: Sequence[str], repeated: Sequence[str]) -> DataFrame:
         """Rows of files that are as they should be, as they come; others are sorted or counted first."""
-        whole = log_records.records(staged.where(~F.col("file").isin(*torn, *repeated)), self.layout, self.time_zone)
-        rows = whole.withColumn("ordinal", F.lit(0).cast("long"))
+        rows = staged.where(~F.col("file").isin(*torn, *repeated))
         if repeated:
-            again = staged.where(F.col("file").isin(*repeated) & ~F.col("file").isin(*torn))
-            rows = rows.unionByName(log_records.numbered(log_records.records(again, self.layout, self.time_zone)))
+            rows = rows.unionByName(log_records.numbered(staged.where(F.col("file").isin(*repeated) & ~F.col("file").isin(*torn))))
         if torn:
-            text = self.text(torn)
-            self._report_files_without_header(log_records.segments(text, self.layout), torn)
-            rows = rows.unionByName(log_records.fold_text(text, self.layout, self.time_zone, self.keep))
-        return rows
-
-    def _report_files_without_header(self, pieces: DataFrame, paths: Sequence[str]) -> None:
-        files = pieces.where("has_header").select("file").distinct()
-        good = {row.file for row in files.select(log_records.file_name(F.col("file")).alias("file")).collect()}
-        self.skips.extend(no_header(path) for path in paths if path not in good)
+            rows = rows.unionByName(log_records.in_order(self.text(torn), self.layout, self.time_zone, self.keep))
+        return rows.where("record_hash is not null")
 
     def text(self, paths: Sequence[str]) -> DataFrame:
         reader = self.session.read.option("lineSep", log_records.line_separator(self.layout))

@@ -11,6 +11,8 @@ IMPORTED = (
     "pyarrow.compute",
     "pandas",  # which Spark imports for every function on Arrow batches, whether or not it uses it
     "spark_jobs.transforms.fold_batches",
+    "spark_jobs.transforms.log_events",
+    "spark_jobs.transforms.log_records",
 )
 
 

@@ -1,7 +1,7 @@
 """How the lines of a log begin: Flink's default layouts, or any log4j ``PatternLayout`` with a date and a message.
 
-A layout becomes one regular expression for the first line of a record, valid in Python and Java, and the
-literal that every record opens with, by which files are split without looking at each line.
+A layout becomes one regular expression for the first line of a record, and the literal that every record opens with,
+by which files are split without looking at each line.
 """
 
 import re
@@ -41,7 +41,7 @@ class Layout:
         """UTC instant of a second as printed; ``None`` where it is no valid time.
 
         In the hour that daylight saving repeats, the first pass is meant; a time that it skips is read with
-        the offset before the change. Java reads both the same way.
+        the offset before the change.
         """
         match = self._second.fullmatch(second)
         if not match:

@@ -6,7 +6,7 @@ COMPRESSION = r"\.(?:gz|bz2|xz|zst)$"
 ROTATION = r"(?<=[A-Za-z])\.[0-9]{1,4}$"
 DATE = r"[.-][0-9]{4}-?[0-9]{2}-?[0-9]{2}(?:[-_.T][0-9]{1,6}){0,3}(?=\.[A-Za-z]+$|$)"
 SUFFIXES: tuple[str, ...] = (COMPRESSION, ROTATION, DATE, ROTATION)
-"""Removed one after the other; valid in Python and Java."""
+"""Removed one after the other."""
 
 _SUFFIXES = tuple(re.compile(suffix) for suffix in SUFFIXES)
 _NUMBER = re.compile(r"[.-]([0-9]{1,4})(?=\.log)?(?:\.(?:gz|bz2|xz|zst))?$")

@@ -1,9 +1,9 @@
-"""The pattern table: every log line that becomes a typed event, for Python and Spark alike.
+"""The pattern table: every log line that becomes a typed event.
 
 An entry is tried on the first 8,192 characters of the first line of a message (the part behind the header) when that line begins with
 ``starts`` or holds ``contains``; the first entry whose ``regex`` then matches decides. Rules for a regex:
 
-* valid and equal in Python's ``re`` and ``java.util.regex``: so ``[0-9]`` and ``[^ ]`` instead of ``\\d`` and ``\\S``,
+* of one meaning in every engine and for every alphabet: so ``[0-9]`` and ``[^ ]`` instead of ``\\d`` and ``\\S``,
   ``[^\\n]`` instead of ``.``, positional groups, no ``$``; it begins with ``^``;
 * linear: names of jobs and tasks may hold anything, so at most one unbounded group before each literal;
 * group *n* feeds ``fields[n-1]``; a field named twice takes whichever group took part;
@@ -12,7 +12,6 @@ An entry is tried on the first 8,192 characters of the first line of a message (
 To add a pattern: copy the nearest entry, give it an example line; the tests pick it up.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ingest.flink_logs import templates as t
@@ -816,10 +815,3 @@ def contained() -> tuple[str, ...]:
     """All distinct pieces of a relevant message that may stand anywhere, those that hold another one left out."""
     pieces = list(dict.fromkeys(pattern.contains for pattern in PATTERNS if pattern.contains))
     return tuple(piece for piece in pieces if not any(other != piece and other in piece for other in pieces))
-
-
-def candidates(line: str) -> Iterator[Pattern]:
-    """Entries to try on the first line of a message, in order."""
-    for pattern in PATTERNS:
-        if (pattern.starts and line.startswith(pattern.starts)) or (pattern.contains and pattern.contains in line):
-            yield pattern

@@ -74,7 +74,7 @@ FAILURE_CAUSES: tuple[tuple[str, str], ...] = (
 
 
 def any_of(pieces: Iterable[str]) -> str:
-    """Expression for the leftmost of some literal pieces, valid in Python and Java."""
+    """Expression for the leftmost of some literal pieces."""
     return "(" + "|".join(re.sub(r"[][\\.^$*+?{}|()]", r"\\\g<0>", piece) for piece in pieces) + ")"
 
 

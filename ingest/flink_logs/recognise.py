@@ -1,7 +1,7 @@
 """A log record → the typed event it tells of, by the pattern table.
 
-``spark_jobs.transforms.log_events`` does the same with native columns; a contract test holds both to
-the same events. Everything that is derived after the expression matched is written down here once:
+``spark_jobs.transforms.log_events`` makes columns of the same; a contract test holds both to the same events.
+Everything that is derived after the expression matched is written down here once:
 
 * ``detail``: the lines below the first one, cut at 16,384 characters; ``message``: the first line, cut at 2,000;
 * ``reason``: the entry's own code, or for checkpoint kinds the reason of the innermost
@@ -10,11 +10,14 @@ the same events. Everything that is derived after the expression matched is writ
 """
 
 import re
+from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import UTC, datetime
+from operator import itemgetter
 from typing import Any
 
 from ingest.flink_logs.events import LogEvent
-from ingest.flink_logs.patterns import KEPT_LEVELS, PATTERNS, READ_CHARS, TRACE_PATTERNS, Pattern, contained, starts
+from ingest.flink_logs.patterns import KEPT_LEVELS, PATTERNS, READ_CHARS, TRACE_PATTERNS, Pattern, contained
 from ingest.flink_logs.reasons import any_of, failure_cause_of, reason_of
 from ingest.records import LogRecord
 
@@ -30,30 +33,94 @@ FAILURE_KINDS = frozenset({"task_state", "job_state"})
 
 INT_FIELDS = frozenset({"checkpoint_id", "subtask_number", "parallelism", "attempt", "state_bytes", "duration_ms", "count"})
 
-_STARTS = starts()
+READ_FIELDS: tuple[str, ...] = tuple(dict.fromkeys(name for pattern in PATTERNS for name in pattern.fields))
+"""Everything that the table's expressions read, in a fixed order."""
+
+Texts = tuple[str | None, ...]
+"""What an expression read of each of ``READ_FIELDS``; ``None`` where it read nothing."""
+Told = tuple[str, Texts, str | None, str | None, str, str | None]
+"""Kind, texts, reason, its text, message and detail of an event."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """An entry of the table, ready for use. Every text begins with "" and holds it."""
+
+    kind: str
+    reason: str
+    starts: str
+    contains: str
+    match: Callable[[str], re.Match[str] | None]
+    in_order: Callable[[Texts], Texts]
+    """``READ_FIELDS`` out of the groups, behind which stands a ``None``."""
+    twice: tuple[tuple[int, int], ...]
+    """Groups that feed one field."""
+
+
+def _entry(pattern: Pattern) -> _Entry:
+    places = {name: place for place, name in reversed(list(enumerate(pattern.fields)))}
+    twice = tuple((places[name], place) for place, name in enumerate(pattern.fields) if places[name] != place)
+    in_order = itemgetter(*(places.get(name, len(pattern.fields)) for name in READ_FIELDS))
+    return _Entry(pattern.kind, pattern.reason, pattern.starts, pattern.contains, re.compile(pattern.regex).match, in_order, twice)
+
+
+_ENTRIES = tuple(map(_entry, PATTERNS))
+_SURE_CHARS = min(len(entry.starts) for entry in _ENTRIES if entry.starts)
+_ANYWHERE = tuple(entry for entry in _ENTRIES if not entry.starts)
+_BY_OPENING = {
+    opening: tuple(entry for entry in _ENTRIES if entry.starts[:_SURE_CHARS] == opening)
+    for opening in {entry.starts[:_SURE_CHARS] for entry in _ENTRIES if entry.starts}
+}
+"""Entries that may read a line by its first characters, in order."""
+_BY_OPENING_OR_ANYWHERE = {
+    opening: tuple(entry for entry in _ENTRIES if entry in known or entry in _ANYWHERE) for opening, known in _BY_OPENING.items()
+}
+"""And those that may read a line that holds one of ``_CONTAINED``."""
 _CONTAINED = contained()
+
+_NOTHING: Texts = (None,) * len(READ_FIELDS)
+_SAID = READ_FIELDS.index("reason_text")
 _TRACE_OF_PIECE = {pattern.piece: pattern for pattern in TRACE_PATTERNS}
 _ANY_TRACE = re.compile(any_of(_TRACE_OF_PIECE))
-_COMPILED = tuple((pattern, re.compile(pattern.regex)) for pattern in PATTERNS)
-
-
-def is_candidate(level: str, line: str) -> bool:
-    """Whether the table may read this first line, or its level alone makes it worth keeping."""
-    return level in KEPT_LEVELS or line.startswith(_STARTS) or any(piece in line for piece in _CONTAINED)
 
 
 def event_of(record: LogRecord) -> LogEvent | None:
     """The event that a record tells of; ``None`` for the many that tell of none."""
-    line, _, trace = record.message.partition("\n")
+    told = told_by(record.level, record.message)
+    if told is None:
+        return None
+    kind, texts, reason, reason_text, message, detail = told
+    return LogEvent(
+        kind=kind,
+        process=record.process,
+        ts=record.ts,
+        level=record.level,
+        record_hash=record.record_hash,
+        ordinal=record.ordinal,
+        file=record.file,
+        offset=record.offset,
+        message=message,
+        detail=detail,
+        **{**_typed(texts), "reason": reason, "reason_text": reason_text},
+    )
+
+
+def told_by(level: str, message: str) -> Told | None:
+    """What a record's message tells, its fields still as they were read."""
+    line, _, trace = message.partition("\n")
     detail = trace[:DETAIL_CHARS] or None
-    found = _read(line[:READ_CHARS].replace("\x01", ""))
+    found = _read(line)
     if found is None:
-        return _event_of_trace(record, line, detail)
-    pattern, values = found
-    fields = _typed(values)
-    fields["reason_text"] = (fields.get("reason_text") or cause_line(detail) or "")[:MESSAGE_CHARS] or None
-    fields["reason"] = _reason(pattern, detail, fields["reason_text"])
-    return _event(record, pattern.kind, line, detail, fields)
+        return _told_by_trace(line, detail) if level in KEPT_LEVELS else None
+    entry, texts = found
+    said = texts[_SAID] or cause_line(detail)
+    reason = entry.reason or None
+    if said:
+        said = said[:MESSAGE_CHARS]
+        reason = reason or _reason(entry.kind, detail, said)
+    elif detail:
+        reason = reason or _reason(entry.kind, detail, None)
+    return entry.kind, texts, reason, said, line[:MESSAGE_CHARS], detail
 
 
 def cause_line(detail: str | None) -> str | None:
@@ -64,73 +131,81 @@ def cause_line(detail: str | None) -> str | None:
     return cause.partition("\n")[0] or None
 
 
-def _read(line: str) -> tuple[Pattern, dict[str, str]] | None:
-    for pattern, regex in _COMPILED:
-        if line.startswith(pattern.starts) if pattern.starts else pattern.contains in line:
-            match = regex.match(line)
+def instant_of(epoch_ms: str) -> datetime | None:
+    """A moment as logged; 0 is none."""
+    return datetime.fromtimestamp(moment / 1000, UTC) if 0 < (moment := int(epoch_ms)) < LAST_EPOCH_MS else None
+
+
+def is_savepoint(checkpoint_type: str) -> bool:
+    return "savepoint" in checkpoint_type.lower()
+
+
+def path_of(text: str) -> str | None:
+    return text.rstrip(".") or None
+
+
+def attempt_of(execution_id: str) -> tuple[str, int, int] | None:
+    """Vertex, 0-based subtask and attempt, which ids tell from 1.16 on."""
+    parts = execution_id.split("_")
+    return (parts[1], int(parts[2]), int(parts[3])) if len(parts) == 4 else None
+
+
+def _read(line: str) -> tuple[_Entry, Texts] | None:
+    line = line[:READ_CHARS]
+    # No field ever held this mark.
+    if "\x01" in line:
+        line = line.replace("\x01", "")
+    opening = line[:_SURE_CHARS]
+    entries = _BY_OPENING.get(opening, ())
+    for piece in _CONTAINED:
+        if piece in line:
+            entries = _BY_OPENING_OR_ANYWHERE.get(opening, _ANYWHERE)
+            break
+    for entry in entries:
+        if line.startswith(entry.starts) and entry.contains in line:
+            match = entry.match(line)
             if match:
-                values: dict[str, str] = {}
-                for name, text in zip(pattern.fields, match.groups(""), strict=True):
-                    values[name] = values.get(name, "") + text
-                return pattern, values
+                groups: Texts = match.groups()
+                if "" in groups:
+                    groups = tuple(text or None for text in groups)
+                for first, second in entry.twice:
+                    if groups[second]:
+                        groups = (*groups[:first], groups[second], *groups[first + 1 :])
+                return entry, entry.in_order((*groups, None))
     return None
 
 
-def _typed(values: dict[str, str]) -> dict[str, Any]:
-    fields: dict[str, Any] = {name: int(text) if name in INT_FIELDS else text for name, text in values.items() if text}
+def _typed(texts: Texts) -> dict[str, Any]:
+    fields: dict[str, Any] = {
+        name: int(text) if name in INT_FIELDS else text for name, text in zip(READ_FIELDS, texts, strict=True) if text
+    }
     number = fields.pop("subtask_number", None)
     if number:
         fields["subtask"] = number - 1
-    moment = int(fields.pop("trigger_time", 0))
-    if moment:
-        fields["trigger_time"] = datetime.fromtimestamp(moment / 1000, UTC) if moment < LAST_EPOCH_MS else None
+    if "trigger_time" in fields:
+        fields["trigger_time"] = instant_of(fields["trigger_time"])
     if "path" in fields:
-        fields["path"] = fields["path"].rstrip(".") or None
+        fields["path"] = path_of(fields["path"])
     if "checkpoint_type" in fields:
-        fields["is_savepoint"] = "savepoint" in fields["checkpoint_type"].lower()
-    execution = fields.get("execution_id", "").split("_")
-    if len(execution) == 4:
-        fields["vertex_id"] = execution[1]
-        fields["subtask"] = int(execution[2])
-        fields["attempt"] = int(execution[3])
+        fields["is_savepoint"] = is_savepoint(fields["checkpoint_type"])
+    if attempt := attempt_of(fields.get("execution_id", "")):
+        fields["vertex_id"], fields["subtask"], fields["attempt"] = attempt
     return fields
 
 
-def _reason(pattern: Pattern, detail: str | None, reason_text: str | None) -> str | None:
-    if pattern.reason:
-        return pattern.reason
-    if pattern.kind in CHECKPOINT_FAILURE_KINDS:
+def _reason(kind: str, detail: str | None, reason_text: str | None) -> str | None:
+    if kind in CHECKPOINT_FAILURE_KINDS:
         _, found, said = (detail or "").rpartition("CheckpointException: ")
         reason = reason_of(said.partition("\n")[0]) if found else reason_of(reason_text)
         return reason.code if reason else None
-    if pattern.kind in FAILURE_KINDS:
+    if kind in FAILURE_KINDS:
         return failure_cause_of(detail) or failure_cause_of(reason_text)
     return None
 
 
-def _event_of_trace(record: LogRecord, line: str, detail: str | None) -> LogEvent | None:
-    if record.level not in KEPT_LEVELS:
-        return None
+def _told_by_trace(line: str, detail: str | None) -> Told | None:
     match = _ANY_TRACE.search(f"{line}\n{detail or ''}")
     if match is None:
         return None
     pattern = _TRACE_OF_PIECE[match[1]]
-    return _event(
-        record, pattern.kind, line, detail, {"reason": pattern.reason, "reason_text": (cause_line(detail) or "")[:MESSAGE_CHARS] or None}
-    )
-
-
-def _event(record: LogRecord, kind: str, line: str, detail: str | None, fields: dict[str, Any]) -> LogEvent:
-    return LogEvent(
-        kind=kind,
-        process=record.process,
-        ts=record.ts,
-        level=record.level,
-        record_hash=record.record_hash,
-        ordinal=record.ordinal,
-        file=record.file,
-        offset=record.offset,
-        message=line[:MESSAGE_CHARS],
-        detail=detail,
-        **fields,
-    )
+    return pattern.kind, _NOTHING, pattern.reason, (cause_line(detail) or "")[:MESSAGE_CHARS] or None, line[:MESSAGE_CHARS], detail

@@ -1,13 +1,13 @@
 """Bytes of one log file → records, each with its stack trace, in bounded memory.
 
 A record reaches from its header to the next one. Its text is those bytes without trailing line ends, cut at
-256 KiB; ``record_hash`` is the start of the SHA-256 of exactly these bytes, so Spark, which sees the same
-bytes, finds the same. In the message, what is not UTF-8 and NULs become U+FFFD and CRLF becomes LF.
+256 KiB; ``record_hash`` is the start of the SHA-256 of exactly these bytes. In the message, what is not UTF-8
+and NULs become U+FFFD and CRLF becomes LF.
 ``ordinal`` counts records of equal time and hash within one file.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from hashlib import sha256
 from typing import Literal
@@ -28,8 +28,12 @@ MAX_SEEN = 32
 Keep = Literal["events", "all"]
 Seen = tuple[int, str, int]
 """Epoch ms, hash and count of a record already returned: what a later reading of the file must know."""
+Stitched = tuple[datetime, str, str, str, str, int, int]
+"""Time, level, logger, message, hash, ordinal and offset of a record."""
 
 _STARTS = tuple(text.encode() for text in starts())
+_SURE_BYTES = min(map(len, _STARTS))
+_BY_OPENING = {opening: tuple(text for text in _STARTS if text.startswith(opening)) for opening in {text[:_SURE_BYTES] for text in _STARTS}}
 _CONTAINED = tuple(text.encode() for text in contained())
 _LEVELS = frozenset(level.encode() for level in KEPT_LEVELS)
 
@@ -40,6 +44,8 @@ class Stitcher:
     ``keep`` is ``events``: what the pattern table may read and everything from WARN up (a tenth of a usual
     INFO log and a hundredth of a DEBUG one), or ``all``. ``mid_record`` says that ``offset`` is not the
     start of a line: everything up to the next header is dropped.
+
+    ``headers`` counts the records that began, ``stray`` says that something without a header came before the first of them.
     """
 
     def __init__(
@@ -48,6 +54,7 @@ class Stitcher:
     ) -> None:  # fmt: skip
         self.skips: list[Skip] = []
         self.headers = 0
+        self.stray = False
         self._layout = layout
         self._zone = zone
         self._file = file
@@ -68,7 +75,7 @@ class Stitcher:
         self._open_header: tuple[datetime, bytes, bytes, int] | None = None
         self._seconds: dict[bytes, datetime | None] = {}
         self._texts: dict[bytes, str] = {}
-        self._counts: dict[tuple[datetime, str], int] = {(_EPOCH + timedelta(milliseconds=ms), key): count for ms, key, count in seen}
+        self._counts: dict[str, tuple[int, datetime]] = {key: (count, _EPOCH + timedelta(milliseconds=ms)) for ms, key, count in seen}
 
     @property
     def resume_offset(self) -> int:
@@ -89,14 +96,40 @@ class Stitcher:
 
     def seen(self) -> list[Seen]:
         """Counts of the newest records, for the next reading of this file: equal ones come close together or never."""
-        newest = max((ts for ts, _ in self._counts), default=_EPOCH) - timedelta(milliseconds=SEEN_WITHIN_MS)
-        close = [(int((ts - _EPOCH) / _MS), key, count) for (ts, key), count in self._counts.items() if ts >= newest]
+        newest = max((ts for _, ts in self._counts.values()), default=_EPOCH) - timedelta(milliseconds=SEEN_WITHIN_MS)
+        close = [(int((ts - _EPOCH) / _MS), key, count) for key, (count, ts) in self._counts.items() if ts >= newest]
         return close[-MAX_SEEN:]
 
     def feed(self, data: bytes) -> list[LogRecord]:
         """Take the next bytes; returns the records whose end they show."""
+        return self._records(self._feed(data))
+
+    def close(self) -> list[LogRecord]:
+        """The file is taken to have ended: returns the last record. Whatever is fed or resumed later is mid-record."""
+        return self._records(self._close())
+
+    def take(self, parts: Sequence[bytes]) -> list[Stitched]:
+        """Whole parts, as somebody else cut the file at each ``separator``; returns the records whose end they show."""
+        out: list[Stitched] = []
+        self._take(parts, out)
+        return out
+
+    def end(self) -> list[Stitched]:
+        """The last record of what was taken."""
+        out: list[Stitched] = []
+        self._emit(out)
+        return out
+
+    def _records(self, stitched: list[Stitched]) -> list[LogRecord]:
+        process, file = self._process, self._file
+        return [
+            LogRecord(process, ts, level, logger, message, digest, ordinal, file, offset)
+            for ts, level, logger, message, digest, ordinal, offset in stitched
+        ]
+
+    def _feed(self, data: bytes) -> list[Stitched]:
         buffer = self._carry + data
-        out: list[LogRecord] = []
+        out: list[Stitched] = []
         if self._at_file_start:
             # Copy-and-truncate rotation leaves a hole where a writer goes on at its old position.
             hole = len(buffer) - len(buffer.lstrip(b"\0"))
@@ -130,9 +163,8 @@ class Stitcher:
             self._cut(out)
         return out
 
-    def close(self) -> list[LogRecord]:
-        """The file is taken to have ended: returns the last record. Whatever is fed or resumed later is mid-record."""
-        out: list[LogRecord] = []
+    def _close(self) -> list[Stitched]:
+        out: list[Stitched] = []
         end = self._carry_offset + len(self._carry)
         if self._begun and not self._skipping:
             end += len(self._opening)
@@ -143,13 +175,14 @@ class Stitcher:
         self._begun = self._skipping = True
         return out
 
-    def _take(self, parts: list[bytes], out: list[LogRecord]) -> None:
+    def _take(self, parts: Sequence[bytes], out: list[Stitched]) -> None:
         """Parts in file order, each behind a separator and complete."""
         match_header = self._header.match
         seconds = self._seconds
         second_group, fraction_group, level_group, logger_group = self._groups
         step = len(self._separator)
         keep_all = self._keep_all
+        by_opening = _BY_OPENING
         offset = self._carry_offset
         for part in parts:
             match = match_header(part)
@@ -167,9 +200,11 @@ class Stitcher:
                 self.headers += 1
                 start = match.end()
                 level = match[level_group] if level_group else b"UNKNOWN"
-                if keep_all or level in _LEVELS or part.startswith(_STARTS, start) or _holds_piece(part, start):
+                openings = by_opening.get(part[start : start + _SURE_BYTES])
+                if (openings and part.startswith(openings, start)) or level in _LEVELS or keep_all or _holds_piece(part, start):
                     if fraction_group:
-                        instant += _fraction(match[fraction_group])
+                        digits = match[fraction_group]
+                        instant += _MILLISECONDS.get(digits) or _fraction(digits)
                     self._open_header = (instant, level, match[logger_group] if logger_group else b"", start)
                 else:
                     self._open_header = None
@@ -185,11 +220,13 @@ class Stitcher:
 
     def _continue(self, part: bytes) -> None:
         """A part without a header is more of the record before it; before the first header it is dropped."""
-        if self._open and self._open_size < MAX_RECORD_BYTES:
+        if not self._open:
+            self.stray = True
+        elif self._open_size < MAX_RECORD_BYTES:
             self._open += [self._separator, part]
             self._open_size += len(self._separator) + len(part)
 
-    def _emit(self, out: list[LogRecord]) -> None:
+    def _emit(self, out: list[Stitched]) -> None:
         opened, header = self._open, self._open_header
         self._open = []
         if not opened or header is None:
@@ -210,18 +247,25 @@ class Stitcher:
             message = message.replace("\r\n", "\n")
         if "\0" in message:
             message = message.replace("\0", "\ufffd")
-        key = (instant, digest)
-        ordinal = self._counts.get(key, 0)
-        self._counts[key] = ordinal + 1
+        # Equal texts have equal times: the header is part of them.
+        ordinal = self._counts[digest][0] if digest in self._counts else 0
+        self._counts[digest] = ordinal + 1, instant
         if len(self._counts) > 2 * REMEMBERED:
             self._counts = dict(list(self._counts.items())[-REMEMBERED:])
+        texts = self._texts
         out.append(
-            LogRecord(
-                self._process, instant, self._text(level), self._text(logger), message, digest, ordinal, self._file, self._open_offset
+            (
+                instant,
+                texts.get(level) or self._text(level),
+                texts.get(logger) or self._text(logger),
+                message,
+                digest,
+                ordinal,
+                self._open_offset,
             )
         )
 
-    def _cut(self, out: list[LogRecord]) -> None:
+    def _cut(self, out: list[Stitched]) -> None:
         """A record too long to be held: take its beginning now and pass over the rest."""
         kept = len(self._separator) - 1
         head, tail = self._carry[: len(self._carry) - kept], self._carry[len(self._carry) - kept :]
@@ -262,9 +306,9 @@ def _holds_piece(part: bytes, start: int) -> bool:
 
 
 def _fraction(digits: bytes) -> timedelta:
-    return _MILLISECONDS[int(digits)] if len(digits) == 3 else timedelta(milliseconds=int(digits.ljust(3, b"0")[:3]))
+    return _MILLISECONDS[digits.ljust(3, b"0")[:3]]
 
 
 _EPOCH = datetime.fromisoformat("1970-01-01T00:00:00+00:00")
 _MS = timedelta(milliseconds=1)
-_MILLISECONDS = tuple(timedelta(milliseconds=ms) for ms in range(1000))
+_MILLISECONDS = {b"%03d" % ms: timedelta(milliseconds=ms) for ms in range(1000)}

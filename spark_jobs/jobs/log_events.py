@@ -22,6 +22,7 @@ from ingest.records import Observed, Skip
 from spark_jobs.job_arguments import add_lake, lake_at
 from spark_jobs.log_archives import ARCHIVE_OPTIONS, LogArchives, batches
 from spark_jobs.session import open_session
+from spark_jobs.shipping import ship_code
 from spark_jobs.signals import exits_on_sigterm
 
 UNPACKED_RATIO = 12
@@ -55,6 +56,7 @@ def run(args: argparse.Namespace) -> int:
     rows = done = 0
     if sizes:
         session = open_session("weir log_events", options=ARCHIVE_OPTIONS)
+        ship_code(session)
         archives = LogArchives(session, lake, args.cluster, layout, args.time_zone, args.keep, at)
         try:
             with exits_on_sigterm():

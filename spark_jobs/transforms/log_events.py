@@ -1,43 +1,17 @@
-"""Log records → typed events by the pattern table, as :mod:`ingest.flink_logs.recognise` reads them, natively.
+"""Log records → typed events by the pattern table, as columns of what :mod:`ingest.flink_logs.recognise` reads."""
 
-Ten entries at a time are one expression, an alternative each, which rewrites the line into the event's fields
-separated by a control character. So a line is matched once, whatever its fields, and the code that Spark
-generates stays small: the JVM never optimises a method above 8,000 bytes, and a branch for each entry makes 50,000.
-"""
-
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
-from functools import reduce
-from operator import or_
-from typing import get_args, get_type_hints
+from typing import Any, get_args, get_type_hints
 
-from pyspark.sql import Column, DataFrame
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from ingest.flink_logs.events import LogEvent
-from ingest.flink_logs.patterns import KEPT_LEVELS, PATTERNS, READ_CHARS, TRACE_PATTERNS
-from ingest.flink_logs.reasons import CAUSE_OF_PIECE, REASON_OF_TEXT, any_of
-from ingest.flink_logs.recognise import CHECKPOINT_FAILURE_KINDS, DETAIL_CHARS, FAILURE_KINDS, INT_FIELDS, LAST_EPOCH_MS, MESSAGE_CHARS
+from ingest.flink_logs.recognise import INT_FIELDS, READ_FIELDS, Told, attempt_of, instant_of, is_savepoint, path_of, told_by
 from spark_jobs.serving import LOG_EVENT_FIELDS
-from spark_jobs.transforms.binding import let
-from spark_jobs.transforms.known_pieces import of_first_piece, of_piece
-from spark_jobs.transforms.quick_text import first_chars, first_line, from_byte, holds, replaced
-
-SEPARATOR = "\x01"
-"""Between the fields of a rewritten line; a log line that holds one is read without it."""
-
-READ_FIELDS: tuple[str, ...] = tuple(dict.fromkeys(name for pattern in PATTERNS for name in pattern.fields))
-"""Everything the table reads, in a fixed order; position n + 2 of a rewritten line, behind group and number of the entry."""
-
-GROUP_SIZE = 10
-GROUPS_AT_ONCE = 3
-GROUPS = tuple(PATTERNS[first : first + GROUP_SIZE] for first in range(0, len(PATTERNS), GROUP_SIZE))
-_ENTRIES = (
-    *((pattern.kind, pattern.reason) for pattern in PATTERNS),
-    *(("", ""),) * (-len(PATTERNS) % GROUP_SIZE),
-    *((pattern.kind, pattern.reason) for pattern in TRACE_PATTERNS),
-)
-"""Kind and implied reason at ``group * GROUP_SIZE + number``; those told by a trace are the last group."""
 
 RECORD_COLUMNS = ("cluster", "observed_at", "process", "ts", "level", "record_hash", "ordinal", "file", "offset")
 EVENT_COLUMNS = (
@@ -57,21 +31,18 @@ def _ddl(name: str) -> str:
     return next(_DDL_OF_TYPE[kind] for kind in get_args(hint) or (hint,) if kind in _DDL_OF_TYPE)
 
 
-SERVED_SCHEMA = ", ".join(f"`{name}` {_ddl(name)}" for name in (*EVENT_COLUMNS, "fields", "served_reason"))
+def schema_of(names: Iterable[str]) -> str:
+    """Spark's schema of some columns of events."""
+    return ", ".join(f"`{name}` {_ddl(name)}" for name in names)
+
+
+SERVED_SCHEMA = schema_of((*EVENT_COLUMNS, "fields", "served_reason"))
 """Of what :func:`with_served` makes."""
 
 
 def recognised(log_records: DataFrame) -> DataFrame:
     """One row per event (``EVENT_COLUMNS``), as often as the lake holds it: a map over the records, nothing is sorted or sent around."""
-    lines = log_records.select(*RECORD_COLUMNS, F.explode(F.array(_taken_apart(F.col("message")))).alias("told")).select(
-        *RECORD_COLUMNS, "told.*"
-    )
-    matched = _matched(lines).where("text is not null")
-    split = matched.select(*RECORD_COLUMNS, "line", "detail", F.explode(F.array(_fields(F.col("text")))).alias("read"))
-    typed = split.select(*RECORD_COLUMNS, "detail", *(value.alias(name) for name, value in _typed(F.col("read")).items()))
-    why = F.explode(F.array(_why(F.col("kind"), F.col("implied"), F.col("detail"), F.col("said"))))
-    told = typed.select("*", why.alias("why")).withColumns({"reason": F.col("why.reason"), "reason_text": F.col("why.reason_text")})
-    return told.select(*EVENT_COLUMNS)
+    return log_records.select(*RECORD_COLUMNS, "message").mapInArrow(event_batches, schema_of(EVENT_COLUMNS))
 
 
 def with_served(located: DataFrame) -> DataFrame:
@@ -86,103 +57,56 @@ def with_served(located: DataFrame) -> DataFrame:
     )
 
 
-def _taken_apart(message: Column) -> Column:
-    """Struct of its first ``line`` and the ``detail`` below it, null where there is none."""
-
-    def parts(line: Column) -> Column:
-        below = first_chars(from_byte(message, F.octet_length(line) + 2), DETAIL_CHARS)
-        detail = F.when(F.octet_length(line) < F.octet_length(message), F.nullif(below, F.lit("")))
-        return F.struct(line.alias("line"), detail.alias("detail"))
-
-    return let(first_line(message), parts)
-
-
-def _matched(lines: DataFrame) -> DataFrame:
-    """``text``: ``group, number, fields…`` of the first entry that matches, as one text; null where none does."""
-    readable = replaced(first_chars(F.col("line"), READ_CHARS), SEPARATOR, "")
-    text, matched = F.lit(None).cast("string"), lines.withColumn("readable", readable)
-    for first in range(0, len(GROUPS), GROUPS_AT_ONCE):
-        found = F.coalesce(text, *(_by_group(F.col("readable"), number) for number in range(len(GROUPS))[first : first + GROUPS_AT_ONCE]))
-        matched, text = _behind_barrier(matched, lines.columns, found), F.col("text")
-    by_trace = F.when(F.col("level").isin(*KEPT_LEVELS), _by_trace(F.col("line"), F.col("detail")))
-    return _behind_barrier(matched, lines.columns, F.coalesce(text, by_trace))
+def event_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Records (at least ``level`` and ``message``) → their events: those of ``EVENT_COLUMNS`` that are known, in that order."""
+    for batch in batches:
+        found, told = [], []
+        levels, messages = batch.column("level").to_pylist(), batch.column("message").to_pylist()
+        for place, (level, message) in enumerate(zip(levels, messages, strict=True)):
+            event = None if message is None else told_by(level, message)
+            if event:
+                found.append(place)
+                told.append(event)
+        if told:
+            records = batch.take(pa.array(found))
+            columns = {**{name: records.column(name) for name in batch.schema.names if name in RECORD_COLUMNS}, **_columns(told)}
+            names = [name for name in EVENT_COLUMNS if name in columns]
+            yield pa.RecordBatch.from_arrays([columns[name] for name in names], names)
 
 
-def _behind_barrier(lines: DataFrame, columns: Sequence[str], text: Column) -> DataFrame:
-    """Exploding an array of one: Spark neither copies an expression across it nor compiles both sides into one method."""
-    return lines.select(*columns, "readable", F.explode(F.array(text)).alias("text"))
-
-
-def _by_group(line: Column, number: int) -> Column:
-    """Ten digits stand behind the line, each alternative picks its own: so the result says which one matched."""
-    groups: dict[str, str] = dict.fromkeys(("number", *READ_FIELDS), "")
-    alternatives, count = [], 0
-    for place, pattern in enumerate(GROUPS[number]):
-        alternatives.append(f"{pattern.regex.removeprefix('^')}\\n[0-9]{{{place}}}([0-9])[0-9]*")
-        for name in (*pattern.fields, "number"):
-            count += 1
-            groups[name] += f"${count}"
-    regex = "^(?:" + "|".join(alternatives) + ")"
-    rewritten = F.regexp_replace(F.concat(line, F.lit("\n0123456789")), regex, SEPARATOR.join((str(number), *groups.values())))
-    # Literals are found much sooner than an expression fails.
-    opens = [line.startswith(opening) for opening in dict.fromkeys(pattern.starts for pattern in GROUPS[number] if pattern.starts)]
-    held = [holds(line, piece) for piece in dict.fromkeys(pattern.contains for pattern in GROUPS[number] if pattern.contains)]
-    return F.when(reduce(or_, opens + held), let(rewritten, lambda text: F.when(text.contains(SEPARATOR), text)))
-
-
-def _by_trace(line: Column, detail: Column) -> Column:
-    told = F.concat(line, F.lit("\n"), F.coalesce(detail, F.lit("")))
-    numbers = {pattern.piece: str(number) for number, pattern in enumerate(TRACE_PATTERNS)}
-    return F.concat(F.lit(f"{len(GROUPS)}{SEPARATOR}"), of_first_piece(told, numbers), F.lit(SEPARATOR * len(READ_FIELDS)))
-
-
-def _fields(text: Column) -> Column:
-    return F.transform(F.split(text, SEPARATOR), lambda field: F.nullif(field, F.lit("")))
-
-
-def _typed(read: Column) -> dict[str, Column]:
-    """What the line told, typed; ``kind`` and ``implied`` reason of its entry, ``said`` for the reason's text."""
-    texts = {name: read[number] for number, name in enumerate(("group", "number", *READ_FIELDS))}
-    fields = {name: text.cast("long") if name in INT_FIELDS else text for name, text in texts.items() if name in EVENT_COLUMNS}
-    entry = texts["group"].cast("int") * GROUP_SIZE + texts["number"].cast("int") + 1
-    millis = F.nullif(texts["trigger_time"].cast("long"), F.lit(0))
-    parts = F.split(F.coalesce(texts["execution_id"], F.lit("")), "_")
-    number = F.nullif(texts["subtask_number"].cast("long"), F.lit(0))
+def _columns(told: Sequence[Told]) -> dict[str, pa.Array]:
+    """What events tell, typed as :func:`ingest.flink_logs.recognise.event_of` does."""
+    kinds, texts, reasons, reason_texts, messages, details = zip(*told, strict=True)
+    read = {name: pa.array(column, pa.string()) for name, column in zip(READ_FIELDS, zip(*texts, strict=True), strict=True)}
+    whole = {name: read[name].cast(pa.int64()) for name in INT_FIELDS}
+    number = whole.pop("subtask_number")
+    vertex, subtask, attempt = _attempts(read["execution_id"])
     return {
-        **fields,
-        "kind": F.element_at(F.array(*(F.lit(kind) for kind, _ in _ENTRIES)), entry),
-        "implied": F.element_at(F.array(*(F.lit(reason or None).cast("string") for _, reason in _ENTRIES)), entry),
-        "said": texts["reason_text"],
-        "message": first_chars(F.col("line"), MESSAGE_CHARS),
-        "is_savepoint": F.lower(texts["checkpoint_type"]).contains("savepoint"),
-        "trigger_time": F.timestamp_millis(F.when(millis < LAST_EPOCH_MS, millis)),
-        "vertex_id": let(parts, lambda part: F.when(F.size(part) == 4, part[1]).otherwise(texts["vertex_id"])),
-        "subtask": let(parts, lambda part: F.when(F.size(part) == 4, part[2].cast("long")).otherwise(number - 1)),
-        "attempt": let(parts, lambda part: F.when(F.size(part) == 4, part[3].cast("long")).otherwise(fields["attempt"])),
-        "path": F.nullif(F.rtrim(texts["path"], F.lit(".")), F.lit("")),
+        **read,
+        **whole,
+        "kind": pa.array(kinds, pa.string()),
+        "reason": pa.array(reasons, pa.string()),
+        "reason_text": pa.array(reason_texts, pa.string()),
+        "message": pa.array(messages, pa.string()),
+        "detail": pa.array(details, pa.string()),
+        "is_savepoint": _of_distinct(read["checkpoint_type"], is_savepoint, pa.bool_()),
+        "trigger_time": _of_distinct(read["trigger_time"], instant_of, pa.timestamp("us", "UTC")),
+        "path": _of_distinct(read["path"], path_of, pa.string()),
+        "vertex_id": pc.coalesce(vertex, read["vertex_id"]),
+        "subtask": pc.coalesce(subtask, pc.if_else(pc.greater(number, 0), pc.subtract(number, 1), pa.scalar(None, pa.int64()))),
+        "attempt": pc.coalesce(attempt, whole["attempt"]),
     }
 
 
-def _why(kind: Column, implied: Column, detail: Column, said: Column) -> Column:
-    words = F.nullif(first_chars(F.coalesce(said, _cause_line(detail)), MESSAGE_CHARS), F.lit(""))
-    return let(words, lambda text: F.struct(text.alias("reason_text"), _reason(kind, implied, detail, text).alias("reason")))
+def _attempts(execution_ids: pa.Array) -> tuple[pa.Array, ...]:
+    """Vertex, subtask and attempt."""
+    distinct = execution_ids.dictionary_encode()
+    read = [attempt_of(text) or (None, None, None) for text in distinct.dictionary.to_pylist()]
+    kinds = (pa.string(), pa.int64(), pa.int64())
+    return tuple(pa.array([parts[place] for parts in read], kind).take(distinct.indices) for place, kind in enumerate(kinds))
 
 
-def _cause_line(detail: Column) -> Column:
-    """See :func:`ingest.flink_logs.recognise.cause_line`."""
-    return F.nullif(F.substring_index(F.substring_index(detail, "Caused by: ", -1), "\n", 1), F.lit(""))
-
-
-def _reason(kind: Column, implied: Column, detail: Column, said: Column) -> Column:
-    thrown = F.when(detail.contains(_THROWN), F.substring_index(F.substring_index(detail, _THROWN, -1), "\n", 1))
-    sentence = F.regexp_extract(F.coalesce(thrown, said), any_of(REASON_OF_TEXT), 1)
-    cause = of_first_piece(detail, CAUSE_OF_PIECE), of_first_piece(said, CAUSE_OF_PIECE)
-    codes = {text: reason.code for text, reason in REASON_OF_TEXT.items()}
-    return F.coalesce(
-        implied,
-        F.when(kind.isin(*sorted(CHECKPOINT_FAILURE_KINDS)), of_piece(sentence, codes)),
-        F.when(kind.isin(*sorted(FAILURE_KINDS)), F.coalesce(*cause)),
-    )
-
-
-_THROWN = "CheckpointException: "
+def _of_distinct(texts: pa.Array, function: Callable[[str], Any], kind: pa.DataType) -> pa.Array:
+    """The function's value for each text; null for null."""
+    distinct = texts.dictionary_encode()
+    return pa.array([function(text) for text in distinct.dictionary.to_pylist()], kind).take(distinct.indices)

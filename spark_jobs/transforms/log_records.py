@@ -1,106 +1,62 @@
-"""Raw log text → rows of the lake's ``log_records``, as :mod:`ingest.flink_logs.stitch` makes them, natively.
+"""Raw log text → rows of the lake's ``log_records``, by :mod:`ingest.flink_logs.stitch` in Spark's Python workers.
 
-The text is read with a record's opening as line separator (``\\n20`` for Flink's layout), so a stack trace
-arrives in one piece with its record. That is right wherever each piece has a header, which is nearly every
-file; a file in which some piece has none (a line of a trace that begins with ``20``) needs :func:`folded`,
-which sorts. Hash and keep rule are those of the Python side; a contract test compares the rows.
+Spark reads the text with a record's opening as line separator (``\\n20`` for Flink's layout) and hands it out in blocks;
+a stitcher for each block makes records of the pieces. That is right wherever each block begins with a header, which is
+nearly every file; where one does not, the file has to be read in order (:func:`in_order`), which sorts it.
 """
 
-from collections.abc import Sequence
-from functools import reduce
-from operator import or_
+from collections.abc import Iterable, Iterator
+from functools import partial
+from itertools import pairwise
+from typing import Any
+from urllib.parse import unquote
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from ingest.flink_logs.layouts import FLINK, Layout
-from ingest.flink_logs.names import SUFFIXES
-from ingest.flink_logs.patterns import contained, starts
-from ingest.flink_logs.stitch import MAX_RECORD_BYTES, Keep
-from spark_jobs.transforms import log_headers, quick_text
-from spark_jobs.transforms.binding import let
+from ingest.flink_logs.layouts import FLINK, Layout, zone_of
+from ingest.flink_logs.names import process_of
+from ingest.flink_logs.stitch import MAX_RECORD_BYTES, Keep, Stitched, Stitcher
+from spark_jobs.transforms.log_noise import noise
+
+READ_SCHEMA = (
+    "ts timestamp, level string, logger string, message string, record_hash string, ordinal long, offset long, "
+    "process string, file string, headers long, stray boolean"
+)
+_ARROW_SCHEMA = pa.schema(
+    [
+        ("ts", pa.timestamp("us", "UTC")),
+        *((name, pa.string()) for name in ("level", "logger", "message", "record_hash")),
+        *((name, pa.int64()) for name in ("ordinal", "offset")),
+        *((name, pa.string()) for name in ("process", "file")),
+        ("headers", pa.int64()),
+        ("stray", pa.bool_()),
+    ]
+)
 
 
 def line_separator(layout: Layout) -> str:
-    """The ``lineSep`` with which text must be read for :func:`segments`."""
+    """The ``lineSep`` with which text must be read."""
     return f"\n{layout.opening}"
 
 
-def fold_text(text: DataFrame, layout: Layout = FLINK, time_zone: str = "UTC", keep: Keep = "events") -> DataFrame:
-    """Log records of raw text (see :func:`segments`), whatever the text holds; sorts each file."""
-    return numbered(records(chosen(folded(segments(text, layout), layout), layout, keep), layout, time_zone))
+def by_block(text: DataFrame, layout: Layout = FLINK, time_zone: str = "UTC", keep: Keep = "events") -> DataFrame:
+    """Frame of ``value, file, block`` (see :func:`line_separator`; ``file`` is Spark's URI) → ``READ_SCHEMA``.
 
-
-def segments(text: DataFrame, layout: Layout = FLINK) -> DataFrame:
-    """Frame of ``value, file, block`` (see :func:`line_separator`) → ``file, block, row, text, head, has_header``.
-
-    ``file`` is Spark's URI; only :func:`chosen` names it as the Python side does, since most pieces go no further.
-
-    ``text`` has its opening again, ``head`` is what of it lies before the message ("" where it does not begin a record).
-    ``row`` grows within a block, blocks grow within a file.
+    ``offset`` is not known, ``ordinal`` only within a block. Each block has one more row, without ``record_hash``: how many
+    ``headers`` it has, and whether it is ``stray``: begins with what belongs to a record of the block before.
     """
-    value = F.col("value")
-    # Copy-and-truncate rotation may leave a hole at the start of a file.
-    filled = F.when(value.startswith("\0"), F.ltrim(value, F.lit("\0"))).otherwise(value)
-    raw = text.select("file", "block", F.monotonically_increasing_id().alias("row"), filled.alias("value"))
-    restored = F.when(log_headers.keeps_opening(value, layout), value).otherwise(F.concat(F.lit(layout.opening), value))
-    return _with_head(raw.select("file", "block", "row", restored.alias("text")), layout)
+    return pieces(text).mapInArrow(partial(record_batches, layout=layout, time_zone=time_zone, keep=keep), READ_SCHEMA)
 
 
-def _with_head(pieces: DataFrame, layout: Layout) -> DataFrame:
-    # Exploding is a barrier: the text is put together and its header is looked for once, not in each expression that uses them.
-    parts = let(F.col("text"), lambda text: F.struct(text.alias("text"), log_headers.head_of(text, layout).alias("head")))
-    whole = pieces.select("file", "block", "row", F.explode(F.array(parts)).alias("piece")).select("file", "block", "row", "piece.*")
-    return whole.withColumn("has_header", F.col("head") != "")
-
-
-def folded(pieces: DataFrame, layout: Layout = FLINK) -> DataFrame:
-    """Pieces without a header joined to the record before them; those before the first header are dropped."""
-    in_order = Window.partitionBy("file").orderBy("block", "row")
-    so_far = in_order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
-    counted = pieces.withColumn("record", F.sum(F.col("has_header").cast("long")).over(so_far)).where("record > 0")
-    piece = F.struct("block", "row", "text")
-    joined = counted.groupBy("file", "record").agg(F.sort_array(F.collect_list(piece)).alias("pieces"))
-    text = F.array_join(F.col("pieces.text"), "\n")
-    first = F.col("pieces")[0]
-    return _with_head(joined.select("file", first.block.alias("block"), first.row.alias("row"), text.alias("text")), layout)
-
-
-def chosen(pieces: DataFrame, layout: Layout = FLINK, keep: Keep = "events", *, headless: bool = False) -> DataFrame:
-    """Pieces worth keeping, cut and hashed: ``file, text, local, head_bytes, record_hash``.
-
-    ``local`` is the time as if it were UTC. ``head_bytes`` is null where bytes before the message are no UTF-8. With
-    ``headless`` also those without a header, hash and text null: their file needs :func:`folded`.
-    """
-    head, good = F.col("head"), F.col("has_header")
-    wanted = good if keep == "all" else good & is_candidate(F.col("text"), head, layout)
-    kept = pieces.where(wanted | ~good) if headless else pieces.where(wanted)
-    texts = kept.select(
-        file_name(F.col("file")).alias("file"),
-        log_headers.local_time(head, layout).alias("local"),
-        log_headers.head_bytes(head, layout).alias("head_bytes"),
-        F.explode(F.array(F.when(good, cut(F.col("text"))))).alias("text"),
-    )
-    return texts.select("file", "text", "local", "head_bytes", record_hash(F.col("text")).alias("record_hash"))
-
-
-def records(kept: DataFrame, layout: Layout = FLINK, time_zone: str = "UTC") -> DataFrame:
-    """What :func:`chosen` gives → the columns of ``log_records`` but for ``ordinal``; ``offset`` is not known here."""
-    text = F.col("text")
-    head = F.coalesce(quick_text.from_byte(text, 1, F.col("head_bytes")), log_headers.head_of(F.make_valid_utf8(text), layout))
-    # Exploding is a barrier: the header is taken apart once, not for each column.
-    whole = kept.select("file", "local", "record_hash", "text", F.explode(F.array(head)).alias("head"))
-    head, message = F.col("head"), let(F.make_valid_utf8(log_headers.message_of(text, F.col("head"), layout)), _without_crlf)
-    return whole.select(
-        process(F.col("file")).alias("process"),
-        log_headers.utc(F.col("local"), layout.zone or time_zone).alias("ts"),
-        log_headers.level_of(head, layout).alias("level"),
-        _without_nul(log_headers.logger_of(head, layout)).alias("logger"),
-        let(message, _without_nul).alias("message"),
-        "record_hash",
-        "file",
-        F.lit(None).cast("long").alias("offset"),
-    )
+def in_order(text: DataFrame, layout: Layout = FLINK, time_zone: str = "UTC", keep: Keep = "events") -> DataFrame:
+    """The same, each file as one block: whatever it holds, and ``ordinal`` is that of the file. Sorts."""
+    numbered = pieces(text, F.monotonically_increasing_id().alias("row"))
+    ordered = numbered.repartition("file").sortWithinPartitions("file", "block", "row")
+    return ordered.mapInArrow(partial(record_batches, layout=layout, time_zone=time_zone, keep=keep, whole_files=True), READ_SCHEMA)
 
 
 def numbered(rows: DataFrame) -> DataFrame:
@@ -109,70 +65,109 @@ def numbered(rows: DataFrame) -> DataFrame:
     return rows.withColumn("ordinal", F.row_number().over(alike).cast("long") - 1)
 
 
-def file_name(uri: Column) -> Column:
+def pieces(text: DataFrame, *more: Column) -> DataFrame:
+    """What :func:`record_batches` takes."""
+    # Copy-and-truncate rotation may leave a hole at the start of a file. No record has more bytes than are kept of a piece.
+    value = F.col("value")
+    filled = F.when(value.startswith("\0"), F.ltrim(value, F.lit("\0"))).otherwise(value).cast("binary")
+    long = F.substring(filled, 1, MAX_RECORD_BYTES)
+    piece = F.when(F.octet_length(value) > MAX_RECORD_BYTES, long).otherwise(value.cast("binary"))
+    return text.select(piece.alias("value"), "file", "block", *more)
+
+
+def record_batches(
+    batches: Iterable[pa.RecordBatch], layout: Layout = FLINK, time_zone: str = "UTC", keep: Keep = "events", whole_files: bool = False
+) -> Iterator[pa.RecordBatch]:
+    """Pieces of text, block after block, to ``READ_SCHEMA``."""
+    block: _Block | None = None
+    done: list[pa.RecordBatch] = []
+    for batch in batches:
+        values = batch.column("value")
+        skipped = noise(values, layout) if keep == "events" else None
+        for begin, end in _runs(batch):
+            key = batch.column("file")[begin].as_py(), batch.column("block")[begin].as_py()
+            if block is None or block.key[: 1 if whole_files else 2] != key[: 1 if whole_files else 2]:
+                done += block.end() if block else []
+                block = _Block(key, layout, time_zone, keep)
+            done += block.take(values.slice(begin, end - begin), None if skipped is None else skipped[begin:end])
+        if done:
+            yield _together(done)
+            done = []
+    if block:
+        yield _together(block.end())
+
+
+def _together(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
+    return pa.Table.from_batches(batches).combine_chunks().to_batches()[0]
+
+
+def _runs(batch: pa.RecordBatch) -> Iterator[tuple[int, int]]:
+    """Begin and end of rows that are of one block."""
+    count = batch.num_rows
+    if not count:
+        return
+    changes = np.zeros(count - 1, bool)
+    for name in ("file", "block"):
+        column = batch.column(name)
+        changes |= pc.not_equal(column.slice(1), column.slice(0, count - 1)).to_numpy(zero_copy_only=False)
+    yield from pairwise([0, *(np.flatnonzero(changes) + 1).tolist(), count])
+
+
+class _Block:
+    """The pieces of one block, in order."""
+
+    def __init__(self, key: tuple[str, int], layout: Layout, time_zone: str, keep: Keep) -> None:
+        self.key = key
+        self._file = file_name(key[0])
+        self._process = process_of(self._file)
+        self._stitcher = Stitcher(layout, zone_of(time_zone, layout), file=self._file, process=self._process, keep=keep)
+        self._opening = layout.opening.encode()
+        self._at_file_start = key[1] == 0
+        self._headers = 0
+
+    def take(self, values: pa.BinaryArray, skipped: np.ndarray | None) -> list[pa.RecordBatch]:
+        """``skipped``: records that need not be looked at."""
+        if skipped is not None:
+            # What the next block begins with may belong to the last piece of this one.
+            skipped[-1] = False
+            self._headers += int(skipped.sum())
+            values = values.filter(pa.array(~skipped))
+        pieces = values.to_pylist()
+        if self._at_file_start:
+            self._at_file_start = False
+            first = pieces[0].lstrip(b"\0")
+            begins = first.startswith(self._opening)
+            pieces = [*([first[len(self._opening) :]] if begins else []), *pieces[1:]]
+        return self._batches(self._stitcher.take(pieces))
+
+    def end(self) -> list[pa.RecordBatch]:
+        counts = {"process": self._process, "file": self._file, "headers": self._headers + self._stitcher.headers, "stray": self._stray}
+        return [*self._batches(self._stitcher.end()), pa.RecordBatch.from_pylist([counts], _ARROW_SCHEMA)]
+
+    @property
+    def _stray(self) -> bool:
+        return self._stitcher.stray and self.key[1] > 0
+
+    def _batches(self, records: list[Stitched]) -> list[pa.RecordBatch]:
+        if not records:
+            return []
+        *columns, _ = zip(*records, strict=True)
+        every: list[Any] = [*columns, None, self._process, self._file, None, None]
+        return [
+            pa.RecordBatch.from_arrays(
+                [_array(values, field.type, len(records)) for values, field in zip(every, _ARROW_SCHEMA, strict=True)], schema=_ARROW_SCHEMA
+            )
+        ]
+
+
+def _array(values: Any, kind: pa.DataType, rows: int) -> pa.Array:
+    return pa.array(values, kind) if isinstance(values, tuple) else pa.repeat(pa.scalar(values, kind), rows)
+
+
+def file_name(uri: str) -> str:
     """Spark's URI of a file as the Python side names it: a plain path where it is local."""
-    decoded = F.when(uri.contains("%"), F.url_decode(F.replace(uri, F.lit("+"), F.lit("%2B")))).otherwise(uri)
-
-    def plain(name: Column) -> Column:
-        local = F.when(name.startswith("file:///"), quick_text.from_byte(name, 8)).when(
-            name.startswith("file:/"), quick_text.from_byte(name, 6)
-        )
-        return local.when(name.startswith("s3a://"), F.concat(F.lit("s3://"), quick_text.from_byte(name, 7))).otherwise(name)
-
-    return let(decoded, plain)
-
-
-def record_hash(text: Column) -> Column:
-    return quick_text.from_byte(F.sha2(text.cast("binary"), 256), 1, 32)
-
-
-def cut(text: Column) -> Column:
-    """Without trailing line ends, and at most as long as a record may be."""
-    short = F.when(F.octet_length(text) > MAX_RECORD_BYTES, quick_text.from_byte(text, 1, MAX_RECORD_BYTES))
-    return quick_text.trimmed_end(F.coalesce(short, text), "\r\n")
-
-
-def process(file: Column) -> Column:
-    """See :func:`ingest.flink_logs.names.process_of`."""
-
-    def shortened(name: Column) -> Column:
-        return reduce(lambda left, suffix: F.regexp_replace(left, suffix, ""), SUFFIXES, name)
-
-    def named(name: Column) -> Column:
-        plain = name.endswith(".log") & ~name.rlike("[0-9]{4}-?[0-9]{2}-?[0-9]{2}")
-        return F.when(plain, name).otherwise(F.coalesce(F.nullif(shortened(name), F.lit("")), name))
-
-    return let(F.substring_index(file, "/", -1), named)
-
-
-def is_candidate(text: Column, head: Column, layout: Layout = FLINK) -> Column:
-    """See :func:`ingest.flink_logs.recognise.is_candidate`: what the table may read, and everything from WARN up."""
-
-    def is_read(message: Column) -> Column:
-        held = let(quick_text.first_line(message), lambda line: reduce(or_, (quick_text.holds(line, piece) for piece in contained())))
-        return _opens(message) | held
-
-    return log_headers.is_kept_level(head, layout) | let(log_headers.message_of(text, head, layout), is_read)
-
-
-def _opens(message: Column) -> Column:
-    """Whether an opening of the table begins the message. Most are one whole word or two: those are looked up in a set."""
-    whole = {words: [text for text in starts() if text.endswith(" ") and text.count(" ") == words] for words in (1, 2)}
-    rest = [text for text in starts() if text not in whole[1] + whole[2]]
-    first_words = sorted({text.split(" ")[0] for text in rest})
-    of_rest = F.substring_index(message, " ", 1).isin(*first_words) & message.rlike(f"^(?:{'|'.join(map(log_headers.escaped, rest))})")
-    return reduce(or_, (_begins(message, words, openings) for words, openings in whole.items())) | of_rest
-
-
-def _begins(message: Column, words: int, openings: Sequence[str]) -> Column:
-    known = [opening.removesuffix(" ") for opening in openings]
-    begin = F.substring_index(message, " ", words)
-    return let(begin, lambda text: text.isin(*known) & (F.octet_length(text) < F.octet_length(message)))
-
-
-def _without_crlf(message: Column) -> Column:
-    return quick_text.replaced(message, "\r\n", "\n")
-
-
-def _without_nul(text: Column) -> Column:
-    return quick_text.replaced(text, "\0", log_headers.REPLACEMENT)
+    name = unquote(uri)
+    for prefix, plain in (("file:///", "/"), ("file:/", "/"), ("s3a://", "s3://")):
+        if name.startswith(prefix):
+            return plain + name.removeprefix(prefix)
+    return name

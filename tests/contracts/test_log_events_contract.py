@@ -1,5 +1,6 @@
 """Python and Spark read the same records and the same events out of the same bytes."""
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,7 +18,7 @@ from ingest.flink_logs.patterns import PATTERNS, TRACE_PATTERNS
 from ingest.flink_logs.recognise import event_of
 from ingest.flink_logs.stitch import MAX_RECORD_BYTES
 from spark_jobs.transforms.log_events import recognised
-from spark_jobs.transforms.log_records import file_name, fold_text, line_separator
+from spark_jobs.transforms.log_records import by_block, in_order, line_separator, numbered
 from tests.attacks.log_lines import hostile_lines
 from tests.attacks.scale import examples
 
@@ -35,19 +36,28 @@ def by_python(paths: list[Path], layout: str = "flink", zone: str = "UTC") -> tu
 
 
 def by_spark(spark: SparkSession, paths: list[Path], layout: Layout = FLINK, zone: str = "UTC") -> tuple[dict[Key, Any], dict[Key, Any]]:
-    text = spark.read.option("lineSep", line_separator(layout)).text([str(path) for path in paths])
-    named = text.select("value", file_name(F.col("_metadata.file_path")).alias("file"), F.col("_metadata.file_block_start").alias("block"))
-    records = fold_text(named, layout, zone).withColumns({"cluster": F.lit("c"), "observed_at": F.lit(datetime(2026, 1, 1, tzinfo=UTC))})
-    kept = records.persist()
+    read = by_block(text_of(spark, paths, layout), layout, zone).persist()
+    torn = [row.file for row in read.where("stray").select("file").distinct().collect()]
+    records = numbered(read.where("record_hash is not null").where(~F.col("file").isin(torn)))
+    if torn:
+        again = in_order(text_of(spark, torn, layout), layout, zone).where("record_hash is not null")
+        records = records.unionByName(again)
+    kept = records.withColumns({"cluster": F.lit("c"), "observed_at": F.lit(datetime(2026, 1, 1, tzinfo=UTC))}).persist()
     rows = {_key(row): (row.level, row.logger, row.message) for row in _collected(kept)}
     events = {_key(row): row.asDict() for row in _collected(recognised(kept))}
     kept.unpersist()
+    read.unpersist()
     for event in events.values():
         del event["cluster"], event["observed_at"]
         if event["trigger_time"]:
             event["trigger_time"] = event["trigger_time"].astimezone(UTC)
         event["ts"] = event["ts"].astimezone(UTC)
     return rows, events
+
+
+def text_of(spark: SparkSession, paths: Sequence[Path | str], layout: Layout) -> DataFrame:
+    text = spark.read.option("lineSep", line_separator(layout)).text([str(path) for path in paths])
+    return text.select("value", "_metadata.file_path", "_metadata.file_block_start").toDF("value", "file", "block")
 
 
 def _key(row: Any) -> Key:
@@ -96,8 +106,20 @@ def test_traces_that_look_like_records_and_junk_give_the_same_rows(spark: SparkS
     whole = tmp_path / "jm.log"
     whole.write_bytes(b"".join(pieces))
     holey = tmp_path / "tm.log.1"
-    holey.write_bytes(b"\0" * 5_000 + b"".join(pieces[1:]))
+    holey.write_bytes(b"\0" * 500_000 + b"".join(pieces[1:]))
     assert_same(spark, [whole, holey])
+
+
+def test_blocks_that_begin_amid_a_record_give_the_same_rows(spark: SparkSession, tmp_path: Path) -> None:
+    header = f"2026-11-21 04:00:00,001 WARN  {CC}    [] - "
+    path = tmp_path / "jm.log"
+    path.write_text("".join(f"{header}number {number % 7}\n" + "2026 is a line of the trace\n" * (number % 5) for number in range(200)))
+    spark.conf.set("spark.sql.files.maxPartitionBytes", "500")
+    try:
+        assert by_block(text_of(spark, [path], FLINK)).where("stray").count() > 5
+        assert_same(spark, [path])
+    finally:
+        spark.conf.unset("spark.sql.files.maxPartitionBytes")
 
 
 @pytest.mark.parametrize("zone", ["America/New_York", "Asia/Shanghai", "Australia/Lord_Howe"])
