@@ -19,7 +19,7 @@ from spark_jobs.nested_tables import JOB
 from spark_jobs.run_files import EXECUTIONS, JOB_STATE, RunFiles
 from spark_jobs.serving import CHECKPOINT_UPLOAD, JOB_EXCEPTION, SKIPPED_INPUT
 from spark_jobs.small import events, executions, uploads
-from spark_jobs.small.rows import MOST_BYTES, Row, SmallLake, lies_here
+from spark_jobs.small.rows import MOST_BYTES, Row, SmallLake, TooLarge, lies_here
 from spark_jobs.small.serving_rows import serving_rows
 from spark_jobs.spans import EPOCH, LINES_AFTER_TRIGGER, OTHER_SIDE_WITHIN, WINDOW, Asked, asked_for, merged, windows_between
 from spark_jobs.transforms import group_windows
@@ -27,6 +27,8 @@ from spark_jobs.transforms.fold_batches import FOLDED, folded_batches
 
 STACKTRACE_CHARS = 16 * 1024
 MOST_STATE_BYTES = 4 * MOST_BYTES
+MOST_EXECUTIONS = 100_000
+"""Attempts of subtasks that are remembered: as plain rows they take a kilobyte each."""
 
 _INSTANT = pa.timestamp("us", "UTC")
 _EXECUTION = pa.schema([
@@ -93,7 +95,7 @@ class SmallCycle:
     def _has_new(self, table: str) -> bool:
         return bool(self.lake.new_files(table, self.from_seq[table]))
 
-    @property
+    @cached_property
     def parts(self) -> Parts:
         """What is new of each job and what is remembered of it, by part: see :class:`spark_jobs.fold.news.JobNews`."""
         parts = dict(self._parts_of_life)
@@ -128,9 +130,12 @@ class SmallCycle:
         files = self.previous.state.get(name, ()) if self.previous else ()
         filesystem, root = fsspec.core.url_to_fs(self.previous.run_dir if self.previous else self.run_dir.uri)
         read = []
-        for file in files:
-            with filesystem.open(f"{root}/{file}", "rb") as handle:
-                read.append(pq.ParquetFile(handle, page_checksum_verification=True).read(list(columns)))
+        for path in files:
+            with filesystem.open(f"{root}/{path}", "rb") as handle:
+                snapshot = pq.ParquetFile(handle, page_checksum_verification=True)
+                if name == EXECUTIONS and snapshot.metadata.num_rows > MOST_EXECUTIONS:
+                    raise TooLarge(f"{snapshot.metadata.num_rows} remembered attempts are more than one process should hold.")
+                read.append(snapshot.read(list(columns)))
         if not read:
             return pa.table({column: pa.array([], pa.binary() if column == "state" else pa.string()) for column in columns})
         rows = pa.concat_tables(read)
