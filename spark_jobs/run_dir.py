@@ -13,8 +13,6 @@ from spark_jobs.run_files import JOB_STATE, RunFiles
 
 STATE_SCHEMA = "cluster string, job_id string, packed binary"
 _WRITTEN_STATE = "cluster string, job_id string, state binary"
-# Spark checks no page that it reads: a damaged state would be folded, or carried on.
-_CHECKED = {"parquet.page.verify-checksum.enabled": "true"}
 
 
 @dataclass(frozen=True)
