@@ -1,17 +1,46 @@
-"""From a job's last checkpoints to the what-ifs: regional checkpoints, interval and time-outs."""
+"""From a job's last checkpoints to the what-ifs: regional checkpoints, interval and time-out."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 
 from spark_jobs.diagnosis.checkpoint_history import FAILED_OUTCOMES, by_time
-from spark_jobs.diagnosis.interval_advice import IntervalAdvice, Took, advise
+from spark_jobs.diagnosis.duration_history import CHECKPOINTS_AT_LEAST, Durations, Took, durations_of
+from spark_jobs.diagnosis.interval_advice import Advised, InForce, interval_advice, pause_advice
 from spark_jobs.diagnosis.regional_advice import Attempt, Part, RegionalWhatIf, Subtask, parts_of, regions_of, replay
 from spark_jobs.diagnosis.samples import CheckpointSample, Edge, Vertex
+from spark_jobs.diagnosis.timeout_advice import timeout_advice
 
 
-def interval_advice(checkpoints: Iterable[CheckpointSample]) -> IntervalAdvice:
-    """See :mod:`interval_advice` for the formulas."""
-    done = (one for one in checkpoints if one.outcome == "completed" and one.end_to_end_ms is not None)
-    return advise(Took(one.trigger_time_ms, one.end_to_end_ms or 0, bool(one.is_savepoint)) for one in done)
+@dataclass(frozen=True, slots=True)
+class SettingsAdvice:
+    """``missing`` says what history lacks, in words for people; the advice on it is then None."""
+
+    took: Durations
+    interval: Advised | None = None
+    min_pause: Advised | None = None
+    timeout: Advised | None = None
+    missing: tuple[str, ...] = ()
+
+
+def settings_advice(
+    checkpoints: Iterable[CheckpointSample], now: InForce | None = None, at_least: int = CHECKPOINTS_AT_LEAST
+) -> SettingsAdvice:
+    """See :mod:`interval_advice` and :mod:`timeout_advice` for the formulas; ``now`` is what is set and asked for."""
+    now = now or InForce()
+    took = durations_of(_took(checkpoints, now.timeout_ms), at_least)
+    if took.p99_ms is None:
+        seen = f"{len(took.checkpoints):,} of at least {at_least} completed checkpoints were seen"
+        return SettingsAdvice(took, missing=(f"Not enough history for an interval and a time-out: {seen}.",))
+    interval = interval_advice(took, now)
+    return SettingsAdvice(took, interval, pause_advice(interval, now), timeout_advice(took, now))
+
+
+def _took(checkpoints: Iterable[CheckpointSample], timeout_ms: int | None) -> Iterator[Took]:
+    """Others that failed ended for another reason than time: they say nothing about how long one takes."""
+    for one in checkpoints:
+        lasted_ms = one.end_to_end_ms if one.outcome == "completed" or one.end_to_end_ms is not None else timeout_ms
+        if one.outcome in ("completed", "expired") and lasted_ms is not None:
+            yield Took(one.trigger_time_ms, lasted_ms, bool(one.is_savepoint), one.outcome == "expired")
 
 
 def regional_what_if(

@@ -1,110 +1,82 @@
-"""Interval, pause and time-outs advised from a job's own history.
+"""Interval and pause advised from a job's own history.
 
-The formulas, with ``p99`` the 99th percentile of the end-to-end duration of completed checkpoints (savepoints left out) in the worst
-UTC hour of the day that has enough of them, or over all hours where none has:
+More frequent checkpoints cost the job and the storage that it shares, so none are advised that nobody asked for:
 
-* interval = 2 × p99, so that even then checkpoints take at most half of the time;
-* minimum pause = interval ÷ 2, so that a slow checkpoint is never followed at once by the next;
-* checkpoint time-out = the larger of 5 × p99 and one minute: wide enough for chance, narrow enough to reveal trouble soon;
-* savepoint time-out = 2 × the slowest savepoint.
+* the interval is lengthened where it is below twice the 99th percentile of the duration (checkpoints then take more than half of the
+  time), or below the minimum that the fleet's operator set;
+* it is shortened only for a recovery-time target: a failure replays at most one interval and one checkpoint;
+* else it is left as it is.
 
-All are rounded up to a figure that people would write. Flink has one time-out for both; where the two differ, the larger must be set.
+The minimum pause goes with it: half of a lengthened interval, at most half of a shortened one, else as it is.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
-from spark_jobs.diagnosis.statistics import quantile
-
-HOUR_MS = 3_600_000
-CHECKPOINTS_AT_LEAST = 100
-"""Of fewer values the 99th percentile is the largest: chance."""
-
-_STEPS_S = (1, 2, 3, 5, 10, 15, 20, 30, 60, 120, 180, 300, 600, 900, 1_200, 1_800, 2_700, 3_600, 7_200, 10_800, 21_600, 43_200, 86_400)
+from spark_jobs.diagnosis.duration_history import Durations, rounded_down_ms, rounded_up_ms
+from spark_jobs.diagnosis.wording import ms_text
 
 
 @dataclass(frozen=True, slots=True)
-class Took:
-    """One completed checkpoint or savepoint."""
+class InForce:
+    """What is set for the job, and what is asked of it. ``fleet_minimum_ms`` 0 and ``recovery_target_ms`` None: nobody asked."""
 
-    trigger_time_ms: int
-    end_to_end_ms: int
-    is_savepoint: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class HourOfDay:
-    """``hour`` is UTC; ``p99_ms`` None where too few were seen in it."""
-
-    hour: int
-    checkpoints: int
-    p99_ms: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class IntervalAdvice:
-    """Figures are None where history does not reach for them; ``missing`` then says why, in words for people."""
-
-    checkpoints: int
-    savepoints: int
-    hours: tuple[HourOfDay, ...]
-    p99_ms: float | None = None
-    worst_hour: int | None = None
     interval_ms: int | None = None
     min_pause_ms: int | None = None
     timeout_ms: int | None = None
-    savepoint_timeout_ms: int | None = None
-    missing: tuple[str, ...] = ()
+    fleet_minimum_ms: int = 0
+    recovery_target_ms: int | None = None
 
 
-def advise(history: Iterable[Took], at_least: int = CHECKPOINTS_AT_LEAST) -> IntervalAdvice:
-    """Advice from completed checkpoints in any order; ``at_least`` so many are needed, in an hour of the day or in all."""
-    known = list(history)
-    durations = [took for took in known if not took.is_savepoint]
-    savepoints = [took.end_to_end_ms for took in known if took.is_savepoint]
-    hours = tuple(_hour(hour, durations, at_least) for hour in range(24))
-    missing = []
-    savepoint_timeout_ms = rounded_up_ms(2 * max(savepoints)) if savepoints else None
-    if not savepoints:
-        missing.append("Not enough history for a savepoint time-out: no completed savepoint was seen.")
-    if len(durations) < at_least:
-        missing.insert(0, f"Not enough history for an interval: {len(durations)} of at least {at_least} completed checkpoints were seen.")
-        return IntervalAdvice(len(durations), len(savepoints), hours, savepoint_timeout_ms=savepoint_timeout_ms, missing=tuple(missing))
-    judged = [hour for hour in hours if hour.p99_ms is not None]
-    worst = max(judged, key=lambda hour: (hour.p99_ms or 0.0, -hour.hour), default=None)
-    p99_ms = worst.p99_ms if worst and worst.p99_ms is not None else quantile((took.end_to_end_ms for took in durations), 0.99)
-    interval_ms = interval_for(p99_ms)
-    return IntervalAdvice(
-        len(durations),
-        len(savepoints),
-        hours,
-        p99_ms,
-        worst.hour if worst else None,
-        interval_ms,
-        interval_ms // 2,
-        timeout_for(p99_ms),
-        savepoint_timeout_ms,
-        tuple(missing),
-    )
+@dataclass(frozen=True, slots=True)
+class Advised:
+    """``value_ms`` is what is set now where nothing speaks for a change, None where nothing can be said; ``why`` in words for people."""
+
+    value_ms: int | None
+    why: str
+
+
+def interval_advice(took: Durations, now: InForce) -> Advised:
+    """Advice on ``execution.checkpointing.interval``. Raises ValueError for a history without a percentile."""
+    if took.p99_ms is None or took.p99_at_least_ms is None:
+        raise ValueError("no interval follows from a history without a percentile")
+    if now.interval_ms is None:
+        return Advised(None, "the interval in force is not known, or periodic checkpoints are off")
+    least_ms = max(interval_for(took.p99_at_least_ms), now.fleet_minimum_ms)
+    p99 = p99_text(took)
+    if now.interval_ms < least_ms:
+        if least_ms == now.fleet_minimum_ms:
+            return Advised(least_ms, f"the minimum interval of the fleet; {p99}")
+        return Advised(least_ms, f"twice p99, so that checkpoints take at most half of the time; {p99}")
+    target_ms = now.recovery_target_ms
+    if target_ms is None or now.interval_ms + took.p99_ms <= target_ms:
+        return Advised(now.interval_ms, f"left as it is: checkpoints take less than half of the time; {p99}")
+    within_ms = rounded_down_ms(target_ms - took.p99_ms)
+    if within_ms < least_ms:
+        return Advised(
+            least_ms, f"the target of {ms_text(target_ms)} cannot be met: an interval below {ms_text(least_ms)} is too short; {p99}"
+        )
+    return Advised(within_ms, f"for the target of {ms_text(target_ms)}: a failure replays at most an interval and a checkpoint; {p99}")
+
+
+def pause_advice(interval: Advised, now: InForce) -> Advised:
+    """Advice on ``execution.checkpointing.min-pause``, which must fit the advised interval."""
+    if interval.value_ms is None or now.interval_ms is None:
+        return Advised(None, "goes with the interval")
+    half_ms = interval.value_ms // 2
+    if interval.value_ms > now.interval_ms:
+        return Advised(max(half_ms, now.min_pause_ms or 0), "half of the interval, so that a slow checkpoint is not followed at once")
+    if interval.value_ms < now.interval_ms and now.min_pause_ms is not None and now.min_pause_ms > half_ms:
+        return Advised(half_ms, "half of the interval: a longer pause would undo it")
+    return Advised(now.min_pause_ms, "left as it is")
 
 
 def interval_for(p99_ms: float) -> int:
+    """The shortest interval in which checkpoints take at most half of the time."""
     return rounded_up_ms(2 * p99_ms)
 
 
-def timeout_for(p99_ms: float) -> int:
-    return rounded_up_ms(max(5 * p99_ms, 60_000))
-
-
-def rounded_up_ms(duration_ms: float) -> int:
-    """The next figure that people would write: 1, 2, 3, 5, 10, … s, min, h; whole days beyond."""
-    for step_s in _STEPS_S:
-        if duration_ms <= step_s * 1000:
-            return step_s * 1000
-    day_ms = 24 * HOUR_MS
-    return int(-(-duration_ms // day_ms) * day_ms)
-
-
-def _hour(hour: int, durations: Iterable[Took], at_least: int) -> HourOfDay:
-    took = [one.end_to_end_ms for one in durations if one.trigger_time_ms // HOUR_MS % 24 == hour]
-    return HourOfDay(hour, len(took), quantile(took, 0.99) if len(took) >= at_least else None)
+def p99_text(took: Durations) -> str:
+    """The percentile, of what, and what expired besides."""
+    hour = "" if took.worst_hour is None else f" in the hour from {took.worst_hour:02d}:00 UTC, the slowest of the day"
+    late = f"; {took.expired_checkpoints:,} expired, counted with the time that they were given" if took.expired_checkpoints else ""
+    return f"p99 of completed checkpoints is {ms_text(took.p99_ms or 0)}{hour}{late}"

@@ -1,53 +1,181 @@
 """Advised intervals and time-outs, and the what-if of regional checkpoints."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spark_jobs.diagnosis.advice import interval_advice, regional_what_if
-from spark_jobs.diagnosis.interval_advice import HOUR_MS, Took, advise, rounded_up_ms
+from spark_jobs.diagnosis.advice import regional_what_if, settings_advice
+from spark_jobs.diagnosis.duration_history import HOUR_MS, Took, durations_of, rounded_down_ms, rounded_up_ms
+from spark_jobs.diagnosis.interval_advice import InForce, interval_advice, pause_advice
 from spark_jobs.diagnosis.regional_advice import Attempt, full_success, parts_of, region_size, regional_success, regions_of, replay
 from spark_jobs.diagnosis.samples import Edge, Vertex
+from spark_jobs.diagnosis.timeout_advice import timeout_advice
 from tests.diagnosis.jobs import checkpoint, minutely, savepoint
 
-DAY_START = 1_790_000_000_000 // (24 * HOUR_MS) * 24 * HOUR_MS
+DAY_MS = 24 * HOUR_MS
+DAY_START = 1_790_000_000_000 // DAY_MS * DAY_MS
+SET = InForce(interval_ms=3_000, min_pause_ms=0, timeout_ms=600_000)
 
 
-def in_hour(hour, durations):
-    return [Took(DAY_START + hour * HOUR_MS + index, took) for index, took in enumerate(durations)]
+def in_hour(hour, durations, **values):
+    return [Took(DAY_START + hour * HOUR_MS + index, took, **values) for index, took in enumerate(durations)]
+
+
+def quick(count=100, took=300):
+    return durations_of(in_hour(3, [took] * count))
+
+
+def day_of(checkpoint_ms, savepoints=(), expired=()):
+    """Checkpoints over more than a day."""
+    own = [Took(DAY_START + DAY_MS * part // 100, checkpoint_ms) for part in range(120)]
+    others = [Took(DAY_START, took, is_savepoint=True) for took in savepoints]
+    return durations_of([*own, *others, *(Took(DAY_START, took, expired=True) for took in expired)])
 
 
 def test_the_worst_hour_of_the_day_decides():
-    advice = advise(in_hour(3, [1_000] * 100) + in_hour(12, [9_000] * 100))
-    assert (advice.p99_ms, advice.worst_hour) == (9_000, 12)
-    assert (advice.interval_ms, advice.min_pause_ms, advice.timeout_ms) == (20_000, 10_000, 60_000)
+    took = durations_of(in_hour(3, [1_000] * 100) + in_hour(12, [9_000] * 100))
+    assert (took.p99_ms, took.worst_hour) == (9_000, 12)
+    assert interval_advice(took, SET).value_ms == 20_000
 
 
 def test_one_outlier_in_a_hundred_does_not_decide():
-    assert advise(in_hour(3, [1_000] * 99 + [500_000])).p99_ms == 1_000
+    assert durations_of(in_hour(3, [1_000] * 99 + [500_000])).p99_ms == 1_000
 
 
 def test_without_enough_in_any_hour_all_hours_together_count():
-    spread = [took for hour in range(24) for took in in_hour(hour, [2_000] * 10)]
-    assert (advise(spread).p99_ms, advise(spread).worst_hour) == (2_000, None)
+    took = durations_of([took for hour in range(24) for took in in_hour(hour, [2_000] * 10)])
+    assert (took.p99_ms, took.worst_hour) == (2_000, None)
+
+
+def test_a_slow_hour_with_few_checkpoints_counts_with_all():
+    took = durations_of(in_hour(3, [1_000] * 100) + in_hour(12, [60_000] * 50))
+    assert (took.p99_ms, took.worst_hour) == (60_000, None)
 
 
 def test_too_little_history_advises_nothing_and_says_so():
-    advice = advise(in_hour(3, [1_000] * 99))
-    assert advice.interval_ms is None
+    advice = settings_advice(minutely(99), SET)
+    assert (advice.interval, advice.min_pause, advice.timeout) == (None, None, None)
     assert "99 of at least 100" in advice.missing[0]
 
 
-def test_savepoints_have_a_time_out_of_their_own():
-    advice = advise([*in_hour(3, [1_000] * 100), Took(DAY_START, 400_000, is_savepoint=True)])
-    assert (advice.timeout_ms, advice.savepoint_timeout_ms, advice.p99_ms) == (60_000, 900_000, 1_000)
-    assert not advice.missing
+def test_the_interval_of_a_healthy_job_is_left_alone():
+    advised = interval_advice(quick(took=300), SET)
+    assert (advised.value_ms, pause_advice(advised, SET).value_ms) == (3_000, 0)
+    assert "left as it is" in advised.why
+
+
+def test_a_job_that_is_in_checkpoints_half_of_the_time_gets_a_longer_interval_and_a_pause():
+    advised = interval_advice(quick(took=2_000), SET)
+    assert (advised.value_ms, pause_advice(advised, SET).value_ms) == (5_000, 2_500)
+
+
+def test_a_pause_is_not_shortened_with_a_longer_interval():
+    paused = replace(SET, min_pause_ms=4_000)
+    assert pause_advice(interval_advice(quick(took=2_000), paused), paused).value_ms == 4_000
+
+
+def test_the_minimum_of_the_fleet_lengthens():
+    advised = interval_advice(quick(), replace(SET, fleet_minimum_ms=45_000))
+    assert advised.value_ms == 45_000
+    assert "minimum interval of the fleet" in advised.why
+
+
+def test_only_a_recovery_time_target_shortens():
+    rare = replace(SET, interval_ms=600_000, min_pause_ms=300_000)
+    assert interval_advice(quick(), rare).value_ms == 600_000
+    assert interval_advice(quick(), replace(rare, recovery_target_ms=700_000)).value_ms == 600_000
+    wanted = replace(rare, recovery_target_ms=61_000)
+    assert (interval_advice(quick(), wanted).value_ms, pause_advice(interval_advice(quick(), wanted), wanted).value_ms) == (60_000, 30_000)
+
+
+def test_a_target_never_makes_checkpoints_too_frequent():
+    wanted = InForce(interval_ms=60_000, fleet_minimum_ms=30_000, recovery_target_ms=10_000)
+    advised = interval_advice(quick(), wanted)
+    assert advised.value_ms == 30_000
+    assert "cannot be met" in advised.why
+
+
+def test_an_interval_that_is_not_known_is_not_advised_on():
+    assert interval_advice(quick(), InForce()).value_ms is None
+    assert pause_advice(interval_advice(quick(), InForce()), InForce()).value_ms is None
+
+
+def test_expired_checkpoints_count_with_the_time_they_were_given():
+    """p99 of those that completed looks the better, the more expired."""
+    took = durations_of(in_hour(3, [1_000] * 100) + in_hour(3, [10_000] * 5, expired=True))
+    assert (took.p99_ms, took.p99_at_least_ms, took.expired_checkpoints) == (1_000, 10_000, 5)
+    assert interval_advice(took, SET).value_ms == 20_000
+
+
+def test_a_time_out_is_shortened_after_a_day_with_savepoints_and_without_expiries():
+    advised = timeout_advice(day_of(1_000, savepoints=[40_000] * 5), SET)
+    assert advised.value_ms == 120_000
+    assert "failed 0 of 120 completed checkpoints and 0 of 5 completed savepoints" in advised.why
+
+
+@pytest.mark.parametrize(
+    ("took", "why"),
+    [
+        (durations_of([*in_hour(3, [300] * 120), *in_hour(3, [500] * 5, is_savepoint=True)]), "a shorter one needs a day"),
+        (day_of(300, savepoints=[467, 174, 541]), "3 completed savepoints known of at least 5"),
+        (day_of(300), "0 completed savepoints known"),
+        (day_of(300, savepoints=[500] * 5, expired=[600_000]), "1 expired"),
+    ],
+    ids=["seconds of history", "three savepoints", "no savepoint", "expired"],
+)
+def test_a_time_out_is_not_shortened_by_little_evidence(took, why):
+    advised = timeout_advice(took, SET)
+    assert advised.value_ms == 600_000
+    assert why in advised.why
+
+
+def test_a_time_out_that_is_too_short_is_lengthened_at_once():
+    assert timeout_advice(quick(took=2_000), replace(SET, timeout_ms=4_000)).value_ms == 60_000
+    assert timeout_advice(day_of(300, savepoints=[400_000]), SET).value_ms == 1_200_000
+
+
+def test_what_a_time_out_would_have_failed_is_counted():
+    slow_once = durations_of([*in_hour(3, [1_000] * 200), *in_hour(4, [500_000])])
+    assert slow_once.longer_than(60_000) == (1, 0)
+    assert "failed 1 of 201 completed checkpoints" in timeout_advice(slow_once, replace(SET, timeout_ms=30_000)).why
+
+
+@given(
+    st.lists(st.integers(1, 3_600_000), min_size=100, max_size=150),
+    st.lists(st.integers(1, 3_600_000), max_size=8),
+    st.integers(1_000, 7_200_000),
+    st.integers(1_000, 7_200_000),
+)
+def test_advice_asks_for_no_shorter_interval_and_no_time_out_below_its_floors(checkpoints, savepoints, interval_ms, timeout_ms):
+    took = durations_of(
+        [
+            *(Took(DAY_START + DAY_MS * n // 90, one) for n, one in enumerate(checkpoints)),
+            *(Took(DAY_START + n, one, is_savepoint=True) for n, one in enumerate(savepoints)),
+        ]
+    )
+    now = InForce(interval_ms, 0, timeout_ms)
+    assert interval_advice(took, now).value_ms >= interval_ms
+    slow_ms = sorted(checkpoints)[-1 - len(checkpoints) // 100]
+    assert timeout_advice(took, now).value_ms >= max(60_000, 3 * slow_ms, 3 * max(savepoints, default=0))
 
 
 def test_advice_reads_a_jobs_checkpoints():
-    history = (*minutely(120, took=4), savepoint(900, 9_000, took=50), checkpoint(901, 9_100, "expired"))
-    advice = interval_advice(history)
-    assert (advice.checkpoints, advice.savepoints, advice.interval_ms) == (120, 1, 10_000)
+    history = (
+        *minutely(120, took=4),
+        savepoint(900, 9_000, took=50),
+        checkpoint(901, 9_100, "expired"),
+        checkpoint(902, 9_200, "declined"),
+    )
+    advice = settings_advice(history, replace(SET, timeout_ms=10_000))
+    assert (len(advice.took.checkpoints), len(advice.took.savepoints), advice.took.expired_checkpoints) == (120, 1, 1)
+    assert (advice.interval.value_ms, advice.timeout.value_ms) == (10_000, 180_000)
+
+
+@given(st.floats(min_value=1_000, max_value=8e7))
+def test_rounding_down_never_goes_above(duration_ms):
+    assert duration_ms / 3 <= rounded_down_ms(duration_ms) <= duration_ms
 
 
 @given(st.floats(min_value=1, max_value=1e10))

@@ -212,13 +212,19 @@ def test_a_minimum_for_the_fleet_counts_only_where_somebody_set_one():
 
 
 def with_savepoint(took, timeout_ms, checkpoint_took=2):
-    return window(*minutely(8, took=checkpoint_took), savepoint(9, 600, took=took), config=replace(MINUTELY, timeout_ms=timeout_ms))
+    return window(*minutely(40, took=checkpoint_took), savepoint(41, 2_400, took=took), config=replace(MINUTELY, timeout_ms=timeout_ms))
 
 
 def test_a_time_out_sized_for_savepoints_hides_trouble_with_checkpoints():
     [finding] = found(with_savepoint(1_200, 3_600_000), "checkpoint.savepoint_timeout")
     assert finding.severity == "info"
-    assert finding.data["advised_timeout_ms"] == 60_000
+    assert (finding.data["checkpoints_need_ms"], finding.data["savepoints_it_would_fail"]) == (60_000, 1)
+    assert finding.next_step.startswith("Keep the time-out while such savepoints are taken: 60 s would have failed 1 of 1 savepoint.")
+
+
+def test_few_checkpoints_do_not_size_a_time_out():
+    few = window(*minutely(29, took=2), savepoint(41, 2_400, took=1_200), config=replace(MINUTELY, timeout_ms=3_600_000))
+    assert not found(few, "checkpoint.savepoint_timeout")
 
 
 @pytest.mark.parametrize(

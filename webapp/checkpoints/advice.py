@@ -1,4 +1,4 @@
-"""What a job's own history advises: interval, pause and time-outs, and what regional checkpoints would have saved. Bounded."""
+"""What a job's own history advises: interval, pause and time-out, and what regional checkpoints would have saved. Bounded."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,11 +6,12 @@ from datetime import datetime, timedelta
 
 from django.db.models import Q
 
-from spark_jobs.diagnosis.advice import interval_advice, regional_what_if
-from spark_jobs.diagnosis.interval_advice import IntervalAdvice
+from spark_jobs.diagnosis.advice import SettingsAdvice, regional_what_if, settings_advice
+from spark_jobs.diagnosis.interval_advice import InForce
 from spark_jobs.diagnosis.regional_advice import RegionalWhatIf, full_success, regional_success
 from spark_jobs.diagnosis.samples import CheckpointSample, Edge, Vertex
 from webapp.checkpoints.models import CheckpointFact
+from webapp.findings.overrides import limits_of
 from webapp.fleet.models import JobCurrent
 from webapp.lib.quantities import UNKNOWN, duration_text
 
@@ -21,24 +22,32 @@ MOST_SUBTASKS = 20_000
 """Regions of more are not worked out while somebody waits for a page."""
 DEFAULT_FAILED_SHARE, DEFAULT_REUSE = 0.2, 3
 MODEL_SUCCESS, MODEL_TASKS = 0.9999, 5_000
+FLEET_MINIMUM = "checkpoint.too_frequent.fleet_minimum_interval_s"
+LONGEST_TARGET_S = 86_400
 _COLUMNS = ("checkpoint_id", "trigger_time", "outcome", "is_savepoint", "end_to_end_ms")
 _MS = timedelta(milliseconds=1)
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What a regional checkpoint may leave out, and how often in a row."""
+    """What a regional checkpoint may leave out, and how often in a row; how much a failure may at most have to replay, where asked."""
 
     max_failed_share: float = DEFAULT_FAILED_SHARE
     max_consecutive_reuse: int = DEFAULT_REUSE
+    recovery_target_s: int | None = None
 
     @classmethod
     def read(cls, parameters: Mapping[str, str]) -> "Limits":
         """What is no number, or out of bounds, is as if unsaid."""
-        share, reuse = parameters.get("share", ""), parameters.get("reuse", "")
+        share, reuse, target = (parameters.get(name, "") for name in ("share", "reuse", "target"))
         percent = int(share) if share.isascii() and share.isdigit() and len(share) <= 3 else -1
         times = int(reuse) if reuse.isascii() and reuse.isdigit() and len(reuse) <= 3 else -1
-        return cls(percent / 100 if 0 <= percent <= 100 else DEFAULT_FAILED_SHARE, times if 0 <= times <= 100 else DEFAULT_REUSE)
+        seconds = int(target) if target.isascii() and target.isdigit() and len(target) <= 5 else 0
+        return cls(
+            percent / 100 if 0 <= percent <= 100 else DEFAULT_FAILED_SHARE,
+            times if 0 <= times <= 100 else DEFAULT_REUSE,
+            seconds if 0 < seconds <= LONGEST_TARGET_S else None,
+        )
 
 
 @dataclass(frozen=True)
@@ -58,7 +67,7 @@ class Advice:
 
     checkpoints: int
     since: datetime | None
-    intervals: IntervalAdvice
+    missing: tuple[str, ...]
     settings: tuple[Setting, ...]
     regional: RegionalWhatIf | None
     by_subtask: RegionalWhatIf | None
@@ -68,9 +77,9 @@ class Advice:
 
 
 def advice(job: JobCurrent, end: datetime, limits: Limits) -> Advice:
-    """Two queries."""
+    """Three queries."""
     history = _history(job, end)
-    intervals = interval_advice(history)
+    told = settings_advice(history, _in_force(job, limits))
     graph = job.graph or {}
     vertices = [
         Vertex(v["vertex_id"], v.get("name") or "", v.get("parallelism")) for v in graph.get("vertices") or () if v.get("vertex_id")
@@ -87,8 +96,8 @@ def advice(job: JobCurrent, end: datetime, limits: Limits) -> Advice:
     return Advice(
         checkpoints=len(history),
         since=datetime.fromtimestamp(min(one.trigger_time_ms for one in history) / 1000, end.tzinfo) if history else None,
-        intervals=intervals,
-        settings=_settings(job, intervals),
+        missing=told.missing,
+        settings=_settings(job, told),
         regional=replayed(by_subtask=False),
         by_subtask=replayed(by_subtask=True),
         limits=limits,
@@ -126,29 +135,24 @@ def _history(job: JobCurrent, end: datetime) -> list[CheckpointSample]:
     return samples
 
 
-def _settings(job: JobCurrent, advised: IntervalAdvice) -> tuple[Setting, ...]:
-    config = job.checkpoint_config or {}
-    hour = "" if advised.worst_hour is None else f" in the hour from {advised.worst_hour:02d}:00 UTC, the slowest of the day"
-    p99 = f"p99 is {duration_text(advised.p99_ms)}{hour}"
-    rows = (
-        ("Interval", "execution.checkpointing.interval", job.checkpoint_interval_ms, advised.interval_ms, f"twice p99; {p99}"),
-        ("Minimum pause", "execution.checkpointing.min-pause", config.get("min_pause_ms"), advised.min_pause_ms, "half the interval"),
-        (
-            "Checkpoint time-out",
-            "execution.checkpointing.timeout",
-            job.checkpoint_timeout_ms,
-            advised.timeout_ms,
-            "five times p99, a minute at least: wide enough for chance, narrow enough to reveal trouble",
-        ),
-        (
-            "Savepoint time-out",
-            "the same setting: Flink has one for both",
-            job.checkpoint_timeout_ms,
-            advised.savepoint_timeout_ms,
-            "twice the slowest savepoint; where the two differ, the larger must be set while savepoints are taken",
-        ),
+def _in_force(job: JobCurrent, limits: Limits) -> InForce:
+    return InForce(
+        interval_ms=job.checkpoint_interval_ms,
+        min_pause_ms=(job.checkpoint_config or {}).get("min_pause_ms"),
+        timeout_ms=job.checkpoint_timeout_ms,
+        fleet_minimum_ms=round(limits_of(job.cluster, job.job_id)[FLEET_MINIMUM] * 1000),
+        recovery_target_ms=None if limits.recovery_target_s is None else limits.recovery_target_s * 1000,
     )
-    return tuple(Setting(name, key, _words(now), _words(then), why) for name, key, now, then, why in rows)
+
+
+def _settings(job: JobCurrent, told: SettingsAdvice) -> tuple[Setting, ...]:
+    pause = (job.checkpoint_config or {}).get("min_pause_ms")
+    rows = (
+        ("Interval", "execution.checkpointing.interval", job.checkpoint_interval_ms, told.interval),
+        ("Minimum pause", "execution.checkpointing.min-pause", pause, told.min_pause),
+        ("Time-out of checkpoints and savepoints", "execution.checkpointing.timeout", job.checkpoint_timeout_ms, told.timeout),
+    )
+    return tuple(Setting(name, key, _words(now), _words(then.value_ms), then.why) for name, key, now, then in rows if then)
 
 
 def _words(duration_ms: float | None) -> str:

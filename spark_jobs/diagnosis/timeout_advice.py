@@ -1,0 +1,62 @@
+"""The time-out advised from a job's own history. Flink has one for checkpoints and savepoints, so it has to fit both.
+
+It is the largest of 5 × the 99th percentile of checkpoints, 3 × that of savepoints, and one minute. Lengthening is advised as soon as
+there is a percentile. A time-out that is too short fails what would have completed, so shortening needs more: a day of history, several
+savepoints, and nothing that expired.
+"""
+
+from spark_jobs.diagnosis.duration_history import Durations, rounded_up_ms
+from spark_jobs.diagnosis.interval_advice import Advised, InForce
+from spark_jobs.diagnosis.statistics import quantile
+from spark_jobs.diagnosis.wording import count_text, ms_text
+
+LEAST_MS = 60_000
+"""A stall of a network or a pause of a garbage collector alone may take this long."""
+TIMES_CHECKPOINT, TIMES_SAVEPOINT = 5, 3
+SPAN_AT_LEAST_MS = 86_400_000
+"""Load has its day: a quiet hour says nothing about the busy one."""
+SAVEPOINTS_AT_LEAST = 5
+
+
+def timeout_advice(took: Durations, now: InForce) -> Advised:
+    """Advice on ``execution.checkpointing.timeout``. Raises ValueError for a history without a percentile."""
+    if took.p99_at_least_ms is None:
+        raise ValueError("no time-out follows from a history without a percentile")
+    slowest_ms = quantile(took.savepoints, 0.99) if took.savepoints else 0
+    fits_ms = timeout_for(took.p99_at_least_ms, slowest_ms)
+    basis = f"by this history {ms_text(fits_ms)}: 5 × p99 of checkpoints, 3 × that of savepoints, a minute at least"
+    if now.timeout_ms is None:
+        return Advised(None, f"the time-out in force is not known; {basis}")
+    if fits_ms == now.timeout_ms:
+        return Advised(fits_ms, f"left as it is; {basis}")
+    if fits_ms > now.timeout_ms:
+        return Advised(fits_ms, f"{basis}; {would_fail(took, fits_ms)}")
+    if doubt := _doubt(took):
+        return Advised(now.timeout_ms, f"left as it is: {doubt}; {basis}")
+    return Advised(fits_ms, f"{basis}; {would_fail(took, fits_ms)}")
+
+
+def timeout_for(checkpoint_p99_ms: float, savepoint_p99_ms: float = 0) -> int:
+    """Wide enough for chance, narrow enough to show trouble soon."""
+    return rounded_up_ms(max(TIMES_CHECKPOINT * checkpoint_p99_ms, TIMES_SAVEPOINT * savepoint_p99_ms, LEAST_MS))
+
+
+def would_fail(took: Durations, timeout_ms: int) -> str:
+    """What such a time-out would have failed in this history."""
+    checkpoints, savepoints = took.longer_than(timeout_ms)
+    return (
+        f"it would have failed {checkpoints:,} of {count_text(len(took.checkpoints), 'completed checkpoint')} "
+        f"and {savepoints:,} of {count_text(len(took.savepoints), 'completed savepoint')} of this history"
+    )
+
+
+def _doubt(took: Durations) -> str:
+    """Why this history does not speak for a shorter time-out; empty where it does."""
+    if expired := took.expired_checkpoints + took.expired_savepoints:
+        return f"{expired:,} expired, and how long they would have taken is not known"
+    if took.span_ms < SPAN_AT_LEAST_MS:
+        return f"{ms_text(took.span_ms)} of history, and a shorter one needs a day"
+    if len(took.savepoints) < SAVEPOINTS_AT_LEAST:
+        seen = count_text(len(took.savepoints), "completed savepoint")
+        return f"savepoints share it, and {seen} known of at least {SAVEPOINTS_AT_LEAST} are too few for a shorter one"
+    return ""
