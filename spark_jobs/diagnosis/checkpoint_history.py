@@ -6,7 +6,7 @@ from spark_jobs.diagnosis.findings import NotJudged
 from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow
 
 FAILED_OUTCOMES = frozenset({"declined", "expired", "failed"})
-"""Outcomes of a checkpoint that was lost. A refusal before the start (preflight) or an abort by cancel, restart or stop is none."""
+"""Outcomes of a checkpoint that was lost. A refusal before the start (preflight) or an abort on purpose, by a cancel or stop, is none."""
 
 COUNTED_REASONS = frozenset(
     {"CHECKPOINT_ASYNC_EXCEPTION", "CHECKPOINT_EXPIRED", "CHECKPOINT_DECLINED", "IO_EXCEPTION", "EXCEPTION", "FINALIZE_CHECKPOINT_FAILURE"}

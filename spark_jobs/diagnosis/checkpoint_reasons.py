@@ -12,6 +12,9 @@ class ReasonWords:
     harmless: bool = False
 
 
+LOST_WITH_JOB = frozenset({"TASK_FAILURE", "JOB_FAILURE", "JOB_FAILOVER_REGION"})
+"""The checkpoint was pending when a task or the job failed. Flink does not count it against the tolerance."""
+
 _LOOK_AT_EXCEPTION = "Read the exception: it comes from the job's own code, from the state backend or from the checkpoint storage."
 _NOTHING = "Nothing to do unless it goes on while the job is running steadily."
 
@@ -39,6 +42,18 @@ REASON_WORDS: dict[str, ReasonWords] = {
     "CHECKPOINT_DECLINED_ON_CANCELLATION_BARRIER": ReasonWords(
         "A task upstream cancelled the checkpoint and told those below it.",
         "Look at the first decline of the checkpoint: the task upstream has the cause.",
+    ),
+    "TASK_FAILURE": ReasonWords(
+        "A task failed before it had acknowledged the checkpoint; its restart discarded the checkpoint.",
+        "Read the exception of the task that failed, or look for the TaskManager that was lost.",
+    ),
+    "JOB_FAILURE": ReasonWords(
+        "The job failed while the checkpoint was pending; its restart or end discarded the checkpoint.",
+        "Read the exception with which the job failed.",
+    ),
+    "JOB_FAILOVER_REGION": ReasonWords(
+        "A region of the job restarted while the checkpoint was pending, which discarded it.",
+        "Read the exception of the task that failed in that region.",
     ),
     "IO_EXCEPTION": ReasonWords(
         "The JobManager could not start the checkpoint: its storage did not answer.",

@@ -1,46 +1,39 @@
-"""One fact per checkpoint that REST or a log ever mentioned, from all that both say of it.
-
-What is certain goes first: a completion wherever it is told, then the log's own lines of expiry and
-decline, then the failure that REST reports, then the log's general failure line, then the end of the job.
-"""
+"""One fact per checkpoint that REST or a log ever mentioned, from all that both say of it."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ingest.flink_logs.reasons import reason_of
 from spark_jobs.fold import checkpoint_log as log
 from spark_jobs.fold.checkpoint_phases import CheckpointPhases, HostHistory, checkpoint_phases, not_acknowledged
 from spark_jobs.fold.checkpoint_rows import CheckpointRows
-from spark_jobs.fold.endings import Ending, endings, first_ending
-from spark_jobs.fold.outcomes import outcome_of
-from spark_jobs.fold.reported import is_final, reported
+from spark_jobs.fold.endings import endings
+from spark_jobs.fold.failures import failures
+from spark_jobs.fold.outcomes import JobLife, Outcome, outcome
+from spark_jobs.fold.reported import reported
 from spark_jobs.fold.rows import Row, first_known, grouped, json_text, largest, rank
 from spark_jobs.fold.triggers import Key
 from spark_jobs.serving import PHASES
 
 _REPORTED = ("savepoint_format", "checkpointed_bytes", "processed_bytes", "persisted_bytes", "subtasks", "acknowledged",
              "external_path", "discarded", "failure_message")  # fmt: skip
-UNKNOWN_REASON = ""
 
 
 @dataclass(frozen=True)
 class JobSurroundings:
-    """What facts take from their job: names of its vertices, its time-out, its endings, where its subtasks ran."""
+    """What facts take from their job: names of its vertices, when and why it dropped checkpoints, where its subtasks ran."""
 
     names: dict[str, str | None]
-    timeout_ms: int | None
-    endings: Sequence[Ending]
+    life: JobLife
     hosts: HostHistory
 
     @classmethod
-    def of(cls, jobs: Sequence[Row], events: Iterable[Row], placements: Iterable[Row]) -> "JobSurroundings":
+    def of(cls, jobs: Sequence[Row], events: Sequence[Row], placements: Iterable[Row], exceptions: Iterable[Row] = ()) -> "JobSurroundings":
         planned = [job for job in jobs if job["vertices"]]
         timed = [(job["observed_at"], job["checkpoint_timeout_ms"]) for job in jobs if job["checkpoint_timeout_ms"] is not None]
         return cls(
             _newest_names(planned),
-            max(timed)[1] if timed else None,
-            endings(jobs, events),
+            JobLife(endings(jobs, events), failures(events, exceptions), max(timed)[1] if timed else None),
             HostHistory.of(placements),
         )
 
@@ -49,24 +42,6 @@ def _newest_names(planned: Sequence[Row]) -> dict[str, str | None]:
     newest = max((job["observed_at"] for job in planned), default=None)
     told = [[(vertex["vertex_id"], vertex["name"]) for vertex in job["vertices"]] for job in planned if job["observed_at"] == newest]
     return dict(max(told, key=rank, default=()))
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """How a checkpoint ended, ``in_progress`` where it did not as far as known; ``reason`` "" is a failure nobody explains."""
-
-    outcome: str
-    reason: str | None
-    text: str | None
-    ending: Ending | None
-
-    @property
-    def is_completed(self) -> bool:
-        return self.outcome == "completed"
-
-    @property
-    def is_lost(self) -> bool:
-        return self.outcome not in ("completed", "in_progress")
 
 
 def checkpoint_facts(rows: CheckpointRows, anchored: Mapping[Key, Sequence[Row]], job: JobSurroundings) -> dict[Key, dict[str, Any]]:
@@ -84,10 +59,10 @@ def checkpoint_facts(rows: CheckpointRows, anchored: Mapping[Key, Sequence[Row]]
 
 def _fact(key: Key, rest_rows: Sequence[Row], lines: Sequence[Row], vertices: Sequence[Row], job: JobSurroundings) -> dict[str, Any]:
     rest, said, phases = reported(rest_rows), log.checkpoint_log(lines), checkpoint_phases(vertices, key[1], job.hosts)
-    ended = _outcome(rest, said, first_ending(job.endings, key[1], said.triggered_at, job.timeout_ms))
+    ended = outcome(key[1], rest, said, job.life)
     full, uploaded = first_known(rest["state_bytes"], said.completed_bytes), rest["checkpointed_bytes"]
     by_rest = largest(rest["as_of"], phases.as_of)
-    trace = first_known(said.declined_trace, said.failed_trace) if ended.is_lost else None
+    trace = first_known(ended.failure and ended.failure.trace, said.declined_trace, said.failed_trace) if ended.is_lost else None
     return {
         "checkpoint_id": key[0],
         "trigger_time": key[1],
@@ -114,28 +89,6 @@ def _fact(key: Key, rest_rows: Sequence[Row], lines: Sequence[Row], vertices: Se
         "sources": "+".join(name for name, as_of in (("rest", by_rest), ("log", said.as_of)) if as_of is not None),
         "as_of": largest(by_rest, said.as_of, ended.ending and ended.ending.as_of),
     }
-
-
-def _outcome(rest: Row, said: log.CheckpointLog, ending: Ending | None) -> Outcome:
-    if said.completed_at is not None or rest["status"] == "COMPLETED":
-        return Outcome("completed", None, None, None)
-    text = first_known(rest["failure_message"], said.declined_text, said.failed_text)
-    by_rest = None
-    if rest["status"] == "FAILED":
-        known = reason_of(rest["failure_message"])
-        by_rest = known.code if known else UNKNOWN_REASON
-    if said.expired_at is not None:
-        return Outcome("expired", "CHECKPOINT_EXPIRED", text, None)
-    if said.declined_at is not None:
-        return Outcome("declined", said.declined_reason or by_rest or "CHECKPOINT_DECLINED", text, None)
-    reason = by_rest
-    if reason is None and said.failed_at is not None:
-        reason = said.failed_reason or UNKNOWN_REASON
-    if reason is not None:
-        return Outcome(outcome_of(reason), reason, text, None)
-    if ending is not None and not is_final(rest["status"]):
-        return Outcome("aborted", None, ending.text, ending)
-    return Outcome("in_progress", None, text, None)
 
 
 def _times(trigger_time: int, rest: Row, said: log.CheckpointLog, ended: Outcome) -> dict[str, int | None]:

@@ -14,9 +14,11 @@ from spark_jobs.fold import triggers
 from spark_jobs.fold.checkpoint_facts import JobSurroundings, checkpoint_facts
 from spark_jobs.fold.checkpoint_log import TELLING
 from spark_jobs.fold.checkpoint_rows import CheckpointRows, lacks_place, to_hold
-from spark_jobs.fold.endings import COORDINATOR_STOPPED, STATE_CHANGED
+from spark_jobs.fold.endings import COORDINATOR_STOPPED, STATE_CHANGED, reported_states
+from spark_jobs.fold.failures import tells_of_failure
 from spark_jobs.fold.news import JobNews
 from spark_jobs.fold.older_facts import OlderFacts
+from spark_jobs.fold.outcomes import DROPPED_WITHIN_MS, LOST_WITH_JOB
 from spark_jobs.fold.rows import HOUR_MS, LINE, Row, largest, percentile
 from spark_jobs.fold.state import JobState
 from spark_jobs.fold.triggers import Key, key_of
@@ -74,7 +76,7 @@ def checkpoints(news: JobNews, before: JobState, job: JobSurroundings) -> Checkp
 
     new_lines = {_line(line) for line in (*fresh.lines, *moved)}
     touched = fresh.answered() | {key_of_line[id(line)] for line in rows.lines if id(line) in key_of_line and _line(line) in new_lines}
-    touched |= _perhaps_ended(news, before) | _placed_by_now(news, before)
+    touched |= _perhaps_ended(news, before) | _perhaps_explained(news, before) | _placed_by_now(news, before)
     numbers = {number for number, _ in touched}
     touched |= {key for key in stand_ins if key[0] in numbers}
     touched |= {key for key in (*known_triggers, *held_keys) if key[0] in numbers and is_held(key)}
@@ -140,6 +142,30 @@ def _perhaps_ended(news: JobNews, before: JobState) -> set[Key]:
         event["kind"] in (COORDINATOR_STOPPED, *STATE_CHANGED) for event in news.events
     )
     return {key_of(fact) for fact in before.facts if not fact["final"]} if ended else set()
+
+
+def _perhaps_explained(news: JobNews, before: JobState) -> set[Key]:
+    """Checkpoints dropped with their job, where something new of the job may tell why."""
+    dropped = [fact for fact in before.facts if fact["final"] and (fact["outcome"] == "aborted" or fact["reason"] in LOST_WITH_JOB)]
+    if not dropped:
+        return set()
+    known_states = {state for answer in before.answers for state in reported_states(answer)}
+    known_failures = {(row["ts"], row["task_key"], row["exception_name"]) for row in before.failures}
+    known_lines = {_line(event) for event in before.events}
+    instants = {
+        *(at for answer in news.answers for at, state in reported_states(answer) if (at, state) not in known_states),
+        *(row["ts"] for row in news.exceptions if (row["ts"], row["task_key"], row["exception_name"]) not in known_failures),
+        *(event["ts"] for event in news.events if _tells_of_the_job(event) and _line(event) not in known_lines),
+    }
+    return {
+        key_of(fact)
+        for fact in dropped
+        if any(fact["trigger_time"] <= at <= (fact["end_time"] or fact["trigger_time"]) + DROPPED_WITHIN_MS for at in instants)
+    }
+
+
+def _tells_of_the_job(event: Row) -> bool:
+    return tells_of_failure(event) or event["kind"] in (COORDINATOR_STOPPED, *STATE_CHANGED)
 
 
 def _placed_by_now(news: JobNews, before: JobState) -> set[Key]:

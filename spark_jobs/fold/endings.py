@@ -10,6 +10,7 @@ COORDINATOR_STOPPED = "coordinator_stopped"
 STATE_CHANGED = ("job_state", "job_terminal")
 # Entering one of these, the JobManager suspends the coordinator, which drops every pending checkpoint.
 ENDING_STATES = ("FAILING", "RESTARTING", "CANCELLING", "SUSPENDED", *TERMINAL_STATES)
+BY_FAILURE = ("FAILING", "RESTARTING", "FAILED")
 STOPPED = "STOPPED"
 
 DEFAULT_TIMEOUT_MS = 10 * 60 * 1000
@@ -30,18 +31,35 @@ class Ending:
             return "The checkpoint coordinator was stopped before it completed."
         return f"The job entered {self.ending} before it completed."
 
+    @property
+    def is_meant(self) -> bool:
+        """Whether somebody, or Flink on purpose, ended the job or stopped its checkpoints: no failure."""
+        return self.ending not in BY_FAILURE
+
 
 def endings(jobs: Iterable[Row], events: Iterable[Row]) -> list[Ending]:
     """Each time one job is known to have dropped its pending checkpoints, in the order of time."""
     logged = (
         Ending(event["ts"], (event["to_state"] or STOPPED).upper(), event["observed_at"]) for event in events if _tells_of_an_end(event)
     )
-    reported = (
-        Ending(job["end_time"], job["state"], job["observed_at"])
-        for job in jobs
-        if job["state"] in TERMINAL_STATES and job["end_time"] is not None
-    )
-    return sorted({*logged, *reported})
+    reported = (Ending(at, state, job["observed_at"]) for job in jobs for at, state in reported_states(job) if state in ENDING_STATES)
+    # A state is reported again and again; the first that told of it counts.
+    first: dict[tuple[int, str], Ending] = {}
+    for ending in sorted({*logged, *reported}):
+        first.setdefault((ending.ended_at, ending.ending), ending)
+    return list(first.values())
+
+
+def reported_states(job: Row) -> list[tuple[int, str]]:
+    """States that an answer of REST dates, each with the time of its last entry."""
+    dated = [(entry["since"], entry["state"]) for entry in job["state_since"] or ()]
+    ended = [(job["end_time"], job["state"])] if job["state"] in TERMINAL_STATES else []
+    return [(at, state) for at, state in (*dated, *ended) if at is not None and state is not None]
+
+
+def ending_between(every: Sequence[Ending], from_ms: int, to_ms: int) -> Ending | None:
+    """The first of that time."""
+    return next((ending for ending in every if from_ms <= ending.ended_at <= to_ms), None)
 
 
 def first_ending(every: Sequence[Ending], trigger_time: int, logged_trigger: int | None, timeout_ms: int | None) -> Ending | None:

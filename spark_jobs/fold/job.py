@@ -52,7 +52,7 @@ def fold(news: JobNews, before: JobState, settings: Settings) -> JobResult | Loo
     """
     events = kept.each_once([*before.events, *news.events])
     state = _remembered(news, before, events)
-    surroundings = JobSurroundings.of(state.answers, state.events, state.placements)
+    surroundings = JobSurroundings.of(state.answers, state.events, state.placements, state.failures)
     found = checkpoints(news, before, surroundings)
     if isinstance(found, Lookup):
         return found

@@ -1,6 +1,30 @@
-"""From a reason code to the outcome of a checkpoint."""
+"""How a checkpoint ended: from REST's answer, the log's lines and what happened to its job.
 
-from ingest.flink_logs.reasons import PREFLIGHT, REASONS
+What is certain goes first: a completion wherever it is told, then the log's own lines of expiry and decline, then the failure that
+REST reports, then the log's general failure line, then the end of the job.
+
+A job that leaves RUNNING drops its pending checkpoints with one and the same reason, whatever the cause. Lost to a failure of
+a task or of the job, a checkpoint is failed; dropped by a cancel, a stop or the end of the job, on purpose, it is aborted.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ingest.flink_logs.reasons import PREFLIGHT, REASONS, reason_of
+from spark_jobs.diagnosis import checkpoint_reasons
+from spark_jobs.fold.checkpoint_log import CheckpointLog
+from spark_jobs.fold.endings import Ending, ending_between, first_ending
+from spark_jobs.fold.failures import LOGGED_LATE_MS, TOGETHER_MS, Failure, failure_between
+from spark_jobs.fold.reported import is_final
+from spark_jobs.fold.rows import Row, first_known
+
+UNKNOWN_REASON = ""
+WITH_ITS_TASK, WITH_ITS_JOB = "TASK_FAILURE", "JOB_FAILURE"
+DROPPED = ("CHECKPOINT_COORDINATOR_SHUTDOWN", "CHECKPOINT_COORDINATOR_SUSPEND")
+"""Flink's reasons for whatever is pending when its job leaves RUNNING: they do not tell a failure from a cancel."""
+LOST_WITH_JOB = frozenset({*DROPPED, *checkpoint_reasons.LOST_WITH_JOB})
+DROPPED_WITHIN_MS = 10_000
+"""A job's change of state and the failure of the checkpoints that it drops are noted this close to each other."""
 
 _DECLINED = (
     "CHECKPOINT_DECLINED",
@@ -14,14 +38,6 @@ _DECLINED = (
     "CHANNEL_STATE_SHARED_STREAM_EXCEPTION",
     "TASK_CHECKPOINT_FAILURE",
 )
-_ABORTED = (
-    "CHECKPOINT_COORDINATOR_SHUTDOWN",
-    "CHECKPOINT_COORDINATOR_SUSPEND",
-    "JOB_FAILURE",
-    "JOB_FAILOVER_REGION",
-    # The task died for its own reasons and took the checkpoint with it; Flink does not count it as failed either.
-    "TASK_FAILURE",
-)
 # Flink counts these two against the tolerance: storage did not answer, which is a failure and no refusal.
 _FAILED = ("IO_EXCEPTION", "EXCEPTION")
 
@@ -30,12 +46,87 @@ OUTCOME_OF_REASON: dict[str, str] = {
     **dict.fromkeys(PREFLIGHT, "preflight"),
     **dict.fromkeys(_FAILED, "failed"),
     **dict.fromkeys(_DECLINED, "declined"),
-    **dict.fromkeys(_ABORTED, "aborted"),
+    **dict.fromkeys(DROPPED, "aborted"),
     "CHECKPOINT_EXPIRED": "expired",
     "CHECKPOINT_SUBSUMED": "subsumed",
 }
-"""Every reason that Flink has; one that is not listed is ``failed``."""
+"""Every reason that Flink has; one that is not listed is ``failed``. For ``DROPPED``: where no failure is known."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a checkpoint ended, ``in_progress`` where it did not as far as known; ``reason`` "" is a failure nobody explains.
+
+    ``ending``: of the job, where it alone tells when. ``failure``: what it was lost to.
+    """
+
+    outcome: str
+    reason: str | None
+    text: str | None
+    ending: Ending | None = None
+    failure: Failure | None = None
+
+    @property
+    def is_completed(self) -> bool:
+        return self.outcome == "completed"
+
+    @property
+    def is_lost(self) -> bool:
+        return self.outcome not in ("completed", "in_progress")
+
+
+@dataclass(frozen=True)
+class JobLife:
+    """When one job dropped its pending checkpoints, what failed in it, and its time-out for checkpoints."""
+
+    endings: Sequence[Ending]
+    failures: Sequence[Failure]
+    timeout_ms: int | None
 
 
 def outcome_of(reason: str) -> str:
     return OUTCOME_OF_REASON.get(reason, "failed")
+
+
+def outcome(trigger_time: int, rest: Row, said: CheckpointLog, job: JobLife) -> Outcome:
+    """``rest``: what REST reported of the checkpoint, see :mod:`spark_jobs.fold.reported`."""
+    if said.completed_at is not None or rest["status"] == "COMPLETED":
+        return Outcome("completed", None, None)
+    text = first_known(rest["failure_message"], said.declined_text, said.failed_text)
+    by_rest = None
+    if rest["status"] == "FAILED":
+        known = reason_of(rest["failure_message"])
+        by_rest = known.code if known else UNKNOWN_REASON
+    if said.expired_at is not None:
+        return Outcome("expired", "CHECKPOINT_EXPIRED", text)
+    if said.declined_at is not None:
+        return Outcome("declined", said.declined_reason or by_rest or "CHECKPOINT_DECLINED", text)
+    reason = by_rest
+    if reason is None and said.failed_at is not None:
+        reason = said.failed_reason or UNKNOWN_REASON
+    if reason in LOST_WITH_JOB:
+        at = first_known(rest["failure_time"], said.failed_at, trigger_time)
+        return _lost_with_job(trigger_time, at, reason, text, ending_between(job.endings, trigger_time, at + DROPPED_WITHIN_MS), job)
+    if reason is not None:
+        return Outcome(outcome_of(reason), reason, text)
+    ending = None if is_final(rest["status"]) else first_ending(job.endings, trigger_time, said.triggered_at, job.timeout_ms)
+    if ending is not None:
+        lost = _lost_with_job(trigger_time, ending.ended_at, None, ending.text, ending, job)
+        return Outcome(lost.outcome, lost.reason, lost.text, ending, lost.failure)
+    return Outcome("in_progress", None, text)
+
+
+def _lost_with_job(trigger_time: int, at: int, reason: str | None, text: str | None, ending: Ending | None, job: JobLife) -> Outcome:
+    """``reason`` and ``text`` are Flink's own, where it gave any."""
+    ended_at = ending.ended_at if ending else at
+    if ending is not None and ending.is_meant:
+        # With the adaptive scheduler a job is cancelled after a failure as well.
+        failure = failure_between(job.failures, max(trigger_time, ended_at - TOGETHER_MS), ended_at)
+    else:
+        failure = failure_between(job.failures, trigger_time, ended_at + LOGGED_LATE_MS)
+    if failure is not None:
+        return Outcome("failed", WITH_ITS_TASK if failure.of_task else WITH_ITS_JOB, failure.text or text, failure=failure)
+    if ending is not None and not ending.is_meant:
+        told = reason if reason is not None and reason not in DROPPED else WITH_ITS_JOB
+        return Outcome("failed", told, ending.text)
+    return Outcome(outcome_of(reason) if reason else "aborted", reason, text)

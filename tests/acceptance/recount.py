@@ -7,6 +7,7 @@ import json
 import re
 from collections import defaultdict
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 
 Key = tuple[str, int, int]
@@ -15,18 +16,23 @@ Key = tuple[str, int, int]
 OUTCOME_OF_MESSAGE = {
     "Checkpoint expired before completing.": "expired",
     "Asynchronous task checkpoint failed.": "declined",
-    "Checkpoint Coordinator is suspending.": "aborted",
-    "CheckpointCoordinator shutdown.": "aborted",
 }
+DROPPED = ("Checkpoint Coordinator is suspending.", "CheckpointCoordinator shutdown.")
+"""Said of whatever is pending when a job leaves RUNNING; what it left RUNNING for, tells a failure from a cancel."""
+BY_FAILURE = ("RESTARTING", "FAILING", "FAILED")
 
 _JOB = r"(?P<job>[0-9a-f]{32})"
 _TRIGGER = re.compile(rf"Triggering checkpoint (?P<id>\d+) \(type=.*?\) @ (?P<ts>\d+) for job {_JOB}")
-_COMPLETE = re.compile(rf"Completed checkpoint (?P<id>\d+) for job {_JOB} \((?P<bytes>\d+) bytes")
+_COMPLETE = re.compile(
+    rf"Completed checkpoint (?P<id>\d+) for job {_JOB} \((?P<bytes>\d+) bytes(?:, checkpointDuration=| in )(?P<ms>\d+) ms"
+)
 _EXPIRE = re.compile(rf"Checkpoint (?P<id>\d+) of job {_JOB} expired before completing")
 _DECLINE = re.compile(
     rf"Decline checkpoint (?P<id>\d+) by task (?P<execution>\S+) of job {_JOB} at (?P<container>\S+) @ (?P<host>\S+) \(dataPort"
 )
 _LATE = re.compile(rf"Received late message for now expired checkpoint attempt (?P<id>\d+) from task (?P<execution>\S+) of job {_JOB}")
+_LEFT = re.compile(rf"Job .* \({_JOB}\) switched from state RUNNING to (?P<state>[A-Z]+)\.")
+_REFUSED = re.compile(rf"Failed to trigger checkpoint for job {_JOB} since ")
 _STOP = re.compile(rf"Stopping checkpoint coordinator for job {_JOB}")
 
 
@@ -37,9 +43,11 @@ class Mentioned:
     rest: dict | None = None
     subtasks: dict[str, list[dict]] = field(default_factory=dict)
     completed_bytes: int | None = None
+    completed_ms: int | None = None
     expired: bool = False
     declines: list[dict] = field(default_factory=list)
     late: list[str] = field(default_factory=list)
+    dropped_by: str | None = None
     coordinator_stopped: bool = False
 
     @property
@@ -51,8 +59,22 @@ class Mentioned:
         if self.declines:
             return "declined"
         if self.rest and self.rest["status"] == "FAILED":
-            return OUTCOME_OF_MESSAGE[self.rest["failure_message"]]
-        return "aborted" if self.coordinator_stopped else "in_progress"
+            message = self.rest["failure_message"]
+            return self._dropped if message in DROPPED else OUTCOME_OF_MESSAGE[message]
+        return self._dropped if self.dropped_by or self.coordinator_stopped else "in_progress"
+
+    @property
+    def _dropped(self) -> str:
+        return "failed" if self.dropped_by in BY_FAILURE else "aborted"
+
+    @property
+    def final(self) -> dict | None:
+        """REST's last word, None where its last answer found the checkpoint in progress."""
+        return None if self.was_in_progress else self.rest
+
+    @property
+    def was_in_progress(self) -> bool:
+        return self.rest is not None and self.rest["status"] == "IN_PROGRESS"
 
 
 def recount(recording: Path) -> dict[Key, Mentioned]:
@@ -62,6 +84,29 @@ def recount(recording: Path) -> dict[Key, Mentioned]:
     for log in sorted((recording / "logs").glob("*standalonesession*")):
         _read_log(log, mentioned)
     return dict(mentioned)
+
+
+def counters(recording: Path) -> dict[str, tuple[float, dict]]:
+    """Job id → Flink's own counters of checkpoints in its last answer, and when that was, in epoch seconds."""
+    last: dict[str, tuple[float, dict]] = {}
+    for line in (recording / "rest.jsonl").open(encoding="utf-8"):
+        answer = json.loads(line)
+        parts = answer["path"].strip("/").split("/")
+        if answer["status"] == 200 and len(parts) == 3 and parts[::2] == ["jobs", "checkpoints"]:
+            last[parts[1]] = answer["ts"], answer["body"]["counts"]
+    return last
+
+
+def refusals(recording: Path, job: str, until: float) -> int:
+    """Checkpoints that were refused before they began, as the log tells up to that time (epoch seconds)."""
+    found = 0
+    for log in sorted((recording / "logs").glob("*standalonesession*")):
+        for line in log.open(encoding="utf-8", errors="replace"):
+            match = _REFUSED.search(line)
+            if match and match["job"] == job:
+                at = datetime.strptime(line[:23], "%Y-%m-%d %H:%M:%S,%f").replace(tzinfo=UTC)
+                found += at.timestamp() <= until
+    return found
 
 
 def _read_rest(path: Path, mentioned: dict[Key, Mentioned]) -> None:
@@ -103,13 +148,17 @@ def _read_log(path: Path, mentioned: dict[Key, Mentioned]) -> None:
             trigger_of[key[:2]] = key[2]
             mentioned[key]
         elif match := _COMPLETE.search(line):
-            of(match).completed_bytes = int(match["bytes"])
+            of(match).completed_bytes, of(match).completed_ms = int(match["bytes"]), int(match["ms"])
         elif match := _EXPIRE.search(line):
             of(match).expired = True
         elif match := _DECLINE.search(line):
             of(match).declines.append(match.groupdict())
         elif match := _LATE.search(line):
             of(match).late.append(match["execution"])
+        elif match := _LEFT.search(line):
+            for (job, number, trigger), known in mentioned.items():
+                if job == match["job"] and trigger_of.get((job, number)) == trigger:
+                    known.dropped_by = known.dropped_by or match["state"]
         elif match := _STOP.search(line):
             for (job, _number, _trigger), known in mentioned.items():
                 if job == match["job"]:

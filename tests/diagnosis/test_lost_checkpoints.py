@@ -125,6 +125,21 @@ def test_failures_are_told_by_reason():
     assert evidence(finding, "failed with IO_EXCEPTION") == 1
 
 
+def with_a_task(id, at):
+    return checkpoint(id, at, "failed", reason="TASK_FAILURE", reason_text="java.io.IOException: disk full", failure_message="suspending")
+
+
+def test_one_lost_with_a_failed_task_is_told_by_its_restart():
+    assert not found(window(*minutely(5), with_a_task(6, 300)), "checkpoint.failed")
+
+
+def test_where_failed_tasks_take_every_second_checkpoint_it_is_critical_with_their_exception():
+    lost = [with_a_task(number, 60 * number) for number in (3, 5, 6)]
+    [finding] = found(window(*minutely(2), *lost, checkpoint(4, 240)), "checkpoint.failed")
+    assert (finding.severity, finding.title) == ("critical", "3 checkpoints failed: TASK_FAILURE")
+    assert evidence(finding, "failure message") == "java.io.IOException: disk full"
+
+
 def test_a_failure_without_a_reason_is_less_certain():
     [finding] = found(window(*minutely(3), checkpoint(4, 180, "failed")), "checkpoint.failed")
     assert finding.confidence == "medium"

@@ -10,7 +10,7 @@ from spark_jobs.fold.checkpoint_facts import JobSurroundings, checkpoint_facts
 from spark_jobs.fold.checkpoint_log import TELLING
 from spark_jobs.fold.checkpoint_rows import CheckpointRows
 from spark_jobs.fold.triggers import anchored, known_triggers
-from tests.fold.rows import VERTEX, Row, events, lake, noon, only
+from tests.fold.rows import VERTEX, Row, events, lake, noon, only, serving
 
 
 def facts(
@@ -19,11 +19,13 @@ def facts(
     log: Iterable[Row] = (),
     jobs: Iterable[Row] = (),
     hosts: Iterable[Row] = (),
+    exceptions: Iterable[Row] = (),
 ) -> list[dict[str, Any]]:
     """What REST and the log said → the facts of it."""
     default = {"checkpoint_id": 1, "trigger_time": noon()}
     lines = events([{"checkpoint_id": 1} | dict(row) for row in log])
-    job = JobSurroundings.of(lake("jobs", jobs), lines, [{"vertex_id": VERTEX, "attempt": None} | dict(row) for row in hosts])
+    placements = [{"vertex_id": VERTEX, "attempt": None} | dict(row) for row in hosts]
+    job = JobSurroundings.of(lake("jobs", jobs), lines, placements, serving("job_exception", exceptions))
     rows = CheckpointRows(
         lake("checkpoints", [default | dict(row) for row in rest]),
         lake("vertex_checkpoints", [default | {"vertex_id": VERTEX} | dict(row) for row in vertices]),
@@ -49,8 +51,8 @@ OUTCOMES_OF_MESSAGES = [
     ("Checkpoint has been subsumed.", "subsumed", "CHECKPOINT_SUBSUMED"),
     ("Checkpoint Coordinator is suspending.", "aborted", "CHECKPOINT_COORDINATOR_SUSPEND"),
     ("CheckpointCoordinator shutdown.", "aborted", "CHECKPOINT_COORDINATOR_SHUTDOWN"),
-    ("FailoverRegion is restarting.", "aborted", "JOB_FAILOVER_REGION"),
-    ("Task has failed.", "aborted", "TASK_FAILURE"),
+    ("FailoverRegion is restarting.", "failed", "JOB_FAILOVER_REGION"),
+    ("Task has failed.", "failed", "TASK_FAILURE"),
     ("Failure to finalize checkpoint.", "failed", "FINALIZE_CHECKPOINT_FAILURE"),
     ("An Exception occurred while triggering the checkpoint. IO-problem detected.", "failed", "IO_EXCEPTION"),
     ("Not all required tasks are currently running.", "preflight", "NOT_ALL_REQUIRED_TASKS_RUNNING"),
@@ -197,10 +199,46 @@ def test_a_stopped_coordinator_aborts_what_was_pending() -> None:
     assert (fact["outcome"], fact["final"], fact["end_time"]) == ("aborted", True, noon(3))
 
 
-@pytest.mark.parametrize("state", ["RESTARTING", "FAILING", "CANCELLING", "SUSPENDED", "FINISHED", "CANCELED", "FAILED"])
-def test_a_job_that_leaves_running_aborts_what_was_pending(state: str) -> None:
-    left = {"kind": "job_state", "ts": noon(3), "to_state": state, "checkpoint_id": None}
-    assert only(facts(log=[TRIGGERED, left]))["outcome"] == "aborted"
+LEFT: dict[str, Any] = {"kind": "job_state", "ts": noon(3), "checkpoint_id": None}
+THREW: dict[str, Any] = {
+    "kind": "task_state", "to_state": "FAILED", "ts": noon(2.9), "checkpoint_id": None, "task": "enrich",
+    "reason_text": "java.lang.IllegalStateException: no snapshot today", "detail": "java.io.IOException: Could not perform checkpoint 1",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("state", ["CANCELLING", "SUSPENDED", "FINISHED", "CANCELED"])
+def test_a_job_that_is_ended_on_purpose_aborts_what_was_pending(state: str) -> None:
+    assert only(facts(log=[TRIGGERED, LEFT | {"to_state": state}]))["outcome"] == "aborted"
+
+
+@pytest.mark.parametrize("state", ["RESTARTING", "FAILING", "FAILED"])
+def test_what_a_failing_job_drops_has_failed(state: str) -> None:
+    fact = only(facts(log=[TRIGGERED, LEFT | {"to_state": state}]))
+    assert (fact["outcome"], fact["reason"], fact["end_time"]) == ("failed", "JOB_FAILURE", noon(3))
+
+
+def test_a_checkpoint_lost_to_a_task_has_its_failure_as_the_reason() -> None:
+    suspended = failed("Checkpoint Coordinator is suspending.", at=3.1)
+    fact = only(facts(rest=[suspended], log=[TRIGGERED, THREW, LEFT | {"to_state": "RESTARTING"}]))
+    assert (fact["outcome"], fact["reason"], fact["reason_text"]) == ("failed", "TASK_FAILURE", THREW["reason_text"])
+    assert fact["exception"] == THREW["detail"]
+    assert fact["failure_message"] == "Checkpoint Coordinator is suspending."
+
+
+def test_rest_alone_tells_a_failure_from_a_cancel() -> None:
+    suspended = failed("Checkpoint Coordinator is suspending.", at=3)
+    exception = {"ts": noon(2.9), "task_key": "enrich (1/2)", "exception_name": "x.Y", "stacktrace": "x.Y: a\nCaused by: x.Z: b\n\tat c"}
+    entered = {state: {"state": "RUNNING", "state_since": [(state, noon(3))]} for state in ("RESTARTING", "CANCELLING")}
+    told = only(facts(rest=[suspended], jobs=[entered["RESTARTING"]], exceptions=[exception]))
+    assert (told["outcome"], told["reason"], told["reason_text"]) == ("failed", "TASK_FAILURE", "x.Z: b")
+    assert only(facts(rest=[suspended], jobs=[entered["CANCELLING"]]))["outcome"] == "aborted"
+
+
+def test_a_failure_before_the_trigger_or_a_cancel_long_after_one_explains_nothing() -> None:
+    before = THREW | {"ts": noon(-1)}
+    assert only(facts(log=[before, TRIGGERED, LEFT | {"to_state": "CANCELLING"}]))["outcome"] == "aborted"
+    cancelled = LEFT | {"ts": noon(20), "to_state": "CANCELLING"}
+    assert only(facts(log=[TRIGGERED, THREW, cancelled]))["outcome"] == "aborted"
 
 
 def test_an_ending_before_the_trigger_aborts_nothing() -> None:

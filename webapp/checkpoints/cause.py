@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+from spark_jobs.diagnosis.checkpoint_reasons import LOST_WITH_JOB
 from webapp.checkpoints.badges import outcome_badge
 from webapp.checkpoints.comparison import Comparison
 from webapp.checkpoints.models import CheckpointFact
@@ -22,7 +23,7 @@ LOOK_AHEAD = timedelta(minutes=3)
 """The window in which a checkpoint ended is judged at its end, which is later."""
 _OF_OUTCOME = {
     "completed": "It completed.",
-    "aborted": "It was given up because the job stopped, restarted or was cancelled; that says nothing about the checkpoint.",
+    "aborted": "It was aborted because the job was cancelled, stopped or finished; that is no failure.",
     "subsumed": "A newer checkpoint completed first; that is no failure.",
     "preflight": "It was refused before it began; that is no failure.",
     "in_progress": "It is still running.",
@@ -94,6 +95,7 @@ def _sentences(fact: CheckpointFact, comparison: Comparison, explanation: Shown 
         means = f"It was not acknowledged by every subtask before the time-out of {duration_text(timeout_ms)}."
     own = [comparison.large, comparison.slow] if fact.outcome == "completed" else [means or _OF_OUTCOME.get(fact.outcome, "")]
     told = [explanation.finding.title if explanation and fact.outcome == "completed" else "", *own]
+    told += [f"The failure: {fact.reason_text}"] if fact.reason in LOST_WITH_JOB and fact.reason_text else []
     told += [explanation.finding.cause] if explanation else []
     said = [sentence for sentence in told if sentence]
     return said or [_OF_OUTCOME.get(fact.outcome, "The reason is not known.")]

@@ -1,6 +1,7 @@
 """A task refused or failed its part of a checkpoint: who, where and why.
 
-Refusals before the start (outcome ``preflight``) and checkpoints dropped by a cancel, restart or stop (``aborted``) are none.
+Refusals before the start (outcome ``preflight``) and checkpoints dropped by a cancel or stop (``aborted``) or with a failed task
+(``failed``) are none.
 """
 
 from collections.abc import Iterable, Iterator, Mapping

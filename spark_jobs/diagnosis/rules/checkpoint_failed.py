@@ -1,10 +1,14 @@
-"""Checkpoints lost for other reasons than a decline or an expiry: storage, metadata, the JobManager itself."""
+"""Checkpoints lost for other reasons than a decline or an expiry: storage, metadata, the JobManager itself.
+
+Those that were pending when a task failed follow from its restart, which has rules of its own; here they are found where so many are
+lost that the job hardly has a recovery point.
+"""
 
 from collections.abc import Iterator
 from dataclasses import replace
 
 from spark_jobs.diagnosis.checkpoint_history import COUNTED_REASONS, NO_ID, name_of
-from spark_jobs.diagnosis.checkpoint_reasons import words_of
+from spark_jobs.diagnosis.checkpoint_reasons import LOST_WITH_JOB, words_of
 from spark_jobs.diagnosis.findings import Evidence, Finding
 from spark_jobs.diagnosis.job_subject import job_finding
 from spark_jobs.diagnosis.losses import HOLD_S, Losses, consequence, counted, ids, loss_evidence, loss_thresholds, losses, severity_of
@@ -32,13 +36,16 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     found = losses(window, "failed", limits[f"{RULE}.look_back_s"])
     if found is None:
         return
+    severity = severity_of(found, RULE, limits)
+    if severity != "critical" and all(one.reason in LOST_WITH_JOB for one in found.lost):
+        return
     newest = found.newest
     reason, _ = largest_group([one.reason or NO_REASON for one in found.lost])
     words = words_of(reason)
     yield job_finding(
         window,
         RULE,
-        severity_of(found, RULE, limits),
+        severity,
         "medium" if reason == NO_REASON else "high",
         title=f"{counted(found.lost)} failed: {reason}",
         cause=words.means,
@@ -80,6 +87,8 @@ def _by_reason(found: Losses) -> Iterator[Evidence]:
 
 def _message(found: Losses) -> Iterator[Evidence]:
     newest = found.newest
-    message = newest.failure_message or newest.reason_text
+    # Of one lost with its job Flink's message is the same whatever the failure was.
+    told = (newest.reason_text, newest.failure_message) if newest.reason in LOST_WITH_JOB else (newest.failure_message, newest.reason_text)
+    message = next(filter(None, told), None)
     if message:
         yield Evidence("failure message", message[:500], at_ms=newest.ended_ms, note=name_of(newest))

@@ -1,0 +1,61 @@
+"""Failures of a job's tasks, and of the job itself, that took checkpoints with them."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from spark_jobs.fold.checkpoint_log import root_cause
+from spark_jobs.fold.rows import Row, first_known, rank
+
+LOGGED_LATE_MS = 1_000
+"""A job's change of state is logged after the failure that caused it; sources date both with this much of difference."""
+TOGETHER_MS = 2_000
+"""Failures this close are one: the first is the cause, the others follow from it."""
+SAME_MS = 100
+"""REST and the log date one failure this close to each other."""
+_FAILING = ("FAILING", "FAILED", "RESTARTING")
+
+
+@dataclass(frozen=True)
+class Failure:
+    """``text`` is the innermost cause, its class and message; ``trace`` the whole. ``of_task``: a task failed, not the job as a whole."""
+
+    at: int
+    by_log: bool
+    of_task: bool
+    text: str | None
+    trace: str | None
+
+
+def failures(events: Iterable[Row], exceptions: Iterable[Row]) -> list[Failure]:
+    """``events``: located log events; ``exceptions``: rows of ``job_exception``. In order of time."""
+    found = {*map(_logged, filter(tells_of_failure, events)), *map(_reported, exceptions)}
+    return sorted(found, key=lambda one: (one.at, not one.by_log, not one.of_task, rank(one.text), rank(one.trace)))
+
+
+def tells_of_failure(event: Row) -> bool:
+    if event["kind"] == "task_state":
+        return bool(event["to_state"] == "FAILED")
+    # The job's own line has a stack trace where no task failed before it.
+    return event["kind"] == "job_state" and event["to_state"] in _FAILING and event["detail"] is not None
+
+
+def failure_between(every: Sequence[Failure], from_ms: int, to_ms: int) -> Failure | None:
+    """The cause of those failures that came last; None where none is known."""
+    inside = [one for one in every if from_ms <= one.at <= to_ms]
+    first = next((one for one in inside if one.at >= inside[-1].at - TOGETHER_MS), None)
+    if first is None:
+        return None
+    # The log's cause was read from the whole trace; of traces that are kept, the longer one tells more.
+    same = [one for one in inside if 0 <= one.at - first.at <= SAME_MS and one.of_task == first.of_task]
+    named = next((one for one in same if one.by_log and one.text), first)
+    return replace(named, trace=max((one.trace for one in same if one.trace), key=len, default=None))
+
+
+def _logged(event: Row) -> Failure:
+    text = first_known(event["reason_text"], root_cause(event["detail"]))
+    return Failure(event["ts"], True, event["kind"] == "task_state", text, event["detail"])
+
+
+def _reported(row: Row) -> Failure:
+    text = first_known(root_cause(row["stacktrace"]), row["exception_name"])
+    return Failure(row["ts"], False, bool(row["task_key"]), text, row["stacktrace"])
