@@ -352,6 +352,7 @@ JOB_JUDGEMENT = ServingTable(
         *_key("cluster", "job_id"),
         Column("judged_to", "instant", "instant at which the newest of them was judged", required=True),
         Column("windows", "json", "[{first, last}]: starts of judged windows as epoch s, neighbours as one run", required=True),
+        Column("covered", "json", "[{first, last}]: the same of all that were ever judged, the newest 500 runs", required=True),
         Column("unknowns", "json", "[{rule, missing}] of the newest of them", required=True),
         _AS_OF,
     ),

@@ -14,7 +14,7 @@ from spark_jobs.fold.checkpoint_log import Names
 from spark_jobs.fold.checkpoints import Lookup, checkpoints, facts_remembered, lacks_history
 from spark_jobs.fold.history import History, entered_states, read_by_rules, sample, timed, vertex_window
 from spark_jobs.fold.job_current import job_current
-from spark_jobs.fold.judging import Settings, judged
+from spark_jobs.fold.judging import Settings, joined, judged, runs
 from spark_jobs.fold.news import JobNews
 from spark_jobs.fold.rows import Row, json_text, largest
 from spark_jobs.fold.size_trend import size_trend
@@ -86,7 +86,9 @@ def fold(news: JobNews, before: JobState, settings: Settings) -> JobResult | Loo
     size = sample(samples.SizeTrend, trend) if trend else None
     windows = job_windows(news.cluster, news.job_id, starts, newest_ms, current, size, in_window, history)
     judgement = judged(windows, settings.limits(news.cluster, news.job_id), settings.recovery_point(news.cluster, news.job_id))
-    state = replace(state, judged_start=latest[0], judged_to=latest[1])
+    covered = joined([*before.judged_runs, *runs(starts)])
+    judgement["covered"] = json_text(covered)
+    state = replace(state, judged_start=latest[0], judged_to=latest[1], judged_runs=covered)
     return JobResult(told, found.retracted, marks, untold, current, trend, judgement, state, facts, surroundings.names, windows)
 
 
@@ -106,6 +108,7 @@ def _remembered(news: JobNews, before: JobState, events: Sequence[Row]) -> JobSt
         pressure=kept.pressure([*before.pressure, *news.pressure]),
         failures=kept.failures([*before.failures, *news.exceptions]),
         uploads=kept.uploads([*before.uploads, *news.uploads]),
+        judged_runs=list(before.judged_runs),
     )
 
 

@@ -1,7 +1,7 @@
 """What the rules say of the windows of one job, as plain rows."""
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import InitVar, dataclass, field, replace
 from typing import Any
 
@@ -20,6 +20,8 @@ Scoped = Mapping[str, Any]
 
 TEXTS = ("rule", "severity", "confidence", "subject_kind", "subject_id", "subject", "title", "cause", "next_step")
 DOCUMENTS = ("evidence", "related", "data")
+MOST_RUNS = 500
+"""Of judged minutes without a gap, for each job; a job that is asked steadily has one after months."""
 
 
 @dataclass
@@ -100,10 +102,15 @@ def _sight(finding: Finding, window: JobWindow) -> dict[str, Any]:
 
 def runs(starts_ms: Sequence[int]) -> list[dict[str, int]]:
     """Starts in order, neighbours as one run, in epoch s."""
+    return joined({"first": start // 1000, "last": start // 1000} for start in starts_ms)
+
+
+def joined(spans: Iterable[Mapping[str, int]]) -> list[dict[str, int]]:
+    """Runs of judged minutes in any order, which may overlap → the same minutes in order, neighbours as one run; the newest 500."""
     found: list[dict[str, int]] = []
-    for start in starts_ms:
-        if found and start - 1000 * found[-1]["last"] == WINDOW_MS:
-            found[-1]["last"] = start // 1000
+    for span in sorted(spans, key=lambda one: one["first"]):
+        if found and span["first"] <= found[-1]["last"] + WINDOW_MS // 1000:
+            found[-1]["last"] = max(found[-1]["last"], span["last"])
         else:
-            found.append({"first": start // 1000, "last": start // 1000})
-    return found
+            found.append({"first": span["first"], "last": span["last"]})
+    return found[-MOST_RUNS:]

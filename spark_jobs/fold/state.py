@@ -22,7 +22,8 @@ class JobState:
     triggered up to ``released_to`` are in the lake only. ``facts``: all from ``facts_since`` on (None: all there ever were),
     and earlier ones without an outcome. ``stand_ins``: facts whose trigger no source told. ``unplaced``: executions, by checkpoint,
     whose task or host no source told. ``told_annotations``: hashes of those that came out before.
-    ``judged_start``, ``judged_to``: the newest judged window, and up to when.
+    ``judged_start``, ``judged_to``: the newest judged window, and up to when. ``judged_runs``: all judged minutes, as
+    :func:`spark_jobs.fold.judging.joined` tells them.
     """
 
     answers: Sequence[Row] = ()
@@ -46,6 +47,7 @@ class JobState:
     told_annotations: Sequence[int] = ()
     judged_start: int | None = None
     judged_to: int | None = None
+    judged_runs: Sequence[Row] = ()
 
     def packed(self) -> bytes:
         written = {one.name: getattr(self, one.name) for one in fields(self)}

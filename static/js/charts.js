@@ -59,6 +59,21 @@
       .finally(() => { following = false; });
   }
 
+  // Charts of the present come again with the page; one that the reader has zoomed stays as it is.
+  async function renew(chart) {
+    const range = chart.layout && chart.layout.xaxis && chart.layout.xaxis.range;
+    const drawn = figures.get(chart).layout.xaxis && figures.get(chart).layout.xaxis.range;
+    if (range && drawn && range.some((end, place) => new Date(end) - new Date(drawn[place]))) return;
+    const response = await fetch(chart.dataset.chart, { headers: { Accept: "application/json" }, credentials: "same-origin" });
+    const answer = response.ok ? await response.json() : {};
+    if (!answer.figure) return;
+    const note = document.getElementById(chart.dataset.note || "");
+    if (note) note.textContent = answer.note;
+    figures.set(chart, answer.figure);
+    await draw(chart);
+  }
+  document.addEventListener("weir:refreshed", () => figures.forEach((_figure, chart) => renew(chart).catch(() => {})));
+
   document.addEventListener("weir:theme", () => figures.forEach((_figure, chart) => draw(chart)));
 
   const seen = new IntersectionObserver((entries) => {

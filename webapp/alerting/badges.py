@@ -17,6 +17,7 @@ MUTES: dict[str, Badge] = {
     Mute.MAINTENANCE: Badge("in maintenance", "■", "unknown"),
     Mute.SILENCE: Badge("silenced", "■", "unknown"),
 }
+NO_LONGER_WATCHED = Badge("no longer watched", "■", "unknown")
 ACKNOWLEDGED = Badge("acknowledged", "✓", "done")
 FLAPPING = Badge("flapping", "≈", "warn")
 ACTIVE, PLANNED, OVER = Badge("active", "●", "warn"), Badge("planned", "○", "done"), Badge("over", "■", "unknown")
@@ -27,6 +28,8 @@ def state_badge(alert: Alert) -> Badge:
     if alert.state == AlertState.FIRING:
         severe = severity_badge(alert.severity)
         return Badge("firing", severe.shape, severe.tone)
+    if alert.ended_because and alert.state == AlertState.RESOLVED:
+        return NO_LONGER_WATCHED
     return STATES.get(alert.state, UNKNOWN)
 
 

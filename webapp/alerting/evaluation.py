@@ -17,7 +17,7 @@ from webapp.alerting.holding import chunks_held, hold
 from webapp.alerting.models import AlertGroup
 from webapp.alerting.muting import Mutes, mute, to_look_at
 from webapp.alerting.policies import Policies
-from webapp.alerting.taking import take_marked
+from webapp.alerting.taking import changed_texts, copy_changed, take_marked
 from webapp.pipeline.models import Manifest
 
 CHUNKS_AT_MOST = 200
@@ -56,6 +56,9 @@ def evaluate(now: datetime, lease: Guard | None = None) -> Evaluated:
         taken += chunk
         if not chunk:
             break
+    for pks in changed_texts():
+        with writing():
+            copy_changed(pks)
     for pks in chunks_held(now):
         with writing():
             held += hold(pks, policies, now)

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from webapp.alerting.choices import Told
+from webapp.alerting.choices import Happened, Told
 from webapp.alerting.lifecycle import Episode, Event, Life
 from webapp.alerting.models import Alert, AlertEvent, AlertGroup
 from webapp.alerting.policies import Policies
@@ -20,9 +20,9 @@ SAME = (
 TEXTS = ("job_name", "subject_kind", "subject", "confidence", "title", "cause", "next_step", "evidence")
 WRITTEN = (
     *SAME, *TEXTS, "fired", "severity", "severity_rank", "finding", "labels", "recorded",
-    "acknowledged_by", "acknowledged_name", "acknowledged_at", "acknowledge_comment",
+    "acknowledged_by", "acknowledged_name", "acknowledged_at", "acknowledge_comment", "ended_because",
 )  # fmt: skip
-LIFE_ONLY = (*SAME, "fired", "severity", "severity_rank")
+LIFE_ONLY = (*SAME, "fired", "severity", "severity_rank", "ended_because")
 SEVERITY_OF_RANK = {rank: str(severity) for severity, rank in SEVERITY_RANK.items()}
 
 
@@ -38,6 +38,8 @@ def put(row: Alert, life: Life) -> None:
         row.acknowledged_by, row.acknowledged_name, row.acknowledged_at, row.acknowledge_comment = None, "", None, ""
     for name in SAME:
         setattr(row, name, getattr(life, name))
+    if life.is_open:
+        row.ended_because = ""
     row.fired = [one.isoformat() for one in life.fired]
     row.severity_rank = life.rank
     row.severity = SEVERITY_OF_RANK.get(life.rank, row.severity)
@@ -89,7 +91,11 @@ class Written:
                 row.group = groups[row.cluster, row.family]
             Alert.objects.bulk_create(self.new, batch_size=ROWS_AT_ONCE)
         AlertEvent.objects.bulk_create(
-            [AlertEvent(alert=row, at=at, noted_at=now, kind=kind) for row, (at, kind) in self.events], batch_size=ROWS_AT_ONCE
+            [
+                AlertEvent(alert=row, at=at, noted_at=now, kind=kind, comment=row.ended_because if kind == Happened.RESOLVED else "")
+                for row, (at, kind) in self.events
+            ],
+            batch_size=ROWS_AT_ONCE,
         )
 
 

@@ -1,6 +1,6 @@
 """How each identity alerts: what people set, the narrowest scope first, else the defaults."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from webapp.alerting.choices import LEAST_RANK, NO_ALERT
@@ -8,7 +8,8 @@ from webapp.alerting.lifecycle import Policy
 from webapp.alerting.models import RuleSetting
 from webapp.findings.choices import SEVERITY_RANK, Severity
 from webapp.fleet.choices import ClusterKind
-from webapp.fleet.models import Cluster
+from webapp.fleet.models import Cluster, RemovedCluster
+from webapp.lib.instants import instant_text
 
 HOLD_BEFORE = timedelta()
 HOLD_AFTER = timedelta(seconds=120)
@@ -35,16 +36,29 @@ class Wishes:
 
 
 class Policies:
-    """All that is set, read once for an evaluation: two queries. ``instead``: a setting to suppose in its scope."""
+    """All that is set, read once for an evaluation: three queries. ``instead``: a setting to suppose in its scope."""
 
     def __init__(self, instead: RuleSetting | None = None) -> None:
         rows = [*RuleSetting.objects.all(), *([instead] if instead else [])]
         self._set: dict[Scope, RuleSetting] = {(row.rule, row.cluster, row.job_id): row for row in rows}
         self._recordings = set(Cluster.objects.filter(kind=ClusterKind.RECORDING).values_list("name", flat=True))
+        self._removed = dict(RemovedCluster.objects.values_list("name", "removed_at"))
         self._known: dict[Scope, Wishes] = {}
 
     def is_recorded(self, cluster: str) -> bool:
         return cluster in self._recordings
+
+    def policy(self, rule: str, cluster: str, job_id: str, own_rank: int) -> Policy:
+        """Nothing alerts of a cluster that was removed: nobody could see it end."""
+        found = self.wishes(rule, cluster, job_id).policy(own_rank, recorded=self.is_recorded(cluster))
+        return replace(found, alerts=False) if cluster in self._removed else found
+
+    def why_ended(self, cluster: str) -> str:
+        """The reason of an alert that ends now; empty where its rule sees nothing any more."""
+        removed_at = self._removed.get(cluster)
+        if removed_at is None:
+            return ""
+        return f"Cluster {cluster} was removed from Weir at {instant_text(removed_at)}: it is no longer watched, and its state is unknown."
 
     def wishes(self, rule: str, cluster: str, job_id: str) -> Wishes:
         scope = (rule, cluster, job_id)

@@ -1,16 +1,17 @@
 """Marked findings → alerts, a chunk a transaction; the mark goes in the same one, so that nothing is lost and nothing twice."""
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 
-from django.db.models import Q
+from django.db.models import F, Q
 
 from webapp.alerting.choices import OPEN
 from webapp.alerting.lifecycle import FLAP_WINDOW, take
-from webapp.alerting.lives import Written, copy_texts, episode_of, labels_of, life_of, put
+from webapp.alerting.lives import TEXTS, Written, copy_texts, episode_of, labels_of, life_of, put
 from webapp.alerting.models import Alert
 from webapp.alerting.policies import Policies
+from webapp.alerting.row_updates import write
 from webapp.findings.models import Finding
 
 FINDINGS_AT_ONCE = 500
@@ -40,7 +41,7 @@ def _take(finding: Finding, known: dict[Identity, list[Alert]], policies: Polici
     identity = (finding.cluster, finding.job_id, finding.rule, finding.subject_id)
     wishes = policies.wishes(finding.rule, finding.cluster, finding.job_id)
     episode = episode_of(finding, wishes.rank(finding.severity_rank))
-    policy = wishes.policy(finding.severity_rank, recorded=policies.is_recorded(finding.cluster))
+    policy = policies.policy(finding.rule, finding.cluster, finding.job_id, finding.severity_rank)
     lives = [(row, life_of(row)) for row in known[identity]]
     row, last = next(
         ((row, life) for row, life in lives if life.is_open),
@@ -63,8 +64,30 @@ def _take(finding: Finding, known: dict[Identity, list[Alert]], policies: Polici
     elif finding.first_seen >= step.life.episode_at:
         copy_texts(row, finding)
     put(row, step.life)
+    if not row.is_open and last is not None and last.is_open:
+        row.ended_because = policies.why_ended(row.cluster)
     written.change(row)
     written.note(row, step.events)
+
+
+def changed_texts() -> Iterator[list[int]]:
+    """Numbers of open alerts that say something else than their finding says by now, some at once."""
+    other = Alert.objects.filter(state__in=OPEN, finding__isnull=False).exclude(
+        title=F("finding__title"), cause=F("finding__cause"), next_step=F("finding__next_step")
+    )
+    pks = list(other.order_by("id").values_list("pk", flat=True))
+    for start in range(0, len(pks), FINDINGS_AT_ONCE):
+        yield pks[start : start + FINDINGS_AT_ONCE]
+
+
+def copy_changed(pks: list[int]) -> int:
+    """Alerts say what their finding says now; returns how many. Call it in a transaction."""
+    rows = list(Alert.objects.filter(pk__in=pks, state__in=OPEN).select_related("finding").select_for_update(of=("self",)))
+    for row in rows:
+        if row.finding:
+            copy_texts(row, row.finding)
+    write(rows, TEXTS)
+    return len(rows)
 
 
 def _known(findings: Iterable[Finding]) -> dict[Identity, list[Alert]]:

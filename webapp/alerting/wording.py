@@ -51,6 +51,7 @@ def fingerprint(row: Alert) -> str:
 def alert_told(row: Alert, facts: Facts, *, status: str) -> AlertTold:
     """``status`` is given, since what ended before it could be told is told to fire first."""
     said: Any = row.finding if status == FIRING and row.finding_id and row.finding else row
+    unseen_end = status != FIRING and bool(row.ended_because)
     muted_count, muted = facts.muted.get(row.pk, (0, ()))
     return AlertTold(
         uid=row.uid,
@@ -66,8 +67,8 @@ def alert_told(row: Alert, facts: Facts, *, status: str) -> AlertTold:
         subject_kind=row.subject_kind,
         subject=row.subject,
         title=said.title,
-        cause=said.cause,
-        next_step=said.next_step,
+        cause=row.ended_because if unseen_end else said.cause,
+        next_step="Look at the job in Flink itself, or register its cluster again." if unseen_end else said.next_step,
         starts_at=row.starts_at,
         ends_at=None if status == FIRING else row.ends_at,
         evidence=tuple(one for one in said.evidence or () if isinstance(one, dict)),

@@ -29,10 +29,15 @@ def watch(now: datetime) -> None:
         for found in registry.diagnose(window, limits_of(cluster.name), only=(RULE,)).findings:
             _keep(standing.pop((cluster.name, found.subject_id), None), cluster.name, finding_to_plain(found), now)
     marks.close([one.pk for one in standing.values()], now)
-    # Nobody judges the jobs of a cluster that was removed any more. Roots of the storage belong to no cluster.
-    of_removed = Finding.objects.open().exclude(cluster="").exclude(cluster__in=Cluster.objects.values("name"))
-    of_removed.update(state=FindingState.CLOSED, closed_at=now, to_alert=True)
+    close_unwatched(now)
     forget_unseen(now)
+
+
+def close_unwatched(now: datetime) -> int:
+    """Nobody judges the jobs of a cluster that was removed any more. Roots of the storage belong to no cluster."""
+    of_removed = Finding.objects.open().exclude(cluster="").exclude(cluster__in=Cluster.objects.values("name"))
+    closed: int = of_removed.update(state=FindingState.CLOSED, closed_at=now, to_alert=True)
+    return closed
 
 
 def gap_of(cluster: Cluster, now: datetime) -> SourceGap | None:

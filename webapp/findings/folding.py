@@ -19,7 +19,7 @@ from webapp.findings.episodes import Episode, Span, closed_at, episodes
 from webapp.findings.models import Finding, FindingSight, JobJudgement
 from webapp.findings.sights import Changed, Identity, Job
 from webapp.fleet.choices import ClusterKind
-from webapp.fleet.models import Cluster, JobCurrent
+from webapp.fleet.models import Cluster, JobCurrent, RemovedCluster
 
 SIGHTS_KEPT = timedelta(days=2)
 JOBS_AT_ONCE = 50
@@ -57,6 +57,10 @@ def lives_of(jobs: Iterable[Job]) -> dict[Job, Life]:
                 "job_id", "end_time", "as_of"
             )
         }
+        # Rows that were under way when a cluster was removed open nothing again.
+        removed_at = RemovedCluster.objects.filter(name=cluster).values_list("removed_at", flat=True).first()
+        if removed_at is not None:
+            ended = {job_id: min(ended.get(job_id) or removed_at, removed_at) for job_id in wanted}
         lives |= {(cluster, job_id): Life(judged.get(job_id), ended.get(job_id)) for job_id in wanted}
     return lives
 

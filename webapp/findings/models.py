@@ -52,6 +52,7 @@ class JobJudgement(models.Model):
     job_id = models.CharField(max_length=64)
     judged_to = models.DateTimeField()
     windows = models.JSONField()
+    covered = models.JSONField(default=list, help_text="judged minutes of all its life")
     unknowns = models.JSONField()
     as_of = models.DateTimeField()
 

@@ -17,7 +17,7 @@ from webapp.findings.episodes import closed_at
 from webapp.findings.folding import hold_of, lives_of
 from webapp.findings.models import Finding, JobJudgement
 from webapp.findings.sights import JOBS_AT_ONCE
-from webapp.fleet.choices import UNKNOWN_STATUS, HealthState
+from webapp.fleet.choices import UNKNOWN_STATUS, UNWATCHED_STATUS, HealthState
 from webapp.fleet.models import Cluster, JobCurrent
 
 ROWS_AT_ONCE = 500
@@ -43,12 +43,17 @@ def close_unseen() -> int:
     return len(closed)
 
 
+def had_data(unknowns: Sequence[Any]) -> bool:
+    """Whether any rule had what it needs, where these could not judge."""
+    judging = len([rule for rule in registry.rules_for(JobWindow) if not rule.startswith("collect.")])
+    return len(unknowns) < judging or not judging
+
+
 def give_health(judgements: Sequence[Mapping[str, Any]]) -> None:
     """Set the health of the jobs of these rows of ``job_judgement``. Call it in a transaction."""
-    judging = len([rule for rule in registry.rules_for(JobWindow) if not rule.startswith("collect.")])
     by_cluster: dict[str, dict[str, bool]] = defaultdict(dict)
     for row in judgements:
-        by_cluster[row["cluster"]][row["job_id"]] = len(json.loads(row["unknowns"])) < judging or not judging
+        by_cluster[row["cluster"]][row["job_id"]] = had_data(json.loads(row["unknowns"]))
     unseen = set(Cluster.objects.unseen(timezone.now()).values_list("name", flat=True))
     for cluster, told in by_cluster.items():
         jobs = list(told)
@@ -78,10 +83,12 @@ def _give_health(cluster: str, jobs: Mapping[str, bool], *, is_seen: bool) -> No
 
 
 def forget_unseen(now: datetime) -> int:
-    """Health of jobs that nobody can know now is unknown, whatever it was; returns how many it was taken from."""
-    unknown: Any = JobCurrent.objects.with_status(now).filter(Q(status=UNKNOWN_STATUS) & ~Q(health_state=HealthState.UNKNOWN))
-    ids = list(unknown.order_by().values_list("pk", flat=True))
-    for start in range(0, len(ids), ROWS_AT_ONCE):
-        part = JobCurrent.objects.filter(pk__in=ids[start : start + ROWS_AT_ONCE])
-        part.update(health=None, health_state=HealthState.UNKNOWN)
-    return len(ids)
+    """Health of jobs that nobody can know now is unknown, whatever it was, and over where nobody watches them; returns how many changed."""
+    changed = 0
+    for status, becomes in ((UNKNOWN_STATUS, HealthState.UNKNOWN), (UNWATCHED_STATUS, HealthState.ENDED)):
+        found: Any = JobCurrent.objects.with_status(now).filter(Q(status=status) & ~Q(health_state=becomes))
+        ids = list(found.order_by().values_list("pk", flat=True))
+        for start in range(0, len(ids), ROWS_AT_ONCE):
+            JobCurrent.objects.filter(pk__in=ids[start : start + ROWS_AT_ONCE]).update(health=None, health_state=becomes)
+        changed += len(ids)
+    return changed

@@ -5,11 +5,13 @@ from typing import TYPE_CHECKING
 
 from django.db.models import Q
 
-from webapp.fleet.choices import UNKNOWN_STATUS, HealthState, Visibility
+from webapp.fleet.choices import UNKNOWN_STATUS, UNWATCHED_STATUS, HealthState, Visibility
 from webapp.lib.badges import UNKNOWN, Badge
 
 if TYPE_CHECKING:
     from webapp.fleet.models import JobCurrent
+
+UNWATCHED = Badge("no longer watched", "■", "unknown")
 
 JOB_BADGES: dict[str, Badge] = {
     "FAILED": Badge("failed", "▲", "crit"),
@@ -24,6 +26,7 @@ JOB_BADGES: dict[str, Badge] = {
     "CANCELED": Badge("canceled", "■", "done"),
     "FINISHED": Badge("finished", "■", "done"),
     UNKNOWN_STATUS: UNKNOWN,
+    UNWATCHED_STATUS: UNWATCHED,
 }
 
 VISIBILITY_BADGES: dict[str, Badge] = {
@@ -52,6 +55,7 @@ STATUS_GROUPS: dict[str, StatusGroup] = {
         StatusGroup("unknown", "Unknown", (UNKNOWN_STATUS,)),
         StatusGroup("running", "Running", ("RUNNING", "INITIALIZING", "CREATED", "RECONCILING")),
         StatusGroup("finished", "Finished", ("FINISHED", "CANCELED", "CANCELLING")),
+        StatusGroup("unwatched", "No longer watched", (UNWATCHED_STATUS,)),
     )
 }
 
@@ -78,7 +82,8 @@ class HealthGroup:
     meaning: str
 
 
-_SEEN = ~Q(status=UNKNOWN_STATUS)
+_SEEN = ~Q(status__in=(UNKNOWN_STATUS, UNWATCHED_STATUS))
+_OVER = Q(health=None, health_state=HealthState.ENDED) | Q(status=UNWATCHED_STATUS)
 
 HEALTH_GROUPS: dict[str, HealthGroup] = {
     group.slug: group
@@ -92,10 +97,14 @@ HEALTH_GROUPS: dict[str, HealthGroup] = {
             f"health {POOR_BELOW} to {HEALTHY_FROM - 1}",
         ),
         HealthGroup(
-            "unknown", "Unknown", UNKNOWN, Q(status=UNKNOWN_STATUS) | (Q(health=None) & ~Q(health_state="ended")), "not seen or not judged"
+            "unknown",
+            "Unknown",
+            UNKNOWN,
+            Q(status=UNKNOWN_STATUS) | (Q(health=None) & ~Q(health_state=HealthState.ENDED) & ~Q(status=UNWATCHED_STATUS)),
+            "not seen or not judged",
         ),
         HealthGroup("good", "Healthy", Badge("good", "●", "ok"), _SEEN & Q(health__gte=HEALTHY_FROM), f"health {HEALTHY_FROM} and more"),
-        HealthGroup("ended", "Ended", Badge("ended", "■", "done"), Q(health=None, health_state="ended"), "finished, canceled or failed"),
+        HealthGroup("ended", "Ended", Badge("ended", "■", "done"), _OVER, "finished, canceled, failed or no longer watched"),
     )
 }
 
@@ -113,4 +122,6 @@ def health_badge(health: int | None, state: str | None) -> Badge:
 
 def health_badge_of(job: "JobCurrent") -> Badge:
     """Of a job with its ``status``: whose state nobody can know now, its health neither, whatever it was when last judged."""
-    return UNKNOWN if job.status == UNKNOWN_STATUS else health_badge(job.health, job.health_state)
+    if job.status in (UNKNOWN_STATUS, UNWATCHED_STATUS):
+        return JOB_BADGES[job.status]
+    return health_badge(job.health, job.health_state)

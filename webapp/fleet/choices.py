@@ -25,7 +25,10 @@ class Visibility(models.TextChoices):
 
 
 UNKNOWN_STATUS = "UNKNOWN"
-"""Shown for a job that is not known to have ended, of a cluster that cannot be seen now."""
+"""Shown for a job that is not known to have ended, and of which nobody can know the state now."""
+
+UNWATCHED_STATUS = "UNWATCHED"
+"""Shown for a job that was not known to have ended when its cluster was removed: nobody asks about it any more."""
 
 
 class HealthState(models.TextChoices):

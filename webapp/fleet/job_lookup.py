@@ -7,8 +7,9 @@ from django.http import Http404, HttpRequest
 from django.utils import timezone
 
 from webapp.fleet.badges import job_badge
-from webapp.fleet.choices import ClusterKind
-from webapp.fleet.models import Cluster, JobCurrent
+from webapp.fleet.choices import UNKNOWN_STATUS, UNWATCHED_STATUS, ClusterKind
+from webapp.fleet.freshness import late_before
+from webapp.fleet.models import Cluster, JobCurrent, RemovedCluster
 from webapp.lib import timeranges
 from webapp.lib.badges import Badge
 from webapp.lib.instants import drawable
@@ -20,7 +21,7 @@ _LEAST_AIR = timedelta(seconds=3)
 
 @dataclass(frozen=True)
 class JobView:
-    """``at`` is now for live jobs; for recordings and ended jobs it is when they were last seen."""
+    """``at`` is now for live jobs; for recordings, ended jobs and those of removed clusters it is when they were last seen."""
 
     job: JobCurrent
     cluster: Cluster | None
@@ -29,6 +30,21 @@ class JobView:
     now: datetime
     time_range: TimeRange
     whole: TimeRange
+    removed_at: datetime | None = None
+
+    @property
+    def is_unknown(self) -> bool:
+        """Nobody can know its state now."""
+        return bool(self.job.status == UNKNOWN_STATUS)
+
+    @property
+    def is_late(self) -> bool:
+        return self.job.judged_at is not None and self.job.judged_at < late_before(self.now)
+
+    @property
+    def is_unwatched(self) -> bool:
+        """Its cluster was removed before it was known to have ended."""
+        return bool(self.job.status == UNWATCHED_STATUS)
 
     @property
     def is_recording(self) -> bool:
@@ -46,7 +62,12 @@ class JobView:
     @property
     def is_past(self) -> bool:
         """Ages would count from today, which says nothing about it."""
-        return self.is_recording or bool(self.job.terminal)
+        return self.is_recording or self.is_unwatched or bool(self.job.terminal)
+
+    @property
+    def known_to(self) -> datetime:
+        """Up to when its data were judged: ages count from then, not from the time at which a page is made."""
+        return known_to(self.job, self.now)
 
 
 def look_up(request: HttpRequest, cluster: str, job_id: str) -> JobView:
@@ -56,11 +77,19 @@ def look_up(request: HttpRequest, cluster: str, job_id: str) -> JobView:
     if job is None:
         raise Http404(f"No job {job_id[:64]} was ever seen on a cluster called {cluster[:100]}.")
     registered = Cluster.objects.filter(name=cluster).first()
-    past = bool(job.terminal) or (registered is not None and registered.kind == ClusterKind.RECORDING)
+    unwatched = job.status == UNWATCHED_STATUS
+    past = bool(job.terminal) or unwatched or (registered is not None and registered.kind == ClusterKind.RECORDING)
     at = drawable(job.last_seen_at or job.as_of) if past else now
     whole = whole_life(job, at)
     chosen = timeranges.of_request(request, now, fallback=whole if past else None)
-    return JobView(job, registered, job_badge(job.status), at, now, chosen, whole)
+    removed = RemovedCluster.objects.filter(name=cluster).values_list("removed_at", flat=True).first() if unwatched else None
+    return JobView(job, registered, job_badge(job.status), at, now, chosen, whole, removed)
+
+
+def known_to(job: JobCurrent, now: datetime) -> datetime:
+    """The instant up to which a job was judged; now where it never was. A success that came in since counts as known."""
+    judged = max(filter(None, (job.judged_at, job.last_completed_at)), default=now) if job.judged_at else now
+    return min(judged, now)
 
 
 def whole_life(job: JobCurrent, at: datetime) -> TimeRange:

@@ -7,7 +7,8 @@ from django.apps import apps
 from django.conf import settings
 from django.db.models import Case, CharField, Count, F, Q, QuerySet, Value, When
 
-from webapp.fleet.choices import UNKNOWN_STATUS, ClusterKind
+from webapp.fleet.choices import UNKNOWN_STATUS, UNWATCHED_STATUS, ClusterKind
+from webapp.fleet.freshness import late_before
 
 if TYPE_CHECKING:
     from webapp.fleet.models import Cluster, JobCurrent
@@ -52,19 +53,23 @@ class ClusterQuerySet(QuerySet["Cluster"]):
 
 class JobCurrentQuerySet(QuerySet["JobCurrent"]):
     def with_status(self, now: datetime) -> Any:  # a queryset of jobs; the type plugin does not let one filter by annotations
-        """Add ``status``: the reported state, or UNKNOWN where nobody can know it now.
+        """Add ``status``: the reported state, UNKNOWN where nobody can know it now, UNWATCHED where its cluster was removed.
 
         A job that has ended keeps its state; one of a recording is judged at its recorded time. Otherwise the
-        cluster must be seen, and the job itself must have been seen not long ago.
+        cluster must be seen, and the job itself must have been seen and judged not long ago.
         """
         clusters = apps.get_model("fleet", "Cluster").objects
         interval_s = settings.WEIR.judged_every_s + max(settings.WEIR.spark_interval_s, settings.WEIR.judged_every_s)
         forgotten = Q(last_seen_at__isnull=True) | Q(last_seen_at__lt=now - timedelta(seconds=JOB_FORGOTTEN_AFTER_CYCLES * interval_s))
         of_recording = Q(cluster__in=clusters.filter(kind=ClusterKind.RECORDING).values("name"))
-        unseen = Q(cluster__in=clusters.unseen(now).values("name")) | (forgotten & ~of_recording)
+        late = Q(judged_at__lt=late_before(now))
+        unseen = Q(cluster__in=clusters.unseen(now).values("name")) | ((forgotten | late) & ~of_recording)
+        removed = Q(cluster__in=apps.get_model("fleet", "RemovedCluster").objects.values("name"))
         unknown: Any = Value(UNKNOWN_STATUS)
+        unwatched: Any = Value(UNWATCHED_STATUS)
         status = Case(
             When(Q(terminal=True), then=F("state")),
+            When(removed, then=unwatched),
             When(unseen | Q(state__isnull=True), then=unknown),
             default=F("state"),
             output_field=CharField(),

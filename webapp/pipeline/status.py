@@ -1,14 +1,14 @@
 """How fresh what the pages show is, and whether the pipeline runs."""
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 
-from django.conf import settings
 from django.core.cache import cache
-from django.db.models import Max
+from django.db.models import Count, Max
 from django.utils import timezone
 
-from webapp.fleet.models import Cluster
+from webapp.fleet.freshness import late_before
+from webapp.fleet.models import Cluster, JobCurrent
 from webapp.pipeline import audit
 from webapp.pipeline.audit import Problem
 from webapp.pipeline.models import DueWork, Manifest
@@ -20,13 +20,17 @@ CACHED_FOR_S = 5
 
 @dataclass(frozen=True)
 class PipelineStatus:
-    """``loaded_at``: when data last came in. ``spark_at``: when a cycle last found all of the lake loaded."""
+    """``judged_to``: up to when running jobs of clusters that answer are judged; what pages show is of then.
+
+    ``loaded_at``: when data last came in. ``spark_at``: when a cycle last found all of the lake loaded.
+    """
 
     at: datetime
     ever_ran: bool
     collected_at: datetime | None
     spark_at: datetime | None
     loaded_at: datetime | None
+    judged_to: datetime | None
     live_clusters: int
     blind_clusters: int
     problems: tuple[Problem, ...]
@@ -36,9 +40,15 @@ class PipelineStatus:
         """Live clusters are not shown as they are now."""
         if not self.live_clusters:
             return False
-        between_s = settings.WEIR.judged_every_s + max(settings.WEIR.spark_interval_s, audit.LEAST_INTERVAL_S)
-        allowed = timedelta(seconds=audit.MISSED_CYCLES * between_s)
-        return any(seen is None or seen < self.at - allowed for seen in (self.collected_at, self.spark_at))
+        since = late_before(self.at)
+        judged_late = self.judged_to is not None and self.judged_to < since
+        return judged_late or any(seen is None or seen < since for seen in (self.collected_at, self.spark_at))
+
+    @property
+    def shown_of(self) -> datetime | None:
+        """What pages show is of this time: the earliest of what everything shown went through."""
+        known = [at for at in (self.judged_to, self.collected_at, self.spark_at) if at is not None]
+        return min(known, default=None)
 
     @property
     def is_healthy(self) -> bool:
@@ -49,16 +59,25 @@ def status(now: datetime) -> PipelineStatus:
     """Read it from the database: five small queries."""
     work = DueWork.objects.filter(key=SPARK_CYCLE).first()
     live = Cluster.objects.collected()
+    asked = live.aggregate(at=Max("last_success_at"), clusters=Count("id"))
     return PipelineStatus(
         at=now,
         ever_ran=work is not None,
-        collected_at=live.aggregate(at=Max("last_success_at"))["at"],
+        collected_at=asked["at"],
         spark_at=work.last_success_at if work else None,
         loaded_at=Manifest.objects.filter(state=Manifest.State.LOADED).aggregate(at=Max("loaded_at"))["at"],
-        live_clusters=live.count(),
+        judged_to=_judged_to(now),
+        live_clusters=asked["clusters"],
         blind_clusters=live.filter(last_collected_at__isnull=False).unseen(now).count(),
         problems=tuple(audit.problems(now)),
     )
+
+
+def _judged_to(now: datetime) -> datetime | None:
+    """Silent clusters are told of as such; what is known of their jobs is not late but unknown."""
+    seen = Cluster.objects.collected().exclude(pk__in=Cluster.objects.unseen(now).values("pk")).values("name")
+    at: datetime | None = JobCurrent.objects.filter(cluster__in=seen).exclude(terminal=True).aggregate(at=Max("judged_at"))["at"]
+    return at
 
 
 def recent_status() -> PipelineStatus:

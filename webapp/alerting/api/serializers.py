@@ -22,8 +22,8 @@ class AlertSerializer(serializers.ModelSerializer[Alert]):
         fields = (
             "uid", "rule", "severity", "confidence", "state", "cluster", "job_id", "job_name", "subject_kind", "subject_id", "subject",
             "title", "cause", "next_step", "evidence", "labels", "group", "finding", "recorded", "starts_at", "ends_at", "fired_at",
-            "resolved_at", "quiet_since", "firings", "flapping", "told", "told_at", "muted_by", "inhibited_by", "silence", "maintenance",
-            "acknowledged_name", "acknowledged_at", "acknowledge_comment",
+            "resolved_at", "ended_because", "quiet_since", "firings", "flapping", "told", "told_at", "muted_by", "inhibited_by", "silence",
+            "maintenance", "acknowledged_name", "acknowledged_at", "acknowledge_comment",
         )  # fmt: skip
         read_only_fields = fields
 

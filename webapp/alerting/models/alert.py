@@ -54,6 +54,7 @@ class Alert(models.Model):
     episode_at = models.DateTimeField(help_text="when its newest episode began in the data")
     fired_at = models.DateTimeField(null=True)
     resolved_at = models.DateTimeField(null=True)
+    ended_because = models.TextField(blank=True, help_text="why it ended, where that is not what its rule saw")
     quiet_since = models.DateTimeField(null=True, help_text="since when its finding is closed; it is held until it stays so")
     firings = models.PositiveIntegerField(default=0)
     fired = models.JSONField(default=list, help_text="data time of the last firings, to tell flapping from it")

@@ -23,7 +23,9 @@ class ClusterSerializer(serializers.ModelSerializer[Cluster]):
 class JobSerializer(serializers.ModelSerializer[JobCurrent]):
     """A job as the fleet page shows it."""
 
-    status = serializers.CharField(read_only=True, help_text="the reported state, or UNKNOWN where nobody can know it now")
+    status = serializers.CharField(
+        read_only=True, help_text="the reported state; UNKNOWN where nobody can know it now, UNWATCHED where its cluster was removed"
+    )
 
     class Meta:
         model = JobCurrent

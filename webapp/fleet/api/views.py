@@ -47,7 +47,7 @@ class JobViews(ListView):
     parameters = (
         Parameter("cluster", "cluster"),
         Parameter("state", "state", description="as Flink reports it, e.g. RUNNING"),
-        Parameter("status", "status", description="the state, or UNKNOWN"),
+        Parameter("status", "status", description="the state, UNKNOWN or UNWATCHED"),
         Parameter("name", "name__icontains", description="part of the name"),
         Parameter("health_state", "health_state", choices=HealthState.values),
         Parameter("health_below", "health__lt", "whole", "health less than this"),

@@ -2,6 +2,7 @@
 
 from django.contrib import messages
 from django.core.exceptions import ValidationError
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
@@ -9,6 +10,8 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from webapp.accounts.guards import operators_only
 from webapp.accounts.roles import may_operate
+from webapp.alerting import waking
+from webapp.findings import blind, settling
 from webapp.fleet.badges import VISIBILITY_BADGES
 from webapp.fleet.choices import ClusterKind, Visibility
 from webapp.fleet.forms import ClusterForm
@@ -96,8 +99,16 @@ def remove(request: HttpRequest, name: str) -> HttpResponse:
     cluster = get_object_or_404(Cluster, name=name)
     if request.method == "POST":
         if request.POST.get("name") == cluster.name:
-            cluster.delete()
-            messages.success(request, f"{name} is removed. What was measured of it stays until its time to be kept is over.")
+            now = timezone.now()
+            with transaction.atomic():
+                cluster.delete()
+                blind.close_unwatched(now)
+                settling.forget_unseen(now)
+                waking.wake()
+            messages.success(
+                request,
+                f"{name} is removed: its jobs are no longer watched, and its alerts end. What was measured stays for its retention time.",
+            )
             return redirect("clusters")
         messages.error(request, f"Type {cluster.name} to remove it.")
     return render(request, "fleet/cluster_remove.html", {"cluster": cluster})

@@ -1,6 +1,7 @@
 """The fleet: all jobs, worst first."""
 
 from collections.abc import Iterator
+from datetime import datetime
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
@@ -9,9 +10,11 @@ from django.utils import timezone
 
 from webapp.findings.reasons import reasons
 from webapp.fleet.badges import HEALTH_GROUPS, STATUS_GROUPS, health_badge_of, job_badge
+from webapp.fleet.choices import UNKNOWN_STATUS, UNWATCHED_STATUS
 from webapp.fleet.columns import headings
 from webapp.fleet.fleet_query import HEAVY, FleetQuery, totals
-from webapp.fleet.models import Cluster
+from webapp.fleet.job_lookup import known_to
+from webapp.fleet.models import Cluster, JobCurrent
 from webapp.fleet.sorting import FLEET_SORTS
 from webapp.lib.exports import csv_response, json_response
 from webapp.lib.keysets import BadCursor, page
@@ -27,7 +30,7 @@ EXPORT_COLUMNS = (
 
 
 def fleet(request: HttpRequest) -> HttpResponse:
-    """The page, or only its table where htmx asks for it."""
+    """All jobs that the address asks for, a page of them."""
     now = timezone.now()
     query = FleetQuery.read(request.GET)
     jobs = query.jobs(now)
@@ -42,7 +45,7 @@ def fleet(request: HttpRequest) -> HttpResponse:
         "query": query,
         "page": shown,
         "rows": [
-            (job, job_badge(job.status), health_badge_of(job), why.get((job.cluster, job.job_id)), job.cluster in recorded)
+            (job, job_badge(job.status), health_badge_of(job), why.get((job.cluster, job.job_id)), _counts_from(job, recorded, now))
             for job in shown.rows
         ],
         "headings": headings(query),
@@ -55,7 +58,13 @@ def fleet(request: HttpRequest) -> HttpResponse:
         "cap": COUNT_CAP,
         "now": now,
     }
-    return render(request, "fleet/_jobs.html" if "HX-Request" in request.headers else "fleet/fleet.html", context)
+    return render(request, "fleet/fleet.html", context)
+
+
+def _counts_from(job: JobCurrent, recorded: set[str], now: datetime) -> datetime | None:
+    """From when the ages of a job count; None where they would say nothing: it is past, or unknown."""
+    is_past = bool(job.terminal) or job.cluster in recorded
+    return None if is_past or job.status in (UNKNOWN_STATUS, UNWATCHED_STATUS) else known_to(job, now)
 
 
 def export(request: HttpRequest, form: str) -> HttpResponseBase:

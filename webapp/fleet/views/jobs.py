@@ -10,13 +10,17 @@ from webapp.alerting.of_job import open_alerts
 from webapp.checkpoints import querysets as facts_of
 from webapp.checkpoints.badges import outcome_badge
 from webapp.checkpoints.models import CheckpointFact, SizeTrend
+from webapp.findings.coverage import Coverage, coverage
 from webapp.findings.models import JobJudgement
 from webapp.findings.of_job import of_job
+from webapp.findings.settling import had_data
 from webapp.fleet.badges import health_badge_of
+from webapp.fleet.freshness import late_before
 from webapp.fleet.job_lookup import JobView, look_up
 from webapp.fleet.log_kinds import ROUTINE_KINDS
 from webapp.fleet.models import JobException, LogEvent
 from webapp.lib.exports import csv_response, json_response
+from webapp.lib.instants import drawable
 from webapp.lib.keysets import BadCursor, Key, Page, page
 from webapp.pressure.blame import blame
 from webapp.pressure.graph import drawn
@@ -53,7 +57,7 @@ def job(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
     # The graph of a past job shows the time of which its origin is told, not the calm after it.
     told_to = max((one.finding.last_seen for one in found.origins), default=end) if view.is_past else end
     windows = newest_windows(cluster, job_id, start, min(told_to, end))
-    judgement = JobJudgement.objects.filter(cluster=cluster, job_id=job_id).only("unknowns").first()
+    judgement = JobJudgement.objects.filter(cluster=cluster, job_id=job_id).only("unknowns", "covered").first()
     context: dict[str, Any] = {
         "view": view,
         "may_operate": may_operate(request.user),
@@ -74,6 +78,8 @@ def job(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
         "what_if_rule": found.in_full[0].finding.rule if found.in_full else "pressure.root",
         "health": health_badge_of(view.job),
         "unknowns": judgement.unknowns if judgement else [],
+        "coverage": _coverage(view, judgement),
+        "lacked_all": judgement is not None and not had_data(judgement.unknowns),
         "origins": list(blamed.origins.values()),
         "graph": drawn(view.job.graph, windows, blamed),
         "graph_narrow": drawn(view.job.graph, windows, blamed, narrow=True),
@@ -114,6 +120,17 @@ def _events(request: HttpRequest, view: JobView) -> tuple[Page[LogEvent], list[s
     elif kind != "all":
         events = events.exclude(kind__in=ROUTINE_KINDS)
     return page(events, NEWEST_FIRST, request.GET.get("events", ""), EVENTS_A_PAGE), kinds
+
+
+def _coverage(view: JobView, judgement: JobJudgement | None) -> Coverage:
+    """Which part of the range was judged, as far as the job lived in it. What is just being judged is not missing yet."""
+    lived_from = drawable(view.job.start_time or view.job.first_seen_at or view.time_range.from_time)
+    start = max(view.time_range.from_time, lived_from)
+    end = min(view.time_range.to_time, view.end_of_life if view.is_past else view.now)
+    settled = late_before(view.now)
+    if not view.is_past and end > settled > start:
+        end = settled
+    return coverage(judgement.covered if judgement else (), start, end)
 
 
 def _place(view: JobView, vertex_id: str) -> int:

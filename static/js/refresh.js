@@ -1,0 +1,134 @@
+// Pages of the present bring themselves up to date: fetched again every 30 s and put in place piece by piece,
+// so that focus, scroll, open details and drawn charts stay. Not while the reader pauses it or has something half done.
+"use strict";
+
+(() => {
+  const EVERY_MS = 30_000;
+  const PAUSED = "weir-refresh-paused";
+  const PIECES = ["main", "footer", "state-of-data", "navigation"];
+  const main = document.getElementById("main");
+  const toggle = document.querySelector("[data-refresh-toggle]");
+  if (!main || !toggle || !main.hasAttribute("data-refresh")) return;
+
+  let shownAt = new Date();
+  let isBusy = false;
+  const isPaused = () => sessionStorage.getItem(PAUSED) === "1";
+
+  // A state that the page came with is no entry of the reader.
+  const isEntered = (field) =>
+    field.type === "checkbox" || field.type === "radio" ? field.checked !== field.defaultChecked
+      : field.tagName === "SELECT" ? [...field.options].some((option) => option.selected !== option.defaultSelected) && document.activeElement === field
+        : field.type !== "hidden" && field.value !== field.defaultValue;
+
+  function waitsFor() {
+    if (isPaused()) return "paused";
+    if (document.querySelector("dialog[open], main details.menu[open]")) return "a menu is open";
+    if ([...main.querySelectorAll("input, textarea, select")].some(isEntered)) return "this page has entries that are not sent";
+    const selection = getSelection();
+    if (selection && !selection.isCollapsed && main.contains(selection.anchorNode)) return "text is selected";
+    return "";
+  }
+
+  function say(why) {
+    const old = document.getElementById("refresh-state");
+    if (!why) return old && old.remove();
+    const banner = old || document.createElement("div");
+    banner.id = "refresh-state";
+    banner.className = "banner unknown";
+    banner.setAttribute("role", "status");
+    const heading = document.createElement("b");
+    heading.textContent = "■ Not refreshed";
+    const text = document.createElement("p");
+    text.textContent = `since ${shownAt.toISOString().slice(11, 19)} UTC: ${why}.`;
+    banner.replaceChildren(heading, text);
+    if (!old) main.before(banner);
+  }
+
+  // Charts draw themselves, and what htmx fetched once it came into view is not in the page that the server sends.
+  const stays = (old, fresh) => old.matches("[data-chart], dialog") || /revealed/.test(fresh.getAttribute("hx-trigger") || "");
+
+  function morph(old, fresh) {
+    if (old.isEqualNode(fresh)) return;
+    if (old.nodeType !== Node.ELEMENT_NODE) { old.nodeValue = fresh.nodeValue; return; }
+    if (stays(old, fresh)) return;
+    for (const { name } of [...old.attributes]) {
+      if (!fresh.hasAttribute(name) && !(name === "open" && old.tagName === "DETAILS")) old.removeAttribute(name);
+    }
+    for (const { name, value } of [...fresh.attributes]) {
+      if (old.getAttribute(name) !== value && !(name === "open" && old.tagName === "DETAILS")) old.setAttribute(name, value);
+    }
+    if (/^(INPUT|TEXTAREA|SELECT)$/.test(old.tagName)) return;
+    morphChildren(old, fresh);
+  }
+
+  // What has an id is the same thing wherever it moves: a row keeps its button. The rest is matched by place.
+  function morphChildren(old, fresh) {
+    const named = new Map([...old.children].filter((child) => child.id).map((child) => [child.id, child]));
+    let at = old.firstChild;
+    for (const child of [...fresh.childNodes]) {
+      const key = child.id || "";
+      let match = key ? named.get(key) : at;
+      while (!key && match && (match.id || match.nodeName !== child.nodeName)) match = match.nextSibling;
+      const isSame = match && match.nodeType === child.nodeType && match.nodeName === child.nodeName;
+      if (!isSame) {
+        old.insertBefore(document.importNode(child, true), at);
+        continue;
+      }
+      if (match === at) at = at.nextSibling;
+      else old.insertBefore(match, at);
+      morph(match, child);
+    }
+    while (at) {
+      const next = at.nextSibling;
+      at.remove();
+      at = next;
+    }
+  }
+
+  async function refresh() {
+    const why = waitsFor();
+    if (why) return say(why);
+    if (document.hidden || isBusy) return;
+    isBusy = true;
+    try {
+      const answer = await fetch(location.href, { credentials: "same-origin", headers: { Accept: "text/html" } });
+      if (!answer.ok) throw new Error(`the server answered ${answer.status}`);
+      if (new URL(answer.url).pathname !== location.pathname) throw new Error("you are signed out; sign in again");
+      const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+      const meanwhile = waitsFor();
+      if (meanwhile) return say(meanwhile);
+      const focused = document.activeElement;
+      for (const id of PIECES) {
+        const [old, fresh] = [document.getElementById(id), page.getElementById(id)];
+        if (old && fresh) morph(old, fresh);
+      }
+      if (focused && focused !== document.activeElement && focused.isConnected) focused.focus({ preventScroll: true });
+      if (window.htmx) htmx.process(main);
+      shownAt = new Date();
+      say("");
+      document.dispatchEvent(new CustomEvent("weir:refreshed"));
+    } catch (error) {
+      say(error instanceof TypeError ? "the server cannot be reached" : error.message);
+    } finally {
+      isBusy = false;
+    }
+  }
+
+  function show() {
+    toggle.hidden = false;
+    toggle.setAttribute("aria-pressed", String(isPaused()));
+    toggle.textContent = isPaused() ? "▶" : "❚❚";
+    toggle.title = isPaused() ? "Refresh this page every 30 s again" : "Refreshed every 30 s; pause";
+    say(isPaused() ? "paused" : "");
+  }
+
+  toggle.addEventListener("click", () => {
+    sessionStorage.setItem(PAUSED, isPaused() ? "0" : "1");
+    show();
+    if (!isPaused()) refresh();
+  });
+  document.addEventListener("visibilitychange", () => { if (!document.hidden && Date.now() - shownAt > EVERY_MS) refresh(); });
+  document.addEventListener("weir:refresh", refresh);
+  setInterval(refresh, EVERY_MS);
+  show();
+})();

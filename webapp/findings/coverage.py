@@ -1,0 +1,75 @@
+"""Which part of a stretch of time was judged: silence of the rules says something about those minutes only."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from django.conf import settings
+
+WINDOW = timedelta(minutes=1)
+
+Gap = tuple[datetime, datetime]
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """``gaps``: where nothing was judged, in order, between ``start`` and ``end``; ``judged`` is what lies between them."""
+
+    start: datetime
+    end: datetime
+    judged: timedelta
+    gaps: tuple[Gap, ...]
+
+    @property
+    def is_whole(self) -> bool:
+        return not self.gaps
+
+    @property
+    def is_empty(self) -> bool:
+        return self.judged <= timedelta()
+
+    @property
+    def judged_ms(self) -> float:
+        return self.judged / timedelta(milliseconds=1)
+
+    @property
+    def whole_ms(self) -> float:
+        return max(self.end - self.start, timedelta()) / timedelta(milliseconds=1)
+
+    @property
+    def longest_gaps(self) -> list[Gap]:
+        """The longest three, in order of time."""
+        return sorted(sorted(self.gaps, key=lambda gap: gap[0] - gap[1])[:3])
+
+
+def tolerated() -> timedelta:
+    """Clusters are not asked every minute: between two answers nothing can be judged, and nothing is missing."""
+    return timedelta(seconds=settings.WEIR.judged_every_s) + 2 * WINDOW
+
+
+def coverage(runs: Iterable[Any], start: datetime, end: datetime) -> Coverage:
+    """``runs``: as ``job_judgement`` has them, ``[{"first", "last"}]`` in epoch s. No time at all is never whole."""
+    if end <= start:
+        return Coverage(start, end, timedelta(), ((start, end),))
+    gaps: list[Gap] = []
+    reached = start
+    for first, last in _spans(runs):
+        if last <= start or first >= end:
+            continue
+        if first - reached > tolerated():
+            gaps.append((reached, first))
+        reached = max(reached, last)
+    if end - reached > tolerated() or reached == start:
+        gaps.append((reached, end))
+    missing = sum((until - since for since, until in gaps), timedelta())
+    return Coverage(start, end, end - start - missing, tuple(gaps))
+
+
+def _spans(runs: Iterable[Any]) -> Sequence[Gap]:
+    found = [
+        (datetime.fromtimestamp(one["first"], UTC), datetime.fromtimestamp(one["last"], UTC) + WINDOW)
+        for one in runs
+        if isinstance(one, dict)
+    ]
+    return sorted(found)

@@ -1,0 +1,19 @@
+"""How far what pages show may lie behind the clock before it is called late, and no longer shown as the present."""
+
+from datetime import datetime, timedelta
+
+from django.conf import settings
+
+MISSED_CYCLES = 3
+LEAST_CYCLE_S = 30
+"""Cycles come more often than this; what is late must not depend on a cycle that took a little longer."""
+
+
+def allowed() -> timedelta:
+    """Three times what passes at most between two judgements of a job: an answer of its cluster, and a cycle."""
+    return timedelta(seconds=MISSED_CYCLES * (settings.WEIR.judged_every_s + max(settings.WEIR.spark_interval_s, LEAST_CYCLE_S)))
+
+
+def late_before(now: datetime) -> datetime:
+    """What was judged up to an earlier instant is late."""
+    return now - allowed()
