@@ -42,6 +42,7 @@ class PlanState(models.TextChoices):
     APPLYING = "applying", "being applied"
     HALTED = "halted", "stopped in doubt"
     QUARANTINED = "quarantined", "in quarantine"
+    UNMOVED = "unmoved", "applied, no file moved"
     UNDOING = "undoing", "being undone"
     UNDONE = "undone", "undone"
     PURGING = "purging", "being purged"

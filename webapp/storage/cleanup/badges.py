@@ -13,6 +13,7 @@ STATES: dict[str, Badge] = {
     PlanState.APPLYING: Badge("being applied", "○", "done"),
     PlanState.HALTED: Badge("stopped in doubt", "▲", "crit"),
     PlanState.QUARANTINED: Badge("in quarantine", "◆", "warn"),
+    PlanState.UNMOVED: Badge("no file moved", "■", "unknown"),
     PlanState.UNDOING: Badge("being undone", "○", "done"),
     PlanState.UNDONE: Badge("undone", "■", "unknown"),
     PlanState.PURGING: Badge("being purged", "○", "done"),

@@ -88,6 +88,10 @@ def _apply(plan: CleanupPlan, lease: Lease, record: RunRecord, recheck: MakeRech
     # Roots may have been registered since it was made.
     refuse_unsafe(run.reader.manifest.roots, run.reader.manifest.searched_roots, planning.scanned_places())
     Applying(run, recheck(plan, run.reader, lease, record), _watch(run.reader), _storage())()
+    if not plan.done(APPLY).get(Outcome.QUARANTINED):
+        # Every file was skipped: there is nothing to put back and nothing to purge.
+        _end(plan, PlanState.APPLYING, PlanState.UNMOVED, lease, purge_at=None)
+        return
     now = timezone.now()
     _end(plan, PlanState.APPLYING, PlanState.QUARANTINED, lease, purge_at=now + timedelta(seconds=plan.grace_s))
 

@@ -23,7 +23,7 @@ from webapp.storage.cleanup.badges import outcome_badge, plan_badge
 from webapp.storage.cleanup.entries import SCHEMA
 from webapp.storage.cleanup.errors import CleanupError, NotAllowed, PlanRefused
 from webapp.storage.cleanup.folder import PlanFolder
-from webapp.storage.cleanup.journal import VERBS, Journal
+from webapp.storage.cleanup.journal import APPLY, VERBS, Journal
 from webapp.storage.cleanup.manifest import PlanManifest
 from webapp.storage.cleanup.outcomes import SENTENCES, WITHHELD, Outcome
 from webapp.storage.cleanup.paging import Slice, files_page, journal_page
@@ -145,6 +145,7 @@ def _state(request: HttpRequest, found: CleanupPlan) -> dict[str, Any]:
     expired = found.is_expired(now)
     operates, open_ = may_operate(request.user), found.state in (PlanState.PLANNED, PlanState.APPROVED)
     done = [(verb, found.done(verb), _outcomes(found.done(verb))) for verb in VERBS if found.done(verb)]
+    applied = found.done(APPLY)
     over = found.state in (PlanState.QUARANTINED, PlanState.HALTED) and (found.purge_at is None or found.purge_at <= now)
     return {
         "plan": found,
@@ -154,6 +155,7 @@ def _state(request: HttpRequest, found: CleanupPlan) -> dict[str, Any]:
         "at_work": found.state in AT_WORK,
         "now": now,
         "may_approve": orders.may_approve(request.user) and found.state == PlanState.PLANNED and not expired and bool(found.files),
+        "moved": {"files": applied.get(Outcome.QUARANTINED, 0), "bytes": applied.get(f"{Outcome.QUARANTINED}_bytes", 0)},
         "may_apply": operates and not expired and found.approved_at and found.state in (PlanState.APPROVED, PlanState.HALTED),
         "may_undo": operates and found.state in (PlanState.APPLYING, PlanState.HALTED, PlanState.QUARANTINED),
         "may_purge": operates and over and bool(found.trouble) and found.state == PlanState.QUARANTINED,

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 from django.contrib.auth.models import Permission
+from django.test import Client
+from django.urls import reverse
 from django.utils import timezone
 
 from tests.webapp.builders import person
@@ -46,6 +48,20 @@ def test_an_approved_plan_is_applied_and_says_who_ordered_it(audited: World, orp
     assert plan.state == PlanState.QUARANTINED and plan.purge_at > timezone.now()
     assert plan.done("apply")["quarantined"] == 1
     assert PipelineRun.objects.filter(key=orders.key_of(plan), state="done").count() == 2
+
+
+def test_a_plan_all_of_whose_files_were_skipped_says_so_and_has_nothing_to_undo_or_purge(
+    operator: Client, audited: World, orphan: Path
+) -> None:
+    plan = approved(audited)
+    orphan.write_bytes(orphan.read_bytes() + b"written to since")
+    orders.start_apply(plan, "olga", timezone.now())
+    stored.done(plan)
+    assert orphan.exists()
+    assert (plan.state, plan.purge_at) == (PlanState.UNMOVED, None)
+    page = operator.get(reverse("cleanup-plan", args=(plan.pk,))).content.decode()
+    assert "moved none of its 1 files" in page
+    assert "in quarantine</span>" not in page and "purged at" not in page and "Undo…" not in page
 
 
 def test_nothing_is_applied_without_approval(audited: World, orphan: Path) -> None:
