@@ -26,7 +26,13 @@ FLEET_COLUMNS = (
     Column("State", "size", "narrow", numeric=True, hint="full state of the newest completed checkpoint"),
     Column("Uploaded", "uploaded", "widest", numeric=True, hint="by the newest completed checkpoint"),
     Column("Pressure", "pressure", "wide", numeric=True, hint="largest back-pressured share of any vertex's subtasks"),
-    Column("Orphans", "orphans", "widest", numeric=True, hint="files in its directories that nothing needs, by the last storage audit"),
+    Column(
+        "Orphans",
+        "orphans",
+        "widest",
+        numeric=True,
+        hint="files in its directories that are proven to be needed by nothing, by the last storage audit; – while none is proven yet",
+    ),
     Column("Restarts", "restarts", "widest", numeric=True, hint="since submission, as far as reported"),
     Column("Last success", "", "wide", numeric=True, hint="end of the newest completed checkpoint"),
 )

@@ -25,6 +25,7 @@ _PLAIN: dict[str, Callable[..., str]] = {
     "instant": instants.instant_text,
     "clock": instants.clock_text,
     "day_clock": instants.day_and_clock_text,
+    "minute_of_day": instants.day_and_minute_text,
 }
 for _name, _function in _PLAIN.items():
     register.filter(_name, _function)

@@ -39,6 +39,11 @@ def day_and_clock_text(instant: datetime | None) -> str:
     return f"{instant.astimezone(UTC):%m-%d %H:%M:%S}" if instant else UNKNOWN
 
 
+def day_and_minute_text(instant: datetime | None) -> str:
+    """'11-25 02:10', for what is to come: nobody counts the seconds until then."""
+    return f"{instant.astimezone(UTC):%m-%d %H:%M}" if instant else UNKNOWN
+
+
 def age_text(instant: datetime | None, at: datetime) -> str:
     """'6 min ago'; instants of a clock slightly ahead of ours are 'just now'."""
     if instant is None:

@@ -4,11 +4,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from spark_jobs.storage_words import DOUBTS, KINDS, NOT_CLEANABLE, REASONS, VERDICTS
+from spark_jobs.storage_words import DOUBTS, KINDS, NOT_CLEANABLE, REASONS, VERDICTS, YOUNG
 from webapp.charts.storage import StoragePoint
 from webapp.storage.models import AuditDoubt, RootFigures, VerdictFigures
 
 MISSING = "missing"
+WORDS = {YOUNG: "unreferenced, not provable yet"}
+"""Verdicts whose code alone would mislead."""
 MISSING_MEANS = "Referred to by a checkpoint, and not there: whatever needs it cannot be restored."
 
 
@@ -22,6 +24,10 @@ class Part:
     share: float | None
     left: float
     width: float
+
+    @property
+    def word(self) -> str:
+        return WORDS.get(self.verdict, self.verdict.replace("_", " "))
 
     @property
     def means(self) -> str:

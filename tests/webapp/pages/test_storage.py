@@ -30,7 +30,7 @@ from webapp.pipeline.models import DueWork
 from webapp.storage.models import AgeRuleResult, StorageRoot
 
 pytestmark = pytest.mark.django_db
-OVERVIEW_QUERIES, ROOT_QUERIES = 18, 29
+OVERVIEW_QUERIES, ROOT_QUERIES = 19, 29
 """Session, person, roles, the state of the pipeline for the footer, and one for each table of the page."""
 
 
@@ -241,7 +241,10 @@ def test_a_quarantine_within_a_root_is_refused(operator):
 
 def test_an_attestation_carries_the_name_of_who_gave_it_and_can_be_taken_back(operator):
     one = root()
-    operator.post(reverse("storage-root-attest", args=(one.pk,)))
+    asked = operator.post(reverse("storage-root-attest", args=(one.pk,))).content.decode()
+    one.refresh_from_db()
+    assert "Are these all readers?" in asked and not one.is_attested
+    operator.post(reverse("storage-root-attest", args=(one.pk,)), {"confirmed": "1"})
     one.refresh_from_db()
     assert (one.is_attested, one.attested_name) == (True, "olga")
     operator.post(reverse("storage-root-attest", args=(one.pk,)), {"withdraw": "1"})

@@ -18,7 +18,9 @@ def tell(audit: StorageAudit, lease: Lease) -> int:
     for start in range(0, len(ids), JOBS_AT_ONCE):
         part = ids[start : start + JOBS_AT_ONCE]
         found = JobStorage.objects.filter(audit__in=latest_audits(), job_id__in=part).values_list("cluster", "job_id")
-        orphans = {(cluster, job_id): total for cluster, job_id, total in found.annotate(total=Sum("orphan_bytes"))}
+        sums = found.annotate(total=Sum("orphan_bytes"), unproven=Sum("young_bytes"))
+        # None proven while something is unreferenced is not the same as none there.
+        orphans = {(cluster, job_id): None if unproven and not total else total for cluster, job_id, total, unproven in sums}
         with lease.writing():
             jobs = list(JobCurrent.objects.filter(job_id__in=part).only("cluster", "job_id", "orphan_bytes"))
             stale = [job for job in jobs if job.orphan_bytes != orphans.get((job.cluster, job.job_id))]

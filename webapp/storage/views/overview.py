@@ -1,5 +1,7 @@
 """All roots: what is live and what is dead in each, over time, and what nobody looks at yet."""
 
+from collections import defaultdict
+from collections.abc import Mapping
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
@@ -7,10 +9,12 @@ from django.shortcuts import render
 from django.utils import timezone
 from django.views.decorators.http import require_GET
 
+from spark_jobs.storage_words import YOUNG
 from webapp.accounts.roles import may_operate
 from webapp.storage.badges import AUDIT_BADGES, CLEANABLE, NOT_AUDITED, NOT_CLEANABLE
-from webapp.storage.latest import latest
-from webapp.storage.models import StorageAudit, StorageRoot
+from webapp.storage.latest import latest, latest_audits
+from webapp.storage.models import StorageAudit, StorageRoot, VerdictFigures
+from webapp.storage.provable import together, unreferenced
 from webapp.storage.shown import parts, summed, why_not_cleanable
 from webapp.storage.suggestions import suggestions
 
@@ -24,14 +28,18 @@ def storage(request: HttpRequest) -> HttpResponse:
     now = timezone.now()
     registered = list(StorageRoot.objects.prefetch_related("clusters"))
     figures = {row.root: row for row in latest().select_related("audit").order_by("-bytes", "root")}
-    rows = [_row(root, figures.pop(root.uri, None)) for root in registered]
-    rows += [_row(None, found) for found in figures.values()]
+    young = defaultdict(list)
+    for one in VerdictFigures.objects.filter(audit__in=latest_audits(), verdict=YOUNG):
+        young[one.audit_id, one.root].append(one)
+    rows = [_row(root, figures.pop(root.uri, None), young) for root in registered]
+    rows += [_row(None, found, young) for found in figures.values()]
     audited = [row["figures"] for row in rows if row["figures"]]
     totals = summed(audited)
     suggested = suggestions()
     context: dict[str, Any] = {
         "rows": sorted(rows, key=lambda row: -(row["figures"].bytes if row["figures"] else 0)),
         "totals": totals,
+        "unreferenced": together(row["unreferenced"] for row in rows if row["unreferenced"]),
         "parts": parts(totals),
         "audited": bool(audited),
         "oldest": min((row.as_of for row in audited), default=None),
@@ -44,7 +52,8 @@ def storage(request: HttpRequest) -> HttpResponse:
     return render(request, "storage/storage.html", context)
 
 
-def _row(root: StorageRoot | None, figures: Any) -> dict[str, Any]:
+def _row(root: StorageRoot | None, figures: Any, young: Mapping[tuple[str, str], list[VerdictFigures]]) -> dict[str, Any]:
+    every_h = root.audit_every_h if root else None
     badge = NOT_AUDITED if figures is None else CLEANABLE if figures.cleanable else NOT_CLEANABLE
     withheld = figures.audit.withheld.get(figures.root, "") if figures else ""
     return {
@@ -52,6 +61,7 @@ def _row(root: StorageRoot | None, figures: Any) -> dict[str, Any]:
         "uri": root.uri if root else figures.root,
         "figures": figures,
         "parts": parts(figures) if figures else (),
+        "unreferenced": unreferenced(figures.audit, young[figures.audit_id, figures.root], every_h) if figures else None,
         "badge": badge,
         "why": why_not_cleanable(figures.not_cleanable, withheld) if figures else [],
     }

@@ -28,6 +28,8 @@ from webapp.storage.models import (
     StorageRoot,
     VerdictFigures,
 )
+from webapp.storage.provable import unreferenced
+from webapp.storage.readers import counts_since
 from webapp.storage.second_names import told_of
 from webapp.storage.shown import doubt_words, parts, reasons, why_not_cleanable
 
@@ -62,7 +64,7 @@ def root(request: HttpRequest) -> HttpResponse:
         "now": timezone.now(),
     }
     if figures is not None:
-        context |= _found(request, figures)
+        context |= _found(request, figures, registered)
     return render(request, "storage/root.html", context)
 
 
@@ -84,8 +86,9 @@ def _running(uri: str) -> Any:
     return (newest, AUDIT_BADGES[newest.state]) if newest is not None and newest.state != "loaded" else None
 
 
-def _found(request: HttpRequest, figures: RootFigures) -> dict[str, Any]:
+def _found(request: HttpRequest, figures: RootFigures, registered: StorageRoot | None) -> dict[str, Any]:
     audit = figures.audit
+    verdicts = list(VerdictFigures.objects.filter(audit=audit, root=figures.root).exclude(verdict="live"))
     jobs = JobStorage.objects.filter(audit=audit, root=figures.root)
     links = list(ChainLink.objects.filter(audit=audit, root=figures.root).order_by("-bytes", "id")[: chains.MOST_LINKS])
     chained = list(jobs.filter(job_id__in={job_id for link in links for job_id in (link.job_id, link.other_job_id)})) if links else []
@@ -101,7 +104,9 @@ def _found(request: HttpRequest, figures: RootFigures) -> dict[str, Any]:
         "audit": audit,
         "parts": parts(figures),
         "why": [*why_not_cleanable(figures.not_cleanable, audit.withheld.get(figures.root, "")), *told_of(audit, figures.root)],
-        "reasons": reasons(list(VerdictFigures.objects.filter(audit=audit, root=figures.root).exclude(verdict="live"))),
+        "reasons": reasons(verdicts),
+        "unreferenced": unreferenced(audit, verdicts, registered.audit_every_h if registered else None),
+        "attested_since": counts_since(registered) if registered else None,
         "jobs": job_page,
         "job_rows": [(job, parts(job)) for job in job_page.rows],
         "sort": sort,

@@ -15,6 +15,7 @@ from webapp.pipeline import work
 from webapp.pipeline.models import DueWork
 from webapp.storage.forms import StorageRootForm
 from webapp.storage.models import StorageRoot
+from webapp.storage.readers import known_readers
 from webapp.storage.registration import attest as attest_root
 from webapp.storage.registration import save, withdraw
 
@@ -44,10 +45,12 @@ def edit(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 @operators_only
-@require_POST
+@require_http_methods(["GET", "POST"])
 def attest(request: HttpRequest, pk: int) -> HttpResponse:
-    """Say, or take back, that every reader of the root is known."""
+    """Attest, after a look at the known ones, that every reader of the root is known; or withdraw that."""
     root = get_object_or_404(StorageRoot, pk=pk)
+    if request.method == "GET" or not {"confirmed", "withdraw"} & set(request.POST):
+        return render(request, "storage/attest.html", {"root": root, "readers": known_readers(root, timezone.now())})
     if "withdraw" in request.POST:
         withdraw(root)
         messages.success(request, "The attestation is withdrawn: nothing below this root is cleaned.")

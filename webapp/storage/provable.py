@@ -1,0 +1,56 @@
+"""From when what nothing refers to can be proven to be an orphan: until then it is neither waste nor nothing."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.conf import settings
+
+from spark_jobs.storage_words import YOUNG
+from webapp.storage.models import StorageAudit, VerdictFigures
+
+BY_GUARD = frozenset({"age_guard", "ended_lately"})
+BY_JOB = frozenset({"in_flight", "no_checkpoint_since"})
+
+
+@dataclass(frozen=True)
+class Unreferenced:
+    """Files that nothing refers to and that are not yet orphans.
+
+    ``provable_from``: when an audit can prove the last of them at the latest, None where that takes a job's next checkpoint only.
+    ``awaits_job``: some of them also wait for their job to complete a checkpoint.
+    """
+
+    files: int
+    bytes: int
+    provable_from: datetime | None
+    awaits_job: bool
+
+
+def unreferenced(audit: StorageAudit, rows: Iterable[VerdictFigures], audit_every_h: int | None = None) -> Unreferenced | None:
+    """Of one root, from its figures by reason; None where there is nothing of it."""
+    young = [row for row in rows if row.verdict == YOUNG]
+    if not young or audit.as_of is None:
+        return None
+    reasons = {row.reason for row in young}
+    times = []
+    if reasons & BY_GUARD:
+        # A file may have been written, or first seen, at the very time of the audit.
+        times.append(audit.as_of + timedelta(hours=audit.age_guard_h))
+    if "first_audit" in reasons:
+        times.append(audit.as_of + timedelta(hours=audit_every_h or settings.WEIR.storage_audit_h))
+    return Unreferenced(sum(row.files for row in young), sum(row.bytes for row in young), max(times, default=None), bool(reasons & BY_JOB))
+
+
+def together(found: Iterable[Unreferenced]) -> Unreferenced | None:
+    """Of several roots."""
+    parts = list(found)
+    if not parts:
+        return None
+    times = [one.provable_from for one in parts if one.provable_from]
+    return Unreferenced(
+        sum(one.files for one in parts),
+        sum(one.bytes for one in parts),
+        max(times, default=None),
+        any(one.awaits_job for one in parts),
+    )

@@ -1,0 +1,43 @@
+"""Who is known to read below a root: what somebody who attests that these are all has to look at first."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import Count
+
+from webapp.fleet.badges import VISIBILITY_BADGES
+from webapp.fleet.models import Cluster
+from webapp.lib.badges import UNKNOWN, Badge
+from webapp.storage.latest import latest_audits, loaded_figures
+from webapp.storage.models import JobStorage, StorageRoot
+
+
+@dataclass(frozen=True)
+class Reader:
+    """A cluster; ``declared`` for this root by somebody, ``jobs`` of it that the newest audit met there. ``name`` is empty where no
+    registered cluster has told of the jobs."""
+
+    name: str
+    declared: bool
+    jobs: int
+    visibility: Badge
+
+
+def known_readers(root: StorageRoot, now: datetime) -> list[Reader]:
+    """By name; jobs that no cluster has told of come first."""
+    declared = {cluster.name for cluster in root.clusters.all()}
+    met = JobStorage.objects.filter(root=root.uri, audit__in=latest_audits()).exclude(job_id="")
+    jobs = dict(met.order_by().values_list("cluster").annotate(Count("job_id", distinct=True)))
+    names = sorted(declared | set(jobs))
+    seen = {
+        cluster.name: VISIBILITY_BADGES[cluster.visibility_at(now)] for cluster in Cluster.objects.filter(name__in=names).defer("cursor")
+    }
+    return [Reader(name, name in declared, jobs.get(name, 0), seen.get(name, UNKNOWN)) for name in names]
+
+
+def counts_since(root: StorageRoot) -> datetime | None:
+    """The first audit that the present attestation counted in; None where none has been made since, or it was withheld."""
+    if root.attested_at is None:
+        return None
+    since = loaded_figures().filter(root=root.uri, as_of__gte=root.attested_at).select_related("audit").order_by("as_of", "id")
+    return next((row.as_of for row in since[:50] if "not_attested" not in row.not_cleanable), None)
