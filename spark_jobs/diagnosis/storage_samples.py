@@ -72,7 +72,8 @@ class StorageJobSample:
     """The directory of one job in one root. ``cluster`` is empty where no registered cluster has told of the job.
 
     ``segmented`` are physical files of merged state, ``live_segment_bytes`` what of them is still referred to. ``chain`` is how many jobs
-    stand behind this one, each needed by the one before it.
+    stand behind this one, each needed by the one before it. ``retained`` are its checkpoints and savepoints in all roots that were read,
+    ``dependent`` those of them that refer to files of other jobs.
     """
 
     root: str
@@ -88,6 +89,8 @@ class StorageJobSample:
     depends_on: tuple[Dependence, ...] = ()
     chain: int = 0
     checkpoints: int = 0
+    retained: int = 0
+    dependent: int = 0
     incomplete: tuple[IncompleteSnapshot, ...] = ()
 
     @property

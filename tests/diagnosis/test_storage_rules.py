@@ -148,6 +148,14 @@ def test_a_long_chain_of_a_running_job_is_a_warning():
     assert said(replace(CHAINED, chain=3, ended=True), "storage.cross_job")[0].severity == "info"
 
 
+@pytest.mark.parametrize(("ended", "says"), [(False, "flink checkpoint --full"), (True, "has ended"), (None, "look in Flink first")])
+def test_the_advice_on_a_chain_fits_the_state_of_the_job(ended, says):
+    [finding] = said(replace(CHAINED, ended=ended, retained=2, dependent=1), "storage.cross_job")
+    assert says in finding.next_step
+    assert ("--full" in finding.next_step) == (ended is False)
+    assert "1 of its 2 retained snapshots cannot be restored" in finding.cause
+
+
 def test_the_amplification_is_that_of_a_plain_recount():
     [finding] = said(MERGED, "storage.amplification")
     assert finding.evidence[0].value == pytest.approx(76_000_000 / 11_330_996)

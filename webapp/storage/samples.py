@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
-from django.db.models import Q, Sum
+from django.db.models import Count, Q, Sum
 
 from spark_jobs.diagnosis.storage_samples import Dependence, IncompleteSnapshot, Share, StorageJobSample, StorageRootSample
 from spark_jobs.storage_words import NOT_CLEANABLE, ORPHAN
@@ -44,6 +44,7 @@ def job_samples(audit: StorageAudit, roots: Iterable[RootFigures], least_small_f
         rows = JobStorage.objects.filter(told, audit=audit, root=root.root).order_by("id").iterator(chunk_size=JOBS_AT_ONCE)
         for chunk in _chunks(rows):
             depends_on = _dependences(audit, chunk)
+            snapshots = _snapshots(audit, chunk)
             for row in chunk:
                 yield StorageJobSample(
                     root=root.root,
@@ -59,6 +60,8 @@ def job_samples(audit: StorageAudit, roots: Iterable[RootFigures], least_small_f
                     depends_on=tuple(depends_on[row.job_id]) if row.foreign_files else (),
                     chain=depths.behind(row.job_id) if row.foreign_files else 0,
                     checkpoints=row.checkpoints,
+                    retained=snapshots.get((row.cluster, row.job_id), (0, 0))[0],
+                    dependent=snapshots.get((row.cluster, row.job_id), (0, 0))[1],
                     incomplete=tuple(lacking.pop((row.cluster, row.job_id), ())),
                 )
         # Savepoints of which nobody knows whose they are, and snapshots of jobs without a directory of their own here.
@@ -107,6 +110,16 @@ def _dependences(audit: StorageAudit, jobs: Sequence[JobStorage]) -> dict[str, l
             Dependence(link.other_job_id, link.files, link.bytes, other.job_name if other else None, other.terminal if other else None)
         )
     return found
+
+
+def _snapshots(audit: StorageAudit, jobs: Sequence[JobStorage]) -> dict[tuple[str, str], tuple[int, int]]:
+    """(cluster, job id) → its retained snapshots in all roots, and those of them that refer to files of other jobs."""
+    needing = [row.job_id for row in jobs if row.foreign_files]
+    if not needing:
+        return {}
+    rows = CheckpointStorage.objects.filter(audit=audit, job_id__in=needing).order_by()
+    counts = rows.values("cluster", "job_id").annotate(retained=Count("id"), dependent=Count("id", filter=Q(foreign_files__gt=0)))
+    return {(one["cluster"], one["job_id"]): (one["retained"], one["dependent"]) for one in counts}
 
 
 class _Depths:

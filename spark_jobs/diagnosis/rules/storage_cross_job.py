@@ -46,18 +46,18 @@ def _finding(sample: StorageJobSample, limits: Limits, files: int) -> Finding:
     size = sum(one.bytes for one in others)
     severity: Severity = "warning" if sample.chain >= limits[long] and not sample.ended else "info"
     names = list_text(brief(one.job_name or one.job_id) for one in others)
+    snapshots = f"{sample.dependent} of its {count_text(sample.retained, 'retained snapshot')}"
     return stored_job_finding(
         sample,
         RULE,
         severity,
         title=f"Checkpoints need {count_text(files, 'file')} ({bytes_text(size)}) of {count_text(len(others), 'other job')}",
         cause=f"The job, or one before it, was restored in CLAIM or LEGACY mode from {names}, and its incremental checkpoints still share "
-        "files with the snapshot it began with. Without those files none of them can be restored.",
-        next_step=f"Leave the directories of {names} alone, whatever their age. To become independent of them, trigger a full checkpoint "
-        "(`flink checkpoint --full <job id>`, 1.17 and later) or restore from a savepoint; the references go when the older checkpoints "
-        "are subsumed.",
+        f"files with the snapshot it began with. {snapshots} cannot be restored without those files.",
+        next_step=f"Leave the directories of {names} alone, whatever their age. {_independence(sample.ended)}",
         evidence=(
             Evidence("files of other jobs", files, "count", limits[least], ">=", least, at_ms),
+            Evidence("snapshots that need them", sample.dependent, "count", at_ms=at_ms, note=f"of {sample.retained} retained"),
             Evidence("bytes of other jobs", size, "bytes", at_ms=at_ms),
             Evidence("jobs behind this one", sample.chain, "count", limits[long], ">=", long, at_ms, "each needed by the one before it"),
         ),
@@ -66,6 +66,21 @@ def _finding(sample: StorageJobSample, limits: Limits, files: int) -> Finding:
             "jobs": [{"job_id": one.job_id, "files": one.files, "bytes": one.bytes} for one in others[:MOST_SHOWN]],
             "chain": sample.chain,
         },
+    )
+
+
+def _independence(ended: bool | None) -> str:
+    """How to get rid of the references: a job that has ended takes no checkpoint any more."""
+    if ended is None:
+        return "Whether the job still runs is not known: look in Flink first. Only a running job can take a full checkpoint."
+    if ended:
+        return (
+            "The job has ended and takes no checkpoint any more. Keep these directories as long as one of its snapshots may be restored; "
+            "a job that is restored from it in NO_CLAIM mode copies the files with its first checkpoint and needs them no longer."
+        )
+    return (
+        "To become independent of them, trigger a full checkpoint (`flink checkpoint --full <job id>`, 1.17 and later) or restore from a "
+        "savepoint; the references go when the older checkpoints are subsumed."
     )
 
 
