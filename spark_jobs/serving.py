@@ -99,6 +99,9 @@ OUTCOMES = ("completed", "declined", "expired", "subsumed", "aborted", "failed",
 FAILED_OUTCOMES = ("declined", "expired", "failed")
 PHASES = ("start_delay", "alignment", "sync", "async")
 
+SLOPE_SPAN_H = 0.5
+"""Hours that sizes must span for a slope inside an hour or a day: of less, a rate per hour is a guess."""
+
 CHECKPOINT_FACT = ServingTable(
     "checkpoint_fact",
     "one checkpoint or savepoint, from REST and log together",
@@ -174,7 +177,7 @@ CHECKPOINT_ROLLUP = ServingTable(
         Column("state_bytes_first", "int"),
         Column("state_bytes_last", "int"),
         Column("state_bytes_max", "int"),
-        Column("state_bytes_per_h", "real", "slope inside the period"),
+        Column("state_bytes_per_h", "real", "slope inside the period; unknown from sizes of less than half an hour"),
         Column("checkpointed_bytes_sum", "int"),
         _AS_OF,
     ),
@@ -217,10 +220,10 @@ SIZE_TREND = ServingTable(
         Column("from_time", "instant"),
         Column("to_time", "instant"),
         Column("points", "int"),
-        Column("bytes_per_h", "real", "robust slope (median of pairwise slopes)"),
+        Column("bytes_per_h", "real", "robust slope (median of pairwise slopes); unknown below an hour"),
         Column("bytes_per_h_low", "real", "10th percentile of pairwise slopes"),
         Column("bytes_per_h_high", "real", "90th percentile of pairwise slopes"),
-        Column("forecast_24h_bytes", "real"),
+        Column("forecast_24h_bytes", "real", "unknown below six hours"),
         Column("forecast_24h_low_bytes", "real"),
         Column("forecast_24h_high_bytes", "real"),
         Column("change_points", "json", "[{at, kind: restart|savepoint|restore|step, state_bytes_before, state_bytes_after}]"),

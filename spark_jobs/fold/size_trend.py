@@ -1,5 +1,8 @@
 """How the full state of a job grows: a robust slope since the last change point, and where that leads in a day.
 
+A rate per hour is known from an hour on, a forecast of a day from six hours on: the first minutes of a job fill its state, whatever
+it does later.
+
 The slope is Theil and Sen's: the median of the slopes between all pairs of points. Compactions, which
 make the size of a RocksDB state a saw, and single wild points hardly move it.
 """
@@ -15,6 +18,8 @@ from spark_jobs.fold.older_facts import points as points_of
 from spark_jobs.fold.rows import HOUR_MS, Row, iso, json_text, largest, percentile, quantile, rank
 
 MIN_POINTS = 5
+MIN_SPAN_MS = HOUR_MS
+MIN_FORECAST_SPAN_MS = 6 * HOUR_MS
 MAX_POINTS = 60
 """Points kept per job, evenly thinned: 1,770 pairs, whether the job has an hour or a month of checkpoints."""
 
@@ -47,7 +52,8 @@ class Change(NamedTuple):
 def size_trend(facts: Iterable[Row], annotations: Iterable[Row], older: OlderFacts = NONE_OLDER) -> dict[str, Any] | None:
     """Facts and annotations of one job → its ``size_trend`` row, without cluster and job; None where it completed no checkpoint.
 
-    Fewer than ``MIN_POINTS`` since the last change point leave the slope unknown; ``points`` says how many there are.
+    Fewer than ``MIN_POINTS`` since the last change point, or less than ``MIN_SPAN_MS``, leave the slope unknown, less than
+    ``MIN_FORECAST_SPAN_MS`` the forecast; ``points``, ``from_time`` and ``to_time`` say what there is.
     ``older``: facts that are not among ``facts`` any more.
     """
     completed = [fact for fact in facts if is_completed_checkpoint(fact)]
@@ -108,7 +114,7 @@ def _slope(points: Sequence[Point]) -> dict[str, Any]:
     thinned = points[::-1][:: ceil(len(points) / MAX_POINTS)]
     to_time, from_time = thinned[0][0], thinned[-1][0]
     found = _NO_SLOPE | {"from_time": from_time, "to_time": to_time}
-    if len(points) < MIN_POINTS:
+    if len(points) < MIN_POINTS or to_time - from_time < MIN_SPAN_MS:
         return found
     # Hours before the newest point, so that the level at 0 is the level now.
     line = sorted(((at - to_time) / HOUR_MS, float(size)) for at, _, size in thinned)
@@ -126,5 +132,6 @@ def _slope(points: Sequence[Point]) -> dict[str, Any]:
     for suffix, part in (("", 0.5), ("_low", 0.1), ("_high", 0.9)):
         bytes_per_h = quantile(slopes, part) or 0.0
         found[f"bytes_per_h{suffix}"] = bytes_per_h
-        found[f"forecast_24h{suffix}_bytes"] = max(0.0, level + FORECAST_H * bytes_per_h)
+        if to_time - from_time >= MIN_FORECAST_SPAN_MS:
+            found[f"forecast_24h{suffix}_bytes"] = max(0.0, level + FORECAST_H * bytes_per_h)
     return found

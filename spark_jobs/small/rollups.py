@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from ingest.lake.derived import CHECKPOINT_FACTS, REFUSED
-from spark_jobs.serving import CHECKPOINT_FACT, OUTCOMES, PHASES
+from spark_jobs.serving import CHECKPOINT_FACT, OUTCOMES, PHASES, SLOPE_SPAN_H
 from spark_jobs.small.rows import Row, SmallLake
 from spark_jobs.spans import floor, merged
 
@@ -131,7 +131,7 @@ def _sizes(start: datetime, counted: Iterable[Row]) -> Row:
 
 def _slope(x: Sequence[float], y: Sequence[int]) -> float | None:
     """By least squares, rounded: sums of floats depend on the order of rows in their last digits."""
-    if len(x) < 2:
+    if len(x) < 2 or max(x) - min(x) < SLOPE_SPAN_H:
         return None
     middle_x, middle_y = math.fsum(x) / len(x), math.fsum(y) / len(y)
     spread = math.fsum((one - middle_x) ** 2 for one in x)

@@ -4,7 +4,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from ingest.lake.derived import CHECKPOINT_FACTS, REFUSED
-from spark_jobs.serving import CHECKPOINT_FACT, CHECKPOINT_ROLLUP, OUTCOMES, PHASES
+from spark_jobs.serving import CHECKPOINT_FACT, CHECKPOINT_ROLLUP, OUTCOMES, PHASES, SLOPE_SPAN_H
 from spark_jobs.transforms.contract import serving_rows
 from spark_jobs.transforms.instants import DAY_S, HOUR_S, floor_to
 
@@ -82,11 +82,12 @@ def _sizes() -> list[Column]:
     full_size = F.when(sized & F.col("checkpointed_bytes").isNotNull(), F.col("state_bytes"))
     # Rounded, because sums of floats depend on the order of rows in their last digits.
     hours = (F.unix_millis("trigger_time") - F.unix_millis("period_start")) / (HOUR_S * 1000)
+    sized_at = F.when(full_size.isNotNull(), hours)
     return [
         F.min(in_order).getField("state_bytes").alias("state_bytes_first"),
         F.max(in_order).getField("state_bytes").alias("state_bytes_last"),
         F.max(F.when(sized, F.col("state_bytes"))).alias("state_bytes_max"),
-        F.round(F.regr_slope(full_size, hours), 1).alias("state_bytes_per_h"),
+        F.when(F.max(sized_at) - F.min(sized_at) >= SLOPE_SPAN_H, F.round(F.regr_slope(full_size, hours), 1)).alias("state_bytes_per_h"),
         # Of every outcome: what a failed checkpoint has sent went over the network too.
         F.try_sum("checkpointed_bytes").alias("checkpointed_bytes_sum"),
     ]

@@ -5,12 +5,15 @@ from collections import Counter
 from functools import cache
 from typing import Any
 
+import pytest
+
 from spark_jobs.fold.job import JobResult
 from spark_jobs.fold.judging import Settings
 from spark_jobs.fold.news import JobNews
 from spark_jobs.fold.state import JobState
 from tests.fold.pieces import told as told_by
 from tests.fold.recorded import recorded_job, recorded_jobs
+from tests.ingest.recorded import ALL, RECORDINGS
 
 
 @cache
@@ -88,3 +91,16 @@ def test_the_log_alone_knows_the_job_too() -> None:
     job = recorded_job("1.20.5/J")
     row = told(JobNews(job.cluster, job.job_id, events=job.events)).current
     assert (row["name"], row["state"], row["restarts"], row["restored_checkpoint_id"]) == ("lab-J-failing", "CANCELED", 5, 15)
+
+
+@pytest.mark.parametrize("recording", ALL)
+def test_the_minutes_of_a_recording_make_no_rate_and_no_forecast(recording: str) -> None:
+    """Spans by Flink's own answers: none reaches an hour, although all but a few hold many completed checkpoints."""
+    completed: list[int] = []
+    for line in (RECORDINGS / recording / "rest.jsonl").open(encoding="utf-8"):
+        answer = json.loads(line)
+        if answer["status"] == 200 and answer["path"].endswith("/checkpoints"):
+            completed += [one["latest_ack_timestamp"] for one in answer["body"]["history"] if one["status"] == "COMPLETED"]
+    assert max(completed) - min(completed) < 3_600_000
+    for job in lives(recording):
+        assert job.trend is None or {job.trend[name] for name in ("bytes_per_h", "bytes_per_h_low", "forecast_24h_bytes")} == {None}

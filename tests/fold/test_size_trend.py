@@ -11,7 +11,7 @@ from tests.fold.rows import Row, facts, noon, serving
 MB = 1_000_000
 
 
-def sized(sizes: Iterable[int], every_s: float = 60) -> list[dict[str, Any]]:
+def sized(sizes: Iterable[int], every_s: float = 3_600) -> list[dict[str, Any]]:
     return [
         {"checkpoint_id": n, "trigger_time": noon(every_s * n), "state_bytes": size, "checkpointed_bytes": 1}
         for n, size in enumerate(sizes, start=1)
@@ -28,27 +28,37 @@ def trend(fact_rows: Iterable[Row], annotation_rows: Iterable[Row] = ()) -> dict
 
 def test_a_straight_line_gives_its_slope_and_the_level_in_a_day() -> None:
     row = trend(sized([100 * MB + n * MB for n in range(1, 13)]))
-    assert row["bytes_per_h"] == pytest.approx(60 * MB)
-    assert row["forecast_24h_bytes"] == pytest.approx(112 * MB + 24 * 60 * MB)
-    assert (row["points"], row["from_time"], row["to_time"]) == (12, noon(60), noon(720))
+    assert row["bytes_per_h"] == pytest.approx(MB)
+    assert row["forecast_24h_bytes"] == pytest.approx(112 * MB + 24 * MB)
+    assert (row["points"], row["from_time"], row["to_time"]) == (12, noon(3_600), noon(12 * 3_600))
 
 
 def test_one_wild_point_does_not_bend_it() -> None:
     sizes = [100 * MB + n * MB for n in range(1, 13)]
     sizes[6] = 9_000 * MB
-    assert trend(sized(sizes))["bytes_per_h"] == pytest.approx(60 * MB, rel=0.05)
+    assert trend(sized(sizes))["bytes_per_h"] == pytest.approx(MB, rel=0.05)
 
 
 def test_a_saw_of_compactions_has_no_steps_and_an_interval_around_its_slope() -> None:
     row = trend(sized([50 * MB + (n % 6) * 10 * MB for n in range(48)]))
     assert json.loads(row["change_points"]) == []
-    assert abs(row["bytes_per_h"]) < 100 * MB
+    assert abs(row["bytes_per_h"]) < 2 * MB
     assert row["bytes_per_h_low"] < row["bytes_per_h"] < row["bytes_per_h_high"]
 
 
 def test_four_points_are_too_few_for_a_slope() -> None:
     row = trend(sized([1, 2, 3, 4]))
     assert (row["points"], row["bytes_per_h"], row["forecast_24h_bytes"]) == (4, None, None)
+
+
+def test_less_than_an_hour_gives_no_rate_and_less_than_six_no_forecast() -> None:
+    sizes = [100 * MB + n * MB for n in range(1, 62)]
+    row = trend(sized(sizes[:60], every_s=60))
+    assert (row["points"], row["from_time"], row["to_time"]) == (60, noon(60), noon(3_600))
+    assert (row["bytes_per_h"], row["bytes_per_h_high"], row["forecast_24h_bytes"]) == (None, None, None)
+    hour = trend(sized(sizes, every_s=60))
+    assert (hour["bytes_per_h"], hour["forecast_24h_bytes"]) == (pytest.approx(60 * MB), None)
+    assert trend(sized(sizes[:6], every_s=4_320))["forecast_24h_bytes"] is not None
 
 
 def test_sizes_of_which_only_one_is_reported_have_no_trend() -> None:
@@ -60,12 +70,12 @@ def test_it_starts_anew_after_a_step_and_tells_the_sizes_beside_it() -> None:
     row = trend(sized([10 * MB + n for n in range(10)] + [90 * MB + n for n in range(10)]))
     (step,) = json.loads(row["change_points"])
     assert (step["kind"], step["state_bytes_before"], step["state_bytes_after"]) == ("step", 10 * MB + 9, 90 * MB)
-    assert (row["points"], row["bytes_per_h"]) == (10, pytest.approx(60))
+    assert (row["points"], row["bytes_per_h"]) == (10, pytest.approx(1))
 
 
 def test_it_starts_anew_after_a_restart_but_not_after_a_savepoint() -> None:
     sizes = sized([MB + n for n in range(20)])
-    at_10 = {"at": noon(60 * 10 + 30), "subject": ""}
+    at_10 = {"at": noon(3_600 * 10.5), "subject": ""}
     assert trend(sizes, [at_10 | {"kind": "restart"}])["points"] == 10
     savepoint = trend(sizes, [at_10 | {"kind": "savepoint"}])
     assert savepoint["points"] == 20
@@ -75,12 +85,12 @@ def test_it_starts_anew_after_a_restart_but_not_after_a_savepoint() -> None:
 
 def test_ten_thousand_checkpoints_are_thinned_and_keep_their_slope() -> None:
     row = trend(sized([100 * MB + n * 100 for n in range(10_000)]))
-    assert (row["points"], row["bytes_per_h"]) == (10_000, pytest.approx(6000))
+    assert (row["points"], row["bytes_per_h"]) == (10_000, pytest.approx(100))
     assert MAX_POINTS <= 200
 
 
 def test_a_falling_forecast_ends_at_zero() -> None:
-    assert trend(sized([100 * MB - n * MB for n in range(12)]))["forecast_24h_bytes"] == 0
+    assert trend(sized([100 * MB - 5 * n * MB for n in range(12)]))["forecast_24h_bytes"] == 0
 
 
 def test_savepoints_and_failures_are_no_points() -> None:
@@ -91,5 +101,5 @@ def test_savepoints_and_failures_are_no_points() -> None:
 
 def test_order_and_replays_do_not_matter() -> None:
     rows = sized([MB + (n * 7919) % 1000 for n in range(90)])
-    notes = [{"at": noon(100), "kind": "restart", "subject": ""}, {"at": noon(500), "kind": "savepoint", "subject": "7"}]
+    notes = [{"at": noon(6_000), "kind": "restart", "subject": ""}, {"at": noon(30_000), "kind": "savepoint", "subject": "7"}]
     assert trend(rows, notes) == trend([*reversed(rows), *rows[:40]], [*reversed(notes), *notes])

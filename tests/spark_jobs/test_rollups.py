@@ -227,6 +227,6 @@ def _percentile(values: list[Any], p: int) -> float | None:
 
 def _slope(sized: list[dict[str, Any]], start: datetime) -> float | None:
     hours = [(one["trigger_time"] - start) / HOUR for one in sized]
-    if len(set(hours)) < 2:
+    if len(set(hours)) < 2 or max(hours) - min(hours) < 0.5:
         return None
     return round(statistics.linear_regression(hours, [one["state_bytes"] for one in sized]).slope, 1)

@@ -39,13 +39,17 @@ class SizePoint:
 
 @dataclass(frozen=True)
 class Trend:
-    """A straight line through (``to_time``, the last size) of slope ``bytes_per_h``, valid from ``from_time``."""
+    """A straight line through (``to_time``, the last size) of slope ``bytes_per_h``, valid from ``from_time``.
+
+    ``forecast`` False: too little is known to draw it into the future.
+    """
 
     from_time: datetime
     to_time: datetime
     bytes_per_h: float
     bytes_per_h_low: float | None = None
     bytes_per_h_high: float | None = None
+    forecast: bool = True
 
 
 def size_over_time(
@@ -123,7 +127,7 @@ def _trend(trend: Trend, last: SizePoint, end: datetime) -> list[go.Scatter]:
     """Backwards over the fitted span, forwards dotted to the end of the page's range."""
     until = max(trend.to_time, end)
     traces = [_slope("trend", trend.bytes_per_h, trend.from_time, trend.to_time, last, "dash")]
-    if until > last.at:
+    if trend.forecast and until > last.at:
         traces.append(_slope("forecast", trend.bytes_per_h, last.at, until, last, "dot"))
     return traces
 

@@ -65,11 +65,12 @@ def test_percentiles_are_exact_and_of_completed_checkpoints_only(spark: SparkSes
 
 
 def test_the_slope_is_bytes_per_hour(spark: SparkSession) -> None:
-    growing = [{"trigger_time": noon(60 * n), "checkpoint_id": n, "state_bytes": 1000 + 10 * n, "checkpointed_bytes": 1} for n in range(30)]
+    growing = [{"trigger_time": noon(60 * n), "checkpoint_id": n, "state_bytes": 1000 + 10 * n, "checkpointed_bytes": 1} for n in range(31)]
     row = only(hours(spark, growing))
     assert row["state_bytes_per_h"] == pytest.approx(600)
-    assert (row["state_bytes_first"], row["state_bytes_last"], row["state_bytes_max"]) == (1000, 1290, 1290)
-    assert row["checkpointed_bytes_sum"] == 30
+    assert (row["state_bytes_first"], row["state_bytes_last"], row["state_bytes_max"]) == (1000, 1300, 1300)
+    assert row["checkpointed_bytes_sum"] == 31
+    assert only(hours(spark, growing[:30]))["state_bytes_per_h"] is None
 
 
 def test_sizes_that_may_be_uploads_have_no_slope(spark: SparkSession) -> None:

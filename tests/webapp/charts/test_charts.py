@@ -83,6 +83,12 @@ def test_the_trend_goes_on_dotted_to_the_end_of_the_range():
     assert list(forecast.y) == [5_000_000, 5_500_000]
 
 
+def test_a_trend_without_a_forecast_is_not_drawn_into_the_future():
+    trend = Trend(T0, T0 + timedelta(minutes=30), 1_000_000.0, forecast=False)
+    figure, _note = size_over_time([SizePoint(1, T0 + timedelta(minutes=30), 0, 5_000_000, 10)], T0, END, trend)
+    assert [trace.name for trace in figure.data if trace.name in ("trend", "forecast")] == ["trend"]
+
+
 @pytest.mark.parametrize("name", ["<script>alert(1)</script>", '<a href="javascript:alert(1)">x</a>', "<b>bold</b>&amp;"])
 def test_hostile_names_reach_a_chart_as_text(name):
     figure, _note = timeline([bar(slowest=name, reason=name)], T0, END, events=[Annotation(T0, "restart", name)])

@@ -87,7 +87,8 @@ def _findings(view: JobView) -> list[Annotation]:
 def _trend(served: SizeTrend | None) -> Trend | None:
     if served is None or served.bytes_per_h is None or served.from_time is None or served.to_time is None:
         return None
-    return Trend(served.from_time, served.to_time, served.bytes_per_h, served.bytes_per_h_low, served.bytes_per_h_high)
+    low, high, forecast = served.bytes_per_h_low, served.bytes_per_h_high, served.forecast_24h_bytes is not None
+    return Trend(served.from_time, served.to_time, served.bytes_per_h, low, high, forecast)
 
 
 def _forecast(served: SizeTrend | None) -> str:
