@@ -22,14 +22,14 @@ APART_MS = {
 APART_OTHERWISE_MS = 1_000
 
 
-def annotations(jobs: Sequence[Row], facts: Iterable[Row], events: Sequence[Row]) -> list[dict[str, Any]]:
+def annotations(jobs: Sequence[Row], facts: Iterable[Row], events: Sequence[Row], outages: Sequence[Row] = ()) -> list[dict[str, Any]]:
     """Everything known of one job → its ``job_annotation`` rows, without cluster and job.
 
     Kinds: savepoint, restart, restore, deploy, failure, terminal, rescale. ``subject`` is the savepoint's
     id, the restored snapshot, the final state or the rescaled vertex; "" for the others. ``jobs`` and ``events`` each once,
-    ``jobs`` in order of time.
+    ``jobs`` in order of time. ``outages``: see :mod:`spark_jobs.fold.downtime`.
     """
-    marks = [*rest_marks(jobs), *log_marks(events)]
+    marks = [*rest_marks(jobs), *log_marks(events, outages)]
     return [*(_folded(close) for close in _close_together(marks)), *(_savepoint(fact) for fact in facts if fact["is_savepoint"])]
 
 

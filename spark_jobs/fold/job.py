@@ -12,6 +12,7 @@ from spark_jobs.fold.annotations import annotations
 from spark_jobs.fold.checkpoint_facts import JobSurroundings
 from spark_jobs.fold.checkpoint_log import Names
 from spark_jobs.fold.checkpoints import Lookup, checkpoints, facts_remembered, lacks_history
+from spark_jobs.fold.downtime import outages
 from spark_jobs.fold.history import History, entered_states, read_by_rules, sample, timed, vertex_window
 from spark_jobs.fold.job_current import job_current
 from spark_jobs.fold.judging import Settings, joined, judged, runs
@@ -57,7 +58,8 @@ def fold(news: JobNews, before: JobState, settings: Settings) -> JobResult | Loo
     if isinstance(found, Lookup):
         return found
     facts = list(found.known.values())
-    marks = annotations(state.answers, [*facts, *found.older.savepoints], state.events)
+    state = replace(state, outages=outages(events, before.events, before.outages))
+    marks = annotations(state.answers, [*facts, *found.older.savepoints], state.events, state.outages)
     trend = size_trend(facts, marks, found.older)
     states = entered_states(state.answers, state.events)
     current = job_current(state.answers, facts, state.pressure, state.events, found.older) | {"states": json_text(states or None)}

@@ -18,7 +18,9 @@ EVENTS_KEPT = 500
 """Of each kind."""
 JUDGED_AGAIN_MS = 600_000
 """A window of ten minutes ago may be judged again."""
-REMEMBERED = frozenset((*EVENT_KINDS, "task_state FAILED", *events_read()))
+OF_OUTAGES = ("task_state CANCELED", "task_state INITIALIZING")
+"""What tells the parts of a restart, besides what rules read; remembered as briefly as other lines of subtasks."""
+REMEMBERED = frozenset((*EVENT_KINDS, "task_state FAILED", *OF_OUTAGES, *events_read()))
 JOB_ANSWERS_KEPT = 500
 FAILURES_KEPT = 50
 WINDOWS_KEPT = 10
@@ -29,6 +31,7 @@ TRACE_CHARS = 4000
 _CHANGING = ("state", "start_time", "end_time", "restarts", "restored_at", "state_since", "vertices", "configuration",
              "checkpoint_interval_ms")  # fmt: skip
 _changing = itemgetter(*_CHANGING)
+_BRIEF = OF_SUBTASKS.union(OF_OUTAGES)
 
 
 def each_once(located: Iterable[Row]) -> list[Row]:
@@ -46,12 +49,21 @@ def events(in_order: Sequence[Row]) -> list[Row]:
     briefly = max(event["ts"] for event in in_order) - BRIEFLY_MS - JUDGED_AGAIN_MS
     kept = [in_order[0], in_order[-1]]
     for kind, of_kind in _by_kind(in_order).items():
-        if kind in OF_SUBTASKS:
+        if kind in _BRIEF:
             of_kind = [event for event in of_kind if event["ts"] >= briefly]
         if kind in REMEMBERED:
             kept += of_kind[-EVENTS_KEPT:]
     every = sorted({id(event): event for event in kept}.values(), key=_line_order)
     return [event if len(event["detail"] or "") <= DETAIL_CHARS else {**event, "detail": event["detail"][:DETAIL_CHARS]} for event in every]
+
+
+def events_whole_from(remembered: Sequence[Row]) -> int:
+    """From when on no line of a task was forgotten, where these are what an earlier run remembered."""
+    if not remembered:
+        return 0
+    tasks = [of_kind for kind, of_kind in _by_kind(remembered).items() if kind in _BRIEF or kind == "task_state FAILED"]
+    full = [min(event["ts"] for event in of_kind) + 1 for of_kind in tasks if len(of_kind) >= EVENTS_KEPT]
+    return max(*full, max(event["ts"] for event in remembered) - BRIEFLY_MS - JUDGED_AGAIN_MS, 0)
 
 
 def _by_kind(events: Iterable[Row]) -> dict[str, list[Row]]:

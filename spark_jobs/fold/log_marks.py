@@ -3,15 +3,16 @@
 from collections.abc import Iterator, Sequence
 
 from spark_jobs.diagnosis.window_contents import TERMINAL_STATES
+from spark_jobs.fold.downtime import words_of
 from spark_jobs.fold.marks import Mark, by_log, restore_words
 from spark_jobs.fold.rows import Row, grouped, iso, rank
 
 CAUSE_CHARS = 500
 
 
-def log_marks(events: Sequence[Row]) -> list[Mark]:
-    """``events``: located log events of one job, each once."""
-    return [mark for event in events for mark in _of_one_line(event)] + [*_restarted(events)]
+def log_marks(events: Sequence[Row], outages: Sequence[Row] = ()) -> list[Mark]:
+    """``events``: located log events of one job, each once; ``outages``: see :mod:`spark_jobs.fold.downtime`."""
+    return [mark for event in events for mark in _of_one_line(event)] + [*_restarted(events, outages)]
 
 
 def _of_one_line(event: Row) -> Iterator[Mark]:
@@ -37,13 +38,19 @@ def _failed(event: Row) -> Mark:
     return by_log("failure", "", "job failing" if task is None else f"{task} failed", words, event)
 
 
-def _restarted(events: Sequence[Row]) -> Iterator[Mark]:
+def _restarted(events: Sequence[Row], outages: Sequence[Row]) -> Iterator[Mark]:
+    begun = {one["at"]: one for one in outages}
+    part_of = {at: one for one in outages for at in one["restarts"][1:]}
     for of_process in grouped((event for event in events if event["kind"] == "job_state"), "process").values():
         in_order = sorted(of_process, key=lambda one: [rank(one[name]) for name in ("ts", "file", "offset", "record_hash", "ordinal")])
         for event, following in zip(in_order, [*in_order[1:], None], strict=True):
             if event["to_state"] != "RESTARTING":
                 continue
-            downtime = None
-            if following is not None and following["to_state"] == "RUNNING":
-                downtime = {"running_at": iso(following["ts"]), "downtime_ms": following["ts"] - event["ts"]}
-            yield by_log("restart", "", "restart", downtime, event)
+            label, detail, at = "restart", None, event["ts"]
+            if at in begun:
+                label, detail = words_of(begun[at])
+            elif at in part_of:
+                label, detail = "restart before all tasks ran again", {"outage_began_at": iso(part_of[at]["at"])}
+            elif following is not None and following["to_state"] == "RUNNING":
+                detail = {"job_running_at": iso(following["ts"]), "downtime_at_least_ms": following["ts"] - at}
+            yield by_log("restart", "", label, detail, event)

@@ -20,8 +20,8 @@ class Mark:
 
     @property
     def words(self) -> Any:
-        """Order in which mentions of one happening give its words."""
-        return self.detail is None, self.seen_at, self.by_log, self.label, rank(self.detail)
+        """Order in which mentions of one happening give its words. Of a restart only the log tells when all tasks ran again."""
+        return self.detail is None, self.kind == "restart" and not self.by_log, self.seen_at, self.by_log, self.label, rank(self.detail)
 
     @property
     def place(self) -> Any:

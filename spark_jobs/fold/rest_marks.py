@@ -32,8 +32,9 @@ def _of_one_answer(row: Row) -> Iterator[Mark]:
             continue
         if state == "RESTARTING":
             runs_again = running_since is not None and running_since > since
-            downtime = {"running_at": iso(running_since), "downtime_ms": (running_since or 0) - since}
-            yield by_rest("restart", "", since, "restart", downtime if runs_again else None, row)
+            # The tasks run later than the job's state says: by how much, no answer tells.
+            at_least = {"job_running_at": iso(running_since), "downtime_at_least_ms": (running_since or 0) - since}
+            yield by_rest("restart", "", since, "restart", at_least if runs_again else None, row)
         elif state in TERMINAL_STATES:
             yield by_rest("terminal", state, since, state.lower(), None, row)
 

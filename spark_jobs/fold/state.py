@@ -21,7 +21,7 @@ class JobState:
     ``checkpoints``, ``vertex_checkpoints``, ``lines``: rows of the checkpoints whose keys ``anchors`` holds; those of others
     triggered up to ``released_to`` are in the lake only. ``facts``: all from ``facts_since`` on (None: all there ever were),
     and earlier ones without an outcome. ``stand_ins``: facts whose trigger no source told. ``unplaced``: executions, by checkpoint,
-    whose task or host no source told. ``told_annotations``: hashes of those that came out before.
+    whose task or host no source told. ``outages``: those that ended. ``told_annotations``: hashes of those that came out before.
     ``judged_start``, ``judged_to``: the newest judged window, and up to when. ``judged_runs``: all judged minutes, as
     :func:`spark_jobs.fold.judging.joined` tells them.
     """
@@ -44,6 +44,7 @@ class JobState:
     facts: Sequence[Row] = ()
     facts_since: int | None = None
     older: OlderFacts = field(default_factory=OlderFacts)
+    outages: Sequence[Row] = ()
     told_annotations: Sequence[int] = ()
     judged_start: int | None = None
     judged_to: int | None = None

@@ -42,7 +42,7 @@ def test_five_failures_are_five_restarts_from_five_checkpoints() -> None:
     assert Counter(row["kind"] for row in rows) == {"deploy": 1, "failure": 5, "restart": 5, "restore": 5, "terminal": 1}
     assert sorted(int(row["subject"]) for row in rows if row["kind"] == "restore") == [3, 6, 9, 12, 15]
     assert {row["label"] for row in rows if row["kind"] == "failure"} == {"enrich failed"}
-    assert all(1900 < json.loads(row["detail"])["downtime_ms"] < 2200 for row in rows if row["kind"] == "restart")
+    assert all(2200 < json.loads(row["detail"])["downtime_ms"] < 2700 for row in rows if row["kind"] == "restart")
 
 
 def test_rest_alone_and_rest_with_the_log_agree_on_every_key() -> None:

@@ -1,0 +1,137 @@
+"""How long a job was down around its restarts, by the JobManager's log.
+
+A job's state is RUNNING as soon as it deploys; its tasks run only after they were deployed and their state was restored. So an outage
+begins with the first switch to RESTARTING and ends when every task that failed or was cancelled runs again, however many restarts that
+takes. Before it lies detection: from the first task that failed to the decision to restart. Its parts, which add up to it:
+
+* cancel: until the last task of the old attempt ended;
+* wait: until the job's state is RUNNING again, by the restart strategy's delay or for slots;
+* failed attempts: from there to the next restart, where tasks failed again before all ran;
+* redeploy: until the last task began to restore its state (to the end, before 1.14, which does not tell the two apart);
+* restore: until all tasks run.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from spark_jobs.diagnosis.window_contents import TERMINAL_STATES
+from spark_jobs.fold.kept import events_whole_from
+from spark_jobs.fold.rows import Row, grouped, iso, rank
+
+DETECTED_WITHIN_MS = 60_000
+"""A task that failed longer before belongs to an earlier restart."""
+OUTAGES_KEPT = 100
+_ENDED = ("FAILED", "CANCELED")
+_Task = tuple[Any, Any]
+
+
+@dataclass
+class _Episode:
+    """What is known of an outage so far. ``down``: tasks that do not run; ``restarts``: each RESTARTING, ``again``: RUNNING after it."""
+
+    failed_at: int | None
+    down: set[_Task]
+    restarts: list[int] = field(default_factory=list)
+    again: list[int] = field(default_factory=list)
+    cancelled: list[int] = field(default_factory=list)
+    restoring_at: int | None = None
+
+
+def outages(events: Iterable[Row], remembered: Sequence[Row] = (), known: Sequence[Row] = ()) -> list[Row]:
+    """Outages that ended, oldest first: ``at``, ``restarts`` (all instants), ``ended_at``, ``downtime_ms``, ``detect_ms``, ``parts_ms``.
+
+    ``events``: located events of one job, each once; ``remembered``: those among them that an earlier run left, without what it had
+    forgotten. ``known``: what came out before; it stays where lines are not held any more.
+    """
+    whole_from = events_whole_from(remembered)
+    found = {one["at"]: one for one in known}
+    for of_process in grouped(events, "process").values():
+        if any(event["kind"] == "job_state" for event in of_process):
+            found.update((one["at"], one) for one in _ended(of_process, whole_from))
+    return sorted(found.values(), key=lambda one: int(one["at"]))[-OUTAGES_KEPT:]
+
+
+def words_of(outage: Row) -> tuple[str, dict[str, Any]]:
+    """Label and detail of the restart with which an outage began."""
+    parts = {"detect": outage["detect_ms"], **outage["parts_ms"]}
+    told = ", ".join(f"{name.replace('_', ' ')} {_seconds(ms)}" for name, ms in parts.items() if ms is not None)
+    several = f", {len(outage['restarts'])} restarts" if len(outage["restarts"]) > 1 else ""
+    detail = {
+        "all_tasks_running_at": iso(outage["ended_at"]),
+        "downtime_ms": outage["downtime_ms"],
+        "restarts": len(outage["restarts"]),
+        "parts_ms": parts,
+    }
+    return f"restart: down {_seconds(outage['downtime_ms'])}{several} ({told})", detail
+
+
+def _ended(events: Iterable[Row], whole_from: int) -> Iterator[Row]:
+    """Of the log of one JobManager: TaskManagers log changes of their tasks too, by clocks of their own."""
+    failed: list[tuple[int, _Task]] = []
+    episode: _Episode | None = None
+    in_order = sorted(events, key=lambda one: [rank(one[name]) for name in ("ts", "file", "offset", "record_hash", "ordinal")])
+    for event in in_order:
+        kind, state, at = event["kind"], event["to_state"], event["ts"]
+        if at < whole_from:
+            continue
+        task = event["task"], event["subtask"]
+        if kind == "job_state":
+            if state == "RESTARTING":
+                if episode is None:
+                    since = [one for one in failed if at - one[0] <= DETECTED_WITHIN_MS]
+                    episode = _Episode(since[0][0] if since else None, {one for _, one in since})
+                    failed.clear()
+                _restart(episode, at)
+            elif state == "RUNNING" and episode is not None and len(episode.again) < len(episode.restarts):
+                episode.again.append(at)
+            elif state in TERMINAL_STATES or state in ("FAILING", "CANCELLING", "SUSPENDED"):
+                episode = None
+        elif episode is None:
+            if kind == "task_state" and state == "FAILED":
+                failed.append((at, task))
+        elif kind == "task_deployed" or (kind == "task_state" and state in _ENDED):
+            episode.down.add(task)
+            if state in _ENDED and len(episode.again) < len(episode.restarts):
+                episode.cancelled[-1] = max(episode.cancelled[-1], at)
+        elif kind == "task_state" and state == "INITIALIZING":
+            episode.restoring_at = at
+        elif kind == "task_state" and state == "RUNNING":
+            episode.down.discard(task)
+            if not episode.down and len(episode.again) == len(episode.restarts):
+                yield _outage(episode, at)
+                episode = None
+
+
+def _restart(episode: _Episode, at: int) -> None:
+    if len(episode.again) < len(episode.restarts):
+        # RESTARTING twice without RUNNING between them: the JobManager changed.
+        episode.again.append(at)
+    episode.restarts.append(at)
+    episode.cancelled.append(at)
+    episode.restoring_at = None
+
+
+def _outage(episode: _Episode, ended_at: int) -> Row:
+    begun, deployed_at = episode.restarts[0], episode.again[-1]
+    pairs = list(zip(episode.restarts, episode.cancelled, episode.again, strict=True))
+    attempts = sum(restarted - again for again, restarted in zip(episode.again, episode.restarts[1:], strict=False))
+    restoring_at = episode.restoring_at
+    return {
+        "at": begun,
+        "restarts": list(episode.restarts),
+        "ended_at": ended_at,
+        "downtime_ms": ended_at - begun,
+        "detect_ms": None if episode.failed_at is None else begun - episode.failed_at,
+        "parts_ms": {
+            "cancel": sum(cancelled - restarted for restarted, cancelled, _ in pairs),
+            "wait": sum(again - cancelled for _, cancelled, again in pairs),
+            "failed_attempts": attempts if len(pairs) > 1 else None,
+            "redeploy": (ended_at if restoring_at is None else restoring_at) - deployed_at,
+            "restore": None if restoring_at is None else ended_at - restoring_at,
+        },
+    }
+
+
+def _seconds(duration_ms: int) -> str:
+    return f"{duration_ms} ms" if duration_ms < 1_000 else f"{duration_ms / 1000:.1f} s"
