@@ -58,6 +58,7 @@ def words_of(outage: Row) -> tuple[str, dict[str, Any]]:
     told = ", ".join(f"{name.replace('_', ' ')} {_seconds(ms)}" for name, ms in parts.items() if ms is not None)
     several = f", {len(outage['restarts'])} restarts" if len(outage["restarts"]) > 1 else ""
     detail = {
+        "began_at": iso(outage["at"]),
         "all_tasks_running_at": iso(outage["ended_at"]),
         "downtime_ms": outage["downtime_ms"],
         "restarts": len(outage["restarts"]),

@@ -52,5 +52,5 @@ def _restarted(events: Sequence[Row], outages: Sequence[Row]) -> Iterator[Mark]:
             elif at in part_of:
                 label, detail = "restart before all tasks ran again", {"outage_began_at": iso(part_of[at]["at"])}
             elif following is not None and following["to_state"] == "RUNNING":
-                detail = {"job_running_at": iso(following["ts"]), "downtime_at_least_ms": following["ts"] - at}
+                detail = {"began_at": iso(at), "job_running_at": iso(following["ts"]), "downtime_at_least_ms": following["ts"] - at}
             yield by_log("restart", "", label, detail, event)

@@ -33,7 +33,8 @@ def _of_one_answer(row: Row) -> Iterator[Mark]:
         if state == "RESTARTING":
             runs_again = running_since is not None and running_since > since
             # The tasks run later than the job's state says: by how much, no answer tells.
-            at_least = {"job_running_at": iso(running_since), "downtime_at_least_ms": (running_since or 0) - since}
+            lasted_ms = (running_since or 0) - since
+            at_least = {"began_at": iso(since), "job_running_at": iso(running_since), "downtime_at_least_ms": lasted_ms}
             yield by_rest("restart", "", since, "restart", at_least if runs_again else None, row)
         elif state in TERMINAL_STATES:
             yield by_rest("terminal", state, since, state.lower(), None, row)

@@ -217,8 +217,9 @@ def exception(of: JobCurrent, at: datetime, name: str = "java.lang.RuntimeExcept
     return JobException.objects.create(cluster=of.cluster, job_id=of.job_id, ts=at, exception_name=name, as_of=at, **{**defaults, **fields})
 
 
-def annotation(of: JobCurrent, kind: str, at: datetime, label: str) -> JobAnnotation:
-    return JobAnnotation.objects.create(cluster=of.cluster, job_id=of.job_id, at=at, kind=kind, subject=label, label=label, as_of=at)
+def annotation(of: JobCurrent, kind: str, at: datetime, label: str, **fields: Any) -> JobAnnotation:
+    row = {"subject": label, "label": label, "as_of": at, **fields}
+    return JobAnnotation.objects.create(cluster=of.cluster, job_id=of.job_id, at=at, kind=kind, **row)
 
 
 def unsaved_finding(

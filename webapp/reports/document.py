@@ -85,7 +85,9 @@ class CheckpointTold:
 class CheckpointFigures:
     """How checkpoints fared. ``longest_gap_ms`` is the longest time without a new recovery point, ``None`` where it cannot be known.
 
-    ``by_hours`` says that single checkpoints are no longer kept and counts are those of whole hours.
+    It is also that from the start of the job to its first one (``gap_is_first``). ``wasted_bytes`` were uploaded for checkpoints that
+    did not complete; of ``wasted_unknown`` such nobody told. ``by_hours`` says that single checkpoints are no longer kept and counts
+    are those of whole hours.
     """
 
     settled: int = 0
@@ -98,6 +100,9 @@ class CheckpointFigures:
     longest_gap_ms: float | None = None
     gap_from: datetime | None = None
     gap_to: datetime | None = None
+    gap_is_first: bool = False
+    wasted_bytes: int | None = None
+    wasted_unknown: int = 0
     by_hours: bool = False
 
 
@@ -158,6 +163,24 @@ class StoragePlace:
 
 
 @dataclass(frozen=True)
+class Outage:
+    """From a restart until all tasks ran again, by however many restarts.
+
+    ``downtime_ms`` is ``None`` where no source told its end; ``at_least_ms`` is then what is certain. ``parts``: (name, ms), detection
+    before it included. ``reprocessed_ms``: the age of the checkpoint it went back to, whose records were processed twice.
+    """
+
+    at: datetime
+    until: datetime | None = None
+    restarts: int = 1
+    downtime_ms: float | None = None
+    at_least_ms: float | None = None
+    parts: tuple[tuple[str, float], ...] = ()
+    restored_id: int | None = None
+    reprocessed_ms: float | None = None
+
+
+@dataclass(frozen=True)
 class JobStory:
     """Everything told of one job."""
 
@@ -176,6 +199,7 @@ class JobStory:
     restored_from: str
     checkpoints: CheckpointFigures
     uploaded_bytes: int | None = None
+    outages: tuple[Outage, ...] = ()
     points: tuple[CheckpointTold, ...] = ()
     marks: tuple[Mark, ...] = ()
     pressure: tuple[PressureRow, ...] = ()

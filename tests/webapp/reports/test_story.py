@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from tests.webapp.builders import T0, event, expired, fact, finding, job
+from tests.webapp.builders import T0, annotation, event, expired, fact, finding, job
 from tests.webapp.reports.stories import MADE, expiring, restarting, scope, seen, told
 from tests.webapp.storage.builders import audit, job_storage, root_figures
 from webapp.accounts.models import User
@@ -63,6 +63,58 @@ def test_restarts_are_told_with_what_was_thrown():
     assert any("restarted 3 times; thrown: java.net.ConnectException in slow-enrich (1/4)" in line for line in document.summary.happened)
     assert [moment.kind for moment in document.timeline].count("restart") == 3
     assert document.stories[0].exceptions[0].more == 2
+
+
+def test_a_job_that_restarted_cost_something_even_where_its_downtime_is_not_known():
+    cost = told(restarting()).summary.impact
+    assert cost[0].startswith("For 3 restarts it is not known when all tasks ran again")
+    assert not any(line.startswith("None") for line in cost)
+
+
+def test_the_cost_of_outages_is_their_downtime_and_what_was_processed_again():
+    of = job(at=T0, start_time=T0 - timedelta(hours=2))
+    fact(of, 6, T0 - timedelta(minutes=7), end_time=T0 - timedelta(minutes=7))
+    fact(of, 7, T0 - timedelta(minutes=5, seconds=20), end_time=T0 - timedelta(minutes=5))
+    expired(of, 8, T0 - timedelta(minutes=4), checkpointed_bytes=5_000_000)
+    expired(of, 9, T0 - timedelta(minutes=2))
+    parts = {"detect": 26, "cancel": 500, "wait": 1_500, "failed_attempts": None, "redeploy": 300, "restore": 200}
+    first, second = T0 - timedelta(minutes=6), T0 - timedelta(minutes=3)
+    whole = {"began_at": first.isoformat(), "downtime_ms": 2_500, "restarts": 2, "parts_ms": parts}
+    annotation(of, "restart", first, "restart", subject="", detail=whole)
+    annotation(of, "restart", first + timedelta(seconds=1), "restart", subject="", detail={"outage_began_at": first.isoformat()})
+    annotation(of, "restore", first + timedelta(seconds=2), "restored", subject="6")
+    annotation(of, "restart", second, "restart", subject="", detail={"began_at": second.isoformat(), "downtime_at_least_ms": 2_000})
+    annotation(of, "restore", second + timedelta(seconds=2), "restored", subject="7")
+    document = told(of)
+    one, other = document.stories[0].outages
+    assert (one.downtime_ms, one.restarts, one.restored_id, one.reprocessed_ms) == (2_500, 2, 6, 60_000)
+    assert (other.downtime_ms, other.at_least_ms, other.restored_id, other.reprocessed_ms) == (None, 2_000, 7, 140_000)
+    assert dict(one.parts) == {name: ms for name, ms in parts.items() if ms is not None}
+    assert document.summary.impact[:3] == (
+        "Down for 2.5 s in 1 outage: 04:04:00 2.5 s.",
+        "For 1 restart it is not known when all tasks ran again, at least 2.0 s in all.",
+        "Processed again: the records of 3 min 20 s; the restored checkpoints were up to 2 min 20 s old.",
+    )
+    assert any(line.startswith("5.0 MB were uploaded in vain") and "of 1 more" in line for line in document.summary.impact)
+
+
+def test_the_time_before_the_first_checkpoint_of_a_job_counts():
+    of = job(at=T0, start_time=T0 - timedelta(minutes=20), checkpoint_interval_ms=10_000)
+    for number in range(1, 60):
+        at = T0 - timedelta(minutes=10) + timedelta(seconds=10 * number)
+        fact(of, number, at, end_time=at)
+    document = told(of)
+    figures = document.stories[0].checkpoints
+    assert (figures.longest_gap_ms, figures.gap_is_first, figures.gap_from) == (610_000, True, T0 - timedelta(minutes=20))
+    assert document.summary.impact[0].startswith("No checkpoint completed for 10 min 10 s")
+
+
+def test_a_job_that_begins_well_has_no_cost():
+    of = job(at=T0, start_time=T0 - timedelta(minutes=20), checkpoint_interval_ms=10_000)
+    for number in range(1, 117):
+        at = T0 - timedelta(minutes=20) + timedelta(seconds=20 + 10 * number)
+        fact(of, number, at, end_time=at)
+    assert told(of).summary.impact == ("None: no checkpoint failed and no job restarted.",)
 
 
 def test_a_calm_job_is_told_as_calm_and_a_job_that_nobody_judged_as_unknown():

@@ -74,6 +74,8 @@ def figures(job: JobCurrent, scope: Scope, seen: Sequence[Outline], *, kept_one_
     own = [one for one in seen if not one.is_savepoint]
     outcomes = Counter(one.outcome for one in own if one.outcome not in _UNSETTLED)
     gap = _longest_gap(job, scope, own)
+    lost = [one.checkpointed_bytes for one in seen if one.failed or one.outcome == "aborted"]
+    wasted = [size for size in lost if size is not None]
     return CheckpointFigures(
         settled=outcomes.total(),
         completed=outcomes["completed"],
@@ -83,6 +85,9 @@ def figures(job: JobCurrent, scope: Scope, seen: Sequence[Outline], *, kept_one_
         longest_gap_ms=(gap[1] - gap[0]) / _MS if gap else None,
         gap_from=gap[0] if gap else None,
         gap_to=gap[1] if gap else None,
+        gap_is_first=gap[2] if gap else False,
+        wasted_bytes=sum(wasted) if wasted else None,
+        wasted_unknown=len(lost) - len(wasted),
         **settings,
     )
 
@@ -135,20 +140,24 @@ def lived(job: JobCurrent, scope: Scope) -> tuple[datetime, datetime]:
     return start, max(min(scope.end, known_to), start)
 
 
-def _longest_gap(job: JobCurrent, scope: Scope, own: Sequence[Outline]) -> tuple[datetime, datetime] | None:
-    """Between two completed checkpoints, from the last one before the range or the job's start, up to its end."""
+def _longest_gap(job: JobCurrent, scope: Scope, own: Sequence[Outline]) -> tuple[datetime, datetime, bool] | None:
+    """From the last completed checkpoint before the range, or the job's start, to the next and so on up to the end of the range.
+
+    The third says that it is the time before the job's first one.
+    """
     if job.checkpoint_interval_ms is None and not own:
         return None
     begins, ends = lived(job, scope)
     before = CheckpointFact.objects.filter(cluster=job.cluster, job_id=job.job_id, outcome="completed", trigger_time__lt=scope.start)
     last = before.exclude(is_savepoint=True).order_by("-trigger_time", "-id").values_list("end_time", flat=True).first()
+    is_first = True
     if last is not None and (job.start_time is None or last >= job.start_time):
-        begins = last
-    elif own and job.start_time is not None and job.start_time >= scope.start:
-        # A job that has just begun is not without protection before the first one was due.
-        begins = max(begins, own[0].trigger_time)
+        begins, is_first = last, False
     instants = [begins, *sorted(one.ended_at for one in own if one.outcome == "completed" and one.ended_at <= ends), ends]
-    gaps = [(first, second) for first, second in itertools.pairwise(instants) if second > first]
+    starts_here = is_first and job.start_time is not None and job.start_time >= scope.start
+    gaps = [
+        (first, second, starts_here and place == 0) for place, (first, second) in enumerate(itertools.pairwise(instants)) if second > first
+    ]
     return max(gaps, key=lambda gap: gap[1] - gap[0], default=None)
 
 

@@ -7,7 +7,7 @@ from datetime import datetime
 from webapp.fleet.models import JobCurrent
 from webapp.reports import texts
 from webapp.reports.document import JobStory, Moment, StoragePlace
-from webapp.reports.gathering import events, fared, pressure, timeline
+from webapp.reports.gathering import events, fared, outages, pressure, timeline
 from webapp.reports.gathering.fared import Outline
 from webapp.reports.gathering.scope import Scope
 from webapp.reports.gathering.timeline import most_important
@@ -55,6 +55,7 @@ def of_job(job: JobCurrent, scope: Scope, now: datetime, recordings: Collection[
         restored_from=_restored_from(job),
         checkpoints=fared.figures(job, scope, seen, kept_one_by_one=one_by_one),
         uploaded_bytes=sum(uploads) if uploads and one_by_one else None,
+        outages=outages.outages(job, scope),
         points=fared.points(seen, scope.points_a_job),
         marks=marks,
         pressure=pressure.rows(job, scope),

@@ -16,6 +16,9 @@ _SYMPTOMS = ("restart", "checkpoint", "storage")
 """What people notice; findings of other families say where it comes from."""
 _LONG_GAPS = 2.5
 """Intervals without a completed checkpoint that are worth a sentence: one may always be late."""
+_FIRST_MS = 60_000
+"""A job that starts has to deploy and restore before its first checkpoint."""
+MOST_OUTAGES = 5
 _ENDED = {"CANCELED": "was canceled", "FINISHED": "finished", "FAILED": "failed for good", "SUSPENDED": "was suspended"}
 
 
@@ -199,22 +202,27 @@ def _impact(stories: Sequence[JobStory], notable: Sequence[FindingTold]) -> tupl
         before = f"{story.name}: " if several else ""
         lines = _cost(story, of_job(notable, story.cluster, story.job_id))
         said += [before + line for line in (lines[:1] if several else lines)]
-    return tuple(said) or ("None that can be measured: no checkpoint failed and no job restarted.",)
+    return tuple(said) or ("None: no checkpoint failed and no job restarted.",)
 
 
 def _cost(story: JobStory, notable: Sequence[FindingTold]) -> list[str]:
-    figures, said = story.checkpoints, []
+    figures, said = story.checkpoints, _downtime(story)
     gap_ms, interval_ms = figures.longest_gap_ms, figures.interval_ms
     due = f" (one is due every {duration_text(interval_ms)})" if interval_ms else ""
-    is_long = gap_ms is not None and (interval_ms is None or gap_ms > _LONG_GAPS * interval_ms)
+    begins_well = figures.gap_is_first and not figures.failed and not story.restarts
+    least_ms = max(_LONG_GAPS * (interval_ms or 0), _FIRST_MS if begins_well else 0)
+    is_long = gap_ms is not None and gap_ms > least_ms
     if is_long and figures.gap_from and figures.gap_to:
         said.append(
             f"No checkpoint completed for {duration_text(gap_ms)}, {_range(figures.gap_from, figures.gap_to)}{due}; "
             "a failure at its end would have replayed all of it."
         )
-    elif figures.failed:
-        longest = f"; the longest time without a new one was {duration_text(gap_ms)}{due}" if gap_ms is not None else ""
+    if figures.failed:
+        longest = f"; the longest time without a new one was {duration_text(gap_ms)}{due}" if gap_ms is not None and not is_long else ""
         said.append(f"{wording.count_text(figures.failed, 'recovery point')} lost{longest}.")
+    if figures.wasted_bytes:
+        unknown = f"; of {figures.wasted_unknown} more it is not known" if figures.wasted_unknown else ""
+        said.append(f"{bytes_text(figures.wasted_bytes)} were uploaded in vain, for checkpoints that did not complete{unknown}.")
     excess = sum(one.excess_bytes or 0 for one in notable)
     if excess:
         said.append(f"{bytes_text(excess)} were uploaded in excess.")
@@ -226,14 +234,39 @@ def _cost(story: JobStory, notable: Sequence[FindingTold]) -> list[str]:
     return said
 
 
+def _downtime(story: JobStory) -> list[str]:
+    """How long it was down, outage by outage, and what it processed again."""
+    if not story.outages:
+        return [f"It restarted {_times(story.restarts)}; for how long its tasks were down is not known."] if story.restarts else []
+    known = [one for one in story.outages if one.downtime_ms is not None]
+    least = [one for one in story.outages if one.downtime_ms is None]
+    said = []
+    if known:
+        each = ", ".join(f"{one.at:%H:%M:%S} {duration_text(one.downtime_ms)}" for one in known[:MOST_OUTAGES])
+        more = f" and {len(known) - MOST_OUTAGES} more" if len(known) > MOST_OUTAGES else ""
+        times = wording.count_text(len(known), "outage")
+        said.append(f"Down for {duration_text(sum(one.downtime_ms or 0 for one in known))} in {times}: {each}{more}.")
+    if least:
+        at_least_ms = sum(one.at_least_ms or 0 for one in least)
+        certain = f", at least {duration_text(at_least_ms)} in all" if at_least_ms else ""
+        said.append(f"For {wording.count_text(len(least), 'restart')} it is not known when all tasks ran again{certain}.")
+    again = [one.reprocessed_ms for one in story.outages if one.reprocessed_ms is not None]
+    if again:
+        oldest = f"the restored checkpoints were up to {duration_text(max(again))} old"
+        said.append(f"Processed again: the records of {duration_text(sum(again))}; {oldest}.")
+    return said
+
+
 def _kpis(stories: Sequence[JobStory], notable: Sequence[FindingTold], alerts: Sequence[AlertTold]) -> tuple[Kpi, ...]:
     settled, failed = sum(one.checkpoints.settled for one in stories), sum(one.checkpoints.failed for one in stories)
     gaps = [one.checkpoints for one in stories if one.checkpoints.longest_gap_ms is not None]
     longest = max(gaps, key=lambda one: one.longest_gap_ms or 0, default=None)
     restarts = sum(one.restarts for one in stories)
+    down_ms = sum(outage.downtime_ms or outage.at_least_ms or 0 for one in stories for outage in one.outages)
+    down = f"down for {duration_text(down_ms)}" if down_ms else "in this time"
     critical = sum(one.severity == "critical" for one in notable)
     acknowledged = sum(bool(one.acknowledged_by) for one in alerts)
-    due = f"due every {duration_text(longest.interval_ms)}" if longest and longest.interval_ms else "between two completed checkpoints"
+    due = f"due every {duration_text(longest.interval_ms)}" if longest and longest.interval_ms else "or from the start to the first"
     return (
         Kpi(
             "Checkpoints failed",
@@ -242,7 +275,7 @@ def _kpis(stories: Sequence[JobStory], notable: Sequence[FindingTold], alerts: S
             "crit" if failed else "",
         ),
         Kpi("Longest without recovery point", duration_text(longest.longest_gap_ms) if longest else "–", due if longest else "not known"),
-        Kpi("Restarts", count_text(restarts), "in this time", "warn" if restarts else ""),
+        Kpi("Restarts", count_text(restarts), down, "warn" if restarts else ""),
         Kpi(
             "Findings",
             count_text(len(notable)),

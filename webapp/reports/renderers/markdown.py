@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterable, Iterator
 
 from webapp.lib.instants import clock_text, day_and_clock_text, instant_text
-from webapp.lib.quantities import bytes_text, count_text
-from webapp.reports.document import Document, FindingTold, JobStory, Moment, Table
+from webapp.lib.quantities import bytes_text, count_text, duration_text
+from webapp.reports.document import Document, FindingTold, JobStory, Moment, Outage, Table
 from webapp.reports.shown import shown
 
 MOST_MOMENTS, MOST_EXCERPTS = 60, 12
@@ -131,6 +131,10 @@ def _job(story: JobStory) -> Iterator[str]:
     for one in story.exceptions:
         yield f"* exception {plain(one.name)} in {plain(one.task)}, {instant_text(one.at)}" + (f", and {one.more} more" if one.more else "")
     yield ""
+    if story.outages:
+        yield from _table(
+            "Outages", ("Began (UTC)", "Down", "Restarts", "Parts", "Processed again"), [_outage(one) for one in story.outages]
+        )
     if story.storage:
         rows = [
             (place.root, bytes_text(place.bytes), bytes_text(place.orphan_bytes), count_text(place.missing_files))
@@ -145,6 +149,13 @@ def _job(story: JobStory) -> Iterator[str]:
         yield from _part("Log excerpts", _block(excerpts[:MOST_EXCERPTS]))
     if story.configuration:
         yield from _part("Configuration", _block(f"{key}: {value}" for key, value in story.configuration))
+
+
+def _outage(one: Outage) -> tuple[str, ...]:
+    is_known = one.downtime_ms is not None or one.at_least_ms is None
+    down = duration_text(one.downtime_ms) if is_known else f"at least {duration_text(one.at_least_ms)}"
+    parts = ", ".join(f"{name.replace('_', ' ')} {duration_text(ms)}" for name, ms in one.parts)
+    return day_and_clock_text(one.at), down, count_text(one.restarts), parts or "–", duration_text(one.reprocessed_ms)
 
 
 def _told_table(table: Table) -> Iterator[str]:

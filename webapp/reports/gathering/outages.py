@@ -1,0 +1,65 @@
+"""When a job was down, for how long, and what its restarts made it process again. Three queries."""
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from webapp.checkpoints.models import CheckpointFact
+from webapp.fleet.models import JobAnnotation, JobCurrent
+from webapp.lib.instants import ms_after
+from webapp.reports.document import Outage
+from webapp.reports.gathering.scope import Scope
+
+MOST_RESTARTS, MOST_RESTORES = 500, 1_000
+RESTORED_WITHIN = timedelta(minutes=10)
+"""A restart whose end nobody told: a restore later than this belongs to another."""
+_MS = timedelta(milliseconds=1)
+
+
+def outages(job: JobCurrent, scope: Scope) -> tuple[Outage, ...]:
+    """Those that began in the range, oldest first; the newest where there are too many."""
+    own = JobAnnotation.objects.filter(cluster=job.cluster, job_id=job.job_id, at__gte=scope.start)
+    restarts = own.filter(kind="restart", at__lte=scope.end).order_by("-at", "-id").values_list("at", "detail")
+    found = [_outage(at, detail or {}) for at, detail in reversed(restarts[:MOST_RESTARTS]) if "outage_began_at" not in (detail or {})]
+    if not found:
+        return ()
+    restores = own.filter(kind="restore", at__lte=scope.end + RESTORED_WITHIN).order_by("at", "id").values_list("at", "subject")
+    restored = [(at, int(subject)) for at, subject in restores[:MOST_RESTORES] if subject.isascii() and subject.isdigit()]
+    triggers = _triggers(job, {number for _, number in restored})
+    following = [one.at for one in found[1:]]
+    return tuple(_restored(one, until, restored, triggers) for one, until in itertools.zip_longest(found, following))
+
+
+def _outage(at: datetime, detail: Mapping[str, Any]) -> Outage:
+    parts = detail.get("parts_ms") or {}
+    downtime_ms = detail.get("downtime_ms")
+    # Marks are dated to the full second.
+    at = datetime.fromisoformat(detail["began_at"]) if "began_at" in detail else at
+    return Outage(
+        at=at,
+        until=None if downtime_ms is None else ms_after(at, downtime_ms),
+        restarts=detail.get("restarts") or detail.get("count") or 1,
+        downtime_ms=downtime_ms,
+        at_least_ms=detail.get("downtime_at_least_ms"),
+        parts=tuple((name, ms) for name, ms in parts.items() if ms is not None),
+    )
+
+
+def _triggers(job: JobCurrent, numbers: set[int]) -> dict[int, datetime]:
+    """When the restored checkpoints were triggered; of an id that came twice, the newest."""
+    facts = CheckpointFact.objects.filter(cluster=job.cluster, job_id=job.job_id, outcome="completed", checkpoint_id__in=numbers)
+    return dict(facts.order_by("trigger_time").values_list("checkpoint_id", "trigger_time"))
+
+
+def _restored(
+    outage: Outage, next_at: datetime | None, restored: Sequence[tuple[datetime, int]], triggers: Mapping[int, datetime]
+) -> Outage:
+    """With the checkpoint that its last restart went back to. Instants of marks are full seconds."""
+    latest = outage.until if outage.until else outage.at + RESTORED_WITHIN
+    until = latest if next_at is None else min(latest, next_at)
+    number = next((number for at, number in reversed(restored) if outage.at - timedelta(seconds=1) < at <= until), None)
+    trigger = triggers.get(number) if number is not None else None
+    reprocessed_ms = None if trigger is None or trigger > outage.at else (outage.at - trigger) / _MS
+    return replace(outage, restored_id=number, reprocessed_ms=reprocessed_ms)
