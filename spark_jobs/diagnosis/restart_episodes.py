@@ -5,6 +5,7 @@ nothing. What proves it: a checkpoint was triggered (Flink triggers none while a
 deployed task reach RUNNING. Where neither could be seen, a job that did not restart again for a while counts.
 """
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -46,7 +47,7 @@ def episodes(window: JobWindow, since_ms: int) -> list[Episode]:
     # Of a job with more tasks than a window holds lines, these prove nothing.
     whole_ms = max(whole_since(window.events, told) for told in (DEPLOYED, RUNNING))
     tasks = [event for event in window.events if event.told in (DEPLOYED, RUNNING)]
-    failures = window.failures or tuple(_failed_tasks(window.events))
+    failures = (*window.failures, *_untold(window))
     groups: list[tuple[list[int], int | None]] = []
     for index, at_ms in enumerate(starts):
         until_ms = starts[index + 1] if index + 1 < len(starts) else window.at_ms + 1
@@ -101,9 +102,23 @@ def _failures(failures: Iterable[JobFailure], begun_ms: int, next_ms: int | None
     return tuple(sorted(found, key=lambda one: (one.at_ms, not one.is_root, one.name, one.task or "")))
 
 
+def _untold(window: JobWindow) -> Iterable[JobFailure]:
+    """Tasks that failed by the log alone: REST keeps the last exceptions only, and of those that come together one."""
+    if not window.failures:
+        return _failed_tasks(window.events)
+    told = {(_task_of(one.task), one.at_ms // SAME_MS + step) for one in window.failures for step in (-1, 0, 1)}
+    traced = (one for one in _failed_tasks(window.events) if one.stacktrace)
+    return (one for one in traced if (_task_of(one.task), one.at_ms // SAME_MS) not in told)
+
+
+def _task_of(task: str | None) -> str:
+    """``enrich (2/4) - execution #4`` and ``enrich`` are compared by the name of the vertex."""
+    return re.sub(r" \(\d+/\d+\)(?: - execution #\d+)?$", "", task or "")
+
+
 def _failed_tasks(events: Iterable[LogEvent]) -> Iterable[JobFailure]:
-    """What the log tells of failed tasks, where REST told of no exceptions."""
+    """What the log tells of failed tasks."""
     for event in events:
         if event.told == FAILED:
             name = (event.detail or event.message or "").split(":", 1)[0].strip() or "unknown"
-            yield JobFailure(event.at_ms, name, event.vertex_name, event.host, event.container, True, event.detail)
+            yield JobFailure(event.at_ms, name, event.vertex_name, event.host, event.container, None, event.detail)

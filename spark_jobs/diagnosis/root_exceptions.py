@@ -3,15 +3,10 @@
 import re
 from dataclasses import dataclass
 
-FRAMEWORK = (
-    "java.", "javax.", "jdk.", "sun.", "scala.", "akka.", "org.apache.pekko.", "org.apache.flink.", "io.netty.", "com.sun.",
-)  # fmt: skip
-"""Frames of these packages are nobody's own code."""
+from spark_jobs.diagnosis.stack_traces import CAUSED, FRAME, is_own
 
 WRAPPER = "org.apache.flink.util.SerializedThrowable: "
 
-_FRAME = re.compile(r"^\s+at (?:[\w.@/-]+/)?([\w.$<>]+)\(([^)]*)\)")
-_CAUSED = "Caused by: "
 _QUOTED = re.compile(r"'[^'\n]*'|\"[^\"\n]*\"|\[[^\]\n]*\]")
 _NUMBERED = re.compile(r"[0-9a-fA-F-]*[0-9][0-9a-fA-F]*")
 
@@ -22,6 +17,8 @@ _LOST = (
     re.compile(r"(?:remote task manager|remote host) '([^'\n]+)'"),
     re.compile(r"TaskExecutor ([^\s()]+) (?:was|has been) (?:lost|disconnected)"),
 )
+_ALIVE = "Error at remote task manager"
+"""Its task failed, and it says so itself."""
 _UNREACHABLE = ("RecipientUnreachableException", "TaskManager was lost", "TaskExecutor is shutting down", "no longer reachable")
 
 
@@ -38,6 +35,11 @@ class RootException:
         """Class and own frame; without one, class and message with quotes and numbers taken out."""
         return f"{self.name} at {self.frame}" if self.frame else f"{self.name}: {unnumbered(self.message)}"
 
+    @property
+    def is_wrapper(self) -> bool:
+        """Flink's words about a cause that this trace does not hold: neither the class nor a frame is anybody else's."""
+        return self.frame is None and self.name.startswith("org.apache.flink.")
+
 
 def root_of(name: str, stacktrace: str | None) -> RootException:
     """The innermost cause of a stack trace; ``name`` alone where there is none.
@@ -51,9 +53,9 @@ def root_of(name: str, stacktrace: str | None) -> RootException:
     head, frame, own = lines[0], None, None
     for line in lines[1:]:
         caused = line.strip()
-        if caused.startswith(_CAUSED):
-            head, frame = caused.removeprefix(_CAUSED), None
-        elif frame is None and (found := _FRAME.match(line)) and not found[1].startswith(FRAMEWORK):
+        if caused.startswith(CAUSED):
+            head, frame = caused.removeprefix(CAUSED), None
+        elif frame is None and (found := FRAME.match(line)) and is_own(found[1]):
             frame = own = f"{found[1]}({found[2]})"
     head = head.removeprefix(WRAPPER)
     exception, _, message = head.partition(": ")
@@ -67,6 +69,8 @@ def unnumbered(message: str) -> str:
 
 def lost_taskmanager(stacktrace: str | None) -> str | None:
     """Resource id or address of the TaskManager that a trace says was lost."""
+    if _ALIVE in (stacktrace or ""):
+        return None
     for pattern in _LOST:
         found = pattern.search(stacktrace or "")
         if found:

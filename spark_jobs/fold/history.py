@@ -12,6 +12,7 @@ from typing import Any, TypeVar, cast
 
 from spark_jobs.diagnosis import samples
 from spark_jobs.diagnosis.registry import events_read
+from spark_jobs.diagnosis.stack_traces import condensed
 from spark_jobs.diagnosis.window_contents import DETAIL_CHARS, MESSAGE_CHARS, PAST_WINDOWS, Timed, checkpoint_config
 from spark_jobs.fold.rows import Row, iso, rank
 from spark_jobs.serving import LOG_EVENT_FIELDS
@@ -118,7 +119,7 @@ def log_event(event: Row) -> samples.LogEvent:
         vertex_name=event["task"],
         reason=event["reason"] if event["reason"] is not None else change or None,
         message=event["message"] and event["message"][:MESSAGE_CHARS],
-        detail=event["detail"] and event["detail"][:DETAIL_CHARS],
+        detail=condensed(event["detail"], DETAIL_CHARS),
         fields={name: value for name, value in read.items() if value is not None},
     )
 

@@ -11,6 +11,7 @@ from operator import itemgetter
 from typing import Any
 
 from spark_jobs.diagnosis.registry import events_read
+from spark_jobs.diagnosis.stack_traces import condensed
 from spark_jobs.diagnosis.window_contents import BRIEFLY_MS, DETAIL_CHARS, EVENT_KINDS, OF_SUBTASKS, UPLOADS
 from spark_jobs.fold.rows import LINE, Row, grouped, newest_by, rank
 
@@ -54,7 +55,10 @@ def events(in_order: Sequence[Row]) -> list[Row]:
         if kind in REMEMBERED:
             kept += of_kind[-EVENTS_KEPT:]
     every = sorted({id(event): event for event in kept}.values(), key=_line_order)
-    return [event if len(event["detail"] or "") <= DETAIL_CHARS else {**event, "detail": event["detail"][:DETAIL_CHARS]} for event in every]
+    return [
+        event if len(event["detail"] or "") <= DETAIL_CHARS else {**event, "detail": condensed(event["detail"], DETAIL_CHARS)}
+        for event in every
+    ]
 
 
 def events_whole_from(remembered: Sequence[Row]) -> int:
@@ -62,8 +66,9 @@ def events_whole_from(remembered: Sequence[Row]) -> int:
     if not remembered:
         return 0
     tasks = [of_kind for kind, of_kind in _by_kind(remembered).items() if kind in _BRIEF or kind == "task_state FAILED"]
-    full = [min(event["ts"] for event in of_kind) + 1 for of_kind in tasks if len(of_kind) >= EVENTS_KEPT]
-    return max(*full, max(event["ts"] for event in remembered) - BRIEFLY_MS - JUDGED_AGAIN_MS, 0)
+    full = [int(min(event["ts"] for event in of_kind)) + 1 for of_kind in tasks if len(of_kind) >= EVENTS_KEPT]
+    newest = int(max(event["ts"] for event in remembered))
+    return max(*full, newest - BRIEFLY_MS - JUDGED_AGAIN_MS, 0)
 
 
 def _by_kind(events: Iterable[Row]) -> dict[str, list[Row]]:
@@ -120,7 +125,7 @@ def failures(rows: Iterable[Row]) -> list[Row]:
     """``job_exception`` rows → the newest ones, their stack traces cut."""
     once = newest_by(rows, ("ts", "task_key", "exception_name"), ("is_root", "as_of"))
     newest_first = sorted(once, key=lambda row: (-row["ts"], row["task_key"], row["exception_name"]))[:FAILURES_KEPT]
-    return [{**row, "stacktrace": row["stacktrace"] and row["stacktrace"][:TRACE_CHARS]} for row in newest_first]
+    return [{**row, "stacktrace": condensed(row["stacktrace"], TRACE_CHARS)} for row in newest_first]
 
 
 def _line_order(event: Row) -> list[Any]:

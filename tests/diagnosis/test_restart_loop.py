@@ -199,3 +199,44 @@ def test_words_survive_the_removal_of_numbers():
 )
 def test_a_lost_taskmanager_is_named(text, name):
     assert lost_taskmanager(text) == name
+
+
+WRAPPED = (
+    "org.apache.flink.runtime.checkpoint.CheckpointException: Could not complete snapshot 7 for operator enrich (2/4)#0. "
+    "Failure reason: Checkpoint was declined.\n"
+    + "".join(f"\tat org.apache.flink.streaming.runtime.tasks.Frame{n}.run(Frame{n}.java:{n})\n" for n in range(80))
+)
+
+
+def test_flinks_wrapper_is_not_the_root_where_anybody_tells_what_it_wraps():
+    wrapped = tuple(failure(begun, WRAPPED, task=None) for begun in (0, 60, 120))
+    told = tuple(
+        event(begun + 1, "task_state", fields={"to_state": "FAILED"}, vertex_name="enrich", subtask=1, detail=trace(3))
+        for begun in (0, 60, 120)
+    )
+    [finding] = found(loop([0, 60, 120], failures=wrapped, events=told), RULE)
+    assert finding.data["groups"] == {"java.io.IOException at shop.Enrich.map(Enrich.java:117)": 3}
+    [alone] = found(loop([0, 60, 120], failures=wrapped), RULE)
+    assert "CheckpointException" in alone.title
+
+
+def test_a_failure_that_rest_and_log_both_tell_is_one():
+    failures = tuple(failure(begun, trace(), task="enrich (2/4) - execution #0") for begun in (0, 60, 120))
+    later = tuple(
+        event(begun + 0.5, "task_state", fields={"to_state": "FAILED"}, vertex_name="enrich", detail=WRAPPED) for begun in (0, 60, 120)
+    )
+    for episode in episodes(loop([0, 60, 120], failures=failures, events=later), ms(-10)):
+        assert [one.name for one in episode.failures] == ["java.lang.RuntimeException"]
+
+
+def test_taskmanagers_that_any_failure_of_an_episode_names_are_counted():
+    """The first failure of two of the episodes is another one, and the log alone names the TaskManager of the last."""
+    first = tuple(failure(begun, trace(), task="enrich (2/4)") for begun in (0, 60, 120))
+    named = (failure(1.5, LOST.replace("{n}", "1"), task="sink (1/2)"), failure(61.5, LOST.replace("{n}", "2"), task="sink (1/2)"))
+    by_log = event(121.5, "task_state", fields={"to_state": "FAILED"}, vertex_name="sink", detail=LOST.replace("{n}", "3"))
+    [finding] = found(loop([0, 60, 120], failures=(*first, *named), events=(by_log,)), RULE)
+    assert finding.data["lost_taskmanagers"] == ["tm-1:37687-13b354", "tm-2:37687-13b354", "tm-3:37687-13b354"]
+
+
+def test_a_taskmanager_that_reports_an_error_of_its_task_is_not_lost():
+    assert lost_taskmanager("RemoteTransportException: Error at remote task manager 'host-1/10.0.0.1:6121 [ tm-1:4-d1 ] '.") is None

@@ -16,6 +16,7 @@ from django.db.models import Q
 from spark_jobs.diagnosis import samples
 from spark_jobs.diagnosis.registry import events_read
 from spark_jobs.diagnosis.samples import JobWindow
+from spark_jobs.diagnosis.stack_traces import condensed
 from spark_jobs.diagnosis.window_contents import DETAIL_CHARS, MESSAGE_CHARS, OF_SUBTASKS, WINDOW_MS, Timed
 from spark_jobs.fold.endings import STATE_CHANGED
 from spark_jobs.fold.history import History, in_order
@@ -152,7 +153,7 @@ def _failure(one: JobException) -> samples.JobFailure:
 def _event(one: LogEvent) -> samples.LogEvent:
     same = ("kind", "checkpoint_id", "vertex_id", "vertex_name", "subtask", "attempt", "host", "container", "reason")
     event = samples.LogEvent(at_ms=_ms(one.ts) or 0, **{name: getattr(one, name) for name in same}, fields=one.fields or {})
-    return replace(event, message=(one.message or "")[:MESSAGE_CHARS] or None, detail=(one.detail or "")[:DETAIL_CHARS] or None)
+    return replace(event, message=(one.message or "")[:MESSAGE_CHARS] or None, detail=condensed(one.detail, DETAIL_CHARS) or None)
 
 
 def _past(row: dict[str, Any]) -> samples.VertexPast:

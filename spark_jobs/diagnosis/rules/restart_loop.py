@@ -18,6 +18,9 @@ RULE = "restart.loop"
 LOST = "TaskManager lost"
 UNTOLD = "no exception told"
 RESCALE_SEEN_MS = 90_000
+ROOT_WITHIN_MS = 2_000
+WRAPPED_WITHIN_MS = 5_000
+"""What Flink wraps is told by another task or another source at about the same time."""
 COUNTED = "region_restart"
 
 
@@ -62,25 +65,46 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
 
 @dataclass(frozen=True, slots=True)
 class _Trouble:
-    """What began one episode. ``lost`` is the TaskManager that was lost, '' for one that nothing names, None for another cause."""
+    """What began one episode. ``lost`` are the TaskManagers that any of its failures names as lost, whatever came first."""
 
     group: str
     message: str
-    lost: str | None
+    lost: tuple[str, ...]
     first: JobFailure | None
 
 
 def _trouble(episode: Episode) -> _Trouble:
     if not episode.failures:
-        return _Trouble(UNTOLD, "", None, None)
-    first = episode.failures[0]
-    root = root_of(first.name, first.stacktrace)
-    if not tells_of_a_lost_taskmanager(first.name, first.stacktrace):
-        return _Trouble(root.group, root.message, None, first)
+        return _Trouble(UNTOLD, "", (), None)
+    first = _first(episode)
+    root, lost = root_of(first.name, first.stacktrace), _lost(episode)
+    if tells_of_a_lost_taskmanager(first.name, first.stacktrace):
+        return _Trouble(LOST, root.message, lost, first)
+    if root.is_wrapper:
+        near = [one for one in episode.failures if abs(one.at_ms - first.at_ms) <= WRAPPED_WITHIN_MS]
+        told = [(one, found) for one in near if not (found := root_of(one.name, one.stacktrace)).is_wrapper]
+        if any(tells_of_a_lost_taskmanager(one.name, one.stacktrace) for one in near):
+            return _Trouble(LOST, root.message, lost, first)
+        if told:
+            # A frame of the job's own code says most.
+            first, root = min(told, key=lambda pair: pair[1].frame is None)
+    return _Trouble(root.group, root.message, lost, first)
+
+
+def _first(episode: Episode) -> JobFailure:
+    """What Flink calls the root of the failure, where it told of it near the first sign."""
+    earliest = episode.failures[0]
+    roots = (one for one in episode.failures if one.is_root and one.at_ms - earliest.at_ms <= ROOT_WITHIN_MS)
+    return next(roots, earliest)
+
+
+def _lost(episode: Episode) -> tuple[str, ...]:
+    """Each once, in order of time. A TaskManager that is told by its id and by its address counts by its id."""
     named = [name for one in episode.failures if (name := lost_taskmanager(one.stacktrace))]
     # Whoever cannot be reached is dead; who reports a broken connection is not.
-    gone = [one.taskmanager_id for one in episode.failures if "RecipientUnreachable" in one.name and one.taskmanager_id]
-    return _Trouble(LOST, root.message, (named or gone or [""])[0], first)
+    named += [one.taskmanager_id for one in episode.failures if "RecipientUnreachable" in one.name and one.taskmanager_id]
+    ids = [name for name in named if "/" not in name]
+    return tuple(dict.fromkeys(ids or named))
 
 
 def _is_stuck(window: JobWindow, last: Episode, limits: Limits) -> bool:
@@ -110,7 +134,7 @@ def _is_infrastructure(failure: JobFailure) -> bool:
 def _finding(window: JobWindow, limits: Limits, found: Sequence[Episode], troubles: Sequence[_Trouble], stuck: bool) -> Finding:
     group, often = largest_group([trouble.group for trouble in troubles])
     host = _host(troubles, limits)
-    lost = sorted({trouble.lost for trouble in troubles if trouble.lost})
+    lost = sorted({name for trouble in troubles for name in trouble.lost})
     message = next((trouble.message for trouble in reversed(troubles) if trouble.group == group), "")
     told = sum(trouble.first is not None for trouble in troubles)
     if stuck:
@@ -138,7 +162,7 @@ def _finding(window: JobWindow, limits: Limits, found: Sequence[Episode], troubl
 
 def _host(troubles: Sequence[_Trouble], limits: Limits) -> tuple[str, float] | None:
     """The host that most failures come from, and its share; None where they are spread, or where the TaskManager was lost."""
-    hosts = [trouble.first.host for trouble in troubles if trouble.first and trouble.first.host and trouble.lost is None]
+    hosts = [trouble.first.host for trouble in troubles if trouble.first and trouble.first.host and trouble.group != LOST]
     if len(hosts) < 2:
         return None
     host, count = largest_group(hosts)
@@ -164,7 +188,7 @@ def _cause(group: str, often: int, of: int, message: str, lost: list[str], host:
     times = f"{often} of {of} times"
     if group == LOST:
         who = list_text(lost) or "one that nothing names"
-        return f"TaskManagers disappeared ({times}): {who}. Killed for memory, evicted, or cut off from the network."
+        return f"TaskManagers were lost ({times}): {who}. Killed for memory, evicted, or cut off from the network."
     where = f" {share_text(host[1])} of the failures were on {host[0]}." if host else ""
     return f"{times} the root was {group}{f' ({message[:200]})' if message else ''}.{where}"
 
@@ -205,7 +229,7 @@ def _evidence(
     last = next((trouble.first for trouble in reversed(troubles) if trouble.first), None)
     if last:
         yield Evidence("last failed task", last.task or "global failure", at_ms=last.at_ms, note=f"on {last.host}" if last.host else "")
-    for name in sorted({trouble.lost for trouble in troubles if trouble.lost})[:5]:
+    for name in sorted({name for trouble in troubles for name in trouble.lost})[:5]:
         yield Evidence("lost TaskManager", name, at_ms=at_ms)
     if host:
         yield Evidence("share of failures on one host", host[1], "ratio", limits[share_key], ">=", share_key, at_ms, host[0])
@@ -239,5 +263,5 @@ def _as_data(episode: Episode, trouble: _Trouble) -> dict[str, object]:
         "group": trouble.group,
         "task": trouble.first.task if trouble.first else None,
         "host": trouble.first.host if trouble.first else None,
-        "lost_taskmanager": trouble.lost,
+        "lost_taskmanagers": list(trouble.lost),
     }

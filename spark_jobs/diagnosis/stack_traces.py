@@ -1,0 +1,60 @@
+"""Stack traces that fit into little room and still tell their innermost cause.
+
+A trace cut at its end keeps Flink's wrappers ("Could not complete snapshot …", "Task did not …") and loses what they wrap.
+"""
+
+import re
+
+FRAMEWORK = (
+    "java.", "javax.", "jdk.", "sun.", "scala.", "akka.", "org.apache.pekko.", "org.apache.flink.", "io.netty.", "com.sun.",
+)  # fmt: skip
+"""Frames of these packages are nobody's own code."""
+CAUSED = "Caused by: "
+FRAME = re.compile(r"^\s+at (?:[\w.@/-]+/)?([\w.$<>]+)\(([^)]*)\)")
+
+_HEAD_CHARS = 400
+_FRAMES_KEPT = 2
+_LEFT_OUT = "\t..."
+
+
+def condensed(trace: str | None, most_chars: int) -> str | None:
+    """The trace itself where it fits; else of each cause its first line, its first frames and its first own frame.
+
+    Where even these do not fit, the causes between the outermost and the innermost are left out.
+    """
+    if trace is None or len(trace) <= most_chars:
+        return trace
+    parts: list[list[str]] = [[]]
+    for line in trace.splitlines():
+        if line.startswith(CAUSED):
+            parts.append([])
+        parts[-1].append(line)
+    kept = [_kept(part) for part in parts if part]
+    while len(kept) > 2 and sum(len(line) + 1 for part in kept for line in part) > most_chars:
+        del kept[1]
+    if len(kept) > 1:
+        # What is innermost is what is asked for.
+        innermost = "\n".join(kept[-1])[:most_chars]
+        before = "\n".join(line for part in kept[:-1] for line in part)[: max(most_chars - len(innermost) - 1, 0)]
+        return f"{before}\n{innermost}" if before else innermost
+    return "\n".join(kept[0])[:most_chars] if len(kept[0]) > 1 else trace[:most_chars]
+
+
+def is_own(frame: str) -> bool:
+    """Whether a frame, without what stands in brackets, is of the job's own code."""
+    return not frame.startswith(FRAMEWORK)
+
+
+def _kept(part: list[str]) -> list[str]:
+    kept, frames, own = [part[0][:_HEAD_CHARS]], 0, False
+    for line in part[1:]:
+        found = FRAME.match(line)
+        if found is None:
+            continue
+        first_own = not own and is_own(found[1])
+        if frames < _FRAMES_KEPT or first_own:
+            kept.append(line[:_HEAD_CHARS])
+        elif kept[-1] != _LEFT_OUT:
+            kept.append(_LEFT_OUT)
+        frames, own = frames + 1, own or first_own
+    return kept
