@@ -24,7 +24,7 @@ from spark_jobs.fold.rows import Row
 from spark_jobs.fold.state import JobState
 from spark_jobs.manifest import Manifest
 from spark_jobs.run_files import JOB_STATE
-from spark_jobs.transforms.fold_batches import READ
+from spark_jobs.transforms.group_windows import WINDOW
 from spark_jobs.transforms.plain_rows import plain
 from tests.bench.fleet_lake import CLUSTER
 from tests.bench.generated_fleet import JOBS_OF_A_CLUSTER, Fleet, cluster_name, job_id_of
@@ -129,5 +129,5 @@ def _window(sample: Row, subtasks: int) -> Row:
     readings = {field.name: [0.1] * subtasks for field in fields(VertexWindow)}
     readings |= {"vertex_id": sample["vertex_id"], "parallelism": subtasks, "samples": 2}
     figures = {"watermark_ms": None, "records_in_per_s": 8000.0, "records_out_per_s": 8000.0, "backpressured_share": 0.0, "busy_share": 0.0}
-    assert {*told, *figures, "readings"} == {*(READ["windows"] or ())}
+    assert {*told, *figures, "readings"} == {*WINDOW}
     return told | figures | {"readings": readings}

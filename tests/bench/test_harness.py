@@ -1,4 +1,6 @@
 import io
+from importlib import import_module
+from pathlib import Path
 
 import pytest
 
@@ -38,3 +40,8 @@ def test_every_figure_is_printed_with_its_ratio_and_verdict() -> None:
 def test_an_unknown_bench_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["no-such-bench"]) == 2
     assert "No such bench: no-such-bench" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("path", sorted(Path(__file__).parent.glob("bench_*.py")), ids=lambda path: path.stem)
+def test_every_bench_can_be_started(path: Path) -> None:
+    assert callable(import_module(f"tests.bench.{path.stem}").run)
