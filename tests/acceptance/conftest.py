@@ -10,8 +10,7 @@ from tests.acceptance.homes import IN_PIECES, NAMES, RECORDINGS, Instance, clust
 @pytest.fixture(scope="session")
 def instance(tmp_path_factory: pytest.TempPathFactory, warm_spark: str) -> Iterator[Instance]:
     instance = Instance(tmp_path_factory.mktemp("weir"), warm_spark)
-    for name in NAMES:
-        instance.import_recording(RECORDINGS / name, cluster_of(name))
+    instance.import_recordings(*((RECORDINGS / name, cluster_of(name)) for name in NAMES))
     instance.manage("run_pipeline")
     yield instance
 
@@ -23,10 +22,9 @@ def out_of_order(tmp_path_factory: pytest.TempPathFactory, warm_spark: str) -> I
     other = Instance(folder / "home", warm_spark)
     for name in IN_PIECES:
         split(RECORDINGS / name, folder / f"early-{cluster_of(name)}", folder / f"late-{cluster_of(name)}")
-        other.import_recording(folder / f"late-{cluster_of(name)}", cluster_of(name))
+    other.import_recordings(*((folder / f"late-{cluster_of(name)}", cluster_of(name)) for name in IN_PIECES))
     other.manage("run_pipeline")
     for name in IN_PIECES:
-        other.import_recording(folder / f"early-{cluster_of(name)}", cluster_of(name))
-        other.import_recording(RECORDINGS / name, cluster_of(name))
+        other.import_recordings((folder / f"early-{cluster_of(name)}", cluster_of(name)), (RECORDINGS / name, cluster_of(name)))
     other.manage("run_pipeline")
     yield other

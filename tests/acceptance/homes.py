@@ -32,7 +32,7 @@ class Instance:
         }
 
     def manage(self, *arguments: str) -> str:
-        if arguments[0] in ("import_recording", "run_pipeline"):
+        if arguments[0] in ("shell", "run_pipeline"):
             self._told.clear()
         finished = subprocess.run(
             [sys.executable, str(ROOT / "manage.py"), *arguments],
@@ -45,8 +45,10 @@ class Instance:
         assert finished.returncode == 0, f"{arguments}: {finished.stdout[-3000:]}\n{finished.stderr[-5000:]}"
         return finished.stdout
 
-    def import_recording(self, directory: Path, cluster: str) -> None:
-        self.manage("import_recording", str(directory), "--cluster", cluster)
+    def import_recordings(self, *recordings: tuple[Path, str]) -> None:
+        """Directory and cluster of each; one process for all, as most of the time of a command is its start."""
+        called = (f"call_command('import_recording', {str(directory)!r}, cluster={cluster!r})" for directory, cluster in recordings)
+        self.manage("shell", "-v", "0", "-c", "; ".join(("from django.core.management import call_command", *called)))
 
     def checkpoints(self, cluster: str | None = None) -> list[dict]:
         """What the command prints, asked for once as long as nothing new came in."""
