@@ -23,15 +23,14 @@ def warm_spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 REAL_FLINK = ("integration/test_cleanup.py", "integration/test_live.py", "integration/test_metadata.py", "integration/test_named_causes.py")
 """One after the other: two Flinks at once would take each other's time."""
-SHARED_HOMES = ("acceptance/",)
-"""Homes that take minutes to fill are filled once."""
-TOGETHER = {**dict.fromkeys(REAL_FLINK, "flink"), **dict.fromkeys(SHARED_HOMES, "homes")}
+ON_WARM_SPARK = ("acceptance/", "spark_jobs/test_cluster_modes.py", "webapp/pipeline/test_lost_runs_spark.py")
+"""Homes that take minutes to fill are filled once, and one server compiles what all of these run."""
+TOGETHER = {**dict.fromkeys(REAL_FLINK, "flink"), **dict.fromkeys(ON_WARM_SPARK, "spark")}
 """Where a path begins → what stays with one worker. Every other file stays whole, too."""
 
 LONGEST_FIRST = (
     *REAL_FLINK,
-    *SHARED_HOMES,
-    "spark_jobs/test_cluster_modes.py",
+    *ON_WARM_SPARK,
     "integration/",
     "spark_jobs/storage/test_worlds.py",
     "spark_jobs/",

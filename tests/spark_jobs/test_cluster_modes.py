@@ -1,9 +1,9 @@
-"""The same cycle without Spark, on this machine, on a standalone cluster and on Spark Connect gives the same serving rows."""
+"""The same cycle in one process without Spark, on a standalone cluster and on Spark Connect gives the same serving rows."""
 
 import json
 import signal
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -14,7 +14,7 @@ from spark_jobs import manifest as manifests
 from spark_jobs.run_rows import rows_of
 from spark_jobs.serving import SERVING_TABLES
 from tests.ingest.recorded import RECORDINGS
-from tests.spark_processes import connect_server, run_cycle, standalone_cluster
+from tests.spark_processes import run_cycle, standalone_cluster
 
 pytestmark = pytest.mark.cluster
 
@@ -39,15 +39,9 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def connect(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with connect_server(tmp_path_factory.mktemp("connect")) as remote:
-        yield remote
-
-
-@pytest.fixture(scope="module")
 def locally(lake: Path, tmp_path_factory: pytest.TempPathFactory) -> Rows:
-    """What one process on this machine makes of the lake."""
-    return served(lake, tmp_path_factory.mktemp("local") / "run", "local", {"SPARK_MASTER": "local[2]"}, *ALWAYS_SPARK)
+    """What one process makes of the lake, without Spark: nobody listens at that address."""
+    return served(lake, tmp_path_factory.mktemp("local") / "run", "alone", {"SPARK_REMOTE": "sc://127.0.0.1:1"})
 
 
 def served(lake: Path, run_dir: Path, attempt: str, environment: Mapping[str, str], *more: str) -> Rows:
@@ -88,10 +82,10 @@ def test_two_workers_give_the_rows_of_one_process(lake: Path, locally: Rows, tmp
 
 
 @pytest.fixture(scope="module")
-def connected(lake: Path, connect: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def connected(lake: Path, warm_spark: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The directory of a run on Spark Connect, left to it as there was too much for one process; its attempt then closed its session."""
     run_dir = tmp_path_factory.mktemp("connected") / "run"
-    served(lake, run_dir, "connect", {"SPARK_REMOTE": connect}, "--most-rows-without-spark", "1000")
+    served(lake, run_dir, "connect", {"SPARK_REMOTE": warm_spark}, "--most-rows-without-spark", "1000")
     return run_dir
 
 
@@ -103,11 +97,6 @@ def test_what_is_too_much_for_one_process_is_left_to_spark(connected: Path) -> N
     assert list((connected / "staged").iterdir()), "only Spark stages rows"
 
 
-def test_without_spark_there_are_the_same_rows(lake: Path, locally: Rows, tmp_path: Path) -> None:
-    nowhere = {"SPARK_REMOTE": "sc://127.0.0.1:1"}
-    assert served(lake, tmp_path / "run", "alone", nowhere) == locally
-
-
 def test_killed_at_each_step_without_spark_the_next_attempt_completes(lake: Path, locally: Rows, tmp_path: Path) -> None:
     for step in STEPS_WITHOUT_SPARK:
         _kill_amid(run_cycle(lake, tmp_path / "run", "killed", {}), after=step)
@@ -117,16 +106,16 @@ def test_killed_at_each_step_without_spark_the_next_attempt_completes(lake: Path
 
 @pytest.mark.usefixtures("connected")
 def test_after_clients_killed_at_each_step_and_a_closed_session_the_next_attempt_completes(
-    lake: Path, locally: Rows, connect: str, tmp_path: Path
+    lake: Path, locally: Rows, warm_spark: str, tmp_path: Path
 ) -> None:
     left = [*ALWAYS_SPARK, "--interrupt", "connect"]
     for number, step in enumerate(STEPS):
         attempt = f"killed-{number}"
-        _kill_amid(run_cycle(lake, tmp_path / attempt, attempt, {"SPARK_REMOTE": connect}, *left), after=step)
+        _kill_amid(run_cycle(lake, tmp_path / attempt, attempt, {"SPARK_REMOTE": warm_spark}, *left), after=step)
         assert not (tmp_path / attempt / "manifest.json").exists()
         left += ["--interrupt", attempt]
     assert (tmp_path / attempt / "jobs").exists()
-    assert served(lake, tmp_path / "again", "again", {"SPARK_REMOTE": connect}, *left) == locally
+    assert served(lake, tmp_path / "again", "again", {"SPARK_REMOTE": warm_spark}, *left) == locally
     assert not list(tmp_path.glob("killed-*/manifest.json"))
 
 
