@@ -1,7 +1,17 @@
 """data.skew: records or state of one subtask against its siblings."""
 
-from spark_jobs.diagnosis.samples import JobWindow, VertexState
-from tests.diagnosis.graphs import found, job, unknown, vertex
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from spark_jobs.diagnosis import registry
+from spark_jobs.diagnosis.samples import Annotation, JobWindow, VertexState
+from tests import windows
+from tests.diagnosis.graphs import found, held, job, unknown, vertex
+
+RECORDINGS = Path(__file__).parents[1] / "fixtures" / "recordings"
 
 RULE = "data.skew"
 GIB = 1 << 30
@@ -68,3 +78,64 @@ def test_small_states_say_nothing():
 
 def test_without_records_and_state_it_is_unknown():
     assert unknown(job(edges="source>agg"), RULE)
+
+
+def counted(recording, vertex_id, from_ms, to_ms):
+    """Records by subtask between two instants, by the counters of Flink's own answers: out of sources, into the others."""
+    rows, is_source = [], True
+    for line in (RECORDINGS / recording / "rest.jsonl").open(encoding="utf-8"):
+        answer = json.loads(line)
+        path = answer["path"].split("?")[0].strip("/").split("/")
+        if len(path) == 4 and path[2:] == ["vertices", vertex_id] and answer["status"] == 200 and from_ms <= answer["ts"] * 1000 <= to_ms:
+            metrics = [subtask["metrics"] for subtask in answer["body"]["subtasks"]]
+            is_source = all(one["read-records"] == 0 for one in metrics)
+            rows.append(metrics)
+    name = "write-records" if is_source else "read-records"
+    # The first answers of a job come before it has begun.
+    rows = [row for row in rows if any(one[name] for one in row)]
+    return [last[name] - first[name] for first, last in zip(rows[0], rows[-1], strict=True)]
+
+
+@pytest.mark.parametrize("name", windows.recorded())
+def test_every_recorded_skew_of_records_is_one_by_flinks_counters(name):
+    for window in windows.recorded_windows(name):
+        said = registry.diagnose(window, registry.limits(), only=[RULE]).findings
+        for finding in (one for one in said if one.data["of"] == "records"):
+            records = counted(name.replace("-", "/"), finding.subject_id, window.window_start_ms, window.at_ms)
+            others = sorted(records)[:-1]
+            assert max(records) >= 3 * others[len(others) // 2], (finding.title, records)
+            assert records.index(max(records)) in finding.data["hot_subtasks"]
+
+
+def test_a_burst_at_the_start_is_no_skew_of_now():
+    """1.20.5/G: one source subtask began with a backlog of 80,000 records; ever since, both read 250 records/s."""
+    window = windows.recorded_windows("1.20.5-G")[-1]
+    [source] = [one for one in window.vertex_windows if window.vertex_name(one.vertex_id).startswith("Source")]
+    assert max(source.records_out_per_s) > 3 * min(source.records_out_per_s), "the meter still shows the burst"
+    first, second = counted("1.20.5/G", source.vertex_id, window.window_start_ms, window.at_ms)
+    assert abs(first - second) < 0.05 * first
+    assert not found(window, RULE)
+
+
+def test_the_hot_key_of_a_young_job_is_found_since_its_subtask_works_more():
+    """1.20.5/C2."""
+    finding = found(windows.recorded_windows("1.20.5-C2")[-1], RULE)
+    [hot] = [one for one in finding.values() if one.subject == "slow-enrich"]
+    assert (hot.severity, hot.data["hot_subtasks"]) == ("warning", [0])
+    assert hot.cause.endswith("sets the pace: what feeds it is back-pressured.")
+
+
+def test_a_busy_subtask_that_nobody_waits_for_sets_no_pace():
+    assert "sets the pace" not in found(agg(900.0, 100.0, busy=0.9), RULE)["agg"].cause
+    waiting = job(held("source", 0.9, 0.9), vertex("agg", (0.9, 0.9), records_in_per_s=(900.0, 100.0)), edges="source>agg")
+    assert "sets the pace" in found(waiting, RULE)["agg"].cause
+
+
+def test_after_a_restart_rates_alone_are_no_skew_for_a_minute():
+    uneven = agg(900.0, 100.0, 110.0)
+    begun = uneven.window_start_ms - 30_000
+    assert not found(replace(uneven, annotations=(Annotation(begun, "restart"),)), RULE)
+    assert not found(replace(uneven, start_time_ms=begun), RULE)
+    assert found(replace(uneven, annotations=(Annotation(begun - 30_000, "restart"),)), RULE)
+    busy = job(vertex("source"), vertex("agg", (0.9, 0.2, 0.2), records_in_per_s=(900.0, 100.0, 110.0)), edges="source>agg")
+    assert found(replace(busy, start_time_ms=begun), RULE)

@@ -16,6 +16,12 @@ RULE = "data.skew"
 RATIO, STATE_RATIO = f"{RULE}.max_over_median", f"{RULE}.state_max_over_median"
 MIN_RECORDS, MIN_STATE, BUSY = f"{RULE}.min_records_per_s", f"{RULE}.min_state_bytes", f"{RULE}.busy_ratio"
 MOST_TOP = 10
+BACKPRESSURED = "pressure.root.backpressured_ratio"
+METER_MS = 60_000
+"""Flink's rates are means of the last minute: for so long they remember what a source caught up with when it started."""
+WORKS_MORE = 1.5
+"""Times the typical sibling's time that is not idle: what the records of a hot subtask make of it."""
+STARTS = ("deploy", "restart", "restore", "rescale")
 REPORTING_SHARE = 0.5
 """With fewer subtasks heard, nobody knows what is typical."""
 
@@ -88,9 +94,11 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         raise NotJudged("records and state per subtask")
     targets = {edge.target for edge in window.edges}
     found: dict[str, Uneven] = {}
+    remembers_start = _remembers_start(window)
     for vertex in window.vertex_windows:
         is_source = vertex.vertex_id not in targets
-        if records := _spread(_rates(vertex, is_source), limits[RATIO], limits[MIN_RECORDS], 0.0 if is_source else REPORTING_SHARE):
+        records = _spread(_rates(vertex, is_source), limits[RATIO], limits[MIN_RECORDS], 0.0 if is_source else REPORTING_SHARE)
+        if records and (not remembers_start or _works_more(vertex, records)):
             found[vertex.vertex_id] = Uneven(vertex.vertex_id, records, records, vertex, is_source)
     for part in window.vertex_states:
         if state := _spread(part.subtask_state_bytes, limits[STATE_RATIO], limits[MIN_STATE], REPORTING_SHARE):
@@ -98,6 +106,30 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
             found[part.vertex_id] = replace(known, state=state, state_at_ms=part.trigger_time_ms)
     for uneven in found.values():
         yield _finding(window, limits, uneven)
+
+
+def _remembers_start(window: JobWindow) -> bool:
+    """Whether tasks began to run so shortly before this window that its rates still hold their first seconds."""
+    started = [one.at_ms + (one.detail.get("downtime_ms") or 0) for one in window.annotations if one.kind in STARTS]
+    started += [window.start_time_ms] if window.start_time_ms is not None else []
+    return any(window.window_start_ms - METER_MS < at_ms <= window.at_ms for at_ms in started)
+
+
+def _works_more(vertex: VertexWindow, spread: Spread) -> bool:
+    """Whether the hot subtasks are less idle than the others: their load is of now, not of a rate that remembers."""
+    works = [None if idle is None else 1 - idle for idle in vertex.idle_ratio]
+    hot = [share for index in spread.top if (share := value(works, index)) is not None]
+    others = [share for index, share in enumerate(works) if share is not None and index not in spread.top]
+    return bool(hot and others) and max(hot) >= WORKS_MORE * median(others)
+
+
+def _sets_pace(window: JobWindow, limits: Limits, uneven: Uneven) -> bool:
+    """Its hot subtask is busy, and what feeds it waits for it."""
+    if uneven.is_source or uneven.busy is None or uneven.busy < limits[BUSY]:
+        return False
+    feeds = {edge.source for edge in window.edges if edge.target == uneven.vertex_id}
+    waits = [ratio for one in window.vertex_windows if one.vertex_id in feeds for ratio in one.backpressured_ratio if ratio is not None]
+    return max(waits, default=0.0) >= limits[BACKPRESSURED]
 
 
 def _rates(vertex: VertexWindow, is_source: bool) -> Sequence[float | None]:
@@ -141,7 +173,7 @@ def _finding(window: JobWindow, limits: Limits, uneven: Uneven) -> Finding:
         subject_id=uneven.vertex_id,
         subject=window.vertex_name(uneven.vertex_id),
         title=f"{hot} {'has' if len(main.top) == 1 else 'have'} {share_text(main.top_share)} of the {uneven.of}",
-        cause=_cause(name, uneven, limits),
+        cause=_cause(name, uneven, _sets_pace(window, limits, uneven)),
         next_step=_next_step(name, uneven.is_source),
         seen_at_ms=window.at_ms,
         evidence=tuple(_evidence(window, limits, uneven)),
@@ -173,11 +205,11 @@ def _evidence(window: JobWindow, limits: Limits, uneven: Uneven) -> Iterator[Evi
         yield Evidence("busiest of the hot subtasks", uneven.busy, "ratio", limits[BUSY], sign, BUSY, window.at_ms)
 
 
-def _cause(name: str, uneven: Uneven, limits: Limits) -> str:
+def _cause(name: str, uneven: Uneven, sets_pace: bool) -> str:
     spread = uneven.main
     times = "while a typical sibling has none" if spread.ratio is None else f"{spread.ratio:.1f} times a typical sibling"
     amount = bytes_text(spread.largest) if uneven.of == "state" else f"{spread.largest:,.0f} records/s"
-    pace = ", and its busiest subtask sets the pace" if uneven.busy is not None and uneven.busy >= limits[BUSY] else ""
+    pace = ", and its busiest subtask sets the pace: what feeds it is back-pressured" if sets_pace else ""
     return f"The hottest subtask of {name} has {amount}, {times}: keys or partitions are not spread evenly{pace}."
 
 
