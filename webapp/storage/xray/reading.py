@@ -38,6 +38,14 @@ def paths(file: MetadataFile) -> pa.Table:
     return measures.distinct_files(table)
 
 
+def segments(file: MetadataFile) -> dict[tuple[str, int], int]:
+    """Segments of merged files that it refers to: physical file and offset → bytes; empty without merged files. Raises as :func:`read`."""
+    _seen, table = _table(file)
+    found = table.filter(pc.and_(pc.is_valid(table["path"]), pc.is_valid(table["offset_bytes"])))
+    rows = zip(found["path"].to_pylist(), found["offset_bytes"].to_pylist(), found["size_bytes"].to_pylist(), strict=True)
+    return {(path, offset): size for path, offset, size in rows}
+
+
 class Seen:
     """What the walk tells beside handles."""
 
