@@ -8,6 +8,7 @@ deployed task reach RUNNING. Where neither could be seen, a job that did not res
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import datetime
 
 from spark_jobs.diagnosis.samples import JobFailure, JobWindow, LogEvent
 from spark_jobs.diagnosis.window_contents import whole_since
@@ -56,10 +57,21 @@ def episodes(window: JobWindow, since_ms: int) -> list[Episode]:
             groups[-1] = ([*groups[-1][0], at_ms], again_ms)
         else:
             groups.append(([at_ms], again_ms))
+    ends = _ends(window)
     return [
-        Episode(tuple(restarts), ended_ms, _failures(failures, restarts[0], _next_begin(groups, index)))
+        Episode(tuple(restarts), ends.get(restarts[0], ended_ms), _failures(failures, restarts[0], _next_begin(groups, index)))
         for index, (restarts, ended_ms) in enumerate(groups)
     ]
+
+
+def _ends(window: JobWindow) -> dict[int, int]:
+    """Ends by the log of the JobManager, with every task in view, of outages that it tells whole."""
+    ends = {}
+    for one in window.annotations:
+        if one.kind == "restart" and "downtime_ms" in one.detail and "began_at" in one.detail:
+            begun_ms = round(datetime.fromisoformat(one.detail["began_at"]).timestamp() * 1000)
+            ends[begun_ms] = begun_ms + int(one.detail["downtime_ms"])
+    return {begun_ms: ended_ms for begun_ms, ended_ms in ends.items() if ended_ms <= window.at_ms}
 
 
 def _restarts(window: JobWindow) -> list[int]:

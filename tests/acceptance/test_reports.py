@@ -1,14 +1,13 @@
 """The incident report of recordings, through the real command: its first screen names what happened, when, why and what to do."""
 
 import json
-import re
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 
 import pytest
 
 from tests.acceptance.homes import Instance, cluster_of
-from tests.ingest.recorded import RECORDINGS
+from tests.raw_outages import raw_outages
 
 RECORDED = {
     "1.20.5/F": {
@@ -78,36 +77,12 @@ def test_every_form_says_the_same_first(reported: dict[str, Path], name: str) ->
         assert str(RECORDED[name]["headline"]) in text.partition("Time line</h2>")[0].partition("## Time line")[0]
 
 
-LINE = re.compile(r"^(\S+ \S+) INFO .*?ExecutionGraph +\[\] - (.*) switched from (?:state )?\w+ to (\w+)")
-RESTORED = re.compile(r"Restoring job \w+ from Checkpoint (\d+) @ (\d+)")
-
-
-def outages_in_the_log(recording: str) -> list[tuple[int, int, int, int]]:
-    """(RESTARTING, downtime until every task is RUNNING, checkpoint restored, its age when the restart began), times in ms."""
-    (log,) = (RECORDINGS / recording / "logs").glob("*standalonesession*")
-    states: dict[str, str] = {}
-    found, begun, restored, job = [], 0, (0, 0), ""
-    for line in log.read_text(encoding="utf-8").splitlines():
-        if match := RESTORED.search(line):
-            restored = int(match[1]), int(match[2])
-        if not (match := LINE.match(line)):
-            continue
-        at = round(datetime.strptime(match[1], "%Y-%m-%d %H:%M:%S,%f").replace(tzinfo=UTC).timestamp() * 1000)
-        if match[2].startswith("Job "):
-            job, begun = match[3], at if match[3] == "RESTARTING" and not begun else begun
-        else:
-            states[match[2].rsplit(" (", 1)[0]] = match[3]
-        if begun and job == "RUNNING" and set(states.values()) == {"RUNNING"}:
-            found.append((begun, at - begun, restored[0], begun - restored[1]))
-            begun = 0
-    return found
-
-
 def test_the_cost_of_a_failing_job_is_what_its_log_tells(reported: dict[str, Path]) -> None:
     (story,) = json.loads((reported["1.20.5/J"] / "report.json").read_text())["stories"]
     told = [
         (round(datetime.fromisoformat(one["at"]).timestamp() * 1000), one["downtime_ms"], one["restored_id"], one["reprocessed_ms"])
         for one in story["outages"]
     ]
-    assert told == outages_in_the_log("1.20.5/J")
+    raw = raw_outages("1.20.5/J")
+    assert told == [(one.begun_ms, one.ended_ms - one.begun_ms, one.restored_id, one.begun_ms - one.restored_trigger_ms) for one in raw]
     assert len(told) == 5

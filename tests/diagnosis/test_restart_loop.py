@@ -7,7 +7,9 @@ import pytest
 from spark_jobs.diagnosis.restart_episodes import episodes
 from spark_jobs.diagnosis.root_exceptions import lost_taskmanager, root_of, unnumbered
 from spark_jobs.diagnosis.samples import Annotation
+from tests import windows
 from tests.diagnosis.jobs import MINUTELY, chain, checkpoint, event, evidence, failure, found, ms, restart, window
+from tests.raw_outages import raw_outages
 
 RULE = "restart.loop"
 QUICK = replace(MINUTELY, interval_ms=5_000)
@@ -240,3 +242,10 @@ def test_taskmanagers_that_any_failure_of_an_episode_names_are_counted():
 
 def test_a_taskmanager_that_reports_an_error_of_its_task_is_not_lost():
     assert lost_taskmanager("RemoteTransportException: Error at remote task manager 'host-1/10.0.0.1:6121 [ tm-1:4-d1 ] '.") is None
+
+
+@pytest.mark.parametrize("name", ["1.20.5-I", "1.20.5-J"])
+def test_recorded_episodes_end_when_every_task_runs_again(name):
+    window = windows.recorded_windows(name)[-1]
+    told = [(one.begun_ms, one.ended_ms) for one in episodes(window, window.at_ms - 600_000)]
+    assert told == [(one.begun_ms, one.ended_ms) for one in raw_outages(name.replace("-", "/"))]

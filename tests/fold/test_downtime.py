@@ -1,9 +1,7 @@
 """Outages around restarts, against the raw lines of the JobManager's log."""
 
 import json
-import re
 from dataclasses import replace
-from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -16,30 +14,9 @@ from spark_jobs.fold.state import JobState, unpacked
 from tests.fold.pieces import split, told
 from tests.fold.recorded import recorded_job
 from tests.fold.rows import events, noon
-from tests.ingest.recorded import RECORDINGS
+from tests.raw_outages import raw_outages
 
-LINE = re.compile(r"^(\S+ \S+) INFO .*?ExecutionGraph +\[\] - (.*) switched from (?:state )?\w+ to (\w+)")
 PARTS = ("cancel", "wait", "failed_attempts", "redeploy", "restore")
-
-
-def raw_outages(recording: str) -> list[tuple[int, int]]:
-    """(first RESTARTING, when all tasks were RUNNING again), from the state of every task at every line."""
-    (log,) = (RECORDINGS / recording / "logs").glob("*standalonesession*")
-    states: dict[str, str] = {}
-    job, begun, found = "", None, []
-    for line in log.read_text(encoding="utf-8").splitlines():
-        if not (match := LINE.match(line)):
-            continue
-        at = datetime.strptime(match[1], "%Y-%m-%d %H:%M:%S,%f").replace(tzinfo=UTC)
-        if match[2].startswith("Job "):
-            job = match[3]
-            begun = round(at.timestamp() * 1000) if job == "RESTARTING" and begun is None else begun
-        else:
-            states[match[2].rsplit(" (", 1)[0]] = match[3]
-        if begun is not None and job == "RUNNING" and set(states.values()) == {"RUNNING"}:
-            found.append((begun, round(at.timestamp() * 1000)))
-            begun = None
-    return found
 
 
 def restarts(result: JobResult) -> list[dict[str, Any]]:
@@ -49,7 +26,7 @@ def restarts(result: JobResult) -> list[dict[str, Any]]:
 @pytest.mark.parametrize("recording", ["1.20.5/I", "1.20.5/J"])
 def test_an_outage_ends_when_all_tasks_run_again(recording: str) -> None:
     """J: five failures; I: TaskManagers killed five times, each with restarts until there are slots."""
-    raw = raw_outages(recording)
+    raw = [(one.begun_ms, one.ended_ms) for one in raw_outages(recording)]
     assert len(raw) >= 4
     result = told(recorded_job(recording), JobState(), Settings())
     assert [(one["at"], one["ended_at"]) for one in result.state.outages] == raw
