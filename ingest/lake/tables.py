@@ -132,7 +132,7 @@ CHECKPOINTS = Table(
         Column("checkpoint_type", TEXT, "CHECKPOINT, UNALIGNED_CHECKPOINT, SAVEPOINT, SYNC_SAVEPOINT"),
         Column("latest_ack_time", INSTANT, "last acknowledgement so far"),
         Column("end_to_end_ms", INT, "trigger to last acknowledgement (to failure where the version says so)", "ms"),
-        Column("state_bytes", INT, "full state; before 1.15 what the release calls state_size", "bytes"),
+        Column("state_bytes", INT, "full state; before 1.15 the one size that REST tells, which is the uploaded one", "bytes"),
         Column("checkpointed_bytes", INT, "newly persisted; null before 1.15", "bytes"),
         Column("processed_bytes", INT, "in-flight data processed during alignment", "bytes"),
         Column("persisted_bytes", INT, "in-flight data persisted", "bytes"),

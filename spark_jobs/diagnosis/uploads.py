@@ -44,11 +44,13 @@ def uploads_of(window: JobWindow) -> list[Upload]:
     before: CheckpointSample | None = None
     for one in (one for one in done if not one.is_savepoint):
         earlier = [point for point in savepoints if point.ended_ms <= one.trigger_time_ms]
-        full = (_savepoint_bytes(earlier, savepoints) or _file_bytes(window, one)) if one_size else one.state_bytes
+        full = one.state_bytes
+        if full is None and one_size:
+            full = _savepoint_bytes(earlier, savepoints) or _file_bytes(window, one)
         uploads.append(
             Upload(
                 one,
-                _reported_bytes(one) if one_size else one.checkpointed_bytes,
+                one.checkpointed_bytes,
                 full,
                 earlier[-1] if before and earlier and earlier[-1].ended_ms > before.trigger_time_ms else None,
                 before is None or any(before.trigger_time_ms < at_ms <= one.trigger_time_ms for at_ms in breaks),
@@ -60,15 +62,10 @@ def uploads_of(window: JobWindow) -> list[Upload]:
 
 
 def _reports_one_size(window: JobWindow, done: Sequence[CheckpointSample]) -> bool:
-    """A checkpoint of a newer release that only the log told of lacks its uploaded size too: that is unknown, not the same."""
+    """Of a newer release a full size that is not known is unknown, and no other one stands for it."""
     if window.version is not None:
         return window.version < INCREMENTAL_SIZE_SINCE
-    return all(one.checkpointed_bytes is None for one in done)
-
-
-def _reported_bytes(checkpoint: CheckpointSample) -> int | None:
-    """The log tells the full size in every release: where REST did not tell of the checkpoint, its upload is unknown."""
-    return checkpoint.state_bytes if checkpoint.subtasks is not None else None
+    return all(one.state_bytes is None for one in done if not one.is_savepoint)
 
 
 def _file_bytes(window: JobWindow, checkpoint: CheckpointSample) -> int | None:

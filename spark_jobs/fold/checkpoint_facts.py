@@ -10,22 +10,24 @@ from spark_jobs.fold.checkpoint_rows import CheckpointRows
 from spark_jobs.fold.endings import endings
 from spark_jobs.fold.failures import failures
 from spark_jobs.fold.outcomes import JobLife, Outcome, outcome
-from spark_jobs.fold.reported import reported
+from spark_jobs.fold.reported import FIGURES, last_figures, reported
 from spark_jobs.fold.rows import Row, first_known, grouped, json_text, largest, rank
+from spark_jobs.fold.sizes import Writing, sizes
 from spark_jobs.fold.triggers import Key
 from spark_jobs.serving import PHASES
 
-_REPORTED = ("savepoint_format", "checkpointed_bytes", "processed_bytes", "persisted_bytes", "subtasks", "acknowledged",
-             "external_path", "discarded", "failure_message")  # fmt: skip
+_REPORTED = ("savepoint_format", "subtasks", "external_path", "discarded", "failure_message")
+_FIGURES = ("processed_bytes", "persisted_bytes", "acknowledged")
 
 
 @dataclass(frozen=True)
 class JobSurroundings:
-    """What facts take from their job: names of its vertices, when and why it dropped checkpoints, where its subtasks ran."""
+    """What facts take from their job: names of vertices, when and why checkpoints were dropped, where subtasks ran, what sizes mean."""
 
     names: dict[str, str | None]
     life: JobLife
     hosts: HostHistory
+    writing: Writing
 
     @classmethod
     def of(cls, jobs: Sequence[Row], events: Sequence[Row], placements: Iterable[Row], exceptions: Iterable[Row] = ()) -> "JobSurroundings":
@@ -35,7 +37,13 @@ class JobSurroundings:
             _newest_names(planned),
             JobLife(endings(jobs, events), failures(events, exceptions), max(timed)[1] if timed else None),
             HostHistory.of(placements),
+            Writing.of(_newest(jobs, "flink_version"), _newest(jobs, "state_backend")),
         )
+
+
+def _newest(jobs: Sequence[Row], name: str) -> Any:
+    known = [(job["observed_at"], job[name]) for job in jobs if job[name] is not None]
+    return max(known)[1] if known else None
 
 
 def _newest_names(planned: Sequence[Row]) -> dict[str, str | None]:
@@ -58,28 +66,34 @@ def checkpoint_facts(rows: CheckpointRows, anchored: Mapping[Key, Sequence[Row]]
 
 
 def _fact(key: Key, rest_rows: Sequence[Row], lines: Sequence[Row], vertices: Sequence[Row], job: JobSurroundings) -> dict[str, Any]:
-    rest, said, phases = reported(rest_rows), log.checkpoint_log(lines), checkpoint_phases(vertices, key[1], job.hosts)
+    rest, said = reported(rest_rows), log.checkpoint_log(lines)
     ended = outcome(key[1], rest, said, job.life)
-    full, uploaded = first_known(rest["state_bytes"], said.completed_bytes), rest["checkpointed_bytes"]
+    is_settled = ended.outcome != "in_progress"
+    figures = last_figures(rest_rows) if is_settled else {name: rest[name] for name in FIGURES}
+    phases = checkpoint_phases(vertices, key[1], job.hosts, is_settled)
+    is_savepoint = first_known(rest["is_savepoint"], said.is_savepoint)
+    full, uploaded = sizes(figures, said, is_savepoint, job.writing)
     by_rest = largest(rest["as_of"], phases.as_of)
     trace = first_known(ended.failure and ended.failure.trace, said.declined_trace, said.failed_trace) if ended.is_lost else None
     return {
         "checkpoint_id": key[0],
         "trigger_time": key[1],
         **{name: rest[name] for name in _REPORTED},
-        "is_savepoint": first_known(rest["is_savepoint"], said.is_savepoint),
+        **{name: figures[name] for name in _FIGURES},
+        "is_savepoint": is_savepoint,
         "checkpoint_type": first_known(rest["checkpoint_type"], said.checkpoint_type),
         "outcome": ended.outcome,
-        "final": ended.outcome != "in_progress",
+        "final": is_settled,
         "reason": ended.reason or None,
         "reason_text": ended.text,
-        **_times(key[1], rest, said, ended),
+        **_times(key[1], rest, figures, said, ended),
         "state_bytes": full,
+        "checkpointed_bytes": uploaded,
         "uploaded_ratio": uploaded / full if full and uploaded is not None else None,
         **_phases(phases, job),
         "declines": json_text(log.declines(said, job.names)),
         "not_acknowledged": json_text(
-            not_acknowledged(phases, job.names, rest["subtasks"], rest["acknowledged"]) if ended.is_lost else None
+            not_acknowledged(phases, job.names, rest["subtasks"], figures["acknowledged"]) if ended.is_lost else None
         ),
         "late_message_count": len(said.late),
         "late_messages": json_text(
@@ -91,8 +105,8 @@ def _fact(key: Key, rest_rows: Sequence[Row], lines: Sequence[Row], vertices: Se
     }
 
 
-def _times(trigger_time: int, rest: Row, said: log.CheckpointLog, ended: Outcome) -> dict[str, int | None]:
-    end_to_end_ms = first_known(rest["end_to_end_ms"], said.completed_ms)
+def _times(trigger_time: int, rest: Row, figures: Row, said: log.CheckpointLog, ended: Outcome) -> dict[str, int | None]:
+    end_to_end_ms = first_known(figures["end_to_end_ms"], said.completed_ms)
     end_time = None
     if ended.is_completed:
         end_time = said.completed_at if end_to_end_ms is None else trigger_time + end_to_end_ms

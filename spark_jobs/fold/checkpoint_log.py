@@ -24,6 +24,7 @@ EXCEPTION_CHARS = 16 * 1024
 # What a task throws crosses to the JobManager wrapped, so that its class need not be known there.
 _WRAPPER = re.compile(r"^org\.apache\.flink\.util\.SerializedThrowable: ")
 _CAUSE = "\nCaused by: "
+_BEFORE_1_14 = " bytes in "
 _DECLINE = ("execution_id", "vertex_id", "task", "subtask", "attempt", "container", "host")
 _LATE = ("vertex_id", "task", "subtask", "container", "host")
 
@@ -41,6 +42,7 @@ class CheckpointLog:
     completed_at: int | None = None
     completed_bytes: int | None = None
     completed_ms: int | None = None
+    completed_as_before_1_14: bool = False
     expired_at: int | None = None
     failed_at: int | None = None
     failed_reason: str | None = None
@@ -68,6 +70,7 @@ def checkpoint_log(lines: Iterable[Row]) -> CheckpointLog:
         completed_at=_first(completed, "ts"),
         completed_bytes=largest(*(event["state_bytes"] for event in completed)),
         completed_ms=largest(*(event["duration_ms"] for event in completed)),
+        completed_as_before_1_14=any(_BEFORE_1_14 in (event["message"] or "") for event in completed),
         expired_at=_first(by_kind[EXPIRED], "ts"),
         failed_at=_first(failed, "ts"),
         failed_reason=_first_reason(failed),

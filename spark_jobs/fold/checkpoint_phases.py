@@ -19,7 +19,7 @@ INDEXES_KEPT = 50
 HOSTS_KEPT = 50
 
 _TIMES = tuple(f"subtask_{name}_ms" for name in ("end_to_end", *PHASES))
-TOLD = ("subtasks", "acknowledged", "subtask_ack_time", "subtask_unaligned", *_TIMES)
+TOLD = ("subtasks", "acknowledged", "subtask_ack_time", "subtask_unaligned", "subtask_aborted", *_TIMES)
 
 Hosts = Sequence[str | None]
 
@@ -77,11 +77,12 @@ class Durations:
     def of(cls, vertex_id: str, told: Mapping[str, Any], hosts: Hosts) -> "Durations":
         """None where no arrays were seen."""
         columns: list[Sequence[Any]] = [told[name] or () for name in _TIMES]
+        aborted = _aborted(told)
         most = max(map(len, columns))
         ends, delays, *others = ([*column, *[None] * (most - len(column))] for column in columns)
         indexes: Sequence[int] = range(most)
-        if None in ends:
-            indexes = [index for index in indexes if ends[index] is not None]
+        if None in ends or aborted:
+            indexes = [index for index in indexes if ends[index] is not None and index not in aborted]
             ends, delays, *others = ([column[index] for index in indexes] for column in (ends, delays, *others))
         is_derived = None in delays
         if is_derived:
@@ -132,12 +133,18 @@ class CheckpointPhases:
         return max(known, key=lambda phase: known[phase]) if known else None
 
 
-def checkpoint_phases(rows: Iterable[Row], trigger_time: int, hosts: HostHistory) -> CheckpointPhases:
-    """Rows of ``vertex_checkpoints`` of one checkpoint, each vertex perhaps seen many times."""
+def checkpoint_phases(rows: Iterable[Row], trigger_time: int, hosts: HostHistory, is_settled: bool) -> CheckpointPhases:
+    """Rows of ``vertex_checkpoints`` of one checkpoint, each vertex perhaps seen many times.
+
+    ``is_settled``: the checkpoint has ended. What a vertex was doing before says then neither how long it took nor who never acknowledged,
+    and where that is all that is known of one of them, nor does it of the whole checkpoint.
+    """
     durations: list[Durations] = []
-    missing, unaligned, as_of = [], [], None
+    missing, unaligned, as_of, is_partial = [], [], None, False
     for vertex_id, seen in grouped(rows, "vertex_id").items():
-        told = newest_known(seen, TOLD, order)
+        last = [row for row in seen if is_last(row)] if is_settled else seen
+        is_partial |= not last or (_has_durations(seen) and not _has_durations(last))
+        told = newest_known(last, TOLD, order)
         of_vertex = hosts.at(vertex_id, trigger_time)
         durations.append(Durations.of(vertex_id, told, of_vertex))
         lacking = _missing(vertex_id, told, of_vertex)
@@ -146,6 +153,8 @@ def checkpoint_phases(rows: Iterable[Row], trigger_time: int, hosts: HostHistory
         as_of = largest(as_of, *(row["observed_at"] for row in seen))
     if as_of is None:
         return CheckpointPhases()
+    if is_partial:
+        return CheckpointPhases(as_of=as_of)
     return CheckpointPhases(
         phase_ms={phase: largest(*chain.from_iterable(one.phases_ms[place] for one in durations)) for place, phase in enumerate(PHASES)},
         derived=any(one.is_derived for one in durations),
@@ -155,6 +164,15 @@ def checkpoint_phases(rows: Iterable[Row], trigger_time: int, hosts: HostHistory
         missing=tuple(sorted(missing, key=lambda one: (one.vertex_id, one.count, one.indexes, one.hosts))),
         as_of=as_of,
     )
+
+
+def is_last(row: Row) -> bool:
+    """Whether nothing can come after this answer about a vertex: its checkpoint had ended, or all of its subtasks had acknowledged."""
+    return is_final(row["status"]) or (row["subtasks"] is not None and row["acknowledged"] == row["subtasks"])
+
+
+def _has_durations(rows: Iterable[Row]) -> bool:
+    return any(row["subtask_end_to_end_ms"] for row in rows)
 
 
 def _slowest(durations: Sequence[Durations]) -> Subtask | None:
@@ -189,11 +207,20 @@ def _start_delay(reported: int | None, end_to_end: int, sync: int | None, async_
 
 def _missing(vertex_id: str, told: dict[str, Any], hosts: Hosts) -> Missing:
     acknowledged_at = told["subtask_ack_time"] or ()
-    absent = [index for index, at in enumerate(acknowledged_at) if at is None] if None in acknowledged_at else []
+    aborted = _aborted(told)
+    absent = (
+        [index for index, at in enumerate(acknowledged_at) if at is None or index in aborted] if None in acknowledged_at or aborted else []
+    )
     places = sorted({host for index in absent if (host := _host(hosts, index)) is not None})
     known = told["subtasks"] is not None and told["acknowledged"] is not None
-    count = told["subtasks"] - told["acknowledged"] if known else len(absent)
+    # Counts come without subtasks too, perhaps of another instant: where these are known, they are what was counted.
+    count = len(absent) if acknowledged_at else told["subtasks"] - told["acknowledged"] if known else 0
     return Missing(vertex_id, count, tuple(absent[:INDEXES_KEPT]), tuple(places[:HOSTS_KEPT]))
+
+
+def _aborted(told: Mapping[str, Any]) -> frozenset[int]:
+    """Subtasks that reported their part of a snapshot that was aborted: Flink calls them completed, and counts no acknowledgement."""
+    return frozenset(index for index, is_aborted in enumerate(told["subtask_aborted"] or ()) if is_aborted)
 
 
 def _host(hosts: Hosts, index: int) -> str | None:

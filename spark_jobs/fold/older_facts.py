@@ -62,8 +62,7 @@ def is_completed_checkpoint(fact: Row) -> bool:
 
 
 def points(completed: Iterable[Row]) -> list[Point]:
-    # Releases before 1.15 report one size, the full one or the uploaded one depending on the release and the
-    # backend; its ups and downs are not those of the state. They are known by the missing second size.
+    # Of a checkpoint that only the log tells of, one size is known: beside those that REST tells of, it would look like a jump.
     return [
         (first_known(fact["end_time"], fact["trigger_time"]), fact["checkpoint_id"], fact["state_bytes"], fact["trigger_time"])
         for fact in completed

@@ -12,6 +12,8 @@ TOLD = (
     "checkpointed_bytes", "processed_bytes", "persisted_bytes", "subtasks", "acknowledged", "external_path", "discarded",
     "failure_time", "failure_message",
 )  # fmt: skip
+FIGURES = ("end_to_end_ms", "state_bytes", "checkpointed_bytes", "processed_bytes", "persisted_bytes", "acknowledged")
+"""These grow until the checkpoint ends: of one that has ended, an answer that found it in progress tells none of them."""
 NOTHING: dict[str, Any] = {**dict.fromkeys(TOLD), "as_of": None}
 
 
@@ -26,6 +28,11 @@ def reported(rows: Iterable[Row]) -> dict[str, Any]:
         return NOTHING
     told = newest_known(seen, TOLD, order)
     return told | {"as_of": largest(*(row["observed_at"] for row in seen))}
+
+
+def last_figures(rows: Iterable[Row]) -> dict[str, Any]:
+    """``FIGURES`` of a checkpoint that has ended, by final answers alone; all None where no answer was final."""
+    return newest_known([row for row in rows if is_final(row["status"])], FIGURES, order)
 
 
 def order(row: Row) -> Any:

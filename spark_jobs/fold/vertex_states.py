@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from spark_jobs.fold.checkpoint_phases import is_last
 from spark_jobs.fold.rows import Row, floor_ms, grouped, rank
 from spark_jobs.fold.triggers import Key
 from spark_jobs.fold.windows import CHUNK_MS
@@ -21,7 +22,7 @@ def vertex_states(vertex_checkpoints: Iterable[Row], facts: Mapping[Key, Row], c
 
 def _of_checkpoints(vertex_checkpoints: Iterable[Row], facts: Mapping[Key, Row]) -> Iterable[dict[str, Any]]:
     # Releases that report no uploaded bytes give these as the state's, which they are not.
-    full = (row for row in vertex_checkpoints if row["subtask_state_bytes"] and row["subtask_checkpointed_bytes"])
+    full = (row for row in vertex_checkpoints if row["subtask_state_bytes"] and row["subtask_checkpointed_bytes"] and is_last(row))
     for key, rows in grouped(full, "checkpoint_id", "trigger_time").items():
         fact = facts.get(key)
         if fact is None or fact["outcome"] != "completed" or fact["is_savepoint"]:

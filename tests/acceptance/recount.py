@@ -124,7 +124,7 @@ def _read_rest(path: Path, mentioned: dict[Key, Mentioned]) -> None:
             seen = [body]
         elif parts[3:4] == ["details"] and len(parts) == 7:
             keys = [key for key in mentioned if key[:2] == (job, int(parts[4]))]
-            if keys and body["subtasks"]:
+            if keys and body["subtasks"] and (body["status"] != "IN_PROGRESS" or not mentioned[max(keys)].subtasks.get(parts[6])):
                 mentioned[max(keys)].subtasks[parts[6]] = body["subtasks"]
             continue
         else:

@@ -18,7 +18,7 @@ def sized(id, at, uploaded_mib, **values):
 
 def one_size(id, at, uploaded_mib):
     """As releases before 1.15 report it."""
-    return checkpoint(id, at, state_bytes=uploaded_mib * MIB, subtasks=8)
+    return checkpoint(id, at, checkpointed_bytes=uploaded_mib * MIB, subtasks=8)
 
 
 def story(uploaded_mib, after_savepoint, make=sized, **values):
@@ -135,12 +135,6 @@ def test_a_checkpoint_that_only_the_log_told_of_has_no_uploaded_size():
     told = story([1, 1, 1, 1, 1, 1, 1], {5}, flink_version="1.20.5")
     by_log = tuple(replace(one, checkpointed_bytes=None) if one.checkpoint_id == 7 else one for one in told.checkpoints)
     assert not found(replace(told, checkpoints=by_log, flink_version="1.16.0"), RULE)
-
-
-def test_the_size_that_the_log_tells_of_an_old_release_is_the_full_one():
-    told = story([1, 1, 1, 1, 1, 78, 1], {5}, one_size)
-    by_log = tuple(replace(one, subtasks=None) if one.checkpoint_id == 7 else one for one in told.checkpoints)
-    assert not found(replace(told, checkpoints=by_log), RULE)
 
 
 def test_each_checkpoint_is_a_finding_of_its_own():

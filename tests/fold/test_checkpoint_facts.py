@@ -69,7 +69,7 @@ def test_a_failure_message_becomes_outcome_and_reason() -> None:
 
 
 def test_a_final_sight_wins_over_a_later_reading_that_found_it_in_progress() -> None:
-    done = {"status": "COMPLETED", "state_bytes": 10, "end_to_end_ms": 900, "observed_at": noon(2)}
+    done = {"status": "COMPLETED", "state_bytes": 10, "checkpointed_bytes": 4, "end_to_end_ms": 900, "observed_at": noon(2)}
     fact = only(facts(rest=[done, IN_PROGRESS | {"observed_at": noon(60), "state_bytes": 3}]))
     assert (fact["outcome"], fact["state_bytes"], fact["end_time"]) == ("completed", 10, noon(0.9))
 
@@ -261,9 +261,54 @@ def test_a_restore_is_no_sight_of_a_checkpoint() -> None:
     assert facts(log=[{"kind": "job_restored", "ts": noon(), "checkpoint_id": 7}]) == []
 
 
-def test_one_size_alone_is_told_as_it_was_reported() -> None:
-    fact = only(facts(rest=[{"status": "COMPLETED", "state_bytes": 82, "checkpointed_bytes": None}]))
-    assert (fact["state_bytes"], fact["checkpointed_bytes"], fact["uploaded_ratio"]) == (82, None, None)
+ONE_SIZE: dict[str, Any] = {"status": "COMPLETED", "state_bytes": 82, "checkpointed_bytes": None, "is_savepoint": False}
+DONE: dict[str, Any] = {"kind": "checkpoint_completed", "ts": noon(3), "state_bytes": 4_257_984, "duration_ms": 2705}
+
+
+def test_one_size_alone_is_the_upload_and_full_only_of_savepoints_and_backends_that_write_everything() -> None:
+    heap = {"state": "RUNNING", "state_backend": "FsStateBackend"}
+    told = [facts(rest=[ONE_SIZE]), facts(rest=[ONE_SIZE | {"is_savepoint": True}]), facts(rest=[ONE_SIZE], jobs=[heap])]
+    assert [(only(one)["state_bytes"], only(one)["checkpointed_bytes"]) for one in told] == [(None, 82), (82, 82), (82, 82)]
+
+
+def test_the_one_size_of_an_old_log_is_the_upload_too() -> None:
+    old = DONE | {"message": "Completed checkpoint 1 for job 1 (4257984 bytes in 2705 ms)."}
+    new = DONE | {"message": "Completed checkpoint 1 for job 1 (4257984 bytes, checkpointDuration=2705 ms, finalizationTime=2 ms)."}
+    told = [facts(log=[TRIGGERED, old]), facts(log=[TRIGGERED, new]), facts(log=[TRIGGERED, new], jobs=[{"flink_version": "1.14.6"}])]
+    sizes = [(only(one)["state_bytes"], only(one)["checkpointed_bytes"]) for one in told]
+    assert sizes == [(None, 4_257_984), (4_257_984, None), (None, 4_257_984)]
+
+
+def test_figures_of_an_answer_that_found_it_in_progress_are_not_those_of_a_completed_one() -> None:
+    early = IN_PROGRESS | {"state_bytes": 530, "checkpointed_bytes": 530, "end_to_end_ms": 129, "subtasks": 10, "acknowledged": 2}
+    pending = ARRAYS | {"status": "IN_PROGRESS", "acknowledged": 1, "subtask_ack_time": [noon(1), None, None]}
+    fact = only(facts(rest=[early], vertices=[pending], log=[TRIGGERED, DONE]))
+    assert (fact["outcome"], fact["state_bytes"], fact["end_to_end_ms"]) == ("completed", 4_257_984, 2705)
+    assert (fact["checkpointed_bytes"], fact["acknowledged"], fact["subtasks"]) == (None, None, 10)
+    assert (fact["slowest_end_to_end_ms"], fact["async_ms"], fact["late_subtask_share"]) == (None, None, None)
+    still = only(facts(rest=[early], log=[TRIGGERED]))
+    assert (still["outcome"], still["state_bytes"], still["acknowledged"]) == ("in_progress", 530, 2)
+
+
+def test_a_vertex_whose_subtasks_had_all_acknowledged_is_known_although_the_checkpoint_went_on() -> None:
+    whole = ARRAYS | {"status": "IN_PROGRESS"}
+    assert only(facts(vertices=[whole], log=[TRIGGERED, DONE]))["slowest_end_to_end_ms"] == 5000
+
+
+def test_who_had_not_acknowledged_before_the_end_is_not_who_never_did() -> None:
+    pending = ARRAYS | {"status": "IN_PROGRESS", "acknowledged": 1, "subtask_ack_time": [noon(1), None, None]}
+    last = failed("Checkpoint expired before completing.") | {"subtasks": 3, "acknowledged": 2}
+    (missing,) = json.loads(only(facts(rest=[last], vertices=[pending]))["not_acknowledged"])
+    assert (missing["vertex_id"], missing["count"]) == (None, 1)
+
+
+def test_the_count_of_those_missing_is_that_of_the_subtasks_that_are_named() -> None:
+    acks = {"status": "FAILED", "subtasks": 4, "acknowledged": 3, "subtask_ack_time": [1, 1, 1, None], "observed_at": noon(7)}
+    earlier = {"status": "FAILED", "subtasks": 4, "acknowledged": 2, "observed_at": noon(6)}
+    aborted = acks | {"subtask_ack_time": [1, 1, 1, 1], "subtask_aborted": [False, False, False, True]}
+    for rows in ([acks, earlier], [aborted]):
+        (missing,) = json.loads(only(facts(rest=[failed("Checkpoint expired before completing.")], vertices=rows))["not_acknowledged"])
+        assert (missing["count"], missing["subtasks"]) == (1, [3])
 
 
 def test_an_empty_state_has_no_ratio() -> None:

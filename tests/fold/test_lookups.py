@@ -21,7 +21,7 @@ def answered(numbers: Iterable[int]) -> list[dict[str, Any]]:
         "checkpoints",
         [
             {"checkpoint_id": number, "trigger_time": noon(EVERY_S * number), "observed_at": noon(EVERY_S * number + 5),
-             "status": "COMPLETED", "state_bytes": 10, "end_to_end_ms": 900}
+             "status": "COMPLETED", "state_bytes": 10, "checkpointed_bytes": 1, "end_to_end_ms": 900}
             for number in numbers
         ],
     )  # fmt: skip

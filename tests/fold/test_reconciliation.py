@@ -1,5 +1,7 @@
 """Facts of every checkpoint of every recording against an independent recount of its raw answers and logs."""
 
+import json
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -49,6 +51,75 @@ def test_completed_and_failed_add_up_to_flinks_own_counters(recording: str) -> N
         assert ended.count("completed") == counts["completed"], job_id
         lost = sum(outcome in LOST for outcome in ended)
         assert lost + refusals(RECORDINGS / recording, job_id, at) == counts["failed"], job_id
+
+
+def release(recording: str) -> tuple[int, int]:
+    major, minor, _ = recording.partition("/")[0].split(".")
+    return int(major), int(minor)
+
+
+def expected(known: Mentioned, *, is_one_size: bool) -> dict[str, Any]:
+    """REST's last word, else the log's line, else unknown; one size is the uploaded one, and the full one of savepoints."""
+    rest = known.final if known.outcome != "in_progress" else known.rest
+    if rest is None:
+        size = known.completed_bytes
+        return {
+            "end_to_end_ms": known.completed_ms,
+            "acknowledged": None,
+            "state_bytes": None if is_one_size else size,
+            "checkpointed_bytes": size if is_one_size else None,
+        }
+    size = rest["state_size"]
+    return {
+        "end_to_end_ms": rest["end_to_end_duration"],
+        "acknowledged": rest["num_acknowledged_subtasks"],
+        "state_bytes": None if is_one_size and not rest["is_savepoint"] else size,
+        "checkpointed_bytes": size if is_one_size else rest["checkpointed_size"],
+    }
+
+
+@pytest.mark.parametrize("recording", ALL)
+def test_figures_of_every_checkpoint_are_those_of_the_last_word(recording: str) -> None:
+    is_one_size = release(recording) < (1, 15)
+    every = facts(recording)
+    for key, known in recounted(recording).items():
+        wanted = expected(known, is_one_size=is_one_size)
+        # Flink says -1 where nobody acknowledged.
+        assert {name: every[key][name] for name in wanted} == {name: None if value == -1 else value for name, value in wanted.items()}, key
+
+
+@pytest.mark.parametrize("recording", ["1.20.5/B", "1.20.5/F", "1.20.5/I", "1.20.5/L2"])
+def test_without_final_answers_the_figures_are_those_of_the_log(recording: str) -> None:
+    """As where REST was not asked again before it forgot a checkpoint: what it said in mid-checkpoint is nobody's figure."""
+    job = recorded_job(recording)
+    is_open = [row for row in job.checkpoints if row["status"] == "IN_PROGRESS"]
+    found = {fact["checkpoint_id"]: fact for fact in told(replace(job, checkpoints=is_open, vertex_checkpoints=[])).facts}
+    completed = {key[1]: known for key, known in recounted(recording).items() if known.completed_bytes is not None}
+    seen = {row["checkpoint_id"] for row in is_open} & completed.keys()
+    assert seen
+    for number in seen:
+        fact, known = found[number], completed[number]
+        figures = [fact[name] for name in ("state_bytes", "end_to_end_ms", "acknowledged", "checkpointed_bytes")]
+        assert figures == [known.completed_bytes, known.completed_ms, None, None], number
+
+
+@pytest.mark.parametrize("recording", ALL)
+def test_who_had_not_acknowledged_a_lost_checkpoint_is_who_flink_does_not_count(recording: str) -> None:
+    """Flink lists subtasks whose snapshot was aborted as completed, and does not count them as acknowledged."""
+    for key, known in recounted(recording).items():
+        fact = facts(recording)[key]
+        if fact["outcome"] in ("completed", "in_progress") or known.final is None:
+            assert fact["not_acknowledged"] is None or fact["outcome"] not in ("completed", "in_progress")
+            continue
+        entries = json.loads(fact["not_acknowledged"] or "[]")
+        assert sum(one["count"] for one in entries) == known.final["num_subtasks"] - known.final["num_acknowledged_subtasks"], key
+        silent = {
+            vertex_id: {part["index"] for part in parts if "ack_timestamp" not in part or part.get("aborted")}
+            for vertex_id, parts in known.subtasks.items()
+        }
+        named = {one["vertex_id"]: set(one["subtasks"]) for one in entries if one["vertex_id"] in silent}
+        assert named == {vertex_id: indexes for vertex_id, indexes in silent.items() if indexes}, key
+        assert all(len(one["subtasks"]) == one["count"] for one in entries if one["vertex_id"] in silent), key
 
 
 def test_checkpoints_that_died_with_a_taskmanager_have_failed_for_that_reason() -> None:

@@ -19,7 +19,7 @@ Link = Callable[[int, datetime], str]
 
 @dataclass(frozen=True, slots=True)
 class SizePoint:
-    """One completed checkpoint. ``checkpointed_bytes`` is ``None`` where the version reports one size only.
+    """One completed checkpoint. ``state_bytes`` is ``None`` where the version reports uploads only.
 
     There are ten thousand in a week, so what only drawn ones need is a property.
     """
@@ -153,8 +153,9 @@ def _hover(point: SizePoint) -> str:
 
 
 def _one_size_only(points: Sequence[SizePoint]) -> str:
-    if points and all(point.checkpointed_bytes is None for point in points):
-        return "This Flink version reports one size only: the line is what it reports, uploads are unknown."
+    own = [point for point in points if not point.is_savepoint]
+    if own and all(point.state_bytes is None for point in own):
+        return "This Flink version reports uploads only: the full size of the state is not known."
     return ""
 
 

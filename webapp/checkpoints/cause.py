@@ -39,13 +39,21 @@ class Holder:
     finding: Shown | None = None
 
 
+_NOT_LOST = ("completed", "in_progress", "preflight")
+
+
 @dataclass(frozen=True)
 class Cause:
-    """``headline`` is one sentence. ``unheld`` says why no holder is named. ``findings`` are about this very checkpoint."""
+    """``headline`` is one sentence. ``lacking``: how many subtasks never acknowledged a lost checkpoint, ``who``: which.
+
+    ``unheld`` says why no holder is named. ``findings`` are about this very checkpoint.
+    """
 
     badge: Badge
     headline: str
     sentences: tuple[str, ...]
+    is_lost: bool
+    lacking: int | None
     who: str
     holder: Holder | None
     unheld: str
@@ -72,6 +80,8 @@ def cause_of(fact: CheckpointFact, comparison: Comparison, timeout_ms: int | Non
         badge=badge,
         headline=headline,
         sentences=tuple(rest),
+        is_lost=fact.outcome not in _NOT_LOST,
+        lacking=not_acknowledged(fact),
         who=_who(fact),
         holder=holder,
         unheld="" if holder else _unheld(judged_at, end),
@@ -101,6 +111,14 @@ def _sentences(fact: CheckpointFact, comparison: Comparison, explanation: Shown 
     return said or [_OF_OUTCOME.get(fact.outcome, "The reason is not known.")]
 
 
+def not_acknowledged(fact: CheckpointFact) -> int | None:
+    """How many subtasks; ``None`` where that is not known."""
+    told: list[Any] = [row.get("count") for row in fact.not_acknowledged or () if isinstance(row, Mapping)]
+    if told and None not in told:
+        return int(sum(told))
+    return None if fact.subtasks is None or fact.acknowledged is None else fact.subtasks - fact.acknowledged
+
+
 def _who(fact: CheckpointFact) -> str:
     """Which subtasks had not acknowledged, most first, with their hosts."""
     told = [row for row in fact.not_acknowledged or () if isinstance(row, Mapping)]
@@ -113,9 +131,8 @@ def _who(fact: CheckpointFact) -> str:
         parts.append(f"{name} ({row.get('count') or '?'})" + (f" on {', '.join(hosts)}" if hosts else ""))
     if not parts:
         return ""
-    total = ""
-    if fact.subtasks is not None and fact.acknowledged is not None:
-        total = f"{fact.subtasks - fact.acknowledged} of {fact.subtasks} subtasks: "
+    lacking = not_acknowledged(fact)
+    total = "" if lacking is None or fact.subtasks is None else f"{lacking} of {fact.subtasks} subtasks: "
     return total + "; ".join(parts) + ("; and more" if len(told) > 3 else "")
 
 

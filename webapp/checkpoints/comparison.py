@@ -23,9 +23,6 @@ _MEASURES: tuple[tuple[str, str, Callable[[float | None], str]], ...] = (
     ("Full state", "state_bytes", bytes_text),
     ("Uploaded", "checkpointed_bytes", bytes_text),
 )
-ONE_SIZE = "Reported size"
-"""Releases before 1.15 report a single size, which for an incremental checkpoint is what was uploaded."""
-
 _COLUMNS = ("checkpoint_id", "trigger_time", "cluster", "job_id", "acknowledged", *(field for _title, field, _text in _MEASURES))
 _MOST_HAPPENINGS = 12
 _NOTEWORTHY = ("restart", "restore", "rescale", "deploy", "failure", "savepoint")
@@ -91,10 +88,8 @@ def _rows(good: CheckpointFact, fact: CheckpointFact) -> Iterator[Row]:
         yield _row("End to end", good.end_to_end_ms, fact.end_to_end_ms, duration_text)
         yield _row("Acknowledged subtasks", good.acknowledged, fact.acknowledged, count_text)
         return
-    one_size = fact.checkpointed_bytes is None and good.checkpointed_bytes is None
     for title, field, text in _MEASURES:
-        if not (one_size and field == "checkpointed_bytes"):
-            yield _row(ONE_SIZE if one_size and field == "state_bytes" else title, getattr(good, field), getattr(fact, field), text)
+        yield _row(title, getattr(good, field), getattr(fact, field), text)
 
 
 def _row(title: str, before: float | None, now: float | None, text: Callable[[float | None], str]) -> Row:
@@ -119,12 +114,10 @@ def _slow(fact: CheckpointFact, usual: list[CheckpointFact]) -> str:
 
 
 def _large(fact: CheckpointFact, usual: list[CheckpointFact]) -> str:
-    field = "checkpointed_bytes" if fact.checkpointed_bytes is not None else "state_bytes"
-    typical, now = _median(usual, field), getattr(fact, field)
+    typical, now = _median(usual, "checkpointed_bytes"), fact.checkpointed_bytes
     if typical is None or now is None or now < LARGE_TIMES * typical or now - typical < LARGE_LEAST_BYTES:
         return ""
-    verb = "uploaded" if field == "checkpointed_bytes" else "reported"
-    return f"It {verb} {bytes_text(now)}; the {len(usual)} completed ones before it usually {verb} {bytes_text(typical)}."
+    return f"It uploaded {bytes_text(now)}; the {len(usual)} completed ones before it usually uploaded {bytes_text(typical)}."
 
 
 def _median(facts: list[CheckpointFact], field: str) -> float | None:

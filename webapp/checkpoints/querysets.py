@@ -81,7 +81,8 @@ def _bar(row: tuple[Any, ...], link: Callable[[int, datetime], str]) -> Checkpoi
         async_ms=async_,
         unaligned=unaligned,
         reason=reason,
-        slowest=f"{vertex}/{subtask}" + (f" on {host}" if host else "") if vertex else None,
+        # Of a lost one, the slowest that did acknowledge says nothing.
+        slowest=f"{vertex}/{subtask}" + (f" on {host}" if host else "") if vertex and outcome in ("completed", "in_progress") else None,
         state_bytes=size,
         url=link(number, trigger),
     )

@@ -12,13 +12,13 @@ _LISTS = (
     "subtask_ack_time", "subtask_end_to_end_ms", "subtask_start_delay_ms", "subtask_alignment_ms", "subtask_sync_ms",
     "subtask_async_ms", "subtask_state_bytes", "subtask_checkpointed_bytes", "subtask_unaligned", "subtask_aborted",
 )  # fmt: skip
-_COLUMNS = ("vertex_id", "trigger_time", "status", "acknowledged", "observed_at", "commit_seq", *_LISTS)
+_COLUMNS = ("vertex_id", "trigger_time", "status", "subtasks", "acknowledged", "observed_at", "commit_seq", *_LISTS)
 _RANK = {"COMPLETED": 2, "FAILED": 2}
 
 
 @dataclass(frozen=True)
 class SubtaskPart:
-    """One subtask's part; ``None`` is unknown. ``acknowledged_at`` ``None`` means that it had not."""
+    """One subtask's part; ``None`` is unknown. ``acknowledged_at`` ``None`` means that it had not, also where its part was ``aborted``."""
 
     vertex_id: str
     vertex_name: str
@@ -35,8 +35,13 @@ class SubtaskPart:
     aborted: bool | None
 
 
-def read_parts(cluster: str, job_id: str, checkpoint_id: int, trigger_time: datetime, names: Mapping[str, str]) -> list[SubtaskPart]:
-    """Slowest first, those that never acknowledged before them; empty where nobody asked for subtasks."""
+def read_parts(
+    cluster: str, job_id: str, checkpoint_id: int, trigger_time: datetime, names: Mapping[str, str], *, ended: bool
+) -> list[SubtaskPart]:
+    """Slowest first, those that never acknowledged before them; empty where nobody asked for subtasks.
+
+    Of a checkpoint that has ``ended``, a sight of a vertex that was still waiting for some of its subtasks tells nothing.
+    """
     table = lake().read(
         "vertex_checkpoints",
         where={"cluster": cluster, "job_id": job_id, "checkpoint_id": checkpoint_id},
@@ -45,7 +50,8 @@ def read_parts(cluster: str, job_id: str, checkpoint_id: int, trigger_time: date
         columns=_COLUMNS,
         limit=MOST_SIGHTS,
     )
-    return parts_of(table.to_pylist(), names)
+    sights = table.to_pylist()
+    return parts_of([sight for sight in sights if _is_last(sight)] if ended else sights, names)
 
 
 def parts_of(sights: Iterable[Mapping[str, Any]], names: Mapping[str, str]) -> list[SubtaskPart]:
@@ -59,6 +65,10 @@ def parts_of(sights: Iterable[Mapping[str, Any]], names: Mapping[str, str]) -> l
     return sorted(parts, key=lambda part: (part.acknowledged_at is not None, -(part.end_to_end_ms or 0), part.vertex_name, part.subtask))
 
 
+def _is_last(sight: Mapping[str, Any]) -> bool:
+    return sight["status"] in _RANK or (sight["subtasks"] is not None and sight["acknowledged"] == sight["subtasks"])
+
+
 def _rank(sight: Mapping[str, Any]) -> tuple[bool, int, int, datetime, int]:
     asked = any(sight[name] for name in _LISTS)
     return asked, _RANK.get(sight["status"] or "", 1), sight["acknowledged"] or 0, sight["observed_at"], sight["commit_seq"]
@@ -67,8 +77,13 @@ def _rank(sight: Mapping[str, Any]) -> tuple[bool, int, int, datetime, int]:
 def _subtasks(sight: Mapping[str, Any], names: Mapping[str, str]) -> Iterable[SubtaskPart]:
     count = max((len(sight[name] or ()) for name in _LISTS), default=0)
     for subtask in range(count):
-        values = [_at(sight[name], subtask) for name in _LISTS]
-        yield SubtaskPart(sight["vertex_id"], names.get(sight["vertex_id"]) or sight["vertex_id"][:8], subtask, *values)
+        values = {name: _at(sight[name], subtask) for name in _LISTS}
+        if values["subtask_aborted"]:
+            values["subtask_ack_time"] = None
+        # One size is the uploaded one.
+        if values["subtask_checkpointed_bytes"] is None:
+            values["subtask_checkpointed_bytes"], values["subtask_state_bytes"] = values["subtask_state_bytes"], None
+        yield SubtaskPart(sight["vertex_id"], names.get(sight["vertex_id"]) or sight["vertex_id"][:8], subtask, *values.values())
 
 
 def _at(values: list[Any] | None, position: int) -> Any:

@@ -84,7 +84,7 @@ def _fact(cluster: str, job_id: str, checkpoint_id: int, trigger: int) -> Checkp
 
 def _parts(fact: CheckpointFact, names: dict[str, str]) -> tuple[list[SubtaskPart], bool]:
     try:
-        return read_parts(fact.cluster, fact.job_id, fact.checkpoint_id, fact.trigger_time, names), False
+        return read_parts(fact.cluster, fact.job_id, fact.checkpoint_id, fact.trigger_time, names, ended=fact.final), False
     except Exception:  # The lake may be any storage, with any error; the facts above the table come from the database.
         log.exception("Subtasks of %s on %s could not be read from the lake", fact, fact.cluster)
         return [], True

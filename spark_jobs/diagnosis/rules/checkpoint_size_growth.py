@@ -52,23 +52,16 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         return
     newest = max(completed(window.checkpoints), key=by_time, default=None)
     size = newest.state_bytes if newest else None
+    if newest is not None and size is None and window.version is not None and window.version < INCREMENTAL_SIZE_SINCE:
+        raise NotJudged("this release of Flink reports only the uploaded size of incremental checkpoints")
     if newest is None or not size:
         return
-    if _one_size(window):
-        raise NotJudged("this release of Flink reports only the uploaded size of incremental checkpoints")
     low = trend.bytes_per_h_low if trend.bytes_per_h_low is not None else trend.bytes_per_h
     per_day = trend.bytes_per_h * 24 / size
     forecast = size + trend.bytes_per_h * limits[f"{RULE}.horizon_h"]
     if low <= 0 or per_day < limits[f"{RULE}.growth_per_day"] or forecast < limits[f"{RULE}.forecast_bytes"]:
         return
     yield _finding(window, limits, trend, size, per_day, forecast, newest.ended_ms)
-
-
-def _one_size(window: JobWindow) -> bool:
-    """A heap backend always writes everything, so that its one size is the full one."""
-    backend = (window.config.state_backend or "").lower()
-    full = any(name in backend for name in ("hashmap", "memory", "fsstatebackend"))
-    return window.version is not None and window.version < INCREMENTAL_SIZE_SINCE and not full
 
 
 def _finding(window: JobWindow, limits: Limits, trend: SizeTrend, size: int, per_day: float, forecast: float, seen_at_ms: int) -> Finding:

@@ -70,10 +70,10 @@ def test_no_trace_of_a_month_of_sizes_is_longer_than_a_screen_shows():
     assert max(len(trace.x) for trace in figure.data) <= MOST_POINTS
 
 
-def test_a_version_with_one_size_says_so():
-    figure, note = size_over_time([SizePoint(1, T0, 0, 500, None)], T0, END)
-    assert "one size only" in note
-    assert len(figure.data[0].x) == 0
+def test_a_version_that_reports_uploads_only_says_so():
+    figure, note = size_over_time([SizePoint(1, T0, 0, None, 500), SizePoint(2, T0, 0, 900, 900, is_savepoint=True)], T0, END)
+    assert "uploads only" in note
+    assert [len(trace.x) for trace in figure.data if trace.name == "full state"] == [0]
 
 
 def test_the_trend_goes_on_dotted_to_the_end_of_the_range():

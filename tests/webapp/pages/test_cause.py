@@ -108,7 +108,7 @@ def test_what_changed_since_the_last_good_one_is_told(viewer, of, now):
         ({"end_to_end_ms": 9_000}, "completed, but slow"),
         ({"checkpointed_bytes": 7_000_000}, "completed, but large"),
         ({"end_to_end_ms": 3_500}, "completed"),
-        ({"checkpointed_bytes": None, "state_bytes": 90_000_000}, "completed, but large"),
+        ({"checkpointed_bytes": None, "state_bytes": 90_000_000}, "completed"),
     ],
 )
 def test_slow_and_large_are_measured_by_the_jobs_own_usual(viewer, of, now, fields, word):

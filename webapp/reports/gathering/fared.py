@@ -127,7 +127,7 @@ def _point(row: dict[str, Any]) -> CheckpointTold:
         async_ms=row["slowest_async_ms"],
         unaligned=row["unaligned"],
         reason=texts.name(row["reason"]) or None,
-        slowest=slowest or None,
+        slowest=slowest if slowest and row["outcome"] in ("completed", "in_progress") else None,
         state_bytes=row["state_bytes"],
         checkpointed_bytes=row["checkpointed_bytes"],
     )

@@ -59,7 +59,7 @@ def _of_job(number: int, story: JobStory, document: Document) -> Iterator[Chart]
         drawn, note = timeline(bars, start, end, story.checkpoints.timeout_ms, events)
         about = "duration by phase of the slowest subtask; ● completed ✕ failed ◆ savepoint"
         yield _chart(f"checkpoints-{number}", "Checkpoints", about, drawn, note)
-    sizes = [_size(point) for point in story.points if point.outcome == "completed" and point.state_bytes is not None]
+    sizes = [_size(point) for point in story.points if point.outcome == "completed" and _is_sized(point)]
     if len(sizes) > 1:
         drawn, note = size_over_time(sizes, start, end, events=events)
         yield _chart(f"size-{number}", "Size", "line: full state · bars: uploaded", drawn, note)
@@ -107,6 +107,10 @@ def _bar(point: CheckpointTold) -> CheckpointBar:
         slowest=point.slowest,
         state_bytes=point.state_bytes,
     )
+
+
+def _is_sized(point: CheckpointTold) -> bool:
+    return point.state_bytes is not None or point.checkpointed_bytes is not None
 
 
 def _size(point: CheckpointTold) -> SizePoint:
