@@ -48,7 +48,7 @@ REASONS: dict[str, dict[str, str]] = {
         "vanished": "It was listed and gone when it was to be read.",
         "bad_time": "Its modification time is missing or lies in the future.",
         "two_owners": "More than one registered cluster has a job with this id.",
-        "job_unseen": "No cluster that Weir can see has told of this job: it counts as running.",
+        "job_unseen": "No cluster that Weir can see has reported this job: it counts as running.",
         "task_owned": "Task-owned, changelog or merged file of a job of which, or of whose successors, a snapshot is retained.",
         "was_referred": "A checkpoint or savepoint referred to it, and is gone without Weir having seen it discarded.",
         "other_spelling": "A reference, or another file, ends in the same path elsewhere: it may be this very file under another name.",

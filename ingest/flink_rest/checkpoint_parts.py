@@ -60,7 +60,7 @@ def _add_vertices_of_detail(reading: JobReading, checkpoint_id: int, trigger_tim
 def _add_subtasks(reading: JobReading, trigger_times: dict[int, datetime], findings: Findings) -> None:
     for (checkpoint_id, vertex_id), answer in reading.subtasks.items():
         if checkpoint_id not in trigger_times:
-            findings.skip(answer, "", f"checkpoint {checkpoint_id}: neither its detail nor the list tells when it was triggered")
+            findings.skip(answer, "", f"checkpoint {checkpoint_id}: neither its detail nor the list has its trigger time")
             continue
         found = findings.parse(
             checkpoint_details.vertex_checkpoint, answer, reading.job_id, checkpoint_id, trigger_times[checkpoint_id], vertex_id

@@ -40,7 +40,7 @@ REASON_WORDS: dict[str, ReasonWords] = {
         harmless=True,
     ),
     "CHECKPOINT_DECLINED_ON_CANCELLATION_BARRIER": ReasonWords(
-        "A task upstream cancelled the checkpoint and told those below it.",
+        "A task upstream cancelled the checkpoint and notified those downstream.",
         "Look at the first decline of the checkpoint: the task upstream has the cause.",
     ),
     "TASK_FAILURE": ReasonWords(

@@ -56,5 +56,5 @@ class Happened(models.TextChoices):
     COMMENT = "comment", "commented"
     MUTED = "muted", "muted"
     UNMUTED = "unmuted", "no longer muted"
-    TOLD = "told", "told"
-    NOT_TOLD = "not_told", "not told"
+    TOLD = "told", "notified"
+    NOT_TOLD = "not_told", "not notified"

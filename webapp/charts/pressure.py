@@ -33,7 +33,7 @@ def pressure_map(rows: Sequence[VertexPressure], start: datetime, end: datetime)
     count = int((instants[-1] - first) / width) + 1 if instants else 1
     labels, cells = [], []
     for row in rows:
-        for place, doing in ((1, "held back"), (2, "busy")):
+        for place, doing in ((1, "back-pressured"), (2, "busy")):
             labels.append(f"{plain(row.name, _LABEL_LETTERS)} {doing}")
             cells.append(_cells(row, place, first, width, count))
     told = [[f"{label}: {percent_text(share)} of the time" for share in of_row] for label, of_row in zip(labels, cells, strict=True)]

@@ -164,4 +164,4 @@ def _holder(about: tuple[Shown, ...], at_that_time: list[Shown]) -> Holder | Non
 def _unheld(judged_at: datetime | None, end: datetime) -> str:
     if judged_at is None or judged_at < end:
         return "Not judged for that time."
-    return "No vertex was found to hold back others at that time."
+    return "No vertex was found to back-pressure others at that time."

@@ -8,7 +8,7 @@ WORDS: dict[str, str] = {
     "CHECKPOINT_DECLINED_TASK_NOT_READY": "A subtask declined it because it was not running yet.",
     "CHECKPOINT_DECLINED_TASK_CLOSING": "A subtask declined it because it was closing.",
     "CHECKPOINT_DECLINED_SUBSUMED": "A subtask had already seen the barrier of a newer checkpoint.",
-    "CHECKPOINT_DECLINED_ON_CANCELLATION_BARRIER": "A subtask upstream had given up, and told those below it.",
+    "CHECKPOINT_DECLINED_ON_CANCELLATION_BARRIER": "A subtask upstream had cancelled it, and notified those downstream.",
     "CHECKPOINT_DECLINED_INPUT_END_OF_STREAM": "A subtask declined it because its input had ended.",
     "CHECKPOINT_ASYNC_EXCEPTION": "Writing the snapshot failed in the asynchronous part of a subtask.",
     "CHANNEL_STATE_SHARED_STREAM_EXCEPTION": "Another subtask that writes its in-flight data into the same file failed.",

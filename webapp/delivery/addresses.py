@@ -49,7 +49,7 @@ def refusal(text: str, scheme: str, rules: Policy) -> str:
         return "an address with a zone"
     for inner in unwrapped(address):
         if is_never_asked(inner):
-            return "an address nobody may be told at"
+            return "an address that nothing may be sent to"
         if rules.allows(inner):
             continue
         if not _is_public(inner):

@@ -50,7 +50,7 @@ class EndpointForm(forms.Form):
         "Empty: every alert.",
     )
     owner_email = forms.EmailField(
-        required=False, label="Owner's mail address", help_text="Told when the endpoint is given up, if mail is set up."
+        required=False, label="Owner's mail address", help_text="Notified when the endpoint is disabled after failures, if mail is set up."
     )
 
     def __init__(self, *args: Any, endpoint: Endpoint | None = None, **kwargs: Any) -> None:

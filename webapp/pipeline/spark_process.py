@@ -34,7 +34,7 @@ def run(arguments: Sequence[str], record: RunRecord, name: str) -> None:
     if code == previous_run.LOST:
         raise PreviousLost(record.last_line.partition(": ")[2] or "The run before is lost.")
     if code:
-        raise SparkFailed(f"The Spark job ended with exit code {code}: {record.last_line or 'it said nothing'} (log: {log})")
+        raise SparkFailed(f"The Spark job ended with exit code {code}: {record.last_line or 'it printed nothing'} (log: {log})")
 
 
 def _log_file(name: str) -> Path:

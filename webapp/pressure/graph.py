@@ -114,7 +114,7 @@ def _vertex(node: Node, vertex: Mapping[str, Any], window: PressureWindow | None
     out_pool = window.out_pool_p50 if window else None
     known = [ratio for ratio in (in_pool, out_pool) if ratio is not None]
     role = "origin" if node.key in blame.origins else "held" if node.key in blame.held else ""
-    does = "held back" if role == "held" else doing(window)
+    does = "back-pressured" if role == "held" else doing(window)
     line = f"{count} · {does}" if geometry != COMPACT else f"{'' if parallelism is None else f'{parallelism} · '}{does}"
     return DrawnVertex(
         node=node,
@@ -147,7 +147,7 @@ def doing(window: PressureWindow | None) -> str:
     if window is None:
         return "not measured"
     if (window.backpressured_ms_per_s_p50 or 0) > _MOSTLY * FULL_MS_PER_S or (window.backpressured_share or 0) > _MOSTLY:
-        return "held back"
+        return "back-pressured"
     if (window.busy_ms_per_s_p50 or 0) > _MOSTLY * FULL_MS_PER_S:
         return "busy"
     return "free" if window.busy_ms_per_s_p50 is not None or window.backpressured_share is not None else "time unknown"

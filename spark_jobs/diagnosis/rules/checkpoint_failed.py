@@ -18,7 +18,7 @@ from spark_jobs.diagnosis.statistics import largest_group
 from spark_jobs.diagnosis.thresholds import Limits
 
 RULE = "checkpoint.failed"
-NO_REASON = "no reason told"
+NO_REASON = "no reason reported"
 SAME_MS = 1_000
 TELLING = ("trigger_failed", "checkpoint_failed")
 

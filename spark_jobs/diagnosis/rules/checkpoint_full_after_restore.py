@@ -72,7 +72,7 @@ def _finding(window: JobWindow, limits: Limits, restore: Annotation, first: Uplo
     evidence = [
         Evidence("bytes uploaded again", again, "bytes", at_ms=at_ms, note="by `_metadata`"),
         Evidence("share under the restored names", share, "ratio", limits[key], ">=", key, at_ms),
-        Evidence("claim mode", mode, at_ms=restore.at_ms, note="as far as the log and REST tell"),
+        Evidence("claim mode", mode, at_ms=restore.at_ms, note="as far as the log and REST show it"),
     ]
     if checkpoint.end_to_end_ms is not None:
         evidence.append(Evidence("end to end", checkpoint.end_to_end_ms, "ms", at_ms=at_ms))

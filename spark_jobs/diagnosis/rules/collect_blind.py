@@ -50,8 +50,8 @@ def _finding(window: JobWindow, limits: Limits, gap: SourceGap) -> Finding:
     ]
     if gap.error:
         evidence.append(Evidence("last error", gap.error[:500], at_ms=window.at_ms))
-    said = f" The last attempt said: {gap.error[:200]}" if gap.error else ""
-    unseen = UNSEEN.get(gap.source, "what this source tells")
+    said = f" The error of the last attempt: {gap.error[:200]}" if gap.error else ""
+    unseen = UNSEEN.get(gap.source, "what this source reports")
     return Finding(
         rule=RULE,
         severity="critical",

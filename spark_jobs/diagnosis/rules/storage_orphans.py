@@ -65,7 +65,7 @@ def _finding(sample: StorageRootSample, limits: Limits, severity: Severity) -> F
         RULE,
         severity,
         title=f"{bytes_text(of.bytes)} in {count_text(of.files, 'file')} that nothing refers to",
-        cause=f"Left by {left_by}." if left_by else "Nothing tells any more what left them.",
+        cause=f"Left by {left_by}." if left_by else "Their origin is no longer known.",
         next_step=clean_up_step(sample, "the orphans"),
         evidence=_evidence(sample, limits),
         related=tuple(Related("job", name, "orphans in its directory") for name in sample.jobs_with_most_orphans),

@@ -125,7 +125,7 @@ def test_the_alert_of_a_blind_cluster_lists_what_it_holds_back(viewer):
     Finding.objects.filter(pk=dark.pk).update(first_seen=at)
     alerting("orders", "clicks")
     page = text(viewer.get(reverse("alert", args=(Alert.objects.get(rule="collect.blind").uid,))))
-    assert "2 alerts held back by this one" in page and "clicks: checkpoint.declined" in page
+    assert "2 alerts inhibited by this one" in page and "clicks: checkpoint.declined" in page
     held = text(viewer.get(reverse("alert", args=(Alert.objects.get(job_name="clicks").uid,))))
     assert "Cluster not seen" in held
 

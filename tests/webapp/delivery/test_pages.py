@@ -29,7 +29,7 @@ def text(answer: object) -> str:
 
 
 def test_an_empty_list_says_that_nobody_is_told(viewer: Client) -> None:
-    assert "Nobody is told yet" in text(viewer.get(reverse("endpoints")))
+    assert "Nobody is notified yet" in text(viewer.get(reverse("endpoints")))
     assert "Nothing was sent yet" in text(viewer.get(reverse("deliveries")))
 
 
@@ -91,7 +91,7 @@ def test_a_change_without_an_address_keeps_the_stored_one(operator: Client) -> N
     ("fields", "says"),
     [
         ({"url": "https://127.0.0.1/"}, "WEIR_WEBHOOK_ALLOWED_NETWORKS"),
-        ({"url": "https://169.254.169.254/"}, "nobody may be told at"),
+        ({"url": "https://169.254.169.254/"}, "nothing may be sent to"),
         ({"url": "http://8.8.8.8/"}, "https://"),
         ({"url": ""}, "Give the address"),
         ({"format": "pagerduty", "url": ""}, "routing"),

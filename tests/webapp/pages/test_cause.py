@@ -72,7 +72,7 @@ def test_an_origin_of_another_time_holds_nothing(viewer, of, now):
     finding(of, at=now - timedelta(hours=3), state="closed")
     told = cause(viewer, one)
     assert told.holder is None
-    assert told.unheld == "No vertex was found to hold back others at that time."
+    assert told.unheld == "No vertex was found to back-pressure others at that time."
 
 
 def test_what_was_never_judged_is_not_called_free_of_pressure(viewer, now):

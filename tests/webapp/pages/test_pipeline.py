@@ -56,7 +56,7 @@ def test_skipped_inputs_say_what_was_expected(viewer):
     )
     page = viewer.get(reverse("pipeline"), {"cluster": "lab"}).content.decode()
     assert "JSON was expected." in page and "bad json" in page
-    assert "Nothing was passed over" in viewer.get(reverse("pipeline"), {"cluster": "other"}).content.decode()
+    assert "Nothing was skipped" in viewer.get(reverse("pipeline"), {"cluster": "other"}).content.decode()
 
 
 def test_a_token_is_shown_once_and_works_until_revoked(viewer, client):

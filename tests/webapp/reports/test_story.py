@@ -232,7 +232,7 @@ def test_the_queries_of_a_job_do_not_grow_with_its_rows(django_assert_num_querie
     ("jobs", "hours", "said"),
     [
         (0, 1, "Choose at least one job."),
-        (51, 1, "A report tells of at most 50 jobs; 51 are chosen."),
+        (51, 1, "A report covers at most 50 jobs; 51 are chosen."),
         (1, -1, "The time has to end after it starts."),
         (1, 24 * 40, "A report spans at most 31 days; make several."),
     ],

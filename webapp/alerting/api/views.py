@@ -65,7 +65,7 @@ class AlertViews(ListView):
         return Response(AlertWithStorySerializer(get_object_or_404(self.get_queryset(), uid=uid)).data)
 
     @extend_schema(
-        summary="Acknowledge an alert: it is told again only when it is resolved",
+        summary="Acknowledge an alert: the next notification is sent when it is resolved",
         request=CommentSerializer,
         responses={200: AlertSerializer, **ERRORS, **NOT_FOUND, **CONFLICT},
     )
@@ -113,7 +113,9 @@ class SilenceViews(ListView):
         return Response(SilenceSerializer(get_object_or_404(Silence, pk=pk)).data)
 
     @extend_schema(
-        summary="Tell nothing of alerts that match, for a while", request=SilenceSerializer, responses={201: SilenceSerializer, **ERRORS}
+        summary="Send no notification for alerts that match, for a while",
+        request=SilenceSerializer,
+        responses={201: SilenceSerializer, **ERRORS},
     )
     def create(self, request: Request) -> Response:
         told, now = _valid(SilenceSerializer(data=request.data)), timezone.now()

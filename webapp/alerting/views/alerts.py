@@ -88,7 +88,9 @@ def acknowledge(request: HttpRequest) -> HttpResponse:
     else:
         done = acting.acknowledge(uids, request.user, request.POST.get("comment", ""), now)
         if done:
-            messages.success(request, f"{count_text(done, 'alert')} acknowledged in your name; told again only when resolved.")
+            messages.success(
+                request, f"{count_text(done, 'alert')} acknowledged in your name; the next notification is sent when resolved."
+            )
         else:
             messages.warning(request, "Nothing to acknowledge: somebody was quicker, or it is resolved.")
     return redirect(_back(request))

@@ -52,7 +52,7 @@ def silence_new(request: HttpRequest) -> HttpResponse:
         except acting.Refused as refused:
             form.add_error(None, str(refused))
         else:
-            messages.success(request, f"Silenced until {end:%Y-%m-%d %H:%M} UTC. What still fires then is told.")
+            messages.success(request, f"Silenced until {end:%Y-%m-%d %H:%M} UTC. Alerts that still fire then are sent.")
             return redirect("silences")
     return render(request, "alerting/silence_form.html", {"form": form, **_preview(form["matchers"].value() or "")})
 
@@ -87,7 +87,7 @@ def maintenance_new(request: HttpRequest) -> HttpResponse:
         except acting.Refused as refused:
             form.add_error(None, str(refused))
         else:
-            messages.success(request, "The window is noted. What still fires when it ends is told.")
+            messages.success(request, "The window is saved. Alerts that still fire when it ends are sent.")
             return redirect("maintenance")
     return render(request, "alerting/maintenance_form.html", {"form": form, **_preview(form["matchers"].value() or "")})
 
@@ -148,5 +148,5 @@ def _ended(request: HttpRequest, page_name: str, act: Any) -> HttpResponse:
     except acting.Refused as refused:
         messages.error(request, str(refused))
     else:
-        messages.success(request, "Ended in your name. What still fires is told.")
+        messages.success(request, "Ended in your name. Alerts that still fire are sent.")
     return redirect(page_name)

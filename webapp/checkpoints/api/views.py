@@ -58,7 +58,7 @@ class RollupViews(ListView):
     paging_keys = (Key("period_start", descending=True), Key("id", descending=True))
 
 
-@listed(UploadSerializer, "What _metadata tells of the uploads around restores and savepoints, newest first")
+@listed(UploadSerializer, "What _metadata has of the uploads around restores and savepoints, newest first")
 class UploadViews(ListView):
     queryset = CheckpointUpload.objects.all()
     serializer_class = UploadSerializer

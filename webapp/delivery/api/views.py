@@ -41,7 +41,7 @@ class OutOfTurn(exceptions.APIException):
     default_code = "out_of_turn"
 
 
-@listed(EndpointSerializer, "Endpoints: who is told of alerts")
+@listed(EndpointSerializer, "Endpoints: who is notified of alerts")
 class EndpointViews(ListView):
     queryset = Endpoint.objects.all()
     serializer_class = EndpointSerializer
@@ -116,7 +116,7 @@ class DeliveryViews(ListView):
         Parameter("state", "state", choices=DeliveryState.values),
         Parameter("kind", "kind"),
         Parameter("cluster", "cluster"),
-        Parameter("alert", "alerts__alert_uid", description="uid of an alert it tells of"),
+        Parameter("alert", "alerts__alert_uid", description="uid of an alert in it"),
         *time_window("made_at"),
     )
     paging_keys = (Key("id", descending=True),)

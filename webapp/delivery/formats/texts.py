@@ -58,7 +58,7 @@ def notes(alert: AlertTold) -> list[str]:
         found.append(f"Acknowledged by {line(alert.acknowledged_by, 100)}.")
     if alert.muted_count:
         names = ", ".join(line(name, 60) for name in alert.muted[:10])
-        found.append(f"It holds back {alert.muted_count} other alerts: {names}{' …' if alert.muted_count > 10 else ''}")
+        found.append(f"It inhibits {alert.muted_count} other alerts: {names}{' …' if alert.muted_count > 10 else ''}")
     return found
 
 

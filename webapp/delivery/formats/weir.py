@@ -49,7 +49,7 @@ _ALERT: dict[str, Any] = {
     "evidence": {"type": "array", "items": {"type": "object"}, "description": "Figures: name, value, unit, threshold, comparison, note."},
     "acknowledged_by": {"type": ["string", "null"]},
     "flapping": {"type": "boolean", "description": "It fired again and again within half an hour."},
-    "muted_count": {**_COUNT, "description": "Alerts this one holds back."},
+    "muted_count": {**_COUNT, "description": "Alerts this one inhibits."},
     "muted": {"type": "array", "items": _TEXT, "maxItems": MOST_MUTED, "description": "The first of them."},
     "labels": {"type": "object", "additionalProperties": _TEXT},
     "links": {"type": "object", "additionalProperties": _TEXT, "description": "alert, finding, runbook, job: addresses of pages."},
@@ -75,7 +75,7 @@ _NOTICE: dict[str, Any] = {
     "made_at": _INSTANT,
     "part": {"type": "integer", "minimum": 1, "description": "Of a notice of very many alerts; each part has an id of its own."},
     "parts": {"type": "integer", "minimum": 1},
-    "repeat_after_s": {**_COUNT, "description": "When it is told again if nothing changes; 0 for never."},
+    "repeat_after_s": {**_COUNT, "description": "When it is sent again if nothing changes; 0 for never."},
 }
 
 SCHEMA: dict[str, Any] = {

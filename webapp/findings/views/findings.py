@@ -98,7 +98,7 @@ def chart(request: HttpRequest, pk: int) -> HttpResponse:
         if row.get("name") == name and _is_number(row.get("value"))
     ]
     if not sights:
-        return _empty("Nothing to draw", f"{name} is told in words, or its windows are no longer kept.")
+        return _empty("Nothing to draw", f"{name} is no number, or its windows are no longer kept.")
     threshold = drawn.get("threshold")
     happened = JobAnnotation.objects.filter(cluster=found.cluster, job_id=found.job_id, at__gte=start, at__lte=end).order_by("-at")
     events = [

@@ -33,7 +33,7 @@ class PipelineRunViews(ListView):
     paging_keys = (Key("started_at", descending=True), Key("id", descending=True))
 
 
-@listed(SkippedInputSerializer, "Inputs that were passed over, newest first")
+@listed(SkippedInputSerializer, "Inputs that were skipped, newest first")
 class SkippedInputViews(ListView):
     queryset = SkippedInput.objects.all()
     serializer_class = SkippedInputSerializer

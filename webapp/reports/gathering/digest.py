@@ -24,7 +24,7 @@ def gather(
     progress(60, "putting it into words")
     cut = [
         f"{left_out} more new findings are left out; the findings page has them." if left_out else "",
-        f"Of {len(week.began)} matters the worst {MOST_IN_FULL} are told with their figures." if len(week.began) > MOST_IN_FULL else "",
+        f"Of {len(week.began)} matters the worst {MOST_IN_FULL} are listed with their figures." if len(week.began) > MOST_IN_FULL else "",
     ]
     return Document(
         kind=DIGEST,

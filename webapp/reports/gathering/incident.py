@@ -72,7 +72,7 @@ def _jobs(scope: Scope) -> dict[JobKey, JobCurrent]:
 def _points_cut(told: story.Told) -> str:
     left_out = told.checkpoints - len(told.story.points)
     return (
-        f"{told.story.name}: of {told.checkpoints} checkpoints the worst {len(told.story.points)} are told one by one."
+        f"{told.story.name}: of {told.checkpoints} checkpoints the worst {len(told.story.points)} are listed one by one."
         if left_out > 0
         else ""
     )

@@ -41,7 +41,7 @@ def checked(jobs: Sequence[JobKey], start: datetime, end: datetime) -> Scope:
     if not chosen:
         raise BadScope("Choose at least one job.")
     if len(chosen) > MOST_JOBS:
-        raise BadScope(f"A report tells of at most {MOST_JOBS} jobs; {len(chosen)} are chosen.")
+        raise BadScope(f"A report covers at most {MOST_JOBS} jobs; {len(chosen)} are chosen.")
     check_span(start, end)
     return Scope(chosen, start, end)
 

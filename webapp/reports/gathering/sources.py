@@ -24,7 +24,7 @@ def sources(stories: Sequence[JobStory], clusters: Mapping[str, Cluster], now: d
         cluster = clusters.get(name)
         seen = max((story.last_seen_at for story in stories if story.cluster == name and story.last_seen_at), default=None)
         if cluster is None:
-            told.append(Source(f"Cluster {name}", seen, "no longer registered; what it told before is kept"))
+            told.append(Source(f"Cluster {name}", seen, "no longer registered; what it reported before is kept"))
             continue
         visibility = cluster.visibility_at(now)
         notes = {

@@ -90,7 +90,7 @@ def _headline(stories: Sequence[JobStory], notable: Sequence[FindingTold]) -> st
     if restarts:
         return f"{_times(restarts)} restarted; no rule found more than that"
     if any(story.judged_at is None for story in stories):
-        return "Nothing can be said: not every job was judged in this time"
+        return "Not known: not every job was judged in this time"
     return "Nothing was found wrong in this time"
 
 
@@ -121,7 +121,7 @@ def _fared(story: JobStory, *, brief: bool = False) -> list[str]:
                 f"{count_text(figures.failed)} of {count_text(figures.settled)} checkpoints failed{hours}{'' if brief else f': {parts}'}."
             )
     elif figures.interval_ms is None:
-        said.append("No checkpoint was due: periodic checkpoints are off, or the cluster has not said.")
+        said.append("No checkpoint was due: periodic checkpoints are off, or the cluster has not reported any.")
     else:
         said.append("No checkpoint ended in this time.")
     if figures.savepoints and not brief:
@@ -228,7 +228,7 @@ def _cost(story: JobStory, notable: Sequence[FindingTold]) -> list[str]:
         said.append(f"{bytes_text(excess)} were uploaded in excess.")
     for one in notable:
         if one.rule in ("pressure.root", "pressure.outbound") and one.last_seen > one.first_seen:
-            said.append(f"Records were held back by {one.subject} for at least {span_text(one.first_seen, one.last_seen)}.")
+            said.append(f"Records were back-pressured by {one.subject} for at least {span_text(one.first_seen, one.last_seen)}.")
     if story.state == "FAILED":
         said.append("The job is gone: it failed for good and does not come back by itself.")
     return said

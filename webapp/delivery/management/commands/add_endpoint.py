@@ -36,7 +36,9 @@ class Command(PreparedCommand):
             "--match", action="append", default=[], metavar="MATCHER", help='such as cluster="prod-eu"; may be repeated, all have to match'
         )
         parser.add_argument("--min-severity", default=Severity.WARNING, choices=Severity.values, help="default: warning")
-        parser.add_argument("--owner", default="", metavar="ADDRESS", help="told by mail when Weir gives the endpoint up")
+        parser.add_argument(
+            "--owner", default="", metavar="ADDRESS", help="notified by mail when Weir disables the endpoint after failures"
+        )
         parser.add_argument("--json", action="store_true", help="one JSON object instead of words")
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -32,7 +32,7 @@ STATE_OF = {"apply": PlanState.APPLYING, "undo": PlanState.UNDOING, "purge": Pla
 
 class Command(PreparedCommand):
     help = (
-        "Say what carrying out PLAN would do; with --apply move its files to quarantine, with --undo put them back, with --purge delete "
+        "Print what carrying out PLAN would do; with --apply move its files to quarantine, with --undo put them back, with --purge delete "
         "what waited long enough. Everything is audited afresh right before; what changed is skipped and said. It may be stopped at any "
         "time and goes on where it was. Exit code 0, 1 where something failed or doubt stopped it, 2 where the input makes no sense, "
         "3 where the plan is not approved, has expired, or is past that."

@@ -1,0 +1,92 @@
+"""Every sentence that Weir can show somebody, out of its own sources: texts of templates, and strings of code that read as words.
+
+Names of fields, paths, queries and docstrings are no sentences. What comes from users' jobs or from Flink is not among them.
+"""
+
+import ast
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from webapp.config.environment import PROJECT_DIR
+
+CODE = ("ingest", "spark_jobs", "webapp")
+TEMPLATES = "templates"
+LEFT_OUT = ("migrations", "__pycache__")
+NO_TERMS = ("told", "tell", "tells", "said", "sight", "sights", "holds back", "held back", "hold back", "passed over", "fares", "fare")
+"""Words that are no terms of Flink's or of operations: a sentence with one of them needs a second reading."""
+
+_MARKUP = re.compile(r"{#.*?#}|{%\s*comment.*?endcomment\s*%}|<(script|style|code)\b.*?</\1>", re.S)
+_TAG = re.compile(r"<[^>]*>")
+_SPOKEN = re.compile(r"""\b(?:title|placeholder|aria-label)="([^"]*)\"""")
+_LOGIC = re.compile(r"{%.*?%}", re.S)
+_VALUE = re.compile(r"{{.*?}}", re.S)
+_WORDS = re.compile(r"[A-Za-z]{2,}[ ,:;][^\n]*[A-Za-z]{2,}")
+_NO_TERM = re.compile(rf"\b(?:{'|'.join(NO_TERMS)})\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """``path`` is relative to the project; values that are put in are shown as ``…``."""
+
+    path: str
+    line: int
+    text: str
+
+    @property
+    def no_terms(self) -> list[str]:
+        return _NO_TERM.findall(self.text)
+
+
+def sentences() -> Iterator[Sentence]:
+    """By file and line."""
+    base = PROJECT_DIR
+    yield from (one for path in sorted((base / TEMPLATES).rglob("*.html")) for one in of_template(path.relative_to(base), path.read_text()))
+    for package in CODE:
+        for path in sorted((base / package).rglob("*.py")):
+            if not set(path.parts) & set(LEFT_OUT):
+                yield from of_code(path.relative_to(base), path.read_text())
+
+
+def of_template(path: Path, text: str) -> Iterator[Sentence]:
+    """Texts between tags, and those of attributes that are read out or shown."""
+    bare = _MARKUP.sub(_blank, text)
+    found: list[tuple[int, str]] = []
+    logic = _LOGIC.sub(lambda match: "\x00" * len(match.group()), _VALUE.sub(lambda match: "…" + "\x01" * (len(match.group()) - 1), bare))
+    found += [(match.start(1), match.group(1)) for match in _SPOKEN.finditer(logic)]
+    plain = _TAG.sub(lambda match: "\x00" * len(match.group()), logic)
+    found += [(match.start(), match.group()) for match in re.finditer(r"[^\x00\n]+", plain)]
+    for start, part in sorted(found):
+        words = " ".join(part.replace("\x00", " ").replace("\x01", "").split())
+        if _WORDS.search(words):
+            yield Sentence(str(path), text.count("\n", 0, start) + 1, words)
+
+
+def _blank(match: re.Match[str]) -> str:
+    return re.sub(r"[^\n]", "\x00", match.group())
+
+
+def of_code(path: Path, text: str) -> Iterator[Sentence]:
+    tree = ast.parse(text)
+    passed = _docstrings(tree)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.JoinedStr):
+            passed |= {id(part) for part in node.values}
+            words = "".join(str(part.value) if isinstance(part, ast.Constant) else "…" for part in node.values)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in passed:
+            words = node.value
+        else:
+            continue
+        shown = " ".join(words.split())
+        if _WORDS.search(shown):
+            yield Sentence(str(path), node.lineno, shown)
+
+
+def _docstrings(tree: ast.AST) -> set[int]:
+    """Strings that are statements: docstrings of modules, classes, functions and names."""
+    return {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)}
+
+
+def matching(found: Iterable[Sentence], *, no_terms_only: bool) -> Iterator[Sentence]:
+    return (one for one in found if one.no_terms or not no_terms_only)

@@ -1,0 +1,23 @@
+"""List every sentence that Weir can show."""
+
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand
+
+from webapp.lib.printing import print_lines
+from webapp.lib.sentences import matching, sentences
+
+
+class Command(BaseCommand):
+    help = (
+        "List every sentence of pages, findings, runbooks, commands and API messages, with the file and line it stands in; "
+        "… stands for what is put in."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--no-terms", action="store_true", help="only sentences with words that are no terms of Flink or of operations")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        found = matching(sentences(), no_terms_only=options["no_terms"])
+        print_lines(self.stdout, (f"{one.path}:{one.line}: {one.text}" for one in found))
