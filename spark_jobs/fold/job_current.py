@@ -9,6 +9,7 @@ from spark_jobs.fold.job_logged import job_logged
 from spark_jobs.fold.job_reported import job_reported
 from spark_jobs.fold.older_facts import NONE_OLDER, OlderFacts, is_completed_checkpoint
 from spark_jobs.fold.rows import Row, first_known, json_text, largest, least, newest_by, percentile
+from spark_jobs.fold.snapshots import is_savepoint
 from spark_jobs.serving import FAILED_OUTCOMES, PHASES
 
 RECENT = 16
@@ -48,6 +49,7 @@ def job_current(
         **_recent(facts),
         "pressured_share": largest(*(window["backpressured_share"] for window in windows)),
         **{name: restored[name] for name in _RESTORE},
+        "restored_is_savepoint": is_savepoint(restored["restored_path"], restored["restored_is_savepoint"]),
         "first_seen_at": least(
             rest["first_seen_at"], said["first_seen_at"], older.first_trigger, *(fact["trigger_time"] for fact in facts)
         ),

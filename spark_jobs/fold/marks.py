@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from spark_jobs.fold.rows import Row, json_text, rank
+from spark_jobs.fold.snapshots import is_savepoint
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ def by_log(kind: str, subject: str, label: str, detail: dict[str, Any] | None, r
 def restore_words(what: str | None, checkpoint_id: int | None, path: str | None, job_id: str) -> tuple[str, str, dict[str, Any]]:
     """Subject, label and detail of a restore, the same whichever source told of it.
 
-    The subject is the id alone: REST calls a retained checkpoint that is not claimed a savepoint, and so may the log.
+    ``what``: what Flink calls it, "savepoint" or "checkpoint". The subject is the id alone.
     A job that starts from another job's checkpoint *as a checkpoint* has claimed it; as a "savepoint", it
     left it to its owner, by NO_CLAIM or LEGACY, which nothing reported tells apart. A restart of a job
     from its own checkpoint is no claim at all.
@@ -47,5 +48,7 @@ def restore_words(what: str | None, checkpoint_id: int | None, path: str | None,
     number = None if checkpoint_id is None else str(checkpoint_id)
     is_foreign = path is not None and job_id not in path
     claim_mode = "NO_CLAIM or LEGACY" if what == "savepoint" else "CLAIM" if is_foreign else None
+    if (is_one := is_savepoint(path, None)) is not None:
+        what = "savepoint" if is_one else "checkpoint"
     label = " ".join(word for word in ("restored from", what, number) if word is not None)
     return number or "", label, {"from": what, "checkpoint_id": checkpoint_id, "path": path, "claim_mode": claim_mode}

@@ -64,7 +64,7 @@ def test_a_restore_says_from_what_and_whether_it_was_claimed() -> None:
     assert (claimed["kind"], claimed["subject"], claimed["label"]) == ("restore", "6", "restored from checkpoint 6")
     assert json.loads(claimed["detail"])["claim_mode"] == "CLAIM"
     left = only(notes([rest | {"restored_is_savepoint": True}], log=[log | {"checkpoint_type": "Savepoint"}]))
-    assert json.loads(left["detail"]) == {"from": "savepoint", "checkpoint_id": 6, "path": path, "claim_mode": "NO_CLAIM or LEGACY"}
+    assert json.loads(left["detail"]) == {"from": "checkpoint", "checkpoint_id": 6, "path": path, "claim_mode": "NO_CLAIM or LEGACY"}
 
 
 def test_a_restart_from_the_own_checkpoint_claims_nothing() -> None:

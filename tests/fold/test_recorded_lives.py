@@ -65,7 +65,7 @@ def test_each_restored_job_says_from_what_and_who_owns_it() -> None:
     restores = [[row for row in job.annotations if row["kind"] == "restore"] for job in lives("1.20.5/H")]
     every = [row for of_job in restores for row in of_job]
     modes = Counter((row["label"].split()[2], json.loads(row["detail"])["claim_mode"]) for row in every)
-    assert modes == {("savepoint", "NO_CLAIM or LEGACY"): 5, ("checkpoint", "CLAIM"): 3}
+    assert modes == {("checkpoint", "NO_CLAIM or LEGACY"): 5, ("checkpoint", "CLAIM"): 3}
     assert sum(bool(of_job) for of_job in restores) == 8
 
 

@@ -1,0 +1,52 @@
+"""What each job was restored from, by the directories that its log names."""
+
+import json
+import re
+
+import pytest
+
+from spark_jobs.fold.snapshots import is_savepoint
+from tests.fold.test_recorded_lives import lives
+from tests.ingest.recorded import ALL, RECORDINGS
+
+RESTORED = re.compile(r"Restoring job [0-9a-f]{32} from \w+ (?P<id>\d+) @ \d+ for (?P<job>[0-9a-f]{32}) located at (?P<path>\S+?)\.?$")
+
+
+def restored(recording: str) -> dict[str, list[str]]:
+    """Job → "savepoint 7" or "checkpoint 6" of each restore, as its path says."""
+    found: dict[str, list[str]] = {}
+    for log in sorted((RECORDINGS / recording / "logs").glob("*standalonesession*")):
+        for line in log.read_text(errors="replace").splitlines():
+            if match := RESTORED.search(line):
+                kind = "checkpoint" if match["path"].endswith(f"/chk-{match['id']}") else "savepoint"
+                found.setdefault(match["job"], []).append(f"{kind} {match['id']}")
+    return found
+
+
+@pytest.mark.parametrize("recording", ALL)
+def test_every_restore_is_called_what_its_directory_is(recording: str) -> None:
+    expected = restored(recording)
+    for life in lives(recording):
+        job_id = next(row["job_id"] for row in (*life.state.answers, *life.state.events))
+        marks = sorted((row for row in life.annotations if row["kind"] == "restore"), key=lambda row: row["at"])
+        wanted = expected.get(job_id, [])
+        assert {row["label"] for row in marks} == {f"restored from {words}" for words in wanted}
+        if wanted:
+            kind = "savepoint" if life.current["restored_is_savepoint"] else "checkpoint"
+            assert f"{kind} {life.current['restored_checkpoint_id']}" == wanted[-1]
+            assert {json.loads(row["detail"])["from"] for row in marks} == {words.split()[0] for words in wanted}
+
+
+@pytest.mark.parametrize(
+    ("path", "told", "expected"),
+    [
+        ("file:/c/0123/chk-21", True, False),
+        ("s3://b/c/0123/chk-21/_metadata", None, False),
+        ("hdfs://n/sp/savepoint-012345-0123456789ab/", False, True),
+        ("s3://b/moved/elsewhere", True, True),
+        ("s3://b/moved/elsewhere", None, None),
+        (None, False, False),
+    ],
+)
+def test_the_directory_decides_and_flinks_word_where_it_says_nothing(path: str | None, told: bool | None, expected: bool | None) -> None:
+    assert is_savepoint(path, told) is expected
