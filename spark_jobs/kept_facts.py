@@ -74,7 +74,7 @@ def keep(lake: Lake, run: Manifest) -> int:
     try:
         return sum(_commit(lake, run, number, rows, is_last) for number, (rows, is_last) in enumerate(_parts(run), start=1))
     except BadManifest as error:
-        raise PreviousLost(f"What run {run.attempt} told of checkpoints cannot be kept: {error}") from error
+        raise PreviousLost(f"Checkpoint facts of run {run.attempt} cannot be kept: {error}") from error
 
 
 def taken(lake: Lake) -> Taken:
@@ -116,7 +116,7 @@ def _commit(lake: Lake, run: Manifest, part: int, rows: Sequence[pa.RecordBatch]
             if is_kept(there, run) or (there.run == _number(run) and part <= there.part):
                 return 0
             if not is_next(there, run) or part != (there.part + 1 if there.run == _number(run) else 1):
-                raise PreviousLost(f"Lake table {TABLE} does not hold what was told before run {run.attempt}.")
+                raise PreviousLost(f"Lake table {TABLE} lacks facts from before run {run.attempt}.")
             begins = _is_from_start(run)
             cycle = ends_at(run.to_seq) if is_last else UNFINISHED
             now = Taken(cycle, _number(run), part, _number(run) if begins else there.first)

@@ -90,7 +90,7 @@ JOB_CURRENT = ServingTable(
         Column("restored_is_savepoint", "flag", "by its directory, else as Flink calls it; Flink calls unclaimed checkpoints savepoints"),
         Column("restored_path", "text"),
         Column("first_seen_at", "instant"),
-        Column("last_seen_at", "instant", "newest sight of the job in any source"),
+        Column("last_seen_at", "instant", "when any source last showed the job"),
         _AS_OF,
     ),
 )
@@ -157,7 +157,7 @@ CHECKPOINT_FACT = ServingTable(
         Column("late_messages", "json", "at most 50: [{vertex_id, vertex_name, subtask, container, host, at, late_ms}]"),
         Column("failure_message", "text"),
         Column("exception", "text", "stack trace of the failure, cut at 16 KiB"),
-        Column("sources", "text", "which sources told of it: rest, log or rest+log"),
+        Column("sources", "text", "which sources have it: rest, log or rest+log"),
         _AS_OF,
     ),
     final="final",
@@ -171,7 +171,7 @@ CHECKPOINT_ROLLUP = ServingTable(
         *_key("cluster", "job_id", "period", "period_start"),
         *(Column(f"{outcome}_count", "int", required=True) for outcome in OUTCOMES),
         Column("savepoint_count", "int", required=True),
-        Column("preflight_refusals", "int", "refusals the log tells of that took no checkpoint id"),
+        Column("preflight_refusals", "int", "refusals in the log that took no checkpoint id"),
         *(Column(f"end_to_end_p{p}_ms", "real", "completed checkpoints, savepoints left out") for p in (50, 95, 99)),
         *(Column(f"{phase}_p95_ms", "real") for phase in PHASES),
         Column("state_bytes_first", "int"),
@@ -233,7 +233,7 @@ SIZE_TREND = ServingTable(
 
 CHECKPOINT_UPLOAD = ServingTable(
     "checkpoint_upload",
-    "what the _metadata of one checkpoint tells of its upload, against that of the snapshot before it",
+    "the upload of one checkpoint by its _metadata, against that of the snapshot before it",
     ("cluster", "job_id", "checkpoint_id", "trigger_time"),
     (
         *_key("cluster", "job_id"),
@@ -310,7 +310,7 @@ JOB_ANNOTATION = ServingTable(
 
 SKIPPED_INPUT = ServingTable(
     "skipped_input",
-    "one input that was passed over, and why",
+    "one input that was skipped, and why",
     ("cluster", "observed_at", "subject", "reason"),
     (
         *_key("cluster", "observed_at", "subject", "reason"),
@@ -322,7 +322,7 @@ SKIPPED_INPUT = ServingTable(
 
 FINDING_SIGHT = ServingTable(
     "finding_sight",
-    "what one rule said of one subject in one judged window; sights close together make one finding",
+    "what one rule found of one subject in one judged window; those close together make one finding",
     ("cluster", "job_id", "rule", "subject_id", "window_start"),
     (
         *_key("cluster", "job_id", "rule", "subject_id", "window_start"),
@@ -349,7 +349,7 @@ FINDING_SIGHT = ServingTable(
 
 JOB_JUDGEMENT = ServingTable(
     "job_judgement",
-    "which windows of one job a run judged; their earlier sights give way to those of the run",
+    "which windows of one job a run judged; what was found in them earlier is replaced by what the run found",
     ("cluster", "job_id"),
     (
         *_key("cluster", "job_id"),

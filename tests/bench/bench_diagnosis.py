@@ -1,7 +1,7 @@
 """50,000 jobs × 20 vertices folded and through all rules in one Spark job: seconds, linear in the jobs, in a driver of 1 GiB.
 
 Rows are made by Spark itself, as they come out of the steps before: a chain of 20 vertices × 4 subtasks, 20 checkpoints
-and an earlier window a job. Of 20 jobs 19 are healthy; in the twentieth the vertex amid the chain holds back all before it.
+and an earlier window a job. Of 20 jobs 19 are healthy; in the twentieth the vertex amid the chain back-pressures all before it.
 """
 
 import os

@@ -158,12 +158,12 @@ def test_the_origin_in_the_graph_leads_to_its_finding_by_keyboard(page, site):
     origin.focus()
     page.keyboard.press("Enter")
     page.wait_for_url("**/findings/*/")
-    expect(page.locator("h1")).to_have_text("slow-enrich holds back the whole job")
+    expect(page.locator("h1")).to_have_text("slow-enrich back-pressures the whole job")
 
 
 def test_the_cause_is_on_the_first_screen(page, site):
     page.goto(site + JOB)
-    expect(page.get_by_role("heading", name="slow-enrich holds back the whole job")).to_be_in_viewport()
+    expect(page.get_by_role("heading", name="slow-enrich back-pressures the whole job")).to_be_in_viewport()
     page.goto(site + address("checkpoint 30"))
     expect(page.get_by_text("Had not acknowledged").first).to_be_in_viewport()
     expect(page.get_by_text("Next:").first).to_be_in_viewport()

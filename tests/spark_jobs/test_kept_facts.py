@@ -128,7 +128,7 @@ def test_a_run_that_reads_the_lake_from_its_beginning_takes_the_place_of_all_bef
 def test_a_table_that_lacks_what_came_before_is_lost(lake: Lake, told: Any, lost: str) -> None:
     for start, end in {"never begun": (), "a run is missing": ((0, 1),), "another run came between": ((0, 2), (2, 3))}[lost]:
         keep(lake, told(start, end, [fact(1)]))
-    with pytest.raises(PreviousLost, match="does not hold what was told before run late"):
+    with pytest.raises(PreviousLost, match="lacks facts from before run late"):
         keep(lake, told(2, 4, [fact(2)], attempt="late"))
 
 

@@ -225,11 +225,12 @@ def annotation(of: JobCurrent, kind: str, at: datetime, label: str, **fields: An
 def unsaved_finding(
     of: JobCurrent, rule: str = "pressure.root", at: datetime = T0, *, lasted: timedelta = timedelta(minutes=11), **fields: Any
 ) -> Finding:
-    """An open finding last seen at ``at``: slow-enrich holds back its job."""
+    """An open finding last seen at ``at``: slow-enrich back-pressures its job."""
     row: dict[str, Any] = {
         "severity": "critical", "confidence": "high", "state": "open",
         "subject_kind": "vertex", "subject_id": "v3", "subject": "slow-enrich",
-        "title": "slow-enrich holds back the whole job", "cause": "Its input is full while its output is almost empty, on all 4 subtasks.",
+        "title": "slow-enrich back-pressures the whole job",
+        "cause": "Its input is full while its output is almost empty, on all 4 subtasks.",
         "next_step": "Profile a slow-enrich task thread on flink-tm-2.", "evidence": EVIDENCE, "related": RELATED, "data": {},
         "first_seen": at - lasted, "last_seen": at, "as_of": at, **fields,
     }  # fmt: skip

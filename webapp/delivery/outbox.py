@@ -85,7 +85,7 @@ def _matchers(endpoint: Endpoint) -> tuple[Matcher, ...]:
     try:
         return endpoint.parsed_matchers
     except BadMatcher as error:
-        logger.error("The matchers of endpoint %s cannot be read, so it is told everything: %s", endpoint.name, error)
+        logger.error("The matchers of endpoint %s cannot be read, so everything is sent to it: %s", endpoint.name, error)
         return ()
 
 

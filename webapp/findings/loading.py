@@ -49,4 +49,4 @@ class FindingLoad:
             with self.guard.writing():
                 settling.give_health(rows)
         if folded or closed:
-            self.say(f"findings: {folded} told anew, {closed} closed")
+            self.say(f"findings: {folded} opened or changed, {closed} closed")

@@ -116,7 +116,7 @@ class RolledUp(models.Model):
 
 
 class SkippedInput(models.Model):
-    """Serving table ``skipped_input``: one input that was passed over, and why."""
+    """Serving table ``skipped_input``: one input that was skipped, and why."""
 
     cluster = models.CharField(max_length=100)
     observed_at = models.DateTimeField()

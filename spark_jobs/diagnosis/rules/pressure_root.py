@@ -110,7 +110,7 @@ def _finding(window: JobWindow, limits: Limits, pressure: Pressure, origin: Orig
         subject_kind="vertex",
         subject_id=origin.vertex_id,
         subject=window.vertex_name(origin.vertex_id),
-        title=f"{name} holds back {held_names}",
+        title=f"{name} back-pressures {held_names}",
         cause=f"{works}, while {held_names} waited for room in the output: records arrive faster than {name} works them off.",
         next_step=_next_step(pressure, origin, name),
         seen_at_ms=window.at_ms,

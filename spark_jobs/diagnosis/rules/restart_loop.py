@@ -16,7 +16,7 @@ from spark_jobs.diagnosis.wording import count_text, list_text, ms_text, share_t
 
 RULE = "restart.loop"
 LOST = "TaskManager lost"
-UNTOLD = "no exception told"
+UNTOLD = "no exception reported"
 RESCALE_SEEN_MS = 90_000
 ROOT_WITHIN_MS = 2_000
 WRAPPED_WITHIN_MS = 5_000
@@ -184,7 +184,7 @@ def _groups(troubles: Sequence[_Trouble]) -> dict[str, int]:
 
 def _cause(group: str, often: int, of: int, message: str, lost: list[str], host: tuple[str, float] | None) -> str:
     if group == UNTOLD:
-        return "What made it fail is not known: neither REST nor the log told of an exception."
+        return "What made it fail is not known: neither REST nor the log has an exception."
     times = f"{often} of {of} times"
     if group == LOST:
         who = list_text(lost) or "one that nothing names"

@@ -148,8 +148,8 @@ def _cause(window: JobWindow, topology: Topology, vertex_id: str, silent_names: 
     name = brief_name(window, vertex_id)
     if silent_names:
         return (
-            f"The watermark of {name} is the lowest of all its inputs, and {list_text(silent_names)} sends none: an idle input holds "
-            "back the event time of all the others."
+            f"The watermark of {name} is the lowest of all its inputs, and {list_text(silent_names)} sends none: event time "
+            "does not advance while one input is idle."
         )
     inputs = list_text(brief_names(window, topology.upstream(vertex_id)))
     return (

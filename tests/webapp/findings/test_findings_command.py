@@ -60,7 +60,7 @@ def test_people_get_a_table() -> None:
     head, *lines = printed("--job", "orders")
     assert head.split()[:5] == ["last_seen", "state", "severity", "confidence", "rule"]
     assert len(lines) == 2
-    assert any("slow-enrich holds back the whole job" in line for line in lines)
+    assert any("slow-enrich back-pressures the whole job" in line for line in lines)
 
 
 @pytest.mark.parametrize("option", [("--cluster", "none"), ("--job", "none")])

@@ -97,7 +97,7 @@ def test_a_finding_tells_what_why_what_next_and_on_which_figures(viewer, now):
     one = finding(job(at=now, name="orders"), at=now)
     page = page_of(viewer, one)
     for told in (
-        "slow-enrich holds back the whole job", "Its input is full", "Profile a slow-enrich task thread", "96 %", "≥ 80 %", "986 ms/s",
+        "slow-enrich back-pressures the whole job", "Its input is full", "Profile a slow-enrich task thread", "96 %", "≥ 80 %", "986 ms/s",
         "largest of 4 subtasks", "▲ critical", "● open", "high", "orders", "pressure.root", f"/api/v1/findings/{one.pk}/",
     ):  # fmt: skip
         assert told in page, told

@@ -44,12 +44,12 @@ def test_each_job_says_why_it_stands_there(viewer, now):
     poor, done = job(at=now, health=45), job(at=now, state="CANCELED", terminal=True)
     job(at=now, health=None, health_state="unknown", judged_at=None)
     job(at=now)
-    finding(poor, at=now, title="<b>slow</b> holds back parse")
+    finding(poor, at=now, title="<b>slow</b> back-pressures parse")
     finding(poor, "checkpoint.expired", now, title="9 checkpoints expired", subject_kind="job", subject_id=poor.job_id)
     finding(poor, "pressure.transit", now, severity="info", subject_id="v2", title="parse waits")
     finding(done, at=now, state="closed", title="was held back")
     page = viewer.get("/").content.decode()
-    assert "&lt;b&gt;slow&lt;/b&gt; holds back parse" in page and "and 1 more" in page
+    assert "&lt;b&gt;slow&lt;/b&gt; back-pressures parse" in page and "and 1 more" in page
     assert "parse waits" not in page
     assert "was held back" in page
     assert "not judged yet" in page and "nothing found" in page

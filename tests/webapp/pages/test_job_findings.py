@@ -32,7 +32,7 @@ def test_open_findings_come_before_everything_else_the_explaining_one_first(view
     finding(of, "checkpoint.expired", now, title="9 checkpoints expired", subject_id="j")
     finding(of, at=now - timedelta(minutes=1))
     page = viewer.get(url(of)).content.decode()
-    order = [page.index(text) for text in ("slow-enrich holds back the whole job", "9 checkpoints expired", "Last good checkpoint")]
+    order = [page.index(text) for text in ("slow-enrich back-pressures the whole job", "9 checkpoints expired", "Last good checkpoint")]
     assert order == sorted(order)
     assert "Profile a slow-enrich task thread" in page
 
@@ -70,7 +70,7 @@ def test_a_recording_shows_what_was_found_though_all_of_it_is_over(viewer, db):
     of = job("rec", at=T0, start_time=T0 - timedelta(minutes=10), state="CANCELED", terminal=True, end_time=T0)
     finding(of, at=T0 - timedelta(minutes=2), lasted=timedelta(minutes=3), state="closed")
     page = viewer.get(url(of)).content.decode()
-    assert "slow-enrich holds back the whole job" in page
+    assert "slow-enrich back-pressures the whole job" in page
     assert "Where the pressure comes from" in page
 
 

@@ -191,10 +191,10 @@ def test_status_says_up_to_when_running_jobs_are_judged(fleet: dict[str, JobCurr
 
 
 def test_alerts_say_what_their_finding_says_now(viewer: Client, fleet: dict[str, JobCurrent], at: datetime) -> None:
-    Finding.objects.update(title="slow-enrich holds back 7 of 9 vertices", cause="It is full on 7.")
+    Finding.objects.update(title="slow-enrich back-pressures 7 of 9 vertices", cause="It is full on 7.")
     evaluate(at + timedelta(seconds=15))
-    assert Alert.objects.get().title == "slow-enrich holds back 7 of 9 vertices"
-    assert "holds back 7 of 9" in read(viewer, "/alerts/")
+    assert Alert.objects.get().title == "slow-enrich back-pressures 7 of 9 vertices"
+    assert "back-pressures 7 of 9" in read(viewer, "/alerts/")
 
 
 def test_pages_of_the_present_refresh_themselves_and_those_of_the_past_do_not(viewer: Client, fleet: dict[str, JobCurrent]) -> None:

@@ -40,7 +40,7 @@ def of(now):
 
 @pytest.fixture
 def held(of, now, lake):
-    """Half an hour in which slow-enrich holds back the job."""
+    """Half an hour in which slow-enrich back-pressures the job."""
     does = {"v1": (20.0, 950.0, None, 0.95), "v2": (40.0, 930.0, 0.9, 0.95), "v3": (980.0, 0.0, 0.95, 0.17), "v4": (30.0, 0.0, 0.01, None)}
     records = tuple(
         VertexMetrics(

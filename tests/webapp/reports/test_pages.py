@@ -49,7 +49,7 @@ def test_everybody_reads_a_report_and_its_first_screen_tells_the_story(viewer, m
         "What happened",
         "4 checkpoints expired after 4 s",
         "Why",
-        "holds back the whole job",
+        "back-pressures the whole job",
         "What to do",
         "Profile a slow-enrich",
     ):

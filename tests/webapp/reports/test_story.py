@@ -29,7 +29,7 @@ def test_the_first_screen_says_what_happened_when_why_what_it_cost_and_what_to_d
     assert first.headline.startswith("4 checkpoints expired after 4 s")
     assert first.happened[0] == "4 of 10 checkpoints failed: 4 expired, 6 completed."
     assert first.when == "2026-03-01 03:59:00 – 04:08:00 UTC, for 9 min. Not over when this report was made."
-    assert [point.lead for point in first.cause] == ["slow-enrich holds back the whole job", first.headline]
+    assert [point.lead for point in first.cause] == ["slow-enrich back-pressures the whole job", first.headline]
     assert first.impact[0].startswith("No checkpoint completed for ")
     assert [point.text for point in first.actions] == [
         "Profile a slow-enrich task thread on flink-tm-2.",

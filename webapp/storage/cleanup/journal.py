@@ -151,7 +151,7 @@ class Journal:
             if len({row.path for row in rows}) != len(rows):
                 raise self._damaged(chunk, "names a file twice")
         if foreign or not planned:
-            raise self._damaged(chunk, f"tells of {foreign[0] if foreign else 'files'}, which the plan does not hold so")
+            raise self._damaged(chunk, f"names {foreign[0] if foreign else 'files'}, which the plan does not list so")
 
     def _intended(self, chunk: int, names: Sequence[str]) -> list[str]:
         paths: list[str] = []
