@@ -94,7 +94,7 @@ def test_a_subtask_answer_takes_its_trigger_time_from_the_list_where_the_detail_
     filled.details.clear()
     found, skips = records(filled)
     assert {record.checkpoint_id for record in of_type(VertexCheckpoint, found)} == listed
-    assert all("when it was triggered" in skip.detail for skip in skips)
+    assert all("has its trigger time" in skip.detail for skip in skips)
 
 
 def test_one_bad_entry_of_the_list_costs_that_entry_alone():

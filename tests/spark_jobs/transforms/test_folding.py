@@ -26,8 +26,14 @@ ANSWERS: list[dict[str, Any]] = [
     {"name": "c", "job_id": OTHER, "vertices": [{"vertex_id": VERTEX, "name": "map", "parallelism": None}]},
 ]
 CHECKPOINT: dict[str, Any] = {"checkpoint_id": 7, "trigger_time": noon(60.001), "observed_at": noon(61)}
-DONE = CHECKPOINT | {"status": "COMPLETED", "state_bytes": 5_000_000_000, "end_to_end_ms": 900, "is_savepoint": False}
-PART = CHECKPOINT | {"vertex_id": VERTEX, "subtask_ack_time": [noon(60.5), None], "subtask_end_to_end_ms": [499, None]}
+SIZES = {"state_bytes": 5_000_000_000, "checkpointed_bytes": 4_000_000_000}
+DONE = CHECKPOINT | SIZES | {"status": "COMPLETED", "end_to_end_ms": 900, "is_savepoint": False}
+PART = CHECKPOINT | {
+    "vertex_id": VERTEX,
+    "status": "COMPLETED",
+    "subtask_ack_time": [noon(60.5), None],
+    "subtask_end_to_end_ms": [499, None],
+}
 LINES = [{"kind": "job_submitted", "job_name": "a", "ts": noon(2)}, {"kind": "tm_registered", "job_id": None}]
 
 
