@@ -32,10 +32,9 @@ class JobSurroundings:
     @classmethod
     def of(cls, jobs: Sequence[Row], events: Sequence[Row], placements: Iterable[Row], exceptions: Iterable[Row] = ()) -> "JobSurroundings":
         planned = [job for job in jobs if job["vertices"]]
-        timed = [(job["observed_at"], job["checkpoint_timeout_ms"]) for job in jobs if job["checkpoint_timeout_ms"] is not None]
         return cls(
             _newest_names(planned),
-            JobLife(endings(jobs, events), failures(events, exceptions), max(timed)[1] if timed else None),
+            JobLife(endings(jobs, events), failures(events, exceptions), _newest(jobs, "checkpoint_timeout_ms")),
             HostHistory.of(placements),
             Writing.of(_newest(jobs, "flink_version"), _newest(jobs, "state_backend")),
         )

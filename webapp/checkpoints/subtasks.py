@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from spark_jobs.fold.checkpoint_phases import is_last
+from spark_jobs.fold.reported import is_final
 from webapp.pipeline.lake import lake
 
 MOST_SIGHTS = 2_000
@@ -13,7 +15,6 @@ _LISTS = (
     "subtask_async_ms", "subtask_state_bytes", "subtask_checkpointed_bytes", "subtask_unaligned", "subtask_aborted",
 )  # fmt: skip
 _COLUMNS = ("vertex_id", "trigger_time", "status", "subtasks", "acknowledged", "observed_at", "commit_seq", *_LISTS)
-_RANK = {"COMPLETED": 2, "FAILED": 2}
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ def read_parts(
         limit=MOST_SIGHTS,
     )
     sights = table.to_pylist()
-    return parts_of([sight for sight in sights if _is_last(sight)] if ended else sights, names)
+    return parts_of([sight for sight in sights if is_last(sight)] if ended else sights, names)
 
 
 def parts_of(sights: Iterable[Mapping[str, Any]], names: Mapping[str, str]) -> list[SubtaskPart]:
@@ -65,13 +66,9 @@ def parts_of(sights: Iterable[Mapping[str, Any]], names: Mapping[str, str]) -> l
     return sorted(parts, key=lambda part: (part.acknowledged_at is not None, -(part.end_to_end_ms or 0), part.vertex_name, part.subtask))
 
 
-def _is_last(sight: Mapping[str, Any]) -> bool:
-    return sight["status"] in _RANK or (sight["subtasks"] is not None and sight["acknowledged"] == sight["subtasks"])
-
-
-def _rank(sight: Mapping[str, Any]) -> tuple[bool, int, int, datetime, int]:
+def _rank(sight: Mapping[str, Any]) -> tuple[bool, bool, int, datetime, int]:
     asked = any(sight[name] for name in _LISTS)
-    return asked, _RANK.get(sight["status"] or "", 1), sight["acknowledged"] or 0, sight["observed_at"], sight["commit_seq"]
+    return asked, is_final(sight["status"]), sight["acknowledged"] or 0, sight["observed_at"], sight["commit_seq"]
 
 
 def _subtasks(sight: Mapping[str, Any], names: Mapping[str, str]) -> Iterable[SubtaskPart]:

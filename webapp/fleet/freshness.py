@@ -6,7 +6,7 @@ from django.conf import settings
 
 MISSED_CYCLES = 3
 LEAST_CYCLE_S = 30
-"""Cycles come more often than this; what is late must not depend on a cycle that took a little longer."""
+"""What runs more often than this, as cycles do, is late only when something that ran this often would be."""
 
 
 def allowed() -> timedelta:

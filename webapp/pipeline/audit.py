@@ -4,14 +4,12 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from webapp.config import schedule
+from webapp.fleet.freshness import LEAST_CYCLE_S, MISSED_CYCLES
 from webapp.pipeline import work
 from webapp.pipeline.models import DueWork, Heartbeat, PipelineAlarm
 
-MISSED_CYCLES = 3
 SLACK = timedelta(seconds=2 * schedule.TICK_S)
 TICK = "tick"
-LEAST_INTERVAL_S = 30
-"""What runs more often than this is late only when something that ran this often would be."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +40,7 @@ def problems(now: datetime) -> list[Problem]:
 
 
 def _problem_of(row: DueWork, now: datetime) -> Problem | None:
-    interval_s = max(row.interval_s, LEAST_INTERVAL_S)
+    interval_s = max(row.interval_s, LEAST_CYCLE_S)
     allowed = timedelta(seconds=MISSED_CYCLES * interval_s) + SLACK
     if row.failures >= MISSED_CYCLES:
         return Problem("work.failing", row.key, f"It failed {row.failures} times in a row: {row.last_error}")
