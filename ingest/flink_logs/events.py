@@ -10,6 +10,7 @@ class LogEvent:
 
     ``execution_id`` is the attempt id as logged: 32 hex digits up to 1.15, from 1.16 on
     ``{graph}_{vertex}_{subtask}_{attempt}``. ``subtask`` is 0-based although logs print ``(i/p)`` 1-based.
+    ``alignment_ms`` is known once all barriers of a checkpoint are there.
     ``path`` serves locations of checkpoints and savepoints, ``count`` numbers of tasks or attempts.
     """
 
@@ -41,6 +42,7 @@ class LogEvent:
     reason_text: str | None = None
     state_bytes: int | None = None
     duration_ms: int | None = None
+    alignment_ms: int | None = None
     path: str | None = None
     count: int | None = None
     message: str | None = None

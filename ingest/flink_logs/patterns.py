@@ -61,9 +61,11 @@ _TASK_PATTERNS = (
     ),
     Pattern(
         "checkpoint_sync_done",
-        rf"^{t.ANY} \({t.SUBTASK}\)(?:#{t.INT})? - finished synchronous part of checkpoint {t.INT}\."
-        rf"[^\n]*? snapshot duration {t.SIGNED_MS} ms[^\n]*",
-        ("task", "subtask_number", "parallelism", "attempt", "checkpoint_id", "duration_ms"),
+        # Where it was unaligned, barriers are still to come, and Flink prints 0 for what is not known yet.
+        rf"^{t.ANY} \({t.SUBTASK}\)(?:#{t.INT})? - finished synchronous part of checkpoint {t.INT}\. Alignment duration: "
+        rf"(?:-?[0-9]+ ms, snapshot duration {t.SIGNED_MS} ms, is unaligned checkpoint : true"
+        rf"|{t.MS} ms, snapshot duration {t.SIGNED_MS} ms)[^\n]*",
+        ("task", "subtask_number", "parallelism", "attempt", "checkpoint_id", "duration_ms", "alignment_ms", "duration_ms"),
         "1.9+ DEBUG",
         "parse (2/2)#0 - finished synchronous part of checkpoint 7. Alignment duration: 1 ms, snapshot duration 4 ms, "
         "is unaligned checkpoint : false",
@@ -102,6 +104,34 @@ _TASK_PATTERNS = (
         "1.11+",
         "enrich (2/4)#0 - asynchronous part of checkpoint 3 could not be completed.",
         contains=" part of checkpoint ",
+    ),
+    Pattern(
+        # Its checkpoint is named by the directory only, that of a savepoint not at all; its job follows from the task.
+        "backend_sync_done",
+        rf"^[A-Za-z ]{{1,80}} \({t.CHECKPOINT_LOCATION}, synchronous part\) in thread Thread\[(?:Async calls on )?{t.ANY} \({t.SUBTASK}\)"
+        rf"(?:#{t.INT})?,[0-9]{{1,2}},[^\],\n]*\] took {t.MS} ms[^\n]*",
+        ("checkpoint_id", "checkpoint_id", "task", "subtask_number", "parallelism", "attempt", "duration_ms"),
+        "1.9+ DEBUG",
+        f"DefaultOperatorStateBackend snapshot ({t.SAMPLE_LOCATION}, synchronous part) in thread Thread[parse (2/2)#0,5,Flink Task Threads]"
+        " took 1 ms.",
+        contains=" part) in thread ",
+    ),
+    Pattern(
+        "backend_async_done",
+        rf"^[A-Za-z ]{{1,80}} \({t.JOB_LOCATION}, asynchronous part\) in thread [^\n]*?\] took {t.MS} ms[^\n]*",
+        ("job_id", "checkpoint_id", "checkpoint_id", "duration_ms"),
+        "1.9+ DEBUG",
+        f"Asynchronous incremental RocksDB snapshot ({t.SAMPLE_LOCATION}, asynchronous part) in thread "
+        "Thread[AsyncOperations-thread-1,5,Flink Task Threads] took 43 ms.",
+        contains=" part) in thread ",
+    ),
+    Pattern(
+        "barriers_aligned",
+        rf"^{t.ANY} \({t.SUBTASK}\)(?:#{t.INT})? \({t.EXECUTION}\): All the channels are aligned for checkpoint {t.INT}[^\n]*",
+        ("task", "subtask_number", "parallelism", "attempt", "execution_id", "checkpoint_id"),
+        "1.13+ DEBUG",
+        f"parse (2/2)#0 ({t.SAMPLE_EXECUTION}): All the channels are aligned for checkpoint 7.",
+        contains=": All the channels are aligned for checkpoint ",
     ),
     Pattern(
         "barrier_skipped",
@@ -176,10 +206,11 @@ _CHECKPOINT_PATTERNS = (
     ),
     Pattern(
         "late_message",
-        rf"^Received late message for now expired checkpoint attempt {t.INT} from task {t.EXECUTION} of job {t.JOB}"
-        rf" at {t.LOCATION_OR_NONE}[^\n]*",
+        # Up to 1.8 without "task" and without the host.
+        rf"^Received late message for now expired checkpoint attempt {t.INT} from (?:task )?{t.EXECUTION} of job {t.JOB}"
+        rf"(?: at {t.LOCATION_OR_NONE})?[^\n]*",
         ("checkpoint_id", "execution_id", "job_id", "container", "host"),
-        "1.9+",
+        "1.5+",
         f"Received late message for now expired checkpoint attempt 4 from task {t.SAMPLE_EXECUTION} of job {t.SAMPLE_JOB} {t.SAMPLE_AT}.",
         starts="Received late message for now expired checkpoint attempt ",
     ),
@@ -279,6 +310,15 @@ _CHECKPOINT_PATTERNS = (
         "1.9+",
         f"Stopping checkpoint coordinator for job {t.SAMPLE_JOB}.",
         starts="Stopping checkpoint coordinator for job ",
+    ),
+    Pattern(
+        # All its barriers are there, or the first one of an unaligned checkpoint; at a source, its mailbox was free.
+        "checkpoint_sync_started",
+        rf"^Starting checkpoint \(?{t.INT}\)? {t.CHECKPOINT_TYPE} on task {t.REST} \({t.SUBTASK}\)(?:#{t.INT})?",
+        ("checkpoint_id", "checkpoint_type", "checkpoint_type", "task", "subtask_number", "parallelism", "attempt"),
+        "1.9+ DEBUG",
+        "Starting checkpoint 7 CheckpointType{name='Checkpoint', sharingFilesStrategy=FORWARD_BACKWARD} on task parse (2/2)#0",
+        starts="Starting checkpoint ",
     ),
     Pattern(
         "scheduler_started",
@@ -487,6 +527,14 @@ _JOB_PATTERNS = (
         "1.9+",
         f"Deploying enrich (2/4) (attempt #0) with attempt id {t.SAMPLE_EXECUTION} and vertex id {t.SAMPLE_VERTEX}_1 to "
         f"tm-1:4-d1 @ host-1 (dataPort=44467) with allocation id {t.SAMPLE_JOB}",
+        starts="Deploying ",
+    ),
+    Pattern(
+        "task_deployed",
+        rf"^Deploying {t.ANY} \({t.SUBTASK}\) \(attempt #{t.INT}\) to slot {t.WORD} on {t.WORD}[^\n]*",
+        ("task", "subtask_number", "parallelism", "attempt", "container", "host"),
+        "before 1.9",
+        "Deploying enrich (2/4) (attempt #0) to slot container_e24_1566836790522_8088_04_013155_1 on host-1",
         starts="Deploying ",
     ),
     Pattern(

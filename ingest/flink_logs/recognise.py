@@ -31,7 +31,7 @@ CHECKPOINT_FAILURE_KINDS = frozenset({"checkpoint_declined", "checkpoint_failed"
 FAILURE_KINDS = frozenset({"task_state", "job_state"})
 """Kinds whose stack trace may name a well-known cause."""
 
-INT_FIELDS = frozenset({"checkpoint_id", "subtask_number", "parallelism", "attempt", "state_bytes", "duration_ms", "count"})
+INT_FIELDS = frozenset({"checkpoint_id", "subtask_number", "parallelism", "attempt", "state_bytes", "duration_ms", "alignment_ms", "count"})
 
 READ_FIELDS: tuple[str, ...] = tuple(dict.fromkeys(name for pattern in PATTERNS for name in pattern.fields))
 """Everything that the table's expressions read, in a fixed order."""

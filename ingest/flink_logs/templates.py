@@ -21,9 +21,23 @@ CONTAINER = r"([^ (\n]+)"
 HOST = r"([^:)\n]+)"
 LOCATION_OR_NONE = r"(?:([^ \n]+) @ ([^ \n]+) \(dataPort=-?[0-9]+\)|\[?unassigned resource\]?|\(unassigned\)|Unknown location)"
 CHECKPOINT_TYPE = r"(?:[A-Za-z]+\{name='([^'\n]*)'[^\n]*?\}|([A-Z_]+))"
+_LOCATION = (
+    r"(?:[A-Za-z]+ \{(?:fileSystem=[^,{}\n]*, checkpointDirectory=[^,{}\n]*?(?:%s/chk-([0-9]{1,15}))?, [^{}\n]*|subtaskKey=[^{}\n]*?"
+    r" checkpointId=([0-9]{1,15})|[^{}\n]*)\}|[^(){}\n]*)"
+)
+CHECKPOINT_LOCATION = _LOCATION % ""
+"""Where the state of a checkpoint goes: the directory of one that is written to files, or an id (file merging, 1.20+), or neither."""
+JOB_LOCATION = _LOCATION % f"(?:/{HEX})?"
+"""The same, and the job whose directory it is."""
 SNAPSHOT_NAME = r"([A-Z][A-Za-z ]*?)"
 
 SAMPLE_JOB = "26eb676de8b3e133f9078fabe3704eb6"
 SAMPLE_VERTEX = "9c32e3838cee893dbb2fc90ccad79598"
 SAMPLE_EXECUTION = f"a932b3badd0047fc56bb20dcdd6164f3_{SAMPLE_VERTEX}_1_0"
 SAMPLE_AT = "at tm-1:4-d1 @ host-1 (dataPort=44467)"
+SAMPLE_LOCATION = (
+    "FsCheckpointStorageLocation {fileSystem=org.apache.flink.core.fs.SafetyNetWrapperFileSystem@7c751ed0, "
+    f"checkpointDirectory=file:/data/ckpt/{SAMPLE_JOB}/chk-7, sharedStateDirectory=file:/data/ckpt/{SAMPLE_JOB}/shared, "
+    f"taskOwnedStateDirectory=file:/data/ckpt/{SAMPLE_JOB}/taskowned, metadataFilePath=file:/data/ckpt/{SAMPLE_JOB}/chk-7/_metadata, "
+    "reference=(default), fileStateSizeThreshold=20480, writeBufferSize=4096}"
+)

@@ -112,7 +112,8 @@ def log_event(event: Row) -> samples.LogEvent:
     """A located event as rules get it: its texts cut, and dated no later than it was read, since the declared time zone may be wrong."""
     change = " -> ".join(state for state in (event["from_state"], event["to_state"]) if state is not None)
     same = ("kind", "checkpoint_id", "vertex_id", "subtask", "attempt", "host", "container")
-    read = {name: iso(event[name]) if name == "trigger_time" else event[name] for name in LOG_EVENT_FIELDS}
+    # Events that an older release remembered lack the newest fields.
+    read = {name: iso(event[name]) if name == "trigger_time" else event.get(name) for name in LOG_EVENT_FIELDS}
     return samples.LogEvent(
         at_ms=min(event["ts"], event["observed_at"]),
         **{name: event[name] for name in same},

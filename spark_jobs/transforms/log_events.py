@@ -17,7 +17,7 @@ RECORD_COLUMNS = ("cluster", "observed_at", "process", "ts", "level", "record_ha
 EVENT_COLUMNS = (
     "kind", *RECORD_COLUMNS, "job_id", "job_name", "checkpoint_id", "checkpoint_type", "is_savepoint", "trigger_time",
     "execution_id", "vertex_id", "task", "subtask", "parallelism", "attempt", "container", "host", "from_state", "to_state",
-    "reason", "reason_text", "state_bytes", "duration_ms", "path", "count", "message", "detail",
+    "reason", "reason_text", "state_bytes", "duration_ms", "alignment_ms", "path", "count", "message", "detail",
 )  # fmt: skip
 
 _DDL_OF_TYPE = {str: "string", int: "bigint", bool: "boolean", datetime: "timestamp"}

@@ -1,12 +1,12 @@
 """Phases of one checkpoint per subtask, read from the lake: newest sight of each vertex, bounded."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from spark_jobs.fold.checkpoint_phases import is_last
 from spark_jobs.fold.reported import is_final
+from webapp.checkpoints.parts import SubtaskPart, in_order
 from webapp.pipeline.lake import lake
 
 MOST_SIGHTS = 2_000
@@ -15,25 +15,6 @@ _LISTS = (
     "subtask_async_ms", "subtask_state_bytes", "subtask_checkpointed_bytes", "subtask_unaligned", "subtask_aborted",
 )  # fmt: skip
 _COLUMNS = ("vertex_id", "trigger_time", "status", "subtasks", "acknowledged", "observed_at", "commit_seq", *_LISTS)
-
-
-@dataclass(frozen=True)
-class SubtaskPart:
-    """One subtask's part; ``None`` is unknown. ``acknowledged_at`` ``None`` means that it had not, also where its part was ``aborted``."""
-
-    vertex_id: str
-    vertex_name: str
-    subtask: int
-    acknowledged_at: datetime | None
-    end_to_end_ms: int | None
-    start_delay_ms: int | None
-    alignment_ms: int | None
-    sync_ms: int | None
-    async_ms: int | None
-    state_bytes: int | None
-    checkpointed_bytes: int | None
-    unaligned: bool | None
-    aborted: bool | None
 
 
 def read_parts(
@@ -63,7 +44,7 @@ def parts_of(sights: Iterable[Mapping[str, Any]], names: Mapping[str, str]) -> l
         if known is None or _rank(sight) > _rank(known):
             best[sight["vertex_id"]] = sight
     parts = [part for sight in best.values() for part in _subtasks(sight, names)]
-    return sorted(parts, key=lambda part: (part.acknowledged_at is not None, -(part.end_to_end_ms or 0), part.vertex_name, part.subtask))
+    return in_order(parts)
 
 
 def _rank(sight: Mapping[str, Any]) -> tuple[bool, bool, int, datetime, int]:

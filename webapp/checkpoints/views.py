@@ -12,9 +12,11 @@ from webapp.checkpoints.advice import Limits, advice
 from webapp.checkpoints.badges import outcome_badge
 from webapp.checkpoints.cause import cause_of
 from webapp.checkpoints.comparison import compared
+from webapp.checkpoints.logged_parts import KINDS, completed_by_log, read_logged_parts
 from webapp.checkpoints.models import CheckpointFact
+from webapp.checkpoints.parts import SubtaskPart
 from webapp.checkpoints.querysets import trigger_ms
-from webapp.checkpoints.subtasks import SubtaskPart, read_parts
+from webapp.checkpoints.subtasks import read_parts
 from webapp.fleet.job_lookup import look_up
 from webapp.fleet.models import LogEvent
 from webapp.lib.instants import drawable
@@ -31,7 +33,8 @@ def checkpoint(request: HttpRequest, cluster: str, job_id: str, checkpoint_id: i
     view = look_up(request, cluster, job_id)
     fact = _fact(cluster, job_id, checkpoint_id, trigger)
     names = {v["vertex_id"]: v.get("name") or "" for v in (view.job.graph or {}).get("vertices") or () if v.get("vertex_id")}
-    parts, unreadable = _parts(fact, names)
+    reported, unreadable = _parts(fact, names)
+    parts = completed_by_log(reported, read_logged_parts(_logged(fact), fact.trigger_time, names))
     number = _page_number(request, len(parts))
     own = CheckpointFact.objects.filter(cluster=cluster, job_id=job_id).only("checkpoint_id", "trigger_time")
     comparison = compared(fact)
@@ -52,7 +55,8 @@ def checkpoint(request: HttpRequest, cluster: str, job_id: str, checkpoint_id: i
         "page_number": number,
         "has_more_parts": (number + 1) * SUBTASKS_A_PAGE < len(parts),
         "unreadable": unreadable,
-        "events": _events(fact),
+        "logged": _longest(parts) if any(part.is_logged for part in parts) else [],
+        "events": _logged(fact).exclude(kind__in=KINDS).order_by("ts", "id")[:EVENTS_SHOWN],
         "earlier": _link(own.filter(trigger_time__lt=fact.trigger_time).order_by("-trigger_time", "-id").first()),
         "later": _link(own.filter(trigger_time__gt=fact.trigger_time).order_by("trigger_time", "id").first()),
         "time_range": view.time_range,
@@ -90,9 +94,15 @@ def _parts(fact: CheckpointFact, names: dict[str, str]) -> tuple[list[SubtaskPar
         return [], True
 
 
-def _events(fact: CheckpointFact) -> Any:
-    events = LogEvent.objects.filter(cluster=fact.cluster, job_id=fact.job_id, checkpoint_id=fact.checkpoint_id, **_around(fact))
-    return events.order_by("ts", "id")[:EVENTS_SHOWN]
+def _logged(fact: CheckpointFact) -> Any:
+    return LogEvent.objects.filter(cluster=fact.cluster, job_id=fact.job_id, checkpoint_id=fact.checkpoint_id, **_around(fact))
+
+
+def _longest(parts: list[SubtaskPart]) -> list[tuple[str, SubtaskPart, int]]:
+    """Of each phase the subtask that took longest for it."""
+    known = [(phase, [(ms, part) for part in parts if (ms := getattr(part, f"{phase}_ms")) is not None]) for phase in PHASES]
+    longest = [(phase, max(of_phase, key=lambda one: one[0])) for phase, of_phase in known if of_phase]
+    return [(phase, part, ms) for phase, (ms, part) in longest]
 
 
 def _phases(fact: CheckpointFact) -> list[dict[str, Any]]:

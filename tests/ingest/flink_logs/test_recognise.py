@@ -55,6 +55,46 @@ def test_a_decline_names_reason_root_cause_and_task() -> None:
     assert (event.container, event.host) == ("tm-1:1-d1", "host-1")
 
 
+OLD_TASK = "0b60f08bf8984085b59f8d9bc74ce2e1"
+OLD_JOB = "85d268e6fbc19411185f7e4868a44178"
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        (f"Decline checkpoint 10423 by task {OLD_TASK} of job {OLD_JOB}",
+         {"kind": "checkpoint_declined", "checkpoint_id": 10423, "execution_id": OLD_TASK, "job_id": OLD_JOB}),
+        (f"Received late message for now expired checkpoint attempt 1 from {OLD_TASK} of job {OLD_JOB}.",
+         {"kind": "late_message", "checkpoint_id": 1, "execution_id": OLD_TASK, "job_id": OLD_JOB}),
+        ("Deploying XXXXXXXXXXX (100/289) (attempt #0) to slot container_e24_1566836790522_8088_04_013155_1 on hostnameABCDE",
+         {"kind": "task_deployed", "subtask": 99, "container": "container_e24_1566836790522_8088_04_013155_1", "host": "hostnameABCDE"}),
+        ("Starting checkpoint (6751) CHECKPOINT on task Source: a (1/2) -> b (3/4)",
+         {"kind": "checkpoint_sync_started", "checkpoint_id": 6751, "task": "Source: a (1/2) -> b", "subtask": 2, "parallelism": 4}),
+        ("DefaultOperatorStateBackend snapshot (FsCheckpointStorageLocation {fileSystem=org.apache.flink.core.fs.SafetyNetWrapperFileSystem"
+         "@70442baf, checkpointDirectory=xxxxxxxx, sharedStateDirectory=xxxxxxxx, taskOwnedStateDirectory=xxxxxx, metadataFilePath=xxxxxx, "
+         "reference=(default), fileStateSizeThreshold=1024}, synchronous part) in thread Thread[Async calls on Source: xxxxxx _source -> "
+         "Filter (27/70),5,Flink Task Threads] took 0 ms.",
+         {"kind": "backend_sync_done", "task": "Source: xxxxxx _source -> Filter", "subtask": 26, "duration_ms": 0}),
+        ("x snapshot (y, asynchronous part) in thread Thread[pool-48-thread-14,5,Flink Task Threads] took 369 ms",
+         {"kind": "backend_async_done", "duration_ms": 369, "checkpoint_id": None}),
+    ],
+)  # fmt: skip
+def test_lines_of_releases_before_1_9_are_read(line: str, told: dict[str, object]) -> None:
+    """As published by people who looked for the cause of slow checkpoints by them."""
+    event = read(line)
+    assert event is not None
+    assert {name: getattr(event, name) for name in told} == told
+
+
+def test_an_unaligned_checkpoint_has_no_alignment_when_its_synchronous_part_is_done() -> None:
+    line = "parse (2/2)#0 - finished synchronous part of checkpoint 7. Alignment duration: 0 ms, snapshot duration -1 ms"
+    unaligned, aligned, before_1_13 = (
+        read(line + end) for end in (", is unaligned checkpoint : true", ", is unaligned checkpoint : false", "")
+    )
+    assert unaligned and aligned and before_1_13
+    assert (unaligned.alignment_ms, aligned.alignment_ms, before_1_13.alignment_ms) == (None, 0, 0)
+
+
 def test_an_old_attempt_id_tells_no_vertex() -> None:
     event = read(f"Decline checkpoint 9 by task {JOB} of job {JOB} at tm-1 @ host-1 (dataPort=4).")
     assert event is not None

@@ -1,0 +1,24 @@
+"""Lines about checkpoints of a recording as the serving table has them, by job and checkpoint."""
+
+import json
+from collections import defaultdict
+from functools import cache
+from typing import Any
+
+from spark_jobs.small.events import served
+from spark_jobs.small.executions import executions, locate
+from tests.fold.recorded import located_events
+
+Key = tuple[str, int]
+
+
+@cache
+def served_events(recording: str) -> dict[Key, list[dict[str, Any]]]:
+    rows = [event | {"cluster": "c"} for event in located_events(recording) if event["ts"]]
+    found: dict[Key, list[dict[str, Any]]] = defaultdict(list)
+    for row in served(locate(rows, executions(rows, []))).to_pylist():
+        if row["job_id"] and row["checkpoint_id"] is not None:
+            found[row["job_id"], row["checkpoint_id"]].append(row | {"vertex_name": row["task"], "fields": json.loads(row["fields"])})
+    for events in found.values():
+        events.sort(key=lambda event: event["ts"])
+    return found
