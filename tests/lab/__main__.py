@@ -22,6 +22,7 @@ def main(arguments: list[str]) -> int:
         print(f"Starting Flink {options.version}; the first time its jars are fetched (about 220 MB) …", flush=True)
         with start(options.version, options.incident, options.slot) as lab:
             _tell(lab, options.slot)
+            lab.play_out()
             stop.wait()
     except KeyboardInterrupt:
         print("Flink is stopped.", flush=True)
@@ -60,7 +61,7 @@ def register(lab: Lab, name: str) -> bool:
 
 
 def _parser() -> argparse.ArgumentParser:
-    told = "\n".join(f"  {incident.name:<13} {incident.shows}" for incident in INCIDENTS.values())
+    told = "\n".join(f"  {incident.name:<14} {incident.shows}" for incident in INCIDENTS.values())
     parser = argparse.ArgumentParser(
         prog="make lab", description=__doc__, epilog=f"incidents:\n{told}", formatter_class=argparse.RawDescriptionHelpFormatter
     )

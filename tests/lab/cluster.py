@@ -21,6 +21,7 @@ from tests.lab.incidents import INCIDENTS
 from tests.lab.jars import ENTRY_CLASS, flink_jars, job_jar, lab_home
 from tests.lab.releases import DEFAULT_VERSION, RELEASES
 from tests.lab.rest import call, call_or_none, upload_jar
+from tests.lab.slow_network import SlowLink
 from webapp.config.environment import PROJECT_DIR
 from webapp.supervisor.marked import VARIABLE
 from webapp.supervisor.ports import listens
@@ -41,6 +42,7 @@ class Lab:
         self.release, self.incident, self.layout = RELEASES[version], INCIDENTS[incident], Layout(folder, slot)
         self.job_id = ""
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
+        self._links: list[SlowLink] = []
         self._mark = secrets.token_hex(16)
         self._guard = subprocess.Popen(
             [sys.executable, "-m", "webapp.supervisor.guard", self._mark, "5"],
@@ -88,7 +90,8 @@ class Lab:
 
     def savepoint(self, within_s: float = 60) -> str:
         """Take a savepoint while the job goes on; returns where it lies."""
-        body = {"target-directory": f"file://{self.layout.savepoints}", "cancel-job": False}
+        scheme = "file" if self.incident.storage_bytes_per_s is None else "slow"
+        body = {"target-directory": f"{scheme}://{self.layout.savepoints}", "cancel-job": False}
         request = call(f"{self.url}/jobs/{self.job_id}/savepoints", body, "POST")["request-id"]
         deadline = time.monotonic() + within_s
         while time.monotonic() < deadline:
@@ -99,6 +102,13 @@ class Lab:
                 raise LabFailed(f"The savepoint failed: {answer['operation'].get('failure-cause', {}).get('class')}")
             time.sleep(0.2)
         raise LabFailed(f"The savepoint did not complete in {within_s:.0f} s.")
+
+    def play_out(self) -> None:
+        """What an incident needs besides its job: the savepoint of one that has a savepoint."""
+        if self.incident.savepoint_after is not None:
+            enough = self.incident.savepoint_after
+            self.wait_for(lambda account: account["counts"]["completed"] >= enough, within_s=600)
+            self.savepoint(within_s=300)
 
     def cancel(self, within_s: float = 60, job_id: str = "") -> None:
         """End a job; what Flink says of it afterwards does not change any more."""
@@ -127,6 +137,8 @@ class Lab:
         for process in self._processes.values():
             with contextlib.suppress(subprocess.TimeoutExpired):
                 process.wait(10)
+        for link in self._links:
+            link.close()
         self._guard.communicate()
         for process in self._processes.values():
             process.wait()
@@ -140,6 +152,10 @@ class Lab:
     def start_processes(self) -> None:
         self._java("jm", "standalonesession-0-flink-jm", 448, [JOBMANAGER_CLASS], ["--executionMode", "cluster"])
         for number in range(1, TASKMANAGERS + 1):
+            if self.incident.network_bytes_per_s is not None:
+                _host, address = self.layout.taskmanager_host(number)
+                announced, listening = self.layout.data_ports(number)
+                self._links.append(SlowLink((address, announced), (address, listening), self.incident.network_bytes_per_s))
             self.start_taskmanager(number)
 
     def wait_up(self) -> None:
@@ -171,7 +187,7 @@ class Lab:
             *("java", f"-Xmx{heap_mb}m", "-XX:+UseSerialGC", *MODULE_OPTIONS),
             *(f"-Djdk.net.hosts.file={self.layout.hosts}", "-Djava.net.preferIPv4Stack=true", f"-Dlog.file={log}"),
             f"-Dlog4j.configurationFile=file:{configuration}/log4j.properties",
-            *("-cp", f"{flink_jars(self.release)}/*", *options_and_class),
+            *("-cp", f"{flink_jars(self.release)}/*:{job_jar(self.release)}", *options_and_class),
             *("--configDir", str(configuration), *arguments),
         ]
         variables = {**os.environ, VARIABLE: self._mark, "FLINK_CONF_DIR": str(configuration), "MALLOC_ARENA_MAX": "1"}

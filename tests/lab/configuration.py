@@ -52,6 +52,10 @@ class Layout:
     def rpc_port(self) -> int:
         return 28082 + 10 * self.slot
 
+    def data_ports(self, number: int) -> tuple[int, int]:
+        """Of a TaskManager whose network is slow: the port it announces and the one it listens on."""
+        return 28500 + 10 * self.slot + number, 28600 + 10 * self.slot + number
+
     @property
     def logs(self) -> Path:
         return self.folder / "log"
@@ -81,11 +85,20 @@ def write_configuration(layout: Layout, release: Release, incident: Incident) ->
         folder.mkdir(parents=True, exist_ok=True)
     hosts = ["127.0.0.1 localhost", "127.0.0.1 flink-jm", f"127.0.0.1 {platform.node()}"]
     settings = _settings(layout, release) | incident.settings
+    if incident.storage_bytes_per_s is not None:
+        settings |= {
+            "state.checkpoints.dir": f"slow://{layout.checkpoints}",
+            "state.savepoints.dir": f"slow://{layout.savepoints}",
+            "lab.storage.bytes-per-s": str(incident.storage_bytes_per_s),
+        }
     _write(layout.configuration("jm"), release, settings)
     for number in range(1, TASKMANAGERS + 1):
         host, address = layout.taskmanager_host(number)
         hosts.append(f"{address} {host}")
         own = {"taskmanager.host": host, "taskmanager.bind-host": address, "io.tmp.dirs": str(layout.folder / f"tmp-tm{number}")}
+        if incident.network_bytes_per_s is not None:
+            announced, listening = layout.data_ports(number)
+            own |= {"taskmanager.data.port": str(announced), "taskmanager.data.bind-port": str(listening)}
         _write(layout.configuration(f"tm{number}"), release, settings | own)
     layout.hosts.write_text("\n".join(hosts) + "\n")
 
@@ -98,7 +111,7 @@ def _write(folder: Path, release: Release, settings: dict[str, str]) -> None:
 
 
 def _quoted(value: str) -> str:
-    return f'"{value}"' if ":" in value and not value.startswith("file:") else value
+    return f'"{value}"' if ":" in value and not value.startswith(("file:", "slow:")) else value
 
 
 def _settings(layout: Layout, release: Release) -> dict[str, str]:

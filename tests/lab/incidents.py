@@ -5,12 +5,19 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Incident:
-    """``{switch}`` in an argument is the path of the file that switches the fault on (:attr:`tests.lab.cluster.Lab.switch`)."""
+    """``{switch}`` in an argument is the path of the file that switches the fault on (:attr:`tests.lab.cluster.Lab.switch`).
+
+    ``network_bytes_per_s``: what one TaskManager can send to the other. ``storage_bytes_per_s``: how fast one file of a checkpoint can
+    be written. ``savepoint_after``: completed checkpoints, after which a savepoint is taken.
+    """
 
     name: str
     shows: str
     arguments: dict[str, str] = field(default_factory=dict)
     settings: dict[str, str] = field(default_factory=dict)
+    network_bytes_per_s: int | None = None
+    storage_bytes_per_s: int | None = None
+    savepoint_after: int | None = None
 
 
 INCIDENTS = {
@@ -50,6 +57,56 @@ INCIDENTS = {
             # However small, state is in files of its own. Now and then Flink fails on a restored job's acknowledgement ("Attempt
             # to reference unknown state"): such a checkpoint would be waited for ten minutes, and none would follow it.
             {"state.storage.fs.memory-threshold": "0", "execution.checkpointing.timeout": "20s"},
+        ),
+        Incident(
+            "slow-network",
+            "enrich emits 30 large records for each it reads, over a network of 400 kB/s: it waits, and the sink has nothing to do",
+            {"rate": "100", "copies": "30", "value-bytes": "2000"},
+            network_bytes_per_s=400_000,
+        ),
+        Incident(
+            "idle-partition",
+            "one of two partitions has no more data after 45 s and is not declared idle: event time stands still behind the source",
+            {"rate": "200", "partitions": "2", "silent-after-s": "45"},
+        ),
+        Incident(
+            "hot-state",
+            "one of 40 keys grows to 120 MB of state, records are spread evenly",
+            {"rate": "400", "keys": "40", "grown-keys": "1", "grown-bytes": "120000000"},
+            {"execution.checkpointing.interval": "5s"},
+        ),
+        Incident(
+            "large-state",
+            "all 40 keys grow to 5 MB of state each: much state, evenly spread",
+            {"rate": "400", "keys": "40", "grown-keys": "40", "grown-bytes": "5000000"},
+            {"execution.checkpointing.interval": "5s"},
+        ),
+        Incident(
+            "slow-sync",
+            "the synchronous part of each checkpoint takes 4 s on the first enrich subtask, as with a slow local disk",
+            {"rate": "300", "sync-ms": "4000"},
+            {"execution.checkpointing.interval": "8s"},
+        ),
+        Incident(
+            "slow-storage",
+            "the checkpoint storage takes 20 kB/s for a file: the asynchronous part of a checkpoint takes half a minute and more",
+            {"rate": "200", "keys": "15", "grown-keys": "15", "grown-bytes": "200000"},
+            {"execution.checkpointing.interval": "5s", "state.backend.incremental": "false"},
+            storage_bytes_per_s=20_000,
+        ),
+        Incident(
+            "slow-savepoint",
+            "increments are small; a savepoint holds all state, takes more than a minute, and the time-out of 4 min is sized for it",
+            {"rate": "800", "keys": "48000", "value-bytes": "500"},
+            {"execution.checkpointing.timeout": "4min", "state.backend.rocksdb.compaction.level.target-file-size-base": "256kb"},
+            storage_bytes_per_s=150_000,
+            savepoint_after=32,
+        ),
+        Incident(
+            "small-files",
+            "enrich has 12 states, each of which goes to a file of its own, and 50 checkpoints are retained: over a thousand files",
+            {"rate": "100", "keys": "200", "states": "12"},
+            {"state.storage.fs.memory-threshold": "0", "state.checkpoints.num-retained": "50"},
         ),
         Incident("crashing", "enrich throws every 20 s and the job restarts", {"rate": "500", "fail-every-s": "20"}),
     )

@@ -19,8 +19,10 @@ from tests.lab.releases import Release
 
 # The rest (table API, planner, connectors) is large and not used by the job.
 _NEEDED = ("flink-dist", "flink-shaded-zookeeper", "log4j-")
-SOURCE = Path(__file__).parent / "src" / "lab" / "IncidentJob.java"
+SOURCES = tuple(sorted((Path(__file__).parent / "src" / "lab").glob("*.java")))
 ENTRY_CLASS = "lab.IncidentJob"
+FILE_SYSTEM = ("META-INF/services/org.apache.flink.core.fs.FileSystemFactory", "lab.SlowFileSystem$Factory")
+"""How Flink finds the lab's slow storage where this jar is on the class path of its processes."""
 
 
 def lab_home() -> Path:
@@ -39,7 +41,7 @@ def flink_jars(release: Release) -> Path:
 def job_jar(release: Release) -> Path:
     """The incident job for this release; compiled at first use and after a change of its source."""
     libraries = flink_jars(release)
-    fingerprint = hashlib.sha256(SOURCE.read_bytes()).hexdigest()[:12]
+    fingerprint = hashlib.sha256(b"".join(source.read_bytes() for source in SOURCES)).hexdigest()[:12]
     jar = lab_home() / "jobs" / f"incident-{release.version}-{fingerprint}.jar"
     with _alone(jar):
         if not jar.exists():
@@ -84,8 +86,11 @@ def _compile(release: Release, libraries: Path, jar: Path) -> None:
     with tempfile.TemporaryDirectory(dir=jar.parent) as scratch:
         classes, packed = Path(scratch, "classes"), Path(scratch, "job.jar")
         compiler = ["javac", "-nowarn", "-Xlint:none", "--release", str(release.java), "-cp", f"{libraries}/*"]
-        subprocess.run([*compiler, "-d", str(classes), str(SOURCE)], check=True)
-        subprocess.run(["jar", "cf", packed, "-C", classes, "lab"], check=True)
+        subprocess.run([*compiler, "-d", str(classes), *map(str, SOURCES)], check=True)
+        service = classes / FILE_SYSTEM[0]
+        service.parent.mkdir(parents=True)
+        service.write_text(FILE_SYSTEM[1] + "\n")
+        subprocess.run(["jar", "cf", packed, "-C", classes, "."], check=True)
         packed.rename(jar)
 
 

@@ -1,10 +1,12 @@
 """What the lab is made of, without starting it; the integration tests start it."""
 
+from pathlib import Path
+
 import pytest
 
 from tests.lab.configuration import Layout, write_configuration
 from tests.lab.incidents import INCIDENTS
-from tests.lab.jars import SOURCE
+from tests.lab.jars import SOURCES
 from tests.lab.releases import RELEASES
 
 
@@ -27,12 +29,33 @@ def test_a_renamed_setting_goes_by_its_new_name(tmp_path) -> None:
     assert "state.backend: " not in text
 
 
+@pytest.mark.parametrize("version", RELEASES)
+def test_slow_storage_is_where_all_snapshots_go(tmp_path, version: str) -> None:
+    layout, release = Layout(tmp_path, slot=0), RELEASES[version]
+    write_configuration(layout, release, INCIDENTS["slow-storage"])
+    text = (layout.configuration("tm1") / release.conf_file).read_text()
+    assert f"dir: slow://{layout.checkpoints}\n" in text and f"dir: slow://{layout.savepoints}\n" in text
+    assert "file://" not in text
+
+
+def test_over_a_slow_network_each_taskmanager_announces_another_port_than_it_listens_on(tmp_path) -> None:
+    layout = Layout(tmp_path, slot=0)
+    write_configuration(layout, RELEASES["1.20.5"], INCIDENTS["slow-network"])
+    ports = set()
+    for number in (1, 2):
+        text = (layout.configuration(f"tm{number}") / "flink-conf.yaml").read_text()
+        announced, listening = layout.data_ports(number)
+        assert f"data.port: {announced}\n" in text and f"data.bind-port: {listening}\n" in text
+        ports |= {announced, listening}
+    assert len(ports) == 4
+
+
 def test_every_argument_of_an_incident_is_one_the_job_reads() -> None:
-    source = SOURCE.read_text()
+    source = "".join(one.read_text() for one in SOURCES)
     for incident in INCIDENTS.values():
         assert [name for name in incident.arguments if f'("{name}"' not in source] == []
 
 
 def test_labs_stand_side_by_side() -> None:
-    ports = [port for slot in range(5) for port in (Layout(SOURCE, slot).rest_port, Layout(SOURCE, slot).rpc_port)]
+    ports = [port for slot in range(5) for port in (Layout(Path(), slot).rest_port, Layout(Path(), slot).rpc_port)]
     assert len(set(ports)) == len(ports)

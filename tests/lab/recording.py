@@ -1,0 +1,75 @@
+"""``python -m tests.lab.recording INCIDENT FOLDER``: play an incident and record what Weir's own recorder reads of it.
+
+Writes ``FOLDER/<version>/<incident>/``: what ``python -m ingest record`` leaves, packed, and ``played.json``: the arguments and settings it
+was played with. With ``--tree`` also the checkpoint directory as it was when Flink was stopped, as ``tests/fixtures/storage`` keeps them:
+``listing-final.tsv.gz`` and ``metadata.tar.gz``.
+"""
+
+import argparse
+import gzip
+import json
+import shutil
+import subprocess
+import sys
+import tarfile
+import threading
+from dataclasses import asdict
+from pathlib import Path
+
+from tests.lab.cluster import Lab, start
+from tests.lab.incidents import INCIDENTS
+from tests.lab.releases import DEFAULT_VERSION, RELEASES
+from webapp.config.environment import PROJECT_DIR
+
+
+def main(arguments: list[str]) -> int:
+    options = _parser().parse_args(arguments)
+    folder: Path = options.folder / options.version / options.incident
+    shutil.rmtree(folder, ignore_errors=True)
+    with start(options.version, options.incident, options.slot) as lab:
+        threading.Thread(target=lab.play_out, daemon=True).start()
+        _record(lab, folder, options.seconds, options.every)
+    for path in (folder / "rest.jsonl", *(folder / "logs").iterdir()):
+        _pack(path)
+    played = {**asdict(lab.incident), "version": options.version, "seconds": options.seconds, "every_s": options.every}
+    (folder / "played.json").write_text(json.dumps({**played, "root": str(lab.checkpoint_dir)}, indent=1) + "\n")
+    if options.tree:
+        keep_tree(lab.checkpoint_dir, folder)
+    return 0
+
+
+def keep_tree(root: Path, folder: Path) -> None:
+    """Path, bytes and time of each file below a root, and the content of each ``_metadata``."""
+    files = sorted((path for path in root.rglob("*") if path.is_file()), key=str)
+    lines = (f"{path.relative_to(root)}\t{path.stat().st_size}\t{path.stat().st_mtime:.3f}\n" for path in files)
+    (folder / "listing-final.tsv.gz").write_bytes(gzip.compress("".join(lines).encode(), mtime=0))
+    with tarfile.open(folder / "metadata.tar.gz", "w:gz") as archive:
+        for path in (path for path in files if path.name == "_metadata"):
+            archive.add(path, str(path.relative_to(root)))
+
+
+def _record(lab: Lab, folder: Path, seconds: int, every_s: int) -> None:
+    command = [sys.executable, "-m", "ingest", "record", lab.url, "--out", str(folder), "--logs", lab.log_glob]
+    # It fails also where a single answer was skipped: what counts is what there is to import.
+    subprocess.run([*command, "--seconds", str(seconds), "--every", str(every_s)], cwd=PROJECT_DIR, check=False)
+
+
+def _pack(path: Path) -> None:
+    path.with_name(f"{path.name}.gz").write_bytes(gzip.compress(path.read_bytes(), mtime=0))
+    path.unlink()
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m tests.lab.recording", description=__doc__)
+    parser.add_argument("incident", choices=sorted(INCIDENTS))
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--version", choices=sorted(RELEASES), default=DEFAULT_VERSION)
+    parser.add_argument("--seconds", type=int, default=150, help="how long (default: %(default)s)")
+    parser.add_argument("--every", type=int, default=10, help="seconds from one poll to the next (default: %(default)s)")
+    parser.add_argument("--tree", action="store_true", help="keep the checkpoint directory too, without payload")
+    parser.add_argument("--slot", type=int, choices=range(5), default=4)
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

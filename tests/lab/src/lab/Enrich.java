@@ -1,0 +1,135 @@
+package lab;
+
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import org.apache.flink.api.common.state.ListState;
+import org.apache.flink.api.common.state.ListStateDescriptor;
+import org.apache.flink.api.common.state.MapState;
+import org.apache.flink.api.common.state.MapStateDescriptor;
+import org.apache.flink.api.common.state.ValueState;
+import org.apache.flink.api.common.state.ValueStateDescriptor;
+import org.apache.flink.api.common.typeinfo.TypeInformation;
+import org.apache.flink.runtime.state.FunctionInitializationContext;
+import org.apache.flink.runtime.state.FunctionSnapshotContext;
+import org.apache.flink.streaming.api.checkpoint.CheckpointedFunction;
+import org.apache.flink.streaming.api.functions.KeyedProcessFunction;
+import org.apache.flink.util.Collector;
+
+/** Keeps a value for each key, slowly where asked, and fails where asked. */
+final class Enrich extends KeyedProcessFunction<Long, Long, byte[]> implements CheckpointedFunction {
+    private static final int ENTRY_BYTES = 100_000;
+
+    private final int valueBytes;
+    private final IncidentJob.Slowness slowness;
+    private final String slowWhile;
+    private final long copies;
+    private final long slowOnMs;
+    private final long slowOffMs;
+    private final long failEveryMs;
+    private final long declineEvery;
+    private final long asyncMs;
+    private final long syncMs;
+    private final long states;
+    private final long grownKeys;
+    private final long grownBytes;
+    private transient ValueState<byte[]> last;
+    private transient List<ValueState<Long>> further;
+    private transient MapState<Long, byte[]> entries;
+    private transient Map<Long, Long> grown;
+    private transient Random random;
+    private transient ListState<Fragile> fragile;
+    private transient long startedMs;
+    private transient long lookedMs;
+    private transient boolean isThere;
+
+    Enrich(IncidentJob.Arguments arguments) {
+        valueBytes = (int) arguments.number("value-bytes", 200);
+        slowness = new IncidentJob.Slowness(arguments.number("slow-us", 0));
+        slowWhile = arguments.text("slow-while", "");
+        copies = arguments.number("copies", 1);
+        slowOnMs = arguments.number("slow-on-s", 0) * 1000;
+        slowOffMs = arguments.number("slow-off-s", 0) * 1000;
+        failEveryMs = arguments.number("fail-every-s", 0) * 1000;
+        declineEvery = arguments.number("decline-every", 0);
+        asyncMs = arguments.number("async-ms", 0);
+        syncMs = arguments.number("sync-ms", 0);
+        states = arguments.number("states", 1);
+        grownKeys = arguments.number("grown-keys", 0);
+        grownBytes = arguments.number("grown-bytes", 0);
+    }
+
+    @Override
+    public void initializeState(FunctionInitializationContext context) throws Exception {
+        last = context.getKeyedStateStore().getState(new ValueStateDescriptor<>("last", byte[].class));
+        further = new ArrayList<>();
+        for (long number = 1; number < states; number++) {
+            further.add(context.getKeyedStateStore().getState(new ValueStateDescriptor<>("further-" + number, Long.class)));
+        }
+        if (grownKeys > 0) {
+            entries = context.getKeyedStateStore().getMapState(new MapStateDescriptor<>("entries", Long.class, byte[].class));
+        }
+        fragile = context.getOperatorStateStore()
+                .getListState(new ListStateDescriptor<>("fragile", TypeInformation.of(Fragile.class)));
+        grown = new HashMap<>();
+        random = new Random(1);
+        startedMs = System.currentTimeMillis();
+    }
+
+    @Override
+    public void snapshotState(FunctionSnapshotContext context) throws Exception {
+        boolean isFirst = Thread.currentThread().getName().contains("(1/");
+        boolean breaks = declineEvery > 0 && context.getCheckpointId() % declineEvery == 0 && isFirst;
+        fragile.clear();
+        fragile.add(new Fragile(breaks, asyncMs, context.getCheckpointId()));
+        if (isFirst) {
+            Thread.sleep(syncMs);
+        }
+    }
+
+    @Override
+    public void processElement(Long key, Context context, Collector<byte[]> out) throws Exception {
+        long nowMs = System.currentTimeMillis();
+        if (failEveryMs > 0 && nowMs - startedMs > failEveryMs) {
+            throw new IllegalStateException("lab: enrich gives up after " + failEveryMs / 1000 + " s");
+        }
+        if (isSlowNow(nowMs)) {
+            slowness.take();
+        }
+        byte[] value = last.value() == null ? new byte[valueBytes] : last.value();
+        value[0]++;
+        last.update(value);
+        for (ValueState<Long> one : further) {
+            one.update(nowMs);
+        }
+        if (key < grownKeys) {
+            grow(key);
+        }
+        for (long copy = 0; copy < copies; copy++) {
+            out.collect(value);
+        }
+    }
+
+    /** Random bytes, which no compression makes smaller. */
+    private void grow(long key) throws Exception {
+        long entry = grown.merge(key, 1L, Long::sum);
+        if (entry * ENTRY_BYTES <= grownBytes) {
+            byte[] content = new byte[ENTRY_BYTES];
+            random.nextBytes(content);
+            entries.put(entry, content);
+        }
+    }
+
+    private boolean isSlowNow(long nowMs) {
+        if (!slowWhile.isEmpty()) {
+            if (nowMs - lookedMs > 500) {
+                isThere = new java.io.File(slowWhile).exists();
+                lookedMs = nowMs;
+            }
+            return isThere;
+        }
+        return slowOffMs == 0 || (nowMs - startedMs) % (slowOnMs + slowOffMs) < slowOnMs;
+    }
+}
