@@ -174,7 +174,7 @@ def _finding(window: JobWindow, limits: Limits, uneven: Uneven) -> Finding:
         subject=window.vertex_name(uneven.vertex_id),
         title=f"{hot} {'has' if len(main.top) == 1 else 'have'} {share_text(main.top_share)} of the {uneven.of}",
         cause=_cause(name, uneven, _sets_pace(window, limits, uneven)),
-        next_step=_next_step(name, uneven.is_source),
+        next_step=_next_step(name, uneven),
         seen_at_ms=window.at_ms,
         evidence=tuple(_evidence(window, limits, uneven)),
         data={
@@ -213,8 +213,13 @@ def _cause(name: str, uneven: Uneven, sets_pace: bool) -> str:
     return f"The hottest subtask of {name} has {amount}, {times}: keys or partitions are not spread evenly{pace}."
 
 
-def _next_step(name: str, is_source: bool) -> str:
-    if is_source:
+def _next_step(name: str, uneven: Uneven) -> str:
+    if uneven.of == "state":
+        return (
+            f"Its records are not known to be uneven: look at the state of single keys of {name}, such as a list or map that only grows, a "
+            "window or a join side that is never cleared. Set a state time-to-live or clear it; else divide the key."
+        )
+    if uneven.is_source:
         return f"Look at the partitions that {name} reads: spread the writers' keys, or rebalance() right after the source."
     return (
         f"Count records by key before {name}: pre-aggregate or salt the hot ones, filter sentinel keys (null, 0, 'unknown'), "
