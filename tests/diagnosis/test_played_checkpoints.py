@@ -1,0 +1,91 @@
+"""checkpoint.sync and checkpoint.async as a real Flink played them; expected figures are taken from its raw answers."""
+
+from math import ceil
+from typing import Any, NamedTuple
+
+import pytest
+
+from spark_jobs.diagnosis import registry
+from tests.diagnosis.graphs import LIMITS
+from tests.played import answers, evidence, of_rule, sights, vertices
+from tests.windows import recorded_windows
+
+CHECKPOINT = r"/jobs/[0-9a-f]{32}/checkpoints/details/([0-9]+)"
+SLOW_MS = {"sync": 3_000, "async": 30_000}
+PLAYED = [("1.20.5/slow-sync", "sync"), ("1.20.5/slow-storage", "async")]
+
+
+class Slowest(NamedTuple):
+    """The subtask of a completed checkpoint that acknowledged last, as Flink answered."""
+
+    vertex: str
+    subtask: int
+    host: str
+    sync_ms: int
+    async_ms: int
+    end_to_end_ms: int
+    ended_ms: int
+
+
+def slowest(played: str) -> dict[int, Slowest]:
+    names, hosts, whole = {id: name for name, id in vertices(played).items()}, {}, {}
+    for answer in answers(played, r"/jobs/[0-9a-f]{32}/vertices/([0-9a-f]{32})"):
+        hosts[answer.found[0]] = [one["host"] for one in answer.body["subtasks"]]
+    for answer in answers(played, CHECKPOINT):
+        if answer.body["status"] == "COMPLETED":
+            whole[answer.found[0]] = answer.body
+    last: dict[int, Slowest] = {}
+    for (number, vertex_id), body in {one.found: one.body for one in answers(played, CHECKPOINT + r"/subtasks/([0-9a-f]{32})")}.items():
+        for one in body["subtasks"] if number in whole else ():
+            known, took = last.get(int(number)), one["checkpoint"]
+            if known is None or one["end_to_end_duration"] > known.end_to_end_ms:
+                last[int(number)] = Slowest(
+                    names[vertex_id], one["index"], hosts[vertex_id][one["index"]], took["sync"], took["async"],
+                    one["end_to_end_duration"], whole[number]["latest_ack_timestamp"],
+                )  # fmt: skip
+    return last
+
+
+def duration_ms(played: str) -> dict[int, int]:
+    ended = {int(one.found[0]): one.body for one in answers(played, CHECKPOINT) if one.body["status"] == "COMPLETED"}
+    return {number: body["end_to_end_duration"] for number, body in ended.items()}
+
+
+def nearest_rank(values: list[int], share: float) -> int:
+    return sorted(values)[ceil(share * len(values)) - 1]
+
+
+@pytest.mark.parametrize(("played", "phase"), PLAYED)
+def test_the_phase_its_operator_subtask_and_host_are_those_that_flink_reports(played: str, phase: str) -> None:
+    by_flink, whole = slowest(played), duration_ms(played)
+    newest = of_rule(played, f"checkpoint.{phase}")[-1]
+    slow = [number for number, one in sorted(by_flink.items()) if getattr(one, f"{phase}_ms") >= SLOW_MS[phase]]
+    assert newest["data"]["checkpoints"] == slow and len(slow) >= 2
+    for one in newest["data"]["slowest"]:
+        told = by_flink[one["checkpoint_id"]]
+        assert (one["vertex_name"], one["subtask"], one["host"]) == (told.vertex, told.subtask, told.host)
+        assert (one["phase_ms"], one["end_to_end_ms"]) == (getattr(told, f"{phase}_ms"), whole[one["checkpoint_id"]])
+    assert {one["vertex_name"] for one in newest["data"]["slowest"]} == {"enrich"}
+    name = {"sync": "synchronous part", "async": "asynchronous part"}[phase]
+    assert evidence(newest, name) == nearest_rank([getattr(one, f"{phase}_ms") for one in by_flink.values()], 0.95)
+    assert evidence(newest, "end to end") == nearest_rank(list(whole.values()), 0.95)
+
+
+def test_a_slow_synchronous_part_is_of_the_one_subtask_that_has_it() -> None:
+    newest = of_rule("1.20.5/slow-sync", "checkpoint.sync")[-1]
+    assert {one["subtask"] for one in newest["data"]["slowest"]} == {0}
+    assert evidence(newest, "slowest subtask") == "enrich/0"
+
+
+@pytest.mark.parametrize(("played", "phase"), PLAYED)
+def test_no_other_phase_is_blamed(played: str, phase: str) -> None:
+    phases = {"checkpoint.sync", "checkpoint.async", "checkpoint.alignment", "checkpoint.start_delay"}
+    assert {one["rule"] for one in sights(played)} & phases == {f"checkpoint.{phase}"}
+
+
+@pytest.mark.parametrize("name", ["1.20.5-A", "1.20.5-B", "1.20.5-F", "1.20.5-G", "1.20.5-L2"])
+def test_neither_is_blamed_where_checkpoints_are_fast_or_wait_for_barriers(name: str) -> None:
+    """Healthy, back-pressured, expiring, with savepoints, unaligned: in B they take 25 s, all of it before the snapshot begins."""
+    rules = ("checkpoint.sync", "checkpoint.async")
+    found: list[Any] = [one for window in recorded_windows(name) for one in registry.diagnose(window, LIMITS, rules).findings]
+    assert found == []

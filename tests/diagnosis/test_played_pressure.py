@@ -1,0 +1,100 @@
+"""pressure.outbound, watermark.stalled and uneven state, as a real Flink played them; expected figures are taken from its raw answers."""
+
+from collections import defaultdict
+from statistics import mean, median
+
+import pytest
+
+from spark_jobs.diagnosis import registry
+from tests.diagnosis.graphs import LIMITS
+from tests.played import answers, evidence, of_rule, sights, vertices
+from tests.windows import recorded_windows
+
+VERTEX_METRICS = r"/jobs/[0-9a-f]{32}/vertices/([0-9a-f]{32})/metrics\?.*"
+
+
+def measured(played: str, vertex: str, metric: str) -> dict[int, list[tuple[float, float]]]:
+    """Subtask → (time, value) of one metric, as Flink answered."""
+    vertex_id, found = vertices(played)[vertex], defaultdict(list)
+    for answer in answers(played, VERTEX_METRICS):
+        if answer.found == (vertex_id,):
+            for one in answer.body:
+                subtask, _, name = one["id"].partition(".")
+                if name == metric:
+                    found[int(subtask)].append((answer.at, float(one["value"])))
+    return dict(found)
+
+
+def mean_between(samples: list[tuple[float, float]], begin: float, end: float) -> float:
+    return mean(value for at, value in samples if begin <= at < end)
+
+
+@pytest.mark.parametrize("played", ["1.20.5/slow-network"])
+def test_a_slow_network_holds_what_produces_more_than_it_carries(played):
+    found = of_rule(played, "pressure.outbound")
+    assert len(found) >= 2
+    waits = measured(played, "enrich", "backPressuredTimeMsPerSecond")
+    outputs = measured(played, "enrich", "buffers.outPoolUsage")
+    rests = measured(played, "sink", "idleTimeMsPerSecond")
+    for one in found:
+        assert (one["subject"], one["subject_id"]) == ("enrich", vertices(played)["enrich"])
+        begin = one["window_start"].timestamp()
+        by_subtask = {subtask: mean_between(samples, begin, begin + 60) / 1000 for subtask, samples in waits.items()}
+        held = sorted(subtask for subtask, share in by_subtask.items() if share >= 0.5)
+        assert one["data"]["hot_subtasks"] == held != []
+        assert evidence(one, "enrich back-pressured") == pytest.approx(median(by_subtask[subtask] for subtask in held))
+        full = max(mean_between(outputs[subtask], begin, begin + 60) for subtask in held)
+        assert evidence(one, "enrich output") == pytest.approx(full, abs=0.02)
+        assert evidence(one, "sink working") == pytest.approx(1 - mean_between(rests[0], begin, begin + 60) / 1000, abs=0.02)
+
+
+@pytest.mark.parametrize("played", ["1.20.5/slow-network"])
+def test_nothing_else_is_blamed_for_a_slow_network(played):
+    assert {one["rule"] for one in sights(played)} == {"pressure.outbound"}
+
+
+def state_of(played: str, vertex: str) -> dict[int, list[int]]:
+    """Trigger time (epoch ms) of each completed checkpoint → full state of the subtasks of a vertex, in bytes."""
+    vertex_id, triggered, sizes = vertices(played)[vertex], {}, {}
+    for answer in answers(played, r"/jobs/[0-9a-f]{32}/checkpoints/details/([0-9]+)"):
+        if answer.body["status"] == "COMPLETED":
+            triggered[answer.found[0]] = answer.body["trigger_timestamp"]
+    for answer in answers(played, rf"/jobs/[0-9a-f]{{32}}/checkpoints/details/([0-9]+)/subtasks/{vertex_id}"):
+        if answer.found[0] in triggered and answer.body["num_acknowledged_subtasks"] == answer.body["num_subtasks"]:
+            sizes[triggered[answer.found[0]]] = [one["state_size"] for one in answer.body["subtasks"]]
+    return sizes
+
+
+@pytest.mark.parametrize("name", ["1.20.5-B", "1.20.5-C2", "1.20.5-F", "1.20.5-L2"])
+def test_a_job_held_by_a_slow_operator_is_not_held_by_its_channels(name):
+    assert [one for window in recorded_windows(name) for one in registry.diagnose(window, LIMITS, ("pressure.outbound",)).findings] == []
+
+
+LARGE = 64 * 1024**2
+
+
+@pytest.mark.parametrize("played", ["1.20.5/hot-state"])
+def test_one_key_that_grows_is_state_of_one_subtask_although_records_are_even(played):
+    states = state_of(played, "enrich")
+    found = of_rule(played, "data.skew")
+    assert found
+    for one in found:
+        (at_ms,) = {known["at_ms"] for known in one["evidence"] if known["name"] == "state of the largest subtask"}
+        sizes = states[at_ms]
+        assert (one["subject"], one["data"]["of"]) == ("enrich", "state")
+        assert one["data"]["hot_subtasks"] == one["data"]["state_hot_subtasks"] == [sizes.index(max(sizes))]
+        assert evidence(one, "state of the largest subtask") == max(sizes) >= LARGE
+        assert evidence(one, "state, largest over typical") == pytest.approx(max(sizes) / min(sizes))
+        assert one["data"]["share"] == pytest.approx(max(sizes) / sum(sizes))
+        assert "single keys of enrich" in one["next_step"]
+    rates = [mean(value for _at, value in samples) for samples in measured(played, "enrich", "numRecordsInPerSecond").values()]
+    assert max(rates) < 1.5 * min(rates)
+
+
+@pytest.mark.parametrize("played", ["1.20.5/hot-state"])
+def test_a_state_that_is_not_large_yet_is_left_alone(played):
+    """The same job in its first minute: as uneven, but written in no time."""
+    states = state_of(played, "enrich")
+    small = [at_ms for at_ms, sizes in states.items() if max(sizes) > 3 * min(sizes) and max(sizes) < LARGE]
+    assert len(small) >= 3
+    assert all(one["window_start"].timestamp() * 1000 + 60_000 > max(small) for one in of_rule(played, "data.skew"))
