@@ -9,6 +9,8 @@ from webapp.pipeline import probes
 for name, converter in (("name", PathName), ("whole", PathWhole), ("export_form", ExportForm)):
     register_converter(converter, name)
 
+handler500 = "webapp.lib.refused_writes.failed"
+
 urlpatterns = [
     path("healthz", probes.healthz),
     path("readyz", probes.readyz),

@@ -4,7 +4,7 @@ from datetime import datetime
 
 from webapp.delivery.choices import DeliveryState
 from webapp.delivery.models import Delivery, Endpoint
-from webapp.lib.badges import UNKNOWN, Badge
+from webapp.lib.badges import UNKNOWN, Badge, as_far_as_known
 
 DELIVERY_BADGES: dict[str, Badge] = {
     DeliveryState.PENDING: Badge("pending", "○", "done"),
@@ -38,14 +38,15 @@ def delivery_badge(delivery: Delivery) -> Badge:
     return DELIVERY_BADGES.get(delivery.state, UNKNOWN)
 
 
-def endpoint_badge(endpoint: Endpoint, now: datetime) -> Badge:
+def endpoint_badge(endpoint: Endpoint, now: datetime, *, is_sending: bool) -> Badge:
+    """``is_sending``: Weir itself runs, so that what is due is sent."""
     if not endpoint.enabled:
         return Badge("disabled", "■", "crit" if endpoint.failures else "done")
     if endpoint.failures:
         return Badge("failing", "◆", "warn")
     if endpoint.paused_until and endpoint.paused_until > now:
         return Badge("paused", "◆", "warn")
-    return Badge("works", "●", "ok") if endpoint.last_delivered_at else Badge("new", "○", "done")
+    return as_far_as_known(Badge("works", "●", "ok"), is_sending) if endpoint.last_delivered_at else Badge("new", "○", "done")
 
 
 def meaning(error: str) -> str:

@@ -16,3 +16,8 @@ class Badge:
 
 
 UNKNOWN = Badge("unknown", "?", "unknown")
+
+
+def as_far_as_known(badge: Badge, is_known: bool) -> Badge:
+    """What was good when it was last looked at is not shown as good where nobody knows whether it still is."""
+    return badge if is_known or badge.tone != "ok" else Badge(badge.word, UNKNOWN.shape, UNKNOWN.tone)

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from webapp.fleet.freshness import late_before
 from webapp.fleet.models import Cluster, JobCurrent
-from webapp.pipeline import audit
+from webapp.pipeline import audit, writing
 from webapp.pipeline.audit import Problem
 from webapp.pipeline.models import DueWork, Manifest
 from webapp.pipeline.work import SPARK_CYCLE
@@ -54,9 +54,14 @@ class PipelineStatus:
     def is_healthy(self) -> bool:
         return not self.problems and not self.is_stale
 
+    @property
+    def is_present(self) -> bool:
+        """What pages show may be shown as what is so now: Weir runs, nothing is late, and every cluster answers."""
+        return self.is_healthy and not self.blind_clusters
+
 
 def status(now: datetime) -> PipelineStatus:
-    """Read it from the database: five small queries."""
+    """Read it from the database: six small queries."""
     work = DueWork.objects.filter(key=SPARK_CYCLE).first()
     live = Cluster.objects.collected()
     asked = live.aggregate(at=Max("last_success_at"), clusters=Count("id"))
@@ -69,7 +74,7 @@ def status(now: datetime) -> PipelineStatus:
         judged_to=_judged_to(now),
         live_clusters=asked["clusters"],
         blind_clusters=live.filter(last_collected_at__isnull=False).unseen(now).count(),
-        problems=tuple(audit.problems(now)),
+        problems=tuple(writing.problems() + audit.problems(now)),
     )
 
 

@@ -13,7 +13,7 @@ from webapp.config.celery import app
 from webapp.delivery import outbox
 from webapp.findings import blind
 from webapp.findings.models import Finding
-from webapp.pipeline import audit, work
+from webapp.pipeline import audit, work, writing
 from webapp.pipeline.models import DueWork, Heartbeat
 from webapp.pipeline.perform import Performed, perform
 
@@ -46,7 +46,7 @@ def tick() -> None:
     # Who writes into the lake from elsewhere tells nobody.
     hint(work.SPARK_CYCLE, timedelta(seconds=schedule.TICK_S / 2))
     outbox.wake(now)
-    audit.record_alarms(audit.problems(now), now)
+    audit.record_alarms(writing.problems() + audit.problems(now), now)
     blind.watch(now)
     if Finding.objects.filter(to_alert=True).exists():
         waking.hint()

@@ -35,10 +35,13 @@ def pipeline(request: HttpRequest) -> HttpResponse:
         skips = page(_skips(request, now), NEWEST_SKIPS_FIRST, request.GET.get("skips", ""), SKIPS_A_PAGE)
     except BadCursor:
         return redirect(request.path)
+    found, alarms = status(now), list(PipelineAlarm.objects.filter(cleared_at__isnull=True))
+    recorded = {(alarm.code, alarm.subject) for alarm in alarms}
     context: dict[str, Any] = {
         "now": now,
-        "status": status(now),
-        "alarms": PipelineAlarm.objects.filter(cleared_at__isnull=True),
+        "status": found,
+        "alarms": alarms,
+        "unrecorded": [one for one in found.problems if (one.code, one.subject) not in recorded],
         "cleared": PipelineAlarm.objects.filter(cleared_at__isnull=False).order_by("-cleared_at")[:CLEARED_SHOWN],
         "restarts": Manifest.objects.filter(restarted__isnull=False, loaded_at__gte=now - RESTARTS_SHOWN_FOR)[:RESTARTS_SHOWN],
         "work": [(row, row.is_held(now)) for row in DueWork.objects.all()],

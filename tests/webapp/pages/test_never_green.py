@@ -10,7 +10,8 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from tests.webapp.builders import cluster, finding, job
+from tests.webapp.builders import cluster
+from tests.webapp.pages.installation import GREEN, covered, fleet_of_two
 from webapp.alerting.evaluation import evaluate
 from webapp.alerting.models import Alert
 from webapp.config import schedule
@@ -18,21 +19,13 @@ from webapp.findings import blind
 from webapp.findings.models import Finding, JobJudgement
 from webapp.fleet.freshness import allowed
 from webapp.fleet.models import Cluster, JobCurrent
-from webapp.pipeline import audit, work
+from webapp.pipeline import work
 from webapp.pipeline.models import DueWork, Heartbeat
 from webapp.pipeline.status import status
 
 pytestmark = pytest.mark.django_db
 
-GREEN = re.compile(r'class="(?:[^"]* )?ok(?: [^"]*)?"|●')
 LATE = allowed() + timedelta(minutes=10)
-
-
-def covered(of: JobCurrent, first: datetime, last: datetime) -> JobJudgement:
-    runs = [{"first": int(first.timestamp()) // 60 * 60, "last": int(last.timestamp()) // 60 * 60}]
-    return JobJudgement.objects.create(
-        cluster=of.cluster, job_id=of.job_id, judged_to=last, windows=runs, covered=runs, unknowns=[], as_of=last
-    )
 
 
 @pytest.fixture
@@ -42,17 +35,7 @@ def at() -> datetime:
 
 @pytest.fixture
 def fleet(db: None, at: datetime) -> dict[str, JobCurrent]:
-    """Two healthy jobs on a cluster that answers, one of them with an alert that fires; the pipeline runs."""
-    cluster("prod", at=at)
-    calm, troubled = job("prod", at=at, name="calm"), job("prod", at=at, name="troubled", health=60)
-    for of in (calm, troubled):
-        covered(of, at - timedelta(hours=80), at)
-    finding(troubled, at=at)
-    for key in (work.SPARK_CYCLE, "collect/0"):
-        DueWork.objects.create(key=key, interval_s=10, next_attempt_at=at, last_success_at=at, last_started_at=at)
-    Heartbeat.objects.create(name=audit.TICK, at=at)
-    evaluate(at)
-    return {"calm": calm, "troubled": troubled}
+    return fleet_of_two(at)
 
 
 def pages(fleet: dict[str, JobCurrent]) -> dict[str, str]:

@@ -30,7 +30,7 @@ from webapp.pipeline.models import DueWork
 from webapp.storage.models import AgeRuleResult, StorageRoot
 
 pytestmark = pytest.mark.django_db
-OVERVIEW_QUERIES, ROOT_QUERIES = 19, 29
+OVERVIEW_QUERIES, ROOT_QUERIES = 20, 30
 """Session, person, roles, the state of the pipeline for the footer, and one for each table of the page."""
 
 

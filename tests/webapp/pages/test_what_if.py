@@ -128,7 +128,7 @@ def test_every_rule_that_judges_minutes_of_a_job_can_be_tried(viewer, of, now, l
 
 def test_the_query_count_of_a_preview_is_constant(viewer, of, now, lake, django_assert_max_num_queries):
     CheckpointFact.objects.bulk_create([unsaved_fact(of, n, now - timedelta(minutes=n)) for n in range(600)])
-    with django_assert_max_num_queries(22):
+    with django_assert_max_num_queries(23):
         viewer.get(url(of, "checkpoint.expired"))
 
 

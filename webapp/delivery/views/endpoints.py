@@ -22,6 +22,7 @@ from webapp.delivery.models import Delivery, Endpoint
 from webapp.lib.keysets import BadCursor, Key, page
 from webapp.lib.matchers import as_lines
 from webapp.lib.row_numbers import row_number
+from webapp.pipeline.status import recent_status
 
 ENDPOINTS_A_PAGE = 50
 LAST_DELIVERIES = 10
@@ -36,9 +37,13 @@ def endpoints(request: HttpRequest) -> HttpResponse:
     except BadCursor:
         return redirect(request.path)
     waiting = Delivery.objects.waiting_by_endpoint([row.pk for row in listed.rows])
+    is_sending = recent_status().is_healthy
     context = {
         "page": listed,
-        "rows": [(row, endpoint_badge(row, now), as_lines(row.parsed_matchers), waiting.get(row.pk, 0)) for row in listed.rows],
+        "rows": [
+            (row, endpoint_badge(row, now, is_sending=is_sending), as_lines(row.parsed_matchers), waiting.get(row.pk, 0))
+            for row in listed.rows
+        ],
         "may_operate": may_operate(request.user),
         "now": now,
     }
@@ -51,7 +56,7 @@ def endpoint(request: HttpRequest, pk: int) -> HttpResponse:
     last = Delivery.objects.filter(endpoint=found).defer("payload").order_by("-id")[:LAST_DELIVERIES]
     context = {
         "endpoint": found,
-        "badge": endpoint_badge(found, now),
+        "badge": endpoint_badge(found, now, is_sending=recent_status().is_healthy),
         "matchers": [str(matcher) for matcher in found.parsed_matchers],
         "has_secret": FORMATS[found.format].has_secret,
         "old_secret_until": found.previous_secret_until if found.previous_secret_until and found.previous_secret_until > now else None,

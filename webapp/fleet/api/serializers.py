@@ -1,7 +1,10 @@
 """Clusters, jobs and what happened to them, as JSON. Units are in the names, as everywhere."""
 
+from typing import Any
+
 from rest_framework import serializers
 
+from webapp.fleet.choices import UNKNOWN_STATUS, UNWATCHED_STATUS, HealthState
 from webapp.fleet.fleet_query import HEAVY
 from webapp.fleet.models import Cluster, JobAnnotation, JobCurrent, JobException, LogEvent
 
@@ -30,6 +33,13 @@ class JobSerializer(serializers.ModelSerializer[JobCurrent]):
     class Meta:
         model = JobCurrent
         exclude = ("id", "trouble", *HEAVY)
+
+    def to_representation(self, instance: JobCurrent) -> dict[str, Any]:
+        """As on pages: a job whose state nobody can know now has no health, whatever it was when last judged."""
+        shown: dict[str, Any] = super().to_representation(instance)
+        if shown["status"] in (UNKNOWN_STATUS, UNWATCHED_STATUS):
+            shown |= {"health": None, "health_state": HealthState.UNKNOWN}
+        return shown
 
 
 class JobDetailSerializer(JobSerializer):

@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
@@ -11,7 +12,8 @@ from django.views.decorators.http import require_GET
 
 from spark_jobs.storage_words import YOUNG
 from webapp.accounts.roles import may_operate
-from webapp.storage.badges import AUDIT_BADGES, CLEANABLE, NOT_AUDITED, NOT_CLEANABLE
+from webapp.storage.badges import AUDIT_BADGES
+from webapp.storage.freshness import root_badge
 from webapp.storage.latest import latest, latest_audits
 from webapp.storage.models import StorageAudit, StorageRoot, VerdictFigures
 from webapp.storage.provable import together, unreferenced
@@ -20,7 +22,6 @@ from webapp.storage.suggestions import suggestions
 
 AUDITS_SHOWN = 8
 SUGGESTIONS_SHOWN = 20
-STALE_AFTER_INTERVALS = 3
 
 
 @require_GET
@@ -31,8 +32,8 @@ def storage(request: HttpRequest) -> HttpResponse:
     young = defaultdict(list)
     for one in VerdictFigures.objects.filter(audit__in=latest_audits(), verdict=YOUNG):
         young[one.audit_id, one.root].append(one)
-    rows = [_row(root, figures.pop(root.uri, None), young) for root in registered]
-    rows += [_row(None, found, young) for found in figures.values()]
+    rows = [_row(root, figures.pop(root.uri, None), young, now) for root in registered]
+    rows += [_row(None, found, young, now) for found in figures.values()]
     audited = [row["figures"] for row in rows if row["figures"]]
     totals = summed(audited)
     suggested = suggestions()
@@ -52,9 +53,8 @@ def storage(request: HttpRequest) -> HttpResponse:
     return render(request, "storage/storage.html", context)
 
 
-def _row(root: StorageRoot | None, figures: Any, young: Mapping[tuple[str, str], list[VerdictFigures]]) -> dict[str, Any]:
+def _row(root: StorageRoot | None, figures: Any, young: Mapping[tuple[str, str], list[VerdictFigures]], now: datetime) -> dict[str, Any]:
     every_h = root.audit_every_h if root else None
-    badge = NOT_AUDITED if figures is None else CLEANABLE if figures.cleanable else NOT_CLEANABLE
     withheld = figures.audit.withheld.get(figures.root, "") if figures else ""
     return {
         "root": root,
@@ -62,6 +62,6 @@ def _row(root: StorageRoot | None, figures: Any, young: Mapping[tuple[str, str],
         "figures": figures,
         "parts": parts(figures) if figures else (),
         "unreferenced": unreferenced(figures.audit, young[figures.audit_id, figures.root], every_h) if figures else None,
-        "badge": badge,
+        "badge": root_badge(root, figures, now),
         "why": why_not_cleanable(figures.not_cleanable, withheld) if figures else [],
     }

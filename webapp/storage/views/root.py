@@ -12,10 +12,12 @@ from django.views.decorators.http import require_GET
 from webapp.accounts.roles import may_operate
 from webapp.findings.badges import SEVERITY_BADGES
 from webapp.findings.models import Finding
+from webapp.lib.badges import as_far_as_known
 from webapp.lib.exports import csv_response, json_response
 from webapp.lib.keysets import BadCursor, Key, Page, page
 from webapp.storage import chains
-from webapp.storage.badges import AUDIT_BADGES, CLEANABLE, NO, NOT_AUDITED, NOT_CLEANABLE, PLAIN_NO, answer
+from webapp.storage.badges import AUDIT_BADGES, NO, PLAIN_NO, answer
+from webapp.storage.freshness import is_known, is_late, root_badge
 from webapp.storage.latest import latest_of
 from webapp.storage.models import (
     AuditDoubt,
@@ -50,21 +52,22 @@ JOB_SORTS = {
 def root(request: HttpRequest) -> HttpResponse:
     uri = request.GET.get("uri", "").replace("\x00", "")[:4_000]
     registered = StorageRoot.objects.prefetch_related("clusters").filter(uri=uri).first()
-    figures = latest_of(uri)
+    figures, now = latest_of(uri), timezone.now()
     if registered is None and figures is None:
         raise Http404(f"{uri[:200] or 'This'} is no registered root, and no audit has looked at it.")
     context: dict[str, Any] = {
         "uri": uri,
         "root": registered,
         "figures": figures,
-        "badge": NOT_AUDITED if figures is None else CLEANABLE if figures.cleanable else NOT_CLEANABLE,
+        "badge": root_badge(registered, figures, now),
         "running": _running(uri),
         "may_operate": may_operate(request.user),
         "query_uri": urlencode({"uri": uri}),
-        "now": timezone.now(),
+        "now": now,
     }
     if figures is not None:
-        context |= _found(request, figures, registered)
+        known = is_known(registered, figures, now)
+        context |= {"known": known, "late": is_late(registered, figures, now), **_found(request, figures, registered, known)}
     return render(request, "storage/root.html", context)
 
 
@@ -86,7 +89,7 @@ def _running(uri: str) -> Any:
     return (newest, AUDIT_BADGES[newest.state]) if newest is not None and newest.state != "loaded" else None
 
 
-def _found(request: HttpRequest, figures: RootFigures, registered: StorageRoot | None) -> dict[str, Any]:
+def _found(request: HttpRequest, figures: RootFigures, registered: StorageRoot | None, known: bool) -> dict[str, Any]:
     audit = figures.audit
     verdicts = list(VerdictFigures.objects.filter(audit=audit, root=figures.root).exclude(verdict="live"))
     jobs = JobStorage.objects.filter(audit=audit, root=figures.root)
@@ -112,7 +115,7 @@ def _found(request: HttpRequest, figures: RootFigures, registered: StorageRoot |
         "sort": sort,
         "sorts": list(JOB_SORTS),
         "checkpoints": checkpoint_page,
-        "checkpoint_rows": [_checkpoint(row) for row in checkpoint_page.rows],
+        "checkpoint_rows": [_checkpoint(row, known) for row in checkpoint_page.rows],
         "missing": missing_page,
         "chains": chains.drawn(links, chained),
         "chains_narrow": chains.drawn(links, chained, narrow=True),
@@ -129,13 +132,13 @@ def _findings(uri: str) -> list[Any]:
     return [(one, SEVERITY_BADGES.get(one.severity)) for one in open_ones.defer("evidence", "related", "cause")[:FINDINGS_SHOWN]]
 
 
-def _checkpoint(row: CheckpointStorage) -> dict[str, Any]:
-    return {
-        "row": row,
+def _checkpoint(row: CheckpointStorage, known: bool) -> dict[str, Any]:
+    answers = {
         "self_contained": answer(row.self_contained, PLAIN_NO),
         "relocatable": answer(row.relocatable, PLAIN_NO),
         "resolvable": answer(row.resolvable, NO),
     }
+    return {"row": row, **{name: as_far_as_known(badge, known) for name, badge in answers.items()}}
 
 
 def _page(rows: "QuerySet[Any]", keys: tuple[Key, ...], cursor: str) -> Page[Any]:

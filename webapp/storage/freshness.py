@@ -1,0 +1,30 @@
+"""Until when what an audit found is shown as what is so now."""
+
+from datetime import datetime, timedelta
+
+from django.conf import settings
+
+from webapp.lib.badges import Badge, as_far_as_known
+from webapp.pipeline.status import recent_status
+from webapp.storage.badges import CLEANABLE, NOT_AUDITED, NOT_CLEANABLE
+from webapp.storage.models import RootFigures, StorageRoot
+
+MISSED_AUDITS = 3
+"""As many as of cycles (:mod:`webapp.fleet.freshness`): one that is missed may be a restart of the workers."""
+
+
+def is_known(root: StorageRoot | None, figures: RootFigures, now: datetime) -> bool:
+    """Weir itself runs, and the root was audited not longer ago than three times what passes between two audits."""
+    return recent_status().is_present and not is_late(root, figures, now)
+
+
+def is_late(root: StorageRoot | None, figures: RootFigures, now: datetime) -> bool:
+    every_h = (root.audit_every_h if root else None) or settings.WEIR.storage_audit_h
+    return figures.as_of < now - timedelta(hours=MISSED_AUDITS * every_h)
+
+
+def root_badge(root: StorageRoot | None, figures: RootFigures | None, now: datetime) -> Badge:
+    """Whether it can be cleaned, as of its newest audit."""
+    if figures is None:
+        return NOT_AUDITED
+    return as_far_as_known(CLEANABLE if figures.cleanable else NOT_CLEANABLE, is_known(root, figures, now))
