@@ -89,3 +89,38 @@ def test_neither_is_blamed_where_checkpoints_are_fast_or_wait_for_barriers(name:
     rules = ("checkpoint.sync", "checkpoint.async")
     found: list[Any] = [one for window in recorded_windows(name) for one in registry.diagnose(window, LIMITS, rules).findings]
     assert found == []
+
+
+SAVEPOINT_TIMEOUT = "checkpoint.savepoint_timeout"
+
+
+def test_a_savepoint_that_takes_longer_than_a_minute_explains_the_timeout() -> None:
+    played = "1.20.5/slow-savepoint"
+    ended = {one.body["id"]: one.body for one in answers(played, CHECKPOINT) if one.body["status"] == "COMPLETED"}
+    (savepoint,) = [one for one in ended.values() if one["is_savepoint"]]
+    (timeout_ms,) = {one.body["timeout"] for one in answers(played, r"/jobs/[0-9a-f]{32}/checkpoints/config")}
+    found = of_rule(played, SAVEPOINT_TIMEOUT)
+    assert found
+    for one in found:
+        by_then_ms = one["as_of"].timestamp() * 1000
+        took = [
+            body["end_to_end_duration"]
+            for body in ended.values()
+            if not body["is_savepoint"] and body["latest_ack_timestamp"] <= by_then_ms
+        ]
+        assert one["data"]["savepoint_id"] == savepoint["id"]
+        assert evidence(one, "slowest savepoint") == savepoint["end_to_end_duration"] > 60_000
+        assert evidence(one, "99th percentile of checkpoints") == nearest_rank(took, 0.99)
+        assert evidence(one, "time-out") == timeout_ms == 240_000
+
+
+@pytest.mark.parametrize("name", ["1.20.5-G", "1.12.5-G", "1.20.5-L2"])
+def test_savepoints_of_seconds_explain_no_timeout(name: str) -> None:
+    assert any(one.is_savepoint for window in recorded_windows(name) for one in window.checkpoints)
+    assert [one for window in recorded_windows(name) for one in registry.diagnose(window, LIMITS, (SAVEPOINT_TIMEOUT,)).findings] == []
+
+
+def test_before_the_savepoint_the_timeout_is_not_spoken_of() -> None:
+    played = "1.20.5/slow-savepoint"
+    (begun_ms,) = {one.body["trigger_timestamp"] for one in answers(played, CHECKPOINT) if one.body["is_savepoint"]}
+    assert all(one["as_of"].timestamp() * 1000 > begun_ms + 60_000 for one in of_rule(played, SAVEPOINT_TIMEOUT))

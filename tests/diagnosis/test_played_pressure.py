@@ -98,3 +98,40 @@ def test_a_state_that_is_not_large_yet_is_left_alone(played):
     small = [at_ms for at_ms, sizes in states.items() if max(sizes) > 3 * min(sizes) and max(sizes) < LARGE]
     assert len(small) >= 3
     assert all(one["window_start"].timestamp() * 1000 + 60_000 > max(small) for one in of_rule(played, "data.skew"))
+
+
+@pytest.mark.parametrize("played", ["1.20.5/large-state"])
+def test_a_large_state_that_all_subtasks_share_is_not_uneven(played):
+    largest = max(state_of(played, "enrich").values(), key=sum)
+    assert min(largest) > LARGE
+    assert of_rule(played, "data.skew") == []
+
+
+IDLE_PARTITION = ["1.20.5/idle-partition"]
+
+
+@pytest.mark.parametrize("played", IDLE_PARTITION)
+def test_a_partition_without_data_that_is_not_declared_idle_holds_event_time(played):
+    source = next(name for name in vertices(played) if name.startswith("Source"))
+    marks = measured(played, "parse", "currentInputWatermark")
+    emitted = measured(played, source, "numRecordsOutPerSecond")
+    final = min(samples[-1][1] for samples in marks.values())
+    moved = max(at for samples in marks.values() for at, mark in samples if mark != final)
+    found = of_rule(played, "watermark.stalled")
+    assert found
+    for one in found:
+        begin, judged_at = one["window_start"].timestamp(), one["as_of"].timestamp()
+        silent = [subtask for subtask, samples in emitted.items() if mean_between(samples, begin, begin + 60) == 0]
+        assert (one["subject"], silent) == ("parse", [1])
+        assert one["data"]["silent_inputs"] == [{"vertex_id": vertices(played)[source], "subtasks": silent}]
+        assert evidence(one, "watermark") == final
+        still_s = evidence(one, "watermark unmoved") / 1000
+        assert 300 <= still_s <= judged_at - moved <= still_s + 120
+        assert {known["subject"] for known in one["related"]} >= {"enrich", "sink"}
+
+
+@pytest.mark.parametrize("played", IDLE_PARTITION)
+def test_event_time_that_stands_still_for_less_than_five_minutes_is_left_alone(played):
+    marks = measured(played, "parse", "currentInputWatermark")[0]
+    moved = max(at for at, mark in marks if mark != marks[-1][1])
+    assert all(one["as_of"].timestamp() >= moved + 300 for one in of_rule(played, "watermark.stalled"))
