@@ -70,6 +70,11 @@ INCIDENTS = {
             {"rate": "200", "partitions": "2", "silent-after-s": "45"},
         ),
         Incident(
+            "declared-idle",
+            "one of two partitions has no more data after 45 s and is declared idle: event time goes on",
+            {"rate": "200", "partitions": "2", "silent-after-s": "45", "idle-after-s": "5"},
+        ),
+        Incident(
             "hot-state",
             "one of 40 keys grows to 120 MB of state, records are spread evenly",
             {"rate": "400", "keys": "40", "grown-keys": "1", "grown-bytes": "120000000"},

@@ -27,12 +27,15 @@ def main(arguments: list[str]) -> int:
     folder: Path = options.folder / options.version / options.incident
     shutil.rmtree(folder, ignore_errors=True)
     with start(options.version, options.incident, options.slot) as lab:
+        for beside in options.beside:
+            lab.play(beside)
         threading.Thread(target=lab.play_out, daemon=True).start()
         _record(lab, folder, options.seconds, options.every)
     for path in (folder / "rest.jsonl", *(folder / "logs").iterdir()):
         _pack(path)
-    played = {**asdict(lab.incident), "version": options.version, "seconds": options.seconds, "every_s": options.every}
-    (folder / "played.json").write_text(json.dumps({**played, "root": str(lab.checkpoint_dir)}, indent=1) + "\n")
+    beside = {name: INCIDENTS[name].arguments for name in options.beside}
+    how = {"version": options.version, "seconds": options.seconds, "every_s": options.every, "root": str(lab.checkpoint_dir)}
+    (folder / "played.json").write_text(json.dumps({**asdict(lab.incident), "beside": beside, **how}, indent=1) + "\n")
     if options.tree:
         keep_tree(lab.checkpoint_dir, folder)
     return 0
@@ -63,6 +66,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m tests.lab.recording", description=__doc__)
     parser.add_argument("incident", choices=sorted(INCIDENTS))
     parser.add_argument("folder", type=Path)
+    parser.add_argument("--beside", action="append", choices=sorted(INCIDENTS), default=[], help="another incident, its job only")
     parser.add_argument("--version", choices=sorted(RELEASES), default=DEFAULT_VERSION)
     parser.add_argument("--seconds", type=int, default=150, help="how long (default: %(default)s)")
     parser.add_argument("--every", type=int, default=10, help="seconds from one poll to the next (default: %(default)s)")

@@ -1,5 +1,6 @@
 package lab;
 
+import java.time.Duration;
 import org.apache.flink.api.common.eventtime.WatermarkStrategy;
 import org.apache.flink.api.common.functions.FlatMapFunction;
 import org.apache.flink.api.common.functions.MapFunction;
@@ -19,7 +20,7 @@ import org.apache.flink.util.Collector;
  * first enrich subtask), async-ms (how long enrich writes at the end of each asynchronous part), sync-ms (how long
  * the synchronous part takes on the first enrich subtask), states (keyed states of enrich), grown-keys and grown-bytes
  * (so many of the keys grow to so many bytes of state each), partitions (subtasks of the source), silent-after-s
- * (there is event time, and after so long the last partition has no more data).
+ * (there is event time, and after so long the last partition has no more data), idle-after-s (it then counts as idle).
  */
 public final class IncidentJob {
     private static final long NANOS_PER_S = 1_000_000_000L;
@@ -55,8 +56,12 @@ public final class IncidentJob {
         if (silentAfterS == 0) {
             return numbers;
         }
+        long idleAfterS = arguments.number("idle-after-s", 0);
         WatermarkStrategy<Long> asTheyCome = WatermarkStrategy.<Long>forMonotonousTimestamps()
                 .withTimestampAssigner((value, before) -> System.currentTimeMillis());
+        if (idleAfterS > 0) {
+            asTheyCome = asTheyCome.withIdleness(Duration.ofSeconds(idleAfterS));
+        }
         return numbers.flatMap(new FallsSilent(silentAfterS * 1000))
                 .name("partition")
                 .setParallelism(partitions)
@@ -65,7 +70,7 @@ public final class IncidentJob {
                 .setParallelism(partitions);
     }
 
-    /** The last of several partitions has no more data after some time; no watermark strategy declares it idle. */
+    /** The last of several partitions has no more data after some time. */
     static final class FallsSilent extends RichFlatMapFunction<Long, Long> {
         private final long afterMs;
         private transient long firstMs;
