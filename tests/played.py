@@ -1,4 +1,7 @@
-"""Incidents that a real Flink played for the lab (``tests/fixtures/incidents``): what Weir finds, and Flink's raw answers beside it."""
+"""Incidents that a real Flink played for the lab (``tests/fixtures/incidents``): what Weir finds, and Flink's raw answers beside it.
+
+What is asked of is ``<version>/<incident>``, or ``<version>/<incident>:<job name>`` where several jobs were played side by side.
+"""
 
 import gzip
 import json
@@ -22,7 +25,6 @@ from spark_jobs.small.cycle import SmallCycle
 from spark_jobs.small.rows import SmallLake
 
 FOLDER = Path(__file__).parent / "fixtures" / "incidents"
-PLAYED = tuple(sorted("/".join(path.parent.parts[-2:]) for path in FOLDER.glob("*/*/played.json")))
 CLUSTER = "lab"
 
 
@@ -35,8 +37,8 @@ class Answer(NamedTuple):
 
 
 @cache
-def sights(played: str) -> tuple[dict[str, Any], ...]:
-    """All findings of a run of the cycle in this process over ``<version>/<incident>``, in order of their windows."""
+def _judged(played: str) -> tuple[dict[str, Any], ...]:
+    """What a run of the cycle in this process leaves."""
     with tempfile.TemporaryDirectory() as folder:
         lake = Lake(f"{folder}/lake")
         import_recording(FOLDER / played, CLUSTER, lake)
@@ -57,6 +59,12 @@ def of_rule(played: str, rule: str) -> list[dict[str, Any]]:
     return [one for one in sights(played) if one["rule"] == rule]
 
 
+def sights(played: str) -> list[dict[str, Any]]:
+    """All findings, in order of their windows."""
+    folder, _, job = played.partition(":")
+    return [one for one in _judged(folder) if job in ("", one["job_name"])]
+
+
 def evidence(sight: dict[str, Any], name: str) -> Any:
     """The value of its evidence of this name."""
     (value,) = [one["value"] for one in sight["evidence"] if one["name"] == name]
@@ -65,17 +73,28 @@ def evidence(sight: dict[str, Any], name: str) -> Any:
 
 def answers(played: str, path: str) -> Iterator[Answer]:
     """Flink's good answers whose path matches the whole pattern, in order of time."""
-    with gzip.open(FOLDER / played / "rest.jsonl.gz", "rt", encoding="utf-8") as lines:
-        for line in lines:
-            told = json.loads(line)
-            if told["status"] == 200 and (matched := re.fullmatch(path, told["path"])):
-                yield Answer(told["ts"], matched.groups(), told["body"])
+    folder, _, job = played.partition(":")
+    below = f"/jobs/{_job_ids(folder)[job]}" if job else ""
+    for told in _told(folder):
+        if told["status"] == 200 and told["path"].startswith(below) and (matched := re.fullmatch(path, told["path"])):
+            yield Answer(told["ts"], matched.groups(), told["body"])
 
 
 def vertices(played: str) -> dict[str, str]:
     """Name → id, as Flink names them."""
     *_, last = answers(played, "/jobs/[0-9a-f]{32}")
     return {vertex["name"]: vertex["id"] for vertex in last.body["vertices"]}
+
+
+@cache
+def _told(folder: str) -> tuple[dict[str, Any], ...]:
+    with gzip.open(FOLDER / folder / "rest.jsonl.gz", "rt", encoding="utf-8") as lines:
+        return tuple(map(json.loads, lines))
+
+
+def _job_ids(folder: str) -> dict[str, str]:
+    """Name → id of the jobs that Flink lists."""
+    return {one["name"]: one["jid"] for told in _told(folder) if told["path"] == "/jobs/overview" for one in told["body"]["jobs"]}
 
 
 def _parsed(value: Any) -> Any:
