@@ -156,7 +156,7 @@ _FILE = (
     *_key("audit_id", "root", "path"),
     Column("listed_path", "text", "as the file system spelled it"),
     Column("bytes", "int"),
-    Column("modified", "instant", "null where the storage does not say"),
+    Column("modified", "instant", "null where the storage does not report it"),
     Column("first_seen_at", "instant", "as_of of the first audit that listed it", required=True),
     Column("verdict", "text", required=True),
     Column("reason", "text", required=True),

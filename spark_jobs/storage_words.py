@@ -41,7 +41,7 @@ REASONS: dict[str, dict[str, str]] = {
     },
     KEPT: {
         "unknown_name": "Not a name of Flink's checkpoint layout: high-availability data, jars, blobs and foreign files are never touched.",
-        "savepoint": "It lies in a savepoint's directory; savepoints belong to whoever took them.",
+        "savepoint": "It lies in a savepoint's directory; savepoints belong to those who took them.",
         "no_job_level": "Its checkpoint directory has no level of a job id, so nobody can say whose it is.",
         "in_doubt": "Something that may refer to it could not be read or listed; see the doubts of this audit.",
         "unreadable_snapshot": "It is a _metadata that could not be read.",

@@ -214,7 +214,7 @@ class _Cycle:
             parts = assembly.observe_job(reading, self.source.name, "rest")
         except Exception as error:
             log.exception("job %s of cluster %s could not be read", job.job_id, self.source.name)
-            self.asking.skip(f"/jobs/{job.job_id}", "error", f"Reading this job failed with {type(error).__name__}; the others go on.")
+            self.asking.skip(f"/jobs/{job.job_id}", "error", f"Reading this job failed with {type(error).__name__}; the others are read.")
             return
         self.observed.extend(parts)
         self.cursor.jobs[job.job_id] = cursor

@@ -11,13 +11,13 @@ REFUSED = "refused"
 
 CHECKPOINT_FACTS = Table(
     "derived/checkpoint_facts",
-    "what one run told of one checkpoint, as far as roll-ups need it, or of one refused trigger",
+    "what one run found of one checkpoint, as far as roll-ups need it, or of one refused trigger",
     (
         Column("job_id", TEXT, "32 hex digits"),
         Column("checkpoint_id", INT, "null for a refused trigger"),
         Column("trigger_time", INSTANT, "of a refused trigger: time of its log line"),
-        Column("line", TEXT, "which log line told of a refused trigger; null for a checkpoint"),
-        Column("retracted", FLAG, "the key turned out to be another: what was told of it before is taken back"),
+        Column("line", TEXT, "which log line has the refused trigger; null for a checkpoint"),
+        Column("retracted", FLAG, "the key turned out to be another: what was recorded under it before is withdrawn"),
         Column("is_savepoint", FLAG, ""),
         Column("outcome", TEXT, "of the checkpoint, or refused; null where retracted"),
         Column("final", FLAG, "the outcome is settled"),

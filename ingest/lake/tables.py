@@ -84,7 +84,7 @@ JOBS = Table(
         Column("start_time", INSTANT, "submission"),
         Column("end_time", INSTANT, "null while it runs"),
         Column("flink_version", TEXT, "of the cluster"),
-        Column("job_type", TEXT, "STREAMING or BATCH where the version tells"),
+        Column("job_type", TEXT, "STREAMING or BATCH where the version reports it"),
         Column("parallelism", INT, "largest of its vertices", "subtasks"),
         Column("vertices", pa.list_(VERTEX), "job vertices in plan order"),
         Column("edges", pa.list_(EDGE), "edges between vertices"),
@@ -131,8 +131,8 @@ CHECKPOINTS = Table(
         Column("savepoint_format", TEXT, "CANONICAL or NATIVE, 1.17 and later"),
         Column("checkpoint_type", TEXT, "CHECKPOINT, UNALIGNED_CHECKPOINT, SAVEPOINT, SYNC_SAVEPOINT"),
         Column("latest_ack_time", INSTANT, "last acknowledgement so far"),
-        Column("end_to_end_ms", INT, "trigger to last acknowledgement (to failure where the version says so)", "ms"),
-        Column("state_bytes", INT, "full state; before 1.15 the one size that REST tells, which is the uploaded one", "bytes"),
+        Column("end_to_end_ms", INT, "trigger to last acknowledgement (to failure where the version reports it)", "ms"),
+        Column("state_bytes", INT, "full state; before 1.15 the only size that REST reports, which is the uploaded one", "bytes"),
         Column("checkpointed_bytes", INT, "newly persisted; null before 1.15", "bytes"),
         Column("processed_bytes", INT, "in-flight data processed during alignment", "bytes"),
         Column("persisted_bytes", INT, "in-flight data persisted", "bytes"),
@@ -289,7 +289,7 @@ REFERENCES = Table(
     (
         Column("metadata_path", TEXT, "the file as it was read"),
         Column("metadata_bytes", INT, "of the file", "bytes"),
-        Column("metadata_modified", INSTANT, "of the file; null where the storage does not say"),
+        Column("metadata_modified", INSTANT, "of the file; null where the storage does not report it"),
         Column("reader_version", INT, "of ingest.metadata; with path, size and modification the key of what was parsed"),
         Column("ordinal", INT, "0 for the file itself, its handles from 1 in the order of the file"),
         Column("job_id", TEXT, "whose directory the file lies in; null for savepoints and where no such level is"),
@@ -326,7 +326,7 @@ REFERENCES = Table(
 
 SKIPS = Table(
     "skips",
-    "one input that was passed over, and why",
+    "one input that was skipped, and why",
     (
         Column("subject", TEXT, "what was skipped: endpoint path, file, job"),
         Column("reason", TEXT, "code: timeout, unreachable, http_error, bad_json, too_large, bad_payload, unreadable_file, long_line, …"),

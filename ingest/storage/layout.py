@@ -58,7 +58,7 @@ PLACES = (
     ),
     Place("shared", "/shared/", rf"{_JOB}/shared/{_UUID}{_END}", "belongs to any number of checkpoints"),
     Place("merged_shared", "/shared/job_", rf"{_JOB}/shared/job_[^/]+_op_[^/]+/{_UUID}{_END}", "segments of shared state of one subtask"),
-    Place("taskowned", "/taskowned/", rf"{_JOB}/taskowned/{_UUID}{_END}", "given up by operators; materialised changelog state"),
+    Place("taskowned", "/taskowned/", rf"{_JOB}/taskowned/{_UUID}{_END}", "no longer owned by operators; materialised changelog state"),
     Place(
         "merged_taskowned",
         "/taskowned/job_",

@@ -30,7 +30,7 @@ SCHEMA = pa.schema(
         pa.field("modified", pa.timestamp("ms", tz="UTC")),
     ]
 )
-"""``path`` is canonical, ``listed_path`` opens the file, ``modified`` is null where the storage does not say."""
+"""``path`` is canonical, ``listed_path`` opens the file, ``modified`` is null where the storage does not report it."""
 
 LISTED, BEGUN = "_listed.json", "_begun.json"
 _PROGRESS = b"weir.listing"

@@ -117,7 +117,7 @@ def copy(path: str, target: str, expected: Stat | None = None) -> None:
             there.makedirs(there._parent(goal), exist_ok=True)
             copying.across(here, name, there, goal)
     except FileExistsError as error:
-        raise Occupied(f"{target} came into being meanwhile; look at it, then try again.") from error
+        raise Occupied(f"{target} was created in between; look at it, then try again.") from error
     except (OSError, ValueError) as error:
         raise _error("copied", path, error) from error
     if stat(path) != before:

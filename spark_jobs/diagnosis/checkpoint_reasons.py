@@ -16,7 +16,7 @@ LOST_WITH_JOB = frozenset({"TASK_FAILURE", "JOB_FAILURE", "JOB_FAILOVER_REGION"}
 """The checkpoint was pending when a task or the job failed. Flink does not count it against the tolerance."""
 
 _LOOK_AT_EXCEPTION = "Read the exception: it comes from the job's own code, from the state backend or from the checkpoint storage."
-_NOTHING = "Nothing to do unless it goes on while the job is running steadily."
+_NOTHING = "Nothing to do unless it continues while the job is running steadily."
 
 REASON_WORDS: dict[str, ReasonWords] = {
     "CHECKPOINT_DECLINED": ReasonWords(
@@ -36,7 +36,7 @@ REASON_WORDS: dict[str, ReasonWords] = {
     "CHECKPOINT_DECLINED_INPUT_END_OF_STREAM": ReasonWords("One input of a task had ended.", _NOTHING, harmless=True),
     "CHECKPOINT_DECLINED_SUBSUMED": ReasonWords(
         "The barrier of a newer checkpoint arrived before all barriers of this one.",
-        "Allow fewer concurrent checkpoints or a longer pause between them if this goes on.",
+        "Allow fewer concurrent checkpoints or a longer pause between them if this continues.",
         harmless=True,
     ),
     "CHECKPOINT_DECLINED_ON_CANCELLATION_BARRIER": ReasonWords(

@@ -113,7 +113,7 @@ def consequence(found: Losses) -> str:
     """What happens when it goes on, as one sentence."""
     left = found.tolerance_left
     if left is None and found.tolerable is not None:
-        return "The settings let the job go on however many checkpoints it loses; what grows is what a recovery must replay."
+        return "The settings let the job continue however many checkpoints it loses; what grows is what a recovery must replay."
     if left is None:
         return "How many failures in a row the job tolerates is not known (tolerable-failed-checkpoints)."
     if found.tolerable == 0:

@@ -74,7 +74,7 @@ def stored_job_finding(
 
 def clean_up_step(sample: StorageRootSample, what: str) -> str:
     """How to get rid of ``what``, or what bars it first."""
-    barred = f" First see to what bars it: {', '.join(sample.clean_up_barred_by)}." if sample.clean_up_barred_by else ""
+    barred = f" First resolve what prevents it: {', '.join(sample.clean_up_barred_by)}." if sample.clean_up_barred_by else ""
     return (
         f"Let Weir make a clean-up plan for {what}, read it and approve it: the button on the root's page, or "
         f"`manage.py plan_cleanup {sample.root}`. It moves the files into quarantine, from where they can be brought back.{barred} "

@@ -210,7 +210,7 @@ def test_without_pressure_nobody_is_blamed():
     lost = expired(4, 180, subtasks=6, acknowledged=4, not_acknowledged=MISSING)
     calm = window(*minutely(3), lost, vertex_windows=pressed(source="idle", enrich="idle", sink="idle"), **PLAN)
     [finding] = found(calm, "checkpoint.expired")
-    assert "No back-pressure was seen" in finding.cause
+    assert "No back-pressure was observed" in finding.cause
     assert finding.data["held_by"] is None
 
 

@@ -60,7 +60,7 @@ def silence(matchers: Sequence[Matcher], starts_at: datetime, ends_at: datetime,
     if not matchers:
         raise Refused("Give at least one matcher: a silence of everything would hide all that happens.")
     if not said:
-        raise Refused("Say why, for whoever wonders later.")
+        raise Refused("Give a reason: it is shown with the alert.")
     if ends_at <= max(starts_at, now):
         raise Refused("A silence has to end after it begins, and in the future.")
     if ends_at - starts_at > LONGEST_SILENCE:
@@ -90,7 +90,7 @@ def save_window(window: MaintenanceWindow, user: Any, now: datetime) -> Maintena
     if not window.matchers:
         raise Refused("Give at least one matcher: a window for everything would hide all that happens.")
     if not window.reason:
-        raise Refused("Say what is being done, for whoever wonders later.")
+        raise Refused("Give a reason: it is shown with the window.")
     if window.is_weekly and (window.time_of_day is None or not 60 <= (window.duration_s or 0) <= 7 * 86_400):
         raise Refused("A weekly window needs its time of day in UTC and how long it lasts, from a minute to a week.")
     if not window.is_weekly and window.ends_at is None:

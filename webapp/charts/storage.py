@@ -20,6 +20,8 @@ VERDICT_COLOURS = {
     "kept": "var(--kept)",
 }
 MISSING = "missing"
+WORDS = {"young": "unreferenced, not provable yet"}
+"""Verdicts whose code alone would mislead."""
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,10 @@ class StoragePoint:
     at: datetime
     bytes: Mapping[str, int]
     files: Mapping[str, int]
+
+
+def word_of(verdict: str) -> str:
+    return WORDS.get(verdict, verdict.replace("_", " "))
 
 
 def history(points: Sequence[StoragePoint]) -> go.Figure:
@@ -55,7 +61,7 @@ def history(points: Sequence[StoragePoint]) -> go.Figure:
 
 def _area(name: str, points: Sequence[StoragePoint]) -> go.Scatter:
     return go.Scatter(
-        name=name.replace("_", " "),
+        name=word_of(name),
         x=[plot_time(point.at) for point in points],
         y=[point.bytes.get(name, 0) for point in points],
         stackgroup="verdicts",
@@ -70,7 +76,7 @@ def _area(name: str, points: Sequence[StoragePoint]) -> go.Scatter:
 
 def _bar(name: str, points: Sequence[StoragePoint]) -> go.Bar:
     return go.Bar(
-        name=name.replace("_", " "),
+        name=word_of(name),
         x=[plot_time(point.at)[:16] for point in points],
         y=[point.bytes.get(name, 0) for point in points],
         width=0.3,

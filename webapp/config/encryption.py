@@ -15,7 +15,7 @@ def decrypt(token: str) -> str:
         return _keys().decrypt(token.encode()).decode()
     except InvalidToken:
         raise ImproperlyConfigured(
-            "A stored secret fits none of the keys in WEIR_FIELD_KEYS; give the old key as well, or enter the secret anew."
+            "A stored secret fits none of the keys in WEIR_FIELD_KEYS; give the old key as well, or enter the secret again."
         ) from None
 
 

@@ -23,7 +23,7 @@ logger = logging.getLogger(__name__)
 def send(task: str, key: str, queue: str, after: timedelta = timedelta()) -> None:
     """Raises ``OperationalError`` where there is no broker, or none that answers in time."""
     if not breaker.redis.allows():
-        raise OperationalError("The broker did not answer lately.")
+        raise OperationalError("The broker did not answer recently.")
     delay_s = max(after.total_seconds(), 0)
     options = {"queue": queue, "countdown": delay_s or None, "expires": delay_s + EXPIRES_S}
     try:

@@ -23,7 +23,7 @@ def disabled(endpoint: Endpoint, reason: str, now: datetime) -> NoticeTold:
         severity="warning",
         title=f"Weir no longer sends alerts to {endpoint.name}",
         cause=reason,
-        next_step="Look at its last attempts, put right what they say, and enable it again. What it missed can be replayed from there.",
+        next_step="Look at its last attempts, correct what they report, and enable it again. What it missed can be replayed from there.",
     )
 
 

@@ -27,7 +27,7 @@ ERRORS_MEAN = {
     "not_rendered": "The notice could not be written in this format.",
     "superseded": "Newer notices of the same alerts had arrived before.",
     "mail": "The mail server did not take it.",
-    "endpoint_disabled": "Its endpoint was disabled meanwhile.",
+    "endpoint_disabled": "Its endpoint was disabled before it could be sent.",
     "failed": "It failed in a way Weir does not know.",
 }
 

@@ -57,7 +57,7 @@ def replay(delivery: Delivery, name: str, now: datetime) -> None:
     if not delivery.endpoint.enabled and not delivery.mail_to:
         raise NotPossible(f"{delivery.endpoint.name} is disabled: enable it first.")
     if not _replay({"pk": delivery.pk}, ENDED, name, now):
-        raise NotPossible("It is under way already.")
+        raise NotPossible("It is being sent already.")
 
 
 def replay_range(

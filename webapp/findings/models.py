@@ -90,8 +90,8 @@ class Finding(models.Model):
     last_seen = models.DateTimeField()
     closed_at = models.DateTimeField(null=True)
     as_of = models.DateTimeField()
-    refold_from = models.DateTimeField(null=True, help_text="its sights from here on changed and are still to be folded")
-    to_alert = models.BooleanField(default=True, help_text="it changed in a way that alerting has not taken up yet")
+    refold_from = models.DateTimeField(null=True, help_text="its judged windows from here on changed and are still to be folded")
+    to_alert = models.BooleanField(default=True, help_text="it changed and alerting has not evaluated it since")
 
     objects: ClassVar = FindingQuerySet.as_manager()
 

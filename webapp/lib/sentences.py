@@ -1,5 +1,7 @@
 """Every sentence that Weir can show somebody, out of its own sources: texts of templates, and strings of code that read as words.
 
+Strings of code are findings and their advice, messages, notices, the help of commands and settings, and what the API and the
+tables say of their fields; strings of the pages' own scripts and the comments of the example settings are among them, too.
 Names of fields, paths, queries and docstrings are no sentences. What comes from users' jobs or from Flink is not among them.
 """
 
@@ -13,13 +15,23 @@ from webapp.config.environment import PROJECT_DIR
 
 CODE = ("ingest", "spark_jobs", "webapp")
 TEMPLATES = "templates"
+SCRIPTS = "static/js"
+SETTINGS = "compose.env.example"
 LEFT_OUT = ("migrations", "__pycache__")
-NO_TERMS = ("told", "tell", "tells", "said", "sight", "sights", "holds back", "held back", "hold back", "passed over", "fares", "fare")
+NO_TERMS = (
+    "told", "tell", "tells", "telling", "said", "sight", "sights", "holds back", "held back", "hold back", "passed over", "fares", "fared",
+    "anew", "afresh", "of its own accord", "is at it", "was at it", "at it now", "hears", "heard", "lately", "blame", "blames", "blamed",
+    "young", "gives up", "given up", "gave up", "give up", "goes on", "go on", "went on", "makes no sense", "taken up", "took up",
+    "stands still", "stand still", "never rests", "never rest", "again and again", "meanwhile", "whoever",
+)  # fmt: skip
 """Words that are no terms of Flink's or of operations: a sentence with one of them needs a second reading."""
 
 _MARKUP = re.compile(r"{#.*?#}|{%\s*comment.*?endcomment\s*%}|<(script|style|code)\b.*?</\1>", re.S)
 _TAG = re.compile(r"<[^>]*>")
 _SPOKEN = re.compile(r"""\b(?:title|placeholder|aria-label)="([^"]*)\"""")
+_SCRIPT_COMMENT = re.compile(r"(?m)//[^\n]*$|/\*.*?\*/", re.S)
+_SCRIPT_STRING = re.compile(r"""\"([^"\n]*)\"|`([^`]*)`""")
+_SCRIPT_VALUE = re.compile(r"\$\{[^}]*\}")
 _LOGIC = re.compile(r"{%.*?%}", re.S)
 _VALUE = re.compile(r"{{.*?}}", re.S)
 _WORDS = re.compile(r"[A-Za-z]{2,}[ ,:;][^\n]*[A-Za-z]{2,}")
@@ -45,8 +57,28 @@ def sentences() -> Iterator[Sentence]:
     yield from (one for path in sorted((base / TEMPLATES).rglob("*.html")) for one in of_template(path.relative_to(base), path.read_text()))
     for package in CODE:
         for path in sorted((base / package).rglob("*.py")):
-            if not set(path.parts) & set(LEFT_OUT):
+            if not set(path.parts) & set(LEFT_OUT) and path != Path(__file__):
                 yield from of_code(path.relative_to(base), path.read_text())
+
+    for path in sorted((base / SCRIPTS).glob("*.js")):
+        yield from of_script(path.relative_to(base), path.read_text())
+    yield from of_settings(Path(SETTINGS), (base / SETTINGS).read_text())
+
+
+def of_script(path: Path, text: str) -> Iterator[Sentence]:
+    """Strings between double quotes or backticks; the pages' scripts use no others."""
+    bare = _SCRIPT_COMMENT.sub(lambda match: "\n" * match.group().count("\n"), text)
+    for match in _SCRIPT_STRING.finditer(bare):
+        words = " ".join(_SCRIPT_VALUE.sub("…", match[1] or match[2] or "").split())
+        if _WORDS.search(words):
+            yield Sentence(str(path), bare.count("\n", 0, match.start()) + 1, words)
+
+
+def of_settings(path: Path, text: str) -> Iterator[Sentence]:
+    """What the comments of an example of settings explain."""
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.startswith("#") and _WORDS.search(line):
+            yield Sentence(str(path), number, line.lstrip("# "))
 
 
 def of_template(path: Path, text: str) -> Iterator[Sentence]:

@@ -83,7 +83,7 @@ def _deliveries(now: datetime) -> Iterator[tuple[str, str, Iterable[Sample]]]:
     age_s = max((now - oldest).total_seconds(), 0) if oldest else 0.0
     yield "weir_delivery_oldest_pending_seconds", "Age of the oldest delivery that has not arrived.", [({}, age_s)]
     disabled = Endpoint.objects.filter(enabled=False).count()
-    yield "weir_endpoints_disabled", "Endpoints that hear of nothing.", [({}, disabled)]
+    yield "weir_endpoints_disabled", "Endpoints that are not notified.", [({}, disabled)]
 
 
 def _alerts() -> Iterator[tuple[str, str, Iterable[Sample]]]:

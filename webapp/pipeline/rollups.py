@@ -111,4 +111,4 @@ def _catch_up(opened: Lake, record: RunRecord) -> None:
         # The next cycle finds the same, and reads everything again from the lake.
         record.say(str(lost))
     else:
-        record.say(f"took up {rows} rows of run {last.attempt}, which was killed before it did")
+        record.say(f"read {rows} rows of run {last.attempt}, which was killed before it did")

@@ -124,7 +124,7 @@ class _BoundedLog:
                     self._file.flush()
                 except OSError as error:
                     self._room = 0
-                    logger.warning("%s is not written any further (%s); the command goes on.", self._path, error.strerror)
+                    logger.warning("%s is not written any further (%s); the command continues.", self._path, error.strerror)
 
     def close(self) -> None:
         with self._lock, contextlib.suppress(OSError):

@@ -34,7 +34,7 @@ class IncidentReport(models.Model):
     tone = models.CharField(max_length=16, blank=True, help_text="crit, warn, ok or unknown: the verdict of its first screen")
     document = models.JSONField(null=True, blank=True)
     without_pdf = models.TextField(blank=True, help_text="why there is no PDF")
-    digest_of = models.DateTimeField(null=True, blank=True, unique=True, help_text="end of the week that a digest made by itself tells of")
+    digest_of = models.DateTimeField(null=True, blank=True, unique=True, help_text="end of the week that an automatic digest covers")
     asked_at = models.DateTimeField()
     made_at = models.DateTimeField(null=True, blank=True)
 

@@ -4,13 +4,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from spark_jobs.storage_words import DOUBTS, KINDS, NOT_CLEANABLE, REASONS, VERDICTS, YOUNG
-from webapp.charts.storage import StoragePoint
+from spark_jobs.storage_words import DOUBTS, KINDS, NOT_CLEANABLE, REASONS, VERDICTS
+from webapp.charts.storage import StoragePoint, word_of
 from webapp.storage.models import AuditDoubt, RootFigures, VerdictFigures
 
 MISSING = "missing"
-WORDS = {YOUNG: "unreferenced, not provable yet"}
-"""Verdicts whose code alone would mislead."""
 MISSING_MEANS = "Referred to by a checkpoint, and not there: whatever needs it cannot be restored."
 
 
@@ -27,7 +25,7 @@ class Part:
 
     @property
     def word(self) -> str:
-        return WORDS.get(self.verdict, self.verdict.replace("_", " "))
+        return word_of(self.verdict)
 
     @property
     def means(self) -> str:

@@ -33,7 +33,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     at = brief(slowest.slowest_vertex_name or "the slowest task")
     why = (
         f"Some channels carry more than others or come from slower tasks, so their barriers reach {at} late; "
-        "channels whose barrier has come stand still meanwhile."
+        "channels whose barrier has arrived are blocked until then."
     )
     pressed = f" Back-pressure from {holder.brief} stretches the gap." if holder else ""
     unaligned = " The checkpoints are unaligned: the wait costs no latency, but the records in flight become part of them."

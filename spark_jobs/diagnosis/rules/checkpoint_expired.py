@@ -130,14 +130,16 @@ def _cause(
         by_vertex = list_text([f"{brief(name)} ({count})" for name, count, _ in missing if name])
         who = f"{lacking} of {expired.subtasks} subtasks had not acknowledged{f': {by_vertex}' if by_vertex else ''}. "
     if holder and phase == "async":
-        return f"{who}They had taken their snapshots and were still writing; back-pressure from {holder.brief} came on top."
+        return f"{who}They had taken their snapshots and were still writing; there was back-pressure from {holder.brief} as well."
     if holder:
         unaligned = " although the checkpoint was unaligned" if expired.unaligned else ""
-        return f"{who}The barrier was held{unaligned}: it waits in line with the records, and {holder.brief} works them off too slowly."
+        return f"{who}The barrier was held{unaligned}: it is queued behind records, and {holder.brief} processes them too slowly."
     if phase == "async":
         return f"{who}They had taken their snapshots and were still writing them to the checkpoint storage."
     if pressure_is_known(window):
-        return f"{who}No back-pressure was seen meanwhile: a task whose thread is stuck, a slow upload or a lost message is more likely."
+        return (
+            f"{who}No back-pressure was observed during it: a task whose thread is stuck, a slow upload or a lost message is more likely."
+        )
     return f"{who}Whether back-pressure held the barrier is not known: no pressure was measured at that time."
 
 
@@ -145,7 +147,7 @@ def _next_step(holder: Holder | None, phase: str | None) -> str:
     if holder and phase != "async":
         return (
             f"Find out why {holder.brief} is slow (see its pressure finding); more parallelism or less work there lets the barrier pass. "
-            "Unaligned checkpoints let barriers overtake records meanwhile."
+            "Until then, unaligned checkpoints let barriers overtake records."
         )
     if phase == "async":
         return "Check the checkpoint storage as seen from the hosts named: throughput, throttling, many small files."

@@ -30,7 +30,7 @@ BEFORE_AT_LEAST = 2
     thresholds=(
         Threshold(
             f"{RULE}.full_ratio", 0.8, "ratio", 0.5, 1,
-            "A repeated upload lacks only what was compacted or written meanwhile; four fifths leave room for that.",
+            "A repeated upload lacks only what was compacted or written in between; four fifths leave room for that.",
         ),
         Threshold(
             f"{RULE}.incremental_ratio", 0.5, "ratio", 0.01, 0.79,
@@ -186,7 +186,7 @@ def _next_step(affected: str) -> str:
     if affected == "no":
         return "Read the `_metadata` of this checkpoint and of the one before: the same file names uploaded again would prove it."
     return (
-        f"{FLINK_23949} is in releases {FLINK_23949_RELEASES}: upgrade. Until then take fewer savepoints of this job, at quiet hours, "
+        f"{FLINK_23949} is in releases {FLINK_23949_RELEASES}: upgrade. Until then take fewer savepoints of this job, at low load, "
         "or use retained checkpoints instead, and leave room in the time-out for a full upload."
     )
 

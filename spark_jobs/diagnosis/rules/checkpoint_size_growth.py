@@ -26,7 +26,7 @@ SURE_POINTS = 48
     thresholds=(
         Threshold(
             f"{RULE}.hours", 24, "h", 1, 720,
-            "Most state breathes with the day; less than a day of it is the rise of a morning.",
+            "Most state grows and shrinks over a day; less than a day of history may show only the part in which it grows.",
         ),
         Threshold(
             f"{RULE}.growth_per_day", 0.1, "ratio", 0.001, 10,
@@ -89,7 +89,7 @@ def _finding(window: JobWindow, limits: Limits, trend: SizeTrend, size: int, per
         title=f"The state grows by {share_text(per_day)} a day: {bytes_text(size)} now, doubled in {ms_text(doubled_ms)}",
         cause=f"More is written to the state than is removed from it{f'; {brief(largest[0])} {largest[3]}' if largest else ''}.",
         next_step="Look for state without a time to live (StateTtlConfig, table.exec.state.ttl), keys that never come again, joins without "
-        "a time bound, and windows that never fire because the watermark stands still.",
+        "a time bound, and windows that never fire because the watermark does not advance.",
         seen_at_ms=seen_at_ms,
         evidence=evidence,
         related=(Related("vertex", largest[0], largest[3]),) if largest else (),

@@ -36,15 +36,13 @@ def _cause(window: JobWindow, limits: Limits, cost: PhaseCost) -> str:
     if holder:
         held = list_text(brief(window.vertex_name(vertex_id)) for vertex_id in holder.held)
         return (
-            f"Back-pressure holds the barriers: they travel in line with the records, and the buffers from {held} on are full because "
-            f"{holder.brief} works them off too slowly."
+            f"Back-pressure holds the barriers: they are queued behind records, and the buffers from {held} on are full because "
+            f"{holder.brief} processes the records too slowly."
         )
     slowest = cost.slow[-1].slowest_vertex_name
     where = f" of {brief(slowest)}" if slowest else ""
     if pressure_is_known(window):
-        return (
-            f"No origin of back-pressure was seen meanwhile, so a busy task thread{where} is likely: it answers only between two records."
-        )
+        return f"No origin of back-pressure was observed, so a busy task thread{where} is likely: it answers only between two records."
     return f"The barrier waits behind records, or the task thread{where} is busy; which, is not known: no pressure was measured."
 
 

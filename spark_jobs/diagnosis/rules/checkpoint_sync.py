@@ -15,13 +15,13 @@ RULE = "checkpoint.sync"
 @rule(
     RULE,
     "Slow synchronous part",
-    "The part of the snapshot during which the task stands still dominates the checkpoints' duration.",
+    "The part of the snapshot during which the task processes no records dominates the checkpoints' duration.",
     hold_s=HOLD_S,
     thresholds=phase_thresholds(
         RULE,
         "sync",
         3_000,
-        "No record is processed during it. Network buffers bridge about a second; beyond a few, the tasks above stand still too.",
+        "No record is processed during it. Network buffers bridge about a second; beyond a few, the upstream tasks are blocked too.",
     ),
 )
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:

@@ -20,12 +20,12 @@ RULE = "checkpoint.too_frequent"
 @rule(
     RULE,
     "Checkpoints too frequent",
-    "A checkpoint takes more than half of the interval, with no pause between them and no back-pressure to blame.",
+    "A checkpoint takes more than half of the interval, with no pause between them and no back-pressure that explains it.",
     hold_s=900,
     thresholds=(
         Threshold(
             f"{RULE}.interval_share", 0.5, "ratio", 0.1, 1,
-            "Beyond half of the interval, the job is more often in a checkpoint than not: uploads and compactions never rest.",
+            "Beyond half of the interval, the job is more often in a checkpoint than not: uploads and compactions never pause.",
         ),
         Threshold(
             f"{RULE}.pause_share", 0.1, "ratio", 0, 1,
@@ -41,7 +41,7 @@ RULE = "checkpoint.too_frequent"
         ),
         Threshold(
             f"{RULE}.fleet_minimum_interval_s", 0, "s", 0, 86_400,
-            "0 is none: what a shared storage can bear is for its operator to say.",
+            "0 is none: what a shared storage can handle is for its operator to set.",
         ),
     ),
 )  # fmt: skip
@@ -96,7 +96,9 @@ def _finding(
         cause = "Its operator set a minimum for the shared checkpoint storage."
     else:
         title = f"Checkpoints take {share_text(share)} of their interval of {ms_text(interval_ms)}"
-        cause = "The next checkpoint is due soon after the last one ends, so that uploads, compactions and the flush of buffers never rest."
+        cause = (
+            "The next checkpoint is due soon after the last one ends, so that uploads, compactions and the flush of buffers never pause."
+        )
     return job_finding(
         window,
         RULE,

@@ -61,7 +61,7 @@ def _not_whole(window: JobWindow, limits: Limits) -> Finding:
         "high",
         title=f"The newest retained checkpoint cannot be restored: {count_text(point.missing_files or 0, 'file')}{size} missing",
         cause=f"Checkpoint {point.checkpoint_id} refers to files that are not in the storage. Flink would fail to restore it.",
-        next_step="Do not stop or restart this job. Take a savepoint now: it writes the whole state anew. Then find out who deleted "
+        next_step="Do not stop or restart this job. Take a savepoint now: it writes the full state again. Then find out who deleted "
         "the files.",
         seen_at_ms=point.audited_at_ms,
         evidence=evidence,

@@ -27,7 +27,7 @@ OUTPUT_LEVEL = f"{RULE}.output_level"
             "ratio",
             0.0,
             1.0,
-            "Of the way from the idle floor of the output to what one hot channel can lift it to: half a channel's buffers stand in line.",
+            "Of the way from the idle floor of the output to what one hot channel can lift it to: half a channel's buffers are queued.",
         ),
     ),
 )

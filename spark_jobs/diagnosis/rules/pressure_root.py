@@ -30,7 +30,7 @@ FULL_INPUT, CRITICAL = f"{RULE}.full_input_ratio", f"{RULE}.critical_ratio"
             "ratio",
             0.0,
             0.5,
-            "A vertex that waits more than now and then may be held itself: its consumers are asked before it is blamed.",
+            "A vertex that waits more than occasionally may itself be back-pressured: its consumers are checked first.",
         ),
         Threshold(
             f"{RULE}.slack_ratio",
@@ -57,7 +57,7 @@ FULL_INPUT, CRITICAL = f"{RULE}.full_input_ratio", f"{RULE}.critical_ratio"
             "ratio",
             0.0,
             1.0,
-            "With fewer than half of a vertex heard, also a consumer of which little is known could be holding the silent ones.",
+            "With metrics of fewer than half of a vertex's subtasks, a consumer with few metrics could also be back-pressuring the others.",
         ),
         Threshold(
             CRITICAL,
@@ -111,7 +111,7 @@ def _finding(window: JobWindow, limits: Limits, pressure: Pressure, origin: Orig
         subject_id=origin.vertex_id,
         subject=window.vertex_name(origin.vertex_id),
         title=f"{name} back-pressures {held_names}",
-        cause=f"{works}, while {held_names} waited for room in the output: records arrive faster than {name} works them off.",
+        cause=f"{works}, while {held_names} waited for room in the output: records arrive faster than {name} processes them.",
         next_step=_next_step(pressure, origin, name),
         seen_at_ms=window.at_ms,
         evidence=tuple(_evidence(window, limits, pressure, origin, held)),

@@ -85,9 +85,7 @@ def _finding(window: JobWindow, limits: Limits, pressure: Pressure, origin: Orig
 def _cause(hot: str, parallelism: int, share: float | None, producers: Sequence[str]) -> str:
     carried = "" if share is None else f" with {share_text(share)} of the records"
     few = f" The backlog stands in few input channels, those from {list_text(producers)}." if producers else ""
-    return (
-        f"Of {count_text(parallelism, 'subtask')} only {hot} never rests{carried}, while the siblings mostly idle: the load is uneven.{few}"
-    )
+    return f"Of {count_text(parallelism, 'subtask')} only {hot} is always busy{carried}, siblings mostly idle: the load is uneven.{few}"
 
 
 def _evidence(

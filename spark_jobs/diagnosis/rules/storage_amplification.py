@@ -18,8 +18,8 @@ KEYS = "execution.checkpointing.file-merging"
 
 @rule(
     RULE,
-    "Merged files mostly dead",
-    "Merged checkpoint files of a job take up a multiple of the bytes that its checkpoints refer to.",
+    "Merged files mostly unused",
+    "Merged checkpoint files of a job use a multiple of the bytes that its checkpoints refer to.",
     hold_s=TWO_DAYS_S,
     judges=StorageJobSample,
     thresholds=(
@@ -29,7 +29,7 @@ KEYS = "execution.checkpointing.file-merging"
         ),
         Threshold(
             f"{RULE}.severe_ratio", 6, "times", 1, 10_000,
-            "At six, five of six bytes on the bill are dead.",
+            "At six, five of six bytes stored are not needed.",
         ),
         Threshold(
             f"{RULE}.minimum_excess_bytes", 10 << 20, "bytes", 0, 1 << 60,
@@ -51,13 +51,13 @@ def judge(sample: StorageJobSample, limits: Limits) -> Iterator[Finding]:
         severity,
         title=f"Merged files hold {bytes_text(on_disk)} for {bytes_text(live)} of live state (× {ratio:.1f})",
         cause="Segments of subsumed checkpoints stay in a physical file until the last segment in it is released. Incremental state "
-        "that compaction rewrites leaves most of each file dead.",
-        next_step=f"Lower {KEYS}.max-file-size, so that fewer segments share a fate, or {KEYS}.max-space-amplification, at which Flink "
+        "that compaction rewrites leaves most of each file unused.",
+        next_step=f"Lower {KEYS}.max-file-size, so that fewer segments share a file, or {KEYS}.max-space-amplification, at which Flink "
         f"uploads live segments again; without {KEYS}.across-checkpoint-boundary files are merged within one checkpoint only. There is "
-        "nothing to delete by hand: live and dead segments lie in the same files.",
+        "nothing to delete by hand: needed and unused segments are in the same files.",
         evidence=(
             Evidence("amplification", ratio, "times", limits[key], ">=", key, at_ms),
-            Evidence("dead bytes in merged files", excess, "bytes", limits[least], ">=", least, at_ms),
+            Evidence("unused bytes in merged files", excess, "bytes", limits[least], ">=", least, at_ms),
             Evidence("merged files on disk", on_disk, "bytes", at_ms=at_ms, note=count_text(sample.segmented.files, "file")),
             Evidence("live segments", live, "bytes", at_ms=at_ms),
         ),

@@ -99,6 +99,6 @@ def _next_step(sample: StorageJobSample, worst: IncompleteSnapshot) -> str:
     if sample.ended:
         return "Bring the files back from a backup or older versions of the bucket if this snapshot is still wanted."
     return (
-        "Do not stop, restart or upgrade this job before a savepoint has completed: it writes the whole state anew. Then stop what "
+        "Do not stop, restart or upgrade this job before a savepoint has completed: it writes the full state again. Then stop what "
         "deletes files there."
     )

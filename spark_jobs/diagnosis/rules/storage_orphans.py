@@ -28,7 +28,7 @@ KIND_WORDS = {
 @rule(
     RULE,
     "Orphaned files",
-    "Files below a root that no checkpoint, savepoint or running job refers to take up space.",
+    "Files below a root that no checkpoint, savepoint or running job refers to use space.",
     hold_s=TWO_DAYS_S,
     judges=StorageRootSample,
     thresholds=(
@@ -42,7 +42,7 @@ KIND_WORDS = {
         ),
         Threshold(
             f"{RULE}.high_share", 0.2, "ratio", 0, 1,
-            "A fifth of the storage for nothing says that something leaves files again and again.",
+            "A fifth of the storage unused means that something leaves files behind repeatedly.",
         ),
         Threshold(
             f"{RULE}.large_bytes", 100 << 30, "bytes", 1, 1 << 62,

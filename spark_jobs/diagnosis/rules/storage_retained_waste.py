@@ -19,7 +19,7 @@ RULE = "storage.retained_waste"
 @rule(
     RULE,
     "Superseded checkpoints",
-    "Retained checkpoints of ended jobs, whose successors no longer need them, take up space.",
+    "Retained checkpoints of ended jobs, whose successors no longer need them, use space.",
     hold_s=TWO_DAYS_S,
     judges=StorageRootSample,
     thresholds=(

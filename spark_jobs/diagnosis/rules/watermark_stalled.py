@@ -37,7 +37,7 @@ class Silent:
 
 @rule(
     RULE,
-    "Watermark stands still",
+    "Watermark does not advance",
     "The lowest input watermark of a vertex has not moved for minutes although records keep arriving.",
     thresholds=(
         Threshold(
@@ -104,7 +104,7 @@ def _finding(window: JobWindow, limits: Limits, topology: Topology, stall: Stall
         subject_kind="vertex",
         subject_id=vertex_id,
         subject=window.vertex_name(vertex_id),
-        title=f"Event time of {name} stands still for {ms_text(still_ms)}{because}",
+        title=f"Event time of {name} has not advanced for {ms_text(still_ms)}{because}",
         cause=_cause(window, topology, vertex_id, silent_names),
         next_step=_next_step(silent_names),
         seen_at_ms=window.at_ms,
@@ -116,7 +116,7 @@ def _finding(window: JobWindow, limits: Limits, topology: Topology, stall: Stall
         ),
         related=(
             *(Related("vertex", text, "emits no records") for text in silent_names),
-            *(Related("vertex", other, "stands still behind it") for other in names(window, behind)),
+            *(Related("vertex", other, "does not advance because of it") for other in names(window, behind)),
         ),
         data={
             "vertex_id": vertex_id,

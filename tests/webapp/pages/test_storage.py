@@ -270,7 +270,7 @@ def test_a_simulation_is_asked_for_once_and_shown_when_it_is_done(operator):
     for _ in range(2):
         operator.post(f"{reverse('storage-simulator')}?uri={ROOT}", {"days": "7"})
     asked = AgeRuleResult.objects.get()
-    assert "Under way" in text(operator, "storage-simulator", uri=ROOT, days=7)
+    assert "… Running" in text(operator, "storage-simulator", uri=ROOT, days=7)
     lost = {"metadata_path": f"{ROOT}/{JOB}/chk-7/_metadata", "checkpoint_id": 7, "lost_files": 2, "lost_bytes": 20, "job_id": JOB}
     counts = {"files": 5, "bytes": 50, "live_files": 2, "live_bytes": 20, "missed_files": 1, "missed_bytes": 1, "broken": 1, "jobs": 1}
     asked.result = {"days": 7, "roots": [{"root": ROOT, **counts, "checkpoints": [lost]}]}

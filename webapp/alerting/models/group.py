@@ -13,8 +13,8 @@ class AlertGroup(models.Model):
 
     cluster = models.CharField(max_length=100, blank=True)
     family = models.CharField(max_length=64)
-    first_pending_at = models.DateTimeField(null=True, help_text="first evidence of what is still to be told")
-    next_due_at = models.DateTimeField(null=True, help_text="when that is told")
+    first_pending_at = models.DateTimeField(null=True, help_text="first evidence of what is still to be notified")
+    next_due_at = models.DateTimeField(null=True, help_text="when that is notified")
     last_notified_at = models.DateTimeField(null=True)
     notices = models.PositiveIntegerField(default=0)
 

@@ -46,5 +46,5 @@ FORMAT = Format(
     render,
     refused=code_is_zero("errcode"),
     credential="Signing key of the robot (if it checks signatures)",
-    url_help="of the robot, with its access_token; whoever knows it may post",
+    url_help="of the robot, with its access_token; anyone who has it can post",
 )

@@ -58,5 +58,5 @@ FORMAT = Format(
     render,
     refused=code_is_zero("code", "StatusCode"),
     credential="Signing key of the bot (if it checks signatures)",
-    url_help="of the bot; whoever knows it may post",
+    url_help="of the bot; anyone who has it can post",
 )

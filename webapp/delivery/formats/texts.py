@@ -53,7 +53,7 @@ def notes(alert: AlertTold) -> list[str]:
     """What else somebody on call should know, one sentence each."""
     found = []
     if alert.flapping:
-        found.append("It fires again and again; it counts as over after ten quiet minutes.")
+        found.append("It fires repeatedly (flapping); it is resolved after ten minutes without firing.")
     if alert.acknowledged_by:
         found.append(f"Acknowledged by {line(alert.acknowledged_by, 100)}.")
     if alert.muted_count:

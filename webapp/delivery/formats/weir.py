@@ -48,7 +48,7 @@ _ALERT: dict[str, Any] = {
     "ends_at": {"type": ["string", "null"], "format": "date-time", "description": "When it ended; null while it fires."},
     "evidence": {"type": "array", "items": {"type": "object"}, "description": "Figures: name, value, unit, threshold, comparison, note."},
     "acknowledged_by": {"type": ["string", "null"]},
-    "flapping": {"type": "boolean", "description": "It fired again and again within half an hour."},
+    "flapping": {"type": "boolean", "description": "It fired repeatedly within half an hour (flapping)."},
     "muted_count": {**_COUNT, "description": "Alerts this one inhibits."},
     "muted": {"type": "array", "items": _TEXT, "maxItems": MOST_MUTED, "description": "The first of them."},
     "labels": {"type": "object", "additionalProperties": _TEXT},

@@ -24,7 +24,7 @@ class Delivery(models.Model):
     cluster = models.CharField(max_length=100, blank=True)
     status = models.CharField(max_length=16)
     title = models.CharField(max_length=300)
-    payload = models.TextField(help_text="the notice as JSON, as this endpoint is told it")
+    payload = models.TextField(help_text="the notice as JSON, as it is sent to this endpoint")
     made_at = models.DateTimeField()
 
     state = models.CharField(max_length=16, choices=DeliveryState.choices, default=DeliveryState.PENDING)
@@ -34,7 +34,7 @@ class Delivery(models.Model):
     fence = models.BigIntegerField(default=0)
     tries = models.PositiveIntegerField(default=0, help_text="since it was made or replayed: its place in the schedule")
     attempts = models.PositiveIntegerField(default=0, help_text="in all")
-    ended_at = models.DateTimeField(null=True, help_text="when it was delivered or given up")
+    ended_at = models.DateTimeField(null=True, help_text="when it was delivered, or failed for the last time")
     last_status = models.PositiveIntegerField(null=True)
     last_error = models.CharField(max_length=300, blank=True)
     replays = models.PositiveIntegerField(default=0)

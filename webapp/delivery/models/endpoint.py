@@ -29,7 +29,7 @@ class Endpoint(models.Model):
     previous_secret_until = models.DateTimeField(null=True, editable=False)
     matchers = models.JSONField(default=list, blank=True, help_text="label, operator, value; all have to match")
     min_severity = models.CharField(max_length=16, choices=Severity.choices, default=Severity.WARNING)
-    owner_email = models.EmailField(blank=True, help_text="told when Weir gives the endpoint up")
+    owner_email = models.EmailField(blank=True, help_text="notified when Weir disables the endpoint")
 
     enabled = models.BooleanField(default=True)
     disabled_at = models.DateTimeField(null=True, editable=False)

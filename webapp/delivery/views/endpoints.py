@@ -125,10 +125,10 @@ def switch(request: HttpRequest, pk: int) -> HttpResponse:
     found, name, now = _endpoint(pk), request.user.get_username(), timezone.now()
     if "enable" in request.POST:
         orders.enable(found, name, now)
-        messages.success(request, f"{found.name} hears of alerts again. What it missed can be replayed on the page of deliveries.")
+        messages.success(request, f"{found.name} is notified of alerts again. What it missed can be replayed on the page of deliveries.")
     else:
         orders.disable_by_hand(found, name, now)
-        messages.success(request, f"{found.name} is disabled; it hears of nothing.")
+        messages.success(request, f"{found.name} is disabled; it is not notified.")
     return redirect("endpoint", pk)
 
 

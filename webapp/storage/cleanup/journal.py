@@ -91,7 +91,7 @@ class Journal:
         for name in self._names():
             match = _NAME.fullmatch(name)
             if match is None:
-                raise PlanDamaged(f"{self._folder.uri}/{self._path(name)} is no file of a journal; take it away, then go on.")
+                raise PlanDamaged(f"{self._folder.uri}/{self._path(name)} is no file of a journal; remove it, then continue.")
             found.setdefault(int(match[1]), []).append(name)
         return found
 
@@ -166,7 +166,7 @@ class Journal:
     def _damaged(self, chunk: int, how: str) -> PlanDamaged:
         return PlanDamaged(
             f"The journal of plan {self._plan[:12]} {how}: chunk {chunk} of {self._verb}. Nothing is moved or deleted on its word: "
-            f"restore {self._folder.uri}/journal from a backup (or the WEIR_SECRET_KEY that sealed it), then go on."
+            f"restore {self._folder.uri}/journal from a backup (or the WEIR_SECRET_KEY that sealed it), then continue."
         )
 
     def counts(self) -> Counter[str]:

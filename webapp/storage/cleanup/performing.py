@@ -127,7 +127,7 @@ def _run(plan: CleanupPlan, lease: Lease, record: RunRecord, verb: str) -> Run:
     def hold() -> None:
         lease.renew()
         if not CleanupPlan.objects.filter(pk=plan.pk, state=state).exists():
-            raise Stopped(f"Plan {plan.short_name} was asked for something else meanwhile.")
+            raise Stopped(f"Plan {plan.short_name} was ordered something else in between.")
 
     return Run(reader, TreeFiles(), Pace(plan.files_per_s), timezone.now, hold, done, by, ordered_by)
 

@@ -55,7 +55,7 @@ class Run:
         if self.files.is_behind_link(file.quarantine, file.target):
             raise Halted(
                 f"{file.target} in quarantine is a link or lies behind one, which leads elsewhere. Nothing is moved or deleted "
-                "through links: put the quarantine back as it was, then go on."
+                "through links: restore the quarantine as it was, then continue."
             )
 
     def verify(self, journal: Journal, *, sealed: bool = True) -> None:

@@ -101,9 +101,9 @@ def order(request: HttpRequest, pk: int | str, verb: str) -> HttpResponse:
     """``apply``, ``undo``, ``purge`` or ``withdraw``."""
     found, name, now = _plan(pk), request.user.get_username(), timezone.now()
     acts: dict[str, tuple[Callable[[], None], str]] = {
-        "apply": (lambda: orders.start_apply(found, name, now), "is being applied: first everything is audited afresh"),
+        "apply": (lambda: orders.start_apply(found, name, now), "is being applied: first everything is audited again"),
         "undo": (lambda: orders.start_undo(found, name, now), "is being undone"),
-        "purge": (lambda: orders.start_purge(found, name, now), "is being purged: first everything is audited afresh"),
+        "purge": (lambda: orders.start_purge(found, name, now), "is being purged: first everything is audited again"),
         "withdraw": (lambda: orders.withdraw(found, name), "is withdrawn; nobody can apply it any more"),
     }
     return _ordered(request, found, *acts[verb])

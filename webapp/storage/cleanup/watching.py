@@ -101,7 +101,7 @@ class Watch:
                 if tries_left:
                     self._sleep(TRY_AGAIN_S)
                     continue
-                raise Halted(f"{file.path} appeared meanwhile and cannot be read ({error}); it may refer to anything.") from error
+                raise Halted(f"{file.path} appeared in between and cannot be read ({error}); it may refer to anything.") from error
             return
 
     def referrer_of(self, path: str) -> str | None:
@@ -130,7 +130,7 @@ class Watch:
         written = written.drop_null()
         found = canonical_column(written, self._spellings)
         if found.null_count:
-            raise Halted(f"{by} appeared meanwhile and refers to a path that cannot be brought to one spelling.")
+            raise Halted(f"{by} appeared in between and refers to a path that has no unambiguous spelling.")
         return found
 
     def _listed(self) -> Sequence[MetadataFile]:

@@ -22,7 +22,7 @@ class StorageAudit(models.Model):
     roots = models.JSONField(default=list, help_text="canonical URIs it looked at")
     as_of = models.DateTimeField(null=True, blank=True)
     age_guard_h = models.PositiveIntegerField(default=72)
-    fresh = models.BooleanField(default=False, help_text="every _metadata was parsed anew")
+    fresh = models.BooleanField(default=False, help_text="every _metadata was parsed again")
     run_dir = models.CharField(max_length=1000, blank=True)
     manifest_path = models.CharField(max_length=1000, blank=True)
     files_kept = models.BooleanField(default=True, help_text="its verdicts by file are still on disk")

@@ -25,7 +25,7 @@ class Command(PreparedCommand):
     help = (
         f"Add an endpoint. Its address is read from the variable {URL_VARIABLE}, from standard input, or asked for, since those of chat "
         f"bots are passwords; its key or sign-in from {CREDENTIAL_VARIABLE}, or asked for where the format needs one. A secret that Weir "
-        "makes is printed once, here. Exit code 0, or 2 where the input makes no sense."
+        "makes is printed once, here. Exit code 0, or 2 where the input is invalid."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:

@@ -22,7 +22,7 @@ SECRET_VARIABLE = "WEIR_CLUSTER_SECRET"  # noqa: S105 - the name of a variable
 class Command(PreparedCommand):
     help = (
         "Register a Flink cluster, after a connection test that says what it sees. Exit code 0, 1 where it does not answer (nothing is "
-        f"registered then), 2 where the input makes no sense. A password or token is read from the variable {SECRET_VARIABLE}, from "
+        f"registered then), 2 where the input is invalid. A password or token is read from the variable {SECRET_VARIABLE}, from "
         "standard input, or asked for; it is never an argument."
     )
 

@@ -40,4 +40,4 @@ class Command(PreparedCommand):
                         model.objects.filter(pk=row.pk).update(**{field: getattr(row, field) for field in kept})
         self.stdout.write(f"{done} secrets are encrypted with the first key.")
         if lost:
-            raise CommandError(f"No key fits the secrets of {', '.join(lost)}; enter them anew.", returncode=1)
+            raise CommandError(f"No key fits the secrets of {', '.join(lost)}; enter them again.", returncode=1)

@@ -20,14 +20,14 @@ LOOK_AGAIN_S = 1
 class Command(PreparedCommand):
     help = (
         "Run Spark over everything that is new in the lake and load the result. Needs no running service. "
-        "Exit code 0 when all is loaded, 1 where something failed or another process stayed at it."
+        "Exit code 0 when all is loaded, 1 where something failed or another process did not finish it."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--collect", action="store_true", help="ask all live clusters first")
         parser.add_argument("--from-start", action="store_true", help="read the whole lake again, as after it was replaced")
         parser.add_argument(
-            "--wait", type=float, default=600, metavar="S", help="how long to wait for another process at it (default: 600)"
+            "--wait", type=float, default=600, metavar="S", help="how long to wait for another process that does it (default: 600)"
         )
         parser.add_argument("--json", action="store_true", help="one JSON object at the end instead of progress")
 
@@ -60,8 +60,8 @@ class Command(PreparedCommand):
             if performed.state != Performed.HELD:
                 break
             if time.monotonic() > give_up:
-                raise CommandError(f"{key}: another process was at it for {wait_s:.0f} s; see the pipeline page.", returncode=1)
-            self._say(f"{key}: another process is at it, waiting …")
+                raise CommandError(f"{key}: another process did it for {wait_s:.0f} s; see the pipeline page.", returncode=1)
+            self._say(f"{key}: another process does it, waiting …")
             time.sleep(LOOK_AGAIN_S)
         if performed.record is None:
             self._say(f"{key}: nothing new.")

@@ -26,7 +26,7 @@ from webapp.storage.management.commands.plan_cleanup import command_line_name
 class Command(PreparedCommand):
     help = (
         "Report what happened to jobs in a stretch of time, and write it as files: one HTML file with its charts inside, PDF, Markdown, "
-        "JSON. Nothing is kept in Weir. Exit code 0, 1 where a file could not be made (the others are), 2 where the input makes no sense."
+        "JSON. Nothing is kept in Weir. Exit code 0, 1 where a file could not be made (the others are), 2 where the input is invalid."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:

@@ -33,8 +33,8 @@ STATE_OF = {"apply": PlanState.APPLYING, "undo": PlanState.UNDOING, "purge": Pla
 class Command(PreparedCommand):
     help = (
         "Print what carrying out PLAN would do; with --apply move its files to quarantine, with --undo put them back, with --purge delete "
-        "what waited long enough. Everything is audited afresh right before; what changed is skipped and said. It may be stopped at any "
-        "time and goes on where it was. Exit code 0, 1 where something failed or doubt stopped it, 2 where the input makes no sense, "
+        "what waited long enough. Everything is audited again right before; what changed is skipped and listed. It may be stopped at any "
+        "time and continues where it stopped. Exit code 0, 1 where something failed or doubt stopped it, 2 where the input is invalid, "
         "3 where the plan is not approved, has expired, or is past that."
     )
 
@@ -45,7 +45,7 @@ class Command(PreparedCommand):
         what.add_argument("--apply", action="store_true", help="move its files to quarantine")
         what.add_argument("--undo", action="store_true", help="put back what is in quarantine")
         what.add_argument("--purge", action="store_true", help="delete what is in quarantine; only after its time of grace")
-        parser.add_argument("--wait", type=float, default=60, metavar="S", help="how long to wait for a worker that is at it (default: 60)")
+        parser.add_argument("--wait", type=float, default=60, metavar="S", help="wait for a worker that carries it out (default: 60)")
         parser.add_argument("--json", action="store_true", help="one JSON object at the end instead of progress")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -95,10 +95,10 @@ class Command(PreparedCommand):
             except CleanupError:
                 raise
             except Exception as error:
-                raise CommandError(f"{describe(error)} Repeat the command to go on.", returncode=1) from error
+                raise CommandError(f"{describe(error)} Repeat the command to continue.", returncode=1) from error
             if performed.state == Performed.HELD:
                 if time.monotonic() > give_up:
-                    raise CommandError("A worker is at it; its progress is on the page of the plan.", returncode=1)
+                    raise CommandError("A worker carries it out; its progress is on the page of the plan.", returncode=1)
                 time.sleep(LOOK_AGAIN_S)
             plan.refresh_from_db()
         self._tell(plan, verb)

@@ -27,9 +27,9 @@ from webapp.storage.verdict_files import VerdictFiles
 
 class Command(PreparedCommand):
     help = (
-        "Say of every file below ROOT (default: all registered roots) whether something needs it: live, retained waste, orphan, too young "
-        "to say, or kept because unsure. Roots need not be registered. Nothing is deleted. Exit code 0, 1 where the audit failed, "
-        "2 where the input makes no sense."
+        "List for every file below ROOT (default: all registered roots) whether something needs it: live, retained waste, orphan, "
+        "too recent to be judged, or kept because of a doubt. Roots need not be registered. Nothing is deleted. "
+        "Exit code 0, 1 where the audit failed, 2 where the input is invalid."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -40,7 +40,7 @@ class Command(PreparedCommand):
         parser.add_argument(
             "--age-guard", type=int, metavar="HOURS", help="younger files are no orphans (default: WEIR_STORAGE_AGE_GUARD_H)"
         )
-        parser.add_argument("--fresh", action="store_true", help="parse every _metadata anew")
+        parser.add_argument("--fresh", action="store_true", help="parse every _metadata again")
         parser.add_argument("--json", action="store_true", help="per root its figures, then one line for each file that is not live")
 
     def handle(self, *args: Any, **options: Any) -> None:
