@@ -1,10 +1,14 @@
 """Worlds through one run of the audit, and what it said of each."""
 
+import json
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 
 from spark_jobs.storage.judging import judge
@@ -28,7 +32,30 @@ class Said:
         return {path for path, said in self.files.items() if said[0] == verdict}
 
 
-Judged = list[tuple[World, Said]]
+@dataclass
+class Judged:
+    """Worlds, each with what was said of it; ``tables`` is where every row of the run lies, by the name of its table."""
+
+    worlds: list[tuple[World, Said]]
+    tables: dict[str, Path]
+
+    def __iter__(self) -> Iterator[tuple[World, Said]]:
+        return iter(self.worlds)
+
+    def __len__(self) -> int:
+        return len(self.worlds)
+
+    def rows_of(self, worlds: Sequence[World]) -> dict[str, list[str]]:
+        """All rows of every table that are about ``worlds``, in an order of their own."""
+        audits = [str(one.seed) for one in worlds]
+        return {name: sorted_rows(*sorted(at.glob("*.parquet")), audits=audits) for name, at in self.tables.items()}
+
+
+def sorted_rows(*files: Path, audits: Sequence[str] | None = None) -> list[str]:
+    """The rows of Parquet files as JSON; those of ``audits`` alone where given."""
+    chosen = None if audits is None else pc.field("audit_id").isin(audits)
+    rows = (row for file in files for row in pq.read_table(file, filters=chosen).to_pylist())
+    return sorted(json.dumps(row, default=str, sort_keys=True) for row in rows)
 
 
 def judged_worlds(spark: SparkSession, worlds: Sequence[World], scratch: Path, *, written: bool = False) -> Judged:
@@ -41,9 +68,18 @@ def judged_worlds(spark: SparkSession, worlds: Sequence[World], scratch: Path, *
         return spark.read.schema(frame.schema).parquet(at)
 
     judged = judge(inputs_of(spark, worlds, scratch, written=written), keep)
+    frames = judged.tables | {"files": judged.files, "references": judged.references, "absent": judged.absent, "pending": judged.pending}
+    for name, frame in frames.items():
+        keep(f"said-{name}", frame.drop("held_no", "path_hash"))
+    tables = {name: scratch / f"said-{name}" for name in frames}
     said: dict[str, Said] = defaultdict(lambda: Said({}, set()))
-    for row in judged.files.select("audit_id", "path", "verdict", "reason", "kind").toArrow().to_pylist():
+    for row in _rows(tables["files"], "audit_id", "path", "verdict", "reason", "kind"):
         said[row["audit_id"]].files[row["path"]] = (row["verdict"], row["reason"], row["kind"])
-    for row in judged.tables["storage_doubt"].select("audit_id", "reason").toArrow().to_pylist():
+    for row in _rows(tables["storage_doubt"], "audit_id", "reason"):
         said[row["audit_id"]].doubts.add(row["reason"])
-    return [(one, said[str(one.seed)]) for one in worlds]
+    return Judged([(one, said[str(one.seed)]) for one in worlds], tables)
+
+
+def _rows(at: Path, *columns: str) -> Iterator[dict[str, Any]]:
+    for file in at.glob("*.parquet"):
+        yield from pq.read_table(file, columns=list(columns)).to_pylist()

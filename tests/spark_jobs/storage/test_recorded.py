@@ -1,17 +1,24 @@
-"""Recorded trees of Flink 1.20.5, audited twice four days apart: restore chains (H), killed TaskManagers (I), merged files (K)."""
+"""Recorded trees, audited twice four days apart, by Spark and in one process: restored (H), TaskManagers killed (I), files merged (K)."""
 
+import json
 import re
+from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
+from spark_jobs.in_process.session import in_process_session
 from spark_jobs.jobs.age_rule import simulated
+from spark_jobs.manifest import Manifest
 from tests.spark_jobs.storage.audits import Audited, Auditor, options_restored
+from tests.spark_jobs.storage.judged_worlds import sorted_rows
 from tests.spark_jobs.storage.recorded_jobs import RESTORED, recorded_jobs
-from tests.storage_trees import lay_out
+from tests.storage_trees import FINAL, FINAL_RUNNING, RecordedTree, lay_out
 
 SEGMENT = re.compile(rb"\x0f(.{8})(.{8}).{4}..(file:/opt/l/lab/run/1\.20\.5-K/[ -~]+?/[0-9a-f-]{36})", re.DOTALL)
 UUID = re.compile(rb"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -21,31 +28,27 @@ TWIN = "I-again"
 """A second audit of the root of I, in the same runs."""
 
 
-class Recorded:
-    """Three trees, each an audit of its own in the same runs, and one of them twice."""
+CHANGING = ("1.12.5-G", "1.20.5-G")
+"""Audited first as they were while their jobs ran, then as they were at the end."""
 
-    def __init__(self, spark: SparkSession, folder: Path) -> None:
-        self.trees = {name: lay_out(f"1.20.5-{name}", folder / name) for name in "HIK"}
-        audits = self.trees | {TWIN: self.trees["I"]}
-        auditor = Auditor(spark, folder)
-        self.first = auditor.audit([self.asked(name, tree.newest + timedelta(minutes=1)) for name, tree in audits.items()])
+
+class Recorded:
+    """Trees, each an audit of its own in the same runs, and one of them twice."""
+
+    def __init__(self, session: SparkSession, folder: Path, trees: Path, *, in_process: bool = False) -> None:
+        self.laid_out = trees
+        self.trees = {name: lay_out(f"1.20.5-{name}", trees / name) for name in "HIK"}
+        running = {name: lay_out(name, trees / FINAL_RUNNING / name, at=FINAL_RUNNING) for name in CHANGING}
+        ended = {name: lay_out(name, trees / FINAL / name) for name in CHANGING}
+        lasting = self.trees | {TWIN: self.trees["I"]}
+        auditor = Auditor(session, folder, in_process=in_process)
+        first = {name: (tree, tree.newest + timedelta(minutes=1)) for name, tree in (lasting | running).items()}
+        self.first = auditor.audit([_asked(name, tree, as_of) for name, (tree, as_of) in first.items()])
         # Of H so long after its first job that "older than four days" means exactly what that job wrote.
         last_of_first_job = max(file.modified for file in self.trees["H"].files if "/529e89" in file.path)
-        at = {"H": datetime.fromtimestamp(last_of_first_job, UTC) + timedelta(days=4, seconds=1)}
-        self.second = auditor.audit(
-            [self.asked(name, at.get(name, tree.newest + timedelta(days=4, hours=1))) for name, tree in audits.items()]
-        )
-        with options_restored(spark):
-            self.by_age = {root["root"]: root for root in simulated(spark, self.second.manifest, 4)["roots"]}
-            of_first_job = next(file.path for file in self.trees["H"].files if "/529e89" in file.path)
-            directory = self.trees["H"].uri(of_first_job).partition("/529e89")
-            below = f"{directory[0]}/529e89{directory[2].partition('/')[0]}"
-            self.first_job_by_age = {root["root"]: root for root in simulated(spark, self.second.manifest, 1, below)["roots"]}
-
-    def asked(self, name: str, as_of: datetime) -> dict[str, Any]:
-        tree = self.trees[name.removesuffix("-again")]
-        root = {"uri": tree.root.uri, "read_at": tree.root.read_at, "clusters": ["lab"], "attested": True}
-        return {"audit_id": name, "as_of": as_of, "age_guard_h": 72, "roots": [root], "jobs": recorded_jobs(tree)}
+        second = {name: (tree, tree.newest + timedelta(days=4, hours=1)) for name, tree in (lasting | ended).items()}
+        second["H"] = self.trees["H"], datetime.fromtimestamp(last_of_first_job, UTC) + timedelta(days=4, seconds=1)
+        self.second = auditor.audit([_asked(name, tree, as_of) for name, (tree, as_of) in second.items()])
 
     def named_in(self, name: str, snapshots: set[str] | None = None) -> set[str]:
         """Paths of files whose name occurs in the bytes of any ``_metadata``, or of those of ``snapshots``."""
@@ -55,9 +58,54 @@ class Recorded:
         return {tree.uri(file.path) for file in tree.files if Path(file.path).name in names}
 
 
+def _asked(name: str, tree: RecordedTree, as_of: datetime) -> dict[str, Any]:
+    root = {"uri": tree.root.uri, "read_at": tree.root.read_at, "clusters": ["lab"], "attested": True}
+    return {"audit_id": name, "as_of": as_of, "age_guard_h": 72, "roots": [root], "jobs": recorded_jobs(tree)}
+
+
 @pytest.fixture(scope="module")
 def recorded(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Recorded:
-    return Recorded(spark, tmp_path_factory.mktemp("recorded"))
+    return Recorded(spark, tmp_path_factory.mktemp("recorded"), tmp_path_factory.mktemp("trees"))
+
+
+@dataclass(frozen=True)
+class ByAge:
+    """What a rule that deletes by age would break in H, by root; ``first_job``: one that looks into its first job's directory only."""
+
+    everywhere: dict[str, Any]
+    first_job: dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def by_age(spark: SparkSession, recorded: Recorded) -> ByAge:
+    tree, manifest = recorded.trees["H"], recorded.second.manifest
+    uri = tree.uri(next(file.path for file in tree.files if "/529e89" in file.path))
+    before, job, after = uri.partition("/529e89")
+    below = f"{before}{job}{after.partition('/')[0]}"
+    with options_restored(spark):
+        everywhere, first_job = simulated(spark, manifest, 4)["roots"], simulated(spark, manifest, 1, below)["roots"]
+    return ByAge(*({root["root"]: root for root in roots}[tree.root.uri] for roots in (everywhere, first_job)))
+
+
+def written_by(run: Manifest) -> dict[str, Any]:
+    """Everything that a run left: rows, counts, columns with their types, and files in their order."""
+    tables: Mapping[str, Any] = {name: output.files for name, output in run.tables.items()} | run.state
+    paths = {name: [Path(run.run_dir, file) for file in files] for name, files in tables.items()}
+    return {
+        "rows": {name: sorted_rows(*files) for name, files in paths.items()},
+        "counts": {name: output.rows for name, output in run.tables.items()},
+        "columns": {name: [(field.name, str(field.type)) for field in pq.read_schema(files[0])] for name, files in paths.items() if files},
+        "order of files": [row["path"] for file in paths["storage_file"] for row in pq.read_table(file).to_pylist()],
+    }
+
+
+def test_one_process_leaves_what_spark_leaves(recorded: Recorded, tmp_path: Path) -> None:
+    with in_process_session() as session:
+        here = Recorded(session, tmp_path, recorded.laid_out, in_process=True)
+    for by_spark, in_process in ((recorded.first, here.first), (recorded.second, here.second)):
+        assert written_by(in_process.manifest) == written_by(by_spark.manifest)
+    verdicts = {json.loads(row)["verdict"] for row in written_by(here.second.manifest)["rows"]["storage_verdict"]}
+    assert verdicts >= {"live", "retained_waste", "orphan"}
 
 
 def checkpoint(audited: Audited, name: str, job: str, number: int) -> dict[str, Any]:
@@ -132,15 +180,15 @@ def test_what_stays_is_exactly_what_the_checkpoints_that_stay_need(recorded: Rec
     assert not recorded.second.paths("H", "orphan")
 
 
-def test_deleting_the_first_job_by_age_breaks_the_later_ones(recorded: Recorded) -> None:
-    of_root = recorded.by_age[recorded.trees["H"].root.uri]
+def test_deleting_the_first_job_by_age_breaks_the_later_ones(by_age: ByAge) -> None:
+    of_root = by_age.everywhere
     broken = {(row["job_id"][:6], row["checkpoint_id"]): row["lost_files"] for row in of_root["checkpoints"]}
     assert broken == {("529e89", 5): 8, ("6ced19", 8): 12, ("bdf1ec", 8): 12}
     assert (of_root["broken"], of_root["jobs"], of_root["live_files"] > 0) == (3, 3, True)
 
 
-def test_deleting_by_age_in_one_directory_touches_no_other_and_breaks_the_same_checkpoints(recorded: Recorded) -> None:
-    whole, first_job = (told[recorded.trees["H"].root.uri] for told in (recorded.by_age, recorded.first_job_by_age))
+def test_deleting_by_age_in_one_directory_touches_no_other_and_breaks_the_same_checkpoints(by_age: ByAge) -> None:
+    whole, first_job = by_age.everywhere, by_age.first_job
     assert (first_job["files"], first_job["bytes"], first_job["checkpoints"]) == (whole["files"], whole["bytes"], whole["checkpoints"])
 
 

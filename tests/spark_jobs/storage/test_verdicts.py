@@ -5,8 +5,8 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
 import pytest
-from pyspark.sql import SparkSession
 
+from spark_jobs.in_process.session import in_process_session
 from tests.spark_jobs.storage.judged_worlds import Said, judged_worlds
 from tests.spark_jobs.storage.worlds import GUARD, NOW, Job, Planted, Snapshot, World, ago
 
@@ -328,13 +328,15 @@ def a_checkpoint_later_than_the_one_restored_from_is_no_waste(scene: Scene) -> N
 
 
 @pytest.fixture(scope="module")
-def said(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[str, Said]]:
+def said(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[str, Said]]:
     scenes = {}
     for seed, (name, (change, *_)) in enumerate(CASES.items(), start=1):
         # Odd seeds name the clusters of their root.
         scenes[name] = Scene(World(2 * seed + 1, f"s3://bucket-{seed}/flink"))
         change(scenes[name])
-    judged = judged_worlds(spark, [scene.world for scene in scenes.values()], tmp_path_factory.mktemp("scenes"))
+    # Worlds of all kinds are judged here as by Spark (test_worlds), which takes twenty seconds for these few.
+    with in_process_session() as session:
+        judged = judged_worlds(session, [scene.world for scene in scenes.values()], tmp_path_factory.mktemp("scenes"))
     of_world = {one.seed: said for one, said in judged}
     return {name: (scene.file.path, of_world[scene.world.seed]) for name, scene in scenes.items()}
 

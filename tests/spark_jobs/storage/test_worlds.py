@@ -1,25 +1,58 @@
-"""10,000 random worlds, judged in one run and held against what is really true in each of them."""
+"""10,000 random worlds, judged by Spark in one run and held against what is really true in each of them, and against one process."""
 
 import re
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
 from ingest.storage.layout import CANDIDATES, place_of
+from spark_jobs.in_process.session import in_process_session
 from spark_jobs.storage_words import DOUBTS, KEPT, KINDS, ORPHAN, REASONS, RETAINED_WASTE
 from tests.spark_jobs.storage.judged_worlds import Judged, judged_worlds
 from tests.spark_jobs.storage.worlds import FAILURES, GUARD, NOW, Job, Snapshot, World, world
 
 WORLDS = {"packed": 10_000, "written": 150}
 """How many get their references as rows, and how many have real ``_metadata`` that executors read."""
+IN_ONE_PROCESS = {"packed": 1_000, "written": 60}
+"""How many of them are judged a second time, without Spark."""
 FIRST_SEED = 4_000_000
 
 
 @pytest.fixture(scope="module", params=WORLDS)
 def worlds(request: pytest.FixtureRequest, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Judged:
     made = [world(FIRST_SEED + number) for number in range(WORLDS[request.param])]
-    return judged_worlds(spark, made, tmp_path_factory.mktemp("worlds"), written=request.param == "written")
+    with compiled(spark):
+        return judged_worlds(spark, made, tmp_path_factory.mktemp("worlds"), written=request.param == "written")
+
+
+@contextmanager
+def compiled(spark: SparkSession) -> Iterator[None]:
+    """The session of the tests interprets its plans, which does not pay for the files of ten thousand worlds."""
+    options = {"spark.sql.codegen.wholeStage": "true", "spark.sql.codegen.factoryMode": "FALLBACK"}
+    before = {name: spark.conf.get(name) for name in options}
+    try:
+        for name, value in options.items():
+            spark.conf.set(name, value)
+        yield
+    finally:
+        for name, value in before.items():
+            spark.conf.set(name, str(value))
+
+
+def test_one_process_says_the_same_of_them_row_by_row(worlds: Judged, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    params = request.node.callspec.params["worlds"]
+    some = [one for one, _ in worlds][: IN_ONE_PROCESS[params]]
+    with in_process_session() as session:
+        here = judged_worlds(session, some, tmp_path, written=params == "written")
+    # Where what was written lies is told in the details of doubts.
+    there = str(worlds.tables["files"].parent)
+    of_here = {name: sorted(row.replace(str(tmp_path), there) for row in rows) for name, rows in here.rows_of(some).items()}
+    assert of_here == worlds.rows_of(some)
+    assert all(of_here[name] for name in ("files", "references", "pending", "storage_doubt", "storage_root"))
 
 
 def test_nothing_deletable_is_needed_by_a_snapshot_that_stays(worlds: Judged) -> None:

@@ -17,6 +17,7 @@ from webapp.config import breaker
 
 WITHIN_S = 2.0
 MAKE = """
+import django; django.setup()
 from django.contrib.auth.models import Group
 from django.contrib.sessions.backends.db import SessionStore
 from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
@@ -101,7 +102,6 @@ def slowest_page(port: int, session: str, rounds: int) -> float:
 def site(tmp_path: Path) -> Iterator[Site]:
     with Site(tmp_path / "site") as running:
         running.environment["DJANGO_SETTINGS_MODULE"] = "webapp.config.settings"
-        running.manage("migrate", "-v0")
         yield running
 
 
@@ -116,7 +116,7 @@ def die(site: Site) -> None:
 @contextmanager
 def pages(site: Site, folder: Path, redis: Path) -> Iterator[tuple[int, str]]:
     """The web server over the site's database; its port, and the key of a session."""
-    session = site.manage("shell", "-v0", "-c", MAKE).split()[-1]
+    session = site.python(MAKE).split()[-1]
     variables = {"WEIR_DATABASE_URL": f"sqlite:///{site.home}/weir.sqlite3", "WEIR_REDIS_URL": f"unix://{redis}"}
     secrets = {name.upper(): (site.home / "secrets" / name).read_text() for name in ("secret_key", "field_keys")}
     variables |= {f"WEIR_{name}": value for name, value in secrets.items()}
@@ -130,7 +130,7 @@ def test_pages_and_saves_do_not_wait_for_redis(site: Site, tmp_path: Path, harm:
         slowest_page(port, session, 2)  # warm
         harm(site)
         assert slowest_page(port, session, 6) < WITHIN_S
-        assert float(site.manage("shell", "-v0", "-c", SAVE)) < WITHIN_S
+        assert float(site.python(SAVE)) < WITHIN_S
         if harm is freeze:
             os.kill(site.redis.pid, signal.SIGCONT)
 
@@ -140,7 +140,7 @@ def test_a_slow_one_is_left_alone(site: Site, tmp_path: Path, answer_after_s: fl
     at = tmp_path / "slow.sock"
     with slow(site.socket, at, answer_after_s):
         site.environment["WEIR_REDIS_URL"] = f"unix://{at}"
-        assert float(site.manage("shell", "-v0", "-c", SAVE)) < WITHIN_S
+        assert float(site.python(SAVE)) < WITHIN_S
         with pages(site, tmp_path, at) as (port, session):
             slowest_page(port, session, 2)  # warm
             assert slowest_page(port, session, 4) < WITHIN_S
@@ -157,7 +157,7 @@ def test_hints_arrive_again_once_it_answers(site: Site) -> None:
         "hints.send(waking.TASK, waking.KEY, schedule.ALERTS)\n"
         "print('sent')\n"
     )
-    assert site.manage("shell", "-v0", "-c", script).split()[-1] == "sent"
+    assert site.python(script).split()[-1] == "sent"
     import redis
 
     queued = redis.Redis(unix_socket_path=str(site.socket)).llen("alerts")
