@@ -1,14 +1,26 @@
-"""The cycle over recordings of real clusters, against an independent recount of their answers and logs."""
+"""The cycle over recordings of real clusters, against an independent recount of their answers and logs; with Spark and without."""
 
 import json
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
 from spark_jobs.serving import SERVING_TABLES
 from tests.acceptance.recount import Key, Mentioned, recount
-from tests.spark_jobs.instances import NAMES, PIECES, RECORDINGS, UPLOAD, Instance, Rows, play_in_pieces, play_whole
+from tests.spark_jobs.instances import (
+    NAMES,
+    PIECES,
+    RECORDINGS,
+    UPLOAD,
+    Instance,
+    Rows,
+    SmallInstance,
+    assert_same_rows,
+    play_in_pieces,
+    play_whole,
+)
 from tests.spark_jobs.rows import noon
 
 
@@ -100,6 +112,18 @@ def later(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iter
     instance = Instance(spark, folder)
     play_in_pieces(instance, folder / "pieces")
     yield instance
+
+
+def test_without_spark_a_cycle_leaves_the_same_rows(spark: SparkSession, whole: Instance, tmp_path: Path) -> None:
+    small = SmallInstance(spark, tmp_path)
+    play_whole(small)
+    assert_same_rows(whole, small)
+
+
+def test_without_spark_pieces_leave_the_same_rows_run_for_run(spark: SparkSession, later: Instance, tmp_path: Path) -> None:
+    small = SmallInstance(spark, tmp_path)
+    play_in_pieces(small, later.root / "pieces")
+    assert_same_rows(later, small)
 
 
 def test_pieces_in_another_order_and_again_leave_the_same_rows(whole: Instance, later: Instance) -> None:

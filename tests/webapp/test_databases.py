@@ -47,24 +47,18 @@ def test_each_row_is_claimed_by_exactly_one_of_several_processes(kind: str, tmp_
     assert sorted(claimed) == sorted(f"collect/{n}" for n in range(ROWS))
 
 
-def test_the_loader_leases_and_retention_hold_on_postgresql(postgresql: str, tmp_path: Path) -> None:
-    names = ("test_loader.py", "test_due_work.py", "test_retention.py", "test_audit.py")
-    tests = [f"tests/webapp/pipeline/{name}" for name in names] + ["tests/webapp/fleet/test_status.py", "tests/webapp/checkpoints"]
-    tests += [f"tests/webapp/storage/{name}" for name in ("test_loading.py", "test_known_jobs.py", "test_aging.py", "test_auditing.py")]
-    run_there(tests, postgresql, tmp_path)
+ALSO_ON_POSTGRESQL = (
+    # The loader, leases and retention.
+    *(f"pipeline/{name}" for name in ("test_loader.py", "test_due_work.py", "test_retention.py", "test_audit.py")),
+    *("fleet/test_status.py", "checkpoints"),
+    *(f"storage/{name}" for name in ("test_loading.py", "test_known_jobs.py", "test_aging.py", "test_auditing.py")),
+    # What attackers send.
+    *("test_cursors.py", "lib/test_keysets.py", "api/test_errors.py", "test_hostile_texts.py"),
+)
 
 
-def test_what_attackers_send_breaks_nothing_on_postgresql(postgresql: str, tmp_path: Path) -> None:
-    run_there(
-        [
-            "tests/webapp/test_cursors.py",
-            "tests/webapp/lib/test_keysets.py",
-            "tests/webapp/api/test_errors.py",
-            "tests/webapp/test_hostile_texts.py",
-        ],
-        postgresql,
-        tmp_path,
-    )
+def test_rows_are_loaded_leased_and_kept_and_what_attackers_send_breaks_nothing_on_postgresql(postgresql: str, tmp_path: Path) -> None:
+    run_there([f"tests/webapp/{name}" for name in ALSO_ON_POSTGRESQL], postgresql, tmp_path)
 
 
 def run_there(tests: list[str], database_url: str, folder: Path) -> None:
