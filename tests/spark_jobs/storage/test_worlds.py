@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 import pytest
@@ -25,8 +25,9 @@ FIRST_SEED = 4_000_000
 @pytest.fixture(scope="module", params=WORLDS)
 def worlds(request: pytest.FixtureRequest, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Judged:
     made = [world(FIRST_SEED + number) for number in range(WORLDS[request.param])]
-    with compiled(spark):
-        return judged_worlds(spark, made, tmp_path_factory.mktemp("worlds"), written=request.param == "written")
+    written = request.param == "written"
+    with nullcontext() if written else compiled(spark):
+        return judged_worlds(spark, made, tmp_path_factory.mktemp("worlds"), written=written)
 
 
 @contextmanager
@@ -44,10 +45,10 @@ def compiled(spark: SparkSession) -> Iterator[None]:
 
 
 def test_one_process_says_the_same_of_them_row_by_row(worlds: Judged, request: pytest.FixtureRequest, tmp_path: Path) -> None:
-    params = request.node.callspec.params["worlds"]
-    some = [one for one, _ in worlds][: IN_ONE_PROCESS[params]]
+    kind = request.node.callspec.params["worlds"]
+    some = [one for one, _ in worlds][: IN_ONE_PROCESS[kind]]
     with in_process_session() as session:
-        here = judged_worlds(session, some, tmp_path, written=params == "written")
+        here = judged_worlds(session, some, tmp_path, written=kind == "written")
     # Where what was written lies is told in the details of doubts.
     there = str(worlds.tables["files"].parent)
     of_here = {name: sorted(row.replace(str(tmp_path), there) for row in rows) for name, rows in here.rows_of(some).items()}
