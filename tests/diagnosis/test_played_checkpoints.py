@@ -12,7 +12,7 @@ from tests.windows import recorded_windows
 
 CHECKPOINT = r"/jobs/[0-9a-f]{32}/checkpoints/details/([0-9]+)"
 SLOW_MS = {"sync": 3_000, "async": 30_000}
-PLAYED = [("1.20.5/slow-sync", "sync"), ("1.20.5/slow-storage", "async")]
+PLAYED = [("1.20.5/slow-sync", "sync"), ("2.3.0/slow-sync", "sync"), ("1.20.5/slow-storage", "async")]
 
 
 class Slowest(NamedTuple):
@@ -30,7 +30,7 @@ class Slowest(NamedTuple):
 def slowest(played: str) -> dict[int, Slowest]:
     names, hosts, whole = {id: name for name, id in vertices(played).items()}, {}, {}
     for answer in answers(played, r"/jobs/[0-9a-f]{32}/vertices/([0-9a-f]{32})"):
-        hosts[answer.found[0]] = [one["host"] for one in answer.body["subtasks"]]
+        hosts[answer.found[0]] = [one["endpoint"].rpartition(":")[0] for one in answer.body["subtasks"]]
     for answer in answers(played, CHECKPOINT):
         if answer.body["status"] == "COMPLETED":
             whole[answer.found[0]] = answer.body
@@ -71,8 +71,9 @@ def test_the_phase_its_operator_subtask_and_host_are_those_that_flink_reports(pl
     assert evidence(newest, "end to end") == nearest_rank(list(whole.values()), 0.95)
 
 
-def test_a_slow_synchronous_part_is_of_the_one_subtask_that_has_it() -> None:
-    newest = of_rule("1.20.5/slow-sync", "checkpoint.sync")[-1]
+@pytest.mark.parametrize("played", ["1.20.5/slow-sync", "2.3.0/slow-sync"])
+def test_a_slow_synchronous_part_is_of_the_one_subtask_that_has_it(played: str) -> None:
+    newest = of_rule(played, "checkpoint.sync")[-1]
     assert {one["subtask"] for one in newest["data"]["slowest"]} == {0}
     assert evidence(newest, "slowest subtask") == "enrich/0"
 
