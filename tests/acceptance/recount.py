@@ -5,7 +5,8 @@ Shares no code with the product, so that the two can only agree by both being ri
 
 import json
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,7 +23,7 @@ DROPPED = ("Checkpoint Coordinator is suspending.", "CheckpointCoordinator shutd
 BY_FAILURE = ("RESTARTING", "FAILING", "FAILED")
 
 _JOB = r"(?P<job>[0-9a-f]{32})"
-_TRIGGER = re.compile(rf"Triggering checkpoint (?P<id>\d+) \(type=.*?\) @ (?P<ts>\d+) for job {_JOB}")
+_TRIGGER = re.compile(rf"Triggering checkpoint (?P<id>\d+) \(type=(?P<type>.*?)\) @ (?P<ts>\d+) for job {_JOB}")
 _COMPLETE = re.compile(
     rf"Completed checkpoint (?P<id>\d+) for job {_JOB} \((?P<bytes>\d+) bytes(?:, checkpointDuration=| in )(?P<ms>\d+) ms"
 )
@@ -34,6 +35,8 @@ _LATE = re.compile(rf"Received late message for now expired checkpoint attempt (
 _LEFT = re.compile(rf"Job .* \({_JOB}\) switched from state RUNNING to (?P<state>[A-Z]+)\.")
 _REFUSED = re.compile(rf"Failed to trigger checkpoint for job {_JOB} since ")
 _STOP = re.compile(rf"Stopping checkpoint coordinator for job {_JOB}")
+_RESTART = re.compile(rf"Job .* \({_JOB}\) switched from state \w+ to RESTARTING\.")
+_RESTORE = re.compile(rf"Restoring job {_JOB} from (?:Checkpoint|Savepoint) (?P<id>\d+) @ .* located at (?P<path>\S+?)\.?$")
 
 
 @dataclass
@@ -49,6 +52,11 @@ class Mentioned:
     late: list[str] = field(default_factory=list)
     dropped_by: str | None = None
     coordinator_stopped: bool = False
+    triggered_as: str = ""
+
+    @property
+    def is_savepoint(self) -> bool:
+        return bool(self.rest["is_savepoint"]) if self.rest else self.triggered_as.upper().startswith("SAVEPOINT")
 
     @property
     def outcome(self) -> str:
@@ -75,6 +83,51 @@ class Mentioned:
     @property
     def was_in_progress(self) -> bool:
         return self.rest is not None and self.rest["status"] == "IN_PROGRESS"
+
+
+def figures(known: Mentioned, *, is_one_size: bool) -> dict[str, int | None]:
+    """REST's last answer, else the log's line, else unknown; one size is the uploaded one, and the full one of savepoints."""
+    rest = known.final if known.outcome != "in_progress" else known.rest
+    if rest is None:
+        size = known.completed_bytes
+        return {
+            "end_to_end_ms": known.completed_ms,
+            "acknowledged": None,
+            "state_bytes": None if is_one_size else size,
+            "checkpointed_bytes": size if is_one_size else None,
+        }
+    size = rest["state_size"]
+    found = {
+        "end_to_end_ms": rest["end_to_end_duration"],
+        "acknowledged": rest["num_acknowledged_subtasks"],
+        "state_bytes": None if is_one_size and not rest["is_savepoint"] else size,
+        "checkpointed_bytes": size if is_one_size else rest["checkpointed_size"],
+    }
+    # Flink says -1 where nobody acknowledged.
+    return {name: None if value == -1 else value for name, value in found.items()}
+
+
+def has_one_size(recording: str) -> bool:
+    """Before 1.15 REST has one size of a checkpoint: ``1.12.5/G``."""
+    return [int(part) for part in recording.partition("/")[0].split(".")[:2]] < [1, 15]
+
+
+def restarts(recording: Path) -> Counter[str]:
+    """Job id → how often it was restarted, by the lines of the log."""
+    return Counter(match["job"] for match in _found(recording, _RESTART))
+
+
+def restores(recording: Path) -> dict[str, list[tuple[int, str]]]:
+    """Job id → number and directory of all that it was restored from, in the order of the log."""
+    found: dict[str, list[tuple[int, str]]] = defaultdict(list)
+    for match in _found(recording, _RESTORE):
+        found[match["job"]].append((int(match["id"]), match["path"]))
+    return found
+
+
+def _found(recording: Path, pattern: re.Pattern[str]) -> Iterator[re.Match[str]]:
+    for log in sorted((recording / "logs").glob("*standalonesession*")):
+        yield from filter(None, map(pattern.search, log.read_text(encoding="utf-8", errors="replace").splitlines()))
 
 
 def recount(recording: Path) -> dict[Key, Mentioned]:
@@ -146,7 +199,7 @@ def _read_log(path: Path, mentioned: dict[Key, Mentioned]) -> None:
         if match := _TRIGGER.search(line):
             key = (match["job"], int(match["id"]), int(match["ts"]))
             trigger_of[key[:2]] = key[2]
-            mentioned[key]
+            mentioned[key].triggered_as = match["type"]
         elif match := _COMPLETE.search(line):
             of(match).completed_bytes, of(match).completed_ms = int(match["bytes"]), int(match["ms"])
         elif match := _EXPIRE.search(line):

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from spark_jobs.fold.judging import Settings
-from tests.acceptance.recount import Key, Mentioned, counters, recount, refusals
+from tests.acceptance.recount import Key, Mentioned, counters, figures, has_one_size, recount, refusals
 from tests.fold.pieces import in_two_runs, split
 from tests.fold.recorded import recorded_job, recorded_jobs
 from tests.fold.test_recorded_lives import told
@@ -53,39 +53,12 @@ def test_completed_and_failed_add_up_to_flinks_own_counters(recording: str) -> N
         assert lost + refusals(RECORDINGS / recording, job_id, at) == counts["failed"], job_id
 
 
-def release(recording: str) -> tuple[int, int]:
-    major, minor, _ = recording.partition("/")[0].split(".")
-    return int(major), int(minor)
-
-
-def expected(known: Mentioned, *, is_one_size: bool) -> dict[str, Any]:
-    """REST's last word, else the log's line, else unknown; one size is the uploaded one, and the full one of savepoints."""
-    rest = known.final if known.outcome != "in_progress" else known.rest
-    if rest is None:
-        size = known.completed_bytes
-        return {
-            "end_to_end_ms": known.completed_ms,
-            "acknowledged": None,
-            "state_bytes": None if is_one_size else size,
-            "checkpointed_bytes": size if is_one_size else None,
-        }
-    size = rest["state_size"]
-    return {
-        "end_to_end_ms": rest["end_to_end_duration"],
-        "acknowledged": rest["num_acknowledged_subtasks"],
-        "state_bytes": None if is_one_size and not rest["is_savepoint"] else size,
-        "checkpointed_bytes": size if is_one_size else rest["checkpointed_size"],
-    }
-
-
 @pytest.mark.parametrize("recording", ALL)
 def test_figures_of_every_checkpoint_are_those_of_the_last_word(recording: str) -> None:
-    is_one_size = release(recording) < (1, 15)
     every = facts(recording)
     for key, known in recounted(recording).items():
-        wanted = expected(known, is_one_size=is_one_size)
-        # Flink says -1 where nobody acknowledged.
-        assert {name: every[key][name] for name in wanted} == {name: None if value == -1 else value for name, value in wanted.items()}, key
+        wanted = figures(known, is_one_size=has_one_size(recording))
+        assert {name: every[key][name] for name in wanted} == wanted, key
 
 
 @pytest.mark.parametrize("recording", ["1.20.5/B", "1.20.5/F", "1.20.5/I", "1.20.5/L2"])
@@ -99,8 +72,8 @@ def test_without_final_answers_the_figures_are_those_of_the_log(recording: str) 
     assert seen
     for number in seen:
         fact, known = found[number], completed[number]
-        figures = [fact[name] for name in ("state_bytes", "end_to_end_ms", "acknowledged", "checkpointed_bytes")]
-        assert figures == [known.completed_bytes, known.completed_ms, None, None], number
+        found_figures = [fact[name] for name in ("state_bytes", "end_to_end_ms", "acknowledged", "checkpointed_bytes")]
+        assert found_figures == [known.completed_bytes, known.completed_ms, None, None], number
 
 
 @pytest.mark.parametrize("recording", ALL)

@@ -18,6 +18,7 @@ SHARED = "bars"
 """Traces with this ``meta`` take hover texts and links from ``layout.meta``: the same for five traces, sent once."""
 _MOST_GOOD_MARKS = 160
 _MINUTE_MS = 60_000.0
+_MS = timedelta(milliseconds=1)
 _TICK_STEPS_MS = (
     *(1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1_000.0, 2_000.0, 5_000.0, 10_000.0, 15_000.0, 30_000.0),
     *(minutes * _MINUTE_MS for minutes in (1, 2, 5, 10, 15, 30, 60, 120, 360, 1_440)),
@@ -33,6 +34,7 @@ class CheckpointBar:
     outcome: str
     is_savepoint: bool = False
     end_to_end_ms: float | None = None
+    end_time: datetime | None = None
     start_delay_ms: float | None = None
     alignment_ms: float | None = None
     sync_ms: float | None = None
@@ -56,13 +58,20 @@ class CheckpointBar:
         return parts
 
     @property
+    def lasted_ms(self) -> float:
+        """Height of the bar: end-to-end, which Flink reports of what was acknowledged; of others the time until they ended."""
+        if self.end_to_end_ms is not None:
+            return self.end_to_end_ms
+        return (self.end_time - self.trigger_time) / _MS if self.end_time else 0.0
+
+    @property
     def other_ms(self) -> float:
-        """What is left of end-to-end; all of it where no phase is known."""
-        return max((self.end_to_end_ms or 0.0) - sum(self.parts_ms.values()), 0.0)
+        """What is left of that; all of it where no phase is known."""
+        return max(self.lasted_ms - sum(self.parts_ms.values()), 0.0)
 
     @property
     def badness(self) -> tuple[bool, bool, float]:
-        return self.failed, self.is_savepoint, self.end_to_end_ms or 0.0
+        return self.failed, self.is_savepoint, self.lasted_ms
 
 
 def timeline(
@@ -154,7 +163,8 @@ def _hover(bar: CheckpointBar) -> str:
     lines = [f"<b>{kind} {bar.checkpoint_id} · {plain(bar.outcome.replace('_', ' '))}</b>", f"{plot_time(bar.trigger_time)[:19]} UTC"]
     if bar.reason:
         lines.append(plain(bar.reason))
-    lines.append(f"end to end {duration_text(bar.end_to_end_ms)} · state {bytes_text(bar.state_bytes)}")
+    ended = f", ended after {duration_text(bar.lasted_ms)}" if bar.end_to_end_ms is None and bar.end_time else ""
+    lines.append(f"end to end {duration_text(bar.end_to_end_ms)}{ended} · state {bytes_text(bar.state_bytes)}")
     known = [f"{PHASE_WORDS[phase]} {duration_text(getattr(bar, f'{phase}_ms'))}" for phase in PHASES]
     lines.append(" · ".join(known[:2]))
     lines.append(" · ".join(known[2:]))

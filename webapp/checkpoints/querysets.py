@@ -74,7 +74,8 @@ def _bar(row: tuple[Any, ...], link: Callable[[int, datetime], str]) -> Checkpoi
         trigger_time=trigger,
         outcome=outcome,
         is_savepoint=bool(savepoint),
-        end_to_end_ms=lasted if lasted is not None else _between_ms(trigger, end),
+        end_to_end_ms=lasted,
+        end_time=end,
         start_delay_ms=delay,
         alignment_ms=alignment,
         sync_ms=sync,
@@ -102,7 +103,3 @@ def links(cluster: str, job_id: str) -> Callable[[int, datetime], str]:
     # One reverse for thousands of links; it is most of the cost of a link.
     base = reverse("job", args=(cluster, job_id))
     return lambda number, trigger: f"{base}checkpoints/{number}/{trigger_ms(trigger)}/"
-
-
-def _between_ms(start: datetime, end: datetime | None) -> float | None:
-    return (end - start).total_seconds() * 1000 if end else None

@@ -70,6 +70,7 @@ class CheckpointTold:
     outcome: str
     is_savepoint: bool = False
     end_to_end_ms: float | None = None
+    end_time: datetime | None = None
     start_delay_ms: float | None = None
     alignment_ms: float | None = None
     sync_ms: float | None = None

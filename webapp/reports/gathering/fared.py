@@ -118,9 +118,8 @@ def _point(row: dict[str, Any]) -> CheckpointTold:
         trigger_time=row["trigger_time"],
         outcome=row["outcome"],
         is_savepoint=bool(row["is_savepoint"]),
-        end_to_end_ms=row["end_to_end_ms"]
-        if row["end_to_end_ms"] is not None or not row["end_time"]
-        else (row["end_time"] - row["trigger_time"]) / _MS,
+        end_to_end_ms=row["end_to_end_ms"],
+        end_time=row["end_time"],
         start_delay_ms=row["slowest_start_delay_ms"],
         alignment_ms=row["slowest_alignment_ms"],
         sync_ms=row["slowest_sync_ms"],

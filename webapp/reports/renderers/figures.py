@@ -98,6 +98,7 @@ def _bar(point: CheckpointTold) -> CheckpointBar:
         outcome=point.outcome,
         is_savepoint=point.is_savepoint,
         end_to_end_ms=point.end_to_end_ms,
+        end_time=point.end_time,
         start_delay_ms=point.start_delay_ms,
         alignment_ms=point.alignment_ms,
         sync_ms=point.sync_ms,
