@@ -89,6 +89,12 @@ JOB_CURRENT = ServingTable(
         Column("restored_at", "instant"),
         Column("restored_is_savepoint", "flag", "by its directory, else as Flink calls it; Flink calls unclaimed checkpoints savepoints"),
         Column("restored_path", "text"),
+        Column(
+            "flink_counts",
+            "json",
+            "checkpoints and savepoints as Flink counts them since its JobManager leads the job, of one answer: {at: epoch ms, total, "
+            "completed, failed, in_progress, restored}; failed has aborted ones and, since 1.14, refusals before the start too",
+        ),
         Column("first_seen_at", "instant"),
         Column("last_seen_at", "instant", "when any source last showed the job"),
         _AS_OF,

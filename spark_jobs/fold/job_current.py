@@ -19,7 +19,7 @@ RECENT = 16
 RESTORE_TOLERANCE_MS = 1000
 
 _AS_REPORTED = ("flink_version", "parallelism", "vertex_count", "graph", "checkpoint_config", "configuration",
-                "checkpoint_interval_ms", "checkpoint_timeout_ms")  # fmt: skip
+                "checkpoint_interval_ms", "checkpoint_timeout_ms", "flink_counts")  # fmt: skip
 _RESTORE = ("restored_checkpoint_id", "restored_at", "restored_is_savepoint", "restored_path")
 
 

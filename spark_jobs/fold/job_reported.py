@@ -23,11 +23,13 @@ _CHECKPOINT_CONFIG = {
     "checkpoint_storage": "checkpoint_storage",
     "changelog_enabled": "changelog_enabled",
 }
+_COUNTS = {f"checkpoints_{name}": name for name in ("total", "completed", "failed", "in_progress", "restored")}
 _EACH_BY_ITSELF = ("name", "start_time", "restarts", "flink_version", "parallelism")
 _NOTHING: dict[str, Any] = dict.fromkeys(
     (
         "name", "state", "state_at", "start_time", "end_time", "flink_version", "parallelism", "vertex_count", "restarts", "graph",
-        "checkpoint_config", "configuration", "checkpoint_interval_ms", "checkpoint_timeout_ms", *_RESTORE, "first_seen_at", "last_seen_at",
+        "checkpoint_config", "configuration", "checkpoint_interval_ms", "checkpoint_timeout_ms", *_RESTORE, "flink_counts",
+        "first_seen_at", "last_seen_at",
     )
 )  # fmt: skip
 
@@ -36,7 +38,7 @@ def job_reported(jobs: Sequence[Row]) -> dict[str, Any]:
     """Lake rows of one job → what is known by REST, all None where it never told.
 
     Each value is that of the newest answer that had it; those that only make sense together (state and
-    end, a restore, the checkpoint settings) come from one answer.
+    end, a restore, the checkpoint settings, Flink's counters) come from one answer.
     """
     if not jobs:
         return _NOTHING
@@ -47,6 +49,7 @@ def job_reported(jobs: Sequence[Row]) -> dict[str, Any]:
         tuple(_CHECKPOINT_CONFIG),
         lambda row: first_known(row["checkpointing_mode"], row["checkpoint_storage"], row["state_backend"]) is not None,
     )
+    counts = _newest(jobs, ("observed_at", *_COUNTS), _has("checkpoints_total"))
     # Before the plan is made, the job is reported with an empty one.
     plan = _newest(jobs, ("vertices", "edges"), lambda row: bool(row["vertices"]))
     configuration = _newest(jobs, ("configuration",), lambda row: bool(row["configuration"]))
@@ -62,6 +65,9 @@ def job_reported(jobs: Sequence[Row]) -> dict[str, Any]:
         "checkpoint_interval_ms": settings.get("checkpoint_interval_ms"),
         "checkpoint_timeout_ms": settings.get("checkpoint_timeout_ms"),
         **{name: restore.get(name) for name in _RESTORE},
+        "flink_counts": json_text(
+            {"at": counts["observed_at"], **{name: counts[column] for column, name in _COUNTS.items()}} if counts else None
+        ),
         "first_seen_at": min(row["observed_at"] for row in jobs),
         "last_seen_at": max(row["observed_at"] for row in jobs),
     }

@@ -134,3 +134,12 @@ def test_order_and_replays_do_not_matter() -> None:
     other = current(same_instant[::-1] + jobs[::-1] + jobs, checkpoints, log=log[::-1] + log)
     assert one == other
     assert one["restarts"] == 3
+
+
+def test_flinks_counters_are_those_of_one_answer() -> None:
+    """An answer without them does not take them away; a counter that it lacks stays unknown."""
+    first, second = seen(10, checkpoints_total=3, checkpoints_failed=1), seen(20, checkpoints_total=4, checkpoints_completed=3)
+    told = {"at": noon(20), "total": 4, "completed": 3, "failed": None, "in_progress": None, "restored": None}
+    assert json.loads(current([first, second])["flink_counts"]) == told
+    assert json.loads(current([second, seen(30)])["flink_counts"]) == told
+    assert current([seen(10, **RUNNING)])["flink_counts"] is None

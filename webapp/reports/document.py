@@ -182,6 +182,16 @@ class Outage:
 
 
 @dataclass(frozen=True)
+class CountersTold:
+    """Flink's own counters at one answer and what Weir knew then, where they differ: (name, count), unknown ones left out."""
+
+    at: datetime
+    flink: tuple[tuple[str, int], ...]
+    weir: tuple[tuple[str, int], ...]
+    why: str
+
+
+@dataclass(frozen=True)
 class JobStory:
     """Everything told of one job."""
 
@@ -200,6 +210,7 @@ class JobStory:
     restored_from: str
     checkpoints: CheckpointFigures
     uploaded_bytes: int | None = None
+    counters: CountersTold | None = None
     outages: tuple[Outage, ...] = ()
     points: tuple[CheckpointTold, ...] = ()
     marks: tuple[Mark, ...] = ()

@@ -47,6 +47,7 @@ class JobCurrent(models.Model):
     restored_at = models.DateTimeField(null=True)
     restored_is_savepoint = models.BooleanField(null=True)
     restored_path = models.TextField(null=True)
+    flink_counts = models.JSONField(null=True)
     first_seen_at = models.DateTimeField(null=True)
     last_seen_at = models.DateTimeField(null=True)
     as_of = models.DateTimeField()

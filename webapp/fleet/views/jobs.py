@@ -9,6 +9,7 @@ from webapp.accounts.roles import may_operate
 from webapp.alerting.of_job import open_alerts
 from webapp.checkpoints import querysets as facts_of
 from webapp.checkpoints.badges import outcome_badge
+from webapp.checkpoints.flink_counters import counters_of
 from webapp.checkpoints.models import CheckpointFact, SizeTrend
 from webapp.findings.coverage import Coverage, coverage
 from webapp.findings.models import JobJudgement
@@ -65,6 +66,7 @@ def job(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
         "time_range": view.time_range,
         "range_query": view.time_range.query if view.time_range.chosen else "",
         "counts": facts_of.outcome_counts(facts),
+        "counters": counters_of(view.job),
         "trend": SizeTrend.objects.filter(cluster=cluster, job_id=job_id).first(),
         "checkpoints": checkpoints,
         "checkpoint_rows": [(fact, outcome_badge(fact.outcome), facts_of.trigger_ms(fact.trigger_time)) for fact in checkpoints.rows],

@@ -1,12 +1,13 @@
 """One job as a report tells it: what it is, how its checkpoints fared, what was said and thrown. About twelve queries."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 
+from webapp.checkpoints.flink_counters import Counts, counters_of
 from webapp.fleet.models import JobCurrent
 from webapp.reports import texts
-from webapp.reports.document import JobStory, Moment, StoragePlace
+from webapp.reports.document import CountersTold, JobStory, Moment, StoragePlace
 from webapp.reports.gathering import events, fared, outages, pressure, timeline
 from webapp.reports.gathering.fared import Outline
 from webapp.reports.gathering.scope import Scope
@@ -55,6 +56,7 @@ def of_job(job: JobCurrent, scope: Scope, now: datetime, recordings: Collection[
         restored_from=_restored_from(job),
         checkpoints=fared.figures(job, scope, seen, kept_one_by_one=one_by_one),
         uploaded_bytes=sum(uploads) if uploads and one_by_one else None,
+        counters=_counters(job),
         outages=outages.outages(job, scope),
         points=fared.points(seen, scope.points_a_job),
         marks=marks,
@@ -73,6 +75,18 @@ def _signs(story: JobStory, seen: Sequence[Outline]) -> tuple[datetime, ...]:
     broke = [mark.at for mark in story.marks if mark.kind in ("restart", "failure")]
     signs = [*failed, *broke]
     return (min(signs), max(signs)) if signs else ()
+
+
+def _counters(job: JobCurrent) -> CountersTold | None:
+    """Where they differ; Flink's are of the whole life of the job."""
+    counters = counters_of(job)
+    if counters is None or counters.weir is None or not counters.why:
+        return None
+    return CountersTold(counters.at, _known(counters.flink), _known(counters.weir), counters.why)
+
+
+def _known(counts: Counts) -> tuple[tuple[str, int], ...]:
+    return tuple((name, count) for name, count in asdict(counts).items() if count is not None)
 
 
 def _restored_from(job: JobCurrent) -> str:

@@ -1,7 +1,7 @@
 """A document as Markdown, for tickets: short, no HTML, and every word of other people escaped."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from webapp.lib.instants import clock_text, day_and_clock_text, instant_text
 from webapp.lib.quantities import bytes_text, count_text, duration_text
@@ -120,6 +120,10 @@ def _finding(finding: FindingTold) -> Iterator[str]:
     yield ""
 
 
+def _counted(counts: Sequence[tuple[str, int]]) -> str:
+    return ", ".join(f"{count_text(count)} {name.replace('_', ' ')}" for name, count in counts)
+
+
 def _job(story: JobStory) -> Iterator[str]:
     yield f"## Job {plain(story.name)}"
     yield ""
@@ -128,6 +132,9 @@ def _job(story: JobStory) -> Iterator[str]:
     yield f"* lived {instant_text(story.started_at)} – {instant_text(story.ended_at or story.last_seen_at)}"
     outcomes = ", ".join(f"{count_text(count)} {outcome}" for outcome, count in story.checkpoints.by_outcome.items())
     yield f"* checkpoints: {outcomes or 'none ended'}"
+    if story.counters:
+        yield f"* Flink's counters at {instant_text(story.counters.at)}: {_counted(story.counters.flink)}; Weir knew then:"
+        yield f"  {_counted(story.counters.weir)}. {plain(story.counters.why)}"
     for one in story.exceptions:
         yield f"* exception {plain(one.name)} in {plain(one.task)}, {instant_text(one.at)}" + (f", and {one.more} more" if one.more else "")
     yield ""

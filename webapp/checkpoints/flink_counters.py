@@ -1,0 +1,123 @@
+"""Flink's own counters of a job's checkpoints beside what Weir knows of them, and why the two differ.
+
+Flink counts checkpoints and savepoints since its JobManager leads the job. As failed it counts whatever did not complete: also what a
+cancel took with it and, since 1.14, triggers that were refused and never got an id. Its answer may be some seconds old.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db.models import Sum
+
+from spark_jobs.serving import FAILED_OUTCOMES
+from webapp.checkpoints.models import CheckpointFact, CheckpointRollup
+from webapp.fleet.models import JobAnnotation, JobCurrent
+from webapp.lib.instants import EARLIEST, of_json
+
+ANSWER_OLD_BY = timedelta(seconds=5)
+"""Flink answers from a copy of its counters: three seconds by default (``web.refresh-interval``), and REST is asked part by part."""
+LONGEST = timedelta(days=1)
+"""A checkpoint that was triggered longer before the answer had ended by then."""
+DROPPED = ("aborted", "subsumed")
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Checkpoints and savepoints; ``None`` is unknown. Flink's ``failed`` has all in it that neither completed nor runs."""
+
+    completed: int | None = None
+    failed: int | None = None
+    dropped: int | None = None
+    refused: int | None = None
+    in_progress: int | None = None
+    total: int | None = None
+    restored: int | None = None
+
+
+@dataclass(frozen=True)
+class Counters:
+    """``at``: when Flink answered. ``why`` is one sentence, "" where the two agree or Weir knows none."""
+
+    at: datetime
+    flink: Counts
+    weir: Counts | None
+    why: str = ""
+
+
+def counters_of(job: JobCurrent) -> Counters | None:
+    """Three queries; ``None`` where no answer of Flink had counters."""
+    told = job.flink_counts if isinstance(job.flink_counts, Mapping) else {}
+    at = of_json(told.get("at"))
+    if at is None:
+        return None
+    flink = Counts(**{name: told.get(name) for name in ("completed", "failed", "in_progress", "total", "restored")})
+    days = CheckpointRollup.objects.filter(cluster=job.cluster, job_id=job.job_id, period="day")
+    names = ("completed", *FAILED_OUTCOMES, *DROPPED, "in_progress", "preflight")
+    sums = days.aggregate(refusals=Sum("preflight_refusals"), **{name: Sum(f"{name}_count") for name in names})
+    if sums["completed"] is None:
+        return Counters(at, flink, None)
+    facts = CheckpointFact.objects.filter(cluster=job.cluster, job_id=job.job_id, trigger_time__gte=max(at, EARLIEST + LONGEST) - LONGEST)
+    known = Counts(
+        completed=sums["completed"],
+        failed=sum(sums[outcome] for outcome in FAILED_OUTCOMES),
+        dropped=sum(sums[outcome] for outcome in DROPPED),
+        refused=(sums["refusals"] or 0) + sums["preflight"],
+        in_progress=sums["in_progress"],
+        restored=JobAnnotation.objects.filter(cluster=job.cluster, job_id=job.job_id, kind="restore", at__lte=at).count(),
+    )
+    weir = _as_of(known, list(facts.values_list("outcome", "trigger_time", "end_time")), at, flink)
+    return Counters(at, flink, weir, why(flink, weir))
+
+
+_Fact = tuple[str, datetime, datetime | None]
+
+
+def _as_of(known: Counts, facts: list[_Fact], at: datetime, flink: Counts) -> Counts:
+    """What was known when Flink answered: later ones left out, and what ended since then in progress."""
+    running = flink.in_progress or 0
+    for outcome, trigger, end in sorted(facts, key=lambda fact: fact[1], reverse=True):
+        name = _place(outcome)
+        if name is None or name == "refused":
+            continue
+        if trigger > at:
+            known = _less(known, name)
+        elif name != "in_progress" and end is not None and end > at - ANSWER_OLD_BY and (end > at or running > (known.in_progress or 0)):
+            known = _less(known, name)
+            known = replace(known, in_progress=(known.in_progress or 0) + 1)
+    counted = (known.completed, known.failed, known.dropped, known.refused, known.in_progress)
+    return replace(known, total=sum(count or 0 for count in counted))
+
+
+def _place(outcome: str) -> str | None:
+    if outcome in FAILED_OUTCOMES:
+        return "failed"
+    return (
+        "dropped" if outcome in DROPPED else {"completed": "completed", "in_progress": "in_progress", "preflight": "refused"}.get(outcome)
+    )
+
+
+def _less(counts: Counts, name: str) -> Counts:
+    changed: dict[str, Any] = {name: max((getattr(counts, name) or 0) - 1, 0)}
+    return replace(counts, **changed)
+
+
+def why(flink: Counts, weir: Counts) -> str:
+    """Why they differ, as one sentence; "" where they agree."""
+    if flink.completed is None or flink.failed is None:
+        return ""
+    completed = flink.completed - (weir.completed or 0)
+    failed = flink.failed - (weir.failed or 0)
+    if not completed and not failed:
+        return ""
+    dropped = min(weir.dropped or 0, max(failed, 0))
+    refused = min(weir.refused or 0, max(failed - dropped, 0))
+    also = [f"{dropped} aborted or superseded" if dropped else "", f"{refused} refused before the start" if refused else ""]
+    parts = [f"Flink's failed has {' and '.join(filter(None, also))} in it" if any(also) else ""]
+    unseen, forgotten = failed - dropped - refused, -failed
+    parts.append(f"{unseen} failed ones more are known to Flink only, such as refusals that no log has" if unseen > 0 else "")
+    parts.append(f"{completed} completed ones more are known to Flink only, from before Weir saw the job" if completed > 0 else "")
+    gone = " and ".join(filter(None, (f"{-completed} completed" if completed < 0 else "", f"{forgotten} failed" if forgotten > 0 else "")))
+    parts.append(f"{gone} ones are no longer in its counters, which begin anew with each JobManager" if gone else "")
+    return "; ".join(filter(None, parts)) + "."
