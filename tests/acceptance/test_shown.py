@@ -18,6 +18,8 @@ from tests.raw_outages import raw_outages
 FAILED = ("declined", "expired", "failed")
 UNSETTLED = ("in_progress", "preflight")
 EXACT = ("outcome", "is_savepoint", "end_to_end_ms", "state_bytes", "checkpointed_bytes")
+PARTS = ("Detect", "Cancel", "Wait", "Failed attempts", "Redeploy", "Restore")
+OUTAGE = ("Began", "Down", "Restarts", *PARTS, "Restored", "Processed again")
 ALSO_COUNTED = (*EXACT, "subtasks", "acknowledged")
 
 
@@ -175,6 +177,14 @@ def test_restarts_and_downtime_are_those_of_the_log(shown, name: str) -> None:
         assert [(trigger_ms(one["at"]), one["downtime_ms"], one["restored_id"]) for one in story["outages"]] == wanted, job_id
         marked = [one["detail"] for one in job["api_annotations"] if one["kind"] == "restart" and "downtime_ms" in one["detail"]]
         assert sorted((trigger_ms(one["began_at"]), one["downtime_ms"]) for one in marked) == [one[:2] for one in wanted], job_id
+        on_page = [dict(zip(OUTAGE, row, strict=True)) for row in job["tables"].get("Outages", [[]])[:0:-1]]
+        assert [means(row["Down"], lasted) for row, (_at, lasted, _id) in zip(on_page, wanted, strict=True)] == [True] * len(wanted)
+        assert [row["Restored"] for row in on_page] == [str(number) for _at, _lasted, number in wanted], job_id
+        assert sum(int(row["Restarts"]) for row in on_page) == counts[job_id], job_id
+        for row, one in zip(on_page, story["outages"], strict=True):
+            parts = dict(one["parts"])
+            assert [place for place in PARTS if not means(row[place], parts.get(place.lower().replace(" ", "_")))] == [], job_id
+            assert sum(parts.get(place.lower().replace(" ", "_"), 0) for place in PARTS[1:]) == one["downtime_ms"], job_id
         rows = job["report_page"]["tables"].get("Outages", [[]])[1:]
         assert [means(row[1], lasted) for row, (_at, lasted, _id) in zip(rows, wanted, strict=True)] == [True] * len(wanted), job_id
         assert [row[4] for row in rows] == [f"checkpoint {number}" for _at, _lasted, number in wanted], job_id

@@ -109,8 +109,9 @@ def times_text(factor: float | None) -> str:
     return UNKNOWN if _is_unknown(factor) else f"× {_significant(float(factor or 0))}"
 
 
-def _is_unknown(value: float | None) -> bool:
-    return value is None or (isinstance(value, float) and not math.isfinite(value))
+def _is_unknown(value: float | str | None) -> bool:
+    # A template gives "" for a name that is not there: no zero either.
+    return value is None or value == "" or (isinstance(value, float) and not math.isfinite(value))
 
 
 def _significant(value: float) -> str:

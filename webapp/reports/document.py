@@ -7,6 +7,8 @@ A document is complete: no renderer asks anybody anything. Texts are already cut
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from webapp.lib.outage import Outage
+
 VERSION = 1
 """Raised where a field changes its meaning or goes away; new fields do not raise it."""
 
@@ -161,24 +163,6 @@ class StoragePlace:
     retained_waste_bytes: int
     orphan_bytes: int
     missing_files: int
-
-
-@dataclass(frozen=True)
-class Outage:
-    """From a restart until all tasks ran again, by however many restarts.
-
-    ``downtime_ms`` is ``None`` where no source told its end; ``at_least_ms`` is then what is certain. ``parts``: (name, ms), detection
-    before it included. ``reprocessed_ms``: the age of the checkpoint it went back to, whose records were processed twice.
-    """
-
-    at: datetime
-    until: datetime | None = None
-    restarts: int = 1
-    downtime_ms: float | None = None
-    at_least_ms: float | None = None
-    parts: tuple[tuple[str, float], ...] = ()
-    restored_id: int | None = None
-    reprocessed_ms: float | None = None
 
 
 @dataclass(frozen=True)

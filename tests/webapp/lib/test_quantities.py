@@ -61,7 +61,7 @@ def test_a_capped_count_says_that_there_are_more():
 
 
 @pytest.mark.parametrize("words", [bytes_text, bytes_rate_text, duration_text, percent_text, usage_text, count_text, per_second_text])
-@pytest.mark.parametrize("unknown", [None, math.nan, math.inf])
+@pytest.mark.parametrize("unknown", [None, math.nan, math.inf, ""])
 def test_unknown_is_a_dash_and_never_zero(words, unknown):
     assert words(unknown) == "–"
 

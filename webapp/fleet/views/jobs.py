@@ -20,6 +20,7 @@ from webapp.fleet.freshness import late_before
 from webapp.fleet.job_lookup import JobView, look_up
 from webapp.fleet.log_kinds import ROUTINE_KINDS
 from webapp.fleet.models import JobException, LogEvent
+from webapp.fleet.outages import outages
 from webapp.lib.exports import csv_response, json_response
 from webapp.lib.instants import drawable
 from webapp.lib.keysets import BadCursor, Key, Page, page
@@ -31,6 +32,7 @@ from webapp.storage import of_job as storage_of
 CHECKPOINTS_A_PAGE = 20
 EVENTS_A_PAGE = 9
 EXCEPTIONS_SHOWN = 10
+OUTAGES_SHOWN = 20
 NEWEST_FACTS_FIRST = (Key("trigger_time", descending=True), Key("id", descending=True))
 NEWEST_FIRST = (Key("ts", descending=True), Key("id", descending=True))
 EXPORT_COLUMNS = (
@@ -66,6 +68,7 @@ def job(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
         "time_range": view.time_range,
         "range_query": view.time_range.query if view.time_range.chosen else "",
         "counts": facts_of.outcome_counts(facts),
+        "outages": _outages(view),
         "counters": counters_of(view.job),
         "trend": SizeTrend.objects.filter(cluster=cluster, job_id=job_id).first(),
         "checkpoints": checkpoints,
@@ -133,6 +136,13 @@ def _coverage(view: JobView, judgement: JobJudgement | None) -> Coverage:
     if not view.is_past and end > settled > start:
         end = settled
     return coverage(judgement.covered if judgement else (), start, end)
+
+
+def _outages(view: JobView) -> dict[str, Any]:
+    """The newest ones, newest first, and what all of them cost."""
+    found = outages(view.job, view.time_range.from_time, view.time_range.to_time)
+    known = [one.downtime_ms for one in found if one.downtime_ms is not None]
+    return {"shown": found[::-1][:OUTAGES_SHOWN], "count": len(found), "unknown": len(found) - len(known), "downtime_ms": sum(known)}
 
 
 def _place(view: JobView, vertex_id: str) -> int:

@@ -6,9 +6,10 @@ from datetime import datetime
 
 from webapp.checkpoints.flink_counters import Counts, counters_of
 from webapp.fleet.models import JobCurrent
+from webapp.fleet.outages import outages
 from webapp.reports import texts
 from webapp.reports.document import CountersTold, JobStory, Moment, StoragePlace
-from webapp.reports.gathering import events, fared, outages, pressure, timeline
+from webapp.reports.gathering import events, fared, pressure, timeline
 from webapp.reports.gathering.fared import Outline
 from webapp.reports.gathering.scope import Scope
 from webapp.reports.gathering.timeline import most_important
@@ -57,7 +58,7 @@ def of_job(job: JobCurrent, scope: Scope, now: datetime, recordings: Collection[
         checkpoints=fared.figures(job, scope, seen, kept_one_by_one=one_by_one),
         uploaded_bytes=sum(uploads) if uploads and one_by_one else None,
         counters=_counters(job),
-        outages=outages.outages(job, scope),
+        outages=outages(job, scope.start, scope.end),
         points=fared.points(seen, scope.points_a_job),
         marks=marks,
         pressure=pressure.rows(job, scope),

@@ -4,8 +4,9 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from webapp.lib.instants import clock_text, day_and_clock_text, instant_text
+from webapp.lib.outage import Outage
 from webapp.lib.quantities import bytes_text, count_text, duration_text
-from webapp.reports.document import Document, FindingTold, JobStory, Moment, Outage, Table
+from webapp.reports.document import Document, FindingTold, JobStory, Moment, Table
 from webapp.reports.shown import shown
 
 MOST_MOMENTS, MOST_EXCERPTS = 60, 12

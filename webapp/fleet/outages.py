@@ -9,8 +9,7 @@ from typing import Any
 from webapp.checkpoints.models import CheckpointFact
 from webapp.fleet.models import JobAnnotation, JobCurrent
 from webapp.lib.instants import ms_after
-from webapp.reports.document import Outage
-from webapp.reports.gathering.scope import Scope
+from webapp.lib.outage import Outage
 
 MOST_RESTARTS, MOST_RESTORES = 500, 1_000
 RESTORED_WITHIN = timedelta(minutes=10)
@@ -18,14 +17,14 @@ RESTORED_WITHIN = timedelta(minutes=10)
 _MS = timedelta(milliseconds=1)
 
 
-def outages(job: JobCurrent, scope: Scope) -> tuple[Outage, ...]:
+def outages(job: JobCurrent, start: datetime, end: datetime) -> tuple[Outage, ...]:
     """Those that began in the range, oldest first; the newest where there are too many."""
-    own = JobAnnotation.objects.filter(cluster=job.cluster, job_id=job.job_id, at__gte=scope.start)
-    restarts = own.filter(kind="restart", at__lte=scope.end).order_by("-at", "-id").values_list("at", "detail")
+    own = JobAnnotation.objects.filter(cluster=job.cluster, job_id=job.job_id, at__gte=start)
+    restarts = own.filter(kind="restart", at__lte=end).order_by("-at", "-id").values_list("at", "detail")
     found = [_outage(at, detail or {}) for at, detail in reversed(restarts[:MOST_RESTARTS]) if "outage_began_at" not in (detail or {})]
     if not found:
         return ()
-    restores = own.filter(kind="restore", at__lte=scope.end + RESTORED_WITHIN).order_by("at", "id").values_list("at", "subject")
+    restores = own.filter(kind="restore", at__lte=end + RESTORED_WITHIN).order_by("at", "id").values_list("at", "subject")
     restored = [(at, int(subject)) for at, subject in restores[:MOST_RESTORES] if subject.isascii() and subject.isdigit()]
     triggers = _triggers(job, {number for _, number in restored})
     following = [one.at for one in found[1:]]
