@@ -103,6 +103,8 @@ JOB_CURRENT = ServingTable(
 
 OUTCOMES = ("completed", "declined", "expired", "subsumed", "aborted", "failed", "preflight", "in_progress")
 FAILED_OUTCOMES = ("declined", "expired", "failed")
+UNSETTLED_OUTCOMES = ("in_progress", "preflight")
+"""Not ended, or never begun: they say nothing about how checkpoints end."""
 PHASES = ("start_delay", "alignment", "sync", "async")
 
 SLOPE_SPAN_H = 0.5

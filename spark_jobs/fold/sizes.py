@@ -24,14 +24,19 @@ class Sizes(NamedTuple):
 
 def sizes(figures: Row, said: CheckpointLog, is_savepoint: bool | None, job: "Writing") -> Sizes:
     """``figures``: what REST reported last."""
-    if figures["checkpointed_bytes"] is not None:
-        return Sizes(figures["state_bytes"], figures["checkpointed_bytes"])
-    size = figures["state_bytes"]
-    if size is None:
-        size = said.completed_bytes
-        if not (said.completed_as_before_1_14 if job.version is None else job.version < INCREMENTAL_SIZE_SINCE):
-            return Sizes(size, None)
-    return Sizes(size if is_savepoint or job.writes_everything else None, size)
+    is_whole = bool(is_savepoint) or job.writes_everything
+    if figures["checkpointed_bytes"] is not None or figures["state_bytes"] is not None:
+        return of_rest(figures["state_bytes"], figures["checkpointed_bytes"], is_whole=is_whole)
+    if said.completed_as_before_1_14 if job.version is None else job.version < INCREMENTAL_SIZE_SINCE:
+        return of_rest(said.completed_bytes, None, is_whole=is_whole)
+    return Sizes(said.completed_bytes, None)
+
+
+def of_rest(state_bytes: int | None, checkpointed_bytes: int | None, *, is_whole: bool = False) -> Sizes:
+    """As REST tells them: one size is the uploaded one, and the full one where all of the state was written (``is_whole``)."""
+    if checkpointed_bytes is not None:
+        return Sizes(state_bytes, checkpointed_bytes)
+    return Sizes(state_bytes if is_whole else None, state_bytes)
 
 
 class Writing(NamedTuple):

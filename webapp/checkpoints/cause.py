@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from spark_jobs.diagnosis.checkpoint_reasons import LOST_WITH_JOB
+from spark_jobs.serving import UNSETTLED_OUTCOMES
 from webapp.checkpoints.badges import outcome_badge
 from webapp.checkpoints.comparison import Comparison
 from webapp.checkpoints.models import CheckpointFact
@@ -37,9 +38,6 @@ class Holder:
     name: str
     way: tuple[str, ...]
     finding: Shown | None = None
-
-
-_NOT_LOST = ("completed", "in_progress", "preflight")
 
 
 @dataclass(frozen=True)
@@ -80,7 +78,7 @@ def cause_of(fact: CheckpointFact, comparison: Comparison, timeout_ms: int | Non
         badge=badge,
         headline=headline,
         sentences=tuple(rest),
-        is_lost=fact.outcome not in _NOT_LOST,
+        is_lost=fact.outcome not in ("completed", *UNSETTLED_OUTCOMES),
         lacking=not_acknowledged(fact),
         who=_who(fact),
         holder=holder,

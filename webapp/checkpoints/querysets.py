@@ -7,7 +7,7 @@ from typing import Any
 from django.db.models import Count, Q
 from django.urls import reverse
 
-from spark_jobs.serving import FAILED_OUTCOMES, OUTCOMES
+from spark_jobs.serving import FAILED_OUTCOMES, OUTCOMES, UNSETTLED_OUTCOMES
 from webapp.charts.checkpoints import CheckpointBar
 from webapp.charts.downsample import MOST_BARS, worst_in_buckets
 from webapp.charts.sizes import SizePoint
@@ -31,8 +31,7 @@ def of_job(cluster: str, job_id: str, start: datetime, end: datetime) -> Any:
 def outcome_counts(facts: Any) -> dict[str, int]:
     """Checkpoints by outcome without savepoints, their ``total`` of settled ones, ``bad`` ones, and ``savepoints``."""
     own = Q(is_savepoint__isnull=True) | Q(is_savepoint=False)
-    # Refusals before the start and unfinished ones say nothing about how checkpoints fare.
-    settled = own & ~Q(outcome__in=("in_progress", "preflight"))
+    settled = own & ~Q(outcome__in=UNSETTLED_OUTCOMES)
     counts: dict[str, Any] = {outcome: Count("id", filter=own & Q(outcome=outcome)) for outcome in OUTCOMES}
     found: dict[str, int] = facts.aggregate(
         total=Count("id", filter=settled),

@@ -6,6 +6,7 @@ from typing import Any
 
 from spark_jobs.fold.checkpoint_phases import is_last
 from spark_jobs.fold.reported import is_final
+from spark_jobs.fold.sizes import of_rest
 from webapp.checkpoints.parts import SubtaskPart, in_order
 from webapp.pipeline.lake import lake
 
@@ -58,9 +59,8 @@ def _subtasks(sight: Mapping[str, Any], names: Mapping[str, str]) -> Iterable[Su
         values = {name: _at(sight[name], subtask) for name in _LISTS}
         if values["subtask_aborted"]:
             values["subtask_ack_time"] = None
-        # One size is the uploaded one.
-        if values["subtask_checkpointed_bytes"] is None:
-            values["subtask_checkpointed_bytes"], values["subtask_state_bytes"] = values["subtask_state_bytes"], None
+        size = of_rest(values["subtask_state_bytes"], values["subtask_checkpointed_bytes"])
+        values |= {"subtask_state_bytes": size.full, "subtask_checkpointed_bytes": size.uploaded}
         yield SubtaskPart(sight["vertex_id"], names.get(sight["vertex_id"]) or sight["vertex_id"][:8], subtask, *values.values())
 
 

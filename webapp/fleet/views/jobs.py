@@ -5,6 +5,7 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 
+from spark_jobs.serving import FAILED_OUTCOMES
 from webapp.accounts.roles import may_operate
 from webapp.alerting.of_job import open_alerts
 from webapp.checkpoints import querysets as facts_of
@@ -105,7 +106,7 @@ def checkpoints_export(request: HttpRequest, cluster: str, job_id: str, form: st
 
 def _checkpoints(request: HttpRequest, facts: Any) -> Page[CheckpointFact]:
     kinds: dict[str, dict[str, Any]] = {
-        "failed": {"outcome__in": ("declined", "expired", "failed")},
+        "failed": {"outcome__in": FAILED_OUTCOMES},
         "completed": {"outcome": "completed"},
         "savepoints": {"is_savepoint": True},
     }

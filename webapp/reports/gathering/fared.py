@@ -9,7 +9,7 @@ from typing import Any
 
 from django.db.models import Sum
 
-from spark_jobs.serving import FAILED_OUTCOMES
+from spark_jobs.serving import FAILED_OUTCOMES, UNSETTLED_OUTCOMES
 from webapp.charts.downsample import worst_in_buckets
 from webapp.checkpoints import querysets as facts_of
 from webapp.checkpoints.models import CheckpointFact, CheckpointRollup
@@ -23,7 +23,6 @@ from webapp.reports.gathering.scope import Scope
 MOST = 20_000
 """Checkpoints looked at one by one: two weeks at one a minute."""
 _MS = timedelta(milliseconds=1)
-_UNSETTLED = ("in_progress", "preflight")
 _OUTLINE = ("id", "checkpoint_id", "trigger_time", "outcome", "is_savepoint", "end_to_end_ms", "end_time", "reason", "checkpointed_bytes")
 
 
@@ -72,7 +71,7 @@ def figures(job: JobCurrent, scope: Scope, seen: Sequence[Outline], *, kept_one_
     if not kept_one_by_one:
         return _by_hours(job, scope, settings)
     own = [one for one in seen if not one.is_savepoint]
-    outcomes = Counter(one.outcome for one in own if one.outcome not in _UNSETTLED)
+    outcomes = Counter(one.outcome for one in own if one.outcome not in UNSETTLED_OUTCOMES)
     gap = _longest_gap(job, scope, own)
     lost = [one.checkpointed_bytes for one in seen if one.failed or one.outcome == "aborted"]
     wasted = [size for size in lost if size is not None]
