@@ -119,5 +119,5 @@ def why(flink: Counts, weir: Counts) -> str:
     parts.append(f"{unseen} failed ones more are known to Flink only, such as refusals that no log has" if unseen > 0 else "")
     parts.append(f"{completed} completed ones more are known to Flink only, from before Weir saw the job" if completed > 0 else "")
     gone = " and ".join(filter(None, (f"{-completed} completed" if completed < 0 else "", f"{forgotten} failed" if forgotten > 0 else "")))
-    parts.append(f"{gone} ones are no longer in its counters, which begin anew with each JobManager" if gone else "")
+    parts.append(f"{gone} ones are no longer in its counters, which start from 0 with each JobManager" if gone else "")
     return "; ".join(filter(None, parts)) + "."

@@ -28,7 +28,7 @@ from webapp.checkpoints.flink_counters import Counts, counters_of, why
         (
             Counts(completed=2, failed=0),
             Counts(completed=48, failed=1, dropped=0, refused=3),
-            "46 completed and 1 failed ones are no longer in its counters, which begin anew with each JobManager.",
+            "46 completed and 1 failed ones are no longer in its counters, which start from 0 with each JobManager.",
         ),
         (Counts(completed=None, failed=2), Counts(completed=48, failed=1), ""),
     ],

@@ -19,8 +19,8 @@ from webapp.checkpoints.querysets import trigger_ms
 from webapp.fleet.models import Cluster
 
 pytestmark = pytest.mark.django_db
-QUERIES = 24
-"""Session, user, groups, job, cluster, ten blocks of the page, and the state of the pipeline for the footer."""
+QUERIES = 25
+"""Session, user, groups, job, cluster, eleven blocks of the page, and the state of the pipeline for the footer."""
 
 
 @pytest.fixture
