@@ -1,31 +1,12 @@
 """File systems that URIs of people name, opened only where clusters may be."""
 
-import re
 from typing import Any
-from urllib.parse import urlsplit
 
 import aiohttp
 import fsspec
 
-from ingest.network.clusters import check_host, checked_socket
-
-_PART = re.compile(r"(?:^|::)(?P<uri>(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*)://(?:[^@/\[]*@)?(?:\[[^\]]*\])?[^:]*(?::(?!:)[^:]*)*)")
-_NO_HOST = re.compile(r"file|local|memory|data|zip|tar|s3|s3a|s3n|gs|gcs|abfs|abfss|az|adl|wasb|wasbs|oss|obs|cos|hf")
-"""Their authority is a bucket, a container or nothing; where their service is, the machine's own settings say."""
-
-
-def check_uri(uri: str) -> None:
-    """Raises ``RefusedAddress`` where a host in it may not be asked; also in chains such as ``simplecache::http://…``."""
-    for part in _PART.finditer(uri):
-        if _NO_HOST.fullmatch(part["scheme"].lower()):
-            continue
-        try:
-            parts = urlsplit(part["uri"])
-            host, port = parts.hostname, parts.port
-        except ValueError:
-            continue  # no file system opens it
-        if host:
-            check_host(host, port)
+from ingest.network.clusters import checked_socket
+from ingest.network.uris import check_uri, schemes_of
 
 
 def filesystem_of(uri: str) -> tuple[Any, str]:
@@ -42,8 +23,7 @@ def opened(uri: str, compression: str | None) -> Any:
 
 
 def _options(uri: str) -> dict[str, Any]:
-    schemes = {part["scheme"].lower() for part in _PART.finditer(uri)}
-    return {scheme: {"get_client": _checked_client} for scheme in ("http", "https") if scheme in schemes}
+    return {scheme: {"get_client": _checked_client} for scheme in schemes_of(uri) & {"http", "https"}}
 
 
 async def _checked_client(**options: Any) -> aiohttp.ClientSession:

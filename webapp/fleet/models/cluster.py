@@ -10,7 +10,7 @@ from django.db import models
 from django.utils import timezone
 
 from ingest.network.clusters import RefusedAddress
-from ingest.network.filesystems import check_uri
+from ingest.network.uris import check_uri
 from ingest.sources import Auth, ClusterSource, LogSource, Tls
 from webapp.config import encryption
 from webapp.fleet.choices import AuthScheme, ClusterKind, Visibility

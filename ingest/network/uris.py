@@ -1,0 +1,29 @@
+"""Which hosts URIs of people name, and whether these may be asked. Imports no client, as every process of Weir reads this."""
+
+import re
+from urllib.parse import urlsplit
+
+from ingest.network.clusters import check_host
+
+_PART = re.compile(r"(?:^|::)(?P<uri>(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*)://(?:[^@/\[]*@)?(?:\[[^\]]*\])?[^:]*(?::(?!:)[^:]*)*)")
+_NO_HOST = re.compile(r"file|local|memory|data|zip|tar|s3|s3a|s3n|gs|gcs|abfs|abfss|az|adl|wasb|wasbs|oss|obs|cos|hf")
+"""Their authority is a bucket, a container or nothing; where their service is, the machine's own settings say."""
+
+
+def check_uri(uri: str) -> None:
+    """Raises ``RefusedAddress`` where a host in it may not be asked; also in chains such as ``simplecache::http://…``."""
+    for part in _PART.finditer(uri):
+        if _NO_HOST.fullmatch(part["scheme"].lower()):
+            continue
+        try:
+            parts = urlsplit(part["uri"])
+            host, port = parts.hostname, parts.port
+        except ValueError:
+            continue  # no file system opens it
+        if host:
+            check_host(host, port)
+
+
+def schemes_of(uri: str) -> set[str]:
+    """In lower case, of all parts of a chain."""
+    return {part["scheme"].lower() for part in _PART.finditer(uri)}
