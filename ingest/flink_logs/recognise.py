@@ -3,7 +3,8 @@
 ``spark_jobs.transforms.log_events`` makes columns of the same; a contract test holds both to the same events.
 Everything that is derived after the expression matched is written down here once:
 
-* ``detail``: the lines below the first one, cut at 16,384 characters; ``message``: the first line, cut at 2,000;
+* ``detail``: the lines below the first one, of more than 16,384 characters their beginning and the innermost cause;
+  ``message``: the first line, cut at 2,000;
 * ``reason``: the entry's own code, or for checkpoint kinds the reason of the innermost
   ``CheckpointException`` of the trace (else of ``reason_text``), or for failures a well-known cause;
 * ``reason_text``: what the line itself says, else the last ``Caused by:`` line, else the first line of the trace.
@@ -20,6 +21,7 @@ from ingest.flink_logs.events import LogEvent
 from ingest.flink_logs.patterns import KEPT_LEVELS, PATTERNS, READ_CHARS, TRACE_PATTERNS, Pattern, contained
 from ingest.flink_logs.reasons import any_of, failure_cause_of, reason_of
 from ingest.records import LogRecord
+from ingest.traces import shortened
 
 MESSAGE_CHARS = 2_000
 DETAIL_CHARS = 16_384
@@ -108,7 +110,7 @@ def event_of(record: LogRecord) -> LogEvent | None:
 def told_by(level: str, message: str) -> Told | None:
     """What a record's message tells, its fields still as they were read."""
     line, _, trace = message.partition("\n")
-    detail = trace[:DETAIL_CHARS] or None
+    detail = shortened(trace, DETAIL_CHARS) or None
     found = _read(line)
     if found is None:
         return _told_by_trace(line, detail) if level in KEPT_LEVELS else None

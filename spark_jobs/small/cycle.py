@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 
 from ingest.lake.store import Lake
 from ingest.lake.tables import TABLES
+from ingest.traces import shortened
 from spark_jobs.fold.checkpoint_log import TELLING
 from spark_jobs.fold.checkpoint_rows import OF_VERTEX
 from spark_jobs.fold.judging import Scoped, Settings
@@ -273,11 +274,15 @@ def _exceptions(told: pa.Table) -> pa.Table:
     made = {name: told[name] for name in told.column_names} | {
         "task_key": pc.fill_null(told["task"], ""),
         "exception_name": pc.fill_null(told["exception_name"], "unknown"),
-        "stacktrace": pc.utf8_slice_codeunits(told["stacktrace"], 0, STACKTRACE_CHARS),
+        "stacktrace": _shortened(told["stacktrace"]),
         "host": pc.replace_substring_regex(told["endpoint"], r":[^:\]]*$", ""),
         "as_of": told["observed_at"],
     }
     return pa.table({name: made[name] for name in JOB_EXCEPTION.column_names})
+
+
+def _shortened(traces: pa.ChunkedArray) -> pa.Array:
+    return pa.array([trace and shortened(trace, STACKTRACE_CHARS) for trace in traces.to_pylist()], pa.string())
 
 
 def _skips(told: pa.Table) -> pa.Table:

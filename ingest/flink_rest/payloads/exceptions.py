@@ -54,7 +54,7 @@ def exceptions(entry: Any, job_id: str, place: str = "") -> Iterator[JobExceptio
 
 
 def _exception(fields: Fields, job_id: str) -> JobException:
-    stacktrace = fields.text("stacktrace", "exception")
+    stacktrace = fields.trace("stacktrace", "exception")
     task = fields.text("taskName", "task")
     return JobException(
         job_id=job_id,

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from ingest.errors import Skipped
 from ingest.flink_ids import is_flink_id
+from ingest.traces import shortened
 
 LONG_MAX = 2**63 - 1
 LONG_MIN = -(2**63)
@@ -55,6 +56,13 @@ class Fields:
         name, value = self._find(names)
         if value is None or isinstance(value, str):
             return clean_text(value)
+        raise self._unexpected(name, "a text", value)
+
+    def trace(self, *names: str) -> str | None:
+        """A stack trace: of a long one the innermost cause is kept too."""
+        name, value = self._find(names)
+        if value is None or isinstance(value, str):
+            return clean_text(value and shortened(value, MAX_TEXT_CHARS))
         raise self._unexpected(name, "a text", value)
 
     def flag(self, *names: str) -> bool | None:

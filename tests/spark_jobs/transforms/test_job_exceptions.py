@@ -1,6 +1,8 @@
 from pyspark.sql import DataFrame, SparkSession
 
+from ingest.traces import shortened
 from spark_jobs.transforms.job_exceptions import STACKTRACE_CHARS, job_exceptions
+from tests.ingest.test_traces import DEEP
 from tests.spark_jobs.rows import Row, collected, lake_rows, noon, only
 
 
@@ -22,4 +24,10 @@ def test_the_host_is_the_endpoint_without_its_port(spark: SparkSession) -> None:
 
 
 def test_a_long_trace_is_cut(spark: SparkSession) -> None:
-    assert len(only(exceptions(spark, FAILED | {"stacktrace": "x" * 60_000}))["stacktrace"]) == STACKTRACE_CHARS
+    """As the cycle without Spark cuts it."""
+    early, none = f"a.B: c\n\tat d\nCaused by: e.F: g\n{'x' * 60_000}", "x" * 60_000
+    traces = [None, "", "short\nCaused by: a.B: c", none, early, DEEP, DEEP * 3, f"{DEEP}\nCaused by: {none}"]
+    rows = exceptions(spark, *(FAILED | {"ts": noon(n), "stacktrace": trace} for n, trace in enumerate(traces)))
+    expected = [trace and shortened(trace, STACKTRACE_CHARS) for trace in traces]
+    assert [row["stacktrace"] for row in collected(rows.orderBy("ts"))] == expected
+    assert "Quota.java:41" in (expected[5] or "")
