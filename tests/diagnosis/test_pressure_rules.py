@@ -31,6 +31,32 @@ def test_held_vertices_are_listed_under_the_origin_with_their_path():
     assert {one.severity for one in transit.values()} == {"info"}
 
 
+def beginning(parse_input, source_output):
+    """enrich has just become slow: parse waits, the source does not."""
+    windows = (
+        vertex("source", (0.1, 0.1), (0.2, 0.2), out_pool_usage=(source_output,) * 2),
+        held("parse", 0.9, 0.9, in_pool_usage=(parse_input,) * 2, out_pool_usage=(1.0, 1.0)),
+        hot("enrich", 0.99, 0.98),
+        vertex("sink"),
+    )
+    return found(job(*windows, edges=CHAIN), TRANSIT)["parse"]
+
+
+def test_back_pressure_that_has_not_come_through_is_transitional():
+    finding = beginning(parse_input=0.2, source_output=0.1)
+    assert "The state is transitional" in finding.cause
+    assert [(one.name, one.value) for one in finding.evidence[1:]] == [
+        ("buffers", "transitional: its output is full, its input is not yet")
+    ]
+
+
+@pytest.mark.parametrize(("parse_input", "source_output"), [(0.9, 0.1), (0.2, 0.9), (0.0, 0.1)])
+def test_back_pressure_that_came_through_or_an_input_that_is_local_is_not(parse_input, source_output):
+    finding = beginning(parse_input, source_output)
+    assert "transitional" not in finding.cause
+    assert len(finding.evidence) == 1
+
+
 def test_a_busy_source_without_an_upstream_is_never_an_origin():
     assert not found(job(vertex("source", (1.0, 1.0)), vertex("sink", (0.9, 0.9)), edges="source>sink"), ROOT)
 

@@ -4,11 +4,14 @@ from collections.abc import Iterator, Sequence
 
 from spark_jobs.diagnosis.findings import Evidence, Finding, NotJudged, Related
 from spark_jobs.diagnosis.origins import Held, Pressure, pressure_of
+from spark_jobs.diagnosis.pool_states import TRANSITIONAL, WORDS, PoolState, is_any_full, pool_state
+from spark_jobs.diagnosis.pressure import typical, value
 from spark_jobs.diagnosis.pressure_words import brief_names, names, path_data, subtasks_text
 from spark_jobs.diagnosis.registry import rule
 from spark_jobs.diagnosis.rules.pressure_root import BACKPRESSURED
 from spark_jobs.diagnosis.samples import JobWindow
 from spark_jobs.diagnosis.thresholds import Limits
+from spark_jobs.diagnosis.topology import Topology
 from spark_jobs.diagnosis.wording import list_text
 
 RULE = "pressure.transit"
@@ -28,6 +31,19 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         raise NotJudged(f"what holds {list_text(brief_names(window, orphaned))}")
 
 
+def _state(window: JobWindow, pressure: Pressure, held: Held) -> PoolState | None:
+    """By the usages of the held subtasks; None where one before it is held too, or its output full: back-pressure has come through then."""
+    topology = Topology(window.vertices, window.edges)
+    before = topology.upstream(held.vertex_id)
+    outputs_before = [typical(one.out_pool_usage) for one in window.vertex_windows if one.vertex_id in before]
+    if any(vertex_id in pressure.held for vertex_id in before) or is_any_full(outputs_before):
+        return None
+    vertex = pressure.vertices[held.vertex_id]
+    levels = typical(vertex.input_level(subtask) for subtask in held.subtasks)
+    outputs = typical(value(vertex.window.out_pool_usage, subtask) for subtask in held.subtasks)
+    return pool_state(levels, outputs, (), is_source=not before)
+
+
 def _finding(window: JobWindow, limits: Limits, pressure: Pressure, held: Held, paths: Sequence[tuple[str, ...]]) -> Finding:
     path = paths[0]
     path_names = brief_names(window, path)
@@ -35,6 +51,10 @@ def _finding(window: JobWindow, limits: Limits, pressure: Pressure, held: Held, 
     between = f", by way of {list_text(path_names[1:-1])}" if len(path) > 2 else ""
     own = pressure.roots.get(held.vertex_id)
     also = " Other subtasks of it are an origin themselves." if own else ""
+    state = _state(window, pressure, held)
+    still = (
+        " The state is transitional: its own input is not full yet, so those before it are not affected." if state in TRANSITIONAL else ""
+    )
     return Finding(
         rule=RULE,
         severity="info",
@@ -43,7 +63,7 @@ def _finding(window: JobWindow, limits: Limits, pressure: Pressure, held: Held, 
         subject_id=held.vertex_id,
         subject=window.vertex_name(held.vertex_id),
         title=f"{name} waits for {origin}",
-        cause=f"{origin} does not take records as fast as they come; its full buffers reach back to {name}{between}.{also}",
+        cause=f"{origin} does not take records as fast as they come; its full buffers reach back to {name}{between}.{also}{still}",
         next_step=f"Nothing here: relieve {origin}, and this ends by itself.",
         seen_at_ms=window.at_ms,
         evidence=(
@@ -57,6 +77,7 @@ def _finding(window: JobWindow, limits: Limits, pressure: Pressure, held: Held, 
                 window.at_ms,
                 f"{subtasks_text(held.subtasks, pressure.vertices[held.vertex_id].parallelism)}, median",
             ),
+            *([Evidence("buffers", WORDS[state], at_ms=window.at_ms)] if state in TRANSITIONAL else []),
         ),
         related=tuple(Related("vertex", named[-1], "origin", named) for named in (names(window, one) for one in paths)),
         data={

@@ -28,6 +28,7 @@ from webapp.lib.keysets import BadCursor, Key, Page, page
 from webapp.pressure.blame import blame
 from webapp.pressure.graph import drawn
 from webapp.pressure.newest import newest_windows
+from webapp.pressure.states import pool_states
 from webapp.storage import of_job as storage_of
 
 CHECKPOINTS_A_PAGE = 20
@@ -90,6 +91,7 @@ def job(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
         "graph": drawn(view.job.graph, windows, blamed),
         "graph_narrow": drawn(view.job.graph, windows, blamed, narrow=True),
         "storage": storage_of.of_job(cluster, job_id),
+        "pool_states": pool_states(view.job.graph, windows),
         "windows": sorted(windows.values(), key=lambda window: _place(view, window.vertex_id)),
         "window_at": max((window.window_start for window in windows.values()), default=None),
     }

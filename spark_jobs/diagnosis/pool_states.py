@@ -1,0 +1,49 @@
+"""What the buffers before and behind a vertex say together: the four states of the input and output pools, and the way between them.
+
+As people read the two usages (Flink's metrics ``inPoolUsage`` and ``outPoolUsage``): both low, records flow; both high, what comes
+behind it holds the vertex; one of them alone, either the vertex is the origin, or back-pressure is on its way and has not come through
+yet. Usages are a hint beside the times of a task, which decide: they are instants, and an input on the same TaskManager reports 0.
+"""
+
+from collections.abc import Iterable
+from typing import Literal
+
+HIGH_INPUT = 0.5
+"""Half of the buffers in use means that records queue, as for the origin of back-pressure."""
+HIGH_OUTPUT = 0.65
+"""An idle output keeps one buffer for each subpartition: nearly half of its pool where there are many."""
+
+PoolState = Literal["flows", "held", "origin", "output fills", "input fills"]
+TRANSITIONAL = ("output fills", "input fills")
+WORDS: dict[PoolState, str] = {
+    "flows": "records flow",
+    "held": "back-pressured by downstream",
+    "origin": "origin: its input is full, its output is not",
+    "output fills": "transitional: its output is full, its input is not yet",
+    "input fills": "transitional: its input is full, the output before it is not yet",
+}
+
+
+def pool_state(input: float | None, output: float | None, outputs_before: Iterable[float | None], *, is_source: bool) -> PoolState | None:
+    """The state of one vertex by usages (0…1, above 1 with overdraft buffers); None where a usage that decides is not known.
+
+    ``outputs_before``: usages of the outputs of those that feed it.
+    """
+    is_output_full = None if output is None else output >= HIGH_OUTPUT
+    if is_source:
+        return None if is_output_full is None else "held" if is_output_full else "flows"
+    if is_output_full:
+        # 0 is what a local input reports, full or not.
+        return "output fills" if input and input < HIGH_INPUT else "held"
+    if input is None:
+        return None
+    if input < HIGH_INPUT:
+        return None if is_output_full is None else "flows"
+    full = is_any_full(outputs_before)
+    return None if full is None else "origin" if full else "input fills"
+
+
+def is_any_full(outputs: Iterable[float | None]) -> bool | None:
+    """None where no usage is known."""
+    known = [usage for usage in outputs if usage is not None]
+    return max(known) >= HIGH_OUTPUT if known else None
