@@ -153,6 +153,9 @@ CHECKPOINT_FACT = ServingTable(
         Column("slowest_alignment_ms", "int"),
         Column("slowest_sync_ms", "int"),
         Column("slowest_async_ms", "int"),
+        Column("source_start_delay_ms", "int", "largest over the subtasks of sources, which wait for no barrier"),
+        Column("latest_source_id", "text", "vertex of that subtask"),
+        Column("latest_source_subtask", "int", "0-based"),
         Column("late_subtask_share", "real", "share of subtasks whose end-to-end is above half of the slowest one's"),
         Column("uploaded_ratio", "real", "checkpointed_bytes / state_bytes"),
         Column(

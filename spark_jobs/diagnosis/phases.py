@@ -12,6 +12,7 @@ from spark_jobs.diagnosis.barrier_holders import Holder, holder_between
 from spark_jobs.diagnosis.checkpoint_history import FLINK_TIMEOUT_MS, anything_known, completed, recent
 from spark_jobs.diagnosis.findings import Confidence, Evidence, Finding, NotJudged, Related
 from spark_jobs.diagnosis.job_subject import job_finding
+from spark_jobs.diagnosis.late_sources import LateSource
 from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow
 from spark_jobs.diagnosis.statistics import quantile
 from spark_jobs.diagnosis.thresholds import Limits, Threshold
@@ -111,7 +112,16 @@ def _may_be_slow(checkpoint: CheckpointSample, threshold_ms: float) -> bool:
     return checkpoint.outcome == "completed" and (took is None or took >= threshold_ms)
 
 
-def phase_finding(window: JobWindow, rule_id: str, phase: str, limits: Limits, cost: PhaseCost, cause: str, next_step: str) -> Finding:
+def phase_finding(
+    window: JobWindow,
+    rule_id: str,
+    phase: str,
+    limits: Limits,
+    cost: PhaseCost,
+    cause: str,
+    next_step: str,
+    source: LateSource | None = None,
+) -> Finding:
     newest = cost.slow[-1]
     timeout_ms = window.config.timeout_ms or FLINK_TIMEOUT_MS
     close = cost.end_to_end_p95_ms >= limits[f"{rule_id}.critical_timeout_share"] * timeout_ms
@@ -126,13 +136,14 @@ def phase_finding(window: JobWindow, rule_id: str, phase: str, limits: Limits, c
         cause=cause,
         next_step=next_step,
         seen_at_ms=newest.ended_ms,
-        evidence=_evidence(window, rule_id, phase, limits, cost, holder),
+        evidence=[*_evidence(window, rule_id, phase, limits, cost, holder), *([source.evidence] if source else [])],
         related=(Related("vertex", holder.name, "origin of the back-pressure", holder.path),) if held_by and holder else (),
         data={
             "phase": phase,
             "checkpoints": [one.checkpoint_id for one in cost.slow],
             "slowest": [_slowest_as_data(one, phase) for one in cost.slow[-5:]],
             "held_by": holder.as_data() if holder and held_by else None,
+            "source": source and source.as_data(),
         },
     )
 

@@ -111,6 +111,9 @@ class CheckpointSample:
     slowest_alignment_ms: int | None = None
     slowest_sync_ms: int | None = None
     slowest_async_ms: int | None = None
+    source_start_delay_ms: int | None = None
+    latest_source_id: str | None = None
+    latest_source_subtask: int | None = None
     late_subtask_share: float | None = None
     uploaded_ratio: float | None = None
     late_message_count: int | None = None

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ingest.traces import shortened
 from spark_jobs.fold import checkpoint_log as log
 from spark_jobs.fold.checkpoint_phases import CheckpointPhases, HostHistory, checkpoint_phases, not_acknowledged
 from spark_jobs.fold.checkpoint_rows import CheckpointRows
@@ -22,9 +23,13 @@ _FIGURES = ("processed_bytes", "persisted_bytes", "acknowledged")
 
 @dataclass(frozen=True)
 class JobSurroundings:
-    """What facts take from their job: names of vertices, when and why checkpoints were dropped, where subtasks ran, what sizes mean."""
+    """What facts take from their job: names of vertices, when and why checkpoints were dropped, where subtasks ran, what sizes mean.
+
+    ``sources``: ids of vertices without input.
+    """
 
     names: dict[str, str | None]
+    sources: frozenset[str]
     life: JobLife
     hosts: HostHistory
     writing: Writing
@@ -34,6 +39,7 @@ class JobSurroundings:
         planned = [job for job in jobs if job["vertices"]]
         return cls(
             _newest_names(planned),
+            _sources(planned),
             JobLife(endings(jobs, events), failures(events, exceptions), _newest(jobs, "checkpoint_timeout_ms")),
             HostHistory.of(placements),
             Writing.of(_newest(jobs, "flink_version"), _newest(jobs, "state_backend")),
@@ -49,6 +55,14 @@ def _newest_names(planned: Sequence[Row]) -> dict[str, str | None]:
     newest = max((job["observed_at"] for job in planned), default=None)
     told = [[(vertex["vertex_id"], vertex["name"]) for vertex in job["vertices"]] for job in planned if job["observed_at"] == newest]
     return dict(max(told, key=rank, default=()))
+
+
+def _sources(planned: Sequence[Row]) -> frozenset[str]:
+    """Vertices without input in the newest plan; none where no edges are known of several vertices."""
+    newest = max(planned, key=lambda job: (job["observed_at"], rank(job["vertices"])), default=None)
+    if newest is None or not (newest["edges"] or len(newest["vertices"]) == 1):
+        return frozenset()
+    return frozenset(vertex["vertex_id"] for vertex in newest["vertices"]) - {edge["target_vertex_id"] for edge in newest["edges"] or ()}
 
 
 def checkpoint_facts(rows: CheckpointRows, anchored: Mapping[Key, Sequence[Row]], job: JobSurroundings) -> dict[Key, dict[str, Any]]:
@@ -69,7 +83,7 @@ def _fact(key: Key, rest_rows: Sequence[Row], lines: Sequence[Row], vertices: Se
     ended = outcome(key[1], rest, said, job.life)
     is_settled = ended.outcome != "in_progress"
     figures = last_figures(rest_rows) if is_settled else {name: rest[name] for name in FIGURES}
-    phases = checkpoint_phases(vertices, key[1], job.hosts, is_settled)
+    phases = checkpoint_phases(vertices, key[1], job.hosts, is_settled, job.sources)
     is_savepoint = first_known(rest["is_savepoint"], said.is_savepoint)
     full, uploaded = sizes(figures, said, is_savepoint, job.writing)
     by_rest = largest(rest["as_of"], phases.as_of)
@@ -98,7 +112,7 @@ def _fact(key: Key, rest_rows: Sequence[Row], lines: Sequence[Row], vertices: Se
         "late_messages": json_text(
             log.late_messages(said, job.names, first_known(said.expired_at, said.declined_at, rest["failure_time"]))
         ),
-        "exception": trace and trace[: log.EXCEPTION_CHARS],
+        "exception": trace and shortened(trace, log.EXCEPTION_CHARS),
         "sources": "+".join(name for name, as_of in (("rest", by_rest), ("log", said.as_of)) if as_of is not None),
         "as_of": largest(by_rest, said.as_of, ended.ending and ended.ending.as_of),
     }
@@ -116,7 +130,7 @@ def _times(trigger_time: int, rest: Row, figures: Row, said: log.CheckpointLog, 
 
 
 def _phases(phases: CheckpointPhases, job: JobSurroundings) -> dict[str, Any]:
-    slowest = phases.slowest
+    slowest, source = phases.slowest, phases.latest_source
     return {
         **{f"{phase}_ms": phases.phase_ms.get(phase) for phase in PHASES},
         "phases_derived": phases.derived,
@@ -128,5 +142,8 @@ def _phases(phases: CheckpointPhases, job: JobSurroundings) -> dict[str, Any]:
         "slowest_host": slowest and slowest.host,
         "slowest_end_to_end_ms": slowest and slowest.end_to_end_ms,
         **{f"slowest_{phase}_ms": slowest and slowest.phase_ms[phase] for phase in PHASES},
+        "source_start_delay_ms": source and source.phase_ms["start_delay"],
+        "latest_source_id": source and source.vertex_id,
+        "latest_source_subtask": source and source.index,
         "late_subtask_share": phases.late_subtask_share,
     }

@@ -5,7 +5,7 @@ slowest subtask belong together. For unaligned checkpoints the asynchronous part
 """
 
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
@@ -107,12 +107,16 @@ class Missing:
 
 @dataclass(frozen=True)
 class CheckpointPhases:
-    """``missing`` is None where no vertex was seen: then nobody knows who it was."""
+    """``missing`` is None where no vertex was seen: then nobody knows who it was.
+
+    ``latest_source``: of the subtasks of sources, to which no barrier travels, the one that started its part last.
+    """
 
     phase_ms: dict[str, int | None] = field(default_factory=dict)
     derived: bool | None = None
     unaligned: bool | None = None
     slowest: Subtask | None = None
+    latest_source: Subtask | None = None
     durations_ms: tuple[int, ...] = ()
     missing: tuple[Missing, ...] | None = None
     as_of: int | None = None
@@ -133,8 +137,10 @@ class CheckpointPhases:
         return max(known, key=lambda phase: known[phase]) if known else None
 
 
-def checkpoint_phases(rows: Iterable[Row], trigger_time: int, hosts: HostHistory, is_settled: bool) -> CheckpointPhases:
-    """Rows of ``vertex_checkpoints`` of one checkpoint, each vertex perhaps seen many times.
+def checkpoint_phases(
+    rows: Iterable[Row], trigger_time: int, hosts: HostHistory, is_settled: bool, sources: Collection[str] = ()
+) -> CheckpointPhases:
+    """Rows of ``vertex_checkpoints`` of one checkpoint, each vertex perhaps seen many times. ``sources``: ids of vertices without input.
 
     ``is_settled``: the checkpoint has ended. What a vertex was doing before says then neither how long it took nor who never acknowledged,
     and where that is all that is known of one of them, nor does it of the whole checkpoint.
@@ -160,6 +166,7 @@ def checkpoint_phases(rows: Iterable[Row], trigger_time: int, hosts: HostHistory
         derived=any(one.is_derived for one in durations),
         unaligned=any(unaligned) if unaligned else None,
         slowest=_slowest(durations),
+        latest_source=_latest_start([one for one in durations if one.vertex_id in sources]),
         durations_ms=tuple(chain.from_iterable(one.end_to_end_ms for one in durations)),
         missing=tuple(sorted(missing, key=lambda one: (one.vertex_id, one.count, one.indexes, one.hosts))),
         as_of=as_of,
@@ -179,6 +186,12 @@ def _slowest(durations: Sequence[Durations]) -> Subtask | None:
     longest_ms = max((max(one.end_to_end_ms) for one in durations if one.end_to_end_ms), default=None)
     tied = (one.subtask(place) for one in durations for place, ms in enumerate(one.end_to_end_ms) if ms == longest_ms)
     return max(tied, key=lambda subtask: subtask.slowness, default=None)
+
+
+def _latest_start(durations: Sequence[Durations]) -> Subtask | None:
+    delays = [(delay_ms, one, place) for one in durations for place, delay_ms in enumerate(one.phases_ms[0]) if delay_ms is not None]
+    longest_ms = max((delay_ms for delay_ms, _, _ in delays), default=None)
+    return max((one.subtask(place) for ms, one, place in delays if ms == longest_ms), key=lambda subtask: subtask.slowness, default=None)
 
 
 def not_acknowledged(phases: CheckpointPhases, names: Names, subtasks: int | None, acknowledged: int | None) -> list[dict[str, Any]] | None:

@@ -79,6 +79,33 @@ def test_start_delay_without_pressure_suspects_a_busy_thread():
     assert not finding.related
 
 
+LATE = {"source_start_delay_ms": 36_000, "latest_source_id": "source", "latest_source_subtask": 2}
+CALM = {"source": "idle", "enrich": "idle", "sink": "busy"}
+
+
+def test_a_source_that_started_late_is_named_though_a_task_behind_it_was_slowest():
+    late = window(*slow_ones("start_delay", **LATE), vertex_windows=pressed(**CALM), **PLAN)
+    [finding] = found(late, "checkpoint.start_delay")
+    assert finding.cause.startswith("source/2 started its part 36 s after the trigger. No barrier travels to a source")
+    assert "flame graph of source" in finding.next_step
+    assert evidence(finding, "start delay of the source") == 36_000
+    assert finding.data["source"] == {"vertex_id": "source", "name": "source", "subtask": 2, "checkpoint_id": 3}
+
+
+def test_where_sources_started_in_time_none_of_them_is_named():
+    in_time = window(*slow_ones("start_delay", **{**LATE, "source_start_delay_ms": 900}), vertex_windows=pressed(**CALM), **PLAN)
+    [finding] = found(in_time, "checkpoint.start_delay")
+    assert "busy task thread of sink" in finding.cause
+    assert finding.data["source"] is None
+
+
+def test_a_source_that_is_back_pressured_is_late_for_that():
+    held = window(*slow_ones("start_delay", **LATE), vertex_windows=pressed(source="blocked", enrich="busy", sink="idle"), **PLAN)
+    [finding] = found(held, "checkpoint.start_delay")
+    assert evidence(finding, "barrier held by") == "enrich"
+    assert finding.data["source"] is None
+
+
 def test_a_finding_ends_with_the_slow_checkpoints():
     [finding] = found(window(*slow_ones("start_delay"), *minutely(4, 4, 240)), "checkpoint.start_delay")
     assert finding.seen_at_ms == ms(180 + 40)

@@ -114,3 +114,33 @@ def test_a_failure_that_is_read_later_than_what_it_took_still_is_its_reason(late
     assert {key: [fact[name] for name in told] for key, fact in runs.facts.items()} == {
         key: [fact[name] for name in told] for key, fact in at_once.items()
     }
+
+
+@pytest.mark.parametrize("recording", ["1.12.5/G", "1.20.5/A", "1.20.5/B", "1.20.5/F", "1.20.5/M"])
+def test_how_late_sources_started_is_what_rest_answered_of_them(recording: str) -> None:
+    """Sources are the vertices that no other one of the plan feeds."""
+    compared = 0
+    for key, known in recounted(recording).items():
+        sources = sources_of(recording, key[0])
+        done = {
+            (vertex, one["index"]): one["start_delay"]
+            for vertex, subtasks in known.subtasks.items()
+            for one in subtasks
+            if vertex in sources and one["status"] == "completed"
+        }
+        fact = facts(recording)[key]
+        if not done or known.final is None or fact["start_delay_ms"] is None:
+            continue
+        assert fact["source_start_delay_ms"] == max(done.values()), key
+        assert done[fact["latest_source_id"], fact["latest_source_subtask"]] == max(done.values()), key
+        compared += 1
+    assert compared
+
+
+@cache
+def sources_of(recording: str, job_id: str) -> frozenset[str]:
+    for line in (RECORDINGS / recording / "rest.jsonl").open(encoding="utf-8"):
+        answer = json.loads(line)
+        if answer["path"] == f"/jobs/{job_id}" and answer["status"] == 200 and answer["body"]["plan"].get("nodes"):
+            return frozenset(node["id"] for node in answer["body"]["plan"]["nodes"] if not node.get("inputs"))
+    raise AssertionError(job_id)

@@ -113,6 +113,12 @@ INCIDENTS = {
             {"rate": "100", "keys": "200", "states": "12"},
             {"state.storage.fs.memory-threshold": "0", "state.checkpoints.num-retained": "50"},
         ),
+        Incident(
+            "busy-source",
+            "the source's thread is blocked for nine seconds by each record: it takes the trigger of a checkpoint late from its mailbox",
+            {"rate": "1000", "source-ms": "9000"},
+            {"rest.flamegraph.enabled": "true"},
+        ),
         Incident("crashing", "enrich throws every 20 s and the job restarts", {"rate": "500", "fail-every-s": "20"}),
     )
 }

@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator
 
-from spark_jobs.diagnosis.barrier_holders import pressure_is_known
+from spark_jobs.diagnosis.barrier_holders import Holder, pressure_is_known
 from spark_jobs.diagnosis.findings import Finding
-from spark_jobs.diagnosis.phases import HOLD_S, PhaseCost, cost_of, holder_of, phase_finding, phase_thresholds
+from spark_jobs.diagnosis.late_sources import late_source
+from spark_jobs.diagnosis.phases import HOLD_S, PhaseCost, cost_of, holder_of, phase_finding, phase_ms, phase_thresholds
 from spark_jobs.diagnosis.registry import rule
 from spark_jobs.diagnosis.samples import JobWindow
 from spark_jobs.diagnosis.thresholds import Limits
@@ -28,11 +29,15 @@ RULE = "checkpoint.start_delay"
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     cost = cost_of(window, RULE, "start_delay", limits)
     if cost:
-        yield phase_finding(window, RULE, "start_delay", limits, cost, _cause(window, limits, cost), _next_step(window, limits, cost))
+        holder, newest = holder_of(window, limits, cost), cost.slow[-1]
+        # Where its output is back-pressured, that is why its thread is busy.
+        source = None if holder else late_source(window, newest, phase_ms(newest, "start_delay"), limits[f"{RULE}.dominates"])
+        cause = source.cause if source else _cause(window, holder, cost)
+        next_step = source.next_step if source else _next_step(holder)
+        yield phase_finding(window, RULE, "start_delay", limits, cost, cause, next_step, source)
 
 
-def _cause(window: JobWindow, limits: Limits, cost: PhaseCost) -> str:
-    holder = holder_of(window, limits, cost)
+def _cause(window: JobWindow, holder: Holder | None, cost: PhaseCost) -> str:
     if holder:
         held = list_text(brief(window.vertex_name(vertex_id)) for vertex_id in holder.held)
         return (
@@ -46,8 +51,7 @@ def _cause(window: JobWindow, limits: Limits, cost: PhaseCost) -> str:
     return f"The barrier waits behind records, or the task thread{where} is busy; which, is not known: no pressure was measured."
 
 
-def _next_step(window: JobWindow, limits: Limits, cost: PhaseCost) -> str:
-    holder = holder_of(window, limits, cost)
+def _next_step(holder: Holder | None) -> str:
     if holder:
         return (
             f"Relieve {holder.brief} (see its pressure finding): its parallelism, its slow calls, its hot keys. Until then, unaligned "

@@ -13,7 +13,8 @@ import org.apache.flink.util.Collector;
  * source -> parse -> enrich (keyed, RocksDB) -> sink, with one fault that can be switched on.
  *
  * <p>Only what Flink 1.12 to 2.x have in common is used, so that one source serves all of them.
- * Arguments are key=value: name, rate (records/s of each source subtask), keys, value-bytes,
+ * Arguments are key=value: name, rate (records/s of each source subtask), source-ms (how long the source's thread is
+ * blocked for each record), keys, value-bytes,
  * slow-us (time enrich takes for a record), slow-on-s and slow-off-s (it is slow in turns), slow-while (it is
  * slow as long as this file exists), copies (records enrich emits for each it reads), sink-us (time the sink
  * takes for a record), fail-every-s, decline-every (every n-th checkpoint's asynchronous part fails on the
@@ -50,7 +51,7 @@ public final class IncidentJob {
         long silentAfterS = arguments.number("silent-after-s", 0);
         DataStream<Long> numbers = env.fromSequence(1, Long.MAX_VALUE / 2)
                 .setParallelism(partitions)
-                .map(new Throttle(arguments.number("rate", 1000)))
+                .map(new Throttle(arguments.number("rate", 1000), arguments.number("source-ms", 0)))
                 .name("throttle")
                 .setParallelism(partitions);
         if (silentAfterS == 0) {
@@ -97,15 +98,18 @@ public final class IncidentJob {
     /** Lets a steady number of records a second pass. */
     static final class Throttle implements MapFunction<Long, Long> {
         private final long perSecond;
+        private final long sourceMs;
         private transient long passed;
         private transient long startedNanos;
 
-        Throttle(long perSecond) {
+        Throttle(long perSecond, long sourceMs) {
             this.perSecond = perSecond;
+            this.sourceMs = sourceMs;
         }
 
         @Override
         public Long map(Long value) throws Exception {
+            Thread.sleep(sourceMs);
             if (passed == 0) {
                 startedNanos = System.nanoTime();
             }

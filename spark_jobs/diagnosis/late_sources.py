@@ -1,0 +1,61 @@
+"""A source that starts its part of a checkpoint late.
+
+No barrier travels to a source: the JobManager's trigger reaches it by one RPC, and then waits until the task thread takes it from its
+mailbox (a SourceFunction: until it gives the checkpoint lock free). So its start delay is the time for which that thread was busy.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from spark_jobs.diagnosis.findings import Evidence
+from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow
+from spark_jobs.diagnosis.wording import brief, ms_text, subtask_text
+
+
+@dataclass(frozen=True, slots=True)
+class LateSource:
+    """Of one checkpoint the subtask of a source that started last."""
+
+    checkpoint_id: int
+    at_ms: int
+    vertex_id: str
+    name: str
+    subtask: int | None
+    delay_ms: int
+
+    @property
+    def brief(self) -> str:
+        """Its name for sentences."""
+        return brief(self.name)
+
+    @property
+    def cause(self) -> str:
+        return (
+            f"{subtask_text(self.brief, self.subtask)} started its part {ms_text(self.delay_ms)} after the trigger. No barrier travels "
+            "to a source: its task thread was busy, or held the checkpoint lock, and took the trigger from its mailbox that late."
+        )
+
+    @property
+    def next_step(self) -> str:
+        return (
+            f"Look at Flink's flame graph of {self.brief} (rest.flamegraph.enabled: true, then the vertex in Flink's UI) while a "
+            "checkpoint is pending, or take a thread dump of its TaskManager: what this thread does is what the trigger waits for, often a "
+            "blocking call or one record that becomes many, in the source or in an operator chained to it."
+        )
+
+    @property
+    def evidence(self) -> Evidence:
+        where = f"{subtask_text(self.name, self.subtask)}, checkpoint {self.checkpoint_id}; a source waits for no barrier"
+        return Evidence("start delay of the source", self.delay_ms, "ms", at_ms=self.at_ms, note=where)
+
+    def as_data(self) -> dict[str, Any]:
+        return {"vertex_id": self.vertex_id, "name": self.name, "subtask": self.subtask, "checkpoint_id": self.checkpoint_id}
+
+
+def late_source(window: JobWindow, checkpoint: CheckpointSample, start_delay_ms: float | None, least_share: float) -> LateSource | None:
+    """None where the sources started in time: their delay is less than ``least_share`` of the whole start delay, or is not known."""
+    delay_ms, vertex_id = checkpoint.source_start_delay_ms, checkpoint.latest_source_id
+    if not start_delay_ms or delay_ms is None or vertex_id is None or delay_ms < least_share * start_delay_ms:
+        return None
+    name = window.vertex_name(vertex_id)
+    return LateSource(checkpoint.checkpoint_id, checkpoint.ended_ms, vertex_id, name, checkpoint.latest_source_subtask, delay_ms)
