@@ -1,10 +1,13 @@
 """What the rules about checkpoints and restarts say of real clusters."""
 
+import json
+
 import pytest
 
 from spark_jobs.diagnosis import registry
 from spark_jobs.diagnosis.findings import Finding
 from tests.diagnosis.jobs import LIMITS, evidence
+from tests.ingest.recorded import RECORDINGS
 from tests.windows import recorded, recorded_windows
 
 MINE = tuple(id for id in registry.all_rules() if id.split(".")[0] in ("checkpoint", "restart", "collect"))
@@ -36,6 +39,10 @@ EXPECTED = {
 @pytest.mark.parametrize("recording", recorded())
 def test_each_recording_shows_what_was_done_to_it_and_nothing_else(recording):
     assert rules_of(recording) == EXPECTED.get(recording, set())
+
+
+def test_barriers_that_back_pressure_holds_are_not_blamed_on_a_source():
+    assert {finding.data["source"] for finding in told("1.20.5-B", "checkpoint.start_delay")} == {None}
 
 
 def test_no_rule_breaks_on_a_recording():
@@ -141,3 +148,14 @@ def test_what_was_uploaded_after_savepoints_is_known_of_a_sound_release_too():
 def test_every_restore_of_the_chain_can_be_judged():
     for judged in recorded_windows("1.20.5-H"):
         assert not registry.diagnose(judged, LIMITS, only=["checkpoint.full_after_restore"]).unknowns, judged.job_name
+
+
+def test_slow_alignment_tells_how_much_was_processed_between_the_barriers():
+    """By Flink's own figure of that checkpoint."""
+    reported = {}
+    for line in (RECORDINGS / "1.20.5/C2/rest.jsonl").open(encoding="utf-8"):
+        answer = json.loads(line)
+        for one in answer["body"]["history"] if answer["path"].endswith("/checkpoints") and answer["status"] == 200 else ():
+            reported[one["id"]] = one["processed_data"]
+    for finding in told("1.20.5-C2", "checkpoint.alignment"):
+        assert evidence(finding, "processed during alignment") == reported[finding.data["checkpoints"][-1]] > 1_000_000

@@ -1,11 +1,12 @@
 """Barriers of different channels arrive far apart: tasks wait between the first and the last one."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
-from spark_jobs.diagnosis.findings import Finding
+from spark_jobs.diagnosis.findings import Evidence, Finding
 from spark_jobs.diagnosis.phases import HOLD_S, cost_of, holder_of, phase_finding, phase_thresholds
 from spark_jobs.diagnosis.registry import rule
-from spark_jobs.diagnosis.samples import JobWindow
+from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow
 from spark_jobs.diagnosis.thresholds import Limits
 from spark_jobs.diagnosis.wording import brief
 
@@ -37,7 +38,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     )
     pressed = f" Back-pressure from {holder.brief} stretches the gap." if holder else ""
     unaligned = " The checkpoints are unaligned: the wait costs no latency, but the records in flight become part of them."
-    yield phase_finding(
+    finding = phase_finding(
         window,
         RULE,
         "alignment",
@@ -47,3 +48,11 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         f"Compare the input channels and the upstream subtasks of {at}: skewed keys, one slow host, one source partition with a backlog. "
         "execution.checkpointing.aligned-checkpoint-timeout lets barriers overtake records when alignment takes too long.",
     )
+    yield replace(finding, evidence=(*finding.evidence, *_processed(slowest)))
+
+
+def _processed(checkpoint: CheckpointSample) -> Iterator[Evidence]:
+    """What came between the first and the last barrier (Flink 1.12 and later): with even channels next to nothing does."""
+    if checkpoint.processed_bytes:
+        note = f"checkpoint {checkpoint.checkpoint_id}, all subtasks together: channels that carry more than others are a sign of skew"
+        yield Evidence("processed during alignment", checkpoint.processed_bytes, "bytes", at_ms=checkpoint.ended_ms, note=note)
