@@ -125,3 +125,27 @@ def test_before_the_savepoint_the_timeout_is_not_spoken_of() -> None:
     played = "1.20.5/slow-savepoint"
     (begun_ms,) = {one.body["trigger_timestamp"] for one in answers(played, CHECKPOINT) if one.body["is_savepoint"]}
     assert all(one["as_of"].timestamp() * 1000 > begun_ms + 60_000 for one in of_rule(played, SAVEPOINT_TIMEOUT))
+
+
+def test_a_source_whose_thread_is_blocked_starts_late_by_what_flink_reports_of_it() -> None:
+    """checkpoint.start_delay. The slowest subtask is another one: no barrier comes to it before the source has started."""
+    played = "1.20.5/busy-source"
+    (source,) = (id for name, id in vertices(played).items() if name.startswith("Source:"))
+    delays = {
+        int(found[0]): max(one["start_delay"] for one in body["subtasks"])
+        for found, body in {one.found: one.body for one in answers(played, CHECKPOINT + r"/subtasks/([0-9a-f]{32})")}.items()
+        if found[1] == source and all(one["status"] == "completed" for one in body["subtasks"])
+    }
+    findings = of_rule(played, "checkpoint.start_delay")
+    assert findings
+    for finding in findings:
+        told = finding["data"]["source"]
+        assert (told["vertex_id"], told["subtask"]) == (source, 0)
+        assert evidence(finding, "start delay of the source") == delays[told["checkpoint_id"]] > 8_000
+        assert "No barrier travels to a source" in finding["cause"]
+        assert slowest(played)[told["checkpoint_id"]].vertex != told["name"]
+
+
+@pytest.mark.parametrize("played", ["1.20.5/slow-sync", "1.20.5/slow-storage", "1.20.5/slow-network"])
+def test_a_source_that_starts_in_time_is_named_by_no_rule(played: str) -> None:
+    assert not [one for one in of_rule(played, "checkpoint.start_delay") if one["data"]["source"]]
