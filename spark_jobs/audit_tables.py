@@ -80,7 +80,12 @@ STORAGE_JOB = ServingTable(
 )
 """``foreign``: files in other jobs' directories that its checkpoints refer to. ``missing``: files its checkpoints refer to."""
 
-_AGAINST_PREVIOUS = ("shared_files", "shared_bytes", "new_files", "new_bytes", "dropped_files", "dropped_bytes")
+_AGAINST_PREVIOUS = {
+    "files": "physical files, against previous_path; null without one",
+    "bytes": "of physical files, of merged ones their size on disk; null without previous_path",
+    "segments": "segments of merged files, against previous_path; null without one",
+    "segment_bytes": "of segments of merged files; null without previous_path",
+}
 
 STORAGE_CHECKPOINT = ServingTable(
     "storage_checkpoint",
@@ -103,7 +108,7 @@ STORAGE_CHECKPOINT = ServingTable(
         Column("relocatable", "flag", "no absolute path in it", required=True),
         Column("resolvable", "flag", "every file is there; null where some lie outside the audited roots or were not listed"),
         Column("previous_path", "text", "_metadata of the retained checkpoint before it, of the same job"),
-        *(Column(name, "int", "against previous_path; null without one") for name in _AGAINST_PREVIOUS),
+        *(Column(f"{kind}_{unit}", "int", means) for kind in ("shared", "new", "dropped") for unit, means in _AGAINST_PREVIOUS.items()),
         *_AMPLIFICATION,
         Column("verdict", "text", "live or retained_waste", required=True),
         Column("successor_job_id", "text", "of waste: the job restored from it that is whole by itself"),

@@ -131,25 +131,40 @@ def weaned_restores(checkpoints: DataFrame, restores: DataFrame) -> DataFrame:
     )
 
 
-def against_previous(checkpoints: DataFrame, references: DataFrame) -> DataFrame:
-    """Per checkpoint with one before it of the same job: files and bytes shared with, new in, dropped since that one."""
+def against_previous(checkpoints: DataFrame, resolved_references: DataFrame, segments: DataFrame) -> DataFrame:
+    """Per checkpoint with one before it of the same job: what it shares with that one, what is new, what was dropped since.
+
+    Files are physical files, with what they take on disk; segments of merged files are counted apart, each by its own bytes.
+    """
     order = Window.partitionBy("audit_id", "root", "job_id").orderBy("checkpoint_id", "metadata_path")
     numbered = checkpoints.where(~F.col("is_savepoint") & F.col("job_id").isNotNull())
     pairs = numbered.withColumn("previous_path", F.lag("metadata_path").over(order)).where(F.col("previous_path").isNotNull())
     pairs = pairs.select(*CHECKPOINT, "previous_path")
-    mine = references.join(pairs.drop("previous_path"), CHECKPOINT).select(
-        *CHECKPOINT, "path", "bytes", F.lit(1).alias("now"), F.lit(0).alias("then")
+    on_disk = F.when(F.col("segmented"), F.coalesce("file_bytes", "bytes")).otherwise(F.col("bytes"))
+    files = resolved_references.select(*CHECKPOINT, "path", on_disk.alias("bytes"))
+    of_files = _compared(pairs, files, ["path"], "_files", "_bytes")
+    of_segments = _compared(pairs, segments, ["path", "offset_bytes"], "_segments", "_segment_bytes")
+    names = [name for name in (*of_files.columns, *of_segments.columns) if name not in CHECKPOINT]
+    return pairs.join(of_files, CHECKPOINT, "left").join(of_segments, CHECKPOINT, "left").fillna(0, names)
+
+
+def _compared(pairs: DataFrame, parts: DataFrame, key: list[str], counts: str, sums: str) -> DataFrame:
+    """Counts and bytes of the ``parts`` of both checkpoints of each pair: shared, new and dropped."""
+    mine = parts.join(pairs.drop("previous_path"), CHECKPOINT).select(
+        *CHECKPOINT, *key, "bytes", F.lit(1).alias("now"), F.lit(0).alias("then")
     )
-    before = references.withColumnRenamed("metadata_path", "previous_path").join(pairs, ["audit_id", "previous_path"])
-    theirs = before.select(*CHECKPOINT, "path", "bytes", F.lit(0).alias("now"), F.lit(1).alias("then"))
-    both = mine.unionByName(theirs).groupBy(*CHECKPOINT, "path").agg(
+    before = parts.withColumnRenamed("metadata_path", "previous_path").join(pairs, ["audit_id", "previous_path"])
+    theirs = before.select(*CHECKPOINT, *key, "bytes", F.lit(0).alias("now"), F.lit(1).alias("then"))
+    both = mine.unionByName(theirs).groupBy(*CHECKPOINT, *key).agg(
         F.max("now").alias("now"), F.max("then").alias("then"),
         F.coalesce(F.max(F.when(F.col("now") == 1, F.col("bytes"))), F.max("bytes")).alias("bytes"),
     )  # fmt: skip
     now, then = F.col("now") == 1, F.col("then") == 1
-    sums = both.groupBy(*CHECKPOINT).agg(*_counted("shared", now & then), *_counted("new", now & ~then), *_counted("dropped", ~now & then))
-    compared = [name for name in sums.columns if name not in CHECKPOINT]
-    return pairs.join(sums, CHECKPOINT, "left").fillna(0, compared)
+    which = {"shared": now & then, "new": now & ~then, "dropped": ~now & then}
+    return both.groupBy(*CHECKPOINT).agg(
+        *(F.count_if(condition).alias(f"{name}{counts}") for name, condition in which.items()),
+        *(F.coalesce(F.sum(F.when(condition, F.col("bytes"))), F.lit(0)).alias(f"{name}{sums}") for name, condition in which.items()),
+    )
 
 
 def superseded(checkpoints: DataFrame, restores: DataFrame) -> DataFrame:

@@ -43,6 +43,7 @@ def judge(inputs: Inputs, keep: Keep) -> Judged:
     metadata = keep("listed_metadata", files.where(is_metadata(F.col("path"))))
     snapshots = keep("snapshots", references.read_snapshots(inputs.references))
     referred = keep("storage_reference", references.referred_files(inputs.references, snapshots))
+    segments = references.segments_of_checkpoints(inputs.references, snapshots)
     resolved = keep("resolved", of_checkpoints.resolved(referred, files, snapshots, roots))
     owned = keep("owners", owners.owners(jobs, roots))
     restores = keep("restores", owners.restores(jobs))
@@ -90,7 +91,7 @@ def judge(inputs: Inputs, keep: Keep) -> Judged:
             "storage_root": totals.of_roots(cube, checkpoints, _distinct_files(missing), doubts, roots),
             "storage_verdict": totals.of_verdicts(cube),
             "storage_job": totals.of_jobs(cube, checkpoints, resolved, owned),
-            "storage_checkpoint": _checkpoint_rows(checkpoints, referred, jobs),
+            "storage_checkpoint": _checkpoint_rows(checkpoints, resolved, segments, jobs),
             "storage_chain": _chain_rows(chains, restores, listed_jobs),
             "storage_missing": _missing_rows(missing, of_checkpoints.superseded(checkpoints, restores)),
             "storage_doubt": doubts,
@@ -166,13 +167,13 @@ def _task_owned(
     return needed, unowned
 
 
-def _checkpoint_rows(checkpoints: DataFrame, referred: DataFrame, jobs: DataFrame) -> DataFrame:
+def _checkpoint_rows(checkpoints: DataFrame, resolved: DataFrame, segments: DataFrame, jobs: DataFrame) -> DataFrame:
     """``storage_checkpoint``. The job of a savepoint is known where the six digits in its name fit one job only."""
     prefix = F.regexp_extract("metadata_path", "/savepoint-([0-9a-f]{6})-[0-9a-f]{12}/", 1)
     fitting = jobs.groupBy("audit_id", F.substring("job_id", 1, 6).alias("prefix")).agg(
         F.countDistinct("cluster", "job_id").alias("fitting"), F.max("job_id").alias("fit_job_id"), F.max("cluster").alias("fit_cluster")
     )
-    compared = of_checkpoints.against_previous(checkpoints, referred)
+    compared = of_checkpoints.against_previous(checkpoints, resolved, segments)
     rows = checkpoints.withColumn("prefix", prefix).join(fitting, ["audit_id", "prefix"], "left").join(
         compared, ["audit_id", "metadata_path"], "left"
     )  # fmt: skip

@@ -47,12 +47,18 @@ def written_in(references: DataFrame) -> DataFrame:
     )
 
 
-def live_segments(references: DataFrame, snapshots: DataFrame) -> DataFrame:
-    """Per merged file: bytes of the distinct segments that any retained checkpoint refers to."""
+def segments_of_checkpoints(references: DataFrame, snapshots: DataFrame) -> DataFrame:
+    """(audit_id, metadata_path, path, offset_bytes, bytes) of the distinct segments of merged files by checkpoint."""
     segments = references.where(F.col("offset_bytes").isNotNull() & F.col("path").isNotNull()).join(
         snapshots.select("audit_id", "metadata_path"), ["audit_id", "metadata_path"], "left_semi"
     )
-    distinct = segments.groupBy("audit_id", "path", "offset_bytes").agg(F.max("size_bytes").alias("size"))
+    return segments.groupBy("audit_id", "metadata_path", "path", "offset_bytes").agg(F.max("size_bytes").alias("bytes"))
+
+
+def live_segments(references: DataFrame, snapshots: DataFrame) -> DataFrame:
+    """Per merged file: bytes of the distinct segments that any retained checkpoint refers to."""
+    segments = segments_of_checkpoints(references, snapshots)
+    distinct = segments.groupBy("audit_id", "path", "offset_bytes").agg(F.max("bytes").alias("size"))
     return distinct.groupBy("audit_id", "path").agg(F.sum("size").alias("live_segment_bytes"))
 
 

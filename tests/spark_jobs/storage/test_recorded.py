@@ -15,12 +15,14 @@ from pyspark.sql import SparkSession
 from spark_jobs.in_process.session import in_process_session
 from spark_jobs.jobs.age_rule import simulated
 from spark_jobs.manifest import Manifest
+from tests.flink_segments import by_flink
 from tests.spark_jobs.storage.audits import Audited, Auditor, options_restored
 from tests.spark_jobs.storage.judged_worlds import sorted_rows
 from tests.spark_jobs.storage.recorded_jobs import RESTORED, recorded_jobs
 from tests.storage_trees import FINAL, FINAL_RUNNING, RecordedTree, lay_out
 
 SEGMENT = re.compile(rb"\x0f(.{8})(.{8}).{4}..(file:/opt/l/lab/run/1\.20\.5-K/[ -~]+?/[0-9a-f-]{36})", re.DOTALL)
+RECORDED_K = Path(__file__).parents[2] / "fixtures" / "recordings" / "1.20.5" / "K" / "ckpt"
 UUID = re.compile(rb"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
@@ -220,6 +222,26 @@ def test_amplification_of_merged_files_equals_a_plain_recount(recorded: Recorded
     on_disk = sum(sizes[path] for path in {path for path, _ in segments})
     assert (row["segmented_file_bytes"], row["live_segment_bytes"]) == (on_disk, sum(segments.values()))
     assert round(row["segmented_file_bytes"] / row["live_segment_bytes"], 1) == rounded
+
+
+@pytest.mark.parametrize(("job", "newer", "older"), [("7cd4dd", 21, 20), ("4c3409", 25, 24)])
+def test_what_two_checkpoints_share_is_counted_in_physical_files_and_in_segments(
+    recorded: Recorded, job: str, newer: int, older: int
+) -> None:
+    """Segments as Flink's own loader printed them, sizes of files as they lay on the disk."""
+    tree = recorded.trees["K"]
+    row, before = checkpoint(recorded.first, "K", job, newer), checkpoint(recorded.first, "K", job, older)
+    assert row["previous_path"] == before["metadata_path"]
+    ours, theirs = (by_flink(RECORDED_K / one["job_id"] / f"chk-{one['checkpoint_id']}" / "_metadata") for one in (row, before))
+    which = {"shared": ours.keys() & theirs.keys(), "new": ours.keys() - theirs.keys(), "dropped": theirs.keys() - ours.keys()}
+    known = theirs | ours
+    for kind, segments in which.items():
+        assert (row[f"{kind}_segments"], row[f"{kind}_segment_bytes"]) == (len(segments), sum(known[one] for one in segments)), kind
+    on_disk = {Path(file.path).name: file.bytes for file in tree.files}
+    files, others = ({name for name, _offset in of} for of in (ours, theirs))
+    for kind, names in {"shared": files & others, "new": files - others, "dropped": others - files}.items():
+        assert (row[f"{kind}_files"], row[f"{kind}_bytes"]) == (len(names), sum(on_disk[name] for name in names)), kind
+    assert which["new"] and sum(on_disk[name] for name in files) > sum(ours.values())
 
 
 def test_the_second_audit_parses_nothing_again(recorded: Recorded) -> None:

@@ -1,33 +1,15 @@
 """Checkpoints with merged files beside each other: physical files and segments are counted apart, as Flink's own loader reads them."""
 
-import json
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from ingest.metadata.files import MetadataFile
+from tests.flink_segments import by_flink
 from webapp.storage.xray import comparing
 
 K = Path(__file__).parents[2] / "fixtures" / "recordings" / "1.20.5" / "K" / "ckpt"
 PAIRS = [("7cd4ddc4e61073f5495ccd657dc6f7ec", 21, 20), ("4c340908e892ec01a354c7a3658ddff4", 25, 24)]
-
-
-def dicts(value: Any) -> Iterator[dict[str, Any]]:
-    if isinstance(value, dict):
-        yield value
-        value = list(value.values())
-    if isinstance(value, list):
-        for one in value:
-            yield from dicts(one)
-
-
-def by_flink(path: Path) -> dict[tuple[str, int], int]:
-    """(name of the physical file, offset) → bytes of each segment, from what Flink's loader printed."""
-    lines = Path(f"{path}.oracle.jsonl").read_text().splitlines()
-    handles = [one for line in lines for one in dicts(json.loads(line)) if one.get("handle_class") == "SegmentFileStateHandle"]
-    return {(str(one["path_or_null"]).rsplit("/", 1)[-1], int(one["offset_or_null"])): int(one["size"]) for one in handles}
 
 
 @pytest.mark.parametrize(("job_id", "newer", "older"), PAIRS)
