@@ -11,7 +11,7 @@ from webapp.checkpoints.querysets import trigger_ms
 from webapp.checkpoints.reasons import WORDS, next_step
 
 pytestmark = pytest.mark.django_db
-QUERIES = 20
+QUERIES = 21
 
 
 @pytest.fixture
