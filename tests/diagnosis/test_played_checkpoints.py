@@ -12,7 +12,7 @@ from tests.windows import recorded_windows
 
 CHECKPOINT = r"/jobs/[0-9a-f]{32}/checkpoints/details/([0-9]+)"
 SLOW_MS = {"sync": 3_000, "async": 30_000}
-PLAYED = [("1.20.5/slow-sync", "sync"), ("2.3.0/slow-sync", "sync"), ("1.20.5/slow-storage", "async")]
+PLAYED = [("1.20.5/slow-sync", "sync"), ("2.3.0/slow-sync", "sync"), ("1.20.5/slow-storage", "async"), ("2.3.0/slow-storage", "async")]
 
 
 class Slowest(NamedTuple):
@@ -95,8 +95,11 @@ def test_neither_is_blamed_where_checkpoints_are_fast_or_wait_for_barriers(name:
 SAVEPOINT_TIMEOUT = "checkpoint.savepoint_timeout"
 
 
-def test_a_savepoint_that_takes_longer_than_a_minute_explains_the_timeout() -> None:
-    played = "1.20.5/slow-savepoint"
+SLOW_SAVEPOINTS = ["1.20.5/slow-savepoint", "2.3.0/slow-savepoint"]
+
+
+@pytest.mark.parametrize("played", SLOW_SAVEPOINTS)
+def test_a_savepoint_that_takes_longer_than_a_minute_explains_the_timeout(played: str) -> None:
     ended = {one.body["id"]: one.body for one in answers(played, CHECKPOINT) if one.body["status"] == "COMPLETED"}
     (savepoint,) = [one for one in ended.values() if one["is_savepoint"]]
     (timeout_ms,) = {one.body["timeout"] for one in answers(played, r"/jobs/[0-9a-f]{32}/checkpoints/config")}
@@ -121,8 +124,8 @@ def test_savepoints_of_seconds_explain_no_timeout(name: str) -> None:
     assert [one for window in recorded_windows(name) for one in registry.diagnose(window, LIMITS, (SAVEPOINT_TIMEOUT,)).findings] == []
 
 
-def test_before_the_savepoint_the_timeout_is_not_spoken_of() -> None:
-    played = "1.20.5/slow-savepoint"
+@pytest.mark.parametrize("played", SLOW_SAVEPOINTS)
+def test_before_the_savepoint_the_timeout_is_not_spoken_of(played: str) -> None:
     (begun_ms,) = {one.body["trigger_timestamp"] for one in answers(played, CHECKPOINT) if one.body["is_savepoint"]}
     assert all(one["as_of"].timestamp() * 1000 > begun_ms + 60_000 for one in of_rule(played, SAVEPOINT_TIMEOUT))
 
