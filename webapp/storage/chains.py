@@ -1,5 +1,8 @@
 """Which job instance needs files of which other, as a graph: the one that is needed stands before those that need it."""
 
+import bisect
+import itertools
+import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -13,7 +16,8 @@ from webapp.storage.models import ChainLink, JobStorage
 WIDE = Geometry(196, 66, 56, 18)
 NARROW = Geometry(196, 66, 34, 16, downwards=True)
 MOST_LINKS = 600
-_NAME_LETTERS = 24
+_NAME_COLUMNS = 22
+"""As many letters of a usual width as the bold name of a box has room for; Chinese, Japanese and Korean ones take two columns."""
 _MOST_BESIDE = 1
 
 
@@ -71,13 +75,20 @@ def _job(node: Node, job: JobStorage | None, needed: bool) -> DrawnJob:
     name = (job.job_name if job else None) or node.key[:12]
     state = "unknown" if job is None or job.terminal is None else "ended" if job.terminal else "not ended"
     size = bytes_text(job.bytes) if job else "no files in this root"
-    short = name if len(name) <= _NAME_LETTERS else name[: _NAME_LETTERS - 1] + "…"
     verdict = "needed" if needed else "free"
     words = f"{name} ({node.key}): {state}, {size}" + (
         ", other jobs refer to its files" if needed else ", no other job refers to its files"
     )
     url = reverse("job", args=(job.cluster, job.job_id)) if job and job.cluster and job.job_id else ""
-    return DrawnJob(node, short, f"{state} · {size}", verdict, words, url, needed)
+    return DrawnJob(node, _fitted(name), f"{state} · {size}", verdict, words, url, needed)
+
+
+def _fitted(name: str) -> str:
+    """The box cuts off what still does not fit, as a name of capitals may not."""
+    ends = list(itertools.accumulate(2 if unicodedata.east_asian_width(letter) in "WF" else 1 for letter in name))
+    if not ends or ends[-1] <= _NAME_COLUMNS:
+        return name
+    return name[: bisect.bisect_right(ends, _NAME_COLUMNS - 1)] + "…"
 
 
 def _link(edge: Edge, links: Sequence[ChainLink]) -> DrawnLink:
