@@ -26,7 +26,12 @@ REASON_WORDS: dict[str, ReasonWords] = {
         "A task took its snapshot, but writing it to the checkpoint storage failed.",
         "Look at the exception and at the storage as seen from that host: permissions, quota, throttling, network.",
     ),
-    "TASK_CHECKPOINT_FAILURE": ReasonWords("The task's local checkpoint failed.", _LOOK_AT_EXCEPTION),
+    # The only place where Flink (1.12 to 2.3) has this reason: a TaskExecutor was asked to trigger in a task that it has not.
+    "TASK_CHECKPOINT_FAILURE": ReasonWords(
+        "A TaskManager no longer ran a task in which it was asked to trigger the checkpoint: usually a source that had just finished.",
+        _NOTHING,
+        harmless=True,
+    ),
     "CHANNEL_STATE_SHARED_STREAM_EXCEPTION": ReasonWords(
         "Another subtask that writes its channel state into the same file failed, and took this one's snapshot with it.",
         "Look for the first exception of the checkpoint on the same TaskManager: that subtask is the cause.",

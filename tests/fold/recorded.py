@@ -55,8 +55,8 @@ def recorded_rows(recording: str, table: str) -> list[dict[str, Any]]:
 
 @cache
 def recorded_events(recording: str) -> list[dict[str, Any]]:
-    in_ms = ({name: _ms(value) for name, value in event.items()} for event in located_events(recording))
-    return events(in_ms)
+    plain_events = ({name: in_ms(value) for name, value in event.items()} for event in located_events(recording))
+    return events(plain_events)
 
 
 @cache
@@ -82,5 +82,5 @@ def recorded_job(recording: str) -> JobNews:
     return job
 
 
-def _ms(value: Any) -> Any:
+def in_ms(value: Any) -> Any:
     return round(value.timestamp() * 1000) if hasattr(value, "timestamp") else value

@@ -21,7 +21,7 @@ WORDS: dict[str, str] = {
     "JOB_FAILURE": "The job failed while the checkpoint was pending.",
     "JOB_FAILOVER_REGION": "A region of the job restarted after a failure while the checkpoint was pending.",
     "TASK_FAILURE": "A task failed before it had acknowledged the checkpoint.",
-    "TASK_CHECKPOINT_FAILURE": "A task failed to take its own part of the snapshot.",
+    "TASK_CHECKPOINT_FAILURE": "A TaskManager no longer ran a task in which it was asked to trigger it; usually it had just finished.",
     "FINALIZE_CHECKPOINT_FAILURE": "All subtasks acknowledged, but the JobManager could not write the checkpoint's metadata.",
     "TRIGGER_CHECKPOINT_FAILURE": "The checkpoint could not be triggered.",
     "UNKNOWN_TASK_CHECKPOINT_NOTIFICATION_FAILURE": "A task that does not take part answered.",
