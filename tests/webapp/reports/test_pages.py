@@ -17,7 +17,7 @@ from webapp.reports.choices import ReportKind, ReportState
 from webapp.reports.models import IncidentReport
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("no_chromium")]
-LIST_QUERIES, PAGE_QUERIES = 13, 12
+LIST_QUERIES, PAGE_QUERIES = 13, 13
 
 
 @pytest.fixture
