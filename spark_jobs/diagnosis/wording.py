@@ -25,7 +25,11 @@ def ms_text(duration_ms: float) -> str:
 
 
 def share_text(share: float) -> str:
-    return f"{_short(share * 100)} %"
+    """``31.4 %``; ``100 %`` is all and ``0 %`` nothing, never what only rounds to it."""
+    percent = share * 100
+    if 0 < percent < 0.05:
+        return "< 0.1 %"
+    return "> 99.9 %" if 99.95 <= percent < 100 else f"{_short(percent)} %"
 
 
 def count_text(count: int, noun: str) -> str:

@@ -63,13 +63,13 @@ def duration_text(duration_ms: float | None) -> str:
 
 
 def percent_text(ratio: float | None) -> str:
-    """0.78 → '78 %'; small but not nothing stays visible: 0.001 → '< 1 %'."""
+    """0.78 → '78 %'; little but not nothing, and much but not all, stay visible: 0.001 → '< 1 %', 0.997 → '> 99 %'."""
     if _is_unknown(ratio):
         return UNKNOWN
     percent = (ratio or 0) * 100
     if 0 < percent < 1:
         return "< 1 %"
-    return f"{percent:.0f} %"
+    return "> 99 %" if 99.5 <= percent < 100 else f"{percent:.0f} %"
 
 
 def exact_percent_text(ratio: float | None) -> str:

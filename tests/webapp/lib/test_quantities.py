@@ -55,6 +55,10 @@ def test_a_small_share_does_not_look_like_none():
     assert percent_text(0) == "0 %"
 
 
+def test_what_is_not_all_is_never_a_hundred_percent():
+    assert [percent_text(share) for share in (0.994, 0.996, 0.99999, 1, 1.004)] == ["99 %", "> 99 %", "> 99 %", "100 %", "100 %"]
+
+
 def test_a_capped_count_says_that_there_are_more():
     assert capped_count_text(1_001, 1_000) == "1,000+"
     assert capped_count_text(1_000, 1_000) == "1,000"
