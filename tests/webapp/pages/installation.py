@@ -11,7 +11,7 @@ from django.core.cache import cache
 from django.test import Client
 
 from tests.attacks.places import Place, places
-from tests.webapp.builders import cluster, fact, finding, job
+from tests.webapp.builders import GRAPH, cluster, fact, finding, job, window
 from tests.webapp.delivery.builders import delivery, endpoint, notice
 from tests.webapp.storage.cleanup import stored
 from tests.webapp.storage.cleanup.worlds import World
@@ -62,6 +62,8 @@ def fleet_of_two(at: datetime) -> dict[str, JobCurrent]:
     calm, troubled = job("prod", at=at, name="calm"), job("prod", at=at, name="troubled", health=60)
     for of in (calm, troubled):
         covered(of, at - timedelta(hours=80), at)
+        for vertex in GRAPH["vertices"]:
+            window(of, vertex["vertex_id"], at - timedelta(minutes=1), backpressured_share=0.0, backpressured_ms_per_s_p50=0.0)
     finding(troubled, at=at)
     for key in (work.SPARK_CYCLE, "collect/0"):
         DueWork.objects.create(key=key, interval_s=10, next_attempt_at=at, last_success_at=at, last_started_at=at)

@@ -231,12 +231,13 @@ def test_a_full_disk_is_said_on_every_page(operator: Client, jobs: dict[str, Job
             assert "No space left on device" in texts["pipeline"]
 
 
-def test_jobs_of_which_only_logs_are_known_are_never_green(operator: Client, db: None, tmp_path: Path) -> None:
+@pytest.mark.parametrize("part", [0.5, 1], ids=["running", "ended"])
+def test_jobs_of_which_only_logs_are_known_are_never_green(operator: Client, db: None, tmp_path: Path, part: float) -> None:
     """A real Flink's logs, as if written now; its JobManager's REST address has never answered."""
     before = {name: getattr(settings.WEIR, name) for name in ("runs_root", "lake_root")}
     for name in before:
         object.__setattr__(settings.WEIR, name, str(tmp_path / name))
-    as_if_now(LOGS, tmp_path / "logs")
+    as_if_now(LOGS, tmp_path / "logs", part)
     Cluster.objects.create(name="prod", url=NOBODY_LISTENS, log_globs=[str(tmp_path / "logs" / "*.log")])
     try:
         for key in ("collect/0", work.SPARK_CYCLE):
@@ -246,21 +247,25 @@ def test_jobs_of_which_only_logs_are_known_are_never_green(operator: Client, db:
         for name, value in before.items():
             object.__setattr__(settings.WEIR, name, value)
     found = JobCurrent.objects.get()
+    assert found.terminal == (part == 1)
     assert found.judged_at is not None and timezone.now() - found.judged_at < timedelta(minutes=3)
     address = f"/jobs/prod/{found.job_id}/"
     texts = {path: operator.get(path).content.decode() for path in ("/", address, "/clusters/", "/findings/", "/alerts/", "/pipeline/")}
     assert claims({path: text for path, text in texts.items() if path != "/pipeline/"}) == {}
     says(texts, "1 cluster did not answer")
-    row = operator.get("/api/v1/jobs/").json()["results"][0]
-    assert (row["status"], row["health"]) == ("UNKNOWN", None)
+    of_its_end = operator.get(f"{address}?from={found.judged_at - timedelta(minutes=1):%Y-%m-%dT%H:%M:%SZ}").content.decode()
+    assert claims({"of its end": of_its_end}) == {}
+    if not found.terminal:
+        row = operator.get("/api/v1/jobs/").json()["results"][0]
+        assert (row["status"], row["health"]) == ("UNKNOWN", None)
 
 
-def as_if_now(logs: Path, folder: Path) -> None:
-    """Copies of their first half, in which the job still runs; the last line is of this moment."""
+def as_if_now(logs: Path, folder: Path, part: float) -> None:
+    """Copies of this part of their time, in half of which the job still runs; the last line is of this moment."""
     folder.mkdir()
     texts = {path.name: path.read_text() for path in logs.glob("*.log")}
     stamps = sorted(instant(found) for text in texts.values() for found in STAMP.findall(text))
-    until = stamps[0] + (stamps[-1] - stamps[0]) / 2
+    until = stamps[0] + (stamps[-1] - stamps[0]) * part
     shift = datetime.now(UTC) - until
     for name, text in texts.items():
         kept = list(itertools.takewhile(lambda line: not (found := STAMP.match(line)) or instant(found[1]) <= until, text.splitlines()))
