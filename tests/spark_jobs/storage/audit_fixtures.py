@@ -9,23 +9,21 @@ from pathlib import Path
 from typing import Any
 
 from spark_jobs.audit_tables import AUDIT_TABLES
-from spark_jobs.session import open_session
+from spark_jobs.in_process.session import in_process_session
 from tests.spark_jobs.storage.test_recorded import Recorded
 
 FOLDER = Path(__file__).parents[2] / "fixtures" / "audits"
 
 
 def main() -> int:
-    session = open_session("weir audit fixtures")
-    with tempfile.TemporaryDirectory() as scratch:
-        recorded = Recorded(session, Path(scratch))
+    with tempfile.TemporaryDirectory() as scratch, in_process_session() as session:
+        recorded = Recorded(session, Path(scratch), Path(scratch, "trees"), in_process=True)
         FOLDER.mkdir(parents=True, exist_ok=True)
         for name in "HIK":
             tables = {table: [_plain(row) for row in recorded.second.rows(table, name)] for table in AUDIT_TABLES}
             # No time of writing inside: the same rows are the same file.
             (FOLDER / f"1.20.5-{name}.json.gz").write_bytes(gzip.compress(json.dumps(tables, sort_keys=True).encode(), mtime=0))
             print(f"{name}: {sum(map(len, tables.values()))} rows")
-    session.stop()
     return 0
 
 
