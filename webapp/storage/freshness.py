@@ -20,7 +20,8 @@ def is_known(root: StorageRoot | None, figures: RootFigures, now: datetime) -> b
 
 def is_late(root: StorageRoot | None, figures: RootFigures, now: datetime) -> bool:
     every_h = (root.audit_every_h if root else None) or settings.WEIR.storage_audit_h
-    return figures.as_of < now - timedelta(hours=MISSED_AUDITS * every_h)
+    # In hours: a time span that people may enter can be longer than what is between two instants.
+    return (now - figures.as_of) / timedelta(hours=1) > MISSED_AUDITS * every_h
 
 
 def root_badge(root: StorageRoot | None, figures: RootFigures | None, now: datetime) -> Badge:
