@@ -114,10 +114,10 @@ def why(flink: Counts, weir: Counts) -> str:
     dropped = min(weir.dropped or 0, max(failed, 0))
     refused = min(weir.refused or 0, max(failed - dropped, 0))
     also = [f"{dropped} aborted or superseded" if dropped else "", f"{refused} refused before the start" if refused else ""]
-    parts = [f"Flink's failed has {' and '.join(filter(None, also))} in it" if any(also) else ""]
+    parts = [f"Flink also counts {' and '.join(filter(None, also))} as failed" if any(also) else ""]
     unseen, forgotten = failed - dropped - refused, -failed
-    parts.append(f"{unseen} failed ones more are known to Flink only, such as refusals that no log has" if unseen > 0 else "")
-    parts.append(f"{completed} completed ones more are known to Flink only, from before Weir saw the job" if completed > 0 else "")
+    parts.append(f"{unseen} more failed ones are known to Flink only, such as refusals that no log has" if unseen > 0 else "")
+    parts.append(f"{completed} more completed ones are known to Flink only, from before Weir saw the job" if completed > 0 else "")
     gone = " and ".join(filter(None, (f"{-completed} completed" if completed < 0 else "", f"{forgotten} failed" if forgotten > 0 else "")))
     parts.append(f"{gone} ones are no longer in its counters, which start from 0 with each JobManager" if gone else "")
     return "; ".join(filter(None, parts)) + "."

@@ -17,13 +17,13 @@ from webapp.checkpoints.flink_counters import Counts, counters_of, why
         (
             Counts(completed=5, failed=9),
             Counts(completed=5, failed=2, dropped=1, refused=4),
-            "Flink's failed has 1 aborted or superseded and 4 refused before the start in it; 2 failed ones more are known to Flink only, "
-            "such as refusals that no log has.",
+            "Flink also counts 1 aborted or superseded and 4 refused before the start as failed; 2 more failed ones are known to "
+            "Flink only, such as refusals that no log has.",
         ),
         (
             Counts(completed=50, failed=0),
             Counts(completed=48, failed=0, dropped=0, refused=0),
-            "2 completed ones more are known to Flink only, from before Weir saw the job.",
+            "2 more completed ones are known to Flink only, from before Weir saw the job.",
         ),
         (
             Counts(completed=2, failed=0),
