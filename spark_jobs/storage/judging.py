@@ -43,7 +43,7 @@ def judge(inputs: Inputs, keep: Keep) -> Judged:
     metadata = keep("listed_metadata", files.where(is_metadata(F.col("path"))))
     snapshots = keep("snapshots", references.read_snapshots(inputs.references))
     referred = keep("storage_reference", references.referred_files(inputs.references, snapshots))
-    segments = references.segments_of_checkpoints(inputs.references, snapshots)
+    segments = keep("segments", references.segments_of_checkpoints(inputs.references, snapshots))
     resolved = keep("resolved", of_checkpoints.resolved(referred, files, snapshots, roots))
     owned = keep("owners", owners.owners(jobs, roots))
     restores = keep("restores", owners.restores(jobs))
@@ -75,7 +75,7 @@ def judge(inputs: Inputs, keep: Keep) -> Judged:
         spellings=spellings.select("audit_id", "path").unionByName(twins.select("audit_id", "path")),
         vanished_files=history.vanished_files(unread, pending, jobs),
         vanished=inputs.vanished,
-        live_segments=references.live_segments(inputs.references, snapshots),
+        live_segments=references.live_segments(segments),
     )
     directories = keep("directories", judged_directories(known))
     facts = facts_of_files(resolved, checkpoints, known)

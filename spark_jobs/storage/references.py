@@ -55,9 +55,8 @@ def segments_of_checkpoints(references: DataFrame, snapshots: DataFrame) -> Data
     return segments.groupBy("audit_id", "metadata_path", "path", "offset_bytes").agg(F.max("size_bytes").alias("bytes"))
 
 
-def live_segments(references: DataFrame, snapshots: DataFrame) -> DataFrame:
-    """Per merged file: bytes of the distinct segments that any retained checkpoint refers to."""
-    segments = segments_of_checkpoints(references, snapshots)
+def live_segments(segments: DataFrame) -> DataFrame:
+    """Of :func:`segments_of_checkpoints` per merged file: bytes of the distinct ones that any retained checkpoint refers to."""
     distinct = segments.groupBy("audit_id", "path", "offset_bytes").agg(F.max("bytes").alias("size"))
     return distinct.groupBy("audit_id", "path").agg(F.sum("size").alias("live_segment_bytes"))
 
