@@ -10,7 +10,6 @@ from tests.webapp.api.test_lists import everything
 from tests.webapp.builders import finding, person
 from tests.webapp.delivery.builders import delivery, endpoint, notice
 from tests.webapp.storage.cleanup import stored
-from tests.webapp.storage.cleanup.worlds import World
 from webapp.accounts.models import ApiToken, User
 from webapp.accounts.roles import Role
 from webapp.alerting.evaluation import evaluate
@@ -44,21 +43,12 @@ def inhabit(folder: Path) -> JobCurrent:
     asked = checked([JobKey(of.cluster, of.job_id)], now - timedelta(hours=1), now)
     report = reports.ask_for(asked, user=None, name="olga", at=now)
     perform(due.key_of(report.pk), even_if_not_due=True)
-    _planned(folder)
+    stored.planned(folder)
     token_of(somebody(Role.OPERATOR, "robot"), ApiToken.Scope.WRITE)
     Heartbeat.objects.update_or_create(name="beat", defaults={"at": now})
     PipelineAlarm.objects.create(code="lake.full", subject="lake", detail="no space", since=now)
     assert Alert.objects.exists()
     return of
-
-
-def _planned(folder: Path) -> None:
-    world = World(folder / "ckpt")
-    world.checkpoint(1, 1, [world.file(world.job(1) / "shared")])
-    world.file(world.job(1) / "shared")
-    stored.register(world)
-    stored.audit_of(world, folder / "runs")
-    stored.made(world)
 
 
 def somebody(role: Role | None, name: str = "", *, is_superuser: bool = False) -> User:

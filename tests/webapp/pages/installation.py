@@ -14,7 +14,6 @@ from tests.attacks.places import Place, places
 from tests.webapp.builders import GRAPH, cluster, fact, finding, job, window
 from tests.webapp.delivery.builders import delivery, endpoint, notice
 from tests.webapp.storage.cleanup import stored
-from tests.webapp.storage.cleanup.worlds import World
 from webapp.alerting.evaluation import evaluate
 from webapp.delivery.models import Attempt
 from webapp.findings.models import JobJudgement
@@ -76,12 +75,7 @@ def furnish(fleet: dict[str, JobCurrent], folder: Path, at: datetime) -> None:
     """A checkpoint, a root that can be cleaned with its plan, a report, and an endpoint that a notice was delivered to."""
     of = fleet["calm"]
     fact(of, 1, at)
-    world = World(folder / "ckpt")
-    world.checkpoint(1, 1, [world.file(world.job(1) / "shared")])
-    world.file(world.job(1) / "shared")
-    stored.register(world)
-    stored.audit_of(world, folder / "runs")
-    stored.made(world)
+    stored.planned(folder)
     StorageAudit.objects.update(as_of=at)
     RootFigures.objects.update(as_of=at)
     report = reports.ask_for(checked([JobKey(of.cluster, of.job_id)], at - timedelta(hours=1), at), user=None, name="olga", at=at)

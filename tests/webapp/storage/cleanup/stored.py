@@ -49,6 +49,16 @@ def made(world: World, *, waste: bool = False, name: str = "olga") -> CleanupPla
     return done(plan)
 
 
+def planned(folder: Path) -> CleanupPlan:
+    """Of a root below ``folder`` with one checkpoint and one orphan, audited."""
+    world = World(folder / "ckpt")
+    world.checkpoint(1, 1, [world.file(world.job(1) / "shared")])
+    world.file(world.job(1) / "shared")
+    register(world)
+    audit_of(world, folder / "runs")
+    return made(world)
+
+
 def done(plan: CleanupPlan) -> CleanupPlan:
     """Whatever was ordered is carried out."""
     orders.wake(plan, timezone.now())
