@@ -34,7 +34,7 @@ LONGEST_FIRST = (
     "integration/",
     "spark_jobs/storage/test_worlds.py",
     "spark_jobs/",
-    "webapp/storage/cleanup/test_whole.py",
+    "webapp/cleanup/test_whole.py",
     "webapp/pipeline/test_workers.py",
 )
 """Files and folders that take minutes, so that none of them is left for the end."""

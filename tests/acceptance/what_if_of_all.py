@@ -33,8 +33,8 @@ def _what_if(job):  # type: ignore[no-untyped-def]  # Django's models are there 
     from spark_jobs.diagnosis.registry import diagnose, rules_for
     from spark_jobs.diagnosis.samples import JobWindow
     from webapp.findings.models import JobJudgement
-    from webapp.findings.past_windows import read_past
-    from webapp.findings.what_if import in_force
+    from webapp.what_if.past_windows import read_past
+    from webapp.what_if.preview import in_force
 
     judgement = JobJudgement.objects.get(cluster=job.cluster, job_id=job.job_id)
     judged = {start for run in judgement.windows for start in range(run["first"], run["last"] + 1, 60)}

@@ -8,8 +8,8 @@ from django.utils import timezone
 
 from tests.webapp.api.test_lists import everything
 from tests.webapp.builders import finding, person
+from tests.webapp.cleanup import stored
 from tests.webapp.delivery.builders import delivery, endpoint, notice
-from tests.webapp.storage.cleanup import stored
 from webapp.accounts.models import ApiToken, User
 from webapp.accounts.roles import Role
 from webapp.alerting.evaluation import evaluate
@@ -17,11 +17,11 @@ from webapp.alerting.models import Alert, MaintenanceWindow, RuleSetting, Silenc
 from webapp.delivery.models import Attempt
 from webapp.findings.models import ThresholdOverride
 from webapp.fleet.models import Cluster, JobCurrent
-from webapp.pipeline.models import Heartbeat, PipelineAlarm
-from webapp.pipeline.perform import perform
 from webapp.reports import due
 from webapp.reports import orders as reports
 from webapp.reports.gathering.scope import JobKey, checked
+from webapp.work.models import Heartbeat, PipelineAlarm
+from webapp.work.perform import perform
 
 MATCHERS = [{"label": "cluster", "operator": "=", "value": "prod-eu"}]
 KEY = "pressure.root.backpressured_ratio"

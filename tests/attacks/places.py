@@ -19,12 +19,13 @@ from webapp.accounts.models import ApiToken
 from webapp.alerting.models import Alert, MaintenanceWindow, RuleSetting, Silence
 from webapp.checkpoints.models import CheckpointFact
 from webapp.checkpoints.querysets import trigger_ms
+from webapp.cleanup.models import CleanupPlan
 from webapp.delivery.models import Delivery, Endpoint
 from webapp.findings.models import Finding, ThresholdOverride
 from webapp.fleet.models import Cluster
-from webapp.pipeline.models import PipelineRun
 from webapp.reports.models import IncidentReport
-from webapp.storage.models import CleanupPlan, StorageRoot
+from webapp.storage.models import StorageRoot
+from webapp.work.models import PipelineRun
 
 FEWEST = 340
 """The walk never becomes a short one unnoticed."""

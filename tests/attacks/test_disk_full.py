@@ -25,16 +25,16 @@ from ingest.records import LogRecord, Observed
 from spark_jobs import manifest as manifests
 from tests.attacks.full_disk import Disk, disk
 from tests.attacks.scale import FULL, examples
+from tests.webapp.cleanup.carrying import effects_equal_the_journal, plan
+from tests.webapp.cleanup.worlds import World
 from tests.webapp.reports.stories import expiring, scope, seen
-from tests.webapp.storage.cleanup.carrying import effects_equal_the_journal, plan
-from tests.webapp.storage.cleanup.worlds import World
+from webapp.cleanup.folder import PlanFolder
 from webapp.config.environment import PROJECT_DIR
-from webapp.pipeline import subprocesses
-from webapp.pipeline.perform import perform
 from webapp.reports import due, orders
 from webapp.reports.choices import ReportState
 from webapp.reports.folder import ReportFolder
-from webapp.storage.cleanup.folder import PlanFolder
+from webapp.work import subprocesses
+from webapp.work.perform import perform
 
 AT = datetime(2026, 11, 21, tzinfo=UTC)
 FULL_IN_WORDS = r"(?i)space|too large"

@@ -23,10 +23,10 @@ from webapp.accounts.roles import Role
 from webapp.alerting.models import Alert
 from webapp.findings.models import Finding
 from webapp.fleet.models import JobCurrent, JobException, LogEvent
-from webapp.pipeline.perform import perform
 from webapp.reports import due, orders
 from webapp.reports.gathering.scope import JobKey, checked
 from webapp.storage.models import StorageRoot
+from webapp.work.perform import perform
 
 RUN = ("script", "iframe", "object", "embed", "svg", "img", "base", "link", "meta", "form")
 URLS = ("href", "src", "action", "formaction", "hx-get", "hx-post", "xlink:href")

@@ -21,20 +21,20 @@ import pytest
 from django.utils import timezone
 
 from tests.attacks.inhabited import somebody
-from tests.webapp.storage.cleanup import stored
-from tests.webapp.storage.cleanup.carrying import Carried, plan
-from tests.webapp.storage.cleanup.conftest import audited, orphan, world
-from tests.webapp.storage.cleanup.worlds import OLD, World, date
+from tests.webapp.cleanup import stored
+from tests.webapp.cleanup.carrying import Carried, plan
+from tests.webapp.cleanup.conftest import audited, orphan, world
+from tests.webapp.cleanup.worlds import OLD, World, date
 from webapp.accounts.roles import Role
-from webapp.storage.choices import PlanState
-from webapp.storage.cleanup import manifest as manifests
-from webapp.storage.cleanup import orders
-from webapp.storage.cleanup.entries import SCHEMA
-from webapp.storage.cleanup.errors import CleanupError, Halted, NotAllowed, PlanDamaged
-from webapp.storage.cleanup.folder import PlanFolder
-from webapp.storage.cleanup.manifest import PartEntry, PlannedRoot, name_of
-from webapp.storage.cleanup.reading import PlanReader
-from webapp.storage.models import CleanupPlan
+from webapp.cleanup import manifest as manifests
+from webapp.cleanup import orders
+from webapp.cleanup.choices import PlanState
+from webapp.cleanup.entries import SCHEMA
+from webapp.cleanup.errors import CleanupError, Halted, NotAllowed, PlanDamaged
+from webapp.cleanup.folder import PlanFolder
+from webapp.cleanup.manifest import PartEntry, PlannedRoot, name_of
+from webapp.cleanup.models import CleanupPlan
+from webapp.cleanup.reading import PlanReader
 
 __all__ = ["audited", "orphan", "world"]
 PART = "part-00000.parquet"

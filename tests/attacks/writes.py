@@ -14,9 +14,9 @@ from tests.attacks.inhabited import KEY, MATCHERS
 from tests.attacks.places import Place, places
 from webapp.accounts.roles import Role
 from webapp.alerting.models import Alert
+from webapp.cleanup.models import CleanupPlan
 from webapp.delivery.models import Endpoint
 from webapp.fleet.models import JobCurrent
-from webapp.storage.models import CleanupPlan
 
 Body = dict[str, Any]
 TEXT_MATCHERS = 'cluster="prod-eu"'

@@ -130,10 +130,10 @@ def _put_off_scheduled_audits(weir: RunningWeir) -> None:
     """One of the workers' own beside that of the story takes its time, and is perhaps the one that a plan is made of."""
     order = (
         "from datetime import timedelta; from django.utils import timezone; "
-        "from webapp.pipeline import work; from webapp.pipeline.models import DueWork; "
+        "from webapp.storage.auditing import due; from webapp.work import registry; from webapp.work.models import DueWork; "
         "later = timezone.now() + timedelta(days=1); "
-        "DueWork.objects.ensure({work.AUDIT: work.DAY_S}, later); "
-        "DueWork.objects.filter(key=work.AUDIT).update(next_attempt_at=later)"
+        "DueWork.objects.ensure({due.AUDIT: registry.DAY_S}, later); "
+        "DueWork.objects.filter(key=due.AUDIT).update(next_attempt_at=later)"
     )
     _manage(weir, "shell", "-v", "0", "-c", order)
     begun = "SELECT 1 FROM pipeline_duework WHERE key = 'storage/audit' AND lease_until IS NOT NULL"
@@ -163,7 +163,7 @@ def _purge(lab: Lab, weir: RunningWeir, story: Story) -> None:
     name = story.plan["plan"]
     order = (
         "from datetime import timedelta; from django.utils import timezone; "
-        "from webapp.storage.cleanup import orders; from webapp.storage.models import CleanupPlan; "
+        "from webapp.cleanup import orders; from webapp.cleanup.models import CleanupPlan; "
         f"plan = CleanupPlan.objects.get(name={name!r}); "
         "orders.start_purge(plan, 'the test', plan.purge_at + timedelta(minutes=1))"
     )

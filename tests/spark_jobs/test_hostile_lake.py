@@ -13,7 +13,7 @@ from spark_jobs.serving import SERVING_TABLES
 from spark_jobs.transforms.fold_batches import LEFT_OUT
 from tests.ingest.recorded import RECORDINGS
 from tests.spark_jobs.instances import Instance, SmallInstance, assert_same_rows
-from webapp.pipeline.run_files import batches
+from webapp.work.run_files import batches
 
 E = RECORDINGS / "1.20.5" / "E"
 JOB = "26eb676de8b3e133f9078fabe3704eb6"

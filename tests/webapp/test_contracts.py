@@ -6,8 +6,9 @@ from django.db import models
 
 from spark_jobs.serving import SERVING_TABLES
 from webapp.config import schedule
-from webapp.pipeline import tasks, work
+from webapp.pipeline import tasks
 from webapp.pipeline.served import SERVED
+from webapp.work import keys, registry
 
 FIELD_OF_KIND: dict[str, tuple[type[models.Field], ...]] = {  # type: ignore[type-arg]
     "text": (models.CharField, models.TextField),
@@ -45,14 +46,27 @@ def test_texts_in_keys_are_bounded_so_that_an_index_can_hold_them(name: str) -> 
 
 def test_every_task_has_a_queue_and_every_queue_is_declared() -> None:
     declared = {queue.name for queue in schedule.QUEUES}
-    assert set(tasks.registered_names()) == set(schedule.ROUTES)
-    assert {route["queue"] for route in schedule.ROUTES.values()} <= declared
+    assert {task.queue for task in registry.tasks()} <= declared
+    assert {task.name for task in registry.tasks()} == set(tasks.registered_names()) - {"pipeline.tick"}
 
 
-def test_every_kind_of_work_has_a_task() -> None:
-    assert set(work.TASK_OF_KIND.values()) <= set(schedule.ROUTES)
-    assert work.queue_of(work.SPARK_CYCLE) == schedule.SPARK
-    assert work.queue_of(work.collect_key(3)) == schedule.COLLECT
+def test_tasks_keep_the_names_that_messages_of_other_releases_carry() -> None:
+    assert tasks.registered_names() == [
+        "alerts.deliver",
+        "alerts.evaluate",
+        "pipeline.audit_storage",
+        "pipeline.collect",
+        "pipeline.maintain",
+        "pipeline.make_report",
+        "pipeline.roll_up",
+        "pipeline.spark_cycle",
+        "pipeline.tick",
+    ]
+
+
+def test_work_goes_to_the_queue_of_its_own_workers() -> None:
+    assert registry.work_of(keys.CYCLE).task.queue == schedule.SPARK
+    assert registry.work_of(keys.collect_key(3)).task.queue == schedule.COLLECT
 
 
 def test_every_task_has_a_time_limit() -> None:

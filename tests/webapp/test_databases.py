@@ -35,12 +35,12 @@ def test_each_row_is_claimed_by_exactly_one_of_several_processes(kind: str, tmp_
     make = (
         "import django; django.setup()\n"
         "from django.core.management import call_command; call_command('migrate', verbosity=0)\n"
-        "from django.utils import timezone; from webapp.pipeline.models import DueWork\n"
+        "from django.utils import timezone; from webapp.work.models import DueWork\n"
         f"DueWork.objects.ensure({{f'collect/{{n}}': 3600 for n in range({ROWS})}}, timezone.now())"
     )
     subprocess.run([sys.executable, "-c", make], env=variables, cwd=PROJECT_DIR, check=True)
     start_at = str(time.time() + START_IN_S)
-    command = [sys.executable, "-m", "tests.webapp.pipeline.claim_race", start_at]
+    command = [sys.executable, "-m", "tests.webapp.work.claim_race", start_at]
     running = [subprocess.Popen(command, env=variables, cwd=PROJECT_DIR, stdout=subprocess.PIPE, text=True) for _ in range(PROCESSES)]
     claimed = [key for process in running for key in process.communicate(timeout=240)[0].split()]
     assert [process.returncode for process in running] == [0] * PROCESSES

@@ -27,12 +27,12 @@ from webapp.delivery.notices import AlertTold
 from webapp.delivery.outcomes import record
 from webapp.delivery.rendering import rendered
 from webapp.fleet.models import Cluster, JobException, LogEvent
-from webapp.pipeline.models import PipelineRun
-from webapp.pipeline.runs import RunRecord, describe
 from webapp.pipeline.served import SERVED
-from webapp.pipeline.upserts import upsert
 from webapp.reports import plain
 from webapp.reports.renderers import html, markdown
+from webapp.work.models import PipelineRun
+from webapp.work.runs import RunRecord, describe
+from webapp.work.upserts import upsert
 
 
 def leaks(text: str, spellings: list[Spelling] = SPELLINGS) -> list[str]:

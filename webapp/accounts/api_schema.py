@@ -4,7 +4,7 @@ from drf_spectacular.extensions import OpenApiAuthenticationExtension
 
 
 class TokenScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
-    """Found by drf-spectacular once this module is loaded, which ``webapp.config.api_urls`` does."""
+    """Found by drf-spectacular once this module is loaded, which ``webapp.site.api_urls`` does."""
 
     target_class = "webapp.accounts.authentication.TokenAuthentication"
     name = "token"

@@ -18,7 +18,7 @@ from webapp.alerting.models import AlertGroup
 from webapp.alerting.muting import Mutes, mute, to_look_at
 from webapp.alerting.policies import Policies
 from webapp.alerting.taking import changed_texts, copy_changed, take_marked
-from webapp.pipeline.models import Manifest
+from webapp.work.models import Manifest
 
 CHUNKS_AT_MOST = 200
 """A hundred thousand findings a look; the rest waits a quarter of a minute."""

@@ -4,9 +4,12 @@ from datetime import timedelta
 
 from django.db import transaction
 
-from webapp.config import hints, schedule
+from webapp.config import schedule
+from webapp.work import hints
 
-TASK, KEY = "alerts.evaluate", "alerts/evaluate"
+KEY = "alerts/evaluate"
+TASK = hints.Task("alerts.evaluate", schedule.ALERTS, 600)
+"""Of a queue of its own: alerts must not wait for a clean-up or a purge of old rows."""
 
 
 def wake() -> None:
@@ -16,4 +19,4 @@ def wake() -> None:
 
 def hint(after: timedelta = timedelta()) -> None:
     """Ask a worker to evaluate, at once or shortly. Without a broker the next tick does."""
-    hints.hint(TASK, KEY, schedule.ALERTS, after)
+    hints.hint(TASK, KEY, after)

@@ -8,7 +8,7 @@ from spark_jobs.fold.checkpoint_phases import is_last
 from spark_jobs.fold.reported import is_final
 from spark_jobs.fold.sizes import of_rest
 from webapp.checkpoints.parts import SubtaskPart, in_order
-from webapp.pipeline.lake import lake
+from webapp.work.lake import lake
 
 MOST_SIGHTS = 2_000
 _LISTS = (

@@ -17,10 +17,10 @@ from webapp.checkpoints.models import CheckpointFact
 from webapp.checkpoints.parts import SubtaskPart
 from webapp.checkpoints.querysets import trigger_ms
 from webapp.checkpoints.subtasks import read_parts
+from webapp.checkpoints.xray_address import address_of
 from webapp.fleet.job_lookup import look_up
 from webapp.fleet.models import LogEvent
 from webapp.lib.instants import drawable
-from webapp.storage.xray.address import address_of
 
 log = logging.getLogger(__name__)
 

@@ -29,17 +29,21 @@ INSTALLED_APPS = [
     "csp",
     "rest_framework",
     "drf_spectacular",
-    "webapp.accounts.apps.AccountsConfig",
-    "webapp.fleet",
-    "webapp.checkpoints",
-    "webapp.pressure",
-    "webapp.findings",
-    "webapp.storage",
-    "webapp.delivery",
-    "webapp.alerting",
-    "webapp.reports",
-    "webapp.pipeline",
+    # From the floor to the roof, as pyproject.toml orders them.
     "webapp.charts",
+    "webapp.accounts.apps.AccountsConfig",
+    "webapp.work.apps.WorkConfig",
+    "webapp.fleet",
+    "webapp.findings",
+    "webapp.pressure",
+    "webapp.checkpoints",
+    "webapp.storage",
+    "webapp.cleanup",
+    "webapp.delivery",
+    "webapp.alerting.apps.AlertingConfig",
+    "webapp.reports",
+    "webapp.pipeline.apps.PipelineConfig",
+    "webapp.site",
 ]
 
 MIDDLEWARE = [
@@ -56,7 +60,7 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
 
-ROOT_URLCONF = "webapp.config.urls"
+ROOT_URLCONF = "webapp.site.urls"
 WSGI_APPLICATION = "webapp.config.wsgi.application"
 TEMPLATES = [
     {
@@ -69,7 +73,7 @@ TEMPLATES = [
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
                 "csp.context_processors.nonce",
-                "webapp.pipeline.context.pipeline_status",
+                "webapp.freshness.context.pipeline_status",
                 "webapp.alerting.context.waiting",
                 "webapp.lib.context.page",
             ],
@@ -184,7 +188,7 @@ SPECTACULAR_SETTINGS = {
 SPARK_MODULE = "spark_jobs"
 CELERY_BROKER_URL = WEIR.redis_url.replace("unix://", "redis+socket://") or "memory://"
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
-# Who sends hints has shorter ones: see webapp.config.hints.
+# Who sends hints has shorter ones: see webapp.work.hints.
 CELERY_BROKER_TRANSPORT_OPTIONS = {
     "visibility_timeout": 2 * (WEIR.spark_timeout_s + 1800),
     "socket_timeout": 30,
@@ -197,7 +201,6 @@ CELERY_TASK_ACKS_LATE = True
 CELERY_TASK_CREATE_MISSING_QUEUES = False
 CELERY_TASK_DEFAULT_QUEUE = schedule.DEFAULT
 CELERY_TASK_QUEUES = schedule.QUEUES
-CELERY_TASK_ROUTES = schedule.ROUTES
 CELERY_BEAT_SCHEDULE = schedule.BEAT
 CELERY_BEAT_SCHEDULE_FILENAME = str(WEIR.home / "celerybeat-schedule")
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1

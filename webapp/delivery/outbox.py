@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from django.conf import settings
 from django.db import transaction
 
-from webapp.config import hints, schedule
+from webapp.config import schedule
 from webapp.delivery.formats.registry import FORMATS
 from webapp.delivery.models import Delivery, DeliveryAlert, Endpoint
 from webapp.delivery.notices import AlertTold, NoticeTold
@@ -14,10 +14,12 @@ from webapp.delivery.routing import part_for
 from webapp.delivery.titles import title_of
 from webapp.lib.matchers import BadMatcher, Matcher
 from webapp.lib.uids import new_uid
+from webapp.work import hints
 
 logger = logging.getLogger(__name__)
 
-TASK, KEY = "alerts.deliver", "delivery/send"
+KEY = "delivery/send"
+TASK = hints.Task("alerts.deliver", schedule.ALERTS, 300)
 
 
 def queue(notice: NoticeTold) -> int:
@@ -97,7 +99,7 @@ def _as_sent(notice: NoticeTold, endpoint: Endpoint) -> list[NoticeTold]:
 def hint(after: timedelta = timedelta()) -> None:
     """Tell the sender to look now, or shortly. Without a broker the next tick's look finds the rows all the same."""
     if settings.WEIR.redis_url:
-        hints.hint(TASK, KEY, schedule.ALERTS, after)
+        hints.hint(TASK, KEY, after)
 
 
 def wake(now: datetime) -> None:

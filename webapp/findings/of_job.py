@@ -8,7 +8,9 @@ from webapp.findings.choices import FindingState
 from webapp.findings.models import Finding
 from webapp.findings.querysets import WORST_FIRST
 from webapp.findings.shown import Shown, matters
-from webapp.pressure.blame import ORIGIN_RULES
+
+ORIGIN_RULES = ("pressure.root", "pressure.outbound")
+"""They name whoever others wait for."""
 
 MOST = 200
 SHOWN_IN_FULL = 3

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from webapp.findings.views import findings, rules, what_if
+from webapp.findings.views import findings, rules
 
 urlpatterns = [
     path("findings/", findings.findings, name="findings"),
@@ -10,5 +10,4 @@ urlpatterns = [
     path("findings/<int:pk>/chart", findings.chart, name="finding-chart"),
     path("rules/", rules.rules, name="rules"),
     path("rules/<name:rule_id>/", rules.rule, name="rule"),
-    path("jobs/<name:cluster>/<name:job_id>/what-if/<name:rule_id>/", what_if.what_if, name="what-if"),
 ]

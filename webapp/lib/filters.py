@@ -6,7 +6,6 @@ from typing import Any
 
 from django import template
 
-from webapp.charts.strips import strip
 from webapp.lib import instants, quantities
 
 register = template.Library()
@@ -29,7 +28,6 @@ _PLAIN: dict[str, Callable[..., str]] = {
 }
 for _name, _function in _PLAIN.items():
     register.filter(_name, _function)
-register.filter("strip", strip)
 register.filter("binary", quantities.binary_text)
 
 

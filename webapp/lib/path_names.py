@@ -49,3 +49,8 @@ class ExportForm:
 
     def to_url(self, value: object) -> str:
         return str(value)
+
+
+def without_nul(text: str) -> str:
+    """PostgreSQL refuses NUL in texts."""
+    return text.replace("\x00", "")

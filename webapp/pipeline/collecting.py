@@ -12,11 +12,11 @@ from ingest.collecting import ClusterOutcome, collect_shard
 from ingest.sources import ClusterSource
 from webapp.fleet.models import Cluster
 from webapp.fleet.querysets import MISSED_CYCLES_UNTIL_BLIND, silence_allowed
-from webapp.pipeline.lake import lake
-from webapp.pipeline.lease import Lease
-from webapp.pipeline.runs import RunRecord
-from webapp.pipeline.texts import storable
 from webapp.storage.evidence import evidence_source
+from webapp.work.lake import lake
+from webapp.work.lease import Lease
+from webapp.work.runs import RunRecord
+from webapp.work.texts import storable
 
 SAVED_AT_ONCE = 50
 """Clusters per transaction; a cursor may be some hundred kilobytes."""

@@ -18,13 +18,14 @@ from django.utils import timezone
 
 from spark_jobs.manifest import BadManifest
 from webapp.findings import overrides
-from webapp.pipeline import lake, loader, run_dirs, run_files, spark_process
-from webapp.pipeline.lease import Lease
+from webapp.pipeline import loader
 from webapp.pipeline.loader import OutOfOrder
-from webapp.pipeline.models import Manifest, PipelineRun
-from webapp.pipeline.runs import RunRecord, describe, left_running, new_attempt
-from webapp.pipeline.spark_process import PreviousLost
 from webapp.storage import recovery
+from webapp.work import lake, run_dirs, run_files, spark_process
+from webapp.work.lease import Lease
+from webapp.work.models import Manifest, PipelineRun
+from webapp.work.runs import RunRecord, describe, left_running, new_attempt
+from webapp.work.spark_process import PreviousLost
 
 ROUTINE_WAITS = timedelta(seconds=30)
 

@@ -5,11 +5,11 @@ from django.utils import timezone
 from ingest.lake.damage import LakeDamaged
 from ingest.lake.derived import ALL_TABLES, CHECKPOINT_FACTS
 from ingest.lake.store import Lake
+from webapp.config.kept_for import YEARS
 from webapp.fleet.choices import ClusterKind
 from webapp.fleet.models import Cluster
-from webapp.pipeline.lake import lake
-from webapp.pipeline.retention import YEARS
-from webapp.pipeline.runs import RunRecord
+from webapp.work.lake import lake
+from webapp.work.runs import RunRecord
 
 
 def care(record: RunRecord) -> None:

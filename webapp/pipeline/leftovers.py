@@ -10,9 +10,9 @@ from typing import Any
 
 from spark_jobs.manifest import Manifest as RunManifest
 from webapp.checkpoints.models import CheckpointFact
-from webapp.pipeline.lease import Lease
-from webapp.pipeline.models import Manifest
-from webapp.pipeline.run_files import batches
+from webapp.work.lease import Lease
+from webapp.work.models import Manifest
+from webapp.work.run_files import batches
 
 TABLE = "checkpoint_fact"
 

@@ -18,11 +18,11 @@ from webapp.alerting import waking
 from webapp.findings.loading import FindingLoad
 from webapp.fleet.models import Cluster
 from webapp.pipeline import leftovers
-from webapp.pipeline.lease import Lease
-from webapp.pipeline.models import Manifest, PipelineRun
-from webapp.pipeline.run_files import batches, retracted_keys
 from webapp.pipeline.served import SERVED
-from webapp.pipeline.upserts import upsert
+from webapp.work.lease import Lease
+from webapp.work.models import Manifest, PipelineRun
+from webapp.work.run_files import batches, retracted_keys
+from webapp.work.upserts import upsert
 
 Say = Callable[[str], None]
 

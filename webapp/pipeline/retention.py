@@ -10,21 +10,18 @@ from webapp.accounts.models import SignInFailures
 from webapp.alerting.choices import AlertState
 from webapp.alerting.models import Alert, MaintenanceWindow, Silence
 from webapp.checkpoints.models import CheckpointFact, CheckpointRollup, CheckpointUpload, SizeTrend
+from webapp.config.kept_for import NOTABLE, ROUTINE, RUNS, YEARS
 from webapp.delivery.choices import DeliveryState
 from webapp.delivery.models import Delivery
 from webapp.findings.folding import SIGHTS_KEPT
 from webapp.findings.models import Finding, FindingSight, JobJudgement
 from webapp.fleet.choices import ClusterKind
 from webapp.fleet.models import Cluster, JobAnnotation, JobCurrent, JobException, LogEvent
-from webapp.pipeline.lease import Lease
-from webapp.pipeline.models import Manifest, PipelineAlarm, PipelineRun, SkippedInput
 from webapp.pressure.models import PressureWindow
 from webapp.storage.auditing import aging
+from webapp.work.lease import Lease
+from webapp.work.models import Manifest, PipelineAlarm, PipelineRun, SkippedInput
 
-ROUTINE = timedelta(days=7)
-NOTABLE = timedelta(days=90)
-YEARS = timedelta(days=730)
-RUNS = timedelta(days=30)
 SLOW_MS = 60_000
 """A checkpoint that took this long is kept as long as a failed one."""
 

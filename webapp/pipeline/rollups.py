@@ -18,17 +18,20 @@ from spark_jobs import kept_facts
 from spark_jobs import manifest as manifests
 from spark_jobs.manifest import BadManifest
 from spark_jobs.previous_run import PreviousLost
-from webapp.config import hints, schedule
+from webapp.config import schedule
 from webapp.fleet.models import Cluster
-from webapp.pipeline import loader, run_files, spark_process
-from webapp.pipeline.lake import lake
-from webapp.pipeline.lease import Lease
-from webapp.pipeline.models import DueWork, PipelineRun, RolledUp
-from webapp.pipeline.runs import RunRecord, left_running
+from webapp.pipeline import loader
 from webapp.pipeline.served import SERVED
-from webapp.pipeline.upserts import upsert
+from webapp.work import hints, run_files, spark_process
+from webapp.work.lake import lake
+from webapp.work.lease import Lease
+from webapp.work.models import DueWork, PipelineRun, RolledUp
+from webapp.work.runs import RunRecord, left_running
+from webapp.work.upserts import upsert
 
-TASK, KEY = "pipeline.roll_up", "rollups/checkpoints"
+KEY = "rollups/checkpoints"
+TASK = hints.Task("pipeline.roll_up", schedule.SPARK, settings.WEIR.spark_timeout_s + 1800)
+"""Beside the cycle: the worker of its queue has a process for each of them."""
 TABLE = "checkpoint_rollup"
 MOST_FILES = 64
 """Each cycle leaves a small file, and each run reads all of a day: merged from here on."""
@@ -45,7 +48,7 @@ def has_work() -> bool:
 def wake_first() -> None:
     """A newcomer's first roll-ups need not wait for their turn."""
     if not RolledUp.objects.exists() and DueWork.objects.filter(key=KEY).update(next_attempt_at=timezone.now()):
-        hints.hint(TASK, KEY, schedule.SPARK, timedelta())
+        hints.hint(TASK, KEY)
 
 
 def run(lease: Lease, record: RunRecord) -> None:

@@ -10,9 +10,9 @@ from webapp.checkpoints.models import CheckpointFact, CheckpointRollup, Checkpoi
 from webapp.findings.models import FindingSight, JobJudgement
 from webapp.fleet.models import JobAnnotation, JobCurrent, JobException, LogEvent
 from webapp.fleet.trouble import trouble
-from webapp.pipeline.models import SkippedInput
-from webapp.pipeline.upserts import Row
 from webapp.pressure.models import PressureWindow
+from webapp.work.models import SkippedInput
+from webapp.work.upserts import Row
 
 
 @dataclass(frozen=True)

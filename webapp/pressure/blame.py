@@ -5,9 +5,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from webapp.findings.of_job import ORIGIN_RULES
 from webapp.findings.shown import Shown
-
-ORIGIN_RULES = ("pressure.root", "pressure.outbound")
 
 
 @dataclass(frozen=True)

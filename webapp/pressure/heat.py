@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from webapp.charts.pools import PoolRow
-from webapp.pipeline.lake import lake
+from webapp.work.lake import lake
 
 LONGEST = timedelta(hours=6)
 MOST_SAMPLES = 20_000

@@ -4,11 +4,13 @@ from datetime import datetime
 
 from django.db import transaction
 
-from webapp.config import hints, schedule
-from webapp.pipeline.models import DueWork
+from webapp.config import schedule
 from webapp.reports.models import IncidentReport
+from webapp.work.hints import Task, hint
+from webapp.work.models import DueWork
 
-TASK, PREFIX, DIGEST = "pipeline.make_report", "reports/", "reports/digest"
+TASK = Task("pipeline.make_report", schedule.DEFAULT, 600)
+PREFIX, DIGEST = "reports/", "reports/digest"
 """``PREFIX`` and a report's number: there while it is to be made. ``DIGEST`` looks whether a week is over."""
 RETRY_S, LOOK_S = 60, 900
 
@@ -22,9 +24,8 @@ def report_of(key: str) -> int:
 
 
 def intervals_s() -> dict[str, int]:
-    """Key → seconds between two tries, for everything there is to do."""
-    waiting = IncidentReport.objects.to_make().values_list("pk", flat=True)
-    return {DIGEST: LOOK_S, **{key_of(pk): RETRY_S for pk in waiting}}
+    """Key → seconds between two tries, for every report there is to make."""
+    return {key_of(pk): RETRY_S for pk in IncidentReport.objects.to_make().values_list("pk", flat=True)}
 
 
 def wake(pk: int, at: datetime) -> None:
@@ -32,4 +33,4 @@ def wake(pk: int, at: datetime) -> None:
     key = key_of(pk)
     DueWork.objects.ensure({key: RETRY_S}, at)
     DueWork.objects.filter(key=key).update(next_attempt_at=at, failures=0)
-    transaction.on_commit(lambda: hints.hint(TASK, key, schedule.DEFAULT))
+    transaction.on_commit(lambda: hint(TASK, key))

@@ -5,8 +5,6 @@ from datetime import datetime
 
 from django.utils import timezone
 
-from webapp.pipeline.lease import Lease
-from webapp.pipeline.runs import RunRecord, describe
 from webapp.reports import orders, plain
 from webapp.reports.choices import ReportKind, ReportState
 from webapp.reports.document import Document
@@ -17,6 +15,8 @@ from webapp.reports.models import IncidentReport
 from webapp.reports.querysets import AT_WORK
 from webapp.reports.renderers import files
 from webapp.reports.renderers.pdf import NoPdf
+from webapp.work.lease import Lease
+from webapp.work.runs import RunRecord, describe
 
 logger = logging.getLogger(__name__)
 

@@ -4,8 +4,8 @@ from datetime import datetime, timedelta
 
 from django.conf import settings
 
+from webapp.freshness.status import recent_status
 from webapp.lib.badges import Badge, as_far_as_known
-from webapp.pipeline.status import recent_status
 from webapp.storage.badges import CLEANABLE, NOT_AUDITED, NOT_CLEANABLE
 from webapp.storage.models import RootFigures, StorageRoot
 

@@ -15,11 +15,11 @@ from spark_jobs.diagnosis.plain import finding_to_plain
 from spark_jobs.diagnosis.registry import Sample
 from spark_jobs.diagnosis.storage_samples import StorageJobSample, StorageRootSample
 from spark_jobs.diagnosis.thresholds import Limits
-from webapp.alerting import waking
 from webapp.findings import marks
 from webapp.findings.choices import SEVERITY_RANK
 from webapp.findings.models import Finding, ThresholdOverride
 from webapp.findings.overrides import limits_of
+from webapp.findings.signals import findings_changed
 from webapp.storage.latest import loaded_figures
 from webapp.storage.models import RootFigures, StorageAudit
 from webapp.storage.samples import job_samples, root_samples
@@ -58,7 +58,7 @@ def judge(audit: StorageAudit, guard: Guard, say: Callable[[str], None]) -> None
         with guard.writing():
             marks.close(over[start : start + ROWS_AT_ONCE], audit.as_of)
     if told or over:
-        waking.wake()
+        findings_changed.send(sender=None)
         say(f"findings on storage: {len(told)} stand, {len(over)} closed")
 
 

@@ -11,7 +11,7 @@ from webapp.findings.models import Finding
 from webapp.fleet.choices import ClusterKind
 from webapp.fleet.models import Cluster
 from webapp.lib.matchers import parse_lines
-from webapp.pipeline.models import Manifest
+from webapp.work.models import Manifest
 
 pytestmark = pytest.mark.django_db
 

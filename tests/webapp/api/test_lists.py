@@ -11,8 +11,8 @@ from tests.webapp.builders import T0, annotation, cluster, event, exception, exp
 from tests.webapp.storage.builders import root, whole_audit
 from webapp.accounts.models import ApiToken
 from webapp.checkpoints.models import CheckpointFact, CheckpointRollup, CheckpointUpload, SizeTrend
-from webapp.pipeline.models import PipelineRun, SkippedInput
 from webapp.storage.models import AgeRuleResult
+from webapp.work.models import PipelineRun, SkippedInput
 
 pytestmark = pytest.mark.django_db
 LISTS = (

@@ -12,7 +12,7 @@ from tests.webapp.pipeline.runs import AT, fact, job
 from webapp.checkpoints.export import FIRST
 from webapp.fleet.models import Cluster
 from webapp.pipeline.served import SERVED
-from webapp.pipeline.upserts import upsert
+from webapp.work.upserts import upsert
 
 pytestmark = pytest.mark.django_db
 

@@ -153,8 +153,7 @@ def test_hints_arrive_again_once_it_answers(site: Site) -> None:
         "waking.hint()\n"
         f"os.kill({site.redis.pid}, signal.SIGCONT)\n"
         f"time.sleep({breaker.OPEN_S + 1})\n"
-        "from webapp.config import schedule\n"
-        "hints.send(waking.TASK, waking.KEY, schedule.ALERTS)\n"
+        "hints.send(waking.TASK, waking.KEY)\n"
         "print('sent')\n"
     )
     assert site.python(script).split()[-1] == "sent"

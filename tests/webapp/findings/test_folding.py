@@ -17,7 +17,7 @@ from webapp.findings.models import Finding, FindingSight, JobJudgement
 from webapp.fleet.choices import ClusterKind
 from webapp.fleet.models import Cluster, JobCurrent
 from webapp.pipeline.served import SERVED
-from webapp.pipeline.upserts import upsert
+from webapp.work.upserts import upsert
 
 AT = datetime(2026, 3, 1, 12, tzinfo=UTC)
 JOB = "a" * 32

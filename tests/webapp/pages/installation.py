@@ -12,19 +12,20 @@ from django.test import Client
 
 from tests.attacks.places import Place, places
 from tests.webapp.builders import GRAPH, cluster, fact, finding, job, window
+from tests.webapp.cleanup import stored
 from tests.webapp.delivery.builders import delivery, endpoint, notice
-from tests.webapp.storage.cleanup import stored
 from webapp.alerting.evaluation import evaluate
 from webapp.delivery.models import Attempt
 from webapp.findings.models import JobJudgement
 from webapp.fleet.models import JobCurrent
-from webapp.pipeline import audit, work
-from webapp.pipeline.models import DueWork, Heartbeat, PipelineRun
-from webapp.pipeline.perform import perform
+from webapp.freshness import alarms
 from webapp.reports import due
 from webapp.reports import orders as reports
 from webapp.reports.gathering.scope import JobKey, checked
 from webapp.storage.models import RootFigures, StorageAudit
+from webapp.work import keys
+from webapp.work.models import DueWork, Heartbeat, PipelineRun
+from webapp.work.perform import perform
 
 GREEN = re.compile(r'class="(?:[^"]* )?ok(?: [^"]*)?"|●')
 NO_CLAIM = re.compile(
@@ -64,9 +65,9 @@ def fleet_of_two(at: datetime) -> dict[str, JobCurrent]:
         for vertex in GRAPH["vertices"]:
             window(of, vertex["vertex_id"], at - timedelta(minutes=1), backpressured_share=0.0, backpressured_ms_per_s_p50=0.0)
     finding(troubled, at=at)
-    for key in (work.SPARK_CYCLE, "collect/0"):
+    for key in (keys.CYCLE, "collect/0"):
         DueWork.objects.create(key=key, interval_s=10, next_attempt_at=at, last_success_at=at, last_started_at=at)
-    Heartbeat.objects.create(name=audit.TICK, at=at)
+    Heartbeat.objects.create(name=alarms.TICK, at=at)
     evaluate(at)
     return {"calm": calm, "troubled": troubled}
 
@@ -82,7 +83,7 @@ def furnish(fleet: dict[str, JobCurrent], folder: Path, at: datetime) -> None:
     perform(due.key_of(report.pk), even_if_not_due=True)
     told = delivery(endpoint(last_delivered_at=at), notice(made_at=at), state="delivered")
     Attempt.objects.create(delivery=told, number=1, at=at, request_id="r", status=200, latency_ms=3)
-    PipelineRun.objects.create(kind="spark", key=work.SPARK_CYCLE, attempt="a", started_at=at, state="done")
+    PipelineRun.objects.create(kind="spark", key=keys.CYCLE, attempt="a", started_at=at, state="done")
 
 
 def answers(client: Client, *, api: bool = False) -> Iterator[tuple[Place, Any]]:

@@ -19,9 +19,9 @@ from webapp.findings import blind
 from webapp.findings.models import Finding, JobJudgement
 from webapp.fleet.freshness import allowed
 from webapp.fleet.models import Cluster, JobCurrent
-from webapp.pipeline import work
-from webapp.pipeline.models import DueWork, Heartbeat
-from webapp.pipeline.status import status
+from webapp.freshness.status import status
+from webapp.work import keys
+from webapp.work.models import DueWork, Heartbeat
 
 pytestmark = pytest.mark.django_db
 
@@ -78,7 +78,7 @@ def test_a_dead_spark_leaves_nothing_green_and_every_page_says_up_to_when(
     viewer: Client, fleet: dict[str, JobCurrent], at: datetime
 ) -> None:
     late(at)
-    DueWork.objects.filter(key=work.SPARK_CYCLE).update(last_success_at=at - LATE)
+    DueWork.objects.filter(key=keys.CYCLE).update(last_success_at=at - LATE)
     left = green(viewer, fleet)
     assert {name: lines for name, lines in left.items() if name != "clusters"} == {}
     for name, path in pages(fleet).items():

@@ -26,10 +26,10 @@ from webapp.findings import blind
 from webapp.findings.models import JobJudgement
 from webapp.fleet.freshness import allowed
 from webapp.fleet.models import Cluster, JobCurrent
-from webapp.pipeline import work
-from webapp.pipeline.models import DueWork, Heartbeat
-from webapp.pipeline.perform import perform
 from webapp.storage.models import RootFigures
+from webapp.work import keys
+from webapp.work.models import DueWork, Heartbeat
+from webapp.work.perform import perform
 
 pytestmark = pytest.mark.django_db
 
@@ -62,7 +62,7 @@ def late(at: datetime) -> None:
     """Nothing was judged for so long that the last of it is no longer the present."""
     JobCurrent.objects.update(judged_at=at - LATE, last_seen_at=at - LATE, last_completed_at=at - LATE)
     JobJudgement.objects.update(judged_to=at - LATE)
-    DueWork.objects.filter(key=work.SPARK_CYCLE).update(last_success_at=at - LATE)
+    DueWork.objects.filter(key=keys.CYCLE).update(last_success_at=at - LATE)
 
 
 def everything_stands(at: datetime) -> None:
@@ -240,7 +240,7 @@ def test_jobs_of_which_only_logs_are_known_are_never_green(operator: Client, db:
     as_if_now(LOGS, tmp_path / "logs", part)
     Cluster.objects.create(name="prod", url=NOBODY_LISTENS, log_globs=[str(tmp_path / "logs" / "*.log")])
     try:
-        for key in ("collect/0", work.SPARK_CYCLE):
+        for key in ("collect/0", keys.CYCLE):
             DueWork.objects.ensure({key: 10}, timezone.now())
             perform(key, even_if_not_due=True)
     finally:

@@ -7,7 +7,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from webapp.accounts.models import ApiToken
-from webapp.pipeline.models import DueWork, PipelineAlarm, PipelineRun, SkippedInput
+from webapp.work.models import DueWork, PipelineAlarm, PipelineRun, SkippedInput
 
 pytestmark = pytest.mark.django_db
 

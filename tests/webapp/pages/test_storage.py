@@ -25,9 +25,9 @@ from tests.webapp.storage.builders import (
     whole_audit,
     write_run,
 )
-from webapp.pipeline import exposition
-from webapp.pipeline.models import DueWork
+from webapp.site import exposition
 from webapp.storage.models import AgeRuleResult, StorageRoot
+from webapp.work.models import DueWork
 
 pytestmark = pytest.mark.django_db
 OVERVIEW_QUERIES, ROOT_QUERIES = 20, 30

@@ -7,9 +7,9 @@ from django.utils import timezone
 
 from tests.webapp.storage.builders import ROOT, audit, checkpoint_storage, job_storage, missing, root_figures, verdict_figures
 from webapp.findings.models import Finding
-from webapp.pipeline.lease import Lease
-from webapp.pipeline.models import DueWork
 from webapp.storage import judging
+from webapp.work.lease import Lease
+from webapp.work.models import DueWork
 
 pytestmark = pytest.mark.django_db
 

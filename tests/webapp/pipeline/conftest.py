@@ -11,9 +11,10 @@ from django.utils import timezone
 from ingest.lake.store import Lake
 from ingest.records import Checkpoint, Observed
 from tests.webapp.pipeline.runs import AT, write_run
-from webapp.pipeline import loader, run_files
-from webapp.pipeline.lease import Lease
-from webapp.pipeline.models import DueWork
+from webapp.pipeline import loader
+from webapp.work import run_files
+from webapp.work.lease import Lease
+from webapp.work.models import DueWork
 
 
 @pytest.fixture

@@ -16,9 +16,10 @@ from ingest.collecting import ClusterOutcome
 from ingest.lake.store import Lake
 from tests.webapp.pipeline.site import Site, kill
 from webapp.fleet.models import Cluster, JobCurrent
-from webapp.pipeline import collecting, work
-from webapp.pipeline.models import DueWork, PipelineRun
-from webapp.pipeline.perform import Performed, perform
+from webapp.pipeline import collecting
+from webapp.work import registry
+from webapp.work.models import DueWork, PipelineRun
+from webapp.work.perform import Performed, perform
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -36,7 +37,7 @@ def site(home: Path) -> Iterator[Site]:
 
 
 def collect() -> PipelineRun:
-    DueWork.objects.ensure(work.intervals_s(), timezone.now())
+    DueWork.objects.ensure(registry.intervals_s(), timezone.now())
     performed = perform("collect/0", even_if_not_due=True)
     assert performed.state == Performed.DONE
     return PipelineRun.objects.first() or PipelineRun()
@@ -115,7 +116,7 @@ def test_a_lake_that_cannot_be_written_fails_the_run_and_moves_no_cursor(home: P
     Cluster.objects.create(name="c", url=url)
     (home / "blocked").touch()
     settings.WEIR = replace(settings.WEIR, lake_root=str(home / "blocked" / "lake"))
-    DueWork.objects.ensure(work.intervals_s(), timezone.now())
+    DueWork.objects.ensure(registry.intervals_s(), timezone.now())
     with pytest.raises(Exception, match="cannot be written"):
         perform("collect/0", even_if_not_due=True)
     assert PipelineRun.objects.get().state == "failed"
@@ -125,7 +126,7 @@ def test_a_lake_that_cannot_be_written_fails_the_run_and_moves_no_cursor(home: P
 
 def test_texts_that_no_database_takes_do_not_cost_the_shard_its_cursors(home: Path) -> None:
     clusters = {name: Cluster.objects.create(name=name, url="http://127.0.0.1:1") for name in ("honest", "hostile")}
-    DueWork.objects.ensure(work.intervals_s(), timezone.now())
+    DueWork.objects.ensure(registry.intervals_s(), timezone.now())
     lease = DueWork.objects.claim("collect/0", timezone.now())
     hostile = ClusterOutcome("hostile", True, "\x00\ud800", {"rest": {"\ud800": ["\x00"]}}, flink_version="1.\ud800")
     collecting.save_outcomes([hostile, ClusterOutcome("honest", True, None, {"rest": {"a": 1}})], clusters, timezone.now(), lease)

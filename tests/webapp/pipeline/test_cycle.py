@@ -23,8 +23,8 @@ from tests.webapp.storage.builders import unprotected_fleet
 from webapp.checkpoints.models import CheckpointFact
 from webapp.findings.models import ThresholdOverride
 from webapp.pipeline import loader
-from webapp.pipeline.models import DueWork, Manifest, PipelineRun
-from webapp.pipeline.perform import Performed, perform
+from webapp.work.models import DueWork, Manifest, PipelineRun
+from webapp.work.perform import Performed, perform
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("home")]
 
@@ -56,7 +56,7 @@ def test_the_rest_after_a_cycle_that_took_long_is_bounded(
     see: Callable[..., None], home: Path, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings.WEIR = replace(settings.WEIR, spark_interval_s=3)
-    monkeypatch.setattr("webapp.pipeline.perform.CYCLE_RESTS_AT_MOST", timedelta(seconds=1))
+    monkeypatch.setattr("webapp.work.perform.CYCLE_RESTS_AT_MOST", timedelta(seconds=1))
     see(1)
     (home / "hold").touch()
     threading.Timer(4, (home / "hold").unlink).start()

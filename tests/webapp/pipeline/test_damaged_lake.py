@@ -16,9 +16,10 @@ from ingest.lake.store import Lake
 from ingest.records import Checkpoint, Observed, Skip
 from tests.ingest.recorded import RECORDINGS
 from webapp.fleet.models import Cluster
-from webapp.pipeline import work
-from webapp.pipeline.models import DueWork, PipelineRun
-from webapp.pipeline.perform import perform
+from webapp.pipeline import due_work
+from webapp.work import keys, registry
+from webapp.work.models import DueWork, PipelineRun
+from webapp.work.perform import perform
 
 pytestmark = pytest.mark.django_db(transaction=True)
 AT = datetime(2026, 11, 21, 4, 5, tzinfo=UTC)
@@ -44,14 +45,14 @@ def test_commands_name_the_table_and_the_file(command: list[str]) -> None:
 
 def test_the_pipeline_page_names_the_table_and_other_tables_are_cared_for(viewer: Client, damaged: Lake) -> None:
     Cluster.objects.create(name="c", url="http://127.0.0.1:1")
-    DueWork.objects.ensure(work.intervals_s(), timezone.now())
-    for key in (work.LAKE, work.SPARK_CYCLE):
+    DueWork.objects.ensure(registry.intervals_s(), timezone.now())
+    for key in (due_work.LAKE, keys.CYCLE):
         with pytest.raises(Exception, match=SAID):
             perform(key, even_if_not_due=True)
     page = viewer.get(reverse("pipeline"))
     assert page.status_code == 200
     assert page.content.decode().count(SAID) >= 2
-    care = PipelineRun.objects.get(key=work.LAKE)
+    care = PipelineRun.objects.get(key=due_work.LAKE)
     assert "skips: 2 files merged" in care.log_tail
     assert "Traceback" not in care.log_tail
     assert viewer.get(reverse("pipeline-run", args=(care.pk,))).status_code == 200

@@ -14,9 +14,10 @@ from spark_jobs.serving import SERVING_TABLES
 from tests.webapp.pipeline.runs import AT, fact, job, row, write_run
 from webapp.checkpoints.models import CheckpointFact
 from webapp.fleet.models import Cluster, JobCurrent, LogEvent
-from webapp.pipeline import loader, run_files
-from webapp.pipeline.lease import Lease, LeaseLost
-from webapp.pipeline.models import DueWork, Manifest
+from webapp.pipeline import loader
+from webapp.work import run_files
+from webapp.work.lease import Lease, LeaseLost
+from webapp.work.models import DueWork, Manifest
 
 Load = Callable[..., dict[str, int]]
 LATER = AT + timedelta(minutes=1)

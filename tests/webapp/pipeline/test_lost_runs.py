@@ -14,9 +14,10 @@ from django.urls import reverse
 from tests.webapp.pipeline.runs import AT, fact, write_run
 from tests.webapp.pipeline.test_cycle import _die, cycles, facts, run_pipeline
 from webapp.checkpoints.models import CheckpointFact
-from webapp.pipeline import loader, run_dirs, run_files
-from webapp.pipeline.lease import Lease
-from webapp.pipeline.models import DueWork, Manifest, PipelineRun
+from webapp.pipeline import loader
+from webapp.work import run_dirs, run_files
+from webapp.work.lease import Lease
+from webapp.work.models import DueWork, Manifest, PipelineRun
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

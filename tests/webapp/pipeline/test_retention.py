@@ -8,10 +8,10 @@ from tests.webapp.pipeline.runs import fact, row
 from webapp.checkpoints.models import CheckpointFact, CheckpointRollup
 from webapp.fleet.models import Cluster, LogEvent
 from webapp.pipeline import retention
-from webapp.pipeline.lease import Lease
-from webapp.pipeline.models import Manifest, PipelineRun
 from webapp.pipeline.served import SERVED
-from webapp.pipeline.upserts import upsert
+from webapp.work.lease import Lease
+from webapp.work.models import Manifest, PipelineRun
+from webapp.work.upserts import upsert
 
 NOW = datetime(2025, 3, 1, 12, tzinfo=UTC)
 

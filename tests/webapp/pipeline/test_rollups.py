@@ -26,11 +26,11 @@ from tests.webapp.pipeline.runs import AT
 from tests.webapp.pipeline.site import ROOT
 from tests.webapp.pipeline.test_cycle import _die, run_pipeline
 from webapp.checkpoints.models import CheckpointRollup
-from webapp.config import hints
 from webapp.fleet.models import Cluster
-from webapp.pipeline import rollups, work
-from webapp.pipeline.models import DueWork, PipelineRun, RolledUp
-from webapp.pipeline.perform import Performed, perform
+from webapp.pipeline import due_work, rollups
+from webapp.work import hints, keys, registry
+from webapp.work.models import DueWork, PipelineRun, RolledUp
+from webapp.work.perform import Performed, perform
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("home")]
 
@@ -40,12 +40,12 @@ def completed() -> list[int]:
 
 
 def cycle() -> None:
-    DueWork.objects.ensure(work.intervals_s(), timezone.now())
-    perform(work.SPARK_CYCLE, even_if_not_due=True)
+    DueWork.objects.ensure(registry.intervals_s(), timezone.now())
+    perform(keys.CYCLE, even_if_not_due=True)
 
 
 def roll_up() -> str:
-    return perform(work.ROLLUPS, even_if_not_due=True).state
+    return perform(rollups.KEY, even_if_not_due=True).state
 
 
 def test_what_is_kept_is_summed_up_once(see: Callable[..., None]) -> None:
@@ -71,17 +71,17 @@ def test_it_is_due_work_of_its_own_and_seen_on_the_pipeline_page(see: Callable[.
 def test_the_first_roll_ups_follow_the_first_cycle_at_once(see: Callable[..., None], monkeypatch: pytest.MonkeyPatch) -> None:
     hinted: list[str] = []
     monkeypatch.setattr(hints, "hint", lambda task, key, *_: hinted.append(key))
-    DueWork.objects.ensure(work.intervals_s(), timezone.now())
+    DueWork.objects.ensure(registry.intervals_s(), timezone.now())
     assert roll_up() == Performed.IDLE  # before anything was loaded: due again in two minutes
     see(1)
     cycle()
-    assert work.ROLLUPS in hinted
-    assert perform(work.ROLLUPS).state == Performed.DONE
+    assert rollups.KEY in hinted
+    assert perform(rollups.KEY).state == Performed.DONE
     hinted.clear()
     see(2)
     cycle()
-    assert work.ROLLUPS not in hinted
-    assert perform(work.ROLLUPS).state == Performed.HELD
+    assert rollups.KEY not in hinted
+    assert perform(rollups.KEY).state == Performed.HELD
 
 
 @pytest.mark.parametrize("step", ["run_files", "upsert"])
@@ -150,10 +150,10 @@ def test_the_daily_care_merges_kept_facts_and_forgets_those_older_than_their_rol
         lake.append([Observed(cluster, at, "rest", (Checkpoint("a" * 32, number, at, "COMPLETED"),))])
         cycle()
     roll_up()
-    perform(work.LAKE, even_if_not_due=True)
+    perform(due_work.LAKE, even_if_not_due=True)
     left = lake.read(TABLE, where={}, from_time=now - timedelta(days=999), to_time=now, limit=9).to_pylist()
     assert sorted((row["cluster"], row["checkpoint_id"]) for row in left) == [("c", 2), ("c", 3), ("recording", 1)]
-    assert "derived/checkpoint_facts: 2 files merged" in PipelineRun.objects.get(key=work.LAKE).log_tail
+    assert "derived/checkpoint_facts: 2 files merged" in PipelineRun.objects.get(key=due_work.LAKE).log_tail
 
 
 def test_many_small_files_of_a_day_are_merged(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

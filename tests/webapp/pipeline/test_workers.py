@@ -66,8 +66,9 @@ def test_collections_go_on_and_have_their_news_computed_without_any_beat(site: S
     _, url = site.jobmanager()
     site.manage("add_cluster", "c", url, "--untested")
     site.worker("one")
-    first = "from django.utils import timezone; from webapp.pipeline import tasks, work; from webapp.pipeline.models import DueWork; "
-    site.manage("shell", "-c", first + "DueWork.objects.ensure(work.intervals_s(), timezone.now()); tasks.hint('collect/0')")
+    first = "from django.utils import timezone; from webapp.pipeline import tasks; "
+    first += "from webapp.work import registry; from webapp.work.models import DueWork; "
+    site.manage("shell", "-c", first + "DueWork.objects.ensure(registry.intervals_s(), timezone.now()); tasks.hint_at('collect/0')")
     wait_for(lambda: site.count("pipeline_manifest WHERE state = 'loaded'") >= 2, "two loaded runs")
     assert site.count("pipeline_pipelinerun WHERE kind = 'collect' AND state = 'done'") >= 2
 

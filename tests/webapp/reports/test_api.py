@@ -10,9 +10,9 @@ from tests.webapp.reports.stories import expiring, scope, seen
 from webapp.accounts.models import ApiToken
 from webapp.alerting.evaluation import evaluate
 from webapp.alerting.models import Alert
-from webapp.pipeline.perform import perform
 from webapp.reports import due, orders
 from webapp.reports.models import IncidentReport
+from webapp.work.perform import perform
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("no_chromium")]
 LIST = "/api/v1/reports/"

@@ -13,10 +13,10 @@ from tests.e2e.conftest import CHROMIUM
 from tests.e2e.conftest import browser as browser
 from tests.webapp.builders import person
 from tests.webapp.reports.stories import HOSTILE, expiring, scope, seen, told
-from webapp.pipeline.perform import perform
 from webapp.reports import due, orders
 from webapp.reports.document import Document
 from webapp.reports.renderers import html, pdf
+from webapp.work.perform import perform
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db]
 SCREEN = {"width": 1280, "height": 800}

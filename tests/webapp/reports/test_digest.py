@@ -10,11 +10,11 @@ from tests.webapp.reports.stories import expiring, seen
 from tests.webapp.storage.builders import audit, root_figures
 from webapp.alerting.evaluation import evaluate
 from webapp.checkpoints.models import CheckpointRollup
-from webapp.pipeline.perform import perform
 from webapp.reports import due, weekly
 from webapp.reports.choices import ReportState
 from webapp.reports.gathering import digest
 from webapp.reports.models import IncidentReport
+from webapp.work.perform import perform
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("no_chromium")]
 START, END = T0 - timedelta(days=4), T0 + timedelta(days=3)

@@ -7,9 +7,6 @@ from django.utils import timezone
 
 from tests.webapp.builders import T0
 from tests.webapp.reports.stories import expiring, scope, seen
-from webapp.pipeline import work
-from webapp.pipeline.models import DueWork, PipelineRun
-from webapp.pipeline.perform import Performed, perform
 from webapp.reports import due, orders
 from webapp.reports.choices import ReportState
 from webapp.reports.folder import ReportFolder
@@ -17,6 +14,9 @@ from webapp.reports.gathering.scope import BadScope, JobKey, checked
 from webapp.reports.kept import Gone, content, forms_of
 from webapp.reports.models import IncidentReport
 from webapp.reports.performing import MOST_ATTEMPTS
+from webapp.work import registry
+from webapp.work.models import DueWork, PipelineRun
+from webapp.work.perform import Performed, perform
 
 
 @pytest.fixture
@@ -35,10 +35,10 @@ def make(report: IncidentReport) -> IncidentReport:
 def test_a_report_that_was_asked_for_is_due_at_once_and_no_longer_once_it_is_made(asked):
     key = due.key_of(asked.pk)
     assert DueWork.objects.due(timezone.now()).filter(key=key).exists()
-    assert key in work.intervals_s()
-    assert work.queue_of(key) == "default"
+    assert key in registry.intervals_s()
+    assert registry.work_of(key).task.queue == "default"
     make(asked)
-    assert key not in work.intervals_s()
+    assert key not in registry.intervals_s()
 
 
 def test_a_made_report_names_itself_and_keeps_its_document_and_files(asked):

@@ -11,10 +11,10 @@ from tests.webapp.builders import T0, job
 from tests.webapp.reports.stories import HOSTILE, UID, expiring, scope, seen
 from webapp.alerting.evaluation import evaluate
 from webapp.alerting.models import Alert
-from webapp.pipeline.perform import perform
 from webapp.reports import due, orders
 from webapp.reports.choices import ReportKind, ReportState
 from webapp.reports.models import IncidentReport
+from webapp.work.perform import perform
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("no_chromium")]
 LIST_QUERIES, PAGE_QUERIES = 13, 13

@@ -8,9 +8,9 @@ from django.core.cache import cache
 from django.utils import timezone
 
 from tests.webapp.storage.builders import write_run
-from webapp.pipeline import spark_process
-from webapp.pipeline.lease import Lease
-from webapp.pipeline.models import DueWork
+from webapp.work import spark_process
+from webapp.work.lease import Lease
+from webapp.work.models import DueWork
 
 
 @pytest.fixture(autouse=True)

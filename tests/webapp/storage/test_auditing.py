@@ -10,11 +10,11 @@ from spark_jobs.manifest import BadManifest
 from tests.webapp.builders import T0, cluster, job
 from tests.webapp.storage.builders import JOB, audit, root, write_run
 from tests.webapp.storage.test_loading import ROW
-from webapp.pipeline.models import PipelineRun
-from webapp.pipeline.runs import recorded
 from webapp.storage.auditing import asking, running
 from webapp.storage.choices import AuditPurpose, AuditState
 from webapp.storage.models import RootFigures, StorageAudit
+from webapp.work.models import PipelineRun
+from webapp.work.runs import recorded
 
 pytestmark = pytest.mark.django_db
 

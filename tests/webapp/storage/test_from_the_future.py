@@ -6,13 +6,14 @@ import pytest
 from django.utils import timezone
 
 from tests.webapp.storage.builders import ROOT, audit, file_row, root_figures, write_run
+from webapp.cleanup import planning
+from webapp.cleanup.errors import PlanRefused
+from webapp.cleanup.models import CleanupPlan
 from webapp.storage.auditing import asking, running
 from webapp.storage.choices import AuditPurpose
-from webapp.storage.cleanup import planning
-from webapp.storage.cleanup.errors import PlanRefused
 from webapp.storage.judging import _is_outdated
 from webapp.storage.latest import latest, latest_audits, latest_of
-from webapp.storage.models import CleanupPlan, StorageAudit
+from webapp.storage.models import StorageAudit
 
 pytestmark = pytest.mark.django_db
 

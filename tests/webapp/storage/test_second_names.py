@@ -8,7 +8,7 @@ from django.core.management import CommandError, call_command
 from django.urls import reverse
 
 from tests.webapp.storage.builders import ROOT, audit, doubt, root, root_figures
-from webapp.storage.cleanup.planning import sort_roots
+from webapp.cleanup.planning import sort_roots
 from webapp.storage.models import StorageRoot
 from webapp.storage.registration import save
 

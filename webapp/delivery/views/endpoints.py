@@ -19,10 +19,10 @@ from webapp.delivery.formats import weir
 from webapp.delivery.formats.registry import FORMATS
 from webapp.delivery.forms import EndpointForm
 from webapp.delivery.models import Delivery, Endpoint
+from webapp.freshness.status import recent_status
 from webapp.lib.keysets import BadCursor, Key, page
 from webapp.lib.matchers import as_lines
 from webapp.lib.row_numbers import row_number
-from webapp.pipeline.status import recent_status
 
 ENDPOINTS_A_PAGE = 50
 LAST_DELIVERIES = 10

@@ -2,10 +2,8 @@
 
 from typing import Any
 
-from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from webapp.checkpoints.flink_counters import Counters, Counts, counters_of
 from webapp.fleet.choices import UNKNOWN_STATUS, UNWATCHED_STATUS, HealthState
 from webapp.fleet.fleet_query import HEAVY
 from webapp.fleet.models import Cluster, JobAnnotation, JobCurrent, JobException, LogEvent
@@ -42,42 +40,6 @@ class JobSerializer(serializers.ModelSerializer[JobCurrent]):
         if shown["status"] in (UNKNOWN_STATUS, UNWATCHED_STATUS):
             shown |= {"health": None, "health_state": HealthState.UNKNOWN}
         return shown
-
-
-class CountsSerializer(serializers.Serializer[Counts]):
-    """Checkpoints and savepoints; null is unknown. In Flink's, whatever did not complete is ``failed``."""
-
-    completed = serializers.IntegerField(allow_null=True)
-    failed = serializers.IntegerField(allow_null=True)
-    dropped = serializers.IntegerField(allow_null=True, help_text="aborted or superseded")
-    refused = serializers.IntegerField(allow_null=True, help_text="before the start, without an id")
-    in_progress = serializers.IntegerField(allow_null=True)
-    total = serializers.IntegerField(allow_null=True)
-    restored = serializers.IntegerField(allow_null=True)
-
-
-class CountersSerializer(serializers.Serializer[Counters]):
-    """Flink's own counters at one answer, what Weir knew then, and why the two differ."""
-
-    at = serializers.DateTimeField()
-    flink = CountsSerializer()
-    weir = CountsSerializer(allow_null=True)
-    why = serializers.CharField(allow_blank=True)
-
-
-class JobDetailSerializer(JobSerializer):
-    """A job with its graph and configuration, and with Flink's own counters beside Weir's."""
-
-    checkpoint_counters = serializers.SerializerMethodField(help_text="null where no answer of Flink had counters")
-
-    @extend_schema_field(CountersSerializer(allow_null=True))
-    def get_checkpoint_counters(self, job: JobCurrent) -> dict[str, Any] | None:
-        counters = counters_of(job)
-        return CountersSerializer(counters).data if counters else None
-
-    class Meta:
-        model = JobCurrent
-        exclude = ("id", "trouble")
 
 
 class LogEventSerializer(serializers.ModelSerializer[LogEvent]):

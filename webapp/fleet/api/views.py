@@ -7,12 +7,10 @@ from django.utils import timezone
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.views import APIView
 
 from webapp.fleet.api.serializers import (
     ClusterSerializer,
     JobAnnotationSerializer,
-    JobDetailSerializer,
     JobExceptionSerializer,
     JobSerializer,
     LogEventSerializer,
@@ -23,6 +21,7 @@ from webapp.fleet.models import Cluster, JobAnnotation, JobCurrent, JobException
 from webapp.lib.api.filtering import Parameter, time_window
 from webapp.lib.api.lists import ERRORS, NOT_FOUND, ListView, listed
 from webapp.lib.keysets import Key
+from webapp.lib.path_names import without_nul
 
 OF_JOB = (Parameter("cluster", "cluster"), Parameter("job_id", "job_id"))
 
@@ -37,7 +36,7 @@ class ClusterViews(ListView):
 
     @extend_schema(summary="One cluster", responses={200: ClusterSerializer, **ERRORS, **NOT_FOUND})
     def retrieve(self, request: Request, name: str) -> Response:
-        return Response(self.get_serializer(get_object_or_404(self.get_queryset(), name=_clean(name))).data)
+        return Response(self.get_serializer(get_object_or_404(self.get_queryset(), name=without_nul(name))).data)
 
 
 @listed(JobSerializer, "Jobs as last seen")
@@ -59,18 +58,6 @@ class JobViews(ListView):
 
     def filter_queryset(self, queryset: Any) -> Any:
         return super().filter_queryset(queryset).defer(*HEAVY)
-
-
-class JobDetailView(APIView):
-    @extend_schema(
-        summary="One job with its graph and configuration",
-        operation_id="jobs_retrieve",
-        responses={200: JobDetailSerializer, **ERRORS, **NOT_FOUND},
-    )
-    def get(self, request: Request, cluster: str, job_id: str) -> Response:
-        jobs = JobCurrent.objects.with_status(timezone.now())
-        job = get_object_or_404(jobs, cluster=_clean(cluster), job_id=_clean(job_id))
-        return Response(JobDetailSerializer(job).data)
 
 
 @listed(LogEventSerializer, "Typed events read from logs, newest first")
@@ -95,8 +82,3 @@ class JobAnnotationViews(ListView):
     serializer_class = JobAnnotationSerializer
     parameters = (*OF_JOB, Parameter("kind", "kind"), *time_window("at"))
     paging_keys = (Key("at", descending=True), Key("id", descending=True))
-
-
-def _clean(text: str) -> str:
-    """PostgreSQL refuses NUL in texts."""
-    return text.replace("\x00", "")

@@ -3,15 +3,15 @@
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 
+from webapp.config.kept_for import ROUTINE
 from webapp.findings.models import JobJudgement
 from webapp.fleet.choices import Visibility
 from webapp.fleet.models import Cluster
 from webapp.lib.instants import instant_text
-from webapp.pipeline.models import Manifest, SkippedInput
-from webapp.pipeline.retention import ROUTINE
 from webapp.reports import texts
 from webapp.reports.document import JobStory, Source
 from webapp.reports.gathering.scope import JobKey, Scope
+from webapp.work.models import Manifest, SkippedInput
 
 MOST_UNKNOWNS = 40
 _A_LITTLE = timedelta(minutes=2)

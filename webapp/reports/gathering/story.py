@@ -5,8 +5,8 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 
 from webapp.checkpoints.flink_counters import Counts, counters_of
+from webapp.checkpoints.outages import outages
 from webapp.fleet.models import JobCurrent
-from webapp.fleet.outages import outages
 from webapp.reports import texts
 from webapp.reports.document import CountersTold, JobStory, Moment, StoragePlace
 from webapp.reports.gathering import events, fared, pressure, timeline

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from django.conf import settings
 
-from webapp.pipeline import subprocesses
 from webapp.reports.document import Document
 from webapp.reports.renderers import html
+from webapp.work import subprocesses
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "chrome-headless-shell")
 WITHIN_S = 60

@@ -6,10 +6,10 @@ from typing import Any
 import fsspec
 
 from spark_jobs.storage_words import age_rule_name
-from webapp.pipeline import spark_process
-from webapp.pipeline.runs import RunRecord
 from webapp.storage.choices import AuditState
 from webapp.storage.models import StorageAudit
+from webapp.work import spark_process
+from webapp.work.runs import RunRecord
 
 
 class CannotSimulate(Exception):

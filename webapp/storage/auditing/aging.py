@@ -10,7 +10,6 @@ from django.conf import settings
 from django.db.models import Max, Q, QuerySet
 from django.db.models.functions import TruncDate
 
-from webapp.pipeline.lease import Lease
 from webapp.storage.choices import AuditState
 from webapp.storage.latest import latest_audits
 from webapp.storage.models import (
@@ -23,6 +22,7 @@ from webapp.storage.models import (
     StorageAudit,
     VerdictFigures,
 )
+from webapp.work.lease import Lease
 
 DETAILS = timedelta(days=7)
 EVERY_AUDIT = timedelta(days=14)

@@ -8,17 +8,18 @@ from django.utils import timezone
 
 from ingest.errors import IngestError
 from webapp.config.preparation import REFUSED
-from webapp.pipeline import work
-from webapp.pipeline.lease import Lease
-from webapp.pipeline.models import DueWork
-from webapp.pipeline.runs import RunRecord, describe, recorded
+from webapp.storage.auditing.due import BY_HAND
+from webapp.work.lease import Lease
+from webapp.work.models import DueWork
+from webapp.work.registry import DAY_S
+from webapp.work.runs import RunRecord, describe, recorded
 
 
 @contextmanager
 def by_hand(say: Callable[[str], None]) -> Iterator[tuple[Lease, RunRecord]]:
     """Raises ``CommandError`` with the exit code that fits what went wrong."""
-    DueWork.objects.ensure({work.AUDIT_BY_HAND: work.DAY_S}, timezone.now())
-    lease = DueWork.objects.claim(work.AUDIT_BY_HAND, timezone.now(), even_if_not_due=True)
+    DueWork.objects.ensure({BY_HAND: DAY_S}, timezone.now())
+    lease = DueWork.objects.claim(BY_HAND, timezone.now(), even_if_not_due=True)
     if lease is None:
         raise CommandError("Another command works on storage at this moment; wait for it.", returncode=1)
     try:

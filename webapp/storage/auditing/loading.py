@@ -10,12 +10,12 @@ from django.utils import timezone
 from spark_jobs.audit_tables import AUDIT_TABLES, FILE_TABLES
 from spark_jobs.manifest import Manifest
 from spark_jobs.serving import ServingTable
-from webapp.pipeline import run_files
-from webapp.pipeline.lease import Lease
-from webapp.pipeline.texts import bounded, clean_json, clean_text
 from webapp.storage.choices import AuditState
 from webapp.storage.models import StorageAudit
 from webapp.storage.served import AUDIT_MODELS
+from webapp.work import run_files
+from webapp.work.lease import Lease
+from webapp.work.texts import bounded, clean_json, clean_text
 
 KNOWN_TABLES: dict[str, ServingTable] = {**AUDIT_TABLES, **FILE_TABLES}
 

@@ -3,9 +3,9 @@
 from django.db.models import Sum
 
 from webapp.fleet.models import JobCurrent
-from webapp.pipeline.lease import Lease
 from webapp.storage.latest import latest_audits
 from webapp.storage.models import JobStorage, StorageAudit
+from webapp.work.lease import Lease
 
 JOBS_AT_ONCE = 500
 

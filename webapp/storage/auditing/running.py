@@ -14,16 +14,16 @@ from django.conf import settings
 from django.utils import timezone
 
 from spark_jobs.manifest import BadManifest
-from webapp.pipeline import spark_process
-from webapp.pipeline.lease import Lease
-from webapp.pipeline.models import PipelineRun
-from webapp.pipeline.runs import RunRecord, describe
 from webapp.storage.auditing import aging, known_jobs, listings, loading, on_the_fleet
 from webapp.storage.auditing.asking import Asked
 from webapp.storage.choices import AuditState
 from webapp.storage.judging import judge
 from webapp.storage.models import StorageAudit, StorageRoot
 from webapp.storage.registration import withdraw
+from webapp.work import spark_process
+from webapp.work.lease import Lease
+from webapp.work.models import PipelineRun
+from webapp.work.runs import RunRecord, describe
 
 
 def audit(asked: Asked, lease: Lease, record: RunRecord) -> StorageAudit:

@@ -3,12 +3,12 @@
 from django.conf import settings
 from django.utils import timezone
 
-from webapp.pipeline.lease import Lease
-from webapp.pipeline.runs import RunRecord, describe
 from webapp.storage.auditing import age_rules, asking
 from webapp.storage.auditing.running import audit
 from webapp.storage.choices import AuditPurpose, SimulationState
 from webapp.storage.models import AgeRuleResult, StorageRoot
+from webapp.work.lease import Lease
+from webapp.work.runs import RunRecord, describe
 
 
 def audit_all(lease: Lease, record: RunRecord) -> None:

@@ -4,7 +4,6 @@ from webapp.storage.models.age_rules import AgeRuleResult
 from webapp.storage.models.audits import StorageAudit
 from webapp.storage.models.checkpoints import CheckpointStorage, MissingFile
 from webapp.storage.models.jobs import ChainLink, JobStorage
-from webapp.storage.models.plans import CleanupPart, CleanupPlan
 from webapp.storage.models.roots import StorageRoot
 from webapp.storage.models.roots_audited import AuditDoubt, RootFigures, VerdictFigures
 
@@ -13,8 +12,6 @@ __all__ = [
     "AuditDoubt",
     "ChainLink",
     "CheckpointStorage",
-    "CleanupPart",
-    "CleanupPlan",
     "JobStorage",
     "MissingFile",
     "RootFigures",

@@ -11,8 +11,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from webapp.accounts.guards import operators_only
 from webapp.fleet.models import Cluster
-from webapp.pipeline import work
-from webapp.pipeline.models import DueWork
+from webapp.storage.auditing import due
 from webapp.storage.forms import StorageRootForm
 from webapp.storage.models import StorageRoot
 from webapp.storage.readers import known_readers
@@ -28,7 +27,7 @@ def add(request: HttpRequest) -> HttpResponse:
     form = StorageRootForm(request.POST or None, initial={**initial, "clusters": clusters})
     if request.method == "POST" and _saved(form):
         messages.success(request, f"{form.instance.uri} is added; an audit starts within a minute.")
-        _due_now()
+        due.audit_now(timezone.now())
         return redirect(_page(form.instance))
     return render(request, "storage/root_form.html", {"form": form, "root": None})
 
@@ -72,7 +71,7 @@ def remove(request: HttpRequest, pk: int) -> HttpResponse:
 @operators_only
 @require_POST
 def audit_now(request: HttpRequest) -> HttpResponse:
-    if _due_now():
+    if due.audit_now(timezone.now()):
         messages.success(request, "An audit of all registered roots starts within a minute.")
     else:
         messages.warning(request, "No root is registered, or all are paused.")
@@ -88,15 +87,6 @@ def _saved(form: StorageRootForm) -> bool:
         form.add_error(None, error)
         return False
     return True
-
-
-def _due_now() -> bool:
-    now = timezone.now()
-    intervals = work.intervals_s()
-    if work.AUDIT not in intervals:
-        return False
-    DueWork.objects.ensure({work.AUDIT: intervals[work.AUDIT]}, now)
-    return bool(DueWork.objects.filter(key=work.AUDIT).update(next_attempt_at=now))
 
 
 def _page(root: StorageRoot) -> str:

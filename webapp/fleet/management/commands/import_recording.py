@@ -12,7 +12,7 @@ from ingest.recordings.importer import import_recording
 from webapp.config.preparation import REFUSED, PreparedCommand
 from webapp.fleet.models import Cluster
 from webapp.fleet.registration import AlreadyRegistered, fingerprint, recording_cluster
-from webapp.pipeline.lake import commits, lake
+from webapp.work.lake import commits, lake
 
 
 class Command(PreparedCommand):

@@ -9,10 +9,11 @@ from django.core.management.base import CommandError
 from django.utils import timezone
 
 from webapp.config.preparation import PreparedCommand
-from webapp.pipeline import loader, work
-from webapp.pipeline.models import DueWork
-from webapp.pipeline.perform import Performed, perform
-from webapp.pipeline.runs import describe, new_attempt
+from webapp.pipeline import loader, rollups
+from webapp.work import keys, registry
+from webapp.work.models import DueWork
+from webapp.work.perform import Performed, perform
+from webapp.work.runs import describe, new_attempt
 
 LOOK_AGAIN_S = 1
 
@@ -33,16 +34,16 @@ class Command(PreparedCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         self._quiet = options["json"]
-        DueWork.objects.ensure(work.intervals_s(), timezone.now())
+        DueWork.objects.ensure(registry.intervals_s(), timezone.now())
         DueWork.objects.mend(timezone.now())
         began = time.monotonic()
         if options["from_start"]:
             loader.start_over(new_attempt("start", timezone.now()), "It was asked for: run_pipeline --from-start.")
         counts: dict[str, Any] = {}
         if options["collect"]:
-            for key in (key for key in work.intervals_s() if key.startswith("collect/")):
+            for key in (key for key in registry.intervals_s() if key.startswith("collect/")):
                 counts[key] = self._do(key, options["wait"])
-        for key in (work.SPARK_CYCLE, work.ROLLUPS):
+        for key in (keys.CYCLE, rollups.KEY):
             counts[key] = self._do(key, options["wait"])
         if options["json"]:
             self.stdout.write(json.dumps({"duration_s": round(time.monotonic() - began, 3), **counts}))

@@ -10,6 +10,7 @@ from django.core.management.base import CommandError
 from django.utils import timezone
 
 from webapp.alerting.models import Alert
+from webapp.cleanup.management.commands.plan_cleanup import command_line_name
 from webapp.config.preparation import REFUSED, PreparedCommand
 from webapp.fleet.models import JobCurrent
 from webapp.reports import asking
@@ -20,7 +21,6 @@ from webapp.reports.gathering.scope import BadScope, JobKey, Scope
 from webapp.reports.models import new_report_uid
 from webapp.reports.renderers.files import FORMS, rendered
 from webapp.reports.renderers.pdf import NoPdf
-from webapp.storage.management.commands.plan_cleanup import command_line_name
 
 
 class Command(PreparedCommand):

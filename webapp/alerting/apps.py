@@ -1,0 +1,13 @@
+"""Alerting hears of findings that changed, whoever wrote them."""
+
+from django.apps import AppConfig
+
+
+class AlertingConfig(AppConfig):
+    name = "webapp.alerting"
+
+    def ready(self) -> None:
+        from webapp.alerting import waking  # models are loaded by now, and not before
+        from webapp.findings.signals import findings_changed
+
+        findings_changed.connect(lambda **_kwargs: waking.wake(), weak=False, dispatch_uid="alerting.waking")

@@ -1,0 +1,214 @@
+"""Clean-up plans over the API: read them, their files and their journal; with the right scope, approve and order."""
+
+from typing import Any
+
+from django.http import Http404
+from django.shortcuts import get_object_or_404
+from django.utils import timezone
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
+from rest_framework import exceptions, serializers, status
+from rest_framework.decorators import action
+from rest_framework.permissions import BasePermission
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from webapp.accounts.models import ApiToken
+from webapp.accounts.roles import may_operate
+from webapp.cleanup import orders, planning
+from webapp.cleanup.choices import PlanState
+from webapp.cleanup.errors import CleanupError, NotAllowed, PlanRefused
+from webapp.cleanup.folder import PlanFolder
+from webapp.cleanup.journal import VERBS, Journal
+from webapp.cleanup.models import CleanupPlan
+from webapp.cleanup.paging import files_page, journal_page
+from webapp.cleanup.reading import PlanReader
+from webapp.lib.api.errors import ErrorAnswer
+from webapp.lib.api.filtering import DeclaredFilters, Parameter, time_window
+from webapp.lib.api.lists import ERRORS, NOT_FOUND, ListView, listed
+from webapp.lib.keysets import Key
+
+CONFLICT = {409: OpenApiResponse(ErrorAnswer, "The plan's state, its age or who asks does not allow it.")}
+AT = OpenApiParameter("at", OpenApiTypes.STR, description="`next` or `previous` of an answer.")
+
+
+class OutOfTurn(exceptions.APIException):
+    status_code = status.HTTP_409_CONFLICT
+    default_code = "out_of_turn"
+
+
+class CleanupPlanSerializer(serializers.ModelSerializer[CleanupPlan]):
+    class Meta:
+        model = CleanupPlan
+        fields = (
+            "id", "name", "state", "roots", "waste", "files", "bytes", "summary", "progress", "trouble", "created_at", "created_name",
+            "expires_at", "approved_at", "approved_name", "approved_through", "files_per_s", "grace_s", "ordered_name", "started_at",
+            "finished_at", "purge_at",
+        )  # fmt: skip
+
+
+class PlanRequestSerializer(serializers.Serializer):  # type: ignore[type-arg]
+    roots = serializers.ListField(
+        child=serializers.CharField(max_length=1000),
+        required=False,
+        max_length=1000,
+        help_text="canonical; none: all of the newest audit",
+    )
+    waste = serializers.BooleanField(required=False, default=False)
+
+
+class OrderSerializer(serializers.Serializer):  # type: ignore[type-arg]
+    verb = serializers.ChoiceField(choices=("apply", "undo", "purge", "withdraw"))
+
+
+class PlannedFileSerializer(serializers.Serializer):  # type: ignore[type-arg]
+    """One file with its proof."""
+
+    root = serializers.CharField()  # type: ignore[assignment]
+    path = serializers.CharField()
+    listed_path = serializers.CharField()
+    bytes = serializers.IntegerField()
+    modified = serializers.DateTimeField()
+    verdict = serializers.CharField()
+    reason = serializers.CharField()
+    kind = serializers.CharField(allow_null=True)
+    place = serializers.CharField()
+    cluster = serializers.CharField(allow_null=True)
+    job_id = serializers.CharField(allow_null=True)
+    checkpoint_id = serializers.IntegerField(allow_null=True)
+    first_seen_at = serializers.DateTimeField()
+    unreferenced_since = serializers.DateTimeField(allow_null=True)
+    last_referrer = serializers.CharField(allow_null=True)
+    age_ms = serializers.IntegerField()
+
+
+class JournalRowSerializer(serializers.Serializer):  # type: ignore[type-arg]
+    """What became of one file."""
+
+    path = serializers.CharField()
+    outcome = serializers.CharField()
+    bytes = serializers.IntegerField()
+    at = serializers.DateTimeField()
+    quarantine = serializers.CharField(allow_null=True)
+    detail = serializers.CharField(allow_null=True)
+
+
+class PlannedFilesAnswer(serializers.Serializer):  # type: ignore[type-arg]
+    next = serializers.CharField(allow_blank=True)
+    previous = serializers.CharField(allow_blank=True)
+    results = PlannedFileSerializer(many=True, source="rows")
+
+
+class JournalAnswer(serializers.Serializer):  # type: ignore[type-arg]
+    next = serializers.CharField(allow_blank=True)
+    previous = serializers.CharField(allow_blank=True)
+    results = JournalRowSerializer(many=True, source="rows")
+
+
+class MayApprove(BasePermission):
+    """A person who may, signed in; or such a person's token, made with the scope to approve."""
+
+    def has_permission(self, request: Request, view: Any) -> bool:
+        may_by_token = request.auth.scope == ApiToken.Scope.APPROVE if isinstance(request.auth, ApiToken) else True
+        return may_by_token and orders.may_approve(request.user)
+
+
+@listed(CleanupPlanSerializer, "Clean-up plans, newest first")
+class CleanupPlanViews(ListView):
+    queryset = CleanupPlan.objects.all()
+    serializer_class = CleanupPlanSerializer
+    parameters = (Parameter("state", "state", choices=PlanState.values), Parameter("name", "name"), *time_window("created_at"))
+    paging_keys = (Key("id", descending=True),)
+    filter_backends = [DeclaredFilters]
+    lookup_value_regex = r"\d{1,18}"
+
+    @extend_schema(summary="One clean-up plan", responses={200: CleanupPlanSerializer, **ERRORS, **NOT_FOUND})
+    def retrieve(self, request: Request, pk: str) -> Response:
+        return Response(CleanupPlanSerializer(_plan(pk)).data)
+
+    @extend_schema(
+        summary="Ask for a plan of the newest audit; the workers make it, nothing is moved",
+        request=PlanRequestSerializer,
+        responses={202: CleanupPlanSerializer, **ERRORS, **CONFLICT},
+    )
+    def create(self, request: Request) -> Response:
+        wanted = PlanRequestSerializer(data=request.data)
+        wanted.is_valid(raise_exception=True)
+        told, now = wanted.validated_data, timezone.now()
+        try:
+            plan = planning.ask_for(told.get("roots", []), waste=told["waste"], user=request.user, name=request.user.get_username(), at=now)
+        except PlanRefused as error:
+            raise OutOfTurn(str(error)) from error
+        orders.wake(plan, now)
+        return Response(CleanupPlanSerializer(plan).data, status=status.HTTP_202_ACCEPTED)
+
+    @extend_schema(summary="Approve a plan", request=None, responses={200: CleanupPlanSerializer, **ERRORS, **NOT_FOUND, **CONFLICT})
+    @action(detail=True, methods=["post"], permission_classes=[MayApprove])
+    def approve(self, request: Request, pk: str) -> Response:
+        plan = _plan(pk)
+        through = f"token {request.auth.name} ({request.auth.prefix}…)" if isinstance(request.auth, ApiToken) else "API"
+        return _ordered(plan, lambda: orders.approve(plan, request.user, timezone.now(), through=through))
+
+    @extend_schema(
+        summary="Apply, undo, purge or withdraw a plan",
+        request=OrderSerializer,
+        responses={202: CleanupPlanSerializer, **ERRORS, **NOT_FOUND, **CONFLICT},
+    )
+    @action(detail=True, methods=["post"])
+    def order(self, request: Request, pk: str) -> Response:
+        wanted = OrderSerializer(data=request.data)
+        wanted.is_valid(raise_exception=True)
+        if not may_operate(request.user):
+            raise exceptions.PermissionDenied
+        plan, name, now = _plan(pk), request.user.get_username(), timezone.now()
+        acts = {"apply": orders.start_apply, "undo": orders.start_undo, "purge": orders.start_purge}
+        verb = wanted.validated_data["verb"]
+        act = (lambda: orders.withdraw(plan, name)) if verb == "withdraw" else (lambda: acts[verb](plan, name, now))
+        return _ordered(plan, act, status.HTTP_202_ACCEPTED)
+
+    @extend_schema(
+        summary="Files of a plan, with the proof for each", parameters=[AT], responses={200: PlannedFilesAnswer, **ERRORS, **NOT_FOUND}
+    )
+    @action(detail=True, filter_backends=[], pagination_class=None)
+    def files(self, request: Request, pk: str) -> Response:
+        plan = _plan(pk)
+        if not plan.name:
+            return Response({"next": "", "previous": "", "results": []})
+        return _answer(PlannedFilesAnswer, lambda: files_page(_reader(plan), request.query_params.get("at", "")))
+
+    @extend_schema(
+        summary="What became of the files of a plan",
+        parameters=[AT, OpenApiParameter("verb", OpenApiTypes.STR, enum=list(VERBS), description="default: apply")],
+        responses={200: JournalAnswer, **ERRORS, **NOT_FOUND},
+    )
+    @action(detail=True, filter_backends=[], pagination_class=None)
+    def journal(self, request: Request, pk: str) -> Response:
+        plan = _plan(pk)
+        verb = request.query_params.get("verb", VERBS[0])
+        if verb not in VERBS:
+            raise exceptions.ValidationError({"verb": [f"Give one of {', '.join(VERBS)}."]})
+        told = Journal(PlanFolder(plan.folder), plan.name or "", verb)
+        return _answer(JournalAnswer, lambda: journal_page(told, request.query_params.get("at", "")))
+
+
+def _plan(pk: str) -> CleanupPlan:
+    return get_object_or_404(CleanupPlan, pk=int(pk))
+
+
+def _reader(plan: CleanupPlan) -> PlanReader:
+    return PlanReader(PlanFolder(plan.folder), plan.name or "")
+
+
+def _ordered(plan: CleanupPlan, act: Any, code: int = status.HTTP_200_OK) -> Response:
+    try:
+        act()
+    except NotAllowed as error:
+        raise OutOfTurn(str(error)) from error
+    return Response(CleanupPlanSerializer(plan).data, status=code)
+
+
+def _answer(serializer: Any, read: Any) -> Response:
+    try:
+        return Response(serializer(read()).data)
+    except (CleanupError, OSError) as error:
+        raise Http404(str(error)) from error

@@ -1,0 +1,175 @@
+"""Carry out an approved plan: each file is checked again, named in the journal, moved to quarantine, and accounted for.
+
+1. Note every ``_metadata`` there is; audit everything afresh. Any doubt ends it before a file is touched.
+2. Chunk by chunk: read checkpoints that appeared since; compare verdict, size, time; write the intent; move; write the effect.
+3. Where a retained checkpoint of any root then misses a file of the plan, everything is put back, and that is the plan's end.
+4. After a crash the next run does 1 again, settles the chunk that was open by looking where its files are, and goes on.
+"""
+
+from collections.abc import Iterable, Sequence
+from datetime import timedelta
+
+from ingest.metadata.files import MetadataFile
+from ingest.storage.instants import CLOCK_SKEW
+from ingest.storage.tree import Changed, Gone
+from webapp.cleanup.errors import Halted, PutBack
+from webapp.cleanup.journal import Row
+from webapp.cleanup.manifest import instant_of
+from webapp.cleanup.names import name_of
+from webapp.cleanup.outcomes import Outcome
+from webapp.cleanup.places import Planned
+from webapp.cleanup.quarantine import refuse_unsafe
+from webapp.cleanup.reading import Chunk
+from webapp.cleanup.rechecking import Anew, FreshAudit, Recheck, refuse_doubt
+from webapp.cleanup.references import References, Storage, missed, references_in
+from webapp.cleanup.run import APPLY, UNDO, Run
+from webapp.cleanup.settling import settle
+from webapp.cleanup.undoing import undo
+from webapp.cleanup.watching import Reference, Watch
+
+FRESH_FOR = timedelta(hours=6)
+"""A plan that takes longer is audited again in between."""
+
+
+class Applying:
+    """One run of one approved plan, from where the journal ends."""
+
+    def __init__(self, run: Run, recheck: Recheck, watch: Watch, storage: Storage | None = None) -> None:
+        self._run, self._recheck, self._watch, self._storage = run, recheck, watch, storage or Storage()
+        self._journal = run.journal(APPLY)
+        self._quarantined: set[str] = set()
+        self._fresh: FreshAudit | None = None
+        self._anew: Anew
+        self._references: References = {}
+        self._names_checked: set[str] = set()
+
+    def __call__(self) -> None:
+        """Raises :class:`Halted` where doubt arises; what was done until then is in the journal, or was put back."""
+        manifest = self._run.reader.manifest
+        refuse_unsafe(manifest.roots, manifest.searched_roots)
+        self._refuse_future()
+        self._run.reader.verify()
+        self._run.verify(self._journal)
+        undone = self._run.journal(UNDO)
+        if undone.done() or undone.begun():
+            self._put_back("Putting back was interrupted")
+        done = set(self._journal.done())
+        for chunk in self._run.reader.chunks():
+            if chunk.number in done:
+                if chunk.is_metadata:
+                    self._remember(chunk, self._journal.read(chunk.number).rows)
+                continue
+            self._refuse_expired()
+            self._look_afresh()
+            self._do(chunk)
+        self._look_afresh()
+        self._watch.look(at_once=True)
+        self._refuse_missed(self._journal.done())
+
+    def _do(self, chunk: Chunk) -> None:
+        run = self._run
+        files = run.planned(chunk)
+        settled = {row.path: row for row in settle(run, self._journal, chunk.number, files)}
+        self._watch.look()
+        left = [file for file in files if file.path not in settled]
+        objections = self._anew.objections(left, metadata=chunk.is_metadata, quarantined=self._quarantined) if left else {}
+        going = []
+        for file in left:
+            refused = self._refusal(file, objections)
+            if refused:
+                settled[file.path] = refused
+            else:
+                going.append(file)
+        if going:
+            self._journal.intend(chunk.number, [file.path for file in going], run.at())
+            settled.update({row.path: row for row in run.each(going, self._move)})
+        rows = [settled[file.path] for file in files]
+        run.finish(self._journal, APPLY, chunk.number, rows)
+        if chunk.is_metadata:
+            self._remember(chunk, rows)
+        # A reference that appeared since may be to what went long ago.
+        self._refuse_missed([chunk.number] if self._watched() <= self._names_checked else self._journal.done())
+
+    def _refusal(self, file: Planned, objections: dict[str, str]) -> Row | None:
+        referrer = self._watch.referrer_of(file.path)
+        if referrer:
+            return self._run.row(file, Outcome.REFERRED, referrer)
+        if file.path in objections:
+            return self._run.row(file, Outcome.JUDGED_ANEW, objections[file.path])
+        references = self._references.get(name_of(file.path))
+        if references:
+            return self._run.row(file, Outcome.REFERRED, str(references[0]))
+        return None
+
+    def _move(self, file: Planned) -> Row:
+        run = self._run
+        if run.files.is_behind_link(file.base, file.source):
+            return run.row(file, Outcome.LINKED)
+        run.refuse_linked(file)
+        try:
+            run.files.move(file.source, file.target, file.stat)
+        except Gone:
+            return run.row(file, Outcome.GONE)
+        except Changed as error:
+            return run.row(file, Outcome.CHANGED, str(error))
+        return run.row(file, Outcome.QUARANTINED)
+
+    def _remember(self, chunk: Chunk, rows: Sequence[Row]) -> None:
+        """A checkpoint that stayed although it was to go needs its files: they leave the plan."""
+        planned = {file.path: file for file in self._run.planned(chunk)}
+        for row in rows:
+            if row.outcome == Outcome.QUARANTINED:
+                self._quarantined.add(row.path)
+            elif row.outcome != Outcome.GONE:
+                self._watch.read(MetadataFile(row.path, read_at=planned[row.path].source))
+
+    def _refuse_future(self) -> None:
+        """What a plan rests on has happened."""
+        for audit in self._run.reader.manifest.audits:
+            if audit.as_of and instant_of(audit.as_of) > self._run.at() + CLOCK_SKEW:
+                raise Halted(f"Audit {audit.audit_id}, which the plan rests on, is of {audit.as_of}: yet to come. Make a new plan.")
+
+    def _refuse_expired(self) -> None:
+        if self._run.at() >= instant_of(self._run.reader.manifest.expires_at):
+            raise Halted("The plan expired before it was done; what is left is for a new plan.")
+
+    def _look_afresh(self) -> None:
+        """Before each chunk: the last look at everything is not too old."""
+        manifest = self._run.reader.manifest
+        if self._fresh is None or self._run.at() - self._fresh.as_of > FRESH_FOR:
+            self._watch.begin()
+            self._fresh = self._recheck.fresh()
+            refuse_doubt(self._fresh, [root.uri for root in manifest.roots if root.files])
+            self._anew = Anew(self._fresh)
+            self._references = references_in(self._fresh, self._watch.planned, self._leaving())
+
+    def _leaving(self) -> set[str]:
+        """Checkpoints that are waste and go with the plan: their references keep nothing."""
+        parts = self._run.reader.manifest.metadata_parts
+        return {path for number in range(parts) for path in self._run.reader.part(number)["path"].to_pylist()}
+
+    def _watched(self) -> set[str]:
+        return set(self._references) | set(self._watch.referred)
+
+    def _refuse_missed(self, chunks: Iterable[int]) -> None:
+        """Raises :class:`PutBack` where a checkpoint misses what these chunks moved, by any name of its directory."""
+        names = self._watched()
+        if names:
+            told = {name: [*self._references.get(name, ()), *self._watch.references(name)] for name in names}
+            rows = (row for chunk in chunks for row in self._journal.read(chunk).rows)
+            moved = {name for row in rows if row.outcome == Outcome.QUARANTINED and (name := name_of(row.path)) in names}
+            lost = missed(told, moved, self._storage)
+            if lost:
+                self._put_back(_words(lost))
+        self._names_checked = names
+
+    def _put_back(self, why: str) -> None:
+        undo(self._run)
+        journal = self._run.journal(UNDO)
+        left = sum(row.outcome not in (Outcome.RESTORED, Outcome.GONE) for chunk in journal.done() for row in journal.read(chunk).rows)
+        kept = f", but for {left:,} that stay in quarantine; the journal says why" if left else ""
+        raise PutBack(f"{why}. Everything that the plan had moved was put back{kept}. Look for a directory that has two names.")
+
+
+def _words(lost: Sequence[Reference]) -> str:
+    return f"Retained checkpoints newly miss {len(lost):,} files that the plan had moved, such as {lost[0]}"

@@ -1,0 +1,60 @@
+"""The audit right before a clean-up, run in the foreground of the worker that carries the plan out."""
+
+from dataclasses import dataclass
+
+from django.conf import settings
+
+from spark_jobs.audit_tables import STORAGE_FILE, STORAGE_REFERENCE
+from spark_jobs.manifest import Manifest
+from webapp.cleanup.planning import sort_roots
+from webapp.cleanup.rechecking import FreshAudit
+from webapp.storage.auditing import asking, loading
+from webapp.storage.auditing.running import audit
+from webapp.storage.choices import AuditPurpose
+from webapp.storage.models import StorageAudit, StorageRoot
+from webapp.work.lease import Lease
+from webapp.work.runs import RunRecord
+
+
+@dataclass(frozen=True)
+class FreshAudits:
+    """Of all registered roots, for a checkpoint of any may refer to files of any; ``roots`` are those of the plan.
+
+    ``age_guard_h`` is that of the plan, or longer where the setting is by now.
+    """
+
+    roots: list[str]
+    age_guard_h: int
+    lease: Lease
+    record: RunRecord
+
+    def fresh(self) -> FreshAudit:
+        rows = list(StorageRoot.objects.prefetch_related("clusters"))
+        asked = asking.Asked(
+            roots=asking.registered(rows, asking.blind_clusters()),
+            age_guard_h=max(self.age_guard_h, settings.WEIR.storage_age_guard_h),
+            purpose=AuditPurpose.PLAN,
+            fresh=True,
+            spellings=asking.spellings(),
+        )
+        return fresh_of(audit(asked, self.lease, self.record), self.roots)
+
+
+def fresh_of(row: StorageAudit, roots: list[str]) -> FreshAudit:
+    """What a loaded audit says of these roots."""
+    _, withheld = sort_roots(row, roots)
+    found = loading.read_manifest(row)
+    if row.as_of is None:
+        raise ValueError(f"Audit {row.audit_id} has no time.")
+    return FreshAudit(
+        audit_id=row.audit_id,
+        as_of=row.as_of,
+        verdict_files=_files(found, STORAGE_FILE.name),
+        reference_files=_files(found, STORAGE_REFERENCE.name),
+        not_cleanable={root.uri: root.reasons for root in withheld},
+    )
+
+
+def _files(found: Manifest, table: str) -> list[str]:
+    output = found.tables.get(table)
+    return [f"{found.run_dir.rstrip('/')}/{file}" for file in output.files] if output else []

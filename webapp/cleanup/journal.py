@@ -1,0 +1,208 @@
+"""What was done to each file, written as it happens and never changed: an intent before a chunk, its effect after it.
+
+``journal/<verb>/<chunk>.<token>.intent.jsonl`` names the files about to be touched, ``<chunk>.effect.jsonl`` says what became
+of every file of the chunk. A chunk without effect was interrupted; its intents tell where to look. The first line of each
+file tells who, when, and the SHA-256 of the effect before it, so that a line taken out later is missed; the last line is a
+seal that only Weir can make.
+"""
+
+import hashlib
+import json
+import re
+import secrets
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from functools import cached_property
+from typing import Any
+
+from webapp.cleanup.errors import PlanDamaged
+from webapp.cleanup.folder import PlanFolder
+from webapp.cleanup.manifest import instant_text
+from webapp.cleanup.seals import has_seal, is_genuine, with_seal, without_seal
+
+APPLY, UNDO, PURGE = "apply", "undo", "purge"
+VERBS = (APPLY, UNDO, PURGE)
+_NAME = re.compile(r"(\d{8,})\.(?:effect|[0-9a-f]{12}\.intent)\.jsonl")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One file. ``bytes`` as planned; ``detail`` says what was found where it was not done."""
+
+    path: str
+    outcome: str
+    bytes: int
+    at: str
+    quarantine: str | None = None
+    detail: str | None = None
+
+
+@dataclass(frozen=True)
+class Effect:
+    head: Mapping[str, Any]
+    rows: Sequence[Row]
+
+    @property
+    def counts(self) -> Counter[str]:
+        """Files by outcome, and ``<outcome>_bytes``."""
+        return tally(self.rows)
+
+
+def tally(rows: Sequence[Row]) -> Counter[str]:
+    counts: Counter[str] = Counter()
+    for row in rows:
+        counts[row.outcome] += 1
+        counts[f"{row.outcome}_bytes"] += row.bytes
+    return counts
+
+
+class Journal:
+    """Of one plan and verb. ``by`` is the attempt that writes, ``ordered_by`` the person on whose word."""
+
+    def __init__(self, folder: PlanFolder, plan: str, verb: str, by: str = "", ordered_by: str = "") -> None:
+        self._folder, self._plan, self._verb = folder, plan, verb
+        self._by, self._ordered_by = by, ordered_by
+        self._last: str | None = None
+
+    @cached_property
+    def _interrupted(self) -> set[int]:
+        """Chunks that were begun when this journal was opened: listing it for each chunk would cost more than the files."""
+        return set(self.begun())
+
+    @cached_property
+    def _follows(self) -> str | None:
+        """Hash of the effect that was written last before this journal was opened."""
+        done = self.done()
+        return self._digest(min(done) if self._verb == UNDO else max(done)) if done else None
+
+    def done(self) -> list[int]:
+        """Chunks with an effect, ascending."""
+        return sorted(chunk for chunk, names in self.written().items() if any(map(_is_effect, names)))
+
+    def begun(self) -> list[int]:
+        """Chunks with an intent and no effect."""
+        return sorted(chunk for chunk, names in self.written().items() if not any(map(_is_effect, names)))
+
+    def written(self) -> dict[int, list[str]]:
+        """Chunk → names of what is written of it. Raises :class:`PlanDamaged` for what this Weir does not write."""
+        found: dict[int, list[str]] = {}
+        for name in self._names():
+            match = _NAME.fullmatch(name)
+            if match is None:
+                raise PlanDamaged(f"{self._folder.uri}/{self._path(name)} is no file of a journal; remove it, then continue.")
+            found.setdefault(int(match[1]), []).append(name)
+        return found
+
+    def intents(self, chunk: int) -> list[str]:
+        """Paths that an interrupted try wanted to touch."""
+        if chunk not in self._interrupted:
+            return []
+        return self._intended(chunk, self._names())
+
+    def intend(self, chunk: int, paths: Sequence[str], at: datetime) -> None:
+        head = self._head(chunk, "intent", at)
+        name = f"{chunk:08}.{secrets.token_hex(6)}.intent.jsonl"
+        self._folder.write(self._path(name), _bytes([head, *({"path": path} for path in paths)]))
+
+    def effect(self, chunk: int, rows: Sequence[Row], at: datetime) -> None:
+        """Raises ``AlreadyWritten`` where another process has done the chunk."""
+        head = self._head(chunk, "effect", at) | {"previous": self._last or self._follows, "counts": tally(rows)}
+        content = _bytes([head, *({name: value for name, value in asdict(row).items() if value is not None} for row in rows)])
+        self._folder.write(self._path(f"{chunk:08}.effect.jsonl"), content)
+        self._last = hashlib.sha256(content).hexdigest()
+
+    def read(self, chunk: int) -> Effect:
+        """Raises ``FileNotFoundError``."""
+        content = self._folder.read(self._path(f"{chunk:08}.effect.jsonl"))
+        try:
+            head, *rows = _lines(content)
+            told = [Row(**row) for row in rows]
+        except (ValueError, TypeError) as error:
+            raise self._damaged(chunk, "cannot be read") from error
+        if head.get("plan") != self._plan or head.get("chunk") != chunk or head.get("verb") != self._verb:
+            raise PlanDamaged(f"The journal of plan {self._plan[:12]} holds a file of another one; restore it from a backup.")
+        return Effect(head, told)
+
+    def verify(self, *, sealed: bool = True) -> None:
+        """Raises :class:`PlanDamaged` where anything was changed, added or taken out by another hand.
+
+        ``sealed``: an effect without a seal, as earlier versions wrote it, is not believed either.
+        """
+        previous = None
+        for chunk in sorted(self.done(), reverse=self._verb == UNDO):
+            content = self._folder.read(self._path(f"{chunk:08}.effect.jsonl"))
+            if not (is_genuine(content) or (not sealed and not has_seal(content))):
+                raise self._damaged(chunk, "was changed after it was written")
+            if self.read(chunk).head.get("previous") != previous:
+                raise self._damaged(chunk, "was changed after it was written: what stood before it was another")
+            previous = hashlib.sha256(content).hexdigest()
+
+    def refuse_foreign(self, chunk: int, names: Sequence[str], planned: Mapping[str, tuple[int, str]]) -> None:
+        """Raises :class:`PlanDamaged` where what is written of a chunk tells of other files than its own, or of other places for them.
+
+        ``names`` as ``written`` has them; ``planned``: path → bytes and place in quarantine.
+        """
+        foreign = [path for path in self._intended(chunk, names) if path not in planned]
+        if any(map(_is_effect, names)):
+            rows = self.read(chunk).rows
+            foreign += [row.path for row in rows if not _is_of(row, planned)]
+            if len({row.path for row in rows}) != len(rows):
+                raise self._damaged(chunk, "names a file twice")
+        if foreign or not planned:
+            raise self._damaged(chunk, f"names {foreign[0] if foreign else 'files'}, which the plan does not list so")
+
+    def _intended(self, chunk: int, names: Sequence[str]) -> list[str]:
+        paths: list[str] = []
+        for name in names:
+            if name.startswith(f"{chunk:08}.") and not _is_effect(name):
+                try:
+                    paths += [line["path"] for line in _lines(self._folder.read(self._path(name)))[1:]]
+                except (ValueError, KeyError, TypeError) as error:
+                    raise self._damaged(chunk, "has an intent that cannot be read") from error
+        return paths
+
+    def _damaged(self, chunk: int, how: str) -> PlanDamaged:
+        return PlanDamaged(
+            f"The journal of plan {self._plan[:12]} {how}: chunk {chunk} of {self._verb}. Nothing is moved or deleted on its word: "
+            f"restore {self._folder.uri}/journal from a backup (or the WEIR_SECRET_KEY that sealed it), then continue."
+        )
+
+    def counts(self) -> Counter[str]:
+        """Of all effects together."""
+        total: Counter[str] = Counter()
+        for chunk in self.done():
+            total.update(self.read(chunk).counts)
+        return total
+
+    def _digest(self, chunk: int) -> str:
+        return hashlib.sha256(self._folder.read(self._path(f"{chunk:08}.effect.jsonl"))).hexdigest()
+
+    def _head(self, chunk: int, kind: str, at: datetime) -> dict[str, Any]:
+        said = {"plan": self._plan, "verb": self._verb, "chunk": chunk, "record": kind, "at": instant_text(at)}
+        return said | {"by": self._by, "ordered_by": self._ordered_by}
+
+    def _names(self) -> list[str]:
+        return self._folder.names(f"journal/{self._verb}")
+
+    def _path(self, name: str) -> str:
+        return f"journal/{self._verb}/{name}"
+
+
+def _is_effect(name: str) -> bool:
+    return name.endswith(".effect.jsonl")
+
+
+def _is_of(row: Row, planned: Mapping[str, tuple[int, str]]) -> bool:
+    found = planned.get(row.path)
+    return found is not None and row.bytes == found[0] and row.quarantine in (None, found[1])
+
+
+def _bytes(lines: Sequence[Mapping[str, Any]]) -> bytes:
+    return with_seal(b"".join(json.dumps(line, separators=(",", ":"), ensure_ascii=True).encode() + b"\n" for line in lines))
+
+
+def _lines(content: bytes) -> list[dict[str, Any]]:
+    """Without the seal."""
+    return [json.loads(line) for line in without_seal(content).splitlines()]

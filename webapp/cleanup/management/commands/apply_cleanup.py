@@ -1,0 +1,122 @@
+"""Carry out an approved clean-up plan, undo it, or purge its quarantine. Without a flag it only says what it would do."""
+
+import json
+import time
+from argparse import ArgumentParser
+from collections import Counter
+from typing import Any
+
+from django.core.management.base import CommandError
+from django.utils import timezone
+
+from webapp.cleanup import orders
+from webapp.cleanup.choices import PlanState
+from webapp.cleanup.errors import CleanupError, NotAllowed
+from webapp.cleanup.folder import PlanFolder
+from webapp.cleanup.looking_ahead import look_ahead
+from webapp.cleanup.management.commands.plan_cleanup import command_line_name
+from webapp.cleanup.models import CleanupPlan
+from webapp.cleanup.outcomes import SENTENCES, Outcome
+from webapp.cleanup.querysets import AT_WORK
+from webapp.cleanup.reading import PlanReader
+from webapp.config.preparation import REFUSED, PreparedCommand
+from webapp.lib.quantities import bytes_text, count_text
+from webapp.work.perform import Performed, perform
+from webapp.work.runs import describe
+
+NOT_ALLOWED = 3
+LOOK_AGAIN_S = 1
+VERBS = {"apply": orders.start_apply, "undo": orders.start_undo, "purge": orders.start_purge}
+STATE_OF = {"apply": PlanState.APPLYING, "undo": PlanState.UNDOING, "purge": PlanState.PURGING}
+
+
+class Command(PreparedCommand):
+    help = (
+        "Print what carrying out PLAN would do; with --apply move its files to quarantine, with --undo put them back, with --purge delete "
+        "what waited long enough. Everything is audited again right before; what changed is skipped and listed. It may be stopped at any "
+        "time and continues where it stopped. Exit code 0, 1 where something failed or doubt stopped it, 2 where the input is invalid, "
+        "3 where the plan is not approved, has expired, or is past that."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("plan", metavar="PLAN", help="its name, or at least the first 8 letters of it")
+        what = parser.add_mutually_exclusive_group()
+        what.add_argument("--dry-run", action="store_true", help="only look (the default)")
+        what.add_argument("--apply", action="store_true", help="move its files to quarantine")
+        what.add_argument("--undo", action="store_true", help="put back what is in quarantine")
+        what.add_argument("--purge", action="store_true", help="delete what is in quarantine; only after its time of grace")
+        parser.add_argument("--wait", type=float, default=60, metavar="S", help="wait for a worker that carries it out (default: 60)")
+        parser.add_argument("--json", action="store_true", help="one JSON object at the end instead of progress")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        self._quiet = options["json"]
+        plan = CleanupPlan.objects.named(options["plan"])
+        if plan is None:
+            raise CommandError(f"There is no one plan that begins with {options['plan']!r}; give at least 8 letters.", returncode=REFUSED)
+        verb = next((name for name in VERBS if options[name]), "")
+        try:
+            if verb:
+                self._order(plan, verb)
+                self._carry_out(plan, verb, options["wait"])
+            else:
+                self._look(plan)
+        except NotAllowed as error:
+            raise CommandError(str(error), returncode=NOT_ALLOWED) from error
+        except CleanupError as error:
+            raise CommandError(str(error), returncode=1) from error
+
+    def _look(self, plan: CleanupPlan) -> None:
+        found = look_ahead(PlanReader(PlanFolder(plan.folder), plan.name or ""))
+        if self._quiet:
+            self.stdout.write(json.dumps({"plan": plan.name, "state": plan.state, "approved_by": plan.approved_name or None, **found}))
+            return
+        self.stdout.write(f"Plan {plan.name}: {plan.get_state_display()}. This is a dry run: nothing is touched.")
+        self.stdout.write(f"  {count_text(found['unchanged'])} files, {bytes_text(found['unchanged_bytes'])}, are as planned.")
+        for outcome in (Outcome.CHANGED, Outcome.GONE, Outcome.LINKED, Outcome.FAILED):
+            if found[outcome]:
+                self.stdout.write(f"  {count_text(found[outcome])} files: {SENTENCES[outcome]}")
+        if plan.approved_at is None:
+            self.stdout.write("It is not approved.")
+        elif plan.is_expired(timezone.now()):
+            self.stdout.write("It has expired.")
+        else:
+            self.stdout.write(f"{plan.approved_name} approved it. With --apply a fresh audit decides which of them go.")
+
+    def _order(self, plan: CleanupPlan, verb: str) -> None:
+        """What is under way already is gone on with."""
+        if plan.state != STATE_OF[verb]:
+            VERBS[verb](plan, command_line_name(), timezone.now())
+
+    def _carry_out(self, plan: CleanupPlan, verb: str, wait_s: float) -> None:
+        give_up = time.monotonic() + wait_s
+        while plan.state in AT_WORK:
+            try:
+                performed = perform(orders.key_of(plan), even_if_not_due=True, echo=self._say)
+            except CleanupError:
+                raise
+            except Exception as error:
+                raise CommandError(f"{describe(error)} Repeat the command to continue.", returncode=1) from error
+            if performed.state == Performed.HELD:
+                if time.monotonic() > give_up:
+                    raise CommandError("A worker carries it out; its progress is on the page of the plan.", returncode=1)
+                time.sleep(LOOK_AGAIN_S)
+            plan.refresh_from_db()
+        self._tell(plan, verb)
+
+    def _tell(self, plan: CleanupPlan, verb: str) -> None:
+        done: Counter[str] = Counter({name: count for name, count in plan.done(verb).items() if isinstance(count, int)})
+        if self._quiet:
+            self.stdout.write(json.dumps({"plan": plan.name, "state": plan.state, verb: done, "trouble": plan.trouble or None}))
+            return
+        for outcome in Outcome:
+            if done[outcome]:
+                weight = bytes_text(done[f"{outcome}_bytes"])
+                self.stdout.write(f"  {count_text(done[outcome])} files, {weight}. {SENTENCES[outcome]}")
+        self.stdout.write(f"Plan {plan.short_name}: {plan.get_state_display()}.")
+        if plan.state == PlanState.QUARANTINED and plan.purge_at:
+            self.stdout.write(f"It can be undone until {plan.purge_at:%Y-%m-%d %H:%M} UTC, when the quarantine is purged.")
+
+    def _say(self, line: str) -> None:
+        if not self._quiet:
+            self.stdout.write(line)
+            self.stdout.flush()

@@ -1,0 +1,50 @@
+"""Approve a clean-up plan at the command line, by signing in there."""
+
+import getpass
+import os
+import sys
+from argparse import ArgumentParser
+from typing import Any
+
+from django.contrib.auth import authenticate
+from django.core.management.base import CommandError
+from django.utils import timezone
+
+from webapp.cleanup import orders
+from webapp.cleanup.errors import NotAllowed
+from webapp.cleanup.models import CleanupPlan
+from webapp.config.preparation import REFUSED, PreparedCommand
+
+PASSWORD_VARIABLE = "WEIR_APPROVER_PASSWORD"  # noqa: S105 - the name of a variable
+NOT_ALLOWED = 3
+
+
+class Command(PreparedCommand):
+    help = (
+        f"Approve PLAN as the person USER. The password is read from the variable {PASSWORD_VARIABLE}, from standard input, or asked for; "
+        "it is never an argument. Exit code 0, 2 where there is no such plan, 3 where that person may not or it cannot be approved."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("plan", metavar="PLAN", help="its name, or at least the first 8 letters of it")
+        parser.add_argument("--user", required=True, help="who approves it")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        plan = CleanupPlan.objects.named(options["plan"])
+        if plan is None:
+            raise CommandError(f"There is no one plan that begins with {options['plan']!r}; give at least 8 letters.", returncode=REFUSED)
+        user = authenticate(username=options["user"], password=_password())
+        if user is None:
+            raise CommandError("User name and password do not fit.", returncode=NOT_ALLOWED)
+        try:
+            orders.approve(plan, user, timezone.now(), through="command line")
+        except NotAllowed as error:
+            raise CommandError(str(error), returncode=NOT_ALLOWED) from error
+        self.stdout.write(f"{user.get_username()} approved plan {plan.name}. Next: manage.py apply_cleanup {plan.short_name} --apply")
+
+
+def _password() -> str:
+    given = os.environ.get(PASSWORD_VARIABLE, "")
+    if given:
+        return given
+    return getpass.getpass("Password: ") if sys.stdin.isatty() else sys.stdin.readline().rstrip("\r\n")

@@ -1,0 +1,102 @@
+"""Make a clean-up plan of the newest audit. Nothing is moved or deleted by it."""
+
+import getpass
+from argparse import ArgumentParser
+from collections.abc import Iterator
+from typing import Any
+
+from django.core.management.base import CommandError
+from django.utils import timezone
+
+from ingest.uris import BadUri, canonical
+from webapp.cleanup import orders, planning
+from webapp.cleanup.entries import SCHEMA
+from webapp.cleanup.errors import PlanRefused
+from webapp.cleanup.folder import PlanFolder
+from webapp.cleanup.models import CleanupPlan
+from webapp.cleanup.outcomes import WITHHELD
+from webapp.cleanup.reading import PlanReader
+from webapp.config.preparation import REFUSED, PreparedCommand
+from webapp.lib.printing import json_line, print_lines
+from webapp.lib.quantities import bytes_text, count_text
+from webapp.storage.auditing import asking
+from webapp.work.perform import Performed, perform
+from webapp.work.runs import describe
+
+
+class Command(PreparedCommand):
+    help = (
+        "List what may be removed below ROOT (default: all roots of the newest audit), with the proof for each file, as a plan that nobody "
+        "can change. It needs a loaded audit; it moves and deletes nothing. Exit code 0 (also where the plan holds nothing, it says why), "
+        "1 where something failed, 2 where the input is invalid or there is no audit."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("roots", nargs="*", metavar="ROOT", help="as Flink names it; one that an audit looked at")
+        parser.add_argument("--waste", action="store_true", help="also checkpoints that nobody will restore, and what only they need")
+        parser.add_argument("--files", action="store_true", help="print every file of the plan")
+        parser.add_argument("--json", action="store_true", help="one JSON object for the plan, then one for each of its files")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        self._quiet = options["json"]
+        try:
+            roots = [canonical(root, asking.spellings()) for root in options["roots"]]
+            plan = planning.ask_for(roots, waste=options["waste"], user=None, name=command_line_name(), at=timezone.now())
+        except (BadUri, PlanRefused) as error:
+            raise CommandError(str(error), returncode=REFUSED) from error
+        orders.wake(plan, timezone.now())
+        try:
+            performed = perform(orders.key_of(plan), even_if_not_due=True, echo=self._say)
+        except PlanRefused as error:
+            raise CommandError(str(error), returncode=REFUSED) from error
+        except Exception as error:
+            raise CommandError(describe(error), returncode=1) from error
+        if performed.state == Performed.HELD:
+            raise CommandError("A worker makes the plan already; see the page of clean-up plans.", returncode=1)
+        plan.refresh_from_db()
+        print_lines(self.stdout, _json(plan) if options["json"] else _words(plan, files=options["files"]))
+
+    def _say(self, line: str) -> None:
+        if not self._quiet:
+            self.stdout.write(line)
+            self.stdout.flush()
+
+
+def command_line_name() -> str:
+    """For the journal: nobody is signed in at a command line, so it says whose account it was."""
+    try:
+        return f"{getpass.getuser()} at the command line"
+    except (OSError, KeyError):
+        return "the command line"
+
+
+def _words(plan: CleanupPlan, *, files: bool) -> Iterator[str]:
+    yield f"Plan {plan.name}"
+    for root in plan.summary["roots"]:
+        yield f"  {root['uri']}: {count_text(root['files'])} files, {bytes_text(root['bytes'])} ({root['moves']})"
+    for root in plan.summary["withheld_roots"]:
+        yield f"  {root['uri']}: nothing of it. " + " ".join(root["reasons"])
+    for reason, count in plan.summary["withheld_files"].items():
+        yield f"  {count_text(count)} files left out: {WITHHELD.get(reason, reason)}"
+    if files:
+        for row in _rows(plan):
+            yield f"{row['bytes']:>14,}  {row['verdict']:<14}  {row['path']}"
+    if not plan.files:
+        yield "The plan holds nothing: there is nothing to approve."
+        return
+    yield f"  in all {count_text(plan.files)} files, {bytes_text(plan.bytes)}; it can be applied until {plan.expires_at:%Y-%m-%d %H:%M} UTC"
+    yield f"Nothing was touched. Approve it on its page, then: manage.py apply_cleanup {plan.short_name} --apply"
+
+
+def _json(plan: CleanupPlan) -> Iterator[str]:
+    names = ("plan", "files", "bytes", "expires_at", "waste", "roots", "withheld_roots", "withheld_files")
+    told = [plan.summary[name] for name in names[-3:]]
+    yield json_line(names, [plan.name, plan.files, plan.bytes, plan.expires_at, plan.waste, *told])
+    for row in _rows(plan):
+        yield json_line(SCHEMA.names, [row[name] for name in SCHEMA.names])
+
+
+def _rows(plan: CleanupPlan) -> Iterator[dict[str, Any]]:
+    for part in PlanReader(PlanFolder(plan.folder), plan.name or "").parts():
+        for batch in part.to_batches(1_000):
+            yield from batch.to_pylist()

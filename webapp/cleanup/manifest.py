@@ -1,0 +1,127 @@
+"""The page that a plan is known by: what it holds, on whose word, until when. Its SHA-256 is the plan's name."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from datetime import UTC, datetime
+
+from webapp.cleanup.entries import CHUNK_ROWS
+from webapp.cleanup.errors import PlanDamaged
+
+FORMAT = 1
+FILE_NAME = "manifest.json"
+
+
+@dataclass(frozen=True)
+class PartEntry:
+    """One Parquet part. ``bytes`` is what its files weigh, ``sha256`` that of the part itself."""
+
+    name: str
+    rows: int
+    bytes: int
+    sha256: str
+    first_path: str
+    last_path: str
+
+    @property
+    def chunks(self) -> int:
+        return -(-self.rows // CHUNK_ROWS)
+
+
+@dataclass(frozen=True)
+class PlannedRoot:
+    """``moves`` is ``rename`` or, where the storage has none, ``copy``: then ``bytes`` are read and written once."""
+
+    uri: str
+    read_at: str
+    quarantine: str
+    moves: str = "rename"
+    attested_by: str = ""
+    attested_at: str | None = None
+    files: int = 0
+    bytes: int = 0
+
+
+@dataclass(frozen=True)
+class WithheldRoot:
+    """A root that was asked for and of which the plan holds nothing."""
+
+    uri: str
+    reasons: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class SearchedAudit:
+    """An audit that found no referrer: what it read to say so. Instants are ISO 8601 in UTC."""
+
+    audit_id: str
+    as_of: str
+    metadata_files: int | None = None
+    checkpoints: int | None = None
+    files: int | None = None
+
+
+@dataclass(frozen=True)
+class PlanManifest:
+    """Everything a person needs before approving, and everything an apply is held to."""
+
+    created_at: str
+    created_by: str
+    expires_at: str
+    age_guard_h: int
+    grace_s: int
+    verdicts: tuple[str, ...]
+    audits: tuple[SearchedAudit, ...]
+    searched_roots: tuple[str, ...]
+    roots: tuple[PlannedRoot, ...]
+    withheld_roots: tuple[WithheldRoot, ...] = ()
+    withheld_files: Mapping[str, int] = field(default_factory=dict)
+    parts: tuple[PartEntry, ...] = ()
+    metadata_parts: int = 0
+    format: int = FORMAT
+
+    @property
+    def total_files(self) -> int:
+        return sum(part.rows for part in self.parts)
+
+    @property
+    def total_bytes(self) -> int:
+        return sum(part.bytes for part in self.parts)
+
+    @property
+    def chunks(self) -> int:
+        return sum(part.chunks for part in self.parts)
+
+    def to_bytes(self) -> bytes:
+        """One spelling for one content, so that the hash means something."""
+        return json.dumps(asdict(self), sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False).encode()
+
+
+def name_of(content: bytes) -> str:
+    """64 hexadecimal digits."""
+    return hashlib.sha256(content).hexdigest()
+
+
+def read(content: bytes, name: str) -> PlanManifest:
+    """Raises :class:`PlanDamaged` unless these are the very bytes that ``name`` was made from."""
+    if name_of(content) != name:
+        raise PlanDamaged(f"The manifest is not that of plan {name[:12]}: it was changed after the plan was made. Make a new plan.")
+    told = json.loads(content)
+    if told.get("format") != FORMAT:
+        raise PlanDamaged(f"Plan {name[:12]} has format {told.get('format')}, this Weir reads {FORMAT}. Make a new plan.")
+    told["audits"] = tuple(SearchedAudit(**audit) for audit in told["audits"])
+    told["roots"] = tuple(PlannedRoot(**root) for root in told["roots"])
+    told["withheld_roots"] = tuple(WithheldRoot(root["uri"], tuple(root["reasons"])) for root in told["withheld_roots"])
+    told["parts"] = tuple(PartEntry(**part) for part in told["parts"])
+    for name in ("verdicts", "searched_roots"):
+        told[name] = tuple(told[name])
+    return PlanManifest(**{entry.name: told[entry.name] for entry in fields(PlanManifest)})
+
+
+def instant_text(instant: datetime) -> str:
+    return instant.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def instant_of(text: str) -> datetime:
+    return datetime.fromisoformat(text)

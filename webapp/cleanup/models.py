@@ -1,0 +1,88 @@
+"""Clean-up plans: who asked for one, who approved it, where it stands. What it holds and what was done lies in its folder."""
+
+from datetime import datetime
+from typing import Any, ClassVar
+
+from django.conf import settings
+from django.db import models
+
+from webapp.cleanup.choices import PlanState
+from webapp.cleanup.querysets import CleanupPlanQuerySet
+from webapp.storage.models.columns import URI_LENGTH
+
+
+class CleanupPlan(models.Model):
+    """``name`` is the SHA-256 of its manifest, empty until it is made; ``folder`` holds manifest, parts and journal.
+
+    ``progress`` and ``summary`` repeat what journal and manifest say, for lists: those two are the truth.
+    """
+
+    name = models.CharField(max_length=64, unique=True, null=True, default=None)
+    state = models.CharField(max_length=16, choices=PlanState.choices, default=PlanState.BUILDING)
+    folder = models.CharField(max_length=1000, unique=True)
+    audit = models.ForeignKey("storage.StorageAudit", null=True, on_delete=models.SET_NULL, related_name="plans")
+    roots = models.JSONField(default=list, help_text="canonical URIs that were asked for")
+    waste = models.BooleanField(default=False, help_text="retained waste as well as orphans")
+    files = models.BigIntegerField(null=True)
+    bytes = models.BigIntegerField(null=True)
+    summary = models.JSONField(default=dict, help_text="of the manifest: roots, what was withheld and why")
+    progress = models.JSONField(default=dict, help_text="verb → files and bytes by outcome")
+    trouble = models.TextField(blank=True, help_text="why it was not made, or stopped")
+    created_at = models.DateTimeField()
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="cleanup_plans")
+    created_name = models.CharField(max_length=200, help_text="their name at that time")
+    expires_at = models.DateTimeField()
+    approved_at = models.DateTimeField(null=True)
+    approved_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="approved_cleanup_plans")
+    approved_name = models.CharField(max_length=200, blank=True)
+    approved_through = models.CharField(max_length=200, blank=True, help_text="page, or the token that was used")
+    files_per_s = models.FloatField(help_text="at most so many files are touched a second")
+    grace_s = models.PositiveBigIntegerField(help_text="from the end of applying to the purge")
+    ordered_name = models.CharField(max_length=200, blank=True, help_text="who asked for what is being done now")
+    started_at = models.DateTimeField(null=True)
+    finished_at = models.DateTimeField(null=True, help_text="when the last of what was asked for ended")
+    purge_at = models.DateTimeField(null=True, help_text="when the quarantine is emptied; empty where it is not")
+
+    objects: ClassVar = CleanupPlanQuerySet.as_manager()
+
+    class Meta:
+        app_label = "storage"  # the label its table was made under
+        ordering = ["-id"]
+        permissions = [("approve_cleanupplan", "Can approve clean-up plans")]
+        indexes = [models.Index(fields=["state", "purge_at"], name="cleanup_plan_due")]
+
+    def __str__(self) -> str:
+        return f"{self.short_name}: {self.state}"
+
+    @property
+    def short_name(self) -> str:
+        return self.name[:12] if self.name else f"plan {self.pk}"
+
+    def is_expired(self, at: datetime) -> bool:
+        return at >= self.expires_at
+
+    def done(self, verb: str) -> dict[str, Any]:
+        """Files and bytes by outcome; ``chunks`` and ``chunks_done`` say how far it is."""
+        found: dict[str, Any] = self.progress.get(verb, {})
+        return found
+
+
+class CleanupPart(models.Model):
+    """One Parquet part of a plan, as its manifest has it."""
+
+    plan = models.ForeignKey(CleanupPlan, on_delete=models.CASCADE, related_name="parts")
+    number = models.PositiveIntegerField()
+    name = models.CharField(max_length=100)
+    rows = models.PositiveIntegerField()
+    bytes = models.BigIntegerField(help_text="of the files it names")
+    sha256 = models.CharField(max_length=64)
+    first_path = models.CharField(max_length=URI_LENGTH)
+    last_path = models.CharField(max_length=URI_LENGTH)
+
+    class Meta:
+        app_label = "storage"
+        ordering = ["plan", "number"]
+        constraints = [models.UniqueConstraint(fields=["plan", "number"], name="cleanup_part_key")]
+
+    def __str__(self) -> str:
+        return f"{self.name} of {self.plan_id}"

@@ -1,0 +1,92 @@
+"""What people may ask of a plan, and when: each order is one conditional update, so that two of them cannot both succeed."""
+
+from collections.abc import Collection
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from webapp.accounts.roles import Role, role_of
+from webapp.cleanup.choices import PlanState
+from webapp.cleanup.errors import NotAllowed
+from webapp.cleanup.models import CleanupPlan
+from webapp.work.models import DueWork
+
+PREFIX = "storage/plan-"
+"""With a plan's number."""
+RETRY_S = 600
+"""Between two tries of a plan; a clean-up is never urgent."""
+
+
+def key_of(plan: CleanupPlan) -> str:
+    """Of its due work; below ``storage/``, so that the workers of audits do it."""
+    return f"{PREFIX}{plan.pk}"
+
+
+def may_approve(user: Any) -> bool:
+    """Administrators, and whoever was given the permission to approve clean-up plans."""
+    role = role_of(user)
+    return role is not None and (role >= Role.ADMIN or bool(user.has_perm("storage.approve_cleanupplan")))
+
+
+def approve(plan: CleanupPlan, user: Any, at: datetime, *, through: str = "page") -> None:
+    """On the word of a signed-in person. Raises :class:`NotAllowed`."""
+    if not may_approve(user):
+        raise NotAllowed("Approving a clean-up needs an administrator, or the permission to approve clean-up plans.")
+    _refuse_expired(plan, at)
+    if not plan.files:
+        raise NotAllowed("The plan holds no file: there is nothing to approve.")
+    said = {"approved_at": at, "approved_by": user, "approved_name": user.get_username()[:200], "approved_through": through[:200]}
+    _move(plan, (PlanState.PLANNED,), PlanState.APPROVED, "approved", **said)
+
+
+def withdraw(plan: CleanupPlan, name: str) -> None:
+    """Nobody can apply it any more."""
+    open_ = (PlanState.PLANNED, PlanState.APPROVED)
+    _move(plan, open_, PlanState.WITHDRAWN, "withdrawn", ordered_name=name[:200], finished_at=timezone.now())
+
+
+def start_apply(plan: CleanupPlan, name: str, at: datetime) -> None:
+    """Of an approved plan, or again of one that was stopped in doubt. Raises :class:`NotAllowed`."""
+    if plan.approved_at is None:
+        raise NotAllowed(f"Plan {plan.short_name} is not approved. Somebody who may has to approve it on its page first.")
+    _refuse_expired(plan, at)
+    _start(plan, (PlanState.APPROVED, PlanState.HALTED), PlanState.APPLYING, "applied", name, at)
+
+
+def start_undo(plan: CleanupPlan, name: str, at: datetime) -> None:
+    """Until the purge has begun; also of a plan that is being applied, which then stops. Raises :class:`NotAllowed`."""
+    _start(plan, (PlanState.APPLYING, PlanState.HALTED, PlanState.QUARANTINED), PlanState.UNDOING, "undone", name, at)
+
+
+def start_purge(plan: CleanupPlan, name: str, at: datetime) -> None:
+    """Once the time of grace is over. Raises :class:`NotAllowed`."""
+    over_at = plan.purge_at or (plan.finished_at or at) + timedelta(seconds=plan.grace_s)
+    if plan.state in (PlanState.QUARANTINED, PlanState.HALTED) and at < over_at:
+        raise NotAllowed(f"Plan {plan.short_name} can be undone until {over_at:%Y-%m-%d %H:%M} UTC; it is purged from then on, not before.")
+    _start(plan, (PlanState.QUARANTINED, PlanState.HALTED), PlanState.PURGING, "purged", name, at)
+
+
+def wake(plan: CleanupPlan, at: datetime) -> None:
+    """Its work is due now; the next tick hints at it."""
+    DueWork.objects.ensure({key_of(plan): RETRY_S}, at)
+    DueWork.objects.filter(key=key_of(plan)).update(next_attempt_at=at, failures=0)
+
+
+def _start(plan: CleanupPlan, allowed: Collection[str], state: str, word: str, name: str, at: datetime) -> None:
+    with transaction.atomic():
+        _move(plan, allowed, state, word, ordered_name=name[:200], started_at=at, finished_at=None, trouble="")
+        wake(plan, at)
+
+
+def _move(plan: CleanupPlan, allowed: Collection[str], state: str, word: str, **fields: Any) -> None:
+    if not CleanupPlan.objects.filter(pk=plan.pk, state__in=allowed).update(state=state, **fields):
+        plan.refresh_from_db()
+        raise NotAllowed(f"Plan {plan.short_name} cannot be {word}: it is {plan.get_state_display()}.")
+    plan.refresh_from_db()
+
+
+def _refuse_expired(plan: CleanupPlan, at: datetime) -> None:
+    if plan.is_expired(at):
+        raise NotAllowed(f"Plan {plan.short_name} expired at {plan.expires_at:%Y-%m-%d %H:%M} UTC. Make a new one: much has changed since.")

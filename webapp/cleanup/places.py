@@ -1,0 +1,111 @@
+"""Where a file of a plan lies and where it goes. Both follow from the plan alone, never from the journal."""
+
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from ingest.storage import tree
+from ingest.storage.tree import Stat
+from webapp.cleanup.manifest import PlanManifest
+from webapp.cleanup.quarantine import folder_of
+
+
+class Files(Protocol):
+    """File access as a clean-up needs it: :mod:`ingest.storage.tree`, and what it does not know of links and empty folders."""
+
+    def stat(self, path: str) -> Stat | None:
+        """``None`` where nothing is there. Raises ``TreeError`` for what is no file, or cannot be told."""
+
+    def is_behind_link(self, base: str, path: str) -> bool:
+        """Whether the file, or a directory between ``base`` and it, is a link."""
+
+    def move(self, source: str, target: str, expected: Stat) -> None:
+        """Whole at the target before it is gone at the source. Raises ``Occupied``, ``Gone``, ``Changed``, ``TreeError``."""
+
+    def delete(self, path: str, expected: Stat) -> None:
+        """Raises ``Gone``, ``Changed``, ``TreeError``."""
+
+    def remove_empty(self, folder: str) -> None:
+        """Take away a folder and those below it as far as they hold no file."""
+
+
+class TreeFiles:
+    """The real thing."""
+
+    def stat(self, path: str) -> Stat | None:
+        try:
+            return tree.stat(path)
+        except tree.Gone:
+            return None
+
+    def is_behind_link(self, base: str, path: str) -> bool:
+        """Object stores have no links, and those of HDFS are not in use."""
+        if "://" in path:
+            return False
+        steps = Path(path).relative_to(base).parts
+        return any(Path(base, *steps[: number + 1]).is_symlink() for number in range(len(steps)))
+
+    def move(self, source: str, target: str, expected: Stat) -> None:
+        tree.move(source, target, expected)
+
+    def delete(self, path: str, expected: Stat) -> None:
+        tree.delete(path, expected)
+
+    def remove_empty(self, folder: str) -> None:
+        """Object stores have no folders to take away; elsewhere one that does not go does no harm."""
+        if "://" in folder or Path(folder).is_symlink():
+            return
+        for place, _, _ in os.walk(folder, topdown=False):
+            with suppress(OSError):
+                Path(place).rmdir()
+        with suppress(OSError):
+            Path(folder).parent.rmdir()
+
+
+@dataclass(frozen=True)
+class Planned:
+    """One file of the plan with both its places; ``quarantine`` is the folder above all plans, ``renamed`` where a move keeps the time."""
+
+    path: str
+    root: str
+    base: str
+    source: str
+    target: str
+    stat: Stat
+    verdict: str
+    quarantine: str
+    renamed: bool
+
+    @property
+    def bytes(self) -> int:
+        return self.stat.bytes
+
+    def is_kept_as(self, found: Stat) -> bool:
+        """Whether what is found in quarantine can be the file that was moved there."""
+        return found.bytes == self.bytes and (not self.renamed or found.modified == self.stat.modified)
+
+
+class Places:
+    """Of the roots of one plan."""
+
+    def __init__(self, manifest: PlanManifest, plan: str) -> None:
+        self._roots = {root.uri: root for root in manifest.roots}
+        self._bases = {root.uri: root.read_at.rstrip("/") for root in manifest.roots}
+        self._folders = {root.uri: folder_of(root.quarantine, plan, number) for number, root in enumerate(manifest.roots)}
+
+    @property
+    def folders(self) -> list[str]:
+        """In quarantine, one for each root."""
+        return list(self._folders.values())
+
+    def of(self, row: Mapping[str, Any]) -> Planned:
+        base, source = self._bases[row["root"]], row["listed_path"]
+        below = source.removeprefix(f"{base}/")
+        if below == source or any(step in ("", ".", "..") for step in below.split("/")):
+            raise ValueError(f"{source!r} is not below {base!r}.")
+        target = f"{self._folders[row['root']]}/{below}"
+        root, stat = self._roots[row["root"]], Stat(row["bytes"], row["modified"])
+        return Planned(row["path"], root.uri, base, source, target, stat, row["verdict"], root.quarantine, root.moves == "rename")

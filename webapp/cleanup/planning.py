@@ -1,0 +1,185 @@
+"""From an audit to a plan: which of the roots may be cleaned, why the others may not, and where their files would wait."""
+
+import secrets
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.utils import timezone
+
+from ingest.storage.instants import CLOCK_SKEW
+from ingest.storage.roots import Root, local_path
+from spark_jobs.audit_tables import STORAGE_FILE
+from spark_jobs.storage_words import NOT_CLEANABLE
+from webapp.cleanup import quarantine
+from webapp.cleanup.building import PlanRequest, Say, build
+from webapp.cleanup.choices import PlanState
+from webapp.cleanup.errors import PlanRefused
+from webapp.cleanup.folder import PlanFolder
+from webapp.cleanup.manifest import PlanManifest, PlannedRoot, SearchedAudit, WithheldRoot, instant_text
+from webapp.cleanup.models import CleanupPart, CleanupPlan
+from webapp.storage.auditing import loading
+from webapp.storage.models import AuditDoubt, RootFigures, StorageAudit, StorageRoot
+from webapp.storage.models.columns import URI_LENGTH
+from webapp.storage.second_names import told_of
+from webapp.work.lease import Lease
+
+_ONE_STEP_MOVES = ("hdfs://", "viewfs://", "webhdfs://")
+
+
+def ask_for(roots: Sequence[str], *, waste: bool, user: Any, name: str, at: datetime) -> CleanupPlan:
+    """A plan to be made of the newest audit that looked at these roots (canonical; none named: all of the newest audit).
+
+    Raises :class:`PlanRefused`.
+    """
+    audit = newest_audit(roots)
+    folder = f"{settings.WEIR.plans_root.rstrip('/')}/{at:%Y%m%dT%H%M%S}-{secrets.token_hex(4)}"
+    return CleanupPlan.objects.create(
+        folder=folder,
+        audit=audit,
+        roots=list(roots) or list(audit.roots),
+        waste=waste,
+        created_at=at,
+        created_by=user,
+        created_name=name[:200],
+        expires_at=at + timedelta(hours=settings.WEIR.plan_expires_h),
+        files_per_s=settings.WEIR.cleanup_files_per_s,
+        grace_s=settings.WEIR.quarantine_h * 3600,
+    )
+
+
+def newest_audit(roots: Sequence[str]) -> StorageAudit:
+    for audit in StorageAudit.objects.loaded().filter(files_kept=True).order_by("-as_of", "-id")[:50]:
+        if set(roots) <= set(audit.roots):
+            return audit
+    which = f"of {', '.join(roots)} " if roots else ""
+    raise PlanRefused(f"There is no audit {which}whose files are still known. Run manage.py audit_storage first.")
+
+
+def make(plan: CleanupPlan, lease: Lease, say: Say) -> PlanManifest:
+    """Build the files of the plan and note in its row what they hold. Raises :class:`PlanRefused`."""
+    audit = plan.audit
+    if audit is None or not audit.files_kept or audit.as_of is None:
+        raise PlanRefused("The audit that the plan was to be made of is no longer kept. Make a new plan.")
+    if audit.as_of > timezone.now() + CLOCK_SKEW:
+        raise PlanRefused(f"The audit began at {audit.as_of:%Y-%m-%d %H:%M:%S} UTC, which is yet to come: it proves nothing. Audit again.")
+    folder = PlanFolder(plan.folder)
+    folder.remove()  # what a killed process had begun
+    planned, withheld = sort_roots(audit, plan.roots)
+    found = loading.read_manifest(audit)
+    output = found.tables.get(STORAGE_FILE.name)
+    say(f"planning from audit {audit.audit_id}, which began at {audit.as_of:%Y-%m-%d %H:%M:%S} UTC")
+    name, manifest = build(
+        PlanRequest(
+            verdict_files=[f"{found.run_dir.rstrip('/')}/{file}" for file in output.files] if output else [],
+            audit_id=audit.audit_id,
+            audits=[searched(one) for one in (audit.previous, audit) if one is not None],
+            as_of=audit.as_of,
+            age_guard=timedelta(hours=audit.age_guard_h),
+            searched_roots=list(audit.roots),
+            roots=planned,
+            withheld=withheld,
+            created_at=plan.created_at,
+            created_by=plan.created_name,
+            lifetime=plan.expires_at - plan.created_at,
+            grace=timedelta(seconds=plan.grace_s),
+            waste=plan.waste,
+            also_scanned=scanned_places(),
+        ),
+        folder,
+        say,
+    )
+    _note(plan, name, manifest, lease)
+    return manifest
+
+
+def scanned_places() -> list[str]:
+    """All registered roots, as they are named and as they are read."""
+    rows = StorageRoot.objects.all()
+    return [place for row in rows for place in (row.uri, Root(row.uri, row.read_at or None).reading)]
+
+
+def sort_roots(audit: StorageAudit, asked: Sequence[str]) -> tuple[list[PlannedRoot], list[WithheldRoot]]:
+    """Those that may be cleaned, and the others with why not."""
+    figures = {row.root: row for row in RootFigures.objects.filter(audit=audit)}
+    rows = {row.uri: row for row in StorageRoot.objects.filter(uri__in=asked)}
+    doubts = AuditDoubt.objects.filter(audit=audit).exists()
+    planned, withheld = [], []
+    for uri in asked:
+        reasons = [*_reasons(figures.get(uri), rows.get(uri), audit.withheld.get(uri, ""), doubts=doubts), *told_of(audit, uri)]
+        if reasons:
+            withheld.append(WithheldRoot(uri, tuple(reasons)))
+        else:
+            planned.append(_planned(rows[uri]))
+    return planned, withheld
+
+
+def _reasons(figures: RootFigures | None, row: StorageRoot | None, withheld: str, *, doubts: bool) -> list[str]:
+    """Sentences; empty where it may be cleaned."""
+    if figures is None:
+        return ["The audit says nothing of this root."]
+    if row is None:
+        return ["This root is not registered, so nobody can have attested that all its readers are known."]
+    codes = list(figures.not_cleanable)
+    if doubts and "in_doubt" not in codes:
+        codes.append("in_doubt")
+    if not row.is_attested and "not_attested" not in codes:
+        codes.append("not_attested")
+    sentences = [NOT_CLEANABLE.get(code, code) for code in codes]
+    if not figures.cleanable and not sentences:
+        sentences.append("The audit says that it may not be cleaned.")
+    return [*sentences, *([withheld] if withheld else [])]
+
+
+def _planned(row: StorageRoot) -> PlannedRoot:
+    read_at = Root(row.uri, row.read_at or None).reading
+    waits_at = local_path(row.quarantine_uri) if row.quarantine_uri else quarantine.beside(read_at)
+    return PlannedRoot(
+        uri=row.uri,
+        read_at=read_at,
+        quarantine=waits_at,
+        moves=moves_by(read_at, waits_at),
+        attested_by=row.attested_name,
+        attested_at=instant_text(row.attested_at) if row.attested_at else None,
+    )
+
+
+def moves_by(source: str, target: str) -> str:
+    """``rename`` where the storage can, else ``copy``: every byte is then read and written."""
+    if "://" in source or "://" in target:
+        same = source.partition("://")[2].partition("/")[0] == target.partition("://")[2].partition("/")[0]
+        return "rename" if same and source.startswith(_ONE_STEP_MOVES) and target.startswith(_ONE_STEP_MOVES) else "copy"
+    devices = [_nearest(path).stat().st_dev for path in (Path(source), Path(target))]
+    return "rename" if devices[0] == devices[1] else "copy"
+
+
+def _nearest(path: Path) -> Path:
+    return next(place for place in (path, *path.parents) if place.exists())
+
+
+def searched(audit: StorageAudit) -> SearchedAudit:
+    figures = list(RootFigures.objects.filter(audit=audit).values_list("metadata_files", "checkpoints", "files"))
+    metadata, checkpoints, files = (sum(column) for column in zip(*figures, strict=True)) if figures else (None, None, None)
+    as_of = instant_text(audit.as_of) if audit.as_of else ""
+    return SearchedAudit(audit.audit_id, as_of, metadata, checkpoints, files)
+
+
+def _note(plan: CleanupPlan, name: str, manifest: PlanManifest, lease: Lease) -> None:
+    told = {
+        "roots": [{"uri": root.uri, "files": root.files, "bytes": root.bytes, "moves": root.moves} for root in manifest.roots],
+        "withheld_roots": [{"uri": root.uri, "reasons": list(root.reasons)} for root in manifest.withheld_roots],
+        "withheld_files": dict(manifest.withheld_files),
+        "chunks": manifest.chunks,
+    }
+    with lease.writing():
+        CleanupPart.objects.filter(plan=plan).delete()
+        for number, part in enumerate(manifest.parts):
+            CleanupPart.objects.create(
+                plan=plan, number=number, name=part.name, rows=part.rows, bytes=part.bytes, sha256=part.sha256,
+                first_path=part.first_path[:URI_LENGTH], last_path=part.last_path[:URI_LENGTH],
+            )  # fmt: skip
+        plan.name, plan.files, plan.bytes, plan.summary = name, manifest.total_files, manifest.total_bytes, told
+        plan.state = PlanState.PLANNED
+        plan.save(update_fields=["name", "files", "bytes", "summary", "state"])

@@ -1,0 +1,95 @@
+"""What a row of an audit must show before it may stand in a plan. The audit has judged it; this is held against its words.
+
+The rules are the audit's. That they are looked at again costs little, and a wrong row here would cost a job its state.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from webapp.cleanup.entries import METADATA_NAME, ORPHAN, ORPHAN_PLACES, SCHEMA, WASTE, WASTE_PLACES
+
+Test = Callable[[pa.RecordBatch], pa.Array]
+
+
+@dataclass(frozen=True)
+class Guard:
+    """``as_of`` is when the audit's listing began, ``roots`` those that may be cleaned, with where Weir reads each."""
+
+    as_of: datetime
+    age_guard: timedelta
+    verdicts: Sequence[str]
+    roots: dict[str, str]
+
+    @property
+    def _as_of_ms(self) -> int:
+        return int(self.as_of.timestamp() * 1000)
+
+    def sift(self, rows: pa.RecordBatch) -> tuple[pa.RecordBatch, dict[str, int]]:
+        """Rows that may be planned, and how many of the asked-for verdicts were withheld by each reason.
+
+        Rows of other verdicts and of other roots are neither.
+        """
+        asked = pc.and_(
+            pc.is_in(rows["verdict"], pa.array(list(self.verdicts), pa.string())),
+            pc.is_in(rows["root"], pa.array(list(self.roots), pa.string())),
+        )
+        rows = self._with_age(rows.filter(asked))
+        withheld: dict[str, int] = {}
+        for reason, test in self._tests.items():
+            passed = pc.fill_null(test(rows), False)
+            missing = rows.num_rows - (pc.sum(passed).as_py() or 0)
+            if missing:
+                withheld[reason] = missing
+                rows = rows.filter(passed)
+        return rows, withheld
+
+    @property
+    def _tests(self) -> dict[str, Test]:
+        return {
+            "size_or_time_unknown": lambda rows: pc.and_(pc.is_valid(rows["bytes"]), pc.is_valid(rows["age_ms"])),
+            "younger_than_the_guard": lambda rows: pc.greater_equal(rows["age_ms"], int(self.age_guard.total_seconds() * 1000)),
+            "outside_its_root": self._inside,
+            "not_a_place_of_checkpoints": _in_place,
+            "seen_unreferenced_once": self._twice_unreferenced,
+        }
+
+    def _with_age(self, rows: pa.RecordBatch) -> pa.RecordBatch:
+        # As numbers: Arrow knows no larger of two instants with a zone.
+        newest = pc.max_element_wise(rows["modified"].cast(pa.int64()), rows["first_seen_at"].cast(pa.int64()), skip_nulls=False)
+        age = pc.subtract(pa.scalar(self._as_of_ms, pa.int64()), newest)
+        return pa.record_batch([*(rows[name] for name in rows.schema.names), age], schema=SCHEMA)
+
+    def _inside(self, rows: pa.RecordBatch) -> pa.Array:
+        """Both spellings below the root, and no step upwards in either."""
+        inside = pa.repeat(False, rows.num_rows)
+        for uri, read_at in self.roots.items():
+            below = pc.and_(_below(rows["path"], uri), _below(rows["listed_path"], read_at))
+            inside = pc.or_(inside, pc.and_(pc.equal(rows["root"], uri), below))
+        upwards = pc.match_substring_regex(rows["listed_path"], r"(^|/)\.{1,2}(/|$)")
+        return pc.and_(inside, pc.invert(upwards))
+
+    def _twice_unreferenced(self, rows: pa.RecordBatch) -> pa.Array:
+        """Waste is referred to, by checkpoints that nobody needs; an orphan was found before this audit."""
+        before = pc.less(rows["unreferenced_since"].cast(pa.int64()), self._as_of_ms)
+        return pc.or_(pc.equal(rows["verdict"], WASTE), pc.fill_null(before, False))
+
+
+def is_metadata(rows: pa.RecordBatch | pa.Table) -> pa.Array:
+    return pc.ends_with(rows["path"], f"/{METADATA_NAME}")
+
+
+def _in_place(rows: pa.RecordBatch) -> pa.Array:
+    """A ``_metadata`` is only ever waste, and of the other places the audit's own closed list holds."""
+    orphan = pc.and_(pc.equal(rows["verdict"], ORPHAN), pc.is_in(rows["place"], pa.array(ORPHAN_PLACES)))
+    waste = pc.and_(pc.equal(rows["verdict"], WASTE), pc.is_in(rows["place"], pa.array(WASTE_PLACES)))
+    named = pc.ends_with(rows["path"], f"/{METADATA_NAME}")
+    placed = pc.equal(rows["place"], "metadata")
+    return pc.and_(pc.or_(orphan, waste), pc.equal(named, placed))
+
+
+def _below(paths: pa.Array, root: str) -> pa.Array:
+    return pc.starts_with(paths, root.rstrip("/") + "/")

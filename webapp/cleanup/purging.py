@@ -1,0 +1,77 @@
+"""Delete for good what has waited in quarantine, once more after everything was audited afresh: nothing may miss it."""
+
+from collections.abc import Sequence
+
+from webapp.cleanup.errors import Halted
+from webapp.cleanup.journal import Row
+from webapp.cleanup.names import name_of
+from webapp.cleanup.outcomes import Outcome
+from webapp.cleanup.places import Planned
+from webapp.cleanup.quarantine import refuse_unsafe
+from webapp.cleanup.rechecking import Recheck, refuse_doubt
+from webapp.cleanup.references import References, Storage, references_in
+from webapp.cleanup.run import APPLY, PURGE, Run
+from webapp.cleanup.settling import close_open_chunks
+from webapp.cleanup.undoing import quarantined
+from webapp.cleanup.watching import Reference, Watch
+
+NAMED = 3
+
+
+def purge(run: Run, recheck: Recheck, watch: Watch, storage: Storage | None = None) -> None:
+    """Raises :class:`Halted` where a checkpoint refers to any of the files by now, by whatever name: none of those is deleted."""
+    manifest, storage = run.reader.manifest, storage or Storage()
+    refuse_unsafe(manifest.roots, manifest.searched_roots)
+    run.reader.verify()
+    applied, journal = run.journal(APPLY), run.journal(PURGE)
+    for one in (applied, journal):
+        run.verify(one)
+    close_open_chunks(run)
+    wanted, done = set(applied.done()), set(journal.done())
+    watch.begin()
+    audit = recheck.fresh()
+    refuse_doubt(audit, [root.uri for root in manifest.roots if root.files])
+    watch.look(at_once=True)
+    referred = references_in(audit, watch.planned)
+    left = wanted - done
+    if referred or watch.referred:
+        # Before anything is deleted: usually nothing has a name of the plan any more.
+        for chunk in run.reader.chunks():
+            if chunk.number in left:
+                _refuse_missed(quarantined(run, applied, chunk), referred, watch, storage)
+    for chunk in run.reader.chunks():
+        if chunk.number not in left:
+            continue
+        files = quarantined(run, applied, chunk)
+        watch.look()
+        _refuse_missed(files, referred, watch, storage)
+        tried = set(journal.intents(chunk.number))
+        if files:
+            journal.intend(chunk.number, [file.path for file in files], run.at())
+        rows = run.each(files, lambda file, tried=tried: _delete(run, file, was_tried=file.path in tried))  # type: ignore[misc]
+        run.finish(journal, PURGE, chunk.number, rows)
+    for folder in run.places.folders:
+        run.files.remove_empty(folder)
+
+
+def _delete(run: Run, file: Planned, *, was_tried: bool) -> Row:
+    run.refuse_linked(file)
+    found = run.files.stat(file.target)
+    if found is None:
+        return run.row(file, Outcome.PURGED if was_tried else Outcome.GONE)
+    if not file.is_kept_as(found):
+        return run.row(file, Outcome.CHANGED, f"{found.bytes} bytes of {found.modified} in quarantine, not what was moved there")
+    run.files.delete(file.target, found)
+    return run.row(file, Outcome.PURGED)
+
+
+def _refuse_missed(files: Sequence[Planned], referred: References, watch: Watch, storage: Storage) -> None:
+    """A reference by another path may be to a copy that is there; then nobody misses this one."""
+    hits: list[Reference] = []
+    for file in files:
+        name = name_of(file.path)
+        references = [*referred.get(name, ()), *watch.references(name)]
+        hits += [one for one in references if one.path == file.path or not storage.has(one.path)][:1]
+    if hits:
+        named = "; ".join(map(str, hits[:NAMED]))
+        raise Halted(f"{len(hits):,} files in quarantine are referred to by now: {named}. None of these was purged: undo the plan.")

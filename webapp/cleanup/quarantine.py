@@ -1,0 +1,60 @@
+"""Where files wait before they are purged: outside everything that is scanned, one folder for each plan and root."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from ingest.uris import BadUri, canonical, is_below
+from webapp.cleanup.errors import PlanRefused
+from webapp.cleanup.manifest import PlannedRoot
+
+SUFFIX = ".weir-quarantine"
+
+
+def beside(read_at: str) -> str:
+    """The default: next to the root, so that on most file systems a move is a rename."""
+    return read_at.rstrip("/") + SUFFIX
+
+
+def folder_of(quarantine: str, plan: str, root_number: int) -> str:
+    """Roots are numbered within the plan, so that two of them may share a quarantine."""
+    return f"{quarantine.rstrip('/')}/{plan}/{root_number}"
+
+
+def refuse_unsafe(roots: Sequence[PlannedRoot], searched: Sequence[str], also_scanned: Sequence[str] = ()) -> None:
+    """Raises :class:`PlanRefused` where a quarantine lies in a scanned root or holds one, or where roots lie in each other.
+
+    ``also_scanned`` are further places where something is listed, such as where other roots are read.
+    """
+    scanned = [*searched, *also_scanned, *(root.uri for root in roots), *(root.read_at for root in roots)]
+    for root in roots:
+        for other in scanned:
+            if _overlap(root.quarantine, other):
+                raise PlanRefused(
+                    f"The quarantine {root.quarantine} and the scanned {other} lie in each other, so the next audit would take "
+                    "quarantined files for new ones. Set another quarantine for this root."
+                )
+    for root in roots:
+        for uri in searched:
+            if uri != root.uri and _overlap(root.uri, uri):
+                raise PlanRefused(f"The roots {root.uri} and {uri} lie in each other: a file would belong to both. Keep the outer one.")
+
+
+def _overlap(one: str, other: str) -> bool:
+    """Either holds the other, by name or behind links of the local file system."""
+    for place in (_plainly, _really):
+        a, b = place(one), place(other)
+        if is_below(a, b) or is_below(b, a):
+            return True
+    return False
+
+
+def _plainly(uri: str) -> str:
+    try:
+        return canonical(uri)
+    except BadUri as error:
+        raise PlanRefused(f"This cannot be a quarantine or a root: {error}") from error
+
+
+def _really(uri: str) -> str:
+    plain = _plainly(uri)
+    return f"file:{Path(plain.removeprefix('file:')).resolve()}" if plain.startswith("file:/") else plain

@@ -1,0 +1,93 @@
+"""The files of a plan, as they were approved: every byte that is used was hashed first."""
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from webapp.cleanup import manifest as manifests
+from webapp.cleanup.entries import CHUNK_ROWS, SCHEMA
+from webapp.cleanup.errors import PlanDamaged
+from webapp.cleanup.folder import PlanFolder
+from webapp.cleanup.manifest import PlanManifest
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Up to 1,000 files of one part; ``number`` counts through the whole plan. ``is_metadata``: of checkpoints that are waste."""
+
+    number: int
+    rows: pa.Table
+    is_metadata: bool
+
+
+class PlanReader:
+    """Holds one part at most."""
+
+    def __init__(self, folder: PlanFolder, name: str) -> None:
+        self.folder, self.name = folder, name
+
+    @cached_property
+    def manifest(self) -> PlanManifest:
+        """Raises :class:`PlanDamaged`."""
+        try:
+            return manifests.read(self.folder.read(manifests.FILE_NAME), self.name)
+        except FileNotFoundError as error:
+            raise PlanDamaged(f"The files of plan {self.name[:12]} are gone from {self.folder.uri}. Make a new plan.") from error
+
+    def part(self, number: int) -> pa.Table:
+        """Raises :class:`PlanDamaged` where one byte is not as it was planned."""
+        entry = self.manifest.parts[number]
+        try:
+            content = self.folder.read(entry.name)
+        except FileNotFoundError as error:
+            raise PlanDamaged(f"{entry.name} of plan {self.name[:12]} is gone. Make a new plan.") from error
+        if hashlib.sha256(content).hexdigest() != entry.sha256:
+            raise PlanDamaged(f"{entry.name} of plan {self.name[:12]} was changed after the plan was made. Make a new plan.")
+        rows = pq.read_table(pa.BufferReader(content))
+        if rows.schema.names != SCHEMA.names or rows.num_rows != entry.rows:
+            raise PlanDamaged(f"{entry.name} of plan {self.name[:12]} is not a part of a plan of this Weir. Make a new plan.")
+        return rows
+
+    def parts(self) -> Iterator[pa.Table]:
+        return (self.part(number) for number in range(len(self.manifest.parts)))
+
+    def verify(self) -> None:
+        """Read and hash everything."""
+        for _ in self.parts():
+            pass
+
+    def chunks(self, *, backwards: bool = False) -> Iterator[Chunk]:
+        """All of them in order; backwards, so that what refers to others comes back last."""
+        numbered = list(enumerate(self._first_chunks()))
+        for part, first in reversed(numbered) if backwards else numbered:
+            rows = self.part(part)
+            places = range(self.manifest.parts[part].chunks)
+            for place in reversed(places) if backwards else places:
+                yield Chunk(first + place, rows.slice(place * CHUNK_ROWS, CHUNK_ROWS), part < self.manifest.metadata_parts)
+
+    def chunk_rows(self) -> Iterator[int]:
+        """How many files each chunk has."""
+        for part in self.manifest.parts:
+            for place in range(part.chunks):
+                yield min(CHUNK_ROWS, part.rows - place * CHUNK_ROWS)
+
+    def page(self, chunk: int) -> list[dict[str, Any]]:
+        """The files of one chunk for the eye, unverified, without reading the part as a whole. Raises ``IndexError``."""
+        for part, first in enumerate(self._first_chunks()):
+            if first <= chunk < first + self.manifest.parts[part].chunks:
+                with self.folder.open(self.manifest.parts[part].name) as stream:
+                    rows: list[dict[str, Any]] = pq.ParquetFile(stream).read_row_group(chunk - first).to_pylist()
+                    return rows
+        raise IndexError(chunk)
+
+    def _first_chunks(self) -> list[int]:
+        firsts, total = [], 0
+        for part in self.manifest.parts:
+            firsts.append(total)
+            total += part.chunks
+        return firsts

@@ -1,0 +1,75 @@
+"""The audit right before: what a file was found to be when the plan was made is asked again, of everything parsed afresh."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Protocol
+
+from webapp.cleanup.entries import ORPHAN, WASTE
+from webapp.cleanup.errors import Halted
+from webapp.cleanup.places import Planned
+from webapp.cleanup.verdicts import InStep
+
+
+@dataclass(frozen=True)
+class FreshAudit:
+    """``not_cleanable`` has the reasons by root; a root that the audit did not look at must be among them."""
+
+    audit_id: str
+    as_of: datetime
+    verdict_files: Sequence[str]
+    reference_files: Sequence[str] = ()
+    not_cleanable: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+
+class Recheck(Protocol):
+    def fresh(self) -> FreshAudit:
+        """List and audit all roots now, with no ``_metadata`` taken from the cache. Raises what the audit raises."""
+
+
+def refuse_doubt(audit: FreshAudit, roots: Sequence[str]) -> None:
+    """Raises :class:`Halted` where any root of the plan may not be cleaned by now."""
+    for root in roots:
+        reasons = audit.not_cleanable.get(root, ())
+        if reasons:
+            raise Halted(
+                f"The audit right before ({audit.audit_id}) finds that {root} may not be cleaned: {', '.join(reasons)}. "
+                "See its doubts; when they are settled, apply the plan again."
+            )
+
+
+class Anew:
+    """Verdicts of the fresh audit beside the chunks of a plan, in the plan's order: metadata first, then everything else."""
+
+    def __init__(self, audit: FreshAudit) -> None:
+        self._audit = audit
+        self._passes: dict[bool, InStep] = {}
+
+    def objections(self, files: Sequence[Planned], *, metadata: bool, quarantined: frozenset[str] | set[str]) -> dict[str, str]:
+        """Path → why it may not go any more, for those of one chunk that may not.
+
+        ``quarantined`` are the ``_metadata`` that this plan has moved already. An audit that began after that misses them and
+        cannot know that it was a plan that took them; what only they referred to is still waste.
+        """
+        pass_ = self._passes.setdefault(metadata, InStep(self._audit.verdict_files, self._audit.audit_id))
+        wanted: dict[str, list[Planned]] = {}
+        for file in files:
+            wanted.setdefault(file.root, []).append(file)
+        rows = [row for root in wanted for row in pass_.of(root, [file.path for file in wanted[root]])]
+        told = {row["path"]: row for row in rows}
+        doubles = Counter(row["path"] for row in rows)
+        found = {}
+        for file in files:
+            row = told.get(file.path)
+            if row is None:
+                found[file.path] = "the audit right before finds it in use, or not at all"
+            elif doubles[file.path] > 1 or row["listed_path"] != file.source:
+                found[file.path] = "another file has the same canonical name by now"
+            elif not (row["verdict"] in _still(file.verdict) or (file.verdict == WASTE and row["last_referrer"] in quarantined)):
+                found[file.path] = f"now {row['verdict']}, {row['reason']}"
+        return found
+
+
+def _still(planned: str) -> tuple[str, ...]:
+    return (WASTE, ORPHAN) if planned == WASTE else (ORPHAN,)

@@ -1,0 +1,69 @@
+"""References of retained checkpoints to what a plan names, under whatever name of its directory, and whether they still lead to it."""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import fsspec
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from ingest.storage import tree
+from ingest.storage.roots import Root, local_path
+from ingest.uris import is_below
+from webapp.cleanup.names import name_of
+from webapp.cleanup.rechecking import FreshAudit
+from webapp.cleanup.watching import PlannedPaths, Reference
+
+BATCH_ROWS = 50_000
+
+
+References = Mapping[str, Sequence[Reference]]
+"""By the name of the file."""
+
+
+def references_in(audit: FreshAudit, planned: PlannedPaths, leaving: Collection[str] = ()) -> References:
+    """Of any checkpoint that the audit read, but those that are ``leaving``, to files with a name of the plan."""
+    found: dict[str, dict[str, Reference]] = {}
+    going = pa.array(sorted(leaving), pa.string())
+    for file in audit.reference_files:
+        with fsspec.open(file, "rb") as stream:
+            for batch in pq.ParquetFile(stream).iter_batches(BATCH_ROWS, columns=["audit_id", "metadata_path", "path"]):
+                staying = pc.invert(pc.is_in(batch["metadata_path"].cast("string"), going))
+                batch = batch.filter(pc.and_(pc.equal(batch["audit_id"], audit.audit_id), staying))
+                paths = batch["path"].cast("string")
+                for row in batch.filter(pc.is_in(paths, pa.array(planned.among(paths), pa.string()))).to_pylist():
+                    found.setdefault(name_of(row["path"]), {})[row["path"]] = Reference(row["path"], row["metadata_path"])
+    return {name: list(references.values()) for name, references in found.items()}
+
+
+@dataclass(frozen=True)
+class Storage:
+    """Where a reference leads: every place at which a known root is read, and the place itself where it is of this machine."""
+
+    roots: Sequence[Root] = field(default_factory=tuple)
+
+    def has(self, path: str) -> bool | None:
+        """Whether the file is there; ``None`` where nobody can tell."""
+        told: list[bool | None] = []
+        for place in dict.fromkeys(self._places(path)):
+            try:
+                told.append(tree.exists(place))
+            except tree.TreeError:
+                told.append(None)
+        if any(told):
+            return True
+        return None if None in told or not told else False
+
+    def _places(self, path: str) -> Iterator[str]:
+        within = [root for root in self.roots if is_below(path, root.uri)]
+        yield from (root.readable(path) for root in within)
+        if path.startswith("file:"):
+            yield local_path(path)
+        elif not within:
+            yield path
+
+
+def missed(references: References, gone: Collection[str], storage: Storage) -> list[Reference]:
+    """Those that lead nowhere, or nobody knows where, of references to files whose names are ``gone``."""
+    return [one for name in gone for one in references.get(name, ()) if not storage.has(one.path)]

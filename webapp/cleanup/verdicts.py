@@ -1,0 +1,97 @@
+"""An audit's verdicts by file, streamed: Parquet parts sorted by root and path, more than fit into memory."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import fsspec
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from webapp.cleanup.entries import SCHEMA, VERDICT_COLUMNS
+from webapp.cleanup.errors import PlanRefused
+from webapp.storage.verdict_files import in_order
+
+BATCH_ROWS = 20_000
+
+_WANTED = pa.schema([SCHEMA.field(name) for name in VERDICT_COLUMNS])
+
+
+class Key(NamedTuple):
+    """What the parts are sorted by. Text is compared as its UTF-8 bytes, as Spark and Parquet do."""
+
+    root: str
+    path: str
+
+
+def batches(files: Sequence[str], audit_id: str | None = None) -> Iterator[pa.RecordBatch]:
+    """Rows of one audit with the columns of a plan, in order; the parts may be named in any order.
+
+    Raises :class:`PlanRefused` where they are not sorted: everything that is read in step relies on it.
+    """
+    last: Key | None = None
+    for file in in_order(files):
+        with fsspec.open(file, "rb") as stream:
+            for batch in pq.ParquetFile(stream).iter_batches(BATCH_ROWS, columns=_columns(audit_id)):
+                rows = _of_audit(batch, audit_id)
+                if not rows.num_rows:
+                    continue
+                first = key_at(rows, 0)
+                if (last is not None and first < last) or not _is_sorted(rows):
+                    raise PlanRefused(f"The audit's verdicts in {file} are not sorted by root and path; run the audit again.")
+                last = key_at(rows, rows.num_rows - 1)
+                yield rows
+
+
+def key_at(rows: pa.RecordBatch | pa.Table, place: int) -> Key:
+    return Key(rows.column("root")[place].as_py(), rows.column("path")[place].as_py())
+
+
+class InStep:
+    """Verdicts beside sorted requests: each file is read once from front to back, however many requests there are."""
+
+    def __init__(self, files: Sequence[str], audit_id: str | None = None) -> None:
+        self._source = batches(files, audit_id)
+        self._ahead: pa.RecordBatch | None = None
+
+    def of(self, root: str, paths: Sequence[str]) -> list[dict[str, Any]]:
+        """Rows of these sorted paths of one root. Requests must come in the order of the table."""
+        found: list[dict[str, Any]] = []
+        wanted = pa.array(paths, pa.string())
+        first, last = Key(root, paths[0]), Key(root, paths[-1])
+        while (batch := self._next()) is not None:
+            if key_at(batch, batch.num_rows - 1) < first:
+                self._ahead = None
+                continue
+            if key_at(batch, 0) > last:
+                break
+            found += batch.filter(pc.and_(pc.equal(batch["root"], root), pc.is_in(batch["path"], wanted))).to_pylist()
+            if key_at(batch, batch.num_rows - 1) > last:
+                break
+            self._ahead = None
+        return found
+
+    def _next(self) -> pa.RecordBatch | None:
+        if self._ahead is None:
+            self._ahead = next(self._source, None)
+        return self._ahead
+
+
+def _columns(audit_id: str | None) -> list[str]:
+    return [*VERDICT_COLUMNS, *(["audit_id"] if audit_id is not None else [])]
+
+
+def _of_audit(batch: pa.RecordBatch, audit_id: str | None) -> pa.RecordBatch:
+    if audit_id is not None:
+        batch = batch.filter(pc.equal(batch["audit_id"], audit_id))
+    # Spark writes microseconds; here as in listings a millisecond is enough, and what is cut off makes nothing younger.
+    return batch.select(VERDICT_COLUMNS).cast(_WANTED, safe=False)
+
+
+def _is_sorted(rows: pa.RecordBatch) -> bool:
+    if rows.num_rows < 2:
+        return True
+    roots, paths = rows["root"], rows["path"]
+    roots_before, roots_after = roots[:-1], roots[1:]
+    rising = pc.or_(pc.less(roots_before, roots_after), pc.and_(pc.equal(roots_before, roots_after), pc.less_equal(paths[:-1], paths[1:])))
+    return pc.all(rising).as_py() is True

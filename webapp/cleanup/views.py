@@ -1,0 +1,223 @@
+"""Clean-up plans: the list, one of them with its proof and its journal, and what may be ordered of it."""
+
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import timezone
+from django.views.decorators.http import require_GET, require_POST
+
+from spark_jobs.storage_words import KINDS, REASONS
+from webapp.accounts.guards import operators_only
+from webapp.accounts.roles import may_operate
+from webapp.cleanup import orders, planning
+from webapp.cleanup.badges import outcome_badge, plan_badge
+from webapp.cleanup.choices import PlanState
+from webapp.cleanup.entries import SCHEMA
+from webapp.cleanup.errors import CleanupError, NotAllowed, PlanRefused
+from webapp.cleanup.folder import PlanFolder
+from webapp.cleanup.journal import APPLY, VERBS, Journal
+from webapp.cleanup.manifest import PlanManifest
+from webapp.cleanup.models import CleanupPlan
+from webapp.cleanup.outcomes import SENTENCES, WITHHELD, Outcome
+from webapp.cleanup.paging import Slice, files_page, journal_page
+from webapp.cleanup.querysets import AT_WORK
+from webapp.cleanup.reading import PlanReader
+from webapp.lib.badges import Badge
+from webapp.lib.exports import csv_response, json_response
+from webapp.lib.keysets import BadCursor, Key, page
+from webapp.lib.row_numbers import row_number
+from webapp.storage.models import StorageAudit
+
+PLANS_A_PAGE = 25
+NEWEST_FIRST = (Key("id", descending=True),)
+
+
+@require_GET
+def plans(request: HttpRequest) -> HttpResponse:
+    now = timezone.now()
+    try:
+        shown = page(CleanupPlan.objects.all(), NEWEST_FIRST, request.GET.get("cursor", ""), PLANS_A_PAGE)
+    except BadCursor:
+        return redirect(request.path)
+    audit = StorageAudit.objects.filter(files_kept=True).newest()
+    context = {
+        "page": shown,
+        "rows": [(plan, plan_badge(plan, expired=plan.is_expired(now))) for plan in shown.rows],
+        "audit": audit,
+        "may_operate": may_operate(request.user),
+        "now": now,
+    }
+    return render(request, "storage/cleanup/plans.html", context)
+
+
+@operators_only
+@require_POST
+def make(request: HttpRequest) -> HttpResponse:
+    """Ask the workers for a plan of the newest audit."""
+    roots = [root[:1000] for root in request.POST.getlist("root") if "\x00" not in root]
+    try:
+        plan = planning.ask_for(
+            roots, waste="waste" in request.POST, user=request.user, name=request.user.get_username(), at=timezone.now()
+        )
+    except PlanRefused as error:
+        messages.error(request, str(error))
+        return redirect("cleanup-plans")
+    orders.wake(plan, timezone.now())
+    return redirect("cleanup-plan", plan.pk)
+
+
+@require_GET
+def plan(request: HttpRequest, pk: int) -> HttpResponse:
+    found = _plan(pk)
+    return render(request, "storage/cleanup/plan.html", {**_state(request, found), **_contents(request, found)})
+
+
+@require_GET
+def progress(request: HttpRequest, pk: int) -> HttpResponse:
+    """The part of the page that changes while the plan is at work; once it no longer is, the whole page is fetched again."""
+    found = _plan(pk)
+    response = render(request, "storage/cleanup/_progress.html", _state(request, found))
+    if found.state not in AT_WORK:
+        response["HX-Refresh"] = "true"
+    return response
+
+
+@require_POST
+def approve(request: HttpRequest, pk: int) -> HttpResponse:
+    """On the word of whoever is signed in, who typed the plan's name."""
+    found = _plan(pk)
+    if request.POST.get("name", "").strip() != found.short_name:
+        messages.error(request, f"Type {found.short_name} to approve the plan.")
+        return redirect("cleanup-plan", pk)
+    return _ordered(request, found, lambda: orders.approve(found, request.user, timezone.now()), "is approved; nothing is moved yet")
+
+
+@operators_only
+@require_POST
+def order(request: HttpRequest, pk: int | str, verb: str) -> HttpResponse:
+    """``apply``, ``undo``, ``purge`` or ``withdraw``."""
+    found, name, now = _plan(pk), request.user.get_username(), timezone.now()
+    acts: dict[str, tuple[Callable[[], None], str]] = {
+        "apply": (lambda: orders.start_apply(found, name, now), "is being applied: first everything is audited again"),
+        "undo": (lambda: orders.start_undo(found, name, now), "is being undone"),
+        "purge": (lambda: orders.start_purge(found, name, now), "is being purged: first everything is audited again"),
+        "withdraw": (lambda: orders.withdraw(found, name), "is withdrawn; nobody can apply it any more"),
+    }
+    return _ordered(request, found, *acts[verb])
+
+
+@require_GET
+def export(request: HttpRequest, pk: int | str, form: str) -> HttpResponseBase:
+    """All files of the plan with their proof."""
+    found = _plan(pk)
+    response = csv_response if form == "csv" else json_response
+    return response(f"weir-plan-{found.short_name}", SCHEMA.names, _all_rows(found))
+
+
+@require_GET
+def journal_export(request: HttpRequest, pk: int | str, verb: str, form: str) -> HttpResponseBase:
+    """What became of every file."""
+    found = _plan(pk)
+    response = csv_response if form == "csv" else json_response
+    names = ("path", "outcome", "bytes", "at", "quarantine", "detail")
+    return response(f"weir-plan-{found.short_name}-{verb}", names, _journal_rows(found, verb))
+
+
+def _ordered(request: HttpRequest, found: CleanupPlan, act: Callable[[], None], word: str) -> HttpResponse:
+    try:
+        act()
+    except NotAllowed as error:
+        messages.error(request, str(error))
+    else:
+        messages.success(request, f"Plan {found.short_name} {word}.")
+    return redirect("cleanup-plan", found.pk)
+
+
+def _plan(pk: int | str) -> CleanupPlan:
+    return get_object_or_404(CleanupPlan.objects.select_related("audit"), pk=row_number(pk))
+
+
+def _state(request: HttpRequest, found: CleanupPlan) -> dict[str, Any]:
+    now = timezone.now()
+    expired = found.is_expired(now)
+    operates, open_ = may_operate(request.user), found.state in (PlanState.PLANNED, PlanState.APPROVED)
+    done = [(verb, found.done(verb), _outcomes(found.done(verb))) for verb in VERBS if found.done(verb)]
+    applied = found.done(APPLY)
+    over = found.state in (PlanState.QUARANTINED, PlanState.HALTED) and (found.purge_at is None or found.purge_at <= now)
+    return {
+        "plan": found,
+        "badge": plan_badge(found, expired=expired),
+        "expired": expired,
+        "done": done,
+        "at_work": found.state in AT_WORK,
+        "now": now,
+        "may_approve": orders.may_approve(request.user) and found.state == PlanState.PLANNED and not expired and bool(found.files),
+        "moved": {"files": applied.get(Outcome.QUARANTINED, 0), "bytes": applied.get(f"{Outcome.QUARANTINED}_bytes", 0)},
+        "may_apply": operates and not expired and found.approved_at and found.state in (PlanState.APPROVED, PlanState.HALTED),
+        "may_undo": operates and found.state in (PlanState.APPLYING, PlanState.HALTED, PlanState.QUARANTINED),
+        "may_purge": operates and over and bool(found.trouble) and found.state == PlanState.QUARANTINED,
+        "may_withdraw": operates and open_ and not expired,
+    }
+
+
+def _outcomes(done: dict[str, Any]) -> list[tuple[Any, str, int, int]]:
+    return [(outcome_badge(one), SENTENCES[one], done[one], done.get(f"{one}_bytes", 0)) for one in Outcome if done.get(one)]
+
+
+def _contents(request: HttpRequest, found: CleanupPlan) -> dict[str, Any]:
+    """From the files of the plan, one chunk of them at most."""
+    if not found.name:
+        return {}
+    reader = PlanReader(PlanFolder(found.folder), found.name)
+    try:
+        files = files_page(reader, request.GET.get("files", ""))
+        verb = request.GET.get("verb", "")
+        journals = [known for known in VERBS if found.done(known)]
+        verb = verb if verb in journals else (journals[-1] if journals else "")
+        told = journal_page(Journal(reader.folder, found.name, verb), request.GET.get("journal", "")) if verb else None
+    except (CleanupError, OSError) as error:
+        return {"damaged": str(error)}
+    return {
+        "manifest": reader.manifest,
+        "searched": [(audit, datetime.fromisoformat(audit.as_of) if audit.as_of else None) for audit in reader.manifest.audits],
+        "files": files,
+        "file_rows": [(row, _short(row["path"], reader.manifest), _why(row)) for row in files.rows],
+        "withheld": [(count, WITHHELD.get(reason, reason)) for reason, count in reader.manifest.withheld_files.items()],
+        "journal": told,
+        "journal_rows": _journal_lines(told, reader.manifest) if told else [],
+        "verb": verb,
+        "journals": journals,
+    }
+
+
+def _journal_lines(told: Slice, manifest: PlanManifest) -> list[tuple[dict[str, Any], str, Badge, str]]:
+    return [(row, _short(row["path"], manifest), outcome_badge(row["outcome"]), SENTENCES.get(row["outcome"], "")) for row in told.rows]
+
+
+def _short(path: str, manifest: PlanManifest) -> str:
+    """Without the root where there is only one: it stands above the list."""
+    return path.removeprefix(f"{manifest.roots[0].uri}/") if len(manifest.roots) == 1 else path
+
+
+def _why(row: dict[str, Any]) -> str:
+    sentences = [REASONS.get(row["verdict"], {}).get(row["reason"], row["reason"]), KINDS.get(row["kind"] or "", "")]
+    return " ".join(sentence for sentence in sentences if sentence)
+
+
+def _all_rows(found: CleanupPlan) -> Iterator[dict[str, Any]]:
+    if not found.name:
+        return
+    for part in PlanReader(PlanFolder(found.folder), found.name).parts():
+        for batch in part.to_batches(1_000):
+            yield from batch.to_pylist()
+
+
+def _journal_rows(found: CleanupPlan, verb: str) -> Iterator[dict[str, Any]]:
+    journal = Journal(PlanFolder(found.folder), found.name or "", verb)
+    for chunk in journal.done():
+        for row in journal.read(chunk).rows:
+            yield {name: getattr(row, name) for name in ("path", "outcome", "bytes", "at", "quarantine", "detail")}

@@ -1,0 +1,146 @@
+"""Checkpoints that appear while a plan is carried out: their ``_metadata`` is read as soon as it is seen.
+
+1. ``begin`` notes every ``_metadata`` there is, before the fresh audit starts its listing: those the audit reads.
+2. ``look`` reads whatever is new or changed since, and keeps what of it lies in the plan.
+3. One that cannot be read, or a directory that cannot be listed, stops the plan.
+"""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from ingest.errors import IngestError
+from ingest.metadata import columns
+from ingest.metadata.errors import MetadataError
+from ingest.metadata.files import MetadataFile
+from ingest.uris import PLAIN, Spellings, canonical_column
+from webapp.cleanup.errors import Halted
+from webapp.cleanup.names import below_job, name_of, names_of
+
+TRIES, TRY_AGAIN_S = 4, 1.0
+"""A file that is being written is incomplete for a moment."""
+
+ListMetadata = Callable[[], Iterator[MetadataFile]]
+
+
+class PlannedPaths:
+    """All paths of a plan as 8 bytes each, by their names: enough to say that a path means *no* file of it."""
+
+    def __init__(self, paths: Iterator[pa.Array | pa.ChunkedArray]) -> None:
+        hashes = [_hashes(names_of(column)) for column in paths]
+        self._sorted = np.sort(np.concatenate(hashes)) if hashes else np.empty(0, np.uint64)
+
+    def among(self, paths: pa.Array) -> list[str]:
+        """Those that have the name of a file in it, whatever directory they name; one in 10^12 has not."""
+        if not len(self._sorted) or not len(paths):
+            return []
+        hashes = _hashes(names_of(paths))
+        places = np.minimum(np.searchsorted(self._sorted, hashes), len(self._sorted) - 1)
+        found: list[str] = paths.filter(pa.array(self._sorted[places] == hashes)).to_pylist()
+        return found
+
+
+@dataclass(frozen=True)
+class Reference:
+    """``path`` as the checkpoint at ``by`` names it, canonical."""
+
+    path: str
+    by: str
+
+    def __str__(self) -> str:
+        return f"{self.path} by {self.by}"
+
+
+class Watch:
+    """``referred`` has the references that appeared to files of the plan: name of the file → path → ``_metadata``."""
+
+    def __init__(
+        self,
+        list_metadata: ListMetadata,
+        planned: PlannedPaths,
+        spellings: Spellings = PLAIN,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._list, self.planned, self._spellings = list_metadata, planned, spellings
+        self._clock, self._sleep = clock, sleep
+        self._known: dict[str, tuple[object, object]] = {}
+        self._next_look = 0.0
+        self.referred: dict[str, dict[str, str]] = {}
+        self._folders: dict[str, str] = {}
+
+    def begin(self) -> None:
+        self._known = {file.path: (file.size, file.modified) for file in self._listed()}
+        self._next_look = 0.0
+
+    def look(self, *, at_once: bool = False) -> None:
+        """At most half of the time goes into looking; so on a large root it is not done for every chunk, unless ``at_once``."""
+        began = self._clock()
+        if began < self._next_look and not at_once:
+            return
+        for file in self._listed():
+            if self._known.get(file.path) != (file.size, file.modified):
+                self.read(file)
+                self._known[file.path] = (file.size, file.modified)
+        ended = self._clock()
+        self._next_look = ended + (ended - began)
+
+    def read(self, file: MetadataFile) -> None:
+        """Take what it refers to out of the plan. Raises :class:`Halted` where it cannot be read."""
+        for tries_left in reversed(range(TRIES)):
+            try:
+                for batch in columns.batches(file.pieces()):
+                    self._keep(batch, file.path)
+            except FileNotFoundError:
+                return
+            except (MetadataError, OSError) as error:
+                if tries_left:
+                    self._sleep(TRY_AGAIN_S)
+                    continue
+                raise Halted(f"{file.path} appeared in between and cannot be read ({error}); it may refer to anything.") from error
+            return
+
+    def referrer_of(self, path: str) -> str | None:
+        name = name_of(path)
+        if name in self.referred:
+            return next(iter(self.referred[name].values()))
+        if not self._folders:
+            return None
+        spellings = (below_job(path), path.lower())
+        return next((by for folder, by in self._folders.items() if any(one.startswith(f"{folder}/") for one in spellings)), None)
+
+    def references(self, name: str) -> list[Reference]:
+        """That appeared to files of this name."""
+        return [Reference(path, by) for path, by in self.referred.get(name, {}).items()]
+
+    def _keep(self, batch: pa.RecordBatch, by: str) -> None:
+        for path in self.planned.among(self._canonical(batch["path"], by)):
+            self.referred.setdefault(name_of(path), {}).setdefault(path, by)
+        for name in ("task_owned_directory", "shared_directory"):
+            # Kept alive as a whole: which files in it are needed is not said.
+            for folder in self._canonical(batch[name], by).unique().to_pylist():
+                self._folders.setdefault(below_job(folder), by)
+                self._folders.setdefault(folder.lower(), by)
+
+    def _canonical(self, written: pa.Array, by: str) -> pa.Array:
+        written = written.drop_null()
+        found = canonical_column(written, self._spellings)
+        if found.null_count:
+            raise Halted(f"{by} appeared in between and refers to a path that has no unambiguous spelling.")
+        return found
+
+    def _listed(self) -> Sequence[MetadataFile]:
+        try:
+            return list(self._list())
+        except (OSError, IngestError) as error:
+            raise Halted(f"A directory that may hold new checkpoints cannot be listed ({error}).") from error
+
+
+def _hashes(paths: pa.Array | pa.ChunkedArray) -> "np.ndarray[tuple[int], np.dtype[np.uint64]]":
+    texts = paths.to_numpy(zero_copy_only=False) if isinstance(paths, pa.Array) else paths.to_numpy()
+    hashes: np.ndarray[tuple[int], np.dtype[np.uint64]] = pd.util.hash_array(texts, categorize=False)
+    return hashes

@@ -1,0 +1,72 @@
+"""Does Weir itself run? Read from the rows, so that the answer needs no worker: a dead one cannot report its death."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from webapp.config import schedule
+from webapp.fleet.freshness import LEAST_CYCLE_S, MISSED_CYCLES
+from webapp.work.models import DueWork, Heartbeat, PipelineAlarm
+from webapp.work.registry import work_of
+
+SLACK = timedelta(seconds=2 * schedule.TICK_S)
+TICK = "tick"
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One thing that does not run as it should; ``code`` is stable, ``detail`` is for people."""
+
+    code: str
+    subject: str
+    detail: str
+
+
+def problems(now: datetime) -> list[Problem]:
+    """Everything that is wrong now, most basic first. Empty also where nothing was ever started."""
+    rows = list(DueWork.objects.all())
+    if not rows:
+        return []
+    tick = Heartbeat.objects.filter(name=TICK).first()
+    found = []
+    silence = timedelta(seconds=MISSED_CYCLES * schedule.TICK_S) + SLACK
+    if tick is None or abs(now - tick.at) > silence:
+        since = f"since {tick.at:%Y-%m-%d %H:%M:%S} UTC" if tick else "yet"
+        found.append(Problem("beat.silent", TICK, f"Nothing was scheduled {since}: is the beat running, and a worker of queue default?"))
+    for row in rows:
+        problem = _problem_of(row, now)
+        if problem:
+            found.append(problem)
+    return found
+
+
+def _problem_of(row: DueWork, now: datetime) -> Problem | None:
+    interval_s = max(row.interval_s, LEAST_CYCLE_S)
+    allowed = timedelta(seconds=MISSED_CYCLES * interval_s) + SLACK
+    if row.failures >= MISSED_CYCLES:
+        return Problem("work.failing", row.key, f"It failed {row.failures} times in a row: {row.last_error}")
+    if not row.is_held(now) and row.next_attempt_at < now - allowed:
+        queue = work_of(row.key).task.queue
+        return Problem(
+            "work.waiting",
+            row.key,
+            f"It is due since {row.next_attempt_at:%Y-%m-%d %H:%M:%S} UTC and nobody takes it up: is a worker of queue {queue} running?",
+        )
+    began = row.last_success_at or row.last_started_at
+    if began is not None and row.is_held(now) and began < now - allowed - timedelta(seconds=interval_s * MISSED_CYCLES):
+        return Problem("work.slow", row.key, f"Its last success was at {began:%Y-%m-%d %H:%M:%S} UTC; the present run takes long.")
+    return None
+
+
+def record_alarms(found: list[Problem], now: datetime) -> None:
+    """Open an alarm for every new problem, clear those that are over; what stays keeps its begin."""
+    standing = {(alarm.code, alarm.subject): alarm for alarm in PipelineAlarm.objects.filter(cleared_at__isnull=True)}
+    present = {(problem.code, problem.subject) for problem in found}
+    for problem in found:
+        alarm = standing.get((problem.code, problem.subject))
+        if alarm is None:
+            row = PipelineAlarm(code=problem.code, subject=problem.subject, detail=problem.detail, since=now)
+            PipelineAlarm.objects.bulk_create([row], ignore_conflicts=True)
+        elif alarm.detail != problem.detail:
+            PipelineAlarm.objects.filter(pk=alarm.pk).update(detail=problem.detail)
+    over = [alarm.pk for key, alarm in standing.items() if key not in present]
+    PipelineAlarm.objects.filter(pk__in=over).update(cleared_at=now)

@@ -1,0 +1,105 @@
+"""The pipeline's due work: to collect, to judge, to sum up, to keep house."""
+
+from datetime import datetime, timedelta
+
+from django.conf import settings
+from django.utils import timezone
+
+from webapp.config import schedule
+from webapp.fleet.models import Cluster
+from webapp.pipeline import collecting, cycle, lake_care, retention, rollups
+from webapp.work.hints import Task, hint
+from webapp.work.keys import COLLECT, CYCLE, collect_key, number_of
+from webapp.work.lease import Lease
+from webapp.work.models import DueWork
+from webapp.work.registry import DAY_S, HOUR_S, Attempt, Ended, Work, register
+from webapp.work.runs import RunRecord
+
+LOAD_LIMIT_S = 1800
+
+RETENTION = "maintenance/retention"
+LAKE = "maintenance/lake"
+
+COLLECT_TASK = Task("pipeline.collect", schedule.COLLECT, 300)
+CYCLE_TASK = Task("pipeline.spark_cycle", schedule.SPARK, settings.WEIR.spark_timeout_s + LOAD_LIMIT_S)
+MAINTAIN_TASK = Task("pipeline.maintain", schedule.DEFAULT, 3600)
+
+COLLECTION_RESTS_AT_MOST = timedelta(seconds=30)
+"""A JobManager that takes seconds to answer is left alone for twice as long."""
+
+CYCLE_RESTS_AT_MOST = timedelta(seconds=15)
+"""A machine that needs most of its time for cycles has some for everything else; a first cycle of minutes puts off none for minutes."""
+
+
+def _shards() -> dict[str, int]:
+    shards = Cluster.objects.collected().order_by().values_list("shard", flat=True).distinct()
+    return {collect_key(shard): settings.WEIR.collect_interval_s for shard in shards}
+
+
+def _collect(lease: Lease, record: RunRecord) -> None:
+    collecting.collect(number_of(lease.key, COLLECT), lease, record)
+
+
+def _next_collection(ended: Ended) -> datetime:
+    """Collections and cycles begin an interval apart, so that what comes in during one does not wait for a whole interval
+    after it; but what takes long rests for long."""
+    rest = min(2 * (ended.ended - ended.began), COLLECTION_RESTS_AT_MOST)
+    return max(ended.began + timedelta(seconds=ended.lease.interval_s), ended.ended + rest)
+
+
+def _collected(key: str) -> None:
+    hint(CYCLE_TASK, CYCLE)
+    _hint_at_the_next(key)
+
+
+def _has_cycle(attempt: Attempt) -> bool:
+    return cycle.has_work(timezone.now(), routine_too=attempt.by_hand)
+
+
+def _cycle(lease: Lease, record: RunRecord) -> None:
+    cycle.run_cycle(lease, record)
+    rollups.wake_first()
+
+
+def _next_cycle(ended: Ended) -> datetime | None:
+    """A cycle that found nothing to do stays due: whoever has news for it has it started at once."""
+    if ended.idle:
+        return ended.ended if ended.lease.interval_s <= schedule.TICK_S else None
+    rest = min((ended.ended - ended.began) / 2, CYCLE_RESTS_AT_MOST)
+    return max(ended.began + timedelta(seconds=ended.lease.interval_s), ended.ended + rest)
+
+
+def _hint_at_the_next(key: str) -> None:
+    """What is due again before the next tick would say so."""
+    now = timezone.now()
+    task = COLLECT_TASK if key.startswith(COLLECT) else CYCLE_TASK
+    ahead = DueWork.objects.filter(key=key, next_attempt_at__gt=now, next_attempt_at__lt=now + timedelta(seconds=schedule.TICK_S))
+    for due_at in ahead.values_list("next_attempt_at", flat=True):
+        hint(task, key, due_at - now)
+
+
+def _purge(lease: Lease, record: RunRecord) -> None:
+    record.counts["deleted"] = retention.purge(timezone.now(), lease)
+
+
+register(
+    Work(COLLECT, COLLECT_TASK, every=_shards, do=_collect, next_at=_next_collection, done=_collected),
+    Work(
+        CYCLE,
+        CYCLE_TASK,
+        every=lambda: {CYCLE: settings.WEIR.spark_interval_s},
+        has_work=_has_cycle,
+        do=_cycle,
+        next_at=_next_cycle,
+        done=_hint_at_the_next,
+    ),
+    Work(
+        rollups.KEY,
+        rollups.TASK,
+        every=lambda: {rollups.KEY: settings.WEIR.rollups_interval_s},
+        has_work=lambda _attempt: rollups.has_work(),
+        do=rollups.run,
+    ),
+    Work(RETENTION, MAINTAIN_TASK, every=lambda: {RETENTION: HOUR_S}, do=_purge),
+    Work(LAKE, MAINTAIN_TASK, every=lambda: {LAKE: DAY_S}, do=lambda _lease, record: lake_care.care(record)),
+)

@@ -1,0 +1,65 @@
+"""One job over the API, with what several features know of it."""
+
+from typing import Any
+
+from django.shortcuts import get_object_or_404
+from django.utils import timezone
+from drf_spectacular.utils import extend_schema, extend_schema_field
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from webapp.checkpoints.flink_counters import Counters, Counts, counters_of
+from webapp.fleet.api.serializers import JobSerializer
+from webapp.fleet.models import JobCurrent
+from webapp.lib.api.lists import ERRORS, NOT_FOUND
+from webapp.lib.path_names import without_nul
+
+
+class CountsSerializer(serializers.Serializer[Counts]):
+    """Checkpoints and savepoints; null is unknown. In Flink's, whatever did not complete is ``failed``."""
+
+    completed = serializers.IntegerField(allow_null=True)
+    failed = serializers.IntegerField(allow_null=True)
+    dropped = serializers.IntegerField(allow_null=True, help_text="aborted or superseded")
+    refused = serializers.IntegerField(allow_null=True, help_text="before the start, without an id")
+    in_progress = serializers.IntegerField(allow_null=True)
+    total = serializers.IntegerField(allow_null=True)
+    restored = serializers.IntegerField(allow_null=True)
+
+
+class CountersSerializer(serializers.Serializer[Counters]):
+    """Flink's own counters at one answer, what Weir knew then, and why the two differ."""
+
+    at = serializers.DateTimeField()
+    flink = CountsSerializer()
+    weir = CountsSerializer(allow_null=True)
+    why = serializers.CharField(allow_blank=True)
+
+
+class JobDetailSerializer(JobSerializer):
+    """A job with its graph and configuration, and with Flink's own counters beside Weir's."""
+
+    checkpoint_counters = serializers.SerializerMethodField(help_text="null where no answer of Flink had counters")
+
+    @extend_schema_field(CountersSerializer(allow_null=True))
+    def get_checkpoint_counters(self, job: JobCurrent) -> dict[str, Any] | None:
+        counters = counters_of(job)
+        return CountersSerializer(counters).data if counters else None
+
+    class Meta:
+        model = JobCurrent
+        exclude = ("id", "trouble")
+
+
+class JobDetailView(APIView):
+    @extend_schema(
+        summary="One job with its graph and configuration",
+        operation_id="jobs_retrieve",
+        responses={200: JobDetailSerializer, **ERRORS, **NOT_FOUND},
+    )
+    def get(self, request: Request, cluster: str, job_id: str) -> Response:
+        jobs = JobCurrent.objects.with_status(timezone.now())
+        job = get_object_or_404(jobs, cluster=without_nul(cluster), job_id=without_nul(job_id))
+        return Response(JobDetailSerializer(job).data)

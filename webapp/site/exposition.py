@@ -1,0 +1,131 @@
+"""Weir's own figures as Prometheus text.
+
+Rendered by hand: all of them are read from the database at the time of the scrape, so the client library's
+counters, which live in one process and would differ from web worker to web worker, have nothing to do here.
+"""
+
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+
+from django.db.models import Count
+
+from spark_jobs.storage_words import VERDICTS
+from webapp.alerting.choices import AlertState
+from webapp.alerting.models import Alert
+from webapp.delivery.choices import DeliveryState
+from webapp.delivery.models import Delivery, Endpoint
+from webapp.findings.choices import Severity
+from webapp.fleet.models import Cluster, JobCurrent
+from webapp.freshness.status import status
+from webapp.storage.latest import latest
+from webapp.storage.shown import MISSING
+from webapp.work.models import DueWork, Manifest, PipelineRun
+
+Sample = tuple[dict[str, str], float]
+
+
+def render(now: datetime) -> str:
+    return "".join(_metric(name, meaning, samples) for name, meaning, samples in _metrics(now))
+
+
+def _metrics(now: datetime) -> Iterator[tuple[str, str, Iterable[Sample]]]:
+    current = status(now)
+    yield "weir_up", "1 while nothing in the pipeline is wrong.", [({}, float(current.is_healthy))]
+    yield (
+        "weir_problem",
+        "1 for everything that does not run as it should.",
+        [({"code": problem.code, "subject": problem.subject}, 1) for problem in current.problems],
+    )
+    for name, meaning, instant in (
+        ("weir_collected_timestamp_seconds", "Newest answer of any live cluster.", current.collected_at),
+        ("weir_spark_timestamp_seconds", "Newest cycle that found all of the lake loaded.", current.spark_at),
+        ("weir_loaded_timestamp_seconds", "Newest run loaded into the database.", current.loaded_at),
+    ):
+        yield name, meaning, [({}, instant.timestamp())] if instant else []
+    clusters = list(Cluster.objects.live())
+    yield (
+        "weir_cluster_seen",
+        "1 for a live cluster that can be seen now.",
+        [({"cluster": cluster.name}, float(cluster.visibility_at(now) == "live")) for cluster in clusters],
+    )
+    yield (
+        "weir_cluster_consecutive_failures",
+        "Collect cycles in a row that failed.",
+        [({"cluster": cluster.name}, cluster.consecutive_failures) for cluster in clusters],
+    )
+    states = JobCurrent.objects.with_status(now).values_list("status").annotate(jobs=Count("id"))
+    yield "weir_jobs", "Jobs by the state shown.", [({"state": state or "UNKNOWN"}, jobs) for state, jobs in states.order_by("status")]
+    yield from _alerts()
+    yield from _storage()
+    yield from _deliveries(now)
+    work = list(DueWork.objects.all())
+    yield "weir_work_failures", "Failures in a row, by piece of due work.", [({"work": row.key}, row.failures) for row in work]
+    yield (
+        "weir_work_success_timestamp_seconds",
+        "Last success, by piece of due work.",
+        [({"work": row.key}, row.last_success_at.timestamp()) for row in work if row.last_success_at],
+    )
+    restarts = Manifest.objects.filter(restarted__isnull=False).count()
+    yield "weir_lake_restarts", "How often the whole lake was read again (30 days), because a run directory was lost.", [({}, restarts)]
+    runs = PipelineRun.objects.order_by("kind", "state").values_list("kind", "state").annotate(runs=Count("id"))
+    yield "weir_runs", "Runs kept (30 days), by kind and state.", [({"kind": kind, "state": state}, count) for kind, state, count in runs]
+
+
+def _deliveries(now: datetime) -> Iterator[tuple[str, str, Iterable[Sample]]]:
+    """How alerts get out."""
+    counts = dict(Delivery.objects.order_by().values_list("state").annotate(rows=Count("id")))
+    yield (
+        "weir_deliveries",
+        "Deliveries kept (30 days), by state.",
+        [({"state": state}, counts.get(state, 0)) for state in DeliveryState.values],
+    )
+    oldest = Delivery.objects.pending().order_by("made_at").values_list("made_at", flat=True).first()
+    age_s = max((now - oldest).total_seconds(), 0) if oldest else 0.0
+    yield "weir_delivery_oldest_pending_seconds", "Age of the oldest delivery that has not arrived.", [({}, age_s)]
+    disabled = Endpoint.objects.filter(enabled=False).count()
+    yield "weir_endpoints_disabled", "Endpoints that are not notified.", [({}, disabled)]
+
+
+def _alerts() -> Iterator[tuple[str, str, Iterable[Sample]]]:
+    """Open ones; what is resolved is history. Every state and severity there may be, so that a rule on it has a zero to see."""
+    counted = Alert.objects.open().order_by().values_list("state", "severity").annotate(alerts=Count("id"))
+    known = {(state, severity): count for state, severity, count in counted}
+    yield (
+        "weir_alerts",
+        "Open alerts, by state and severity.",
+        [
+            ({"state": state, "severity": severity}, known.get((state, severity), 0))
+            for state in (AlertState.PENDING.value, AlertState.FIRING.value)
+            for severity in (Severity.WARNING.value, Severity.CRITICAL.value)
+        ],
+    )
+    yield "weir_alerts_waiting", "Firing, not muted, and acknowledged by nobody.", [({}, Alert.objects.waiting_for_somebody().count())]
+
+
+def _storage() -> Iterator[tuple[str, str, Iterable[Sample]]]:
+    """By root at its newest audit."""
+    roots = list(latest().order_by("root"))
+    for unit in ("bytes", "files"):
+        yield (
+            f"weir_storage_{unit}",
+            f"{unit.capitalize()} of checkpoint storage, by verdict.",
+            [({"root": row.root, "verdict": name}, getattr(row, f"{name}_{unit}")) for row in roots for name in (*VERDICTS, MISSING)],
+        )
+    yield "weir_storage_doubts", "Doubts that forbid cleaning.", [({"root": row.root}, row.doubts) for row in roots]
+    yield (
+        "weir_storage_audited_timestamp_seconds",
+        "When the listing of the newest audit began.",
+        [({"root": row.root}, row.as_of.timestamp()) for row in roots],
+    )
+
+
+def _metric(name: str, meaning: str, samples: Iterable[Sample]) -> str:
+    lines = [f"# HELP {name} {meaning}", f"# TYPE {name} gauge"]
+    for labels, value in samples:
+        words = ",".join(f'{label}="{_escaped(text)}"' for label, text in labels.items())
+        lines.append(f"{name}{{{words}}} {value:.17g}" if words else f"{name} {value:.17g}")
+    return "\n".join(lines) + "\n"
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace("\n", "\\n").replace('"', '\\"')

@@ -1,0 +1,21 @@
+"""Addresses of the fleet, of jobs and of clusters."""
+
+from django.urls import path
+
+from webapp.site.views import clusters, fleet, job_charts, jobs
+
+urlpatterns = [
+    path("", fleet.fleet, name="fleet"),
+    path("fleet.<export_form:form>", fleet.export, name="fleet-export"),
+    path("jobs/<name:cluster>/<name:job_id>/", jobs.job, name="job"),
+    path("jobs/<name:cluster>/<name:job_id>/checkpoints.<export_form:form>", jobs.checkpoints_export, name="job-checkpoints-export"),
+    path("jobs/<name:cluster>/<name:job_id>/charts/checkpoints", job_charts.checkpoints, name="job-chart-checkpoints"),
+    path("jobs/<name:cluster>/<name:job_id>/charts/size", job_charts.size, name="job-chart-size"),
+    path("jobs/<name:cluster>/<name:job_id>/charts/pools", job_charts.pools, name="job-chart-pools"),
+    path("clusters/", clusters.clusters, name="clusters"),
+    path("clusters/add/", clusters.add, name="cluster-add"),
+    path("clusters/<name:name>/", clusters.edit, name="cluster-edit"),
+    path("clusters/<name:name>/test/", clusters.test, name="cluster-test"),
+    path("clusters/<name:name>/pause/", clusters.pause, name="cluster-pause"),
+    path("clusters/<name:name>/remove/", clusters.remove, name="cluster-remove"),
+]

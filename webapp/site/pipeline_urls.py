@@ -1,0 +1,11 @@
+"""Addresses of the pipeline's own state."""
+
+from django.urls import path, re_path
+
+from webapp.site.views import pipeline as views
+
+urlpatterns = [
+    path("pipeline/", views.pipeline, name="pipeline"),
+    path("pipeline/runs/<int:pk>/", views.run, name="pipeline-run"),
+    re_path(r"^pipeline/skipped\.(?P<form>csv|json)$", views.skipped_export, name="pipeline-skipped-export"),
+]

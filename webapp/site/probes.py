@@ -1,0 +1,49 @@
+"""Doors for machines that watch Weir itself: ``/healthz``, ``/readyz``, ``/metrics``."""
+
+from django.conf import settings
+from django.contrib.auth.decorators import login_not_required
+from django.db import DatabaseError
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.utils import timezone
+from rest_framework.exceptions import AuthenticationFailed
+
+from webapp.accounts.authentication import TokenAuthentication
+from webapp.freshness.status import status
+from webapp.site import exposition
+
+
+@login_not_required
+def healthz(request: HttpRequest) -> HttpResponse:
+    """This process answers; says nothing about anything else."""
+    return HttpResponse("ok\n", content_type="text/plain")
+
+
+@login_not_required
+def readyz(request: HttpRequest) -> HttpResponse:
+    """200 while the database answers and the pipeline runs, else 503 with the codes of what is wrong."""
+    try:
+        now = status(timezone.now())
+    except DatabaseError:
+        return JsonResponse({"ready": False, "problems": ["database.away"]}, status=503)
+    codes = sorted({problem.code for problem in now.problems})
+    if now.is_stale:
+        codes.append("data.stale")
+    return JsonResponse({"ready": not codes, "problems": codes}, status=503 if codes else 200)
+
+
+@login_not_required
+def metrics(request: HttpRequest) -> HttpResponse:
+    """Prometheus text; for people who are signed in, by API token, or for all with WEIR_METRICS_PUBLIC."""
+    if not (settings.WEIR.metrics_public or request.user.is_authenticated or _has_token(request)):
+        refusal = HttpResponse("Give an API token: Authorization: Bearer weir_…\n", status=401, content_type="text/plain")
+        refusal["WWW-Authenticate"] = "Bearer"
+        return refusal
+    return HttpResponse(exposition.render(timezone.now()), content_type="text/plain; version=0.0.4; charset=utf-8")
+
+
+def _has_token(request: HttpRequest) -> bool:
+    scheme, _, text = request.headers.get("Authorization", "").partition(" ")
+    try:
+        return scheme.lower() == "bearer" and bool(TokenAuthentication().authenticate_text(text.strip()))
+    except AuthenticationFailed:
+        return False

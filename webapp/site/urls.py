@@ -1,0 +1,31 @@
+"""Which page lives where."""
+
+from django.contrib import admin
+from django.urls import include, path, register_converter
+
+from webapp.lib.path_names import ExportForm, PathName, PathWhole
+from webapp.site import probes
+
+for name, converter in (("name", PathName), ("whole", PathWhole), ("export_form", ExportForm)):
+    register_converter(converter, name)
+
+handler500 = "webapp.lib.refused_writes.failed"
+
+urlpatterns = [
+    path("healthz", probes.healthz),
+    path("readyz", probes.readyz),
+    path("metrics", probes.metrics),
+    path("admin/", admin.site.urls),
+    path("api/v1/", include("webapp.site.api_urls")),
+    path("", include("webapp.accounts.urls")),
+    path("", include("webapp.site.pipeline_urls")),
+    path("", include("webapp.findings.urls")),
+    path("", include("webapp.what_if.urls")),
+    path("", include("webapp.delivery.urls")),
+    path("", include("webapp.alerting.urls")),
+    path("", include("webapp.reports.urls")),
+    path("", include("webapp.cleanup.urls")),
+    path("", include("webapp.storage.urls")),
+    path("", include("webapp.checkpoints.urls")),
+    path("", include("webapp.site.page_urls")),
+]

@@ -1,0 +1,154 @@
+"""One job: what it is, how its checkpoints fare, where pressure is, what happened."""
+
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import redirect, render
+
+from spark_jobs.serving import FAILED_OUTCOMES
+from webapp.accounts.roles import may_operate
+from webapp.alerting.of_job import open_alerts
+from webapp.checkpoints import querysets as facts_of
+from webapp.checkpoints.badges import outcome_badge
+from webapp.checkpoints.flink_counters import counters_of
+from webapp.checkpoints.models import CheckpointFact, SizeTrend
+from webapp.checkpoints.outages import outages
+from webapp.findings.coverage import Coverage, coverage
+from webapp.findings.models import JobJudgement
+from webapp.findings.of_job import of_job
+from webapp.findings.settling import had_data
+from webapp.fleet.badges import health_badge_of
+from webapp.fleet.freshness import late_before
+from webapp.fleet.job_lookup import JobView, look_up
+from webapp.fleet.log_kinds import ROUTINE_KINDS
+from webapp.fleet.models import JobException, LogEvent
+from webapp.lib.exports import csv_response, json_response
+from webapp.lib.instants import drawable
+from webapp.lib.keysets import BadCursor, Key, Page, page
+from webapp.pressure.blame import blame
+from webapp.pressure.graph import drawn
+from webapp.pressure.newest import newest_windows
+from webapp.pressure.states import pool_states
+from webapp.storage import of_job as storage_of
+
+CHECKPOINTS_A_PAGE = 20
+EVENTS_A_PAGE = 9
+EXCEPTIONS_SHOWN = 10
+OUTAGES_SHOWN = 20
+NEWEST_FACTS_FIRST = (Key("trigger_time", descending=True), Key("id", descending=True))
+NEWEST_FIRST = (Key("ts", descending=True), Key("id", descending=True))
+EXPORT_COLUMNS = (
+    "cluster", "job_id", "checkpoint_id", "trigger_time", "is_savepoint", "checkpoint_type", "outcome", "reason", "reason_text",
+    "end_time", "end_to_end_ms", "state_bytes", "checkpointed_bytes", "processed_bytes", "persisted_bytes", "subtasks", "acknowledged",
+    "start_delay_ms", "alignment_ms", "sync_ms", "async_ms", "phases_derived", "unaligned", "dominant_phase", "slowest_vertex_name",
+    "slowest_subtask", "slowest_host", "late_message_count", "external_path", "failure_message", "sources", "as_of",
+)  # fmt: skip
+
+
+def job(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
+    """The page; charts load themselves from :mod:`webapp.site.views.job_charts`."""
+    view = look_up(request, cluster, job_id)
+    start, end = view.time_range.from_time, view.time_range.to_time
+    facts = facts_of.of_job(cluster, job_id, start, end)
+    try:
+        checkpoints = _checkpoints(request, facts)
+        events, kinds = _events(request, view)
+    except BadCursor:
+        return redirect(request.path)
+    thrown = JobException.objects.filter(cluster=cluster, job_id=job_id, ts__gte=start, ts__lte=end)
+    exceptions = list(thrown.order_by("-ts", "-id")[: EXCEPTIONS_SHOWN + 1])
+    found = of_job(cluster, job_id, start, end, is_past=view.is_past)
+    blamed = blame(view.job.graph, found.origins)
+    # The graph of a past job shows the time of which its origin is told, not the calm after it.
+    told_to = max((one.finding.last_seen for one in found.origins), default=end) if view.is_past else end
+    windows = newest_windows(cluster, job_id, start, min(told_to, end))
+    judgement = JobJudgement.objects.filter(cluster=cluster, job_id=job_id).only("unknowns", "covered").first()
+    context: dict[str, Any] = {
+        "view": view,
+        "may_operate": may_operate(request.user),
+        "job": view.job,
+        "time_range": view.time_range,
+        "range_query": view.time_range.query if view.time_range.chosen else "",
+        "counts": facts_of.outcome_counts(facts),
+        "outages": _outages(view),
+        "counters": counters_of(view.job),
+        "trend": SizeTrend.objects.filter(cluster=cluster, job_id=job_id).first(),
+        "checkpoints": checkpoints,
+        "checkpoint_rows": [(fact, outcome_badge(fact.outcome), facts_of.trigger_ms(fact.trigger_time)) for fact in checkpoints.rows],
+        "events": events,
+        "event_kinds": kinds,
+        "exceptions": exceptions[:EXCEPTIONS_SHOWN],
+        "more_exceptions": len(exceptions) > EXCEPTIONS_SHOWN,
+        "findings": found,
+        "alerts": open_alerts(cluster, job_id),
+        "deductions": found.deductions(view.job.health),
+        "what_if_rule": found.in_full[0].finding.rule if found.in_full else "pressure.root",
+        "health": health_badge_of(view.job),
+        "unknowns": judgement.unknowns if judgement else [],
+        "coverage": _coverage(view, judgement),
+        "lacked_all": judgement is not None and not had_data(judgement.unknowns),
+        "origins": list(blamed.origins.values()),
+        "graph": drawn(view.job.graph, windows, blamed),
+        "graph_narrow": drawn(view.job.graph, windows, blamed, narrow=True),
+        "storage": storage_of.of_job(cluster, job_id),
+        "pool_states": pool_states(view.job.graph, windows),
+        "windows": sorted(windows.values(), key=lambda window: _place(view, window.vertex_id)),
+        "window_at": max((window.window_start for window in windows.values()), default=None),
+    }
+    return render(request, "fleet/job.html", context)
+
+
+def checkpoints_export(request: HttpRequest, cluster: str, job_id: str, form: str) -> HttpResponseBase:
+    """All checkpoints of the range, newest first, streamed."""
+    view = look_up(request, cluster, job_id)
+    facts = facts_of.of_job(cluster, job_id, view.time_range.from_time, view.time_range.to_time)
+    response = csv_response if form == "csv" else json_response
+    return response(f"weir-checkpoints-{job_id[:40]}", EXPORT_COLUMNS, facts_of.export_rows(facts, EXPORT_COLUMNS))
+
+
+def _checkpoints(request: HttpRequest, facts: Any) -> Page[CheckpointFact]:
+    kinds: dict[str, dict[str, Any]] = {
+        "failed": {"outcome__in": FAILED_OUTCOMES},
+        "completed": {"outcome": "completed"},
+        "savepoints": {"is_savepoint": True},
+    }
+    narrow = kinds.get(request.GET.get("outcome", ""), {})
+    chosen = facts.filter(**narrow).defer("declines", "not_acknowledged", "late_messages", "failure_message", "exception")
+    return page(chosen, NEWEST_FACTS_FIRST, request.GET.get("checkpoints", ""), CHECKPOINTS_A_PAGE)
+
+
+def _events(request: HttpRequest, view: JobView) -> tuple[Page[LogEvent], list[str]]:
+    events = LogEvent.objects.filter(
+        cluster=view.job.cluster, job_id=view.job.job_id, ts__gte=view.time_range.from_time, ts__lte=view.time_range.to_time
+    )
+    kinds = list(events.order_by("kind").values_list("kind", flat=True).distinct())
+    kind = request.GET.get("kind", "")
+    if kind in kinds:
+        events = events.filter(kind=kind)
+    elif kind != "all":
+        events = events.exclude(kind__in=ROUTINE_KINDS)
+    return page(events, NEWEST_FIRST, request.GET.get("events", ""), EVENTS_A_PAGE), kinds
+
+
+def _coverage(view: JobView, judgement: JobJudgement | None) -> Coverage:
+    """Which part of the range was judged, as far as the job lived in it. What is just being judged is not missing yet."""
+    lived_from = drawable(view.job.start_time or view.job.first_seen_at or view.time_range.from_time)
+    start = max(view.time_range.from_time, lived_from)
+    end = min(view.time_range.to_time, view.end_of_life if view.is_past else view.now)
+    settled = late_before(view.now)
+    if not view.is_past and end > settled > start:
+        end = settled
+    return coverage(judgement.covered if judgement else (), start, end)
+
+
+def _outages(view: JobView) -> dict[str, Any]:
+    """The newest ones, newest first, and what all of them cost."""
+    found = outages(view.job, view.time_range.from_time, view.time_range.to_time)
+    known = [one.downtime_ms for one in found if one.downtime_ms is not None]
+    return {"shown": found[::-1][:OUTAGES_SHOWN], "count": len(found), "unknown": len(found) - len(known), "downtime_ms": sum(known)}
+
+
+def _place(view: JobView, vertex_id: str) -> int:
+    """Vertices in plan order, unknown ones last."""
+    vertices = [vertex.get("vertex_id") for vertex in (view.job.graph or {}).get("vertices") or ()]
+    return vertices.index(vertex_id) if vertex_id in vertices else len(vertices)

@@ -1,0 +1,29 @@
+"""The due work of storage audits: its keys, and how often all roots are audited."""
+
+from datetime import datetime
+
+from django.conf import settings
+
+from webapp.storage.models import StorageAudit, StorageRoot
+from webapp.work.models import DueWork
+from webapp.work.registry import HOUR_S, MINUTE_S
+
+AUDIT, BY_HAND, AGE_RULES = "storage/audit", "storage/by-hand", "storage/age-rules"
+"""``BY_HAND`` is claimed by commands only, and never due."""
+
+
+def audits_s() -> dict[str, int]:
+    """All roots are audited together, since files of one may be referred to from another: the shortest wish counts."""
+    hours = list(StorageRoot.objects.audited().values_list("audit_every_h", flat=True))
+    return {AUDIT: HOUR_S * min(wish or settings.WEIR.storage_audit_h for wish in hours)} if hours else {}
+
+
+def age_rules_s() -> dict[str, int]:
+    return {AGE_RULES: MINUTE_S} if StorageRoot.objects.audited().exists() or StorageAudit.objects.exists() else {}
+
+
+def audit_now(at: datetime) -> bool:
+    """An audit of all roots is due now; False where none is audited."""
+    intervals = audits_s()
+    DueWork.objects.ensure(intervals, at)
+    return bool(intervals) and bool(DueWork.objects.filter(key=AUDIT).update(next_attempt_at=at))

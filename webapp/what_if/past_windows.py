@@ -1,0 +1,173 @@
+"""Past minutes of one job as the rules read them, put together again from database and lake: what a what-if judges.
+
+Bounded in minutes, rows and samples. Full state per subtask is not read: a rule on it says that it is unknown.
+"""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields, replace
+from datetime import UTC, datetime, timedelta
+from functools import reduce
+from operator import or_
+from typing import Any
+
+from django.db.models import Q
+
+from spark_jobs.diagnosis import samples
+from spark_jobs.diagnosis.registry import events_read
+from spark_jobs.diagnosis.samples import JobWindow
+from spark_jobs.diagnosis.stack_traces import condensed
+from spark_jobs.diagnosis.window_contents import DETAIL_CHARS, MESSAGE_CHARS, OF_SUBTASKS, WINDOW_MS, Timed
+from spark_jobs.fold.endings import STATE_CHANGED
+from spark_jobs.fold.history import History, in_order
+from spark_jobs.fold.judging import with_recovery_point
+from spark_jobs.fold.windows import job_windows
+from webapp.checkpoints.models import CheckpointFact, CheckpointUpload, SizeTrend
+from webapp.fleet.models import JobAnnotation, JobCurrent, JobException, LogEvent
+from webapp.pressure.models import PressureWindow
+from webapp.storage.recovery import recovery_point_of
+from webapp.what_if.vertex_samples import Windows, read_vertex_windows
+
+MOST_WINDOWS = 10_080
+MOST_FACTS, MOST_EVENTS, MOST_PRESSURE = 12_000, 3_000, 30_000
+"""A week of minutes, with a checkpoint in each: read within a second, judged in a tenth of one. Events of tasks apart."""
+LOOK_BACK = timedelta(hours=2)
+FAMILIES_ON_SAMPLES = ("pressure", "data", "watermark")
+
+
+@dataclass(frozen=True)
+class PastWindows:
+    """``whole_from`` is later than asked for where the bounds were met."""
+
+    windows: list[JobWindow]
+    whole_from: datetime
+
+
+def read_past(job: JobCurrent, start: datetime, end: datetime, families: Iterable[str]) -> PastWindows:
+    """Minutes in which anything happened, oldest first; samples only for rules that read them. Raises what the storage raises."""
+    vertices: Windows = {}
+    whole_from = start
+    if any(family in FAMILIES_ON_SAMPLES for family in families):
+        vertices, whole_from = read_vertex_windows(job.cluster, job.job_id, job.parallelism, start, end)
+    known = _Known(job, whole_from, end)
+    starts = known.starts(vertices)[-MOST_WINDOWS:]
+    if len(starts) == MOST_WINDOWS:
+        whole_from = max(whole_from, datetime.fromtimestamp(starts[0] / 1000, UTC))
+    return PastWindows(known.windows(starts, vertices), whole_from)
+
+
+class _Known:
+    """What the database holds of the job around the range, in order of time."""
+
+    def __init__(self, job: JobCurrent, start: datetime, end: datetime) -> None:
+        own = {"cluster": job.cluster, "job_id": job.job_id}
+        self.job = job
+        self.start_ms, self.end_ms = _ms(start) or 0, _ms(end) or 0
+        self.newest_ms = min(_ms(job.judged_at or job.as_of) or self.end_ms, self.end_ms)
+        facts = CheckpointFact.objects.filter(**own, trigger_time__lte=end).order_by("-trigger_time", "-id")[:MOST_FACTS]
+        marks = JobAnnotation.objects.filter(**own, at__lte=end).order_by("-at", "-id")[:MOST_FACTS]
+        thrown = JobException.objects.filter(**own, ts__lte=end).order_by("-ts", "-id")[:MOST_FACTS]
+        logged = LogEvent.objects.filter(**own, ts__gte=start - LOOK_BACK, ts__lte=end).order_by("-ts", "-id")
+        # Apart, so that thousands of deployed tasks do not push out what else was told.
+        of_tasks, of_life = events_read() & OF_SUBTASKS, {*(events_read() - OF_SUBTASKS), *STATE_CHANGED}
+        events = [_event(one) for kinds in (of_life, of_tasks) for one in logged.filter(_of_kinds(kinds))[:MOST_EVENTS]]
+        measured = PressureWindow.objects.filter(**own, window_start__gte=start - LOOK_BACK, window_start__lte=end)
+        read = CheckpointUpload.objects.filter(**own, as_of__lte=end).order_by("-as_of", "-id")[:MOST_FACTS]
+        self.history = History(
+            checkpoints=_timed((_checkpoint(fact) for fact in facts), "trigger_time_ms"),
+            annotations=_timed(
+                (samples.Annotation(_ms(mark.at) or 0, mark.kind, mark.subject, mark.label, mark.detail or {}) for mark in marks), "at_ms"
+            ),
+            failures=_timed((_failure(one) for one in thrown), "at_ms"),
+            events=_timed((one for one in events if one.told in events_read()), "at_ms"),
+            # In the order in which they became known: a window sees none from after it.
+            uploads=in_order([(_ms(one.as_of) or 0, _upload(one)) for one in read]),
+            past=_timed((_past(row) for row in measured.order_by("-window_start").values(*_PAST)[:MOST_PRESSURE]), "window_start_ms"),
+            states=_states(job, events),
+            vertex_states=(),
+        )
+        self.recovery_point = recovery_point_of(job.cluster, job.job_id)
+        self.trend = _trend(SizeTrend.objects.filter(**own).first())
+
+    def starts(self, vertices: Windows) -> list[int]:
+        """Starts of the minutes that something falls into."""
+        history = self.history
+        instants = {*vertices, *history.checkpoints[0], *(one.ended_ms for one in history.checkpoints[1]), *history.past[0]}
+        instants.update(at_ms for timed in (history.annotations, history.failures, history.events) for at_ms in timed[0])
+        instants.update(at_ms for at_ms, _state in history.states)
+        within = (at_ms for at_ms in instants if self.start_ms <= at_ms <= self.newest_ms)
+        return sorted({at_ms // WINDOW_MS * WINDOW_MS for at_ms in within})
+
+    def windows(self, starts: Sequence[int], vertices: Windows) -> list[JobWindow]:
+        job = self.job
+        current = {
+            "name": job.name, "state": job.state, "start_time": _ms(job.start_time), "end_time": _ms(job.end_time),
+            "flink_version": job.flink_version, "graph": json.dumps(job.graph or {}),
+            "checkpoint_config": json.dumps(job.checkpoint_config or {}),
+        }  # fmt: skip
+        made = job_windows(job.cluster, job.job_id, starts, self.newest_ms, current, self.trend, vertices, self.history)
+        return [with_recovery_point(window, self.recovery_point) for window in made]
+
+
+def _of_kinds(kinds: Iterable[str]) -> Q:
+    """Lines of these kinds, as rules declare them."""
+    named = [kind.partition(" ") for kind in sorted(kinds)]
+    of_states = (Q(kind=name, fields__to_state=state) for name, _, state in named if state)
+    return reduce(or_, of_states, Q(kind__in=[name for name, _, state in named if not state]))
+
+
+def _states(job: JobCurrent, events: Iterable[samples.LogEvent]) -> list[tuple[int, str]]:
+    """What the job entered when: the last states as the cycle knew them, earlier ones as the log tells."""
+    known = {(int(at_ms), str(state)) for at_ms, state in job.states or ()}
+    logged = {(one.at_ms, str(one.fields["to_state"])) for one in events if one.kind in STATE_CHANGED and one.fields.get("to_state")}
+    return sorted(known | logged)
+
+
+_PAST = ("vertex_id", "window_start", "watermark_ms", "records_in_per_s", "records_out_per_s", "backpressured_share", "busy_share")
+_FACT_NAMES = {field.name for field in CheckpointFact._meta.fields}
+
+
+def _timed(rows: Iterable[Any], at: str) -> Timed:
+    return in_order([(getattr(row, at), row) for row in rows], most=MOST_FACTS)
+
+
+def _checkpoint(fact: CheckpointFact) -> samples.CheckpointSample:
+    values: dict[str, Any] = {}
+    for field in fields(samples.CheckpointSample):
+        name = field.name.removesuffix("_time_ms") + "_time" if field.name in ("trigger_time_ms", "end_time_ms") else field.name
+        if name in _FACT_NAMES:
+            value = getattr(fact, name)
+            values[field.name] = _ms(value) if isinstance(value, datetime) else tuple(value) if isinstance(value, list) else value
+    return samples.CheckpointSample(**{name: value for name, value in values.items() if value is not None})
+
+
+def _upload(one: CheckpointUpload) -> samples.UploadedFiles:
+    same = ("checkpoint_id", "compared_with", "kept_bytes", "same_name_bytes", "new_name_bytes")
+    return samples.UploadedFiles(trigger_time_ms=_ms(one.trigger_time) or 0, **{name: getattr(one, name) for name in same})
+
+
+def _failure(one: JobException) -> samples.JobFailure:
+    return samples.JobFailure(_ms(one.ts) or 0, one.exception_name, one.task, one.host, one.taskmanager_id, one.is_root, one.stacktrace)
+
+
+def _event(one: LogEvent) -> samples.LogEvent:
+    same = ("kind", "checkpoint_id", "vertex_id", "vertex_name", "subtask", "attempt", "host", "container", "reason")
+    event = samples.LogEvent(at_ms=_ms(one.ts) or 0, **{name: getattr(one, name) for name in same}, fields=one.fields or {})
+    return replace(event, message=(one.message or "")[:MESSAGE_CHARS] or None, detail=condensed(one.detail, DETAIL_CHARS) or None)
+
+
+def _past(row: dict[str, Any]) -> samples.VertexPast:
+    return samples.VertexPast(row.pop("vertex_id"), _ms(row.pop("window_start")) or 0, **row)
+
+
+def _trend(served: SizeTrend | None) -> samples.SizeTrend | None:
+    if served is None:
+        return None
+    same = [field.name for field in fields(samples.SizeTrend) if not field.name.endswith("_time_ms")]
+    return samples.SizeTrend(
+        from_time_ms=_ms(served.from_time), to_time_ms=_ms(served.to_time), **{name: getattr(served, name) for name in same}
+    )
+
+
+def _ms(at: datetime | None) -> int | None:
+    return None if at is None else round(at.timestamp() * 1000)

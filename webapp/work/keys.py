@@ -1,0 +1,14 @@
+"""Keys of the work that pages ask about: whether Weir collects, and how far it has judged."""
+
+COLLECT = "collect/"
+"""With a shard's number."""
+CYCLE = "spark/cycle"
+
+
+def collect_key(shard: int) -> str:
+    return f"{COLLECT}{shard}"
+
+
+def number_of(key: str, prefix: str) -> int:
+    """The number behind ``prefix``: of a shard, a plan, a report. Raises ``ValueError``."""
+    return int(key.removeprefix(prefix))

@@ -1,0 +1,166 @@
+"""What the pipeline has to do, did, and could not do."""
+
+from datetime import datetime
+from typing import ClassVar
+
+from django.db import models
+
+from webapp.work.querysets import DueWorkQuerySet
+
+
+class DueWork(models.Model):
+    """One thing that is done again and again. The row is the truth; tasks in the queue only hint at it.
+
+    A holder has ``lease_until`` to finish or renew; ``fence`` grows with every claim, so that what an
+    overtaken holder still tries to write is refused.
+    """
+
+    key = models.CharField(max_length=150, unique=True, help_text="collect/0, spark/cycle, maintenance/retention, …")
+    interval_s = models.PositiveIntegerField()
+    next_attempt_at = models.DateTimeField()
+    lease_until = models.DateTimeField(null=True)
+    leased_by = models.CharField(max_length=200, null=True)
+    fence = models.BigIntegerField(default=0)
+    failures = models.PositiveIntegerField(default=0, help_text="in a row")
+    last_started_at = models.DateTimeField(null=True)
+    last_finished_at = models.DateTimeField(null=True)
+    last_success_at = models.DateTimeField(null=True)
+    last_error = models.TextField(null=True)
+
+    objects: ClassVar = DueWorkQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["key"]
+        indexes = [models.Index(fields=["next_attempt_at"], name="due_work_next")]
+
+    def __str__(self) -> str:
+        return self.key
+
+    @property
+    def kind(self) -> str:
+        """collect, spark or maintenance."""
+        return self.key.partition("/")[0]
+
+    def is_held(self, now: datetime) -> bool:
+        return self.lease_until is not None and self.lease_until >= now
+
+
+class PipelineRun(models.Model):
+    """One attempt at one piece of due work."""
+
+    class State(models.TextChoices):
+        RUNNING = "running", "running"
+        DONE = "done", "done"
+        FAILED = "failed", "failed"
+        ABANDONED = "abandoned", "abandoned"  # its process vanished; another took over
+
+    kind = models.CharField(max_length=32, help_text="collect, spark, import or maintenance")
+    key = models.CharField(max_length=150, help_text="of the due work")
+    attempt = models.CharField(max_length=64, unique=True, help_text="tag that names this attempt everywhere")
+    state = models.CharField(max_length=16, choices=State.choices, default=State.RUNNING)
+    started_at = models.DateTimeField()
+    finished_at = models.DateTimeField(null=True)
+    duration_ms = models.BigIntegerField(null=True)
+    counts = models.JSONField(default=dict)
+    log_tail = models.TextField(blank=True, help_text="last 64 KiB at most, credentials removed")
+    error = models.TextField(null=True)
+    manifest_path = models.CharField(max_length=1000, null=True)
+
+    class Meta:
+        ordering = ["-started_at", "-id"]
+        indexes = [
+            models.Index(fields=["-started_at", "-id"], name="run_newest"),
+            models.Index(fields=["kind", "-started_at", "-id"], name="run_of_kind"),
+            models.Index(fields=["key", "state"], name="run_of_work"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.key} {self.attempt}: {self.state}"
+
+
+class Manifest(models.Model):
+    """A complete Spark run: which lake commits it read, and whether its tables are in the database."""
+
+    class State(models.TextChoices):
+        WRITTEN = "written", "written"
+        LOADED = "loaded", "loaded"
+
+    run = models.ForeignKey(PipelineRun, null=True, on_delete=models.SET_NULL, related_name="manifests")
+    attempt = models.CharField(max_length=64, unique=True)
+    path = models.CharField(max_length=1000, help_text="of manifest.json")
+    from_seq = models.JSONField(default=dict, help_text="lake table → commits already known before")
+    to_seq = models.JSONField(default=dict, help_text="lake table → commits known with it")
+    state = models.CharField(max_length=16, choices=State.choices, default=State.WRITTEN)
+    rows = models.JSONField(default=dict, help_text="serving table → rows in it")
+    changed = models.JSONField(default=dict, help_text="serving table → rows it changed")
+    restarted = models.TextField(null=True, help_text="why the lake counts as unread from here on; such a row stands for no run")
+    created_at = models.DateTimeField(auto_now_add=True)
+    loaded_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ["-id"]
+
+    def __str__(self) -> str:
+        return f"{self.attempt}: {self.state}"
+
+
+class RolledUp(models.Model):
+    """Up to which commit of a derived table of the lake the roll-ups made of it are in the database."""
+
+    table = models.CharField(max_length=100, unique=True)
+    to_seq = models.BigIntegerField()
+    loaded_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"{self.table} up to {self.to_seq}"
+
+
+class SkippedInput(models.Model):
+    """Serving table ``skipped_input``: one input that was skipped, and why."""
+
+    cluster = models.CharField(max_length=100)
+    observed_at = models.DateTimeField()
+    subject = models.CharField(max_length=300)
+    reason = models.CharField(max_length=64)
+    source = models.CharField(max_length=32, null=True)
+    detail = models.TextField(null=True)
+    as_of = models.DateTimeField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["cluster", "observed_at", "subject", "reason"], name="skipped_input_key")]
+        indexes = [
+            models.Index(fields=["cluster", "-observed_at", "-id"], name="skipped_input_of_cluster"),
+            models.Index(fields=["-observed_at", "-id"], name="skipped_input_age"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.subject}: {self.reason}"
+
+
+class Heartbeat(models.Model):
+    """When something that should tick last did: beat's tick, the workers of a queue."""
+
+    name = models.CharField(max_length=64, unique=True)
+    at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"{self.name} at {self.at:%H:%M:%S}"
+
+
+class PipelineAlarm(models.Model):
+    """Something in Weir itself that does not run as it should; open until ``cleared_at``."""
+
+    code = models.CharField(max_length=64)
+    subject = models.CharField(max_length=150)
+    detail = models.TextField()
+    since = models.DateTimeField()
+    cleared_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ["-since", "-id"]
+        constraints = [
+            models.UniqueConstraint(fields=["code", "subject"], condition=models.Q(cleared_at__isnull=True), name="one_open_alarm")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.code}: {self.subject}"

@@ -1,0 +1,58 @@
+"""Doing one piece of due work: claim, run, give back. The same for tasks and for commands."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from django.utils import timezone
+
+from webapp.work.lease import LeaseLost
+from webapp.work.models import DueWork
+from webapp.work.registry import Attempt, Ended, Work, work_of
+from webapp.work.runs import RunRecord, describe, recorded
+
+Echo = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Performed:
+    """``HELD``: somebody else is at it, or its time has not come. ``IDLE``: there was nothing to do. ``DONE``: see the record."""
+
+    state: str
+    record: RunRecord | None = None
+
+    HELD = "held"
+    IDLE = "idle"
+    DONE = "done"
+
+
+def perform(key: str, *, even_if_not_due: bool = False, echo: Echo | None = None) -> Performed:
+    """Claim and do the work. An error is noted in the run and in the row, the work is due again after a delay,
+    and the error goes on up."""
+    began = timezone.now()
+    lease = DueWork.objects.claim(key, began, even_if_not_due=even_if_not_due)
+    if lease is None:
+        return Performed(Performed.HELD)
+    try:
+        work = work_of(key)
+        with lease.kept_alive():
+            record = _do(work, Attempt(lease, by_hand=even_if_not_due), echo)
+    except LeaseLost:
+        raise
+    except BaseException as error:
+        lease.fail(timezone.now(), describe(error))
+        raise
+    now = timezone.now()
+    lease.complete(now, next_attempt_at=work.next_at(Ended(lease, began, now, idle=record is None)))
+    return Performed(Performed.DONE, record) if record else Performed(Performed.IDLE)
+
+
+def _do(work: Work, attempt: Attempt, echo: Echo | None) -> RunRecord | None:
+    if not work.has_work(attempt):
+        return None
+    if work.look:
+        work.look(attempt.lease)
+    if not work.do:
+        return None
+    with recorded(attempt.lease, attempt.key.partition("/")[0], echo) as record:
+        work.do(attempt.lease, record)
+    return record

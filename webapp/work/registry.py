@@ -1,0 +1,115 @@
+"""All work there is. Each feature registers its own in a module ``due_work``: which keys, how often, on which queue, what does it."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cache
+
+from django.utils.module_loading import autodiscover_modules
+
+from webapp.work.hints import Task
+from webapp.work.lease import Lease
+from webapp.work.runs import RunRecord
+
+MINUTE_S, HOUR_S, DAY_S = 60, 3600, 86_400
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """A claimed piece of work and how its claim came about. ``by_hand``: somebody asked for it now, whatever its row says."""
+
+    lease: Lease
+    by_hand: bool = False
+
+    @property
+    def key(self) -> str:
+        return self.lease.key
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How an attempt went, for what follows from it. ``idle``: there was nothing to do."""
+
+    lease: Lease
+    began: datetime
+    ended: datetime
+    idle: bool
+
+
+def _always(_attempt: Attempt) -> bool:
+    return True
+
+
+def _nothing_more() -> bool:
+    return False
+
+
+def _nothing_follows(_key: str) -> None:
+    return None
+
+
+def _an_interval_later(_ended: Ended) -> None:
+    return None
+
+
+@dataclass(frozen=True)
+class Work:
+    """One kind of due work.
+
+    ``prefix``: its key, or what its keys begin with. ``every``: key → seconds between two runs, of all that should be running
+    now. ``has_work`` is asked after the claim and costs little. ``do`` is recorded as a run; ``look`` instead of it keeps a
+    history of its own. ``next_at``: when it is due again, None for an interval after its end.
+    ``when_hinted``: a hint is followed even where the row is not due yet. ``more``: asked after a look that was a hint's, and
+    looked again where it says so. ``done`` is told the key once a run ended well, ``missed`` where somebody else held it.
+    """
+
+    prefix: str
+    task: Task
+    every: Callable[[], Mapping[str, int]]
+    do: Callable[[Lease, RunRecord], object] | None = None
+    look: Callable[[Lease], object] | None = None
+    has_work: Callable[[Attempt], bool] = _always
+    next_at: Callable[[Ended], datetime | None] = _an_interval_later
+    when_hinted: bool = False
+    more: Callable[[], bool] = _nothing_more
+    done: Callable[[str], None] = _nothing_follows
+    missed: Callable[[str], None] = _nothing_follows
+
+
+_WORKS: dict[str, Work] = {}
+
+
+def register(*works: Work) -> None:
+    """Called by a feature's ``due_work``. Raises ``ValueError`` where two say what one key means."""
+    for work in works:
+        if _WORKS.setdefault(work.prefix, work) is not work:
+            raise ValueError(f"Two kinds of due work are registered for {work.prefix}.")
+
+
+def works() -> tuple[Work, ...]:
+    """Everything that any feature registered."""
+    _discover()
+    return tuple(_WORKS.values())
+
+
+def work_of(key: str) -> Work:
+    """The kind of work that a key belongs to: the longest prefix wins. Raises ``ValueError`` where nobody knows it."""
+    known = [work for work in works() if key.startswith(work.prefix)]
+    if not known:
+        raise ValueError(f"Nobody knows how to do {key}.")
+    return max(known, key=lambda work: len(work.prefix))
+
+
+def intervals_s() -> dict[str, int]:
+    """Key → seconds between two runs, for everything that should be running now."""
+    return {key: seconds for work in works() for key, seconds in work.every().items()}
+
+
+def tasks() -> tuple[Task, ...]:
+    """Every Celery task that does work, once."""
+    return tuple({work.task.name: work.task for work in works()}.values())
+
+
+@cache
+def _discover() -> None:
+    autodiscover_modules("due_work")

@@ -1,0 +1,103 @@
+"""One row per attempt: when it ran, how long, what came of it, and the end of its log."""
+
+import logging
+import secrets
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from django.utils import timezone
+
+from ingest.redaction.texts import redact
+from webapp.work.lease import Lease, LeaseLost
+from webapp.work.models import PipelineRun
+from webapp.work.texts import tail
+
+LOG_TAIL_BYTES = 64 * 1024
+ATTEMPTS_INTERRUPTED = 5
+
+logger = logging.getLogger(__name__)
+
+
+def new_attempt(kind: str, at: datetime) -> str:
+    """A tag that sorts by time and is never used twice."""
+    return f"{kind}-{at:%Y%m%dT%H%M%S}-{secrets.token_hex(4)}"
+
+
+@dataclass
+class RunRecord:
+    """What a running attempt notes about itself; saved at its end."""
+
+    row: PipelineRun
+    echo: Callable[[str], None]
+    counts: dict[str, Any] = field(default_factory=dict)
+    _lines: list[str] = field(default_factory=list)
+
+    def say(self, line: str) -> None:
+        """For the log and for whoever watches."""
+        self.note(line)
+        self.echo(line)
+
+    def note(self, line: str) -> None:
+        """For the log alone."""
+        self._lines.append(line)
+        if len(self._lines) > 4_000:
+            del self._lines[:2_000]
+
+    @property
+    def last_line(self) -> str:
+        return next((redact(line.strip()[:500]) for line in reversed(self._lines) if line.strip()), "")
+
+    @property
+    def log_tail(self) -> str:
+        return tail(redact("\n".join(self._lines)), LOG_TAIL_BYTES)
+
+
+@contextmanager
+def recorded(lease: Lease, kind: str, echo: Callable[[str], None] | None = None) -> Iterator[RunRecord]:
+    """Record the body as a run of the leased work. An exception is noted and goes on up."""
+    now = timezone.now()
+    with lease.writing():
+        abandon(lease.key, now)
+        row = PipelineRun.objects.create(kind=kind, key=lease.key, attempt=new_attempt(kind, now), started_at=now)
+    record = RunRecord(row, echo or logger.info)
+    try:
+        yield record
+    except BaseException as error:
+        _finish(record, PipelineRun.State.ABANDONED if isinstance(error, LeaseLost) else PipelineRun.State.FAILED, describe(error))
+        raise
+    _finish(record, PipelineRun.State.DONE, None)
+
+
+def abandon(key: str, now: datetime) -> int:
+    """Close the rows of attempts whose process vanished: whoever holds the lease is the only one at work."""
+    running = PipelineRun.objects.filter(key=key, state=PipelineRun.State.RUNNING)
+    return running.update(state=PipelineRun.State.ABANDONED, finished_at=now, error="Its process ended without a word.")
+
+
+def left_running(run: PipelineRun) -> list[str]:
+    """Attempts at the same work that ended badly since the last good one: a Spark server may still be at them."""
+    done = PipelineRun.objects.filter(key=run.key, state=PipelineRun.State.DONE).order_by("-id").values_list("id", flat=True).first()
+    bad = PipelineRun.objects.filter(key=run.key, pk__gt=done or 0, pk__lt=run.pk).order_by("-id")
+    return list(bad.values_list("attempt", flat=True)[:ATTEMPTS_INTERRUPTED])
+
+
+def describe(error: BaseException) -> str:
+    """One safe line about an error; our own errors already are sentences."""
+    text = redact(str(error)).strip() or type(error).__name__
+    return text if type(error).__module__.startswith(("webapp", "ingest", "spark_jobs")) else f"{type(error).__name__}: {text}"
+
+
+def _finish(record: RunRecord, state: PipelineRun.State, error: str | None) -> None:
+    now = timezone.now()
+    # Only an attempt that is still seen as running may close its row.
+    PipelineRun.objects.filter(pk=record.row.pk, state=PipelineRun.State.RUNNING).update(
+        state=state,
+        finished_at=now,
+        duration_ms=int((now - record.row.started_at).total_seconds() * 1000),
+        counts=record.counts,
+        log_tail=record.log_tail,
+        error=error,
+    )

@@ -1,0 +1,45 @@
+"""Running a Spark job in a process of its own: its output kept, its time limited; what it left is for the caller to read."""
+
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from django.conf import settings
+
+from spark_jobs import previous_run
+from webapp.work import forked, subprocesses
+from webapp.work.runs import RunRecord
+
+LOGS_KEPT = 50
+
+
+class SparkFailed(Exception):
+    """The Spark job ended without a complete run; the message says what the log's end says."""
+
+
+class PreviousLost(SparkFailed):
+    """What it should have carried on from is lost or damaged: it has to be started without."""
+
+
+def run(arguments: Sequence[str], record: RunRecord, name: str) -> None:
+    """Run ``python -m spark_jobs ARGUMENTS`` to its end; its log carries ``name``. Raises :class:`SparkFailed`."""
+    # Storage options hold keys, and arguments can be seen by everybody on the machine: they go by the environment.
+    environment = {**os.environ, "WEIR_LAKE_OPTIONS": json.dumps(settings.WEIR.lake_options)}
+    log = _log_file(name)
+    try:
+        code = forked.run(settings.SPARK_MODULE, arguments, environment, log, settings.WEIR.spark_timeout_s, record.say, record.note)
+    except subprocesses.TimedOut as error:
+        raise SparkFailed(f"The Spark job {name} was stopped: {error}") from None
+    if code == previous_run.LOST:
+        raise PreviousLost(record.last_line.partition(": ")[2] or "The run before is lost.")
+    if code:
+        raise SparkFailed(f"The Spark job ended with exit code {code}: {record.last_line or 'it printed nothing'} (log: {log})")
+
+
+def _log_file(name: str) -> Path:
+    folder: Path = settings.WEIR.home / "logs" / "runs"
+    if folder.is_dir():
+        for old in sorted(folder.glob("*.log"))[:-LOGS_KEPT]:
+            old.unlink(missing_ok=True)
+    return folder / f"{name}.log"
