@@ -2,7 +2,18 @@
 
 from django.urls import path, re_path
 
+from webapp.alerting import waiting
 from webapp.alerting.views import alerts, mutes, rule_settings
+from webapp.lib.menu import MenuEntry
+
+MENU = MenuEntry(
+    "Alerts",
+    "alerts",
+    key="a",
+    of=("alert", "silence", "maintenance", "setting", "endpoint", "deliver"),
+    count=waiting.count,
+    count_title="firing, and acknowledged by nobody",
+)
 
 urlpatterns = [
     path("alerts/", alerts.alerts, name="alerts"),

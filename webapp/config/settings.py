@@ -74,7 +74,7 @@ TEMPLATES = [
                 "django.contrib.messages.context_processors.messages",
                 "csp.context_processors.nonce",
                 "webapp.freshness.context.pipeline_status",
-                "webapp.alerting.context.waiting",
+                "webapp.site.menu.menu",
                 "webapp.lib.context.page",
             ],
             "builtins": ["django.templatetags.static", "webapp.lib.filters"],

@@ -3,6 +3,9 @@
 from django.urls import path
 
 from webapp.findings.views import findings, rules
+from webapp.lib.menu import MenuEntry
+
+MENU = MenuEntry("Findings", "findings", key="d", of=("finding", "rule"))
 
 urlpatterns = [
     path("findings/", findings.findings, name="findings"),

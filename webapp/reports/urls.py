@@ -2,9 +2,12 @@
 
 from django.urls import path, re_path
 
+from webapp.lib.menu import MenuEntry
 from webapp.reports import views
 
 UID = r"(?P<uid>rep_[a-z0-9]{10,36})"
+
+MENU = MenuEntry("Reports", "reports", key="r", of=("report",))
 
 urlpatterns = [
     path("reports/", views.reports, name="reports"),

@@ -2,7 +2,10 @@
 
 from django.urls import path, re_path
 
+from webapp.lib.menu import MenuEntry
 from webapp.site.views import pipeline as views
+
+MENU = MenuEntry("Pipeline", "pipeline", key="p", of=("pipeline",))
 
 urlpatterns = [
     path("pipeline/", views.pipeline, name="pipeline"),

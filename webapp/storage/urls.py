@@ -2,7 +2,10 @@
 
 from django.urls import path
 
+from webapp.lib.menu import MenuEntry
 from webapp.storage.views import charts, files, overview, root, roots, simulator, xray
+
+MENU = MenuEntry("Storage", "storage", key="s", of=("storage",))
 
 urlpatterns = [
     path("storage/", overview.storage, name="storage"),

@@ -1,19 +1,11 @@
-"""How many alerts wait for somebody, for the header of every page."""
-
-from typing import Any
+"""How many alerts wait for somebody, for the menu of every page."""
 
 from django.core.cache import cache
-from django.http import HttpRequest
 
 from webapp.alerting.models import Alert
 
 CACHE_KEY, CACHED_FOR_S = "alerts-waiting", 15
 CAP = 999
-
-
-def waiting(request: HttpRequest) -> dict[str, Any]:
-    """``alerts_waiting`` in templates, which call it only where they use it."""
-    return {"alerts_waiting": count}
 
 
 def count() -> int:

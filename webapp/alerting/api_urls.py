@@ -1,0 +1,12 @@
+"""Addresses of alerts below /api/v1/."""
+
+from webapp.alerting.api.views import AlertViews, MaintenanceWindowViews, RuleSettingViews, SilenceViews, ThresholdViews
+from webapp.lib.api.routes import Routes
+
+ROUTES: Routes = (
+    ("alerts", AlertViews, "api-alerts"),
+    ("silences", SilenceViews, "api-silences"),
+    ("maintenance-windows", MaintenanceWindowViews, "api-maintenance-windows"),
+    ("rule-settings", RuleSettingViews, "api-rule-settings"),
+    ("thresholds", ThresholdViews, "api-thresholds"),
+)

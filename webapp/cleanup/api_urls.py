@@ -1,0 +1,6 @@
+"""Addresses of clean-up plans below /api/v1/."""
+
+from webapp.cleanup.api import CleanupPlanViews
+from webapp.lib.api.routes import Routes
+
+ROUTES: Routes = (("cleanup-plans", CleanupPlanViews, "api-cleanup-plans"),)

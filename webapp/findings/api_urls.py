@@ -1,0 +1,6 @@
+"""Addresses of findings below /api/v1/."""
+
+from webapp.findings.api.views import FindingViews
+from webapp.lib.api.routes import Routes
+
+ROUTES: Routes = (("findings", FindingViews, "api-findings"),)

@@ -1,0 +1,22 @@
+"""An entry of the menu that every page has: a feature declares its own, ``webapp/site/menu.py`` puts them in order."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class MenuEntry:
+    """``page``: name of its address. ``key``: after ``g`` on the keyboard. ``of``: words in the names of the addresses that belong to it.
+    ``count``: how much waits for somebody there, ``count_title`` what that is. ``keeps_range``: its page has the time range of this one.
+    """
+
+    title: str
+    page: str
+    key: str
+    of: tuple[str, ...]
+    count: Callable[[], int] | None = None
+    count_title: str = ""
+    keeps_range: bool = False
+
+    def holds(self, page: str) -> bool:
+        return page == self.page or any(word in page for word in self.of)

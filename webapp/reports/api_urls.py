@@ -1,0 +1,6 @@
+"""Addresses of reports below /api/v1/."""
+
+from webapp.lib.api.routes import Routes
+from webapp.reports.api import ReportViews
+
+ROUTES: Routes = (("reports", ReportViews, "api-reports"),)

@@ -1,0 +1,21 @@
+"""The menu of every page, in its order."""
+
+from typing import Any
+
+from django.http import HttpRequest
+
+from webapp.alerting.urls import MENU as ALERTS
+from webapp.findings.urls import MENU as FINDINGS
+from webapp.reports.urls import MENU as REPORTS
+from webapp.site.page_urls import CLUSTERS, FLEET
+from webapp.site.pipeline_urls import MENU as PIPELINE
+from webapp.storage.urls import MENU as STORAGE
+
+MENU = (FLEET, FINDINGS, ALERTS, REPORTS, STORAGE, CLUSTERS, PIPELINE)
+
+
+def menu(request: HttpRequest) -> dict[str, Any]:
+    """``menu`` in templates: each entry, and whether this page belongs to it."""
+    match = request.resolver_match
+    page = (match.url_name if match else None) or ""
+    return {"menu": [(entry, entry.holds(page)) for entry in MENU]}

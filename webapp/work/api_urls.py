@@ -1,0 +1,9 @@
+"""Addresses of what the pipeline does below /api/v1/."""
+
+from webapp.lib.api.routes import Routes
+from webapp.work.api.views import PipelineRunViews, SkippedInputViews
+
+ROUTES: Routes = (
+    ("pipeline-runs", PipelineRunViews, "api-pipeline-runs"),
+    ("skipped-inputs", SkippedInputViews, "api-skipped-inputs"),
+)
