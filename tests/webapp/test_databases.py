@@ -49,7 +49,7 @@ def test_each_row_is_claimed_by_exactly_one_of_several_processes(kind: str, tmp_
 
 ALSO_ON_POSTGRESQL = (
     # The loader, leases and retention.
-    *(f"pipeline/{name}" for name in ("test_loader.py", "test_due_work.py", "test_retention.py", "test_audit.py")),
+    *("pipeline/test_loader.py", "pipeline/test_retention.py", "work/test_due_work.py", "freshness/test_alarms.py"),
     *("fleet/test_status.py", "checkpoints"),
     *(f"storage/{name}" for name in ("test_loading.py", "test_known_jobs.py", "test_aging.py", "test_auditing.py")),
     # What attackers send.
