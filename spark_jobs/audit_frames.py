@@ -85,13 +85,14 @@ def _jobs(session: SparkSession, uri: str) -> DataFrame:
     return frame.select(*known, *(_job_column(name, type_, frame) for name, type_ in JOB_COLUMNS.items()))
 
 
-def _job_column(name: str, type_: str, frame: DataFrame):  # type: ignore[no-untyped-def]  # a column, classic or Connect
+def _job_column(name: str, type_: str, frame: DataFrame) -> Any:  # a column, classic or Connect
     if name not in frame.columns:
         return F.lit(None).cast(type_).alias(name)
     if name != "checkpoints_ended":
         return F.col(name).cast(type_)
     # Members that a writer leaves out are null.
-    given = set(frame.schema[name].dataType.elementType.fieldNames())  # type: ignore[attr-defined]
+    type_of: Any = frame.schema[name].dataType
+    given = set(type_of.elementType.fieldNames())
     members = re.findall(r"(\w+): (\w+)", type_)
     return F.transform(
         name,

@@ -5,8 +5,8 @@ address. No message, log line or ``repr`` carries a secret, not even one that th
 """
 
 import os
-import random
 from collections.abc import AsyncIterator, Callable
+from random import SystemRandom
 from types import TracebackType
 from typing import Any, Self
 from urllib.parse import urljoin, urlsplit
@@ -140,7 +140,7 @@ class RestClient:
         error = state.outcome.exception() if state.outcome else None
         asked = not isinstance(error, Unanswered) or error.connected
         pause_s = self._gate.same_path_pause_s if asked else min(CONNECT_AGAIN_AFTER_S, self._gate.same_path_pause_s)
-        return pause_s * random.uniform(1, 1.5)  # noqa: S311 -- jitter, not a secret
+        return pause_s * SystemRandom().uniform(1, 1.5)
 
     async def _once(self, path: str) -> bytes:
         try:

@@ -93,7 +93,8 @@ def order_of(orders: Sequence[Any], scope: Scope, rows: Sequence[int]) -> list[i
         last = order.null_ordering == pb.Expression.SortOrder.SORT_NULLS_LAST
         if last != descending:
             raise Unsupported("an order that puts nulls elsewhere than Spark does")
-        ordered.sort(key=lambda row, keys=keys: order_key(keys[row]), reverse=descending)  # type: ignore[misc]
+        places = [order_key(key) for key in keys]
+        ordered.sort(key=places.__getitem__, reverse=descending)
     return ordered
 
 

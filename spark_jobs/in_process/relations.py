@@ -290,7 +290,8 @@ def _dropped(relations: Relations, given: pb.Drop) -> Table:
     gone = {place for name in given.column_names if (place := source.find(name)) is not None}
     for expression in given.columns:
         qualifier, _, name = expression.unresolved_attribute.unparsed_identifier.rpartition(".")
-        gone.add(source.find(name, qualifier))  # type: ignore[arg-type]  # None is no place
+        if (place := source.find(name, qualifier)) is not None:
+            gone.add(place)
     kept = [place for place in range(len(source.names)) if place not in gone]
     return Table(
         tuple(source.names[place] for place in kept), tuple(source.columns[place] for place in kept), source.rows,

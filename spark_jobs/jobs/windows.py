@@ -11,7 +11,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
 import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
@@ -68,7 +68,7 @@ def windows_of(
     yield from sorted(found, key=lambda window: (window.cluster, window.job_id, window.window_start_ms))
 
 
-def _chosen(cluster: str | None, job_id: str | None):  # type: ignore[no-untyped-def]  # a column, classic or Connect
+def _chosen(cluster: str | None, job_id: str | None) -> Any:  # a column, classic or Connect
     wanted = F.lit(True)
     for name, value in (("cluster", cluster), ("job_id", job_id)):
         wanted = wanted & (F.col(name) == value) if value else wanted

@@ -127,7 +127,8 @@ def _files(inputs: Inputs, keep: Keep) -> tuple[DataFrame, DataFrame]:
     """
     files = keep("files", listed_files(inputs.listing, inputs.seen, inputs.roots))
     held = keep("held", held_directories(files, inputs.roots))
-    if held.agg(F.sum("files")).first()[0] not in (None, inputs.listing.count()):  # type: ignore[index]  # a sum has a row
+    summed = held.agg(F.sum("files")).first()
+    if summed and summed[0] not in (None, inputs.listing.count()):
         files = keep("merged_files", listed_files(inputs.listing, merged(inputs.seen), inputs.roots))
         held = keep("merged_held", held_directories(files, inputs.roots))
     return files, held

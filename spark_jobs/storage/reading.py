@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
@@ -87,7 +88,7 @@ def with_canonical_restores(jobs: DataFrame, spellings_of: Mapping[str, Spelling
     return spelled.withColumn("restored_path", F.regexp_replace("restored_path", "/_metadata$", ""))
 
 
-def _canonicalising(spellings_of: Mapping[str, Spellings], column: str):  # type: ignore[no-untyped-def]  # what mapInArrow takes
+def _canonicalising(spellings_of: Mapping[str, Spellings], column: str) -> Any:  # what mapInArrow takes
     return partial(_canonicalised, spellings_of=dict(spellings_of), column=column)
 
 

@@ -24,15 +24,16 @@ def plain(array: pa.Array) -> list[Any]:
         return _texts(array)
     if pa.types.is_integer(kind) or pa.types.is_floating(kind):
         return _numbers(array)
-    return array.to_pylist()  # type: ignore[no-any-return]
+    values: list[Any] = array.to_pylist()
+    return values
 
 
 def _dicts(array: pa.StructArray) -> list[dict[str, Any] | None]:
     names = [field.name for field in array.type]
     rows = zip(*(plain(child) for child in array.flatten()), strict=True)
-    made = [dict(zip(names, row, strict=True)) for row in rows]
+    made: list[dict[str, Any] | None] = [dict(zip(names, row, strict=True)) for row in rows]
     if not array.null_count:
-        return made  # type: ignore[return-value]
+        return made
     return [one if valid else None for one, valid in zip(made, pc.is_valid(array).to_pylist(), strict=True)]
 
 
@@ -54,7 +55,8 @@ def _texts(array: pa.Array) -> list[str | None]:
 
 def _numbers(array: pa.Array) -> list[Any]:
     if not array.null_count:
-        return array.to_numpy(zero_copy_only=False).tolist()  # type: ignore[no-any-return]
+        numbers: list[Any] = array.to_numpy(zero_copy_only=False).tolist()
+        return numbers
     values = pc.fill_null(array, 0).to_numpy(zero_copy_only=False).tolist()
     missing = pc.is_null(array).to_numpy(zero_copy_only=False).tolist()
     return [None if lacks else value for value, lacks in zip(values, missing, strict=True)]

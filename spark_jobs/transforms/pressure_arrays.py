@@ -343,7 +343,8 @@ def _changes(columns: Sequence[npt.NDArray[Any]]) -> Flags:
 
 
 def _codes(values: pa.Array) -> npt.NDArray[Any]:
-    return values.dictionary_encode(null_encoding="encode").indices.to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]
+    codes: npt.NDArray[Any] = values.dictionary_encode(null_encoding="encode").indices.to_numpy(zero_copy_only=False)
+    return codes
 
 
 def _ms(samples: pa.RecordBatch, name: str) -> Ints:
@@ -352,11 +353,13 @@ def _ms(samples: pa.RecordBatch, name: str) -> Ints:
 
 
 def _whole(values: pa.Array) -> Ints:
-    return pc.fill_null(values, -1).to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]
+    whole: Ints = pc.fill_null(values, -1).to_numpy(zero_copy_only=False)
+    return whole
 
 
 def _lengths(values: pa.ListArray) -> Ints:
-    return pc.fill_null(pc.list_value_length(values), 0).to_numpy(zero_copy_only=False).astype(np.int64)  # type: ignore[no-any-return]
+    lengths: Ints = pc.fill_null(pc.list_value_length(values), 0).to_numpy(zero_copy_only=False).astype(np.int64)
+    return lengths
 
 
 def _starts(lengths: Ints) -> Ints:

@@ -14,7 +14,7 @@ admin.site.register(User, UserAdmin)
 
 
 @admin.register(ApiToken)
-class ApiTokenAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+class ApiTokenAdmin(admin.ModelAdmin):
     """Tokens are issued elsewhere, since their text is shown once; here they are seen and revoked."""
 
     list_display = ("prefix", "name", "user", "scope", "expires_at", "last_used_at")

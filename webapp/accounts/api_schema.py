@@ -3,7 +3,7 @@
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 
 
-class TokenScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
+class TokenScheme(OpenApiAuthenticationExtension):
     """Found by drf-spectacular once this module is loaded, which ``webapp.site.api_urls`` does."""
 
     target_class = "webapp.accounts.authentication.TokenAuthentication"

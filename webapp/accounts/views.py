@@ -32,7 +32,7 @@ class TokenForm(forms.Form):
     def __init__(self, *args: Any, operator: bool = False, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         if not operator:
-            self.fields["scope"].choices = [(ApiToken.Scope.READ.value, ApiToken.Scope.READ.label)]  # type: ignore[attr-defined]
+            self.fields["scope"] = forms.ChoiceField(choices=[(ApiToken.Scope.READ.value, ApiToken.Scope.READ.label)], label="May")
 
 
 class SignIn(LoginView):

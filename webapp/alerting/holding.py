@@ -30,7 +30,7 @@ def hold(pks: list[int], policies: Policies, now: datetime) -> int:
     known = Exists(Finding.objects.filter(pk=OuterRef("finding_id")))
     written = Written()
     for row in Alert.objects.filter(pk__in=pks, state__in=OPEN).annotate(has_finding=known).defer(*UNREAD):
-        last, has_finding = life_of(row), bool(getattr(row, "has_finding"))  # noqa: B009 - an annotation, which the row class does not know
+        last, has_finding = life_of(row), bool(vars(row)["has_finding"])
         wishes = policies.wishes(row.rule, row.cluster, row.job_id)
         policy = Policy(wishes.alerts, wishes.hold_before, wishes.hold_after, policies.is_recorded(row.cluster))
         step: Step = tick(last, policy, now) if has_finding else gone(last, policy, now)

@@ -195,7 +195,7 @@ def _ordered(layers: list[list[_Item]], chains: list[list[_Item]]) -> list[list[
             for item in layers[number]:
                 places = [place[other] for other in neighbours[item] if other in place]
                 weight[item] = sum(places) / len(places) if places else own[item]
-            layers[number].sort(key=lambda item, weight=weight: weight[item])  # type: ignore[misc]
+            layers[number].sort(key=weight.__getitem__)
     return layers
 
 

@@ -5,10 +5,13 @@ So light and dark need no second figure, and ``static/css/tokens.css`` stays the
 
 from datetime import UTC, datetime
 from html import escape
+from importlib import import_module
 from typing import Any
 
-import pandas as pd  # noqa: F401 - plotly asks it whatever is loaded; loaded by another thread meanwhile it would be half there
 import plotly.graph_objects as go
+
+# Plotly asks for pandas whatever it draws; loaded by another thread meanwhile it would be half there.
+import_module("pandas")
 
 INK, INK_2, INK_3, LINE, PANEL = "var(--ink)", "var(--ink-2)", "var(--ink-3)", "var(--line)", "var(--panel)"
 ACCENT, OK, WARN, CRIT, UNKNOWN = "var(--accent)", "var(--ok)", "var(--warn)", "var(--crit)", "var(--unknown)"

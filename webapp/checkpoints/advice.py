@@ -90,8 +90,14 @@ def advice(job: JobCurrent, end: datetime, limits: Limits) -> Advice:
     def replayed(*, by_subtask: bool) -> RegionalWhatIf | None:
         if not fits:
             return None
-        within = {"max_failed_share": limits.max_failed_share, "max_consecutive_reuse": limits.max_consecutive_reuse}
-        return regional_what_if(history, vertices, edges, by_subtask=by_subtask, **within)  # type: ignore[arg-type]
+        return regional_what_if(
+            history,
+            vertices,
+            edges,
+            by_subtask=by_subtask,
+            max_failed_share=limits.max_failed_share,
+            max_consecutive_reuse=limits.max_consecutive_reuse,
+        )
 
     return Advice(
         checkpoints=len(history),

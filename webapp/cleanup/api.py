@@ -47,7 +47,7 @@ class CleanupPlanSerializer(serializers.ModelSerializer[CleanupPlan]):
         )  # fmt: skip
 
 
-class PlanRequestSerializer(serializers.Serializer):  # type: ignore[type-arg]
+class PlanRequestSerializer(serializers.Serializer[Any]):
     roots = serializers.ListField(
         child=serializers.CharField(max_length=1000),
         required=False,
@@ -57,14 +57,14 @@ class PlanRequestSerializer(serializers.Serializer):  # type: ignore[type-arg]
     waste = serializers.BooleanField(required=False, default=False)
 
 
-class OrderSerializer(serializers.Serializer):  # type: ignore[type-arg]
+class OrderSerializer(serializers.Serializer[Any]):
     verb = serializers.ChoiceField(choices=("apply", "undo", "purge", "withdraw"))
 
 
-class PlannedFileSerializer(serializers.Serializer):  # type: ignore[type-arg]
+class PlannedFileSerializer(serializers.Serializer[Any]):
     """One file with its proof."""
 
-    root = serializers.CharField()  # type: ignore[assignment]
+    root: Any = serializers.CharField()
     path = serializers.CharField()
     listed_path = serializers.CharField()
     bytes = serializers.IntegerField()
@@ -82,7 +82,7 @@ class PlannedFileSerializer(serializers.Serializer):  # type: ignore[type-arg]
     age_ms = serializers.IntegerField()
 
 
-class JournalRowSerializer(serializers.Serializer):  # type: ignore[type-arg]
+class JournalRowSerializer(serializers.Serializer[Any]):
     """What became of one file."""
 
     path = serializers.CharField()
@@ -93,13 +93,13 @@ class JournalRowSerializer(serializers.Serializer):  # type: ignore[type-arg]
     detail = serializers.CharField(allow_null=True)
 
 
-class PlannedFilesAnswer(serializers.Serializer):  # type: ignore[type-arg]
+class PlannedFilesAnswer(serializers.Serializer[Any]):
     next = serializers.CharField(allow_blank=True)
     previous = serializers.CharField(allow_blank=True)
     results = PlannedFileSerializer(many=True, source="rows")
 
 
-class JournalAnswer(serializers.Serializer):  # type: ignore[type-arg]
+class JournalAnswer(serializers.Serializer[Any]):
     next = serializers.CharField(allow_blank=True)
     previous = serializers.CharField(allow_blank=True)
     results = JournalRowSerializer(many=True, source="rows")

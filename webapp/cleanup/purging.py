@@ -1,6 +1,7 @@
 """Delete for good what has waited in quarantine, once more after everything was audited afresh: nothing may miss it."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from functools import partial
 
 from webapp.cleanup.errors import Halted
 from webapp.cleanup.journal import Row
@@ -48,17 +49,17 @@ def purge(run: Run, recheck: Recheck, watch: Watch, storage: Storage | None = No
         tried = set(journal.intents(chunk.number))
         if files:
             journal.intend(chunk.number, [file.path for file in files], run.at())
-        rows = run.each(files, lambda file, tried=tried: _delete(run, file, was_tried=file.path in tried))  # type: ignore[misc]
+        rows = run.each(files, partial(_delete, run, tried=tried))
         run.finish(journal, PURGE, chunk.number, rows)
     for folder in run.places.folders:
         run.files.remove_empty(folder)
 
 
-def _delete(run: Run, file: Planned, *, was_tried: bool) -> Row:
+def _delete(run: Run, file: Planned, *, tried: Collection[str]) -> Row:
     run.refuse_linked(file)
     found = run.files.stat(file.target)
     if found is None:
-        return run.row(file, Outcome.PURGED if was_tried else Outcome.GONE)
+        return run.row(file, Outcome.PURGED if file.path in tried else Outcome.GONE)
     if not file.is_kept_as(found):
         return run.row(file, Outcome.CHANGED, f"{found.bytes} bytes of {found.modified} in quarantine, not what was moved there")
     run.files.delete(file.target, found)

@@ -136,7 +136,7 @@ def load() -> Environment:
             words("WEIR_CLUSTER_ALLOWED_NETWORKS", [], "networks clusters may be in, such as 10.0.0.0/8", _is_network)
         ),
         mail_from=text("WEIR_MAIL_FROM", "weir@localhost", "an address such as weir@example.org", _is_mail_address),
-        smtp_url=secret("WEIR_SMTP_URL", "smtp://host:25, smtp+starttls://user:password@host:587 or smtps://…", _SMTP.match),  # type: ignore[arg-type]
+        smtp_url=secret("WEIR_SMTP_URL", "smtp://host:25, smtp+starttls://user:password@host:587 or smtps://…", _is_smtp),
         secret_key=secret("WEIR_SECRET_KEY", "at least 50 characters", lambda key: len(key) >= 50)
         or secrets.kept(home, "secret_key", secrets.new_secret_key),
         field_keys=_field_keys(home),
@@ -145,6 +145,10 @@ def load() -> Environment:
         lake_options=text_map("WEIR_LAKE_OPTIONS", 'a JSON object of texts such as {"AWS_REGION": "eu-central-1"}'),
         storage_aliases=text_map("WEIR_STORAGE_ALIASES", 'a JSON object of prefixes such as {"hdfs://nn1:8020": "hdfs://ns"}'),
     )
+
+
+def _is_smtp(url: str) -> bool:
+    return bool(_SMTP.match(url))
 
 
 def _field_keys(home: Path) -> tuple[str, ...]:
@@ -157,7 +161,8 @@ def _redis_url(home: Path) -> str:
     """As given, else what the embedded server noted in ``redis.url``, else "": commands work without any."""
     note = home / "redis.url"
     noted = note.read_text().strip() if note.is_file() else ""
-    return secret("WEIR_REDIS_URL", "redis://host:6379/0, rediss://host:6379/0 or unix:///path/redis.sock", _REDIS.match, noted)  # type: ignore[arg-type]
+    expected = "redis://host:6379/0, rediss://host:6379/0 or unix:///path/redis.sock"
+    return secret("WEIR_REDIS_URL", expected, lambda url: bool(_REDIS.match(url)), noted)
 
 
 def _place(name: str, default: Path) -> str:

@@ -6,7 +6,7 @@ from django.contrib import admin
 from django.http import HttpRequest
 
 
-class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+class ReadOnlyAdmin(admin.ModelAdmin):
     """Counts of large tables cost more than they tell, so none are shown."""
 
     show_full_result_count = False

@@ -3,15 +3,15 @@
 from datetime import datetime, timedelta
 
 from celery.schedules import schedule as Schedule
-from kombu import Queue  # type: ignore[attr-defined]
+from kombu.entity import Queue
 
 COLLECT, SPARK, STORAGE, ALERTS, DEFAULT = "collect", "spark", "storage", "alerts", "default"
 TICK_S = 15
 
-QUEUES = [Queue(name) for name in (COLLECT, SPARK, STORAGE, ALERTS, DEFAULT)]  # type: ignore[no-untyped-call]
+QUEUES = [Queue(name) for name in (COLLECT, SPARK, STORAGE, ALERTS, DEFAULT)]
 
 
-class Every(Schedule):  # type: ignore[misc]  # Celery declares no types
+class Every(Schedule):
     """Celery reckons from the last run to the next by the wall clock: one that is set back by hours would still the beat for as long."""
 
     def remaining_estimate(self, last_run_at: datetime) -> timedelta:

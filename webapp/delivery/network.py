@@ -105,7 +105,10 @@ class Network:
 
     async def _one(self, tag: Any, rendered: Rendered) -> None:
         began = time.monotonic()
-        elapsed: Callable[[], int] = lambda: int((time.monotonic() - began) * 1000)  # noqa: E731
+
+        def elapsed() -> int:
+            return int((time.monotonic() - began) * 1000)
+
         try:
             answer = await (self._mail(rendered, elapsed) if isinstance(rendered, Mail) else self._post(rendered, elapsed))
         except RefusedTarget as refused:

@@ -1,8 +1,8 @@
 """When to try again, as the Standard Webhooks specification advises: ten attempts over three days, each delay from the failure before."""
 
-import random
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
+from random import SystemRandom
 
 DELAYS_S = (0, 5, 5 * 60, 30 * 60, 2 * 3600, 5 * 3600, 10 * 3600, 14 * 3600, 20 * 3600, 24 * 3600)
 JITTER = 0.1
@@ -17,7 +17,7 @@ def next_attempt(tries: int, at: datetime, pause: timedelta | None = None) -> da
     receiver asked for, and is honoured where it is longer."""
     if tries >= len(DELAYS_S):
         return None
-    delay = timedelta(seconds=DELAYS_S[tries] * random.uniform(1 - JITTER, 1 + JITTER))  # noqa: S311 - spreads load, hides nothing
+    delay = timedelta(seconds=DELAYS_S[tries] * SystemRandom().uniform(1 - JITTER, 1 + JITTER))
     return at + max(delay, pause or timedelta())
 
 

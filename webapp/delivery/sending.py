@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from functools import partial
 from typing import TypeVar
 
 from django.db import InterfaceError, OperationalError, connection
@@ -65,15 +66,14 @@ def send_due(rules: addresses.Policy | None = None, now: Callable[[], datetime] 
         _steady(lambda: bury(now()))
         while True:
             if time.monotonic() - began < CLAIMING_S:
-                holder = me()
-                for row in _steady(lambda holder=holder: _claim(running, now(), holder)):  # type: ignore[misc]
+                for row in _steady(partial(_claim, running, now(), me())):
                     _start(row, network, running, ended, now())
             if not running.rows:
                 break
             came = _answers(network)
             for row, _ in came:
                 del running.rows[row.pk]
-            ended.update(_steady(lambda came=came: record_all(came, now())))  # type: ignore[misc]
+            ended.update(_steady(partial(record_all, came, now())))
     _hint_at_the_next(now())
     return ended
 

@@ -15,7 +15,7 @@ class FindingAdmin(ReadOnlyAdmin):
 
 
 @admin.register(ThresholdOverride)
-class ThresholdOverrideAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+class ThresholdOverrideAdmin(admin.ModelAdmin):
     list_display = ("key", "value", "cluster", "job_id", "author", "changed_at")
     exclude = ("author",)
 

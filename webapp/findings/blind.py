@@ -9,7 +9,7 @@ from spark_jobs.diagnosis import registry
 from spark_jobs.diagnosis.plain import finding_to_plain
 from spark_jobs.diagnosis.samples import JobWindow, SourceGap
 from webapp.findings import marks
-from webapp.findings.choices import SEVERITY_RANK, FindingState
+from webapp.findings.choices import SEVERITY_RANK, FindingState, Severity
 from webapp.findings.models import Finding
 from webapp.findings.overrides import limits_of
 from webapp.findings.settling import forget_unseen
@@ -54,7 +54,7 @@ def _keep(row: Finding | None, cluster: str, found: dict[str, object], now: date
     row = row or Finding(cluster=cluster, job_id="", rule=RULE, first_seen=now)
     for name in TEXTS:
         setattr(row, name, found[name])
-    row.severity_rank = SEVERITY_RANK[row.severity]  # type: ignore[index]  # a word of the same choices
+    row.severity_rank = SEVERITY_RANK[Severity(row.severity)]
     row.last_seen = row.as_of = now
     try:
         with transaction.atomic():

@@ -14,7 +14,7 @@ from django.db.models import Q
 
 from spark_jobs.diagnosis import registry
 from webapp.findings import marks
-from webapp.findings.choices import SEVERITY_RANK, FindingState
+from webapp.findings.choices import SEVERITY_RANK, FindingState, Severity
 from webapp.findings.episodes import Episode, Span, closed_at, episodes
 from webapp.findings.models import Finding, FindingSight, JobJudgement
 from webapp.findings.sights import Changed, Identity, Job
@@ -152,7 +152,7 @@ def _write(identity: Identity, before: list[Finding], found: list[Episode], hold
     known = {one.pk: marks.Mark.of(one) for one in before}
     for place, episode in enumerate(found):
         row = next((one for one in free if one.first_seen <= episode.last_seen and one.last_seen >= episode.first_seen), None)
-        told_by = sights.get(episode.newest.sight_id or 0)
+        told_by: FindingSight | Finding | None = sights.get(episode.newest.sight_id or 0)
         if row is not None:
             free.remove(row)
         elif told_by is None:
@@ -161,12 +161,12 @@ def _write(identity: Identity, before: list[Finding], found: list[Episode], hold
             row = Finding(cluster=identity[0], job_id=identity[1], rule=identity[2], subject_id=identity[3])
         if told_by is None and row.last_seen != episode.last_seen:
             # Its end is known from another finding that it has now become one with.
-            told_by = next((one for one in before if one.last_seen == episode.last_seen), None)  # type: ignore[assignment]
+            told_by = next((one for one in before if one.last_seen == episode.last_seen), None)
         if told_by is not None:
             for name in SIGHT_FIELDS:
                 setattr(row, name, getattr(told_by, name))
             row.as_of = told_by.as_of
-            row.severity_rank = SEVERITY_RANK[row.severity]  # type: ignore[index]  # a word of the same choices
+            row.severity_rank = SEVERITY_RANK[Severity(row.severity)]
         row.first_seen, row.last_seen, row.refold_from = episode.first_seen, episode.last_seen, None
         is_newest = is_last and place == len(found) - 1
         judged_to = life.judged_to if is_newest else FOR_EVER

@@ -81,10 +81,10 @@ def _mark(cluster: str, touched: Mapping[Identity, datetime]) -> None:
         newest[finding.cluster, finding.job_id, finding.rule, finding.subject_id] = finding
     marked = []
     for identity, at in touched.items():
-        finding = newest.get(identity)  # type: ignore[assignment]  # None where sights were never folded: they come again
-        if finding is not None and (finding.refold_from is None or finding.refold_from > at):
-            finding.refold_from = at
-            marked.append(finding)
+        known = newest.get(identity)  # None where sights were never folded: they come again
+        if known is not None and (known.refold_from is None or known.refold_from > at):
+            known.refold_from = at
+            marked.append(known)
     Finding.objects.bulk_update(marked, ["refold_from"], batch_size=IDS_AT_ONCE)
 
 

@@ -11,7 +11,7 @@ from webapp.lib.origins import ENTER_AGAIN, leads_elsewhere
 _WIDE = {"size": 40}
 
 
-class ClusterForm(forms.ModelForm):  # type: ignore[type-arg]
+class ClusterForm(forms.ModelForm):
     """Checks of single fields and of their combination are the model's."""
 
     secret = forms.CharField(
@@ -55,7 +55,7 @@ class ClusterForm(forms.ModelForm):  # type: ignore[type-arg]
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.fields["auth_scheme"].required = False
-        self.fields["metrics_interval_s"].min_value = 3  # type: ignore[attr-defined]
+        self.fields["metrics_interval_s"].min_value = 3  # type: ignore[attr-defined]  # of a form field for integers
         self.fields["url"].widget.attrs["placeholder"] = "http://jobmanager:8081"
         for name in ("log_layout", "time_zone"):
             self.fields[name].required = False

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.db.models import Q, QuerySet
 
@@ -37,7 +38,7 @@ def purge(now: datetime, lease: Lease) -> dict[str, int]:
     return {name: count for name, count in deleted.items() if count}
 
 
-def _too_old(now: datetime) -> "Iterator[QuerySet]":  # type: ignore[type-arg]
+def _too_old(now: datetime) -> Iterator[QuerySet[Any]]:
     recordings = Cluster.objects.filter(kind=ClusterKind.RECORDING).values("name")
     notable = Q(outcome__in=FAILED_OUTCOMES) | Q(is_savepoint=True) | Q(end_to_end_ms__gte=SLOW_MS)
     for old in (
@@ -70,7 +71,7 @@ def _too_old(now: datetime) -> "Iterator[QuerySet]":  # type: ignore[type-arg]
     yield SignInFailures.objects.filter(window_start__lt=now - timedelta(hours=1))
 
 
-def _delete(old: "QuerySet", lease: Lease) -> int:  # type: ignore[type-arg]
+def _delete(old: QuerySet[Any], lease: Lease) -> int:
     deleted = 0
     while True:
         with lease.writing():

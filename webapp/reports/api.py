@@ -47,12 +47,12 @@ class ReportSerializer(serializers.ModelSerializer[IncidentReport]):
         )  # fmt: skip
 
 
-class JobChoice(serializers.Serializer):  # type: ignore[type-arg]
+class JobChoice(serializers.Serializer[Any]):
     cluster = serializers.RegexField(_TEXT, max_length=100)
     job_id = serializers.RegexField(_TEXT, max_length=64)
 
 
-class ReportRequest(serializers.Serializer):  # type: ignore[type-arg]
+class ReportRequest(serializers.Serializer[Any]):
     """Jobs and a range, or an alert; for a digest a range alone. Instants as ISO 8601, or relative as in now-6h."""
 
     kind = serializers.ChoiceField(choices=ReportKind.choices, default=ReportKind.INCIDENT)

@@ -7,7 +7,7 @@ from django import forms
 from webapp.storage.models import StorageRoot
 
 
-class StorageRootForm(forms.ModelForm):  # type: ignore[type-arg]
+class StorageRootForm(forms.ModelForm):
     """The URI cannot be changed later: everything known of a root hangs on it."""
 
     class Meta:

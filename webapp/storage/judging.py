@@ -16,7 +16,7 @@ from spark_jobs.diagnosis.registry import Sample
 from spark_jobs.diagnosis.storage_samples import StorageJobSample, StorageRootSample
 from spark_jobs.diagnosis.thresholds import Limits
 from webapp.findings import marks
-from webapp.findings.choices import SEVERITY_RANK
+from webapp.findings.choices import SEVERITY_RANK, Severity
 from webapp.findings.models import Finding, ThresholdOverride
 from webapp.findings.overrides import limits_of
 from webapp.findings.signals import findings_changed
@@ -125,6 +125,6 @@ def _keep(row: Finding | None, identity: Identity, plain: dict[str, Any]) -> Non
     for name in TEXTS:
         setattr(row, name, plain[name])
     row.job_name = (plain["job_name"] or "")[:300] or None
-    row.severity_rank = SEVERITY_RANK[row.severity]  # type: ignore[index]  # a word of the same choices
+    row.severity_rank = SEVERITY_RANK[Severity(row.severity)]
     row.last_seen = row.as_of = at
     marks.save(row, before)

@@ -31,8 +31,8 @@ def python_fault() -> str:
 
 def venv_fault() -> str:
     try:
-        import ensurepip  # noqa: F401  (Debian packs it apart)
-        import venv  # noqa: F401
+        for module in ("ensurepip", "venv"):  # Debian packs them apart
+            __import__(module)
     except ImportError:
         return "This Python cannot make environments: install its venv module (on Debian and Ubuntu: apt-get install python3-venv)."
     return ""

@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Mapping
 from functools import partial
+from ipaddress import ip_address
 from pathlib import Path
 
 from webapp.supervisor.child import Program
@@ -27,7 +28,7 @@ def web(bind: str, project: Path, environment: Mapping[str, str]) -> Program:
         *("--access-logfile", "-", "--error-logfile", "-"),
         "--no-control-socket",  # one for all of a user's instances, which would take it from each other
     ]
-    reachable = "127.0.0.1" if host in ("", "0.0.0.0") else host.strip("[]")  # noqa: S104  (compared, not bound)
+    reachable = "127.0.0.1" if not host or ip_address(host).is_unspecified else host.strip("[]")
     return Program("web", command, environment, project, ready=partial(listens, reachable, int(port)), ready_within_s=60)
 
 

@@ -23,7 +23,7 @@ STALLED_S = 20.0
 LOOKS_EVERY_S = 0.5
 
 
-class BoundedChannel(HTTPChannel):  # type: ignore[misc]  # waitress ships no types
+class BoundedChannel(HTTPChannel):
     """One connection. ``begun_at`` is when the first byte came of what is not a complete request yet."""
 
     begun_at: float | None = None
@@ -78,7 +78,7 @@ class BoundedChannel(HTTPChannel):  # type: ignore[misc]  # waitress ships no ty
         return self.sent_bytes - sent < STALLED_S * LEAST_BYTES_PER_S
 
 
-class BoundedServer(TcpWSGIServer):  # type: ignore[misc]  # waitress ships no types
+class BoundedServer(TcpWSGIServer):
     """Accepts always; :meth:`enforce` is to be called between two rounds of its loop, in the loop's thread."""
 
     channel_class = BoundedChannel

@@ -8,6 +8,7 @@ import logging
 import os
 import resource
 import time
+from typing import Any
 
 from django.conf import settings
 from gunicorn.workers.base import Worker
@@ -26,7 +27,7 @@ ANSWER_BYTES = 256 * 1024 * 1024
 LOOP_S = 0.5
 
 
-class BufferedWorker(Worker):  # type: ignore[misc]  # gunicorn ships no types
+class BufferedWorker(Worker):
     def run(self) -> None:
         logging.getLogger("waitress.queue").setLevel(logging.ERROR)
         sockets: dict[int, object] = {}
@@ -43,8 +44,8 @@ class BufferedWorker(Worker):  # type: ignore[misc]  # gunicorn ships no types
         self._finish(servers, sockets)
         threads.shutdown(timeout=1)
 
-    def _server(self, application: object, listener: object, sockets: dict[int, object], threads: ThreadedTaskDispatcher) -> BoundedServer:
-        listening = listener.sock  # type: ignore[attr-defined]  # gunicorn's wrapper of a socket
+    def _server(self, application: object, listener: Any, sockets: dict[int, object], threads: ThreadedTaskDispatcher) -> BoundedServer:
+        listening = listener.sock  # of gunicorn's wrapper
         listening.setblocking(False)
         adjustments = Adjustments(
             sockets=[listening],

@@ -1,11 +1,11 @@
 """A held piece of due work: renew it, guard writes with it, give it back."""
 
-import random
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from random import SystemRandom
 from typing import Any
 
 from django.apps import apps
@@ -95,4 +95,4 @@ def backoff(interval_s: int, failures: int) -> timedelta:
     """Interval, doubled from the second failure on, a quarter of jitter, 15 minutes at most unless the interval is longer."""
     longest_s = max(LONGEST_BACKOFF.total_seconds(), interval_s)
     delay_s = min(interval_s * 2 ** min(failures - 1, 16), longest_s)
-    return timedelta(seconds=delay_s * random.uniform(0.75, 1))  # noqa: S311 - spreads load, hides nothing
+    return timedelta(seconds=delay_s * SystemRandom().uniform(0.75, 1))

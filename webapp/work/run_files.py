@@ -44,6 +44,7 @@ def retracted_keys(manifest: manifests.Manifest, table: str) -> Iterator[list[di
 
 def _plain(manifest: manifests.Manifest, table: str, batch: pa.RecordBatch) -> list[dict[str, Any]]:
     try:
-        return batch.to_pylist()  # type: ignore[no-any-return]
+        rows: list[dict[str, Any]] = batch.to_pylist()
+        return rows
     except (pa.ArrowException, UnicodeDecodeError) as error:
         raise BadManifest(f"{table} of attempt {manifest.attempt} cannot be read: {error}") from error

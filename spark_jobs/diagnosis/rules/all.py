@@ -28,4 +28,4 @@ import spark_jobs.diagnosis.rules.storage_missing_reference
 import spark_jobs.diagnosis.rules.storage_orphans
 import spark_jobs.diagnosis.rules.storage_retained_waste
 import spark_jobs.diagnosis.rules.storage_small_files
-import spark_jobs.diagnosis.rules.watermark_stalled  # noqa: F401
+import spark_jobs.diagnosis.rules.watermark_stalled

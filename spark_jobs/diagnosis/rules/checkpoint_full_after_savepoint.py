@@ -144,7 +144,8 @@ def _finding(
     window: JobWindow, upload: Upload, before: Sequence[Upload], excess: int, confidence: Confidence, pattern: _Pattern, limits: Limits
 ) -> Finding:
     checkpoint, savepoint = upload.checkpoint, upload.savepoint
-    assert savepoint is not None, "only checkpoints after a savepoint are judged"  # noqa: S101 - narrows the type
+    if savepoint is None:
+        raise ValueError("only checkpoints after a savepoint are judged")
     affected = has_flink_23949(window.flink_version)
     return Finding(
         rule=RULE,

@@ -46,7 +46,8 @@ def _has_savepoint_since(window: JobWindow, audited_at_ms: int) -> bool:
 
 def _not_whole(window: JobWindow, limits: Limits) -> Finding:
     point, key = window.recovery_point, f"{RULE}.missing_files"
-    assert point is not None, "asked for only with a recovery point"  # noqa: S101 - narrows the type
+    if point is None:
+        raise ValueError("a finding of this kind rests on a recovery point")
     evidence = [
         Evidence("missing files", point.missing_files, "count", limits[key], ">=", key, point.audited_at_ms),
         Evidence("newest retained checkpoint", f"checkpoint {point.checkpoint_id}", at_ms=point.audited_at_ms, note=point.path or ""),

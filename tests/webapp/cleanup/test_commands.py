@@ -100,9 +100,9 @@ def test_what_names_no_plan_is_refused(run: Run, plan: CleanupPlan, name: str) -
 
 def test_a_person_approves_by_signing_in(run: Run, plan: CleanupPlan, monkeypatch: pytest.MonkeyPatch) -> None:
     person("olga", operator=True)
-    monkeypatch.setenv(approve_cleanup.PASSWORD_VARIABLE, "wrong")
+    monkeypatch.setenv(approve_cleanup.VARIABLE, "wrong")
     assert code_of(run, "approve_cleanup", plan.short_name, "--user", "olga")[0] == 3
-    monkeypatch.setenv(approve_cleanup.PASSWORD_VARIABLE, "correct horse battery")
+    monkeypatch.setenv(approve_cleanup.VARIABLE, "correct horse battery")
     assert "administrator" in code_of(run, "approve_cleanup", plan.short_name, "--user", "olga")[1]
     user = person("ada")
     user.is_superuser = True

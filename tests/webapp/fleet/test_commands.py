@@ -45,7 +45,7 @@ def test_a_cluster_can_be_registered_untested() -> None:
 
 def test_the_connection_test_says_what_it_sees(monkeypatch: pytest.MonkeyPatch) -> None:
     report = TestReport(True, "It answers.", ("Flink 1.20.1 with 2 jobs",), ("no logs",))
-    monkeypatch.setattr(add_cluster, "test_connection", lambda cluster: report)
+    monkeypatch.setattr(add_cluster, "tried_connection", lambda cluster: report)
     said = run("add_cluster", "c", "http://h:8081")
     assert "sees    Flink 1.20.1 with 2 jobs" in said
     assert Cluster.objects.get().misses == ["no logs"]

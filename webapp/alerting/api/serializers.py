@@ -48,7 +48,7 @@ class AlertWithStorySerializer(AlertSerializer):
         return list(AlertEventSerializer(list(row.events.order_by("-id")[:200])[::-1], many=True).data)
 
 
-class CommentSerializer(serializers.Serializer):  # type: ignore[type-arg]
+class CommentSerializer(serializers.Serializer[Any]):
     comment = serializers.CharField(max_length=4_000, required=False, allow_blank=True, default="")
 
 
@@ -103,7 +103,7 @@ class RuleSettingSerializer(serializers.ModelSerializer[RuleSetting]):
         extra_kwargs = {"alerts": {"required": False, "allow_null": True}}
 
 
-class RuleSettingPreviewSerializer(serializers.Serializer):  # type: ignore[type-arg]
+class RuleSettingPreviewSerializer(serializers.Serializer[Any]):
     """How often the rule would have alerted in the last 7 days, as it is and with the setting."""
 
     start = serializers.DateTimeField()

@@ -14,8 +14,8 @@ from webapp.findings.choices import Severity
 from webapp.lib.matchers import LONGEST_VALUE, MOST_MATCHERS, OPERATORS, BadMatcher, from_json
 
 
-class MatcherSerializer(serializers.Serializer):  # type: ignore[type-arg]
-    label = serializers.CharField(max_length=64)  # type: ignore[assignment]
+class MatcherSerializer(serializers.Serializer[Any]):
+    label: Any = serializers.CharField(max_length=64)
     operator = serializers.ChoiceField(choices=OPERATORS)
     value = serializers.CharField(max_length=LONGEST_VALUE, allow_blank=True, trim_whitespace=False)
 
@@ -44,10 +44,10 @@ class NewEndpointSerializer(EndpointSerializer):
     secret = serializers.CharField(help_text="whsec_…, of format weir; shown this once", allow_blank=True)
 
     class Meta(EndpointSerializer.Meta):
-        fields = (*EndpointSerializer.Meta.fields, "secret")  # type: ignore[assignment]
+        fields: Any = (*EndpointSerializer.Meta.fields, "secret")
 
 
-class EndpointRequestSerializer(serializers.Serializer):  # type: ignore[type-arg]
+class EndpointRequestSerializer(serializers.Serializer[Any]):
     """Leave ``url`` or ``credential`` out of a change to keep what is stored."""
 
     name = serializers.CharField(max_length=100)
@@ -103,14 +103,14 @@ class DeliveryDetailSerializer(DeliverySerializer):
     notice = serializers.SerializerMethodField()
 
     class Meta(DeliverySerializer.Meta):
-        fields = (*DeliverySerializer.Meta.fields, "tried", "notice")  # type: ignore[assignment]
+        fields: Any = (*DeliverySerializer.Meta.fields, "tried", "notice")
 
     def get_notice(self, delivery: Delivery) -> dict[str, Any]:
         found: dict[str, Any] = json.loads(delivery.payload)
         return found
 
 
-class ReplayRangeSerializer(serializers.Serializer):  # type: ignore[type-arg]
+class ReplayRangeSerializer(serializers.Serializer[Any]):
     """Instants are ISO 8601, or relative as in now-6h."""
 
     endpoint = serializers.IntegerField(required=False, allow_null=True, min_value=1, max_value=2**63 - 1)
@@ -122,5 +122,5 @@ class ReplayRangeSerializer(serializers.Serializer):  # type: ignore[type-arg]
         return {**super().get_fields(), "from": serializers.CharField(max_length=40)}
 
 
-class ReplayedSerializer(serializers.Serializer):  # type: ignore[type-arg]
+class ReplayedSerializer(serializers.Serializer[Any]):
     replayed = serializers.IntegerField()

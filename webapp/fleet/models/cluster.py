@@ -118,7 +118,7 @@ class Cluster(models.Model):
         auth = None
         if self.auth_scheme:
             secret = encryption.decrypt(self.auth_secret_encrypted) if self.auth_secret_encrypted else ""
-            auth = Auth(self.auth_scheme, secret, self.auth_user)  # type: ignore[arg-type]
+            auth = Auth(self.auth_scheme, secret, self.auth_user)  # type: ignore[arg-type]  # a word of the same choices
         return ClusterSource(
             name=self.name,
             url=self.url,

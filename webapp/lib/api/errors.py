@@ -14,13 +14,13 @@ from rest_framework.response import Response
 from rest_framework.views import exception_handler
 
 
-class ErrorBody(serializers.Serializer):  # type: ignore[type-arg]
+class ErrorBody(serializers.Serializer[Any]):
     code = serializers.CharField()
     message = serializers.CharField()
-    fields = serializers.DictField(child=serializers.ListField(child=serializers.CharField()), required=False)  # type: ignore[assignment]
+    fields: Any = serializers.DictField(child=serializers.ListField(child=serializers.CharField()), required=False)
 
 
-class ErrorAnswer(serializers.Serializer):  # type: ignore[type-arg]
+class ErrorAnswer(serializers.Serializer[Any]):
     """How every error is answered."""
 
     error = ErrorBody()

@@ -71,7 +71,7 @@ class DeclaredFilters(BaseFilterBackend):
 
     def filter_queryset(self, request: Request, queryset: QuerySet[Any], view: APIView) -> QuerySet[Any]:
         at, conditions, wrong = timezone.now(), {}, {}
-        declared = {parameter.name: parameter for parameter in view.parameters}  # type: ignore[attr-defined]
+        declared = {parameter.name: parameter for parameter in _parameters_of(view)}
         for name, text in request.query_params.items():
             if name in ("cursor", "page_size"):
                 continue
@@ -79,7 +79,7 @@ class DeclaredFilters(BaseFilterBackend):
                 wrong[name[:100]] = [f"There is no such parameter; there are {', '.join(declared)}, cursor and page_size."]
                 continue
             try:
-                conditions[declared[name].lookup] = declared[name].read(text, at)
+                conditions[declared[name].lookup] = declared[name].read(str(text), at)
             except ValueError as error:
                 wrong[name] = [str(error)]
         if wrong:
@@ -87,4 +87,9 @@ class DeclaredFilters(BaseFilterBackend):
         return queryset.filter(**conditions)
 
     def get_schema_operation_parameters(self, view: APIView) -> list[dict[str, Any]]:
-        return [parameter.schema for parameter in view.parameters]  # type: ignore[attr-defined]
+        return [parameter.schema for parameter in _parameters_of(view)]
+
+
+def _parameters_of(view: APIView) -> Sequence[Parameter]:
+    declared: Sequence[Parameter] = getattr(view, "parameters", ())
+    return declared

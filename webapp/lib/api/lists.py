@@ -11,7 +11,7 @@ from webapp.lib.api.filtering import DeclaredFilters, Parameter
 from webapp.lib.api.paging import CursorPaging
 from webapp.lib.keysets import Key
 
-ViewT = TypeVar("ViewT", bound=viewsets.GenericViewSet)  # type: ignore[type-arg]
+ViewT = TypeVar("ViewT", bound=viewsets.GenericViewSet[Any])
 
 ERRORS = {
     400: OpenApiResponse(ErrorAnswer, "A parameter cannot be used."),
@@ -29,7 +29,7 @@ def listed(serializer: Any, summary: str) -> Callable[[type[ViewT]], type[ViewT]
     return described
 
 
-class ListView(mixins.ListModelMixin, viewsets.GenericViewSet):  # type: ignore[type-arg]
+class ListView(mixins.ListModelMixin, viewsets.GenericViewSet[Any]):
     """Subclasses say ``queryset``, ``serializer_class``, ``parameters`` and ``paging_keys``."""
 
     parameters: ClassVar[Sequence[Parameter]] = ()

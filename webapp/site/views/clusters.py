@@ -16,7 +16,7 @@ from webapp.fleet.badges import VISIBILITY_BADGES
 from webapp.fleet.choices import ClusterKind, Visibility
 from webapp.fleet.forms import ClusterForm
 from webapp.fleet.models import Cluster
-from webapp.fleet.probing import TestReport, test_connection
+from webapp.fleet.probing import TestReport, tried_connection
 from webapp.fleet.registration import register
 from webapp.lib.badges import Badge
 
@@ -39,7 +39,7 @@ def add(request: HttpRequest) -> HttpResponse:
     report = None
     if request.method == "POST" and form.is_valid():
         cluster = form.filled()
-        report = test_connection(cluster)
+        report = tried_connection(cluster)
         if "test" not in request.POST:
             cluster.sees, cluster.misses = list(report.sees), list(report.misses)
             try:
@@ -61,7 +61,7 @@ def edit(request: HttpRequest, name: str) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         changed = form.filled()
         if "test" in request.POST:
-            report = test_connection(changed)
+            report = tried_connection(changed)
         else:
             changed.save(update_fields=[*form.Meta.fields[1:], "auth_secret_encrypted"])
             messages.success(request, f"{cluster.name} is saved; the next cycle uses it.")
@@ -74,7 +74,7 @@ def edit(request: HttpRequest, name: str) -> HttpResponse:
 def test(request: HttpRequest, name: str) -> HttpResponse:
     """Try the connection of a registered cluster and keep what it saw."""
     cluster = get_object_or_404(Cluster, name=name, kind=ClusterKind.LIVE)
-    report = test_connection(cluster)
+    report = tried_connection(cluster)
     _keep(cluster, report)
     _say(request, cluster, report)
     return redirect("clusters")

@@ -1,5 +1,7 @@
 """What the API says of storage."""
 
+from typing import Any
+
 from rest_framework import serializers
 
 from webapp.storage.models import (
@@ -21,7 +23,7 @@ _NOT_OURS = ("id", "audit")
 class StorageRootSerializer(serializers.ModelSerializer[StorageRoot]):
     """A registered root."""
 
-    clusters = serializers.SlugRelatedField("name", many=True, read_only=True)  # type: ignore[var-annotated]
+    clusters: Any = serializers.SlugRelatedField("name", many=True, read_only=True)
     attested = serializers.BooleanField(source="is_attested", read_only=True)
 
     class Meta:
@@ -37,7 +39,7 @@ class StorageAuditSerializer(serializers.ModelSerializer[StorageAudit]):
         exclude = ("id", "run", "previous", "run_dir", "manifest_path")
 
 
-class _OfAudit(serializers.ModelSerializer):  # type: ignore[type-arg]
+class _OfAudit(serializers.ModelSerializer[Any]):
     audit_id = serializers.CharField(read_only=True)
 
 
@@ -109,10 +111,10 @@ class AgeRuleSerializer(_OfAudit):
         exclude = _NOT_OURS
 
 
-class StorageFileSerializer(serializers.Serializer):  # type: ignore[type-arg]
+class StorageFileSerializer(serializers.Serializer[Any]):
     """One file that is not live."""
 
-    root = serializers.CharField()  # type: ignore[assignment]
+    root: Any = serializers.CharField()
     path = serializers.CharField()
     listed_path = serializers.CharField(allow_null=True)
     bytes = serializers.IntegerField(allow_null=True)
@@ -129,7 +131,7 @@ class StorageFileSerializer(serializers.Serializer):  # type: ignore[type-arg]
     last_referrer = serializers.CharField(allow_null=True)
 
 
-class StorageFilesAnswer(serializers.Serializer):  # type: ignore[type-arg]
+class StorageFilesAnswer(serializers.Serializer[Any]):
     """A page of them. `after` continues it; null at the end. `incomplete`: it ended early, having looked at a million files."""
 
     audit_id = serializers.CharField()
@@ -138,7 +140,7 @@ class StorageFilesAnswer(serializers.Serializer):  # type: ignore[type-arg]
     results = StorageFileSerializer(many=True)
 
 
-class XrayAnswer(serializers.Serializer):  # type: ignore[type-arg]
+class XrayAnswer(serializers.Serializer[Any]):
     """What one `_metadata` holds; see the page of the same name."""
 
     xray = serializers.DictField()

@@ -54,7 +54,7 @@ def attest(request: HttpRequest, pk: int) -> HttpResponse:
         withdraw(root)
         messages.success(request, "The attestation is withdrawn: nothing below this root is cleaned.")
     else:
-        attest_root(root, request.user.get_username(), request.user)  # type: ignore[arg-type]
+        attest_root(root, request.user.get_username(), request.user)  # type: ignore[arg-type]  # operators only: signed in
         messages.success(request, "Your attestation is noted with your name; it counts from the next audit on.")
     return redirect(_page(root))
 

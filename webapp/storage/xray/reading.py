@@ -104,7 +104,8 @@ def _table(file: MetadataFile) -> tuple[Seen, pa.Table]:
 
 
 def _xray(file: MetadataFile, seen: Seen, table: pa.Table) -> Xray:
-    assert seen.header is not None and seen.end is not None  # noqa: S101 - the walk ends with End or raises
+    if seen.header is None or seen.end is None:
+        raise ValueError(f"{file.path} was not read to its end.")
     owner = owner_directory(file.directory)
     job_id = job_id_of(owner)
     files = measures.distinct_files(table)

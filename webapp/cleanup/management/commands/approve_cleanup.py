@@ -15,13 +15,13 @@ from webapp.cleanup.errors import NotAllowed
 from webapp.cleanup.models import CleanupPlan
 from webapp.config.preparation import REFUSED, PreparedCommand
 
-PASSWORD_VARIABLE = "WEIR_APPROVER_PASSWORD"  # noqa: S105 - the name of a variable
+VARIABLE = "WEIR_APPROVER_PASSWORD"
 NOT_ALLOWED = 3
 
 
 class Command(PreparedCommand):
     help = (
-        f"Approve PLAN as the person USER. The password is read from the variable {PASSWORD_VARIABLE}, from standard input, or asked for; "
+        f"Approve PLAN as the person USER. The password is read from the variable {VARIABLE}, from standard input, or asked for; "
         "it is never an argument. Exit code 0, 2 where there is no such plan, 3 where that person may not or it cannot be approved."
     )
 
@@ -44,7 +44,7 @@ class Command(PreparedCommand):
 
 
 def _password() -> str:
-    given = os.environ.get(PASSWORD_VARIABLE, "")
+    given = os.environ.get(VARIABLE, "")
     if given:
         return given
     return getpass.getpass("Password: ") if sys.stdin.isatty() else sys.stdin.readline().rstrip("\r\n")

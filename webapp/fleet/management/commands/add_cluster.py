@@ -13,16 +13,16 @@ from django.core.management.base import CommandError
 from webapp.config.preparation import REFUSED, PreparedCommand
 from webapp.fleet.choices import AuthScheme, ClusterKind
 from webapp.fleet.models import Cluster
-from webapp.fleet.probing import TestReport, test_connection
+from webapp.fleet.probing import TestReport, tried_connection
 from webapp.fleet.registration import register
 
-SECRET_VARIABLE = "WEIR_CLUSTER_SECRET"  # noqa: S105 - the name of a variable
+VARIABLE = "WEIR_CLUSTER_SECRET"
 
 
 class Command(PreparedCommand):
     help = (
         "Register a Flink cluster, after a connection test that says what it sees. Exit code 0, 1 where it does not answer (nothing is "
-        f"registered then), 2 where the input is invalid. A password or token is read from the variable {SECRET_VARIABLE}, from "
+        f"registered then), 2 where the input is invalid. A password or token is read from the variable {VARIABLE}, from "
         "standard input, or asked for; it is never an argument."
     )
 
@@ -49,7 +49,7 @@ class Command(PreparedCommand):
             cluster.full_clean()
         except ValidationError as error:
             raise CommandError(_in_words(error), returncode=REFUSED) from error
-        report = None if options["untested"] else test_connection(cluster)
+        report = None if options["untested"] else tried_connection(cluster)
         if report is not None and not report.reachable:
             self._tell(cluster, report, options)
             raise CommandError(f"{cluster.name} is not registered. Use --untested to register it all the same.", returncode=1)
@@ -95,11 +95,11 @@ class Command(PreparedCommand):
 def _secret(scheme: str) -> str:
     """From the variable, else from a terminal unseen, else one line of standard input."""
     word = "Password" if scheme == AuthScheme.BASIC else "Token"
-    secret = os.environ.get(SECRET_VARIABLE, "")
+    secret = os.environ.get(VARIABLE, "")
     if not secret:
         secret = getpass.getpass(f"{word}: ") if sys.stdin.isatty() else sys.stdin.readline().rstrip("\r\n")
     if not secret:
-        raise CommandError(f"Give the {word.lower()} in {SECRET_VARIABLE}, on standard input or at the prompt.", returncode=REFUSED)
+        raise CommandError(f"Give the {word.lower()} in {VARIABLE}, on standard input or at the prompt.", returncode=REFUSED)
     return secret
 
 
