@@ -4,8 +4,22 @@ from collections.abc import Iterator
 
 from spark_jobs.diagnosis.findings import Evidence, Severity
 from spark_jobs.diagnosis.storage_samples import Share, StorageRootSample
-from spark_jobs.diagnosis.thresholds import Limits
+from spark_jobs.diagnosis.thresholds import Limits, Threshold
 from spark_jobs.diagnosis.wording import bytes_text, count_text
+
+
+def space_thresholds(rule: str, *, share: float, share_reason: str, high_share: float, high_share_reason: str) -> tuple[Threshold, ...]:
+    """minimum_bytes, share, high_share and large_bytes of ``rule``; shares are 0…1 of the root's bytes."""
+    least, large = (
+        "Less than a mebibyte is not worth anybody's time.",
+        "From a hundred gibibytes on the space matters whatever its share of the root.",
+    )
+    return (
+        Threshold(f"{rule}.minimum_bytes", 1 << 20, "bytes", 0, 1 << 60, least),
+        Threshold(f"{rule}.share", share, "ratio", 0, 1, share_reason),
+        Threshold(f"{rule}.high_share", high_share, "ratio", 0, 1, high_share_reason),
+        Threshold(f"{rule}.large_bytes", 100 << 30, "bytes", 1, 1 << 62, large),
+    )
 
 
 def severity_of_space(sample: StorageRootSample, part: Share, limits: Limits, rule: str) -> Severity | None:

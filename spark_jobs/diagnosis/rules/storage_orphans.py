@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from spark_jobs.diagnosis.findings import Evidence, Finding, Related, Severity
 from spark_jobs.diagnosis.registry import rule
 from spark_jobs.diagnosis.storage_samples import StorageRootSample
-from spark_jobs.diagnosis.storage_space import severity_of_space, space_evidence
+from spark_jobs.diagnosis.storage_space import severity_of_space, space_evidence, space_thresholds
 from spark_jobs.diagnosis.storage_subject import TWO_DAYS_S, clean_up_step, root_finding
-from spark_jobs.diagnosis.thresholds import Limits, Threshold
+from spark_jobs.diagnosis.thresholds import Limits
 from spark_jobs.diagnosis.wording import bytes_text, count_text, list_text, share_text
 
 RULE = "storage.orphans"
@@ -31,25 +31,14 @@ KIND_WORDS = {
     "Files below a root that no checkpoint, savepoint or running job refers to use space.",
     hold_s=TWO_DAYS_S,
     judges=StorageRootSample,
-    thresholds=(
-        Threshold(
-            f"{RULE}.minimum_bytes", 1 << 20, "bytes", 0, 1 << 60,
-            "Less than a mebibyte is not worth anybody's time.",
-        ),
-        Threshold(
-            f"{RULE}.share", 0.01, "ratio", 0, 1,
-            "A hundredth of the root is what a few lost TaskManagers leave; below it nobody would see a difference on the bill.",
-        ),
-        Threshold(
-            f"{RULE}.high_share", 0.2, "ratio", 0, 1,
-            "A fifth of the storage unused means that something leaves files behind repeatedly.",
-        ),
-        Threshold(
-            f"{RULE}.large_bytes", 100 << 30, "bytes", 1, 1 << 62,
-            "From a hundred gibibytes on the space matters whatever its share of the root.",
-        ),
+    thresholds=space_thresholds(
+        RULE,
+        share=0.01,
+        share_reason="A hundredth of the root is what a few lost TaskManagers leave; below it nobody would see a difference on the bill.",
+        high_share=0.2,
+        high_share_reason="A fifth of the storage unused means that something leaves files behind repeatedly.",
     ),
-)  # fmt: skip
+)
 def judge(sample: StorageRootSample, limits: Limits) -> Iterator[Finding]:
     severity = severity_of_space(sample, sample.orphans, limits, RULE)
     if severity:

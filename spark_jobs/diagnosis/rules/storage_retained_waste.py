@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from spark_jobs.diagnosis.findings import Finding, Related
 from spark_jobs.diagnosis.registry import rule
 from spark_jobs.diagnosis.storage_samples import StorageRootSample
-from spark_jobs.diagnosis.storage_space import severity_of_space, space_evidence
+from spark_jobs.diagnosis.storage_space import severity_of_space, space_evidence, space_thresholds
 from spark_jobs.diagnosis.storage_subject import TWO_DAYS_S, clean_up_step, root_finding
-from spark_jobs.diagnosis.thresholds import Limits, Threshold
+from spark_jobs.diagnosis.thresholds import Limits
 from spark_jobs.diagnosis.wording import bytes_text
 
 RULE = "storage.retained_waste"
@@ -22,25 +22,14 @@ RULE = "storage.retained_waste"
     "Retained checkpoints of ended jobs, whose successors no longer need them, use space.",
     hold_s=TWO_DAYS_S,
     judges=StorageRootSample,
-    thresholds=(
-        Threshold(
-            f"{RULE}.minimum_bytes", 1 << 20, "bytes", 0, 1 << 60,
-            "Less than a mebibyte is not worth anybody's time.",
-        ),
-        Threshold(
-            f"{RULE}.share", 0.02, "ratio", 0, 1,
-            "One superseded checkpoint after a deployment is usual; a fiftieth of the root is more than that.",
-        ),
-        Threshold(
-            f"{RULE}.high_share", 0.3, "ratio", 0, 1,
-            "Where a third of the storage is superseded, deployments leave their checkpoints behind as a rule.",
-        ),
-        Threshold(
-            f"{RULE}.large_bytes", 100 << 30, "bytes", 1, 1 << 62,
-            "From a hundred gibibytes on the space matters whatever its share of the root.",
-        ),
+    thresholds=space_thresholds(
+        RULE,
+        share=0.02,
+        share_reason="One superseded checkpoint after a deployment is usual; a fiftieth of the root is more than that.",
+        high_share=0.3,
+        high_share_reason="Where a third of the storage is superseded, deployments leave their checkpoints behind as a rule.",
     ),
-)  # fmt: skip
+)
 def judge(sample: StorageRootSample, limits: Limits) -> Iterator[Finding]:
     waste = sample.waste
     severity = severity_of_space(sample, waste, limits, RULE)
