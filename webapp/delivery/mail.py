@@ -1,12 +1,12 @@
 """Mail by the SMTP server of this installation (WEIR_SMTP_URL), with a plain and an HTML body."""
 
 import smtplib
-import ssl
-from email.message import EmailMessage
-from email.utils import format_datetime, localtime
+from typing import cast
 from urllib.parse import unquote, urlsplit
 
 from django.conf import settings
+from django.core.mail import EmailMultiAlternatives
+from django.core.mail.backends.smtp import EmailBackend
 
 from webapp.delivery.formats.base import Mail
 
@@ -32,7 +32,9 @@ def send_mail(mail: Mail) -> str:
         raise MailFailed("WEIR_SMTP_URL is not set: no mail can be sent.")
     try:
         with _server() as server:
-            refused = server.send_message(message(mail), settings.WEIR.mail_from, list(mail.to))
+            # Django's own sending does not say which of several recipients were refused.
+            open_ = cast(smtplib.SMTP, server.connection)
+            refused = open_.send_message(message(mail).message(), settings.WEIR.mail_from, list(mail.to))
     except smtplib.SMTPResponseException as error:
         raise MailFailed(f"The mail server refused with {error.smtp_code}.", error.smtp_code) from None
     except smtplib.SMTPRecipientsRefused:
@@ -44,33 +46,25 @@ def send_mail(mail: Mail) -> str:
     return f"taken for {len(mail.to)} recipients"
 
 
-def message(mail: Mail) -> EmailMessage:
-    """Headers are set through the policy of the standard library, which refuses line ends in them."""
-    found = EmailMessage()
-    found["From"] = settings.WEIR.mail_from
-    found["To"] = ", ".join(mail.to)
-    found["Subject"] = mail.subject
-    found["Date"] = format_datetime(localtime())
-    found["Message-ID"] = f"<{mail.message_id}@{settings.WEIR.mail_from.rpartition('@')[2]}>"
-    found["Auto-Submitted"] = "auto-generated"
-    found.set_content(mail.text)
-    found.add_alternative(mail.html, subtype="html")
+def message(mail: Mail) -> EmailMultiAlternatives:
+    """Line ends in headers are refused when it is sent (``BadHeaderError``)."""
+    headers = {
+        "Message-ID": f"<{mail.message_id}@{settings.WEIR.mail_from.rpartition('@')[2]}>",
+        "Auto-Submitted": "auto-generated",
+    }
+    found = EmailMultiAlternatives(mail.subject, mail.text, settings.WEIR.mail_from, list(mail.to), headers=headers)
+    found.attach_alternative(mail.html, "text/html")
     return found
 
 
-def _server() -> smtplib.SMTP:
+def _server() -> EmailBackend:
     url = urlsplit(settings.WEIR.smtp_url)
-    host, port = url.hostname or "localhost", url.port or _PORTS[url.scheme]
-    if url.scheme == "smtps":
-        server: smtplib.SMTP = smtplib.SMTP_SSL(host, port, timeout=WITHIN_S, context=ssl.create_default_context())
-    else:
-        server = smtplib.SMTP(host, port, timeout=WITHIN_S)
-    try:
-        if url.scheme == "smtp+starttls":
-            server.starttls(context=ssl.create_default_context())
-        if url.username:
-            server.login(unquote(url.username), unquote(url.password or ""))
-    except BaseException:
-        server.close()
-        raise
-    return server
+    return EmailBackend(
+        host=url.hostname or "localhost",
+        port=url.port or _PORTS[url.scheme],
+        username=unquote(url.username or ""),
+        password=unquote(url.password or ""),
+        use_tls=url.scheme == "smtp+starttls",
+        use_ssl=url.scheme == "smtps",
+        timeout=WITHIN_S,
+    )
