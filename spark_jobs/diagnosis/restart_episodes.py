@@ -9,10 +9,12 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TypeVar
 
-from spark_jobs.diagnosis.samples import JobFailure, JobWindow, LogEvent
+from spark_jobs.diagnosis.samples import Annotation, JobFailure, JobWindow, LogEvent
 from spark_jobs.diagnosis.window_contents import whole_since
 
+Happening = TypeVar("Happening", JobFailure, Annotation)
 Task = tuple[str | None, int | None]
 """Vertex and subtask."""
 
@@ -23,16 +25,22 @@ SAME_MS = 1_000
 BEFORE_MS = 2_000
 """A failure is dated a little before the restart that it causes."""
 DEPLOYED, RUNNING, FAILED = "task_deployed", "task_state RUNNING", "task_state FAILED"
+TASKMANAGER_LOST = "taskmanager_lost"
+"""Kind of annotation, whose subject is the TaskManager."""
 READS = ("job_state", DEPLOYED, RUNNING, FAILED)
 
 
 @dataclass(frozen=True, slots=True)
 class Episode:
-    """``restarts`` are the instants of its restarts; ``ended_ms`` None while not all tasks run again. Failures oldest first."""
+    """``restarts`` are the instants of its restarts; ``ended_ms`` None while not all tasks run again. Failures oldest first.
+
+    ``lost``: TaskManagers of its tasks that the log says were lost meanwhile.
+    """
 
     restarts: tuple[int, ...]
     ended_ms: int | None
     failures: tuple[JobFailure, ...]
+    lost: tuple[str, ...] = ()
 
     @property
     def begun_ms(self) -> int:
@@ -49,6 +57,7 @@ def episodes(window: JobWindow, since_ms: int) -> list[Episode]:
     whole_ms = max(whole_since(window.events, told) for told in (DEPLOYED, RUNNING))
     tasks = [event for event in window.events if event.told in (DEPLOYED, RUNNING)]
     failures = (*window.failures, *_untold(window))
+    lost = [one for one in window.annotations if one.kind == TASKMANAGER_LOST]
     groups: list[tuple[list[int], int | None]] = []
     for index, at_ms in enumerate(starts):
         until_ms = starts[index + 1] if index + 1 < len(starts) else window.at_ms + 1
@@ -59,7 +68,12 @@ def episodes(window: JobWindow, since_ms: int) -> list[Episode]:
             groups.append(([at_ms], again_ms))
     ends = _ends(window)
     return [
-        Episode(tuple(restarts), ends.get(restarts[0], ended_ms), _failures(failures, restarts[0], _next_begin(groups, index)))
+        Episode(
+            tuple(restarts),
+            ends.get(restarts[0], ended_ms),
+            _failures(failures, restarts[0], _next_begin(groups, index)),
+            tuple(one.subject for one in _within(lost, restarts[0], _next_begin(groups, index))),
+        )
         for index, (restarts, ended_ms) in enumerate(groups)
     ]
 
@@ -108,10 +122,14 @@ def _next_begin(groups: list[tuple[list[int], int | None]], index: int) -> int |
     return groups[index + 1][0][0] if index + 1 < len(groups) else None
 
 
-def _failures(failures: Iterable[JobFailure], begun_ms: int, next_ms: int | None) -> tuple[JobFailure, ...]:
+def _within(happenings: Iterable[Happening], begun_ms: int, next_ms: int | None) -> list[Happening]:
+    """Those of the episode that begins at ``begun_ms``; ``next_ms``: where the next one does."""
     until_ms = next_ms - BEFORE_MS if next_ms is not None else None
-    found = [one for one in failures if one.at_ms >= begun_ms - BEFORE_MS and (until_ms is None or one.at_ms < until_ms)]
-    return tuple(sorted(found, key=lambda one: (one.at_ms, not one.is_root, one.name, one.task or "")))
+    return [one for one in happenings if one.at_ms >= begun_ms - BEFORE_MS and (until_ms is None or one.at_ms < until_ms)]
+
+
+def _failures(failures: Iterable[JobFailure], begun_ms: int, next_ms: int | None) -> tuple[JobFailure, ...]:
+    return tuple(sorted(_within(failures, begun_ms, next_ms), key=lambda one: (one.at_ms, not one.is_root, one.name, one.task or "")))
 
 
 def _untold(window: JobWindow) -> Iterable[JobFailure]:

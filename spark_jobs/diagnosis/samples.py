@@ -145,7 +145,7 @@ class VertexState:
 
 @dataclass(frozen=True, slots=True)
 class Annotation:
-    """Something that happened to the job: savepoint, restart, restore, deploy, failure, terminal, rescale."""
+    """Something that happened to the job: savepoint, restart, restore, deploy, failure, terminal, rescale, taskmanager_lost."""
 
     at_ms: int
     kind: str

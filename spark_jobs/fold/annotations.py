@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from spark_jobs.fold.log_marks import log_marks
+from spark_jobs.fold.lost_taskmanagers import KIND as TASKMANAGER_LOST
 from spark_jobs.fold.marks import Mark
 from spark_jobs.fold.rest_marks import rest_marks
 from spark_jobs.fold.rows import Row, floor_ms, json_text
@@ -17,19 +18,24 @@ from spark_jobs.fold.rows import Row, floor_ms, json_text
 APART_MS = {
     # The Dispatcher logs a submission before the JobManager dates the job's start; on a busy machine, by seconds.
     "deploy": 10_000,
+    # ResourceManager and JobMaster notice by heartbeats of their own, and an id is given to one process only.
+    TASKMANAGER_LOST: 120_000,
 }
 """Mentions of these kinds are apart only beyond this."""
 APART_OTHERWISE_MS = 1_000
 
 
-def annotations(jobs: Sequence[Row], facts: Iterable[Row], events: Sequence[Row], outages: Sequence[Row] = ()) -> list[dict[str, Any]]:
+def annotations(
+    jobs: Sequence[Row], facts: Iterable[Row], events: Sequence[Row], outages: Sequence[Row] = (), lost: Iterable[Mark] = ()
+) -> list[dict[str, Any]]:
     """Everything known of one job → its ``job_annotation`` rows, without cluster and job.
 
-    Kinds: savepoint, restart, restore, deploy, failure, terminal, rescale. ``subject`` is the savepoint's
-    id, the restored snapshot, the final state or the rescaled vertex; "" for the others. ``jobs`` and ``events`` each once,
-    ``jobs`` in order of time. ``outages``: see :mod:`spark_jobs.fold.downtime`.
+    Kinds: savepoint, restart, restore, deploy, failure, terminal, rescale, taskmanager_lost. ``subject`` is the savepoint's
+    id, the restored snapshot, the final state, the rescaled vertex or the TaskManager; "" for the others.
+    ``jobs`` and ``events`` each once, ``jobs`` in order of time. ``outages``: see :mod:`spark_jobs.fold.downtime`;
+    ``lost``: mentions of TaskManagers that were lost, see :mod:`spark_jobs.fold.lost_taskmanagers`.
     """
-    marks = [*rest_marks(jobs), *log_marks(events, outages)]
+    marks = [*rest_marks(jobs), *log_marks(events, outages), *lost]
     return [*(_folded(close) for close in _close_together(marks)), *(_savepoint(fact) for fact in facts if fact["is_savepoint"])]
 
 

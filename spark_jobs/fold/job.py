@@ -16,6 +16,7 @@ from spark_jobs.fold.downtime import outages
 from spark_jobs.fold.history import History, entered_states, read_by_rules, sample, timed, vertex_window
 from spark_jobs.fold.job_current import job_current
 from spark_jobs.fold.judging import Settings, joined, judged, runs
+from spark_jobs.fold.lost_taskmanagers import losses, lost_marks
 from spark_jobs.fold.news import JobNews
 from spark_jobs.fold.rows import Row, json_text, largest
 from spark_jobs.fold.size_trend import size_trend
@@ -59,12 +60,13 @@ def fold(news: JobNews, before: JobState, settings: Settings) -> JobResult | Loo
         return found
     facts = list(found.known.values())
     state = replace(state, outages=outages(events, before.events, before.outages))
-    marks = annotations(state.answers, [*facts, *found.older.savepoints], state.events, state.outages)
-    trend = size_trend(facts, marks, found.older)
     states = entered_states(state.answers, state.events)
+    lost = lost_marks(losses(state.taskmanager_lines, states))
+    marks = annotations(state.answers, [*facts, *found.older.savepoints], state.events, state.outages, lost)
+    trend = size_trend(facts, marks, found.older)
     current = job_current(state.answers, facts, state.pressure, state.events, found.older) | {"states": json_text(states or None)}
     full_states = vertex_states(found.rows.vertex_checkpoints, found.told, before.vertex_states)
-    starts, newest_ms = _to_judge(news, before, found.told, current)
+    starts, newest_ms = _to_judge(news, before, found.told, current, losses(news.taskmanager_lines, states))
     if news.found is None and (lookup := lacks_history(facts, before, starts, WINDOW_MS)):
         return lookup
     untold, hashes = _untold(marks, before)
@@ -110,17 +112,21 @@ def _remembered(news: JobNews, before: JobState, events: Sequence[Row]) -> JobSt
         pressure=kept.pressure([*before.pressure, *news.pressure]),
         failures=kept.failures([*before.failures, *news.exceptions]),
         uploads=kept.uploads([*before.uploads, *news.uploads]),
+        taskmanager_lines=kept.taskmanager_lines([*before.taskmanager_lines, *news.taskmanager_lines]),
         judged_runs=list(before.judged_runs),
     )
 
 
-def _to_judge(news: JobNews, before: JobState, recomputed: dict[Key, dict[str, Any]], current: Row) -> tuple[list[int], int]:
-    """Starts of the windows to judge, and up to when the job is judged."""
+def _to_judge(
+    news: JobNews, before: JobState, recomputed: dict[Key, dict[str, Any]], current: Row, lost: Sequence[Row]
+) -> tuple[list[int], int]:
+    """Starts of the windows to judge, and up to when the job is judged. ``lost``: lines of lost TaskManagers."""
     instants = [
         *(at for fact in recomputed.values() for at in (fact["trigger_time"], fact["end_time"])),
         *(row["observed_at"] for row in news.answers),
         *(min(event["ts"], event["observed_at"]) for event in news.events),
         *(row["ts"] for row in news.exceptions),
+        *(min(row["ts"], row["observed_at"]) for row in lost),
         *(row["newest_ts"] for row in news.vertex_windows),
         *(row["as_of"] for row in news.uploads),
     ]

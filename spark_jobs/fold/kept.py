@@ -27,6 +27,8 @@ FAILURES_KEPT = 50
 WINDOWS_KEPT = 10
 """Of each vertex: what a rule may compare the judged window with."""
 PLACEMENTS_KEPT = 200
+TASKMANAGER_LINES_KEPT = 200
+"""Two or three for each TaskManager that was lost."""
 TRACE_CHARS = 4000
 
 _CHANGING = ("state", "start_time", "end_time", "restarts", "restored_at", "state_since", "vertices", "configuration",
@@ -126,6 +128,11 @@ def failures(rows: Iterable[Row]) -> list[Row]:
     once = newest_by(rows, ("ts", "task_key", "exception_name"), ("is_root", "as_of"))
     newest_first = sorted(once, key=lambda row: (-row["ts"], row["task_key"], row["exception_name"]))[:FAILURES_KEPT]
     return [{**row, "stacktrace": condensed(row["stacktrace"], TRACE_CHARS)} for row in newest_first]
+
+
+def taskmanager_lines(rows: Iterable[Row]) -> list[Row]:
+    """Each once in order of time, the newest."""
+    return sorted(newest_by(rows, LINE, ("observed_at",)), key=_line_order)[-TASKMANAGER_LINES_KEPT:]
 
 
 def _line_order(event: Row) -> list[Any]:

@@ -8,7 +8,8 @@ from spark_jobs.fold.rows import Row
 
 @dataclass(frozen=True)
 class JobNews:
-    """Rows of one job that came since the last run; ``executions``: attempts of subtasks whose task and host are known since.
+    """Rows of one job that came since the last run; ``executions``: attempts of subtasks whose task and host are known since;
+    ``taskmanager_lines``: of TaskManagers that its tasks ran on, as :mod:`spark_jobs.fold.lost_taskmanagers` reads them.
 
     ``found``: first and last trigger (epoch ms) whose checkpoints' rows were looked up in the lake, None where none were;
     ``found_…`` are these rows, new ones among them.
@@ -26,6 +27,7 @@ class JobNews:
     pressure: Sequence[Row] = ()
     uploads: Sequence[Row] = ()
     executions: Sequence[Row] = ()
+    taskmanager_lines: Sequence[Row] = ()
     found: tuple[int, int] | None = None
     found_checkpoints: Sequence[Row] = ()
     found_vertex_checkpoints: Sequence[Row] = ()

@@ -45,6 +45,7 @@ class JobState:
     facts_since: int | None = None
     older: OlderFacts = field(default_factory=OlderFacts)
     outages: Sequence[Row] = ()
+    taskmanager_lines: Sequence[Row] = ()
     told_annotations: Sequence[int] = ()
     judged_start: int | None = None
     judged_to: int | None = None

@@ -89,6 +89,8 @@ class Recompute:
         parts = self._parts_of_life
         if self._names_executions:
             parts["executions"] = executions.newly_placed(self.executions, self.carried_executions)
+        if self._has_new("log_records"):
+            parts["taskmanager_lines"] = executions.of_taskmanagers(self._staged_events, self._known_executions)
         if self._has_new("exceptions"):
             parts["exceptions"] = job_exceptions(self._new("exceptions"))
         if self._has_new("skips"):

@@ -15,6 +15,8 @@ from ingest.traces import shortened
 from spark_jobs.fold.checkpoint_log import TELLING
 from spark_jobs.fold.checkpoint_rows import OF_VERTEX
 from spark_jobs.fold.judging import Scoped, Settings
+from spark_jobs.fold.lost_taskmanagers import COLUMNS as TASKMANAGER_LINE
+from spark_jobs.fold.lost_taskmanagers import TELLING as TELLING_OF_LOSS
 from spark_jobs.manifest import Manifest
 from spark_jobs.nested_tables import JOB
 from spark_jobs.run_files import EXECUTIONS, JOB_STATE, RunFiles
@@ -40,6 +42,7 @@ _EXECUTION = pa.schema([
     ("host", pa.string()),
     ("deployed_at", _INSTANT),
 ])  # fmt: skip
+_TASKMANAGER_LINE = pa.schema([*((name, pa.string()) for name in JOB), *(events.SCHEMA.field(name) for name in TASKMANAGER_LINE)])
 _ASKED = pa.schema([("cluster", pa.string()), ("job_id", pa.string()), ("from_ms", pa.int64()), ("to_ms", pa.int64())])
 _WRITTEN_STATE = ("cluster", "job_id", "state")
 _COMPARISON = ("checkpoint_id", "trigger_time", "directory", "compared_with")
@@ -103,6 +106,9 @@ class SmallCycle:
         if self._names_executions:
             placed = executions.newly_placed(self.executions, self.carried_executions)
             parts["executions"] = pa.Table.from_pylist(placed, _EXECUTION).drop_columns(["deployed_at"])
+        if any(event["kind"] in TELLING_OF_LOSS for event in self._read_events):
+            lines = executions.of_taskmanagers(self._read_events, self._known_executions)
+            parts["taskmanager_lines"] = pa.Table.from_pylist(lines, _TASKMANAGER_LINE)
         if self._has_new("exceptions"):
             parts["exceptions"] = _exceptions(self._new("exceptions"))
         if self._has_new("skips"):
@@ -161,6 +167,10 @@ class SmallCycle:
     def executions(self) -> list[Row]:
         return executions.executions(self._read_events, self.carried_executions)
 
+    @property
+    def _known_executions(self) -> list[Row]:
+        return self.executions if self._names_executions else self.carried_executions
+
     @cached_property
     def carried_executions(self) -> list[Row]:
         rows: list[Row] = self._carried(EXECUTIONS, executions.COLUMNS).to_pylist()
@@ -204,11 +214,10 @@ class SmallCycle:
         records = self.lake.rows_in("log_records", lines)
         records = records.filter(pc.match_substring(records["message"], "heckpoint"))
         told = [event for event in events.recognised(records) if event["kind"] in TELLING]
-        known = self.executions if self._names_executions else self.carried_executions
         found = {
             "found_checkpoints": self.lake.rows_in("checkpoints", triggers).drop_columns(["source"]),
             "found_vertex_checkpoints": self.lake.rows_in("vertex_checkpoints", triggers).select([*JOB, *OF_VERTEX]),
-            "found_lines": events.served(executions.locate(told, known)),
+            "found_lines": events.served(executions.locate(told, self._known_executions)),
         }
         jobs = {(one.cluster, one.job_id): one for one in asked}
         cut = {name: _asked_rows(rows, jobs, "ts" if name == "found_lines" else "trigger_time") for name, rows in found.items()}

@@ -6,6 +6,8 @@ from datetime import timedelta
 from typing import Any
 
 from ingest.flink_logs.locating import GRAPH_CREATED
+from spark_jobs.fold.lost_taskmanagers import COLUMNS as TASKMANAGER_LINE
+from spark_jobs.fold.lost_taskmanagers import NOTICED_WITHIN_S, TELLING
 from spark_jobs.small.rows import Row
 from spark_jobs.spans import EPOCH
 
@@ -13,6 +15,9 @@ NAME = ("task", "subtask", "attempt")
 TOLD = ("vertex_id", "task", "subtask", "attempt", "container", "host")
 LEARNT = ("job_id", *TOLD)
 COLUMNS = ("cluster", "job_id", "execution_id", *TOLD, "deployed_at")
+
+SUBTASK = ("cluster", "job_id", "vertex_id", "task", "subtask")
+NOTICED_WITHIN = timedelta(seconds=NOTICED_WITHIN_S)
 
 CARRIED = timedelta(days=7)
 """Older attempts are forgotten, but the newest of each subtask, which may still run, only after ``NEWEST``."""
@@ -57,6 +62,28 @@ def locate(events: Iterable[Row], executions: Iterable[Row]) -> list[Row]:
     for of_name in runs.values():
         of_name.sort(key=_by_deployment)
     return [_located(event, ran, runs) for event in events]
+
+
+def of_taskmanagers(events: Iterable[Row], executions: Iterable[Row]) -> list[Row]:
+    """Lines about the end of a TaskManager, one for each job that had tasks there, or had until lately."""
+    told: dict[Key, list[Row]] = defaultdict(list)
+    for event in events:
+        if event["kind"] in TELLING and event["container"] is not None:
+            told[event["cluster"], event["container"]].append(event)
+    places: dict[Any, list[Row]] = defaultdict(list)
+    for row in executions:
+        if row["job_id"] is not None and row["deployed_at"] is not None:
+            places[tuple(row[name] for name in SUBTASK)].append(row)
+    found = {}
+    for of_subtask in places.values():
+        of_subtask.sort(key=lambda row: (row["deployed_at"], row["execution_id"]))
+        for row, following in zip(of_subtask, [*of_subtask[1:], None], strict=True):
+            left_at = following["deployed_at"] if following else None
+            for event in told.get((row["cluster"], row["container"]), ()):
+                if row["deployed_at"] <= event["ts"] and (left_at is None or left_at >= event["ts"] - NOTICED_WITHIN):
+                    line = {"cluster": row["cluster"], "job_id": row["job_id"], **{name: event[name] for name in TASKMANAGER_LINE}}
+                    found[tuple(line.values())] = line
+    return list(found.values())
 
 
 def _located(event: Row, ran: Mapping[Key, Row], runs: Mapping[Any, Sequence[Row]]) -> Row:
@@ -158,7 +185,7 @@ def _newest(rows: Sequence[Row]) -> list[Row]:
     for row in rows:
         if row["deployed_at"] is not None:
             newest_day[row["cluster"]] = max(newest_day.get(row["cluster"], EPOCH), row["deployed_at"])
-        places[tuple(row[name] for name in ("cluster", "job_id", "vertex_id", "task", "subtask"))].append(row)
+        places[tuple(row[name] for name in SUBTASK)].append(row)
     kept = []
     for of_subtask in places.values():
         of_subtask.sort(key=lambda row: row["execution_id"])

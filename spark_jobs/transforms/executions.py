@@ -8,6 +8,8 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from ingest.flink_logs.locating import GRAPH_CREATED
+from spark_jobs.fold.lost_taskmanagers import COLUMNS as TASKMANAGER_LINE
+from spark_jobs.fold.lost_taskmanagers import NOTICED_WITHIN_S, TELLING
 
 EXECUTION = ("cluster", "execution_id")
 EXECUTION_COLUMNS = (
@@ -19,6 +21,8 @@ EXECUTION_SCHEMA = (
 )
 NAME = ("task", "subtask", "attempt")
 TOLD = ("vertex_id", "task", "subtask", "attempt", "container", "host")
+
+SUBTASK = ("cluster", "job_id", "vertex_id", "task", "subtask")
 
 CARRIED_DAYS = 7
 """Older attempts are forgotten, but the newest of each subtask, which may still run, only after ``NEWEST_DAYS``."""
@@ -66,6 +70,19 @@ def locate(events: DataFrame, executions: DataFrame) -> DataFrame:
     filled = {name: F.coalesce(name, f"ran_{name}") for name in names}
     located = joined.select(*(filled[name].alias(name) if name in filled else F.col(name) for name in events.columns))
     return located.unionByName(_located_by_name(events.where(by_name), executions))
+
+
+def of_taskmanagers(events: DataFrame, executions: DataFrame) -> DataFrame:
+    """Lines about the end of a TaskManager, one for each job that had tasks there, or had until lately."""
+    told = events.where(F.col("kind").isin(*TELLING) & F.col("container").isNotNull()).select("cluster", *TASKMANAGER_LINE)
+    next_one = Window.partitionBy(*SUBTASK).orderBy("deployed_at", "execution_id")
+    ran = executions.where(F.col("job_id").isNotNull() & F.col("deployed_at").isNotNull()).select(
+        "cluster", "job_id", "container", "deployed_at", F.lead("deployed_at").over(next_one).alias("left_at")
+    )
+    had_left = F.col("left_at") < F.col("ts") - F.make_dt_interval(secs=F.lit(NOTICED_WITHIN_S))
+    there = (F.col("deployed_at") <= F.col("ts")) & ~F.coalesce(had_left, F.lit(False))
+    joined = told.join(ran, on=["cluster", "container"], how="inner").where(there)
+    return joined.select("cluster", "job_id", *TASKMANAGER_LINE).distinct()
 
 
 def _located_by_name(events: DataFrame, executions: DataFrame) -> DataFrame:
@@ -128,7 +145,7 @@ def _graph() -> Column:
 
 
 def _newest(rows: DataFrame) -> DataFrame:
-    subtask = Window.partitionBy("cluster", "job_id", "vertex_id", "task", "subtask").orderBy(F.desc("deployed_at"), "execution_id")
+    subtask = Window.partitionBy(*SUBTASK).orderBy(F.desc("deployed_at"), "execution_id")
     cluster = Window.partitionBy("cluster")
     age = F.datediff(F.max("deployed_at").over(cluster), "deployed_at")
     ranked = rows.withColumns({"place": F.row_number().over(subtask), "age_days": age})

@@ -90,7 +90,7 @@ _READ: Mapping[str, Sequence[str] | None] = {
 """Fields of a part that are taken out of Arrow; of parts that are not named, all."""
 _UNFIT = (pa.ArrowException, OverflowError, ValueError, TypeError)
 _AS_NEWS = ("answers", "checkpoints", "vertex_checkpoints", "events", "exceptions", "placements", "uploads", "executions",
-            "found_checkpoints", "found_vertex_checkpoints", "found_lines")  # fmt: skip
+            "taskmanager_lines", "found_checkpoints", "found_vertex_checkpoints", "found_lines")  # fmt: skip
 
 
 def folded_batches(batches: Iterable[pa.RecordBatch], settings: Settings, compares: bool = False) -> Iterator[pa.RecordBatch]:

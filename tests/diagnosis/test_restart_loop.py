@@ -240,6 +240,26 @@ def test_taskmanagers_that_any_failure_of_an_episode_names_are_counted():
     assert finding.data["lost_taskmanagers"] == ["tm-1:37687-13b354", "tm-2:37687-13b354", "tm-3:37687-13b354"]
 
 
+def lost(at, name):
+    return Annotation(ms(at), "taskmanager_lost", name)
+
+
+def test_taskmanagers_that_the_log_alone_says_were_lost_are_counted_once_each():
+    named = tuple(failure(begun, LOST.replace("{n}", "1"), task="sink (1/2)") for begun in (0, 60, 120))
+    judged = loop([0, 60, 120], failures=named)
+    by_log = (lost(0, "tm-1:37687-13b354"), lost(61, "tm-2:37687-13b354"), lost(-300, "tm-9:37687-13b354"))
+    [finding] = found(replace(judged, annotations=(*judged.annotations, *by_log)), RULE)
+    assert finding.data["lost_taskmanagers"] == ["tm-1:37687-13b354", "tm-2:37687-13b354"]
+
+
+def test_where_no_exception_is_known_the_lost_taskmanagers_are_the_cause():
+    judged = loop([0, 60, 120], failures=())
+    by_log = tuple(lost(60 * n, f"tm-{n}:37687-13b354") for n in range(3))
+    [finding] = found(replace(judged, annotations=(*judged.annotations, *by_log)), RULE)
+    assert finding.cause.startswith("TaskManagers were lost (3 of 3 times): tm-0:37687-13b354, tm-1:37687-13b354")
+    assert finding.confidence == "medium"
+
+
 def test_a_taskmanager_that_reports_an_error_of_its_task_is_not_lost():
     assert lost_taskmanager("RemoteTransportException: Error at remote task manager 'host-1/10.0.0.1:6121 [ tm-1:4-d1 ] '.") is None
 

@@ -32,6 +32,7 @@ LOOK = {
     "restart": ("↻", WARN),
     "deploy": ("▸", OK),
     "failure": ("✕", CRIT),
+    "taskmanager_lost": ("⊘", CRIT),
     "terminal": ("■", INK_3),
     "critical": ("▲", CRIT),
     "warning": ("◆", WARN),

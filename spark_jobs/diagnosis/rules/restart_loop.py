@@ -65,7 +65,9 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
 
 @dataclass(frozen=True, slots=True)
 class _Trouble:
-    """What began one episode. ``lost`` are the TaskManagers that any of its failures names as lost, whatever came first."""
+    """What began one episode. ``lost`` are the TaskManagers that any of its failures names as lost, whatever came first,
+    and that the log says were lost meanwhile.
+    """
 
     group: str
     message: str
@@ -75,7 +77,7 @@ class _Trouble:
 
 def _trouble(episode: Episode) -> _Trouble:
     if not episode.failures:
-        return _Trouble(UNTOLD, "", (), None)
+        return _Trouble(LOST if episode.lost else UNTOLD, "", episode.lost, None)
     first = _first(episode)
     root, lost = root_of(first.name, first.stacktrace), _lost(episode)
     if tells_of_a_lost_taskmanager(first.name, first.stacktrace):
@@ -99,8 +101,9 @@ def _first(episode: Episode) -> JobFailure:
 
 
 def _lost(episode: Episode) -> tuple[str, ...]:
-    """Each once, in order of time. A TaskManager that is told by its id and by its address counts by its id."""
-    named = [name for one in episode.failures if (name := lost_taskmanager(one.stacktrace))]
+    """Each once, those that the log names first. A TaskManager that is told by its id and by its address counts by its id."""
+    named = [*episode.lost]
+    named += [name for one in episode.failures if (name := lost_taskmanager(one.stacktrace))]
     # Whoever cannot be reached is dead; who reports a broken connection is not.
     named += [one.taskmanager_id for one in episode.failures if "RecipientUnreachable" in one.name and one.taskmanager_id]
     ids = [name for name in named if "/" not in name]

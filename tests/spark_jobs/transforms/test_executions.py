@@ -16,7 +16,7 @@ from spark_jobs.schemas import lake_schema
 from spark_jobs.small import events as small_events
 from spark_jobs.small import executions as small_executions
 from spark_jobs.small.rows import Row
-from spark_jobs.transforms.executions import EXECUTION_COLUMNS, EXECUTION_SCHEMA, executions, locate
+from spark_jobs.transforms.executions import EXECUTION_COLUMNS, EXECUTION_SCHEMA, executions, locate, of_taskmanagers
 from spark_jobs.transforms.log_events import recognised, with_served
 
 JOB, OTHER = "26eb676de8b3e133f9078fabe3704eb6", "11111111111111111111111111111111"
@@ -63,6 +63,9 @@ class BySpark:
     def located(self, told: DataFrame, carried: Sequence[Row] = ()) -> list[Row]:
         return [row.asDict() for row in with_served(locate(told, executions(told, self._carried(carried)))).collect()]
 
+    def of_taskmanagers(self, told: DataFrame, carried: Sequence[Row] = ()) -> list[Row]:
+        return [row.asDict() for row in of_taskmanagers(told, executions(told, self._carried(carried))).collect()]
+
     def _carried(self, rows: Sequence[Row]) -> DataFrame:
         return self.spark.createDataFrame([tuple(row[name] for name in EXECUTION_COLUMNS) for row in rows], EXECUTION_SCHEMA)
 
@@ -78,6 +81,9 @@ class ByPython:
 
     def located(self, told: list[Row], carried: Sequence[Row] = ()) -> list[Row]:
         return small_events.served(small_executions.locate(told, self.executions(told, carried))).to_pylist()
+
+    def of_taskmanagers(self, told: list[Row], carried: Sequence[Row] = ()) -> list[Row]:
+        return small_executions.of_taskmanagers(told, self.executions(told, carried))
 
 
 @pytest.fixture(params=["Spark", "Python"])
@@ -161,3 +167,32 @@ def test_serving_rows_tell_a_change_of_state_as_their_reason(by: BySpark | ByPyt
     told = by.told(f"enrich (2/4) ({NEW}) switched from DEPLOYING to RUNNING.")
     (row,) = by.located(told)
     assert (row["served_reason"], row["task"], row["subtask"]) == ("DEPLOYING -> RUNNING", "enrich", 1)
+
+
+GONE = "TaskManager with id tm-1:4-d1 is no longer reachable."
+GRAPHS = (f"Created execution graph {GRAPH} for job {JOB}.", f"Created execution graph {OLD} for job {OTHER}.")
+DEPLOY_OTHER = DEPLOY_NEW.replace(GRAPH, OLD)
+
+
+def jobs_told(lines: list[Row]) -> list[tuple[str, str, str]]:
+    return sorted((line["job_id"], line["kind"], line["container"]) for line in lines)
+
+
+def test_a_line_about_a_lost_taskmanager_is_brought_to_each_job_that_ran_there(by: BySpark | ByPython) -> None:
+    elsewhere = "TaskManager with id tm-2:4-d1 is no longer reachable."
+    told = by.told(*GRAPHS, DEPLOY_NEW, DEPLOY_OTHER, GONE, elsewhere)
+    assert jobs_told(by.of_taskmanagers(told)) == [(OTHER, "tm_unreachable", "tm-1:4-d1"), (JOB, "tm_unreachable", "tm-1:4-d1")]
+
+
+def test_a_taskmanager_that_was_lost_before_the_task_came_to_it_is_none_of_the_jobs(by: BySpark | ByPython) -> None:
+    assert by.of_taskmanagers(by.told(*GRAPHS, GONE, DEPLOY_NEW)) == []
+
+
+def test_the_lost_taskmanager_of_a_task_that_was_deployed_elsewhere_since_counts_for_minutes(by: BySpark | ByPython) -> None:
+    """Heartbeats time out after the restart; what happens hours after the task left is another matter."""
+    moved = DEPLOY_NEW.replace(f"{VERTEX}_1_0", f"{VERTEX}_1_1").replace("tm-1:4-d1", "tm-2:4-d1")
+    carried = by.executions(by.told(*GRAPHS, DEPLOY_NEW, moved))
+    assert len(by.of_taskmanagers(by.told(GONE, "Stopping"), carried)) == 0  # dated before both were deployed
+    for hours, count in ((0, 1), (2, 0)):
+        earlier = [{**row, "deployed_at": row["deployed_at"] - timedelta(hours=hours, milliseconds=500)} for row in carried]
+        assert len(by.of_taskmanagers(by.told(GONE), earlier)) == count

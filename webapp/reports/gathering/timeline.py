@@ -15,7 +15,15 @@ MOST_RUNS = 25
 """Runs of failed checkpoints of one job; with more of them, runs of the same reason are told as one across what completed between."""
 _RANK = {"crit": 3, "warn": 2, "ok": 1, "done": 1}
 _TONE_OF_SEVERITY = {"critical": "crit", "warning": "warn"}
-_TONE_OF_MARK = {"restart": "warn", "failure": "crit", "deploy": "done", "restore": "done", "terminal": "done", "savepoint": "done"}
+_TONE_OF_MARK = {
+    "restart": "warn",
+    "failure": "crit",
+    "taskmanager_lost": "crit",
+    "deploy": "done",
+    "restore": "done",
+    "terminal": "done",
+    "savepoint": "done",
+}
 _TITLE_OF_MARK = {"deploy": "Job {}", "terminal": "Job {}", "restart": "Restart: {}", "restore": "Restored: {}", "failure": "Failure: {}"}
 
 

@@ -1,0 +1,56 @@
+"""TaskManagers that were lost while tasks of a job ran on them, or had lately: what the lines about TaskManagers say, which name no job.
+
+Whoever notices first says why; ResourceManager and JobMaster log the same loss apart, within the interval of heartbeats.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from spark_jobs.diagnosis.window_contents import TERMINAL_STATES
+from spark_jobs.fold.marks import Mark, by_log
+from spark_jobs.fold.rows import Row
+
+KIND = "taskmanager_lost"
+"""Of the annotation; its subject is the id of the TaskManager."""
+TELLING = ("tm_heartbeat_timeout", "tm_unreachable", "tm_disconnected")
+COLUMNS = ("process", "ts", "record_hash", "ordinal", "observed_at", "kind", "container", "reason_text")
+"""Of a line that is brought to each job it may concern."""
+NOTICED_WITHIN_S = 300
+"""How long after a task was deployed elsewhere its last TaskManager still counts: heartbeat.timeout is 50 s, and is set to some minutes."""
+REASON_CHARS = NAME_CHARS = 300
+
+_DISMISSED = re.compile(r"Stopping JobMaster|idle timeout")
+_LOST = re.compile(
+    r"no longer reachable|timed out|shutting down|terminated|exit(?:ed| code|Code)|killed|lost|evicted|preempted|OOM", re.IGNORECASE
+)
+"""Of the reasons for a closed connection: ResourceManagers pass on what YARN or Kubernetes says of the end of a container."""
+
+
+def lost_marks(losses: Iterable[Row]) -> Iterator[Mark]:
+    for line in losses:
+        name = line["container"][:NAME_CHARS]
+        yield by_log(KIND, name, f"TaskManager {name} lost", {"taskmanager_id": name, "reason": _reason(line)}, line)
+
+
+def losses(lines: Iterable[Row], states: Sequence[tuple[int, str]]) -> list[Row]:
+    """Lines that tell of a loss to the job. ``states``: what it entered when, in order; a TaskManager that outlived the job is none."""
+    return [line for line in lines if _tells_of_loss(line) and not _had_ended(states, line["ts"])]
+
+
+def _tells_of_loss(line: Row) -> bool:
+    """A connection is closed as well where a job ends or an idle TaskManager is released."""
+    if line["kind"] != "tm_disconnected":
+        return line["kind"] in TELLING
+    reason = line["reason_text"] or ""
+    return _LOST.search(reason) is not None and _DISMISSED.search(reason) is None
+
+
+def _reason(line: Row) -> str:
+    if line["kind"] == "tm_disconnected":
+        return str(line["reason_text"] or "")[:REASON_CHARS]
+    return "heartbeat timed out" if line["kind"] == "tm_heartbeat_timeout" else "no longer reachable"
+
+
+def _had_ended(states: Sequence[tuple[int, str]], at_ms: int) -> bool:
+    entered = [state for since_ms, state in states if since_ms <= at_ms]
+    return bool(entered) and entered[-1] in TERMINAL_STATES
