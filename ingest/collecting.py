@@ -14,10 +14,12 @@ from typing import Any
 from ingest.errors import IngestError
 from ingest.flink_logs import endpoint, tail
 from ingest.flink_logs.endpoint import Transfer
+from ingest.flink_rest import flame_graphs
 from ingest.flink_rest.address import parse_address
 from ingest.flink_rest.client import client_of
 from ingest.flink_rest.collector import Collected, collect_cluster
 from ingest.flink_rest.faults import BadAnswer, Unanswered
+from ingest.flink_rest.flame_graphs import AskedFlameGraph
 from ingest.flink_rest.gate import Gates
 from ingest.flink_rest.history_server import read_history
 from ingest.flink_rest.pace import Pace, shares
@@ -70,6 +72,7 @@ class ClusterOutcome:
     skips: int = 0
     metrics_interval_s: float | None = None
     pace_reason: str = ""
+    flame_graphs: tuple[AskedFlameGraph, ...] = ()
 
 
 def collect_shard(
@@ -110,6 +113,7 @@ class ClusterRun:
     error: str | None = None
     requests: int = 0
     history_jobs: int = 0
+    flame_graphs: tuple[AskedFlameGraph, ...] = ()
 
     def part(self, name: str) -> dict[str, Any]:
         """What is remembered of one kind of source."""
@@ -125,6 +129,8 @@ async def _ask(readings: Sequence[ClusterRun], at: Callable[[], datetime], cycle
     gates = Gates()
     await asyncio.gather(*(_guarded(_read_rest, reading, at, gates, cycle_s, pace) for reading in readings if reading.source.url))
     await asyncio.gather(*(_guarded(_read_history, reading, at, gates) for reading in readings if reading.source.history_url))
+    wanting = [reading for reading in readings if reading.source.flame_graphs and reading.rest and reading.reachable]
+    await asyncio.gather(*(_guarded(_read_flame_graphs, reading, at, gates) for reading in wanting))
     # Whoever waited longest for a share of the bytes comes first.
     with_endpoint = [reading for reading in readings if reading.rest and reading.reachable and _follows_endpoint(reading.source)]
     with_endpoint.sort(key=lambda reading: reading.part("log_endpoint").get("due_at", 0))
@@ -175,6 +181,16 @@ async def _read_history(reading: ClusterRun, at: Callable[[], datetime], gates: 
         reading.reachable = found.reachable is not False
         reading.history_jobs = found.jobs_seen
     reading.error = reading.error or found.error
+
+
+async def _read_flame_graphs(reading: ClusterRun, at: Callable[[], datetime], gates: Gates) -> None:
+    source = reading.source
+    async with client_of(source, source.url, gates.of(parse_address(source.url, None).origin)) as client:
+        try:
+            version = reading.rest.flink_version if reading.rest else None
+            reading.flame_graphs = await flame_graphs.ask(client, source.flame_graphs, version, at)
+        finally:
+            reading.requests += client.requests
 
 
 async def _read_log_endpoint(reading: ClusterRun, at: Callable[[], datetime], gates: Gates, transfer: Transfer) -> None:
@@ -274,4 +290,5 @@ def _outcome(reading: ClusterRun) -> ClusterOutcome:
         skips=sum(isinstance(record, Skip) for record in asked),
         metrics_interval_s=rest.metrics_interval_s if rest else None,
         pace_reason=rest.pace_reason if rest else "",
+        flame_graphs=reading.flame_graphs,
     )

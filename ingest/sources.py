@@ -55,6 +55,16 @@ class MetadataSource:
 
 
 @dataclass(frozen=True, slots=True)
+class WantedFlameGraph:
+    """Of which vertex, and of which of its subtasks (None: all), threads in which state: ``full``, ``on_cpu`` or ``off_cpu``."""
+
+    job_id: str
+    vertex_id: str
+    subtask: int | None = None
+    kind: Literal["full", "on_cpu", "off_cpu"] = "full"
+
+
+@dataclass(frozen=True, slots=True)
 class ClusterSource:
     """One registered cluster. Any of ``url``, ``history_url`` and ``archive_dir`` may be empty."""
 
@@ -69,3 +79,5 @@ class ClusterSource:
     metrics_interval_s: float = 30
     request_timeout_s: float = 10
     max_response_bytes: int = 64 * 1024 * 1024
+    flame_graphs: tuple[WantedFlameGraph, ...] = ()
+    """What somebody wants to see now, the most urgent first."""

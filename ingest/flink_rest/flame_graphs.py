@@ -1,0 +1,52 @@
+"""Asks a JobManager for the flame graphs that somebody wants: a few in a cycle, through its gate as everything else."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from ingest.errors import Skipped
+from ingest.flink_ids import is_flink_id
+from ingest.flink_rest.client import RestClient
+from ingest.flink_rest.faults import BadAnswer, Unanswered
+from ingest.flink_rest.payloads.flame_graph import FlameGraph, flame_graph
+from ingest.flink_rest.versions import release
+from ingest.sources import WantedFlameGraph
+
+GRAPHS_PER_CYCLE = 3
+"""Flink samples each vertex for five seconds, and some answers are megabytes."""
+SINCE, OF_SUBTASKS_SINCE = (1, 13), (1, 17)
+
+
+@dataclass(frozen=True, slots=True)
+class AskedFlameGraph:
+    """One request and its answer; where ``graph`` is None, ``error`` says in a sentence why. ``subtask``: None for all of the vertex."""
+
+    wanted: WantedFlameGraph
+    at: datetime
+    subtask: int | None = None
+    graph: FlameGraph | None = None
+    error: str = ""
+
+
+async def ask(
+    client: RestClient, wanted: Sequence[WantedFlameGraph], version: str | None, at: Callable[[], datetime]
+) -> tuple[AskedFlameGraph, ...]:
+    """Those that come first, one after the other."""
+    return tuple([await _asked(client, one, version, at) for one in wanted[:GRAPHS_PER_CYCLE]])
+
+
+async def _asked(client: RestClient, wanted: WantedFlameGraph, version: str | None, at: Callable[[], datetime]) -> AskedFlameGraph:
+    known = release(version)
+    if known is not None and known < SINCE:
+        return AskedFlameGraph(wanted, at(), error=f"Flink has flame graphs since 1.13; this is {version}.")
+    if not (is_flink_id(wanted.job_id) and is_flink_id(wanted.vertex_id)):
+        return AskedFlameGraph(wanted, at(), error="Its ids are none that Flink gives.")
+    # Of an unknown release the whole vertex: an older one ignores the index, and its answer would be taken for one subtask's.
+    subtask = wanted.subtask if known is not None and known >= OF_SUBTASKS_SINCE else None
+    path = f"/jobs/{wanted.job_id}/vertices/{wanted.vertex_id}/flamegraph?type={wanted.kind}"
+    if subtask is not None:
+        path += f"&subtaskindex={subtask}"
+    try:
+        return AskedFlameGraph(wanted, at(), subtask, flame_graph(await client.get(path)))
+    except (BadAnswer, Unanswered, Skipped) as error:
+        return AskedFlameGraph(wanted, at(), subtask, error=str(error))
