@@ -5,14 +5,14 @@ these. Two traps: the asynchronous part of an unaligned checkpoint lasts until t
 start delay that is derived (before 1.11) holds the alignment, so it is taken without that.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from spark_jobs.diagnosis.barrier_holders import Holder, holder_between
 from spark_jobs.diagnosis.checkpoint_history import FLINK_TIMEOUT_MS, anything_known, completed, recent
 from spark_jobs.diagnosis.findings import Confidence, Evidence, Finding, NotJudged, Related
 from spark_jobs.diagnosis.job_subject import job_finding
-from spark_jobs.diagnosis.late_sources import LateSource
 from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow
 from spark_jobs.diagnosis.statistics import quantile
 from spark_jobs.diagnosis.thresholds import Limits, Threshold
@@ -120,8 +120,10 @@ def phase_finding(
     cost: PhaseCost,
     cause: str,
     next_step: str,
-    source: LateSource | None = None,
+    more_evidence: Iterable[Evidence] = (),
+    **more_data: Any,
 ) -> Finding:
+    """``more_evidence`` and ``more_data``: what the rule of this phase knows besides."""
     newest = cost.slow[-1]
     timeout_ms = window.config.timeout_ms or FLINK_TIMEOUT_MS
     close = cost.end_to_end_p95_ms >= limits[f"{rule_id}.critical_timeout_share"] * timeout_ms
@@ -136,14 +138,14 @@ def phase_finding(
         cause=cause,
         next_step=next_step,
         seen_at_ms=newest.ended_ms,
-        evidence=[*_evidence(window, rule_id, phase, limits, cost, holder), *([source.evidence] if source else [])],
+        evidence=(*_evidence(window, rule_id, phase, limits, cost, holder), *more_evidence),
         related=(Related("vertex", holder.name, "origin of the back-pressure", holder.path),) if held_by and holder else (),
         data={
             "phase": phase,
             "checkpoints": [one.checkpoint_id for one in cost.slow],
             "slowest": [_slowest_as_data(one, phase) for one in cost.slow[-5:]],
             "held_by": holder.as_data() if holder and held_by else None,
-            "source": source and source.as_data(),
+            **more_data,
         },
     )
 

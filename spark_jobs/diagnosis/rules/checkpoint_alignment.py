@@ -1,7 +1,6 @@
 """Barriers of different channels arrive far apart: tasks wait between the first and the last one."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from spark_jobs.diagnosis.findings import Evidence, Finding
 from spark_jobs.diagnosis.phases import HOLD_S, cost_of, holder_of, phase_finding, phase_thresholds
@@ -38,7 +37,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     )
     pressed = f" Back-pressure from {holder.brief} stretches the gap." if holder else ""
     unaligned = " The checkpoints are unaligned: the wait costs no latency, but the records in flight become part of them."
-    finding = phase_finding(
+    yield phase_finding(
         window,
         RULE,
         "alignment",
@@ -47,8 +46,8 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         why + pressed + (unaligned if slowest.unaligned else ""),
         f"Compare the input channels and the upstream subtasks of {at}: skewed keys, one slow host, one source partition with a backlog. "
         "execution.checkpointing.aligned-checkpoint-timeout lets barriers overtake records when alignment takes too long.",
+        _processed(slowest),
     )
-    yield replace(finding, evidence=(*finding.evidence, *_processed(slowest)))
 
 
 def _processed(checkpoint: CheckpointSample) -> Iterator[Evidence]:

@@ -34,7 +34,8 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         source = None if holder else late_source(window, newest, phase_ms(newest, "start_delay"), limits[f"{RULE}.dominates"])
         cause = source.cause if source else _cause(window, holder, cost)
         next_step = source.next_step if source else _next_step(holder)
-        yield phase_finding(window, RULE, "start_delay", limits, cost, cause, next_step, source)
+        evidence, known = ((source.evidence,), source.as_data()) if source else ((), None)
+        yield phase_finding(window, RULE, "start_delay", limits, cost, cause, next_step, evidence, source=known)
 
 
 def _cause(window: JobWindow, holder: Holder | None, cost: PhaseCost) -> str:
