@@ -38,9 +38,9 @@ class LateSource:
     @property
     def next_step(self) -> str:
         return (
-            f"Look at Flink's flame graph of {self.brief} (rest.flamegraph.enabled: true, then the vertex in Flink's UI) while a "
-            "checkpoint is pending, or take a thread dump of its TaskManager: what this thread does is what the trigger waits for, often a "
-            "blocking call or one record that becomes many, in the source or in an operator chained to it."
+            f"Look at the flame graph of {self.brief}: the page of this finding asks Flink for it and shows it (Flink needs "
+            "rest.flamegraph.enabled: true). Or take a thread dump of its TaskManager while a checkpoint is pending. What this thread does "
+            "is what the trigger waits for: often a blocking call or one record that becomes many, in the source or what is chained to it."
         )
 
     @property

@@ -88,6 +88,7 @@ FORMS: dict[str, Write] = {
     "endpoint-remove": operators(lambda: {"name": Endpoint.objects.order_by("-pk")[0].name}),
     "deliveries-replay": operators(lambda: {"from": "now-1h", "to": "now", "which": "dead"}),
     "delivery-replay": operators(),
+    "vertex-flame-graph": operators(),
     "reports-new": operators(lambda: {"job": f"{_job().cluster}/{_job().job_id}", "from": "now-1h", "to": "now"}),
     "reports-digest": operators(),
     "report-again": operators(changes=False),

@@ -48,6 +48,7 @@ class Environment:
     storage_age_guard_h: int
     storage_keep_audits: int
     storage_threads: int
+    flame_graphs: bool
     metadata_per_cycle: int
     metadata_max_bytes: int
     plans_root: str
@@ -115,6 +116,7 @@ def load() -> Environment:
         storage_age_guard_h=number("WEIR_STORAGE_AGE_GUARD_H", 72, 24, 24 * 365),
         storage_keep_audits=number("WEIR_STORAGE_KEEP_AUDITS", 4, 2, 1000),
         storage_threads=number("WEIR_STORAGE_THREADS", 8, 1, 64),
+        flame_graphs=flag("WEIR_FLAME_GRAPHS", False),
         metadata_per_cycle=number("WEIR_METADATA_PER_CYCLE", 20, 0, 1000),
         metadata_max_bytes=number("WEIR_METADATA_MAX_BYTES", 8 << 20, 1 << 10, 1 << 30),
         plans_root=_place("WEIR_PLANS_ROOT", home / "plans"),

@@ -10,6 +10,8 @@ from django.utils import timezone
 
 from ingest.collecting import ClusterOutcome, collect_shard
 from ingest.sources import ClusterSource
+from webapp.findings.late_sources import want_flame_graphs
+from webapp.flame_graphs import requests as flame_graphs
 from webapp.fleet.models import Cluster
 from webapp.fleet.querysets import MISSED_CYCLES_UNTIL_BLIND, silence_allowed
 from webapp.storage.evidence import evidence_source
@@ -30,6 +32,9 @@ OUTCOME_FIELDS = (
 def collect(shard: int, lease: Lease, record: RunRecord) -> None:
     """Collect under the lease. Killed before the cursors are saved, the next cycle reads the same again, which folds."""
     clusters = {cluster.name: cluster for cluster in Cluster.objects.collected().filter(shard=shard)}
+    if settings.WEIR.flame_graphs:
+        with lease.writing():
+            want_flame_graphs(clusters, timezone.now())
     sources, broken = _sources(list(clusters.values()))
     cursors = {source.name: clusters[source.name].cursor for source in sources}
     started_at = timezone.now()
@@ -56,6 +61,10 @@ def save_outcomes(outcomes: Sequence[ClusterOutcome], clusters: dict[str, Cluste
     for start in range(0, len(touched), SAVED_AT_ONCE):
         with lease.writing():
             Cluster.objects.bulk_update(touched[start : start + SAVED_AT_ONCE], OUTCOME_FIELDS)
+    for outcome in outcomes:
+        if outcome.flame_graphs:
+            with lease.writing():
+                flame_graphs.keep(outcome.cluster, outcome.flame_graphs)
 
 
 def _noted(cluster: Cluster, outcome: ClusterOutcome, at: datetime) -> Cluster:
@@ -79,9 +88,10 @@ def _noted(cluster: Cluster, outcome: ClusterOutcome, at: datetime) -> Cluster:
 def _sources(clusters: Sequence[Cluster]) -> tuple[list[ClusterSource], list[ClusterOutcome]]:
     """What can be asked; and outcomes for clusters whose secret cannot be read, which stops nobody else."""
     sources, broken, metadata = [], [], evidence_source()
+    wanted = flame_graphs.wanted_of((cluster.name for cluster in clusters), timezone.now())
     for cluster in clusters:
         try:
-            sources.append(replace(cluster.source(), metadata=metadata))
+            sources.append(replace(cluster.source(), metadata=metadata, flame_graphs=wanted.get(cluster.name, ())))
         except ImproperlyConfigured as error:
             broken.append(ClusterOutcome(cluster.name, reachable=False, error=str(error), cursor=cluster.cursor))
     return sources, broken

@@ -16,6 +16,7 @@ from webapp.delivery.choices import DeliveryState
 from webapp.delivery.models import Delivery
 from webapp.findings.folding import SIGHTS_KEPT
 from webapp.findings.models import Finding, FindingSight, JobJudgement
+from webapp.flame_graphs.models import FlameGraph
 from webapp.fleet.choices import ClusterKind
 from webapp.fleet.models import Cluster, JobAnnotation, JobCurrent, JobException, LogEvent
 from webapp.pressure.models import PressureWindow
@@ -48,6 +49,7 @@ def _too_old(now: datetime) -> Iterator[QuerySet[Any]]:
         CheckpointRollup.objects.filter(period_start__lt=now - YEARS),
         CheckpointUpload.objects.filter(as_of__lt=now - NOTABLE),
         PressureWindow.objects.filter(window_start__lt=now - ROUTINE),
+        FlameGraph.objects.filter(wanted_at__lt=now - ROUTINE),
         LogEvent.objects.filter(ts__lt=now - ROUTINE),
         JobException.objects.filter(ts__lt=now - NOTABLE),
         JobAnnotation.objects.filter(at__lt=now - NOTABLE),

@@ -9,15 +9,18 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 
 from spark_jobs.diagnosis.registry import all_rules
+from webapp.accounts.roles import may_operate
 from webapp.charts.annotations import Annotation
 from webapp.charts.evidence import Sight, over_time
 from webapp.findings.badges import CONFIDENCE_MEANS, SEVERITY_BADGES
 from webapp.findings.choices import FindingState
 from webapp.findings.figures import figure_text
 from webapp.findings.finding_query import FindingQuery
+from webapp.findings.late_sources import late_source_of
 from webapp.findings.models import Finding, FindingSight
 from webapp.findings.shown import rule_of, shown
 from webapp.findings.thresholds import rows
+from webapp.flame_graphs.shown import flame_graph_of
 from webapp.fleet.models import Cluster, JobAnnotation, JobCurrent
 from webapp.lib.instants import drawable
 from webapp.lib.keysets import BadCursor, page
@@ -73,6 +76,12 @@ def finding(request: HttpRequest, pk: int) -> HttpResponse:
         "details": json.dumps(found.data, indent=2, ensure_ascii=False) if found.data else "",
         "now": timezone.now(),
     }
+    if job and (source := late_source_of(found)):
+        context |= {
+            "flame": flame_graph_of(found.cluster, found.job_id, source.vertex_id, timezone.now()),
+            "vertex": {"vertex_id": source.vertex_id, "name": source.name},
+            "may_ask": may_operate(request.user) and found.state == FindingState.OPEN,
+        }
     if job:
         context["at_that_time"] = around(first, last, max(last - first, LEAST_AIR))
     return render(request, "findings/finding.html", context)

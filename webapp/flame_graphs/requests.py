@@ -1,0 +1,96 @@
+"""The life of a request for a flame graph: wanted, asked by collect cycles until Flink has sampled, kept until the next one.
+
+Flink samples a vertex for about five seconds once it was asked, and keeps what it has for a minute.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta
+
+from django.db import IntegrityError, transaction
+from django.db.models import Q
+
+from ingest.flink_rest.flame_graphs import GRAPHS_PER_CYCLE, AskedFlameGraph
+from ingest.flink_rest.payloads.flame_graph import FlameGraph as Told
+from ingest.redaction.texts import redact
+from ingest.sources import WantedFlameGraph
+from spark_jobs.diagnosis.flame_graphs import Frame, busiest
+from webapp.flame_graphs.choices import FlameGraphState as State
+from webapp.flame_graphs.models import FlameGraph
+
+NOT_BEFORE = timedelta(minutes=5)
+"""After an answer: what is asked more often costs the tasks more than it tells."""
+AGAIN_AFTER = {State.SAMPLING: timedelta(seconds=8), State.FAILED: timedelta(seconds=30)}
+MOST_REQUESTS = {State.SAMPLING: 12, State.FAILED: 3}
+GIVEN_UP_AFTER = timedelta(hours=1)
+"""A cluster that is not collected is not asked; when it comes back, nobody waits any more."""
+MOST_FRAMES = 2_000
+MOST_WANTED = 500
+_NAME_CHARS = 300
+
+
+def want(cluster: str, job_id: str, vertex_id: str, now: datetime, by: str = "", subtask: int | None = None) -> bool:
+    """Whether it will be asked for now; False where it is already, or was answered less than ``NOT_BEFORE`` ago."""
+    wanted = {"wanted_at": now, "wanted_by": by[:150], "wanted_subtask": subtask, "ask_at": now, "asked": 0}
+    key = {"cluster": cluster, "job_id": job_id, "vertex_id": vertex_id}
+    given_up, answered_lately = Q(wanted_at__lte=now - GIVEN_UP_AFTER), Q(answered_at__gt=now - NOT_BEFORE)
+    settled = FlameGraph.objects.filter(Q(ask_at=None) | given_up, **key)
+    if settled.exclude(answered_lately).update(**wanted):
+        return True
+    try:
+        with transaction.atomic():
+            _row, made = FlameGraph.objects.get_or_create(**key, defaults=wanted)
+    except IntegrityError:  # another request made it meanwhile
+        return False
+    return made
+
+
+def wanted_of(clusters: Iterable[str], now: datetime) -> dict[str, tuple[WantedFlameGraph, ...]]:
+    """By cluster what is due, who waits longest first."""
+    due = FlameGraph.objects.filter(cluster__in=list(clusters), ask_at__lte=now, wanted_at__gt=now - GIVEN_UP_AFTER)
+    found: dict[str, list[WantedFlameGraph]] = defaultdict(list)
+    columns = ("cluster", "job_id", "vertex_id", "wanted_subtask")
+    for cluster, *of_vertex in due.order_by("ask_at", "pk").values_list(*columns)[:MOST_WANTED]:
+        if len(found[cluster]) < GRAPHS_PER_CYCLE:
+            found[cluster].append(WantedFlameGraph(*of_vertex))
+    return {cluster: tuple(graphs) for cluster, graphs in found.items()}
+
+
+def keep(cluster: str, asked: Sequence[AskedFlameGraph]) -> None:
+    """What became of the requests of a cycle."""
+    for one in asked:
+        key = {"cluster": cluster, "job_id": one.wanted.job_id, "vertex_id": one.wanted.vertex_id}
+        row = FlameGraph.objects.filter(**key).only("pk", "asked").first()
+        if row is not None:
+            FlameGraph.objects.filter(pk=row.pk).update(**_answered(one, row.asked + 1))
+
+
+def _answered(one: AskedFlameGraph, asked: int) -> dict[str, object]:
+    state = State(one.graph.state.value) if one.graph else State.FAILED
+    told: dict[str, object] = {"state": state, "asked": asked, "ask_at": None, "answered_at": one.at, "note": redact(one.error)}
+    if state in AGAIN_AFTER:
+        if asked < MOST_REQUESTS[state]:
+            return told | {"ask_at": one.at + AGAIN_AFTER[state]}
+        if state == State.SAMPLING:
+            return told | {"state": State.FAILED, "note": f"Flink was asked {asked} times and had not sampled it yet."}
+    if one.graph and state == State.SAMPLED:
+        told |= _shown(one.graph, one.subtask)
+    return told
+
+
+def _shown(graph: Told, subtask: int | None) -> dict[str, object]:
+    """The figures are those of the whole graph, the frames its largest."""
+    frames = [Frame(frame.depth, redact(frame.name)[:_NAME_CHARS], frame.samples) for frame in graph.frames]
+    found = busiest(frames)
+    largest = sorted(range(len(frames)), key=lambda place: (-frames[place].samples, place))[:MOST_FRAMES]
+    return {
+        "sampled_at": graph.sampled_at,
+        "subtask": subtask,
+        "samples": found.samples,
+        "method": found.method or "",
+        "method_samples": found.in_method if found.method else None,
+        "sentence": found.sentence,
+        # A frame holds at least as many samples as each below it, and comes before it: so no frame is kept without those above it.
+        "frames": [list(frames[place]) for place in sorted(largest)],
+        "frames_left_out": len(frames) - len(largest),
+    }
