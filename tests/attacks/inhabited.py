@@ -16,6 +16,8 @@ from webapp.alerting.evaluation import evaluate
 from webapp.alerting.models import Alert, MaintenanceWindow, RuleSetting, Silence
 from webapp.delivery.models import Attempt
 from webapp.findings.models import ThresholdOverride
+from webapp.flame_graphs.choices import FlameGraphState
+from webapp.flame_graphs.models import FlameGraph
 from webapp.fleet.models import Cluster, JobCurrent
 from webapp.reports import due
 from webapp.reports import orders as reports
@@ -32,6 +34,11 @@ def inhabit(folder: Path) -> JobCurrent:
     now = timezone.now()
     of = everything()
     finding(of, "checkpoint.declined", now)
+    an_hour_ago = now - timedelta(hours=1)
+    FlameGraph.objects.create(
+        cluster=of.cluster, job_id=of.job_id, vertex_id="v1", wanted_at=an_hour_ago, state=FlameGraphState.SAMPLED, answered_at=an_hour_ago,
+        sampled_at=an_hour_ago, samples=2, frames=[[0, "root", 2], [1, "shop.Enrich.map:7", 2]], sentence="2 of 2",
+    )  # fmt: skip
     evaluate(now)
     muted = {"matchers": MATCHERS, "reason": "known", "author_name": "olga", "created_at": now, "starts_at": now}
     Silence.objects.create(**muted, ends_at=now + timedelta(hours=1))

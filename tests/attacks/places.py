@@ -162,6 +162,7 @@ def _known(place: Place, parameter: str) -> tuple[str, ...]:
         return (str(trigger_ms(fact.trigger_time) if parameter == "trigger" else getattr(fact, parameter)),)
     return {
         "rule_id": ("checkpoint.declined", "pressure.root"),
+        "vertex_id": ("v1",),
         "form": ("csv", "html"),
         "verb": ("apply",),
         "rest": ("no/such/thing",),

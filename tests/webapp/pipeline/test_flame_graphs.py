@@ -12,12 +12,12 @@ from tests.flame_graphs import graphs, own_methods
 from tests.ingest.flink_rest.serving import recorded, told
 from tests.ingest.test_collecting import serving
 from tests.webapp.builders import finding, job
+from webapp.flame_graphs.models import FlameGraph
+from webapp.flame_graphs.requests import want
 from webapp.fleet.models import Cluster
-from webapp.pipeline import work
-from webapp.pipeline.models import DueWork
-from webapp.pipeline.perform import Performed, perform
-from webapp.pressure.flame_graphs import want
-from webapp.pressure.models import FlameGraph
+from webapp.work import registry
+from webapp.work.models import DueWork
+from webapp.work.perform import Performed, perform
 
 pytestmark = pytest.mark.django_db(transaction=True)
 JOB, SOURCE = "a" * 32, "b" * 32
@@ -34,7 +34,7 @@ def asked(settings: Any, tmp_path: Path) -> Iterator[list[str]]:
 
 
 def collect() -> None:
-    DueWork.objects.ensure(work.intervals_s(), timezone.now())
+    DueWork.objects.ensure(registry.intervals_s(), timezone.now())
     assert perform("collect/0", even_if_not_due=True).state == Performed.DONE
 
 
