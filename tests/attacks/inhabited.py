@@ -19,8 +19,8 @@ from webapp.findings.models import ThresholdOverride
 from webapp.flame_graphs.choices import FlameGraphState
 from webapp.flame_graphs.models import FlameGraph
 from webapp.fleet.models import Cluster, JobCurrent
-from webapp.reports import due
 from webapp.reports import orders as reports
+from webapp.reports import work_keys
 from webapp.reports.gathering.scope import JobKey, checked
 from webapp.work.models import Heartbeat, PipelineAlarm
 from webapp.work.perform import perform
@@ -49,7 +49,7 @@ def inhabit(folder: Path) -> JobCurrent:
     Attempt.objects.create(delivery=told, number=1, at=now, request_id="r", status=500, latency_ms=3)
     asked = checked([JobKey(of.cluster, of.job_id)], now - timedelta(hours=1), now)
     report = reports.ask_for(asked, user=None, name="olga", at=now)
-    perform(due.key_of(report.pk), even_if_not_due=True)
+    perform(work_keys.key_of(report.pk), even_if_not_due=True)
     stored.planned(folder)
     token_of(somebody(Role.OPERATOR, "robot"), ApiToken.Scope.WRITE)
     Heartbeat.objects.update_or_create(name="beat", defaults={"at": now})

@@ -30,7 +30,7 @@ from tests.webapp.cleanup.worlds import World
 from tests.webapp.reports.stories import expiring, scope, seen
 from webapp.cleanup.folder import PlanFolder
 from webapp.config.environment import PROJECT_DIR
-from webapp.reports import due, orders
+from webapp.reports import orders, work_keys
 from webapp.reports.choices import ReportState
 from webapp.reports.folder import ReportFolder
 from webapp.work import subprocesses
@@ -127,10 +127,10 @@ def test_a_report_that_could_not_be_written_is_made_when_there_is_room(small: Di
     seen()
     report = orders.ask_for(scope(expiring()), user=None, name="olga", at=timezone.now())
     with small.full(), pytest.raises(OSError, match=FULL_IN_WORDS):
-        perform(due.key_of(report.pk), even_if_not_due=True)
+        perform(work_keys.key_of(report.pk), even_if_not_due=True)
     report.refresh_from_db()
     assert report.state != ReportState.DONE and not any(ReportFolder(report.uid).has(form) for form in ("html", "md", "json"))
-    perform(due.key_of(report.pk), even_if_not_due=True)
+    perform(work_keys.key_of(report.pk), even_if_not_due=True)
     report.refresh_from_db()
     assert report.state == ReportState.DONE and ReportFolder(report.uid).has("html")
 

@@ -23,7 +23,7 @@ from webapp.accounts.roles import Role
 from webapp.alerting.models import Alert
 from webapp.findings.models import Finding
 from webapp.fleet.models import JobCurrent, JobException, LogEvent
-from webapp.reports import due, orders
+from webapp.reports import orders, work_keys
 from webapp.reports.gathering.scope import JobKey, checked
 from webapp.storage.models import StorageRoot
 from webapp.work.perform import perform
@@ -92,7 +92,7 @@ def report(of: JobCurrent) -> None:
     """Made of what is hostile by now."""
     now = timezone.now()
     made = orders.ask_for(checked([JobKey(of.cluster, of.job_id)], now - timedelta(hours=1), now), user=None, name="olga", at=now)
-    perform(due.key_of(made.pk), even_if_not_due=True)
+    perform(work_keys.key_of(made.pk), even_if_not_due=True)
 
 
 def read_everything(client: Client, look: Any = None) -> tuple[int, list[Any]]:

@@ -34,7 +34,7 @@ from webapp.cleanup.errors import CleanupError, Halted, NotAllowed, PlanDamaged
 from webapp.cleanup.folder import PlanFolder
 from webapp.cleanup.manifest import PartEntry, PlannedRoot, name_of
 from webapp.cleanup.models import CleanupPlan
-from webapp.cleanup.reading import PlanReader
+from webapp.cleanup.plan_reader import PlanReader
 
 __all__ = ["audited", "orphan", "world"]
 PART = "part-00000.parquet"

@@ -21,7 +21,7 @@ from django.utils import timezone
 
 from tests.webapp.alerting.builders import somebody_listens, unsaved
 from tests.webapp.builders import person
-from webapp.alerting import acting
+from webapp.alerting import actions
 from webapp.alerting.evaluation import evaluate
 from webapp.alerting.models import Alert, AlertEvent
 from webapp.delivery.models import Delivery, DeliveryAlert
@@ -56,7 +56,7 @@ def main(findings: int) -> None:
     assert Alert.objects.filter(told="firing").count() == findings + 1 and Delivery.objects.count() >= len(RULES)
     figures = {"first_s": first_s, "inserted_s": inserted_s()}
     figures["idle_s"] = timed(lambda: evaluate(later + timedelta(seconds=15)))
-    acting.silence(parse_lines('job=~"job-1.*"'), now, now + timedelta(hours=1), "bench", person(), now)
+    actions.silence(parse_lines('job=~"job-1.*"'), now, now + timedelta(hours=1), "bench", person(), now)
     evaluate(later + timedelta(seconds=30))
     figures["silenced_s"] = timed(lambda: evaluate(later + timedelta(seconds=45)))
     marks.close(list(Finding.objects.values_list("pk", flat=True)), later)

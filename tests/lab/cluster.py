@@ -23,7 +23,7 @@ from tests.lab.releases import DEFAULT_VERSION, RELEASES
 from tests.lab.rest import call, call_or_none, upload_jar
 from tests.lab.slow_network import SlowLink
 from webapp.config.environment import PROJECT_DIR
-from webapp.supervisor.marked import VARIABLE
+from webapp.supervisor.marked_processes import VARIABLE
 from webapp.supervisor.ports import listens
 
 UP_WITHIN_S = 120

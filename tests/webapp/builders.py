@@ -9,7 +9,7 @@ from webapp.checkpoints.models import CheckpointFact
 from webapp.findings.choices import SEVERITY_RANK
 from webapp.findings.models import Finding, FindingSight
 from webapp.fleet.models import Cluster, JobAnnotation, JobCurrent, JobException, LogEvent
-from webapp.fleet.trouble import trouble
+from webapp.fleet.trouble_score import trouble
 from webapp.pressure.models import PressureWindow
 
 T0 = datetime(2026, 3, 1, 4, 10, tzinfo=UTC)

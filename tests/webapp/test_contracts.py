@@ -7,7 +7,7 @@ from django.db import models
 from spark_jobs.serving import SERVING_TABLES
 from webapp.config import schedule
 from webapp.pipeline import tasks
-from webapp.pipeline.served import SERVED
+from webapp.pipeline.table_models import SERVED
 from webapp.work import keys, registry
 
 FIELD_OF_KIND: dict[str, tuple[type[models.Field], ...]] = {  # type: ignore[type-arg]

@@ -27,8 +27,8 @@ from webapp.delivery.notices import AlertTold
 from webapp.delivery.outcomes import record
 from webapp.delivery.rendering import rendered
 from webapp.fleet.models import Cluster, JobException, LogEvent
-from webapp.pipeline.served import SERVED
-from webapp.reports import plain
+from webapp.pipeline.table_models import SERVED
+from webapp.reports import document_json
 from webapp.reports.renderers import html, markdown
 from webapp.work.models import PipelineRun
 from webapp.work.runs import RunRecord, describe
@@ -105,7 +105,7 @@ def test_no_form_of_a_report_holds_one() -> None:
                 of, "checkpoint.expired", at, subject_id=f"s{number}", title=spelling.text, cause=spelling.text, next_step=spelling.text
             )
         document = told(of)
-        for form in (html.render(document), markdown.render(document), plain.to_json(document)):
+        for form in (html.render(document), markdown.render(document), document_json.to_json(document)):
             assert not leaks(form, some)
             assert "******" in form
 

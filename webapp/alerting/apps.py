@@ -7,7 +7,7 @@ class AlertingConfig(AppConfig):
     name = "webapp.alerting"
 
     def ready(self) -> None:
-        from webapp.alerting import waking  # models are loaded by now, and not before
+        from webapp.alerting import evaluation_hint  # models are loaded by now, and not before
         from webapp.findings.signals import findings_changed
 
-        findings_changed.connect(lambda **_kwargs: waking.wake(), weak=False, dispatch_uid="alerting.waking")
+        findings_changed.connect(lambda **_kwargs: evaluation_hint.wake(), weak=False, dispatch_uid="alerting.waking")

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 from django.utils import timezone
 
-from webapp.alerting import evaluation, waking
+from webapp.alerting import evaluation, evaluation_hint
 from webapp.config.schedule import TICK_S
 from webapp.findings.models import Finding
 from webapp.work.registry import Work, register
@@ -15,14 +15,14 @@ SHORTLY = timedelta(seconds=1)
 def _again(_key: str) -> None:
     """What is hinted at while another evaluation ends may be too late for that one."""
     if Finding.objects.filter(to_alert=True).exists():
-        waking.hint(SHORTLY)
+        evaluation_hint.hint(SHORTLY)
 
 
 register(
     Work(
-        waking.KEY,
-        waking.TASK,
-        every=lambda: {waking.KEY: TICK_S},
+        evaluation_hint.KEY,
+        evaluation_hint.TASK,
+        every=lambda: {evaluation_hint.KEY: TICK_S},
         look=lambda lease: evaluation.evaluate(timezone.now(), lease),
         when_hinted=True,
         missed=_again,

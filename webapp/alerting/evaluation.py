@@ -12,12 +12,12 @@ from typing import Protocol
 
 from django.db import transaction
 
-from webapp.alerting import telling, waking
-from webapp.alerting.holding import chunks_held, hold
+from webapp.alerting import evaluation_hint, notifications
+from webapp.alerting.finding_intake import changed_texts, copy_changed, take_marked
+from webapp.alerting.hold_times import chunks_held, hold
 from webapp.alerting.models import AlertGroup
 from webapp.alerting.muting import Mutes, mute, to_look_at
 from webapp.alerting.policies import Policies
-from webapp.alerting.taking import changed_texts, copy_changed, take_marked
 from webapp.work.models import Manifest
 
 CHUNKS_AT_MOST = 200
@@ -67,15 +67,15 @@ def evaluate(now: datetime, lease: Guard | None = None) -> Evaluated:
         with writing():
             muted += mute(pks, mutes, now)
     with writing():
-        groups = telling.plan(now)
+        groups = notifications.plan(now)
     gathers = _is_loading(now)
     for group in groups:
         if group.is_due(now) and not (gathers and _is_fresh(group, now)):
             with writing():
-                notices += telling.tell(group, now)
-    for group in telling.to_repeat(now):
+                notices += notifications.tell(group, now)
+    for group in notifications.to_repeat(now):
         with writing():
-            notices += telling.repeat(group, now)
+            notices += notifications.repeat(group, now)
     _look_again(now)
     return Evaluated(taken, held, muted, notices)
 
@@ -93,4 +93,4 @@ def _look_again(now: datetime) -> None:
     """Ask for a look when the next group is due, if that is before the next tick would bring one."""
     due = AlertGroup.objects.filter(next_due_at__gt=now, next_due_at__lte=now + SOON).order_by("next_due_at").first()
     if due is not None and due.next_due_at is not None:
-        waking.hint(due.next_due_at - now)
+        evaluation_hint.hint(due.next_due_at - now)

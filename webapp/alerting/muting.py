@@ -7,9 +7,9 @@ from datetime import datetime
 
 from django.db.models import Q
 
+from webapp.alerting.alert_rows import ROWS_AT_ONCE, life_of, put
 from webapp.alerting.choices import BLIND, OPEN, AlertState, Happened, Mute, Told
 from webapp.alerting.lifecycle import muted, unmuted
-from webapp.alerting.lives import ROWS_AT_ONCE, life_of, put
 from webapp.alerting.models import Alert, AlertEvent, MaintenanceWindow, Silence
 from webapp.alerting.row_updates import write
 from webapp.lib.labels import matched_labels

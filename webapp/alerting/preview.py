@@ -4,9 +4,9 @@ from collections import defaultdict
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from webapp.alerting.alert_rows import episode_of
 from webapp.alerting.choices import AlertState
 from webapp.alerting.lifecycle import Life, Policy, take, tick, told
-from webapp.alerting.lives import episode_of
 from webapp.alerting.models import RuleSetting
 from webapp.alerting.policies import Policies
 from webapp.findings.models import Finding

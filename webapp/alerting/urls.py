@@ -2,7 +2,7 @@
 
 from django.urls import path, re_path
 
-from webapp.alerting import waiting
+from webapp.alerting import open_count
 from webapp.alerting.views import alerts, mutes, rule_settings
 from webapp.lib.menu import MenuEntry
 
@@ -11,7 +11,7 @@ MENU = MenuEntry(
     "alerts",
     key="a",
     of=("alert", "silence", "maintenance", "setting", "endpoint", "deliver"),
-    count=waiting.count,
+    count=open_count.count,
     count_title="firing, and acknowledged by nobody",
 )
 

@@ -11,10 +11,10 @@ from webapp.checkpoints.badges import outcome_badge
 from webapp.checkpoints.comparison import Comparison
 from webapp.checkpoints.models import CheckpointFact
 from webapp.checkpoints.reasons import in_words, next_step
+from webapp.findings.job_findings import ORIGIN_RULES
 from webapp.findings.models import Finding
-from webapp.findings.of_job import ORIGIN_RULES
+from webapp.findings.presentation import Shown, shown
 from webapp.findings.querysets import WORST_FIRST
-from webapp.findings.shown import Shown, shown
 from webapp.lib.badges import Badge
 from webapp.lib.instants import drawable
 from webapp.lib.quantities import duration_text

@@ -22,7 +22,7 @@ from webapp.cleanup.folder import PlanFolder
 from webapp.cleanup.journal import VERBS, Journal
 from webapp.cleanup.models import CleanupPlan
 from webapp.cleanup.paging import files_page, journal_page
-from webapp.cleanup.reading import PlanReader
+from webapp.cleanup.plan_reader import PlanReader
 from webapp.lib.api.errors import ErrorAnswer
 from webapp.lib.api.filtering import DeclaredFilters, Parameter, time_window
 from webapp.lib.api.lists import ERRORS, NOT_FOUND, ListView, listed

@@ -2,7 +2,7 @@
 
 from django.utils import timezone
 
-from webapp.cleanup import orders, performing
+from webapp.cleanup import execution, orders
 from webapp.cleanup.models import CleanupPlan
 from webapp.storage.due_work import TASK
 from webapp.work.keys import number_of
@@ -17,11 +17,11 @@ def _plans() -> dict[str, int]:
 
 
 def _has_work(attempt: Attempt) -> bool:
-    return performing.has_work(number_of(attempt.key, orders.PREFIX))
+    return execution.has_work(number_of(attempt.key, orders.PREFIX))
 
 
 def _carry_out(lease: Lease, record: RunRecord) -> None:
-    performing.carry_out(number_of(lease.key, orders.PREFIX), lease, record)
+    execution.carry_out(number_of(lease.key, orders.PREFIX), lease, record)
 
 
 register(Work(orders.PREFIX, TASK, every=_plans, has_work=_has_work, do=_carry_out))

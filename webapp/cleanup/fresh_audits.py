@@ -7,9 +7,9 @@ from django.conf import settings
 from spark_jobs.audit_tables import STORAGE_FILE, STORAGE_REFERENCE
 from spark_jobs.manifest import Manifest
 from webapp.cleanup.planning import sort_roots
-from webapp.cleanup.rechecking import FreshAudit
-from webapp.storage.auditing import asking, loading
-from webapp.storage.auditing.running import audit
+from webapp.cleanup.recheck import FreshAudit
+from webapp.storage.auditing import audit_request, loading
+from webapp.storage.auditing.audit_run import audit
 from webapp.storage.choices import AuditPurpose
 from webapp.storage.models import StorageAudit, StorageRoot
 from webapp.work.lease import Lease
@@ -30,12 +30,12 @@ class FreshAudits:
 
     def fresh(self) -> FreshAudit:
         rows = list(StorageRoot.objects.prefetch_related("clusters"))
-        asked = asking.Asked(
-            roots=asking.registered(rows, asking.blind_clusters()),
+        asked = audit_request.Asked(
+            roots=audit_request.registered(rows, audit_request.blind_clusters()),
             age_guard_h=max(self.age_guard_h, settings.WEIR.storage_age_guard_h),
             purpose=AuditPurpose.PLAN,
             fresh=True,
-            spellings=asking.spellings(),
+            spellings=audit_request.spellings(),
         )
         return fresh_of(audit(asked, self.lease, self.record), self.roots)
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from webapp.cleanup.entries import CHUNK_ROWS
 from webapp.cleanup.journal import Journal
-from webapp.cleanup.reading import PlanReader
+from webapp.cleanup.plan_reader import PlanReader
 from webapp.cleanup.run import verdict_row
 
 PAGE_ROWS = 50

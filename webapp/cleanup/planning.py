@@ -14,12 +14,12 @@ from ingest.storage.roots import Root, local_path
 from spark_jobs.audit_tables import STORAGE_FILE
 from spark_jobs.storage_words import NOT_CLEANABLE
 from webapp.cleanup import quarantine
-from webapp.cleanup.building import PlanRequest, Say, build
 from webapp.cleanup.choices import PlanState
 from webapp.cleanup.errors import PlanRefused
 from webapp.cleanup.folder import PlanFolder
 from webapp.cleanup.manifest import PlanManifest, PlannedRoot, SearchedAudit, WithheldRoot, instant_text
 from webapp.cleanup.models import CleanupPart, CleanupPlan
+from webapp.cleanup.plan_builder import PlanRequest, Say, build
 from webapp.storage.auditing import loading
 from webapp.storage.models import AuditDoubt, RootFigures, StorageAudit, StorageRoot
 from webapp.storage.models.columns import URI_LENGTH

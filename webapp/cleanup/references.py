@@ -11,8 +11,8 @@ import pyarrow.parquet as pq
 from ingest.storage import tree
 from ingest.storage.roots import Root, local_path
 from ingest.uris import is_below
-from webapp.cleanup.names import name_of
-from webapp.cleanup.rechecking import FreshAudit
+from webapp.cleanup.file_names import name_of
+from webapp.cleanup.recheck import FreshAudit
 from webapp.cleanup.watching import PlannedPaths, Reference
 
 BATCH_ROWS = 50_000

@@ -13,9 +13,9 @@ from webapp.cleanup.errors import Halted
 from webapp.cleanup.journal import APPLY, PURGE, UNDO, Journal, Row, tally
 from webapp.cleanup.manifest import instant_text
 from webapp.cleanup.outcomes import Outcome
-from webapp.cleanup.pace import Pace
 from webapp.cleanup.places import Files, Places, Planned
-from webapp.cleanup.reading import Chunk, PlanReader
+from webapp.cleanup.plan_reader import Chunk, PlanReader
+from webapp.cleanup.rate_limit import Pace
 
 HOLD_EVERY_S = 5.0
 FAILURES_IN_A_ROW = 20

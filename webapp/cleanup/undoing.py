@@ -7,13 +7,13 @@ next audit tells of it as a missing reference.
 from collections.abc import Sequence
 
 from ingest.storage.tree import Occupied
+from webapp.cleanup.interrupted_chunks import close_open_chunks
 from webapp.cleanup.journal import Journal, Row
 from webapp.cleanup.outcomes import Outcome
 from webapp.cleanup.places import Planned
+from webapp.cleanup.plan_reader import Chunk
 from webapp.cleanup.quarantine import refuse_unsafe
-from webapp.cleanup.reading import Chunk
 from webapp.cleanup.run import APPLY, UNDO, Run
-from webapp.cleanup.settling import close_open_chunks
 
 
 def undo(run: Run) -> None:

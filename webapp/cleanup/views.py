@@ -24,8 +24,8 @@ from webapp.cleanup.manifest import PlanManifest
 from webapp.cleanup.models import CleanupPlan
 from webapp.cleanup.outcomes import SENTENCES, WITHHELD, Outcome
 from webapp.cleanup.paging import Slice, files_page, journal_page
+from webapp.cleanup.plan_reader import PlanReader
 from webapp.cleanup.querysets import AT_WORK
-from webapp.cleanup.reading import PlanReader
 from webapp.lib.badges import Badge
 from webapp.lib.exports import csv_response, json_response
 from webapp.lib.keysets import BadCursor, Key, page

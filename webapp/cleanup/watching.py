@@ -19,7 +19,7 @@ from ingest.metadata.errors import MetadataError
 from ingest.metadata.files import MetadataFile
 from ingest.uris import PLAIN, Spellings, canonical_column
 from webapp.cleanup.errors import Halted
-from webapp.cleanup.names import below_job, name_of, names_of
+from webapp.cleanup.file_names import below_job, name_of, names_of
 
 TRIES, TRY_AGAIN_S = 4, 1.0
 """A file that is being written is incomplete for a moment."""

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from webapp.delivery import about_endpoints, mail, outbox
+from webapp.delivery import endpoint_notices, mail, outbox
 from webapp.delivery.models import Endpoint
 
 
@@ -12,5 +12,5 @@ def disable(pk: int, reason: str, now: datetime) -> bool:
         return False
     endpoint = Endpoint.objects.get(pk=pk)
     if endpoint.owner_email and mail.is_configured():
-        outbox.queue_for(about_endpoints.disabled(endpoint, reason, now), endpoint, mail_to=endpoint.owner_email)
+        outbox.queue_for(endpoint_notices.disabled(endpoint, reason, now), endpoint, mail_to=endpoint.owner_email)
     return True

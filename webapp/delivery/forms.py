@@ -5,7 +5,7 @@ from typing import Any
 from django import forms
 
 from webapp.delivery.choices import FormatName
-from webapp.delivery.entering import Entered
+from webapp.delivery.endpoint_entry import Entered
 from webapp.delivery.models import Endpoint
 from webapp.findings.choices import Severity
 from webapp.lib.matchers import LONGEST_TEXT, BadMatcher, Matcher, as_lines, parse_lines
@@ -14,7 +14,7 @@ _HIDDEN: dict[str, Any] = {"autocomplete": "off", "spellcheck": "false"}
 
 
 class EndpointForm(forms.Form):
-    """Checks that need other rows or a name server are in :mod:`webapp.delivery.entering`."""
+    """Checks that need other rows or a name server are in :mod:`webapp.delivery.endpoint_entry`."""
 
     name = forms.CharField(max_length=100)
     format = forms.ChoiceField(choices=FormatName.choices, initial=FormatName.WEIR)

@@ -8,7 +8,7 @@ from django.db import transaction
 from django.db.models import F
 
 from webapp.config import encryption
-from webapp.delivery import about_endpoints, outbox, signing
+from webapp.delivery import endpoint_notices, outbox, signing
 from webapp.delivery.choices import DeliveryState
 from webapp.delivery.formats.registry import FORMATS
 from webapp.delivery.models import Delivery, Endpoint
@@ -49,7 +49,7 @@ def disable_by_hand(endpoint: Endpoint, name: str, now: datetime) -> None:
 def ask_test(endpoint: Endpoint, name: str, now: datetime) -> Delivery:
     """A harmless notice through the same sender, the same checks and the same log as any other."""
     with transaction.atomic():
-        return outbox.queue_for(about_endpoints.test(endpoint, name, now), endpoint)
+        return outbox.queue_for(endpoint_notices.test(endpoint, name, now), endpoint)
 
 
 def replay(delivery: Delivery, name: str, now: datetime) -> None:

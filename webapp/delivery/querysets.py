@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from django.db.models import Count, F, Min, Q, QuerySet
 
 from webapp.delivery.choices import DeliveryState
-from webapp.work.holders import is_dead
+from webapp.work.lease_holders import is_dead
 
 if TYPE_CHECKING:
     from webapp.delivery.models import Delivery, Endpoint

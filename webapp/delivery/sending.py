@@ -27,7 +27,7 @@ from webapp.delivery.network import Answer, Network
 from webapp.delivery.outcomes import bury, record_all
 from webapp.delivery.rendering import CannotRender, rendered
 from webapp.delivery.superseding import still_news
-from webapp.work.holders import me
+from webapp.work.lease_holders import me
 
 logger = logging.getLogger(__name__)
 

@@ -17,7 +17,7 @@ from webapp.findings import marks
 from webapp.findings.choices import SEVERITY_RANK, FindingState, Severity
 from webapp.findings.episodes import Episode, Span, closed_at, episodes
 from webapp.findings.models import Finding, FindingSight, JobJudgement
-from webapp.findings.sights import Changed, Identity, Job
+from webapp.findings.occurrences import Changed, Identity, Job
 from webapp.fleet.choices import ClusterKind
 from webapp.fleet.models import Cluster, JobCurrent, RemovedCluster
 

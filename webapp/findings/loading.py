@@ -7,8 +7,8 @@ from typing import Any, Protocol
 
 from django.utils import timezone
 
-from webapp.findings import folding, settling, sights
-from webapp.findings.sights import Changed
+from webapp.findings import folding, job_judgements, occurrences
+from webapp.findings.occurrences import Changed
 
 Rows = Sequence[Mapping[str, Any]]
 
@@ -32,21 +32,21 @@ class FindingLoad:
 
     def before(self, table: str, rows: Rows) -> None:
         if table == "job_judgement":
-            sights.give_way(rows, self.changed)
+            occurrences.give_way(rows, self.changed)
         elif table == "finding_sight":
             self.changed.add_sights(rows)
 
     def finish(self, judgements: Iterable[Rows]) -> None:
         now = timezone.now()
-        sights.left_to_fold(self.changed)
+        occurrences.left_to_fold(self.changed)
         folded = 0
         for identities in folding.chunks(self.changed):
             with self.guard.writing():
                 folded += folding.fold(identities, self.changed, now)
         with self.guard.writing():
-            closed = settling.close_unseen()
+            closed = job_judgements.close_unseen()
         for rows in judgements:
             with self.guard.writing():
-                settling.give_health(rows)
+                job_judgements.give_health(rows)
         if folded or closed:
             self.say(f"findings: {folded} opened or changed, {closed} closed")

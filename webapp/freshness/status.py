@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from webapp.fleet.freshness import late_before
 from webapp.fleet.models import Cluster, JobCurrent
-from webapp.freshness import alarms, writing
+from webapp.freshness import alarms, writability
 from webapp.freshness.alarms import Problem
 from webapp.work.keys import CYCLE
 from webapp.work.models import DueWork, Manifest
@@ -74,7 +74,7 @@ def status(now: datetime) -> PipelineStatus:
         judged_to=_judged_to(now),
         live_clusters=asked["clusters"],
         blind_clusters=live.filter(last_collected_at__isnull=False).unseen(now).count(),
-        problems=tuple(writing.problems() + alarms.problems(now)),
+        problems=tuple(writability.problems() + alarms.problems(now)),
     )
 
 

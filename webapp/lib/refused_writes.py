@@ -9,7 +9,7 @@ from django.shortcuts import render
 from django.views.defaults import server_error
 
 from webapp.lib.api.errors import plain_error
-from webapp.lib.api.json_below import PREFIX
+from webapp.lib.api.json_errors import PREFIX
 
 READ_ONLY = "The database is read-only."
 FULL = "The disk of the database is full."

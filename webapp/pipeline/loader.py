@@ -14,11 +14,11 @@ from django.utils import timezone
 
 from ingest.lake.tables import TABLES
 from spark_jobs.manifest import Manifest as RunManifest
-from webapp.alerting import waking
+from webapp.alerting import evaluation_hint
 from webapp.findings.loading import FindingLoad
 from webapp.fleet.models import Cluster
 from webapp.pipeline import leftovers
-from webapp.pipeline.served import SERVED
+from webapp.pipeline.table_models import SERVED
 from webapp.work.lease import Lease
 from webapp.work.models import Manifest, PipelineRun
 from webapp.work.run_files import batches, retracted_keys
@@ -97,7 +97,7 @@ def load(row: Manifest, manifest: RunManifest, lease: Lease, say: Say) -> dict[s
     with lease.writing():
         row.state, row.loaded_at, row.changed = Manifest.State.LOADED, timezone.now(), changed
         row.save(update_fields=["state", "loaded_at", "changed"])
-        waking.wake()
+        evaluation_hint.wake()
     return changed
 
 

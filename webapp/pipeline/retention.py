@@ -20,7 +20,7 @@ from webapp.flame_graphs.models import FlameGraph
 from webapp.fleet.choices import ClusterKind
 from webapp.fleet.models import Cluster, JobAnnotation, JobCurrent, JobException, LogEvent
 from webapp.pressure.models import PressureWindow
-from webapp.storage.auditing import aging
+from webapp.storage.auditing import audit_retention
 from webapp.work.lease import Lease
 from webapp.work.models import Manifest, PipelineAlarm, PipelineRun, SkippedInput
 
@@ -62,7 +62,7 @@ def _too_old(now: datetime) -> Iterator[QuerySet[Any]]:
         Alert.objects.filter(state=AlertState.RESOLVED, resolved_at__lt=now - NOTABLE),
     ):
         yield old.exclude(cluster__in=recordings)
-    yield from aging.too_old(now)
+    yield from audit_retention.too_old(now)
     yield Silence.objects.over(now - NOTABLE)
     yield MaintenanceWindow.objects.over(now - NOTABLE)
     newest = Manifest.objects.filter(state=Manifest.State.LOADED).order_by("-id").values("id")[:1]

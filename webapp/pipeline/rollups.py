@@ -21,7 +21,7 @@ from spark_jobs.previous_run import PreviousLost
 from webapp.config import schedule
 from webapp.fleet.models import Cluster
 from webapp.pipeline import loader
-from webapp.pipeline.served import SERVED
+from webapp.pipeline.table_models import SERVED
 from webapp.work import hints, run_files, spark_process
 from webapp.work.lake import lake
 from webapp.work.lease import Lease

@@ -5,13 +5,13 @@ from datetime import timedelta
 
 from django.utils import timezone
 
-from webapp.alerting import waking
+from webapp.alerting import evaluation_hint
 from webapp.config import schedule
 from webapp.config.celery import app
 from webapp.delivery import outbox
-from webapp.findings import blind
+from webapp.findings import blind_clusters
 from webapp.findings.models import Finding
-from webapp.freshness import alarms, writing
+from webapp.freshness import alarms, writability
 from webapp.work import registry
 from webapp.work.hints import Task, hint
 from webapp.work.keys import CYCLE
@@ -39,11 +39,11 @@ def tick() -> None:
         hint_at(key, due_at - now)
     # Who writes into the lake from elsewhere tells nobody.
     hint_at(CYCLE, timedelta(seconds=schedule.TICK_S / 2))
-    alarms.record_alarms(writing.problems() + alarms.problems(now), now)
+    alarms.record_alarms(writability.problems() + alarms.problems(now), now)
     outbox.wake(now)
-    blind.watch(now)
+    blind_clusters.watch(now)
     if Finding.objects.filter(to_alert=True).exists():
-        waking.hint()
+        evaluation_hint.hint()
 
 
 def hint_at(key: str, after: timedelta = timedelta()) -> None:

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from webapp.findings.of_job import ORIGIN_RULES
-from webapp.findings.shown import Shown
+from webapp.findings.job_findings import ORIGIN_RULES
+from webapp.findings.presentation import Shown
 
 
 @dataclass(frozen=True)

@@ -18,13 +18,13 @@ from webapp.lib.api.errors import ErrorAnswer
 from webapp.lib.api.filtering import Parameter, time_window
 from webapp.lib.api.lists import ERRORS, NOT_FOUND, ListView, listed
 from webapp.lib.keysets import Key
-from webapp.reports import asking, orders
+from webapp.reports import orders, report_scope
 from webapp.reports.choices import ReportKind, ReportState
 from webapp.reports.gathering.scope import MOST_JOBS, BadScope, JobKey
-from webapp.reports.kept import Gone, content
 from webapp.reports.models import IncidentReport
 from webapp.reports.orders import TooMany
 from webapp.reports.renderers.files import FORMS
+from webapp.reports.stored_reports import Gone, content
 
 _TEXT = r"^[^\u0000]*$"
 CONFLICT = {409: OpenApiResponse(ErrorAnswer, "It cannot be made now; the message says why.")}
@@ -139,12 +139,12 @@ class ReportViews(ListView):
 def _asked(told: dict[str, Any], request: Request) -> IncidentReport:
     now, name = timezone.now(), request.user.get_username()
     if told["kind"] == ReportKind.DIGEST:
-        start, end = asking.span(told["from"] or "now-7d", told["to"], now)
+        start, end = report_scope.span(told["from"] or "now-7d", told["to"], now)
         return orders.ask_for_digest(start, end, user=request.user, name=name, at=now)
     if told["alert"]:
-        scope = asking.scope_of_alert(get_object_or_404(Alert, uid=told["alert"]), now)
+        scope = report_scope.scope_of_alert(get_object_or_404(Alert, uid=told["alert"]), now)
     else:
-        scope = asking.scope([JobKey(one["cluster"], one["job_id"]) for one in told["jobs"]], told["from"], told["to"], now)
+        scope = report_scope.scope([JobKey(one["cluster"], one["job_id"]) for one in told["jobs"]], told["from"], told["to"], now)
     return orders.ask_for(scope, user=request.user, name=name, at=now, title=told["title"], from_alert=told["alert"])
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from django.db import transaction
 
 from webapp.fleet.models import JobCurrent
-from webapp.reports import due
+from webapp.reports import work_keys
 from webapp.reports.choices import ReportKind, ReportState
 from webapp.reports.folder import ReportFolder
 from webapp.reports.gathering.scope import BadScope, JobKey, Scope, checked
@@ -53,7 +53,7 @@ def again(report: IncidentReport, at: datetime) -> bool:
         anew = IncidentReport.objects.filter(pk=report.pk, state=ReportState.FAILED)
         if not anew.update(state=ReportState.QUEUED, progress=0, step="", error="", attempts=0):
             return False
-        due.wake(report.pk, at)
+        work_keys.wake(report.pk, at)
     return True
 
 
@@ -69,7 +69,7 @@ def _ask(**fields: Any) -> IncidentReport:
         raise TooMany(f"{MOST_WAITING} reports are waiting to be made already; look at why on the pipeline page.")
     with transaction.atomic():
         report: IncidentReport = IncidentReport.objects.create(**fields)
-        due.wake(report.pk, fields["asked_at"])
+        work_keys.wake(report.pk, fields["asked_at"])
     return report
 
 

@@ -15,16 +15,16 @@ from webapp.accounts.roles import may_operate
 from webapp.alerting.models import Alert
 from webapp.lib.exports import csv_response, json_response
 from webapp.lib.keysets import BadCursor, Key, page
-from webapp.reports import asking, orders
+from webapp.reports import orders, report_scope
 from webapp.reports.badges import report_badge
 from webapp.reports.choices import ReportKind, ReportState
 from webapp.reports.gathering.scope import BadScope
-from webapp.reports.kept import Gone, content, document_of, forms_of
 from webapp.reports.models import IncidentReport
 from webapp.reports.orders import TooMany
+from webapp.reports.presentation import verdict
 from webapp.reports.renderers import html
 from webapp.reports.renderers.files import FORMS
-from webapp.reports.shown import verdict
+from webapp.reports.stored_reports import Gone, content, document_of, forms_of
 
 REPORTS_A_PAGE = 25
 NEWEST_FIRST = (Key("id", descending=True),)
@@ -88,7 +88,7 @@ def new(request: HttpRequest) -> HttpResponse:
             messages.error(request, str(error))
         else:
             return redirect("report", report.uid)
-    asked = asking.read(request.POST if request.method == "POST" else request.GET, now)
+    asked = report_scope.read(request.POST if request.method == "POST" else request.GET, now)
     return render(request, "reports/new.html", {"asked": asked, "title": request.POST.get("title", "")[:200], "now": now})
 
 
@@ -164,7 +164,7 @@ def download(request: HttpRequest, uid: str, form: str) -> HttpResponseBase:
 def _ordered(request: HttpRequest) -> IncidentReport:
     now, uid = timezone.now(), request.GET.get("alert", "") or request.POST.get("alert", "")
     alert = get_object_or_404(Alert, uid=uid[:64].replace("\x00", "")) if uid else None
-    scope = asking.scope_of_alert(alert, now) if alert else asking.scope_of(request.POST, now)
+    scope = report_scope.scope_of_alert(alert, now) if alert else report_scope.scope_of(request.POST, now)
     title, name = request.POST.get("title", "")[:200], request.user.get_username()
     return orders.ask_for(scope, user=request.user, name=name, at=now, title=title, from_alert=alert.uid if alert else "")
 

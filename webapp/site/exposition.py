@@ -17,8 +17,8 @@ from webapp.delivery.models import Delivery, Endpoint
 from webapp.findings.choices import Severity
 from webapp.fleet.models import Cluster, JobCurrent
 from webapp.freshness.status import status
-from webapp.storage.latest import latest
-from webapp.storage.shown import MISSING
+from webapp.storage.newest_audits import latest
+from webapp.storage.presentation import MISSING
 from webapp.work.models import DueWork, Manifest, PipelineRun
 
 Sample = tuple[dict[str, str], float]

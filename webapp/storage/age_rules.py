@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ingest.uris import BadUri, canonical, is_below
-from webapp.storage.auditing.asking import spellings
+from webapp.storage.auditing.audit_request import spellings
 
 MOST_CHARS = 1000
 

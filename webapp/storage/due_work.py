@@ -3,7 +3,7 @@
 from django.conf import settings
 
 from webapp.config import schedule
-from webapp.storage.auditing import due, scheduled
+from webapp.storage.auditing import scheduled_audits, work_keys
 from webapp.work.hints import Task
 from webapp.work.registry import Work, register
 
@@ -14,8 +14,14 @@ TASK = Task("pipeline.audit_storage", schedule.STORAGE, LIST_LIMIT_S + settings.
 """An audit lists for as long as it takes; the cycle must not wait for it."""
 
 register(
-    Work(due.AUDIT, TASK, every=due.audits_s, do=scheduled.audit_all),
-    Work(due.AGE_RULES, TASK, every=due.age_rules_s, has_work=lambda _attempt: scheduled.has_age_rules(), do=scheduled.simulate_asked),
+    Work(work_keys.AUDIT, TASK, every=work_keys.audits_s, do=scheduled_audits.audit_all),
+    Work(
+        work_keys.AGE_RULES,
+        TASK,
+        every=work_keys.age_rules_s,
+        has_work=lambda _attempt: scheduled_audits.has_age_rules(),
+        do=scheduled_audits.simulate_asked,
+    ),
     # Left by a command that was killed: there is nothing to do.
-    Work(due.BY_HAND, TASK, every=dict),
+    Work(work_keys.BY_HAND, TASK, every=dict),
 )

@@ -8,8 +8,8 @@ from django.db.models import Count
 from webapp.fleet.badges import VISIBILITY_BADGES
 from webapp.fleet.models import Cluster
 from webapp.lib.badges import UNKNOWN, Badge
-from webapp.storage.latest import latest_audits, loaded_figures
 from webapp.storage.models import JobStorage, StorageRoot
+from webapp.storage.newest_audits import latest_audits, loaded_figures
 
 
 @dataclass(frozen=True)

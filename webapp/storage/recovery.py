@@ -10,8 +10,8 @@ from django.db.models import Exists, OuterRef
 from spark_jobs.diagnosis.plain import recovery_point_from_plain
 from spark_jobs.diagnosis.samples import RecoveryPoint
 from webapp.fleet.models import JobCurrent
-from webapp.storage.latest import latest_audits
 from webapp.storage.models import CheckpointStorage, JobStorage
+from webapp.storage.newest_audits import latest_audits
 
 _OF_JOB = {"cluster": OuterRef("cluster"), "job_id": OuterRef("job_id")}
 

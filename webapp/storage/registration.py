@@ -12,7 +12,7 @@ from ingest.storage.roots import Root
 from ingest.uris import BadUri, canonical, is_below
 from webapp.accounts.models import User
 from webapp.fleet.models import Cluster
-from webapp.storage.auditing.asking import refuse_overlap, spellings
+from webapp.storage.auditing.audit_request import refuse_overlap, spellings
 from webapp.storage.models import StorageRoot
 
 

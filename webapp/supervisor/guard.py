@@ -7,7 +7,7 @@ holds the other end, so that happens when it closes it, and also when it is kill
 import signal
 import sys
 
-from webapp.supervisor.marked import sweep
+from webapp.supervisor.marked_processes import sweep
 
 
 def main() -> None:

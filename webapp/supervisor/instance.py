@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import IO
 
 from webapp.config.environment import PROJECT_DIR, Environment
-from webapp.supervisor import marked, redis, services, spark_connect
+from webapp.supervisor import marked_processes, redis, services, spark_connect
 from webapp.supervisor.child import Child, Program
 from webapp.supervisor.console import say, say_step
 from webapp.supervisor.home import Home
@@ -38,7 +38,7 @@ class Instance:
         self._mark = secrets.token_hex(16)
         self._variables = {
             **variables,
-            marked.VARIABLE: self._mark,
+            marked_processes.VARIABLE: self._mark,
             "WEIR_HOME": str(home.root),
             "PYTHONPATH": os.pathsep.join(filter(None, [str(PROJECT_DIR), variables.get("PYTHONPATH", "")])),
             "PYTHONUNBUFFERED": "1",

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from django.db.models import F, Q, QuerySet
 
-from webapp.work.holders import is_dead, me
 from webapp.work.lease import LONGEST_BACKOFF, Lease
+from webapp.work.lease_holders import is_dead, me
 
 if TYPE_CHECKING:
     from webapp.work.models import DueWork

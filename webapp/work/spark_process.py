@@ -8,7 +8,7 @@ from pathlib import Path
 from django.conf import settings
 
 from spark_jobs import previous_run
-from webapp.work import forked, subprocesses
+from webapp.work import forked_spark, subprocesses
 from webapp.work.runs import RunRecord
 
 LOGS_KEPT = 50
@@ -28,7 +28,7 @@ def run(arguments: Sequence[str], record: RunRecord, name: str) -> None:
     environment = {**os.environ, "WEIR_LAKE_OPTIONS": json.dumps(settings.WEIR.lake_options)}
     log = _log_file(name)
     try:
-        code = forked.run(settings.SPARK_MODULE, arguments, environment, log, settings.WEIR.spark_timeout_s, record.say, record.note)
+        code = forked_spark.run(settings.SPARK_MODULE, arguments, environment, log, settings.WEIR.spark_timeout_s, record.say, record.note)
     except subprocesses.TimedOut as error:
         raise SparkFailed(f"The Spark job {name} was stopped: {error}") from None
     if code == previous_run.LOST:

@@ -4,7 +4,7 @@ import pytest
 
 from tests.webapp.alerting.builders import T0, at, blind, closed, kinds, look, looks, opened, somebody_listens, the_alert, told, unsaved
 from tests.webapp.builders import person
-from webapp.alerting import acting, adjusting
+from webapp.alerting import actions, setting_actions
 from webapp.alerting.choices import AlertState, Told
 from webapp.alerting.models import Alert, AlertGroup, MaintenanceWindow
 from webapp.findings.models import Finding
@@ -85,7 +85,7 @@ def test_what_nobody_answers_is_told_again_after_four_hours_and_what_somebody_do
     look(30)
     look(30 + 4 * 3600)
     assert kinds() == ["firing", "repeat"]
-    acting.acknowledge([the_alert().uid], person(operator=True), "at it", at(5 * 3600))
+    actions.acknowledge([the_alert().uid], person(operator=True), "at it", at(5 * 3600))
     looks(9 * 3600, 9 * 3600 + 30)
     assert kinds() == ["firing", "repeat"]
 
@@ -93,7 +93,7 @@ def test_what_nobody_answers_is_told_again_after_four_hours_and_what_somebody_do
 def test_the_end_of_what_is_acknowledged_is_told_with_who_did():
     row = opened(0)
     look(30)
-    acting.acknowledge([the_alert().uid], person("olga", operator=True), "", at(40))
+    actions.acknowledge([the_alert().uid], person("olga", operator=True), "", at(40))
     closed(row, 60)
     looks(75, 600)
     assert kinds() == ["firing", "resolved"] and told()[1].alerts[0].acknowledged_by == "olga"
@@ -201,7 +201,7 @@ def test_what_was_told_before_the_dark_and_ended_in_it_gets_its_end():
 
 
 def test_silenced_it_is_not_told_until_the_silence_ends():
-    acting.silence(parse_lines('job=~"ord.*"'), at(0), at(3_600), "known", person(operator=True), at(0))
+    actions.silence(parse_lines('job=~"ord.*"'), at(0), at(3_600), "known", person(operator=True), at(0))
     opened(0)
     looks(15, 120)
     assert kinds() == [] and the_alert().muted_by == "silence"
@@ -210,7 +210,7 @@ def test_silenced_it_is_not_told_until_the_silence_ends():
 
 
 def test_what_ends_within_a_silence_is_never_told():
-    acting.silence(parse_lines("cluster=prod-eu"), at(0), at(3_600), "known", person(operator=True), at(0))
+    actions.silence(parse_lines("cluster=prod-eu"), at(0), at(3_600), "known", person(operator=True), at(0))
     closed(opened(0), 30)
     looks(60, 400)
     look(3_700)
@@ -219,16 +219,16 @@ def test_what_ends_within_a_silence_is_never_told():
 
 def test_a_silence_that_is_ended_early_lets_go_at_once():
     olga = person(operator=True)
-    made = acting.silence(parse_lines("cluster=prod-eu"), at(0), at(3_600), "known", olga, at(0))
+    made = actions.silence(parse_lines("cluster=prod-eu"), at(0), at(3_600), "known", olga, at(0))
     opened(0)
     look(30)
-    acting.end_silence(made, olga, at(60))
+    actions.end_silence(made, olga, at(60))
     looks(75, 120)
     assert kinds() == ["firing"]
 
 
 def test_a_weekly_window_mutes_only_in_its_hours():
-    acting.save_window(
+    actions.save_window(
         MaintenanceWindow(
             matchers=[one.as_json() for one in parse_lines("cluster=prod-eu")], reason="upgrades", starts_at=at(-86_400),
             weekday=T0.weekday(), time_of_day=T0.time(), duration_s=3_600,
@@ -250,14 +250,14 @@ def test_a_rule_that_is_switched_off_for_a_job_alerts_no_more_and_says_so():
     from tests.webapp.builders import job
 
     job(at=T0, cluster=row.cluster, job_id=row.job_id)
-    adjusting.save(adjusting.checked(row.rule, row.cluster, row.job_id, {"alerts": False}), person(operator=True))
+    setting_actions.save(setting_actions.checked(row.rule, row.cluster, row.job_id, {"alerts": False}), person(operator=True))
     looks(45, 400)
     assert kinds() == ["firing", "resolved"]
     assert [one.job_name for one in told()[1].alerts if one.status == "resolved"] == ["orders"] and told()[1].firing_total == 1
 
 
 def test_a_hold_time_before_firing_keeps_short_ones_quiet():
-    adjusting.save(adjusting.checked("checkpoint.declined", "", "", {"hold_before_s": 300}), person(operator=True))
+    setting_actions.save(setting_actions.checked("checkpoint.declined", "", "", {"hold_before_s": 300}), person(operator=True))
     closed(opened(0), 30)
     opened(0, "clicks")
     looks(30, 400)
@@ -265,7 +265,7 @@ def test_a_hold_time_before_firing_keeps_short_ones_quiet():
 
 
 def test_a_severity_that_somebody_set_is_told_instead_of_the_rules_own():
-    adjusting.save(adjusting.checked("checkpoint.declined", "", "", {"severity": "critical"}), person(operator=True))
+    setting_actions.save(setting_actions.checked("checkpoint.declined", "", "", {"severity": "critical"}), person(operator=True))
     opened(0)
     look(30)
     assert told()[0].alerts[0].severity == "critical"

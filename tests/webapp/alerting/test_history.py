@@ -4,7 +4,7 @@ import pytest
 
 from tests.webapp.alerting.builders import at, blind, closed, look, looks, opened
 from tests.webapp.builders import person
-from webapp.alerting import acting
+from webapp.alerting import actions
 from webapp.alerting.history import history
 from webapp.alerting.models import Alert
 
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.django_db
 def test_alerts_of_the_range_are_told_with_who_acknowledged_them():
     row = opened(0)
     look(30)
-    acting.acknowledge([Alert.objects.get().uid], person("olga", operator=True), "INC-7", at(60))
+    actions.acknowledge([Alert.objects.get().uid], person("olga", operator=True), "INC-7", at(60))
     closed(row, 120)
     looks(135, 400)
     (told,) = history([(row.cluster, row.job_id)], at(0), at(600))

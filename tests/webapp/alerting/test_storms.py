@@ -19,7 +19,7 @@ from webapp.alerting.choices import OPEN
 from webapp.alerting.models import Alert, AlertGroup
 from webapp.delivery.models import Delivery
 from webapp.delivery.sending import send_due
-from webapp.findings import blind, marks
+from webapp.findings import blind_clusters, marks
 from webapp.findings.models import Finding
 from webapp.fleet.models import Cluster
 
@@ -79,7 +79,7 @@ def test_a_cluster_of_a_thousand_jobs_that_goes_dark_is_one_notice_and_its_retur
     rows = [unsaved(0, f"job-{number:04}", job_id=f"{number:032x}", **fields) for number in range(1_000)]
     Finding.objects.bulk_create(rows)
     for second in range(0, 1_800, 120):
-        blind.watch(at(second))
+        blind_clusters.watch(at(second))
         look(second + 1)
     dark = arrived(receiver)
     assert brief(dark) == [("prod-eu/collect", "firing", 1)]
@@ -87,7 +87,7 @@ def test_a_cluster_of_a_thousand_jobs_that_goes_dark_is_one_notice_and_its_retur
     assert alert["muted_count"] == 1_000 and len(alert["muted"]) == 50
 
     Cluster.objects.update(last_success_at=at(1_800), last_collected_at=at(1_800))
-    blind.watch(at(1_801))
+    blind_clusters.watch(at(1_801))
     marks.close(list(Finding.objects.filter(rule="checkpoint.stalled", job_id__gte=f"{300:032x}").values_list("pk", flat=True)), at(1_800))
     looks(1_815, 3_600, 60)
     back = arrived(receiver)[1:]

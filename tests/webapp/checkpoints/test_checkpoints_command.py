@@ -11,7 +11,7 @@ from django.core.management.base import CommandError
 from tests.webapp.pipeline.runs import AT, fact, job
 from webapp.checkpoints.export import FIRST
 from webapp.fleet.models import Cluster
-from webapp.pipeline.served import SERVED
+from webapp.pipeline.table_models import SERVED
 from webapp.work.upserts import upsert
 
 pytestmark = pytest.mark.django_db

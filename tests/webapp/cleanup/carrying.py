@@ -13,17 +13,17 @@ from ingest.storage.roots import Root
 from ingest.storage.tree import Stat
 from tests.webapp.cleanup.worlds import GUARD, NOW, World
 from webapp.cleanup.applying import Applying
-from webapp.cleanup.building import PlanRequest, build
 from webapp.cleanup.folder import PlanFolder
 from webapp.cleanup.journal import Row
-from webapp.cleanup.looking import metadata_below
 from webapp.cleanup.manifest import PlannedRoot, SearchedAudit
+from webapp.cleanup.metadata_search import metadata_below
 from webapp.cleanup.outcomes import Outcome
-from webapp.cleanup.pace import Pace
 from webapp.cleanup.places import TreeFiles
+from webapp.cleanup.plan_builder import PlanRequest, build
+from webapp.cleanup.plan_reader import PlanReader
 from webapp.cleanup.purging import purge
-from webapp.cleanup.reading import PlanReader
-from webapp.cleanup.rechecking import FreshAudit
+from webapp.cleanup.rate_limit import Pace
+from webapp.cleanup.recheck import FreshAudit
 from webapp.cleanup.references import Storage
 from webapp.cleanup.run import Run
 from webapp.cleanup.undoing import undo

@@ -10,7 +10,7 @@ from django.utils import timezone
 from spark_jobs import manifest as manifests
 from tests.webapp.cleanup.carrying import FreshFromDisk
 from tests.webapp.cleanup.worlds import NOW, World
-from webapp.cleanup import orders, performing, planning
+from webapp.cleanup import execution, orders, planning
 from webapp.cleanup.models import CleanupPlan
 from webapp.storage.choices import AuditState
 from webapp.storage.models import RootFigures, StorageAudit, StorageRoot
@@ -70,4 +70,4 @@ def done(plan: CleanupPlan) -> CleanupPlan:
 
 def audit_by_world(monkeypatch: pytest.MonkeyPatch, world: World, folder: Path) -> None:
     """The audit right before an apply looks at the disk as it is then."""
-    monkeypatch.setattr(performing, "_fresh_audits", lambda *_: FreshFromDisk(world, folder, timezone.now() - timedelta(seconds=1)))
+    monkeypatch.setattr(execution, "_fresh_audits", lambda *_: FreshFromDisk(world, folder, timezone.now() - timedelta(seconds=1)))

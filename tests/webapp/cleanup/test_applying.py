@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.webapp.cleanup import carrying
 from tests.webapp.cleanup.carrying import Carried, die_during, effects_equal_the_journal, plan
 from tests.webapp.cleanup.worlds import NOW, OLD, World, date, random_world
-from webapp.cleanup import building, manifest, reading
+from webapp.cleanup import manifest, plan_builder, plan_reader
 from webapp.cleanup.errors import Halted, PlanDamaged, PlanRefused
 from webapp.cleanup.manifest import PlannedRoot, SearchedAudit
 
@@ -165,7 +165,7 @@ def test_a_purge_deletes_what_waited_in_quarantine(world: World, orphan: Path, t
 
 
 def test_no_purge_on_a_changed_journal(world: World, orphan: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (building, reading, manifest):
+    for module in (plan_builder, plan_reader, manifest):
         monkeypatch.setattr(module, "CHUNK_ROWS", 1)
     other = world.file(world.job(1) / "shared")
     carried = plan(world, tmp_path)

@@ -17,7 +17,7 @@ from tests.webapp.cleanup.worlds import World
 from webapp.cleanup.folder import PlanFolder
 from webapp.cleanup.journal import Journal
 from webapp.cleanup.places import Places
-from webapp.cleanup.reading import PlanReader
+from webapp.cleanup.plan_reader import PlanReader
 
 PROJECT = Path(__file__).resolve().parents[3]
 FILES = 60

@@ -8,7 +8,7 @@ import pytest
 
 from tests.webapp.cleanup.carrying import Carried, effects_equal_the_journal, kill_at_step, plan
 from tests.webapp.cleanup.worlds import World
-from webapp.cleanup import building, manifest, reading
+from webapp.cleanup import manifest, plan_builder, plan_reader
 from webapp.cleanup.places import Planned
 
 MOST_STEPS = 200
@@ -16,7 +16,7 @@ MOST_STEPS = 200
 
 @pytest.mark.parametrize("waste", [False, True])
 def test_killed_before_any_step_it_goes_on_and_tells_the_truth(tmp_path: Path, waste: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (building, reading, manifest):
+    for module in (plan_builder, plan_reader, manifest):
         monkeypatch.setattr(module, "CHUNK_ROWS", 2)
     world = World(tmp_path / "ckpt", Random(7))
     needed = [world.file(world.job(1) / "shared") for _ in range(2)]

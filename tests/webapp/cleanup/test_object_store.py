@@ -21,16 +21,16 @@ from tests.ingest.metadata import writing as w
 from tests.ingest.storage.test_object_store import endpoint, store
 from tests.webapp.cleanup.worlds import name_of_job, write_verdicts
 from webapp.cleanup.applying import Applying
-from webapp.cleanup.building import PlanRequest, build
 from webapp.cleanup.errors import PutBack
 from webapp.cleanup.folder import PlanFolder
-from webapp.cleanup.looking import metadata_below
 from webapp.cleanup.manifest import PlannedRoot, SearchedAudit
-from webapp.cleanup.pace import Pace
+from webapp.cleanup.metadata_search import metadata_below
 from webapp.cleanup.places import TreeFiles
+from webapp.cleanup.plan_builder import PlanRequest, build
+from webapp.cleanup.plan_reader import PlanReader
 from webapp.cleanup.purging import purge
-from webapp.cleanup.reading import PlanReader
-from webapp.cleanup.rechecking import FreshAudit
+from webapp.cleanup.rate_limit import Pace
+from webapp.cleanup.recheck import FreshAudit
 from webapp.cleanup.references import Storage
 from webapp.cleanup.run import Run
 from webapp.cleanup.watching import PlannedPaths, Watch

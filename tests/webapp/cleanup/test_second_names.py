@@ -12,11 +12,11 @@ from tests.webapp.cleanup import stored
 from tests.webapp.cleanup.carrying import Carried, FreshFromDisk, effects_equal_the_journal, kill_at_step, plan
 from tests.webapp.cleanup.test_orders import approved
 from tests.webapp.cleanup.worlds import NOW, World
-from webapp.cleanup import orders, performing
+from webapp.cleanup import execution, orders
 from webapp.cleanup.choices import PlanState
 from webapp.cleanup.errors import Halted, PutBack
 from webapp.cleanup.places import TreeFiles
-from webapp.cleanup.rechecking import FreshAudit
+from webapp.cleanup.recheck import FreshAudit
 
 __all__ = ["mounts"]
 
@@ -153,7 +153,7 @@ def test_a_plan_that_was_put_back_is_over_and_says_why(audited: World, orphan: P
     made = approved(audited)
     orders.start_apply(made, "olga", timezone.now())
     late = _Late(completing(audited, [orphan]))
-    monkeypatch.setattr(performing, "TreeFiles", lambda: late)
+    monkeypatch.setattr(execution, "TreeFiles", lambda: late)
     with pytest.raises(PutBack):
         stored.done(made)
     made.refresh_from_db()

@@ -9,7 +9,7 @@ import pytest
 
 from tests.webapp.cleanup.carrying import Carried, effects_equal_the_journal, plan
 from tests.webapp.cleanup.worlds import World
-from webapp.cleanup import building, manifest, reading
+from webapp.cleanup import manifest, plan_builder, plan_reader
 from webapp.cleanup.errors import CleanupError, Halted, PlanDamaged, PlanRefused
 
 VERBS: dict[str, Callable[[Carried], None]] = {"apply": Carried.apply, "undo": Carried.undo, "purge": Carried.purge}
@@ -20,7 +20,7 @@ Lines = list[dict[str, Any]]
 
 @pytest.fixture(autouse=True)
 def _small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (building, reading, manifest):
+    for module in (plan_builder, plan_reader, manifest):
         monkeypatch.setattr(module, "CHUNK_ROWS", 2)
 
 

@@ -17,7 +17,7 @@ from ingest.metadata.references import references
 from ingest.storage.layout import place_of
 from tests.ingest.metadata import writing as w
 from webapp.cleanup.entries import SCHEMA, VERDICT_COLUMNS
-from webapp.cleanup.rechecking import FreshAudit
+from webapp.cleanup.recheck import FreshAudit
 
 NOW = datetime(2026, 3, 1, 4, 10, tzinfo=UTC)
 GUARD = timedelta(hours=72)

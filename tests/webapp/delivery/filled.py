@@ -12,7 +12,7 @@ def main(url: str, count: int, endpoints: int) -> None:
     django.setup()
     from tests.webapp.delivery.builders import alert, notice
     from webapp.delivery import addresses, outbox
-    from webapp.delivery.entering import Entered, enter
+    from webapp.delivery.endpoint_entry import Entered, enter
     from webapp.delivery.models import Endpoint
     from webapp.lib.matchers import matcher
 

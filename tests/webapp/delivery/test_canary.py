@@ -17,7 +17,7 @@ from webapp.accounts.models import User
 from webapp.config import encryption
 from webapp.config.logs import RedactingFormatter
 from webapp.delivery import addresses, signing
-from webapp.delivery.entering import BadEndpoint, Entered, enter
+from webapp.delivery.endpoint_entry import BadEndpoint, Entered, enter
 from webapp.delivery.models import Delivery, Endpoint
 from webapp.delivery.sending import send_due
 

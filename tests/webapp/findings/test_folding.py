@@ -16,7 +16,7 @@ from webapp.findings.loading import FindingLoad
 from webapp.findings.models import Finding, FindingSight, JobJudgement
 from webapp.fleet.choices import ClusterKind
 from webapp.fleet.models import Cluster, JobCurrent
-from webapp.pipeline.served import SERVED
+from webapp.pipeline.table_models import SERVED
 from webapp.work.upserts import upsert
 
 AT = datetime(2026, 3, 1, 12, tzinfo=UTC)

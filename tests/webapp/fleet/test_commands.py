@@ -11,9 +11,9 @@ import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
 
+from webapp.fleet.connection_test import TestReport
 from webapp.fleet.management.commands import add_cluster
 from webapp.fleet.models import Cluster
-from webapp.fleet.probing import TestReport
 
 pytestmark = pytest.mark.django_db
 CANARY = "canary-4711"

@@ -19,8 +19,8 @@ from webapp.delivery.models import Attempt
 from webapp.findings.models import JobJudgement
 from webapp.fleet.models import JobCurrent
 from webapp.freshness import alarms
-from webapp.reports import due
 from webapp.reports import orders as reports
+from webapp.reports import work_keys
 from webapp.reports.gathering.scope import JobKey, checked
 from webapp.storage.models import RootFigures, StorageAudit
 from webapp.work import keys
@@ -80,7 +80,7 @@ def furnish(fleet: dict[str, JobCurrent], folder: Path, at: datetime) -> None:
     StorageAudit.objects.update(as_of=at)
     RootFigures.objects.update(as_of=at)
     report = reports.ask_for(checked([JobKey(of.cluster, of.job_id)], at - timedelta(hours=1), at), user=None, name="olga", at=at)
-    perform(due.key_of(report.pk), even_if_not_due=True)
+    perform(work_keys.key_of(report.pk), even_if_not_due=True)
     told = delivery(endpoint(last_delivered_at=at), notice(made_at=at), state="delivered")
     Attempt.objects.create(delivery=told, number=1, at=at, request_id="r", status=200, latency_ms=3)
     PipelineRun.objects.create(kind="spark", key=keys.CYCLE, attempt="a", started_at=at, state="done")

@@ -22,7 +22,7 @@ from tests.attacks.inhabited import token_of
 from tests.webapp.builders import person
 from tests.webapp.pages.installation import answers, claims, fleet_of_two, furnish, pages, whole
 from webapp.alerting.models import Alert
-from webapp.findings import blind
+from webapp.findings import blind_clusters
 from webapp.findings.models import JobJudgement
 from webapp.fleet.freshness import allowed
 from webapp.fleet.models import Cluster, JobCurrent
@@ -115,7 +115,7 @@ def test_a_dead_beat_leaves_nothing_green(operator: Client, jobs: dict[str, JobC
 def test_a_silent_jobmanager_leaves_nothing_green(operator: Client, jobs: dict[str, JobCurrent], at: datetime) -> None:
     late(at)
     Cluster.objects.update(last_success_at=at - LATE, blind_since=at - timedelta(minutes=5), last_error="connection refused")
-    blind.watch(at)
+    blind_clusters.watch(at)
     texts = pages(operator)
     assert claims(texts) == {}
     says(texts, "1 cluster did not answer")

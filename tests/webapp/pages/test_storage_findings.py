@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from tests.webapp.storage.builders import ROOT, audit, checkpoint_storage, job_storage, missing, root_figures, verdict_figures
 from webapp.findings.models import Finding
-from webapp.storage import judging
+from webapp.storage import audit_findings
 from webapp.work.lease import Lease
 from webapp.work.models import DueWork
 
@@ -26,7 +26,7 @@ def found(db):
     job_storage(of, missing_files=1, newest_checkpoint_id=7)
     checkpoint_storage(of, 7, cluster="prod-eu", missing_files=1, missing_bytes=100, resolvable=False)
     missing(of)
-    judging.judge(of, lease, lambda _line: None)
+    audit_findings.judge(of, lease, lambda _line: None)
     return {finding.rule: finding for finding in Finding.objects.all()}
 
 

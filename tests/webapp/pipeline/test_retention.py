@@ -8,7 +8,7 @@ from tests.webapp.pipeline.runs import fact, row
 from webapp.checkpoints.models import CheckpointFact, CheckpointRollup
 from webapp.fleet.models import Cluster, LogEvent
 from webapp.pipeline import retention
-from webapp.pipeline.served import SERVED
+from webapp.pipeline.table_models import SERVED
 from webapp.work.lease import Lease
 from webapp.work.models import Manifest, PipelineRun
 from webapp.work.upserts import upsert

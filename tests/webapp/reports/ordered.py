@@ -10,13 +10,13 @@ from django.utils import timezone  # noqa: E402 - models exist from here on
 
 from tests.webapp.reports.stories import expiring, scope, seen  # noqa: E402
 from webapp.config.preparation import prepare_database  # noqa: E402
-from webapp.reports import due, orders  # noqa: E402
+from webapp.reports import orders, work_keys  # noqa: E402
 from webapp.reports.models import IncidentReport  # noqa: E402
 from webapp.work.perform import perform  # noqa: E402
 
 if __name__ == "__main__":
     if "again" in sys.argv:
-        perform(due.key_of(IncidentReport.objects.get().pk), even_if_not_due=True)
+        perform(work_keys.key_of(IncidentReport.objects.get().pk), even_if_not_due=True)
     else:
         prepare_database()
         seen()

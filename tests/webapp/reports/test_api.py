@@ -10,7 +10,7 @@ from tests.webapp.reports.stories import expiring, scope, seen
 from webapp.accounts.models import ApiToken
 from webapp.alerting.evaluation import evaluate
 from webapp.alerting.models import Alert
-from webapp.reports import due, orders
+from webapp.reports import orders, work_keys
 from webapp.reports.models import IncidentReport
 from webapp.work.perform import perform
 
@@ -38,7 +38,7 @@ def wanted(of) -> dict:
 def test_a_report_is_asked_for_made_and_taken_along(writer, of):
     answer = writer.post(LIST, wanted(of), format="json")
     assert (answer.status_code, answer.json()["state"]) == (202, "queued")
-    perform(due.key_of(IncidentReport.objects.get().pk))
+    perform(work_keys.key_of(IncidentReport.objects.get().pk))
     one = f"{LIST}{answer.json()['uid']}/"
     assert writer.get(one).json()["title"] == "clickstream: checkpoints expired"
     assert writer.get(f"{one}files/json/").json()["summary"]["tone"] == "crit"

@@ -13,7 +13,7 @@ from tests.e2e.conftest import CHROMIUM
 from tests.e2e.conftest import browser as browser
 from tests.webapp.builders import person
 from tests.webapp.reports.stories import HOSTILE, expiring, scope, seen, told
-from webapp.reports import due, orders
+from webapp.reports import orders, work_keys
 from webapp.reports.document import Document
 from webapp.reports.renderers import html, pdf
 from webapp.work.perform import perform
@@ -112,7 +112,7 @@ def test_a_hostile_name_is_only_text_in_print(chromium):
 def test_a_report_opens_on_our_site_in_a_sandbox_with_its_charts(browser, transactional_db, live_server, client, no_chromium, tmp_path):
     seen()
     report = orders.ask_for(scope(expiring()), user=None, name="olga", at=timezone.now())
-    perform(due.key_of(report.pk))
+    perform(work_keys.key_of(report.pk))
     client.force_login(person())
     context = browser.new_context(viewport=SCREEN)
     name = settings.SESSION_COOKIE_NAME

@@ -10,7 +10,7 @@ from tests.webapp.reports.stories import expiring, seen
 from tests.webapp.storage.builders import audit, root_figures
 from webapp.alerting.evaluation import evaluate
 from webapp.checkpoints.models import CheckpointRollup
-from webapp.reports import due, weekly
+from webapp.reports import weekly_digest, work_keys
 from webapp.reports.choices import ReportState
 from webapp.reports.gathering import digest
 from webapp.reports.models import IncidentReport
@@ -106,7 +106,7 @@ def test_its_queries_do_not_grow_with_the_fleet(django_assert_num_queries, djang
     ],
 )
 def test_a_week_ends_on_monday_at_six(now, end):
-    assert weekly.latest_end("mon 06:00", now) == end
+    assert weekly_digest.latest_end("mon 06:00", now) == end
 
 
 MONDAY = datetime(2026, 3, 2, 6, 0, tzinfo=UTC)
@@ -115,22 +115,22 @@ MONDAY = datetime(2026, 3, 2, 6, 0, tzinfo=UTC)
 def test_the_digest_of_a_week_comes_once_however_often_somebody_looks():
     seen()
     expiring()
-    assert weekly.ask_where_due(MONDAY + timedelta(minutes=1))
-    assert not weekly.ask_where_due(MONDAY + timedelta(minutes=16))
+    assert weekly_digest.ask_where_due(MONDAY + timedelta(minutes=1))
+    assert not weekly_digest.ask_where_due(MONDAY + timedelta(minutes=16))
     report = IncidentReport.objects.get()
     assert (report.start, report.end, report.digest_of) == (MONDAY - timedelta(days=7), MONDAY, MONDAY)
-    perform(due.key_of(report.pk), even_if_not_due=True)
+    perform(work_keys.key_of(report.pk), even_if_not_due=True)
     report.refresh_from_db()
     assert (report.state, report.title) == (ReportState.DONE, "Fleet digest, 2026-02-23 to 2026-03-02")
 
 
 def test_a_week_without_any_job_one_long_past_and_one_switched_off_bring_none():
-    assert not weekly.ask_where_due(MONDAY)
+    assert not weekly_digest.ask_where_due(MONDAY)
     seen()
     expiring()
-    assert not weekly.ask_where_due(MONDAY + timedelta(days=4))
+    assert not weekly_digest.ask_where_due(MONDAY + timedelta(days=4))
     object.__setattr__(settings.WEIR, "weekly_digest", "off")
     try:
-        assert not weekly.ask_where_due(MONDAY)
+        assert not weekly_digest.ask_where_due(MONDAY)
     finally:
         object.__setattr__(settings.WEIR, "weekly_digest", "mon 06:00")

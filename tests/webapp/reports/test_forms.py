@@ -16,7 +16,7 @@ from markdown_it import MarkdownIt
 
 from tests.webapp.builders import T0, event, exception, job
 from tests.webapp.reports.stories import HOSTILE, expiring, seen, told
-from webapp.reports import plain
+from webapp.reports import document_json
 from webapp.reports.document import Document
 from webapp.reports.renderers import html, markdown
 from webapp.reports.renderers.figures import charts_of
@@ -69,12 +69,12 @@ def aware_instants() -> Iterator[None]:
 def test_a_document_survives_its_way_through_json(data):
     with aware_instants():
         document = data.draw(st.builds(Document, version=st.just(1)))
-    assert plain.of_plain(json.loads(plain.to_json(document))) == document
+    assert document_json.of_plain(json.loads(document_json.to_json(document))) == document
 
 
 def test_a_document_of_another_version_is_refused(document):
-    with pytest.raises(plain.UnknownVersion):
-        plain.of_plain({**plain.to_plain(document), "version": 99})
+    with pytest.raises(document_json.UnknownVersion):
+        document_json.of_plain({**document_json.to_plain(document), "version": 99})
 
 
 def test_the_html_asks_nobody_for_anything(document):
@@ -123,8 +123,8 @@ def test_a_hostile_name_is_only_text_in_markdown(hostile):
 
 
 def test_a_hostile_name_is_only_text_in_json(hostile):
-    assert json.loads(plain.to_json(hostile))["stories"][0]["name"].startswith("<script>")
-    assert max(len(line) for line in plain.to_json(hostile).splitlines()) < 4_000
+    assert json.loads(document_json.to_json(hostile))["stories"][0]["name"].startswith("<script>")
+    assert max(len(line) for line in document_json.to_json(hostile).splitlines()) < 4_000
 
 
 @pytest.mark.parametrize(
@@ -143,7 +143,7 @@ def test_markdown_tells_the_first_screen_first(document):
 
 
 def test_no_form_holds_a_secret_of_a_log_line(document):
-    for form in (html.render(document), markdown.render(document), plain.to_json(document)):
+    for form in (html.render(document), markdown.render(document), document_json.to_json(document)):
         assert "hunter2-canary" not in form
         assert "Received late message, password=" in form
 

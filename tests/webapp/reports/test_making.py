@@ -7,13 +7,13 @@ from django.utils import timezone
 
 from tests.webapp.builders import T0
 from tests.webapp.reports.stories import expiring, scope, seen
-from webapp.reports import due, orders
+from webapp.reports import orders, work_keys
 from webapp.reports.choices import ReportState
+from webapp.reports.execution import MOST_ATTEMPTS
 from webapp.reports.folder import ReportFolder
 from webapp.reports.gathering.scope import BadScope, JobKey, checked
-from webapp.reports.kept import Gone, content, forms_of
 from webapp.reports.models import IncidentReport
-from webapp.reports.performing import MOST_ATTEMPTS
+from webapp.reports.stored_reports import Gone, content, forms_of
 from webapp.work import registry
 from webapp.work.models import DueWork, PipelineRun
 from webapp.work.perform import Performed, perform
@@ -26,14 +26,14 @@ def asked(db, no_chromium) -> IncidentReport:
 
 
 def make(report: IncidentReport) -> IncidentReport:
-    performed = perform(due.key_of(report.pk), even_if_not_due=True)
+    performed = perform(work_keys.key_of(report.pk), even_if_not_due=True)
     assert performed.state == Performed.DONE
     report.refresh_from_db()
     return report
 
 
 def test_a_report_that_was_asked_for_is_due_at_once_and_no_longer_once_it_is_made(asked):
-    key = due.key_of(asked.pk)
+    key = work_keys.key_of(asked.pk)
     assert DueWork.objects.due(timezone.now()).filter(key=key).exists()
     assert key in registry.intervals_s()
     assert registry.work_of(key).task.queue == "default"
@@ -69,7 +69,7 @@ def test_what_stands_in_the_way_of_its_files_is_tried_again_and_given_up_in_the_
     reports_root.write_text("a file where a folder should be")
     for attempt in range(1, MOST_ATTEMPTS + 1):
         with pytest.raises(OSError, match=r"Not a directory|File exists"):
-            perform(due.key_of(asked.pk), even_if_not_due=True)
+            perform(work_keys.key_of(asked.pk), even_if_not_due=True)
         asked.refresh_from_db()
         assert asked.attempts == attempt
     assert asked.state == ReportState.FAILED
@@ -89,7 +89,7 @@ def test_jobs_that_are_gone_leave_a_report_that_says_so(asked):
 
 def test_a_report_deleted_while_it_waits_is_not_made(asked):
     orders.delete(asked)
-    assert perform(due.key_of(asked.pk), even_if_not_due=True).state == Performed.IDLE
+    assert perform(work_keys.key_of(asked.pk), even_if_not_due=True).state == Performed.IDLE
 
 
 def test_a_deleted_report_takes_its_files_along(asked, django_capture_on_commit_callbacks):

@@ -11,7 +11,7 @@ from tests.webapp.builders import T0, job
 from tests.webapp.reports.stories import HOSTILE, UID, expiring, scope, seen
 from webapp.alerting.evaluation import evaluate
 from webapp.alerting.models import Alert
-from webapp.reports import due, orders
+from webapp.reports import orders, work_keys
 from webapp.reports.choices import ReportKind, ReportState
 from webapp.reports.models import IncidentReport
 from webapp.work.perform import perform
@@ -29,7 +29,7 @@ def of():
 @pytest.fixture
 def made(of) -> IncidentReport:
     report = orders.ask_for(scope(of), user=None, name="olga", at=timezone.now())
-    perform(due.key_of(report.pk))
+    perform(work_keys.key_of(report.pk))
     report.refresh_from_db()
     return report
 
@@ -175,7 +175,7 @@ def test_a_hostile_name_is_only_text_on_every_page(operator):
     seen()
     of = expiring(HOSTILE)
     report = orders.ask_for(scope(of), user=None, name=HOSTILE, at=timezone.now())
-    perform(due.key_of(report.pk))
+    perform(work_keys.key_of(report.pk))
     for address in (reverse("reports"), reverse("report", args=(report.uid,)), f"{reverse('reports-new')}?q=script"):
         page = text_of(operator.get(address))
         assert "<script>document.title" not in page

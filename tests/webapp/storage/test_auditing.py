@@ -10,7 +10,7 @@ from spark_jobs.manifest import BadManifest
 from tests.webapp.builders import T0, cluster, job
 from tests.webapp.storage.builders import JOB, audit, root, write_run
 from tests.webapp.storage.test_loading import ROW
-from webapp.storage.auditing import asking, running
+from webapp.storage.auditing import audit_request, audit_run
 from webapp.storage.choices import AuditPurpose, AuditState
 from webapp.storage.models import RootFigures, StorageAudit
 from webapp.work.models import PipelineRun
@@ -29,13 +29,13 @@ def tree(tmp_path):
     return tmp_path / "tree"
 
 
-def asked(*roots: asking.AskedRoot, **fields) -> asking.Asked:
-    return asking.Asked(roots, age_guard_h=72, purpose=AuditPurpose.COMMAND, **fields)
+def asked(*roots: audit_request.AskedRoot, **fields) -> audit_request.Asked:
+    return audit_request.Asked(roots, age_guard_h=72, purpose=AuditPurpose.COMMAND, **fields)
 
 
-def run(what: asking.Asked, lease) -> StorageAudit:
+def run(what: audit_request.Asked, lease) -> StorageAudit:
     with recorded(lease, "storage", lambda line: None) as record:
-        return running.audit(what, lease, record)
+        return audit_run.audit(what, lease, record)
 
 
 def found_of(uri: str):
@@ -48,7 +48,7 @@ def request_of(home, of: StorageAudit) -> dict:
 
 def test_an_audit_lists_asks_spark_and_loads(tree, home, spark, lease):
     spark.found = found_of(f"file:{tree}")
-    of = run(asked(*asking.named([str(tree)], None)), lease)
+    of = run(asked(*audit_request.named([str(tree)], None)), lease)
     assert (of.state, RootFigures.objects.get().root) == (AuditState.LOADED, f"file:{tree}")
     assert (request_of(home, of)["roots"][0]["uri"], request_of(home, of)["roots"][0]["attested"]) == (f"file:{tree}", False)
     assert "--previous" not in spark.commands[0]
@@ -56,7 +56,7 @@ def test_an_audit_lists_asks_spark_and_loads(tree, home, spark, lease):
 
 def test_the_next_audit_carries_on_from_the_one_before(tree, spark, lease):
     spark.found = found_of(f"file:{tree}")
-    what = asked(*asking.named([str(tree)], None))
+    what = asked(*audit_request.named([str(tree)], None))
     first, second = run(what, lease), run(what, lease)
     assert second.previous == first
     assert spark.commands[1][spark.commands[1].index("--previous") + 1] == first.manifest_path
@@ -64,7 +64,7 @@ def test_the_next_audit_carries_on_from_the_one_before(tree, spark, lease):
 
 def test_a_lost_audit_is_passed_over_for_an_older_one_and_at_last_for_none(tree, home, spark, lease):
     spark.found = found_of(f"file:{tree}")
-    what = asked(*asking.named([str(tree)], None))
+    what = asked(*audit_request.named([str(tree)], None))
     first, second = run(what, lease), run(what, lease)
     shutil.rmtree(home / "runs" / second.audit_id)
     third = run(what, lease)
@@ -78,11 +78,11 @@ def test_a_lost_audit_is_passed_over_for_an_older_one_and_at_last_for_none(tree,
 def test_with_a_lost_audit_attestations_end_since_vanished_referrers_are_forgotten(tree, home, spark, lease):
     spark.found = found_of(f"file:{tree}")
     row = root(f"file:{tree}", attested_at=timezone.now(), attested_name="ada")
-    first = run(asked(*asking.named([str(tree)], None)), lease)
+    first = run(asked(*audit_request.named([str(tree)], None)), lease)
     row.refresh_from_db()
     assert row.is_attested
     shutil.rmtree(home / "runs" / first.audit_id)
-    second = run(asked(*asking.named([str(tree)], None)), lease)
+    second = run(asked(*audit_request.named([str(tree)], None)), lease)
     row.refresh_from_db()
     assert not row.is_attested
     assert "The attestation of ada" in PipelineRun.objects.get(pk=second.run_id).log_tail
@@ -91,7 +91,7 @@ def test_with_a_lost_audit_attestations_end_since_vanished_referrers_are_forgott
 def test_an_audit_that_fails_says_why_and_shows_nothing(tree, spark, lease):
     spark.found = lambda audit_id: {"no_such_table": []}
     with pytest.raises(BadManifest):
-        run(asked(*asking.named([str(tree)], None)), lease)
+        run(asked(*audit_request.named([str(tree)], None)), lease)
     of = StorageAudit.objects.get()
     assert (of.state, RootFigures.objects.exists(), "no_such_table" in of.error) == (AuditState.FAILED, False, True)
     assert PipelineRun.objects.get().state == PipelineRun.State.FAILED
@@ -102,7 +102,7 @@ def test_what_a_killed_process_left_complete_is_loaded_and_what_not_is_failed(tr
     path = write_run(tmp_path / "left", "storage-left", {"storage_root": [[ROW | {"audit_id": "storage-left"}]]})
     complete = audit("storage-left", state=AuditState.RUNNING, manifest_path=path, run_dir=str(tmp_path / "left"))
     torn = audit("storage-torn", state=AuditState.RUNNING, manifest_path=str(tmp_path / "nothing/manifest.json"))
-    run(asked(*asking.named([str(tree)], None)), lease)
+    run(asked(*audit_request.named([str(tree)], None)), lease)
     complete.refresh_from_db()
     torn.refresh_from_db()
     assert (complete.state, torn.state) == (AuditState.LOADED, AuditState.FAILED)
@@ -117,35 +117,35 @@ def test_orphans_of_a_job_come_onto_the_fleet(tree, spark, lease):
         "foreign_files": 0, "foreign_bytes": 0, "checkpoints": 0, "newest_checkpoint_id": None, "newest_modified": None, "orphan_bytes": 77,
     }  # fmt: skip
     spark.found = lambda audit_id: {**found_of(uri)(audit_id), "storage_job": [[row | {"audit_id": audit_id}]]}
-    run(asked(*asking.named([str(tree)], None)), lease)
+    run(asked(*audit_request.named([str(tree)], None)), lease)
     of.refresh_from_db()
     assert of.orphan_bytes == 77
 
 
 def test_an_attestation_counts_only_where_the_audit_sees_every_registered_root(tree):
     attested = root(f"file:{tree}", attested_at=T0, attested_name="olga")
-    assert asking.registered([attested], [])[0].attested
+    assert audit_request.registered([attested], [])[0].attested
     other = root("s3://other/tree")
-    one = asking.registered([attested], [])[0]
+    one = audit_request.registered([attested], [])[0]
     assert (one.attested, "s3://other/tree" in one.withheld) == (False, True)
-    assert asking.registered([attested, other], [])[0].attested
+    assert audit_request.registered([attested, other], [])[0].attested
 
 
 def test_an_attestation_does_not_count_while_live_jobs_write_elsewhere(tree):
     attested = root(f"file:{tree}", attested_at=T0, attested_name="olga")
     cluster(at=timezone.now())
     job(at=timezone.now(), configuration={"state.checkpoints.dir": "s3a://elsewhere/flink"})
-    one = asking.registered([attested], [])[0]
+    one = audit_request.registered([attested], [])[0]
     assert (one.attested, "s3://elsewhere/flink" in one.withheld) == (False, True)
 
 
 def test_where_no_cluster_is_named_every_blind_one_may_write_there(tree):
     one = root(f"file:{tree}")
-    assert asking.registered([one], ["dark"])[0].blind == ("dark",)
+    assert audit_request.registered([one], ["dark"])[0].blind == ("dark",)
     one.clusters.add(cluster("seen", at=timezone.now()))
-    assert asking.registered([one], ["dark"])[0].blind == ()
+    assert audit_request.registered([one], ["dark"])[0].blind == ()
 
 
 def test_a_copy_read_elsewhere_says_nothing_of_the_root_itself(tree):
     root(f"file:{tree}", attested_at=T0, attested_name="olga")
-    assert not asking.named([f"file:{tree}"], "/mnt/copy")[0].attested
+    assert not audit_request.named([f"file:{tree}"], "/mnt/copy")[0].attested

@@ -13,8 +13,8 @@ from tests.played import FOLDER
 from tests.spark_jobs.storage.audits import Auditor
 from tests.webapp.storage.builders import audit
 from webapp.findings.models import Finding
-from webapp.storage import judging
-from webapp.storage.served import AUDIT_MODELS
+from webapp.storage import audit_findings
+from webapp.storage.table_models import AUDIT_MODELS
 
 pytestmark = pytest.mark.django_db
 PLAYED = FOLDER / "1.20.5" / "small-files"
@@ -58,7 +58,7 @@ def found(lease, tmp_path):
     for table, model in AUDIT_MODELS.items():
         for row in audited.rows(table, "played"):
             model.objects.create(**row)
-    judging.judge(of, lease, lambda _line: None)
+    audit_findings.judge(of, lease, lambda _line: None)
     return list(Finding.objects.filter(rule="storage.small_files"))
 
 

@@ -11,8 +11,8 @@ import pytest
 from spark_jobs.audit_tables import AUDIT_TABLES
 from tests.webapp.storage.builders import audit
 from webapp.findings.models import Finding
-from webapp.storage import judging
-from webapp.storage.served import AUDIT_MODELS
+from webapp.storage import audit_findings
+from webapp.storage.table_models import AUDIT_MODELS
 
 pytestmark = pytest.mark.django_db
 RECORDINGS = Path(__file__).parents[2] / "fixtures" / "recordings"
@@ -29,7 +29,7 @@ def found(lease):
             kinds = {column.name: column.kind for column in AUDIT_TABLES[table].columns}
             for row in tables[table]:
                 model.objects.create(**{field: _value(kinds[field], value) for field, value in row.items()})
-        judging.judge(of, lease, lambda _line: None)
+        audit_findings.judge(of, lease, lambda _line: None)
         return list(Finding.objects.order_by("rule", "job_id"))
 
     return judged

@@ -12,7 +12,7 @@ from ingest.metadata.summary import summarise
 from tests.storage_trees import RecordedTree, lay_out
 from tests.webapp.storage.builders import audit, checkpoint_storage, root, root_figures
 from webapp.storage.models import StorageRoot
-from webapp.storage.xray import comparing, drawing, located, reading
+from webapp.storage.xray import comparison, location, xray_reader, xray_treemap
 from webapp.storage.xray.measures import gini
 
 METADATA = Path(__file__).parents[2] / "fixtures" / "metadata"
@@ -41,7 +41,7 @@ def registered(db, tree) -> StorageRoot:
 @pytest.mark.parametrize("name", RECORDED)
 def test_it_adds_up_to_what_the_reader_says_of_every_format(name, tmp_path):
     file = recorded(name, tmp_path)
-    summary, xray = summarise(file.pieces(), file.directory), reading.read(file)
+    summary, xray = summarise(file.pieces(), file.directory), xray_reader.read(file)
     assert (xray.handles, xray.state_bytes, xray.checkpoint_id) == (summary.handles, summary.state_bytes, summary.header.checkpoint_id)
     assert sum(operator.state_bytes for operator in xray.operators) == summary.state_bytes
     assert xray.uploaded_bytes in (None, sum(totals.checkpointed_bytes for totals in summary.operators))
@@ -49,19 +49,19 @@ def test_it_adds_up_to_what_the_reader_says_of_every_format(name, tmp_path):
 
 
 def test_a_checkpoint_that_refers_into_another_job_is_neither_self_contained_nor_relocatable(registered, tree):
-    xray = reading.read(located.located(f"{tree.root.uri}/{CLAIM_3}/chk-11"))
+    xray = xray_reader.read(location.located(f"{tree.root.uri}/{CLAIM_3}/chk-11"))
     assert (xray.self_contained, xray.relocatable, xray.foreign_files, xray.files) == (False, False, 8, 16)
     assert [(directory.own, directory.files) for directory in xray.directories] == [(False, 8), (True, 8)]
 
 
 def test_a_savepoint_is_self_contained_and_relocatable(tmp_path):
     name = next(name for name in RECORDED if "-sp-" in name and name.startswith("1.20.5-G"))
-    xray = reading.read(recorded(name, tmp_path))
+    xray = xray_reader.read(recorded(name, tmp_path))
     assert (xray.self_contained, xray.relocatable, xray.is_savepoint) == (True, True, True)
 
 
 def test_union_state_is_read_by_every_subtask_at_a_restore(tmp_path):
-    xray = reading.read(recorded("1.20.5-L2-27f570-chk-4", tmp_path))
+    xray = xray_reader.read(recorded("1.20.5-L2-27f570-chk-4", tmp_path))
     union = next(state for state in xray.states if state.mode == "UNION")
     operator = next(operator for operator in xray.operators if operator.operator_id == union.operator_id)
     split = next(state for state in xray.states if state.mode == "SPLIT_DISTRIBUTE")
@@ -70,8 +70,8 @@ def test_union_state_is_read_by_every_subtask_at_a_restore(tmp_path):
 
 
 def test_two_checkpoints_share_what_the_later_one_did_not_write(registered, tree):
-    newer, older = (located.located(f"{tree.root.uri}/ckpt/84a45047ca73a5fc5c18d3c2a3d03be9/chk-{number}") for number in (12, 11))
-    compared = comparing.compared(newer, older)
+    newer, older = (location.located(f"{tree.root.uri}/ckpt/84a45047ca73a5fc5c18d3c2a3d03be9/chk-{number}") for number in (12, 11))
+    compared = comparison.compared(newer, older)
     assert (compared.shared_files, compared.new_files, compared.dropped_files) == (16, 4, 0)
     assert compared.new_bytes > 0
 
@@ -83,20 +83,20 @@ def test_skew_is_0_for_alike_and_near_1_for_one_alone():
 
 
 def test_a_subtask_far_above_its_siblings_is_coloured():
-    assert [drawing._level(size, 10, 4) for size in (10, 14, 25)] == ["u1", "u3", "u4"]
+    assert [xray_treemap._level(size, 10, 4) for size in (10, 14, 25)] == ["u1", "u3", "u4"]
 
 
 def test_a_file_larger_than_allowed_is_refused_with_the_command_that_reads_it(tmp_path, monkeypatch):
-    monkeypatch.setattr(reading, "MOST_HANDLES", 3)
-    with pytest.raises(reading.TooLarge, match="ingest metadata"):
-        reading.read(recorded("1.20.5-A-3ba422-chk-1", tmp_path))
+    monkeypatch.setattr(xray_reader, "MOST_HANDLES", 3)
+    with pytest.raises(xray_reader.TooLarge, match="ingest metadata"):
+        xray_reader.read(recorded("1.20.5-A-3ba422-chk-1", tmp_path))
 
 
 def test_nothing_outside_registered_roots_is_read(registered, tmp_path):
-    with pytest.raises(located.NotLocated, match="no registered"):
-        located.located("file:/etc/passwd")
-    with pytest.raises(located.NotLocated):
-        located.located(f"{registered.uri}/../../../../etc")
+    with pytest.raises(location.NotLocated, match="no registered"):
+        location.located("file:/etc/passwd")
+    with pytest.raises(location.NotLocated):
+        location.located(f"{registered.uri}/../../../../etc")
 
 
 def test_a_link_out_of_a_root_is_not_followed(db, tmp_path):
@@ -105,8 +105,8 @@ def test_a_link_out_of_a_root_is_not_followed(db, tmp_path):
     (tmp_path / "root").mkdir()
     (tmp_path / "root" / "chk-1").symlink_to(tmp_path / "outside")
     root(f"file:{tmp_path}/root")
-    with pytest.raises(located.NotLocated, match="out of its root"):
-        located.located(f"file:{tmp_path}/root/chk-1")
+    with pytest.raises(location.NotLocated, match="out of its root"):
+        location.located(f"file:{tmp_path}/root/chk-1")
 
 
 def test_the_page_shows_state_files_and_whom_it_needs(viewer, registered, tree):
@@ -124,8 +124,8 @@ def test_the_page_compares_with_another_checkpoint_and_reads_each_only_once(view
     paths = [f"{tree.root.uri}/ckpt/84a45047ca73a5fc5c18d3c2a3d03be9/chk-{number}" for number in (12, 11)]
     query = {"path": paths[0], "with": paths[1]}
     assert "Only 12 needs" in viewer.get(reverse("storage-xray"), query).content.decode()
-    monkeypatch.setattr(reading, "read", None)
-    monkeypatch.setattr(comparing, "compared", None)
+    monkeypatch.setattr(xray_reader, "read", None)
+    monkeypatch.setattr(comparison, "compared", None)
     assert "Only 12 needs" in viewer.get(reverse("storage-xray"), query).content.decode()
 
 

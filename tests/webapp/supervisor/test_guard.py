@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from webapp.supervisor.marked import VARIABLE, processes, sweep
+from webapp.supervisor.marked_processes import VARIABLE, processes, sweep
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="finds processes through /proc")
 

@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from webapp.config import schedule
 from webapp.config.celery import app
-from webapp.work import holders
+from webapp.work import lease_holders
 from webapp.work.lease import LeaseLost, backoff
 from webapp.work.models import DueWork
 
@@ -72,15 +72,15 @@ def test_a_held_lease_of_a_process_that_died_is_free_at_once() -> None:
     now = timezone.now()
     lease = DueWork.objects.claim(KEY, now)
     assert lease
-    machine, pid, _, nonce = holders.me().split("/")
+    machine, pid, _, nonce = lease_holders.me().split("/")
     DueWork.objects.update(leased_by=f"{machine}/{pid}/1/{nonce}")  # the same pid, but another process
     assert DueWork.objects.claim(KEY, now) is not None
 
 
 def test_a_holder_on_another_machine_is_never_taken_for_dead() -> None:
-    assert not holders.is_dead("another-boot:pid/1/1/abc")
-    assert not holders.is_dead("")
-    assert not holders.is_dead(holders.me())
+    assert not lease_holders.is_dead("another-boot:pid/1/1/abc")
+    assert not lease_holders.is_dead("")
+    assert not lease_holders.is_dead(lease_holders.me())
 
 
 def test_rows_keep_their_due_time_when_they_are_ensured_again() -> None:
@@ -110,7 +110,7 @@ def test_a_clock_set_back_puts_nothing_off(hours: int) -> None:
 
 def test_a_lease_of_a_clock_that_was_set_back_since_is_not_held_for_hours(monkeypatch: pytest.MonkeyPatch) -> None:
     ahead = timezone.now() + timedelta(hours=3)
-    monkeypatch.setattr(holders, "_machine", lambda: "another:machine")
+    monkeypatch.setattr(lease_holders, "_machine", lambda: "another:machine")
     old = DueWork.objects.claim(KEY, ahead)
     monkeypatch.undo()
     assert old

@@ -11,7 +11,7 @@ from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from webapp.alerting import acting, adjusting
+from webapp.alerting import actions, setting_actions
 from webapp.alerting.api.serializers import (
     AlertSerializer,
     AlertWithStorySerializer,
@@ -72,7 +72,7 @@ class AlertViews(ListView):
     @action(detail=True, methods=["post"])
     def acknowledge(self, request: Request, uid: str) -> Response:
         found, said = get_object_or_404(self.get_queryset(), uid=uid), _valid(CommentSerializer(data=request.data))
-        if not acting.acknowledge([uid], request.user, said["comment"], timezone.now()):
+        if not actions.acknowledge([uid], request.user, said["comment"], timezone.now()):
             found.refresh_from_db()
             by = found.acknowledged_name
             raise OutOfTurn(f"It is acknowledged by {by} already." if by else "It is resolved.")
@@ -84,7 +84,7 @@ class AlertViews(ListView):
     @action(detail=True, methods=["post"], url_path="take-back")
     def take_back(self, request: Request, uid: str) -> Response:
         get_object_or_404(self.get_queryset(), uid=uid)
-        if not acting.take_back([uid], request.user, timezone.now()):
+        if not actions.take_back([uid], request.user, timezone.now()):
             raise OutOfTurn("Nobody has acknowledged it, or it is resolved.")
         return Response(AlertSerializer(get_object_or_404(self.get_queryset(), uid=uid)).data)
 
@@ -96,7 +96,7 @@ class AlertViews(ListView):
     @action(detail=True, methods=["post"])
     def comment(self, request: Request, uid: str) -> Response:
         found, said = get_object_or_404(self.get_queryset(), uid=uid), _valid(CommentSerializer(data=request.data))
-        _done(lambda: acting.comment_on(found, request.user, said["comment"], timezone.now()))
+        _done(lambda: actions.comment_on(found, request.user, said["comment"], timezone.now()))
         return Response(AlertWithStorySerializer(found).data)
 
 
@@ -121,7 +121,7 @@ class SilenceViews(ListView):
         told, now = _valid(SilenceSerializer(data=request.data)), timezone.now()
         start = told.get("starts_at") or now
         made = _done(
-            lambda: acting.silence(from_json(told["matchers"]), start, told["ends_at"], told["reason"], request.user, now)
+            lambda: actions.silence(from_json(told["matchers"]), start, told["ends_at"], told["reason"], request.user, now)
         )  # fmt: skip
         return Response(SilenceSerializer(made).data, status=status.HTTP_201_CREATED)
 
@@ -129,7 +129,7 @@ class SilenceViews(ListView):
     @action(detail=True, methods=["post"])
     def end(self, request: Request, pk: str) -> Response:
         found = get_object_or_404(Silence, pk=pk)
-        _in_turn(lambda: acting.end_silence(found, request.user, timezone.now()))
+        _in_turn(lambda: actions.end_silence(found, request.user, timezone.now()))
         return Response(SilenceSerializer(found).data)
 
 
@@ -151,7 +151,7 @@ class MaintenanceWindowViews(ListView):
     def create(self, request: Request) -> Response:
         told, now = _valid(MaintenanceWindowSerializer(data=request.data)), timezone.now()
         window = MaintenanceWindow(**{"starts_at": now, **told})
-        made = _done(lambda: acting.save_window(window, request.user, now))
+        made = _done(lambda: actions.save_window(window, request.user, now))
         return Response(MaintenanceWindowSerializer(made).data, status=status.HTTP_201_CREATED)
 
     @extend_schema(
@@ -162,7 +162,7 @@ class MaintenanceWindowViews(ListView):
     @action(detail=True, methods=["post"])
     def end(self, request: Request, pk: str) -> Response:
         found = get_object_or_404(MaintenanceWindow, pk=pk)
-        _in_turn(lambda: acting.end_window(found, request.user, timezone.now()))
+        _in_turn(lambda: actions.end_window(found, request.user, timezone.now()))
         return Response(MaintenanceWindowSerializer(found).data)
 
 
@@ -178,7 +178,7 @@ class RuleSettingViews(ListView):
         summary="Set how a rule alerts in a scope", request=RuleSettingSerializer, responses={200: RuleSettingSerializer, **ERRORS}
     )
     def create(self, request: Request) -> Response:
-        row = _done(lambda: adjusting.save(_setting(request), request.user))
+        row = _done(lambda: setting_actions.save(_setting(request), request.user))
         return Response(RuleSettingSerializer(row).data)
 
     @extend_schema(
@@ -193,7 +193,7 @@ class RuleSettingViews(ListView):
 
     @extend_schema(summary="Remove what is set", responses={204: None, **ERRORS, **NOT_FOUND})
     def destroy(self, request: Request, pk: str) -> Response:
-        adjusting.remove(get_object_or_404(RuleSetting, pk=pk))
+        setting_actions.remove(get_object_or_404(RuleSetting, pk=pk))
         return Response(status=status.HTTP_204_NO_CONTENT)
 
 
@@ -209,7 +209,7 @@ class ThresholdViews(ListView):
     def create(self, request: Request) -> Response:
         told = _valid(ThresholdSerializer(data=request.data))
         cluster, job_id = told.get("cluster", ""), told.get("job_id", "")
-        (row,) = _done(lambda: adjusting.set_thresholds({told["key"]: told["value"]}, cluster, job_id, request.user))
+        (row,) = _done(lambda: setting_actions.set_thresholds({told["key"]: told["value"]}, cluster, job_id, request.user))
         return Response(ThresholdSerializer(row).data)
 
     @extend_schema(summary="Remove a threshold", responses={204: None, **ERRORS, **NOT_FOUND})
@@ -220,7 +220,7 @@ class ThresholdViews(ListView):
 
 def _setting(request: Request) -> RuleSetting:
     told = _valid(RuleSettingSerializer(data=request.data))
-    return adjusting.checked(told["rule"], told.get("cluster", ""), told.get("job_id", ""), told)
+    return setting_actions.checked(told["rule"], told.get("cluster", ""), told.get("job_id", ""), told)
 
 
 def _valid(wanted: Any) -> dict[str, Any]:
@@ -232,12 +232,12 @@ def _valid(wanted: Any) -> dict[str, Any]:
 def _done(act: Callable[[], Any]) -> Any:
     try:
         return act()
-    except acting.Refused as refused:
+    except actions.Refused as refused:
         raise exceptions.ValidationError([str(refused)]) from refused
 
 
 def _in_turn(act: Callable[[], None]) -> None:
     try:
         act()
-    except acting.Refused as refused:
+    except actions.Refused as refused:
         raise OutOfTurn(str(refused)) from refused

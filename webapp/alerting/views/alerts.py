@@ -17,14 +17,14 @@ from spark_jobs.diagnosis.registry import all_rules
 from spark_jobs.diagnosis.wording import count_text
 from webapp.accounts.guards import operators_only
 from webapp.accounts.roles import may_operate
-from webapp.alerting import acting
+from webapp.alerting import actions
 from webapp.alerting.alert_query import STATES, AlertQuery
 from webapp.alerting.badges import badges, state_badge
 from webapp.alerting.choices import BLIND, Mute
 from webapp.alerting.export import NAMES
 from webapp.alerting.models import Alert
+from webapp.alerting.notice_content import muted_names
 from webapp.alerting.querysets import AlertQuerySet
-from webapp.alerting.wording import muted_names
 from webapp.delivery.models import Delivery
 from webapp.findings.badges import CONFIDENCE_MEANS, SEVERITY_BADGES, severity_badge
 from webapp.findings.figures import figures
@@ -78,15 +78,15 @@ def alert(request: HttpRequest, uid: str) -> HttpResponse:
 def acknowledge(request: HttpRequest) -> HttpResponse:
     """Those whose box is ticked, or ``only`` one; ``take_back`` instead takes the word back."""
     only = request.POST.get("only")
-    uids = [uid[:40].replace("\x00", "") for uid in ([only] if only else request.POST.getlist("uid"))][: acting.AT_ONCE]
+    uids = [uid[:40].replace("\x00", "") for uid in ([only] if only else request.POST.getlist("uid"))][: actions.AT_ONCE]
     now = timezone.now()
     if not uids:
         messages.warning(request, "No alert was chosen.")
     elif "take_back" in request.POST:
-        done = acting.take_back(uids, request.user, now)
+        done = actions.take_back(uids, request.user, now)
         messages.success(request, f"{count_text(done, 'alert')} waiting for somebody again.")
     else:
-        done = acting.acknowledge(uids, request.user, request.POST.get("comment", ""), now)
+        done = actions.acknowledge(uids, request.user, request.POST.get("comment", ""), now)
         if done:
             messages.success(
                 request, f"{count_text(done, 'alert')} acknowledged in your name; the next notification is sent when resolved."
@@ -101,8 +101,8 @@ def acknowledge(request: HttpRequest) -> HttpResponse:
 def comment(request: HttpRequest, uid: str) -> HttpResponse:
     found = get_object_or_404(Alert, uid=uid)
     try:
-        acting.comment_on(found, request.user, request.POST.get("comment", ""), timezone.now())
-    except acting.Refused as refused:
+        actions.comment_on(found, request.user, request.POST.get("comment", ""), timezone.now())
+    except actions.Refused as refused:
         messages.error(request, str(refused))
     return redirect("alert", uid)
 

@@ -11,7 +11,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from webapp.accounts.guards import operators_only
 from webapp.accounts.roles import may_operate
-from webapp.alerting import acting
+from webapp.alerting import actions
 from webapp.alerting.badges import mute_badge
 from webapp.alerting.choices import OPEN
 from webapp.alerting.forms import WEEKDAYS, MaintenanceForm, SilenceForm
@@ -48,8 +48,8 @@ def silence_new(request: HttpRequest) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         start, end = form.span(now)
         try:
-            acting.silence(form.cleaned_data["matchers"], start, end, form.cleaned_data["reason"], request.user, now)
-        except acting.Refused as refused:
+            actions.silence(form.cleaned_data["matchers"], start, end, form.cleaned_data["reason"], request.user, now)
+        except actions.Refused as refused:
             form.add_error(None, str(refused))
         else:
             messages.success(request, f"Silenced until {end:%Y-%m-%d %H:%M} UTC. Alerts that still fire then are sent.")
@@ -61,7 +61,7 @@ def silence_new(request: HttpRequest) -> HttpResponse:
 @require_POST
 def silence_end(request: HttpRequest, pk: int) -> HttpResponse:
     found = get_object_or_404(Silence, pk=row_number(pk))
-    return _ended(request, "silences", lambda: acting.end_silence(found, request.user, timezone.now()))
+    return _ended(request, "silences", lambda: actions.end_silence(found, request.user, timezone.now()))
 
 
 @require_GET
@@ -83,8 +83,8 @@ def maintenance_new(request: HttpRequest) -> HttpResponse:
     form = MaintenanceForm(request.POST or None, initial={"matchers": _asked(request)})
     if request.method == "POST" and form.is_valid():
         try:
-            acting.save_window(_window(form, now), request.user, now)
-        except acting.Refused as refused:
+            actions.save_window(_window(form, now), request.user, now)
+        except actions.Refused as refused:
             form.add_error(None, str(refused))
         else:
             messages.success(request, "The window is saved. Alerts that still fire when it ends are sent.")
@@ -96,7 +96,7 @@ def maintenance_new(request: HttpRequest) -> HttpResponse:
 @require_POST
 def maintenance_end(request: HttpRequest, pk: int) -> HttpResponse:
     found = get_object_or_404(MaintenanceWindow, pk=row_number(pk))
-    return _ended(request, "maintenance", lambda: acting.end_window(found, request.user, timezone.now()))
+    return _ended(request, "maintenance", lambda: actions.end_window(found, request.user, timezone.now()))
 
 
 @operators_only
@@ -145,7 +145,7 @@ def _asked(request: HttpRequest) -> str:
 def _ended(request: HttpRequest, page_name: str, act: Any) -> HttpResponse:
     try:
         act()
-    except acting.Refused as refused:
+    except actions.Refused as refused:
         messages.error(request, str(refused))
     else:
         messages.success(request, "Ended in your name. Alerts that still fire are sent.")

@@ -14,12 +14,12 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from spark_jobs.diagnosis.registry import all_rules, all_thresholds
 from webapp.accounts.guards import operators_only
 from webapp.accounts.roles import may_operate
-from webapp.alerting import adjusting
-from webapp.alerting.acting import Refused
+from webapp.alerting import setting_actions
+from webapp.alerting.actions import Refused
 from webapp.alerting.models import RuleSetting
+from webapp.alerting.notifications import pace
 from webapp.alerting.policies import HOLD_AFTER, HOLD_BEFORE, Policies
 from webapp.alerting.preview import compare
-from webapp.alerting.telling import pace
 from webapp.findings.badges import SEVERITY_BADGES, severity_badge
 from webapp.findings.choices import Severity
 from webapp.findings.figures import figure_text
@@ -44,10 +44,14 @@ class RuleSettingForm(forms.Form):
         required=False, label="Alerts", widget=forms.Select(choices=[("", "as set wider"), ("true", "yes"), ("false", "no")])
     )
     hold_before_s = forms.IntegerField(
-        required=False, min_value=0, max_value=adjusting.LONGEST_HOLD_S, label="Seconds before it fires", help_text="seen for so long"
+        required=False, min_value=0, max_value=setting_actions.LONGEST_HOLD_S, label="Seconds before it fires", help_text="seen for so long"
     )
     hold_after_s = forms.IntegerField(
-        required=False, min_value=0, max_value=adjusting.LONGEST_HOLD_S, label="Seconds before it is resolved", help_text="gone for so long"
+        required=False,
+        min_value=0,
+        max_value=setting_actions.LONGEST_HOLD_S,
+        label="Seconds before it is resolved",
+        help_text="gone for so long",
     )
 
 
@@ -79,7 +83,7 @@ def rule_setting(request: HttpRequest) -> HttpResponse:
     if found is None:
         raise Http404(f"There is no rule called {rule}.")
     standing = RuleSetting.objects.filter(rule=rule, cluster=cluster, job_id=job_id).first()
-    is_told = request.method == "POST" or any(name in asked for name in adjusting.COLUMNS)
+    is_told = request.method == "POST" or any(name in asked for name in setting_actions.COLUMNS)
     form = RuleSettingForm(asked if is_told else None, initial=_initial(standing))
     context: dict[str, Any] = {
         "form": form,
@@ -93,9 +97,9 @@ def rule_setting(request: HttpRequest) -> HttpResponse:
         "severities": SEVERITY_BADGES,
     }
     try:
-        wanted = adjusting.checked(rule, cluster, job_id, form.cleaned_data if is_told and form.is_valid() else _initial(standing))
+        wanted = setting_actions.checked(rule, cluster, job_id, form.cleaned_data if is_told and form.is_valid() else _initial(standing))
         if request.method == "POST" and form.is_valid():
-            adjusting.save(wanted, request.user)
+            setting_actions.save(wanted, request.user)
             messages.success(request, f"{found.title}: saved {wanted.scope}; what is open is judged by it at the next look.")
             return redirect("alert-settings")
         context["comparison"] = compare(wanted, timezone.now())
@@ -108,7 +112,7 @@ def rule_setting(request: HttpRequest) -> HttpResponse:
 @require_POST
 def remove(request: HttpRequest, pk: int) -> HttpResponse:
     row = get_object_or_404(RuleSetting, pk=row_number(pk))
-    adjusting.remove(row)
+    setting_actions.remove(row)
     messages.success(request, f"What was set for {row.rule} {row.scope} is removed.")
     return redirect("alert-settings")
 
@@ -123,7 +127,7 @@ def threshold_save(request: HttpRequest) -> HttpResponse:
     try:
         if scope not in SCOPES:
             raise Refused("Choose for which jobs: this one, its cluster, or all.")
-        saved = adjusting.set_thresholds(values, "" if scope == "all" else cluster, job_id if scope == "job" else "", request.user)
+        saved = setting_actions.set_thresholds(values, "" if scope == "all" else cluster, job_id if scope == "job" else "", request.user)
     except Refused as refused:
         messages.error(request, str(refused))
         where = {"cluster": cluster, "job_id": job_id, "rule_id": rule}
@@ -142,4 +146,4 @@ def threshold_remove(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 def _initial(standing: RuleSetting | None) -> dict[str, Any]:
-    return {name: getattr(standing, name) for name in adjusting.COLUMNS} if standing else {}
+    return {name: getattr(standing, name) for name in setting_actions.COLUMNS} if standing else {}

@@ -6,7 +6,7 @@ from typing import Any
 from rest_framework import serializers
 
 from webapp.delivery.choices import FormatName
-from webapp.delivery.entering import LONGEST_CREDENTIAL, MOST_EMAILS, Entered
+from webapp.delivery.endpoint_entry import LONGEST_CREDENTIAL, MOST_EMAILS, Entered
 from webapp.delivery.models import Attempt, Delivery, Endpoint
 from webapp.delivery.orders import ENDED
 from webapp.delivery.targets import LONGEST_URL

@@ -23,7 +23,7 @@ from webapp.delivery.api.serializers import (
     ReplayRangeSerializer,
 )
 from webapp.delivery.choices import DeliveryState
-from webapp.delivery.entering import BadEndpoint, enter
+from webapp.delivery.endpoint_entry import BadEndpoint, enter
 from webapp.delivery.formats.weir import SCHEMA
 from webapp.delivery.models import Delivery, Endpoint
 from webapp.lib import timeranges

@@ -14,7 +14,7 @@ from webapp.accounts.guards import operators_only
 from webapp.accounts.roles import may_operate
 from webapp.delivery import addresses, mail, orders
 from webapp.delivery.badges import delivery_badge, endpoint_badge, meaning
-from webapp.delivery.entering import BadEndpoint, enter
+from webapp.delivery.endpoint_entry import BadEndpoint, enter
 from webapp.delivery.formats import weir
 from webapp.delivery.formats.registry import FORMATS
 from webapp.delivery.forms import EndpointForm

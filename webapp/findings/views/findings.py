@@ -18,7 +18,7 @@ from webapp.findings.figures import figure_text
 from webapp.findings.finding_query import FindingQuery
 from webapp.findings.late_sources import late_source_of
 from webapp.findings.models import Finding, FindingSight
-from webapp.findings.shown import rule_of, shown
+from webapp.findings.presentation import rule_of, shown
 from webapp.findings.thresholds import rows
 from webapp.flame_graphs.shown import flame_graph_of
 from webapp.fleet.models import Cluster, JobAnnotation, JobCurrent

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from spark_jobs.diagnosis.registry import all_rules
 from webapp.findings.models import Finding
-from webapp.findings.shown import shown
+from webapp.findings.presentation import shown
 from webapp.findings.thresholds import rows, threshold_row
 
 FAMILIES = {

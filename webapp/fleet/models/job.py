@@ -10,8 +10,8 @@ from webapp.fleet.sorting import FLEET_SORTS
 
 
 class JobCurrent(models.Model):
-    """Serving table ``job_current``; ``trouble`` is added by the loader (see :mod:`webapp.fleet.trouble`), health
-    by :mod:`webapp.findings.settling`, orphans by :mod:`webapp.storage.auditing.on_the_fleet`."""
+    """Serving table ``job_current``; ``trouble`` is added by the loader (see :mod:`webapp.fleet.trouble_score`), health
+    by :mod:`webapp.findings.job_judgements`, orphans by :mod:`webapp.storage.auditing.fleet_orphan_bytes`."""
 
     cluster = models.CharField(max_length=100)
     job_id = models.CharField(max_length=64)

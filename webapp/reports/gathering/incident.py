@@ -6,7 +6,7 @@ from datetime import datetime
 from webapp.fleet.choices import ClusterKind
 from webapp.fleet.models import Cluster, JobCurrent
 from webapp.reports.document import Document
-from webapp.reports.gathering import alerts, matters, sources, story, summary, timeline
+from webapp.reports.gathering import alerts, rule_findings, sources, story, summary, timeline
 from webapp.reports.gathering.scope import JobKey, Scope
 
 Progress = Callable[[int, str], None]
@@ -33,7 +33,7 @@ def gather(
         progress(5 + 60 * number // len(scope.jobs), f"reading job {number + 1} of {len(scope.jobs)}")
         told.append(story.of_job(jobs[key], scope, made_at, recordings))
     progress(68, "reading findings and alerts")
-    findings, findings_left_out = matters.gathered(scope)
+    findings, findings_left_out = rule_findings.gathered(scope)
     alerted = alerts.gathered(scope)
     moments, moments_left_out = timeline.timeline([moment for one in told for moment in one.moments], findings, alerted)
     stories = summary.worst_first([one.story for one in told], findings)

@@ -9,12 +9,12 @@ from webapp.checkpoints.outages import outages
 from webapp.fleet.models import JobCurrent
 from webapp.reports import texts
 from webapp.reports.document import CountersTold, JobStory, Moment, StoragePlace
-from webapp.reports.gathering import events, fared, pressure, timeline
-from webapp.reports.gathering.fared import Outline
+from webapp.reports.gathering import checkpoint_figures, events, pressure, timeline
+from webapp.reports.gathering.checkpoint_figures import Outline
 from webapp.reports.gathering.scope import Scope
 from webapp.reports.gathering.timeline import most_important
-from webapp.storage.latest import latest_audits
 from webapp.storage.models import JobStorage
+from webapp.storage.newest_audits import latest_audits
 
 MOST_PLACES = 20
 MOST_SETTINGS = 120
@@ -36,8 +36,8 @@ class Told:
 
 def of_job(job: JobCurrent, scope: Scope, now: datetime, recordings: Collection[str]) -> Told:
     is_recording = job.cluster in recordings
-    seen = fared.outlines(job, scope)
-    one_by_one = fared.kept_one_by_one(scope, now, is_recording=is_recording)
+    seen = checkpoint_figures.outlines(job, scope)
+    one_by_one = checkpoint_figures.kept_one_by_one(scope, now, is_recording=is_recording)
     marks = events.marks(job, scope)
     excerpts, events_cut = events.excerpts(job, scope)
     uploads = [one.checkpointed_bytes for one in seen if one.outcome == "completed" and one.checkpointed_bytes is not None]
@@ -55,11 +55,11 @@ def of_job(job: JobCurrent, scope: Scope, now: datetime, recordings: Collection[
         is_recording=is_recording,
         restarts=sum(mark.kind == "restart" for mark in marks),
         restored_from=_restored_from(job),
-        checkpoints=fared.figures(job, scope, seen, kept_one_by_one=one_by_one),
+        checkpoints=checkpoint_figures.figures(job, scope, seen, kept_one_by_one=one_by_one),
         uploaded_bytes=sum(uploads) if uploads and one_by_one else None,
         counters=_counters(job),
         outages=outages(job, scope.start, scope.end),
-        points=fared.points(seen, scope.points_a_job),
+        points=checkpoint_figures.points(seen, scope.points_a_job),
         marks=marks,
         pressure=pressure.rows(job, scope),
         storage=_storage(job),

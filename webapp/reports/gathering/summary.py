@@ -7,7 +7,7 @@ from spark_jobs.diagnosis import wording
 from webapp.lib.instants import instant_text, span_text
 from webapp.lib.quantities import bytes_text, count_text, duration_text, percent_text
 from webapp.reports.document import AlertTold, FindingTold, JobStory, Kpi, Point, Summary
-from webapp.reports.gathering.matters import is_notable, of_job, rank
+from webapp.reports.gathering.rule_findings import is_notable, of_job, rank
 from webapp.reports.gathering.scope import Scope
 from webapp.reports.gathering.story import Told
 

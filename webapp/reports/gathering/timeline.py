@@ -6,9 +6,9 @@ from itertools import groupby
 from webapp.checkpoints.reasons import in_words
 from webapp.lib.quantities import bytes_text, duration_text
 from webapp.reports.document import AlertTold, FindingTold, JobStory, Mark, Moment
+from webapp.reports.gathering.checkpoint_figures import Outline
 from webapp.reports.gathering.events import belongs_to_timeline
-from webapp.reports.gathering.fared import Outline
-from webapp.reports.gathering.matters import is_notable
+from webapp.reports.gathering.rule_findings import is_notable
 
 MOST_MOMENTS = 250
 MOST_RUNS = 25

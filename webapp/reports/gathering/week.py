@@ -15,7 +15,7 @@ from webapp.findings.models import Finding
 from webapp.findings.querysets import WORST_FIRST
 from webapp.fleet.models import JobCurrent
 from webapp.reports.document import Day, FindingTold
-from webapp.reports.gathering import alerts, matters, storage_growth
+from webapp.reports.gathering import alerts, rule_findings, storage_growth
 
 MOST_JOBS = 15
 MOST_NEW = 500
@@ -83,7 +83,7 @@ class Week:
 def read(start: datetime, end: datetime) -> tuple[Week, int]:
     """The week, and how many new findings are left out. About a dozen queries, whatever the fleet's size."""
     began = Finding.objects.filter(NOTABLE, first_seen__gte=start, first_seen__lt=end)
-    told, left_out = matters.told(began.order_by(*WORST_FIRST)[:MOST_NEW])
+    told, left_out = rule_findings.told(began.order_by(*WORST_FIRST)[:MOST_NEW])
     active = Finding.objects.filter(NOTABLE, first_seen__lt=end, last_seen__gte=start)
     hours = CheckpointRollup.objects.filter(period="hour", period_start__gte=start, period_start__lt=end)
     week = Week(
@@ -123,7 +123,7 @@ def _worst(active: Any, hours: Any) -> tuple[JobWeek, ...]:
     for row, key in zip(counted, keys, strict=True):
         reason = reasons.get(key)
         settled, failed = checkpoints.get(key, (0, 0))
-        told = matters.told([reason])[0][0] if reason else None
+        told = rule_findings.told([reason])[0][0] if reason else None
         name = told.job_name if told else key[1]
         weeks.append(JobWeek(*key, name, row["critical"], row["warning"], failed, settled, told.title if told else ""))
     return tuple(weeks)
@@ -169,4 +169,4 @@ def _by_rule(told: Sequence[FindingTold]) -> tuple[tuple[str, int, int, FindingT
         (rows[0].rule_title, sum(one.episodes for one in rows), len({(one.cluster, one.job_id) for one in rows}), rows[0])
         for rows in groups.values()
     ]
-    return tuple(sorted(rows, key=lambda row: (-matters.rank(row[3]), -row[1])))
+    return tuple(sorted(rows, key=lambda row: (-rule_findings.rank(row[3]), -row[1])))

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from webapp.reports import plain
+from webapp.reports import document_json
 from webapp.reports.document import Document
 from webapp.reports.renderers import html, markdown, pdf
 
@@ -19,7 +19,7 @@ FORMS = {
     "html": Form("HTML", "text/html; charset=utf-8", lambda document: html.render(document).encode()),
     "pdf": Form("PDF", "application/pdf", lambda document: pdf.render(document)),
     "md": Form("Markdown", "text/markdown; charset=utf-8", lambda document: markdown.render(document).encode()),
-    "json": Form("JSON", "application/json", lambda document: plain.to_json(document).encode()),
+    "json": Form("JSON", "application/json", lambda document: document_json.to_json(document).encode()),
 }
 
 

@@ -16,8 +16,8 @@ from django.template.loader import render_to_string
 from django.utils.safestring import SafeString, mark_safe
 
 from webapp.reports.document import Document
+from webapp.reports.presentation import Shown, shown
 from webapp.reports.renderers.figures import JobCharts, charts_of
-from webapp.reports.shown import Shown, shown
 
 STYLES = ("css/tokens.css", "css/base.css", "css/reports.css", "css/report_file.css")
 SCRIPTS = ("vendor/plotly/plotly-cartesian.min.js", "js/figures.js", "js/report.js")

@@ -7,7 +7,7 @@ from webapp.lib.instants import clock_text, day_and_clock_text, instant_text
 from webapp.lib.outage import Outage
 from webapp.lib.quantities import bytes_text, count_text, duration_text
 from webapp.reports.document import Document, FindingTold, JobStory, Moment, Table
-from webapp.reports.shown import shown
+from webapp.reports.presentation import shown
 
 MOST_MOMENTS, MOST_EXCERPTS = 60, 12
 _MARKS = {"crit": "✕", "warn": "◆", "ok": "●", "done": "■"}

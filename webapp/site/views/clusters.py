@@ -10,13 +10,13 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from webapp.accounts.guards import operators_only
 from webapp.accounts.roles import may_operate
-from webapp.alerting import waking
-from webapp.findings import blind, settling
+from webapp.alerting import evaluation_hint
+from webapp.findings import blind_clusters, job_judgements
 from webapp.fleet.badges import VISIBILITY_BADGES
 from webapp.fleet.choices import ClusterKind, Visibility
+from webapp.fleet.connection_test import TestReport, tried_connection
 from webapp.fleet.forms import ClusterForm
 from webapp.fleet.models import Cluster
-from webapp.fleet.probing import TestReport, tried_connection
 from webapp.fleet.registration import register
 from webapp.lib.badges import Badge
 
@@ -102,9 +102,9 @@ def remove(request: HttpRequest, name: str) -> HttpResponse:
             now = timezone.now()
             with transaction.atomic():
                 cluster.delete()
-                blind.close_unwatched(now)
-                settling.forget_unseen(now)
-                waking.wake()
+                blind_clusters.close_unwatched(now)
+                job_judgements.forget_unseen(now)
+                evaluation_hint.wake()
             messages.success(
                 request,
                 f"{name} is removed: its jobs are no longer watched, and its alerts end. What was measured stays for its retention time.",

@@ -14,7 +14,7 @@ from webapp.charts.pools import heat_map
 from webapp.charts.sizes import Trend, size_over_time
 from webapp.checkpoints import querysets as facts_of
 from webapp.checkpoints.models import SizeTrend
-from webapp.findings.of_job import of_job
+from webapp.findings.job_findings import of_job
 from webapp.fleet.job_lookup import JobView, look_up
 from webapp.fleet.models import JobAnnotation
 from webapp.lib.quantities import bytes_text

@@ -7,16 +7,16 @@ from django.shortcuts import redirect, render
 
 from spark_jobs.serving import FAILED_OUTCOMES
 from webapp.accounts.roles import may_operate
-from webapp.alerting.of_job import open_alerts
+from webapp.alerting.job_alerts import open_alerts
 from webapp.checkpoints import querysets as facts_of
 from webapp.checkpoints.badges import outcome_badge
 from webapp.checkpoints.flink_counters import counters_of
 from webapp.checkpoints.models import CheckpointFact, SizeTrend
 from webapp.checkpoints.outages import outages
 from webapp.findings.coverage import Coverage, coverage
+from webapp.findings.job_findings import of_job
+from webapp.findings.job_judgements import had_data
 from webapp.findings.models import JobJudgement
-from webapp.findings.of_job import of_job
-from webapp.findings.settling import had_data
 from webapp.fleet.badges import health_badge_of
 from webapp.fleet.freshness import late_before
 from webapp.fleet.job_lookup import JobView, look_up
@@ -27,9 +27,9 @@ from webapp.lib.instants import drawable
 from webapp.lib.keysets import BadCursor, Key, Page, page
 from webapp.pressure.blame import blame
 from webapp.pressure.graph import drawn
-from webapp.pressure.newest import newest_windows
+from webapp.pressure.newest_windows import newest_windows
 from webapp.pressure.states import pool_states
-from webapp.storage import of_job as storage_of
+from webapp.storage import job_storage as storage_of
 
 CHECKPOINTS_A_PAGE = 20
 EVENTS_A_PAGE = 9

@@ -31,7 +31,6 @@ from webapp.storage.api.serializers import (
     XrayAnswer,
 )
 from webapp.storage.choices import AuditState, RootKind, SimulationState
-from webapp.storage.latest import latest_audits, latest_of
 from webapp.storage.models import (
     AgeRuleResult,
     AuditDoubt,
@@ -44,10 +43,11 @@ from webapp.storage.models import (
     StorageRoot,
     VerdictFigures,
 )
+from webapp.storage.newest_audits import latest_audits, latest_of
 from webapp.storage.verdict_files import Wanted
 from webapp.storage.views.files import NOT_LIVE, read
-from webapp.storage.xray import cached
-from webapp.storage.xray.located import NotLocated, located
+from webapp.storage.xray import xray_cache
+from webapp.storage.xray.location import NotLocated, located
 
 AUDIT = Parameter("audit_id", "audit_id", description="of this audit; else of the newest one of each root")
 ROOT = Parameter("root", "root", description="its canonical URI")
@@ -212,8 +212,8 @@ class XrayView(APIView):
         _refuse(given)
         try:
             file = located(given["path"])
-            found = cached.xray(file)
-            compared = asdict(cached.comparison(file, located(given["with"]))) if given["with"] else None
+            found = xray_cache.xray(file)
+            compared = asdict(xray_cache.comparison(file, located(given["with"]))) if given["with"] else None
         except (NotLocated, FileNotFoundError) as error:
             raise Http404(str(error)) from error
         except (IngestError, OSError) as error:

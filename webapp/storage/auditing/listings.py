@@ -17,7 +17,7 @@ from ingest.storage.inventory import import_inventory
 from ingest.storage.listing import list_root
 from ingest.storage.snapshots import Listed
 from webapp.lib.quantities import bytes_text, count_text
-from webapp.storage.auditing.asking import Asked, AskedRoot
+from webapp.storage.auditing.audit_request import Asked, AskedRoot
 
 
 @dataclass(frozen=True)

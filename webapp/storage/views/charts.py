@@ -11,8 +11,8 @@ from django.views.decorators.http import require_GET
 
 from spark_jobs.storage_words import VERDICTS
 from webapp.charts.storage import SizeStep, StoragePoint, file_sizes, history
-from webapp.storage.latest import latest_of, loaded_figures
-from webapp.storage.shown import MISSING, point
+from webapp.storage.newest_audits import latest_of, loaded_figures
+from webapp.storage.presentation import MISSING, point
 
 MOST_AUDITS = 2_000
 _NAMES = [f"{name}_{unit}" for name in (*VERDICTS, MISSING) for unit in ("bytes", "files")]

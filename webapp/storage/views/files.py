@@ -13,8 +13,8 @@ from spark_jobs.manifest import BadManifest
 from spark_jobs.storage_words import KINDS, REASONS, VERDICTS
 from webapp.lib.exports import csv_response, json_response
 from webapp.storage.auditing import loading
-from webapp.storage.latest import latest_of
 from webapp.storage.models import RootFigures
+from webapp.storage.newest_audits import latest_of
 from webapp.storage.verdict_files import COLUMNS, FilePage, VerdictFiles, Wanted
 
 log = logging.getLogger(__name__)

@@ -14,10 +14,10 @@ from spark_jobs.storage_words import YOUNG
 from webapp.accounts.roles import may_operate
 from webapp.storage.badges import AUDIT_BADGES
 from webapp.storage.freshness import root_badge
-from webapp.storage.latest import latest, latest_audits
 from webapp.storage.models import StorageAudit, StorageRoot, VerdictFigures
-from webapp.storage.provable import together, unreferenced
-from webapp.storage.shown import parts, summed, why_not_cleanable
+from webapp.storage.newest_audits import latest, latest_audits
+from webapp.storage.orphan_proof import together, unreferenced
+from webapp.storage.presentation import parts, summed, why_not_cleanable
 from webapp.storage.suggestions import suggestions
 
 AUDITS_SHOWN = 8

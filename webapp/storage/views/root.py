@@ -18,7 +18,6 @@ from webapp.lib.keysets import BadCursor, Key, Page, page
 from webapp.storage import chains
 from webapp.storage.badges import AUDIT_BADGES, NO, PLAIN_NO, answer
 from webapp.storage.freshness import is_known, is_late, root_badge
-from webapp.storage.latest import latest_of
 from webapp.storage.models import (
     AuditDoubt,
     ChainLink,
@@ -30,10 +29,11 @@ from webapp.storage.models import (
     StorageRoot,
     VerdictFigures,
 )
-from webapp.storage.provable import unreferenced
+from webapp.storage.newest_audits import latest_of
+from webapp.storage.orphan_proof import unreferenced
+from webapp.storage.presentation import doubt_words, parts, reasons, why_not_cleanable
 from webapp.storage.readers import counts_since
 from webapp.storage.second_names import told_of
-from webapp.storage.shown import doubt_words, parts, reasons, why_not_cleanable
 
 ROWS_A_PAGE = 25
 DOUBTS_SHOWN = 100

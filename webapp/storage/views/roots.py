@@ -11,7 +11,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from webapp.accounts.guards import operators_only
 from webapp.fleet.models import Cluster
-from webapp.storage.auditing import due
+from webapp.storage.auditing import work_keys
 from webapp.storage.forms import StorageRootForm
 from webapp.storage.models import StorageRoot
 from webapp.storage.readers import known_readers
@@ -27,7 +27,7 @@ def add(request: HttpRequest) -> HttpResponse:
     form = StorageRootForm(request.POST or None, initial={**initial, "clusters": clusters})
     if request.method == "POST" and _saved(form):
         messages.success(request, f"{form.instance.uri} is added; an audit starts within a minute.")
-        due.audit_now(timezone.now())
+        work_keys.audit_now(timezone.now())
         return redirect(_page(form.instance))
     return render(request, "storage/root_form.html", {"form": form, "root": None})
 
@@ -71,7 +71,7 @@ def remove(request: HttpRequest, pk: int) -> HttpResponse:
 @operators_only
 @require_POST
 def audit_now(request: HttpRequest) -> HttpResponse:
-    if due.audit_now(timezone.now()):
+    if work_keys.audit_now(timezone.now()):
         messages.success(request, "An audit of all registered roots starts within a minute.")
     else:
         messages.warning(request, "No root is registered, or all are paused.")

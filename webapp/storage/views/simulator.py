@@ -16,8 +16,8 @@ from webapp.accounts.guards import operators_only
 from webapp.accounts.roles import may_operate
 from webapp.storage.age_rules import directory_below, of_root
 from webapp.storage.choices import SimulationState
-from webapp.storage.latest import latest_of
 from webapp.storage.models import AgeRuleResult, JobStorage, RootFigures
+from webapp.storage.newest_audits import latest_of
 
 PRESETS = (1, 3, 7, 14, 30, 90)
 MOST_DAYS = 3650

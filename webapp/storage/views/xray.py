@@ -14,11 +14,11 @@ from webapp.checkpoints.models import CheckpointFact
 from webapp.checkpoints.querysets import trigger_ms
 from webapp.fleet.models import JobCurrent
 from webapp.storage.badges import NO, PLAIN_NO, answer
-from webapp.storage.latest import latest_audits
 from webapp.storage.models import CheckpointStorage
-from webapp.storage.xray import cached, drawing
+from webapp.storage.newest_audits import latest_audits
+from webapp.storage.xray import xray_cache, xray_treemap
 from webapp.storage.xray.contents import Xray
-from webapp.storage.xray.located import NotLocated, located
+from webapp.storage.xray.location import NotLocated, located
 
 log = logging.getLogger(__name__)
 
@@ -35,7 +35,7 @@ def xray(request: HttpRequest) -> HttpResponse:
     status = 200
     try:
         file = located(written)
-        context |= _contents(request, file.path, cached.xray(file))
+        context |= _contents(request, file.path, xray_cache.xray(file))
         if other:
             context |= _compared(file, other)
     except NotLocated as error:
@@ -68,9 +68,9 @@ def _contents(request: HttpRequest, path: str, found: Xray) -> dict[str, Any]:
         "self_contained": answer(found.self_contained, PLAIN_NO),
         "relocatable": answer(found.relocatable, PLAIN_NO),
         "resolvable": answer(audited.resolvable if audited else None, NO),
-        "treemap": drawing.treemap(found, names),
-        "treemap_narrow": drawing.treemap(found, names, drawing.NARROW),
-        "operators": [(operator, drawing.name_of(operator, names)) for operator in found.operators[:OPERATORS_SHOWN]],
+        "treemap": xray_treemap.treemap(found, names),
+        "treemap_narrow": xray_treemap.treemap(found, names, xray_treemap.NARROW),
+        "operators": [(operator, xray_treemap.name_of(operator, names)) for operator in found.operators[:OPERATORS_SHOWN]],
         "more_operators": max(len(found.operators) - OPERATORS_SHOWN, 0) + found.operators_left_out,
         "states": [
             (state, state.operator_name or names.get(state.operator_id) or f"operator {state.operator_id[:8]}")
@@ -87,7 +87,7 @@ def _compared(file: Any, other: str) -> dict[str, Any]:
     """A second one that cannot be read leaves the first as it is."""
     try:
         beside = located(other)
-        return {"beside": cached.xray(beside), "compared": cached.comparison(file, beside)}
+        return {"beside": xray_cache.xray(beside), "compared": xray_cache.comparison(file, beside)}
     except NotLocated as error:
         return {"not_compared": str(error)}
     except (IngestError, OSError) as error:

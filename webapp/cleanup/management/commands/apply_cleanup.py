@@ -11,14 +11,14 @@ from django.utils import timezone
 
 from webapp.cleanup import orders
 from webapp.cleanup.choices import PlanState
+from webapp.cleanup.dry_run import look_ahead
 from webapp.cleanup.errors import CleanupError, NotAllowed
 from webapp.cleanup.folder import PlanFolder
-from webapp.cleanup.looking_ahead import look_ahead
 from webapp.cleanup.management.commands.plan_cleanup import command_line_name
 from webapp.cleanup.models import CleanupPlan
 from webapp.cleanup.outcomes import SENTENCES, Outcome
+from webapp.cleanup.plan_reader import PlanReader
 from webapp.cleanup.querysets import AT_WORK
-from webapp.cleanup.reading import PlanReader
 from webapp.config.preparation import REFUSED, PreparedCommand
 from webapp.lib.quantities import bytes_text, count_text
 from webapp.work.perform import Performed, perform

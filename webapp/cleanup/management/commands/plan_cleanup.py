@@ -15,11 +15,11 @@ from webapp.cleanup.errors import PlanRefused
 from webapp.cleanup.folder import PlanFolder
 from webapp.cleanup.models import CleanupPlan
 from webapp.cleanup.outcomes import WITHHELD
-from webapp.cleanup.reading import PlanReader
+from webapp.cleanup.plan_reader import PlanReader
 from webapp.config.preparation import REFUSED, PreparedCommand
 from webapp.lib.printing import json_line, print_lines
 from webapp.lib.quantities import bytes_text, count_text
-from webapp.storage.auditing import asking
+from webapp.storage.auditing import audit_request
 from webapp.work.perform import Performed, perform
 from webapp.work.runs import describe
 
@@ -40,7 +40,7 @@ class Command(PreparedCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         self._quiet = options["json"]
         try:
-            roots = [canonical(root, asking.spellings()) for root in options["roots"]]
+            roots = [canonical(root, audit_request.spellings()) for root in options["roots"]]
             plan = planning.ask_for(roots, waste=options["waste"], user=None, name=command_line_name(), at=timezone.now())
         except (BadUri, PlanRefused) as error:
             raise CommandError(str(error), returncode=REFUSED) from error

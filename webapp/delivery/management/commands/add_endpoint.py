@@ -12,7 +12,7 @@ from django.core.management.base import CommandError
 from webapp.config.preparation import REFUSED, PreparedCommand
 from webapp.delivery import addresses
 from webapp.delivery.choices import FormatName
-from webapp.delivery.entering import BadEndpoint, Entered, enter
+from webapp.delivery.endpoint_entry import BadEndpoint, Entered, enter
 from webapp.delivery.formats.registry import FORMATS
 from webapp.delivery.models import Endpoint
 from webapp.findings.choices import Severity

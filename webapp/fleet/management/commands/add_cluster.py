@@ -12,8 +12,8 @@ from django.core.management.base import CommandError
 
 from webapp.config.preparation import REFUSED, PreparedCommand
 from webapp.fleet.choices import AuthScheme, ClusterKind
+from webapp.fleet.connection_test import TestReport, tried_connection
 from webapp.fleet.models import Cluster
-from webapp.fleet.probing import TestReport, tried_connection
 from webapp.fleet.registration import register
 
 VARIABLE = "WEIR_CLUSTER_SECRET"

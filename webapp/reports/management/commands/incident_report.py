@@ -13,7 +13,7 @@ from webapp.alerting.models import Alert
 from webapp.cleanup.management.commands.plan_cleanup import command_line_name
 from webapp.config.preparation import REFUSED, PreparedCommand
 from webapp.fleet.models import JobCurrent
-from webapp.reports import asking
+from webapp.reports import report_scope
 from webapp.reports.document import Document
 from webapp.reports.folder import NAMES
 from webapp.reports.gathering import digest, incident
@@ -73,7 +73,7 @@ class Command(PreparedCommand):
     def _gathered(self, options: dict[str, Any], now: datetime) -> Document:
         common: dict[str, Any] = {"uid": new_report_uid(), "made_at": now, "made_by": command_line_name()}
         if options["digest"]:
-            start, end = asking.span(options["start"] or "now-7d", options["end"], now)
+            start, end = report_scope.span(options["start"] or "now-7d", options["end"], now)
             return digest.gather(start, end, **common)
         scope = self._scope(options, now)
         return incident.gather(scope, title=options["title"][:200], from_alert=options["alert"] or "", **common)
@@ -83,12 +83,12 @@ class Command(PreparedCommand):
             alert = Alert.objects.filter(uid=options["alert"]).first()
             if alert is None:
                 raise BadScope(f"There is no alert {options['alert']}.")
-            return asking.scope_of_alert(alert, now)
+            return report_scope.scope_of_alert(alert, now)
         jobs = _jobs(options["cluster"], options["job"])
         start, end = options["start"], options["end"]
         if not start and not end:
-            start, end = asking.proposed(jobs)
-        return asking.scope([JobKey(job.cluster, job.job_id) for job in jobs], start, end, now)
+            start, end = report_scope.proposed(jobs)
+        return report_scope.scope([JobKey(job.cluster, job.job_id) for job in jobs], start, end, now)
 
     def _written(self, document: Document, out: Path, forms: list[str]) -> tuple[dict[str, str], dict[str, str]]:
         """Paths by form, and why others could not be made."""

@@ -16,9 +16,9 @@ from spark_jobs.storage_words import LIVE, NOT_CLEANABLE, REASONS, VERDICTS
 from webapp.config.preparation import REFUSED, PreparedCommand
 from webapp.lib.printing import print_lines
 from webapp.lib.quantities import bytes_text, count_text
-from webapp.storage.auditing import asking, loading
-from webapp.storage.auditing.by_hand import by_hand
-from webapp.storage.auditing.running import audit
+from webapp.storage.auditing import audit_request, loading
+from webapp.storage.auditing.audit_run import audit
+from webapp.storage.auditing.manual_work import by_hand
 from webapp.storage.choices import AuditPurpose
 from webapp.storage.models import RootFigures, StorageAudit, StorageRoot, VerdictFigures
 from webapp.storage.second_names import told_of
@@ -52,30 +52,30 @@ class Command(PreparedCommand):
         row = self._audit(asked)
         print_lines(self.stdout, _json_lines(row) if options["json"] else _words(row))
 
-    def _asked(self, options: dict[str, Any]) -> asking.Asked:
+    def _asked(self, options: dict[str, Any]) -> audit_request.Asked:
         guard = options["age_guard"] or settings.WEIR.storage_age_guard_h
         if guard < 24:
             raise CommandError("--age-guard must be at least 24 hours.", returncode=REFUSED)
         if (options["at"] or options["listing"]) and len(options["roots"]) != 1:
             raise CommandError("--at and --listing are for one ROOT: name it.", returncode=REFUSED)
         if options["roots"]:
-            roots = asking.named(options["roots"], options["at"])
+            roots = audit_request.named(options["roots"], options["at"])
         else:
             rows = list(StorageRoot.objects.audited().prefetch_related("clusters"))
-            roots = asking.registered(rows, asking.blind_clusters())
+            roots = audit_request.registered(rows, audit_request.blind_clusters())
         if not roots:
             raise CommandError("No root is registered: name one, or add it with manage.py add_storage_root.", returncode=REFUSED)
-        return asking.Asked(
+        return audit_request.Asked(
             roots,
             age_guard_h=guard,
             purpose=AuditPurpose.COMMAND,
             fresh=options["fresh"],
             inventory=options["listing"],
             as_of=_instant(options["as_of"]),
-            spellings=asking.spellings(),
+            spellings=audit_request.spellings(),
         )
 
-    def _audit(self, asked: asking.Asked) -> StorageAudit:
+    def _audit(self, asked: audit_request.Asked) -> StorageAudit:
         with by_hand(self._say) as (lease, record):
             return audit(asked, lease, record)
 

@@ -14,11 +14,11 @@ from webapp.lib.printing import print_lines
 from webapp.lib.quantities import bytes_text, count_text
 from webapp.storage.age_rules import directory_below, of_root
 from webapp.storage.auditing import age_rules
-from webapp.storage.auditing.asking import spellings
-from webapp.storage.auditing.by_hand import by_hand
+from webapp.storage.auditing.audit_request import spellings
+from webapp.storage.auditing.manual_work import by_hand
 from webapp.storage.choices import SimulationState
-from webapp.storage.latest import latest_of
 from webapp.storage.models import AgeRuleResult, RootFigures
+from webapp.storage.newest_audits import latest_of
 
 
 class Command(PreparedCommand):

@@ -1,0 +1,72 @@
+"""Audits and simulations as due work of the pipeline."""
+
+import json
+
+import pytest
+from django.utils import timezone
+
+from tests.webapp.storage.builders import audit, root, root_figures
+from tests.webapp.storage.test_loading import ROW
+from webapp.storage.auditing import work_keys
+from webapp.storage.models import AgeRuleResult, RootFigures, StorageAudit
+from webapp.work import registry, spark_process
+from webapp.work.models import DueWork, PipelineRun
+from webapp.work.perform import Performed, perform
+
+pytestmark = pytest.mark.django_db
+
+
+def done(key: str) -> str:
+    DueWork.objects.ensure(registry.intervals_s(), timezone.now())
+    return perform(key, even_if_not_due=True, echo=lambda line: None).state
+
+
+def test_nothing_is_due_before_there_is_a_root():
+    assert not any(key.startswith("storage/") for key in registry.intervals_s())
+
+
+def test_all_roots_are_audited_as_often_as_the_most_impatient_wants():
+    root("s3://a")
+    assert registry.intervals_s()[work_keys.AUDIT] == 6 * 3600
+    root("s3://b", audit_every_h=2)
+    assert registry.intervals_s()[work_keys.AUDIT] == 2 * 3600
+    assert registry.work_of(work_keys.AUDIT).task.queue == "storage"
+
+
+def test_a_paused_root_is_not_audited():
+    root("s3://a", enabled=False)
+    assert work_keys.AUDIT not in registry.intervals_s()
+
+
+def test_one_audit_looks_at_all_roots_together(tmp_path, spark):
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        root(f"file:{tmp_path / name}")
+    spark.found = lambda audit_id: {"storage_root": [[ROW | {"audit_id": audit_id, "root": f"file:{tmp_path}/{n}"} for n in ("a", "b")]]}
+    assert done(work_keys.AUDIT) == Performed.DONE
+    of = StorageAudit.objects.get()
+    assert (of.roots, RootFigures.objects.count()) == ([f"file:{tmp_path}/a", f"file:{tmp_path}/b"], 2)
+    assert (PipelineRun.objects.get().kind, of.run) == ("storage", PipelineRun.objects.get())
+
+
+def test_simulations_that_were_asked_for_are_done_and_one_that_fails_says_why(tmp_path, monkeypatch):
+    root_figures(of := audit(files_kept=True, run_dir=str(tmp_path)))
+    root_figures(gone := audit("storage-0"), "s3://other")
+    AgeRuleResult.objects.create(audit=gone, days=3)
+    AgeRuleResult.objects.create(audit=of, days=7)
+
+    def run(arguments, record, name):
+        with open(arguments[arguments.index("--out") + 1], "w") as out:  # noqa: PTH123 - a path or URI
+            json.dump({"days": 7, "roots": []}, out)
+
+    monkeypatch.setattr(spark_process, "run", run)
+    assert done(work_keys.AGE_RULES) == Performed.DONE
+    rows = {row.days: row for row in AgeRuleResult.objects.all()}
+    assert (rows[7].state, rows[7].result["days"]) == ("done", 7)
+    assert (rows[3].state, "no longer kept" in rows[3].error) == ("failed", True)
+    assert done(work_keys.AGE_RULES) == Performed.IDLE
+
+
+def test_what_a_killed_command_left_is_nothing_to_do():
+    DueWork.objects.ensure({work_keys.BY_HAND: 60}, timezone.now())
+    assert perform(work_keys.BY_HAND, even_if_not_due=True).state == Performed.IDLE

@@ -1,0 +1,129 @@
+"""What people do with alerts: each act leaves who, when and what they said. The same for pages, API and commands."""
+
+from collections.abc import Collection, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db import transaction
+
+from webapp.alerting import evaluation_hint
+from webapp.alerting.choices import OPEN, Happened
+from webapp.alerting.models import Alert, AlertEvent, MaintenanceWindow, Silence
+from webapp.alerting.querysets import AlertQuerySet
+from webapp.lib.matchers import Matcher
+
+LONGEST_COMMENT = 4_000
+LONGEST_SILENCE = timedelta(days=90)
+AT_ONCE = 500
+"""Alerts that can be acknowledged by one act."""
+
+
+class Refused(ValueError):
+    """An act that cannot be done; the message says why, for people."""
+
+
+def acknowledge(uids: Collection[str], user: Any, comment: str, now: datetime) -> int:
+    """Somebody is at it: it is not told again until it is resolved. Returns how many were not acknowledged before."""
+    comment, name = clean(comment), user.get_username()[:200]
+    with transaction.atomic():
+        pks = list(_open(uids).filter(acknowledged_at__isnull=True).select_for_update().values_list("pk", flat=True))
+        done = Alert.objects.filter(pk__in=pks, acknowledged_at__isnull=True).update(
+            acknowledged_by=user, acknowledged_name=name, acknowledged_at=now, acknowledge_comment=comment
+        )
+        _note(pks, Happened.ACKNOWLEDGED, name, comment, now)
+    return done
+
+
+def take_back(uids: Collection[str], user: Any, now: datetime) -> int:
+    """It waits for somebody again."""
+    name = user.get_username()[:200]
+    with transaction.atomic():
+        pks = list(_open(uids).filter(acknowledged_at__isnull=False).select_for_update().values_list("pk", flat=True))
+        done = Alert.objects.filter(pk__in=pks).update(
+            acknowledged_by=None, acknowledged_name="", acknowledged_at=None, acknowledge_comment=""
+        )
+        _note(pks, Happened.TAKEN_BACK, name, "", now)
+    return done
+
+
+def comment_on(alert: Alert, user: Any, comment: str, now: datetime) -> None:
+    """Raises :class:`Refused` where it says nothing."""
+    said = clean(comment)
+    if not said:
+        raise Refused("Write what you want to note.")
+    _note([alert.pk], Happened.COMMENT, user.get_username()[:200], said, now)
+
+
+def silence(matchers: Sequence[Matcher], starts_at: datetime, ends_at: datetime, reason: str, user: Any, now: datetime) -> Silence:
+    """Tell nothing of alerts that match, for a while. Raises :class:`Refused`."""
+    said = clean(reason)
+    if not matchers:
+        raise Refused("Give at least one matcher: a silence of everything would hide all that happens.")
+    if not said:
+        raise Refused("Give a reason: it is shown with the alert.")
+    if ends_at <= max(starts_at, now):
+        raise Refused("A silence has to end after it begins, and in the future.")
+    if ends_at - starts_at > LONGEST_SILENCE:
+        raise Refused(f"A silence lasts {LONGEST_SILENCE.days} days at most; plan a maintenance window for what is longer.")
+    with transaction.atomic():
+        made = Silence.objects.create(
+            matchers=[one.as_json() for one in matchers], starts_at=starts_at, ends_at=ends_at, reason=said,
+            author=user, author_name=user.get_username()[:200], created_at=now,
+        )  # fmt: skip
+        evaluation_hint.wake()
+    return made
+
+
+def end_silence(found: Silence, user: Any, now: datetime) -> None:
+    """Now instead of later. Raises :class:`Refused` where it is over."""
+    with transaction.atomic():
+        ended = Silence.objects.filter(pk=found.pk, ends_at__gt=now)
+        if not ended.update(ends_at=now, ended_name=user.get_username()[:200]):
+            raise Refused("This silence is over already.")
+        evaluation_hint.wake()
+    found.refresh_from_db()
+
+
+def save_window(window: MaintenanceWindow, user: Any, now: datetime) -> MaintenanceWindow:
+    """A checked window. Raises :class:`Refused`."""
+    window.reason = clean(window.reason)
+    if not window.matchers:
+        raise Refused("Give at least one matcher: a window for everything would hide all that happens.")
+    if not window.reason:
+        raise Refused("Give a reason: it is shown with the window.")
+    if window.is_weekly and (window.time_of_day is None or not 60 <= (window.duration_s or 0) <= 7 * 86_400):
+        raise Refused("A weekly window needs its time of day in UTC and how long it lasts, from a minute to a week.")
+    if not window.is_weekly and window.ends_at is None:
+        raise Refused("Say when the window ends.")
+    if window.ends_at is not None and window.ends_at <= max(window.starts_at, now):
+        raise Refused("A window has to end after it begins, and in the future.")
+    window.author, window.author_name, window.created_at = user, user.get_username()[:200], now
+    with transaction.atomic():
+        window.save()
+        evaluation_hint.wake()
+    return window
+
+
+def end_window(found: MaintenanceWindow, user: Any, now: datetime) -> None:
+    """From now on it is over. Raises :class:`Refused` where it is already."""
+    with transaction.atomic():
+        if not MaintenanceWindow.objects.not_over(now).filter(pk=found.pk).update(ends_at=now, ended_name=user.get_username()[:200]):
+            raise Refused("This window is over already.")
+        evaluation_hint.wake()
+    found.refresh_from_db()
+
+
+def clean(text: str) -> str:
+    """PostgreSQL refuses NUL in texts."""
+    return text.replace("\x00", "").strip()[:LONGEST_COMMENT]
+
+
+def _open(uids: Collection[str]) -> AlertQuerySet:
+    found: AlertQuerySet = Alert.objects.filter(uid__in=list(uids)[:AT_ONCE], state__in=OPEN)
+    return found
+
+
+def _note(pks: Collection[int], kind: str, who: str, comment: str, now: datetime) -> None:
+    AlertEvent.objects.bulk_create(
+        [AlertEvent(alert_id=pk, at=now, noted_at=now, kind=kind, who=who, comment=comment) for pk in pks], batch_size=AT_ONCE
+    )

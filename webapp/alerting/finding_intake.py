@@ -1,0 +1,109 @@
+"""Marked findings → alerts, a chunk a transaction; the mark goes in the same one, so that nothing is lost and nothing twice."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+
+from django.db.models import F, Q
+
+from webapp.alerting.alert_rows import TEXTS, Written, copy_texts, episode_of, labels_of, life_of, put
+from webapp.alerting.choices import OPEN
+from webapp.alerting.lifecycle import FLAP_WINDOW, take
+from webapp.alerting.models import Alert
+from webapp.alerting.policies import Policies
+from webapp.alerting.row_updates import write
+from webapp.findings.models import Finding
+
+FINDINGS_AT_ONCE = 500
+
+Identity = tuple[str, str, str, str]
+
+
+def take_marked(policies: Policies, now: datetime) -> int:
+    """At most 500; returns how many. Call it in a transaction.
+
+    Findings that another process is writing are left for the next time.
+    """
+    marked = Finding.objects.filter(to_alert=True).order_by("id").select_for_update(skip_locked=True)
+    findings = list(marked[:FINDINGS_AT_ONCE])
+    if not findings:
+        return 0
+    known = _known(findings)
+    written = Written()
+    for finding in findings:
+        _take(finding, known, policies, written, now)
+    written.save(now)
+    Finding.objects.filter(pk__in=[finding.pk for finding in findings]).update(to_alert=False)
+    return len(findings)
+
+
+def _take(finding: Finding, known: dict[Identity, list[Alert]], policies: Policies, written: Written, now: datetime) -> None:
+    identity = (finding.cluster, finding.job_id, finding.rule, finding.subject_id)
+    wishes = policies.wishes(finding.rule, finding.cluster, finding.job_id)
+    episode = episode_of(finding, wishes.rank(finding.severity_rank))
+    policy = policies.policy(finding.rule, finding.cluster, finding.job_id, finding.severity_rank)
+    lives = [(row, life_of(row)) for row in known[identity]]
+    row, last = next(
+        ((row, life) for row, life in lives if life.is_open),
+        next(((row, life) for row, life in lives if life.overlaps(episode)), lives[0] if lives else (None, None)),
+    )
+    step = take(last, episode, policy, now)
+    if step.life is None:
+        if row is not None and last is not None and last.is_open:
+            known[identity].remove(row)
+            written.drop(row)
+        return
+    if step.is_new or row is None:
+        row = Alert(cluster=finding.cluster, job_id=finding.job_id, rule=finding.rule, subject_id=finding.subject_id, created_at=now)
+        row.severity, row.recorded, row.labels = finding.severity, policy.recorded, labels_of(finding.cluster, policies)
+        known[identity].insert(0, row)
+        written.new.append(row)
+        copy_texts(row, finding)
+    elif step.life == last and row.finding_id == finding.pk:
+        return
+    elif finding.first_seen >= step.life.episode_at:
+        copy_texts(row, finding)
+    put(row, step.life)
+    if not row.is_open and last is not None and last.is_open:
+        row.ended_because = policies.why_ended(row.cluster)
+    written.change(row)
+    written.note(row, step.events)
+
+
+def changed_texts() -> Iterator[list[int]]:
+    """Numbers of open alerts that say something else than their finding says by now, some at once."""
+    other = Alert.objects.filter(state__in=OPEN, finding__isnull=False).exclude(
+        title=F("finding__title"), cause=F("finding__cause"), next_step=F("finding__next_step")
+    )
+    pks = list(other.order_by("id").values_list("pk", flat=True))
+    for start in range(0, len(pks), FINDINGS_AT_ONCE):
+        yield pks[start : start + FINDINGS_AT_ONCE]
+
+
+def copy_changed(pks: list[int]) -> int:
+    """Alerts say what their finding says now; returns how many. Call it in a transaction."""
+    rows = list(Alert.objects.filter(pk__in=pks, state__in=OPEN).select_related("finding").select_for_update(of=("self",)))
+    for row in rows:
+        if row.finding:
+            copy_texts(row, row.finding)
+    write(rows, TEXTS)
+    return len(rows)
+
+
+def _known(findings: Iterable[Finding]) -> dict[Identity, list[Alert]]:
+    """Alerts that these may be episodes of, or whose firings count with theirs; the newest first."""
+    findings = list(findings)
+    since = min(finding.first_seen for finding in findings) - FLAP_WINDOW
+    near = Q(state__in=OPEN) | Q(ends_at__gte=since) | Q(tell_since__isnull=False)
+    rows = Alert.objects.filter(
+        near,
+        cluster__in={finding.cluster for finding in findings},
+        job_id__in={finding.job_id for finding in findings},
+        rule__in={finding.rule for finding in findings},
+        subject_id__in={finding.subject_id for finding in findings},
+    )
+    found: dict[Identity, list[Alert]] = defaultdict(list)
+    # Locked, since what is written back includes who acknowledged them, which somebody may be doing just now.
+    for row in rows.order_by("-id").select_for_update():
+        found[row.identity].append(row)
+    return found

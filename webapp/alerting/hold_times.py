@@ -1,0 +1,52 @@
+"""Time goes by: alerts whose hold time is over fire or are resolved, and those whose finding is gone come to their end."""
+
+from collections.abc import Iterator
+from datetime import datetime
+
+from django.db.models import Exists, OuterRef, Q
+
+from webapp.alerting.alert_rows import LIFE_ONLY, ROWS_AT_ONCE, Written, life_of, put
+from webapp.alerting.choices import OPEN, AlertState
+from webapp.alerting.lifecycle import Policy, Step, gone, tick
+from webapp.alerting.models import Alert
+from webapp.alerting.muting import UNREAD
+from webapp.alerting.policies import Policies
+from webapp.findings.choices import FindingState
+from webapp.findings.models import Finding
+
+
+def chunks_held(now: datetime) -> Iterator[list[int]]:
+    """Numbers of alerts that time may change, some at once."""
+    _mark_what_was_missed()
+    lost = ~Exists(Finding.objects.filter(pk=OuterRef("finding_id")))
+    held = Alert.objects.filter(Q(state=AlertState.PENDING) | Q(quiet_since__isnull=False) | Q(lost), state__in=OPEN)
+    pks = list(held.order_by("id").values_list("pk", flat=True))
+    for start in range(0, len(pks), ROWS_AT_ONCE):
+        yield pks[start : start + ROWS_AT_ONCE]
+
+
+def hold(pks: list[int], policies: Policies, now: datetime) -> int:
+    """Returns how many changed. Call it in a transaction."""
+    known = Exists(Finding.objects.filter(pk=OuterRef("finding_id")))
+    written = Written()
+    for row in Alert.objects.filter(pk__in=pks, state__in=OPEN).annotate(has_finding=known).defer(*UNREAD):
+        last, has_finding = life_of(row), bool(vars(row)["has_finding"])
+        wishes = policies.wishes(row.rule, row.cluster, row.job_id)
+        policy = Policy(wishes.alerts, wishes.hold_before, wishes.hold_after, policies.is_recorded(row.cluster))
+        step: Step = tick(last, policy, now) if has_finding else gone(last, policy, now)
+        if step.life is None:
+            written.drop(row)
+        elif step.life != last:
+            put(row, step.life)
+            written.change(row)
+            written.note(row, step.events)
+    written.save(now, LIFE_ONLY)
+    return len(written.changed) + len(written.deleted)
+
+
+def _mark_what_was_missed() -> None:
+    """Findings that ended without their alert having heard of it. There are none, unless something wrote past the marks."""
+    missed = Alert.objects.filter(state__in=OPEN, quiet_since__isnull=True, finding__state=FindingState.CLOSED, finding__to_alert=False)
+    pks = list(missed.values_list("finding_id", flat=True)[:ROWS_AT_ONCE])
+    if pks:
+        Finding.objects.filter(pk__in=pks).update(to_alert=True)

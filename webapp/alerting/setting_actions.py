@@ -1,0 +1,89 @@
+"""What people set for a rule, in a scope: how it alerts, and by which thresholds it judges. Who set it is kept with it."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.db import transaction
+
+from spark_jobs.diagnosis import registry
+from webapp.alerting import evaluation_hint
+from webapp.alerting.actions import Refused
+from webapp.alerting.models import RuleSetting
+from webapp.findings.choices import Severity
+from webapp.findings.models import Finding, ThresholdOverride
+from webapp.fleet.models import Cluster, JobCurrent
+
+LONGEST_HOLD_S = 7 * 86_400
+COLUMNS = ("severity", "alerts", "hold_before_s", "hold_after_s")
+
+
+def checked(rule: str, cluster: str, job_id: str, wishes: Mapping[str, Any]) -> RuleSetting:
+    """A setting that is not saved; ``wishes`` has :data:`COLUMNS`, empty ones unset. Raises :class:`Refused`."""
+    if rule not in registry.all_rules():
+        raise Refused(f"There is no rule called {rule[:100]}.")
+    _check_scope(cluster, job_id)
+    severity = wishes.get("severity") or ""
+    if severity and severity not in Severity.values:
+        raise Refused(f"A severity is one of {', '.join(Severity.values)}.")
+    for name in ("hold_before_s", "hold_after_s"):
+        value = wishes.get(name)
+        if value is not None and not 0 <= value <= LONGEST_HOLD_S:
+            raise Refused(f"A hold time lasts from 0 to {LONGEST_HOLD_S} seconds.")
+    return RuleSetting(rule=rule, cluster=cluster, job_id=job_id, **{name: wishes.get(name) for name in COLUMNS} | {"severity": severity})
+
+
+def save(wanted: RuleSetting, user: Any) -> RuleSetting:
+    """In place of what was set in the same scope. Raises :class:`Refused` where nothing is set at all."""
+    if not wanted.severity and all(getattr(wanted, name) is None for name in COLUMNS[1:]):
+        raise Refused("Nothing is set: choose a severity, a hold time, or whether it alerts. For the defaults, remove what is set.")
+    said = {name: getattr(wanted, name) for name in COLUMNS} | {"author": user, "author_name": user.get_username()[:200]}
+    with transaction.atomic():
+        row, _made = RuleSetting.objects.update_or_create(rule=wanted.rule, cluster=wanted.cluster, job_id=wanted.job_id, defaults=said)
+        _look_again(row)
+    return row
+
+
+def remove(row: RuleSetting) -> None:
+    with transaction.atomic():
+        row.delete()
+        _look_again(row)
+
+
+def set_thresholds(values: Mapping[str, Any], cluster: str, job_id: str, user: Any) -> list[ThresholdOverride]:
+    """In place of those in the same scope; the next cycle judges by them. ``values``: number or text by key. Raises :class:`Refused`."""
+    known = {threshold.key: threshold for threshold in registry.all_thresholds()}
+    _check_scope(cluster, job_id)
+    if not values:
+        raise Refused("No threshold was changed.")
+    numbers: dict[str, float] = {}
+    for key, text in values.items():
+        threshold = known.get(key)
+        if threshold is None:
+            raise Refused(f"There is no threshold called {key[:100]}.")
+        try:
+            numbers[key] = float(text)
+        except (TypeError, ValueError):
+            raise Refused(f"{key} must be a number.") from None
+        if not threshold.minimum <= numbers[key] <= threshold.maximum:
+            raise Refused(f"{key} must be a number from {threshold.minimum:g} to {threshold.maximum:g} {threshold.unit}.")
+    with transaction.atomic():
+        return [
+            ThresholdOverride.objects.update_or_create(
+                key=key, cluster=cluster, job_id=job_id, defaults={"value": value, "author": user}
+            )[0]
+            for key, value in numbers.items()
+        ]  # fmt: skip
+
+
+def _check_scope(cluster: str, job_id: str) -> None:
+    if job_id and not JobCurrent.objects.filter(cluster=cluster, job_id=job_id).exists():
+        raise Refused(f"There is no job {job_id[:64]} of cluster {cluster[:100] or '?'}.")
+    if cluster and not job_id and not Cluster.objects.filter(name=cluster).exists():
+        raise Refused(f"There is no cluster called {cluster[:100]}.")
+
+
+def _look_again(row: RuleSetting) -> None:
+    """What is open of the rule is judged by the new wishes at the next look."""
+    scope = {name: getattr(row, name) for name in ("cluster", "job_id") if getattr(row, name)}
+    Finding.objects.open().filter(rule=row.rule, **scope).update(to_alert=True)
+    evaluation_hint.wake()

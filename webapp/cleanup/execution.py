@@ -1,0 +1,207 @@
+"""Doing what was ordered of a plan, under the lease of its due work: make, apply, undo, purge. Killed anywhere, it is done again."""
+
+from collections import Counter
+from collections.abc import Callable
+from datetime import timedelta
+
+from django.utils import timezone
+
+from ingest.storage.roots import Root
+from webapp.cleanup import planning
+from webapp.cleanup.applying import Applying
+from webapp.cleanup.choices import PlanState
+from webapp.cleanup.errors import CleanupError, Halted, PlanDamaged, PlanRefused, PutBack
+from webapp.cleanup.folder import PlanFolder
+from webapp.cleanup.fresh_audits import FreshAudits
+from webapp.cleanup.journal import APPLY, PURGE, UNDO, Journal
+from webapp.cleanup.metadata_search import metadata_below
+from webapp.cleanup.models import CleanupPlan
+from webapp.cleanup.outcomes import Outcome
+from webapp.cleanup.places import TreeFiles
+from webapp.cleanup.plan_reader import PlanReader
+from webapp.cleanup.purging import purge
+from webapp.cleanup.quarantine import refuse_unsafe
+from webapp.cleanup.rate_limit import Pace
+from webapp.cleanup.recheck import Recheck
+from webapp.cleanup.references import Storage
+from webapp.cleanup.run import Run
+from webapp.cleanup.undoing import undo
+from webapp.cleanup.watching import PlannedPaths, Watch
+from webapp.storage.auditing import audit_request
+from webapp.storage.models import StorageRoot
+from webapp.work.lease import Lease
+from webapp.work.runs import RunRecord
+
+MakeRecheck = Callable[[CleanupPlan, PlanReader, Lease, RunRecord], Recheck]
+Step = Callable[[CleanupPlan, Lease, RunRecord, MakeRecheck], None]
+
+
+class Stopped(Exception):
+    """Somebody ordered something else; the next run does that."""
+
+
+def has_work(pk: int) -> bool:
+    return CleanupPlan.objects.due(timezone.now()).filter(pk=pk).exists()
+
+
+def carry_out(pk: int, lease: Lease, record: RunRecord, recheck: MakeRecheck | None = None) -> None:
+    """Do what the plan's state asks for. Doubt ends it: the plan then says why, and the error goes on up."""
+    for _ in PlanState:
+        plan = CleanupPlan.objects.get(pk=pk)
+        if plan.state == PlanState.QUARANTINED:
+            plan = _begin_purge(plan, lease)
+        if plan.state not in _STEPS:
+            return
+        try:
+            _step(plan, lease, record, recheck or _fresh_audits)
+        except Stopped as stop:
+            record.say(str(stop))
+        else:
+            return
+
+
+def _step(plan: CleanupPlan, lease: Lease, record: RunRecord, recheck: MakeRecheck) -> None:
+    was = plan.state
+    try:
+        _STEPS[was](plan, lease, record, recheck)
+    except PlanRefused as error:
+        _end(plan, was, PlanState.REFUSED if was == PlanState.BUILDING else PlanState.HALTED, lease, trouble=str(error))
+        raise
+    except PutBack as error:
+        _end(plan, was, PlanState.UNDONE, lease, trouble=str(error), purge_at=None)
+        raise
+    except CleanupError as error:
+        # What could not be purged stays in quarantine, until somebody has looked at why.
+        _end(plan, was, PlanState.QUARANTINED if was == PlanState.PURGING else PlanState.HALTED, lease, trouble=str(error))
+        raise
+
+
+def _make(plan: CleanupPlan, lease: Lease, record: RunRecord, recheck: MakeRecheck) -> None:
+    manifest = planning.make(plan, lease, record.say)
+    record.counts |= {"files": manifest.total_files, "bytes": manifest.total_bytes}
+    record.say(f"plan {plan.short_name} holds {manifest.total_files:,} files; it waits for approval")
+
+
+def _apply(plan: CleanupPlan, lease: Lease, record: RunRecord, recheck: MakeRecheck) -> None:
+    run = _run(plan, lease, record, APPLY)
+    if plan.approved_at is None:
+        raise Halted("The plan is not approved.")
+    # Roots may have been registered since it was made.
+    refuse_unsafe(run.reader.manifest.roots, run.reader.manifest.searched_roots, planning.scanned_places())
+    Applying(run, recheck(plan, run.reader, lease, record), _watch(run.reader), _storage())()
+    if not plan.done(APPLY).get(Outcome.QUARANTINED):
+        # Every file was skipped: there is nothing to put back and nothing to purge.
+        _end(plan, PlanState.APPLYING, PlanState.UNMOVED, lease, purge_at=None)
+        return
+    now = timezone.now()
+    _end(plan, PlanState.APPLYING, PlanState.QUARANTINED, lease, purge_at=now + timedelta(seconds=plan.grace_s))
+
+
+def _undo(plan: CleanupPlan, lease: Lease, record: RunRecord, recheck: MakeRecheck) -> None:
+    undo(_run(plan, lease, record, UNDO))
+    _end(plan, PlanState.UNDOING, PlanState.UNDONE, lease, purge_at=None)
+
+
+def _purge(plan: CleanupPlan, lease: Lease, record: RunRecord, recheck: MakeRecheck) -> None:
+    run = _run(plan, lease, record, PURGE)
+    refuse_unsafe(run.reader.manifest.roots, run.reader.manifest.searched_roots, planning.scanned_places())
+    purge(run, recheck(plan, run.reader, lease, record), _watch(run.reader), _storage())
+    _end(plan, PlanState.PURGING, PlanState.PURGED, lease, purge_at=None)
+
+
+_STEPS: dict[str, Step] = {
+    PlanState.BUILDING: _make,
+    PlanState.APPLYING: _apply,
+    PlanState.UNDOING: _undo,
+    PlanState.PURGING: _purge,
+}
+
+
+def _run(plan: CleanupPlan, lease: Lease, record: RunRecord, verb: str) -> Run:
+    if not plan.name:
+        raise PlanDamaged("The plan has no name: it was never made.")
+    reader = PlanReader(PlanFolder(plan.folder), plan.name)
+    done = _Progress(plan, lease, record, verb, reader)
+    by, ordered_by = record.row.attempt, f"{plan.ordered_name}, approved by {plan.approved_name}"
+    state = _STATE_OF[verb]
+
+    def hold() -> None:
+        lease.renew()
+        if not CleanupPlan.objects.filter(pk=plan.pk, state=state).exists():
+            raise Stopped(f"Plan {plan.short_name} was ordered something else in between.")
+
+    return Run(reader, TreeFiles(), Pace(plan.files_per_s), timezone.now, hold, done, by, ordered_by)
+
+
+_STATE_OF = {APPLY: PlanState.APPLYING, UNDO: PlanState.UNDOING, PURGE: PlanState.PURGING}
+
+
+class _Progress:
+    """Counts of the journal, repeated in the row after each chunk."""
+
+    def __init__(self, plan: CleanupPlan, lease: Lease, record: RunRecord, verb: str, reader: PlanReader) -> None:
+        self._plan, self._lease, self._record, self._reader = plan, lease, record, reader
+        self._counts: dict[str, Counter[str]] = {}
+        self._chunks: Counter[str] = Counter()
+        for known in {APPLY, verb}:
+            self._take_up(known)
+        self._save(verb)
+
+    def _take_up(self, verb: str) -> None:
+        journal = Journal(self._reader.folder, self._reader.name, verb)
+        self._counts[verb], self._chunks[verb] = journal.counts(), len(journal.done())
+
+    def __call__(self, verb: str, counts: Counter[str]) -> None:
+        if verb not in self._counts:  # what is applied may have to be put back; the journal has these counts already
+            self._take_up(verb)
+            counts, self._chunks[verb] = Counter(), self._chunks[verb] - 1
+        self._counts[verb].update(counts)
+        self._chunks[verb] += 1
+        total = self._save(verb)
+        self._record.counts[verb] = dict(self._counts[verb])
+        words = ", ".join(f"{counts[outcome]:,} {outcome.replace('_', ' ')}" for outcome in Outcome if counts[outcome])
+        self._record.say(f"{verb} {self._chunks[verb]:,} of {total:,} chunks: {words or 'nothing to do'}")
+
+    def _save(self, verb: str) -> int:
+        """Returns of how many chunks there are. Before the first as well: a killed process may not have come to it."""
+        of = dict.fromkeys(self._counts, self._chunks[APPLY]) | {APPLY: self._reader.manifest.chunks}
+        for known, found in self._counts.items():
+            self._plan.progress[known] = {**found, "chunks": of[known], "chunks_done": self._chunks[known]}
+        with self._lease.writing():
+            CleanupPlan.objects.filter(pk=self._plan.pk).update(progress=self._plan.progress)
+        return of[verb]
+
+
+def _watch(reader: PlanReader) -> Watch:
+    """Over every registered root, for a checkpoint of any of them may refer to any file."""
+    roots, planned = _storage().roots, PlannedPaths(part["path"] for part in reader.parts())
+    return Watch(lambda: metadata_below(roots), planned, audit_request.spellings())
+
+
+def _storage() -> Storage:
+    return Storage([Root(row.uri, row.read_at or None) for row in StorageRoot.objects.all()])
+
+
+def _fresh_audits(plan: CleanupPlan, reader: PlanReader, lease: Lease, record: RunRecord) -> Recheck:
+    manifest = reader.manifest
+    roots = [root.uri for root in manifest.roots if root.files]
+    return FreshAudits(roots, manifest.age_guard_h, lease, record)
+
+
+def _begin_purge(plan: CleanupPlan, lease: Lease) -> CleanupPlan:
+    """Its time of grace is over."""
+    with lease.writing():
+        CleanupPlan.objects.due(timezone.now()).filter(pk=plan.pk, state=PlanState.QUARANTINED).update(
+            state=PlanState.PURGING,
+            ordered_name=f"{plan.approved_name}, when they approved it",
+            started_at=timezone.now(),
+            finished_at=None,
+        )
+    plan.refresh_from_db()
+    return plan
+
+
+def _end(plan: CleanupPlan, was: str, state: PlanState, lease: Lease, *, trouble: str = "", **fields: object) -> None:
+    """Only from the state it was in: what somebody ordered meanwhile stands."""
+    with lease.writing():
+        CleanupPlan.objects.filter(pk=plan.pk, state=was).update(state=state, trouble=trouble, finished_at=timezone.now(), **fields)

@@ -1,0 +1,68 @@
+"""``collect.blind``: silence of a cluster, judged by the same rules as everything else, but here, where it can be noticed."""
+
+from datetime import datetime, timedelta
+
+from django.conf import settings
+from django.db import IntegrityError, transaction
+
+from spark_jobs.diagnosis import registry
+from spark_jobs.diagnosis.plain import finding_to_plain
+from spark_jobs.diagnosis.samples import JobWindow, SourceGap
+from webapp.findings import marks
+from webapp.findings.choices import SEVERITY_RANK, FindingState, Severity
+from webapp.findings.job_judgements import forget_unseen
+from webapp.findings.models import Finding
+from webapp.findings.overrides import limits_of
+from webapp.fleet.models import Cluster
+
+RULE = "collect.blind"
+REST = "rest"
+TEXTS = ("severity", "confidence", "subject_kind", "subject_id", "subject", "title", "cause", "next_step", "evidence", "related", "data")
+
+
+def watch(now: datetime) -> None:
+    """Open, renew and close the findings of all clusters; jobs of silent ones lose their health."""
+    standing = {(one.cluster, one.subject_id): one for one in Finding.objects.open().filter(rule=RULE, job_id="")}
+    for cluster in Cluster.objects.collected().only("name", "last_success_at", "created_at", "last_error", "last_collected_at"):
+        gap = gap_of(cluster, now)
+        window = JobWindow(cluster.name, "", _ms(now), _ms(now - timedelta(minutes=1)), gaps=(gap,) if gap else ())
+        for found in registry.diagnose(window, limits_of(cluster.name), only=(RULE,)).findings:
+            _keep(standing.pop((cluster.name, found.subject_id), None), cluster.name, finding_to_plain(found), now)
+    marks.close([one.pk for one in standing.values()], now)
+    close_unwatched(now)
+    forget_unseen(now)
+
+
+def close_unwatched(now: datetime) -> int:
+    """Nobody judges the jobs of a cluster that was removed any more. Roots of the storage belong to no cluster."""
+    of_removed = Finding.objects.open().exclude(cluster="").exclude(cluster__in=Cluster.objects.values("name"))
+    closed: int = of_removed.update(state=FindingState.CLOSED, closed_at=now, to_alert=True)
+    return closed
+
+
+def gap_of(cluster: Cluster, now: datetime) -> SourceGap | None:
+    """How long a cluster has been silent; None where it answered within the last cycle, or was never asked."""
+    since = cluster.last_success_at or cluster.created_at
+    cycles = int((now - since).total_seconds() // settings.WEIR.judged_every_s)
+    if cycles < 1 or cluster.last_collected_at is None:
+        return None
+    return SourceGap(REST, _ms(since), cycles, cluster.last_error or None)
+
+
+def _keep(row: Finding | None, cluster: str, found: dict[str, object], now: datetime) -> None:
+    before = marks.Mark.of(row) if row else None
+    row = row or Finding(cluster=cluster, job_id="", rule=RULE, first_seen=now)
+    for name in TEXTS:
+        setattr(row, name, found[name])
+    row.severity_rank = SEVERITY_RANK[Severity(row.severity)]
+    row.last_seen = row.as_of = now
+    try:
+        with transaction.atomic():
+            marks.save(row, before)
+    except IntegrityError:
+        # Another tick has just opened it.
+        return
+
+
+def _ms(at: datetime) -> int:
+    return round(at.timestamp() * 1000)

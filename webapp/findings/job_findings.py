@@ -1,0 +1,62 @@
+"""What was found on one job in a stretch of time, for its page and for the graph on it."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from spark_jobs.diagnosis.health import health_of
+from webapp.findings.choices import FindingState
+from webapp.findings.models import Finding
+from webapp.findings.presentation import Shown, matters
+from webapp.findings.querysets import WORST_FIRST
+
+ORIGIN_RULES = ("pressure.root", "pressure.outbound")
+"""They name whoever others wait for."""
+
+MOST = 200
+SHOWN_IN_FULL = 3
+
+
+@dataclass(frozen=True)
+class JobFindings:
+    """``in_full`` and ``in_brief`` are open, or of a job that is past; ``earlier`` are closed ones of a job that lives on."""
+
+    in_full: list[Shown]
+    in_brief: list[Shown]
+    context: list[Shown]
+    earlier: list[Shown]
+    origins: list[Shown]
+    all_open: list[Finding]
+
+    @property
+    def current(self) -> list[Shown]:
+        return [*self.in_full, *self.in_brief]
+
+    def deductions(self, health: int | None) -> list[tuple[int, str, Finding]]:
+        """Points, reason and finding of what takes the job's health down to ``health``.
+
+        Empty where the page's range does not hold all that is open, or the job is just being judged anew.
+        """
+        told = health_of(self.all_open)
+        return [(one.points, one.reason, one.finding) for one in told.deductions] if told.value == health else []
+
+
+def of_job(cluster: str, job_id: str, start: datetime, end: datetime, *, is_past: bool) -> JobFindings:
+    """One query. Of a recording or an ended job everything is closed, and is what the reader came for."""
+    overlapping = Finding.objects.of_job(cluster, job_id).filter(first_seen__lte=end, last_seen__gte=start)
+    rows = list(overlapping.order_by("-state", *WORST_FIRST)[:MOST])
+    found = matters(rows)
+    current = [one for one in found if one.is_open or is_past]
+    notable = [one for one in current if one.is_notable]
+    first_of_rule: dict[str, Shown] = {}
+    for one in notable:
+        # A second matter of one rule says much the same as the first.
+        first_of_rule.setdefault(one.finding.rule, one)
+    in_full = list(first_of_rule.values())[:SHOWN_IN_FULL]
+    return JobFindings(
+        in_full=in_full,
+        in_brief=[one for one in notable if one not in in_full],
+        context=[one for one in current if not one.is_notable],
+        earlier=[one for one in found if one not in current],
+        origins=[one for one in current if one.finding.rule in ORIGIN_RULES],
+        all_open=[row for row in rows if row.state == FindingState.OPEN],
+    )

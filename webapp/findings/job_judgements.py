@@ -1,0 +1,94 @@
+"""After folding: findings that were not seen again are closed, and every judged job gets its health."""
+
+import json
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from django.db.models import OuterRef, Q, Subquery
+from django.utils import timezone
+
+from spark_jobs.diagnosis import registry
+from spark_jobs.diagnosis.health import health_of
+from spark_jobs.diagnosis.samples import JobWindow
+from webapp.findings.choices import FindingState
+from webapp.findings.episodes import closed_at
+from webapp.findings.folding import hold_of, lives_of
+from webapp.findings.models import Finding, JobJudgement
+from webapp.findings.occurrences import JOBS_AT_ONCE
+from webapp.fleet.choices import UNKNOWN_STATUS, UNWATCHED_STATUS, HealthState
+from webapp.fleet.models import Cluster, JobCurrent
+
+ROWS_AT_ONCE = 500
+STORAGE_RULES = "storage."
+
+
+def close_unseen() -> int:
+    """Close what its rule has not seen for its hold time, and what belongs to a job that ended. Call it in a transaction."""
+    names = ("id", "cluster", "job_id", "rule", "last_seen")
+    # What an audit of the storage found, the next audit settles.
+    rows = list(Finding.objects.open().exclude(job_id="").exclude(rule__startswith=STORAGE_RULES).values_list(*names))
+    over: list[tuple[int, datetime]] = []
+    for start in range(0, len(rows), ROWS_AT_ONCE):
+        part = rows[start : start + ROWS_AT_ONCE]
+        lives = lives_of((cluster, job_id) for _id, cluster, job_id, _rule, _last in part)
+        for id_, cluster, job_id, rule, last_seen in part:
+            life = lives[cluster, job_id]
+            at = closed_at(last_seen, hold_of(rule), life.judged_to, life.ended_at)
+            if at is not None:
+                over.append((id_, at))
+    closed = [Finding(pk=id_, state=FindingState.CLOSED, closed_at=at, to_alert=True) for id_, at in over]
+    Finding.objects.bulk_update(closed, ["state", "closed_at", "to_alert"], batch_size=ROWS_AT_ONCE)
+    return len(closed)
+
+
+def had_data(unknowns: Sequence[Any]) -> bool:
+    """Whether any rule had what it needs, where these could not judge."""
+    judging = len([rule for rule in registry.rules_for(JobWindow) if not rule.startswith("collect.")])
+    return len(unknowns) < judging or not judging
+
+
+def give_health(judgements: Sequence[Mapping[str, Any]]) -> None:
+    """Set the health of the jobs of these rows of ``job_judgement``. Call it in a transaction."""
+    by_cluster: dict[str, dict[str, bool]] = defaultdict(dict)
+    for row in judgements:
+        by_cluster[row["cluster"]][row["job_id"]] = had_data(json.loads(row["unknowns"]))
+    unseen = set(Cluster.objects.unseen(timezone.now()).values_list("name", flat=True))
+    for cluster, told in by_cluster.items():
+        jobs = list(told)
+        for start in range(0, len(jobs), JOBS_AT_ONCE):
+            part = {job: told[job] for job in jobs[start : start + JOBS_AT_ONCE]}
+            _give_health(cluster, part, is_seen=cluster not in unseen)
+
+
+def _give_health(cluster: str, jobs: Mapping[str, bool], *, is_seen: bool) -> None:
+    """``jobs``: whether any rule had data to judge it by."""
+    judged = JobJudgement.objects.filter(cluster=OuterRef("cluster"), job_id=OuterRef("job_id")).values("judged_to")[:1]
+    rows = JobCurrent.objects.filter(cluster=cluster, job_id__in=list(jobs))
+    rows.filter(terminal=True).update(health=None, health_state=HealthState.ENDED, judged_at=Subquery(judged))
+    running = rows.exclude(terminal=True)
+    if not is_seen:
+        running.update(health=None, health_state=HealthState.UNKNOWN, judged_at=Subquery(judged))
+        return
+    found: dict[str, list[Finding]] = defaultdict(list)
+    for finding in Finding.objects.open().filter(cluster=cluster, job_id__in=list(jobs)).only("job_id", "rule", "severity", "confidence"):
+        found[finding.job_id].append(finding)
+    by_health: dict[int | None, list[str]] = defaultdict(list)
+    for job, judged_at_all in jobs.items():
+        by_health[health_of(found[job], judged=judged_at_all).value].append(job)
+    for health, of_health in by_health.items():
+        state = HealthState.UNKNOWN if health is None else HealthState.JUDGED
+        running.filter(job_id__in=of_health).update(health=health, health_state=state, judged_at=Subquery(judged))
+
+
+def forget_unseen(now: datetime) -> int:
+    """Health of jobs that nobody can know now is unknown, whatever it was, and over where nobody watches them; returns how many changed."""
+    changed = 0
+    for status, becomes in ((UNKNOWN_STATUS, HealthState.UNKNOWN), (UNWATCHED_STATUS, HealthState.ENDED)):
+        found: Any = JobCurrent.objects.with_status(now).filter(Q(status=status) & ~Q(health_state=becomes))
+        ids = list(found.order_by().values_list("pk", flat=True))
+        for start in range(0, len(ids), ROWS_AT_ONCE):
+            JobCurrent.objects.filter(pk__in=ids[start : start + ROWS_AT_ONCE]).update(health=None, health_state=becomes)
+        changed += len(ids)
+    return changed

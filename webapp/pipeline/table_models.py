@@ -1,0 +1,45 @@
+"""Which model holds which serving table, and what the web adds to a row."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from django.db import models
+
+from spark_jobs.serving import SERVING_TABLES, ServingTable
+from webapp.checkpoints.models import CheckpointFact, CheckpointRollup, CheckpointUpload, SizeTrend
+from webapp.findings.models import FindingSight, JobJudgement
+from webapp.fleet.models import JobAnnotation, JobCurrent, JobException, LogEvent
+from webapp.fleet.trouble_score import trouble
+from webapp.pressure.models import PressureWindow
+from webapp.work.models import SkippedInput
+from webapp.work.upserts import Row
+
+
+@dataclass(frozen=True)
+class Served:
+    """Columns that exist in the model only: ``derived`` ones follow from a row, ``later`` ones are filled in after loading."""
+
+    table: ServingTable
+    model: type[models.Model]
+    derived: Mapping[str, Callable[[Row], object]] = field(default_factory=dict)
+    later: tuple[str, ...] = ()
+
+
+SERVED: dict[str, Served] = {
+    name: Served(SERVING_TABLES[name], model, derived, later)
+    for name, model, derived, later in (
+        ("job_current", JobCurrent, {"trouble": trouble}, ("health", "health_state", "judged_at", "orphan_bytes")),
+        ("checkpoint_fact", CheckpointFact, {}, ()),
+        ("checkpoint_rollup", CheckpointRollup, {}, ()),
+        ("pressure_window", PressureWindow, {}, ()),
+        ("size_trend", SizeTrend, {}, ()),
+        ("checkpoint_upload", CheckpointUpload, {}, ()),
+        ("log_event", LogEvent, {}, ()),
+        ("job_exception", JobException, {}, ()),
+        ("job_annotation", JobAnnotation, {}, ()),
+        ("skipped_input", SkippedInput, {}, ()),
+        # In this order: see webapp.findings.loading.
+        ("job_judgement", JobJudgement, {}, ()),
+        ("finding_sight", FindingSight, {}, ()),
+    )
+}

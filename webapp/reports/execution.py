@@ -1,0 +1,107 @@
+"""Making one report, under the lease of its due work: gather, draw, keep. Killed anywhere, it is made again from the start."""
+
+import logging
+from datetime import datetime
+
+from django.utils import timezone
+
+from webapp.reports import document_json, orders
+from webapp.reports.choices import ReportKind, ReportState
+from webapp.reports.document import Document
+from webapp.reports.folder import ReportFolder
+from webapp.reports.gathering import digest, incident
+from webapp.reports.gathering.scope import BadScope
+from webapp.reports.models import IncidentReport
+from webapp.reports.querysets import AT_WORK
+from webapp.reports.renderers import files
+from webapp.reports.renderers.pdf import NoPdf
+from webapp.work.lease import Lease
+from webapp.work.runs import RunRecord, describe
+
+logger = logging.getLogger(__name__)
+
+MOST_ATTEMPTS = 4
+"""Then it is given up: what failed this often fails again."""
+WEIR_ITSELF = "Weir"
+
+
+def has_work(pk: int) -> bool:
+    return IncidentReport.objects.to_make().filter(pk=pk).exists()
+
+
+def carry_out(pk: int, lease: Lease, record: RunRecord) -> None:
+    """An error is noted in the report once it is given up; it goes on up either way."""
+    report = IncidentReport.objects.listed().get(pk=pk)
+    attempt = _begin(report, lease)
+    try:
+        _make(report, lease, record)
+    except BadScope as error:
+        _give_up(report, lease, str(error))
+    except Exception as error:
+        if attempt >= MOST_ATTEMPTS:
+            _give_up(report, lease, f"{describe(error)} It was tried {attempt} times.")
+        raise
+
+
+def _begin(report: IncidentReport, lease: Lease) -> int:
+    with lease.writing():
+        waiting = IncidentReport.objects.filter(pk=report.pk, state__in=AT_WORK)
+        waiting.update(state=ReportState.RUNNING, attempts=report.attempts + 1, progress=1, step="begun")
+    return report.attempts + 1
+
+
+def _make(report: IncidentReport, lease: Lease, record: RunRecord) -> None:
+    def progress(done: int, words: str) -> None:
+        record.say(f"{done} %: {words}")
+        with lease.writing():
+            IncidentReport.objects.filter(pk=report.pk, state=ReportState.RUNNING).update(progress=done, step=words)
+
+    now = timezone.now()
+    document = _gathered(report, now, progress)
+    folder = ReportFolder(report.uid)
+    for done, form in ((75, "html"), (80, "md"), (82, "json")):
+        progress(done, f"writing {form}")
+        folder.keep(form, files.rendered(document, form))
+    progress(85, "printing the PDF")
+    without_pdf = _pdf(document, folder)
+    record.counts |= {"findings": len(document.findings), "moments": len(document.timeline), "jobs": len(document.stories)}
+    with lease.writing():
+        # Last: only this makes the report one that can be read.
+        made = IncidentReport.objects.filter(pk=report.pk, state=ReportState.RUNNING).update(
+            state=ReportState.DONE,
+            title=document.title[:400],
+            tone=document.summary.tone,
+            document=document_json.to_plain(document),
+            without_pdf=without_pdf,
+            progress=100,
+            step="",
+            error="",
+            made_at=now,
+        )
+    if not made:
+        folder.remove()  # somebody deleted it meanwhile
+
+
+def _gathered(report: IncidentReport, now: datetime, progress: incident.Progress) -> Document:
+    by = report.author_name or WEIR_ITSELF
+    if report.kind == ReportKind.DIGEST:
+        return digest.gather(report.start, report.end, uid=report.uid, made_at=now, made_by=by, progress=progress)
+    scope = orders.scope_of(report)
+    return incident.gather(
+        scope, uid=report.uid, made_at=now, made_by=by, title=report.title, from_alert=report.from_alert, progress=progress
+    )
+
+
+def _pdf(document: Document, folder: ReportFolder) -> str:
+    """Why there is none, or ""."""
+    try:
+        folder.keep("pdf", files.rendered(document, "pdf"))
+    except NoPdf as error:
+        logger.warning("Report %s has no PDF: %s", document.uid, error)
+        return str(error)
+    return ""
+
+
+def _give_up(report: IncidentReport, lease: Lease, why: str) -> None:
+    with lease.writing():
+        IncidentReport.objects.filter(pk=report.pk, state__in=AT_WORK).update(state=ReportState.FAILED, error=why[:4000], step="")

@@ -1,0 +1,94 @@
+"""What the rules found of the chosen jobs and their clusters in the time: several episodes of one matter as one."""
+
+from collections import Counter
+from collections.abc import Collection, Sequence
+
+from django.db.models import Q
+
+from webapp.findings.choices import SEVERITY_RANK, Severity
+from webapp.findings.models import Finding
+from webapp.findings.presentation import Shown, matters, precedence
+from webapp.findings.querysets import WORST_FIRST
+from webapp.reports import texts
+from webapp.reports.document import Figure, FindingTold
+from webapp.reports.gathering.scope import Scope
+
+MOST_ROWS = 2_000
+MOST_TOLD = 120
+MOST_FIGURES = 12
+
+
+def gathered(scope: Scope) -> tuple[tuple[FindingTold, ...], int]:
+    """The worst first, and how many were left out. One query: findings of the jobs, and those of their clusters as a whole."""
+    of_scope = Q(job_id="", cluster__in={one.cluster for one in scope.jobs})
+    for cluster in {one.cluster for one in scope.jobs}:
+        of_scope |= Q(cluster=cluster, job_id__in=[one.job_id for one in scope.jobs if one.cluster == cluster])
+    return told(Finding.objects.filter(of_scope, first_seen__lte=scope.end, last_seen__gte=scope.start).order_by(*WORST_FIRST)[:MOST_ROWS])
+
+
+def told(found: Collection[Finding]) -> tuple[tuple[FindingTold, ...], int]:
+    """Findings as matters, the worst first, of two equally bad ones that which explains the other; and how many were left out."""
+    of_job: dict[tuple[str, str], list[Finding]] = {}
+    for one in found:
+        of_job.setdefault((one.cluster, one.job_id), []).append(one)
+    shown = [matter for rows in of_job.values() for matter in matters(rows)]
+    shown.sort(key=lambda one: (-one.finding.severity_rank, precedence(one.finding.rule), one.finding.first_seen))
+    return tuple(_told(one) for one in _fairly(shown)), max(len(shown) - MOST_TOLD, 0)
+
+
+def _fairly(shown: Sequence[Shown]) -> list[Shown]:
+    """As many as are told, in the same order: the worst of every job before the second of any."""
+    counts: Counter[tuple[str, str]] = Counter()
+    places = []
+    for number, one in enumerate(shown):
+        job = (one.finding.cluster, one.finding.job_id)
+        places.append((counts[job], number))
+        counts[job] += 1
+    return [shown[number] for _place, number in sorted(sorted(places)[:MOST_TOLD], key=lambda place: place[1])]
+
+
+def is_notable(finding: FindingTold) -> bool:
+    """Info explains; it is nothing to act on."""
+    return finding.severity != Severity.INFO
+
+
+def rank(finding: FindingTold) -> int:
+    ranks: dict[str, int] = {str(severity): number for severity, number in SEVERITY_RANK.items()}
+    return ranks.get(finding.severity, 0)
+
+
+def of_job(found: Sequence[FindingTold], cluster: str, job_id: str) -> list[FindingTold]:
+    return [one for one in found if (one.cluster, one.job_id) == (cluster, job_id)]
+
+
+def _told(shown: Shown) -> FindingTold:
+    row = shown.finding
+    return FindingTold(
+        number=row.pk,
+        cluster=row.cluster,
+        job_id=row.job_id,
+        job_name=texts.name(row.job_name, row.job_id),
+        rule=row.rule,
+        rule_title=shown.rule_title,
+        severity=row.severity,
+        confidence=row.confidence,
+        subject_kind=row.subject_kind,
+        subject=texts.name(row.subject),
+        title=texts.told(row.title, texts.SENTENCE),
+        cause=texts.told(row.cause, texts.PARAGRAPH),
+        next_step=texts.told(row.next_step, texts.PARAGRAPH),
+        first_seen=row.first_seen,
+        last_seen=row.last_seen,
+        is_open=shown.is_open,
+        episodes=shown.episodes,
+        figures=tuple(
+            Figure(texts.name(one.name), texts.told(one.value), texts.told(one.compared), texts.told(one.note), one.at)
+            for one in shown.figures[:MOST_FIGURES]
+        ),
+        path=tuple(texts.name(step) for step in shown.longest_way[:30]),
+        excess_bytes=_whole(row.data.get("excess_bytes")) if isinstance(row.data, dict) else None,
+    )
+
+
+def _whole(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None

@@ -1,0 +1,43 @@
+"""The digest that comes by itself: one a week, however often somebody looks, and whichever worker does."""
+
+from datetime import UTC, datetime, timedelta
+
+from django.conf import settings
+from django.db import transaction
+
+from webapp.reports import work_keys
+from webapp.reports.choices import ReportKind
+from webapp.reports.gathering import digest
+from webapp.reports.models import IncidentReport
+
+WEEK = timedelta(days=7)
+OFF = "off"
+LATE = timedelta(days=3)
+"""A week that nobody was there to tell of is told this much later; then it is old news."""
+_DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+
+
+def latest_end(when: str, now: datetime) -> datetime:
+    """The newest instant of ``when`` ('mon 06:00', UTC) that is not after ``now``."""
+    day, _space, clock = when.partition(" ")
+    hours, minutes = (int(part) for part in clock.split(":"))
+    today = now.astimezone(UTC).replace(hour=hours, minute=minutes, second=0, microsecond=0)
+    end = today - timedelta(days=(today.weekday() - _DAYS.index(day)) % 7)
+    return end if end <= now else end - WEEK
+
+
+def ask_where_due(now: datetime) -> bool:
+    """Ask for the digest of the week that ended last, unless it was asked for before or there is nothing to tell."""
+    when = settings.WEIR.weekly_digest
+    if when == OFF:
+        return False
+    end = latest_end(when, now)
+    if now - end > LATE or not digest.has_anything(end - WEEK, end):
+        return False
+    with transaction.atomic():
+        report, made = IncidentReport.objects.get_or_create(
+            digest_of=end, defaults={"kind": ReportKind.DIGEST, "start": end - WEEK, "end": end, "asked_at": now}
+        )
+        if made:
+            work_keys.wake(report.pk, now)
+    return made

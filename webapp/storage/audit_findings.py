@@ -1,0 +1,130 @@
+"""What the rules on storage say of an audit → findings: opened where they begin, renewed while they last, closed by the audit that
+no longer sees them.
+
+Judging an audit again gives the same findings; one that is older than what a root was judged by says nothing of that root.
+"""
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager
+from datetime import UTC, datetime
+from typing import Any, Protocol
+
+from spark_jobs.diagnosis import registry
+from spark_jobs.diagnosis.plain import finding_to_plain
+from spark_jobs.diagnosis.registry import Sample
+from spark_jobs.diagnosis.storage_samples import StorageJobSample, StorageRootSample
+from spark_jobs.diagnosis.thresholds import Limits
+from webapp.findings import marks
+from webapp.findings.choices import SEVERITY_RANK, Severity
+from webapp.findings.models import Finding, ThresholdOverride
+from webapp.findings.overrides import limits_of
+from webapp.findings.signals import findings_changed
+from webapp.storage.models import RootFigures, StorageAudit
+from webapp.storage.newest_audits import loaded_figures
+from webapp.storage.samples import job_samples, root_samples
+
+TEXTS = ("severity", "confidence", "subject_kind", "subject", "title", "cause", "next_step", "evidence", "related", "data")
+ROWS_AT_ONCE = 500
+SUBJECT_LENGTH = 300
+SMALL_FILES = "storage.small_files.files"
+
+Identity = tuple[str, str, str, str]
+"""cluster, job id, rule, subject id; the first two empty where the subject is a root."""
+
+
+class Guard(Protocol):
+    """A held lease: every transaction is one of its own."""
+
+    def writing(self) -> AbstractContextManager[None]: ...
+
+
+def judge(audit: StorageAudit, guard: Guard, say: Callable[[str], None]) -> None:
+    """Call it when the rows of the audit are in the database, before or after it is marked as loaded."""
+    roots = [row for row in RootFigures.objects.filter(audit=audit).order_by("root") if not _is_outdated(row)]
+    standing = _standing({row.root for row in roots})
+    told: dict[Identity, dict[str, Any]] = {}
+    for sample, limits in _with_limits(audit, roots):
+        for finding in registry.diagnose(sample, limits).findings:
+            plain = finding_to_plain(finding)
+            told.setdefault((*_job_of(sample), finding.rule, bounded_subject(finding.subject_id)), plain | {"job_name": _name_of(sample)})
+    written = list(told)
+    for start in range(0, len(written), ROWS_AT_ONCE):
+        with guard.writing():
+            for identity in written[start : start + ROWS_AT_ONCE]:
+                _keep(standing.pop(identity, None), identity, told[identity])
+    over = [one.pk for one in standing.values()]
+    for start in range(0, len(over), ROWS_AT_ONCE):
+        with guard.writing():
+            marks.close(over[start : start + ROWS_AT_ONCE], audit.as_of)
+    if told or over:
+        findings_changed.send(sender=None)
+        say(f"findings on storage: {len(told)} stand, {len(over)} closed")
+
+
+def bounded_subject(subject_id: str) -> str:
+    """A column's worth of a long path, still of that path alone."""
+    if len(subject_id) <= SUBJECT_LENGTH:
+        return subject_id
+    return f"{subject_id[: SUBJECT_LENGTH - 33]} {hashlib.sha256(subject_id.encode()).hexdigest()[:32]}"
+
+
+def _is_outdated(row: RootFigures) -> bool:
+    return loaded_figures().filter(root=row.root, as_of__gt=row.as_of).exists()
+
+
+def _standing(roots: set[str]) -> dict[Identity, Finding]:
+    rules = [*registry.rules_for(StorageRootSample), *registry.rules_for(StorageJobSample)]
+    found = Finding.objects.open().filter(rule__in=rules).order_by("id")
+    return {(one.cluster, one.job_id, one.rule, one.subject_id): one for one in found if one.data.get("root") in roots}
+
+
+def _with_limits(audit: StorageAudit, roots: Iterable[RootFigures]) -> Iterator[tuple[Sample, Limits]]:
+    roots, limits = list(roots), _LimitsInForce()
+    for root in root_samples(audit, roots):
+        yield root, limits.of("", "")
+    for job in job_samples(audit, roots, limits.lowest(SMALL_FILES)):
+        yield job, limits.of(job.cluster, job.job_id)
+
+
+class _LimitsInForce:
+    """The narrowest overrides of each job, asked for once for each scope that has any."""
+
+    def __init__(self) -> None:
+        self._overrides = list(ThresholdOverride.objects.values_list("key", "value", "cluster", "job_id"))
+        self._clusters = {cluster for _key, _value, cluster, _job in self._overrides}
+        self._jobs = {(cluster, job) for _key, _value, cluster, job in self._overrides}
+        self._known: dict[tuple[str, str], Limits] = {}
+
+    def of(self, cluster: str, job_id: str) -> Limits:
+        scope = (cluster if cluster in self._clusters else "", job_id if (cluster, job_id) in self._jobs else "")
+        if scope not in self._known:
+            self._known[scope] = limits_of(*scope)
+        return self._known[scope]
+
+    def lowest(self, key: str) -> float:
+        return min([self.of("", "")[key], *(value for known, value, _cluster, _job in self._overrides if known == key)])
+
+
+def _job_of(sample: Sample) -> tuple[str, str]:
+    """A job that no cluster has told of has no page: its findings belong to its root."""
+    if isinstance(sample, StorageJobSample) and sample.cluster:
+        return sample.cluster, sample.job_id
+    return "", ""
+
+
+def _name_of(sample: Sample) -> str | None:
+    return sample.job_name if isinstance(sample, StorageJobSample) and sample.cluster else None
+
+
+def _keep(row: Finding | None, identity: Identity, plain: dict[str, Any]) -> None:
+    cluster, job_id, rule, subject_id = identity
+    at = datetime.fromtimestamp(plain["seen_at_ms"] / 1000, UTC)
+    before = marks.Mark.of(row) if row else None
+    row = row or Finding(cluster=cluster, job_id=job_id, rule=rule, subject_id=subject_id, first_seen=at)
+    for name in TEXTS:
+        setattr(row, name, plain[name])
+    row.job_name = (plain["job_name"] or "")[:300] or None
+    row.severity_rank = SEVERITY_RANK[Severity(row.severity)]
+    row.last_seen = row.as_of = at
+    marks.save(row, before)

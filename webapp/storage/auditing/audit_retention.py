@@ -1,0 +1,71 @@
+"""Old audits give way: lists of files after a few audits, rows of jobs and checkpoints after days, daily totals after years."""
+
+import re
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from typing import Any
+
+import fsspec
+from django.conf import settings
+from django.db.models import Max, Q, QuerySet
+from django.db.models.functions import TruncDate
+
+from webapp.storage.choices import AuditState
+from webapp.storage.models import (
+    AuditDoubt,
+    ChainLink,
+    CheckpointStorage,
+    JobStorage,
+    MissingFile,
+    RootFigures,
+    StorageAudit,
+    VerdictFigures,
+)
+from webapp.storage.newest_audits import latest_audits
+from webapp.work.lease import Lease
+
+DETAILS = timedelta(days=7)
+EVERY_AUDIT = timedelta(days=14)
+"""After that one audit a day stays in the history of a root."""
+HISTORY = timedelta(days=730)
+FAILED = timedelta(days=30)
+_RUN_DIR = re.compile(r"^storage-\d{8}T\d{6}-[0-9a-f]{8}$")
+
+
+def forget_old(lease: Lease) -> int:
+    """Remove run directories of all but the newest loaded audits (and the newest of each root), and of those that failed."""
+    newest = StorageAudit.objects.loaded().order_by("-as_of", "-id").values_list("audit_id", flat=True)[: settings.WEIR.storage_keep_audits]
+    done = StorageAudit.objects.filter(files_kept=True, state__in=(AuditState.LOADED, AuditState.FAILED))
+    removed = 0
+    for audit in done.exclude(audit_id__in=[*newest, *_newest_of_roots()]):
+        with lease.writing():
+            StorageAudit.objects.filter(pk=audit.pk).update(files_kept=False)
+        _remove(audit.run_dir)
+        removed += 1
+    return removed
+
+
+def _newest_of_roots() -> list[str]:
+    return list(latest_audits().values_list("audit_id", flat=True).distinct())
+
+
+def _remove(run_dir: str) -> None:
+    """Only what looks like one of ours; gone already is as good."""
+    if not _RUN_DIR.match(run_dir.rstrip("/").rpartition("/")[2]):
+        return
+    filesystem, path = fsspec.core.url_to_fs(run_dir)
+    if filesystem.exists(path):
+        filesystem.rm(path, recursive=True)
+
+
+def too_old(now: datetime) -> "Iterator[QuerySet[Any]]":
+    """Rows to delete. The newest audit of a root keeps everything, however old it is."""
+    newest = _newest_of_roots()
+    for model in (VerdictFigures, JobStorage, ChainLink, CheckpointStorage, MissingFile, AuditDoubt):
+        yield model._default_manager.filter(audit__as_of__lt=now - DETAILS).exclude(audit__audit_id__in=newest)
+    old = RootFigures.objects.filter(as_of__lt=now - EVERY_AUDIT).exclude(audit__audit_id__in=newest)
+    of_day = old.annotate(day=TruncDate("as_of")).values("root", "day").annotate(last=Max("id")).values("last")
+    yield old.exclude(pk__in=of_day)
+    yield RootFigures.objects.filter(as_of__lt=now - HISTORY).exclude(audit__audit_id__in=newest)
+    useless = Q(state=AuditState.FAILED, created_at__lt=now - FAILED) | Q(state=AuditState.LOADED, as_of__lt=now - HISTORY)
+    yield StorageAudit.objects.filter(useless).exclude(audit_id__in=newest)

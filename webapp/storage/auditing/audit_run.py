@@ -1,0 +1,155 @@
+"""One audit from beginning to end: list, ask, run Spark, load.
+
+1. Audits whose process was killed are loaded where Spark had finished them, else marked as failed.
+2. Every root is listed; only then, so that nothing newer than its referrers is listed, references are read.
+3. Spark runs as a subprocess over listing, references and the jobs that the database knows; its manifest makes the audit real.
+4. Its tables are loaded, the rules of storage are asked, old audits give way.
+"""
+
+import json
+from datetime import datetime
+
+import fsspec
+from django.conf import settings
+from django.utils import timezone
+
+from spark_jobs.manifest import BadManifest
+from webapp.storage.audit_findings import judge
+from webapp.storage.auditing import audit_retention, fleet_orphan_bytes, known_jobs, listings, loading
+from webapp.storage.auditing.audit_request import Asked
+from webapp.storage.choices import AuditState
+from webapp.storage.models import StorageAudit, StorageRoot
+from webapp.storage.registration import withdraw
+from webapp.work import spark_process
+from webapp.work.lease import Lease
+from webapp.work.models import PipelineRun
+from webapp.work.runs import RunRecord, describe
+
+
+def audit(asked: Asked, lease: Lease, record: RunRecord) -> StorageAudit:
+    """Raises what listing raises, ``SparkFailed`` and ``BadManifest``; the row then says that it failed and why."""
+    settle_left_behind(lease, record)
+    row = _begin(asked, lease, record)
+    try:
+        found = listings.list_all(asked, row.run_dir, record.say)
+        row.as_of = listings.as_of(found)
+        row.previous = _previous(asked, row.as_of)
+        _write_request(row, asked, found)
+        with lease.writing():
+            row.save(update_fields=["as_of", "previous"])
+        _run_spark(row, asked, lease, record)
+        _load(row, lease, record)
+    except BaseException as error:
+        _failed(row, describe(error))
+        raise
+    removed = audit_retention.forget_old(lease)
+    if removed:
+        record.say(f"lists of files of {removed} older audits removed")
+    return row
+
+
+def settle_left_behind(lease: Lease, record: RunRecord) -> None:
+    """Of audits that say they run although whoever ran them is gone: their lease is ours now, or their run is closed."""
+    for row in StorageAudit.objects.filter(state__in=(AuditState.RUNNING, AuditState.WRITTEN)).select_related("run"):
+        if row.run is not None and row.run.state == PipelineRun.State.RUNNING and row.run.key != lease.key:
+            continue
+        try:
+            _load(row, lease, record)
+        except BadManifest:
+            _failed(row, "Its process ended before it did.")
+        else:
+            record.say(f"audit {row.audit_id} was complete although its process had ended; it is loaded")
+
+
+def _begin(asked: Asked, lease: Lease, record: RunRecord) -> StorageAudit:
+    attempt = record.row.attempt
+    run_dir = f"{settings.WEIR.runs_root.rstrip('/')}/{attempt}"
+    with lease.writing():
+        PipelineRun.objects.filter(pk=record.row.pk).update(manifest_path=f"{run_dir}/manifest.json")
+        return StorageAudit.objects.create(
+            audit_id=attempt,
+            run=record.row,
+            purpose=asked.purpose,
+            roots=asked.uris,
+            age_guard_h=asked.age_guard_h,
+            fresh=asked.fresh,
+            run_dir=run_dir,
+            manifest_path=f"{run_dir}/manifest.json",
+            withheld={one.root.uri: one.withheld for one in asked.roots if one.withheld},
+        )
+
+
+def _previous(asked: Asked, as_of: datetime) -> StorageAudit | None:
+    """The newest one before whose state this one carries on: of the same roots, or else of some of them."""
+    wanted = set(asked.uris)
+    earlier = StorageAudit.objects.loaded().filter(files_kept=True, as_of__lt=as_of).order_by("-as_of", "-id")[:50]
+    overlapping = [row for row in earlier if wanted.intersection(row.roots)]
+    return next((row for row in overlapping if wanted <= set(row.roots)), overlapping[0] if overlapping else None)
+
+
+def _write_request(row: StorageAudit, asked: Asked, found: list[listings.RootListing]) -> None:
+    known_jobs.write(f"{row.run_dir}/jobs.parquet", timezone.now())
+    one = {
+        "audit_id": row.audit_id,
+        "as_of": row.as_of.isoformat() if row.as_of else None,
+        "age_guard_h": row.age_guard_h,
+        "roots": [listings.request_of(listing) for listing in found],
+        "spellings": [list(pair) for pair in asked.spellings.aliases],
+        "jobs": f"{row.run_dir}/jobs.parquet",
+    }
+    with fsspec.open(f"{row.run_dir}/request.json", "wb") as file:
+        file.write(json.dumps({"audits": [one]}, indent=1).encode())
+
+
+def _run_spark(row: StorageAudit, asked: Asked, lease: Lease, record: RunRecord) -> None:
+    """Where the audit to carry on from is lost, an older one takes its place, else none: then every file counts as first seen now."""
+    try:
+        spark_process.run(_command(row), record, row.audit_id)
+    except spark_process.PreviousLost as lost:
+        if row.previous is None:
+            raise
+        record.say(f"{lost} It carries on from an older audit, or else from none.")
+        with lease.writing():
+            _withdraw_attestations(asked, record)
+            StorageAudit.objects.filter(pk=row.previous.pk).update(files_kept=False)
+            row.previous = _previous(asked, row.as_of or timezone.now())
+            row.save(update_fields=["previous"])
+        _run_spark(row, asked, lease, record)
+
+
+def _withdraw_attestations(asked: Asked, record: RunRecord) -> None:
+    """A file whose referrer vanished is kept only as long as an audit remembers that somebody referred to it: without that memory,
+    whoever stands for a root has to say again that nothing is missing there."""
+    for root in StorageRoot.objects.filter(uri__in=asked.uris, attested_at__isnull=False):
+        record.say(
+            f"The attestation of {root.attested_name} for {root.uri} is withdrawn: which files were ever referred to is not remembered "
+            "any more. Look at what is missing there before you attest again."
+        )
+        withdraw(root)
+
+
+def _command(row: StorageAudit) -> list[str]:
+    command = ["audit", "--request", f"{row.run_dir}/request.json", "--lake", settings.WEIR.lake_root]
+    command += ["--run-dir", row.run_dir, "--attempt", row.audit_id]
+    if row.previous is not None:
+        command += ["--previous", row.previous.manifest_path]
+    if row.fresh:
+        command.append("--fresh")
+    return command
+
+
+def _load(row: StorageAudit, lease: Lease, record: RunRecord) -> None:
+    manifest = loading.read_manifest(row)
+    with lease.writing():
+        row.state = AuditState.WRITTEN
+        row.save(update_fields=["state"])
+    record.counts["rows"] = loading.load(row, manifest, lease, record.say)
+    judge(row, lease, record.say)
+    loading.finish(row, lease)
+    fleet_orphan_bytes.tell(row, lease)
+
+
+def _failed(row: StorageAudit, error: str) -> None:
+    StorageAudit.objects.filter(pk=row.pk).exclude(state=AuditState.LOADED).update(
+        state=AuditState.FAILED, error=error[:4000], finished_at=timezone.now()
+    )

@@ -1,0 +1,61 @@
+"""From the path of a checkpoint, in whatever spelling, to its ``_metadata`` where Weir reads it.
+
+Only what lies below a registered root is read: a path comes from Flink or from an address somebody typed.
+"""
+
+from datetime import UTC
+from pathlib import Path
+
+import fsspec
+
+from ingest.metadata.files import NAME, MetadataFile
+from ingest.storage.instants import modified_at
+from ingest.storage.roots import Root, local_path
+from ingest.uris import BadUri, canonical, is_below
+from webapp.storage.auditing.audit_request import spellings
+from webapp.storage.models import StorageRoot
+
+
+class NotLocated(Exception):
+    """The message is one sentence that says what to do."""
+
+
+def metadata_path(written: str) -> str:
+    """Canonical path of the ``_metadata``; ``written`` names it or its directory. Raises :class:`NotLocated`."""
+    try:
+        uri = canonical(written, spellings())
+    except BadUri as error:
+        raise NotLocated(str(error)) from error
+    return uri if uri.rpartition("/")[2] == NAME else f"{uri}/{NAME}"
+
+
+def root_of(path: str) -> StorageRoot | None:
+    """The registered root that a canonical path lies below."""
+    return next((root for root in StorageRoot.objects.all() if is_below(path, root.uri)), None)
+
+
+def located(written: str) -> MetadataFile:
+    """With size and time as the storage tells them now. Raises :class:`NotLocated` and ``OSError``."""
+    path = metadata_path(written)
+    row = root_of(path)
+    if row is None:
+        raise NotLocated(f"{path} lies below no registered storage root; add one to have it read.")
+    root = Root(row.uri, row.read_at or None)
+    reading = root.readable(path)
+    try:
+        filesystem, name = fsspec.core.url_to_fs(reading, use_listings_cache=False)
+        _refuse_escape(filesystem, name, root)
+    except ValueError as error:
+        raise NotLocated(f"{path} cannot be looked for where its root is read: {error}") from error
+    info = filesystem.info(name)
+    modified = modified_at(info)
+    return MetadataFile(path, info.get("size"), modified and modified.astimezone(UTC), reading)
+
+
+def _refuse_escape(filesystem: object, name: str, root: Root) -> None:
+    """A link could lead out of the root."""
+    protocol = getattr(filesystem, "protocol", "")
+    if "file" not in ((protocol,) if isinstance(protocol, str) else tuple(protocol)):
+        return
+    if not Path(name).resolve().is_relative_to(Path(local_path(root.reading)).resolve()):
+        raise NotLocated(f"{name} leads out of its root.")
