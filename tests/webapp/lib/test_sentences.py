@@ -52,7 +52,7 @@ def test_descriptions_of_tables_fields_commands_and_notices_are_listed() -> None
     described = [
         next(iter(TABLES.values())).columns[0].meaning,
         str(Delivery._meta.get_field("ended_at").help_text),
-        load_command_class("webapp.storage", "apply_cleanup").help.split(". ")[0],
+        load_command_class("webapp.cleanup", "apply_cleanup").help.split(". ")[0],
         weir.SCHEMA["properties"]["timestamp"]["description"],
     ]
     for text in described:
