@@ -30,7 +30,7 @@ from webapp.cleanup import manifest as manifests
 from webapp.cleanup import orders
 from webapp.cleanup.choices import PlanState
 from webapp.cleanup.entries import SCHEMA
-from webapp.cleanup.errors import CleanupError, Halted, NotAllowed, PlanDamaged
+from webapp.cleanup.errors import CleanupError, Halted, PlanActionRefused, PlanDamaged
 from webapp.cleanup.folder import PlanFolder
 from webapp.cleanup.manifest import PartEntry, PlannedRoot, name_of
 from webapp.cleanup.models import CleanupPlan
@@ -156,10 +156,10 @@ def test_a_row_that_says_it_never_expires_is_held_to_the_plan(audited: World, or
 @pytest.mark.parametrize("role", [None, Role.VIEWER, Role.OPERATOR])
 def test_nobody_else_approves_and_nothing_is_applied_out_of_turn(audited: World, orphan: Path, role: Role | None) -> None:
     made, now = stored.made(audited), timezone.now()
-    with pytest.raises(NotAllowed):
+    with pytest.raises(PlanActionRefused):
         orders.approve(made, somebody(role), now)
     for order in (orders.start_apply, orders.start_undo, orders.start_purge):
-        with pytest.raises(NotAllowed):
+        with pytest.raises(PlanActionRefused):
             order(made, "eve", now)
     for state in (PlanState.APPLYING, PlanState.PURGING, PlanState.UNDOING):
         CleanupPlan.objects.update(state=state)

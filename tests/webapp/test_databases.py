@@ -51,7 +51,7 @@ ALSO_ON_POSTGRESQL = (
     # The loader, leases and retention.
     *("pipeline/test_loader.py", "pipeline/test_retention.py", "work/test_due_work.py", "freshness/test_alarms.py"),
     *("fleet/test_status.py", "checkpoints"),
-    *(f"storage/{name}" for name in ("test_loading.py", "test_known_jobs.py", "test_aging.py", "test_auditing.py")),
+    *(f"storage/{name}" for name in ("test_loading.py", "test_known_jobs.py", "test_audit_retention.py", "test_auditing.py")),
     # What attackers send.
     *("test_cursors.py", "lib/test_keysets.py", "api/test_errors.py", "test_hostile_texts.py"),
 )

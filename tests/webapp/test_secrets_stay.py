@@ -23,7 +23,7 @@ from webapp.delivery.choices import FormatName
 from webapp.delivery.formats.base import Mail
 from webapp.delivery.models import Delivery
 from webapp.delivery.network import Answer
-from webapp.delivery.notices import AlertTold
+from webapp.delivery.notices import NoticeAlert
 from webapp.delivery.outcomes import record
 from webapp.delivery.rendering import rendered
 from webapp.fleet.models import Cluster, JobException, LogEvent
@@ -45,7 +45,7 @@ def leaks(text: str, spellings: list[Spelling] = SPELLINGS) -> list[str]:
     return []
 
 
-def telling(spelling: Spelling) -> AlertTold:
+def telling(spelling: Spelling) -> NoticeAlert:
     text = spelling.text
     figure = {"name": f"says {text}", "value": text, "unit": "", "threshold": 1, "comparison": ">=", "note": text}
     return alert(

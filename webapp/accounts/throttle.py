@@ -40,13 +40,13 @@ class Blocked(Exception):
 
 
 @dataclass(frozen=True)
-class Attempt:
+class SignInAttempt:
     """Kind of limit → what is counted by it."""
 
     subjects: dict[str, str]
 
 
-def begin(request: HttpRequest, user_name: str) -> Attempt:
+def begin(request: HttpRequest, user_name: str) -> SignInAttempt:
     """Count one attempt; raises :class:`Blocked` where there were too many."""
     now, name = timezone.now(), user_name.casefold()
     device = device_of(request)
@@ -65,10 +65,10 @@ def begin(request: HttpRequest, user_name: str) -> Attempt:
         _count(subject, LIMITS[kind].window, now)
     if _room(checked, now) < 0:
         raise Blocked
-    return Attempt(subjects)
+    return SignInAttempt(subjects)
 
 
-def succeeded(attempt: Attempt) -> None:
+def succeeded(attempt: SignInAttempt) -> None:
     """The address and the name keep what others failed: one good account must not pay for guessing at others, nor one visit for guesses."""
     kept = [attempt.subjects[kind] for kind in ("address", "name")]
     SignInFailures.objects.filter(subject__in=kept, count__gt=0).update(count=F("count") - 1)

@@ -11,15 +11,12 @@ from webapp.alerting.choices import OPEN, Happened
 from webapp.alerting.models import Alert, AlertEvent, MaintenanceWindow, Silence
 from webapp.alerting.querysets import AlertQuerySet
 from webapp.lib.matchers import Matcher
+from webapp.lib.refusals import ActionRefused
 
 LONGEST_COMMENT = 4_000
 LONGEST_SILENCE = timedelta(days=90)
 AT_ONCE = 500
 """Alerts that can be acknowledged by one act."""
-
-
-class Refused(ValueError):
-    """An act that cannot be done; the message says why, for people."""
 
 
 def acknowledge(uids: Collection[str], user: Any, comment: str, now: datetime) -> int:
@@ -47,24 +44,24 @@ def take_back(uids: Collection[str], user: Any, now: datetime) -> int:
 
 
 def comment_on(alert: Alert, user: Any, comment: str, now: datetime) -> None:
-    """Raises :class:`Refused` where it says nothing."""
+    """Raises :class:`ActionRefused` where it says nothing."""
     said = clean(comment)
     if not said:
-        raise Refused("Write what you want to note.")
+        raise ActionRefused("Write what you want to note.")
     _note([alert.pk], Happened.COMMENT, user.get_username()[:200], said, now)
 
 
 def silence(matchers: Sequence[Matcher], starts_at: datetime, ends_at: datetime, reason: str, user: Any, now: datetime) -> Silence:
-    """Tell nothing of alerts that match, for a while. Raises :class:`Refused`."""
+    """Tell nothing of alerts that match, for a while. Raises :class:`ActionRefused`."""
     said = clean(reason)
     if not matchers:
-        raise Refused("Give at least one matcher: a silence of everything would hide all that happens.")
+        raise ActionRefused("Give at least one matcher: a silence of everything would hide all that happens.")
     if not said:
-        raise Refused("Give a reason: it is shown with the alert.")
+        raise ActionRefused("Give a reason: it is shown with the alert.")
     if ends_at <= max(starts_at, now):
-        raise Refused("A silence has to end after it begins, and in the future.")
+        raise ActionRefused("A silence has to end after it begins, and in the future.")
     if ends_at - starts_at > LONGEST_SILENCE:
-        raise Refused(f"A silence lasts {LONGEST_SILENCE.days} days at most; plan a maintenance window for what is longer.")
+        raise ActionRefused(f"A silence lasts {LONGEST_SILENCE.days} days at most; plan a maintenance window for what is longer.")
     with transaction.atomic():
         made = Silence.objects.create(
             matchers=[one.as_json() for one in matchers], starts_at=starts_at, ends_at=ends_at, reason=said,
@@ -75,28 +72,28 @@ def silence(matchers: Sequence[Matcher], starts_at: datetime, ends_at: datetime,
 
 
 def end_silence(found: Silence, user: Any, now: datetime) -> None:
-    """Now instead of later. Raises :class:`Refused` where it is over."""
+    """Now instead of later. Raises :class:`ActionRefused` where it is over."""
     with transaction.atomic():
         ended = Silence.objects.filter(pk=found.pk, ends_at__gt=now)
         if not ended.update(ends_at=now, ended_name=user.get_username()[:200]):
-            raise Refused("This silence is over already.")
+            raise ActionRefused("This silence is over already.")
         evaluation_hint.wake()
     found.refresh_from_db()
 
 
 def save_window(window: MaintenanceWindow, user: Any, now: datetime) -> MaintenanceWindow:
-    """A checked window. Raises :class:`Refused`."""
+    """A checked window. Raises :class:`ActionRefused`."""
     window.reason = clean(window.reason)
     if not window.matchers:
-        raise Refused("Give at least one matcher: a window for everything would hide all that happens.")
+        raise ActionRefused("Give at least one matcher: a window for everything would hide all that happens.")
     if not window.reason:
-        raise Refused("Give a reason: it is shown with the window.")
+        raise ActionRefused("Give a reason: it is shown with the window.")
     if window.is_weekly and (window.time_of_day is None or not 60 <= (window.duration_s or 0) <= 7 * 86_400):
-        raise Refused("A weekly window needs its time of day in UTC and how long it lasts, from a minute to a week.")
+        raise ActionRefused("A weekly window needs its time of day in UTC and how long it lasts, from a minute to a week.")
     if not window.is_weekly and window.ends_at is None:
-        raise Refused("Say when the window ends.")
+        raise ActionRefused("Say when the window ends.")
     if window.ends_at is not None and window.ends_at <= max(window.starts_at, now):
-        raise Refused("A window has to end after it begins, and in the future.")
+        raise ActionRefused("A window has to end after it begins, and in the future.")
     window.author, window.author_name, window.created_at = user, user.get_username()[:200], now
     with transaction.atomic():
         window.save()
@@ -105,10 +102,10 @@ def save_window(window: MaintenanceWindow, user: Any, now: datetime) -> Maintena
 
 
 def end_window(found: MaintenanceWindow, user: Any, now: datetime) -> None:
-    """From now on it is over. Raises :class:`Refused` where it is already."""
+    """From now on it is over. Raises :class:`ActionRefused` where it is already."""
     with transaction.atomic():
         if not MaintenanceWindow.objects.not_over(now).filter(pk=found.pk).update(ends_at=now, ended_name=user.get_username()[:200]):
-            raise Refused("This window is over already.")
+            raise ActionRefused("This window is over already.")
         evaluation_hint.wake()
     found.refresh_from_db()
 

@@ -8,7 +8,7 @@ from webapp.alerting.choices import OPEN, AlertState, Mute
 from webapp.alerting.models import Alert
 from webapp.alerting.querysets import AlertQuerySet
 from webapp.findings.choices import Severity
-from webapp.lib.keysets import Key
+from webapp.lib.keysets import KeysetColumn
 from webapp.lib.list_queries import asked_text
 
 OPEN_STATE, ANY = "open", "any"
@@ -20,8 +20,12 @@ STATES = {
     ANY: "open and resolved",
 }
 YES_NO = ("yes", "no")
-WORST_FIRST = (Key("severity_rank", descending=True), Key("starts_at", descending=True), Key("id", descending=True))
-NEWEST_FIRST = (Key("starts_at", descending=True), Key("id", descending=True))
+WORST_FIRST = (
+    KeysetColumn("severity_rank", descending=True),
+    KeysetColumn("starts_at", descending=True),
+    KeysetColumn("id", descending=True),
+)
+NEWEST_FIRST = (KeysetColumn("starts_at", descending=True), KeysetColumn("id", descending=True))
 
 
 @dataclass(frozen=True)
@@ -53,7 +57,7 @@ class AlertQuery:
         )
 
     @property
-    def keys(self) -> tuple[Key, ...]:
+    def keys(self) -> tuple[KeysetColumn, ...]:
         """Of what is open the worst matters first, of the past the newest."""
         return NEWEST_FIRST if self.state in (AlertState.RESOLVED, ANY) else WORST_FIRST
 

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from webapp.alerting.choices import Happened, Told
-from webapp.alerting.lifecycle import Episode, Event, Life
+from webapp.alerting.choices import Happened, Notified
+from webapp.alerting.lifecycle import AlertEpisode, Event, Life
 from webapp.alerting.models import Alert, AlertEvent, AlertGroup
 from webapp.alerting.policies import Policies
 from webapp.alerting.row_updates import write
@@ -33,7 +33,7 @@ def life_of(row: Alert) -> Life:
 
 def put(row: Alert, life: Life) -> None:
     """The life into the row, which is not saved."""
-    if row.told == Told.RESOLVED and life.told == Told.NOTHING:
+    if row.told == Notified.RESOLVED and life.told == Notified.NOTHING:
         # It begins anew: whoever took note of its last time has not seen this one.
         row.acknowledged_by, row.acknowledged_name, row.acknowledged_at, row.acknowledge_comment = None, "", None, ""
     for name in SAME:
@@ -45,8 +45,8 @@ def put(row: Alert, life: Life) -> None:
     row.severity = SEVERITY_OF_RANK.get(life.rank, row.severity)
 
 
-def episode_of(finding: Finding, rank: int) -> Episode:
-    return Episode(finding.first_seen, finding.last_seen, finding.closed_at if finding.state != "open" else None, rank)
+def episode_of(finding: Finding, rank: int) -> AlertEpisode:
+    return AlertEpisode(finding.first_seen, finding.last_seen, finding.closed_at if finding.state != "open" else None, rank)
 
 
 def copy_texts(row: Alert, finding: Finding) -> None:

@@ -23,7 +23,7 @@ class AlertState(models.TextChoices):
 OPEN = (AlertState.PENDING, AlertState.FIRING)
 
 
-class Told(models.TextChoices):
+class Notified(models.TextChoices):
     """What its group has last told of an alert."""
 
     NOTHING = "", "nothing"

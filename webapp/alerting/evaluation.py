@@ -8,7 +8,6 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
-from typing import Protocol
 
 from django.db import transaction
 
@@ -18,6 +17,7 @@ from webapp.alerting.hold_times import chunks_held, hold
 from webapp.alerting.models import AlertGroup
 from webapp.alerting.muting import Mutes, mute, to_look_at
 from webapp.alerting.policies import Policies
+from webapp.work.lease import WriteGuard
 from webapp.work.models import Manifest
 
 CHUNKS_AT_MOST = 200
@@ -25,12 +25,6 @@ CHUNKS_AT_MOST = 200
 LOADS_FOR = timedelta(seconds=60)
 """A run that is just being loaded is waited for so long, that what it finds is told together."""
 SOON = timedelta(seconds=20)
-
-
-class Guard(Protocol):
-    """A held lease: every transaction is one of its own."""
-
-    def writing(self) -> AbstractContextManager[None]: ...
 
 
 @dataclass(frozen=True)
@@ -46,7 +40,7 @@ class Evaluated:
         return {name: count for name, count in asdict(self).items() if count}
 
 
-def evaluate(now: datetime, lease: Guard | None = None) -> Evaluated:
+def evaluate(now: datetime, lease: WriteGuard | None = None) -> Evaluated:
     writing: Callable[[], AbstractContextManager[None]] = lease.writing if lease else transaction.atomic
     policies = Policies()
     taken = held = muted = notices = 0
@@ -72,7 +66,7 @@ def evaluate(now: datetime, lease: Guard | None = None) -> Evaluated:
     for group in groups:
         if group.is_due(now) and not (gathers and _is_fresh(group, now)):
             with writing():
-                notices += notifications.tell(group, now)
+                notices += notifications.notify(group, now)
     for group in notifications.to_repeat(now):
         with writing():
             notices += notifications.repeat(group, now)

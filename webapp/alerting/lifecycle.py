@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from webapp.alerting.choices import AlertState, Happened, Told
+from webapp.alerting.choices import AlertState, Happened, Notified
 
 FLAPS = 3
 FLAP_WINDOW = timedelta(minutes=30)
@@ -34,7 +34,7 @@ class Policy:
 
 
 @dataclass(frozen=True, slots=True)
-class Episode:
+class AlertEpisode:
     """A finding as it stands; ``closed_at`` is empty while it is open."""
 
     first_seen: datetime
@@ -62,7 +62,7 @@ class Life:
     fired: tuple[datetime, ...] = ()
     flapping: bool = False
     rank: int = 0
-    told: str = Told.NOTHING
+    told: str = Notified.NOTHING
     told_rank: int = 0
     tell_since: datetime | None = None
 
@@ -73,9 +73,9 @@ class Life:
     @property
     def is_settled(self) -> bool:
         """Resolved, and nothing more to be told of it."""
-        return self.state == AlertState.RESOLVED and self.told == Told.RESOLVED
+        return self.state == AlertState.RESOLVED and self.told == Notified.RESOLVED
 
-    def overlaps(self, episode: Episode) -> bool:
+    def overlaps(self, episode: AlertEpisode) -> bool:
         until = episode.closed_at
         return (until is None or until >= self.starts_at) and (self.ends_at is None or episode.first_seen <= self.ends_at)
 
@@ -93,7 +93,7 @@ class Step:
     is_new: bool = False
 
 
-def take(last: Life | None, episode: Episode, policy: Policy, now: datetime) -> Step:
+def take(last: Life | None, episode: AlertEpisode, policy: Policy, now: datetime) -> Step:
     """``last``: the alert of this identity that overlaps the episode, else its newest one."""
     if last is None or (last.is_settled and not last.overlaps(episode)):
         return _begin(last.fired if last else (), episode, policy, now) if policy.alerts else Step(None)
@@ -134,23 +134,23 @@ def unmuted(last: Life, now: datetime) -> Life:
     """Nothing holds it back any more: what still fires is told, also where it was told of before."""
     if last.state != AlertState.FIRING:
         return last
-    return replace(last, told=Told.NOTHING, tell_since=now if last.told else last.tell_since or now)
+    return replace(last, told=Notified.NOTHING, tell_since=now if last.told else last.tell_since or now)
 
 
 def muted(last: Life) -> Life:
     """What ended without ever having been told, and is muted, is not told."""
-    if last.state == AlertState.RESOLVED and last.told == Told.NOTHING:
-        return replace(last, told=Told.RESOLVED, tell_since=None)
+    if last.state == AlertState.RESOLVED and last.told == Notified.NOTHING:
+        return replace(last, told=Notified.RESOLVED, tell_since=None)
     return last
 
 
-def told(last: Life) -> Life:
+def notified(last: Life) -> Life:
     """Its group has told it as it stands."""
-    what = Told.RESOLVED if last.state == AlertState.RESOLVED else Told.FIRING
+    what = Notified.RESOLVED if last.state == AlertState.RESOLVED else Notified.FIRING
     return replace(last, told=what, told_rank=last.rank, tell_since=None)
 
 
-def _begin(fired: Iterable[datetime], episode: Episode, policy: Policy, now: datetime) -> Step:
+def _begin(fired: Iterable[datetime], episode: AlertEpisode, policy: Policy, now: datetime) -> Step:
     first = episode.first_seen
     life = Life(AlertState.PENDING, first, first, rank=episode.rank, fired=tuple(fired))
     seen_for = episode.last_seen - first
@@ -167,7 +167,7 @@ def _begin(fired: Iterable[datetime], episode: Episode, policy: Policy, now: dat
     return replace(_step(None, life, events, now), is_new=True)
 
 
-def _go_on(last: Life, episode: Episode, policy: Policy, now: datetime) -> Step:
+def _go_on(last: Life, episode: AlertEpisode, policy: Policy, now: datetime) -> Step:
     """An open alert and an episode of it."""
     life, events = replace(last, rank=episode.rank) if episode.first_seen >= last.episode_at else last, list[Event]()
     is_same = last.overlaps(episode) and (last.quiet_since is None or not episode.is_open or episode.first_seen <= last.episode_at)
@@ -188,7 +188,7 @@ def _go_on(last: Life, episode: Episode, policy: Policy, now: datetime) -> Step:
     return _later_step(*_quiet(life, episode, events, now), policy, now)
 
 
-def _pending(life: Life, episode: Episode, policy: Policy, now: datetime) -> Step:
+def _pending(life: Life, episode: AlertEpisode, policy: Policy, now: datetime) -> Step:
     """Begun anew: what counts is how long its present episode is seen."""
     begun = _begin(life.fired, episode, policy, now)
     if begun.life is None or begun.life.state == AlertState.PENDING:
@@ -197,7 +197,7 @@ def _pending(life: Life, episode: Episode, policy: Policy, now: datetime) -> Ste
     return replace(begun, is_new=False)
 
 
-def _again(last: Life, episode: Episode, policy: Policy, now: datetime) -> Step:
+def _again(last: Life, episode: AlertEpisode, policy: Policy, now: datetime) -> Step:
     """A resolved alert whose end is still to be told, or whose episode turns out to go on."""
     if not last.is_settled:
         held = replace(last, state=AlertState.FIRING, resolved_at=None, quiet_since=last.quiet_since or now)
@@ -207,13 +207,13 @@ def _again(last: Life, episode: Episode, policy: Policy, now: datetime) -> Step:
         return replace(step, events=((now, Happened.REOPENED), *step.events))
     life, events = _fire(last, episode.first_seen, now)
     life = replace(
-        life, fired_at=now, resolved_at=None, quiet_since=None, ends_at=None, rank=episode.rank, told=Told.NOTHING,
+        life, fired_at=now, resolved_at=None, quiet_since=None, ends_at=None, rank=episode.rank, told=Notified.NOTHING,
         episode_at=max(last.episode_at, episode.first_seen), starts_at=min(last.starts_at, episode.first_seen),
     )  # fmt: skip
     return _step(None, life, [(now, Happened.REOPENED), *events], now)
 
 
-def _switch_off(last: Life, episode: Episode, now: datetime) -> Step:
+def _switch_off(last: Life, episode: AlertEpisode, now: datetime) -> Step:
     if last.state == AlertState.PENDING:
         return Step(None)
     if not last.is_open:
@@ -237,7 +237,7 @@ def _fire(life: Life, at: datetime, now: datetime) -> tuple[Life, list[Event]]:
     return life, events
 
 
-def _quiet(life: Life, episode: Episode, events: list[Event], now: datetime) -> tuple[Life, list[Event]]:
+def _quiet(life: Life, episode: AlertEpisode, events: list[Event], now: datetime) -> tuple[Life, list[Event]]:
     if life.quiet_since is None:
         events = [*events, (episode.closed_at or now, Happened.QUIET)]
     return replace(life, quiet_since=life.quiet_since or now, ends_at=_later(life.ends_at, episode.closed_at)), events
@@ -256,15 +256,15 @@ def _later_step(life: Life, events: list[Event], policy: Policy, now: datetime) 
 def _step(before: Life | None, life: Life, events: list[Event], now: datetime) -> Step:
     if before is not None and life.rank != before.rank and life.is_open:
         events = [*events, (now, Happened.SEVERITY)]
-    return Step(replace(life, tell_since=_tell_since(life, now)), tuple(events))
+    return Step(replace(life, tell_since=_notify_since(life, now)), tuple(events))
 
 
-def _tell_since(life: Life, now: datetime) -> datetime | None:
+def _notify_since(life: Life, now: datetime) -> datetime | None:
     """First evidence of what its group has not told yet; None where it has told all."""
     if life.state == AlertState.FIRING:
-        is_news = life.told != Told.FIRING or life.rank > life.told_rank
+        is_news = life.told != Notified.FIRING or life.rank > life.told_rank
     else:
-        is_news = life.state == AlertState.RESOLVED and life.told != Told.RESOLVED
+        is_news = life.state == AlertState.RESOLVED and life.told != Notified.RESOLVED
     return (life.tell_since or now) if is_news else None
 
 

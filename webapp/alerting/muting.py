@@ -8,7 +8,7 @@ from datetime import datetime
 from django.db.models import Q
 
 from webapp.alerting.alert_rows import ROWS_AT_ONCE, life_of, put
-from webapp.alerting.choices import BLIND, OPEN, AlertState, Happened, Mute, Told
+from webapp.alerting.choices import BLIND, OPEN, AlertState, Happened, Mute, Notified
 from webapp.alerting.lifecycle import muted, unmuted
 from webapp.alerting.models import Alert, AlertEvent, MaintenanceWindow, Silence
 from webapp.alerting.row_updates import write
@@ -66,7 +66,7 @@ def to_look_at(mutes: Mutes) -> Iterator[list[int]]:
     """Numbers of alerts that are or may be held back, some at once."""
     concerned = (Q(state__in=OPEN) | Q(tell_since__isnull=False)) & (Q() if mutes.any_by_label else Q(cluster__in=list(mutes.blind)))
     # Most of what a dark cluster holds back stays held back by the same alert: it need not be read again.
-    stays = Q(muted_by=Mute.BLIND, inhibited_by__in=list(mutes.blind.values())) & ~Q(state=AlertState.RESOLVED, told=Told.NOTHING)
+    stays = Q(muted_by=Mute.BLIND, inhibited_by__in=list(mutes.blind.values())) & ~Q(state=AlertState.RESOLVED, told=Notified.NOTHING)
     pks = list(Alert.objects.filter(concerned | ~Q(muted_by=Mute.NONE)).exclude(stays).order_by("id").values_list("pk", flat=True))
     for start in range(0, len(pks), ROWS_AT_ONCE):
         yield pks[start : start + ROWS_AT_ONCE]
@@ -78,7 +78,7 @@ def mute(pks: Iterable[int], mutes: Mutes, now: datetime) -> int:
     events: dict[str, list[Alert]] = defaultdict(list)
     for row in Alert.objects.filter(pk__in=pks).defer(*UNREAD):
         held = mutes.of(row)
-        if (row.muted_by, _by_pk(row)) == (held.by, held.pk) and not (held.by and _ended_untold(row)):
+        if (row.muted_by, _by_pk(row)) == (held.by, held.pk) and not (held.by and _ended_unnotified(row)):
             continue
         life = life_of(row)
         if held.by:
@@ -88,7 +88,7 @@ def mute(pks: Iterable[int], mutes: Mutes, now: datetime) -> int:
         elif row.muted_by:
             # What began and ended while it was held back is over: only its history tells of it.
             put(row, unmuted(muted(life), now))
-            if row.told == Told.RESOLVED != life.told:
+            if row.told == Notified.RESOLVED != life.told:
                 events[Happened.NOT_TOLD].append(row)
         if row.is_open and bool(row.muted_by) != bool(held.by):
             events[Happened.MUTED if held.by else Happened.UNMUTED].append(row)
@@ -113,5 +113,5 @@ def _by_pk(row: Alert) -> int | None:
     return row.inhibited_by_id or row.maintenance_id or row.silence_id
 
 
-def _ended_untold(row: Alert) -> bool:
-    return row.state == AlertState.RESOLVED and row.told == Told.NOTHING
+def _ended_unnotified(row: Alert) -> bool:
+    return row.state == AlertState.RESOLVED and row.told == Notified.NOTHING

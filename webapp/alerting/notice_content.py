@@ -13,7 +13,7 @@ from django.urls import reverse
 from spark_jobs.diagnosis.registry import all_rules
 from webapp.alerting.choices import BLIND
 from webapp.alerting.models import Alert
-from webapp.delivery.notices import FIRING, MOST_MUTED, AlertTold
+from webapp.delivery.notices import FIRING, MOST_MUTED, NoticeAlert
 
 
 @dataclass(frozen=True)
@@ -48,12 +48,12 @@ def fingerprint(row: Alert) -> str:
     return hashlib.sha256("\x1f".join(row.identity).encode()).hexdigest()[:32]
 
 
-def alert_told(row: Alert, facts: Facts, *, status: str) -> AlertTold:
+def notice_alert(row: Alert, facts: Facts, *, status: str) -> NoticeAlert:
     """``status`` is given, since what ended before it could be told is told to fire first."""
     said: Any = row.finding if status == FIRING and row.finding_id and row.finding else row
     unseen_end = status != FIRING and bool(row.ended_because)
     muted_count, muted = facts.muted.get(row.pk, (0, ()))
-    return AlertTold(
+    return NoticeAlert(
         uid=row.uid,
         fingerprint=fingerprint(row),
         status=status,

@@ -12,12 +12,12 @@ from django.conf import settings
 from django.db.models import Exists, F, Min, OuterRef
 
 from webapp.alerting.alert_rows import ROWS_AT_ONCE
-from webapp.alerting.choices import AlertState, Happened, Mute, Told
+from webapp.alerting.choices import AlertState, Happened, Mute, Notified
 from webapp.alerting.models import Alert, AlertEvent, AlertGroup
-from webapp.alerting.notice_content import Facts, alert_told
+from webapp.alerting.notice_content import Facts, notice_alert
 from webapp.alerting.querysets import AlertQuerySet
 from webapp.delivery import outbox
-from webapp.delivery.notices import FIRING, RESOLVED, AlertTold, NoticeTold
+from webapp.delivery.notices import FIRING, RESOLVED, Notice, NoticeAlert
 from webapp.lib.uids import new_uid
 
 LISTED = 100
@@ -26,7 +26,7 @@ WORST_FIRST = ("-severity_rank", "starts_at", "id")
 
 
 @dataclass(frozen=True)
-class Pace:
+class NotificationPace:
     """How a group takes its time."""
 
     wait: timedelta
@@ -34,9 +34,9 @@ class Pace:
     repeat: timedelta
 
 
-def pace() -> Pace:
+def pace() -> NotificationPace:
     known = settings.WEIR
-    return Pace(
+    return NotificationPace(
         timedelta(seconds=known.alert_group_wait_s),
         timedelta(seconds=known.alert_group_interval_s),
         timedelta(seconds=known.alert_repeat_s),
@@ -68,18 +68,18 @@ def to_repeat(now: datetime) -> list[AlertGroup]:
     return list(AlertGroup.objects.filter(Exists(waits), last_notified_at__lte=now - pace().repeat, next_due_at__isnull=True))
 
 
-def tell(group: AlertGroup, now: datetime) -> int:
+def notify(group: AlertGroup, now: datetime) -> int:
     """Queue what is new in a group; returns how many notices. Call it in a transaction."""
     news = list(Alert.objects.to_tell().filter(group=group).select_related("finding").defer(*UNREAD).order_by(*WORST_FIRST))
-    ended_early = [row for row in news if row.state == AlertState.RESOLVED and row.told == Told.NOTHING]
+    ended_early = [row for row in news if row.state == AlertState.RESOLVED and row.told == Notified.NOTHING]
     firing = [row for row in news if row.state == AlertState.FIRING]
-    ended = [row for row in news if row.state == AlertState.RESOLVED and row.told != Told.NOTHING]
+    ended = [row for row in news if row.state == AlertState.RESOLVED and row.told != Notified.NOTHING]
     if not news:
         return 0
     facts = Facts.read(news)
     made = 0
     if firing or ended:
-        is_new = any(row.told == Told.NOTHING for row in firing)
+        is_new = any(row.told == Notified.NOTHING for row in firing)
         kind = FIRING if is_new or ended_early else "changed" if firing else RESOLVED
         _queue(group, kind, [*firing, *ended_early, *ended], facts, now, still_firing=ended_early)
         made += 1
@@ -90,7 +90,7 @@ def tell(group: AlertGroup, now: datetime) -> int:
         # Told that it fired; that it is over follows at once, since whoever keeps a state needs both.
         _queue(group, RESOLVED, ended_early, facts, now)
         made += 1
-    _note_as_told(group, news, made, now)
+    _mark_notified(group, news, made, now)
     return made
 
 
@@ -105,13 +105,15 @@ def repeat(group: AlertGroup, now: datetime) -> int:
 
 
 def _unanswered() -> AlertQuerySet:
-    rows: AlertQuerySet = Alert.objects.firing().filter(told=Told.FIRING, muted_by=Mute.NONE, recorded=False, acknowledged_at__isnull=True)
+    rows: AlertQuerySet = Alert.objects.firing().filter(
+        told=Notified.FIRING, muted_by=Mute.NONE, recorded=False, acknowledged_at__isnull=True
+    )
     return rows
 
 
 def _queue(
     group: AlertGroup, kind: str, changed: Sequence[Alert], facts: Facts, now: datetime, still_firing: Sequence[Alert] = ()
-) -> NoticeTold:
+) -> Notice:
     told_as_firing = {row.pk for row in still_firing}
     known = {row.pk for row in changed}
     others = Alert.objects.firing().filter(group=group, muted_by=Mute.NONE)
@@ -121,12 +123,12 @@ def _queue(
         if room
         else []
     )
-    alerts: list[AlertTold] = [
-        alert_told(row, facts, status=FIRING if row.is_open or row.pk in told_as_firing else RESOLVED) for row in (*changed, *beside)
+    alerts: list[NoticeAlert] = [
+        notice_alert(row, facts, status=FIRING if row.is_open or row.pk in told_as_firing else RESOLVED) for row in (*changed, *beside)
     ]
     firing_total = others.count() + len(told_as_firing)
     resolved_total = sum(alert.status == RESOLVED for alert in alerts)
-    notice = NoticeTold(
+    notice = Notice(
         uid=new_uid("ntc"),
         kind=kind,
         group=group.key,
@@ -150,8 +152,8 @@ def _queue(
     return notice
 
 
-def _note_as_told(group: AlertGroup, news: Sequence[Alert], notices: int, now: datetime) -> None:
-    for state, told in ((AlertState.FIRING, Told.FIRING), (AlertState.RESOLVED, Told.RESOLVED)):
+def _mark_notified(group: AlertGroup, news: Sequence[Alert], notices: int, now: datetime) -> None:
+    for state, told in ((AlertState.FIRING, Notified.FIRING), (AlertState.RESOLVED, Notified.RESOLVED)):
         pks = [row.pk for row in news if row.state == state]
         for start in range(0, len(pks), ROWS_AT_ONCE):
             part = Alert.objects.filter(pk__in=pks[start : start + ROWS_AT_ONCE])

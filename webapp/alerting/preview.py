@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 from webapp.alerting.alert_rows import episode_of
 from webapp.alerting.choices import AlertState
-from webapp.alerting.lifecycle import Life, Policy, take, tick, told
+from webapp.alerting.lifecycle import Life, Policy, notified, take, tick
 from webapp.alerting.models import RuleSetting
 from webapp.alerting.policies import Policies
 from webapp.findings.models import Finding
@@ -27,7 +27,7 @@ class WouldHave:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class SettingComparison:
     """What was in force against what is wanted, from ``start`` to ``end`` in the data."""
 
     start: datetime
@@ -36,7 +36,7 @@ class Comparison:
     then: WouldHave
 
 
-def compare(wanted: RuleSetting, now: datetime) -> Comparison:
+def compare(wanted: RuleSetting, now: datetime) -> SettingComparison:
     present, changed = Policies(), Policies(instead=wanted)
     scope = {name: getattr(wanted, name) for name in ("cluster", "job_id") if getattr(wanted, name)}
     found: FindingQuerySet = Finding.objects.filter(rule=wanted.rule, **scope)
@@ -47,7 +47,7 @@ def compare(wanted: RuleSetting, now: datetime) -> Comparison:
     lately = found.filter(last_seen__gte=end - SPAN).defer("cause", "evidence", "data")
     rows = list(lately.order_by("-first_seen", "-id")[: MOST_FINDINGS + 1])
     cut, rows = len(rows) > MOST_FINDINGS, rows[:MOST_FINDINGS][::-1]
-    return Comparison(end - SPAN, end, _count(rows, present, end, cut), _count(rows, changed, end, cut))
+    return SettingComparison(end - SPAN, end, _count(rows, present, end, cut), _count(rows, changed, end, cut))
 
 
 def _count(rows: list[Finding], policies: Policies, end: datetime, cut: bool) -> WouldHave:
@@ -71,7 +71,7 @@ def _alerts(findings: list[Finding], policies: Policies, end: datetime) -> list[
         step = take(last, episode, policy, episode.closed_at or end)
         if step.life is not None and step.life.firings and (step.is_new or last is None or not last.firings):
             ranks.append(step.life.rank)
-        last = _told(step.life)
+        last = _notified(step.life)
     if last is not None:
         _later(last, policy, end, ranks)
     return ranks
@@ -81,8 +81,8 @@ def _later(last: Life, policy: Policy, at: datetime, ranks: list[int]) -> Life |
     life = tick(last, policy, at).life
     if life is not None and life.firings and not last.firings:
         ranks.append(life.rank)
-    return _told(life)
+    return _notified(life)
 
 
-def _told(life: Life | None) -> Life | None:
-    return told(life) if life is not None and life.state != AlertState.PENDING else life
+def _notified(life: Life | None) -> Life | None:
+    return notified(life) if life is not None and life.state != AlertState.PENDING else life

@@ -8,12 +8,12 @@ from typing import Any
 from spark_jobs.diagnosis.checkpoint_reasons import LOST_WITH_JOB
 from spark_jobs.serving import UNSETTLED_OUTCOMES
 from webapp.checkpoints.badges import outcome_badge
-from webapp.checkpoints.comparison import Comparison
+from webapp.checkpoints.comparison import CheckpointComparison
 from webapp.checkpoints.models import CheckpointFact
 from webapp.checkpoints.reasons import in_words, next_step
 from webapp.findings.job_findings import ORIGIN_RULES
 from webapp.findings.models import Finding
-from webapp.findings.presentation import Shown, shown
+from webapp.findings.presentation import PresentedFinding, shown
 from webapp.findings.querysets import WORST_FIRST
 from webapp.lib.badges import Badge
 from webapp.lib.instants import drawable
@@ -37,7 +37,7 @@ class Holder:
 
     name: str
     way: tuple[str, ...]
-    finding: Shown | None = None
+    finding: PresentedFinding | None = None
 
 
 @dataclass(frozen=True)
@@ -56,14 +56,14 @@ class Cause:
     holder: Holder | None
     unheld: str
     next_step: str
-    findings: tuple[Shown, ...]
+    findings: tuple[PresentedFinding, ...]
 
     @property
     def is_trouble(self) -> bool:
         return self.badge.tone in ("crit", "warn")
 
 
-def cause_of(fact: CheckpointFact, comparison: Comparison, timeout_ms: int | None, judged_at: datetime | None) -> Cause:
+def cause_of(fact: CheckpointFact, comparison: CheckpointComparison, timeout_ms: int | None, judged_at: datetime | None) -> Cause:
     """One query: the findings of the checkpoint's time."""
     end = drawable(fact.end_time or fact.trigger_time)
     found = Finding.objects.of_job(fact.cluster, fact.job_id).filter(first_seen__lte=end + LOOK_AHEAD, last_seen__gte=fact.trigger_time)
@@ -88,7 +88,7 @@ def cause_of(fact: CheckpointFact, comparison: Comparison, timeout_ms: int | Non
     )
 
 
-def _badge(fact: CheckpointFact, comparison: Comparison, about: tuple[Shown, ...]) -> Badge:
+def _badge(fact: CheckpointFact, comparison: CheckpointComparison, about: tuple[PresentedFinding, ...]) -> Badge:
     if fact.outcome != "completed":
         return outcome_badge(fact.outcome)
     if comparison.large or any(one.finding.rule.startswith("checkpoint.full_after") for one in about):
@@ -96,7 +96,9 @@ def _badge(fact: CheckpointFact, comparison: Comparison, about: tuple[Shown, ...
     return Badge("completed, but slow", "◆", "warn") if comparison.slow or about else outcome_badge(fact.outcome)
 
 
-def _sentences(fact: CheckpointFact, comparison: Comparison, explanation: Shown | None, timeout_ms: int | None) -> list[str]:
+def _sentences(
+    fact: CheckpointFact, comparison: CheckpointComparison, explanation: PresentedFinding | None, timeout_ms: int | None
+) -> list[str]:
     """The first is the headline."""
     means = in_words(fact.reason, fact.reason_text)
     if fact.reason == "CHECKPOINT_EXPIRED" and timeout_ms:
@@ -144,7 +146,7 @@ def _is_about(finding: Finding, checkpoint_id: int) -> bool:
     return (finding.subject_kind == "checkpoint" and finding.subject_id == str(checkpoint_id)) or data.get("checkpoint_id") == checkpoint_id
 
 
-def _holder(about: tuple[Shown, ...], at_that_time: list[Shown]) -> Holder | None:
+def _holder(about: tuple[PresentedFinding, ...], at_that_time: list[PresentedFinding]) -> Holder | None:
     """Told by the finding about this checkpoint, else by the origin found while it ran."""
     origins = [one for one in at_that_time if one.finding.rule in ORIGIN_RULES]
     for one in about:

@@ -40,7 +40,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class CheckpointComparison:
     """``good`` is the last completed checkpoint before; ``None`` where none is known. ``slow`` and ``large`` are sentences or empty."""
 
     good: CheckpointFact | None
@@ -52,13 +52,13 @@ class Comparison:
     large: str
 
 
-def compared(fact: CheckpointFact) -> Comparison:
+def compared(fact: CheckpointFact) -> CheckpointComparison:
     """Three queries, whatever the age of the job."""
     own = CheckpointFact.objects.filter(cluster=fact.cluster, job_id=fact.job_id, trigger_time__lt=fact.trigger_time)
     periodic = Q(is_savepoint=False) | Q(is_savepoint__isnull=True)
     usual = list(own.filter(periodic, outcome="completed").order_by("-trigger_time", "-id").only(*_COLUMNS)[:BEFORE])
     if not usual:
-        return Comparison(None, (), 0, 0, (), "", "")
+        return CheckpointComparison(None, (), 0, 0, (), "", "")
     good = usual[0]
     between = own.filter(trigger_time__gt=good.trigger_time).aggregate(
         failed=Count("id", filter=periodic & Q(outcome__in=FAILED_OUTCOMES)), savepoints=Count("id", filter=Q(is_savepoint=True))
@@ -71,7 +71,7 @@ def compared(fact: CheckpointFact) -> Comparison:
         at__lte=fact.end_time or fact.trigger_time,
     )
     judged = fact.outcome == "completed" and not fact.is_savepoint
-    return Comparison(
+    return CheckpointComparison(
         good,
         tuple(_rows(good, fact)),
         between["failed"],

@@ -17,24 +17,19 @@ from webapp.accounts.models import ApiToken
 from webapp.accounts.roles import may_operate
 from webapp.cleanup import orders, planning
 from webapp.cleanup.choices import PlanState
-from webapp.cleanup.errors import CleanupError, NotAllowed, PlanRefused
+from webapp.cleanup.errors import CleanupError, PlanRefused
 from webapp.cleanup.folder import PlanFolder
 from webapp.cleanup.journal import VERBS, Journal
 from webapp.cleanup.models import CleanupPlan
 from webapp.cleanup.paging import files_page, journal_page
 from webapp.cleanup.plan_reader import PlanReader
-from webapp.lib.api.errors import ErrorAnswer
+from webapp.lib.api.errors import ActionConflict, ErrorAnswer, refused_as_conflict
 from webapp.lib.api.filtering import DeclaredFilters, Parameter, time_window
 from webapp.lib.api.lists import ERRORS, NOT_FOUND, ListView, listed
-from webapp.lib.keysets import Key
+from webapp.lib.keysets import KeysetColumn
 
 CONFLICT = {409: OpenApiResponse(ErrorAnswer, "The plan's state, its age or who asks does not allow it.")}
 AT = OpenApiParameter("at", OpenApiTypes.STR, description="`next` or `previous` of an answer.")
-
-
-class OutOfTurn(exceptions.APIException):
-    status_code = status.HTTP_409_CONFLICT
-    default_code = "out_of_turn"
 
 
 class CleanupPlanSerializer(serializers.ModelSerializer[CleanupPlan]):
@@ -118,7 +113,7 @@ class CleanupPlanViews(ListView):
     queryset = CleanupPlan.objects.all()
     serializer_class = CleanupPlanSerializer
     parameters = (Parameter("state", "state", choices=PlanState.values), Parameter("name", "name"), *time_window("created_at"))
-    paging_keys = (Key("id", descending=True),)
+    paging_keys = (KeysetColumn("id", descending=True),)
     filter_backends = [DeclaredFilters]
     lookup_value_regex = r"\d{1,18}"
 
@@ -138,7 +133,7 @@ class CleanupPlanViews(ListView):
         try:
             plan = planning.ask_for(told.get("roots", []), waste=told["waste"], user=request.user, name=request.user.get_username(), at=now)
         except PlanRefused as error:
-            raise OutOfTurn(str(error)) from error
+            raise ActionConflict(str(error)) from error
         orders.wake(plan, now)
         return Response(CleanupPlanSerializer(plan).data, status=status.HTTP_202_ACCEPTED)
 
@@ -200,10 +195,8 @@ def _reader(plan: CleanupPlan) -> PlanReader:
 
 
 def _ordered(plan: CleanupPlan, act: Any, code: int = status.HTTP_200_OK) -> Response:
-    try:
+    with refused_as_conflict():
         act()
-    except NotAllowed as error:
-        raise OutOfTurn(str(error)) from error
     return Response(CleanupPlanSerializer(plan).data, status=code)
 
 

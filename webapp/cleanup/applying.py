@@ -17,7 +17,7 @@ from webapp.cleanup.file_names import name_of
 from webapp.cleanup.interrupted_chunks import settle
 from webapp.cleanup.journal import Row
 from webapp.cleanup.manifest import instant_of
-from webapp.cleanup.outcomes import Outcome
+from webapp.cleanup.outcomes import FileOutcome
 from webapp.cleanup.places import Planned
 from webapp.cleanup.plan_reader import Chunk
 from webapp.cleanup.quarantine import refuse_unsafe
@@ -93,34 +93,34 @@ class Applying:
     def _refusal(self, file: Planned, objections: dict[str, str]) -> Row | None:
         referrer = self._watch.referrer_of(file.path)
         if referrer:
-            return self._run.row(file, Outcome.REFERRED, referrer)
+            return self._run.row(file, FileOutcome.REFERRED, referrer)
         if file.path in objections:
-            return self._run.row(file, Outcome.JUDGED_ANEW, objections[file.path])
+            return self._run.row(file, FileOutcome.JUDGED_ANEW, objections[file.path])
         references = self._references.get(name_of(file.path))
         if references:
-            return self._run.row(file, Outcome.REFERRED, str(references[0]))
+            return self._run.row(file, FileOutcome.REFERRED, str(references[0]))
         return None
 
     def _move(self, file: Planned) -> Row:
         run = self._run
         if run.files.is_behind_link(file.base, file.source):
-            return run.row(file, Outcome.LINKED)
+            return run.row(file, FileOutcome.LINKED)
         run.refuse_linked(file)
         try:
             run.files.move(file.source, file.target, file.stat)
         except Gone:
-            return run.row(file, Outcome.GONE)
+            return run.row(file, FileOutcome.GONE)
         except Changed as error:
-            return run.row(file, Outcome.CHANGED, str(error))
-        return run.row(file, Outcome.QUARANTINED)
+            return run.row(file, FileOutcome.CHANGED, str(error))
+        return run.row(file, FileOutcome.QUARANTINED)
 
     def _remember(self, chunk: Chunk, rows: Sequence[Row]) -> None:
         """A checkpoint that stayed although it was to go needs its files: they leave the plan."""
         planned = {file.path: file for file in self._run.planned(chunk)}
         for row in rows:
-            if row.outcome == Outcome.QUARANTINED:
+            if row.outcome == FileOutcome.QUARANTINED:
                 self._quarantined.add(row.path)
-            elif row.outcome != Outcome.GONE:
+            elif row.outcome != FileOutcome.GONE:
                 self._watch.read(MetadataFile(row.path, read_at=planned[row.path].source))
 
     def _refuse_future(self) -> None:
@@ -157,7 +157,7 @@ class Applying:
         if names:
             told = {name: [*self._references.get(name, ()), *self._watch.references(name)] for name in names}
             rows = (row for chunk in chunks for row in self._journal.read(chunk).rows)
-            moved = {name for row in rows if row.outcome == Outcome.QUARANTINED and (name := name_of(row.path)) in names}
+            moved = {name for row in rows if row.outcome == FileOutcome.QUARANTINED and (name := name_of(row.path)) in names}
             lost = missed(told, moved, self._storage)
             if lost:
                 self._put_back(_words(lost))
@@ -166,7 +166,9 @@ class Applying:
     def _put_back(self, why: str) -> None:
         undo(self._run)
         journal = self._run.journal(UNDO)
-        left = sum(row.outcome not in (Outcome.RESTORED, Outcome.GONE) for chunk in journal.done() for row in journal.read(chunk).rows)
+        left = sum(
+            row.outcome not in (FileOutcome.RESTORED, FileOutcome.GONE) for chunk in journal.done() for row in journal.read(chunk).rows
+        )
         kept = f", but for {left:,} that stay in quarantine; the journal says why" if left else ""
         raise PutBack(f"{why}. Everything that the plan had moved was put back{kept}. Look for a directory that has two names.")
 

@@ -2,7 +2,7 @@
 
 from webapp.cleanup.choices import PlanState
 from webapp.cleanup.models import CleanupPlan
-from webapp.cleanup.outcomes import SKIPPED, Outcome
+from webapp.cleanup.outcomes import SKIPPED, FileOutcome
 from webapp.lib.badges import UNKNOWN, Badge
 
 STATES: dict[str, Badge] = {
@@ -21,7 +21,7 @@ STATES: dict[str, Badge] = {
     PlanState.WITHDRAWN: Badge("withdrawn", "■", "unknown"),
 }
 EXPIRED = Badge("expired", "■", "unknown")
-_DONE = frozenset({Outcome.QUARANTINED, Outcome.RESTORED, Outcome.PURGED})
+_DONE = frozenset({FileOutcome.QUARANTINED, FileOutcome.RESTORED, FileOutcome.PURGED})
 
 
 def plan_badge(plan: CleanupPlan, *, expired: bool) -> Badge:
@@ -35,4 +35,4 @@ def outcome_badge(outcome: str) -> Badge:
     word = outcome.replace("_", " ")
     if outcome in _DONE:
         return Badge(word, "●", "ok")
-    return Badge(word, "◆", "warn") if outcome in SKIPPED or outcome == Outcome.OCCUPIED else Badge(word, "▲", "crit")
+    return Badge(word, "◆", "warn") if outcome in SKIPPED or outcome == FileOutcome.OCCUPIED else Badge(word, "▲", "crit")

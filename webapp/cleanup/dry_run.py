@@ -3,12 +3,12 @@
 from collections import Counter
 
 from ingest.storage.tree import TreeError
-from webapp.cleanup.outcomes import Outcome
+from webapp.cleanup.outcomes import FileOutcome
 from webapp.cleanup.places import Files, Places, Planned, TreeFiles
 from webapp.cleanup.plan_reader import PlanReader
 
 
-def look_ahead(reader: PlanReader, files: Files | None = None) -> dict[str, int]:
+def dry_run(reader: PlanReader, files: Files | None = None) -> dict[str, int]:
     """Files by what would be found of them, and the bytes of those that are as planned. Raises ``PlanDamaged``."""
     files = files or TreeFiles()
     places = Places(reader.manifest, reader.name)
@@ -20,17 +20,17 @@ def look_ahead(reader: PlanReader, files: Files | None = None) -> dict[str, int]
             found[looks] += 1
             if looks == "unchanged":
                 found["unchanged_bytes"] += file.bytes
-    words = ("unchanged", "unchanged_bytes", Outcome.CHANGED, Outcome.GONE, Outcome.LINKED, Outcome.FAILED)
+    words = ("unchanged", "unchanged_bytes", FileOutcome.CHANGED, FileOutcome.GONE, FileOutcome.LINKED, FileOutcome.FAILED)
     return {str(word): found[word] for word in words}
 
 
 def _looks(files: Files, file: Planned) -> str:
     try:
         if files.is_behind_link(file.base, file.source):
-            return Outcome.LINKED
+            return FileOutcome.LINKED
         now = files.stat(file.source)
     except TreeError:
-        return Outcome.FAILED
+        return FileOutcome.FAILED
     if now is None:
-        return Outcome.GONE
-    return "unchanged" if now == file.stat else Outcome.CHANGED
+        return FileOutcome.GONE
+    return "unchanged" if now == file.stat else FileOutcome.CHANGED

@@ -7,7 +7,7 @@ from webapp.cleanup.models import CleanupPlan
 from webapp.storage.due_work import TASK
 from webapp.work.keys import number_of
 from webapp.work.lease import Lease
-from webapp.work.registry import Attempt, Work, register
+from webapp.work.registry import ClaimedWork, Work, register
 from webapp.work.runs import RunRecord
 
 
@@ -16,7 +16,7 @@ def _plans() -> dict[str, int]:
     return {f"{orders.PREFIX}{pk}": orders.RETRY_S for pk in due}
 
 
-def _has_work(attempt: Attempt) -> bool:
+def _has_work(attempt: ClaimedWork) -> bool:
     return execution.has_work(number_of(attempt.key, orders.PREFIX))
 
 

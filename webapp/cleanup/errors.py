@@ -1,5 +1,7 @@
 """What can stop a clean-up. Every message is a sentence that says what to do next."""
 
+from webapp.lib.refusals import ActionRefused
+
 
 class CleanupError(Exception):
     """Base of all; the message is safe to show."""
@@ -13,7 +15,7 @@ class PlanDamaged(CleanupError):
     """The plan's files are not those that its name stands for. Nothing of it is applied, ever."""
 
 
-class NotAllowed(CleanupError):
+class PlanActionRefused(ActionRefused, CleanupError):
     """The plan is not approved, has expired, or is past the state in which this can be done. Nothing was done."""
 
 

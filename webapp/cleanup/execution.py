@@ -16,12 +16,12 @@ from webapp.cleanup.fresh_audits import FreshAudits
 from webapp.cleanup.journal import APPLY, PURGE, UNDO, Journal
 from webapp.cleanup.metadata_search import metadata_below
 from webapp.cleanup.models import CleanupPlan
-from webapp.cleanup.outcomes import Outcome
+from webapp.cleanup.outcomes import FileOutcome
 from webapp.cleanup.places import TreeFiles
 from webapp.cleanup.plan_reader import PlanReader
 from webapp.cleanup.purging import purge
 from webapp.cleanup.quarantine import refuse_unsafe
-from webapp.cleanup.rate_limit import Pace
+from webapp.cleanup.rate_limit import RateLimit
 from webapp.cleanup.recheck import Recheck
 from webapp.cleanup.references import Storage
 from webapp.cleanup.run import Run
@@ -89,7 +89,7 @@ def _apply(plan: CleanupPlan, lease: Lease, record: RunRecord, recheck: MakeRech
     # Roots may have been registered since it was made.
     refuse_unsafe(run.reader.manifest.roots, run.reader.manifest.searched_roots, planning.scanned_places())
     Applying(run, recheck(plan, run.reader, lease, record), _watch(run.reader), _storage())()
-    if not plan.done(APPLY).get(Outcome.QUARANTINED):
+    if not plan.done(APPLY).get(FileOutcome.QUARANTINED):
         # Every file was skipped: there is nothing to put back and nothing to purge.
         _end(plan, PlanState.APPLYING, PlanState.UNMOVED, lease, purge_at=None)
         return
@@ -130,7 +130,7 @@ def _run(plan: CleanupPlan, lease: Lease, record: RunRecord, verb: str) -> Run:
         if not CleanupPlan.objects.filter(pk=plan.pk, state=state).exists():
             raise Stopped(f"Plan {plan.short_name} was ordered something else in between.")
 
-    return Run(reader, TreeFiles(), Pace(plan.files_per_s), timezone.now, hold, done, by, ordered_by)
+    return Run(reader, TreeFiles(), RateLimit(plan.files_per_s), timezone.now, hold, done, by, ordered_by)
 
 
 _STATE_OF = {APPLY: PlanState.APPLYING, UNDO: PlanState.UNDOING, PURGE: PlanState.PURGING}
@@ -159,7 +159,7 @@ class _Progress:
         self._chunks[verb] += 1
         total = self._save(verb)
         self._record.counts[verb] = dict(self._counts[verb])
-        words = ", ".join(f"{counts[outcome]:,} {outcome.replace('_', ' ')}" for outcome in Outcome if counts[outcome])
+        words = ", ".join(f"{counts[outcome]:,} {outcome.replace('_', ' ')}" for outcome in FileOutcome if counts[outcome])
         self._record.say(f"{verb} {self._chunks[verb]:,} of {total:,} chunks: {words or 'nothing to do'}")
 
     def _save(self, verb: str) -> int:

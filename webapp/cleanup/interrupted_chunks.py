@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from webapp.cleanup.journal import Journal, Row
-from webapp.cleanup.outcomes import Outcome
+from webapp.cleanup.outcomes import FileOutcome
 from webapp.cleanup.places import Planned
 from webapp.cleanup.run import APPLY, Run
 
@@ -27,7 +27,7 @@ def settle(run: Run, journal: Journal, chunk: int, files: Sequence[Planned]) -> 
             run.files.delete(file.target, copied)
         else:
             detail = None if source is None else "another file has since taken its place"
-            rows.append(run.row(file, Outcome.QUARANTINED, detail))
+            rows.append(run.row(file, FileOutcome.QUARANTINED, detail))
     return rows
 
 
@@ -39,5 +39,5 @@ def close_open_chunks(run: Run) -> None:
         if chunk.number in begun:
             files = run.planned(chunk)
             moved = {row.path: row for row in settle(run, journal, chunk.number, files)}
-            rows = [moved.get(file.path) or run.row(file, Outcome.NOT_REACHED) for file in files]
+            rows = [moved.get(file.path) or run.row(file, FileOutcome.NOT_REACHED) for file in files]
             run.finish(journal, APPLY, chunk.number, rows)

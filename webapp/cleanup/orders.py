@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from webapp.accounts.roles import Role, role_of
 from webapp.cleanup.choices import PlanState
-from webapp.cleanup.errors import NotAllowed
+from webapp.cleanup.errors import PlanActionRefused
 from webapp.cleanup.models import CleanupPlan
 from webapp.work.models import DueWork
 
@@ -31,12 +31,12 @@ def may_approve(user: Any) -> bool:
 
 
 def approve(plan: CleanupPlan, user: Any, at: datetime, *, through: str = "page") -> None:
-    """On the word of a signed-in person. Raises :class:`NotAllowed`."""
+    """On the word of a signed-in person. Raises :class:`PlanActionRefused`."""
     if not may_approve(user):
-        raise NotAllowed("Approving a clean-up needs an administrator, or the permission to approve clean-up plans.")
+        raise PlanActionRefused("Approving a clean-up needs an administrator, or the permission to approve clean-up plans.")
     _refuse_expired(plan, at)
     if not plan.files:
-        raise NotAllowed("The plan holds no file: there is nothing to approve.")
+        raise PlanActionRefused("The plan holds no file: there is nothing to approve.")
     said = {"approved_at": at, "approved_by": user, "approved_name": user.get_username()[:200], "approved_through": through[:200]}
     _move(plan, (PlanState.PLANNED,), PlanState.APPROVED, "approved", **said)
 
@@ -48,23 +48,25 @@ def withdraw(plan: CleanupPlan, name: str) -> None:
 
 
 def start_apply(plan: CleanupPlan, name: str, at: datetime) -> None:
-    """Of an approved plan, or again of one that was stopped in doubt. Raises :class:`NotAllowed`."""
+    """Of an approved plan, or again of one that was stopped in doubt. Raises :class:`PlanActionRefused`."""
     if plan.approved_at is None:
-        raise NotAllowed(f"Plan {plan.short_name} is not approved. Somebody who may has to approve it on its page first.")
+        raise PlanActionRefused(f"Plan {plan.short_name} is not approved. Somebody who may has to approve it on its page first.")
     _refuse_expired(plan, at)
     _start(plan, (PlanState.APPROVED, PlanState.HALTED), PlanState.APPLYING, "applied", name, at)
 
 
 def start_undo(plan: CleanupPlan, name: str, at: datetime) -> None:
-    """Until the purge has begun; also of a plan that is being applied, which then stops. Raises :class:`NotAllowed`."""
+    """Until the purge has begun; also of a plan that is being applied, which then stops. Raises :class:`PlanActionRefused`."""
     _start(plan, (PlanState.APPLYING, PlanState.HALTED, PlanState.QUARANTINED), PlanState.UNDOING, "undone", name, at)
 
 
 def start_purge(plan: CleanupPlan, name: str, at: datetime) -> None:
-    """Once the time of grace is over. Raises :class:`NotAllowed`."""
+    """Once the time of grace is over. Raises :class:`PlanActionRefused`."""
     over_at = plan.purge_at or (plan.finished_at or at) + timedelta(seconds=plan.grace_s)
     if plan.state in (PlanState.QUARANTINED, PlanState.HALTED) and at < over_at:
-        raise NotAllowed(f"Plan {plan.short_name} can be undone until {over_at:%Y-%m-%d %H:%M} UTC; it is purged from then on, not before.")
+        raise PlanActionRefused(
+            f"Plan {plan.short_name} can be undone until {over_at:%Y-%m-%d %H:%M} UTC; it is purged from then on, not before."
+        )
     _start(plan, (PlanState.QUARANTINED, PlanState.HALTED), PlanState.PURGING, "purged", name, at)
 
 
@@ -83,10 +85,12 @@ def _start(plan: CleanupPlan, allowed: Collection[str], state: str, word: str, n
 def _move(plan: CleanupPlan, allowed: Collection[str], state: str, word: str, **fields: Any) -> None:
     if not CleanupPlan.objects.filter(pk=plan.pk, state__in=allowed).update(state=state, **fields):
         plan.refresh_from_db()
-        raise NotAllowed(f"Plan {plan.short_name} cannot be {word}: it is {plan.get_state_display()}.")
+        raise PlanActionRefused(f"Plan {plan.short_name} cannot be {word}: it is {plan.get_state_display()}.")
     plan.refresh_from_db()
 
 
 def _refuse_expired(plan: CleanupPlan, at: datetime) -> None:
     if plan.is_expired(at):
-        raise NotAllowed(f"Plan {plan.short_name} expired at {plan.expires_at:%Y-%m-%d %H:%M} UTC. Make a new one: much has changed since.")
+        raise PlanActionRefused(
+            f"Plan {plan.short_name} expired at {plan.expires_at:%Y-%m-%d %H:%M} UTC. Make a new one: much has changed since."
+        )

@@ -3,7 +3,7 @@
 from enum import StrEnum
 
 
-class Outcome(StrEnum):
+class FileOutcome(StrEnum):
     QUARANTINED = "quarantined"
     CHANGED = "changed"
     GONE = "gone"
@@ -18,20 +18,22 @@ class Outcome(StrEnum):
 
 
 SENTENCES: dict[str, str] = {
-    Outcome.QUARANTINED: "Moved to the quarantine; it can be put back until it is purged.",
-    Outcome.CHANGED: "Skipped: its size or time is no longer that of the plan.",
-    Outcome.GONE: "Skipped: it was not there any more.",
-    Outcome.REFERRED: "Skipped: a checkpoint refers to it by now.",
-    Outcome.JUDGED_ANEW: "Skipped: the audit right before no longer finds that it may go.",
-    Outcome.LINKED: "Skipped: it is a link or lies behind one, and links are not followed.",
-    Outcome.FAILED: "Not done: the storage refused.",
-    Outcome.NOT_REACHED: "Not done: the plan was stopped before its turn came.",
-    Outcome.RESTORED: "Put back where it was.",
-    Outcome.OCCUPIED: "Still in quarantine: another file has taken its place.",
-    Outcome.PURGED: "Deleted for good.",
+    FileOutcome.QUARANTINED: "Moved to the quarantine; it can be put back until it is purged.",
+    FileOutcome.CHANGED: "Skipped: its size or time is no longer that of the plan.",
+    FileOutcome.GONE: "Skipped: it was not there any more.",
+    FileOutcome.REFERRED: "Skipped: a checkpoint refers to it by now.",
+    FileOutcome.JUDGED_ANEW: "Skipped: the audit right before no longer finds that it may go.",
+    FileOutcome.LINKED: "Skipped: it is a link or lies behind one, and links are not followed.",
+    FileOutcome.FAILED: "Not done: the storage refused.",
+    FileOutcome.NOT_REACHED: "Not done: the plan was stopped before its turn came.",
+    FileOutcome.RESTORED: "Put back where it was.",
+    FileOutcome.OCCUPIED: "Still in quarantine: another file has taken its place.",
+    FileOutcome.PURGED: "Deleted for good.",
 }
 
-SKIPPED = frozenset({Outcome.CHANGED, Outcome.GONE, Outcome.REFERRED, Outcome.JUDGED_ANEW, Outcome.LINKED, Outcome.NOT_REACHED})
+SKIPPED = frozenset(
+    {FileOutcome.CHANGED, FileOutcome.GONE, FileOutcome.REFERRED, FileOutcome.JUDGED_ANEW, FileOutcome.LINKED, FileOutcome.NOT_REACHED}
+)
 
 WITHHELD: dict[str, str] = {
     "size_or_time_unknown": "their size or time is not known",

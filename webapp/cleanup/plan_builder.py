@@ -21,7 +21,7 @@ from webapp.cleanup.entries import CHUNK_ROWS, ORPHAN, PART_ROWS, SCHEMA, WASTE
 from webapp.cleanup.errors import PlanRefused
 from webapp.cleanup.folder import PlanFolder
 from webapp.cleanup.manifest import PartEntry, PlanManifest, PlannedRoot, SearchedAudit, WithheldRoot, instant_text
-from webapp.cleanup.proof import Guard, is_metadata
+from webapp.cleanup.proof import ProofRequirements, is_metadata
 from webapp.cleanup.quarantine import refuse_unsafe
 from webapp.cleanup.verdicts import batches
 
@@ -62,7 +62,7 @@ class PlanRequest:
 def build(request: PlanRequest, folder: PlanFolder, say: Say = lambda line: None) -> tuple[str, PlanManifest]:
     """Name and manifest of the plan. A plan may hold nothing, and says why. Raises :class:`PlanRefused`."""
     refuse_unsafe(request.roots, request.searched_roots, request.also_scanned)
-    guard = Guard(request.as_of, request.age_guard, request.verdicts, {root.uri: root.read_at for root in request.roots})
+    guard = ProofRequirements(request.as_of, request.age_guard, request.verdicts, {root.uri: root.read_at for root in request.roots})
     writer = _Writer(folder, request.most_files, say)
     if request.waste:
         for rows in _planned(request, guard, writer, metadata=True):
@@ -92,7 +92,7 @@ def build(request: PlanRequest, folder: PlanFolder, say: Say = lambda line: None
     return manifests.name_of(content), manifest
 
 
-def _planned(request: PlanRequest, guard: Guard, writer: "_Writer", *, metadata: bool) -> Iterator[pa.RecordBatch]:
+def _planned(request: PlanRequest, guard: ProofRequirements, writer: "_Writer", *, metadata: bool) -> Iterator[pa.RecordBatch]:
     """What may go of one of the two passes. Where two files came to one canonical path, neither may: which is meant is in doubt."""
     for batch in _without_doubles(batches(request.verdict_files, request.audit_id), writer.withheld if not metadata else Counter()):
         rows, withheld = guard.sift(batch)

@@ -23,7 +23,7 @@ from webapp.cleanup.plan_builder import PlanRequest, Say, build
 from webapp.storage.auditing import loading
 from webapp.storage.models import AuditDoubt, RootFigures, StorageAudit, StorageRoot
 from webapp.storage.models.columns import URI_LENGTH
-from webapp.storage.second_names import told_of
+from webapp.storage.second_names import text_of
 from webapp.work.lease import Lease
 
 _ONE_STEP_MOVES = ("hdfs://", "viewfs://", "webhdfs://")
@@ -108,7 +108,7 @@ def sort_roots(audit: StorageAudit, asked: Sequence[str]) -> tuple[list[PlannedR
     doubts = AuditDoubt.objects.filter(audit=audit).exists()
     planned, withheld = [], []
     for uri in asked:
-        reasons = [*_reasons(figures.get(uri), rows.get(uri), audit.withheld.get(uri, ""), doubts=doubts), *told_of(audit, uri)]
+        reasons = [*_reasons(figures.get(uri), rows.get(uri), audit.withheld.get(uri, ""), doubts=doubts), *text_of(audit, uri)]
         if reasons:
             withheld.append(WithheldRoot(uri, tuple(reasons)))
         else:

@@ -16,7 +16,7 @@ Test = Callable[[pa.RecordBatch], pa.Array]
 
 
 @dataclass(frozen=True)
-class Guard:
+class ProofRequirements:
     """``as_of`` is when the audit's listing began, ``roots`` those that may be cleaned, with where Weir reads each."""
 
     as_of: datetime

@@ -7,7 +7,7 @@ from webapp.cleanup.errors import Halted
 from webapp.cleanup.file_names import name_of
 from webapp.cleanup.interrupted_chunks import close_open_chunks
 from webapp.cleanup.journal import Row
-from webapp.cleanup.outcomes import Outcome
+from webapp.cleanup.outcomes import FileOutcome
 from webapp.cleanup.places import Planned
 from webapp.cleanup.quarantine import refuse_unsafe
 from webapp.cleanup.recheck import Recheck, refuse_doubt
@@ -59,11 +59,11 @@ def _delete(run: Run, file: Planned, *, tried: Collection[str]) -> Row:
     run.refuse_linked(file)
     found = run.files.stat(file.target)
     if found is None:
-        return run.row(file, Outcome.PURGED if file.path in tried else Outcome.GONE)
+        return run.row(file, FileOutcome.PURGED if file.path in tried else FileOutcome.GONE)
     if not file.is_kept_as(found):
-        return run.row(file, Outcome.CHANGED, f"{found.bytes} bytes of {found.modified} in quarantine, not what was moved there")
+        return run.row(file, FileOutcome.CHANGED, f"{found.bytes} bytes of {found.modified} in quarantine, not what was moved there")
     run.files.delete(file.target, found)
-    return run.row(file, Outcome.PURGED)
+    return run.row(file, FileOutcome.PURGED)
 
 
 def _refuse_missed(files: Sequence[Planned], referred: References, watch: Watch, storage: Storage) -> None:

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 
 
-class Pace:
+class RateLimit:
     """An even pace; time lost elsewhere is not made up for by a burst. ``None`` is as fast as it goes."""
 
     def __init__(

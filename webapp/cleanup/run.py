@@ -12,10 +12,10 @@ from ingest.storage.tree import TreeError
 from webapp.cleanup.errors import Halted
 from webapp.cleanup.journal import APPLY, PURGE, UNDO, Journal, Row, tally
 from webapp.cleanup.manifest import instant_text
-from webapp.cleanup.outcomes import Outcome
+from webapp.cleanup.outcomes import FileOutcome
 from webapp.cleanup.places import Files, Places, Planned
 from webapp.cleanup.plan_reader import Chunk, PlanReader
-from webapp.cleanup.rate_limit import Pace
+from webapp.cleanup.rate_limit import RateLimit
 
 HOLD_EVERY_S = 5.0
 FAILURES_IN_A_ROW = 20
@@ -31,7 +31,7 @@ class Run:
 
     reader: PlanReader
     files: Files
-    pace: Pace
+    pace: RateLimit
     at: Callable[[], datetime]
     hold: Callable[[], None] = lambda: None
     progress: Callable[[str, Counter[str]], None] = lambda verb, counts: None
@@ -76,7 +76,7 @@ class Run:
             self._held_at = time.monotonic()
 
     def row(self, file: Planned, outcome: str, detail: str | None = None) -> Row:
-        kept = outcome in (Outcome.QUARANTINED, Outcome.OCCUPIED)
+        kept = outcome in (FileOutcome.QUARANTINED, FileOutcome.OCCUPIED)
         return Row(file.path, outcome, file.bytes, instant_text(self.at()), file.target if kept else None, detail)
 
     def each(self, files: Iterable[Planned], act: Callable[[Planned], Row]) -> list[Row]:
@@ -84,7 +84,7 @@ class Run:
         rows = []
         for file in files:
             if self._failures >= FAILURES_IN_A_ROW:
-                rows.append(self.row(file, Outcome.NOT_REACHED, "the storage refused too often"))
+                rows.append(self.row(file, FileOutcome.NOT_REACHED, "the storage refused too often"))
                 continue
             self.pace.step()
             self.still_mine()
@@ -92,7 +92,7 @@ class Run:
                 rows.append(act(file))
             except (TreeError, OSError) as error:
                 self._failures += 1
-                rows.append(self.row(file, Outcome.FAILED, f"{type(error).__name__}: {error}"[:500]))
+                rows.append(self.row(file, FileOutcome.FAILED, f"{type(error).__name__}: {error}"[:500]))
             else:
                 self._failures = 0
         return rows
@@ -103,7 +103,7 @@ class Run:
         journal.effect(chunk, rows, self.at())
         self.progress(verb, tally(rows))
         if self._failures >= FAILURES_IN_A_ROW:
-            last = next(row for row in reversed(rows) if row.outcome == Outcome.FAILED)
+            last = next(row for row in reversed(rows) if row.outcome == FileOutcome.FAILED)
             raise Halted(f"The storage refused {self._failures} files in a row; the last: {last.detail}. Nothing more was touched.")
 
 

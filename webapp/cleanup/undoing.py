@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from ingest.storage.tree import Occupied
 from webapp.cleanup.interrupted_chunks import close_open_chunks
 from webapp.cleanup.journal import Journal, Row
-from webapp.cleanup.outcomes import Outcome
+from webapp.cleanup.outcomes import FileOutcome
 from webapp.cleanup.places import Planned
 from webapp.cleanup.plan_reader import Chunk
 from webapp.cleanup.quarantine import refuse_unsafe
@@ -33,7 +33,7 @@ def undo(run: Run) -> None:
 
 def quarantined(run: Run, applied: Journal, chunk: Chunk) -> list[Planned]:
     """Files of the chunk that were moved. Which ones tells the journal; where they are follows from the plan."""
-    moved = {row.path for row in applied.read(chunk.number).rows if row.outcome == Outcome.QUARANTINED}
+    moved = {row.path for row in applied.read(chunk.number).rows if row.outcome == FileOutcome.QUARANTINED}
     return [file for file in run.planned(chunk) if file.path in moved]
 
 
@@ -50,13 +50,13 @@ def _put_back(run: Run, file: Planned, *, was_tried: bool) -> Row:
     kept, source = run.files.stat(file.target), run.files.stat(file.source)
     if kept is None:
         restored = was_tried and source is not None and source.bytes == file.bytes
-        return run.row(file, Outcome.RESTORED if restored else Outcome.GONE)
+        return run.row(file, FileOutcome.RESTORED if restored else FileOutcome.GONE)
     if source is not None and not (was_tried and source == kept):  # else a move that was cut off: repeating it ends it
-        return run.row(file, Outcome.OCCUPIED, f"{source.bytes} bytes, modified {source.modified}")
+        return run.row(file, FileOutcome.OCCUPIED, f"{source.bytes} bytes, modified {source.modified}")
     if run.files.is_behind_link(file.base, file.source):
-        return run.row(file, Outcome.OCCUPIED, "its directory is a link by now")
+        return run.row(file, FileOutcome.OCCUPIED, "its directory is a link by now")
     try:
         run.files.move(file.target, file.source, kept)
     except Occupied as error:
-        return run.row(file, Outcome.OCCUPIED, str(error))
-    return run.row(file, Outcome.RESTORED)
+        return run.row(file, FileOutcome.OCCUPIED, str(error))
+    return run.row(file, FileOutcome.RESTORED)

@@ -17,7 +17,7 @@ BATCH_ROWS = 20_000
 _WANTED = pa.schema([SCHEMA.field(name) for name in VERDICT_COLUMNS])
 
 
-class Key(NamedTuple):
+class VerdictKey(NamedTuple):
     """What the parts are sorted by. Text is compared as its UTF-8 bytes, as Spark and Parquet do."""
 
     root: str
@@ -29,7 +29,7 @@ def batches(files: Sequence[str], audit_id: str | None = None) -> Iterator[pa.Re
 
     Raises :class:`PlanRefused` where they are not sorted: everything that is read in step relies on it.
     """
-    last: Key | None = None
+    last: VerdictKey | None = None
     for file in in_order(files):
         with fsspec.open(file, "rb") as stream:
             for batch in pq.ParquetFile(stream).iter_batches(BATCH_ROWS, columns=_columns(audit_id)):
@@ -43,8 +43,8 @@ def batches(files: Sequence[str], audit_id: str | None = None) -> Iterator[pa.Re
                 yield rows
 
 
-def key_at(rows: pa.RecordBatch | pa.Table, place: int) -> Key:
-    return Key(rows.column("root")[place].as_py(), rows.column("path")[place].as_py())
+def key_at(rows: pa.RecordBatch | pa.Table, place: int) -> VerdictKey:
+    return VerdictKey(rows.column("root")[place].as_py(), rows.column("path")[place].as_py())
 
 
 class InStep:
@@ -58,7 +58,7 @@ class InStep:
         """Rows of these sorted paths of one root. Requests must come in the order of the table."""
         found: list[dict[str, Any]] = []
         wanted = pa.array(paths, pa.string())
-        first, last = Key(root, paths[0]), Key(root, paths[-1])
+        first, last = VerdictKey(root, paths[0]), VerdictKey(root, paths[-1])
         while (batch := self._next()) is not None:
             if key_at(batch, batch.num_rows - 1) < first:
                 self._ahead = None

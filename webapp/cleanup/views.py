@@ -17,23 +17,23 @@ from webapp.cleanup import orders, planning
 from webapp.cleanup.badges import outcome_badge, plan_badge
 from webapp.cleanup.choices import PlanState
 from webapp.cleanup.entries import SCHEMA
-from webapp.cleanup.errors import CleanupError, NotAllowed, PlanRefused
+from webapp.cleanup.errors import CleanupError, PlanActionRefused, PlanRefused
 from webapp.cleanup.folder import PlanFolder
 from webapp.cleanup.journal import APPLY, VERBS, Journal
 from webapp.cleanup.manifest import PlanManifest
 from webapp.cleanup.models import CleanupPlan
-from webapp.cleanup.outcomes import SENTENCES, WITHHELD, Outcome
+from webapp.cleanup.outcomes import SENTENCES, WITHHELD, FileOutcome
 from webapp.cleanup.paging import Slice, files_page, journal_page
 from webapp.cleanup.plan_reader import PlanReader
 from webapp.cleanup.querysets import AT_WORK
 from webapp.lib.badges import Badge
 from webapp.lib.exports import csv_response, json_response
-from webapp.lib.keysets import BadCursor, Key, page
+from webapp.lib.keysets import BadCursor, KeysetColumn, page
 from webapp.lib.row_numbers import row_number
 from webapp.storage.models import StorageAudit
 
 PLANS_A_PAGE = 25
-NEWEST_FIRST = (Key("id", descending=True),)
+NEWEST_FIRST = (KeysetColumn("id", descending=True),)
 
 
 @require_GET
@@ -130,7 +130,7 @@ def journal_export(request: HttpRequest, pk: int | str, verb: str, form: str) ->
 def _ordered(request: HttpRequest, found: CleanupPlan, act: Callable[[], None], word: str) -> HttpResponse:
     try:
         act()
-    except NotAllowed as error:
+    except PlanActionRefused as error:
         messages.error(request, str(error))
     else:
         messages.success(request, f"Plan {found.short_name} {word}.")
@@ -156,7 +156,7 @@ def _state(request: HttpRequest, found: CleanupPlan) -> dict[str, Any]:
         "at_work": found.state in AT_WORK,
         "now": now,
         "may_approve": orders.may_approve(request.user) and found.state == PlanState.PLANNED and not expired and bool(found.files),
-        "moved": {"files": applied.get(Outcome.QUARANTINED, 0), "bytes": applied.get(f"{Outcome.QUARANTINED}_bytes", 0)},
+        "moved": {"files": applied.get(FileOutcome.QUARANTINED, 0), "bytes": applied.get(f"{FileOutcome.QUARANTINED}_bytes", 0)},
         "may_apply": operates and not expired and found.approved_at and found.state in (PlanState.APPROVED, PlanState.HALTED),
         "may_undo": operates and found.state in (PlanState.APPLYING, PlanState.HALTED, PlanState.QUARANTINED),
         "may_purge": operates and over and bool(found.trouble) and found.state == PlanState.QUARANTINED,
@@ -165,7 +165,7 @@ def _state(request: HttpRequest, found: CleanupPlan) -> dict[str, Any]:
 
 
 def _outcomes(done: dict[str, Any]) -> list[tuple[Any, str, int, int]]:
-    return [(outcome_badge(one), SENTENCES[one], done[one], done.get(f"{one}_bytes", 0)) for one in Outcome if done.get(one)]
+    return [(outcome_badge(one), SENTENCES[one], done[one], done.get(f"{one}_bytes", 0)) for one in FileOutcome if done.get(one)]
 
 
 def _contents(request: HttpRequest, found: CleanupPlan) -> dict[str, Any]:

@@ -7,10 +7,10 @@ from typing import Any
 from webapp.delivery.choices import DeliveryState
 from webapp.delivery.models import Delivery
 from webapp.delivery.querysets import DeliveryQuerySet
-from webapp.lib.keysets import Key
+from webapp.lib.keysets import KeysetColumn
 from webapp.lib.list_queries import asked_text
 
-NEWEST_FIRST = (Key("id", descending=True),)
+NEWEST_FIRST = (KeysetColumn("id", descending=True),)
 NAMES = (
     "uid", "endpoint", "state", "kind", "status", "title", "group", "cluster", "notice_uid", "mail_to", "made_at", "next_attempt_at",
     "ended_at", "attempts", "last_status", "last_error", "replays", "replayed_at", "replayed_by",

@@ -6,11 +6,11 @@ from typing import Any
 from django.conf import settings
 
 from webapp.delivery.models import Endpoint
-from webapp.delivery.notices import FIRING, AlertTold, NoticeTold
+from webapp.delivery.notices import FIRING, Notice, NoticeAlert
 from webapp.lib.uids import new_uid
 
 
-def disabled(endpoint: Endpoint, reason: str, now: datetime) -> NoticeTold:
+def disabled(endpoint: Endpoint, reason: str, now: datetime) -> Notice:
     """That it is no longer told anything."""
     return _notice(
         endpoint,
@@ -27,7 +27,7 @@ def disabled(endpoint: Endpoint, reason: str, now: datetime) -> NoticeTold:
     )
 
 
-def test(endpoint: Endpoint, name: str, now: datetime) -> NoticeTold:
+def test(endpoint: Endpoint, name: str, now: datetime) -> Notice:
     """A harmless one, asked for by ``name``."""
     return _notice(
         endpoint,
@@ -44,8 +44,8 @@ def test(endpoint: Endpoint, name: str, now: datetime) -> NoticeTold:
     )
 
 
-def _notice(endpoint: Endpoint, kind: str, family: str, now: datetime, **of_alert: Any) -> NoticeTold:
-    told = AlertTold(
+def _notice(endpoint: Endpoint, kind: str, family: str, now: datetime, **of_alert: Any) -> Notice:
+    told = NoticeAlert(
         status=FIRING,
         family=family,
         confidence="high",
@@ -58,7 +58,7 @@ def _notice(endpoint: Endpoint, kind: str, family: str, now: datetime, **of_aler
         links={"alert": f"{settings.WEIR.public_url}/alerts/endpoints/{endpoint.pk}/"},
         **of_alert,
     )
-    return NoticeTold(
+    return Notice(
         uid=new_uid("ntc"),
         kind=kind,
         group=f"{family}/{endpoint.pk}",

@@ -21,7 +21,7 @@ MOST_MUTED = 50
 
 
 @dataclass(frozen=True)
-class AlertTold:
+class NoticeAlert:
     """One alert as it stood when the notice was made. Instants are data time; ``evidence`` as findings carry it."""
 
     uid: str
@@ -56,7 +56,7 @@ class AlertTold:
 
 
 @dataclass(frozen=True)
-class NoticeTold:
+class Notice:
     """One notice about one group. ``alerts``: those that changed first; the totals count all. As alerting makes it, all that changed
     are there, so that routes can choose among them; as an endpoint is told it, those of one part, 500 at most."""
 
@@ -69,7 +69,7 @@ class NoticeTold:
     family: str
     status: str
     """``firing`` while any alert of the group is."""
-    alerts: tuple[AlertTold, ...]
+    alerts: tuple[NoticeAlert, ...]
     alerts_total: int
     firing_total: int
     resolved_total: int
@@ -86,17 +86,17 @@ class NoticeTold:
         return text.encode(errors="replace").decode()  # halves of surrogate pairs, which no encoding has
 
     @classmethod
-    def from_json(cls, text: str) -> "NoticeTold":
+    def from_json(cls, text: str) -> "Notice":
         raw = json.loads(text)
         alerts = tuple(_alert(one) for one in raw["alerts"])
         given = {**raw, "alerts": alerts, "changed": frozenset(raw["changed"]), "made_at": _instant(raw["made_at"])}
         return cls(**{one.name: given[one.name] for one in fields(cls) if one.name in given})
 
-    def without_secrets(self) -> "NoticeTold":
+    def without_secrets(self) -> "Notice":
         """Fit to leave the house: names, texts and figures come from users' jobs and their logs. Ids, times and links are Weir's own."""
         return replace(self, alerts=tuple(_discreet(alert) for alert in self.alerts))
 
-    def of(self, alerts: tuple[AlertTold, ...]) -> "NoticeTold":
+    def of(self, alerts: tuple[NoticeAlert, ...]) -> "Notice":
         """The same notice for somebody who only hears of ``alerts``, which are some of ours.
 
         Where none is left out, the totals stay, since they may count more than the notice carries.
@@ -115,9 +115,9 @@ class NoticeTold:
             kind=RESOLVED if not firing and self.kind in ("firing", "changed") else self.kind,
         )
 
-    def in_parts(self) -> "list[NoticeTold]":
+    def in_parts(self) -> "list[Notice]":
         """Everything in it, as much at a time as one may be sent; each part knows the totals of the whole."""
-        parts: list[list[AlertTold]] = [[]]
+        parts: list[list[NoticeAlert]] = [[]]
         size = 0
         for alert in self.alerts:
             length = len(json.dumps(_plain(alert), ensure_ascii=False))
@@ -131,12 +131,12 @@ class NoticeTold:
             for number, part in enumerate(parts, 1)
         ]
 
-    def first_part(self) -> "NoticeTold":
+    def first_part(self) -> "Notice":
         """For people, who are told how many more there are."""
         return replace(self.in_parts()[0], parts=1)
 
 
-def _discreet(alert: AlertTold) -> AlertTold:
+def _discreet(alert: NoticeAlert) -> NoticeAlert:
     return replace(
         alert,
         job_name=redact(alert.job_name),
@@ -153,7 +153,7 @@ def _discreet(alert: AlertTold) -> AlertTold:
 def _plain(value: Any) -> Any:
     if isinstance(value, datetime):
         return value.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-    if isinstance(value, (AlertTold, NoticeTold)):
+    if isinstance(value, (NoticeAlert, Notice)):
         return {one.name: _plain(getattr(value, one.name)) for one in fields(value)}
     if isinstance(value, Mapping):
         return {str(key): _plain(item) for key, item in value.items()}
@@ -164,7 +164,7 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def _alert(raw: dict[str, Any]) -> AlertTold:
+def _alert(raw: dict[str, Any]) -> NoticeAlert:
     given = {
         **raw,
         "starts_at": _instant(raw["starts_at"]),
@@ -172,7 +172,7 @@ def _alert(raw: dict[str, Any]) -> AlertTold:
         "evidence": tuple(raw["evidence"]),
         "muted": tuple(raw["muted"]),
     }
-    return AlertTold(**{one.name: given[one.name] for one in fields(AlertTold)})
+    return NoticeAlert(**{one.name: given[one.name] for one in fields(NoticeAlert)})
 
 
 def _instant(text: str) -> datetime:

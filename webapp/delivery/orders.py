@@ -12,20 +12,17 @@ from webapp.delivery import endpoint_notices, outbox, signing
 from webapp.delivery.choices import DeliveryState
 from webapp.delivery.formats.registry import FORMATS
 from webapp.delivery.models import Delivery, Endpoint
+from webapp.lib.refusals import ActionRefused
 
 OLD_SECRET_WORKS = timedelta(hours=24)
 MOST_REPLAYED = 10_000
 ENDED = (DeliveryState.DELIVERED, DeliveryState.DEAD, DeliveryState.CANCELLED)
 
 
-class NotPossible(ValueError):
-    """The message says why, to whoever asked."""
-
-
 def rotate(endpoint: Endpoint, name: str, now: datetime) -> str:
-    """A new secret, shown once; both sign for a day. Raises :class:`NotPossible`."""
+    """A new secret, shown once; both sign for a day. Raises :class:`ActionRefused`."""
     if not FORMATS[endpoint.format].has_secret:
-        raise NotPossible(f"{endpoint.name} has no secret of ours: what it is sent is not signed by Weir.")
+        raise ActionRefused(f"{endpoint.name} has no secret of ours: what it is sent is not signed by Weir.")
     secret = signing.new_secret()
     with transaction.atomic():
         held = Endpoint.objects.select_for_update().get(pk=endpoint.pk)
@@ -53,28 +50,28 @@ def ask_test(endpoint: Endpoint, name: str, now: datetime) -> Delivery:
 
 
 def replay(delivery: Delivery, name: str, now: datetime) -> None:
-    """Send it once more, under the same id. Raises :class:`NotPossible`."""
+    """Send it once more, under the same id. Raises :class:`ActionRefused`."""
     if not delivery.endpoint.enabled and not delivery.mail_to:
-        raise NotPossible(f"{delivery.endpoint.name} is disabled: enable it first.")
+        raise ActionRefused(f"{delivery.endpoint.name} is disabled: enable it first.")
     if not _replay({"pk": delivery.pk}, ENDED, name, now):
-        raise NotPossible("It is being sent already.")
+        raise ActionRefused("It is being sent already.")
 
 
 def replay_range(
     since: datetime, until: datetime, states: Collection[str], name: str, now: datetime, endpoint: Endpoint | None = None
 ) -> int:
-    """All that ended so and were made in this time, 10,000 at most; returns how many. Raises :class:`NotPossible`."""
+    """All that ended so and were made in this time, 10,000 at most; returns how many. Raises :class:`ActionRefused`."""
     if until <= since:
-        raise NotPossible("The end of the time has to be after its beginning.")
+        raise ActionRefused("The end of the time has to be after its beginning.")
     if endpoint is not None and not endpoint.enabled:
-        raise NotPossible(f"{endpoint.name} is disabled: enable it first.")
+        raise ActionRefused(f"{endpoint.name} is disabled: enable it first.")
     wanted: dict[str, Any] = {"made_at__gte": since, "made_at__lte": until, "endpoint__enabled": True, "mail_to": ""}
     if endpoint is not None:
         wanted["endpoint"] = endpoint
     found = Delivery.objects.filter(state__in=[state for state in states if state in ENDED], **wanted).exclude(kind="test")
     pks = list(found.order_by("id").values_list("pk", flat=True)[: MOST_REPLAYED + 1])
     if len(pks) > MOST_REPLAYED:
-        raise NotPossible(f"These are more than {MOST_REPLAYED:,}; choose a shorter time.")
+        raise ActionRefused(f"These are more than {MOST_REPLAYED:,}; choose a shorter time.")
     return _replay({"pk__in": pks}, states, name, now)
 
 

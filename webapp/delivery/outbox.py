@@ -9,7 +9,7 @@ from django.db import transaction
 from webapp.config import schedule
 from webapp.delivery.formats.registry import FORMATS
 from webapp.delivery.models import Delivery, DeliveryAlert, Endpoint
-from webapp.delivery.notices import AlertTold, NoticeTold
+from webapp.delivery.notices import Notice, NoticeAlert
 from webapp.delivery.routing import part_for
 from webapp.delivery.titles import title_of
 from webapp.lib.matchers import BadMatcher, Matcher
@@ -22,7 +22,7 @@ KEY = "delivery/send"
 TASK = hints.Task("alerts.deliver", schedule.ALERTS, 300)
 
 
-def queue(notice: NoticeTold) -> int:
+def queue(notice: Notice) -> int:
     """One delivery for every endpoint the notice has news for; returns how many. To be called in a transaction.
 
     The same notice queued twice makes no second delivery.
@@ -30,7 +30,7 @@ def queue(notice: NoticeTold) -> int:
     return queue_all([notice])
 
 
-def queue_all(notices: list[NoticeTold]) -> int:
+def queue_all(notices: list[Notice]) -> int:
     """As :func:`queue`, of several with few queries."""
     endpoints = [(endpoint, _matchers(endpoint), endpoint.min_rank) for endpoint in Endpoint.objects.told()]
     rows = []
@@ -42,14 +42,14 @@ def queue_all(notices: list[NoticeTold]) -> int:
     return _insert(rows)
 
 
-def queue_for(notice: NoticeTold, endpoint: Endpoint, *, mail_to: str = "") -> Delivery:
+def queue_for(notice: Notice, endpoint: Endpoint, *, mail_to: str = "") -> Delivery:
     """To this one endpoint, whatever it matches: tests, and the news that it was disabled."""
     row = delivery_of(notice, endpoint, mail_to=mail_to)
     _insert([(row, notice.alerts)])
     return row
 
 
-def delivery_of(notice: NoticeTold, endpoint: Endpoint, *, mail_to: str = "") -> Delivery:
+def delivery_of(notice: Notice, endpoint: Endpoint, *, mail_to: str = "") -> Delivery:
     notice = notice.without_secrets()
     return Delivery(
         uid=new_uid("msg"),
@@ -68,7 +68,7 @@ def delivery_of(notice: NoticeTold, endpoint: Endpoint, *, mail_to: str = "") ->
     )
 
 
-def _insert(rows: list[tuple[Delivery, tuple[AlertTold, ...]]]) -> int:
+def _insert(rows: list[tuple[Delivery, tuple[NoticeAlert, ...]]]) -> int:
     if not rows:
         return 0
     known = set(
@@ -91,7 +91,7 @@ def _matchers(endpoint: Endpoint) -> tuple[Matcher, ...]:
         return ()
 
 
-def _as_sent(notice: NoticeTold, endpoint: Endpoint) -> list[NoticeTold]:
+def _as_sent(notice: Notice, endpoint: Endpoint) -> list[Notice]:
     """Machines hear of every alert, in as many parts as it takes; people once."""
     return notice.in_parts() if FORMATS[endpoint.format].for_machines else [notice.first_part()]
 

@@ -9,7 +9,7 @@ from webapp.delivery.choices import FormatName
 from webapp.delivery.formats.base import Addressee, Format, Outgoing, Rendered
 from webapp.delivery.formats.registry import FORMATS
 from webapp.delivery.models import Delivery
-from webapp.delivery.notices import NoticeTold
+from webapp.delivery.notices import Notice
 
 
 class CannotRender(Exception):
@@ -20,7 +20,7 @@ def format_of(row: Delivery) -> Format:
     return FORMATS[FormatName.EMAIL if row.mail_to else row.endpoint.format]
 
 
-def rendered(row: Delivery, notice: NoticeTold, at: datetime) -> Rendered:
+def rendered(row: Delivery, notice: Notice, at: datetime) -> Rendered:
     """Raises :class:`CannotRender`."""
     endpoint = row.endpoint
     try:

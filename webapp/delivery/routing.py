@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from webapp.delivery.notices import NoticeTold
+from webapp.delivery.notices import Notice
 from webapp.findings.choices import SEVERITY_RANK
 from webapp.lib.labels import matched_labels
 from webapp.lib.matchers import Matcher, match_all
@@ -11,7 +11,7 @@ TOLD_AGAIN = "repeat"
 _RANK: dict[str, int] = {severity.value: rank for severity, rank in SEVERITY_RANK.items()}
 
 
-def part_for(notice: NoticeTold, matchers: Sequence[Matcher], min_rank: int) -> NoticeTold | None:
+def part_for(notice: Notice, matchers: Sequence[Matcher], min_rank: int) -> Notice | None:
     """The notice as somebody with these wishes is told it; ``None`` where there is no news in it for them."""
     ranked = (alert for alert in notice.alerts if _RANK.get(alert.severity, 0) >= min_rank)
     wanted = tuple(alert for alert in ranked if match_all(matchers, matched_labels(alert)))

@@ -8,11 +8,11 @@ from dataclasses import replace
 
 from webapp.delivery.choices import DeliveryState
 from webapp.delivery.models import Delivery, DeliveryAlert
-from webapp.delivery.notices import NoticeTold
+from webapp.delivery.notices import Notice
 from webapp.delivery.rendering import CannotRender, format_of
 
 
-def still_news(row: Delivery) -> NoticeTold | None:
+def still_news(row: Delivery) -> Notice | None:
     """The notice without what was told later; ``None`` where nothing is left. Raises :class:`CannotRender`."""
     try:
         notice = row.notice

@@ -1,9 +1,9 @@
 """One line that says what a notice is about, for subjects, lists and the heads of chat messages."""
 
-from webapp.delivery.notices import FIRING, AlertTold, NoticeTold
+from webapp.delivery.notices import FIRING, Notice, NoticeAlert
 
 
-def title_of(notice: NoticeTold) -> str:
+def title_of(notice: Notice) -> str:
     """``[firing 3] prod-eu: Checkpoints of orders are declined (and 2 more)``; one line whatever the names hold."""
     if notice.kind == "test":
         return "[test] Weir can reach this endpoint"
@@ -17,7 +17,7 @@ def title_of(notice: NoticeTold) -> str:
     return one_line(words + (f" (and {more} more)" if more > 0 else ""))
 
 
-def leading(notice: NoticeTold) -> AlertTold | None:
+def leading(notice: Notice) -> NoticeAlert | None:
     """The alert a title is about: the worst that still fires and is news, else the first."""
     order = {"critical": 0, "warning": 1, "info": 2}
     ranked = sorted(notice.alerts, key=lambda one: (one.status != notice.status, order.get(one.severity, 3), one.uid not in notice.changed))

@@ -50,7 +50,7 @@ def gap_of(cluster: Cluster, now: datetime) -> SourceGap | None:
 
 
 def _keep(row: Finding | None, cluster: str, found: dict[str, object], now: datetime) -> None:
-    before = marks.Mark.of(row) if row else None
+    before = marks.FindingMark.of(row) if row else None
     row = row or Finding(cluster=cluster, job_id="", rule=RULE, first_seen=now)
     for name in TEXTS:
         setattr(row, name, found[name])

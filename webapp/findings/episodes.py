@@ -22,7 +22,7 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
-class Episode:
+class FindingEpisode:
     """``newest`` is the span that tells of its end."""
 
     first_seen: datetime
@@ -30,7 +30,7 @@ class Episode:
     newest: Span
 
 
-def episodes(spans: Iterable[Span], hold: timedelta) -> list[Episode]:
+def episodes(spans: Iterable[Span], hold: timedelta) -> list[FindingEpisode]:
     """Spans no further apart than ``hold`` belong together; episodes in order of time.
 
     Of several sights at one instant that of the earliest window tells: rules that look back to an event say
@@ -44,7 +44,7 @@ def episodes(spans: Iterable[Span], hold: timedelta) -> list[Episode]:
             until = span.last
         found[-1].append(span)
         until = max(until, span.last)
-    return [Episode(min(one.first for one in spans), max(one.last for one in spans), _newest(spans)) for spans in found]
+    return [FindingEpisode(min(one.first for one in spans), max(one.last for one in spans), _newest(spans)) for spans in found]
 
 
 def _newest(spans: Sequence[Span]) -> Span:

@@ -7,12 +7,16 @@ from typing import Any
 from webapp.findings.choices import FindingState, Severity
 from webapp.findings.models import Finding
 from webapp.findings.querysets import FindingQuerySet
-from webapp.lib.keysets import Key
+from webapp.lib.keysets import KeysetColumn
 from webapp.lib.list_queries import asked_text
 
 ANY_STATE = "any"
-WORST_FIRST = (Key("severity_rank", descending=True), Key("last_seen", descending=True), Key("id", descending=True))
-NEWEST_FIRST = (Key("last_seen", descending=True), Key("id", descending=True))
+WORST_FIRST = (
+    KeysetColumn("severity_rank", descending=True),
+    KeysetColumn("last_seen", descending=True),
+    KeysetColumn("id", descending=True),
+)
+NEWEST_FIRST = (KeysetColumn("last_seen", descending=True), KeysetColumn("id", descending=True))
 
 
 @dataclass(frozen=True)
@@ -39,7 +43,7 @@ class FindingQuery:
         )
 
     @property
-    def keys(self) -> tuple[Key, ...]:
+    def keys(self) -> tuple[KeysetColumn, ...]:
         """Of what is open the worst matters first, of the past the newest."""
         return WORST_FIRST if self.state == FindingState.OPEN else NEWEST_FIRST
 

@@ -15,7 +15,7 @@ from django.db.models import Q
 from spark_jobs.diagnosis import registry
 from webapp.findings import marks
 from webapp.findings.choices import SEVERITY_RANK, FindingState, Severity
-from webapp.findings.episodes import Episode, Span, closed_at, episodes
+from webapp.findings.episodes import FindingEpisode, Span, closed_at, episodes
 from webapp.findings.models import Finding, FindingSight, JobJudgement
 from webapp.findings.occurrences import Changed, Identity, Job
 from webapp.fleet.choices import ClusterKind
@@ -145,11 +145,11 @@ def _close(earlier: Iterable[Finding], hold: timedelta, life: Life) -> None:
             marks.close([finding.pk], at)
 
 
-def _write(identity: Identity, before: list[Finding], found: list[Episode], hold: timedelta, life: Life, *, is_last: bool) -> int:
+def _write(identity: Identity, before: list[Finding], found: list[FindingEpisode], hold: timedelta, life: Life, *, is_last: bool) -> int:
     """Make the rows of ``before`` those of ``found``."""
     sights = FindingSight.objects.in_bulk([episode.newest.sight_id for episode in found if episode.newest.sight_id is not None])
     free, rows = list(before), []
-    known = {one.pk: marks.Mark.of(one) for one in before}
+    known = {one.pk: marks.FindingMark.of(one) for one in before}
     for place, episode in enumerate(found):
         row = next((one for one in free if one.first_seen <= episode.last_seen and one.last_seen >= episode.first_seen), None)
         told_by: FindingSight | Finding | None = sights.get(episode.newest.sight_id or 0)

@@ -6,7 +6,7 @@ from datetime import datetime
 from spark_jobs.diagnosis.health import health_of
 from webapp.findings.choices import FindingState
 from webapp.findings.models import Finding
-from webapp.findings.presentation import Shown, matters
+from webapp.findings.presentation import PresentedFinding, matters
 from webapp.findings.querysets import WORST_FIRST
 
 ORIGIN_RULES = ("pressure.root", "pressure.outbound")
@@ -20,15 +20,15 @@ SHOWN_IN_FULL = 3
 class JobFindings:
     """``in_full`` and ``in_brief`` are open, or of a job that is past; ``earlier`` are closed ones of a job that lives on."""
 
-    in_full: list[Shown]
-    in_brief: list[Shown]
-    context: list[Shown]
-    earlier: list[Shown]
-    origins: list[Shown]
+    in_full: list[PresentedFinding]
+    in_brief: list[PresentedFinding]
+    context: list[PresentedFinding]
+    earlier: list[PresentedFinding]
+    origins: list[PresentedFinding]
     all_open: list[Finding]
 
     @property
-    def current(self) -> list[Shown]:
+    def current(self) -> list[PresentedFinding]:
         return [*self.in_full, *self.in_brief]
 
     def deductions(self, health: int | None) -> list[tuple[int, str, Finding]]:
@@ -47,7 +47,7 @@ def of_job(cluster: str, job_id: str, start: datetime, end: datetime, *, is_past
     found = matters(rows)
     current = [one for one in found if one.is_open or is_past]
     notable = [one for one in current if one.is_notable]
-    first_of_rule: dict[str, Shown] = {}
+    first_of_rule: dict[str, PresentedFinding] = {}
     for one in notable:
         # A second matter of one rule says much the same as the first.
         first_of_rule.setdefault(one.finding.rule, one)

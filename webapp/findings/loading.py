@@ -1,22 +1,16 @@
 """The part of loading a run that makes findings of what its rules saw."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 from django.utils import timezone
 
 from webapp.findings import folding, job_judgements, occurrences
 from webapp.findings.occurrences import Changed
+from webapp.work.lease import WriteGuard
 
 Rows = Sequence[Mapping[str, Any]]
-
-
-class Guard(Protocol):
-    """A held lease: every transaction is one of its own."""
-
-    def writing(self) -> AbstractContextManager[None]: ...
 
 
 @dataclass
@@ -26,13 +20,13 @@ class FindingLoad:
     Judgements come before sights: the sights of the windows they judged give way.
     """
 
-    guard: Guard
+    guard: WriteGuard
     say: Callable[[str], None]
     changed: Changed = field(default_factory=Changed)
 
     def before(self, table: str, rows: Rows) -> None:
         if table == "job_judgement":
-            occurrences.give_way(rows, self.changed)
+            occurrences.delete_superseded(rows, self.changed)
         elif table == "finding_sight":
             self.changed.add_sights(rows)
 

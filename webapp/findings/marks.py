@@ -13,7 +13,7 @@ _UNMARKED = [field.name for field in Finding._meta.concrete_fields if field.name
 
 
 @dataclass(frozen=True)
-class Mark:
+class FindingMark:
     """What alerting knows of a finding."""
 
     state: str
@@ -21,13 +21,13 @@ class Mark:
     severity: str
 
     @classmethod
-    def of(cls, row: Finding) -> "Mark":
+    def of(cls, row: Finding) -> "FindingMark":
         return cls(row.state, row.first_seen, row.severity)
 
 
-def save(row: Finding, before: Mark | None) -> None:
+def save(row: Finding, before: FindingMark | None) -> None:
     """``before``: of the row as it was read; None of a new one. Unchanged, its mark is left as it is by now."""
-    if row.pk is None or before != Mark.of(row):
+    if row.pk is None or before != FindingMark.of(row):
         row.to_alert = True
         row.save()
     else:

@@ -36,7 +36,7 @@ class Changed:
             self.add((row["cluster"], row["job_id"], row["rule"], row["subject_id"]), row["seen_at"])
 
 
-def give_way(judgements: Sequence[Mapping[str, Any]], changed: Changed) -> int:
+def delete_superseded(judgements: Sequence[Mapping[str, Any]], changed: Changed) -> int:
     """Delete the sights of the windows that these rows of ``job_judgement`` judged; returns how many. Call it in a transaction."""
     deleted = 0
     by_cluster: dict[str, dict[str, list[tuple[int, int]]]] = defaultdict(dict)
@@ -45,11 +45,11 @@ def give_way(judgements: Sequence[Mapping[str, Any]], changed: Changed) -> int:
     for cluster, runs_of_job in by_cluster.items():
         jobs = sorted(runs_of_job)
         for start in range(0, len(jobs), JOBS_AT_ONCE):
-            deleted += _give_way(cluster, {job: runs_of_job[job] for job in jobs[start : start + JOBS_AT_ONCE]}, changed)
+            deleted += _delete_superseded(cluster, {job: runs_of_job[job] for job in jobs[start : start + JOBS_AT_ONCE]}, changed)
     return deleted
 
 
-def _give_way(cluster: str, runs_of_job: Mapping[str, list[tuple[int, int]]], changed: Changed) -> int:
+def _delete_superseded(cluster: str, runs_of_job: Mapping[str, list[tuple[int, int]]], changed: Changed) -> int:
     runs = [run for runs in runs_of_job.values() for run in runs]
     if not runs:
         return 0

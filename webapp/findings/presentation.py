@@ -23,7 +23,7 @@ class Relation:
 
 
 @dataclass(frozen=True)
-class Shown:
+class PresentedFinding:
     """One finding; ``episodes`` counts how often it came within what is shown, this one included."""
 
     finding: Finding
@@ -49,9 +49,9 @@ class Shown:
         return bool(self.finding.severity_rank > SEVERITY_RANK[Severity.INFO])
 
 
-def shown(finding: Finding) -> Shown:
+def shown(finding: Finding) -> PresentedFinding:
     rule = all_rules().get(finding.rule)
-    return Shown(
+    return PresentedFinding(
         finding,
         severity_badge(finding.severity),
         state_badge(finding.state),
@@ -61,9 +61,9 @@ def shown(finding: Finding) -> Shown:
     )
 
 
-def matters(findings: Iterable[Finding]) -> list[Shown]:
+def matters(findings: Iterable[Finding]) -> list[PresentedFinding]:
     """Episodes of one rule about one subject as one, its newest; open before closed, then the worst, then the newest."""
-    newest: dict[tuple[str, str], Shown] = {}
+    newest: dict[tuple[str, str], PresentedFinding] = {}
     for finding in sorted(findings, key=lambda one: (one.state == FindingState.OPEN, one.last_seen, one.pk or 0), reverse=True):
         key = (finding.rule, finding.subject_id)
         known = newest.get(key)

@@ -18,7 +18,7 @@ MOST_FINDINGS = 2_000
 
 
 @dataclass(frozen=True)
-class Reason:
+class StatusReason:
     """The worst finding, and how many more matters there are."""
 
     pk: int
@@ -27,7 +27,7 @@ class Reason:
     more: int = 0
 
 
-def reasons(jobs: Sequence[JobCurrent]) -> dict[tuple[str, str], Reason]:
+def reasons(jobs: Sequence[JobCurrent]) -> dict[tuple[str, str], StatusReason]:
     """(cluster, job id) → its reason; one query. Of a job that runs what is open counts, of an ended one what was found."""
     ended = [job.job_id for job in jobs if job.terminal]
     listed = Finding.objects.filter(
@@ -43,6 +43,6 @@ def reasons(jobs: Sequence[JobCurrent]) -> dict[tuple[str, str], Reason]:
     return {key: _reason(list(matters.values())) for key, matters in found.items()}
 
 
-def _reason(matters: list[Finding]) -> Reason:
+def _reason(matters: list[Finding]) -> StatusReason:
     worst = min(matters, key=lambda one: (-one.severity_rank, precedence(one.rule)))
-    return Reason(worst.pk, severity_badge(worst.severity), worst.title, len(matters) - 1)
+    return StatusReason(worst.pk, severity_badge(worst.severity), worst.title, len(matters) - 1)

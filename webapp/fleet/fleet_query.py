@@ -13,7 +13,7 @@ from webapp.fleet.badges import HEALTH_GROUPS, STATUS_GROUPS
 from webapp.fleet.models import JobCurrent
 from webapp.fleet.querysets import JobCurrentQuerySet
 from webapp.fleet.sorting import FLEET_SORTS, WORST_FIRST, Sort
-from webapp.lib.keysets import Key
+from webapp.lib.keysets import KeysetColumn
 from webapp.lib.list_queries import asked_text
 
 TOTALS_KEPT_S = 10
@@ -53,8 +53,8 @@ class FleetQuery:
         )
 
     @property
-    def keys(self) -> tuple[Key, Key]:
-        return Key("sort_key", self.descending, self.sort.key), Key("id", self.descending)
+    def keys(self) -> tuple[KeysetColumn, KeysetColumn]:
+        return KeysetColumn("sort_key", self.descending, self.sort.key), KeysetColumn("id", self.descending)
 
     @property
     def is_narrowed(self) -> bool:

@@ -24,7 +24,7 @@ class BadCursor(ValueError):
 
 
 @dataclass(frozen=True)
-class Key:
+class KeysetColumn:
     """One key of an order: a field called ``name``, or ``expression`` annotated under that name."""
 
     name: str
@@ -36,7 +36,7 @@ class Key:
         return f"-{self.name}" if self.descending else self.name
 
     @property
-    def reversed(self) -> "Key":
+    def reversed(self) -> "KeysetColumn":
         return replace(self, descending=not self.descending)
 
 
@@ -49,7 +49,7 @@ class Page(Generic[RowT]):
     previous_cursor: str = ""
 
 
-def page(queryset: "QuerySet[RowT]", keys: Sequence[Key], cursor: str, size: int) -> "Page[RowT]":
+def page(queryset: "QuerySet[RowT]", keys: Sequence[KeysetColumn], cursor: str, size: int) -> "Page[RowT]":
     """One page of ``queryset`` with one query; raises :class:`BadCursor`."""
     found = queryset.annotate(**{key.name: key.expression for key in keys if key.expression is not None})
     backwards, values = _decoded(cursor, [_column(found, key) for key in keys]) if cursor else (False, None)
@@ -70,7 +70,7 @@ def page(queryset: "QuerySet[RowT]", keys: Sequence[Key], cursor: str, size: int
     )
 
 
-def _after(keys: Sequence[Key], values: Sequence[Any]) -> Q:
+def _after(keys: Sequence[KeysetColumn], values: Sequence[Any]) -> Q:
     """Rows behind ``values``; the bound on the first key alone lets the database start inside the index."""
     condition = Q()
     for position, key in enumerate(keys):
@@ -82,7 +82,7 @@ def _after(keys: Sequence[Key], values: Sequence[Any]) -> Q:
     return Q(**{f"{first.name}__{'lte' if first.descending else 'gte'}": values[0]}) & condition
 
 
-def _encoded(backwards: bool, row: Model, keys: Sequence[Key]) -> str:
+def _encoded(backwards: bool, row: Model, keys: Sequence[KeysetColumn]) -> str:
     values = [to_json(getattr(row, key.name)) for key in keys]
     return (
         base64.urlsafe_b64encode(json.dumps([backwards, values], ensure_ascii=False, separators=(",", ":")).encode()).decode().rstrip("=")
@@ -105,7 +105,7 @@ def _decoded(cursor: str, columns: "Sequence[Field[Any, Any]]") -> tuple[bool, l
         raise BadCursor("The page link does not fit this order.") from error
 
 
-def _column(queryset: "QuerySet[Any]", key: Key) -> "Field[Any, Any]":
+def _column(queryset: "QuerySet[Any]", key: KeysetColumn) -> "Field[Any, Any]":
     annotated = queryset.query.annotations
     column: Field[Any, Any] = annotated[key.name].output_field if key.expression else queryset.model._meta.get_field(key.name)
     return column

@@ -12,7 +12,7 @@ from webapp.work.hints import Task, hint
 from webapp.work.keys import COLLECT, CYCLE, collect_key, number_of
 from webapp.work.lease import Lease
 from webapp.work.models import DueWork
-from webapp.work.registry import DAY_S, HOUR_S, Attempt, Ended, Work, register
+from webapp.work.registry import DAY_S, HOUR_S, ClaimedWork, Ended, Work, register
 from webapp.work.runs import RunRecord
 
 LOAD_LIMIT_S = 1800
@@ -52,7 +52,7 @@ def _collected(key: str) -> None:
     _hint_at_the_next(key)
 
 
-def _has_cycle(attempt: Attempt) -> bool:
+def _has_cycle(attempt: ClaimedWork) -> bool:
     return cycle.has_work(timezone.now(), routine_too=attempt.by_hand)
 
 

@@ -16,7 +16,7 @@ from webapp.work.upserts import Row
 
 
 @dataclass(frozen=True)
-class Served:
+class TableModel:
     """Columns that exist in the model only: ``derived`` ones follow from a row, ``later`` ones are filled in after loading."""
 
     table: ServingTable
@@ -25,8 +25,8 @@ class Served:
     later: tuple[str, ...] = ()
 
 
-SERVED: dict[str, Served] = {
-    name: Served(SERVING_TABLES[name], model, derived, later)
+SERVED: dict[str, TableModel] = {
+    name: TableModel(SERVING_TABLES[name], model, derived, later)
     for name, model, derived, later in (
         ("job_current", JobCurrent, {"trouble": trouble}, ("health", "health_state", "judged_at", "orphan_bytes")),
         ("checkpoint_fact", CheckpointFact, {}, ()),

@@ -6,14 +6,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from webapp.findings.job_findings import ORIGIN_RULES
-from webapp.findings.presentation import Shown
+from webapp.findings.presentation import PresentedFinding
 
 
 @dataclass(frozen=True)
 class Blame:
     """``origins``: vertex id → the finding that names it. ``held``: vertex id → name of its origin. ``way``: edges between them."""
 
-    origins: Mapping[str, Shown] = field(default_factory=dict)
+    origins: Mapping[str, PresentedFinding] = field(default_factory=dict)
     held: Mapping[str, str] = field(default_factory=dict)
     way: frozenset[tuple[str, str]] = frozenset()
 
@@ -21,13 +21,13 @@ class Blame:
 NOBODY = Blame()
 
 
-def blame(graph: Mapping[str, Any] | None, matters: Iterable[Shown]) -> Blame:
+def blame(graph: Mapping[str, Any] | None, matters: Iterable[PresentedFinding]) -> Blame:
     """Names in the findings' paths are walked upstream from the origin, since two vertices may have one name."""
     names = {str(v["vertex_id"]): str(v.get("name") or "") for v in (graph or {}).get("vertices") or () if v.get("vertex_id")}
     upstream: dict[str, list[str]] = defaultdict(list)
     for edge in (graph or {}).get("edges") or ():
         upstream[str(edge.get("target"))].append(str(edge.get("source")))
-    origins: dict[str, Shown] = {}
+    origins: dict[str, PresentedFinding] = {}
     held: dict[str, str] = {}
     way: set[tuple[str, str]] = set()
     for matter in matters:
@@ -44,7 +44,7 @@ def blame(graph: Mapping[str, Any] | None, matters: Iterable[Shown]) -> Blame:
     return Blame(origins, {key: name for key, name in held.items() if key not in origins}, frozenset(way))
 
 
-def _vertex_of(matter: Shown, names: Mapping[str, str]) -> str | None:
+def _vertex_of(matter: PresentedFinding, names: Mapping[str, str]) -> str | None:
     data = matter.finding.data if isinstance(matter.finding.data, Mapping) else {}
     for told in (data.get("vertex_id"), matter.finding.subject_id):
         if told in names:

@@ -17,7 +17,7 @@ from webapp.alerting.models import Alert
 from webapp.lib.api.errors import ErrorAnswer
 from webapp.lib.api.filtering import Parameter, time_window
 from webapp.lib.api.lists import ERRORS, NOT_FOUND, ListView, listed
-from webapp.lib.keysets import Key
+from webapp.lib.keysets import KeysetColumn
 from webapp.reports import orders, report_scope
 from webapp.reports.choices import ReportKind, ReportState
 from webapp.reports.gathering.scope import MOST_JOBS, BadScope, JobKey
@@ -87,7 +87,7 @@ class ReportViews(ListView):
         Parameter("from_alert", "from_alert", description="uid of the alert it was made from"),
         *time_window("asked_at"),
     )
-    paging_keys = (Key("id", descending=True),)
+    paging_keys = (KeysetColumn("id", descending=True),)
     lookup_field = "uid"
     lookup_value_regex = "rep_[a-z0-9]{10,36}"
 

@@ -25,7 +25,7 @@ class Figure:
 
 
 @dataclass(frozen=True)
-class FindingTold:
+class ReportedFinding:
     """One matter; ``path`` leads from the farthest vertex that is held back to the origin. ``number`` is the finding's id."""
 
     number: int
@@ -64,7 +64,7 @@ class Moment:
 
 
 @dataclass(frozen=True)
-class CheckpointTold:
+class ReportedCheckpoint:
     """One checkpoint of the charts; phases are those of its slowest subtask."""
 
     checkpoint_id: int
@@ -118,7 +118,7 @@ class PressureRow:
 
 
 @dataclass(frozen=True)
-class Mark:
+class ChartMark:
     """What happened to the job, for its charts."""
 
     at: datetime
@@ -166,7 +166,7 @@ class StoragePlace:
 
 
 @dataclass(frozen=True)
-class CountersTold:
+class ReportedCounters:
     """Flink's own counters at one answer and what Weir knew then, where they differ: (name, count), unknown ones left out."""
 
     at: datetime
@@ -194,10 +194,10 @@ class JobStory:
     restored_from: str
     checkpoints: CheckpointFigures
     uploaded_bytes: int | None = None
-    counters: CountersTold | None = None
+    counters: ReportedCounters | None = None
     outages: tuple[Outage, ...] = ()
-    points: tuple[CheckpointTold, ...] = ()
-    marks: tuple[Mark, ...] = ()
+    points: tuple[ReportedCheckpoint, ...] = ()
+    marks: tuple[ChartMark, ...] = ()
     pressure: tuple[PressureRow, ...] = ()
     storage: tuple[StoragePlace, ...] = ()
     configuration: tuple[tuple[str, str], ...] = ()
@@ -206,7 +206,7 @@ class JobStory:
 
 
 @dataclass(frozen=True)
-class AlertTold:
+class ReportedAlert:
     """One alert of these jobs; ``state`` is its state when the report was made."""
 
     uid: str
@@ -303,8 +303,8 @@ class Document:
     from_alert: str = ""
     stories: tuple[JobStory, ...] = ()
     timeline: tuple[Moment, ...] = ()
-    findings: tuple[FindingTold, ...] = ()
-    alerts: tuple[AlertTold, ...] = ()
+    findings: tuple[ReportedFinding, ...] = ()
+    alerts: tuple[ReportedAlert, ...] = ()
     tables: tuple[Table, ...] = ()
     days: tuple[Day, ...] = ()
     sources: tuple[Source, ...] = ()

@@ -4,11 +4,11 @@ from django.utils import timezone
 
 from webapp.reports import execution, weekly_digest, work_keys
 from webapp.work.lease import Lease
-from webapp.work.registry import Attempt, Work, register
+from webapp.work.registry import ClaimedWork, Work, register
 from webapp.work.runs import RunRecord
 
 
-def _has_work(attempt: Attempt) -> bool:
+def _has_work(attempt: ClaimedWork) -> bool:
     return execution.has_work(work_keys.report_of(attempt.key))
 
 

@@ -10,7 +10,7 @@ from webapp.fleet.models import JobCurrent
 from webapp.reports import work_keys
 from webapp.reports.choices import ReportKind, ReportState
 from webapp.reports.folder import ReportFolder
-from webapp.reports.gathering.scope import BadScope, JobKey, Scope, checked
+from webapp.reports.gathering.scope import BadScope, JobKey, ReportScope, checked
 from webapp.reports.models import IncidentReport
 from webapp.reports.texts import name as plain_name
 
@@ -22,7 +22,7 @@ class TooMany(Exception):
     """The message is one sentence for whoever asked."""
 
 
-def scope_of(report: IncidentReport) -> Scope:
+def scope_of(report: IncidentReport) -> ReportScope:
     """Raises :class:`BadScope` where the row does not hold one any more."""
     try:
         jobs = [JobKey(str(cluster), str(job_id)) for cluster, job_id in report.jobs]
@@ -31,7 +31,7 @@ def scope_of(report: IncidentReport) -> Scope:
     return checked(jobs, report.start, report.end)
 
 
-def ask_for(scope: Scope, *, user: Any, name: str, at: datetime, title: str = "", from_alert: str = "") -> IncidentReport:
+def ask_for(scope: ReportScope, *, user: Any, name: str, at: datetime, title: str = "", from_alert: str = "") -> IncidentReport:
     """An incident report. Raises :class:`BadScope` where none of the jobs was ever seen, and :class:`TooMany`."""
     if not _known(scope.jobs):
         raise BadScope("None of these jobs was ever seen.")

@@ -6,7 +6,7 @@ from itertools import groupby
 from webapp.findings.badges import severity_badge
 from webapp.fleet.badges import job_badge
 from webapp.lib.badges import UNKNOWN, Badge
-from webapp.reports.document import Document, FindingTold, JobStory, Moment
+from webapp.reports.document import Document, JobStory, Moment, ReportedFinding
 
 _VERDICTS = {
     "crit": Badge("critical", "▲", "crit"),
@@ -26,14 +26,14 @@ class ShownDay:
 
 
 @dataclass(frozen=True)
-class Shown:
+class PresentedReport:
     """``notable`` are findings to act on, ``context`` those that explain."""
 
     verdict: Badge
     several: bool
     days: list[ShownDay]
-    notable: list[tuple[FindingTold, Badge]]
-    context: list[FindingTold]
+    notable: list[tuple[ReportedFinding, Badge]]
+    context: list[ReportedFinding]
     jobs: list[tuple[JobStory, Badge]]
 
     @property
@@ -46,8 +46,8 @@ def verdict(tone: str) -> Badge:
     return _VERDICTS.get(tone, UNKNOWN)
 
 
-def shown(document: Document) -> Shown:
-    return Shown(
+def shown(document: Document) -> PresentedReport:
+    return PresentedReport(
         verdict=verdict(document.summary.tone),
         several=len(document.stories) > 1,
         days=[

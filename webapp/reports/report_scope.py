@@ -15,7 +15,7 @@ from webapp.lib import timeranges
 from webapp.lib.instants import drawable
 from webapp.lib.list_queries import asked_text
 from webapp.lib.timeranges import BadTimeRange
-from webapp.reports.gathering.scope import LONGEST, MOST_JOBS, BadScope, JobKey, Scope, check_span, checked
+from webapp.reports.gathering.scope import LONGEST, MOST_JOBS, BadScope, JobKey, ReportScope, check_span, checked
 
 BEFORE, AFTER = timedelta(minutes=15), timedelta(minutes=5)
 """Around an alert: what led to it came before."""
@@ -24,7 +24,7 @@ MOST_FOUND = 30
 
 
 @dataclass(frozen=True)
-class Asked:
+class RequestedScope:
     """What the form shows: ``chosen`` and ``found`` jobs, and the range as texts."""
 
     chosen: tuple[JobCurrent, ...]
@@ -34,7 +34,7 @@ class Asked:
     search: str
 
 
-def read(parameters: QueryDict, at: datetime) -> Asked:
+def read(parameters: QueryDict, at: datetime) -> RequestedScope:
     """What the form shows, from what was typed so far."""
     keys = keys_of(parameters.getlist("job"))
     chosen = _jobs(keys)
@@ -43,7 +43,7 @@ def read(parameters: QueryDict, at: datetime) -> Asked:
     from_text, to_text = parameters.get("from", "").strip(), parameters.get("to", "").strip()
     if chosen and not from_text:
         from_text, to_text = proposed(chosen)
-    return Asked(tuple(chosen), tuple(found), from_text, to_text, search)
+    return RequestedScope(tuple(chosen), tuple(found), from_text, to_text, search)
 
 
 def proposed(jobs: Sequence[JobCurrent]) -> tuple[str, str]:
@@ -62,7 +62,7 @@ def keys_of(values: Sequence[str]) -> list[JobKey]:
     return [JobKey(cluster, job_id) for cluster, _slash, job_id in parts if cluster and job_id]
 
 
-def scope_of(parameters: QueryDict, at: datetime) -> Scope:
+def scope_of(parameters: QueryDict, at: datetime) -> ReportScope:
     """Raises :class:`BadScope`."""
     keys = keys_of(parameters.getlist("job"))
     from_text, to_text = parameters.get("from", "").strip(), parameters.get("to", "").strip()
@@ -71,7 +71,7 @@ def scope_of(parameters: QueryDict, at: datetime) -> Scope:
     return scope(keys, from_text, to_text, at)
 
 
-def scope(jobs: Sequence[JobKey], from_text: str, to_text: str, at: datetime) -> Scope:
+def scope(jobs: Sequence[JobKey], from_text: str, to_text: str, at: datetime) -> ReportScope:
     """Of texts such as ``now-6h``; raises :class:`BadScope`."""
     return checked(jobs, *span(from_text, to_text, at))
 
@@ -87,7 +87,7 @@ def span(from_text: str, to_text: str, at: datetime) -> tuple[datetime, datetime
     return start, end
 
 
-def scope_of_alert(alert: Alert, at: datetime) -> Scope:
+def scope_of_alert(alert: Alert, at: datetime) -> ReportScope:
     """Its job, or the worst jobs of its cluster, from a little before it began. Raises :class:`BadScope`."""
     if not alert.cluster:
         raise BadScope("This alert is of a storage root, which belongs to no job; choose jobs instead.")

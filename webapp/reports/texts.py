@@ -19,7 +19,7 @@ def clean(text: str) -> str:
     return _TURNS.sub("\ufffd", _CONTROLS.sub("\ufffd", text.replace("\r\n", "\n").replace("\r", "\n")))
 
 
-def told(text: object, longest: int = SENTENCE) -> str:
+def bounded(text: object, longest: int = SENTENCE) -> str:
     """Fit for a report; empty for unknown."""
     if text is None:
         return ""
@@ -30,10 +30,10 @@ def told(text: object, longest: int = SENTENCE) -> str:
 
 def name(text: object, otherwise: object = "") -> str:
     """One line: a job, a vertex, a host."""
-    return " ".join(told(text or otherwise, NAME).split())
+    return " ".join(bounded(text or otherwise, NAME).split())
 
 
 def setting(key: object, value: object) -> tuple[str, str]:
     """A line of configuration; values of keys that hold secrets are masked whatever they are."""
     shown = "yes" if value is True else "no" if value is False else "–" if value is None or value == "" else str(value)
-    return name(key), MASK if holds_secret(str(key)) and value else told(shown, SENTENCE)
+    return name(key), MASK if holds_secret(str(key)) and value else bounded(shown, SENTENCE)

@@ -14,7 +14,7 @@ from webapp.accounts.guards import operators_only
 from webapp.accounts.roles import may_operate
 from webapp.alerting.models import Alert
 from webapp.lib.exports import csv_response, json_response
-from webapp.lib.keysets import BadCursor, Key, page
+from webapp.lib.keysets import BadCursor, KeysetColumn, page
 from webapp.reports import orders, report_scope
 from webapp.reports.badges import report_badge
 from webapp.reports.choices import ReportKind, ReportState
@@ -27,7 +27,7 @@ from webapp.reports.renderers.files import FORMS
 from webapp.reports.stored_reports import Gone, content, document_of, forms_of
 
 REPORTS_A_PAGE = 25
-NEWEST_FIRST = (Key("id", descending=True),)
+NEWEST_FIRST = (KeysetColumn("id", descending=True),)
 EXPORT_COLUMNS = (
     "uid",
     "kind",

@@ -6,9 +6,8 @@ Judging an audit again gives the same findings; one that is older than what a ro
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager
 from datetime import UTC, datetime
-from typing import Any, Protocol
+from typing import Any
 
 from spark_jobs.diagnosis import registry
 from spark_jobs.diagnosis.plain import finding_to_plain
@@ -23,6 +22,7 @@ from webapp.findings.signals import findings_changed
 from webapp.storage.models import RootFigures, StorageAudit
 from webapp.storage.newest_audits import loaded_figures
 from webapp.storage.samples import job_samples, root_samples
+from webapp.work.lease import WriteGuard
 
 TEXTS = ("severity", "confidence", "subject_kind", "subject", "title", "cause", "next_step", "evidence", "related", "data")
 ROWS_AT_ONCE = 500
@@ -33,13 +33,7 @@ Identity = tuple[str, str, str, str]
 """cluster, job id, rule, subject id; the first two empty where the subject is a root."""
 
 
-class Guard(Protocol):
-    """A held lease: every transaction is one of its own."""
-
-    def writing(self) -> AbstractContextManager[None]: ...
-
-
-def judge(audit: StorageAudit, guard: Guard, say: Callable[[str], None]) -> None:
+def judge(audit: StorageAudit, guard: WriteGuard, say: Callable[[str], None]) -> None:
     """Call it when the rows of the audit are in the database, before or after it is marked as loaded."""
     roots = [row for row in RootFigures.objects.filter(audit=audit).order_by("root") if not _is_outdated(row)]
     standing = _standing({row.root for row in roots})
@@ -120,7 +114,7 @@ def _name_of(sample: Sample) -> str | None:
 def _keep(row: Finding | None, identity: Identity, plain: dict[str, Any]) -> None:
     cluster, job_id, rule, subject_id = identity
     at = datetime.fromtimestamp(plain["seen_at_ms"] / 1000, UTC)
-    before = marks.Mark.of(row) if row else None
+    before = marks.FindingMark.of(row) if row else None
     row = row or Finding(cluster=cluster, job_id=job_id, rule=rule, subject_id=subject_id, first_seen=at)
     for name in TEXTS:
         setattr(row, name, plain[name])

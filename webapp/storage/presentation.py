@@ -62,7 +62,7 @@ def point(row: Any, at: Any) -> StoragePoint:
 
 
 @dataclass(frozen=True)
-class Reason:
+class VerdictReason:
     """One line of the breakdown; ``kind`` only of orphans."""
 
     verdict: str
@@ -74,11 +74,11 @@ class Reason:
     bytes: int
 
 
-def reasons(rows: Sequence[VerdictFigures]) -> list[Reason]:
+def reasons(rows: Sequence[VerdictFigures]) -> list[VerdictReason]:
     """In the order of verdicts, most bytes first."""
     order = {name: place for place, name in enumerate(VERDICTS)}
     found = [
-        Reason(
+        VerdictReason(
             row.verdict,
             row.reason,
             REASONS.get(row.verdict, {}).get(row.reason, row.reason.replace("_", " ")),

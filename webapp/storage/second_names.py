@@ -6,7 +6,7 @@ from webapp.storage.models import AuditDoubt, StorageAudit
 SHOWN = 2
 
 
-def told_of(audit: StorageAudit, root: str) -> list[str]:
+def text_of(audit: StorageAudit, root: str) -> list[str]:
     """The first sentences; none where the audit found no second name."""
     rows = AuditDoubt.objects.filter(audit=audit, root=root, reason=TWO_NAMES).order_by("subject")[:SHOWN]
     return [f"{row.subject}: {row.detail}" for row in rows]

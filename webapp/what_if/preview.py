@@ -31,7 +31,7 @@ class Fired:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class WhatIfOutcome:
     """``minutes`` is in how many of the judged ones the rule fired; ``unknown`` in how many it could not judge."""
 
     fired: tuple[Fired, ...]
@@ -78,7 +78,7 @@ def in_force(job: JobCurrent) -> Limits:
     return limits_of(job.cluster, job.job_id)
 
 
-def judged(rule: Rule, past: PastWindows, thresholds: Limits) -> Outcome:
+def judged(rule: Rule, past: PastWindows, thresholds: Limits) -> WhatIfOutcome:
     seen: dict[str, list[tuple[JobWindow, Finding]]] = {}
     unknown, lacked = 0, ""
     minutes = set()
@@ -90,7 +90,7 @@ def judged(rule: Rule, past: PastWindows, thresholds: Limits) -> Outcome:
         if said.unknowns:
             unknown, lacked = unknown + 1, said.unknowns[-1].missing
     fired = [one for of_subject in seen.values() for one in _episodes(of_subject, timedelta(seconds=rule.hold_s))]
-    return Outcome(tuple(sorted(fired, key=lambda one: one.first)), len(minutes), unknown, lacked)
+    return WhatIfOutcome(tuple(sorted(fired, key=lambda one: one.first)), len(minutes), unknown, lacked)
 
 
 def proposed(rule: Rule, present: Limits, asked: Mapping[str, str]) -> tuple[Limits, list[Slider], list[str]]:

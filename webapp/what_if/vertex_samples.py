@@ -67,11 +67,11 @@ def _window(vertex_id: str, samples: list[Mapping[str, Any]]) -> VertexWindow:
         vertex_id,
         parallelism if parallelism is not None else subtasks,
         len(samples),
-        busy_ratio=_told(_ratio(means["busy_ms_per_s"])),
-        backpressured_ratio=_told(tuple(by_time if by_time is not None else by_endpoint for by_time, by_endpoint in held)),
-        idle_ratio=_told(_ratio(means["idle_ms_per_s"])),
-        **{name: _told(means[name]) for name in _SAME_NAME},
-        **{name: _told(newest[name]) for name in _NEWEST},
+        busy_ratio=_known(_ratio(means["busy_ms_per_s"])),
+        backpressured_ratio=_known(tuple(by_time if by_time is not None else by_endpoint for by_time, by_endpoint in held)),
+        idle_ratio=_known(_ratio(means["idle_ms_per_s"])),
+        **{name: _known(means[name]) for name in _SAME_NAME},
+        **{name: _known(newest[name]) for name in _NEWEST},
     )
 
 
@@ -105,6 +105,6 @@ def _ratio(ms_per_s: tuple[float | None, ...]) -> tuple[float | None, ...]:
     return tuple(None if value is None else value / FULL_MS_PER_S for value in ms_per_s)
 
 
-def _told(values: tuple[Any, ...]) -> tuple[Any, ...]:
+def _known(values: tuple[Any, ...]) -> tuple[Any, ...]:
     """Empty where nobody reported."""
     return values if any(value is not None for value in values) else ()

@@ -12,7 +12,7 @@ from webapp.accounts.roles import may_operate
 from webapp.charts.episodes import bars
 from webapp.fleet.job_lookup import JobView, look_up
 from webapp.what_if.past_windows import read_past
-from webapp.what_if.preview import Outcome, in_force, judged, proposed
+from webapp.what_if.preview import WhatIfOutcome, in_force, judged, proposed
 
 log = logging.getLogger(__name__)
 
@@ -69,5 +69,5 @@ def _span(view: JobView) -> tuple[datetime, datetime]:
     return max(end - SPAN, view.whole.from_time), end
 
 
-def _bars(outcome: Outcome, start: datetime, end: datetime) -> Any:
+def _bars(outcome: WhatIfOutcome, start: datetime, end: datetime) -> Any:
     return bars(((one.first, one.last, one.finding.title) for one in outcome.fired), start, end)

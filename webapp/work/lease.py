@@ -2,11 +2,11 @@
 
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from random import SystemRandom
-from typing import Any
+from typing import Any, Protocol
 
 from django.apps import apps
 from django.db import connection, transaction
@@ -17,6 +17,12 @@ LONGEST_BACKOFF = timedelta(minutes=15)
 
 class LeaseLost(Exception):
     """Somebody else took the work over; whatever this holder still wanted to write must not be written."""
+
+
+class WriteGuard(Protocol):
+    """A held lease, or what stands for one: every transaction is one of its own."""
+
+    def writing(self) -> AbstractContextManager[None]: ...
 
 
 @dataclass(frozen=True)

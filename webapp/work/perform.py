@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from webapp.work.lease import LeaseLost
 from webapp.work.models import DueWork
-from webapp.work.registry import Attempt, Ended, Work, work_of
+from webapp.work.registry import ClaimedWork, Ended, Work, work_of
 from webapp.work.runs import RunRecord, describe, recorded
 
 Echo = Callable[[str], None]
@@ -35,7 +35,7 @@ def perform(key: str, *, even_if_not_due: bool = False, echo: Echo | None = None
     try:
         work = work_of(key)
         with lease.kept_alive():
-            record = _do(work, Attempt(lease, by_hand=even_if_not_due), echo)
+            record = _do(work, ClaimedWork(lease, by_hand=even_if_not_due), echo)
     except LeaseLost:
         raise
     except BaseException as error:
@@ -46,7 +46,7 @@ def perform(key: str, *, even_if_not_due: bool = False, echo: Echo | None = None
     return Performed(Performed.DONE, record) if record else Performed(Performed.IDLE)
 
 
-def _do(work: Work, attempt: Attempt, echo: Echo | None) -> RunRecord | None:
+def _do(work: Work, attempt: ClaimedWork, echo: Echo | None) -> RunRecord | None:
     if not work.has_work(attempt):
         return None
     if work.look:

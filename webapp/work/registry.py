@@ -15,7 +15,7 @@ MINUTE_S, HOUR_S, DAY_S = 60, 3600, 86_400
 
 
 @dataclass(frozen=True)
-class Attempt:
+class ClaimedWork:
     """A claimed piece of work and how its claim came about. ``by_hand``: somebody asked for it now, whatever its row says."""
 
     lease: Lease
@@ -36,7 +36,7 @@ class Ended:
     idle: bool
 
 
-def _always(_attempt: Attempt) -> bool:
+def _always(_attempt: ClaimedWork) -> bool:
     return True
 
 
@@ -68,7 +68,7 @@ class Work:
     every: Callable[[], Mapping[str, int]]
     do: Callable[[Lease, RunRecord], object] | None = None
     look: Callable[[Lease], object] | None = None
-    has_work: Callable[[Attempt], bool] = _always
+    has_work: Callable[[ClaimedWork], bool] = _always
     next_at: Callable[[Ended], datetime | None] = _an_interval_later
     when_hinted: bool = False
     more: Callable[[], bool] = _nothing_more

@@ -8,7 +8,7 @@ from tests.webapp.delivery.builders import endpoint
 from webapp.alerting.evaluation import Evaluated, evaluate
 from webapp.alerting.models import Alert
 from webapp.delivery.models import Delivery, Endpoint
-from webapp.delivery.notices import NoticeTold
+from webapp.delivery.notices import Notice
 from webapp.findings import marks
 from webapp.findings.choices import SEVERITY_RANK
 from webapp.findings.models import Finding
@@ -64,7 +64,7 @@ def somebody_listens(**fields: Any) -> Endpoint:
     return endpoint(name=f"on call {next(_numbers)}", **fields)
 
 
-def told(to: Endpoint | None = None) -> list[NoticeTold]:
+def told(to: Endpoint | None = None) -> list[Notice]:
     rows = Delivery.objects.order_by("id")
     return [row.notice for row in (rows.filter(endpoint=to) if to else rows)]
 

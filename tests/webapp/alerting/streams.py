@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta
 
 from hypothesis import strategies as st
 
-from webapp.alerting.choices import AlertState, Happened, Told
-from webapp.alerting.lifecycle import Episode, Life, Policy, take, tick, told
+from webapp.alerting.choices import AlertState, Happened, Notified
+from webapp.alerting.lifecycle import AlertEpisode, Life, Policy, notified, take, tick
 
 T0 = datetime(2026, 3, 1, 12, tzinfo=UTC)
 WARNING, CRITICAL = 2, 3
@@ -25,12 +25,12 @@ class Span:
     end: int
     rank: int = WARNING
 
-    def as_seen(self, now_s: int) -> Episode | None:
+    def as_seen(self, now_s: int) -> AlertEpisode | None:
         """As a finding without a hold time of its own shows it; None before it begins."""
         if now_s < self.start:
             return None
         over = now_s > self.end
-        return Episode(at(self.start), at(min(self.end, now_s)), at(self.end) if over else None, self.rank)
+        return AlertEpisode(at(self.start), at(min(self.end, now_s)), at(self.end) if over else None, self.rank)
 
 
 @st.composite
@@ -55,7 +55,7 @@ class Player:
     firings: int = 0
 
     def play(self, stream: Sequence[Span], every_s: int, until_s: int) -> "Player":
-        shown: dict[int, Episode] = {}
+        shown: dict[int, AlertEpisode] = {}
         for now_s in range(0, until_s + 1, every_s):
             for number, span in enumerate(stream):
                 seen = span.as_seen(now_s)
@@ -66,7 +66,7 @@ class Player:
             self.pass_time(now_s)
         return self
 
-    def see(self, episode: Episode, now_s: int) -> None:
+    def see(self, episode: AlertEpisode, now_s: int) -> None:
         lives = self.alerts
         place = next(
             (i for i in reversed(range(len(lives))) if lives[i].is_open),
@@ -93,7 +93,7 @@ class Player:
 
     def tell(self, place: int, now_s: int) -> None:
         life = self.alerts[place]
-        if life.state == AlertState.RESOLVED and life.told == Told.NOTHING:
+        if life.state == AlertState.RESOLVED and life.told == Notified.NOTHING:
             self.notices.append((now_s, "firing"))
         self.notices.append((now_s, "resolved" if life.state == AlertState.RESOLVED else "firing"))
-        self.alerts[place] = told(life)
+        self.alerts[place] = notified(life)

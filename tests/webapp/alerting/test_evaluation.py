@@ -5,7 +5,7 @@ import pytest
 from tests.webapp.alerting.builders import T0, at, blind, closed, kinds, look, looks, opened, somebody_listens, the_alert, told, unsaved
 from tests.webapp.builders import person
 from webapp.alerting import actions, setting_actions
-from webapp.alerting.choices import AlertState, Told
+from webapp.alerting.choices import AlertState, Notified
 from webapp.alerting.models import Alert, AlertGroup, MaintenanceWindow
 from webapp.findings.models import Finding
 from webapp.fleet.choices import ClusterKind
@@ -71,7 +71,7 @@ def test_its_end_is_told_after_it_stayed_away():
     assert the_alert().state == AlertState.FIRING
     looks(90, 600)
     assert kinds() == ["firing", "resolved"]
-    assert told()[1].alerts[0].ends_at == at(60) and the_alert().told == Told.RESOLVED
+    assert told()[1].alerts[0].ends_at == at(60) and the_alert().told == Notified.RESOLVED
 
 
 def test_what_opened_and_closed_between_two_looks_is_told():

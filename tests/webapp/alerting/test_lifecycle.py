@@ -6,20 +6,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.webapp.alerting.streams import CRITICAL, T0, WARNING, Player, Span, at, spans
-from webapp.alerting.choices import AlertState, Told
-from webapp.alerting.lifecycle import Episode, Policy, gone, take, tick, told, unmuted
+from webapp.alerting.choices import AlertState, Notified
+from webapp.alerting.lifecycle import AlertEpisode, Policy, gone, notified, take, tick, unmuted
 
 PLAIN = Policy()
 RECORDED = Policy(recorded=True)
 LONG_AFTER = 4_000
 
 
-def open_episode(start: int = 0, seen: int = 0, rank: int = WARNING) -> Episode:
-    return Episode(at(start), at(max(start, seen)), None, rank)
+def open_episode(start: int = 0, seen: int = 0, rank: int = WARNING) -> AlertEpisode:
+    return AlertEpisode(at(start), at(max(start, seen)), None, rank)
 
 
-def closed_episode(start: int, end: int, rank: int = WARNING) -> Episode:
-    return Episode(at(start), at(end), at(end), rank)
+def closed_episode(start: int, end: int, rank: int = WARNING) -> AlertEpisode:
+    return AlertEpisode(at(start), at(end), at(end), rank)
 
 
 @settings(max_examples=150, deadline=None)
@@ -97,13 +97,13 @@ def test_two_failures_ten_quiet_minutes_then_a_burst_fires_again():
 
 def test_what_came_and_went_between_two_looks_fires_and_is_resolved():
     step = take(None, closed_episode(0, 10), PLAIN, at(60))
-    assert (step.life.state, step.life.told, step.life.tell_since) == (AlertState.FIRING, Told.NOTHING, at(0))
+    assert (step.life.state, step.life.told, step.life.tell_since) == (AlertState.FIRING, Notified.NOTHING, at(0))
     assert tick(step.life, PLAIN, at(60 + 120)).life.state == AlertState.RESOLVED
 
 
 def test_it_is_held_before_it_is_resolved():
     firing = take(None, open_episode(), PLAIN, at(10)).life
-    quiet = take(told(firing), closed_episode(0, 60), PLAIN, at(100)).life
+    quiet = take(notified(firing), closed_episode(0, 60), PLAIN, at(100)).life
     assert tick(quiet, PLAIN, at(219)).life.state == AlertState.FIRING
     over = tick(quiet, PLAIN, at(220)).life
     assert (over.state, over.ends_at, over.tell_since) == (AlertState.RESOLVED, at(60), at(220))
@@ -137,34 +137,34 @@ def test_firings_further_apart_do_not_flap():
 
 
 def test_a_worse_severity_is_news_and_a_better_one_is_not():
-    firing = told(take(None, open_episode(), PLAIN, at(10)).life)
+    firing = notified(take(None, open_episode(), PLAIN, at(10)).life)
     worse = take(firing, open_episode(rank=CRITICAL), PLAIN, at(20)).life
     assert worse.tell_since == at(20)
-    assert take(told(worse), open_episode(rank=WARNING), PLAIN, at(30)).life.tell_since is None
+    assert take(notified(worse), open_episode(rank=WARNING), PLAIN, at(30)).life.tell_since is None
 
 
 def test_an_episode_that_goes_on_after_its_end_was_told_is_told_again():
-    firing = told(take(None, open_episode(), PLAIN, at(10)).life)
-    over = told(tick(take(firing, closed_episode(0, 60), PLAIN, at(100)).life, PLAIN, at(300)).life)
+    firing = notified(take(None, open_episode(), PLAIN, at(10)).life)
+    over = notified(tick(take(firing, closed_episode(0, 60), PLAIN, at(100)).life, PLAIN, at(300)).life)
     again = take(over, open_episode(0, 400), PLAIN, at(410)).life
-    assert (again.state, again.told, again.starts_at, again.ends_at) == (AlertState.FIRING, Told.NOTHING, at(0), None)
+    assert (again.state, again.told, again.starts_at, again.ends_at) == (AlertState.FIRING, Notified.NOTHING, at(0), None)
 
 
 def test_an_alert_whose_finding_is_gone_ends_after_its_hold_time():
-    firing = told(take(None, open_episode(), PLAIN, at(10)).life)
+    firing = notified(take(None, open_episode(), PLAIN, at(10)).life)
     quiet = gone(firing, PLAIN, at(50)).life
     assert quiet.state == AlertState.FIRING
     assert gone(quiet, PLAIN, at(50 + 120)).life.state == AlertState.RESOLVED
 
 
 def test_switched_off_it_is_resolved_and_that_is_told():
-    firing = told(take(None, open_episode(), PLAIN, at(10)).life)
+    firing = notified(take(None, open_episode(), PLAIN, at(10)).life)
     off = take(firing, open_episode(), Policy(alerts=False), at(20)).life
     assert (off.state, off.tell_since) == (AlertState.RESOLVED, at(20))
 
 
 def test_let_go_what_still_fires_is_told_again():
-    firing = told(take(None, open_episode(), PLAIN, at(10)).life)
+    firing = notified(take(None, open_episode(), PLAIN, at(10)).life)
     assert unmuted(firing, at(100)).tell_since == at(100)
 
 

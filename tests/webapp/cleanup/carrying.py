@@ -17,12 +17,12 @@ from webapp.cleanup.folder import PlanFolder
 from webapp.cleanup.journal import Row
 from webapp.cleanup.manifest import PlannedRoot, SearchedAudit
 from webapp.cleanup.metadata_search import metadata_below
-from webapp.cleanup.outcomes import Outcome
+from webapp.cleanup.outcomes import FileOutcome
 from webapp.cleanup.places import TreeFiles
 from webapp.cleanup.plan_builder import PlanRequest, build
 from webapp.cleanup.plan_reader import PlanReader
 from webapp.cleanup.purging import purge
-from webapp.cleanup.rate_limit import Pace
+from webapp.cleanup.rate_limit import RateLimit
 from webapp.cleanup.recheck import FreshAudit
 from webapp.cleanup.references import Storage
 from webapp.cleanup.run import Run
@@ -85,7 +85,9 @@ class Carried:
     now: datetime = NOW + timedelta(hours=2)
 
     def run(self) -> Run:
-        return Run(PlanReader(self.reader.folder, self.reader.name), self.files, Pace(None), lambda: self.now, by="test", ordered_by="olga")
+        return Run(
+            PlanReader(self.reader.folder, self.reader.name), self.files, RateLimit(None), lambda: self.now, by="test", ordered_by="olga"
+        )
 
     def watch(self) -> Watch:
         roots, planned = self.storage().roots, PlannedPaths(part["path"] for part in self.reader.parts())
@@ -182,11 +184,11 @@ def effects_equal_the_journal(carried: Carried) -> None:
     """Every file is where the journal says, and nothing moved that it does not tell of."""
     places = carried.run().places
     planned = {row["path"]: places.of(row) for part in carried.reader.parts() for row in part.to_pylist()}
-    restored = {row.path for row in carried.rows("undo") if row.outcome == Outcome.RESTORED}
-    purged = {row.path for row in carried.rows("purge") if row.outcome == Outcome.PURGED}
+    restored = {row.path for row in carried.rows("undo") if row.outcome == FileOutcome.RESTORED}
+    purged = {row.path for row in carried.rows("purge") if row.outcome == FileOutcome.PURGED}
     told = {row.path: row for row in carried.rows("apply")}
     for path, file in planned.items():
-        away = path in told and told[path].outcome == Outcome.QUARANTINED and path not in restored
+        away = path in told and told[path].outcome == FileOutcome.QUARANTINED and path not in restored
         assert Path(file.target).exists() == (away and path not in purged), path
         if Path(file.target).exists() and Path(file.source).exists():  # somebody took the place of a file that was moved
             assert not Path(file.source).samefile(file.target), path

@@ -29,7 +29,7 @@ from webapp.cleanup.places import TreeFiles
 from webapp.cleanup.plan_builder import PlanRequest, build
 from webapp.cleanup.plan_reader import PlanReader
 from webapp.cleanup.purging import purge
-from webapp.cleanup.rate_limit import Pace
+from webapp.cleanup.rate_limit import RateLimit
 from webapp.cleanup.recheck import FreshAudit
 from webapp.cleanup.references import Storage
 from webapp.cleanup.run import Run
@@ -101,7 +101,7 @@ class Bucket:
 
     def run(self, reader: PlanReader, files: TreeFiles) -> tuple[Run, Watch, Storage]:
         planned = PlannedPaths(part["path"] for part in reader.parts())
-        run = Run(PlanReader(reader.folder, reader.name), files, Pace(None), lambda: self.now + timedelta(hours=1))
+        run = Run(PlanReader(reader.folder, reader.name), files, RateLimit(None), lambda: self.now + timedelta(hours=1))
         return run, Watch(lambda: metadata_below([self.root]), planned, sleep=lambda s: None), Storage([self.root])
 
 

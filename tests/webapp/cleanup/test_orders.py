@@ -14,7 +14,7 @@ from tests.webapp.cleanup import stored
 from tests.webapp.cleanup.worlds import World
 from webapp.cleanup import orders, planning
 from webapp.cleanup.choices import PlanState
-from webapp.cleanup.errors import Halted, NotAllowed, PlanRefused
+from webapp.cleanup.errors import Halted, PlanActionRefused, PlanRefused
 from webapp.cleanup.models import CleanupPlan
 from webapp.storage.models import AuditDoubt, StorageAudit, StorageRoot
 from webapp.work import registry
@@ -67,7 +67,7 @@ def test_a_plan_all_of_whose_files_were_skipped_says_so_and_has_nothing_to_undo_
 
 def test_nothing_is_applied_without_approval(audited: World, orphan: Path) -> None:
     plan = stored.made(audited)
-    with pytest.raises(NotAllowed, match="not approved"):
+    with pytest.raises(PlanActionRefused, match="not approved"):
         orders.start_apply(plan, "olga", timezone.now())
     CleanupPlan.objects.update(state=PlanState.APPLYING)
     with pytest.raises(Halted, match="not approved"):
@@ -78,7 +78,7 @@ def test_nothing_is_applied_without_approval(audited: World, orphan: Path) -> No
 @pytest.mark.parametrize("operator", [False, True])
 def test_viewers_and_operators_may_not_approve(audited: World, operator: bool) -> None:
     plan = stored.made(audited)
-    with pytest.raises(NotAllowed, match="administrator"):
+    with pytest.raises(PlanActionRefused, match="administrator"):
         orders.approve(plan, person(operator=operator), timezone.now())
     plan.refresh_from_db()
     assert plan.approved_at is None
@@ -94,16 +94,16 @@ def test_whoever_was_given_the_permission_may_approve(audited: World) -> None:
 def test_people_who_were_blocked_may_not_approve(audited: World) -> None:
     plan, user = stored.made(audited), admin()
     user.is_active = False
-    with pytest.raises(NotAllowed):
+    with pytest.raises(PlanActionRefused):
         orders.approve(plan, user, timezone.now())
 
 
 def test_an_expired_plan_is_neither_approved_nor_applied(audited: World, orphan: Path) -> None:
     plan = stored.made(audited)
-    with pytest.raises(NotAllowed, match="expired"):
+    with pytest.raises(PlanActionRefused, match="expired"):
         orders.approve(plan, admin(), plan.expires_at)
     orders.approve(plan, admin("eve"), timezone.now())
-    with pytest.raises(NotAllowed, match="expired"):
+    with pytest.raises(PlanActionRefused, match="expired"):
         orders.start_apply(plan, "olga", plan.expires_at)
     assert orphan.exists()
 
@@ -111,7 +111,7 @@ def test_an_expired_plan_is_neither_approved_nor_applied(audited: World, orphan:
 def test_a_withdrawn_plan_stays_withdrawn(audited: World) -> None:
     plan = approved(audited)
     orders.withdraw(plan, "olga")
-    with pytest.raises(NotAllowed, match="withdrawn"):
+    with pytest.raises(PlanActionRefused, match="withdrawn"):
         orders.start_apply(plan, "olga", timezone.now())
 
 
@@ -134,14 +134,14 @@ def test_a_quarantine_is_purged_when_its_time_is_over_and_not_before(audited: Wo
     plan = approved(audited)
     orders.start_apply(plan, "olga", timezone.now())
     stored.done(plan)
-    with pytest.raises(NotAllowed, match="can be undone until"):
+    with pytest.raises(PlanActionRefused, match="can be undone until"):
         orders.start_purge(plan, "olga", timezone.now())
     assert orders.key_of(plan) not in registry.intervals_s()
     CleanupPlan.objects.update(purge_at=timezone.now() - timedelta(seconds=1))
     assert orders.key_of(plan) in registry.intervals_s()
     stored.done(plan)
     assert plan.state == PlanState.PURGED and plan.done("purge")["purged"] == 1
-    with pytest.raises(NotAllowed, match="purged"):
+    with pytest.raises(PlanActionRefused, match="purged"):
         orders.start_undo(plan, "olga", timezone.now())
 
 
@@ -174,7 +174,7 @@ def test_of_a_root_that_may_not_be_cleaned_the_plan_holds_nothing_and_says_why(a
     change()
     plan = stored.made(audited)
     assert plan.files == 0 and says in " ".join(plan.summary["withheld_roots"][0]["reasons"])
-    with pytest.raises(NotAllowed, match="nothing to approve"):
+    with pytest.raises(PlanActionRefused, match="nothing to approve"):
         orders.approve(plan, admin(), timezone.now())
 
 

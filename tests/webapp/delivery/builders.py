@@ -9,7 +9,7 @@ from webapp.config import encryption
 from webapp.delivery import outbox, signing
 from webapp.delivery.addresses import Policy
 from webapp.delivery.models import Delivery, Endpoint
-from webapp.delivery.notices import AlertTold, NoticeTold
+from webapp.delivery.notices import Notice, NoticeAlert
 
 T0 = datetime(2026, 3, 1, 4, 10, tzinfo=UTC)
 LOOPBACK = Policy(allow_http=True, networks=(ipaddress.ip_network("127.0.0.0/8"),))
@@ -24,7 +24,7 @@ LINKS = {
 }  # fmt: skip
 
 
-def alert(**fields: Any) -> AlertTold:
+def alert(**fields: Any) -> NoticeAlert:
     number = next(_numbers)
     told: dict[str, Any] = {
         "uid": f"alr_{number}",
@@ -49,10 +49,10 @@ def alert(**fields: Any) -> AlertTold:
     }
     if told["status"] == "resolved":
         told.setdefault("ends_at", T0 + timedelta(minutes=7))
-    return AlertTold(**told)
+    return NoticeAlert(**told)
 
 
-def notice(*alerts: AlertTold, **fields: Any) -> NoticeTold:
+def notice(*alerts: NoticeAlert, **fields: Any) -> Notice:
     told = alerts or (alert(),)
     firing = sum(one.status == "firing" for one in told)
     status = "firing" if firing else "resolved"
@@ -72,7 +72,7 @@ def notice(*alerts: AlertTold, **fields: Any) -> NoticeTold:
         "repeat_after_s": 4 * 3600,
         **fields,
     }
-    return NoticeTold(**given)
+    return Notice(**given)
 
 
 def endpoint(url: str = "https://hooks.example.org/weir", **fields: Any) -> Endpoint:
@@ -86,7 +86,7 @@ def endpoint(url: str = "https://hooks.example.org/weir", **fields: Any) -> Endp
     return Endpoint.objects.create(**given)
 
 
-def delivery(to: Endpoint, told: NoticeTold | None = None, **fields: Any) -> Delivery:
+def delivery(to: Endpoint, told: Notice | None = None, **fields: Any) -> Delivery:
     row = outbox.queue_for(told or notice(), to)
     Delivery.objects.filter(uid=row.uid).update(**fields)
     return Delivery.objects.get(uid=row.uid)

@@ -17,7 +17,7 @@ from django.utils import timezone
 from tests.webapp.delivery.builders import LOOPBACK, alert, delivery, endpoint, notice
 from tests.webapp.delivery.receiver import Receiver
 from webapp.delivery.models import Delivery
-from webapp.delivery.notices import AlertTold, NoticeTold
+from webapp.delivery.notices import Notice, NoticeAlert
 from webapp.delivery.sending import send_due
 
 ALERTMANAGER = shutil.which("prometheus-alertmanager")
@@ -83,7 +83,7 @@ def groups(url: str) -> dict[tuple[str, str], set[str]]:
     }  # fmt: skip
 
 
-def told(*alerts: AlertTold, **fields: Any) -> NoticeTold:
+def told(*alerts: NoticeAlert, **fields: Any) -> Notice:
     return notice(*alerts, made_at=timezone.now(), **fields)
 
 

@@ -20,7 +20,7 @@ from webapp.delivery.formats import weir
 from webapp.delivery.formats.base import Addressee, Mail, Outgoing
 from webapp.delivery.formats.registry import FORMATS
 from webapp.delivery.mail import message
-from webapp.delivery.notices import NoticeTold
+from webapp.delivery.notices import Notice
 
 AT = T0 + timedelta(seconds=40)
 SCHEMAS: dict[str, Any] = {
@@ -47,24 +47,24 @@ HOSTILE = [
 ]
 
 
-def outgoing(name: str, told: NoticeTold, at: datetime = AT, **fields: Any) -> Outgoing:
+def outgoing(name: str, told: Notice, at: datetime = AT, **fields: Any) -> Outgoing:
     to = Addressee(**{"url": "https://receiver.example.org/hook?key=k", "message_id": "msg_1", "credential": "s3cret", **fields})
     found = FORMATS[name].render(told, to, at)
     assert isinstance(found, Outgoing)
     return found
 
 
-def document(name: str, told: NoticeTold, at: datetime = AT) -> Any:
+def document(name: str, told: Notice, at: datetime = AT) -> Any:
     return json.loads(outgoing(name, told, at).body)
 
 
-def mail(told: NoticeTold) -> Mail:
+def mail(told: Notice) -> Mail:
     found = FORMATS["email"].render(told, Addressee("", "msg_1", emails=("a@example.org", "b@example.org")), AT)
     assert isinstance(found, Mail)
     return found
 
 
-def hostile(text: str, count: int = 3) -> NoticeTold:
+def hostile(text: str, count: int = 3) -> Notice:
     one = {"job_name": text, "subject": text, "title": text, "cause": text, "next_step": text, "labels": {text[:80] or "x": text}}
     evidence = ({"name": text, "value": text, "unit": text},)
     alerts = [alert(**one, evidence=evidence, muted=(text,), muted_count=1, acknowledged_by=text) for _ in range(count)]
@@ -81,7 +81,7 @@ def test_every_kind_of_notice_fits_the_published_schema(name: str, kind: str) ->
 @pytest.mark.parametrize("name", SCHEMAS)
 @pytest.mark.parametrize("text", HOSTILE)
 def test_whatever_a_name_holds_the_request_fits_schema_and_size(name: str, text: str) -> None:
-    told = NoticeTold.from_json(hostile(text, count=60).to_json().replace("\\u0000", "\\ufffd"))
+    told = Notice.from_json(hostile(text, count=60).to_json().replace("\\u0000", "\\ufffd"))
     found = outgoing(name, told)
     jsonschema.Draft202012Validator(SCHEMAS[name]).validate(json.loads(found.body))
     assert len(found.body) <= published.MOST_BYTES.get(name, 10 << 20)
@@ -224,4 +224,4 @@ def test_a_mail_says_what_happened_why_and_what_to_do_in_both_bodies() -> None:
 
 def test_a_notice_reads_the_same_after_it_was_kept_as_json() -> None:
     told = notice(alert(), alert(status="resolved", muted=("a",), labels={"team": "x"}))
-    assert NoticeTold.from_json(told.to_json()) == told
+    assert Notice.from_json(told.to_json()) == told

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.webapp.delivery.builders import alert, endpoint, notice
 from webapp.delivery import outbox
 from webapp.delivery.models import Delivery, DeliveryAlert
-from webapp.delivery.notices import NoticeTold
+from webapp.delivery.notices import Notice
 from webapp.lib.matchers import BadMatcher, from_json, match_all, matcher, parse_lines
 
 
@@ -18,7 +18,7 @@ def wants(*written: str) -> list[dict[str, str]]:
     return [one.as_json() for one in parse_lines("\n".join(written))]
 
 
-def told(**fields: Any) -> NoticeTold:
+def told(**fields: Any) -> Notice:
     """The one notice in the outbox."""
     return Delivery.objects.get(**fields).notice
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.webapp.builders import T0, unsaved_job
 from webapp.fleet.models import JobCurrent
 from webapp.fleet.sorting import FLEET_SORTS
-from webapp.lib.keysets import BadCursor, Key, page
+from webapp.lib.keysets import BadCursor, KeysetColumn, page
 
 
 def _pages(keys, size):
@@ -40,7 +40,7 @@ def test_pages_show_every_row_once_in_either_direction(sort, descending):
         for n in range(23)
     ]
     JobCurrent.objects.bulk_create(rows)
-    forwards, backwards = _pages((Key("sort_key", descending, sort.key), Key("id", descending)), 5)
+    forwards, backwards = _pages((KeysetColumn("sort_key", descending, sort.key), KeysetColumn("id", descending)), 5)
     seen = [pk for rows in forwards for pk in rows]
     assert sorted(seen) == sorted(JobCurrent.objects.values_list("pk", flat=True))
     assert list(reversed(backwards)) == forwards
@@ -49,14 +49,14 @@ def test_pages_show_every_row_once_in_either_direction(sort, descending):
 @pytest.mark.django_db
 def test_names_of_any_letters_are_keys_too():
     JobCurrent.objects.bulk_create([unsaved_job(at=T0, name=f"{n}" + "\U0001f984" * 299) for n in range(4)])
-    forwards, _backwards = _pages((Key("sort_key", False, FLEET_SORTS["name"].key), Key("id")), 3)
+    forwards, _backwards = _pages((KeysetColumn("sort_key", False, FLEET_SORTS["name"].key), KeysetColumn("id")), 3)
     assert [len(rows) for rows in forwards] == [3, 1]
 
 
 @pytest.mark.django_db
 def test_instants_are_keys_too():
     JobCurrent.objects.bulk_create([unsaved_job(at=T0, as_of=T0 + timedelta(milliseconds=n)) for n in range(4)])
-    forwards, _backwards = _pages((Key("as_of", descending=True), Key("id", descending=True)), 3)
+    forwards, _backwards = _pages((KeysetColumn("as_of", descending=True), KeysetColumn("id", descending=True)), 3)
     assert [len(rows) for rows in forwards] == [3, 1]
 
 
@@ -64,7 +64,7 @@ def test_instants_are_keys_too():
 def test_a_cursor_that_nobody_made_is_refused(cursor):
     if cursor:
         with pytest.raises(BadCursor):
-            page(JobCurrent.objects.none(), (Key("id"),), cursor, 5)
+            page(JobCurrent.objects.none(), (KeysetColumn("id"),), cursor, 5)
 
 
 @pytest.mark.django_db
@@ -72,4 +72,4 @@ def test_a_cursor_that_nobody_made_is_refused(cursor):
 def test_a_cursor_with_other_values_is_refused(value):
     cursor = base64.urlsafe_b64encode(json.dumps([False, [value]]).encode()).decode()
     with pytest.raises(BadCursor):
-        page(JobCurrent.objects.all(), (Key("as_of"),), cursor, 5)
+        page(JobCurrent.objects.all(), (KeysetColumn("as_of"),), cursor, 5)

@@ -6,14 +6,14 @@ from tests.webapp.builders import T0, annotation, cluster, declined, event, exce
 from webapp.fleet.models import JobCurrent
 from webapp.reports.document import Document
 from webapp.reports.gathering.incident import gather
-from webapp.reports.gathering.scope import JobKey, Scope, checked
+from webapp.reports.gathering.scope import JobKey, ReportScope, checked
 
 HOSTILE = "<script>document.title='pwned'</script>=cmd()|'/C calc'!A1 \u202egnp.exe `rm` @all [x](http://evil.example) " + "x" * 5_000
 UID = "rep_abcdefghijklmnopqrstuvwxyz"
 MADE = T0 + timedelta(hours=1)
 
 
-def scope(*jobs: JobCurrent, start=T0 - timedelta(minutes=30), end=T0 + timedelta(minutes=30)) -> Scope:
+def scope(*jobs: JobCurrent, start=T0 - timedelta(minutes=30), end=T0 + timedelta(minutes=30)) -> ReportScope:
     return checked([JobKey(one.cluster, one.job_id) for one in jobs], start, end)
 
 

@@ -29,11 +29,11 @@ def tree(tmp_path):
     return tmp_path / "tree"
 
 
-def asked(*roots: audit_request.AskedRoot, **fields) -> audit_request.Asked:
-    return audit_request.Asked(roots, age_guard_h=72, purpose=AuditPurpose.COMMAND, **fields)
+def asked(*roots: audit_request.RequestedRoot, **fields) -> audit_request.AuditRequest:
+    return audit_request.AuditRequest(roots, age_guard_h=72, purpose=AuditPurpose.COMMAND, **fields)
 
 
-def run(what: audit_request.Asked, lease) -> StorageAudit:
+def run(what: audit_request.AuditRequest, lease) -> StorageAudit:
     with recorded(lease, "storage", lambda line: None) as record:
         return audit_run.audit(what, lease, record)
 

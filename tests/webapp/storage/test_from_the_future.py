@@ -50,7 +50,7 @@ def test_a_plan_asked_for_of_one_is_not_made(ahead, lease):
 
 
 def test_the_next_audit_carries_on_from_the_newest_real_one_and_is_judged(ahead):
-    asked = audit_request.Asked((audit_request.AskedRoot(audit_request.Root(ROOT)),), 72, AuditPurpose.COMMAND)
+    asked = audit_request.AuditRequest((audit_request.RequestedRoot(audit_request.Root(ROOT)),), 72, AuditPurpose.COMMAND)
     following = audit_run._previous(asked, timezone.now())
     assert following.audit_id == "storage-real"
     assert not _is_outdated(latest_of(ROOT))

@@ -73,7 +73,7 @@ def test_the_fleet_shows_no_zero_while_something_is_not_proven(orphans: int, unp
     found = audit()
     root_figures(found)
     job_storage(found, of.job_id, orphan_bytes=orphans, young_bytes=unproven, cluster=of.cluster)
-    fleet_orphan_bytes.tell(found, _Lease())  # type: ignore[arg-type]
+    fleet_orphan_bytes.copy_to_fleet(found, _Lease())  # type: ignore[arg-type]
     of.refresh_from_db()
     assert of.orphan_bytes == shown
 

@@ -27,20 +27,16 @@ from webapp.alerting.models import Alert, MaintenanceWindow, RuleSetting, Silenc
 from webapp.alerting.preview import compare
 from webapp.findings.choices import Severity
 from webapp.findings.models import ThresholdOverride
-from webapp.lib.api.errors import ErrorAnswer
+from webapp.lib.api.errors import ActionConflict, ErrorAnswer, refused_as_conflict
 from webapp.lib.api.filtering import Parameter, time_window
 from webapp.lib.api.lists import ERRORS, NOT_FOUND, ListView, listed
-from webapp.lib.keysets import Key
+from webapp.lib.keysets import KeysetColumn
 from webapp.lib.matchers import from_json
+from webapp.lib.refusals import ActionRefused
 
 CONFLICT = {409: OpenApiResponse(ErrorAnswer, "Its state does not allow it.")}
 NUMBER = r"\d{1,18}"
-NEWEST = (Key("id", descending=True),)
-
-
-class OutOfTurn(exceptions.APIException):
-    status_code = status.HTTP_409_CONFLICT
-    default_code = "out_of_turn"
+NEWEST = (KeysetColumn("id", descending=True),)
 
 
 @listed(AlertSerializer, "Alerts, newest first")
@@ -56,7 +52,7 @@ class AlertViews(ListView):
         Parameter("muted_by", "muted_by", choices=[one for one in Mute.values if one]),
         *time_window("starts_at"),
     )
-    paging_keys = (Key("starts_at", descending=True), Key("id", descending=True))
+    paging_keys = (KeysetColumn("starts_at", descending=True), KeysetColumn("id", descending=True))
     lookup_field = "uid"
     lookup_value_regex = "alr_[a-z2-7]{26}"
 
@@ -75,7 +71,7 @@ class AlertViews(ListView):
         if not actions.acknowledge([uid], request.user, said["comment"], timezone.now()):
             found.refresh_from_db()
             by = found.acknowledged_name
-            raise OutOfTurn(f"It is acknowledged by {by} already." if by else "It is resolved.")
+            raise ActionConflict(f"It is acknowledged by {by} already." if by else "It is resolved.")
         return Response(AlertSerializer(get_object_or_404(self.get_queryset(), uid=uid)).data)
 
     @extend_schema(
@@ -85,7 +81,7 @@ class AlertViews(ListView):
     def take_back(self, request: Request, uid: str) -> Response:
         get_object_or_404(self.get_queryset(), uid=uid)
         if not actions.take_back([uid], request.user, timezone.now()):
-            raise OutOfTurn("Nobody has acknowledged it, or it is resolved.")
+            raise ActionConflict("Nobody has acknowledged it, or it is resolved.")
         return Response(AlertSerializer(get_object_or_404(self.get_queryset(), uid=uid)).data)
 
     @extend_schema(
@@ -232,12 +228,10 @@ def _valid(wanted: Any) -> dict[str, Any]:
 def _done(act: Callable[[], Any]) -> Any:
     try:
         return act()
-    except actions.Refused as refused:
+    except ActionRefused as refused:
         raise exceptions.ValidationError([str(refused)]) from refused
 
 
 def _in_turn(act: Callable[[], None]) -> None:
-    try:
+    with refused_as_conflict():
         act()
-    except actions.Refused as refused:
-        raise OutOfTurn(str(refused)) from refused

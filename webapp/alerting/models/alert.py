@@ -5,7 +5,7 @@ from typing import ClassVar
 from django.conf import settings
 from django.db import models
 
-from webapp.alerting.choices import OPEN, AlertState, Happened, Mute, Told
+from webapp.alerting.choices import OPEN, AlertState, Happened, Mute, Notified
 from webapp.alerting.models.group import AlertGroup
 from webapp.alerting.models.mutes import MaintenanceWindow, Silence
 from webapp.alerting.querysets import AlertQuerySet
@@ -60,7 +60,7 @@ class Alert(models.Model):
     fired = models.JSONField(default=list, help_text="data time of the last firings, from which flapping is detected")
     flapping = models.BooleanField(default=False)
 
-    told = models.CharField(max_length=16, choices=Told.choices, default=Told.NOTHING, blank=True)
+    told = models.CharField(max_length=16, choices=Notified.choices, default=Notified.NOTHING, blank=True)
     told_rank = models.PositiveSmallIntegerField(default=0)
     told_at = models.DateTimeField(null=True)
     tell_since = models.DateTimeField(null=True, help_text="first evidence of what is still to be notified; null where nothing is")

@@ -34,6 +34,7 @@ from webapp.lib.exports import csv_response, json_response
 from webapp.lib.keysets import BadCursor, page
 from webapp.lib.list_queries import capped_count
 from webapp.lib.matchers import BadMatcher, Matcher, as_lines, matcher
+from webapp.lib.refusals import ActionRefused
 from webapp.lib.timeranges import around
 
 PAGE_SIZE = 50
@@ -102,7 +103,7 @@ def comment(request: HttpRequest, uid: str) -> HttpResponse:
     found = get_object_or_404(Alert, uid=uid)
     try:
         actions.comment_on(found, request.user, request.POST.get("comment", ""), timezone.now())
-    except actions.Refused as refused:
+    except ActionRefused as refused:
         messages.error(request, str(refused))
     return redirect("alert", uid)
 

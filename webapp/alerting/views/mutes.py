@@ -16,14 +16,15 @@ from webapp.alerting.badges import mute_badge
 from webapp.alerting.choices import OPEN
 from webapp.alerting.forms import WEEKDAYS, MaintenanceForm, SilenceForm
 from webapp.alerting.models import Alert, MaintenanceWindow, Silence
-from webapp.lib.keysets import BadCursor, Key, page
+from webapp.lib.keysets import BadCursor, KeysetColumn, page
 from webapp.lib.labels import matched_labels
 from webapp.lib.matchers import LONGEST_TEXT, BadMatcher, Matcher, match_all, parse_lines
+from webapp.lib.refusals import ActionRefused
 from webapp.lib.row_numbers import row_number
 
 PAGE_SIZE = 50
-BY_END = (Key("ends_at", descending=True), Key("id", descending=True))
-NEWEST_FIRST = (Key("id", descending=True),)
+BY_END = (KeysetColumn("ends_at", descending=True), KeysetColumn("id", descending=True))
+NEWEST_FIRST = (KeysetColumn("id", descending=True),)
 MOST_LOOKED_AT = 2_000
 SHOWN = 8
 
@@ -49,7 +50,7 @@ def silence_new(request: HttpRequest) -> HttpResponse:
         start, end = form.span(now)
         try:
             actions.silence(form.cleaned_data["matchers"], start, end, form.cleaned_data["reason"], request.user, now)
-        except actions.Refused as refused:
+        except ActionRefused as refused:
             form.add_error(None, str(refused))
         else:
             messages.success(request, f"Silenced until {end:%Y-%m-%d %H:%M} UTC. Alerts that still fire then are sent.")
@@ -84,7 +85,7 @@ def maintenance_new(request: HttpRequest) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         try:
             actions.save_window(_window(form, now), request.user, now)
-        except actions.Refused as refused:
+        except ActionRefused as refused:
             form.add_error(None, str(refused))
         else:
             messages.success(request, "The window is saved. Alerts that still fire when it ends are sent.")
@@ -145,7 +146,7 @@ def _asked(request: HttpRequest) -> str:
 def _ended(request: HttpRequest, page_name: str, act: Any) -> HttpResponse:
     try:
         act()
-    except actions.Refused as refused:
+    except ActionRefused as refused:
         messages.error(request, str(refused))
     else:
         messages.success(request, "Ended in your name. Alerts that still fire are sent.")

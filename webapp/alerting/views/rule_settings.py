@@ -15,7 +15,6 @@ from spark_jobs.diagnosis.registry import all_rules, all_thresholds
 from webapp.accounts.guards import operators_only
 from webapp.accounts.roles import may_operate
 from webapp.alerting import setting_actions
-from webapp.alerting.actions import Refused
 from webapp.alerting.models import RuleSetting
 from webapp.alerting.notifications import pace
 from webapp.alerting.policies import HOLD_AFTER, HOLD_BEFORE, Policies
@@ -25,6 +24,7 @@ from webapp.findings.choices import Severity
 from webapp.findings.figures import figure_text
 from webapp.findings.models import ThresholdOverride
 from webapp.fleet.models import Cluster, JobCurrent
+from webapp.lib.refusals import ActionRefused
 from webapp.lib.row_numbers import row_number
 
 MOST_LISTED = 500
@@ -103,7 +103,7 @@ def rule_setting(request: HttpRequest) -> HttpResponse:
             messages.success(request, f"{found.title}: saved {wanted.scope}; what is open is judged by it at the next look.")
             return redirect("alert-settings")
         context["comparison"] = compare(wanted, timezone.now())
-    except Refused as refused:
+    except ActionRefused as refused:
         context["refused"] = str(refused)
     return render(request, "alerting/_setting_preview.html" if "HX-Request" in request.headers else "alerting/setting_form.html", context)
 
@@ -126,9 +126,9 @@ def threshold_save(request: HttpRequest) -> HttpResponse:
     values = {key: str(value) for key, value in request.POST.items() if key.startswith(f"{rule}.") and value}
     try:
         if scope not in SCOPES:
-            raise Refused("Choose for which jobs: this one, its cluster, or all.")
+            raise ActionRefused("Choose for which jobs: this one, its cluster, or all.")
         saved = setting_actions.set_thresholds(values, "" if scope == "all" else cluster, job_id if scope == "job" else "", request.user)
-    except Refused as refused:
+    except ActionRefused as refused:
         messages.error(request, str(refused))
         where = {"cluster": cluster, "job_id": job_id, "rule_id": rule}
         return redirect(f"{reverse('what-if', kwargs=where)}?{urlencode(values)}" if all(where.values()) else reverse("alert-settings"))

@@ -6,7 +6,7 @@ from spark_jobs.serving import OUTCOMES
 from webapp.checkpoints.models import CheckpointFact, CheckpointRollup, CheckpointUpload, SizeTrend
 from webapp.lib.api.filtering import Parameter, time_window
 from webapp.lib.api.lists import ListView, listed
-from webapp.lib.keysets import Key
+from webapp.lib.keysets import KeysetColumn
 
 OF_JOB = (Parameter("cluster", "cluster"), Parameter("job_id", "job_id"))
 
@@ -47,7 +47,7 @@ class CheckpointViews(ListView):
         Parameter("reason", "reason", description="e.g. CHECKPOINT_EXPIRED"),
         *time_window("trigger_time"),
     )
-    paging_keys = (Key("trigger_time", descending=True), Key("id", descending=True))
+    paging_keys = (KeysetColumn("trigger_time", descending=True), KeysetColumn("id", descending=True))
 
 
 @listed(RollupSerializer, "Checkpoints summed up by hour and day, newest first")
@@ -55,7 +55,7 @@ class RollupViews(ListView):
     queryset = CheckpointRollup.objects.all()
     serializer_class = RollupSerializer
     parameters = (*OF_JOB, Parameter("period", "period", choices=("hour", "day")), *time_window("period_start"))
-    paging_keys = (Key("period_start", descending=True), Key("id", descending=True))
+    paging_keys = (KeysetColumn("period_start", descending=True), KeysetColumn("id", descending=True))
 
 
 @listed(UploadSerializer, "What _metadata has of the uploads around restores and savepoints, newest first")
@@ -63,7 +63,7 @@ class UploadViews(ListView):
     queryset = CheckpointUpload.objects.all()
     serializer_class = UploadSerializer
     parameters = (*OF_JOB, Parameter("checkpoint_id", "checkpoint_id", "whole"), *time_window("trigger_time"))
-    paging_keys = (Key("trigger_time", descending=True), Key("id", descending=True))
+    paging_keys = (KeysetColumn("trigger_time", descending=True), KeysetColumn("id", descending=True))
 
 
 @listed(SizeTrendSerializer, "How the state of each job grows")

@@ -27,18 +27,13 @@ from webapp.delivery.endpoint_entry import BadEndpoint, enter
 from webapp.delivery.formats.weir import SCHEMA
 from webapp.delivery.models import Delivery, Endpoint
 from webapp.lib import timeranges
-from webapp.lib.api.errors import ErrorAnswer
+from webapp.lib.api.errors import ErrorAnswer, refused_as_conflict
 from webapp.lib.api.filtering import Parameter, time_window
 from webapp.lib.api.lists import ERRORS, NOT_FOUND, ListView, listed
-from webapp.lib.keysets import Key
+from webapp.lib.keysets import KeysetColumn
 from webapp.lib.row_numbers import row_number
 
 CONFLICT = {409: OpenApiResponse(ErrorAnswer, "Its state does not allow it.")}
-
-
-class OutOfTurn(exceptions.APIException):
-    status_code = status.HTTP_409_CONFLICT
-    default_code = "out_of_turn"
 
 
 @listed(EndpointSerializer, "Endpoints: who is notified of alerts")
@@ -81,10 +76,8 @@ class EndpointViews(ListView):
     @action(detail=True, methods=["post"])
     def rotate(self, request: Request, pk: str) -> Response:
         endpoint = _endpoint(pk)
-        try:
+        with refused_as_conflict():
             secret = orders.rotate(endpoint, request.user.get_username(), timezone.now())
-        except orders.NotPossible as error:
-            raise OutOfTurn(str(error)) from error
         endpoint.refresh_from_db()
         return Response(_with_secret(endpoint, secret))
 
@@ -119,7 +112,7 @@ class DeliveryViews(ListView):
         Parameter("alert", "alerts__alert_uid", description="uid of an alert in it"),
         *time_window("made_at"),
     )
-    paging_keys = (Key("id", descending=True),)
+    paging_keys = (KeysetColumn("id", descending=True),)
     lookup_field = "uid"
     lookup_value_regex = "msg_[a-z2-7]{26}"
 
@@ -134,10 +127,8 @@ class DeliveryViews(ListView):
     @action(detail=True, methods=["post"])
     def replay(self, request: Request, uid: str) -> Response:
         found = get_object_or_404(self.get_queryset(), uid=uid)
-        try:
+        with refused_as_conflict():
             orders.replay(found, request.user.get_username(), timezone.now())
-        except orders.NotPossible as error:
-            raise OutOfTurn(str(error)) from error
         return Response(DeliverySerializer(self.get_queryset().get(pk=found.pk)).data, status=status.HTTP_202_ACCEPTED)
 
     @extend_schema(
@@ -152,10 +143,8 @@ class DeliveryViews(ListView):
         told, now = wanted.validated_data, timezone.now()
         endpoint = get_object_or_404(Endpoint, pk=told["endpoint"]) if told.get("endpoint") else None
         since, until = _instant("from", told["from"]), _instant("to", told["to"])
-        try:
+        with refused_as_conflict():
             count = orders.replay_range(since, until, told["states"], request.user.get_username(), now, endpoint)
-        except orders.NotPossible as error:
-            raise OutOfTurn(str(error)) from error
         return Response({"replayed": count}, status=status.HTTP_202_ACCEPTED)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from webapp.delivery.formats.base import JSON, Addressee, Format, Outgoing, json_body
 from webapp.delivery.formats.texts import cut, line
-from webapp.delivery.notices import FIRING, AlertTold, NoticeTold
+from webapp.delivery.notices import FIRING, Notice, NoticeAlert
 
 PATH = "/api/v2/alerts"
 WITHOUT_REPEAT = timedelta(hours=24)
@@ -20,13 +20,13 @@ _SEVERITIES = ("info", "warning", "critical")
 _NO_LABEL = re.compile(r"[^A-Za-z0-9_]")
 
 
-def render(notice: NoticeTold, to: Addressee, at: datetime) -> Outgoing:
+def render(notice: Notice, to: Addressee, at: datetime) -> Outgoing:
     base = to.url.partition("?")[0].rstrip("/")
     url = base if base.endswith(PATH) else base + PATH
     return Outgoing(url, json_body(list(_alerts(notice, at))), {**JSON, **_sign_in(to.credential)})
 
 
-def _alerts(notice: NoticeTold, at: datetime) -> Iterator[dict[str, Any]]:
+def _alerts(notice: Notice, at: datetime) -> Iterator[dict[str, Any]]:
     stays = 2 * timedelta(seconds=notice.repeat_after_s) if notice.repeat_after_s else WITHOUT_REPEAT
     for alert in notice.alerts:
         firing = alert.status == FIRING
@@ -40,7 +40,7 @@ def _alerts(notice: NoticeTold, at: datetime) -> Iterator[dict[str, Any]]:
                     yield _entry(alert, other, starts, at)
 
 
-def _entry(alert: AlertTold, severity: str, starts: datetime, ends: datetime) -> dict[str, Any]:
+def _entry(alert: NoticeAlert, severity: str, starts: datetime, ends: datetime) -> dict[str, Any]:
     labels = {
         **{_NO_LABEL.sub("_", name)[:64] or "_": value for name, value in alert.labels.items()},
         "alertname": alert.rule,

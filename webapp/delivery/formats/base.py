@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 
-from webapp.delivery.notices import NoticeTold
+from webapp.delivery.notices import Notice
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Mail:
 
 
 Rendered = Outgoing | Mail
-Render = Callable[[NoticeTold, Addressee, datetime], Rendered]
+Render = Callable[[Notice, Addressee, datetime], Rendered]
 
 
 def taken(body: bytes) -> str:

@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable
 
 from webapp.delivery.formats.texts import evidence, line, mark, notes, since, where
-from webapp.delivery.notices import FIRING, AlertTold
+from webapp.delivery.notices import FIRING, NoticeAlert
 
 _WIDE = str.maketrans({"<": "＜", ">": "＞", "[": "［", "]": "］", "*": "＊", "`": "｀", "\\": "＼", "#": "＃", "!": "！"})
 
@@ -31,7 +31,7 @@ def code_is_zero(*names: str) -> Callable[[bytes], str]:
     return refused
 
 
-def plain_block(alert: AlertTold) -> str:
+def plain_block(alert: NoticeAlert) -> str:
     """One alert as plain lines."""
     lines = [f"{mark(alert)}  {line(alert.title, 250)}", f"{where(alert)} · {since(alert)}"]
     if alert.status == FIRING:
@@ -39,7 +39,7 @@ def plain_block(alert: AlertTold) -> str:
     return "\n".join(one for one in [*lines, *notes(alert)] if one)
 
 
-def markdown_block(alert: AlertTold) -> str:
+def markdown_block(alert: NoticeAlert) -> str:
     """One alert in the Markdown that DingTalk and WeCom share, with a link to its page."""
     title = widened(line(alert.title, 250))
     link = alert.links.get("alert", "").replace("(", "%28").replace(")", "%29")

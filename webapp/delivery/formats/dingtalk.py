@@ -9,14 +9,14 @@ from urllib.parse import quote
 from webapp.delivery.formats.base import JSON, Addressee, Format, Outgoing, json_body
 from webapp.delivery.formats.bots import code_is_zero, markdown_block, widened
 from webapp.delivery.formats.texts import cut, cut_bytes, fitted
-from webapp.delivery.notices import NoticeTold
+from webapp.delivery.notices import Notice
 from webapp.delivery.titles import title_of
 
 MOST_BYTES = 15_000
 """The robot takes 20,000 bytes in all."""
 
 
-def render(notice: NoticeTold, to: Addressee, at: datetime) -> Outgoing:
+def render(notice: Notice, to: Addressee, at: datetime) -> Outgoing:
     title = cut(title_of(notice), 120)
     # A single line end is none in its Markdown; two spaces before it make one.
     text = f"### Weir: {widened(title)}\n\n" + fitted(notice, markdown_block, MOST_BYTES, _bytes).replace("\n", "  \n")

@@ -6,13 +6,13 @@ from django.template.loader import render_to_string
 
 from webapp.delivery.formats.base import Addressee, Format, Mail
 from webapp.delivery.formats.texts import counted, cut, evidence, line, mark, notes, shown, since, where
-from webapp.delivery.notices import AlertTold, NoticeTold
+from webapp.delivery.notices import Notice, NoticeAlert
 from webapp.delivery.titles import title_of
 
 LONGEST_SUBJECT = 180
 
 
-def render(notice: NoticeTold, to: Addressee, at: datetime) -> Mail:
+def render(notice: Notice, to: Addressee, at: datetime) -> Mail:
     title = title_of(notice)
     alerts, more = shown(notice, 30)
     context = {
@@ -27,7 +27,7 @@ def render(notice: NoticeTold, to: Addressee, at: datetime) -> Mail:
     return Mail(to.emails, cut(title, LONGEST_SUBJECT), _text(notice, title, alerts, more), html, to.message_id)
 
 
-def _text(notice: NoticeTold, title: str, alerts: list[AlertTold], more: int) -> str:
+def _text(notice: Notice, title: str, alerts: list[NoticeAlert], more: int) -> str:
     blocks = [title, "\n\n".join(_block(alert) for alert in alerts)]
     if more:
         blocks.append(f"… and {more} more.")
@@ -35,7 +35,7 @@ def _text(notice: NoticeTold, title: str, alerts: list[AlertTold], more: int) ->
     return "\n\n".join(blocks) + "\n"
 
 
-def _block(alert: AlertTold) -> str:
+def _block(alert: NoticeAlert) -> str:
     lines = [
         f"{mark(alert)}: {line(alert.title, 500)}",
         f"  Where: {where(alert)}",

@@ -9,7 +9,7 @@ from typing import Any
 from webapp.delivery.formats.base import JSON, Addressee, Format, Outgoing, json_body
 from webapp.delivery.formats.bots import code_is_zero, plain_block
 from webapp.delivery.formats.texts import cut, cut_bytes, fitted
-from webapp.delivery.notices import FIRING, NoticeTold
+from webapp.delivery.notices import FIRING, Notice
 from webapp.delivery.titles import leading, title_of
 
 MOST_BYTES = 18_000
@@ -17,7 +17,7 @@ MOST_BYTES = 18_000
 _COLOURS = {"critical": "red", "warning": "orange", "info": "blue"}
 
 
-def render(notice: NoticeTold, to: Addressee, at: datetime) -> Outgoing:
+def render(notice: Notice, to: Addressee, at: datetime) -> Outgoing:
     text = cut_bytes(fitted(notice, plain_block, MOST_BYTES // 2, _json_bytes), MOST_BYTES // 2)
     lead = leading(notice)
     elements: list[dict[str, Any]] = [{"tag": "div", "text": {"tag": "plain_text", "content": text}}]
@@ -46,7 +46,7 @@ def _json_bytes(text: str) -> int:
     return len(json_body([text]))
 
 
-def _colour(notice: NoticeTold) -> str:
+def _colour(notice: Notice) -> str:
     if notice.status != FIRING:
         return "green"
     lead = leading(notice)

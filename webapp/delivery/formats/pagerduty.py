@@ -6,7 +6,7 @@ from typing import Any
 
 from webapp.delivery.formats.base import JSON, Addressee, Format, Outgoing, json_body
 from webapp.delivery.formats.texts import cut, evidence, line, mark, notes, shown, since, where
-from webapp.delivery.notices import FIRING, AlertTold, NoticeTold
+from webapp.delivery.notices import FIRING, Notice, NoticeAlert
 from webapp.delivery.titles import leading, title_of
 
 URL = "https://events.pagerduty.com/v2/enqueue"
@@ -14,7 +14,7 @@ LONGEST_SUMMARY, LONGEST_KEY = 1_024, 255
 _RANK = {"critical": 2, "warning": 1, "info": 0}
 
 
-def render(notice: NoticeTold, to: Addressee, at: datetime) -> Outgoing:
+def render(notice: Notice, to: Addressee, at: datetime) -> Outgoing:
     firing = notice.status == FIRING
     event: dict[str, Any] = {
         "routing_key": to.credential,
@@ -39,7 +39,7 @@ def dedup_key(group: str) -> str:
     return key if len(key) <= LONGEST_KEY else f"weir/{hashlib.sha256(group.encode(errors='replace')).hexdigest()}"
 
 
-def _payload(notice: NoticeTold, lead: AlertTold | None) -> dict[str, Any]:
+def _payload(notice: Notice, lead: NoticeAlert | None) -> dict[str, Any]:
     alerts, more = shown(notice)
     ranks = [alert.severity for alert in notice.alerts if alert.status == FIRING]
     worst = max(ranks, key=lambda severity: _RANK.get(severity, 0), default="warning")
@@ -60,7 +60,7 @@ def _payload(notice: NoticeTold, lead: AlertTold | None) -> dict[str, Any]:
     }
 
 
-def _told(alert: AlertTold) -> dict[str, Any]:
+def _told(alert: NoticeAlert) -> dict[str, Any]:
     return {
         "state": mark(alert),
         "title": line(alert.title, 500),

@@ -5,7 +5,7 @@ from typing import Any
 
 from webapp.delivery.formats.base import JSON, Addressee, Format, Outgoing, json_body
 from webapp.delivery.formats.texts import counted, cut, evidence, line, mark, notes, shown, since, where
-from webapp.delivery.notices import FIRING, AlertTold, NoticeTold
+from webapp.delivery.notices import FIRING, Notice, NoticeAlert
 from webapp.delivery.titles import title_of
 
 LONGEST_HEADER, LONGEST_SECTION, LONGEST_FALLBACK = 150, 3_000, 4_000
@@ -18,7 +18,7 @@ def escaped(text: str) -> str:
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").translate(_FORMATTING)
 
 
-def render(notice: NoticeTold, to: Addressee, at: datetime) -> Outgoing:
+def render(notice: Notice, to: Addressee, at: datetime) -> Outgoing:
     title = title_of(notice)
     alerts, more = shown(notice)
     blocks: list[dict[str, Any]] = [_header(title)]
@@ -30,7 +30,7 @@ def render(notice: NoticeTold, to: Addressee, at: datetime) -> Outgoing:
     return Outgoing(to.url, json_body(document), JSON)
 
 
-def _told(alert: AlertTold) -> str:
+def _told(alert: NoticeAlert) -> str:
     link = alert.links.get("alert", "")
     title = escaped(line(alert.title, 250))
     lines = [

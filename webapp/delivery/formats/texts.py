@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 
-from webapp.delivery.notices import FIRING, AlertTold, NoticeTold
+from webapp.delivery.notices import FIRING, Notice, NoticeAlert
 from webapp.delivery.titles import one_line
 
 CUT = " … (cut)"
@@ -30,12 +30,12 @@ def line(text: str, most: int = 300) -> str:
     return cut(one_line(text), most)
 
 
-def mark(alert: AlertTold) -> str:
+def mark(alert: NoticeAlert) -> str:
     """``▲ critical``, ``■ resolved``."""
     return f"{SHAPES.get(alert.severity, '?')} {alert.severity}" if alert.status == FIRING else "■ resolved"
 
 
-def where(alert: AlertTold) -> str:
+def where(alert: NoticeAlert) -> str:
     """``prod-eu / orders / slow-enrich``, without what is empty or said twice."""
     parts: list[str] = []
     for part in (alert.cluster, alert.job_name or alert.job_id, alert.subject):
@@ -44,12 +44,12 @@ def where(alert: AlertTold) -> str:
     return " / ".join(line(part, 120) for part in parts)
 
 
-def since(alert: AlertTold) -> str:
+def since(alert: NoticeAlert) -> str:
     began = f"{alert.starts_at:%Y-%m-%d %H:%M:%S} UTC"
     return f"{began} to {alert.ends_at:%Y-%m-%d %H:%M:%S} UTC" if alert.ends_at else f"since {began}"
 
 
-def notes(alert: AlertTold) -> list[str]:
+def notes(alert: NoticeAlert) -> list[str]:
     """What else somebody on call should know, one sentence each."""
     found = []
     if alert.flapping:
@@ -62,19 +62,19 @@ def notes(alert: AlertTold) -> list[str]:
     return found
 
 
-def shown(notice: NoticeTold, most: int = MOST_SHOWN) -> tuple[list[AlertTold], int]:
+def shown(notice: Notice, most: int = MOST_SHOWN) -> tuple[list[NoticeAlert], int]:
     """The alerts to write out, and how many more there are."""
     written = list(notice.alerts[:most])
     return written, max(notice.alerts_total - len(written), 0)
 
 
-def counted(notice: NoticeTold) -> str:
+def counted(notice: Notice) -> str:
     """``3 firing, 1 resolved``."""
     parts = [f"{count} {word}" for count, word in ((notice.firing_total, "firing"), (notice.resolved_total, "resolved")) if count]
     return ", ".join(parts)
 
 
-def evidence(alert: AlertTold, most: int = 5) -> Iterator[str]:
+def evidence(alert: NoticeAlert, most: int = 5) -> Iterator[str]:
     """``busy: 986 ms/s (limit 500)``."""
     for figure in alert.evidence[:most]:
         value, limit = figure.get("value"), figure.get("threshold")
@@ -85,7 +85,7 @@ def evidence(alert: AlertTold, most: int = 5) -> Iterator[str]:
         yield line(f"{figure.get('name', '')}: {number}{unit}{f' (limit {limit:g})' if isinstance(limit, (int, float)) else ''}", 200)
 
 
-def fitted(notice: NoticeTold, block: Callable[[AlertTold], str], most: int, size: Callable[[str], int] = len) -> str:
+def fitted(notice: Notice, block: Callable[[NoticeAlert], str], most: int, size: Callable[[str], int] = len) -> str:
     """As many blocks as fit into ``most``, each after an empty line; then how many are missing."""
     written, more = shown(notice)
     room = most - 80

@@ -6,18 +6,18 @@ from typing import Any
 
 from webapp.delivery import signing
 from webapp.delivery.formats.base import JSON, Addressee, Format, Outgoing, json_body
-from webapp.delivery.notices import KINDS, MOST_ALERTS, MOST_MUTED, NoticeTold
+from webapp.delivery.notices import KINDS, MOST_ALERTS, MOST_MUTED, Notice
 
 VERSION = 1
 
 
-def document(notice: NoticeTold) -> dict[str, Any]:
+def document(notice: Notice) -> dict[str, Any]:
     """``type`` is ``alerts.`` and the kind; the notice itself is ``data``."""
     data = json.loads(notice.to_json())
     return {"type": f"alerts.{notice.kind}", "timestamp": data["made_at"], "version": VERSION, "data": data}
 
 
-def render(notice: NoticeTold, to: Addressee, at: datetime) -> Outgoing:
+def render(notice: Notice, to: Addressee, at: datetime) -> Outgoing:
     body = json_body(document(notice))
     return Outgoing(to.url, body, {**JSON, **signing.headers(to.secrets, to.message_id, at, body)})
 

@@ -7,7 +7,7 @@ from django.db import models
 
 from webapp.delivery.choices import DeliveryState
 from webapp.delivery.models.endpoint import Endpoint
-from webapp.delivery.notices import NoticeTold
+from webapp.delivery.notices import Notice
 from webapp.delivery.querysets import DeliveryQuerySet
 
 
@@ -60,8 +60,8 @@ class Delivery(models.Model):
         return f"{self.uid}: {self.state}"
 
     @property
-    def notice(self) -> NoticeTold:
-        return NoticeTold.from_json(self.payload)
+    def notice(self) -> Notice:
+        return Notice.from_json(self.payload)
 
     def is_held(self, now: datetime) -> bool:
         return self.state == DeliveryState.PENDING and self.lease_until is not None and self.lease_until >= now

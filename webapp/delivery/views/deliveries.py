@@ -21,6 +21,7 @@ from webapp.lib import timeranges
 from webapp.lib.exports import csv_response, json_response
 from webapp.lib.keysets import BadCursor, page
 from webapp.lib.list_queries import capped_count
+from webapp.lib.refusals import ActionRefused
 
 DELIVERIES_A_PAGE = 50
 MOST_ATTEMPTS = 100
@@ -66,7 +67,7 @@ def progress(request: HttpRequest, uid: str) -> HttpResponse:
 def replay(request: HttpRequest, uid: str) -> HttpResponse:
     try:
         orders.replay(_delivery(uid), request.user.get_username(), timezone.now())
-    except orders.NotPossible as error:
+    except ActionRefused as error:
         messages.error(request, str(error))
     else:
         messages.success(request, "It is sent again, under the same id.")

@@ -20,13 +20,14 @@ from webapp.delivery.formats.registry import FORMATS
 from webapp.delivery.forms import EndpointForm
 from webapp.delivery.models import Delivery, Endpoint
 from webapp.freshness.status import recent_status
-from webapp.lib.keysets import BadCursor, Key, page
+from webapp.lib.keysets import BadCursor, KeysetColumn, page
 from webapp.lib.matchers import as_lines
+from webapp.lib.refusals import ActionRefused
 from webapp.lib.row_numbers import row_number
 
 ENDPOINTS_A_PAGE = 50
 LAST_DELIVERIES = 10
-BY_NAME = (Key("name"), Key("id"))
+BY_NAME = (KeysetColumn("name"), KeysetColumn("id"))
 
 
 @require_GET
@@ -104,7 +105,7 @@ def rotate(request: HttpRequest, pk: int) -> HttpResponse:
     found = _endpoint(pk)
     try:
         secret = orders.rotate(found, request.user.get_username(), timezone.now())
-    except orders.NotPossible as error:
+    except ActionRefused as error:
         messages.error(request, str(error))
         return redirect("endpoint", pk)
     found.refresh_from_db()

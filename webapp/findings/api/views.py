@@ -16,7 +16,7 @@ from webapp.flame_graphs.choices import FlameGraphState
 from webapp.flame_graphs.shown import as_plain, flame_graph_of
 from webapp.lib.api.filtering import Parameter, time_window
 from webapp.lib.api.lists import ERRORS, NOT_FOUND, ListView, listed
-from webapp.lib.keysets import Key
+from webapp.lib.keysets import KeysetColumn
 
 
 class FindingSerializer(serializers.ModelSerializer[Finding]):
@@ -66,7 +66,7 @@ class FindingViews(ListView):
         Parameter("confidence", "confidence", choices=("low", "medium", "high")),
         *time_window("last_seen"),
     )
-    paging_keys = (Key("last_seen", descending=True), Key("id", descending=True))
+    paging_keys = (KeysetColumn("last_seen", descending=True), KeysetColumn("id", descending=True))
     lookup_value_regex = "[0-9]{1,18}"
 
     @extend_schema(summary="One finding", responses={200: FindingDetailSerializer, **ERRORS, **NOT_FOUND})

@@ -20,7 +20,7 @@ from webapp.fleet.fleet_query import HEAVY
 from webapp.fleet.models import Cluster, JobAnnotation, JobCurrent, JobException, LogEvent
 from webapp.lib.api.filtering import Parameter, time_window
 from webapp.lib.api.lists import ERRORS, NOT_FOUND, ListView, listed
-from webapp.lib.keysets import Key
+from webapp.lib.keysets import KeysetColumn
 from webapp.lib.path_names import without_nul
 
 OF_JOB = (Parameter("cluster", "cluster"), Parameter("job_id", "job_id"))
@@ -65,7 +65,7 @@ class LogEventViews(ListView):
     queryset = LogEvent.objects.all()
     serializer_class = LogEventSerializer
     parameters = (*OF_JOB, Parameter("kind", "kind"), Parameter("checkpoint_id", "checkpoint_id", "whole"), *time_window("ts"))
-    paging_keys = (Key("ts", descending=True), Key("id", descending=True))
+    paging_keys = (KeysetColumn("ts", descending=True), KeysetColumn("id", descending=True))
 
 
 @listed(JobExceptionSerializer, "Exceptions of jobs, newest first")
@@ -73,7 +73,7 @@ class JobExceptionViews(ListView):
     queryset = JobException.objects.all()
     serializer_class = JobExceptionSerializer
     parameters = (*OF_JOB, *time_window("ts"))
-    paging_keys = (Key("ts", descending=True), Key("id", descending=True))
+    paging_keys = (KeysetColumn("ts", descending=True), KeysetColumn("id", descending=True))
 
 
 @listed(JobAnnotationSerializer, "What happened to jobs, as marked on charts, newest first")
@@ -81,4 +81,4 @@ class JobAnnotationViews(ListView):
     queryset = JobAnnotation.objects.all()
     serializer_class = JobAnnotationSerializer
     parameters = (*OF_JOB, Parameter("kind", "kind"), *time_window("at"))
-    paging_keys = (Key("at", descending=True), Key("id", descending=True))
+    paging_keys = (KeysetColumn("at", descending=True), KeysetColumn("id", descending=True))

@@ -3,15 +3,19 @@
 ``{"error": {"code": "not_found", "message": "…", "fields": {"from": ["…"]}}}``; ``fields`` only where the input is at fault.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from django.contrib.auth.decorators import login_not_required
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, JsonResponse
 from django.views.decorators.csrf import csrf_exempt
-from rest_framework import exceptions, serializers
+from rest_framework import exceptions, serializers, status
 from rest_framework.response import Response
 from rest_framework.views import exception_handler
+
+from webapp.lib.refusals import ActionRefused
 
 
 class ErrorBody(serializers.Serializer[Any]):
@@ -24,6 +28,22 @@ class ErrorAnswer(serializers.Serializer[Any]):
     """How every error is answered."""
 
     error = ErrorBody()
+
+
+class ActionConflict(exceptions.APIException):
+    """The state of the subject, or who asks, does not allow the action."""
+
+    status_code = status.HTTP_409_CONFLICT
+    default_code = "out_of_turn"
+
+
+@contextmanager
+def refused_as_conflict() -> Iterator[None]:
+    """Answers a refused action with 409 and its message."""
+    try:
+        yield
+    except ActionRefused as refused:
+        raise ActionConflict(str(refused)) from refused
 
 
 def answer(error: Exception, context: dict[str, Any]) -> Response | None:

@@ -9,7 +9,7 @@ from rest_framework import mixins, viewsets
 from webapp.lib.api.errors import ErrorAnswer
 from webapp.lib.api.filtering import DeclaredFilters, Parameter
 from webapp.lib.api.paging import CursorPaging
-from webapp.lib.keysets import Key
+from webapp.lib.keysets import KeysetColumn
 
 ViewT = TypeVar("ViewT", bound=viewsets.GenericViewSet[Any])
 
@@ -33,6 +33,6 @@ class ListView(mixins.ListModelMixin, viewsets.GenericViewSet[Any]):
     """Subclasses say ``queryset``, ``serializer_class``, ``parameters`` and ``paging_keys``."""
 
     parameters: ClassVar[Sequence[Parameter]] = ()
-    paging_keys: ClassVar[Sequence[Key]] = (Key("id"),)
+    paging_keys: ClassVar[Sequence[KeysetColumn]] = (KeysetColumn("id"),)
     filter_backends = [DeclaredFilters]
     pagination_class = CursorPaging

@@ -10,7 +10,7 @@ from rest_framework.response import Response
 from rest_framework.utils.urls import replace_query_param
 from rest_framework.views import APIView
 
-from webapp.lib.keysets import BadCursor, Key, Page, page
+from webapp.lib.keysets import BadCursor, KeysetColumn, Page, page
 
 PAGE_SIZE, LARGEST_PAGE = 100, 1_000
 
@@ -21,7 +21,7 @@ class CursorPaging(BasePagination):
     def paginate_queryset(self, queryset: Any, request: Request, view: APIView | None = None) -> list[Any]:
         self.request = request
         try:
-            keys: Sequence[Key] = getattr(view, "paging_keys", ())
+            keys: Sequence[KeysetColumn] = getattr(view, "paging_keys", ())
             self.page: Page[Any] = page(queryset, keys, request.query_params.get("cursor", ""), self._size(request))
         except BadCursor as error:
             raise ValidationError({"cursor": [str(error)]}) from error

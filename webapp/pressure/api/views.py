@@ -4,7 +4,7 @@ from rest_framework import serializers
 
 from webapp.lib.api.filtering import Parameter, time_window
 from webapp.lib.api.lists import ListView, listed
-from webapp.lib.keysets import Key
+from webapp.lib.keysets import KeysetColumn
 from webapp.pressure.models import PressureWindow
 
 
@@ -24,4 +24,4 @@ class PressureWindowViews(ListView):
         Parameter("vertex_id", "vertex_id"),
         *time_window("window_start"),
     )
-    paging_keys = (Key("window_start", descending=True), Key("id", descending=True))
+    paging_keys = (KeysetColumn("window_start", descending=True), KeysetColumn("id", descending=True))

@@ -9,17 +9,17 @@ from django.db.models import Count, Q
 from webapp.alerting.history import history
 from webapp.alerting.models import Alert
 from webapp.reports import texts
-from webapp.reports.document import AlertTold
-from webapp.reports.gathering.scope import Scope
+from webapp.reports.document import ReportedAlert
+from webapp.reports.gathering.scope import ReportScope
 
 MOST = 200
 MOST_RULES = 50
 
 
-def gathered(scope: Scope) -> tuple[AlertTold, ...]:
+def gathered(scope: ReportScope) -> tuple[ReportedAlert, ...]:
     """Those that fired, in order of time; instants are those of the data, except who acknowledged when."""
     fired = [row for row in history([(one.cluster, one.job_id) for one in scope.jobs], scope.start, scope.end) if row["fired_at"]]
-    return tuple(_told(row) for row in fired[:MOST])
+    return tuple(_reported(row) for row in fired[:MOST])
 
 
 def by_rule(start: datetime, end: datetime) -> tuple[tuple[str, int, int], ...]:
@@ -31,12 +31,12 @@ def by_rule(start: datetime, end: datetime) -> tuple[tuple[str, int, int], ...]:
     return tuple((row["rule"], row["count"], row["acknowledged"]) for row in counted[:MOST_RULES])
 
 
-def _told(row: Mapping[str, Any]) -> AlertTold:
-    return AlertTold(
+def _reported(row: Mapping[str, Any]) -> ReportedAlert:
+    return ReportedAlert(
         uid=row["uid"],
         rule=row["rule"],
         severity=row["severity"],
-        title=texts.told(row["title"]),
+        title=texts.bounded(row["title"]),
         job_name=texts.name(row["job_name"], row["job_id"] or row["cluster"]),
         state=row["state"],
         starts_at=row["starts_at"],
@@ -45,6 +45,6 @@ def _told(row: Mapping[str, Any]) -> AlertTold:
         resolved_at=row["ends_at"] if row["resolved_at"] else None,
         acknowledged_by=texts.name(row["acknowledged_by"]),
         acknowledged_at=row["acknowledged_at"],
-        comment=texts.told(row["acknowledge_comment"]),
+        comment=texts.bounded(row["acknowledge_comment"]),
         firings=row["firings"],
     )

@@ -17,8 +17,8 @@ from webapp.config.kept_for import ROUTINE
 from webapp.fleet.models import JobCurrent
 from webapp.lib.instants import ms_after
 from webapp.reports import texts
-from webapp.reports.document import CheckpointFigures, CheckpointTold
-from webapp.reports.gathering.scope import Scope
+from webapp.reports.document import CheckpointFigures, ReportedCheckpoint
+from webapp.reports.gathering.scope import ReportScope
 
 MOST = 20_000
 """Checkpoints looked at one by one: two weeks at one a minute."""
@@ -53,7 +53,7 @@ class Outline:
         return self.failed, self.is_savepoint, self.end_to_end_ms or 0
 
 
-def outlines(job: JobCurrent, scope: Scope) -> list[Outline]:
+def outlines(job: JobCurrent, scope: ReportScope) -> list[Outline]:
     """The newest ``MOST`` of the range, oldest first."""
     facts = facts_of.of_job(job.cluster, job.job_id, scope.start, scope.end)
     rows = list(facts.order_by("-trigger_time", "-id").values_list(*_OUTLINE)[:MOST])
@@ -65,7 +65,7 @@ def _outline(row: tuple[Any, ...]) -> Outline:
     return Outline(pk, number, trigger, outcome, bool(savepoint), lasted_ms, end, reason, uploaded)
 
 
-def figures(job: JobCurrent, scope: Scope, seen: Sequence[Outline], *, kept_one_by_one: bool) -> CheckpointFigures:
+def figures(job: JobCurrent, scope: ReportScope, seen: Sequence[Outline], *, kept_one_by_one: bool) -> CheckpointFigures:
     """Two queries at most. ``kept_one_by_one`` is false where completed ones of the range are too old to be still there."""
     settings: dict[str, Any] = {"interval_ms": job.checkpoint_interval_ms, "timeout_ms": job.checkpoint_timeout_ms}
     if not kept_one_by_one:
@@ -91,12 +91,12 @@ def figures(job: JobCurrent, scope: Scope, seen: Sequence[Outline], *, kept_one_
     )
 
 
-def kept_one_by_one(scope: Scope, now: datetime, *, is_recording: bool) -> bool:
+def kept_one_by_one(scope: ReportScope, now: datetime, *, is_recording: bool) -> bool:
     """Whether every checkpoint of the range is still kept, not only those that failed."""
     return is_recording or scope.start >= now - ROUTINE
 
 
-def points(seen: Sequence[Outline], limit: int) -> tuple[CheckpointTold, ...]:
+def points(seen: Sequence[Outline], limit: int) -> tuple[ReportedCheckpoint, ...]:
     """The worst of each slice of time; one query."""
     kept = worst_in_buckets(seen, limit, lambda one: one.trigger_time, lambda one: one.badness)
     rows = (
@@ -107,12 +107,12 @@ def points(seen: Sequence[Outline], limit: int) -> tuple[CheckpointTold, ...]:
     return tuple(_point(row) for row in rows)
 
 
-def _point(row: dict[str, Any]) -> CheckpointTold:
+def _point(row: dict[str, Any]) -> ReportedCheckpoint:
     slowest = texts.name(row["slowest_vertex_name"])
     if slowest:
         slowest += f"/{row['slowest_subtask']}" if row["slowest_subtask"] is not None else ""
         slowest += f" on {texts.name(row['slowest_host'])}" if row["slowest_host"] else ""
-    return CheckpointTold(
+    return ReportedCheckpoint(
         checkpoint_id=row["checkpoint_id"],
         trigger_time=row["trigger_time"],
         outcome=row["outcome"],
@@ -131,14 +131,14 @@ def _point(row: dict[str, Any]) -> CheckpointTold:
     )
 
 
-def lived(job: JobCurrent, scope: Scope) -> tuple[datetime, datetime]:
+def lived(job: JobCurrent, scope: ReportScope) -> tuple[datetime, datetime]:
     """The part of the range in which the job is known to have lived."""
     start = max(scope.start, job.start_time or job.first_seen_at or scope.start)
     known_to = job.end_time or job.last_seen_at or job.as_of
     return start, max(min(scope.end, known_to), start)
 
 
-def _longest_gap(job: JobCurrent, scope: Scope, own: Sequence[Outline]) -> tuple[datetime, datetime, bool] | None:
+def _longest_gap(job: JobCurrent, scope: ReportScope, own: Sequence[Outline]) -> tuple[datetime, datetime, bool] | None:
     """From the last completed checkpoint before the range, or the job's start, to the next and so on up to the end of the range.
 
     The third says that it is the time before the job's first one.
@@ -159,7 +159,7 @@ def _longest_gap(job: JobCurrent, scope: Scope, own: Sequence[Outline]) -> tuple
     return max(gaps, key=lambda gap: gap[1] - gap[0], default=None)
 
 
-def _by_hours(job: JobCurrent, scope: Scope, settings: dict[str, Any]) -> CheckpointFigures:
+def _by_hours(job: JobCurrent, scope: ReportScope, settings: dict[str, Any]) -> CheckpointFigures:
     """From what is kept of every hour; a gap cannot be told from it."""
     first = scope.start.replace(minute=0, second=0, microsecond=0)
     hours = CheckpointRollup.objects.filter(

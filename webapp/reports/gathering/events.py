@@ -6,8 +6,8 @@ from datetime import datetime
 from webapp.fleet.log_kinds import ROUTINE_KINDS
 from webapp.fleet.models import JobAnnotation, JobCurrent, JobException, LogEvent
 from webapp.reports import texts
-from webapp.reports.document import Exception_, LogExcerpt, Mark
-from webapp.reports.gathering.scope import Scope
+from webapp.reports.document import ChartMark, Exception_, LogExcerpt
+from webapp.reports.gathering.scope import ReportScope
 
 MOST_EVENTS = 4_000
 OF_A_KIND = 2
@@ -27,7 +27,7 @@ _TOLD_ELSEWHERE = frozenset({"checkpoint_failed", "checkpoint_expired", "checkpo
 _LOUD = frozenset({"ERROR", "WARN", "FATAL"})
 
 
-def excerpts(job: JobCurrent, scope: Scope) -> tuple[tuple[LogExcerpt, ...], bool]:
+def excerpts(job: JobCurrent, scope: ReportScope) -> tuple[tuple[LogExcerpt, ...], bool]:
     """The first lines of each kind and place, and whether there were more events than are looked at. One query."""
     told = LogEvent.objects.filter(cluster=job.cluster, job_id=job.job_id, ts__gte=scope.start, ts__lte=scope.end)
     columns = ("ts", "process", "level", "kind", "vertex_name", "subtask", "host", "reason", "message", "detail")
@@ -56,8 +56,8 @@ def _excerpt(event: LogEvent, more: int) -> LogExcerpt:
     if vertex and event.subtask is not None:
         vertex += f"/{event.subtask}"
     where = " on ".join(filter(None, (vertex, texts.name(event.host))))
-    message = texts.told(event.message, texts.SENTENCE)
-    detail = texts.told("\n".join((event.detail or "").splitlines()[:TRACE_LINES]), texts.PARAGRAPH)
+    message = texts.bounded(event.message, texts.SENTENCE)
+    detail = texts.bounded("\n".join((event.detail or "").splitlines()[:TRACE_LINES]), texts.PARAGRAPH)
     return LogExcerpt(event.ts, texts.name(event.process), event.level or "", event.kind, where, f"{message}\n{detail}".strip(), more)
 
 
@@ -65,7 +65,7 @@ def belongs_to_timeline(excerpt: LogExcerpt) -> bool:
     return excerpt.kind not in _TOLD_ELSEWHERE and (excerpt.level in _LOUD or excerpt.kind.startswith(("tm_", "restored", "restore_")))
 
 
-def exceptions(job: JobCurrent, scope: Scope) -> tuple[Exception_, ...]:
+def exceptions(job: JobCurrent, scope: ReportScope) -> tuple[Exception_, ...]:
     """The newest of each name, those that came most often first. One query."""
     thrown = JobException.objects.filter(cluster=job.cluster, job_id=job.job_id, ts__gte=scope.start, ts__lte=scope.end)
     by_name: dict[str, list[JobException]] = {}
@@ -78,17 +78,17 @@ def exceptions(job: JobCurrent, scope: Scope) -> tuple[Exception_, ...]:
             texts.name(rows[0].exception_name),
             texts.name(rows[0].task, "whole job"),
             texts.name(rows[0].host),
-            texts.told("\n".join((rows[0].stacktrace or "").splitlines()[:25]), texts.TRACE),
+            texts.bounded("\n".join((rows[0].stacktrace or "").splitlines()[:25]), texts.TRACE),
             len(rows) - 1,
         )
         for rows in often
     )
 
 
-def marks(job: JobCurrent, scope: Scope) -> tuple[Mark, ...]:
+def marks(job: JobCurrent, scope: ReportScope) -> tuple[ChartMark, ...]:
     """Savepoints, restarts, deployments, restores, failures and ends; the newest where there are too many."""
     rows = JobAnnotation.objects.filter(cluster=job.cluster, job_id=job.job_id, at__gte=scope.start, at__lte=scope.end)
     newest: list[tuple[datetime, str, str | None, str]] = list(
         rows.order_by("-at", "-id").values_list("at", "kind", "label", "subject")[:MOST_MARKS]
     )
-    return tuple(Mark(at, kind, texts.name(label or subject or kind)) for at, kind, label, subject in reversed(newest))
+    return tuple(ChartMark(at, kind, texts.name(label or subject or kind)) for at, kind, label, subject in reversed(newest))

@@ -7,7 +7,7 @@ from webapp.fleet.choices import ClusterKind
 from webapp.fleet.models import Cluster, JobCurrent
 from webapp.reports.document import Document
 from webapp.reports.gathering import alerts, rule_findings, sources, story, summary, timeline
-from webapp.reports.gathering.scope import JobKey, Scope
+from webapp.reports.gathering.scope import JobKey, ReportScope
 
 Progress = Callable[[int, str], None]
 """Called with 0 … 100 and words."""
@@ -15,7 +15,7 @@ INCIDENT = "incident"
 
 
 def gather(
-    scope: Scope,
+    scope: ReportScope,
     *,
     uid: str,
     made_at: datetime,
@@ -64,12 +64,12 @@ def gather(
     )
 
 
-def _jobs(scope: Scope) -> dict[JobKey, JobCurrent]:
+def _jobs(scope: ReportScope) -> dict[JobKey, JobCurrent]:
     rows = JobCurrent.objects.filter(cluster__in={one.cluster for one in scope.jobs}, job_id__in={one.job_id for one in scope.jobs})
     return {JobKey(row.cluster, row.job_id): row for row in rows}
 
 
-def _points_cut(told: story.Told) -> str:
+def _points_cut(told: story.GatheredJob) -> str:
     left_out = told.checkpoints - len(told.story.points)
     return (
         f"{told.story.name}: of {told.checkpoints} checkpoints the worst {len(told.story.points)} are listed one by one."

@@ -7,7 +7,7 @@ from webapp.fleet.models import JobCurrent
 from webapp.pressure.models import PressureWindow
 from webapp.reports import texts
 from webapp.reports.document import PressureRow
-from webapp.reports.gathering.scope import Scope
+from webapp.reports.gathering.scope import ReportScope
 
 MOST_VERTICES = 12
 MOST_SLICES = 96
@@ -17,7 +17,7 @@ _MS_PER_S = 1000
 Cell = tuple[float | None, float | None]
 
 
-def rows(job: JobCurrent, scope: Scope) -> tuple[PressureRow, ...]:
+def rows(job: JobCurrent, scope: ReportScope) -> tuple[PressureRow, ...]:
     """Of the vertices that were held back or busy most; each cell is the worst window of its slice. One query."""
     windows = PressureWindow.objects.filter(
         cluster=job.cluster, job_id=job.job_id, window_start__gte=scope.start, window_start__lte=scope.end

@@ -7,36 +7,38 @@ from django.db.models import Q
 
 from webapp.findings.choices import SEVERITY_RANK, Severity
 from webapp.findings.models import Finding
-from webapp.findings.presentation import Shown, matters, precedence
+from webapp.findings.presentation import PresentedFinding, matters, precedence
 from webapp.findings.querysets import WORST_FIRST
 from webapp.reports import texts
-from webapp.reports.document import Figure, FindingTold
-from webapp.reports.gathering.scope import Scope
+from webapp.reports.document import Figure, ReportedFinding
+from webapp.reports.gathering.scope import ReportScope
 
 MOST_ROWS = 2_000
 MOST_TOLD = 120
 MOST_FIGURES = 12
 
 
-def gathered(scope: Scope) -> tuple[tuple[FindingTold, ...], int]:
+def gathered(scope: ReportScope) -> tuple[tuple[ReportedFinding, ...], int]:
     """The worst first, and how many were left out. One query: findings of the jobs, and those of their clusters as a whole."""
     of_scope = Q(job_id="", cluster__in={one.cluster for one in scope.jobs})
     for cluster in {one.cluster for one in scope.jobs}:
         of_scope |= Q(cluster=cluster, job_id__in=[one.job_id for one in scope.jobs if one.cluster == cluster])
-    return told(Finding.objects.filter(of_scope, first_seen__lte=scope.end, last_seen__gte=scope.start).order_by(*WORST_FIRST)[:MOST_ROWS])
+    return reported(
+        Finding.objects.filter(of_scope, first_seen__lte=scope.end, last_seen__gte=scope.start).order_by(*WORST_FIRST)[:MOST_ROWS]
+    )
 
 
-def told(found: Collection[Finding]) -> tuple[tuple[FindingTold, ...], int]:
+def reported(found: Collection[Finding]) -> tuple[tuple[ReportedFinding, ...], int]:
     """Findings as matters, the worst first, of two equally bad ones that which explains the other; and how many were left out."""
     of_job: dict[tuple[str, str], list[Finding]] = {}
     for one in found:
         of_job.setdefault((one.cluster, one.job_id), []).append(one)
     shown = [matter for rows in of_job.values() for matter in matters(rows)]
     shown.sort(key=lambda one: (-one.finding.severity_rank, precedence(one.finding.rule), one.finding.first_seen))
-    return tuple(_told(one) for one in _fairly(shown)), max(len(shown) - MOST_TOLD, 0)
+    return tuple(_reported(one) for one in _fairly(shown)), max(len(shown) - MOST_TOLD, 0)
 
 
-def _fairly(shown: Sequence[Shown]) -> list[Shown]:
+def _fairly(shown: Sequence[PresentedFinding]) -> list[PresentedFinding]:
     """As many as are told, in the same order: the worst of every job before the second of any."""
     counts: Counter[tuple[str, str]] = Counter()
     places = []
@@ -47,23 +49,23 @@ def _fairly(shown: Sequence[Shown]) -> list[Shown]:
     return [shown[number] for _place, number in sorted(sorted(places)[:MOST_TOLD], key=lambda place: place[1])]
 
 
-def is_notable(finding: FindingTold) -> bool:
+def is_notable(finding: ReportedFinding) -> bool:
     """Info explains; it is nothing to act on."""
     return finding.severity != Severity.INFO
 
 
-def rank(finding: FindingTold) -> int:
+def rank(finding: ReportedFinding) -> int:
     ranks: dict[str, int] = {str(severity): number for severity, number in SEVERITY_RANK.items()}
     return ranks.get(finding.severity, 0)
 
 
-def of_job(found: Sequence[FindingTold], cluster: str, job_id: str) -> list[FindingTold]:
+def of_job(found: Sequence[ReportedFinding], cluster: str, job_id: str) -> list[ReportedFinding]:
     return [one for one in found if (one.cluster, one.job_id) == (cluster, job_id)]
 
 
-def _told(shown: Shown) -> FindingTold:
+def _reported(shown: PresentedFinding) -> ReportedFinding:
     row = shown.finding
-    return FindingTold(
+    return ReportedFinding(
         number=row.pk,
         cluster=row.cluster,
         job_id=row.job_id,
@@ -74,15 +76,15 @@ def _told(shown: Shown) -> FindingTold:
         confidence=row.confidence,
         subject_kind=row.subject_kind,
         subject=texts.name(row.subject),
-        title=texts.told(row.title, texts.SENTENCE),
-        cause=texts.told(row.cause, texts.PARAGRAPH),
-        next_step=texts.told(row.next_step, texts.PARAGRAPH),
+        title=texts.bounded(row.title, texts.SENTENCE),
+        cause=texts.bounded(row.cause, texts.PARAGRAPH),
+        next_step=texts.bounded(row.next_step, texts.PARAGRAPH),
         first_seen=row.first_seen,
         last_seen=row.last_seen,
         is_open=shown.is_open,
         episodes=shown.episodes,
         figures=tuple(
-            Figure(texts.name(one.name), texts.told(one.value), texts.told(one.compared), texts.told(one.note), one.at)
+            Figure(texts.name(one.name), texts.bounded(one.value), texts.bounded(one.compared), texts.bounded(one.note), one.at)
             for one in shown.figures[:MOST_FIGURES]
         ),
         path=tuple(texts.name(step) for step in shown.longest_way[:30]),

@@ -18,7 +18,7 @@ class JobKey:
 
 
 @dataclass(frozen=True)
-class Scope:
+class ReportScope:
     """``jobs`` in the order they were chosen; ``start`` < ``end``, aware UTC."""
 
     jobs: tuple[JobKey, ...]
@@ -35,7 +35,7 @@ class BadScope(ValueError):
     """The message is one sentence for whoever asked."""
 
 
-def checked(jobs: Sequence[JobKey], start: datetime, end: datetime) -> Scope:
+def checked(jobs: Sequence[JobKey], start: datetime, end: datetime) -> ReportScope:
     """Raises :class:`BadScope`."""
     chosen = tuple(dict.fromkeys(jobs))
     if not chosen:
@@ -43,7 +43,7 @@ def checked(jobs: Sequence[JobKey], start: datetime, end: datetime) -> Scope:
     if len(chosen) > MOST_JOBS:
         raise BadScope(f"A report covers at most {MOST_JOBS} jobs; {len(chosen)} are chosen.")
     check_span(start, end)
-    return Scope(chosen, start, end)
+    return ReportScope(chosen, start, end)
 
 
 def check_span(start: datetime, end: datetime) -> None:

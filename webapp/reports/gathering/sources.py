@@ -10,7 +10,7 @@ from webapp.fleet.models import Cluster
 from webapp.lib.instants import instant_text
 from webapp.reports import texts
 from webapp.reports.document import JobStory, Source
-from webapp.reports.gathering.scope import JobKey, Scope
+from webapp.reports.gathering.scope import JobKey, ReportScope
 from webapp.work.models import Manifest, SkippedInput
 
 MOST_UNKNOWNS = 40
@@ -49,7 +49,7 @@ def sources(stories: Sequence[JobStory], clusters: Mapping[str, Cluster], now: d
 
 
 def unknowns(
-    stories: Sequence[JobStory], clusters: Mapping[str, Cluster], missing: Sequence[JobKey], scope: Scope, now: datetime
+    stories: Sequence[JobStory], clusters: Mapping[str, Cluster], missing: Sequence[JobKey], scope: ReportScope, now: datetime
 ) -> tuple[str, ...]:
     """Sentences. One query for what rules lacked, one for skipped inputs."""
     said = [f"Nothing is known of job {texts.name(key.job_id)} on {texts.name(key.cluster)}." for key in missing]
@@ -59,10 +59,12 @@ def unknowns(
     for story in stories:
         said += _of_story(story, scope, now)
         for rule in (lacked.get((story.cluster, story.job_id)) or ())[:10]:
-            said.append(f"{story.name}: rule {texts.name(rule.get('rule'))} could not judge; it lacked {texts.told(rule.get('missing'))}.")
+            said.append(
+                f"{story.name}: rule {texts.name(rule.get('rule'))} could not judge; it lacked {texts.bounded(rule.get('missing'))}."
+            )
         cluster = clusters.get(story.cluster)
         if cluster is not None and cluster.visibility_at(now) == Visibility.BLIND:
-            why = texts.told(cluster.last_error) or "no answer"
+            why = texts.bounded(cluster.last_error) or "no answer"
             said.append(f"{story.name}: its cluster cannot be seen now ({why}), so its state now is not known.")
     names = {story.cluster for story in stories}
     skipped = SkippedInput.objects.filter(cluster__in=names, observed_at__gte=scope.start, observed_at__lte=scope.end).count()
@@ -72,7 +74,7 @@ def unknowns(
     return tuple(said[:MOST_UNKNOWNS])
 
 
-def _of_story(story: JobStory, scope: Scope, now: datetime) -> list[str]:
+def _of_story(story: JobStory, scope: ReportScope, now: datetime) -> list[str]:
     said = []
     if story.judged_at is None:
         said.append(f"{story.name}: no rule has judged it yet.")

@@ -44,7 +44,7 @@ def of_roots(start: datetime, end: datetime) -> tuple[RootGrowth, ...]:
 def _growth(last: RootFigures, first: RootFigures) -> RootGrowth:
     alone = last.pk == first.pk
     return RootGrowth(
-        root=texts.told(last.root),
+        root=texts.bounded(last.root),
         bytes=last.bytes,
         grown_bytes=None if alone else last.bytes - first.bytes,
         orphan_bytes=last.orphan_bytes,

@@ -8,10 +8,10 @@ from webapp.checkpoints.flink_counters import Counts, counters_of
 from webapp.checkpoints.outages import outages
 from webapp.fleet.models import JobCurrent
 from webapp.reports import texts
-from webapp.reports.document import CountersTold, JobStory, Moment, StoragePlace
+from webapp.reports.document import JobStory, Moment, ReportedCounters, StoragePlace
 from webapp.reports.gathering import checkpoint_figures, events, pressure, timeline
 from webapp.reports.gathering.checkpoint_figures import Outline
-from webapp.reports.gathering.scope import Scope
+from webapp.reports.gathering.scope import ReportScope
 from webapp.reports.gathering.timeline import most_important
 from webapp.storage.models import JobStorage
 from webapp.storage.newest_audits import latest_audits
@@ -21,7 +21,7 @@ MOST_SETTINGS = 120
 
 
 @dataclass(frozen=True)
-class Told:
+class GatheredJob:
     """The story, its ``moments`` for the time line (the most important ones), and the first and last signs of trouble.
 
     ``checkpoints`` counts those that were looked at; ``events_cut`` says that the log held more than is looked at.
@@ -34,7 +34,7 @@ class Told:
     events_cut: bool
 
 
-def of_job(job: JobCurrent, scope: Scope, now: datetime, recordings: Collection[str]) -> Told:
+def of_job(job: JobCurrent, scope: ReportScope, now: datetime, recordings: Collection[str]) -> GatheredJob:
     is_recording = job.cluster in recordings
     seen = checkpoint_figures.outlines(job, scope)
     one_by_one = checkpoint_figures.kept_one_by_one(scope, now, is_recording=is_recording)
@@ -67,7 +67,7 @@ def of_job(job: JobCurrent, scope: Scope, now: datetime, recordings: Collection[
         logs=excerpts,
         exceptions=events.exceptions(job, scope),
     )
-    return Told(story, most_important(timeline.of_job(story, seen)), _signs(story, seen), len(seen), events_cut)
+    return GatheredJob(story, most_important(timeline.of_job(story, seen)), _signs(story, seen), len(seen), events_cut)
 
 
 def _signs(story: JobStory, seen: Sequence[Outline]) -> tuple[datetime, ...]:
@@ -78,12 +78,12 @@ def _signs(story: JobStory, seen: Sequence[Outline]) -> tuple[datetime, ...]:
     return (min(signs), max(signs)) if signs else ()
 
 
-def _counters(job: JobCurrent) -> CountersTold | None:
+def _counters(job: JobCurrent) -> ReportedCounters | None:
     """Where they differ; Flink's are of the whole life of the job."""
     counters = counters_of(job)
     if counters is None or counters.weir is None or not counters.why:
         return None
-    return CountersTold(counters.at, _known(counters.flink), _known(counters.weir), counters.why)
+    return ReportedCounters(counters.at, _known(counters.flink), _known(counters.weir), counters.why)
 
 
 def _known(counts: Counts) -> tuple[tuple[str, int], ...]:
@@ -95,7 +95,7 @@ def _restored_from(job: JobCurrent) -> str:
         return ""
     kind = "savepoint" if job.restored_is_savepoint else "checkpoint"
     number = "" if job.restored_checkpoint_id is None else f" {job.restored_checkpoint_id}"
-    return f"{kind}{number}, {texts.told(job.restored_path)}".rstrip(", ")
+    return f"{kind}{number}, {texts.bounded(job.restored_path)}".rstrip(", ")
 
 
 def _configuration(job: JobCurrent) -> tuple[tuple[str, str], ...]:
@@ -108,7 +108,7 @@ def _storage(job: JobCurrent) -> tuple[StoragePlace, ...]:
     rows = JobStorage.objects.filter(cluster=job.cluster, job_id=job.job_id, audit_id__in=latest_audits()).select_related("audit")
     return tuple(
         StoragePlace(
-            root=texts.told(row.root),
+            root=texts.bounded(row.root),
             as_of=row.audit.as_of,
             files=row.files,
             bytes=row.bytes,

@@ -6,10 +6,10 @@ from datetime import datetime, timedelta
 from spark_jobs.diagnosis import wording
 from webapp.lib.instants import instant_text, span_text
 from webapp.lib.quantities import bytes_text, count_text, duration_text, percent_text
-from webapp.reports.document import AlertTold, FindingTold, JobStory, Kpi, Point, Summary
+from webapp.reports.document import JobStory, Kpi, Point, ReportedAlert, ReportedFinding, Summary
 from webapp.reports.gathering.rule_findings import is_notable, of_job, rank
-from webapp.reports.gathering.scope import Scope
-from webapp.reports.gathering.story import Told
+from webapp.reports.gathering.scope import ReportScope
+from webapp.reports.gathering.story import GatheredJob
 
 MOST_LINES, MOST_CAUSES, MOST_ACTIONS = 5, 3, 4
 _SYMPTOMS = ("restart", "checkpoint", "storage")
@@ -22,7 +22,9 @@ MOST_OUTAGES = 5
 _ENDED = {"CANCELED": "was canceled", "FINISHED": "finished", "FAILED": "failed for good", "SUSPENDED": "was suspended"}
 
 
-def summary(told: Sequence[Told], findings: Sequence[FindingTold], alerts: Sequence[AlertTold], scope: Scope) -> Summary:
+def summary(
+    told: Sequence[GatheredJob], findings: Sequence[ReportedFinding], alerts: Sequence[ReportedAlert], scope: ReportScope
+) -> Summary:
     stories = worst_first([one.story for one in told], findings)
     notable = [one for one in findings if is_notable(one)]
     began, ended = _span(told, notable)
@@ -40,7 +42,7 @@ def summary(told: Sequence[Told], findings: Sequence[FindingTold], alerts: Seque
     )
 
 
-def title(stories: Sequence[JobStory], findings: Sequence[FindingTold], headline: str) -> str:
+def title(stories: Sequence[JobStory], findings: Sequence[ReportedFinding], headline: str) -> str:
     """Short, for lists: the job and the kind of trouble. ``stories`` are the worst first."""
     if not stories:
         return "None of these jobs is known"
@@ -50,7 +52,7 @@ def title(stories: Sequence[JobStory], findings: Sequence[FindingTold], headline
     return f"{stories[0].name}: {worst.rule_title[:1].lower() + worst.rule_title[1:] if worst else headline[:1].lower() + headline[1:]}"
 
 
-def worst_first(stories: Sequence[JobStory], findings: Sequence[FindingTold]) -> list[JobStory]:
+def worst_first(stories: Sequence[JobStory], findings: Sequence[ReportedFinding]) -> list[JobStory]:
     def badness(story: JobStory) -> tuple[bool, int, int, int, int]:
         own = [rank(one) for one in of_job(findings, story.cluster, story.job_id) if is_notable(one)]
         return story.state == "FAILED", max(own, default=0), story.restarts, story.checkpoints.failed, len(own)
@@ -58,13 +60,13 @@ def worst_first(stories: Sequence[JobStory], findings: Sequence[FindingTold]) ->
     return sorted(stories, key=badness, reverse=True)
 
 
-def symptom(notable: Sequence[FindingTold]) -> FindingTold | None:
+def symptom(notable: Sequence[ReportedFinding]) -> ReportedFinding | None:
     """The worst of what people notice, else the worst."""
     noticed = [one for one in notable if one.rule.split(".", 1)[0] in _SYMPTOMS]
     return next(iter([*noticed, *notable]), None)
 
 
-def _tone(stories: Sequence[JobStory], notable: Sequence[FindingTold]) -> str:
+def _tone(stories: Sequence[JobStory], notable: Sequence[ReportedFinding]) -> str:
     if any(one.severity == "critical" for one in notable) or any(story.state == "FAILED" for story in stories):
         return "crit"
     if notable or any(story.checkpoints.failed or story.restarts for story in stories):
@@ -72,7 +74,7 @@ def _tone(stories: Sequence[JobStory], notable: Sequence[FindingTold]) -> str:
     return "unknown" if any(story.judged_at is None for story in stories) else "ok"
 
 
-def _headline(stories: Sequence[JobStory], notable: Sequence[FindingTold]) -> str:
+def _headline(stories: Sequence[JobStory], notable: Sequence[ReportedFinding]) -> str:
     troubled = {(one.cluster, one.job_id) for one in notable if one.job_id}
     worst = symptom(
         [one for one in notable if not stories or (one.cluster, one.job_id) == (stories[0].cluster, stories[0].job_id)] or notable
@@ -94,7 +96,7 @@ def _headline(stories: Sequence[JobStory], notable: Sequence[FindingTold]) -> st
     return "Nothing was found wrong in this time"
 
 
-def _happened(stories: Sequence[JobStory], notable: Sequence[FindingTold]) -> tuple[str, ...]:
+def _happened(stories: Sequence[JobStory], notable: Sequence[ReportedFinding]) -> tuple[str, ...]:
     several = len(stories) > 1
     lines = []
     for story in stories[:MOST_LINES]:
@@ -135,7 +137,7 @@ def _fared(story: JobStory, *, brief: bool = False) -> list[str]:
     return said
 
 
-def _span(told: Sequence[Told], notable: Sequence[FindingTold]) -> tuple[datetime | None, datetime | None]:
+def _span(told: Sequence[GatheredJob], notable: Sequence[ReportedFinding]) -> tuple[datetime | None, datetime | None]:
     """From the first sign of trouble to the last."""
     signs = [at for job in told for at in job.signs]
     firsts = [*(one.first_seen for one in notable), *signs]
@@ -143,7 +145,7 @@ def _span(told: Sequence[Told], notable: Sequence[FindingTold]) -> tuple[datetim
     return min(firsts, default=None), max(lasts, default=None)
 
 
-def _when(began: datetime | None, ended: datetime | None, notable: Sequence[FindingTold], scope: Scope) -> str:
+def _when(began: datetime | None, ended: datetime | None, notable: Sequence[ReportedFinding], scope: ReportScope) -> str:
     if began is None or ended is None:
         return f"Looked at: {_range(scope.start, scope.end)}."
     lasted = f", for {span_text(began, ended)}" if ended - began >= timedelta(seconds=1) else ""
@@ -157,7 +159,7 @@ def _range(start: datetime, end: datetime) -> str:
     return f"{start:%Y-%m-%d %H:%M:%S} – {f'{end:%H:%M:%S}' if start.date() == end.date() else f'{end:%Y-%m-%d %H:%M:%S}'} UTC"
 
 
-def _causes(notable: Sequence[FindingTold], stories: Sequence[JobStory]) -> tuple[Point, ...]:
+def _causes(notable: Sequence[ReportedFinding], stories: Sequence[JobStory]) -> tuple[Point, ...]:
     """That which explains comes before what it explains; one of each rule and job."""
     points = [Point(_lead(one, stories), _cause(one)) for one in _one_of_each(notable, stories)[:MOST_CAUSES]]
     if points:
@@ -167,17 +169,17 @@ def _causes(notable: Sequence[FindingTold], stories: Sequence[JobStory]) -> tupl
     return (Point("None found", "No rule fired on these jobs in this time."),)
 
 
-def _cause(finding: FindingTold) -> str:
+def _cause(finding: ReportedFinding) -> str:
     shows_way = len(finding.path) > 1 and finding.rule.startswith("pressure.")
     way = f" The way: {' → '.join(finding.path)}." if shows_way else ""
     return finding.cause + way
 
 
-def _lead(finding: FindingTold, stories: Sequence[JobStory]) -> str:
+def _lead(finding: ReportedFinding, stories: Sequence[JobStory]) -> str:
     return f"{finding.job_name}: {finding.title}" if len(stories) > 1 and finding.job_id else finding.title
 
 
-def _actions(notable: Sequence[FindingTold], stories: Sequence[JobStory]) -> tuple[Point, ...]:
+def _actions(notable: Sequence[ReportedFinding], stories: Sequence[JobStory]) -> tuple[Point, ...]:
     steps: dict[str, Point] = {}
     for one in _one_of_each(notable, stories):
         steps.setdefault(one.next_step, Point(one.rule_title if len(stories) < 2 else f"{one.job_name}: {one.rule_title}", one.next_step))
@@ -188,15 +190,15 @@ def _actions(notable: Sequence[FindingTold], stories: Sequence[JobStory]) -> tup
     return (Point("Nothing", "There is nothing to act on."),)
 
 
-def _one_of_each(notable: Sequence[FindingTold], stories: Sequence[JobStory]) -> list[FindingTold]:
+def _one_of_each(notable: Sequence[ReportedFinding], stories: Sequence[JobStory]) -> list[ReportedFinding]:
     """The first of each rule, since a second one says much the same; of several jobs the first of each, so that none is missed."""
-    first: dict[tuple[str, ...], FindingTold] = {}
+    first: dict[tuple[str, ...], ReportedFinding] = {}
     for one in notable:
         first.setdefault((one.cluster, one.job_id, "" if len(stories) > 1 else one.rule), one)
     return list(first.values())
 
 
-def _impact(stories: Sequence[JobStory], notable: Sequence[FindingTold]) -> tuple[str, ...]:
+def _impact(stories: Sequence[JobStory], notable: Sequence[ReportedFinding]) -> tuple[str, ...]:
     several, said = len(stories) > 1, []
     for story in stories[:MOST_LINES]:
         before = f"{story.name}: " if several else ""
@@ -205,7 +207,7 @@ def _impact(stories: Sequence[JobStory], notable: Sequence[FindingTold]) -> tupl
     return tuple(said) or ("None: no checkpoint failed and no job restarted.",)
 
 
-def _cost(story: JobStory, notable: Sequence[FindingTold]) -> list[str]:
+def _cost(story: JobStory, notable: Sequence[ReportedFinding]) -> list[str]:
     figures, said = story.checkpoints, _downtime(story)
     gap_ms, interval_ms = figures.longest_gap_ms, figures.interval_ms
     due = f" (one is due every {duration_text(interval_ms)})" if interval_ms else ""
@@ -257,7 +259,7 @@ def _downtime(story: JobStory) -> list[str]:
     return said
 
 
-def _kpis(stories: Sequence[JobStory], notable: Sequence[FindingTold], alerts: Sequence[AlertTold]) -> tuple[Kpi, ...]:
+def _kpis(stories: Sequence[JobStory], notable: Sequence[ReportedFinding], alerts: Sequence[ReportedAlert]) -> tuple[Kpi, ...]:
     settled, failed = sum(one.checkpoints.settled for one in stories), sum(one.checkpoints.failed for one in stories)
     gaps = [one.checkpoints for one in stories if one.checkpoints.longest_gap_ms is not None]
     longest = max(gaps, key=lambda one: one.longest_gap_ms or 0, default=None)

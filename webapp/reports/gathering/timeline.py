@@ -5,7 +5,7 @@ from itertools import groupby
 
 from webapp.checkpoints.reasons import in_words
 from webapp.lib.quantities import bytes_text, duration_text
-from webapp.reports.document import AlertTold, FindingTold, JobStory, Mark, Moment
+from webapp.reports.document import ChartMark, JobStory, Moment, ReportedAlert, ReportedFinding
 from webapp.reports.gathering.checkpoint_figures import Outline
 from webapp.reports.gathering.events import belongs_to_timeline
 from webapp.reports.gathering.rule_findings import is_notable
@@ -27,7 +27,9 @@ _TONE_OF_MARK = {
 _TITLE_OF_MARK = {"deploy": "Job {}", "terminal": "Job {}", "restart": "Restart: {}", "restore": "Restored: {}", "failure": "Failure: {}"}
 
 
-def timeline(of_jobs: Iterable[Moment], findings: Sequence[FindingTold], alerts: Sequence[AlertTold]) -> tuple[tuple[Moment, ...], int]:
+def timeline(
+    of_jobs: Iterable[Moment], findings: Sequence[ReportedFinding], alerts: Sequence[ReportedAlert]
+) -> tuple[tuple[Moment, ...], int]:
     """Oldest first, and how many of the least important were left out. ``of_jobs`` are those of :func:`of_job`, of all jobs."""
     moments = list(of_jobs)
     moments += [moment for finding in findings if is_notable(finding) for moment in [_of_finding(finding)]]
@@ -58,7 +60,7 @@ def of_job(story: JobStory, outlines: Sequence[Outline]) -> Iterator[Moment]:
             yield Moment(line.at, "log", tone, f"Log: {line.kind.replace('_', ' ')}", said, job_name=story.name)
 
 
-def _marked(mark: Mark) -> str:
+def _marked(mark: ChartMark) -> str:
     """'Restart 1' rather than 'Restart: restart 1'."""
     if mark.label.lower().startswith(mark.kind):
         return mark.label[:1].upper() + mark.label[1:]
@@ -110,7 +112,7 @@ def _savepoint(one: Outline, name: str) -> Moment:
     )
 
 
-def _of_finding(finding: FindingTold) -> Moment:
+def _of_finding(finding: ReportedFinding) -> Moment:
     tone = _TONE_OF_SEVERITY.get(finding.severity, "done")
     kind = "pressure" if finding.rule.startswith("pressure.") else "finding"
     until = finding.last_seen if finding.last_seen > finding.first_seen else None
@@ -118,7 +120,7 @@ def _of_finding(finding: FindingTold) -> Moment:
     return Moment(finding.first_seen, kind, tone, f"Found: {finding.title}", detail, until, finding.job_name if finding.job_id else "")
 
 
-def _of_alert(alert: AlertTold) -> Iterable[Moment]:
+def _of_alert(alert: ReportedAlert) -> Iterable[Moment]:
     if alert.fired_at:
         tone = _TONE_OF_SEVERITY.get(alert.severity, "done")
         again = f"It fired {alert.firings} times." if alert.firings > 1 else ""

@@ -14,7 +14,7 @@ from webapp.findings.choices import SEVERITY_RANK, FindingState, Severity
 from webapp.findings.models import Finding
 from webapp.findings.querysets import WORST_FIRST
 from webapp.fleet.models import JobCurrent
-from webapp.reports.document import Day, FindingTold
+from webapp.reports.document import Day, ReportedFinding
 from webapp.reports.gathering import alerts, rule_findings, storage_growth
 
 MOST_JOBS = 15
@@ -63,11 +63,11 @@ class Week:
     troubled: int
     fared: tuple[Fared, ...]
     days: tuple[Day, ...]
-    began: tuple[FindingTold, ...]
+    began: tuple[ReportedFinding, ...]
     began_count: int
     ended_count: int
     open_count: int
-    by_rule: tuple[tuple[str, int, int, FindingTold], ...]
+    by_rule: tuple[tuple[str, int, int, ReportedFinding], ...]
     roots: tuple[storage_growth.RootGrowth, ...]
     alerts: tuple[tuple[str, int, int], ...]
 
@@ -83,7 +83,7 @@ class Week:
 def read(start: datetime, end: datetime) -> tuple[Week, int]:
     """The week, and how many new findings are left out. About a dozen queries, whatever the fleet's size."""
     began = Finding.objects.filter(NOTABLE, first_seen__gte=start, first_seen__lt=end)
-    told, left_out = rule_findings.told(began.order_by(*WORST_FIRST)[:MOST_NEW])
+    told, left_out = rule_findings.reported(began.order_by(*WORST_FIRST)[:MOST_NEW])
     active = Finding.objects.filter(NOTABLE, first_seen__lt=end, last_seen__gte=start)
     hours = CheckpointRollup.objects.filter(period="hour", period_start__gte=start, period_start__lt=end)
     week = Week(
@@ -123,7 +123,7 @@ def _worst(active: Any, hours: Any) -> tuple[JobWeek, ...]:
     for row, key in zip(counted, keys, strict=True):
         reason = reasons.get(key)
         settled, failed = checkpoints.get(key, (0, 0))
-        told = rule_findings.told([reason])[0][0] if reason else None
+        told = rule_findings.reported([reason])[0][0] if reason else None
         name = told.job_name if told else key[1]
         weeks.append(JobWeek(*key, name, row["critical"], row["warning"], failed, settled, told.title if told else ""))
     return tuple(weeks)
@@ -160,9 +160,9 @@ def _days(hours: Any, start: datetime, end: datetime) -> tuple[Day, ...]:
     return tuple(Day(day, counts[f"{day:%Y-%m-%d}"]["completed"], counts[f"{day:%Y-%m-%d}"]["failed"]) for day in days if day < end)
 
 
-def _by_rule(told: Sequence[FindingTold]) -> tuple[tuple[str, int, int, FindingTold], ...]:
+def _by_rule(told: Sequence[ReportedFinding]) -> tuple[tuple[str, int, int, ReportedFinding], ...]:
     """Rule title, how many, on how many jobs, and the worst of them; the most frequent of the worst first."""
-    groups: dict[str, list[FindingTold]] = defaultdict(list)
+    groups: dict[str, list[ReportedFinding]] = defaultdict(list)
     for finding in told:
         groups[finding.rule].append(finding)
     rows = [

@@ -13,7 +13,7 @@ from webapp.charts.checkpoints import CheckpointBar, timeline
 from webapp.charts.pressure import VertexPressure, pressure_map
 from webapp.charts.sizes import SizePoint, size_over_time
 from webapp.charts.theme import CRIT, OK, figure, plot_time
-from webapp.reports.document import CheckpointTold, Document, FindingTold, JobStory
+from webapp.reports.document import Document, JobStory, ReportedCheckpoint, ReportedFinding
 
 MOST_JOBS_DRAWN = 4
 """The worst: fifty jobs of charts are a file nobody opens."""
@@ -84,14 +84,14 @@ def _range(story: JobStory, document: Document) -> tuple[datetime, datetime]:
     return start - air, end + air
 
 
-def _events(story: JobStory, findings: Sequence[FindingTold]) -> list[Annotation]:
+def _events(story: JobStory, findings: Sequence[ReportedFinding]) -> list[Annotation]:
     """Marks of the job, and where each notable matter began; a click leads to its place in the report."""
     own = [one for one in findings if (one.cluster, one.job_id) == (story.cluster, story.job_id) and one.severity != "info"]
     found = [Annotation(one.first_seen, one.severity, one.title, f"#finding-{one.number}") for one in own]
     return [Annotation(mark.at, mark.kind, mark.label) for mark in story.marks] + found
 
 
-def _bar(point: CheckpointTold) -> CheckpointBar:
+def _bar(point: ReportedCheckpoint) -> CheckpointBar:
     return CheckpointBar(
         checkpoint_id=point.checkpoint_id,
         trigger_time=point.trigger_time,
@@ -110,11 +110,11 @@ def _bar(point: CheckpointTold) -> CheckpointBar:
     )
 
 
-def _is_sized(point: CheckpointTold) -> bool:
+def _is_sized(point: ReportedCheckpoint) -> bool:
     return point.state_bytes is not None or point.checkpointed_bytes is not None
 
 
-def _size(point: CheckpointTold) -> SizePoint:
+def _size(point: ReportedCheckpoint) -> SizePoint:
     lasted = None if point.end_to_end_ms is None else round(point.end_to_end_ms)
     return SizePoint(point.checkpoint_id, point.trigger_time, lasted, point.state_bytes, point.checkpointed_bytes, point.is_savepoint)
 

@@ -16,7 +16,7 @@ from django.template.loader import render_to_string
 from django.utils.safestring import SafeString, mark_safe
 
 from webapp.reports.document import Document
-from webapp.reports.presentation import Shown, shown
+from webapp.reports.presentation import PresentedReport, shown
 from webapp.reports.renderers.figures import JobCharts, charts_of
 
 STYLES = ("css/tokens.css", "css/base.css", "css/reports.css", "css/report_file.css")
@@ -42,7 +42,7 @@ def render(document: Document, *, for_print: bool = False) -> str:
 
 def context(document: Document, base: str = "") -> dict[str, Any]:
     """What the templates of a document need, in a file (``base`` is where Weir is) and on a page of ours."""
-    about: Shown = shown(document)
+    about: PresentedReport = shown(document)
     return {"document": document, "summary": document.summary, "shown": about, "base": base.rstrip("/"), "links": True}
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from webapp.lib.instants import clock_text, day_and_clock_text, instant_text
 from webapp.lib.outage import Outage
 from webapp.lib.quantities import bytes_text, count_text, duration_text
-from webapp.reports.document import Document, FindingTold, JobStory, Moment, Table
+from webapp.reports.document import Document, JobStory, Moment, ReportedFinding, Table
 from webapp.reports.presentation import shown
 
 MOST_MOMENTS, MOST_EXCERPTS = 60, 12
@@ -104,7 +104,7 @@ def _said(moment: Moment, several: bool) -> str:
     return " · ".join(filter(None, (moment.title + job, moment.detail)))
 
 
-def _finding(finding: FindingTold) -> Iterator[str]:
+def _finding(finding: ReportedFinding) -> Iterator[str]:
     yield f"### {plain(finding.title)}"
     yield ""
     seen = f"{day_and_clock_text(finding.first_seen)} – {day_and_clock_text(finding.last_seen)} UTC"

@@ -24,7 +24,7 @@ from webapp.fleet.log_kinds import ROUTINE_KINDS
 from webapp.fleet.models import JobException, LogEvent
 from webapp.lib.exports import csv_response, json_response
 from webapp.lib.instants import drawable
-from webapp.lib.keysets import BadCursor, Key, Page, page
+from webapp.lib.keysets import BadCursor, KeysetColumn, Page, page
 from webapp.pressure.blame import blame
 from webapp.pressure.graph import drawn
 from webapp.pressure.newest_windows import newest_windows
@@ -35,8 +35,8 @@ CHECKPOINTS_A_PAGE = 20
 EVENTS_A_PAGE = 9
 EXCEPTIONS_SHOWN = 10
 OUTAGES_SHOWN = 20
-NEWEST_FACTS_FIRST = (Key("trigger_time", descending=True), Key("id", descending=True))
-NEWEST_FIRST = (Key("ts", descending=True), Key("id", descending=True))
+NEWEST_FACTS_FIRST = (KeysetColumn("trigger_time", descending=True), KeysetColumn("id", descending=True))
+NEWEST_FIRST = (KeysetColumn("ts", descending=True), KeysetColumn("id", descending=True))
 EXPORT_COLUMNS = (
     "cluster", "job_id", "checkpoint_id", "trigger_time", "is_savepoint", "checkpoint_type", "outcome", "reason", "reason_text",
     "end_time", "end_to_end_ms", "state_bytes", "checkpointed_bytes", "processed_bytes", "persisted_bytes", "subtasks", "acknowledged",

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from webapp.freshness.status import status
 from webapp.lib.exports import csv_response, json_response
-from webapp.lib.keysets import BadCursor, Key, page
+from webapp.lib.keysets import BadCursor, KeysetColumn, page
 from webapp.lib.timeranges import of_request
 from webapp.work.badges import run_badge
 from webapp.work.models import DueWork, Heartbeat, Manifest, PipelineAlarm, PipelineRun, SkippedInput
@@ -19,8 +19,8 @@ RUNS_A_PAGE = 25
 SKIPS_A_PAGE = 20
 CLEARED_SHOWN = 5
 RESTARTS_SHOWN, RESTARTS_SHOWN_FOR = 3, timedelta(days=7)
-NEWEST_RUNS_FIRST = (Key("started_at", descending=True), Key("id", descending=True))
-NEWEST_SKIPS_FIRST = (Key("observed_at", descending=True), Key("id", descending=True))
+NEWEST_RUNS_FIRST = (KeysetColumn("started_at", descending=True), KeysetColumn("id", descending=True))
+NEWEST_SKIPS_FIRST = (KeysetColumn("observed_at", descending=True), KeysetColumn("id", descending=True))
 SKIP_COLUMNS = ("cluster", "observed_at", "source", "subject", "reason", "detail")
 
 

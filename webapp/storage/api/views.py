@@ -14,7 +14,7 @@ from ingest.errors import IngestError
 from spark_jobs.storage_words import CHAIN_KINDS, KINDS, VERDICTS
 from webapp.lib.api.filtering import Parameter, time_window
 from webapp.lib.api.lists import ERRORS, NOT_FOUND, ListView, listed
-from webapp.lib.keysets import Key
+from webapp.lib.keysets import KeysetColumn
 from webapp.storage.api.serializers import (
     AgeRuleSerializer,
     AuditDoubtSerializer,
@@ -51,7 +51,7 @@ from webapp.storage.xray.location import NotLocated, located
 
 AUDIT = Parameter("audit_id", "audit_id", description="of this audit; else of the newest one of each root")
 ROOT = Parameter("root", "root", description="its canonical URI")
-LARGEST_FIRST = (Key("bytes", descending=True), Key("id", descending=True))
+LARGEST_FIRST = (KeysetColumn("bytes", descending=True), KeysetColumn("id", descending=True))
 FILES_A_PAGE = 500
 
 
@@ -70,7 +70,7 @@ class StorageRootViews(ListView):
     queryset = StorageRoot.objects.prefetch_related("clusters")
     serializer_class = StorageRootSerializer
     parameters = (Parameter("kind", "kind", choices=RootKind.values), Parameter("enabled", "enabled", "flag"))
-    paging_keys = (Key("uri"), Key("id"))
+    paging_keys = (KeysetColumn("uri"), KeysetColumn("id"))
 
 
 @listed(StorageAuditSerializer, "Audits of checkpoint storage, newest first")
@@ -78,7 +78,7 @@ class StorageAuditViews(ListView):
     queryset = StorageAudit.objects.all()
     serializer_class = StorageAuditSerializer
     parameters = (Parameter("state", "state", choices=AuditState.values), *time_window("created_at"))
-    paging_keys = (Key("id", descending=True),)
+    paging_keys = (KeysetColumn("id", descending=True),)
 
 
 @listed(RootFiguresSerializer, "Roots in audits over time, newest first")
@@ -86,7 +86,7 @@ class RootFiguresViews(ListView):
     queryset = RootFigures.objects.filter(audit__state=AuditState.LOADED)
     serializer_class = RootFiguresSerializer
     parameters = (AUDIT, ROOT, *time_window("as_of"))
-    paging_keys = (Key("as_of", descending=True), Key("id", descending=True))
+    paging_keys = (KeysetColumn("as_of", descending=True), KeysetColumn("id", descending=True))
 
 
 @listed(VerdictFiguresSerializer, "Files of roots by verdict, reason and kind")

@@ -18,7 +18,7 @@ from webapp.storage.suggestions import uncovered
 
 
 @dataclass(frozen=True)
-class AskedRoot:
+class RequestedRoot:
     """``withheld`` says why an attestation does not count this time; empty where it does, or where there is none."""
 
     root: Root
@@ -29,10 +29,10 @@ class AskedRoot:
 
 
 @dataclass(frozen=True)
-class Asked:
+class AuditRequest:
     """``inventory`` is read instead of listing; it and ``as_of`` are for one root alone."""
 
-    roots: tuple[AskedRoot, ...]
+    roots: tuple[RequestedRoot, ...]
     age_guard_h: int
     purpose: str
     fresh: bool = False
@@ -50,7 +50,7 @@ def spellings() -> Spellings:
     return Spellings(tuple(settings.WEIR.storage_aliases.items()))
 
 
-def registered(rows: Sequence[StorageRoot], blind: Iterable[str]) -> tuple[AskedRoot, ...]:
+def registered(rows: Sequence[StorageRoot], blind: Iterable[str]) -> tuple[RequestedRoot, ...]:
     """All of ``rows`` in one audit. An attestation counts only where the audit sees everything that may refer into the root:
     every registered root, and every directory that live clusters are known to write to."""
     unseen = set(blind)
@@ -66,9 +66,9 @@ def registered(rows: Sequence[StorageRoot], blind: Iterable[str]) -> tuple[Asked
     return tuple(_of_row(row, unseen, withheld) for row in rows)
 
 
-def _of_row(row: StorageRoot, unseen: set[str], withheld: str) -> AskedRoot:
+def _of_row(row: StorageRoot, unseen: set[str], withheld: str) -> RequestedRoot:
     names = tuple(sorted(cluster.name for cluster in row.clusters.all()))
-    return AskedRoot(
+    return RequestedRoot(
         root=Root(row.uri, row.read_at or None),
         clusters=names,
         # Where none is named, any may write there.
@@ -78,21 +78,21 @@ def _of_row(row: StorageRoot, unseen: set[str], withheld: str) -> AskedRoot:
     )
 
 
-def named(written: Sequence[str], read_at: str | None) -> tuple[AskedRoot, ...]:
+def named(written: Sequence[str], read_at: str | None) -> tuple[RequestedRoot, ...]:
     """Roots as somebody typed them; those that are registered come with what is known of them. Raises ``Refused`` and ``BadUri``."""
     known = spellings()
     roots = [Root.of(text, read_at, known) for text in written]
     rows = {row.uri: row for row in StorageRoot.objects.prefetch_related("clusters").filter(uri__in=[root.uri for root in roots])}
     refuse_overlap([root.uri for root in roots])
     of_rows = {asked.root.uri: asked for asked in registered(list(rows.values()), blind_clusters())} if rows else {}
-    return tuple(_at(of_rows[root.uri], root, read_at) if root.uri in of_rows else AskedRoot(root) for root in roots)
+    return tuple(_at(of_rows[root.uri], root, read_at) if root.uri in of_rows else RequestedRoot(root) for root in roots)
 
 
-def _at(asked: AskedRoot, root: Root, read_at: str | None) -> AskedRoot:
+def _at(asked: RequestedRoot, root: Root, read_at: str | None) -> RequestedRoot:
     """Read elsewhere than usual, it is a copy: what is true of it says nothing of the root itself."""
     if read_at is None:
         return asked
-    return AskedRoot(root, asked.clusters, asked.blind, False, f"It was read at {read_at}." if asked.attested else "")
+    return RequestedRoot(root, asked.clusters, asked.blind, False, f"It was read at {read_at}." if asked.attested else "")
 
 
 def refuse_overlap(uris: Sequence[str]) -> None:

@@ -16,7 +16,7 @@ from django.utils import timezone
 from spark_jobs.manifest import BadManifest
 from webapp.storage.audit_findings import judge
 from webapp.storage.auditing import audit_retention, fleet_orphan_bytes, known_jobs, listings, loading
-from webapp.storage.auditing.audit_request import Asked
+from webapp.storage.auditing.audit_request import AuditRequest
 from webapp.storage.choices import AuditState
 from webapp.storage.models import StorageAudit, StorageRoot
 from webapp.storage.registration import withdraw
@@ -26,7 +26,7 @@ from webapp.work.models import PipelineRun
 from webapp.work.runs import RunRecord, describe
 
 
-def audit(asked: Asked, lease: Lease, record: RunRecord) -> StorageAudit:
+def audit(asked: AuditRequest, lease: Lease, record: RunRecord) -> StorageAudit:
     """Raises what listing raises, ``SparkFailed`` and ``BadManifest``; the row then says that it failed and why."""
     settle_left_behind(lease, record)
     row = _begin(asked, lease, record)
@@ -61,7 +61,7 @@ def settle_left_behind(lease: Lease, record: RunRecord) -> None:
             record.say(f"audit {row.audit_id} was complete although its process had ended; it is loaded")
 
 
-def _begin(asked: Asked, lease: Lease, record: RunRecord) -> StorageAudit:
+def _begin(asked: AuditRequest, lease: Lease, record: RunRecord) -> StorageAudit:
     attempt = record.row.attempt
     run_dir = f"{settings.WEIR.runs_root.rstrip('/')}/{attempt}"
     with lease.writing():
@@ -79,7 +79,7 @@ def _begin(asked: Asked, lease: Lease, record: RunRecord) -> StorageAudit:
         )
 
 
-def _previous(asked: Asked, as_of: datetime) -> StorageAudit | None:
+def _previous(asked: AuditRequest, as_of: datetime) -> StorageAudit | None:
     """The newest one before whose state this one carries on: of the same roots, or else of some of them."""
     wanted = set(asked.uris)
     earlier = StorageAudit.objects.loaded().filter(files_kept=True, as_of__lt=as_of).order_by("-as_of", "-id")[:50]
@@ -87,7 +87,7 @@ def _previous(asked: Asked, as_of: datetime) -> StorageAudit | None:
     return next((row for row in overlapping if wanted <= set(row.roots)), overlapping[0] if overlapping else None)
 
 
-def _write_request(row: StorageAudit, asked: Asked, found: list[listings.RootListing]) -> None:
+def _write_request(row: StorageAudit, asked: AuditRequest, found: list[listings.RootListing]) -> None:
     known_jobs.write(f"{row.run_dir}/jobs.parquet", timezone.now())
     one = {
         "audit_id": row.audit_id,
@@ -101,7 +101,7 @@ def _write_request(row: StorageAudit, asked: Asked, found: list[listings.RootLis
         file.write(json.dumps({"audits": [one]}, indent=1).encode())
 
 
-def _run_spark(row: StorageAudit, asked: Asked, lease: Lease, record: RunRecord) -> None:
+def _run_spark(row: StorageAudit, asked: AuditRequest, lease: Lease, record: RunRecord) -> None:
     """Where the audit to carry on from is lost, an older one takes its place, else none: then every file counts as first seen now."""
     try:
         spark_process.run(_command(row), record, row.audit_id)
@@ -117,7 +117,7 @@ def _run_spark(row: StorageAudit, asked: Asked, lease: Lease, record: RunRecord)
         _run_spark(row, asked, lease, record)
 
 
-def _withdraw_attestations(asked: Asked, record: RunRecord) -> None:
+def _withdraw_attestations(asked: AuditRequest, record: RunRecord) -> None:
     """A file whose referrer vanished is kept only as long as an audit remembers that somebody referred to it: without that memory,
     whoever stands for a root has to say again that nothing is missing there."""
     for root in StorageRoot.objects.filter(uri__in=asked.uris, attested_at__isnull=False):
@@ -146,7 +146,7 @@ def _load(row: StorageAudit, lease: Lease, record: RunRecord) -> None:
     record.counts["rows"] = loading.load(row, manifest, lease, record.say)
     judge(row, lease, record.say)
     loading.finish(row, lease)
-    fleet_orphan_bytes.tell(row, lease)
+    fleet_orphan_bytes.copy_to_fleet(row, lease)
 
 
 def _failed(row: StorageAudit, error: str) -> None:

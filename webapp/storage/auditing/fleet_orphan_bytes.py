@@ -10,7 +10,7 @@ from webapp.work.lease import Lease
 JOBS_AT_ONCE = 500
 
 
-def tell(audit: StorageAudit, lease: Lease) -> int:
+def copy_to_fleet(audit: StorageAudit, lease: Lease) -> int:
     """Of every job that the audit met: the sum over all roots, each by its newest audit. Returns rows changed."""
     met = JobStorage.objects.filter(audit=audit).exclude(cluster="").exclude(job_id="").order_by("job_id")
     ids = list(met.values_list("job_id", flat=True).distinct())

@@ -17,19 +17,19 @@ from ingest.storage.inventory import import_inventory
 from ingest.storage.listing import list_root
 from ingest.storage.snapshots import Listed
 from webapp.lib.quantities import bytes_text, count_text
-from webapp.storage.auditing.audit_request import Asked, AskedRoot
+from webapp.storage.auditing.audit_request import AuditRequest, RequestedRoot
 
 
 @dataclass(frozen=True)
 class RootListing:
-    asked: AskedRoot
+    asked: RequestedRoot
     folder: str
     listed: Listed
     doubted: tuple[Skip, ...] = ()
     """What the listings after it say of this root."""
 
 
-def list_all(asked: Asked, run_dir: str, say: Callable[[str], None]) -> list[RootListing]:
+def list_all(asked: AuditRequest, run_dir: str, say: Callable[[str], None]) -> list[RootListing]:
     """One root after the other; each is listed in parallel by itself. Raises what listing raises."""
     if asked.inventory and len(asked.roots) != 1:
         raise Refused("An inventory lists one root: name that root alone.")
@@ -55,7 +55,7 @@ def as_of(listings: Sequence[RootListing]) -> datetime:
     return min(listing.listed.as_of for listing in listings)
 
 
-def _listed(asked: Asked, one: AskedRoot, folder: str, met: Met) -> Listed:
+def _listed(asked: AuditRequest, one: RequestedRoot, folder: str, met: Met) -> Listed:
     if asked.inventory:
         return import_inventory(asked.inventory, one.root, folder, asked.as_of or _written_at(asked.inventory), spellings=asked.spellings)
     return list_root(one.root, folder, threads=settings.WEIR.storage_threads, spellings=asked.spellings, at=asked.as_of, met=met)

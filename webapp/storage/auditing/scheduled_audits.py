@@ -16,7 +16,7 @@ def audit_all(lease: Lease, record: RunRecord) -> None:
     rows = list(StorageRoot.objects.audited().prefetch_related("clusters"))
     if not rows:
         return
-    asked = audit_request.Asked(
+    asked = audit_request.AuditRequest(
         roots=audit_request.registered(rows, audit_request.blind_clusters()),
         age_guard_h=settings.WEIR.storage_age_guard_h,
         purpose=AuditPurpose.SCHEDULED,

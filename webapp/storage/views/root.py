@@ -14,7 +14,7 @@ from webapp.findings.badges import SEVERITY_BADGES
 from webapp.findings.models import Finding
 from webapp.lib.badges import as_far_as_known
 from webapp.lib.exports import csv_response, json_response
-from webapp.lib.keysets import BadCursor, Key, Page, page
+from webapp.lib.keysets import BadCursor, KeysetColumn, Page, page
 from webapp.storage import chains
 from webapp.storage.badges import AUDIT_BADGES, NO, PLAIN_NO, answer
 from webapp.storage.freshness import is_known, is_late, root_badge
@@ -33,18 +33,18 @@ from webapp.storage.newest_audits import latest_of
 from webapp.storage.orphan_proof import unreferenced
 from webapp.storage.presentation import doubt_words, parts, reasons, why_not_cleanable
 from webapp.storage.readers import counts_since
-from webapp.storage.second_names import told_of
+from webapp.storage.second_names import text_of
 
 ROWS_A_PAGE = 25
 DOUBTS_SHOWN = 100
 FINDINGS_SHOWN = 12
 JOB_SORTS = {
-    "size": Key("bytes", descending=True),
-    "orphans": Key("orphan_bytes", descending=True),
-    "waste": Key("retained_waste_bytes", descending=True),
-    "small": Key("small_files", descending=True),
-    "foreign": Key("foreign_bytes", descending=True),
-    "missing": Key("missing_files", descending=True),
+    "size": KeysetColumn("bytes", descending=True),
+    "orphans": KeysetColumn("orphan_bytes", descending=True),
+    "waste": KeysetColumn("retained_waste_bytes", descending=True),
+    "small": KeysetColumn("small_files", descending=True),
+    "foreign": KeysetColumn("foreign_bytes", descending=True),
+    "missing": KeysetColumn("missing_files", descending=True),
 }
 
 
@@ -97,16 +97,18 @@ def _found(request: HttpRequest, figures: RootFigures, registered: StorageRoot |
     chained = list(jobs.filter(job_id__in={job_id for link in links for job_id in (link.job_id, link.other_job_id)})) if links else []
     sort = request.GET.get("sort", "")
     sort = sort if sort in JOB_SORTS else "size"
-    job_page = _page(jobs, (JOB_SORTS[sort], Key("id", descending=True)), request.GET.get("jobs", ""))
+    job_page = _page(jobs, (JOB_SORTS[sort], KeysetColumn("id", descending=True)), request.GET.get("jobs", ""))
     of_root = {"audit": audit, "root": figures.root}
-    largest = (Key("bytes", descending=True), Key("id", descending=True))
+    largest = (KeysetColumn("bytes", descending=True), KeysetColumn("id", descending=True))
     checkpoint_page = _page(CheckpointStorage.objects.filter(**of_root), largest, request.GET.get("checkpoints", ""))
-    missing_page = _page(MissingFile.objects.filter(**of_root), (Key("superseded"), Key("id")), request.GET.get("missing", ""))
+    missing_page = _page(
+        MissingFile.objects.filter(**of_root), (KeysetColumn("superseded"), KeysetColumn("id")), request.GET.get("missing", "")
+    )
     doubts = list(AuditDoubt.objects.filter(audit=audit).order_by("id")[: DOUBTS_SHOWN + 1])
     return {
         "audit": audit,
         "parts": parts(figures),
-        "why": [*why_not_cleanable(figures.not_cleanable, audit.withheld.get(figures.root, "")), *told_of(audit, figures.root)],
+        "why": [*why_not_cleanable(figures.not_cleanable, audit.withheld.get(figures.root, "")), *text_of(audit, figures.root)],
         "reasons": reasons(verdicts),
         "unreferenced": unreferenced(audit, verdicts, registered.audit_every_h if registered else None),
         "attested_since": counts_since(registered) if registered else None,
@@ -141,7 +143,7 @@ def _checkpoint(row: CheckpointStorage, known: bool) -> dict[str, Any]:
     return {"row": row, **{name: as_far_as_known(badge, known) for name, badge in answers.items()}}
 
 
-def _page(rows: "QuerySet[Any]", keys: tuple[Key, ...], cursor: str) -> Page[Any]:
+def _page(rows: "QuerySet[Any]", keys: tuple[KeysetColumn, ...], cursor: str) -> Page[Any]:
     """A link of another audit or order starts at the first page again."""
     try:
         return page(rows, keys, cursor, ROWS_A_PAGE)

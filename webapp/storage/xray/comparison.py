@@ -11,7 +11,7 @@ from webapp.storage.xray.measures import total
 
 
 @dataclass(frozen=True)
-class Comparison:
+class MetadataComparison:
     """``new`` are physical files of the first alone, ``dropped`` of the second alone. Where either refers to segments of merged files,
     a file may be shared while no segment of it is: ``segments`` then tells of the segments themselves. Bytes are those referred to.
     """
@@ -37,12 +37,12 @@ class Segments:
     dropped_bytes: int
 
 
-def compared(file: MetadataFile, other: MetadataFile) -> Comparison:
+def compared(file: MetadataFile, other: MetadataFile) -> MetadataComparison:
     """Raises what :func:`webapp.storage.xray.xray_reader.paths` raises."""
     ours, theirs = xray_reader.paths(file), xray_reader.paths(other)
     both = pc.is_in(ours["path"], value_set=pc.unique(theirs["path"]))
     theirs_alone = pc.invert(pc.is_in(theirs["path"], value_set=pc.unique(ours["path"])))
-    return Comparison(
+    return MetadataComparison(
         *_counts(ours.filter(both)),
         *_counts(ours.filter(pc.invert(both))),
         *_counts(theirs.filter(theirs_alone)),

@@ -9,7 +9,7 @@ from django.core.cache import cache
 from ingest.metadata.files import MetadataFile
 from ingest.metadata.reader import READER_VERSION
 from webapp.storage.xray import xray_reader
-from webapp.storage.xray.comparison import Comparison, compared
+from webapp.storage.xray.comparison import MetadataComparison, compared
 from webapp.storage.xray.contents import Xray
 
 KEPT_S = 24 * 3600
@@ -24,7 +24,7 @@ def xray(file: MetadataFile) -> Xray:
     return _kept("xray", (file,), lambda: xray_reader.read(file))
 
 
-def comparison(file: MetadataFile, other: MetadataFile) -> Comparison:
+def comparison(file: MetadataFile, other: MetadataFile) -> MetadataComparison:
     return _kept("xray-files", (file, other), lambda: compared(file, other))
 
 

@@ -4,7 +4,7 @@ from rest_framework import serializers
 
 from webapp.lib.api.filtering import Parameter, time_window
 from webapp.lib.api.lists import ListView, listed
-from webapp.lib.keysets import Key
+from webapp.lib.keysets import KeysetColumn
 from webapp.work.models import PipelineRun, SkippedInput
 
 
@@ -30,7 +30,7 @@ class PipelineRunViews(ListView):
         Parameter("state", "state", choices=PipelineRun.State.values),
         *time_window("started_at"),
     )
-    paging_keys = (Key("started_at", descending=True), Key("id", descending=True))
+    paging_keys = (KeysetColumn("started_at", descending=True), KeysetColumn("id", descending=True))
 
 
 @listed(SkippedInputSerializer, "Inputs that were skipped, newest first")
@@ -38,4 +38,4 @@ class SkippedInputViews(ListView):
     queryset = SkippedInput.objects.all()
     serializer_class = SkippedInputSerializer
     parameters = (Parameter("cluster", "cluster"), Parameter("reason", "reason"), *time_window("observed_at"))
-    paging_keys = (Key("observed_at", descending=True), Key("id", descending=True))
+    paging_keys = (KeysetColumn("observed_at", descending=True), KeysetColumn("id", descending=True))

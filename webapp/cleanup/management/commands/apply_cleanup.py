@@ -11,12 +11,12 @@ from django.utils import timezone
 
 from webapp.cleanup import orders
 from webapp.cleanup.choices import PlanState
-from webapp.cleanup.dry_run import look_ahead
-from webapp.cleanup.errors import CleanupError, NotAllowed
+from webapp.cleanup.dry_run import dry_run
+from webapp.cleanup.errors import CleanupError, PlanActionRefused
 from webapp.cleanup.folder import PlanFolder
 from webapp.cleanup.management.commands.plan_cleanup import command_line_name
 from webapp.cleanup.models import CleanupPlan
-from webapp.cleanup.outcomes import SENTENCES, Outcome
+from webapp.cleanup.outcomes import SENTENCES, FileOutcome
 from webapp.cleanup.plan_reader import PlanReader
 from webapp.cleanup.querysets import AT_WORK
 from webapp.config.preparation import REFUSED, PreparedCommand
@@ -60,19 +60,19 @@ class Command(PreparedCommand):
                 self._carry_out(plan, verb, options["wait"])
             else:
                 self._look(plan)
-        except NotAllowed as error:
+        except PlanActionRefused as error:
             raise CommandError(str(error), returncode=NOT_ALLOWED) from error
         except CleanupError as error:
             raise CommandError(str(error), returncode=1) from error
 
     def _look(self, plan: CleanupPlan) -> None:
-        found = look_ahead(PlanReader(PlanFolder(plan.folder), plan.name or ""))
+        found = dry_run(PlanReader(PlanFolder(plan.folder), plan.name or ""))
         if self._quiet:
             self.stdout.write(json.dumps({"plan": plan.name, "state": plan.state, "approved_by": plan.approved_name or None, **found}))
             return
         self.stdout.write(f"Plan {plan.name}: {plan.get_state_display()}. This is a dry run: nothing is touched.")
         self.stdout.write(f"  {count_text(found['unchanged'])} files, {bytes_text(found['unchanged_bytes'])}, are as planned.")
-        for outcome in (Outcome.CHANGED, Outcome.GONE, Outcome.LINKED, Outcome.FAILED):
+        for outcome in (FileOutcome.CHANGED, FileOutcome.GONE, FileOutcome.LINKED, FileOutcome.FAILED):
             if found[outcome]:
                 self.stdout.write(f"  {count_text(found[outcome])} files: {SENTENCES[outcome]}")
         if plan.approved_at is None:
@@ -108,7 +108,7 @@ class Command(PreparedCommand):
         if self._quiet:
             self.stdout.write(json.dumps({"plan": plan.name, "state": plan.state, verb: done, "trouble": plan.trouble or None}))
             return
-        for outcome in Outcome:
+        for outcome in FileOutcome:
             if done[outcome]:
                 weight = bytes_text(done[f"{outcome}_bytes"])
                 self.stdout.write(f"  {count_text(done[outcome])} files, {weight}. {SENTENCES[outcome]}")

@@ -11,7 +11,7 @@ from django.core.management.base import CommandError
 from django.utils import timezone
 
 from webapp.cleanup import orders
-from webapp.cleanup.errors import NotAllowed
+from webapp.cleanup.errors import PlanActionRefused
 from webapp.cleanup.models import CleanupPlan
 from webapp.config.preparation import REFUSED, PreparedCommand
 
@@ -38,7 +38,7 @@ class Command(PreparedCommand):
             raise CommandError("User name and password do not fit.", returncode=NOT_ALLOWED)
         try:
             orders.approve(plan, user, timezone.now(), through="command line")
-        except NotAllowed as error:
+        except PlanActionRefused as error:
             raise CommandError(str(error), returncode=NOT_ALLOWED) from error
         self.stdout.write(f"{user.get_username()} approved plan {plan.name}. Next: manage.py apply_cleanup {plan.short_name} --apply")
 

@@ -14,6 +14,7 @@ from webapp.delivery.delivery_query import NAMES
 from webapp.delivery.models import Delivery, Endpoint
 from webapp.lib import timeranges
 from webapp.lib.printing import json_line, print_lines
+from webapp.lib.refusals import ActionRefused
 
 MOST = 10_000
 WHO = "command line"
@@ -59,7 +60,7 @@ class Command(PreparedCommand):
             else:
                 states = [options["state"] or DeliveryState.DEAD]
                 count = orders.replay_range(since, until, states, WHO, now, endpoint)
-        except orders.NotPossible as error:
+        except ActionRefused as error:
             raise CommandError(str(error), returncode=REFUSED) from error
         if not count:
             raise CommandError("There is nothing of that kind in this time.", returncode=1)

@@ -17,7 +17,7 @@ from webapp.reports import report_scope
 from webapp.reports.document import Document
 from webapp.reports.folder import NAMES
 from webapp.reports.gathering import digest, incident
-from webapp.reports.gathering.scope import BadScope, JobKey, Scope
+from webapp.reports.gathering.scope import BadScope, JobKey, ReportScope
 from webapp.reports.models import new_report_uid
 from webapp.reports.renderers.files import FORMS, rendered
 from webapp.reports.renderers.pdf import NoPdf
@@ -78,7 +78,7 @@ class Command(PreparedCommand):
         scope = self._scope(options, now)
         return incident.gather(scope, title=options["title"][:200], from_alert=options["alert"] or "", **common)
 
-    def _scope(self, options: dict[str, Any], now: datetime) -> Scope:
+    def _scope(self, options: dict[str, Any], now: datetime) -> ReportScope:
         if options["alert"]:
             alert = Alert.objects.filter(uid=options["alert"]).first()
             if alert is None:

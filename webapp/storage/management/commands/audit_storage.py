@@ -21,7 +21,7 @@ from webapp.storage.auditing.audit_run import audit
 from webapp.storage.auditing.manual_work import by_hand
 from webapp.storage.choices import AuditPurpose
 from webapp.storage.models import RootFigures, StorageAudit, StorageRoot, VerdictFigures
-from webapp.storage.second_names import told_of
+from webapp.storage.second_names import text_of
 from webapp.storage.verdict_files import VerdictFiles
 
 
@@ -52,7 +52,7 @@ class Command(PreparedCommand):
         row = self._audit(asked)
         print_lines(self.stdout, _json_lines(row) if options["json"] else _words(row))
 
-    def _asked(self, options: dict[str, Any]) -> audit_request.Asked:
+    def _asked(self, options: dict[str, Any]) -> audit_request.AuditRequest:
         guard = options["age_guard"] or settings.WEIR.storage_age_guard_h
         if guard < 24:
             raise CommandError("--age-guard must be at least 24 hours.", returncode=REFUSED)
@@ -65,7 +65,7 @@ class Command(PreparedCommand):
             roots = audit_request.registered(rows, audit_request.blind_clusters())
         if not roots:
             raise CommandError("No root is registered: name one, or add it with manage.py add_storage_root.", returncode=REFUSED)
-        return audit_request.Asked(
+        return audit_request.AuditRequest(
             roots,
             age_guard_h=guard,
             purpose=AuditPurpose.COMMAND,
@@ -75,7 +75,7 @@ class Command(PreparedCommand):
             spellings=audit_request.spellings(),
         )
 
-    def _audit(self, asked: audit_request.Asked) -> StorageAudit:
+    def _audit(self, asked: audit_request.AuditRequest) -> StorageAudit:
         with by_hand(self._say) as (lease, record):
             return audit(asked, lease, record)
 
@@ -130,7 +130,7 @@ def _words(row: StorageAudit) -> Iterator[str]:
                 yield _line("      ", part.files, part.bytes, REASONS[name].get(part.reason, part.reason))
         if root.not_cleanable:
             yield "  No plan can be made: " + " ".join(NOT_CLEANABLE.get(reason, reason) for reason in root.not_cleanable)
-            yield from (f"    {line}" for line in told_of(row, root.root))
+            yield from (f"    {line}" for line in text_of(row, root.root))
 
 
 def _line(indent: str, files: int, size: int, text: str) -> str:
