@@ -151,6 +151,9 @@ class VertexMetrics:
     host: tuple[str | None, ...] | None = None
     taskmanager_id: tuple[str | None, ...] | None = None
     task_state: tuple[str | None, ...] | None = None
+    counted_at: datetime | None = None
+    records_in: tuple[int | None, ...] | None = None
+    records_out: tuple[int | None, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

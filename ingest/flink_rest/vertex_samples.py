@@ -5,7 +5,7 @@ from typing import Any
 
 from ingest.flink_rest.findings import Findings
 from ingest.flink_rest.metric_names import SUBTASK_METRICS
-from ingest.flink_rest.payloads import backpressure, metrics, vertices
+from ingest.flink_rest.payloads import backpressure, metrics, record_counters, vertices
 from ingest.flink_rest.readings import Answer, JobReading
 from ingest.records import VertexMetrics
 
@@ -21,8 +21,9 @@ def _add_sample(reading: JobReading, vertex_id: str, findings: Findings) -> None
     measured = _measured(reading.metrics.get(vertex_id, ()), findings)
     placements = (findings.parse(vertices.placements, placed_answer) if placed_answer else None) or {}
     ratios = (findings.parse(backpressure.ratios, ratio_answer) if ratio_answer else None) or {}
+    counted = (findings.parse(record_counters.counted, placed_answer) if placed_answer else None) or {}
     declared = findings.parse(vertices.parallelism, placed_answer) if placed_answer else None
-    reported = (*measured, *placements, *ratios)
+    reported = (*measured, *placements, *ratios, *counted)
     length = max([declared or 0, *(index + 1 for index in reported)])
     if not 0 < length <= vertices.MAX_PARALLELISM:
         return
@@ -35,6 +36,9 @@ def _add_sample(reading: JobReading, vertex_id: str, findings: Findings) -> None
             ts=answer.at,
             parallelism=declared or length,
             backpressured_ratio=_by_index(ratios, length),
+            counted_at=placed_answer.at if placed_answer and counted else None,
+            records_in=_by_index({index: told.records_in for index, told in counted.items()}, length),
+            records_out=_by_index({index: told.records_out for index, told in counted.items()}, length),
             attempt=_by_index({index: placement.attempt for index, placement in placements.items()}, length),
             host=_by_index({index: placement.host for index, placement in placements.items()}, length),
             taskmanager_id=_by_index({index: placement.taskmanager_id for index, placement in placements.items()}, length),
