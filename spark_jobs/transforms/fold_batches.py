@@ -179,8 +179,11 @@ def _news(group: Group) -> JobNews:
         group.key[0],
         group.key[1] or "",
         **as_told,
-        vertex_windows=[row["readings"] | {name: row[name] for name in ("vertex_id", "window_start", "newest_ts")} for row in windows],
-        pressure=[{name: row[name] for name in row if name not in ("readings", "newest_ts")} for row in windows],
+        vertex_windows=[
+            row["readings"] | {name: row[name] for name in ("vertex_id", "window_start", "newest_ts", "as_of", "counters")}
+            for row in windows
+        ],
+        pressure=[{name: row[name] for name in row if name not in ("readings", "newest_ts", "counters")} for row in windows],
         found=(found[0]["from_ms"], found[0]["to_ms"]) if found else None,
     )
 

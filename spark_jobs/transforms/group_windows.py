@@ -12,14 +12,15 @@ import pyarrow.compute as pc
 from spark_jobs.transforms.grouped_batches import Group, Piece
 from spark_jobs.transforms.plain_rows import plain
 from spark_jobs.transforms.pressure_arrays import READ as OF_WINDOW
-from spark_jobs.transforms.pressure_arrays import begins, windows
+from spark_jobs.transforms.pressure_arrays import windows
+from spark_jobs.transforms.sample_cells import begins
 
 PART = "samples"
 IS_NEW = "is_new"
-SAMPLE = (*OF_WINDOW, "attempt")
+SAMPLE = OF_WINDOW
 """Columns of ``vertex_metrics`` that are read of a sample. A row also says whether it ``is_new``, or only of a touched window."""
 WINDOW = ("vertex_id", "window_start", "newest_ts", "watermark_ms", "records_in_per_s", "records_out_per_s", "backpressured_share",
-          "busy_share", "as_of", "readings")  # fmt: skip
+          "busy_share", "as_of", "readings", "counters")  # fmt: skip
 """Fields of a window that the fold reads; those of its serving table are passed on as they are."""
 PLACEMENT = ("vertex_id", "ts", "host", "attempt")
 

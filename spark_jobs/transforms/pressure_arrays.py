@@ -3,12 +3,10 @@
 Executors import this module: nothing but Arrow and NumPy. Spark's own columns would unfold every sample into a row for each
 subtask, and fold these again by several sorts: measured, ten times the work.
 
-A *cell* is one subtask in one sample, a *slot* one subtask in one window; cells and slots of one window lie side by side, those of
-a window in order of time. Unknown is NaN in here.
+Cells and slots are those of :mod:`spark_jobs.transforms.sample_cells`; unknown is NaN in here.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -17,15 +15,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from spark_jobs.diagnosis.window_contents import WINDOW_MS
-from spark_jobs.fold.rows import rank
-from spark_jobs.transforms.plain_rows import plain
+from spark_jobs.transforms.counter_arrays import COUNTERS, counters
+from spark_jobs.transforms.sample_cells import KEY, ORDER, Cells, Flags, Ints, Reals, begins, instants, ms_of, newest_places, reals, wholes
 
 HIGH_POOL_USAGE = 0.8
 LARGER_PART = 0.5
 FULL_MS_PER_S = 1000.0
-
-KEY = ("cluster", "job_id", "vertex_id")
-ORDER = (*KEY, "ts", "observed_at", "commit_seq")
 
 SPREAD = {
     "in_pool": "in_pool_usage",
@@ -39,52 +34,46 @@ SPREAD = {
 """Serving prefix → lake column. Each gets p50, max and mean over subtasks."""
 MEASURES = (*SPREAD.values(), "backpressured_ratio", "records_in_per_s", "records_out_per_s")
 PLACE = ("host", "taskmanager_id")
-PER_SUBTASK = (*MEASURES, "watermark_ms", "task_state", *PLACE)
+PER_SUBTASK = (*MEASURES, "watermark_ms", "task_state", *PLACE, *COUNTERS)
 WHOLE = ("parallelism", "samples")
 ARRAYS = ("busy_ratio", "backpressured_ratio", "idle_ratio", "in_pool_usage", "out_pool_usage", "exclusive_usage", "floating_usage",
           "records_in_per_s", "records_out_per_s", "watermark_ms", *PLACE)  # fmt: skip
 """What comes out for each subtask of a window."""
-READ = (*ORDER, "parallelism", *PER_SUBTASK)
-
-_INSTANT = pa.timestamp("us", "UTC")
-_US_PER_MS = 1000
-
-Reals = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
+READ = (*ORDER, "parallelism", "counted_at", *PER_SUBTASK)
 
 
 def windows(samples: pa.RecordBatch) -> pa.RecordBatch:
-    """Samples of whole windows, sorted by ``ORDER`` → a row for each window, with ``newest_ts`` and ``readings``."""
-    once = samples.take(pa.array(_newest_places(samples)))
-    cells = _Cells.of(once)
+    """Samples of whole windows, sorted by ``ORDER`` → a row for each window, with ``newest_ts``, ``counters`` and ``readings``."""
+    once = samples.take(pa.array(newest_places(samples)))
+    cells = Cells.of(once, PER_SUBTASK)
     rows = cells.first_of_window
     means = _means(cells)
     part = _known_first(means["backpressured_ms_per_s"] / FULL_MS_PER_S, means["backpressured_ratio"])
     watermark, has_watermark = _newest_watermarks(cells)
     columns: dict[str, pa.Array] = {name: once[name].take(pa.array(rows)) for name in KEY}
     columns |= {
-        "window_start": _instants(_ms(once, "ts")[rows] // WINDOW_MS * WINDOW_MS),
+        "window_start": instants(ms_of(once, "ts")[rows] // WINDOW_MS * WINDOW_MS),
         "window_s": pa.array(np.full(len(rows), WINDOW_MS // 1000)),
         "parallelism": _parallelism(once, cells),
         "samples": pa.array(np.diff(np.append(rows, once.num_rows))),
         **_over_subtasks(cells, means, part),
         "watermark_ms": _lowest(cells, watermark, has_watermark),
-        "as_of": _instants(np.maximum.reduceat(_ms(once, "observed_at"), rows)),
-        "newest_ts": _instants(np.maximum.reduceat(_ms(once, "ts"), rows)),
+        "as_of": instants(np.maximum.reduceat(ms_of(once, "observed_at"), rows)),
+        "newest_ts": instants(np.maximum.reduceat(ms_of(once, "ts"), rows)),
     }
     ratios = {"busy_ratio": means["busy_ms_per_s"] / FULL_MS_PER_S, "backpressured_ratio": part,
               "idle_ratio": means["idle_ms_per_s"] / FULL_MS_PER_S}  # fmt: skip
     of_slots = {
-        **{name: _reals(values) for name, values in {**means, **ratios}.items()},
+        **{name: reals(values) for name, values in {**means, **ratios}.items()},
         "watermark_ms": pa.array(watermark, mask=~has_watermark),
         **_newest_places_of_tasks(cells),
     }
+    columns["counters"] = counters(cells)
     columns["readings"] = _readings(columns, of_slots, cells)
     return pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
 
 
-def _readings(columns: Mapping[str, pa.Array], of_slots: Mapping[str, pa.Array], cells: "_Cells") -> pa.StructArray:
+def _readings(columns: Mapping[str, pa.Array], of_slots: Mapping[str, pa.Array], cells: "Cells") -> pa.StructArray:
     """The fields of ``samples.VertexWindow``, an array over subtasks each."""
     ends = pa.array(np.append(cells.first_slot, cells.slots).astype(np.int32))
     fields = {name: columns[name] for name in ("vertex_id", *WHOLE)}
@@ -92,60 +81,7 @@ def _readings(columns: Mapping[str, pa.Array], of_slots: Mapping[str, pa.Array],
     return pa.StructArray.from_arrays(list(fields.values()), names=list(fields))
 
 
-@dataclass(frozen=True)
-class _Cells:
-    """Where the values of subtasks stand. ``subtasks``: of each window; ``slot``: of each cell."""
-
-    first_of_window: Ints
-    subtasks: Ints
-    first_slot: Ints
-    first_cell: Ints
-    slot: Ints
-    samples: pa.RecordBatch
-
-    @classmethod
-    def of(cls, samples: pa.RecordBatch) -> "_Cells":
-        is_first = begins(samples)
-        first = np.flatnonzero(is_first)
-        of_window = np.cumsum(is_first) - 1
-        wide = np.max([_lengths(samples[name]) for name in PER_SUBTASK], axis=0)
-        subtasks = np.maximum.reduceat(wide, first)
-        first_slot, first_cell = _starts(subtasks), _starts(wide)
-        place = np.arange(wide.sum()) - np.repeat(first_cell, wide)
-        return cls(first, subtasks, first_slot, first_cell, np.repeat(first_slot[of_window], wide) + place, samples)
-
-    @property
-    def slots(self) -> int:
-        return int(self.subtasks.sum())
-
-    def taken(self, name: str) -> tuple[pa.Array, Ints]:
-        """All values of a column, and the cell of each."""
-        lengths = _lengths(self.samples[name])
-        at = np.arange(lengths.sum()) - np.repeat(_starts(lengths) - self.first_cell, lengths)
-        return self.samples[name].flatten(), at
-
-    def reals(self, name: str) -> Reals:
-        values, at = self.taken(name)
-        found = np.full(len(self.slot), np.nan)
-        found[at] = values.to_numpy(zero_copy_only=False)
-        return found
-
-    def texts(self, name: str) -> tuple[Ints, pa.Array]:
-        """Of each cell a place in the texts, -1 where there is none."""
-        values, at = self.taken(name)
-        encoded = values.dictionary_encode()
-        found = np.full(len(self.slot), -1)
-        found[at] = pc.fill_null(encoded.indices, -1).to_numpy(zero_copy_only=False)
-        return found, encoded.dictionary
-
-    def running(self) -> Flags:
-        """Tasks that are being set up or torn down report figures of no meaning; an unknown state is given the benefit of the doubt."""
-        states, names = self.texts("task_state")
-        others = [place for place, name in enumerate(names.to_pylist()) if name != "RUNNING"]
-        return ~np.isin(states, others)
-
-
-def _means(cells: _Cells) -> dict[str, Reals]:
+def _means(cells: Cells) -> dict[str, Reals]:
     """Of each slot: the mean over its samples."""
     running = cells.running()
     read = {name: cells.reals(name) for name in MEASURES}
@@ -171,7 +107,7 @@ def _busy_or_unknown(read: Mapping[str, Reals]) -> Reals:
     return np.where((busy < FULL_MS_PER_S) | works, busy, np.nan)
 
 
-def _newest_watermarks(cells: _Cells) -> tuple[Ints, Flags]:
+def _newest_watermarks(cells: Cells) -> tuple[Ints, Flags]:
     """Of each slot, and whether there is one. Samples are in order of time: the last one stays."""
     values, at = cells.taken("watermark_ms")
     known = cells.running()[at] & pc.is_valid(values).to_numpy(zero_copy_only=False)
@@ -182,7 +118,7 @@ def _newest_watermarks(cells: _Cells) -> tuple[Ints, Flags]:
     return found, has
 
 
-def _newest_places_of_tasks(cells: _Cells) -> dict[str, pa.Array]:
+def _newest_places_of_tasks(cells: Cells) -> dict[str, pa.Array]:
     """Of each slot: host and TaskManager of the last sample that tells one of them."""
     told = {name: cells.texts(name) for name in PLACE}
     known = np.flatnonzero(np.any([places >= 0 for places, _ in told.values()], axis=0))
@@ -195,7 +131,7 @@ def _newest_places_of_tasks(cells: _Cells) -> dict[str, pa.Array]:
     return found
 
 
-def _over_subtasks(cells: _Cells, means: Mapping[str, Reals], part: Reals) -> dict[str, pa.Array]:
+def _over_subtasks(cells: Cells, means: Mapping[str, Reals], part: Reals) -> dict[str, pa.Array]:
     """Figures of each window; those of as many subtasks are made at once."""
     found: dict[str, Reals] = {}
     for subtasks in np.unique(cells.subtasks):
@@ -204,7 +140,7 @@ def _over_subtasks(cells: _Cells, means: Mapping[str, Reals], part: Reals) -> di
         figures = _figures({name: values[slots] for name, values in means.items()}, part[slots])
         for name, values in figures.items():
             found.setdefault(name, np.full(len(cells.subtasks), np.nan))[at] = values
-    return {name: _reals(values) if name != "hottest_subtask" else _wholes(values) for name, values in found.items()}
+    return {name: reals(values) if name != "hottest_subtask" else wholes(values) for name, values in found.items()}
 
 
 def _figures(means: Mapping[str, Reals], part: Reals) -> dict[str, Reals]:
@@ -290,7 +226,7 @@ def _divided(values: npt.NDArray[Any], by: npt.NDArray[Any]) -> Reals:
     return quotients
 
 
-def _parallelism(samples: pa.RecordBatch, cells: _Cells) -> pa.Array:
+def _parallelism(samples: pa.RecordBatch, cells: Cells) -> pa.Array:
     """As the newest sample tells that tells it, else as many as reported."""
     found = cells.subtasks.astype(np.int64)
     of_window = np.cumsum(begins(samples)) - 1
@@ -300,7 +236,7 @@ def _parallelism(samples: pa.RecordBatch, cells: _Cells) -> pa.Array:
     return pa.array(found)
 
 
-def _lowest(cells: _Cells, watermark: Ints, known: Flags) -> pa.Array:
+def _lowest(cells: Cells, watermark: Ints, known: Flags) -> pa.Array:
     none = np.iinfo(np.int64).max
     lowest = np.full(len(cells.subtasks), none)
     has = np.zeros(len(cells.subtasks), bool)
@@ -308,74 +244,3 @@ def _lowest(cells: _Cells, watermark: Ints, known: Flags) -> pa.Array:
     np.minimum.at(lowest, of_slot[known], watermark[known])
     has[of_slot[known]] = True
     return pa.array(lowest, mask=~has)
-
-
-# Which rows count.
-
-
-def begins(samples: pa.RecordBatch) -> Flags:
-    """Whether a window begins with this row."""
-    return _changes([*(_codes(samples[name]) for name in KEY), _ms(samples, "ts") // WINDOW_MS])
-
-
-def _newest_places(samples: pa.RecordBatch) -> Ints:
-    """Places of the samples that count: of those of one instant the newest, ties by their whole content, whatever their order."""
-    key = [*(_codes(samples[name]) for name in KEY), _ms(samples, "ts")]
-    places = np.append(np.flatnonzero(_changes(key))[1:], samples.num_rows) - 1
-    tied = set(np.flatnonzero(~_changes([*key, _ms(samples, "observed_at"), _whole(samples["commit_seq"])])).tolist())
-    for end in (place for place in places.tolist() if place in tied):
-        begin = end
-        while begin in tied:
-            begin -= 1
-        rows = plain(samples.slice(begin, end - begin + 1).to_struct_array())
-        largest = max(range(len(rows)), key=lambda place: rank(rows[place]))
-        places[places == end] = begin + largest
-    return places
-
-
-def _changes(columns: Sequence[npt.NDArray[Any]]) -> Flags:
-    """Whether a row differs from the one before it; the first does."""
-    changes = np.zeros(len(columns[0]), bool)
-    changes[:1] = True
-    for values in columns:
-        changes[1:] |= values[1:] != values[:-1]
-    return changes
-
-
-def _codes(values: pa.Array) -> npt.NDArray[Any]:
-    codes: npt.NDArray[Any] = values.dictionary_encode(null_encoding="encode").indices.to_numpy(zero_copy_only=False)
-    return codes
-
-
-def _ms(samples: pa.RecordBatch, name: str) -> Ints:
-    values = samples[name]
-    return _whole(values.cast(_INSTANT).cast(pa.int64())) // _US_PER_MS
-
-
-def _whole(values: pa.Array) -> Ints:
-    whole: Ints = pc.fill_null(values, -1).to_numpy(zero_copy_only=False)
-    return whole
-
-
-def _lengths(values: pa.ListArray) -> Ints:
-    lengths: Ints = pc.fill_null(pc.list_value_length(values), 0).to_numpy(zero_copy_only=False).astype(np.int64)
-    return lengths
-
-
-def _starts(lengths: Ints) -> Ints:
-    return np.cumsum(lengths) - lengths
-
-
-# Into Arrow.
-
-
-def _reals(values: Reals) -> pa.Array:
-    return pa.array(values, mask=np.isnan(values))
-
-
-def _wholes(values: Reals) -> pa.Array:
-    return pa.array(np.nan_to_num(values).astype(np.int64), mask=np.isnan(values))
-
-
-def _instants(ms: Ints) -> pa.Array:
-    return pa.array(ms * _US_PER_MS).cast(_INSTANT)

@@ -102,8 +102,11 @@ def _news(observed: Sequence[Observed], subtasks: int) -> JobNews:
         vertex_checkpoints=rows["vertex_checkpoints"],
         events=_events(observed),
         placements=[{name: row[name] for name in ("job_id", "vertex_id", "ts", "host", "attempt")} for row in metrics],
-        vertex_windows=[row["readings"] | {name: row[name] for name in ("vertex_id", "window_start", "newest_ts")} for row in windows],
-        pressure=[{name: row[name] for name in row if name not in ("readings", "newest_ts")} for row in windows],
+        vertex_windows=[
+            row["readings"] | {name: row[name] for name in ("vertex_id", "window_start", "newest_ts", "as_of", "counters")}
+            for row in windows
+        ],
+        pressure=[{name: row[name] for name in row if name not in ("readings", "newest_ts", "counters")} for row in windows],
     )
 
 
@@ -129,5 +132,9 @@ def _window(sample: Row, subtasks: int) -> Row:
     readings = {field.name: [0.1] * subtasks for field in fields(VertexWindow)}
     readings |= {"vertex_id": sample["vertex_id"], "parallelism": subtasks, "samples": 2}
     figures = {"watermark_ms": None, "records_in_per_s": 8000.0, "records_out_per_s": 8000.0, "backpressured_share": 0.0, "busy_share": 0.0}
-    assert {*told, *figures, "readings"} == {*WINDOW}
-    return told | figures | {"readings": readings}
+    counted = [
+        {"at": at, "attempt": [0] * subtasks, **dict.fromkeys(("records_in", "records_out"), [8 * at] * subtasks)} for at in (start, newest)
+    ]
+    counters = dict(zip(("first", "newest"), counted, strict=True))
+    assert {*told, *figures, "readings", "counters"} == {*WINDOW}
+    return told | figures | {"readings": readings, "counters": counters}

@@ -88,6 +88,7 @@ class Fleet:
             job_id, vertex, ts, self.subtasks, each(0.2), each(0.3), each(0.1), each(0.0), each(400.0), each(0.0), each(600.0), None,
             each(1000.0), each(1000.0), None, (0,) * self.subtasks, tuple(f"host-{subtask % 4}" for subtask in range(self.subtasks)),
             tuple(f"tm-{subtask % 4}" for subtask in range(self.subtasks)), ("RUNNING",) * self.subtasks,
+            ts, *((round(1000 * ts.timestamp()),) * self.subtasks,) * 2,
         )  # fmt: skip
 
     def _lines(self, cluster: str, job_id: str, number: int, began: datetime) -> Iterator[LogRecord]:
