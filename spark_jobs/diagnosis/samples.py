@@ -38,6 +38,10 @@ class VertexWindow:
 
     ``backpressured_ratio`` is the time metric, before 1.13 what the back-pressure endpoint told. ``busy_ratio`` is
     unknown before 1.13. ``idle_ratio`` of 1.12 includes back-pressured time.
+
+    ``records_…_per_s`` are Flink's meters, which remember a minute: records of before the window, a burst at the start of the job
+    among them. ``counted_…_per_s`` are differences of Flink's counters over ``counted_ms``; unknown for a subtask whose attempt
+    changed meanwhile.
     """
 
     vertex_id: str
@@ -55,6 +59,9 @@ class VertexWindow:
     watermark_ms: Ints = ()
     host: Texts = ()
     taskmanager_id: Texts = ()
+    counted_ms: int | None = None
+    counted_in_per_s: Reals = ()
+    counted_out_per_s: Reals = ()
 
 
 @dataclass(frozen=True, slots=True)

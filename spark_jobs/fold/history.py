@@ -131,9 +131,9 @@ def read_by_rules(events: Iterable[Row]) -> Timed:
     return in_order([(one.at_ms, one) for one in told if one.told in events_read()], most=sys.maxsize)
 
 
-def vertex_window(row: Row) -> samples.VertexWindow:
-    """A vertex in one window; values per subtask that nobody reported become empty."""
-    told = (row[name] for name in _NAMES[samples.VertexWindow])
+def vertex_window(row: Row, counted: Row) -> samples.VertexWindow:
+    """A vertex in one window; values per subtask that nobody reported become empty. ``counted``: what its counters tell."""
+    told = (counted[name] if name in counted else row[name] for name in _NAMES[samples.VertexWindow])
     values: list[Any] = [_per_subtask(value) if isinstance(value, list) else value for value in told]
     return samples.VertexWindow(*values)
 

@@ -12,6 +12,7 @@ from spark_jobs.fold.annotations import annotations
 from spark_jobs.fold.checkpoint_facts import JobSurroundings
 from spark_jobs.fold.checkpoint_log import Names
 from spark_jobs.fold.checkpoints import Lookup, checkpoints, facts_remembered, lacks_history
+from spark_jobs.fold.counted import Earlier, answers, rates
 from spark_jobs.fold.downtime import outages
 from spark_jobs.fold.history import History, entered_states, read_by_rules, sample, timed, vertex_window
 from spark_jobs.fold.job_current import job_current
@@ -85,8 +86,9 @@ def fold(news: JobNews, before: JobState, settings: Settings) -> JobResult | Loo
         return JobResult(told, found.retracted, marks, untold, current, trend, None, state, facts, surroundings.names)
     history = _history(news, before, state, events, facts, marks, full_states, states)
     in_window: dict[int, list[samples.VertexWindow]] = {}
+    earlier = Earlier([*before.counters, *answers(news.vertex_windows)])
     for row in news.vertex_windows:
-        in_window.setdefault(row["window_start"], []).append(vertex_window(row))
+        in_window.setdefault(row["window_start"], []).append(vertex_window(row, rates(row, earlier)))
     size = sample(samples.SizeTrend, trend) if trend else None
     windows = job_windows(news.cluster, news.job_id, starts, newest_ms, current, size, in_window, history)
     judgement = judged(windows, settings.limits(news.cluster, news.job_id), settings.recovery_point(news.cluster, news.job_id))
@@ -110,6 +112,7 @@ def _remembered(news: JobNews, before: JobState, events: Sequence[Row]) -> JobSt
         events=kept.events(events),
         placements=kept.placements([*before.placements, *news.placements]),
         pressure=kept.pressure([*before.pressure, *news.pressure]),
+        counters=kept.counters([*before.counters, *answers(news.vertex_windows)]),
         failures=kept.failures([*before.failures, *news.exceptions]),
         uploads=kept.uploads([*before.uploads, *news.uploads]),
         taskmanager_lines=kept.taskmanager_lines([*before.taskmanager_lines, *news.taskmanager_lines]),

@@ -13,6 +13,7 @@ from typing import Any
 from spark_jobs.diagnosis.registry import events_read
 from spark_jobs.diagnosis.stack_traces import condensed
 from spark_jobs.diagnosis.window_contents import BRIEFLY_MS, DETAIL_CHARS, EVENT_KINDS, OF_SUBTASKS, UPLOADS
+from spark_jobs.fold.counted import MOST_SPAN_MS
 from spark_jobs.fold.rows import LINE, Row, grouped, newest_by, rank
 
 EVENTS_KEPT = 500
@@ -115,6 +116,16 @@ def pressure(windows: Iterable[Row]) -> list[Row]:
     kept: list[Row] = []
     for of_vertex in grouped(newest_by(windows, ("vertex_id", "window_start"), ("as_of",)), "vertex_id").values():
         kept += sorted(of_vertex, key=lambda row: row["window_start"])[-WINDOWS_KEPT:]
+    return kept
+
+
+def counters(answers: Iterable[Row]) -> list[Row]:
+    """Answers of :func:`spark_jobs.fold.counted.answers` → those of each vertex that a later one may be compared with."""
+    kept: list[Row] = []
+    for of_vertex in grouped(newest_by(answers, ("vertex_id", "window_start"), ("as_of",)), "vertex_id").values():
+        newest = max(row["at"] for row in of_vertex)
+        recent = [row for row in of_vertex if row["at"] >= newest - MOST_SPAN_MS]
+        kept += sorted(recent, key=lambda row: row["window_start"])[-WINDOWS_KEPT:]
     return kept
 
 

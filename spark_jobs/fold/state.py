@@ -30,6 +30,7 @@ class JobState:
     events: Sequence[Row] = ()
     placements: Sequence[Row] = ()
     pressure: Sequence[Row] = ()
+    counters: Sequence[Row] = ()
     failures: Sequence[Row] = ()
     uploads: Sequence[Row] = ()
     vertex_states: Sequence[Row] = ()

@@ -18,6 +18,7 @@ from tests.fold.rows import JOB, VERTEX, Row, events, facts, lake, noon, serving
 
 OTHER = "0" * 31 + "2"
 NEW = JobState()
+NOT_COUNTED = {"newest": None, "first": None}
 
 ORDERS: Row = {
     "name": "orders",
@@ -122,7 +123,8 @@ def test_documents_arrive_as_what_they_hold() -> None:
 def test_vertices_have_their_means_by_subtask_and_where_these_ran() -> None:
     nothing = dict.fromkeys(name.name for name in fields(VertexWindow))
     row = nothing | {
-        "vertex_id": VERTEX, "window_start": noon(), "newest_ts": noon(31), "samples": 2, "parallelism": 2, "host": ["a", "b"],
+        "vertex_id": VERTEX, "window_start": noon(), "newest_ts": noon(31), "as_of": noon(31), "counters": NOT_COUNTED,
+        "samples": 2, "parallelism": 2, "host": ["a", "b"],
         "taskmanager_id": ["tm-a", "tm-b"], "busy_ratio": [0.5, None], "backpressured_ratio": [0.5, 0.1], "in_pool_usage": [None, None],
     }  # fmt: skip
     (window,) = windows([noon(1)], vertex_windows=[row])

@@ -11,6 +11,8 @@ from typing import Any
 
 from spark_jobs.diagnosis.samples import VertexWindow
 from spark_jobs.diagnosis.window_contents import WINDOW_MS
+from spark_jobs.fold.counted import Earlier, answers, rates
+from webapp.what_if.counted_samples import COUNTED, counters
 from webapp.work.lake import lake
 
 MOST_SAMPLES = 20_000
@@ -22,7 +24,7 @@ _MEASURES = (
     "idle_ms_per_s", "backpressured_ratio", "records_in_per_s", "records_out_per_s",
 )  # fmt: skip
 _NEWEST = ("watermark_ms", "host", "taskmanager_id")
-_COLUMNS = ("vertex_id", "ts", "parallelism", "task_state", *_MEASURES, *_NEWEST)
+_COLUMNS = ("vertex_id", "ts", "parallelism", "task_state", *_MEASURES, *_NEWEST, "counted_at", *COUNTED)
 _SAME_NAME = ("in_pool_usage", "out_pool_usage", "exclusive_usage", "floating_usage", "records_in_per_s", "records_out_per_s")
 
 Windows = dict[int, tuple[VertexWindow, ...]]
@@ -31,7 +33,7 @@ Windows = dict[int, tuple[VertexWindow, ...]]
 
 def read_vertex_windows(cluster: str, job_id: str, parallelism: int | None, start: datetime, end: datetime) -> tuple[Windows, datetime]:
     """Windows of the newest part of the range, and from when on they are whole; raises what the storage raises."""
-    limit = max(500, min(MOST_SAMPLES, MOST_VALUES // (len(_MEASURES) * max(parallelism or 1, 1))))
+    limit = max(500, min(MOST_SAMPLES, MOST_VALUES // (len((*_MEASURES, *COUNTED)) * max(parallelism or 1, 1))))
     where: Mapping[str, str | int] = {"cluster": cluster, "job_id": job_id}
     opened = lake()
     # Which samples there are is cheap to ask; how far back they fit is known before their arrays are read.
@@ -49,19 +51,25 @@ def vertex_windows(samples: Iterable[Mapping[str, Any]]) -> Windows:
         start_ms = int(sample["ts"].timestamp() * 1000) // WINDOW_MS * WINDOW_MS
         # A replayed sample says the same: it counts once.
         grouped[start_ms, sample["vertex_id"]][sample["ts"]] = sample
+    in_order = {key: [by_instant[at] for at in sorted(by_instant)] for key, by_instant in sorted(grouped.items())}
+    counted = {key: counters(of_window) for key, of_window in in_order.items()}
+    earlier = Earlier(
+        answers({"vertex_id": key[1], "window_start": key[0], "as_of": key[0], "counters": told} for key, told in counted.items())
+    )
     windows: dict[int, list[VertexWindow]] = defaultdict(list)
-    for (start_ms, vertex_id), by_instant in sorted(grouped.items()):
-        windows[start_ms].append(_window(vertex_id, [by_instant[at] for at in sorted(by_instant)]))
+    for (start_ms, vertex_id), of_window in in_order.items():
+        windows[start_ms].append(_window(vertex_id, of_window, counted[start_ms, vertex_id], earlier))
     return {start_ms: tuple(vertices) for start_ms, vertices in windows.items()}
 
 
-def _window(vertex_id: str, samples: list[Mapping[str, Any]]) -> VertexWindow:
-    """``samples`` in order of time."""
+def _window(vertex_id: str, samples: list[Mapping[str, Any]], counted: Mapping[str, Any], earlier: Earlier) -> VertexWindow:
+    """``samples`` in order of time, ``counted`` their record counters."""
     subtasks = max((len(sample[name] or ()) for sample in samples for name in (*_MEASURES, *_NEWEST)), default=0)
     readings = [[_reading(sample, subtask) for sample in samples] for subtask in range(subtasks)]
     means = {name: tuple(_mean(reading.get(name) for reading in of) for of in readings) for name in _MEASURES}
     newest = {name: tuple(_last(reading.get(name) for reading in of) for of in readings) for name in _NEWEST}
     held = zip(_ratio(means["backpressured_ms_per_s"]), means["backpressured_ratio"], strict=True)
+    told: dict[str, Any] = {name: _known(means[name]) for name in _SAME_NAME} | {name: _known(newest[name]) for name in _NEWEST}
     parallelism = _last(sample["parallelism"] for sample in samples)
     return VertexWindow(
         vertex_id,
@@ -70,8 +78,8 @@ def _window(vertex_id: str, samples: list[Mapping[str, Any]]) -> VertexWindow:
         busy_ratio=_known(_ratio(means["busy_ms_per_s"])),
         backpressured_ratio=_known(tuple(by_time if by_time is not None else by_endpoint for by_time, by_endpoint in held)),
         idle_ratio=_known(_ratio(means["idle_ms_per_s"])),
-        **{name: _known(means[name]) for name in _SAME_NAME},
-        **{name: _known(newest[name]) for name in _NEWEST},
+        **told,
+        **rates({"vertex_id": vertex_id, "counters": counted, **told}, earlier),
     )
 
 

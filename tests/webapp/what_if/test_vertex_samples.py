@@ -7,7 +7,8 @@ from webapp.what_if.vertex_samples import vertex_windows
 T0 = datetime(2026, 3, 1, 4, 10, tzinfo=UTC)
 NAMES = (
     "in_pool_usage", "out_pool_usage", "exclusive_usage", "floating_usage", "busy_ms_per_s", "backpressured_ms_per_s", "idle_ms_per_s",
-    "backpressured_ratio", "records_in_per_s", "records_out_per_s", "watermark_ms", "host", "taskmanager_id", "task_state",
+    "backpressured_ratio", "records_in_per_s", "records_out_per_s", "watermark_ms", "host", "taskmanager_id", "task_state", "counted_at",
+    "attempt", "records_in", "records_out",
 )  # fmt: skip
 
 

@@ -1,0 +1,99 @@
+"""Records per second in a window, as the difference of two answers of Flink's counters.
+
+Flink's meters (``numRecordsInPerSecond``) are means of the last minute, so that they go on to tell of a burst that is over. A counter
+of one attempt of one subtask only grows: what lies between two of its values was read or emitted between them.
+"""
+
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from spark_jobs.fold.rows import Row, grouped, newest_by
+
+WANTED_SPAN_MS, LEAST_SPAN_MS = 50_000, 30_000
+"""The JobManager collects counters every ten seconds, and only when it is asked for any, from one TaskManager after the other: an answer
+may be as old as that. A minute makes little of it; over half a minute an even load may look as uneven as two to one.
+"""
+MOST_SPAN_MS = 180_000
+"""Three windows. What was counted over longer tells no more of the present than a meter does."""
+
+UNKNOWN: Mapping[str, Any] = {"counted_ms": None, "counted_in_per_s": (), "counted_out_per_s": ()}
+
+
+def answers(vertex_windows: Iterable[Row]) -> list[Row]:
+    """The newest counters of each window that has any, with what tells them apart: what later windows are compared with."""
+    return [
+        {"vertex_id": row["vertex_id"], "window_start": row["window_start"], "as_of": row["as_of"], **row["counters"]["newest"]}
+        for row in vertex_windows
+        if row["counters"]["newest"] is not None
+    ]
+
+
+class Earlier:
+    """Answers of windows, by vertex in order of time."""
+
+    def __init__(self, told: Iterable[Row]) -> None:
+        once = newest_by(told, ("vertex_id", "window_start"), ("as_of",))
+        self._answers = {
+            vertex_id: sorted(rows, key=lambda row: (row["at"], row["window_start"]))
+            for vertex_id, rows in grouped(once, "vertex_id").items()
+        }
+        self._instants = {vertex_id: [row["at"] for row in rows] for vertex_id, rows in self._answers.items()}
+
+    def before(self, vertex_id: str, until_ms: int, since_ms: int) -> Row | None:
+        """The newest answer between these instants."""
+        instants = self._instants.get(vertex_id, ())
+        place = bisect_right(instants, until_ms) - 1
+        return self._answers[vertex_id][place] if place >= 0 and instants[place] >= since_ms else None
+
+
+def rates(row: Row, earlier: Earlier) -> Mapping[str, Any]:
+    """The fields ``counted_…`` of ``samples.VertexWindow``. ``row``: a vertex in one window, with its ``counters`` and its meters."""
+    newest = row["counters"]["newest"]
+    if newest is None:
+        return UNKNOWN
+    found = [_since(since, newest, row) for since in _earlier(row, newest["at"], earlier)]
+    # The first that tells of the most subtasks.
+    return max(
+        found, key=lambda one: sum(rate is not None for rate in (*one["counted_in_per_s"], *one["counted_out_per_s"])), default=UNKNOWN
+    )
+
+
+def _earlier(row: Row, at_ms: int, earlier: Earlier) -> Iterator[Row]:
+    """Answers to compare with, the most fitting first: of this window, of an earlier one, and such of less than the wanted span."""
+    first = row["counters"]["first"]
+    for least_ms in (WANTED_SPAN_MS, LEAST_SPAN_MS):
+        if first is not None and at_ms - first["at"] >= least_ms:
+            yield first
+        if told := earlier.before(row["vertex_id"], at_ms - least_ms, at_ms - MOST_SPAN_MS):
+            yield told
+
+
+def _since(since: Row, newest: Row, row: Row) -> Mapping[str, Any]:
+    span_ms = newest["at"] - since["at"]
+    read, emitted = (_per_second(newest, since, name, span_ms, row[f"{name}_per_s"] or ()) for name in ("records_in", "records_out"))
+    return {"counted_ms": span_ms, "counted_in_per_s": read, "counted_out_per_s": emitted} if read or emitted else UNKNOWN
+
+
+def _per_second(newest: Row, since: Row, name: str, span_ms: int, meters: Sequence[float | None]) -> tuple[float | None, ...]:
+    """By subtask; empty where nothing is known.
+
+    Unknown where the attempt is another one, where the counter fell, and where it stood still while the meter moved: it was not collected
+    in between.
+    """
+    found: list[float | None] = []
+    for subtask, (attempt, count) in enumerate(zip(newest["attempt"], newest[name], strict=True)):
+        same_attempt = attempt is not None and attempt == _at(since["attempt"], subtask)
+        grown = _grown(count, _at(since[name], subtask), _at(meters, subtask)) if same_attempt else None
+        found.append(None if grown is None else grown * 1000 / span_ms)
+    return tuple(found) if any(rate is not None for rate in found) else ()
+
+
+def _grown(count: int | None, before: int | None, meter: float | None) -> int | None:
+    if count is None or before is None or count < before or (count == before and (meter or 0) > 0):
+        return None
+    return count - before
+
+
+def _at(values: Sequence[Any], subtask: int) -> Any:
+    return values[subtask] if subtask < len(values) else None
