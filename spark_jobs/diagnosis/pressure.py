@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from statistics import median
 from typing import TypeVar
 
+from spark_jobs.diagnosis.record_rates import records_in
 from spark_jobs.diagnosis.samples import Edge, VertexWindow
 from spark_jobs.diagnosis.topology import is_pointwise
 
@@ -61,7 +62,7 @@ class Subtasks:
 
     def records_in_share(self, subtasks: Iterable[int]) -> float | None:
         """Share of the vertex's input records that these carry."""
-        rates = self.window.records_in_per_s
+        rates = records_in(self.window).per_s
         total = sum(rate for rate in rates if rate is not None)
         return sum(value(rates, subtask) or 0.0 for subtask in subtasks) / total if total > 0 else None
 

@@ -9,7 +9,7 @@ import pytest
 from spark_jobs.diagnosis import registry
 from spark_jobs.diagnosis.samples import Annotation, JobWindow, VertexState
 from tests import windows
-from tests.diagnosis.graphs import found, held, job, unknown, vertex
+from tests.diagnosis.graphs import found, held, hot, job, unknown, vertex
 
 RECORDINGS = Path(__file__).parents[1] / "fixtures" / "recordings"
 
@@ -18,7 +18,14 @@ GIB = 1 << 30
 
 
 def agg(*rates, busy=0.2, **values) -> JobWindow:
-    return job(vertex("source"), vertex("agg", (busy,) * len(rates), records_in_per_s=rates, **values), edges="source>agg")
+    """Counted over a minute in which the meters say the same."""
+    counted = {"records_in_per_s": rates, "counted_in_per_s": rates, "counted_ms": 60_000}
+    return job(vertex("source"), vertex("agg", (busy,) * len(rates), **counted | values), edges="source>agg")
+
+
+def metered(*rates, busy=(0.9, 0.2, 0.2), **values) -> JobWindow:
+    """Without counters: an old lake, or a vertex so large that it is seldom asked for them."""
+    return job(vertex("source"), vertex("agg", busy[: len(rates)], records_in_per_s=rates), edges="source>agg", **values)
 
 
 def test_a_subtask_with_several_times_the_records_is_named_with_its_share():
@@ -50,8 +57,7 @@ def test_siblings_without_any_records_leave_no_figure_to_divide_by():
 
 
 def test_subtasks_that_have_not_begun_are_no_siblings():
-    starting = vertex("agg", (None, 0.5), (0.0, 0.0), records_in_per_s=(0.0, 500.0))
-    assert not found(job(vertex("source"), starting, edges="source>agg"), RULE)
+    assert not found(metered(0.0, 500.0, busy=(None, 0.5)), RULE)
 
 
 def test_too_few_reports_leave_nobody_typical():
@@ -59,9 +65,9 @@ def test_too_few_reports_leave_nobody_typical():
 
 
 def test_sources_without_a_partition_are_no_siblings():
-    idle = vertex("source", (0.1,) * 4, records_in_per_s=(0.0,) * 4, records_out_per_s=(500.0, 480.0, 0.0, 0.0))
+    idle = vertex("source", (0.1,) * 4, records_in_per_s=(0.0,) * 4, counted_out_per_s=(500.0, 480.0, 0.0, 0.0), counted_ms=60_000)
     assert not found(job(idle, vertex("sink"), edges="source>sink"), RULE)
-    uneven = vertex("source", (0.9,) * 4, records_out_per_s=(500.0, 40.0, 50.0, 0.0))
+    uneven = vertex("source", (0.9,) * 4, counted_out_per_s=(500.0, 40.0, 50.0, 0.0), counted_ms=60_000)
     assert found(job(uneven, vertex("sink"), edges="source>sink"), RULE)["source"].severity == "info"
 
 
@@ -117,7 +123,7 @@ def test_a_burst_at_the_start_is_no_skew_of_now():
     assert not found(window, RULE)
 
 
-def test_the_hot_key_of_a_young_job_is_found_since_its_subtask_works_more():
+def test_the_hot_key_of_a_young_job_is_found_by_what_it_counted():
     """1.20.5/C2."""
     finding = found(windows.recorded_windows("1.20.5-C2")[-1], RULE)
     [hot] = [one for one in finding.values() if one.subject == "slow-enrich"]
@@ -127,15 +133,50 @@ def test_the_hot_key_of_a_young_job_is_found_since_its_subtask_works_more():
 
 def test_a_busy_subtask_that_nobody_waits_for_sets_no_pace():
     assert "sets the pace" not in found(agg(900.0, 100.0, busy=0.9), RULE)["agg"].cause
-    waiting = job(held("source", 0.9, 0.9), vertex("agg", (0.9, 0.9), records_in_per_s=(900.0, 100.0)), edges="source>agg")
-    assert "sets the pace" in found(waiting, RULE)["agg"].cause
+    busy = vertex("agg", (0.9, 0.3), counted_in_per_s=(900.0, 100.0), counted_ms=60_000, in_pool_usage=(1.0, 0.0))
+    assert "sets the pace" in found(job(held("source", 0.9, 0.9), busy, edges="source>agg"), RULE)["agg"].cause
 
 
-def test_after_a_restart_rates_alone_are_no_skew_for_a_minute():
-    uneven = agg(900.0, 100.0, 110.0)
+def test_it_sets_no_pace_where_its_input_waits_for_another_vertex():
+    busy = vertex("agg", (0.6, 0.1), counted_in_per_s=(900.0, 100.0), counted_ms=60_000, in_pool_usage=(0.0, 0.0))
+    both = job(held("source", 0.9, 0.9), busy, hot("slow", 1.0, 1.0), edges="source>agg source>slow")
+    assert "sets the pace" not in found(both, RULE)["agg"].cause
+
+
+def test_a_meter_that_remembers_a_burst_is_no_skew_where_the_counters_are_even():
+    assert not found(agg(200.0, 200.0, 200.0, records_in_per_s=(1_200.0, 200.0, 200.0), busy=0.9), RULE)
+
+
+def test_counters_that_meters_contradict_were_collected_a_while_apart():
+    assert not found(agg(600.0, 200.0, 200.0, records_in_per_s=(400.0, 400.0, 400.0)), RULE)
+    assert found(agg(600.0, 200.0, 200.0, records_in_per_s=()), RULE)
+
+
+def test_a_finding_says_over_how_long_the_records_were_counted():
+    skew = found(agg(900.0, 100.0, 110.0), RULE)["agg"]
+    assert [one.note for one in skew.evidence[1:3]] == ["counted over 60 s"] * 2
+    assert (skew.data["counted_ms"], skew.confidence) == (60_000, "high")
+
+
+def test_without_counters_the_meter_counts_where_its_hot_subtask_works_more():
+    skew = found(metered(900.0, 100.0, 110.0), RULE)["agg"]
+    assert (skew.confidence, skew.data["counted_ms"]) == ("medium", None)
+    assert skew.evidence[1].note == "Flink's meter, a mean of the last minute"
+
+
+def test_without_counters_an_uneven_meter_alone_is_unknown():
+    as_busy = metered(900.0, 100.0, 110.0, busy=(0.2, 0.2, 0.2))
+    assert not found(as_busy, RULE)
+    assert "counted for each subtask of agg" in unknown(as_busy, RULE)
+    assert not unknown(metered(100.0, 100.0, 110.0), RULE)
+    assert not unknown(replace(as_busy, terminal=True), RULE)
+
+
+def test_without_counters_a_meter_says_nothing_for_a_minute_after_a_start():
+    uneven = metered(900.0, 100.0, 110.0)
     begun = uneven.window_start_ms - 30_000
-    assert not found(replace(uneven, annotations=(Annotation(begun, "restart"),)), RULE)
-    assert not found(replace(uneven, start_time_ms=begun), RULE)
-    assert found(replace(uneven, annotations=(Annotation(begun - 30_000, "restart"),)), RULE)
-    busy = job(vertex("source"), vertex("agg", (0.9, 0.2, 0.2), records_in_per_s=(900.0, 100.0, 110.0)), edges="source>agg")
-    assert found(replace(busy, start_time_ms=begun), RULE)
+    for young in (replace(uneven, annotations=(Annotation(begun, "restart"),)), replace(uneven, start_time_ms=begun)):
+        assert not found(young, RULE)
+        assert "remember a minute" in unknown(young, RULE)
+    assert found(replace(uneven, annotations=(Annotation(begun - 40_000, "restart"),)), RULE)
+    assert found(replace(agg(900.0, 100.0, 110.0), start_time_ms=begun), RULE), "counters do not remember"

@@ -1,40 +1,23 @@
 """Uneven data: one subtask gets several times the records, or holds several times the state, of a typical sibling."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from statistics import median
 
 from spark_jobs.diagnosis.findings import Evidence, Finding, NotJudged
+from spark_jobs.diagnosis.meters import meters_agree, meters_are_of_now
+from spark_jobs.diagnosis.origins import pressure_of
 from spark_jobs.diagnosis.pressure import value
 from spark_jobs.diagnosis.pressure_words import brief_name
+from spark_jobs.diagnosis.record_rates import Rates, records_in, records_out
 from spark_jobs.diagnosis.registry import rule
 from spark_jobs.diagnosis.samples import JobWindow, VertexWindow
 from spark_jobs.diagnosis.thresholds import Limits, Threshold
+from spark_jobs.diagnosis.unevenness import REPORTING_SHARE, Spread, spread
 from spark_jobs.diagnosis.wording import bytes_text, list_text, share_text
 
 RULE = "data.skew"
 RATIO, STATE_RATIO = f"{RULE}.max_over_median", f"{RULE}.state_max_over_median"
 MIN_RECORDS, MIN_STATE, BUSY = f"{RULE}.min_records_per_s", f"{RULE}.min_state_bytes", f"{RULE}.busy_ratio"
-MOST_TOP = 10
-BACKPRESSURED = "pressure.root.backpressured_ratio"
-METER_MS = 60_000
-"""Flink's rates are means of the last minute: for so long they remember what a source caught up with when it started."""
-WORKS_MORE = 1.5
-"""Times the typical sibling's time that is not idle: what the records of a hot subtask make of it."""
-STARTS = ("deploy", "restart", "restore", "rescale")
-REPORTING_SHARE = 0.5
-"""With fewer subtasks heard, nobody knows what is typical."""
-
-
-@dataclass(frozen=True, slots=True)
-class Spread:
-    """How uneven per-subtask figures are. ``typical`` is the median of all but the largest; ``ratio`` None where that is 0."""
-
-    largest: float
-    typical: float
-    ratio: float | None
-    top: tuple[int, ...]
-    top_share: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +27,7 @@ class Uneven:
     vertex_id: str
     main: Spread
     records: Spread | None = None
+    rates: Rates | None = None
     window: VertexWindow | None = None
     is_source: bool = False
     state: Spread | None = None
@@ -94,70 +78,46 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         raise NotJudged("records and state per subtask")
     targets = {edge.target for edge in window.edges}
     found: dict[str, Uneven] = {}
-    remembers_start = _remembers_start(window)
+    remembered: list[str] = []
     for vertex in window.vertex_windows:
         is_source = vertex.vertex_id not in targets
-        records = _spread(_rates(vertex, is_source), limits[RATIO], limits[MIN_RECORDS], 0.0 if is_source else REPORTING_SHARE)
-        if records and (not remembers_start or _works_more(vertex, records)):
-            found[vertex.vertex_id] = Uneven(vertex.vertex_id, records, records, vertex, is_source)
+        rates = _rates(vertex, is_source)
+        records = spread(rates.per_s, limits[RATIO], limits[MIN_RECORDS], 0.0 if is_source else REPORTING_SHARE)
+        if records and rates.counted_ms is None and not meters_are_of_now(window, vertex, records):
+            remembered.append(brief_name(window, vertex.vertex_id))
+        elif records and (rates.counted_ms is None or meters_agree(vertex, is_source, records, limits[RATIO])):
+            found[vertex.vertex_id] = Uneven(vertex.vertex_id, records, records, rates, vertex, is_source)
     for part in window.vertex_states:
-        if state := _spread(part.subtask_state_bytes, limits[STATE_RATIO], limits[MIN_STATE], REPORTING_SHARE):
+        if state := spread(part.subtask_state_bytes, limits[STATE_RATIO], limits[MIN_STATE], REPORTING_SHARE):
             known = found.get(part.vertex_id) or Uneven(part.vertex_id, state)
             found[part.vertex_id] = replace(known, state=state, state_at_ms=part.trigger_time_ms)
     for uneven in found.values():
         yield _finding(window, limits, uneven)
-
-
-def _remembers_start(window: JobWindow) -> bool:
-    """Whether tasks began to run so shortly before this window that its rates still hold their first seconds."""
-    started = [one.at_ms + (one.detail.get("downtime_ms") or 0) for one in window.annotations if one.kind in STARTS]
-    started += [window.start_time_ms] if window.start_time_ms is not None else []
-    return any(window.window_start_ms - METER_MS < at_ms <= window.at_ms for at_ms in started)
-
-
-def _works_more(vertex: VertexWindow, spread: Spread) -> bool:
-    """Whether the hot subtasks are less idle than the others: their load is of now, not of a rate that remembers."""
-    works = [None if idle is None else 1 - idle for idle in vertex.idle_ratio]
-    hot = [share for index in spread.top if (share := value(works, index)) is not None]
-    others = [share for index, share in enumerate(works) if share is not None and index not in spread.top]
-    return bool(hot and others) and max(hot) >= WORKS_MORE * median(others)
+    if remembered and not window.terminal:
+        raise NotJudged(f"records counted for each subtask of {list_text(remembered)}, whose meters are uneven but remember a minute")
 
 
 def _sets_pace(window: JobWindow, limits: Limits, uneven: Uneven) -> bool:
-    """Its hot subtask is busy, and what feeds it waits for it."""
+    """Its hot subtask is busy, and an origin of the back-pressure of what feeds it."""
     if uneven.is_source or uneven.busy is None or uneven.busy < limits[BUSY]:
         return False
-    feeds = {edge.source for edge in window.edges if edge.target == uneven.vertex_id}
-    waits = [ratio for one in window.vertex_windows if one.vertex_id in feeds for ratio in one.backpressured_ratio if ratio is not None]
-    return max(waits, default=0.0) >= limits[BACKPRESSURED]
+    try:
+        origin = pressure_of(window, limits).roots.get(uneven.vertex_id)
+    except NotJudged:
+        return False
+    return origin is not None and not set(origin.subtasks).isdisjoint(uneven.main.top)
 
 
-def _rates(vertex: VertexWindow, is_source: bool) -> Sequence[float | None]:
+def _rates(vertex: VertexWindow, is_source: bool) -> Rates:
     """Records in by subtask. Sources get none from within the job, and idle ones merely lack a partition: active ones by output."""
     if is_source:
-        return [rate or None for rate in vertex.records_out_per_s]
-    rates, busy = vertex.records_in_per_s, vertex.busy_ratio
-    if None in busy and any(one is not None for one in busy):
+        emitted = records_out(vertex)
+        return replace(emitted, per_s=tuple(rate or None for rate in emitted.per_s))
+    rates, busy = records_in(vertex), vertex.busy_ratio
+    if rates.counted_ms is None and None in busy and any(one is not None for one in busy):
         # Zeros of a subtask that has not begun are no measurement.
-        return [rate if value(busy, index) is not None else None for index, rate in enumerate(rates)]
+        return replace(rates, per_s=tuple(rate if value(busy, index) is not None else None for index, rate in enumerate(rates.per_s)))
     return rates
-
-
-def _spread(values: Sequence[float | None], ratio: float, least: float, reporting_share: float) -> Spread | None:
-    """None unless the largest is at least ``least`` and ``ratio`` times a typical sibling, with this share of subtasks reporting."""
-    if len(values) < 2:
-        return None
-    ordered = sorted([value for value in values if value is not None], reverse=True)
-    if len(ordered) < 2 or len(ordered) < reporting_share * len(values) or ordered[0] < least:
-        return None
-    largest, typical = ordered[0], median(ordered[1:])
-    if largest < ratio * typical:
-        return None
-    mark = max(ratio * typical, least)
-    hot = [(value, index) for index, value in enumerate(values) if value is not None and value >= mark]
-    top = sorted(hot, key=lambda item: (-item[0], item[1]))[:MOST_TOP]
-    share = sum(value for value, _ in top) / sum(ordered)
-    return Spread(largest, typical, largest / typical if typical > 0 else None, tuple(index for _, index in top), share)
 
 
 def _finding(window: JobWindow, limits: Limits, uneven: Uneven) -> Finding:
@@ -168,7 +128,7 @@ def _finding(window: JobWindow, limits: Limits, uneven: Uneven) -> Finding:
     return Finding(
         rule=RULE,
         severity="warning" if busy is not None and busy >= limits[BUSY] and not uneven.is_source else "info",
-        confidence="high" if uneven.state or (uneven.window and uneven.window.samples > 1) else "medium",
+        confidence="high" if uneven.state or (uneven.rates and uneven.rates.counted_ms) else "medium",
         subject_kind="vertex",
         subject_id=uneven.vertex_id,
         subject=window.vertex_name(uneven.vertex_id),
@@ -183,6 +143,7 @@ def _finding(window: JobWindow, limits: Limits, uneven: Uneven) -> Finding:
             "hot_subtasks": list(main.top),
             "share": main.top_share,
             "of": uneven.of,
+            "counted_ms": uneven.rates.counted_ms if uneven.rates else None,
             "hosts": list(dict.fromkeys(host for index in main.top if (host := value(hosts, index)))),
             "state_hot_subtasks": list(uneven.state.top) if uneven.state else [],
         },
@@ -190,16 +151,17 @@ def _finding(window: JobWindow, limits: Limits, uneven: Uneven) -> Finding:
 
 
 def _evidence(window: JobWindow, limits: Limits, uneven: Uneven) -> Iterator[Evidence]:
-    if spread := uneven.records:
+    if (spread := uneven.records) and uneven.rates:
+        source, at_ms = uneven.rates.source, window.at_ms
         note = "a typical sibling gets none" if spread.ratio is None else "largest over the median of the others"
-        yield Evidence("records, largest over typical", spread.ratio, "times", limits[RATIO], ">=", RATIO, window.at_ms, note)
-        yield Evidence("records of the hottest subtask", spread.largest, "records/s", limits[MIN_RECORDS], ">=", MIN_RECORDS, window.at_ms)
-        yield Evidence("records of a typical sibling", spread.typical, "records/s", at_ms=window.at_ms)
+        yield Evidence("records, largest over typical", spread.ratio, "times", limits[RATIO], ">=", RATIO, at_ms, f"{note}; {source}")
+        yield Evidence("records of the hottest subtask", spread.largest, "records/s", limits[MIN_RECORDS], ">=", MIN_RECORDS, at_ms, source)
+        yield Evidence("records of a typical sibling", spread.typical, "records/s", at_ms=at_ms, note=source)
     if spread := uneven.state:
-        at_ms = uneven.state_at_ms
+        taken_at_ms = uneven.state_at_ms
         note = "a typical sibling has none" if spread.ratio is None else "full state; largest over the median of the others"
-        yield Evidence("state, largest over typical", spread.ratio, "times", limits[STATE_RATIO], ">=", STATE_RATIO, at_ms, note)
-        yield Evidence("state of the largest subtask", int(spread.largest), "bytes", int(limits[MIN_STATE]), ">=", MIN_STATE, at_ms)
+        yield Evidence("state, largest over typical", spread.ratio, "times", limits[STATE_RATIO], ">=", STATE_RATIO, taken_at_ms, note)
+        yield Evidence("state of the largest subtask", int(spread.largest), "bytes", int(limits[MIN_STATE]), ">=", MIN_STATE, taken_at_ms)
     if uneven.busy is not None:
         sign = ">=" if uneven.busy >= limits[BUSY] else "<"
         yield Evidence("busiest of the hot subtasks", uneven.busy, "ratio", limits[BUSY], sign, BUSY, window.at_ms)

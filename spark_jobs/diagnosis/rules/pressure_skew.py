@@ -7,6 +7,7 @@ from spark_jobs.diagnosis.holding import Origin
 from spark_jobs.diagnosis.origins import Pressure, pressure_of
 from spark_jobs.diagnosis.pressure import Subtasks, typical, value
 from spark_jobs.diagnosis.pressure_words import MOST_SUBTASKS, brief_name, hot_data, subtasks_text
+from spark_jobs.diagnosis.record_rates import records_in
 from spark_jobs.diagnosis.registry import rule
 from spark_jobs.diagnosis.samples import JobWindow
 from spark_jobs.diagnosis.thresholds import Limits, Threshold
@@ -105,9 +106,8 @@ def _evidence(
     )
     yield Evidence("working time of the others", siblings_working, "ratio", limits[SIBLINGS], "<=", SIBLINGS, at_ms, "median")
     if share is not None:
-        yield Evidence(
-            "records they take", share, "ratio", at_ms=at_ms, note=f"an even share would be {share_text(count / vertex.parallelism)}"
-        )
+        even = f"an even share would be {share_text(count / vertex.parallelism)}"
+        yield Evidence("records they take", share, "ratio", at_ms=at_ms, note=f"{even}; {records_in(vertex.window).source}")
     first = origin.subtasks[0]
     for name, values, key, sign in (
         ("floating input buffers in use", vertex.window.floating_usage, HOT_FLOATING, ">="),

@@ -1,0 +1,36 @@
+"""Records per second of each subtask in a window: counted by Flink where known, else what its meters say."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from spark_jobs.diagnosis.samples import Reals, VertexWindow
+from spark_jobs.diagnosis.unevenness import REPORTING_SHARE
+from spark_jobs.diagnosis.wording import ms_text
+
+
+@dataclass(frozen=True, slots=True)
+class Rates:
+    """By subtask. ``counted_ms``: over how long they were counted; None where they are those of meters."""
+
+    per_s: Reals
+    counted_ms: int | None = None
+
+    @property
+    def source(self) -> str:
+        """For evidence: what the figures rest on."""
+        return "Flink's meter, a mean of the last minute" if self.counted_ms is None else f"counted over {ms_text(self.counted_ms)}"
+
+
+def records_in(vertex: VertexWindow) -> Rates:
+    return _rates(vertex, vertex.counted_in_per_s, vertex.records_in_per_s)
+
+
+def records_out(vertex: VertexWindow) -> Rates:
+    return _rates(vertex, vertex.counted_out_per_s, vertex.records_out_per_s)
+
+
+def _rates(vertex: VertexWindow, counted: Sequence[float | None], metered: Reals) -> Rates:
+    known = sum(rate is not None for rate in counted)
+    if known and known >= REPORTING_SHARE * max(vertex.parallelism or 0, len(metered)):
+        return Rates(tuple(counted), vertex.counted_ms)
+    return Rates(metered)

@@ -1,0 +1,37 @@
+"""How unevenly a figure is spread over the subtasks of a vertex."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import median
+
+MOST_TOP = 10
+REPORTING_SHARE = 0.5
+"""With fewer subtasks reporting, what is typical is unknown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """How uneven per-subtask figures are. ``typical`` is the median of all but the largest; ``ratio`` None where that is 0."""
+
+    largest: float
+    typical: float
+    ratio: float | None
+    top: tuple[int, ...]
+    top_share: float
+
+
+def spread(values: Sequence[float | None], ratio: float, least: float, reporting_share: float) -> Spread | None:
+    """None unless the largest is at least ``least`` and ``ratio`` times a typical sibling, with this share of subtasks reporting."""
+    if len(values) < 2:
+        return None
+    ordered = sorted([value for value in values if value is not None], reverse=True)
+    if len(ordered) < 2 or len(ordered) < reporting_share * len(values) or ordered[0] < least:
+        return None
+    largest, typical = ordered[0], median(ordered[1:])
+    if largest < ratio * typical:
+        return None
+    mark = max(ratio * typical, least)
+    hot = [(value, index) for index, value in enumerate(values) if value is not None and value >= mark]
+    top = sorted(hot, key=lambda item: (-item[0], item[1]))[:MOST_TOP]
+    share = sum(value for value, _ in top) / sum(ordered)
+    return Spread(largest, typical, largest / typical if typical > 0 else None, tuple(index for _, index in top), share)
