@@ -70,6 +70,11 @@ INCIDENTS = {
             {"rate": "200", "partitions": "2", "silent-after-s": "45"},
         ),
         Incident(
+            "burst",
+            "one of two partitions brings 60,000 records at once after 90 s; before and ever after, both bring 200 a second",
+            {"rate": "200", "partitions": "2", "burst-records": "60000", "burst-after-s": "90"},
+        ),
+        Incident(
             "declared-idle",
             "one of two partitions has no more data after 45 s and is declared idle: event time goes on",
             {"rate": "200", "partitions": "2", "silent-after-s": "45", "idle-after-s": "5"},

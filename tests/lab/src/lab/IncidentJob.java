@@ -51,7 +51,11 @@ public final class IncidentJob {
         long silentAfterS = arguments.number("silent-after-s", 0);
         DataStream<Long> numbers = env.fromSequence(1, Long.MAX_VALUE / 2)
                 .setParallelism(partitions)
-                .map(new Throttle(arguments.number("rate", 1000), arguments.number("source-ms", 0)))
+                .map(new Throttle(
+                        arguments.number("rate", 1000),
+                        arguments.number("source-ms", 0),
+                        arguments.number("burst-records", 0),
+                        arguments.number("burst-after-s", 0) * 1000))
                 .name("throttle")
                 .setParallelism(partitions);
         if (silentAfterS == 0) {
@@ -71,6 +75,11 @@ public final class IncidentJob {
                 .setParallelism(partitions);
     }
 
+    /** By the name of the task's thread, "… (2/2)#0": to ask for it there is another method in each release. */
+    private static boolean isLastSubtask() {
+        return Thread.currentThread().getName().matches(".*\\((\\d+)/\\1\\).*");
+    }
+
     /** The last of several partitions has no more data after some time. */
     static final class FallsSilent extends RichFlatMapFunction<Long, Long> {
         private final long afterMs;
@@ -86,8 +95,7 @@ public final class IncidentJob {
             long nowMs = System.currentTimeMillis();
             if (firstMs == 0) {
                 firstMs = nowMs;
-                // "… (2/2)#0": which subtask this is has another method in each release.
-                isLast = Thread.currentThread().getName().matches(".*\\((\\d+)/\\1\\).*");
+                isLast = isLastSubtask();
             }
             if (!isLast || nowMs - firstMs < afterMs) {
                 out.collect(value);
@@ -95,21 +103,30 @@ public final class IncidentJob {
         }
     }
 
-    /** Lets a steady number of records a second pass. */
+    /** Lets a steady number of records a second pass; of the last partition, after some time, once many at once. */
     static final class Throttle implements MapFunction<Long, Long> {
         private final long perSecond;
         private final long sourceMs;
+        private final long burstRecords;
+        private final long burstAfterMs;
         private transient long passed;
         private transient long startedNanos;
+        private transient long burstFromMs;
+        private transient long burst;
 
-        Throttle(long perSecond, long sourceMs) {
+        Throttle(long perSecond, long sourceMs, long burstRecords, long burstAfterMs) {
             this.perSecond = perSecond;
             this.sourceMs = sourceMs;
+            this.burstRecords = burstRecords;
+            this.burstAfterMs = burstAfterMs;
         }
 
         @Override
         public Long map(Long value) throws Exception {
             Thread.sleep(sourceMs);
+            if (isOfBurst()) {
+                return value;
+            }
             if (passed == 0) {
                 startedNanos = System.nanoTime();
             }
@@ -121,6 +138,20 @@ public final class IncidentJob {
                 passed = 0; // held up by back-pressure: do not catch up in a burst
             }
             return value;
+        }
+
+        private boolean isOfBurst() {
+            if (burst == burstRecords) {
+                return false;
+            }
+            if (burstFromMs == 0) {
+                burstFromMs = isLastSubtask() ? System.currentTimeMillis() + burstAfterMs : Long.MAX_VALUE;
+            }
+            if (System.currentTimeMillis() < burstFromMs) {
+                return false;
+            }
+            burst++;
+            return true;
         }
     }
 
