@@ -26,6 +26,7 @@ from deltalake.exceptions import CommitFailedError, TableNotFoundError
 from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_random_exponential
 
 from ingest.errors import Refused
+from ingest.lake.added_columns import lacking_columns, with_columns
 from ingest.lake.damage import LakeDamaged, broken_file, told
 from ingest.lake.derived import ALL_TABLES
 from ingest.lake.news import has_news
@@ -169,7 +170,9 @@ class Lake:
         for name, value in where.items():
             condition &= pc.field(name) == value
         with self._told(declared, its_files=True):
-            return delta.to_pyarrow_dataset().scanner(columns=wanted, filter=condition).head(limit)
+            rows = delta.to_pyarrow_dataset()
+            known = [name for name in wanted if name in rows.schema.names]
+            return with_columns(rows.scanner(columns=known, filter=condition).head(limit), declared.schema, wanted)
 
     def broken_file(self, table: str) -> str:
         """What is wrong with the first data file that cannot be read, "" where all can or the lake lies elsewhere."""
@@ -238,8 +241,11 @@ class Lake:
             return None
 
     def _open(self, table: Table) -> DeltaTable:
+        """For a writer. A table that an earlier version made gets the columns that were added since."""
         delta = self._open_or_none(table)
         if delta is not None:
+            if lacking := lacking_columns(delta, table):
+                delta.alter.add_columns(lacking)
             return delta
         if self._local_root:
             self._local_root.mkdir(parents=True, exist_ok=True)
