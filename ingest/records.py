@@ -251,6 +251,19 @@ class Reference:
 
 
 @dataclass(frozen=True, slots=True)
+class Snapshot:
+    metadata_path: str
+    metadata_bytes: int | None
+    metadata_modified: datetime | None
+    reader_version: int
+    job_id: str | None = None
+    checkpoint_id: int | None = None
+    format_version: int | None = None
+    state_bytes: int | None = None
+    is_savepoint: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Skip:
     subject: str
     reason: str
@@ -266,10 +279,11 @@ type_of_table: dict[str, type] = {
     "exceptions": JobException,
     "log_records": LogRecord,
     "references": Reference,
+    "snapshots": Snapshot,
     "skips": Skip,
 }
 
-Record = Job | Checkpoint | VertexCheckpoint | VertexMetrics | TaskManager | JobException | LogRecord | Reference | Skip
+Record = Job | Checkpoint | VertexCheckpoint | VertexMetrics | TaskManager | JobException | LogRecord | Reference | Snapshot | Skip
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,8 @@ from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_r
 from ingest.lake.store import GIVE_UP_COMMIT_AFTER_S, Lake
 from ingest.lake.tables import REFERENCES, TABLES
 from ingest.metadata.reader import READER_VERSION
+from ingest.metadata.snapshots import READ, snapshots
+from ingest.records import Observed
 from spark_jobs.lake import pin
 from spark_jobs.places import hadoop_path, without_globs
 from spark_jobs.storage import reading
@@ -88,6 +90,7 @@ class ParsedMetadata:
         rows = ds.dataset(files, filesystem=filesystem, format="parquet") if files else None
         if rows is None or not rows.count_rows(filter=ds.field("failure").is_null()):
             return
+        self._keep_snapshots(rows)
         attempts = Retrying(
             retry=retry_if_exception_type(CommitFailedError),
             wait=wait_random_exponential(multiplier=0.02, max=1),
@@ -104,6 +107,13 @@ class ParsedMetadata:
                     writer_properties=WriterProperties(compression="ZSTD"),
                     commit_properties=CommitProperties(max_commit_retries=0),
                 )
+
+    def _keep_snapshots(self, rows: ds.Dataset) -> None:
+        """Before the handles, which say that the file need not be read again."""
+        read = rows.scanner(columns=["audit_id", *READ], filter=ds.field("failure").is_null()).to_batches()
+        # Two audits of one run may have read the same file.
+        found = dict.fromkeys(snapshots(read, ("audit_id",)))
+        self.lake.append([Observed("", datetime.now(UTC), SOURCE, tuple(found))])
 
 
 def _stamped(rows: ds.Dataset, version: int, at: datetime) -> Iterator[pa.RecordBatch]:

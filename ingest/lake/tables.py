@@ -327,6 +327,25 @@ REFERENCES = Table(
     ("cluster", "metadata_path", "ordinal"),
 )
 
+SNAPSHOTS = Table(
+    "snapshots",
+    "one _metadata that was read to its end, as a whole; its handles are in references",
+    (
+        Column("metadata_path", TEXT, "the file as it was read"),
+        Column("metadata_bytes", INT, "of the file", "bytes"),
+        Column("metadata_modified", INSTANT, "of the file; null where the storage does not report it"),
+        Column("reader_version", INT, "of ingest.metadata"),
+        Column("job_id", TEXT, "whose directory the file lies in; null for savepoints and where no such level is"),
+        Column("checkpoint_id", INT, "as the file says"),
+        Column("format_version", INT, "2 to 7"),
+        Column("state_bytes", INT, "full state: the sum over all handles, as Flink counts; null where it is no possible size", "bytes"),
+        Column("is_savepoint", FLAG, "by the type in the file; null before 1.16, which wrote none"),
+    ),
+    ("cluster", "metadata_path", "metadata_bytes", "metadata_modified", "reader_version"),
+    "observed_at",
+    ("cluster", "metadata_path"),
+)
+
 SKIPS = Table(
     "skips",
     "one input that was skipped, and why",
@@ -342,5 +361,16 @@ SKIPS = Table(
 
 TABLES: dict[str, Table] = {
     table.name: table
-    for table in (JOBS, CHECKPOINTS, VERTEX_CHECKPOINTS, VERTEX_METRICS, TASKMANAGERS, EXCEPTIONS, LOG_RECORDS, REFERENCES, SKIPS)
+    for table in (
+        JOBS,
+        CHECKPOINTS,
+        VERTEX_CHECKPOINTS,
+        VERTEX_METRICS,
+        TASKMANAGERS,
+        EXCEPTIONS,
+        LOG_RECORDS,
+        REFERENCES,
+        SNAPSHOTS,
+        SKIPS,
+    )
 }

@@ -18,7 +18,8 @@ from ingest.errors import Skipped
 from ingest.metadata.choice import Choice
 from ingest.metadata.files import NAME, MetadataFile
 from ingest.metadata.references import references
-from ingest.records import Observed, Record, Reference, Skip
+from ingest.metadata.snapshots import snapshot
+from ingest.records import Observed, Record, Reference, Skip, Snapshot
 from ingest.sources import MetadataSource
 from ingest.storage.instants import modified_at
 from ingest.storage.roots import Root, local_path
@@ -63,11 +64,12 @@ def read_evidence(
     return found, {name: value for name, value in remembered.items() if value}
 
 
-def rows_of(file: MetadataFile, most_bytes: int) -> list[Reference]:
-    """All rows of one file. Raises ``MetadataError``, ``OSError``, and ``TooLarge``."""
+def rows_of(file: MetadataFile, most_bytes: int) -> list[Reference | Snapshot]:
+    """All rows of one file, last that of the whole. Raises ``MetadataError``, ``OSError``, and ``TooLarge``."""
     if file.size is not None and file.size > most_bytes:
         raise TooLarge(f"It has {file.size:,} bytes, and at most {most_bytes:,} are read; raise the bound to have it read.")
-    return list(references(file))
+    rows = list(references(file))
+    return [*rows, snapshot(rows)]
 
 
 class _Reader:
@@ -102,7 +104,7 @@ class _Reader:
         self._told.pop(base, None)
         return rows
 
-    def _within_time(self, directory: str) -> list[Reference]:
+    def _within_time(self, directory: str) -> list[Reference | Snapshot]:
         respelled = self._spellings.apply(directory)
         root = next((root for root in self._roots if is_below(respelled, root.uri)), None)
         if root is None and not directory.startswith("file:"):
@@ -118,7 +120,7 @@ class _Reader:
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
 
-    def _rows(self, directory: str, read_at: str) -> list[Reference]:
+    def _rows(self, directory: str, read_at: str) -> list[Reference | Snapshot]:
         path = f"{read_at}/{NAME}"
         filesystem, inside = fsspec.core.url_to_fs(path)
         try:

@@ -19,8 +19,8 @@ from ingest.metadata.reading import Reading
 from ingest.metadata.walk import walk
 from ingest.metadata.window import Window
 
-READER_VERSION = 1
-"""Part of the key of cached results: to be raised whenever the same bytes read differently."""
+READER_VERSION = 2
+"""Part of the key of cached results: to be raised whenever the same bytes read differently, or into more rows (2: ``snapshots``)."""
 
 Open = Callable[[], BinaryIO]
 

@@ -1,5 +1,6 @@
-"""``_metadata`` kept in a recording (``ckpt/``, ``sp/``): those that show what restores and savepoints cost.
+"""``_metadata`` kept in a recording (``ckpt/``, ``sp/``): those that show what restores and savepoints cost, and full sizes.
 
+Before 1.15 REST reports how much a checkpoint uploaded; its full size is only in its file, of which no more than that is taken.
 They are found by the end of the path that Flink wrote, ``<job>/chk-N`` or ``savepoint-…``, since a recording lies somewhere else.
 """
 
@@ -10,7 +11,7 @@ from ingest.errors import Skipped
 from ingest.metadata.choice import Choice
 from ingest.metadata.evidence import SOURCE, rows_of
 from ingest.metadata.files import NAME, MetadataFile
-from ingest.records import Observed, Record, Skip
+from ingest.records import Checkpoint, Observed, Record, Skip
 from ingest.regular_files import open_regular
 from ingest.uris import BadUri, canonical
 
@@ -24,17 +25,29 @@ class Snapshots:
         self._choice = Choice()
         files = (path for folder in _FOLDERS for path in sorted((directory / folder).rglob(NAME)) if _lies_in(directory, path))
         self._files = {_key(path.parent.as_posix()): path for path in files}
+        self._sized: set[str] = set()
 
     def beside(self, observed: Sequence[Observed]) -> Iterator[tuple[Observed, int]]:
         """Readings of files that those of one poll make worth reading, dated like its last, and the bytes read for each."""
         if not self._files or not observed:
             return
         at = max(reading.observed_at for reading in observed)
-        for snapshot in self._choice.wanted(observed):
+        chosen = self._choice.wanted(observed)
+        self._sized.update(chosen)
+        for snapshot in (*chosen, *self._without_full_size(observed)):
             path = self._files.get(_key(snapshot))
             if path is not None:
                 records, size = self._read(path, snapshot)
-                yield Observed(self._cluster, at, SOURCE, records), size
+                yield Observed(self._cluster, at, SOURCE, records if snapshot in chosen else records[-1:]), size
+
+    def _without_full_size(self, observed: Sequence[Observed]) -> list[str]:
+        """Of completed checkpoints whose answer tells one size, each once."""
+        records = (record for reading in observed for record in reading.records if isinstance(record, Checkpoint))
+        completed = (record for record in records if record.status == "COMPLETED" and not record.is_savepoint)
+        paths = (record.external_path for record in completed if record.external_path and record.checkpointed_bytes is None)
+        found = [path for path in dict.fromkeys(paths) if path not in self._sized]
+        self._sized.update(found)
+        return found
 
     def _read(self, path: Path, snapshot: str) -> tuple[tuple[Record, ...], int]:
         try:

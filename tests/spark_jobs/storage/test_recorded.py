@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
+from ingest.lake.store import Lake
 from spark_jobs.in_process.session import in_process_session
 from spark_jobs.jobs.age_rule import simulated
 from spark_jobs.manifest import Manifest
@@ -22,7 +23,9 @@ from tests.spark_jobs.storage.recorded_jobs import RESTORED, recorded_jobs
 from tests.storage_trees import FINAL, FINAL_RUNNING, RecordedTree, lay_out
 
 SEGMENT = re.compile(rb"\x0f(.{8})(.{8}).{4}..(file:/opt/l/lab/run/1\.20\.5-K/[ -~]+?/[0-9a-f-]{36})", re.DOTALL)
-RECORDED_K = Path(__file__).parents[2] / "fixtures" / "recordings" / "1.20.5" / "K" / "ckpt"
+RECORDINGS = Path(__file__).parents[2] / "fixtures" / "recordings"
+RECORDED_K = RECORDINGS / "1.20.5" / "K" / "ckpt"
+BEGINNING = datetime(2026, 1, 1, tzinfo=UTC)
 UUID = re.compile(rb"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
@@ -247,3 +250,23 @@ def test_what_two_checkpoints_share_is_counted_in_physical_files_and_in_segments
 def test_the_second_audit_parses_nothing_again(recorded: Recorded) -> None:
     lake = Path(recorded.second.manifest.run_dir).parent / "lake" / "references" / "_delta_log"
     assert len(list(lake.glob("*.json"))) == 2
+
+
+def test_every_file_that_was_read_is_in_the_lake_with_the_size_and_type_that_flinks_own_loader_read(recorded: Recorded) -> None:
+    lake = Lake(str(Path(recorded.second.manifest.run_dir).parent / "lake"))
+    kept = lake.read("snapshots", where={"cluster": ""}, from_time=BEGINNING, to_time=datetime.now(UTC), limit=1000).to_pylist()
+    told = {(row["metadata_path"], row["state_bytes"], row["is_savepoint"]) for row in kept}
+    assert len(kept) == len({(row["metadata_path"], row["metadata_modified"]) for row in kept}), "one that two audits read is there once"
+    wanted = {
+        (tree.uri(file.path), *by_loader(RECORDINGS / "1.20.5" / name / f"{file.path}.oracle.jsonl"))
+        for name, tree in recorded.trees.items()
+        for file in tree.files
+        if file.path.endswith("/_metadata")
+    }
+    assert len(wanted) > 15 and wanted <= told
+
+
+def by_loader(oracle: Path) -> tuple[int, bool]:
+    with oracle.open(encoding="utf-8") as lines:
+        header = json.loads(lines.readline())
+    return header["total_state_size"], header["properties"].startswith("SavepointType{")
