@@ -87,7 +87,7 @@ JOB_CURRENT = ServingTable(
         Column("pressured_share", "real", "largest back-pressured share of any vertex in its newest window"),
         Column("restored_checkpoint_id", "int"),
         Column("restored_at", "instant"),
-        Column("restored_is_savepoint", "flag", "by its directory, else as Flink calls it; Flink calls unclaimed checkpoints savepoints"),
+        Column("restored_is_savepoint", "flag", "by its directory, else by the type in its _metadata"),
         Column("restored_path", "text"),
         Column(
             "flink_counts",

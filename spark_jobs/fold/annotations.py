@@ -14,6 +14,7 @@ from spark_jobs.fold.lost_taskmanagers import KIND as TASKMANAGER_LOST
 from spark_jobs.fold.marks import Mark
 from spark_jobs.fold.rest_marks import rest_marks
 from spark_jobs.fold.rows import Row, floor_ms, json_text
+from spark_jobs.fold.snapshots import NO_TYPES, Types
 
 APART_MS = {
     # The Dispatcher logs a submission before the JobManager dates the job's start; on a busy machine, by seconds.
@@ -26,16 +27,18 @@ APART_OTHERWISE_MS = 1_000
 
 
 def annotations(
-    jobs: Sequence[Row], facts: Iterable[Row], events: Sequence[Row], outages: Sequence[Row] = (), lost: Iterable[Mark] = ()
+    jobs: Sequence[Row], facts: Iterable[Row], events: Sequence[Row], outages: Sequence[Row] = (), lost: Iterable[Mark] = (),
+    types: Types = NO_TYPES,
 ) -> list[dict[str, Any]]:
     """Everything known of one job → its ``job_annotation`` rows, without cluster and job.
 
     Kinds: savepoint, restart, restore, deploy, failure, terminal, rescale, taskmanager_lost. ``subject`` is the savepoint's
     id, the restored snapshot, the final state, the rescaled vertex or the TaskManager; "" for the others.
     ``jobs`` and ``events`` each once, ``jobs`` in order of time. ``outages``: see :mod:`spark_jobs.fold.downtime`;
-    ``lost``: mentions of TaskManagers that were lost, see :mod:`spark_jobs.fold.lost_taskmanagers`.
+    ``lost``: mentions of TaskManagers that were lost, see :mod:`spark_jobs.fold.lost_taskmanagers`;
+    ``types``: see :mod:`spark_jobs.fold.snapshots`.
     """
-    marks = [*rest_marks(jobs), *log_marks(events, outages), *lost]
+    marks = [*rest_marks(jobs, types), *log_marks(events, outages, types), *lost]
     return [*(_folded(close) for close in _close_together(marks)), *(_savepoint(fact) for fact in facts if fact["is_savepoint"])]
 
 

@@ -1,18 +1,14 @@
 """Which snapshot the upload of each completed checkpoint is compared with."""
 
 import json
-import re
 from collections.abc import Iterable
 from typing import Any
 
 from spark_jobs.fold.annotations import annotations
 from spark_jobs.fold.older_facts import is_completed_checkpoint
 from spark_jobs.fold.rows import Row, rank
+from spark_jobs.fold.snapshots import directory_of
 from spark_jobs.fold.state import JobState
-
-_METADATA = re.compile(r"/+(_metadata)?/*$")
-_LOCAL = re.compile(r"^(file:)?/+")
-_S3 = re.compile(r"^s3[an]://")
 
 
 def comparisons(facts: Iterable[Row], state: JobState) -> list[dict[str, Any]]:
@@ -23,12 +19,12 @@ def comparisons(facts: Iterable[Row], state: JobState) -> list[dict[str, Any]]:
     completed = [
         (fact["trigger_time"], fact["checkpoint_id"], directory)
         for fact in facts
-        if is_completed_checkpoint(fact) and (directory := _directory(fact["external_path"]))
+        if is_completed_checkpoint(fact) and (directory := directory_of(fact["external_path"]))
     ]
     restores = [
         (mark["at"], None, directory)
         for mark in annotations(state.answers, (), state.events)
-        if mark["kind"] == "restore" and (directory := _directory(json.loads(mark["detail"] or "{}").get("path")))
+        if mark["kind"] == "restore" and (directory := directory_of(json.loads(mark["detail"] or "{}").get("path")))
     ]
     found, before = [], None
     # At one instant the restore comes first.
@@ -37,11 +33,3 @@ def comparisons(facts: Iterable[Row], state: JobState) -> list[dict[str, Any]]:
             found.append({"checkpoint_id": checkpoint_id, "trigger_time": at, "directory": directory, "compared_with": before})
         before = directory
     return found
-
-
-def _directory(path: str | None) -> str | None:
-    """In the spelling that :mod:`ingest.uris` gives to all but odd ones; those stay without evidence."""
-    if not path:
-        return None
-    local = _LOCAL.sub("file:/", _METADATA.sub("", path))
-    return _S3.sub("s3://", local)

@@ -9,7 +9,7 @@ from spark_jobs.fold.job_logged import job_logged
 from spark_jobs.fold.job_reported import job_reported
 from spark_jobs.fold.older_facts import NONE_OLDER, OlderFacts, is_completed_checkpoint
 from spark_jobs.fold.rows import Row, first_known, json_text, largest, least, newest_by, percentile
-from spark_jobs.fold.snapshots import is_savepoint
+from spark_jobs.fold.snapshots import NO_TYPES, Types, is_savepoint
 from spark_jobs.serving import FAILED_OUTCOMES, PHASES
 
 RECENT = 16
@@ -24,12 +24,18 @@ _RESTORE = ("restored_checkpoint_id", "restored_at", "restored_is_savepoint", "r
 
 
 def job_current(
-    jobs: Sequence[Row], facts: Sequence[Row], pressure: Iterable[Row], events: Sequence[Row], older: OlderFacts = NONE_OLDER
+    jobs: Sequence[Row],
+    facts: Sequence[Row],
+    pressure: Iterable[Row],
+    events: Sequence[Row],
+    older: OlderFacts = NONE_OLDER,
+    types: Types = NO_TYPES,
 ) -> dict[str, Any]:
     """Everything known of one job → its ``job_current`` row, without cluster and job.
 
     A job that only a log or a checkpoint tells of has a row too. What the newest answer does not tell is
     taken from the newest one that did. ``facts`` and ``events`` each once; ``older``: facts that are not among them any more.
+    ``types``: see :mod:`spark_jobs.fold.snapshots`.
     """
     rest, said, windows = job_reported(jobs), job_logged(events), newest_by(pressure, ("vertex_id",), ("window_start", "as_of"))
     state = _state(rest, said)
@@ -49,7 +55,7 @@ def job_current(
         **_recent(facts),
         "pressured_share": largest(*(window["backpressured_share"] for window in windows)),
         **{name: restored[name] for name in _RESTORE},
-        "restored_is_savepoint": is_savepoint(restored["restored_path"], restored["restored_is_savepoint"]),
+        "restored_is_savepoint": is_savepoint(restored["restored_path"], restored["restored_is_savepoint"], types),
         "first_seen_at": least(
             rest["first_seen_at"], said["first_seen_at"], older.first_trigger, *(fact["trigger_time"] for fact in facts)
         ),

@@ -6,22 +6,23 @@ from spark_jobs.diagnosis.window_contents import TERMINAL_STATES
 from spark_jobs.fold.downtime import words_of
 from spark_jobs.fold.marks import Mark, by_log, restore_words
 from spark_jobs.fold.rows import Row, grouped, iso, rank
+from spark_jobs.fold.snapshots import NO_TYPES, Types
 
 CAUSE_CHARS = 500
 
 
-def log_marks(events: Sequence[Row], outages: Sequence[Row] = ()) -> list[Mark]:
+def log_marks(events: Sequence[Row], outages: Sequence[Row] = (), types: Types = NO_TYPES) -> list[Mark]:
     """``events``: located log events of one job, each once; ``outages``: see :mod:`spark_jobs.fold.downtime`."""
-    return [mark for event in events for mark in _of_one_line(event)] + [*_restarted(events, outages)]
+    return [mark for event in events for mark in _of_one_line(event, types)] + [*_restarted(events, outages)]
 
 
-def _of_one_line(event: Row) -> Iterator[Mark]:
+def _of_one_line(event: Row, types: Types) -> Iterator[Mark]:
     kind, state = event["kind"], event["to_state"]
     if kind == "job_submitted":
         yield by_log("deploy", "", "submitted", None, event)
     elif kind == "restored":
         what = event["checkpoint_type"] and event["checkpoint_type"].lower()
-        subject, label, detail = restore_words(what, event["checkpoint_id"], event["path"], event["job_id"])
+        subject, label, detail = restore_words(what, event["checkpoint_id"], event["path"], event["job_id"], types)
         yield by_log("restore", subject, label, detail, event)
     if (kind == "task_state" and state == "FAILED") or (kind == "job_state" and state == "FAILING"):
         yield _failed(event)

@@ -4,12 +4,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from spark_jobs.fold.rows import Row, json_text, rank
-from spark_jobs.fold.snapshots import is_savepoint
+from spark_jobs.fold.snapshots import NO_TYPES, Types, is_savepoint
+
+_NO_PATH = '"path":null'
 
 
 @dataclass(frozen=True)
 class Mark:
-    """One mention by one source. ``detail`` is JSON; without it, the mention is vague: another may know more."""
+    """One mention by one source. ``detail`` is JSON. Without it, and of a restore without a path, the mention is vague: another may know
+    more."""
 
     kind: str
     subject: str
@@ -22,7 +25,8 @@ class Mark:
     @property
     def words(self) -> Any:
         """Order in which mentions of one happening give its words. Of a restart only the log tells when all tasks ran again."""
-        return self.detail is None, self.kind == "restart" and not self.by_log, self.seen_at, self.by_log, self.label, rank(self.detail)
+        is_vague = self.detail is None or (self.kind == "restore" and _NO_PATH in self.detail)
+        return is_vague, self.kind == "restart" and not self.by_log, self.seen_at, self.by_log, self.label, rank(self.detail)
 
     @property
     def place(self) -> Any:
@@ -37,7 +41,9 @@ def by_log(kind: str, subject: str, label: str, detail: dict[str, Any] | None, r
     return Mark(kind, subject, row["ts"], True, label, json_text(detail), row["observed_at"])
 
 
-def restore_words(what: str | None, checkpoint_id: int | None, path: str | None, job_id: str) -> tuple[str, str, dict[str, Any]]:
+def restore_words(
+    what: str | None, checkpoint_id: int | None, path: str | None, job_id: str, types: Types = NO_TYPES
+) -> tuple[str, str, dict[str, Any]]:
     """Subject, label and detail of a restore, the same whichever source told of it.
 
     ``what``: what Flink calls it, "savepoint" or "checkpoint". The subject is the id alone.
@@ -48,7 +54,7 @@ def restore_words(what: str | None, checkpoint_id: int | None, path: str | None,
     number = None if checkpoint_id is None else str(checkpoint_id)
     is_foreign = path is not None and job_id not in path
     claim_mode = "NO_CLAIM or LEGACY" if what == "savepoint" else "CLAIM" if is_foreign else None
-    if (is_one := is_savepoint(path, None)) is not None:
-        what = "savepoint" if is_one else "checkpoint"
-    label = " ".join(word for word in ("restored from", what, number) if word is not None)
+    is_one = is_savepoint(path, None if what is None else what == "savepoint", types)
+    what = None if is_one is None else "savepoint" if is_one else "checkpoint"
+    label = " ".join(word for word in ("restored from", what or "checkpoint or savepoint", number) if word is not None)
     return number or "", label, {"from": what, "checkpoint_id": checkpoint_id, "path": path, "claim_mode": claim_mode}

@@ -6,23 +6,24 @@ from itertools import pairwise
 from spark_jobs.diagnosis.window_contents import TERMINAL_STATES
 from spark_jobs.fold.marks import Mark, by_rest, restore_words
 from spark_jobs.fold.rows import Row, iso
+from spark_jobs.fold.snapshots import NO_TYPES, Types
 
 COUNTER_LAG_MS = 60_000
 """The counter is a metric, fetched every ten seconds and asked for in another request: it may rise well after the state changed."""
 
 
-def rest_marks(jobs: Sequence[Row]) -> list[Mark]:
+def rest_marks(jobs: Sequence[Row], types: Types = NO_TYPES) -> list[Mark]:
     """``jobs``: lake rows of one job, one for each instant, in order of time."""
-    return [mark for row in jobs for mark in _of_one_answer(row)] + [*_uncounted_restarts(jobs), *_rescaled(jobs)]
+    return [mark for row in jobs for mark in _of_one_answer(row, types)] + [*_uncounted_restarts(jobs), *_rescaled(jobs)]
 
 
-def _of_one_answer(row: Row) -> Iterator[Mark]:
+def _of_one_answer(row: Row, types: Types) -> Iterator[Mark]:
     if row["start_time"] is not None:
         detail = {"flink_version": row["flink_version"], "parallelism": row["parallelism"]}
         yield by_rest("deploy", "", row["start_time"], "submitted", detail, row)
     if row["restored_at"] is not None:
         what = "savepoint" if row["restored_is_savepoint"] else "checkpoint"
-        subject, label, detail = restore_words(what, row["restored_checkpoint_id"], row["restored_path"], row["job_id"])
+        subject, label, detail = restore_words(what, row["restored_checkpoint_id"], row["restored_path"], row["job_id"], types)
         yield by_rest("restore", subject, row["restored_at"], label, detail, row)
     # Every state is reported with the time of its last entry; over many answers, most entries are seen.
     running_since = _entered(row, "RUNNING")

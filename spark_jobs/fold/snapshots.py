@@ -1,14 +1,48 @@
 """Whether a job was restored from a savepoint or from a retained checkpoint.
 
-Flink calls any snapshot that a job does not claim a savepoint, in its log and in REST; the directory has the name that its writer gave it.
+Flink calls any snapshot that a job does not claim a savepoint, and any that it claims a checkpoint, in its log and in REST. The directory
+has the name that its writer gave it; where people moved or copied it to another name, the type in its ``_metadata`` says what it is.
 """
 
 import re
+from collections.abc import Iterable, Mapping
 
-_PLACE = re.compile(r"/(?:(?P<checkpoint>chk-\d+)|savepoint-[^/]+)(?:/_metadata)?/*$")
+from spark_jobs.fold.rows import Row
+
+_PLACE = re.compile(r"/(?:(?P<checkpoint>chk-\d+)|savepoint-[^/]+)$")
+_METADATA = re.compile(r"/+(_metadata)?/*$")
+_LOCAL = re.compile(r"^(file:)?/+")
+_S3 = re.compile(r"^s3[an]://")
+
+Types = Mapping[str, bool]
+"""Directory → whether the ``_metadata`` in it is of a savepoint, as far as files told that."""
+NO_TYPES: Types = {}
 
 
-def is_savepoint(path: str | None, told: bool | None) -> bool | None:
-    """``told``: what Flink calls it, which counts where the path does not say."""
-    place = _PLACE.search(path or "")
-    return told if place is None else place["checkpoint"] is None
+def directory_of(path: str | None) -> str | None:
+    """In the spelling that :mod:`ingest.uris` gives to all but odd ones; those stay without evidence."""
+    if not path:
+        return None
+    local = _LOCAL.sub("file:/", _METADATA.sub("", path))
+    return _S3.sub("s3://", local)
+
+
+def is_savepoint(path: str | None, told: bool | None, types: Types) -> bool | None:
+    """``told``: what Flink calls it. Where no directory is known, its checkpoint is one; what it calls a savepoint may be either."""
+    directory = directory_of(path)
+    if directory is None:
+        return False if told is False else None
+    place = _PLACE.search(directory)
+    return types.get(directory) if place is None else place["checkpoint"] is None
+
+
+def types_of(snapshots: Iterable[Row]) -> Types:
+    """Of rows of ``snapshots``; of a file that was written anew, the last one read counts."""
+    known = [(row["observed_at"], row["is_savepoint"], row["metadata_path"]) for row in snapshots if row["is_savepoint"] is not None]
+    return {directory_of(path) or "": kind for _, kind, path in sorted(known)}
+
+
+def unnamed(restored: Iterable[str | None]) -> set[str]:
+    """Directories of restored paths that do not say what they hold."""
+    directories = {directory for path in restored if (directory := directory_of(path))}
+    return {directory for directory in directories if not _PLACE.search(directory)}

@@ -77,7 +77,7 @@ def test_a_log_in_a_wrong_time_zone_does_not_overrule_rest() -> None:
 
 
 def test_a_restore_told_by_both_is_taken_from_rest() -> None:
-    rest = seen(9, restored_at=noon(1), restored_checkpoint_id=6, restored_is_savepoint=True, restored_path="p")
+    rest = seen(9, restored_at=noon(1), restored_checkpoint_id=6, restored_is_savepoint=True, restored_path="file:/s/savepoint-0-1")
     log = {"kind": "restored", "checkpoint_id": 6, "checkpoint_type": "Checkpoint", "ts": noon(1.003)}
     assert current([rest], log=[log])["restored_is_savepoint"] is True
     later = {"kind": "restored", "checkpoint_id": 8, "checkpoint_type": "Checkpoint", "ts": noon(60)}

@@ -43,10 +43,16 @@ def test_every_restore_is_called_what_its_directory_is(recording: str) -> None:
         ("file:/c/0123/chk-21", True, False),
         ("s3://b/c/0123/chk-21/_metadata", None, False),
         ("hdfs://n/sp/savepoint-012345-0123456789ab/", False, True),
-        ("s3://b/moved/elsewhere", True, True),
-        ("s3://b/moved/elsewhere", None, None),
+        ("s3://b/moved/elsewhere", True, None),
+        ("s3a://b/read/savepoint/", False, True),
+        ("s3://b/read/checkpoint/_metadata", True, False),
+        ("hdfs://n/sp/savepoint-read-as-checkpoint", None, True),
         (None, False, False),
+        (None, True, None),
     ],
 )
-def test_the_directory_decides_and_flinks_word_where_it_says_nothing(path: str | None, told: bool | None, expected: bool | None) -> None:
-    assert is_savepoint(path, told) is expected
+def test_the_directory_decides_or_the_type_in_its_file_and_never_flinks_word(
+    path: str | None, told: bool | None, expected: bool | None
+) -> None:
+    types = {"s3://b/read/savepoint": True, "s3://b/read/checkpoint": False, "hdfs://n/sp/savepoint-read-as-checkpoint": False}
+    assert is_savepoint(path, told, types) is expected

@@ -74,3 +74,10 @@ class JobCurrent(models.Model):
 
     def __str__(self) -> str:
         return f"{self.name or self.job_id} on {self.cluster}"
+
+    @property
+    def restored_kind(self) -> str:
+        """What it was restored from, where it was."""
+        if self.restored_is_savepoint is None:
+            return "checkpoint or savepoint"
+        return "savepoint" if self.restored_is_savepoint else "checkpoint"

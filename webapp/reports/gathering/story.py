@@ -93,9 +93,8 @@ def _known(counts: Counts) -> tuple[tuple[str, int], ...]:
 def _restored_from(job: JobCurrent) -> str:
     if job.restored_at is None:
         return ""
-    kind = "savepoint" if job.restored_is_savepoint else "checkpoint"
     number = "" if job.restored_checkpoint_id is None else f" {job.restored_checkpoint_id}"
-    return f"{kind}{number}, {texts.bounded(job.restored_path)}".rstrip(", ")
+    return f"{job.restored_kind}{number}, {texts.bounded(job.restored_path)}".rstrip(", ")
 
 
 def _configuration(job: JobCurrent) -> tuple[tuple[str, str], ...]:
