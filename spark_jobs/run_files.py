@@ -12,7 +12,7 @@ from spark_jobs.manifest import Manifest, Output
 from spark_jobs.nested_tables import RETRACTED, ROWS
 from spark_jobs.serving import CHECKPOINT_FACT
 
-JOB_STATE = "jobs_with_counters"
+JOB_STATE = "jobs_with_snapshots"
 """Snapshot of what is remembered of each job; a run that lacks it was left by an earlier version of Weir."""
 EXECUTIONS = "executions"
 """Snapshot of where each attempt of a subtask ran."""

@@ -20,12 +20,16 @@ CLOSE_TOGETHER = timedelta(minutes=10)
 
 
 class Asked(NamedTuple):
-    """A job and the first and last trigger, in epoch ms, of the checkpoints whose rows it needs."""
+    """A job and the first and last trigger, in epoch ms, of the checkpoints whose rows it needs; no span, where the last comes first.
+
+    ``keys``: of the snapshots that it needs, see :mod:`spark_jobs.fold.wanted_snapshots`.
+    """
 
     cluster: str
     job_id: str
     from_ms: int
     to_ms: int
+    keys: Sequence[str] = ()
 
 
 def merged(found: Iterable[Span]) -> list[Span]:
@@ -58,5 +62,5 @@ def windows_between(times: Sequence[tuple[datetime | None, datetime | None]], le
 
 def asked_for(asked: Iterable[Asked]) -> tuple[list[Span], list[Span]]:
     """Where the triggers of what jobs asked for lie, and where the lines about them."""
-    triggers = merged((instant(one.from_ms // 1000), instant(one.to_ms // 1000 + 1)) for one in asked)
+    triggers = merged((instant(one.from_ms // 1000), instant(one.to_ms // 1000 + 1)) for one in asked if one.from_ms <= one.to_ms)
     return triggers, merged((start, end + LINES_AFTER_TRIGGER) for start, end in triggers)

@@ -65,7 +65,9 @@ def _reports_one_size(window: JobWindow, done: Sequence[CheckpointSample]) -> bo
     """Of a newer release a full size that is not known is unknown, and no other one stands for it."""
     if window.version is not None:
         return window.version < INCREMENTAL_SIZE_SINCE
-    return all(one.state_bytes is None for one in done if not one.is_savepoint)
+    own = [one for one in done if not one.is_savepoint]
+    # Of some, their file may have told the full size besides.
+    return all(one.state_bytes is None for one in own) or any(one.state_bytes is None and one.checkpointed_bytes is not None for one in own)
 
 
 def _file_bytes(window: JobWindow, checkpoint: CheckpointSample) -> int | None:

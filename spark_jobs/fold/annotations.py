@@ -27,7 +27,11 @@ APART_OTHERWISE_MS = 1_000
 
 
 def annotations(
-    jobs: Sequence[Row], facts: Iterable[Row], events: Sequence[Row], outages: Sequence[Row] = (), lost: Iterable[Mark] = (),
+    jobs: Sequence[Row],
+    facts: Iterable[Row],
+    events: Sequence[Row],
+    outages: Sequence[Row] = (),
+    lost: Iterable[Mark] = (),
     types: Types = NO_TYPES,
 ) -> list[dict[str, Any]]:
     """Everything known of one job → its ``job_annotation`` rows, without cluster and job.

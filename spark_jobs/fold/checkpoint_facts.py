@@ -10,6 +10,7 @@ from spark_jobs.fold.checkpoint_phases import CheckpointPhases, HostHistory, che
 from spark_jobs.fold.checkpoint_rows import CheckpointRows
 from spark_jobs.fold.endings import endings
 from spark_jobs.fold.failures import failures
+from spark_jobs.fold.full_sizes import FullSizes
 from spark_jobs.fold.outcomes import JobLife, Outcome, outcome
 from spark_jobs.fold.reported import FIGURES, last_figures, reported
 from spark_jobs.fold.rows import Row, first_known, grouped, json_text, largest, rank
@@ -42,8 +43,12 @@ class JobSurroundings:
             _sources(planned),
             JobLife(endings(jobs, events), failures(events, exceptions), _newest(jobs, "checkpoint_timeout_ms")),
             HostHistory.of(placements),
-            Writing.of(_newest(jobs, "flink_version"), _newest(jobs, "state_backend")),
+            writing_of(jobs),
         )
+
+
+def writing_of(jobs: Sequence[Row]) -> Writing:
+    return Writing.of(_newest(jobs, "flink_version"), _newest(jobs, "state_backend"))
 
 
 def _newest(jobs: Sequence[Row], name: str) -> Any:
@@ -65,7 +70,9 @@ def _sources(planned: Sequence[Row]) -> frozenset[str]:
     return frozenset(vertex["vertex_id"] for vertex in newest["vertices"]) - {edge["target_vertex_id"] for edge in newest["edges"] or ()}
 
 
-def checkpoint_facts(rows: CheckpointRows, anchored: Mapping[Key, Sequence[Row]], job: JobSurroundings) -> dict[Key, dict[str, Any]]:
+def checkpoint_facts(
+    rows: CheckpointRows, anchored: Mapping[Key, Sequence[Row]], job: JobSurroundings, full_sizes: FullSizes
+) -> dict[Key, dict[str, Any]]:
     """All rows of some checkpoints of one job → their ``checkpoint_fact`` rows, without cluster and job.
 
     ``anchored``: lines by checkpoint, as :func:`spark_jobs.fold.triggers.anchored` finds them. A row may be there several times.
@@ -73,12 +80,14 @@ def checkpoint_facts(rows: CheckpointRows, anchored: Mapping[Key, Sequence[Row]]
     by_rest = grouped(rows.checkpoints, "checkpoint_id", "trigger_time")
     by_vertex = grouped(rows.vertex_checkpoints, "checkpoint_id", "trigger_time")
     return {
-        key: _fact(key, by_rest.get(key, []), anchored.get(key, ()), by_vertex.get(key, []), job)
+        key: _fact(key, by_rest.get(key, []), anchored.get(key, ()), by_vertex.get(key, []), job, full_sizes)
         for key in {**by_rest, **anchored, **by_vertex}
     }
 
 
-def _fact(key: Key, rest_rows: Sequence[Row], lines: Sequence[Row], vertices: Sequence[Row], job: JobSurroundings) -> dict[str, Any]:
+def _fact(
+    key: Key, rest_rows: Sequence[Row], lines: Sequence[Row], vertices: Sequence[Row], job: JobSurroundings, full_sizes: FullSizes
+) -> dict[str, Any]:
     rest, said = reported(rest_rows), log.checkpoint_log(lines)
     ended = outcome(key[1], rest, said, job.life)
     is_settled = ended.outcome != "in_progress"
@@ -86,6 +95,8 @@ def _fact(key: Key, rest_rows: Sequence[Row], lines: Sequence[Row], vertices: Se
     phases = checkpoint_phases(vertices, key[1], job.hosts, is_settled, job.sources)
     is_savepoint = first_known(rest["is_savepoint"], said.is_savepoint)
     full, uploaded = sizes(figures, said, is_savepoint, job.writing)
+    if full is None and ended.is_completed:
+        full = full_sizes.of(key, rest["external_path"])
     by_rest = largest(rest["as_of"], phases.as_of)
     trace = first_known(ended.failure and ended.failure.trace, said.declined_trace, said.failed_trace) if ended.is_lost else None
     return {

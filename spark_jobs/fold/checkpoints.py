@@ -16,6 +16,7 @@ from spark_jobs.fold.checkpoint_log import TELLING
 from spark_jobs.fold.checkpoint_rows import CheckpointRows, lacks_place, to_hold
 from spark_jobs.fold.endings import COORDINATOR_STOPPED, STATE_CHANGED, reported_states
 from spark_jobs.fold.failures import tells_of_failure
+from spark_jobs.fold.full_sizes import FullSizes
 from spark_jobs.fold.news import JobNews
 from spark_jobs.fold.older_facts import OlderFacts
 from spark_jobs.fold.outcomes import DROPPED_WITHIN_MS, LOST_WITH_JOB
@@ -28,6 +29,8 @@ FACTS_KEPT, FACTS_KEPT_MOST = CHECKPOINTS + 4, 300
 JUDGED_AGAIN_MS = 600_000
 WITH_TEXTS = 16
 UNPLACED_KEPT = 200
+SIZED_LATE_MS = 24 * HOUR_MS
+"""Before the facts that are kept one by one: of earlier checkpoints new files tell nothing, since too much would have to be read again."""
 
 # Texts that only a fact's own page and the rules about the newest failures need.
 _BULKY = ("declines", "not_acknowledged", "late_messages", "failure_message")
@@ -35,10 +38,16 @@ _UNREAD = ("exception", "sources")
 
 
 class Lookup(NamedTuple):
-    """Rows of the job's checkpoints triggered from ``from_ms`` to ``to_ms`` (epoch ms, both included) are needed."""
+    """Rows of the job's checkpoints triggered from ``from_ms`` to ``to_ms`` (epoch ms, both included) are needed, and all snapshots
+    of ``keys`` (:mod:`spark_jobs.fold.wanted_snapshots`)."""
 
     from_ms: int
     to_ms: int
+    keys: tuple[str, ...] = ()
+
+
+NO_CHECKPOINTS = (0, -1)
+"""Span of a lookup of snapshots alone."""
 
 
 @dataclass(frozen=True)
@@ -76,17 +85,19 @@ def checkpoints(news: JobNews, before: JobState, job: JobSurroundings) -> Checkp
 
     new_lines = {_line(line) for line in (*fresh.lines, *moved)}
     touched = fresh.answered() | {key_of_line[id(line)] for line in rows.lines if id(line) in key_of_line and _line(line) in new_lines}
-    touched |= _perhaps_ended(news, before) | _perhaps_explained(news, before) | _placed_by_now(news, before)
+    snapshots = [*before.snapshots, *news.snapshots, *news.found_snapshots]
+    full_sizes = FullSizes(news.job_id, snapshots, known_triggers)
+    sized, written_ms = _sized_by_now(news, before, job, full_sizes, known_triggers)
+    touched |= sized | _perhaps_ended(news, before) | _perhaps_explained(news, before) | _placed_by_now(news, before)
     numbers = {number for number, _ in touched}
     touched |= {key for key in stand_ins if key[0] in numbers}
     touched |= {key for key in (*known_triggers, *held_keys) if key[0] in numbers and is_held(key)}
-    if news.found is None and (missing := [key[1] for key in touched if not is_held(key)]):
+    if news.found is None and (missing := [*written_ms, *(key[1] for key in touched if not is_held(key))]):
         return Lookup(min(missing) - _looked_back_ms(before), max(missing))
 
     of_touched = rows.about(numbers)
-    every = checkpoint_facts(
-        rows if news.found else of_touched, {key: lines for key, lines in anchored.items() if news.found or key[0] in numbers}, job
-    )
+    of_numbers = {key: lines for key, lines in anchored.items() if news.found or key[0] in numbers}
+    every = checkpoint_facts(rows if news.found else of_touched, of_numbers, job, full_sizes)
     told = {key: fact for key, fact in every.items() if key in touched}
     retracted = {key for key in stand_ins & touched if key not in told}
     remembered = {key: fact for fact in before.facts if (key := key_of(fact)) not in retracted}
@@ -166,6 +177,25 @@ def _perhaps_explained(news: JobNews, before: JobState) -> set[Key]:
 
 def _tells_of_the_job(event: Row) -> bool:
     return tells_of_failure(event) or event["kind"] in (COORDINATOR_STOPPED, *STATE_CHANGED)
+
+
+def _sized_by_now(
+    news: JobNews, before: JobState, job: JobSurroundings, full_sizes: FullSizes, known: Mapping[Key, Any]
+) -> tuple[set[Key], list[int]]:
+    """Checkpoints whose full size new snapshots tell; and when files were written of which no checkpoint is known any more, in epoch ms."""
+    if not news.snapshots or not job.writing.may_lack_full_size:
+        return set(), []
+    lacking = (fact for fact in before.facts if fact["state_bytes"] is None)
+    found = {key_of(fact) for fact in lacking if full_sizes.of(key_of(fact), fact["external_path"]) is not None}
+    if before.facts_since is None:
+        return found, []
+    answered = {fact["checkpoint_id"] for fact in before.facts if fact["state_bytes"] is not None} | {number for number, _ in found}
+    numbers = {row["checkpoint_id"] for row in news.snapshots} - answered
+    looked_at = range(before.facts_since - SIZED_LATE_MS, before.facts_since)
+    older = {key for key in known if key[0] in numbers and key[1] in looked_at}
+    unknown = numbers - {number for number, _ in known}
+    written = (row["metadata_modified"] for row in news.snapshots if row["checkpoint_id"] in unknown)
+    return found | older, [at for at in written if at in looked_at]
 
 
 def _placed_by_now(news: JobNews, before: JobState) -> set[Key]:

@@ -21,9 +21,11 @@ from spark_jobs.fold.lost_taskmanagers import losses, lost_marks
 from spark_jobs.fold.news import JobNews
 from spark_jobs.fold.rows import Row, json_text, largest
 from spark_jobs.fold.size_trend import size_trend
+from spark_jobs.fold.snapshots import types_of
 from spark_jobs.fold.state import JobState
 from spark_jobs.fold.triggers import Key
 from spark_jobs.fold.vertex_states import vertex_states
+from spark_jobs.fold.wanted_snapshots import lacks_snapshots, wanted_keys
 from spark_jobs.fold.windows import job_windows, judged_starts
 
 
@@ -58,17 +60,20 @@ def fold(news: JobNews, before: JobState, settings: Settings) -> JobResult | Loo
     surroundings = JobSurroundings.of(state.answers, state.events, state.placements, state.failures)
     found = checkpoints(news, before, surroundings)
     if isinstance(found, Lookup):
-        return found
+        return found._replace(keys=wanted_keys(news.job_id, state, [*before.facts, *news.checkpoints], surroundings.writing))
     facts = list(found.known.values())
     state = replace(state, outages=outages(events, before.events, before.outages))
     states = entered_states(state.answers, state.events)
     lost = lost_marks(losses(state.taskmanager_lines, states))
-    marks = annotations(state.answers, [*facts, *found.older.savepoints], state.events, state.outages, lost)
+    types = types_of(state.snapshots)
+    marks = annotations(state.answers, [*facts, *found.older.savepoints], state.events, state.outages, lost, types)
     trend = size_trend(facts, marks, found.older)
-    current = job_current(state.answers, facts, state.pressure, state.events, found.older) | {"states": json_text(states or None)}
+    current = job_current(state.answers, facts, state.pressure, state.events, found.older, types) | {"states": json_text(states or None)}
     full_states = vertex_states(found.rows.vertex_checkpoints, found.told, before.vertex_states)
     starts, newest_ms = _to_judge(news, before, found.told, current, losses(news.taskmanager_lines, states))
     if news.found is None and (lookup := lacks_history(facts, before, starts, WINDOW_MS)):
+        return lookup._replace(keys=wanted_keys(news.job_id, state, facts, surroundings.writing))
+    if lookup := lacks_snapshots(news, before, state, facts, surroundings.writing):
         return lookup
     untold, hashes = _untold(marks, before)
     latest = (
@@ -116,6 +121,7 @@ def _remembered(news: JobNews, before: JobState, events: Sequence[Row]) -> JobSt
         failures=kept.failures([*before.failures, *news.exceptions]),
         uploads=kept.uploads([*before.uploads, *news.uploads]),
         taskmanager_lines=kept.taskmanager_lines([*before.taskmanager_lines, *news.taskmanager_lines]),
+        snapshots=kept.snapshots([*before.snapshots, *news.snapshots, *news.found_snapshots]),
         judged_runs=list(before.judged_runs),
     )
 

@@ -30,6 +30,8 @@ WINDOWS_KEPT = 10
 PLACEMENTS_KEPT = 200
 TASKMANAGER_LINES_KEPT = 200
 """Two or three for each TaskManager that was lost."""
+SNAPSHOTS_KEPT = 100
+"""Of older ones the lake is asked again, with the rows of their checkpoints."""
 TRACE_CHARS = 4000
 
 _CHANGING = ("state", "start_time", "end_time", "restarts", "restored_at", "state_since", "vertices", "configuration",
@@ -132,6 +134,11 @@ def counters(answers: Iterable[Row]) -> list[Row]:
 def uploads(rows: Iterable[Row]) -> list[Row]:
     once = newest_by(rows, ("checkpoint_id", "trigger_time"), ("as_of",))
     return sorted(once, key=lambda row: (row["as_of"], row["trigger_time"]))[-UPLOADS:]
+
+
+def snapshots(rows: Iterable[Row]) -> list[Row]:
+    once = newest_by(rows, ("metadata_path", "metadata_bytes", "metadata_modified"), ("reader_version", "observed_at"))
+    return sorted(once, key=lambda row: (row["observed_at"], row["metadata_path"], rank(row["metadata_modified"])))[-SNAPSHOTS_KEPT:]
 
 
 def failures(rows: Iterable[Row]) -> list[Row]:

@@ -12,7 +12,8 @@ class JobNews:
     ``taskmanager_lines``: of TaskManagers that its tasks ran on, as :mod:`spark_jobs.fold.lost_taskmanagers` reads them.
 
     ``found``: first and last trigger (epoch ms) whose checkpoints' rows were looked up in the lake, None where none were;
-    ``found_…`` are these rows, new ones among them.
+    ``found_…`` are these rows, new ones among them. ``snapshots``: what ``_metadata`` say as a whole (lake table ``snapshots``), with
+    ``owner_id`` for the job whose directory the file lies in; ``older_snapshots``: the lake may have others, read before.
     """
 
     cluster: str
@@ -28,7 +29,10 @@ class JobNews:
     uploads: Sequence[Row] = ()
     executions: Sequence[Row] = ()
     taskmanager_lines: Sequence[Row] = ()
+    snapshots: Sequence[Row] = ()
+    older_snapshots: bool = False
     found: tuple[int, int] | None = None
     found_checkpoints: Sequence[Row] = ()
     found_vertex_checkpoints: Sequence[Row] = ()
     found_lines: Sequence[Row] = ()
+    found_snapshots: Sequence[Row] = ()

@@ -2,6 +2,7 @@
 
 From Flink 1.15 on REST tells both, and the log the full one. Before, both tell one size, and that is the uploaded one: of an
 incremental checkpoint a part of the state, of a savepoint and with a state backend that always writes everything the whole.
+What both leave unknown, a ``_metadata`` that was read may tell.
 """
 
 from typing import Any, NamedTuple
@@ -44,6 +45,11 @@ class Writing(NamedTuple):
 
     version: tuple[int, int] | None = None
     writes_everything: bool = False
+
+    @property
+    def may_lack_full_size(self) -> bool:
+        """Then only ``_metadata`` tell it (:mod:`spark_jobs.fold.full_sizes`)."""
+        return not self.writes_everything and (self.version is None or self.version < INCREMENTAL_SIZE_SINCE)
 
     @classmethod
     def of(cls, flink_version: str | None, state_backend: Any) -> "Writing":

@@ -33,6 +33,7 @@ class JobState:
     counters: Sequence[Row] = ()
     failures: Sequence[Row] = ()
     uploads: Sequence[Row] = ()
+    snapshots: Sequence[Row] = ()
     vertex_states: Sequence[Row] = ()
     checkpoints: Sequence[Row] = ()
     vertex_checkpoints: Sequence[Row] = ()

@@ -24,7 +24,7 @@ from spark_jobs.run_dir import Carried, RunDir
 from spark_jobs.run_files import EXECUTIONS, JOB_STATE
 from spark_jobs.spans import LINES_AFTER_TRIGGER, OTHER_SIDE_WITHIN, WINDOW, Asked, asked_for, instant, windows_between
 from spark_jobs.touched_spans import spans
-from spark_jobs.transforms import executions, folding, group_windows, log_events, uploads
+from spark_jobs.transforms import executions, folding, group_windows, log_events, snapshots, uploads
 from spark_jobs.transforms.instants import floor_to
 from spark_jobs.transforms.job_exceptions import job_exceptions
 from spark_jobs.transforms.skipped_inputs import skipped_inputs
@@ -52,13 +52,16 @@ class Recompute:
         yield "events", self.stage_events()
         if self._has_new("references"):
             yield "checkpoint_upload", self.run_dir.write_table("checkpoint_upload", self.new_uploads)
-        yield "jobs", self.run_dir.write_jobs("jobs", folding.folded(self.parts, self.settings))
+        yield "jobs", self.run_dir.write_jobs("jobs", self._folded(self.parts))
         if lookups := self._lookups():
-            yield "jobs looked up", self.run_dir.write_jobs("jobs_looked_up", folding.folded(self._with_found(lookups), self.settings))
+            yield "jobs looked up", self.run_dir.write_jobs("jobs_looked_up", self._folded(self._with_found(lookups)))
         if self._names_executions:
             yield EXECUTIONS, self.run_dir.write_state(EXECUTIONS, self.executions)
         elif self.previous:
             self.run_dir.copy_snapshot(self.previous, EXECUTIONS)
+
+    def _folded(self, parts: Mapping[str, DataFrame]) -> DataFrame:
+        return folding.folded(parts, self.settings, older_snapshots=self.from_seq["snapshots"] > 0)
 
     def stage_events(self) -> int:
         """Read what is new in the logs, once for all that follows."""
@@ -99,6 +102,8 @@ class Recompute:
             parts[group_windows.PART] = self.samples
         if self._has_new("references"):
             parts["uploads"] = self.new_uploads
+        if self._has_new("snapshots"):
+            parts["snapshots"] = snapshots.of_jobs(self._asked_of_files, self._new("snapshots"))
         return parts
 
     @property
@@ -162,14 +167,18 @@ class Recompute:
         rows = self.lake.rows_in("vertex_metrics", spans(new, "ts", WINDOW_S)).withColumn("window_start", start)
         return rows.join(touched, on=window, how="left_semi")
 
-    # What parsed _metadata tell of uploads.
+    # What parsed _metadata tell.
+
+    @cached_property
+    def _asked_of_files(self) -> DataFrame:
+        """What every job would know of them."""
+        return _held(folding.folded(self._parts_of_life, self.settings, compares=True).select(*JOB, "comparisons", "wanted_keys"))
 
     @cached_property
     def new_uploads(self) -> DataFrame:
         """Of checkpoints one side of whose comparison was read since the last run."""
         new = self._new("references")
-        folded = folding.folded(self._parts_of_life, self.settings, compares=True)
-        comparisons = folded.select(*JOB, F.explode("comparisons").alias("of")).select(
+        comparisons = self._asked_of_files.select(*JOB, F.explode("comparisons").alias("of")).select(
             *JOB, "of.checkpoint_id", F.timestamp_millis("of.trigger_time").alias("trigger_time"), "of.directory", "of.compared_with"
         )
         compared = _held(uploads.of_files(comparisons, new))
@@ -184,14 +193,15 @@ class Recompute:
     def _lookups(self) -> list[Asked]:
         """Of the jobs that were not folded for lack of rows."""
         return [
-            Asked(row["cluster"], row["job_id"], row["lookup"]["from_ms"], row["lookup"]["to_ms"])
+            Asked(row["cluster"], row["job_id"], **row["lookup"])
             for batch in self.run_dir.read(self.run_dir.state[JOB_STATE], [*JOB, "lookup"])
             for row in batch.filter(pc.is_valid(batch["lookup"])).to_pylist()
         ]
 
     def _with_found(self, lookups: Sequence[Asked]) -> Mapping[str, DataFrame]:
         """The parts of these jobs, and rows of theirs that were triggered in the spans they asked for."""
-        asked = self.lake.session.createDataFrame(list(lookups), "cluster string, job_id string, from_ms long, to_ms long")
+        spans_of_jobs = "cluster string, job_id string, from_ms long, to_ms long"
+        asked = self.lake.session.createDataFrame([one[:4] for one in lookups], spans_of_jobs)
         triggers, lines = asked_for(lookups)
         records = self.lake.rows_in("log_records", lines).where(F.col("message").contains("heckpoint"))
         told = log_events.with_served(log_events.recognised(records)).where(F.col("kind").isin(*TELLING))
@@ -202,6 +212,10 @@ class Recompute:
             ),
             "found_lines": _asked_for(executions.locate(told, self._known_executions), asked, "ts", LINES_AFTER_TRIGGER),
         }
+        if any(one.keys for one in lookups):
+            keys = [(one.cluster, one.job_id, list(one.keys)) for one in lookups]
+            wanted = self.lake.session.createDataFrame(keys, "cluster string, job_id string, wanted_keys array<string>")
+            found["found_snapshots"] = snapshots.of_jobs(wanted, self.lake.new_rows("snapshots", 0))
         of_jobs = {name: rows.join(F.broadcast(asked.select(*JOB)), on=list(JOB), how="left_semi") for name, rows in self.parts.items()}
         return {**of_jobs, **found, "found": asked}
 

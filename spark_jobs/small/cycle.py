@@ -21,7 +21,7 @@ from spark_jobs.manifest import Manifest
 from spark_jobs.nested_tables import JOB
 from spark_jobs.run_files import EXECUTIONS, JOB_STATE, RunFiles
 from spark_jobs.serving import CHECKPOINT_UPLOAD, JOB_EXCEPTION, SKIPPED_INPUT
-from spark_jobs.small import events, executions, uploads
+from spark_jobs.small import events, executions, snapshots, uploads
 from spark_jobs.small.rows import MOST_BYTES, Row, SmallLake, TooLarge, lies_here
 from spark_jobs.small.serving_rows import serving_rows
 from spark_jobs.spans import EPOCH, LINES_AFTER_TRIGGER, OTHER_SIDE_WITHIN, WINDOW, Asked, asked_for, merged, windows_between
@@ -88,8 +88,9 @@ class SmallCycle:
         elif self.previous:
             self.run_dir.copy_snapshot(self.previous, EXECUTIONS)
 
-    def _folded(self, parts: Parts, *, compares: bool = False) -> pa.Table:
-        return pa.Table.from_batches(folded_batches(_in_order(parts).to_batches(), self.settings, compares), FOLDED)
+    def _folded(self, parts: Parts) -> pa.Table:
+        older_snapshots = self.from_seq["snapshots"] > 0
+        return pa.Table.from_batches(folded_batches(_in_order(parts).to_batches(), self.settings, False, older_snapshots), FOLDED)
 
     # What is new.
 
@@ -117,6 +118,8 @@ class SmallCycle:
             parts[group_windows.PART] = self._samples(self._new("vertex_metrics"), self.from_seq["vertex_metrics"])
         if self._has_new("references"):
             parts["uploads"] = self.new_uploads
+        if self._has_new("snapshots"):
+            parts["snapshots"] = snapshots.of_jobs(_wanted(self._asked_of_files), self._new("snapshots").to_pylist())
         return parts
 
     @cached_property
@@ -192,14 +195,19 @@ class SmallCycle:
         is_new = pc.greater(dated["commit_seq"], after_seq)
         return dated.select(list(group_windows.SAMPLE)).append_column(group_windows.IS_NEW, is_new)
 
-    # What parsed _metadata tell of uploads.
+    # What parsed _metadata tell.
+
+    @cached_property
+    def _asked_of_files(self) -> pa.Table:
+        """What every job would know of them."""
+        batches = folded_batches(_in_order(self._parts_of_life).to_batches(), self.settings, compares=True)
+        return pa.Table.from_batches(batches, FOLDED).select([*JOB, "comparisons", "wanted_keys"])
 
     @cached_property
     def new_uploads(self) -> pa.Table:
         """Of checkpoints one side of whose comparison was read since the last run."""
         new = self._new("references").select(list(uploads.OF_SNAPSHOT))
-        folded = self._folded(self._parts_of_life, compares=True).select([*JOB, "comparisons"])
-        compared = uploads.of_files(_comparisons(folded), new.to_pylist())
+        compared = uploads.of_files(_comparisons(self._asked_of_files), new.to_pylist())
         if any(self.from_seq.values()):
             seen = pc.min_max(new["observed_at"]).as_py()
             span = seen["min"] - OTHER_SIDE_WITHIN, seen["max"] + timedelta(seconds=1)
@@ -221,8 +229,15 @@ class SmallCycle:
         }
         jobs = {(one.cluster, one.job_id): one for one in asked}
         cut = {name: _asked_rows(rows, jobs, "ts" if name == "found_lines" else "trigger_time") for name, rows in found.items()}
+        wanted = [(one.cluster, one.job_id, one.keys) for one in asked]
+        if any(one.keys for one in asked):
+            cut["found_snapshots"] = snapshots.of_jobs(wanted, self.lake.new_rows("snapshots", 0).to_pylist())
         of_jobs = {name: _of_jobs(rows, jobs) for name, rows in self.parts.items()}
-        return {**of_jobs, **cut, "found": pa.Table.from_pylist([one._asdict() for one in asked], _ASKED)}
+        return {
+            **of_jobs,
+            **cut,
+            "found": pa.Table.from_pylist([{name: getattr(one, name) for name in _ASKED.names} for one in asked], _ASKED),
+        }
 
 
 def _in_order(parts: Parts) -> pa.Table:
@@ -262,6 +277,11 @@ def _asked_rows(rows: pa.Table, jobs: Mapping[tuple[str, str], Asked], time_colu
     keys = zip(of_jobs["cluster"].to_pylist(), of_jobs["job_id"].to_pylist(), instants, strict=True)
     inside = [at is not None and jobs[cluster, job].from_ms <= at <= jobs[cluster, job].to_ms + later for cluster, job, at in keys]
     return of_jobs.filter(pa.array(inside, pa.bool_()))
+
+
+def _wanted(folded: pa.Table) -> list[tuple[str, str, list[str]]]:
+    rows = folded.filter(pc.greater(pc.list_value_length(folded["wanted_keys"]), 0)).to_pylist()
+    return [(row["cluster"], row["job_id"], row["wanted_keys"]) for row in rows]
 
 
 def _comparisons(folded: pa.Table) -> list[Row]:

@@ -11,13 +11,15 @@ from typing import Any
 
 import pyarrow as pa
 
+from spark_jobs.fold.checkpoint_facts import writing_of
 from spark_jobs.fold.checkpoints import Lookup
 from spark_jobs.fold.comparisons import comparisons
 from spark_jobs.fold.job import JobResult, fold
 from spark_jobs.fold.judging import Settings
 from spark_jobs.fold.news import JobNews
 from spark_jobs.fold.rows import LINE, newest_places
-from spark_jobs.fold.state import unpacked
+from spark_jobs.fold.state import JobState, unpacked
+from spark_jobs.fold.wanted_snapshots import wanted_keys
 from spark_jobs.nested_tables import JOB, NESTED, RETRACTED, ROWS, ddl, struct
 from spark_jobs.serving import (
     CHECKPOINT_FACT,
@@ -56,29 +58,32 @@ _COMPARISON = pa.struct(
     [("checkpoint_id", pa.int64()), ("trigger_time", pa.int64()), ("directory", pa.string()), ("compared_with", pa.string())]
 )
 _COMPARISON_DDL = "array<struct<checkpoint_id: bigint, trigger_time: bigint, directory: string, compared_with: string>>"
-_LOOKUP = pa.struct([("from_ms", pa.int64()), ("to_ms", pa.int64())])
+_LOOKUP = pa.struct([("from_ms", pa.int64()), ("to_ms", pa.int64()), ("keys", pa.list_(pa.string()))])
 
 FOLDED = pa.schema(
     [
         *((name, pa.string()) for name in JOB),
         *((table.name, pa.list_(struct(table))) for table in _TABLES),
         ("comparisons", pa.list_(_COMPARISON)),
+        ("wanted_keys", pa.list_(pa.string())),
         ("state", pa.binary()),
         ("lookup", _LOOKUP),
         (ROWS, pa.struct([(table.name, pa.int64()) for table in _TABLES])),
     ]
 )
-"""``lookup``: the job was not folded, as rows triggered in this span (epoch ms) are needed; nothing else of it counts then.
+"""``lookup``: the job was not folded, as rows triggered in this span (epoch ms) and snapshots are needed; nothing else of it counts then.
 
-``comparisons``: where asked for, the snapshots that its checkpoints' uploads are compared with.
+Where asked for: ``comparisons``, the snapshots that its checkpoints' uploads are compared with, and ``wanted_keys``, those whose
+full size or type would tell something (:mod:`spark_jobs.fold.wanted_snapshots`).
 """
 FOLDED_SCHEMA = ", ".join(
     (
         *(f"{name} string" for name in JOB),
         *(f"{table.name} {ddl(table)}" for table in _TABLES),
         f"comparisons {_COMPARISON_DDL}",
+        "wanted_keys array<string>",
         "state binary",
-        "lookup struct<from_ms: bigint, to_ms: bigint>",
+        "lookup struct<from_ms: bigint, to_ms: bigint, keys: array<string>>",
         f"{ROWS} struct<{', '.join(f'{table.name}: bigint' for table in _TABLES)}>",
     )
 )
@@ -90,13 +95,17 @@ _READ: Mapping[str, Sequence[str] | None] = {
 """Fields of a part that are taken out of Arrow; of parts that are not named, all."""
 _UNFIT = (pa.ArrowException, OverflowError, ValueError, TypeError)
 _AS_NEWS = ("answers", "checkpoints", "vertex_checkpoints", "events", "exceptions", "placements", "uploads", "executions",
-            "taskmanager_lines", "found_checkpoints", "found_vertex_checkpoints", "found_lines")  # fmt: skip
+            "taskmanager_lines", "snapshots", "found_checkpoints", "found_vertex_checkpoints", "found_lines",
+            "found_snapshots")  # fmt: skip
 
 
-def folded_batches(batches: Iterable[pa.RecordBatch], settings: Settings, compares: bool = False) -> Iterator[pa.RecordBatch]:
+def folded_batches(
+    batches: Iterable[pa.RecordBatch], settings: Settings, compares: bool = False, older_snapshots: bool = False
+) -> Iterator[pa.RecordBatch]:
     """Batches of ``FOLDED``, a row for each job. ``batches``: rows of ``cluster``, ``job_id`` and a struct for each part, sorted by job.
 
     A job that cannot be folded stops only itself: its state stays, and a skipped input says why.
+    ``older_snapshots``: see :class:`spark_jobs.fold.news.JobNews`.
     """
     # Rows hold no cycles: looking for some among millions of them took more time than the rules.
     gc.disable()
@@ -104,7 +113,7 @@ def folded_batches(batches: Iterable[pa.RecordBatch], settings: Settings, compar
         held: list[tuple[Group, dict[str, Any]]] = []
         rows = 0
         for group in jobs_of(batches):
-            held.append((group, _folded(group, settings, compares)))
+            held.append((group, _folded(group, settings, compares, older_snapshots)))
             rows += group.size
             if rows >= ROWS_AT_ONCE:
                 yield _arrow(held)
@@ -120,7 +129,7 @@ def jobs_of(batches: Iterable[pa.RecordBatch]) -> Iterator[Group]:
     return group_windows.with_windows(groups(batches, _READ))
 
 
-def _folded(group: Group, settings: Settings, compares: bool) -> dict[str, Any]:
+def _folded(group: Group, settings: Settings, compares: bool, older_snapshots: bool) -> dict[str, Any]:
     """What comes out of one job, beside the rows that are passed on as they came."""
     same = _unchanged(group)
     has_news = any(part not in ("state", "skips") for part in group.parts)
@@ -129,13 +138,20 @@ def _folded(group: Group, settings: Settings, compares: bool) -> dict[str, Any]:
     try:
         if not has_news:
             before = unpacked(same["state"])
-            return same | {"comparisons": comparisons(before.facts, before)}
-        result = fold_group(group, settings)
+            return same | _asked_for(before, before.facts, group.key[1])
+        result = fold_group(group, settings, older_snapshots)
         if isinstance(result, Lookup):
             return same | {"state": None, "lookup": result._asdict()}
-        return same | _of_result(result) | ({"comparisons": comparisons(result.known, result.state)} if compares else {})
+        return same | _of_result(result) | (_asked_for(result.state, result.known, group.key[1]) if compares else {})
     except Exception as error:
         return _failed(group, error)
+
+
+def _asked_for(state: JobState, facts: Sequence[Mapping[str, Any]], job_id: str) -> dict[str, Any]:
+    return {
+        "comparisons": comparisons(facts, state),
+        "wanted_keys": wanted_keys(job_id, state, facts, writing_of(state.answers)),
+    }
 
 
 def _unchanged(group: Group) -> dict[str, Any]:
@@ -168,17 +184,18 @@ def _failed(group: Group, error: Exception) -> dict[str, Any]:
     return _unchanged(group) | {"failed": [skipped]}
 
 
-def fold_group(group: Group, settings: Settings) -> JobResult | Lookup:
-    return fold(_news(group), unpacked(_unchanged(group)["state"]), settings)
+def fold_group(group: Group, settings: Settings, older_snapshots: bool = False) -> JobResult | Lookup:
+    return fold(_news(group, older_snapshots), unpacked(_unchanged(group)["state"]), settings)
 
 
-def _news(group: Group) -> JobNews:
+def _news(group: Group, older_snapshots: bool) -> JobNews:
     windows, found = group.rows("windows"), group.rows("found")
     as_told: dict[str, Any] = {part: group.rows(part) for part in _AS_NEWS}
     return JobNews(
         group.key[0],
         group.key[1] or "",
         **as_told,
+        older_snapshots=older_snapshots,
         vertex_windows=[
             row["readings"] | {name: row[name] for name in ("vertex_id", "window_start", "newest_ts", "as_of", "counters")}
             for row in windows
@@ -207,7 +224,8 @@ def _arrow(held: Sequence[tuple[Group, dict[str, Any]]]) -> pa.RecordBatch:
 
 def _made(results: Sequence[dict[str, Any]]) -> dict[str, pa.Array]:
     one_each = {
-        name: pa.array([one.get(name) for one in results], FOLDED.field(name).type) for name in (*JOB, "comparisons", "state", "lookup")
+        name: pa.array([one.get(name) for one in results], FOLDED.field(name).type)
+        for name in (*JOB, "comparisons", "wanted_keys", "state", "lookup")
     }
     lists = {table.name: pa.array([one.get(table.name, ()) for one in results], FOLDED.field(table.name).type) for table in _MADE}
     return one_each | lists

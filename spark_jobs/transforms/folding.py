@@ -11,12 +11,13 @@ from spark_jobs.nested_tables import JOB
 from spark_jobs.transforms.fold_batches import FOLDED_SCHEMA, folded_batches
 
 
-def folded(parts: Mapping[str, DataFrame], settings: Settings, compares: bool = False) -> DataFrame:
+def folded(parts: Mapping[str, DataFrame], settings: Settings, compares: bool = False, older_snapshots: bool = False) -> DataFrame:
     """One row for each job, see ``FOLDED_SCHEMA``; ``parts``: name → rows with ``cluster`` and ``job_id``, read by the fold under it.
 
-    ``compares``: every job's comparisons of uploads come out too.
+    ``compares``: every job's comparisons of uploads come out too, and which snapshots it wants.
     """
-    return in_order(parts).mapInArrow(partial(folded_batches, settings=settings, compares=compares), FOLDED_SCHEMA)
+    fold = partial(folded_batches, settings=settings, compares=compares, older_snapshots=older_snapshots)
+    return in_order(parts).mapInArrow(fold, FOLDED_SCHEMA)
 
 
 def in_order(parts: Mapping[str, DataFrame]) -> DataFrame:

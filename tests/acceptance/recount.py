@@ -85,8 +85,11 @@ class Mentioned:
         return self.rest is not None and self.rest["status"] == "IN_PROGRESS"
 
 
-def figures(known: Mentioned, *, is_one_size: bool) -> dict[str, int | None]:
-    """REST's last answer, else the log's line, else unknown; one size is the uploaded one, and the full one of savepoints."""
+def figures(known: Mentioned, *, is_one_size: bool, full: int | None = None) -> dict[str, int | None]:
+    """REST's last answer, else the log's line, else unknown; one size is the uploaded one, and the full one of savepoints.
+
+    ``full``: of a checkpoint with one size, what Flink's own loader reads in its file.
+    """
     rest = known.final if known.outcome != "in_progress" else known.rest
     if rest is None:
         size = known.completed_bytes
@@ -100,7 +103,7 @@ def figures(known: Mentioned, *, is_one_size: bool) -> dict[str, int | None]:
     found = {
         "end_to_end_ms": rest["end_to_end_duration"],
         "acknowledged": rest["num_acknowledged_subtasks"],
-        "state_bytes": None if is_one_size and not rest["is_savepoint"] else size,
+        "state_bytes": full if is_one_size and not rest["is_savepoint"] else size,
         "checkpointed_bytes": size if is_one_size else rest["checkpointed_size"],
     }
     # Flink says -1 where nobody acknowledged.
@@ -110,6 +113,15 @@ def figures(known: Mentioned, *, is_one_size: bool) -> dict[str, int | None]:
 def has_one_size(recording: str) -> bool:
     """Before 1.15 REST has one size of a checkpoint: ``1.12.5/G``."""
     return [int(part) for part in recording.partition("/")[0].split(".")[:2]] < [1, 15]
+
+
+def full_sizes(recording: Path) -> dict[tuple[str, int], int]:
+    """Job and number of checkpoints → full size, as Flink's own loader read the files that it kept, whether deleted later or not."""
+    told = recording.glob("ckpt/*/chk-*/_metadata.oracle.jsonl")
+    return {
+        (path.parts[-3], int(path.parts[-2].removeprefix("chk-"))): json.loads(path.open(encoding="utf-8").readline())["total_state_size"]
+        for path in told
+    }
 
 
 def restarts(recording: Path) -> Counter[str]:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.acceptance.homes import NAMES, RECORDINGS, ROOT, Instance, cluster_of
-from tests.acceptance.recount import Key, Mentioned, counters, figures, has_one_size, recount, refusals, restarts, restores
+from tests.acceptance.recount import Key, Mentioned, counters, figures, full_sizes, has_one_size, recount, refusals, restarts, restores
 from tests.acceptance.shown_figures import UNKNOWN, means
 from tests.raw_outages import raw_outages
 
@@ -36,13 +36,14 @@ def shown(instance: Instance) -> dict[str, dict[str, dict[str, Any]]]:
 @cache
 def counted(name: str) -> dict[Key, dict[str, Any]]:
     """What each checkpoint of a recording has to show."""
-    return {key: _counted(known, name) for key, known in recount(RECORDINGS / name).items()}
+    full = full_sizes(RECORDINGS / name)
+    return {key: _counted(known, name, full.get(key[:2])) for key, known in recount(RECORDINGS / name).items()}
 
 
-def _counted(known: Mentioned, name: str) -> dict[str, Any]:
+def _counted(known: Mentioned, name: str, full: int | None) -> dict[str, Any]:
     subtasks = known.rest["num_subtasks"] if known.rest else None
     own = {"outcome": known.outcome, "is_savepoint": known.is_savepoint, "subtasks": subtasks}
-    return own | figures(known, is_one_size=has_one_size(name))
+    return own | figures(known, is_one_size=has_one_size(name), full=full if known.outcome == "completed" else None)
 
 
 def of_job(name: str, job_id: str) -> dict[tuple[int, int], dict[str, Any]]:
@@ -99,6 +100,24 @@ def test_every_checkpoint_has_the_recounted_figures_on_its_page(shown, name: str
             assert page["title"].startswith(f"{'Savepoint' if one['is_savepoint'] else 'Checkpoint'} {number} ")
             assert _differing({**kpis, "title": page["title"]}, one, outcome="title", state="Full state") == [], (job_id, number)
             assert kpis["Acknowledged"] == _acked(one, " of "), (job_id, number)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_state_of_a_job_is_that_of_its_last_completed_checkpoint(shown, name: str) -> None:
+    for job_id, job in shown[name].items():
+        completed = [(trigger, one) for (_id, trigger), one in of_job(name, job_id).items() if one["outcome"] == "completed"]
+        own = [(trigger, one) for trigger, one in completed if not one["is_savepoint"]]
+        size = max(own, key=lambda one: one[0])[1]["state_bytes"] if own else None
+        assert means(job["kpis"]["State"][0], size), job_id
+        assert job["api_job"]["state_bytes"] == size, job_id
+        marks = [one["detail"] for one in job["api_annotations"] if one["kind"] == "savepoint"]
+        savepoints = {key[0]: one["state_bytes"] for key, one in of_job(name, job_id).items() if one["is_savepoint"]}
+        assert {one["checkpoint_id"]: one["state_bytes"] for one in marks} == savepoints, job_id
+
+
+def test_before_1_15_every_checkpoint_whose_file_was_kept_has_its_full_size() -> None:
+    told = [one["state_bytes"] for one in counted("1.12.5/G").values() if one["outcome"] == "completed"]
+    assert len(told) == 18 and None not in told
 
 
 def _differing(shown: dict[str, str], wanted: dict[str, Any], *, outcome: str, state: str) -> list[tuple[str, str, Any]]:

@@ -12,7 +12,7 @@ from spark_jobs.fold.rows import Row
 from spark_jobs.fold.state import JobState, unpacked
 from spark_jobs.fold.triggers import Key, key_of
 
-PARTS = ("answers", "checkpoints", "vertex_checkpoints", "events", "exceptions", "placements", "uploads")
+PARTS = ("answers", "checkpoints", "vertex_checkpoints", "events", "exceptions", "placements", "uploads", "snapshots")
 
 
 @dataclass(frozen=True)
@@ -40,6 +40,7 @@ def in_two_runs(early: JobNews, late: JobNews, settings: Settings) -> TwoRuns:
     """Like one run over both, as far as bounds of what is kept are not reached."""
     first = told(early, JobState(), settings)
     before = unpacked(first.state.packed())
+    late = replace(late, older_snapshots=bool(early.snapshots))
     second, lookup = fold(late, before, settings), None
     if isinstance(second, Lookup):
         lookup = second
@@ -59,10 +60,11 @@ def with_found(late: JobNews, early: JobNews, lookup: Lookup) -> JobNews:
 
     return replace(
         late,
-        found=tuple(lookup),
+        found=(lookup.from_ms, lookup.to_ms),
         found_checkpoints=of("checkpoints", "trigger_time"),
         found_vertex_checkpoints=of("vertex_checkpoints", "trigger_time"),
         found_lines=[line for line in of("events", "ts", lookup.to_ms + 86_400_000) if line["kind"] in TELLING],
+        found_snapshots=[*early.snapshots, *late.snapshots] if lookup.keys else (),
     )
 
 

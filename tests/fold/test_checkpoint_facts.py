@@ -9,8 +9,9 @@ import pytest
 from spark_jobs.fold.checkpoint_facts import JobSurroundings, checkpoint_facts
 from spark_jobs.fold.checkpoint_log import TELLING
 from spark_jobs.fold.checkpoint_rows import CheckpointRows
+from spark_jobs.fold.full_sizes import FullSizes
 from spark_jobs.fold.triggers import anchored, known_triggers
-from tests.fold.rows import VERTEX, Row, events, lake, noon, only, serving
+from tests.fold.rows import JOB, VERTEX, Row, events, lake, noon, only, serving
 
 
 def facts(
@@ -20,6 +21,7 @@ def facts(
     jobs: Iterable[Row] = (),
     hosts: Iterable[Row] = (),
     exceptions: Iterable[Row] = (),
+    snapshots: Iterable[Row] = (),
 ) -> list[dict[str, Any]]:
     """What REST and the log said → the facts of it."""
     default = {"checkpoint_id": 1, "trigger_time": noon()}
@@ -32,7 +34,7 @@ def facts(
         [line for line in lines if line["kind"] in TELLING],
     )
     known = known_triggers(rows.checkpoints, rows.vertex_checkpoints, rows.lines)
-    return list(checkpoint_facts(rows, anchored(rows.lines, known), job).values())
+    return list(checkpoint_facts(rows, anchored(rows.lines, known), job, FullSizes(JOB, snapshots, known)).values())
 
 
 TRIGGERED: dict[str, Any] = {"kind": "checkpoint_triggered", "ts": noon(0.01), "trigger_time": noon()}

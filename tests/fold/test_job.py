@@ -57,7 +57,7 @@ def shuffled(job: JobNews, chance: Random) -> JobNews:
 
 
 def is_about_a_checkpoint(row: Row) -> bool:
-    return row["kind"] in TELLING if "kind" in row else "trigger_time" in row
+    return row["kind"] in TELLING if "kind" in row else "trigger_time" in row or "metadata_path" in row
 
 
 def is_lucky(row: Row, salt: int) -> bool:
@@ -69,7 +69,7 @@ def with_one_trigger_for_each_id(job: JobNews) -> JobNews:
     """Of an id that repeats, a trigger that comes late takes lines from a fact that is not told again."""
 
     def dated(row: Row) -> Row:
-        known = is_about_a_checkpoint(row) and row["trigger_time"] is not None and row["checkpoint_id"] is not None
+        known = is_about_a_checkpoint(row) and row.get("trigger_time") is not None and row["checkpoint_id"] is not None
         return {**row, "trigger_time": noon(60 * row["checkpoint_id"])} if known else row
 
     return replace(job, **{name: [dated(row) for row in getattr(job, name)] for name in PARTS})
@@ -108,7 +108,7 @@ def test_rows_of_checkpoints_that_come_late_in_any_order_are_as_if_they_had_come
 @patient
 @given(NEWS, st.integers(0, 99))
 def test_what_is_told_of_a_life_may_come_late_in_any_order(job: JobNews, salt: int) -> None:
-    life = replace(split(job, lambda row: not is_about_a_checkpoint(row))[0], uploads=job.uploads)
+    life = replace(split(job, lambda row: not is_about_a_checkpoint(row))[0], uploads=job.uploads, snapshots=job.snapshots)
     assert lasting(in_two_runs(*split(life, lambda row: is_lucky(row, salt)), Settings()).second) == lasting(told(life))
 
 

@@ -12,7 +12,7 @@ from spark_jobs.diagnosis.window_contents import UPLOADS
 from spark_jobs.fold import kept
 from spark_jobs.fold.rows import Row
 from tests.fold.rows import VERTEX, events, lake, noon, serving
-from tests.fold.told import ANSWERS, EVENTS, FAILURES, PLACEMENTS, PRESSURE, UPLOADED
+from tests.fold.told import ANSWERS, EVENTS, FAILURES, PLACEMENTS, PRESSURE, SNAPSHOTS, UPLOADED
 
 Keep = Callable[[Iterable[Row]], list[Row]]
 KINDS: dict[str, tuple[Keep, st.SearchStrategy[list[dict[str, Any]]]]] = {
@@ -22,6 +22,7 @@ KINDS: dict[str, tuple[Keep, st.SearchStrategy[list[dict[str, Any]]]]] = {
     "pressure": (kept.pressure, PRESSURE),
     "failures": (kept.failures, FAILURES),
     "uploads": (kept.uploads, UPLOADED),
+    "snapshots": (kept.snapshots, SNAPSHOTS),
 }
 every_kind = pytest.mark.parametrize("kind", KINDS)
 

@@ -81,6 +81,7 @@ CHECKPOINTS = _rows(
     checkpointed_bytes=sizes,
     end_to_end_ms=st.sampled_from([None, 0, 700]),
     is_savepoint=flags,
+    external_path=st.sampled_from([None, f"file:/c/{JOB}/chk-1", f"file:///c/{JOB}/chk-2"]),
     subtasks=st.sampled_from([None, 2]),
     acknowledged=st.sampled_from([None, 0, 2]),
     failure_time=perhaps_instants,
@@ -146,6 +147,23 @@ FAILURES = _rows(
 UPLOADED = _rows(
     _serving("checkpoint_upload"), checkpoint_id=numbers, trigger_time=instants, as_of=instants, kept_bytes=st.sampled_from([0, 9])
 )
+SNAPSHOTS = st.lists(
+    st.fixed_dictionaries(
+        {
+            "metadata_path": st.sampled_from([f"file:/c/{JOB}/chk-1/_metadata", f"file:/c/{JOB}/chk-2/_metadata", "file:/s/_metadata"]),
+            "metadata_bytes": st.just(9),
+            "metadata_modified": perhaps_instants,
+            "reader_version": st.just(1),
+            "owner_id": st.sampled_from([None, JOB]),
+            "checkpoint_id": numbers,
+            "state_bytes": sizes,
+            "is_savepoint": flags,
+            "observed_at": late,
+        }
+    ),
+    max_size=4,
+    unique_by=lambda row: (row["metadata_path"], row["metadata_modified"]),
+).map(lambda rows: [{name: row[name] for name in sorted(row)} for row in rows])
 FACTS = _rows(
     facts,
     checkpoint_id=numbers,
@@ -165,6 +183,7 @@ PARTS_OF_NEWS: Mapping[str, Rows] = {
     "exceptions": FAILURES,
     "placements": PLACEMENTS,
     "uploads": UPLOADED,
+    "snapshots": SNAPSHOTS,
 }
 
 

@@ -13,8 +13,8 @@ from pyspark.sql import SparkSession
 
 from ingest.lake.store import Lake
 from ingest.lake.tables import TABLES
+from ingest.metadata.evidence import rows_of as rows_of_file
 from ingest.metadata.files import MetadataFile
-from ingest.metadata.references import references
 from ingest.recordings.importer import import_recording
 from ingest.records import LogRecord, Observed
 from spark_jobs import manifest as manifests
@@ -162,7 +162,7 @@ def _parsed(recording: Path, number: int) -> Observed:
     (path,) = recording.glob(f"ckpt/*/chk-{number}/_metadata")
     written = f"file:/opt/l/lab/run/1.12.5-G/{path.relative_to(recording).as_posix()}"
     file = MetadataFile(written, path.stat().st_size, None, read_at=str(path))
-    return Observed("1.12.5/G", datetime(2026, 11, 21, 4, 19, 30 + number, tzinfo=UTC), "metadata", tuple(references(file)))
+    return Observed("1.12.5/G", datetime(2026, 11, 21, 4, 19, 30 + number, tzinfo=UTC), "metadata", tuple(rows_of_file(file, 1 << 20)))
 
 
 def _log(instance: Instance, cluster: str, *lines: str) -> None:

@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from spark_jobs.serving import SERVING_TABLES
-from tests.acceptance.recount import Key, Mentioned, recount
+from tests.acceptance.recount import Key, Mentioned, full_sizes, recount
 from tests.spark_jobs.instances import (
     NAMES,
     PIECES,
@@ -46,14 +46,14 @@ def test_every_mentioned_checkpoint_is_there_once_with_its_outcome(whole: Instan
 
 @pytest.mark.parametrize("name", NAMES)
 def test_figures_are_those_that_flink_reported(whole: Instance, counted: dict, name: str) -> None:
-    facts, checked = whole.facts(name), 0
+    facts, checked, full = whole.facts(name), 0, full_sizes(RECORDINGS / name)
     for key, told in counted[name].items():
         if told.rest is None or told.rest["status"] == "IN_PROGRESS":
             continue
         fact, rest = facts[key], told.rest
         assert fact["is_savepoint"] == rest["is_savepoint"], key
         one = rest["state_size"]  # before 1.15 there is one size: the upload, which of a savepoint is everything
-        sizes = (one, rest["checkpointed_size"]) if "checkpointed_size" in rest else (one if rest["is_savepoint"] else None, one)
+        sizes = (one, rest["checkpointed_size"]) if "checkpointed_size" in rest else (one if rest["is_savepoint"] else full[key[:2]], one)
         assert (fact["state_bytes"], fact["checkpointed_bytes"]) == sizes, key
         assert fact["end_to_end_ms"] == rest["end_to_end_duration"], key
         assert (fact["subtasks"], fact["acknowledged"]) == (rest["num_subtasks"], rest["num_acknowledged_subtasks"]), key
@@ -150,6 +150,14 @@ def test_both_sides_of_an_upload_may_come_in_different_runs(whole: Instance, lat
     sights = _of(later.rows("finding_sight"), [UPLOAD]).values()
     told = [row for row in sights if row["subject"] == "checkpoint 8" and "old files" in row["evidence"]]
     assert {row["confidence"] for row in told} == {"high"}
+
+
+def test_a_full_size_comes_in_the_run_after_its_file_was_read(later: Instance) -> None:
+    full = {number: size for (_job, number), size in full_sizes(RECORDINGS / UPLOAD).items()}
+    for runs, numbers in ((1, ()), (2, (6,)), (3, (6, 8))):
+        facts = _of(later.rows("checkpoint_fact", runs), [UPLOAD]).values()
+        told = {fact["checkpoint_id"]: fact["state_bytes"] for fact in facts if not fact["is_savepoint"] and fact["state_bytes"]}
+        assert told == {number: full[number] for number in numbers}, runs
 
 
 def test_a_trigger_that_comes_late_takes_the_place_of_its_stand_in(later: Instance) -> None:
