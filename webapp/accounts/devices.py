@@ -36,8 +36,8 @@ def device_of(request: HttpRequest) -> Device | None:
     if not 0 < len(text) <= _LONGEST:
         return None
     try:
-        told: Any = signing.loads(text, salt=_SALT, max_age=LIFETIME_S)
-        return Device(str(told["nonce"]), tuple(map(str, told["people"])))
+        signed: Any = signing.loads(text, salt=_SALT, max_age=LIFETIME_S)
+        return Device(str(signed["nonce"]), tuple(map(str, signed["people"])))
     except (signing.BadSignature, ValueError, KeyError, TypeError):
         return None
 

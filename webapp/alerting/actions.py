@@ -20,7 +20,7 @@ AT_ONCE = 500
 
 
 def acknowledge(uids: Collection[str], user: Any, comment: str, now: datetime) -> int:
-    """Somebody is at it: it is not told again until it is resolved. Returns how many were not acknowledged before."""
+    """Somebody is at it: its notices are not repeated until it is resolved. Returns how many were not acknowledged before."""
     comment, name = clean(comment), user.get_username()[:200]
     with transaction.atomic():
         pks = list(_open(uids).filter(acknowledged_at__isnull=True).select_for_update().values_list("pk", flat=True))
@@ -52,7 +52,7 @@ def comment_on(alert: Alert, user: Any, comment: str, now: datetime) -> None:
 
 
 def silence(matchers: Sequence[Matcher], starts_at: datetime, ends_at: datetime, reason: str, user: Any, now: datetime) -> Silence:
-    """Tell nothing of alerts that match, for a while. Raises :class:`ActionRefused`."""
+    """Notify nobody of alerts that match, for a while. Raises :class:`ActionRefused`."""
     said = clean(reason)
     if not matchers:
         raise ActionRefused("Give at least one matcher: a silence of everything would hide all that happens.")

@@ -1,4 +1,4 @@
-"""Alerting hears of findings that changed, whoever wrote them."""
+"""Alerting listens to the signal of changed findings."""
 
 from django.apps import AppConfig
 

@@ -7,7 +7,7 @@ from webapp.findings.choices import SEVERITY_RANK, Severity
 BLIND = "collect.blind"
 """The rule whose alert mutes all others of its cluster: what is not seen cannot be judged."""
 NO_ALERT = frozenset({"pressure.transit"})
-"""Rules that are told of below another one's finding, and have no alert of their own."""
+"""Rules that are shown below another one's finding, and have no alert of their own."""
 LEAST_RANK = SEVERITY_RANK[Severity.WARNING]
 """Findings below a warning are facts that explain; nobody is woken by them."""
 
@@ -24,7 +24,7 @@ OPEN = (AlertState.PENDING, AlertState.FIRING)
 
 
 class Notified(models.TextChoices):
-    """What its group has last told of an alert."""
+    """The state of an alert in the last notice of its group."""
 
     NOTHING = "", "nothing"
     FIRING = "firing", "that it fires"
@@ -32,7 +32,7 @@ class Notified(models.TextChoices):
 
 
 class Mute(models.TextChoices):
-    """Why nothing is told of an alert. It stays visible."""
+    """Why nobody is notified of an alert. It stays visible."""
 
     NONE = "", "not muted"
     BLIND = "blind", "its cluster is not seen"

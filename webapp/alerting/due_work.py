@@ -1,4 +1,4 @@
-"""The due work of alerting: findings into alerts, alerts into notices, whenever somebody says that there is something new."""
+"""The due work of alerting: findings into alerts, alerts into notices, at once on a hint, else by the intervalthing new."""
 
 from datetime import timedelta
 

@@ -1,7 +1,7 @@
 """Findings → alerts → groups → notices: one look at all of it, as due work every quarter of a minute and when news arrive.
 
 Each chunk is one transaction under the lease, and what it takes up it notes as taken up: killed anywhere, the next look goes
-on where this one stood, and tells nothing twice.
+on where this one stood, and notifies nobody twice.
 """
 
 from collections.abc import Callable
@@ -23,7 +23,7 @@ from webapp.work.models import Manifest
 CHUNKS_AT_MOST = 200
 """A hundred thousand findings a look; the rest waits a quarter of a minute."""
 LOADS_FOR = timedelta(seconds=60)
-"""A run that is just being loaded is waited for so long, that what it finds is told together."""
+"""A run that is just being loaded is waited for so long, that what it finds is in one notice."""
 SOON = timedelta(seconds=20)
 
 

@@ -1,4 +1,4 @@
-"""Telling the evaluation that there is something to look at. Rows are the truth: a lost word costs a tick, nothing else."""
+"""A hint that there is something to evaluate. Rows are the truth: a lost hint costs a tick, nothing else."""
 
 from datetime import timedelta
 

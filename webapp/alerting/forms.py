@@ -64,16 +64,16 @@ class SilenceForm(forms.Form):
     reason = forms.CharField(max_length=1_000, widget=forms.Textarea(attrs={"rows": 2}), label="Why")
 
     def clean(self) -> dict[str, Any]:
-        told: dict[str, Any] = super().clean() or {}
+        entered: dict[str, Any] = super().clean() or {}
         if self.errors:
-            return told
-        if not told["ends_at"] and not told["hours"]:
+            return entered
+        if not entered["ends_at"] and not entered["hours"]:
             raise forms.ValidationError("Say for how many hours, or until when.")
         try:
             self.span(datetime.now(UTC))
         except OverflowError:
             raise forms.ValidationError("It would end after the last day there is; give an earlier one.") from None
-        return told
+        return entered
 
     def span(self, now: datetime) -> tuple[datetime, datetime]:
         """From and until."""
@@ -94,8 +94,8 @@ class MaintenanceForm(forms.Form):
 
     def weekly(self) -> dict[str, Any]:
         """The columns of a weekly window; all empty for one that happens once."""
-        told = self.cleaned_data
-        if not told["weekday"]:
+        entered = self.cleaned_data
+        if not entered["weekday"]:
             return {"weekday": None, "time_of_day": None, "duration_s": None}
-        at: time | None = told["time_of_day"]
-        return {"weekday": int(told["weekday"]), "time_of_day": at, "duration_s": round((told["hours"] or 0) * 3600)}
+        at: time | None = entered["time_of_day"]
+        return {"weekday": int(entered["weekday"]), "time_of_day": at, "duration_s": round((entered["hours"] or 0) * 3600)}

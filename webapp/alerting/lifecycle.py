@@ -5,8 +5,8 @@ An identity (cluster, job, rule, subject) has one alert that is not resolved, at
 1. :func:`take` gives it an episode as it stands: opened, closed, or both since the last look. None is lost: what opened and
    closed in between still fires.
 2. :func:`tick` lets time pass: a hold time before firing is over, or one before resolving.
-3. What overlaps the span of an alert in data time is that alert: reading the same data again tells nothing twice.
-4. An alert whose end was not told yet is opened again instead of being followed by another.
+3. What overlaps the span of an alert in data time is that alert: reading the same data again notifies nobody twice.
+4. An alert whose end was not notified yet is opened again instead of being followed by another.
 
 Fires and episodes count in data time, so that they count the same whether they are seen one by one or all at once.
 """
@@ -72,7 +72,7 @@ class Life:
 
     @property
     def is_settled(self) -> bool:
-        """Resolved, and nothing more to be told of it."""
+        """Resolved, and nothing more to be notified."""
         return self.state == AlertState.RESOLVED and self.told == Notified.RESOLVED
 
     def overlaps(self, episode: AlertEpisode) -> bool:
@@ -131,21 +131,21 @@ def tick(last: Life, policy: Policy, now: datetime) -> Step:
 
 
 def unmuted(last: Life, now: datetime) -> Life:
-    """Nothing holds it back any more: what still fires is told, also where it was told of before."""
+    """Nothing holds it back any more: what still fires is notified, also where it was before."""
     if last.state != AlertState.FIRING:
         return last
     return replace(last, told=Notified.NOTHING, tell_since=now if last.told else last.tell_since or now)
 
 
 def muted(last: Life) -> Life:
-    """What ended without ever having been told, and is muted, is not told."""
+    """What ended without ever having been notified, and is muted, is not notified."""
     if last.state == AlertState.RESOLVED and last.told == Notified.NOTHING:
         return replace(last, told=Notified.RESOLVED, tell_since=None)
     return last
 
 
 def notified(last: Life) -> Life:
-    """Its group has told it as it stands."""
+    """Its state is in a notice of its group."""
     what = Notified.RESOLVED if last.state == AlertState.RESOLVED else Notified.FIRING
     return replace(last, told=what, told_rank=last.rank, tell_since=None)
 
@@ -198,7 +198,7 @@ def _pending(life: Life, episode: AlertEpisode, policy: Policy, now: datetime) -
 
 
 def _again(last: Life, episode: AlertEpisode, policy: Policy, now: datetime) -> Step:
-    """A resolved alert whose end is still to be told, or whose episode turns out to go on."""
+    """A resolved alert whose end is still to be notified, or whose episode turns out to go on."""
     if not last.is_settled:
         held = replace(last, state=AlertState.FIRING, resolved_at=None, quiet_since=last.quiet_since or now)
         if not episode.is_open and last.overlaps(episode):
@@ -260,7 +260,7 @@ def _step(before: Life | None, life: Life, events: list[Event], now: datetime) -
 
 
 def _notify_since(life: Life, now: datetime) -> datetime | None:
-    """First evidence of what its group has not told yet; None where it has told all."""
+    """First evidence of what no notice contains yet; None where there is nothing new."""
     if life.state == AlertState.FIRING:
         is_news = life.told != Notified.FIRING or life.rank > life.told_rank
     else:

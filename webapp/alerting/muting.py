@@ -1,4 +1,4 @@
-"""What holds alerts back: a cluster that is not seen, maintenance, silences. What is let go again is told, as it then stands."""
+"""What holds alerts back: a cluster that is not seen, maintenance, silences. What is unmuted is notified, as it then stands."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
@@ -86,7 +86,7 @@ def mute(pks: Iterable[int], mutes: Mutes, now: datetime) -> int:
             if row.told != life.told:
                 events[Happened.NOT_TOLD].append(row)
         elif row.muted_by:
-            # What began and ended while it was held back is over: only its history tells of it.
+            # What began and ended while it was held back is over: only its history shows it.
             put(row, unmuted(muted(life), now))
             if row.told == Notified.RESOLVED != life.told:
                 events[Happened.NOT_TOLD].append(row)

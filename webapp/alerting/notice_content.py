@@ -1,4 +1,4 @@
-"""An alert as notices tell it: the newest words of its finding, names of what it mutes, absolute links."""
+"""An alert as notices contain it: the newest words of its finding, names of what it mutes, absolute links."""
 
 import hashlib
 from collections import defaultdict
@@ -49,7 +49,7 @@ def fingerprint(row: Alert) -> str:
 
 
 def notice_alert(row: Alert, facts: Facts, *, status: str) -> NoticeAlert:
-    """``status`` is given, since what ended before it could be told is told to fire first."""
+    """``status`` is given, since what ended before it was notified is notified as firing first."""
     said: Any = row.finding if status == FIRING and row.finding_id and row.finding else row
     unseen_end = status != FIRING and bool(row.ended_because)
     muted_count, muted = facts.muted.get(row.pk, (0, ()))

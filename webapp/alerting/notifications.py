@@ -1,7 +1,7 @@
-"""Groups → notices → the outbox: what is due is put together and queued in the transaction that notes it as told.
+"""Groups → notices → the outbox: what is due is put together and queued in the transaction that marks it as notified.
 
 A group waits a little after the first evidence, so that what belongs together comes together; then news come no more often
-than its interval; and what nobody has acknowledged is told again after a while.
+than its interval; and what nobody has acknowledged is repeated after a while.
 """
 
 from collections.abc import Sequence
@@ -153,11 +153,11 @@ def _queue(
 
 
 def _mark_notified(group: AlertGroup, news: Sequence[Alert], notices: int, now: datetime) -> None:
-    for state, told in ((AlertState.FIRING, Notified.FIRING), (AlertState.RESOLVED, Notified.RESOLVED)):
+    for state, notified in ((AlertState.FIRING, Notified.FIRING), (AlertState.RESOLVED, Notified.RESOLVED)):
         pks = [row.pk for row in news if row.state == state]
         for start in range(0, len(pks), ROWS_AT_ONCE):
             part = Alert.objects.filter(pk__in=pks[start : start + ROWS_AT_ONCE])
-            part.update(told=told, told_rank=F("severity_rank"), told_at=now, tell_since=None)
+            part.update(told=notified, told_rank=F("severity_rank"), told_at=now, tell_since=None)
     AlertGroup.objects.filter(pk=group.pk).update(
         last_notified_at=now, first_pending_at=None, next_due_at=None, notices=F("notices") + notices
     )

@@ -36,11 +36,11 @@ def heat_map(rows: Sequence[PoolRow], start: datetime, end: datetime) -> go.Figu
     width = (end - start) / slices
     cells = [_cells(row, start, end, slices) for row in rows]
     labels = [row.label for row in rows]
-    told = [
+    hover_texts = [
         [f"{label}<br>{usage_text(cell)} of its buffers in use" for cell in of_row] for label, of_row in zip(labels, cells, strict=True)
     ]
     edges = [start + width * position for position in range(slices + 1)]
-    return share_map(labels, cells, told, edges, (start, end), _ROW_PX)
+    return share_map(labels, cells, hover_texts, edges, (start, end), _ROW_PX)
 
 
 def _cells(row: PoolRow, start: datetime, end: datetime, slices: int) -> list[float | None]:

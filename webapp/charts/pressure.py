@@ -36,9 +36,9 @@ def pressure_map(rows: Sequence[VertexPressure], start: datetime, end: datetime)
         for place, doing in ((1, "back-pressured"), (2, "busy")):
             labels.append(f"{plain(row.name, _LABEL_LETTERS)} {doing}")
             cells.append(_cells(row, place, first, width, count))
-    told = [[f"{label}: {percent_text(share)} of the time" for share in of_row] for label, of_row in zip(labels, cells, strict=True)]
+    hover_texts = [[f"{label}: {percent_text(share)} of the time" for share in of_row] for label, of_row in zip(labels, cells, strict=True)]
     edges = [first + width * position for position in range(count + 1)]
-    return share_map(labels, cells, told, edges, (start, end), _ROW_PX)
+    return share_map(labels, cells, hover_texts, edges, (start, end), _ROW_PX)
 
 
 def _cells(row: VertexPressure, place: int, first: datetime, width: timedelta, count: int) -> list[float | None]:

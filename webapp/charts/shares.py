@@ -11,12 +11,12 @@ from webapp.charts.theme import USAGE_RAMP, figure, plot_time, time_axis
 def share_map(
     labels: Sequence[str],
     cells: Sequence[Sequence[float | None]],
-    told: Sequence[Sequence[str]],
+    hover_texts: Sequence[Sequence[str]],
     edges: Sequence[datetime],
     shown: tuple[datetime, datetime],
     row_px: int,
 ) -> go.Figure:
-    """``told``: what a cell says when pointed at. ``edges``: one more than cells; a lone column would else be as wide as the chart."""
+    """``hover_texts``: shown when a cell is pointed at. ``edges``: one more than cells: a lone column were else as wide as the chart."""
     heat = go.Heatmap(
         z=cells,
         x=[plot_time(edge) for edge in edges],
@@ -28,7 +28,7 @@ def share_map(
         xgap=1 if len(edges) <= 81 else 0,
         ygap=2,
         hoverongaps=False,
-        customdata=told,
+        customdata=hover_texts,
         hovertemplate="%{customdata}<br>%{x|%Y-%m-%d %H:%M:%S} UTC<extra></extra>",
     )
     return figure(

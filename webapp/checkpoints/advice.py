@@ -79,7 +79,7 @@ class Advice:
 def advice(job: JobCurrent, end: datetime, limits: Limits) -> Advice:
     """Three queries."""
     history = _history(job, end)
-    told = settings_advice(history, _in_force(job, limits))
+    given = settings_advice(history, _in_force(job, limits))
     graph = job.graph or {}
     vertices = [
         Vertex(v["vertex_id"], v.get("name") or "", v.get("parallelism")) for v in graph.get("vertices") or () if v.get("vertex_id")
@@ -102,8 +102,8 @@ def advice(job: JobCurrent, end: datetime, limits: Limits) -> Advice:
     return Advice(
         checkpoints=len(history),
         since=datetime.fromtimestamp(min(one.trigger_time_ms for one in history) / 1000, end.tzinfo) if history else None,
-        missing=told.missing,
-        settings=_settings(job, told),
+        missing=given.missing,
+        settings=_settings(job, given),
         regional=replayed(by_subtask=False),
         by_subtask=replayed(by_subtask=True),
         limits=limits,
@@ -116,10 +116,10 @@ def _history(job: JobCurrent, end: datetime) -> list[CheckpointSample]:
     """The newest of the last week; who failed a checkpoint is read of the failed ones only."""
     own = CheckpointFact.objects.filter(cluster=job.cluster, job_id=job.job_id, trigger_time__gt=end - HISTORY, trigger_time__lte=end)
     newest = own.order_by("-trigger_time", "-id")
-    told = newest.filter(Q(outcome="declined") | Q(outcome="expired"))
+    given = newest.filter(Q(outcome="declined") | Q(outcome="expired"))
     who = {
         (number, trigger): (tuple(declines or ()), tuple(silent or ()))
-        for number, trigger, declines, silent in told.values_list("checkpoint_id", "trigger_time", "declines", "not_acknowledged")[
+        for number, trigger, declines, silent in given.values_list("checkpoint_id", "trigger_time", "declines", "not_acknowledged")[
             :MOST_CHECKPOINTS
         ]
     }
@@ -151,12 +151,12 @@ def _in_force(job: JobCurrent, limits: Limits) -> InForce:
     )
 
 
-def _settings(job: JobCurrent, told: SettingsAdvice) -> tuple[Setting, ...]:
+def _settings(job: JobCurrent, given: SettingsAdvice) -> tuple[Setting, ...]:
     pause = (job.checkpoint_config or {}).get("min_pause_ms")
     rows = (
-        ("Interval", "execution.checkpointing.interval", job.checkpoint_interval_ms, told.interval),
-        ("Minimum pause", "execution.checkpointing.min-pause", pause, told.min_pause),
-        ("Time-out of checkpoints and savepoints", "execution.checkpointing.timeout", job.checkpoint_timeout_ms, told.timeout),
+        ("Interval", "execution.checkpointing.interval", job.checkpoint_interval_ms, given.interval),
+        ("Minimum pause", "execution.checkpointing.min-pause", pause, given.min_pause),
+        ("Time-out of checkpoints and savepoints", "execution.checkpointing.timeout", job.checkpoint_timeout_ms, given.timeout),
     )
     return tuple(Setting(name, key, _words(now), _words(then.value_ms), then.why) for name, key, now, then in rows if then)
 

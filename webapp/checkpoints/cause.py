@@ -104,26 +104,26 @@ def _sentences(
     if fact.reason == "CHECKPOINT_EXPIRED" and timeout_ms:
         means = f"It was not acknowledged by every subtask before the time-out of {duration_text(timeout_ms)}."
     own = [comparison.large, comparison.slow] if fact.outcome == "completed" else [means or _OF_OUTCOME.get(fact.outcome, "")]
-    told = [explanation.finding.title if explanation and fact.outcome == "completed" else "", *own]
-    told += [f"The failure: {fact.reason_text}"] if fact.reason in LOST_WITH_JOB and fact.reason_text else []
-    told += [explanation.finding.cause] if explanation else []
-    said = [sentence for sentence in told if sentence]
+    known = [explanation.finding.title if explanation and fact.outcome == "completed" else "", *own]
+    known += [f"The failure: {fact.reason_text}"] if fact.reason in LOST_WITH_JOB and fact.reason_text else []
+    known += [explanation.finding.cause] if explanation else []
+    said = [sentence for sentence in known if sentence]
     return said or [_OF_OUTCOME.get(fact.outcome, "The reason is not known.")]
 
 
 def not_acknowledged(fact: CheckpointFact) -> int | None:
     """How many subtasks; ``None`` where that is not known."""
-    told: list[Any] = [row.get("count") for row in fact.not_acknowledged or () if isinstance(row, Mapping)]
-    if told and None not in told:
-        return int(sum(told))
+    known: list[Any] = [row.get("count") for row in fact.not_acknowledged or () if isinstance(row, Mapping)]
+    if known and None not in known:
+        return int(sum(known))
     return None if fact.subtasks is None or fact.acknowledged is None else fact.subtasks - fact.acknowledged
 
 
 def _who(fact: CheckpointFact) -> str:
     """Which subtasks had not acknowledged, most first, with their hosts."""
-    told = [row for row in fact.not_acknowledged or () if isinstance(row, Mapping)]
+    known = [row for row in fact.not_acknowledged or () if isinstance(row, Mapping)]
     parts = []
-    for row in sorted(told, key=lambda row: -(row.get("count") or 0))[:3]:
+    for row in sorted(known, key=lambda row: -(row.get("count") or 0))[:3]:
         name = row.get("vertex_name") or row.get("vertex_id")
         if not name:
             continue
@@ -133,7 +133,7 @@ def _who(fact: CheckpointFact) -> str:
         return ""
     lacking = not_acknowledged(fact)
     total = "" if lacking is None or fact.subtasks is None else f"{lacking} of {fact.subtasks} subtasks: "
-    return total + "; ".join(parts) + ("; and more" if len(told) > 3 else "")
+    return total + "; ".join(parts) + ("; and more" if len(known) > 3 else "")
 
 
 def _is_about(finding: Finding, checkpoint_id: int) -> bool:

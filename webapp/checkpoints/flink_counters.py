@@ -48,11 +48,11 @@ class Counters:
 
 def counters_of(job: JobCurrent) -> Counters | None:
     """Three queries; ``None`` where no answer of Flink had counters."""
-    told = job.flink_counts if isinstance(job.flink_counts, Mapping) else {}
-    at = of_json(told.get("at"))
+    reported = job.flink_counts if isinstance(job.flink_counts, Mapping) else {}
+    at = of_json(reported.get("at"))
     if at is None:
         return None
-    flink = Counts(**{name: told.get(name) for name in ("completed", "failed", "in_progress", "total", "restored")})
+    flink = Counts(**{name: reported.get(name) for name in ("completed", "failed", "in_progress", "total", "restored")})
     days = CheckpointRollup.objects.filter(cluster=job.cluster, job_id=job.job_id, period="day")
     names = ("completed", *FAILED_OUTCOMES, *DROPPED, "in_progress", "preflight")
     sums = days.aggregate(refusals=Sum("preflight_refusals"), **{name: Sum(f"{name}_count") for name in names})

@@ -56,15 +56,15 @@ def logged_parts(events: Iterable[Mapping[str, Any]], trigger_time: datetime, na
         vertex_id = event["vertex_id"] or (of_name[0] if len(of_name) == 1 else event["vertex_name"])
         lines = found.setdefault((vertex_id, event["subtask"]), _Lines())
         lines.name = lines.name or event["vertex_name"]
-        told = event["fields"] or {}
+        reported = event["fields"] or {}
         if event["kind"] == BACKEND_SYNC:
-            lines.backends_ms = (lines.backends_ms or 0) + (told.get("duration_ms") or 0)
-        lines.first.setdefault(event["kind"], (event["ts"], told))
+            lines.backends_ms = (lines.backends_ms or 0) + (reported.get("duration_ms") or 0)
+        lines.first.setdefault(event["kind"], (event["ts"], reported))
     return in_order(_part(place, names.get(place[0]) or lines.name or place[0], lines, trigger_time) for place, lines in found.items())
 
 
 def completed_by_log(parts: Iterable[SubtaskPart], logged: Iterable[SubtaskPart]) -> list[SubtaskPart]:
-    """What REST told, with the gaps of subtasks that never acknowledged filled, and those of which it told nothing, from the log."""
+    """What REST reported, with the gaps of subtasks that never acknowledged filled, and those which it did not report, from the log."""
     by_place = {(part.vertex_id, part.subtask): part for part in logged}
     known = [_filled(part, by_place.pop((part.vertex_id, part.subtask), None)) for part in parts]
     return in_order([*known, *by_place.values()])

@@ -13,7 +13,7 @@ from webapp.lib.outage import Outage
 
 MOST_RESTARTS, MOST_RESTORES = 500, 1_000
 RESTORED_WITHIN = timedelta(minutes=10)
-"""A restart whose end nobody told: a restore later than this belongs to another."""
+"""A restart whose end nobody reported: a restore later than this belongs to another."""
 _MS = timedelta(milliseconds=1)
 
 

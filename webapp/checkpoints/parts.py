@@ -9,7 +9,7 @@ from datetime import datetime
 class SubtaskPart:
     """One subtask's part; ``None`` is unknown. ``acknowledged_at`` ``None`` means that it had not, also where its part was ``aborted``.
 
-    By the ``log`` alone it means that no line tells of it: lines of acknowledgements are of level DEBUG, and of another log.
+    By the ``log`` alone it means that no line mentions it: lines of acknowledgements are of level DEBUG, and of another log.
     """
 
     vertex_id: str

@@ -1,4 +1,4 @@
-"""Phases of one checkpoint per subtask, read from the lake: newest sight of each vertex, bounded."""
+"""Phases of one checkpoint per subtask, read from the lake: newest observation of each vertex, bounded."""
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
@@ -23,7 +23,7 @@ def read_parts(
 ) -> list[SubtaskPart]:
     """Slowest first, those that never acknowledged before them; empty where nobody asked for subtasks.
 
-    Of a checkpoint that has ``ended``, a sight of a vertex that was still waiting for some of its subtasks tells nothing.
+    Of a checkpoint that has ``ended``, an observation of a vertex that was still waiting for some of its subtasks means nothing.
     """
     table = lake().read(
         "vertex_checkpoints",

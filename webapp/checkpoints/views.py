@@ -68,8 +68,8 @@ def advice_section(request: HttpRequest, cluster: str, job_id: str) -> HttpRespo
     """Part of the job page, which asks for it once it comes into view."""
     view = look_up(request, cluster, job_id)
     end = view.end_of_life if view.is_past else view.now
-    told = advice(view.job, end, Limits.read(request.GET))
-    return render(request, "checkpoints/_advice.html", {"advice": told, "job": view.job, "view": view})
+    advised = advice(view.job, end, Limits.read(request.GET))
+    return render(request, "checkpoints/_advice.html", {"advice": advised, "job": view.job, "view": view})
 
 
 def _fact(cluster: str, job_id: str, checkpoint_id: int, trigger: int) -> CheckpointFact:

@@ -1,4 +1,4 @@
-"""Where the X-ray of a checkpoint is found: by the path that Flink told, without a query."""
+"""Where the X-ray of a checkpoint is found: by the path that Flink reported, without a query."""
 
 from django.conf import settings
 
@@ -7,7 +7,7 @@ from ingest.uris import BadUri, Spellings, canonical
 
 
 def address_of(path: str | None) -> str:
-    """Canonical path of the ``_metadata`` for a link; "" where Flink told of none (state in memory only, or not completed)."""
+    """Canonical path of the ``_metadata`` for a link; "" where Flink reported none (state in memory only, or not completed)."""
     if not path or path.startswith("<"):
         return ""
     try:

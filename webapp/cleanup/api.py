@@ -129,9 +129,9 @@ class CleanupPlanViews(ListView):
     def create(self, request: Request) -> Response:
         wanted = PlanRequestSerializer(data=request.data)
         wanted.is_valid(raise_exception=True)
-        told, now = wanted.validated_data, timezone.now()
+        data, now = wanted.validated_data, timezone.now()
         try:
-            plan = planning.ask_for(told.get("roots", []), waste=told["waste"], user=request.user, name=request.user.get_username(), at=now)
+            plan = planning.ask_for(data.get("roots", []), waste=data["waste"], user=request.user, name=request.user.get_username(), at=now)
         except PlanRefused as error:
             raise ActionConflict(str(error)) from error
         orders.wake(plan, now)
@@ -182,8 +182,8 @@ class CleanupPlanViews(ListView):
         verb = request.query_params.get("verb", VERBS[0])
         if verb not in VERBS:
             raise exceptions.ValidationError({"verb": [f"Give one of {', '.join(VERBS)}."]})
-        told = Journal(PlanFolder(plan.folder), plan.name or "", verb)
-        return _answer(JournalAnswer, lambda: journal_page(told, request.query_params.get("at", "")))
+        entered = Journal(PlanFolder(plan.folder), plan.name or "", verb)
+        return _answer(JournalAnswer, lambda: journal_page(entered, request.query_params.get("at", "")))
 
 
 def _plan(pk: str) -> CleanupPlan:

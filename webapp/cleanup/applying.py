@@ -155,10 +155,10 @@ class Applying:
         """Raises :class:`PutBack` where a checkpoint misses what these chunks moved, by any name of its directory."""
         names = self._watched()
         if names:
-            told = {name: [*self._references.get(name, ()), *self._watch.references(name)] for name in names}
+            missing_references = {name: [*self._references.get(name, ()), *self._watch.references(name)] for name in names}
             rows = (row for chunk in chunks for row in self._journal.read(chunk).rows)
             moved = {name for row in rows if row.outcome == FileOutcome.QUARANTINED and (name := name_of(row.path)) in names}
-            lost = missed(told, moved, self._storage)
+            lost = missed(missing_references, moved, self._storage)
             if lost:
                 self._put_back(_words(lost))
         self._names_checked = names

@@ -1,7 +1,7 @@
-"""A file told by its name alone: Flink's are UUIDs, given once, so that one of them means one file below whatever directory.
+"""A file identified by its name alone: Flink's are UUIDs, given once, so that one of them means one file below whatever directory.
 
 A reference to a file under another name of its directory (another mount, another authority, other upper and lower case) is
-found by it. A ``_metadata``, whose name says nothing, is told by the directories of its checkpoint and job as well.
+found by it. A ``_metadata``, whose name says nothing, is identified by the directories of its checkpoint and job as well.
 """
 
 import re

@@ -2,7 +2,7 @@
 
 ``journal/<verb>/<chunk>.<token>.intent.jsonl`` names the files about to be touched, ``<chunk>.effect.jsonl`` says what became
 of every file of the chunk. A chunk without effect was interrupted; its intents tell where to look. The first line of each
-file tells who, when, and the SHA-256 of the effect before it, so that a line taken out later is missed; the last line is a
+file holds who, when, and the SHA-256 of the effect before it, so that a line taken out later is missed; the last line is a
 seal that only Weir can make.
 """
 
@@ -118,12 +118,12 @@ class Journal:
         content = self._folder.read(self._path(f"{chunk:08}.effect.jsonl"))
         try:
             head, *rows = _lines(content)
-            told = [Row(**row) for row in rows]
+            parsed = [Row(**row) for row in rows]
         except (ValueError, TypeError) as error:
             raise self._damaged(chunk, "cannot be read") from error
         if head.get("plan") != self._plan or head.get("chunk") != chunk or head.get("verb") != self._verb:
             raise PlanDamaged(f"The journal of plan {self._plan[:12]} holds a file of another one; restore it from a backup.")
-        return Effect(head, told)
+        return Effect(head, parsed)
 
     def verify(self, *, sealed: bool = True) -> None:
         """Raises :class:`PlanDamaged` where anything was changed, added or taken out by another hand.

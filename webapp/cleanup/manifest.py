@@ -107,16 +107,16 @@ def read(content: bytes, name: str) -> PlanManifest:
     """Raises :class:`PlanDamaged` unless these are the very bytes that ``name`` was made from."""
     if name_of(content) != name:
         raise PlanDamaged(f"The manifest is not that of plan {name[:12]}: it was changed after the plan was made. Make a new plan.")
-    told = json.loads(content)
-    if told.get("format") != FORMAT:
-        raise PlanDamaged(f"Plan {name[:12]} has format {told.get('format')}, this Weir reads {FORMAT}. Make a new plan.")
-    told["audits"] = tuple(SearchedAudit(**audit) for audit in told["audits"])
-    told["roots"] = tuple(PlannedRoot(**root) for root in told["roots"])
-    told["withheld_roots"] = tuple(WithheldRoot(root["uri"], tuple(root["reasons"])) for root in told["withheld_roots"])
-    told["parts"] = tuple(PartEntry(**part) for part in told["parts"])
+    document = json.loads(content)
+    if document.get("format") != FORMAT:
+        raise PlanDamaged(f"Plan {name[:12]} has format {document.get('format')}, this Weir reads {FORMAT}. Make a new plan.")
+    document["audits"] = tuple(SearchedAudit(**audit) for audit in document["audits"])
+    document["roots"] = tuple(PlannedRoot(**root) for root in document["roots"])
+    document["withheld_roots"] = tuple(WithheldRoot(root["uri"], tuple(root["reasons"])) for root in document["withheld_roots"])
+    document["parts"] = tuple(PartEntry(**part) for part in document["parts"])
     for name in ("verdicts", "searched_roots"):
-        told[name] = tuple(told[name])
-    return PlanManifest(**{entry.name: told[entry.name] for entry in fields(PlanManifest)})
+        document[name] = tuple(document[name])
+    return PlanManifest(**{entry.name: document[entry.name] for entry in fields(PlanManifest)})
 
 
 def instant_text(instant: datetime) -> str:

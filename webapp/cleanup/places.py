@@ -17,7 +17,7 @@ class Files(Protocol):
     """File access as a clean-up needs it: :mod:`ingest.storage.tree`, and what it does not know of links and empty folders."""
 
     def stat(self, path: str) -> Stat | None:
-        """``None`` where nothing is there. Raises ``TreeError`` for what is no file, or cannot be told."""
+        """``None`` where nothing is there. Raises ``TreeError`` for what is no file, or cannot be known."""
 
     def is_behind_link(self, base: str, path: str) -> bool:
         """Whether the file, or a directory between ``base`` and it, is a link."""

@@ -167,7 +167,7 @@ def searched(audit: StorageAudit) -> SearchedAudit:
 
 
 def _note(plan: CleanupPlan, name: str, manifest: PlanManifest, lease: Lease) -> None:
-    told = {
+    summary = {
         "roots": [{"uri": root.uri, "files": root.files, "bytes": root.bytes, "moves": root.moves} for root in manifest.roots],
         "withheld_roots": [{"uri": root.uri, "reasons": list(root.reasons)} for root in manifest.withheld_roots],
         "withheld_files": dict(manifest.withheld_files),
@@ -180,6 +180,6 @@ def _note(plan: CleanupPlan, name: str, manifest: PlanManifest, lease: Lease) ->
                 plan=plan, number=number, name=part.name, rows=part.rows, bytes=part.bytes, sha256=part.sha256,
                 first_path=part.first_path[:URI_LENGTH], last_path=part.last_path[:URI_LENGTH],
             )  # fmt: skip
-        plan.name, plan.files, plan.bytes, plan.summary = name, manifest.total_files, manifest.total_bytes, told
+        plan.name, plan.files, plan.bytes, plan.summary = name, manifest.total_files, manifest.total_bytes, summary
         plan.state = PlanState.PLANNED
         plan.save(update_fields=["name", "files", "bytes", "summary", "state"])

@@ -57,11 +57,11 @@ class Anew:
         for file in files:
             wanted.setdefault(file.root, []).append(file)
         rows = [row for root in wanted for row in pass_.of(root, [file.path for file in wanted[root]])]
-        told = {row["path"]: row for row in rows}
+        by_path = {row["path"]: row for row in rows}
         doubles = Counter(row["path"] for row in rows)
         found = {}
         for file in files:
-            row = told.get(file.path)
+            row = by_path.get(file.path)
             if row is None:
                 found[file.path] = "the audit right before finds it in use, or not at all"
             elif doubles[file.path] > 1 or row["listed_path"] != file.source:

@@ -45,15 +45,15 @@ class Storage:
 
     def has(self, path: str) -> bool | None:
         """Whether the file is there; ``None`` where nobody can tell."""
-        told: list[bool | None] = []
+        answers: list[bool | None] = []
         for place in dict.fromkeys(self._places(path)):
             try:
-                told.append(tree.exists(place))
+                answers.append(tree.exists(place))
             except tree.TreeError:
-                told.append(None)
-        if any(told):
+                answers.append(None)
+        if any(answers):
             return True
-        return None if None in told or not told else False
+        return None if None in answers or not answers else False
 
     def _places(self, path: str) -> Iterator[str]:
         within = [root for root in self.roots if is_below(path, root.uri)]

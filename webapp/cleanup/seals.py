@@ -23,9 +23,9 @@ def is_genuine(content: bytes) -> bool:
     """By the secret of now, or one of before (``SECRET_KEY_FALLBACKS``)."""
     if not has_seal(content):
         return False
-    body, told = without_seal(content), _last(content)
+    body, seal = without_seal(content), _last(content)
     keys: list[str] = [settings.SECRET_KEY, *map(str, settings.SECRET_KEY_FALLBACKS)]
-    return any(hmac.compare_digest(told, _seal(body, key)) for key in keys)
+    return any(hmac.compare_digest(seal, _seal(body, key)) for key in keys)
 
 
 def without_seal(content: bytes) -> bytes:
@@ -33,8 +33,8 @@ def without_seal(content: bytes) -> bytes:
 
 
 def _seal(body: bytes, key: str) -> bytes:
-    told = salted_hmac(_SALT, body, secret=key, algorithm="sha256").hexdigest()
-    return json.dumps({"seal": told}, separators=(",", ":")).encode()
+    seal = salted_hmac(_SALT, body, secret=key, algorithm="sha256").hexdigest()
+    return json.dumps({"seal": seal}, separators=(",", ":")).encode()
 
 
 def _last(content: bytes) -> bytes:

@@ -1,7 +1,7 @@
 """Put everything back that is still in quarantine, the ``_metadata`` of checkpoints after their files.
 
 A checkpoint returns as whole as it left. What others removed meanwhile from its directory is not Weir's to bring back: the
-next audit tells of it as a missing reference.
+next audit reports it as a missing reference.
 """
 
 from collections.abc import Sequence
@@ -32,7 +32,7 @@ def undo(run: Run) -> None:
 
 
 def quarantined(run: Run, applied: Journal, chunk: Chunk) -> list[Planned]:
-    """Files of the chunk that were moved. Which ones tells the journal; where they are follows from the plan."""
+    """Files of the chunk that were moved. Which ones is in the journal; where they are follows from the plan."""
     moved = {row.path for row in applied.read(chunk.number).rows if row.outcome == FileOutcome.QUARANTINED}
     return [file for file in run.planned(chunk) if file.path in moved]
 

@@ -178,7 +178,7 @@ def _contents(request: HttpRequest, found: CleanupPlan) -> dict[str, Any]:
         verb = request.GET.get("verb", "")
         journals = [known for known in VERBS if found.done(known)]
         verb = verb if verb in journals else (journals[-1] if journals else "")
-        told = journal_page(Journal(reader.folder, found.name, verb), request.GET.get("journal", "")) if verb else None
+        journal_slice = journal_page(Journal(reader.folder, found.name, verb), request.GET.get("journal", "")) if verb else None
     except (CleanupError, OSError) as error:
         return {"damaged": str(error)}
     return {
@@ -187,15 +187,17 @@ def _contents(request: HttpRequest, found: CleanupPlan) -> dict[str, Any]:
         "files": files,
         "file_rows": [(row, _short(row["path"], reader.manifest), _why(row)) for row in files.rows],
         "withheld": [(count, WITHHELD.get(reason, reason)) for reason, count in reader.manifest.withheld_files.items()],
-        "journal": told,
-        "journal_rows": _journal_lines(told, reader.manifest) if told else [],
+        "journal": journal_slice,
+        "journal_rows": _journal_lines(journal_slice, reader.manifest) if journal_slice else [],
         "verb": verb,
         "journals": journals,
     }
 
 
-def _journal_lines(told: Slice, manifest: PlanManifest) -> list[tuple[dict[str, Any], str, Badge, str]]:
-    return [(row, _short(row["path"], manifest), outcome_badge(row["outcome"]), SENTENCES.get(row["outcome"], "")) for row in told.rows]
+def _journal_lines(journal_slice: Slice, manifest: PlanManifest) -> list[tuple[dict[str, Any], str, Badge, str]]:
+    return [
+        (row, _short(row["path"], manifest), outcome_badge(row["outcome"]), SENTENCES.get(row["outcome"], "")) for row in journal_slice.rows
+    ]
 
 
 def _short(path: str, manifest: PlanManifest) -> str:

@@ -1,4 +1,4 @@
-"""Giving an endpoint up, and telling its owner."""
+"""Disabling an endpoint, and notifying its owner."""
 
 from datetime import datetime
 

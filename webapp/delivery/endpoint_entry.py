@@ -31,7 +31,7 @@ class BadEndpoint(ValueError):
 
 
 @dataclass(frozen=True)
-class Entered:
+class EndpointEntry:
     """``url`` and ``credential``: ``None`` keeps what is stored."""
 
     name: str
@@ -44,7 +44,7 @@ class Entered:
     owner_email: str = ""
 
 
-def enter(endpoint: Endpoint, entered: Entered, rules: Policy, who: Any) -> str:
+def enter(endpoint: Endpoint, entered: EndpointEntry, rules: Policy, who: Any) -> str:
     """Check and save a new endpoint or a changed one; asks a name server for its address.
 
     Returns the secret where one was made: this is the only time it is seen. Raises :class:`BadEndpoint`.
@@ -79,7 +79,7 @@ def enter(endpoint: Endpoint, entered: Entered, rules: Policy, who: Any) -> str:
     if entered.credential is not None:
         endpoint.credential_encrypted = encryption.encrypt(entered.credential) if entered.credential else ""
     if not form.credential or (another_kind and entered.credential is None):
-        # The key of one system is not told to another.
+        # The key of one system is not sent to another.
         endpoint.credential_encrypted = ""
     secret = ""
     if not form.has_secret:
@@ -94,7 +94,7 @@ def enter(endpoint: Endpoint, entered: Entered, rules: Policy, who: Any) -> str:
     return secret
 
 
-def _target(endpoint: Endpoint, entered: Entered, rules: Policy, wrong: dict[str, str]) -> Target | None:
+def _target(endpoint: Endpoint, entered: EndpointEntry, rules: Policy, wrong: dict[str, str]) -> Target | None:
     """The new address, or ``None`` where the stored one stays or none is needed."""
     if entered.format == FormatName.EMAIL:
         if not entered.emails or len(entered.emails) > MOST_EMAILS or not all(_is_mail(address) for address in entered.emails):
@@ -113,7 +113,7 @@ def _target(endpoint: Endpoint, entered: Entered, rules: Policy, wrong: dict[str
     return None
 
 
-def _check_credential(endpoint: Endpoint, entered: Entered, target: Target | None, wrong: dict[str, str]) -> None:
+def _check_credential(endpoint: Endpoint, entered: EndpointEntry, target: Target | None, wrong: dict[str, str]) -> None:
     form, given = FORMATS[entered.format], entered.credential
     stored = bool(endpoint.credential_encrypted) and endpoint.format == entered.format
     if given and (len(given) > LONGEST_CREDENTIAL or not given.isprintable()):

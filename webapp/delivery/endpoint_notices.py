@@ -11,7 +11,7 @@ from webapp.lib.uids import new_uid
 
 
 def disabled(endpoint: Endpoint, reason: str, now: datetime) -> Notice:
-    """That it is no longer told anything."""
+    """Notifies its owner that it gets no notices any more."""
     return _notice(
         endpoint,
         "endpoint_disabled",
@@ -45,7 +45,7 @@ def test(endpoint: Endpoint, name: str, now: datetime) -> Notice:
 
 
 def _notice(endpoint: Endpoint, kind: str, family: str, now: datetime, **of_alert: Any) -> Notice:
-    told = NoticeAlert(
+    alert = NoticeAlert(
         status=FIRING,
         family=family,
         confidence="high",
@@ -65,11 +65,11 @@ def _notice(endpoint: Endpoint, kind: str, family: str, now: datetime, **of_aler
         cluster="",
         family=family,
         status=FIRING,
-        alerts=(told,),
+        alerts=(alert,),
         alerts_total=1,
         firing_total=1,
         resolved_total=0,
-        changed=frozenset({told.uid}),
+        changed=frozenset({alert.uid}),
         made_at=now,
         repeat_after_s=0,
     )

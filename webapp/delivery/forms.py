@@ -5,7 +5,7 @@ from typing import Any
 from django import forms
 
 from webapp.delivery.choices import FormatName
-from webapp.delivery.endpoint_entry import Entered
+from webapp.delivery.endpoint_entry import EndpointEntry
 from webapp.delivery.models import Endpoint
 from webapp.findings.choices import Severity
 from webapp.lib.matchers import LONGEST_TEXT, BadMatcher, Matcher, as_lines, parse_lines
@@ -72,18 +72,18 @@ class EndpointForm(forms.Form):
         except BadMatcher as error:
             raise forms.ValidationError(str(error)) from None
 
-    def entered(self) -> Entered:
-        told = self.cleaned_data
-        credential = "" if told["forget_credential"] else None
-        return Entered(
-            name=told["name"],
-            format=told["format"],
-            url=told["url"] or None,
-            credential=told["credential"] or credential,
-            emails=tuple(line.strip() for line in told["emails"].replace(",", "\n").splitlines() if line.strip()),
-            matchers=told["matchers"],
-            min_severity=told["min_severity"],
-            owner_email=told["owner_email"],
+    def entered(self) -> EndpointEntry:
+        entered = self.cleaned_data
+        credential = "" if entered["forget_credential"] else None
+        return EndpointEntry(
+            name=entered["name"],
+            format=entered["format"],
+            url=entered["url"] or None,
+            credential=entered["credential"] or credential,
+            emails=tuple(line.strip() for line in entered["emails"].replace(",", "\n").splitlines() if line.strip()),
+            matchers=entered["matchers"],
+            min_severity=entered["min_severity"],
+            owner_email=entered["owner_email"],
         )
 
     def refuse(self, fields: dict[str, str]) -> None:

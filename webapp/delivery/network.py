@@ -114,7 +114,7 @@ class Network:
         except RefusedTarget as refused:
             answer = Answer(elapsed(), error="refused_target", detail=str(refused))
         except Exception as error:
-            # Whatever it is, the delivery must not stay claimed; only the kind is told, for texts may hold addresses.
+            # Whatever it is, the delivery must not stay claimed; only the kind is kept, for texts may hold addresses.
             code = code_of(error)
             answer = Answer(elapsed(), error=code, detail=type(error).__name__ if code == "failed" else "")
         self.results.put((tag, answer))
@@ -145,7 +145,7 @@ class Network:
 
 
 def code_of(error: BaseException) -> str:
-    """A word for each way an attempt can fail, most telling first."""
+    """A word for each way an attempt can fail, most specific first."""
     if isinstance(error, (TimeoutError, aiohttp.ServerTimeoutError)):
         return "timeout"
     if isinstance(error, (aiohttp.ClientConnectorCertificateError, aiohttp.ClientSSLError, ssl.SSLError)):

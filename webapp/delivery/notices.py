@@ -1,4 +1,4 @@
-"""What is told: one notice about one group of alerts, as plain data. Formats read it, the outbox keeps it as JSON.
+"""One notice about one group of alerts, as plain data. Formats read it, the outbox keeps it as JSON.
 
 Nothing here knows the database or the clock, so that a notice reads the same at every attempt to deliver it.
 """
@@ -15,7 +15,7 @@ from ingest.redaction.texts import redact
 FIRING, RESOLVED = "firing", "resolved"
 KINDS = ("firing", "changed", "resolved", "repeat", "test", "endpoint_disabled")
 MOST_ALERTS, MOST_CHARACTERS = 500, 750_000
-"""Of what one endpoint is sent at once: web servers refuse more than a megabyte unless told otherwise. Machines are sent
+"""Of what one endpoint is sent at once: web servers refuse more than a megabyte unless configured otherwise. Machines are sent
 the rest in further parts."""
 MOST_MUTED = 50
 
@@ -58,7 +58,7 @@ class NoticeAlert:
 @dataclass(frozen=True)
 class Notice:
     """One notice about one group. ``alerts``: those that changed first; the totals count all. As alerting makes it, all that changed
-    are there, so that routes can choose among them; as an endpoint is told it, those of one part, 500 at most."""
+    are there, so that routes can choose among them; as one endpoint gets it, those of one part, 500 at most."""
 
     uid: str
     kind: str
@@ -77,7 +77,7 @@ class Notice:
     """Uids of the alerts that are news."""
     made_at: datetime
     repeat_after_s: int
-    """When it is told again if nothing changes; 0 for never."""
+    """When it is repeated if nothing changes; 0 for never."""
     part: int = 1
     parts: int = 1
 
@@ -132,7 +132,7 @@ class Notice:
         ]
 
     def first_part(self) -> "Notice":
-        """For people, who are told how many more there are."""
+        """For people: with the number of those left out."""
         return replace(self.in_parts()[0], parts=1)
 
 

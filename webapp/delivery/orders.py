@@ -33,7 +33,7 @@ def rotate(endpoint: Endpoint, name: str, now: datetime) -> str:
 
 
 def enable(endpoint: Endpoint, name: str, now: datetime) -> None:
-    """It hears of alerts from now on; what it missed is replayed only on somebody's word."""
+    """It gets notices from now on; what it missed is replayed only on request."""
     good = {"failures": 0, "failing_since": None, "paused_until": None, "disabled_at": None, "disabled_reason": ""}
     Endpoint.objects.filter(pk=endpoint.pk).update(enabled=True, changed_name=name[:200], changed_at=now, **good)
 

@@ -32,7 +32,7 @@ def queue(notice: Notice) -> int:
 
 def queue_all(notices: list[Notice]) -> int:
     """As :func:`queue`, of several with few queries."""
-    endpoints = [(endpoint, _matchers(endpoint), endpoint.min_rank) for endpoint in Endpoint.objects.told()]
+    endpoints = [(endpoint, _matchers(endpoint), endpoint.min_rank) for endpoint in Endpoint.objects.notified()]
     rows = []
     for notice in notices:
         for endpoint, matchers, min_rank in endpoints:
@@ -76,14 +76,14 @@ def _insert(rows: list[tuple[Delivery, tuple[NoticeAlert, ...]]]) -> int:
     )
     fresh = [(row, alerts) for row, alerts in rows if (row.notice_uid, row.endpoint_id, row.mail_to) not in known]
     Delivery.objects.bulk_create([row for row, _ in fresh], batch_size=200)
-    told = [DeliveryAlert(delivery=row, alert_uid=alert.uid) for row, alerts in fresh for alert in alerts]
-    DeliveryAlert.objects.bulk_create(told, batch_size=1_000)
+    links = [DeliveryAlert(delivery=row, alert_uid=alert.uid) for row, alerts in fresh for alert in alerts]
+    DeliveryAlert.objects.bulk_create(links, batch_size=1_000)
     transaction.on_commit(hint)
     return len(fresh)
 
 
 def _matchers(endpoint: Endpoint) -> tuple[Matcher, ...]:
-    """Stored matchers that cannot be read take everything: one too many is better told than none, and no alert of others waits."""
+    """Stored matchers that cannot be read take everything: one notice too many is better than none, and no alert of others waits."""
     try:
         return endpoint.parsed_matchers
     except BadMatcher as error:

@@ -20,7 +20,7 @@ LEASE = timedelta(seconds=60)
 
 
 class EndpointQuerySet(QuerySet["Endpoint"]):
-    def told(self) -> "EndpointQuerySet":
+    def notified(self) -> "EndpointQuerySet":
         """Those that hear of alerts."""
         return self.filter(enabled=True)
 

@@ -1,4 +1,4 @@
-"""Who hears what: the matchers and the least severity of an endpoint choose among the alerts of a notice."""
+"""Which alerts each endpoint gets: the matchers and the least severity of an endpoint choose among the alerts of a notice."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,7 @@ _RANK: dict[str, int] = {severity.value: rank for severity, rank in SEVERITY_RAN
 
 
 def part_for(notice: Notice, matchers: Sequence[Matcher], min_rank: int) -> Notice | None:
-    """The notice as somebody with these wishes is told it; ``None`` where there is no news in it for them."""
+    """The notice as an endpoint with these wishes gets it; ``None`` where nothing in it is new for it."""
     ranked = (alert for alert in notice.alerts if _RANK.get(alert.severity, 0) >= min_rank)
     wanted = tuple(alert for alert in ranked if match_all(matchers, matched_labels(alert)))
     if not wanted:

@@ -13,7 +13,7 @@ from webapp.delivery.rendering import CannotRender, format_of
 
 
 def still_news(row: Delivery) -> Notice | None:
-    """The notice without what was told later; ``None`` where nothing is left. Raises :class:`CannotRender`."""
+    """The notice without what a later one contains; ``None`` where nothing is left. Raises :class:`CannotRender`."""
     try:
         notice = row.notice
     except (ValueError, KeyError, TypeError) as error:
@@ -24,6 +24,6 @@ def still_news(row: Delivery) -> Notice | None:
     later = Delivery.objects.filter(endpoint=row.endpoint_id, group=row.group, pk__gt=row.pk, state=DeliveryState.DELIVERED)
     if keeps == "group":
         return None if later.exists() else notice
-    told = set(DeliveryAlert.objects.filter(delivery__in=later).values_list("alert_uid", flat=True))
-    left = tuple(alert for alert in notice.alerts if alert.uid not in told)
+    notified = set(DeliveryAlert.objects.filter(delivery__in=later).values_list("alert_uid", flat=True))
+    left = tuple(alert for alert in notice.alerts if alert.uid not in notified)
     return replace(notice, alerts=left) if left else None

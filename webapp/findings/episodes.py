@@ -1,4 +1,4 @@
-"""Sights of one identity → episodes. Pure: no database, no clock.
+"""Occurrences of one identity → episodes. Pure: no database, no clock.
 
 Instants are compared, never counted, so the order in which sights arrived, or how often, makes no difference.
 """
@@ -23,7 +23,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class FindingEpisode:
-    """``newest`` is the span that tells of its end."""
+    """``newest`` is the span that decides its end."""
 
     first_seen: datetime
     last_seen: datetime
@@ -33,7 +33,7 @@ class FindingEpisode:
 def episodes(spans: Iterable[Span], hold: timedelta) -> list[FindingEpisode]:
     """Spans no further apart than ``hold`` belong together; episodes in order of time.
 
-    Of several sights at one instant that of the earliest window tells: rules that look back to an event say
+    Of several sights at one instant that of the earliest window counts: rules that look back to an event say
     most about it when it has just happened.
     """
     found: list[list[Span]] = []

@@ -1,4 +1,4 @@
-"""Sights into findings: whatever the order in which runs were loaded, and however often, the same findings come out.
+"""Occurrences into findings: whatever the order in which runs were loaded, and however often, the same findings come out.
 
 1. Only episodes that a changed sight can reach are built again: those within the hold time of one.
 2. Of a long episode only its end is read; its beginning is taken from the finding. Sights are kept for days, findings longer.
@@ -152,20 +152,20 @@ def _write(identity: Identity, before: list[Finding], found: list[FindingEpisode
     known = {one.pk: marks.FindingMark.of(one) for one in before}
     for place, episode in enumerate(found):
         row = next((one for one in free if one.first_seen <= episode.last_seen and one.last_seen >= episode.first_seen), None)
-        told_by: FindingSight | Finding | None = sights.get(episode.newest.sight_id or 0)
+        source: FindingSight | Finding | None = sights.get(episode.newest.sight_id or 0)
         if row is not None:
             free.remove(row)
-        elif told_by is None:
+        elif source is None:
             continue
         else:
             row = Finding(cluster=identity[0], job_id=identity[1], rule=identity[2], subject_id=identity[3])
-        if told_by is None and row.last_seen != episode.last_seen:
+        if source is None and row.last_seen != episode.last_seen:
             # Its end is known from another finding that it has now become one with.
-            told_by = next((one for one in before if one.last_seen == episode.last_seen), None)
-        if told_by is not None:
+            source = next((one for one in before if one.last_seen == episode.last_seen), None)
+        if source is not None:
             for name in SIGHT_FIELDS:
-                setattr(row, name, getattr(told_by, name))
-            row.as_of = told_by.as_of
+                setattr(row, name, getattr(source, name))
+            row.as_of = source.as_of
             row.severity_rank = SEVERITY_RANK[Severity(row.severity)]
         row.first_seen, row.last_seen, row.refold_from = episode.first_seen, episode.last_seen, None
         is_newest = is_last and place == len(found) - 1

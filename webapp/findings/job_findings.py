@@ -36,8 +36,8 @@ class JobFindings:
 
         Empty where the page's range does not hold all that is open, or the job is just being judged anew.
         """
-        told = health_of(self.all_open)
-        return [(one.points, one.reason, one.finding) for one in told.deductions] if told.value == health else []
+        computed = health_of(self.all_open)
+        return [(one.points, one.reason, one.finding) for one in computed.deductions] if computed.value == health else []
 
 
 def of_job(cluster: str, job_id: str, start: datetime, end: datetime, *, is_past: bool) -> JobFindings:

@@ -55,10 +55,10 @@ def give_health(judgements: Sequence[Mapping[str, Any]]) -> None:
     for row in judgements:
         by_cluster[row["cluster"]][row["job_id"]] = had_data(json.loads(row["unknowns"]))
     unseen = set(Cluster.objects.unseen(timezone.now()).values_list("name", flat=True))
-    for cluster, told in by_cluster.items():
-        jobs = list(told)
+    for cluster, of_cluster in by_cluster.items():
+        jobs = list(of_cluster)
         for start in range(0, len(jobs), JOBS_AT_ONCE):
-            part = {job: told[job] for job in jobs[start : start + JOBS_AT_ONCE]}
+            part = {job: of_cluster[job] for job in jobs[start : start + JOBS_AT_ONCE]}
             _give_health(cluster, part, is_seen=cluster not in unseen)
 
 

@@ -24,11 +24,11 @@ class LateSource:
 
 
 def late_source_of(finding: Finding) -> LateSource | None:
-    told: Any = (finding.data or {}).get("source") if finding.rule == RULE and isinstance(finding.data, dict) else None
-    if not isinstance(told, dict) or not isinstance(told.get("vertex_id"), str):
+    data: Any = (finding.data or {}).get("source") if finding.rule == RULE and isinstance(finding.data, dict) else None
+    if not isinstance(data, dict) or not isinstance(data.get("vertex_id"), str):
         return None
-    subtask = told.get("subtask")
-    return LateSource(told["vertex_id"], str(told.get("name") or told["vertex_id"]), subtask if isinstance(subtask, int) else None)
+    subtask = data.get("subtask")
+    return LateSource(data["vertex_id"], str(data.get("name") or data["vertex_id"]), subtask if isinstance(subtask, int) else None)
 
 
 def want_flame_graphs(clusters: Iterable[str], now: datetime) -> int:

@@ -1,4 +1,4 @@
-"""What the rules found: sights as Spark hands them over, and the findings they make."""
+"""What the rules found: occurrences as Spark hands them over, and the findings they make."""
 
 from typing import ClassVar
 

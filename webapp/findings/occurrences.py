@@ -1,4 +1,4 @@
-"""Sights as a run hands them over: those of judged windows give way to the new ones, and who changed is remembered.
+"""Occurrences as a run hands them over: those of judged windows are replaced by the new ones, and who changed is remembered.
 
 Kept until folded: a finding whose sights were taken away carries ``refold_from`` in the same transaction, so that a
 process killed in between loses nothing; sights that came anew come again when the run is loaded again.

@@ -4,7 +4,7 @@ from django.db import models
 
 
 class FlameGraphState(models.TextChoices):
-    """What became of the last request; those that Flink tells as in :class:`ingest.flink_rest.payloads.flame_graph.FlameGraphState`."""
+    """What became of the last request; those that Flink reports as in :class:`ingest.flink_rest.payloads.flame_graph.FlameGraphState`."""
 
     WANTED = "wanted", "not answered yet"
     SAMPLING = "sampling", "being sampled"

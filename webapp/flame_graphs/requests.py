@@ -19,7 +19,7 @@ from webapp.flame_graphs.choices import FlameGraphState as State
 from webapp.flame_graphs.models import FlameGraph
 
 NOT_BEFORE = timedelta(minutes=5)
-"""After an answer: what is asked more often costs the tasks more than it tells."""
+"""After an answer: what is asked more often costs the tasks more than it is worth."""
 AGAIN_AFTER = {State.SAMPLING: timedelta(seconds=8), State.FAILED: timedelta(seconds=30)}
 MOST_REQUESTS = {State.SAMPLING: 12, State.FAILED: 3}
 GIVEN_UP_AFTER = timedelta(hours=1)
@@ -67,15 +67,15 @@ def keep(cluster: str, asked: Sequence[AskedFlameGraph]) -> None:
 
 def _answered(one: AskedFlameGraph, asked: int) -> dict[str, object]:
     state = State(one.graph.state.value) if one.graph else State.FAILED
-    told: dict[str, object] = {"state": state, "asked": asked, "ask_at": None, "answered_at": one.at, "note": redact(one.error)}
+    values: dict[str, object] = {"state": state, "asked": asked, "ask_at": None, "answered_at": one.at, "note": redact(one.error)}
     if state in AGAIN_AFTER:
         if asked < MOST_REQUESTS[state]:
-            return told | {"ask_at": one.at + AGAIN_AFTER[state]}
+            return values | {"ask_at": one.at + AGAIN_AFTER[state]}
         if state == State.SAMPLING:
-            return told | {"state": State.FAILED, "note": f"Flink was asked {asked} times and had not sampled it yet."}
+            return values | {"state": State.FAILED, "note": f"Flink was asked {asked} times and had not sampled it yet."}
     if one.graph and state == State.SAMPLED:
-        told |= _shown(one.graph, one.subtask)
-    return told
+        values |= _shown(one.graph, one.subtask)
+    return values
 
 
 def _shown(graph: Told, subtask: int | None) -> dict[str, object]:

@@ -79,7 +79,7 @@ def status(now: datetime) -> PipelineStatus:
 
 
 def _judged_to(now: datetime) -> datetime | None:
-    """Silent clusters are told of as such; what is known of their jobs is not late but unknown."""
+    """Silent clusters are reported as such; what is known of their jobs is not late but unknown."""
     seen = Cluster.objects.collected().exclude(pk__in=Cluster.objects.unseen(now).values("pk")).values("name")
     at: datetime | None = JobCurrent.objects.filter(cluster__in=seen).exclude(terminal=True).aggregate(at=Max("judged_at"))["at"]
     return at

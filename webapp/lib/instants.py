@@ -30,7 +30,7 @@ def instant_text(instant: datetime | None) -> str:
 
 
 def clock_text(instant: datetime | None) -> str:
-    """'04:10:31', for rows below a heading that tells the day."""
+    """'04:10:31', for rows below a heading with the day."""
     return f"{instant.astimezone(UTC):%H:%M:%S}" if instant else UNKNOWN
 
 

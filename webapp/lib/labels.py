@@ -5,7 +5,7 @@ from typing import Protocol
 
 
 class Labelled(Protocol):
-    """An alert, as a row or as it is told."""
+    """An alert, as a row or as it stands in a notice."""
 
     @property
     def labels(self) -> Mapping[str, str]: ...

@@ -1,4 +1,4 @@
-"""Public names of rows that leave the database: stable, random, and telling what they name."""
+"""Public names of rows that leave the database: stable, random, and naming their kind."""
 
 import base64
 import secrets

@@ -1,6 +1,6 @@
 """Rows that would have been taken back, had the run that knew of them not been lost.
 
-A checkpoint whose trigger nobody had told of has a stand-in for it in its key. When the trigger becomes known, the run takes
+A checkpoint whose trigger was unknown has a stand-in for it in its key. When the trigger becomes known, the run takes
 the row with the stand-in back, because it carries a list of them. A run that starts again from the lake has no such list: of
 each checkpoint that it brings, other triggers in the database which it does not bring are left over.
 """

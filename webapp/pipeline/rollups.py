@@ -1,6 +1,6 @@
 """Hours and days summed up beside the cycle: what is new among the facts that the lake keeps, through Spark, into the database.
 
-1. What the last loaded cycle told is taken up, where that cycle was killed before it did.
+1. What the last loaded cycle reported is taken up, where that cycle was killed before it did.
 2. Nothing new among the kept facts: done at once, without starting Spark.
 3. A job runs as a subprocess, with Spark where there is much, from the commit up to which roll-ups are loaded; its manifest makes it real.
 4. The rows are upserted, and with the last of them how far they reach. A run carries nothing: whatever is killed, the next one

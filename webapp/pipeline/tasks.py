@@ -37,7 +37,7 @@ def tick() -> None:
     until_next_tick = now + timedelta(seconds=schedule.TICK_S)
     for key, due_at in DueWork.objects.due(now, by=until_next_tick).values_list("key", "next_attempt_at"):
         hint_at(key, due_at - now)
-    # Who writes into the lake from elsewhere tells nobody.
+    # Other writers of the lake send no hint.
     hint_at(CYCLE, timedelta(seconds=schedule.TICK_S / 2))
     alarms.record_alarms(writability.problems() + alarms.problems(now), now)
     outbox.wake(now)

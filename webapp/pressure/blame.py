@@ -46,9 +46,9 @@ def blame(graph: Mapping[str, Any] | None, matters: Iterable[PresentedFinding]) 
 
 def _vertex_of(matter: PresentedFinding, names: Mapping[str, str]) -> str | None:
     data = matter.finding.data if isinstance(matter.finding.data, Mapping) else {}
-    for told in (data.get("vertex_id"), matter.finding.subject_id):
-        if told in names:
-            return str(told)
+    for vertex in (data.get("vertex_id"), matter.finding.subject_id):
+        if vertex in names:
+            return str(vertex)
     return next((key for key, name in names.items() if name and name == matter.finding.subject), None)
 
 

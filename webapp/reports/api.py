@@ -136,16 +136,16 @@ class ReportViews(ListView):
         return HttpResponse(found, content_type=FORMS[form].content_type, headers={"Content-Disposition": "attachment"})
 
 
-def _asked(told: dict[str, Any], request: Request) -> IncidentReport:
+def _asked(entered: dict[str, Any], request: Request) -> IncidentReport:
     now, name = timezone.now(), request.user.get_username()
-    if told["kind"] == ReportKind.DIGEST:
-        start, end = report_scope.span(told["from"] or "now-7d", told["to"], now)
+    if entered["kind"] == ReportKind.DIGEST:
+        start, end = report_scope.span(entered["from"] or "now-7d", entered["to"], now)
         return orders.ask_for_digest(start, end, user=request.user, name=name, at=now)
-    if told["alert"]:
-        scope = report_scope.scope_of_alert(get_object_or_404(Alert, uid=told["alert"]), now)
+    if entered["alert"]:
+        scope = report_scope.scope_of_alert(get_object_or_404(Alert, uid=entered["alert"]), now)
     else:
-        scope = report_scope.scope([JobKey(one["cluster"], one["job_id"]) for one in told["jobs"]], told["from"], told["to"], now)
-    return orders.ask_for(scope, user=request.user, name=name, at=now, title=told["title"], from_alert=told["alert"])
+        scope = report_scope.scope([JobKey(one["cluster"], one["job_id"]) for one in entered["jobs"]], entered["from"], entered["to"], now)
+    return orders.ask_for(scope, user=request.user, name=name, at=now, title=entered["title"], from_alert=entered["alert"])
 
 
 def _report(uid: str) -> IncidentReport:

@@ -89,7 +89,7 @@ class CheckpointFigures:
     """How checkpoints fared. ``longest_gap_ms`` is the longest time without a new recovery point, ``None`` where it cannot be known.
 
     It is also that from the start of the job to its first one (``gap_is_first``). ``wasted_bytes`` were uploaded for checkpoints that
-    did not complete; of ``wasted_unknown`` such nobody told. ``by_hours`` says that single checkpoints are no longer kept and counts
+    did not complete; of ``wasted_unknown`` such it is unknown. ``by_hours`` says that single checkpoints are no longer kept and counts
     are those of whole hours.
     """
 
@@ -177,7 +177,7 @@ class ReportedCounters:
 
 @dataclass(frozen=True)
 class JobStory:
-    """Everything told of one job."""
+    """All that a report contains of one job."""
 
     cluster: str
     job_id: str

@@ -19,7 +19,7 @@ _SHAPES = {"crit": "✕", "warn": "◆", "ok": "●", "done": "■"}
 
 @dataclass(frozen=True)
 class ShownDay:
-    """Moments of one day; the day is told once above them."""
+    """Moments of one day; the day stands once above them."""
 
     day: str
     moments: list[tuple[Moment, str]]

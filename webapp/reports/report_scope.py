@@ -96,7 +96,7 @@ def scope_of_alert(alert: Alert, at: datetime) -> ReportScope:
     job = JobCurrent.objects.filter(cluster=alert.cluster, job_id=alert.job_id).first() if alert.job_id else None
     if job is not None and (job.terminal or alert.recorded):
         life = whole_life(job, job.last_seen_at or job.as_of)
-        # A short life is told as a whole; of a long one not more than it lived.
+        # A short life is covered as a whole; of a long one not more than it lived.
         start = life.from_time if life.to_time - life.from_time <= SHORT_LIFE else max(start, life.from_time)
         end = life.to_time if life.to_time - life.from_time <= SHORT_LIFE else min(max(end, start + AFTER), life.to_time)
     return checked(jobs, start, min(end, start + LONGEST))

@@ -13,7 +13,7 @@ from webapp.reports.models import IncidentReport
 WEEK = timedelta(days=7)
 OFF = "off"
 LATE = timedelta(days=3)
-"""A week that nobody was there to tell of is told this much later; then it is old news."""
+"""A digest that was missed is made up to this much later."""
 _DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 
 

@@ -1,4 +1,4 @@
-"""The due work of reports: its keys, its task, and how a worker is told of it at once."""
+"""The due work of reports: its keys, its task, and the hint that starts it at once."""
 
 from datetime import datetime
 
@@ -29,7 +29,7 @@ def intervals_s() -> dict[str, int]:
 
 
 def wake(pk: int, at: datetime) -> None:
-    """Due now: a worker is told once this is committed, and the next tick tells it again."""
+    """Due now: a worker gets a hint once this is committed, and another at the next tick."""
     key = key_of(pk)
     DueWork.objects.ensure({key: RETRY_S}, at)
     DueWork.objects.filter(key=key).update(next_attempt_at=at, failures=0)

@@ -37,23 +37,23 @@ def judge(audit: StorageAudit, guard: WriteGuard, say: Callable[[str], None]) ->
     """Call it when the rows of the audit are in the database, before or after it is marked as loaded."""
     roots = [row for row in RootFigures.objects.filter(audit=audit).order_by("root") if not _is_outdated(row)]
     standing = _standing({row.root for row in roots})
-    told: dict[Identity, dict[str, Any]] = {}
+    new: dict[Identity, dict[str, Any]] = {}
     for sample, limits in _with_limits(audit, roots):
         for finding in registry.diagnose(sample, limits).findings:
             plain = finding_to_plain(finding)
-            told.setdefault((*_job_of(sample), finding.rule, bounded_subject(finding.subject_id)), plain | {"job_name": _name_of(sample)})
-    written = list(told)
+            new.setdefault((*_job_of(sample), finding.rule, bounded_subject(finding.subject_id)), plain | {"job_name": _name_of(sample)})
+    written = list(new)
     for start in range(0, len(written), ROWS_AT_ONCE):
         with guard.writing():
             for identity in written[start : start + ROWS_AT_ONCE]:
-                _keep(standing.pop(identity, None), identity, told[identity])
+                _keep(standing.pop(identity, None), identity, new[identity])
     over = [one.pk for one in standing.values()]
     for start in range(0, len(over), ROWS_AT_ONCE):
         with guard.writing():
             marks.close(over[start : start + ROWS_AT_ONCE], audit.as_of)
-    if told or over:
+    if new or over:
         findings_changed.send(sender=None)
-        say(f"findings on storage: {len(told)} stand, {len(over)} closed")
+        say(f"findings on storage: {len(new)} stand, {len(over)} closed")
 
 
 def bounded_subject(subject_id: str) -> str:
@@ -101,7 +101,7 @@ class _LimitsInForce:
 
 
 def _job_of(sample: Sample) -> tuple[str, str]:
-    """A job that no cluster has told of has no page: its findings belong to its root."""
+    """A job that no cluster has reported has no page: its findings belong to its root."""
     if isinstance(sample, StorageJobSample) and sample.cluster:
         return sample.cluster, sample.job_id
     return "", ""

@@ -93,7 +93,7 @@ def reasons(rows: Sequence[VerdictFigures]) -> list[VerdictReason]:
 
 
 def why_not_cleanable(codes: Sequence[str], withheld: str) -> list[str]:
-    """Sentences; an attestation that does not count this time is told instead of one that is not there."""
+    """Sentences; an attestation that does not count this time is shown instead of one that is not there."""
     return [withheld if withheld and code == "not_attested" else NOT_CLEANABLE.get(code, code.replace("_", " ")) for code in codes]
 
 

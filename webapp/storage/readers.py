@@ -15,7 +15,7 @@ from webapp.storage.newest_audits import latest_audits, loaded_figures
 @dataclass(frozen=True)
 class Reader:
     """A cluster; ``declared`` for this root by somebody, ``jobs`` of it that the newest audit met there. ``name`` is empty where no
-    registered cluster has told of the jobs."""
+    registered cluster has reported the jobs."""
 
     name: str
     declared: bool
@@ -24,7 +24,7 @@ class Reader:
 
 
 def known_readers(root: StorageRoot, now: datetime) -> list[Reader]:
-    """By name; jobs that no cluster has told of come first."""
+    """By name; jobs that no cluster has reported come first."""
     declared = {cluster.name for cluster in root.clusters.all()}
     met = JobStorage.objects.filter(root=root.uri, audit__in=latest_audits()).exclude(job_id="")
     jobs = dict(met.order_by().values_list("cluster").annotate(Count("job_id", distinct=True)))

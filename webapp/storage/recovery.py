@@ -1,6 +1,6 @@
 """Newest retained checkpoints that the newest audit found not to be whole: what a failure of their jobs would meet.
 
-They go to where windows of jobs are judged. Checkpoints completed since may lack the same files; the next audit tells.
+They go to where windows of jobs are judged. Checkpoints completed since may lack the same files; the next audit shows it.
 """
 
 from typing import Any

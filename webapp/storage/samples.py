@@ -37,11 +37,11 @@ def root_samples(audit: StorageAudit, roots: Iterable[RootFigures]) -> Iterator[
 
 def job_samples(audit: StorageAudit, roots: Iterable[RootFigures], least_small_files: float) -> Iterator[StorageJobSample]:
     """Of jobs with at least so many small files, merged files, references to other jobs or snapshots that lack files."""
-    told = Q(small_files__gte=least_small_files) | Q(segmented_files__gt=0) | Q(foreign_files__gt=0) | Q(missing_files__gt=0)
+    notable = Q(small_files__gte=least_small_files) | Q(segmented_files__gt=0) | Q(foreign_files__gt=0) | Q(missing_files__gt=0)
     depths = _Depths(audit)
     for root in roots:
         lacking = _lacking(audit, root.root)
-        rows = JobStorage.objects.filter(told, audit=audit, root=root.root).order_by("id").iterator(chunk_size=JOBS_AT_ONCE)
+        rows = JobStorage.objects.filter(notable, audit=audit, root=root.root).order_by("id").iterator(chunk_size=JOBS_AT_ONCE)
         for chunk in _chunks(rows):
             depends_on = _dependences(audit, chunk)
             snapshots = _snapshots(audit, chunk)

@@ -38,7 +38,7 @@ _SETTINGS = {
 
 @dataclass(frozen=True)
 class Suggestion:
-    """``uri`` is canonical; ``clusters`` write to it; ``why`` tells where Weir has it from."""
+    """``uri`` is canonical; ``clusters`` write to it; ``why`` is where Weir has it from."""
 
     uri: str
     kind: str
@@ -95,9 +95,9 @@ def _values(configuration: object, names: Iterable[str]) -> Iterator[tuple[str, 
 def _of_paths(most: int) -> Iterator[tuple[str, str, str, str]]:
     """Where completed checkpoints say that they lie: a job may be configured otherwise than its cluster."""
     recordings = Cluster.objects.filter(kind=ClusterKind.RECORDING).values("name")
-    told = CheckpointFact.objects.exclude(external_path=None).exclude(external_path="").order_by("-id")
-    recent = told.filter(trigger_time__gte=timezone.now() - _OF_PATHS)[:most]
-    recorded = told.filter(cluster__in=recordings)[:most]
+    with_path = CheckpointFact.objects.exclude(external_path=None).exclude(external_path="").order_by("-id")
+    recent = with_path.filter(trigger_time__gte=timezone.now() - _OF_PATHS)[:most]
+    recorded = with_path.filter(cluster__in=recordings)[:most]
     for facts in (recent, recorded):
         for cluster, told_path in facts.values_list("cluster", "external_path").iterator(5_000):
             path = (told_path or "").rstrip("/")

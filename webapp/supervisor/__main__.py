@@ -22,7 +22,7 @@ from webapp.supervisor.spark_connect import BadHeap
 
 
 def main() -> int:
-    os.umask(0o077)  # until the settings are known: the home holds secrets and what clusters told
+    os.umask(0o077)  # until the settings are known: the home holds secrets and what clusters reported
     try:
         settings = load()
     except RefusedSetting as refusal:

@@ -13,7 +13,7 @@ def say(text: str = "") -> None:
         try:
             print(text, flush=True)
         except (OSError, ValueError):
-            # The terminal is gone; the supervisor is told by SIGHUP, and stops in good order.
+            # The terminal is gone; the supervisor gets SIGHUP, and stops in good order.
             sys.stdout = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
 
 

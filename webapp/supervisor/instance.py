@@ -89,7 +89,7 @@ class Instance:
             raise Stopped
 
     def run_step(self, module: str, log_name: str, tell: bool = True) -> list[str]:
-        """Run one of our modules to its end and return its lines, told as they come unless ``tell`` is off.
+        """Run one of our modules to its end and return its lines, printed as they come unless ``tell`` is off.
 
         Raises :class:`Stopped` and :class:`Failed`.
         """

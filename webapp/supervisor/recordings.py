@@ -1,6 +1,6 @@
 """``python -m webapp.supervisor.recordings``: import the shipped recordings that this instance has not had yet.
 
-The telling ones go through Spark before the others are read, so that there is something to look at
+The most instructive ones go through Spark before the others are read, so that there is something to look at
 early. What was imported is noted in the home: a recording that somebody removed does not come back.
 """
 
@@ -24,7 +24,7 @@ SHOWN_FIRST = ("1.20.5/E", "1.20.5/B", "1.20.5/F")
 
 
 def shipped() -> list[tuple[Path, str]]:
-    """Folder and cluster name of every shipped recording, the telling ones first."""
+    """Folder and cluster name of every shipped recording, the most instructive ones first."""
     names = sorted(str(path.parent.relative_to(SHIPPED)) for path in SHIPPED.glob("*/*/rest.jsonl"))
     ordered = sorted(names, key=lambda name: (SHOWN_FIRST.index(name) if name in SHOWN_FIRST else len(SHOWN_FIRST), name))
     return [(SHIPPED / name, f"demo-{name.replace('/', '-')}") for name in ordered]

@@ -68,7 +68,7 @@ class _Known:
         marks = JobAnnotation.objects.filter(**own, at__lte=end).order_by("-at", "-id")[:MOST_FACTS]
         thrown = JobException.objects.filter(**own, ts__lte=end).order_by("-ts", "-id")[:MOST_FACTS]
         logged = LogEvent.objects.filter(**own, ts__gte=start - LOOK_BACK, ts__lte=end).order_by("-ts", "-id")
-        # Apart, so that thousands of deployed tasks do not push out what else was told.
+        # Apart, so that thousands of deployed tasks do not push out the other events.
         of_tasks, of_life = events_read() & OF_SUBTASKS, {*(events_read() - OF_SUBTASKS), *STATE_CHANGED}
         events = [_event(one) for kinds in (of_life, of_tasks) for one in logged.filter(_of_kinds(kinds))[:MOST_EVENTS]]
         measured = PressureWindow.objects.filter(**own, window_start__gte=start - LOOK_BACK, window_start__lte=end)
@@ -117,7 +117,7 @@ def _of_kinds(kinds: Iterable[str]) -> Q:
 
 
 def _states(job: JobCurrent, events: Iterable[samples.LogEvent]) -> list[tuple[int, str]]:
-    """What the job entered when: the last states as the cycle knew them, earlier ones as the log tells."""
+    """What the job entered when: the last states as the cycle knew them, earlier ones as the log reports them."""
     known = {(int(at_ms), str(state)) for at_ms, state in job.states or ()}
     logged = {(one.at_ms, str(one.fields["to_state"])) for one in events if one.kind in STATE_CHANGED and one.fields.get("to_state")}
     return sorted(known | logged)

@@ -23,7 +23,7 @@ _FEW = 40
 
 @dataclass(frozen=True)
 class Fired:
-    """One episode of the rule, as its newest finding tells it."""
+    """One episode of the rule, as its newest finding describes it."""
 
     first: datetime
     last: datetime

@@ -85,14 +85,14 @@ def _window(vertex_id: str, samples: list[Mapping[str, Any]], counted: Mapping[s
 
 def _reading(sample: Mapping[str, Any], subtask: int) -> dict[str, Any]:
     """What one subtask said; nothing but its place while it is being set up or torn down."""
-    told = {name: _at(sample[name], subtask) for name in (*_MEASURES, *_NEWEST)}
+    measured = {name: _at(sample[name], subtask) for name in (*_MEASURES, *_NEWEST)}
     if (_at(sample["task_state"], subtask) or "RUNNING") != "RUNNING":
-        return {name: told[name] for name in ("host", "taskmanager_id")}
-    works = any((told[name] or 0) > 0 for name in ("records_in_per_s", "records_out_per_s", "in_pool_usage"))
+        return {name: measured[name] for name in ("host", "taskmanager_id")}
+    works = any((measured[name] or 0) > 0 for name in ("records_in_per_s", "records_out_per_s", "in_pool_usage"))
     # Busy is what is neither idle nor blocked, so a task that has not begun shows a full second.
-    if told["busy_ms_per_s"] is not None and told["busy_ms_per_s"] >= FULL_MS_PER_S and not works:
-        told["busy_ms_per_s"] = None
-    return told
+    if measured["busy_ms_per_s"] is not None and measured["busy_ms_per_s"] >= FULL_MS_PER_S and not works:
+        measured["busy_ms_per_s"] = None
+    return measured
 
 
 def _at(values: list[Any] | None, position: int) -> Any:

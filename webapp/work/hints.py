@@ -1,4 +1,4 @@
-"""Telling a worker of work that is due. The rows are the truth: a lost hint costs a tick, nothing else."""
+"""Hints to a worker that work is due. The rows are the truth: a lost hint costs a tick, nothing else."""
 
 import logging
 import os

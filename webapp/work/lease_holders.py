@@ -1,4 +1,4 @@
-"""Who holds a lease: a name that tells whether its process still lives."""
+"""Who holds a lease: a name that shows whether its process still lives."""
 
 import os
 import secrets

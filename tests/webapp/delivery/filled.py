@@ -12,14 +12,14 @@ def main(url: str, count: int, endpoints: int) -> None:
     django.setup()
     from tests.webapp.delivery.builders import alert, notice
     from webapp.delivery import addresses, outbox
-    from webapp.delivery.endpoint_entry import Entered, enter
+    from webapp.delivery.endpoint_entry import EndpointEntry, enter
     from webapp.delivery.models import Endpoint
     from webapp.lib.matchers import matcher
 
     call_command("migrate", verbosity=0)
     for number in range(endpoints):
         wants = (matcher("team", "=", str(number)),)
-        enter(Endpoint(), Entered(name=f"e{number}", url=f"{url}/e{number}", matchers=wants), addresses.policy(), None)
+        enter(Endpoint(), EndpointEntry(name=f"e{number}", url=f"{url}/e{number}", matchers=wants), addresses.policy(), None)
     for start in range(0, count, 100):
         told = [
             alert(uid=f"alr_{number}", family=f"f{number % 23}", labels={"team": str(number % endpoints)})

@@ -114,10 +114,10 @@ class SilenceViews(ListView):
         responses={201: SilenceSerializer, **ERRORS},
     )
     def create(self, request: Request) -> Response:
-        told, now = _valid(SilenceSerializer(data=request.data)), timezone.now()
-        start = told.get("starts_at") or now
+        entered, now = _valid(SilenceSerializer(data=request.data)), timezone.now()
+        start = entered.get("starts_at") or now
         made = _done(
-            lambda: actions.silence(from_json(told["matchers"]), start, told["ends_at"], told["reason"], request.user, now)
+            lambda: actions.silence(from_json(entered["matchers"]), start, entered["ends_at"], entered["reason"], request.user, now)
         )  # fmt: skip
         return Response(SilenceSerializer(made).data, status=status.HTTP_201_CREATED)
 
@@ -145,8 +145,8 @@ class MaintenanceWindowViews(ListView):
         summary="Plan a maintenance window", request=MaintenanceWindowSerializer, responses={201: MaintenanceWindowSerializer, **ERRORS}
     )
     def create(self, request: Request) -> Response:
-        told, now = _valid(MaintenanceWindowSerializer(data=request.data)), timezone.now()
-        window = MaintenanceWindow(**{"starts_at": now, **told})
+        entered, now = _valid(MaintenanceWindowSerializer(data=request.data)), timezone.now()
+        window = MaintenanceWindow(**{"starts_at": now, **entered})
         made = _done(lambda: actions.save_window(window, request.user, now))
         return Response(MaintenanceWindowSerializer(made).data, status=status.HTTP_201_CREATED)
 
@@ -203,9 +203,9 @@ class ThresholdViews(ListView):
 
     @extend_schema(summary="Set a threshold in a scope", request=ThresholdSerializer, responses={200: ThresholdSerializer, **ERRORS})
     def create(self, request: Request) -> Response:
-        told = _valid(ThresholdSerializer(data=request.data))
-        cluster, job_id = told.get("cluster", ""), told.get("job_id", "")
-        (row,) = _done(lambda: setting_actions.set_thresholds({told["key"]: told["value"]}, cluster, job_id, request.user))
+        entered = _valid(ThresholdSerializer(data=request.data))
+        cluster, job_id = entered.get("cluster", ""), entered.get("job_id", "")
+        (row,) = _done(lambda: setting_actions.set_thresholds({entered["key"]: entered["value"]}, cluster, job_id, request.user))
         return Response(ThresholdSerializer(row).data)
 
     @extend_schema(summary="Remove a threshold", responses={204: None, **ERRORS, **NOT_FOUND})
@@ -215,14 +215,14 @@ class ThresholdViews(ListView):
 
 
 def _setting(request: Request) -> RuleSetting:
-    told = _valid(RuleSettingSerializer(data=request.data))
-    return setting_actions.checked(told["rule"], told.get("cluster", ""), told.get("job_id", ""), told)
+    entered = _valid(RuleSettingSerializer(data=request.data))
+    return setting_actions.checked(entered["rule"], entered.get("cluster", ""), entered.get("job_id", ""), entered)
 
 
 def _valid(wanted: Any) -> dict[str, Any]:
     wanted.is_valid(raise_exception=True)
-    told: dict[str, Any] = wanted.validated_data
-    return told
+    entered: dict[str, Any] = wanted.validated_data
+    return entered
 
 
 def _done(act: Callable[[], Any]) -> Any:

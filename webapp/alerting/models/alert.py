@@ -1,4 +1,4 @@
-"""One alert: what is wrong with one subject by one rule, from when it was first seen until it is resolved."""
+"""One alert: the state of one rule for one subject, from when it was first seen until it is resolved."""
 
 from typing import ClassVar
 
@@ -23,7 +23,7 @@ class Alert(models.Model):
     """Written by the evaluation alone, under its lease; people only write who acknowledged it.
 
     ``starts_at``, ``ends_at`` and ``episode_at`` are data time, all other instants are Weir's own. Texts are those of its
-    finding when it last changed or was told.
+    finding when it last changed or was notified.
     """
 
     uid = models.CharField(max_length=40, unique=True, default=alert_uid, editable=False)

@@ -1,4 +1,4 @@
-"""Alerts that are told of together: those of one cluster and one family of rules."""
+"""Alerts that are in one notice: those of one cluster and one family of rules."""
 
 from datetime import datetime
 from typing import ClassVar

@@ -1,4 +1,4 @@
-"""When nothing is to be told: silences, once and soon over; maintenance windows, planned or weekly."""
+"""When nobody is to be notified: silences, once and soon over; maintenance windows, planned or weekly."""
 
 from datetime import UTC, datetime, time, timedelta
 from typing import ClassVar

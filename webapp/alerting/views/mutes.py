@@ -122,12 +122,12 @@ def _matches(matchers: tuple[Matcher, ...]) -> dict[str, Any]:
 
 
 def _window(form: MaintenanceForm, now: datetime) -> MaintenanceWindow:
-    told = form.cleaned_data
+    entered = form.cleaned_data
     return MaintenanceWindow(
-        matchers=[one.as_json() for one in told["matchers"]],
-        reason=told["reason"],
-        starts_at=told["starts_at"] or now,
-        ends_at=told["ends_at"],
+        matchers=[one.as_json() for one in entered["matchers"]],
+        reason=entered["reason"],
+        starts_at=entered["starts_at"] or now,
+        ends_at=entered["ends_at"],
         **form.weekly(),
     )
 

@@ -6,7 +6,7 @@ from typing import Any
 from rest_framework import serializers
 
 from webapp.delivery.choices import FormatName
-from webapp.delivery.endpoint_entry import LONGEST_CREDENTIAL, MOST_EMAILS, Entered
+from webapp.delivery.endpoint_entry import LONGEST_CREDENTIAL, MOST_EMAILS, EndpointEntry
 from webapp.delivery.models import Attempt, Delivery, Endpoint
 from webapp.delivery.orders import ENDED
 from webapp.delivery.targets import LONGEST_URL
@@ -61,21 +61,21 @@ class EndpointRequestSerializer(serializers.Serializer[Any]):
     min_severity = serializers.ChoiceField(choices=Severity.values, default=Severity.WARNING)
     owner_email = serializers.EmailField(required=False, allow_blank=True, default="")
 
-    def entered(self) -> Entered:
-        told: dict[str, Any] = self.validated_data
+    def entered(self) -> EndpointEntry:
+        values: dict[str, Any] = self.validated_data
         try:
-            matchers = from_json([dict(one) for one in told.get("matchers", [])])
+            matchers = from_json([dict(one) for one in values.get("matchers", [])])
         except BadMatcher as error:
             raise serializers.ValidationError({"matchers": [str(error)]}) from error
-        return Entered(
-            name=told["name"],
-            format=told["format"],
-            url=told.get("url"),
-            credential=told.get("credential"),
-            emails=tuple(told.get("emails", ())),
+        return EndpointEntry(
+            name=values["name"],
+            format=values["format"],
+            url=values.get("url"),
+            credential=values.get("credential"),
+            emails=tuple(values.get("emails", ())),
             matchers=matchers,
-            min_severity=told["min_severity"],
-            owner_email=told["owner_email"],
+            min_severity=values["min_severity"],
+            owner_email=values["owner_email"],
         )
 
 

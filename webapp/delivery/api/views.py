@@ -140,11 +140,11 @@ class DeliveryViews(ListView):
     def replay_range(self, request: Request) -> Response:
         wanted = ReplayRangeSerializer(data=request.data)
         wanted.is_valid(raise_exception=True)
-        told, now = wanted.validated_data, timezone.now()
-        endpoint = get_object_or_404(Endpoint, pk=told["endpoint"]) if told.get("endpoint") else None
-        since, until = _instant("from", told["from"]), _instant("to", told["to"])
+        entered, now = wanted.validated_data, timezone.now()
+        endpoint = get_object_or_404(Endpoint, pk=entered["endpoint"]) if entered.get("endpoint") else None
+        since, until = _instant("from", entered["from"]), _instant("to", entered["to"])
         with refused_as_conflict():
-            count = orders.replay_range(since, until, told["states"], request.user.get_username(), now, endpoint)
+            count = orders.replay_range(since, until, entered["states"], request.user.get_username(), now, endpoint)
         return Response({"replayed": count}, status=status.HTTP_202_ACCEPTED)
 
 

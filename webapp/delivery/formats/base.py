@@ -62,7 +62,7 @@ class Format:
     refused: Callable[[bytes], str] = taken
     keeps_state: Literal["", "alert", "group"] = ""
     for_machines: bool = False
-    """It is sent every alert of a notice, if need be in several parts; people are told how many more there are."""
+    """It is sent every alert of a notice, if need be in several parts; people get the number of those left out."""
     has_secret: bool = False
     """Weir makes a secret and signs."""
     credential: str = ""

@@ -1,4 +1,4 @@
-"""Who is told, what is told to whom, and how each attempt to tell it went."""
+"""Endpoints, the deliveries to each, and every attempt of them."""
 
 from webapp.delivery.models.delivery import Attempt, Delivery, DeliveryAlert
 from webapp.delivery.models.endpoint import Endpoint

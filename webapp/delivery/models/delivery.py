@@ -1,4 +1,4 @@
-"""The outbox: one row per notice and endpoint, which commits with the alerts it tells of."""
+"""The outbox: one row per notice and endpoint, which commits with the alerts in it."""
 
 from datetime import datetime
 from typing import ClassVar
@@ -68,7 +68,7 @@ class Delivery(models.Model):
 
 
 class DeliveryAlert(models.Model):
-    """Which alerts a delivery tells of, so that an alert finds its deliveries."""
+    """Which alerts a delivery contains, so that an alert finds its deliveries."""
 
     delivery = models.ForeignKey(Delivery, on_delete=models.CASCADE, related_name="alerts")
     alert_uid = models.CharField(max_length=64)

@@ -1,4 +1,4 @@
-"""One place that is told of alerts: where it is, how it is written to, and which alerts it wants."""
+"""One place that is notified of alerts: where it is, how it is written to, and which alerts it wants."""
 
 from datetime import datetime
 from typing import ClassVar

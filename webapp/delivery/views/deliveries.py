@@ -78,13 +78,13 @@ def replay(request: HttpRequest, uid: str) -> HttpResponse:
 @require_POST
 def replay_range(request: HttpRequest) -> HttpResponse:
     """All of a time, of one endpoint or of every one that is enabled."""
-    now, told = timezone.now(), request.POST
-    chosen = told.get("endpoint", "")
+    now, entered = timezone.now(), request.POST
+    chosen = entered.get("endpoint", "")
     number = int(chosen) if chosen.isascii() and chosen.isdigit() and len(chosen) < 18 else 0
     endpoint = get_object_or_404(Endpoint, pk=number) if chosen else None
     try:
-        since, until = timeranges.instant(told.get("from", ""), now), timeranges.instant(told.get("to", "") or "now", now)
-        states = REPLAYABLE.get(told.get("which", ""), REPLAYABLE["dead"])
+        since, until = timeranges.instant(entered.get("from", ""), now), timeranges.instant(entered.get("to", "") or "now", now)
+        states = REPLAYABLE.get(entered.get("which", ""), REPLAYABLE["dead"])
         count = orders.replay_range(since, until, states, request.user.get_username(), now, endpoint)
     except ValueError as error:
         messages.error(request, str(error))
@@ -128,6 +128,6 @@ def _notice(found: Delivery) -> dict[str, Any]:
     try:
         payload = json.loads(found.payload)
     except ValueError:
-        return {"payload": found.payload[:100_000], "told": ()}
+        return {"payload": found.payload[:100_000], "alerts": ()}
     shown = json.dumps(payload, indent=2, ensure_ascii=False)
-    return {"payload": shown[:100_000], "is_cut": len(shown) > 100_000, "told": payload.get("alerts", ())[:20], "notice": payload}
+    return {"payload": shown[:100_000], "is_cut": len(shown) > 100_000, "alerts": payload.get("alerts", ())[:20], "notice": payload}

@@ -1,4 +1,4 @@
-"""Endpoints: who is told, whether it works, and what may be done about it."""
+"""Endpoints: who is notified, whether it works, and what may be done about it."""
 
 from typing import Any
 

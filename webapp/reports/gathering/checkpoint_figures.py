@@ -160,7 +160,7 @@ def _longest_gap(job: JobCurrent, scope: ReportScope, own: Sequence[Outline]) ->
 
 
 def _by_hours(job: JobCurrent, scope: ReportScope, settings: dict[str, Any]) -> CheckpointFigures:
-    """From what is kept of every hour; a gap cannot be told from it."""
+    """From what is kept of every hour; a gap cannot be found in it."""
     first = scope.start.replace(minute=0, second=0, microsecond=0)
     hours = CheckpointRollup.objects.filter(
         cluster=job.cluster, job_id=job.job_id, period="hour", period_start__gte=first, period_start__lt=scope.end

@@ -29,9 +29,9 @@ _LOUD = frozenset({"ERROR", "WARN", "FATAL"})
 
 def excerpts(job: JobCurrent, scope: ReportScope) -> tuple[tuple[LogExcerpt, ...], bool]:
     """The first lines of each kind and place, and whether there were more events than are looked at. One query."""
-    told = LogEvent.objects.filter(cluster=job.cluster, job_id=job.job_id, ts__gte=scope.start, ts__lte=scope.end)
+    logged = LogEvent.objects.filter(cluster=job.cluster, job_id=job.job_id, ts__gte=scope.start, ts__lte=scope.end)
     columns = ("ts", "process", "level", "kind", "vertex_name", "subtask", "host", "reason", "message", "detail")
-    events = list(told.exclude(kind__in=_QUIET_KINDS).order_by("ts", "id").only(*columns)[: MOST_EVENTS + 1])
+    events = list(logged.exclude(kind__in=_QUIET_KINDS).order_by("ts", "id").only(*columns)[: MOST_EVENTS + 1])
     return _grouped(events[:MOST_EVENTS]), len(events) > MOST_EVENTS
 
 

@@ -28,21 +28,21 @@ def gather(
     clusters = {cluster.name: cluster for cluster in Cluster.objects.filter(name__in={one.cluster for one in scope.jobs})}
     recordings = {name for name, cluster in clusters.items() if cluster.kind == ClusterKind.RECORDING}
     jobs = _jobs(scope)
-    told = []
+    gathered = []
     for number, key in enumerate(key for key in scope.jobs if key in jobs):
         progress(5 + 60 * number // len(scope.jobs), f"reading job {number + 1} of {len(scope.jobs)}")
-        told.append(story.of_job(jobs[key], scope, made_at, recordings))
+        gathered.append(story.of_job(jobs[key], scope, made_at, recordings))
     progress(68, "reading findings and alerts")
     findings, findings_left_out = rule_findings.gathered(scope)
     alerted = alerts.gathered(scope)
-    moments, moments_left_out = timeline.timeline([moment for one in told for moment in one.moments], findings, alerted)
-    stories = summary.worst_first([one.story for one in told], findings)
-    first_screen = summary.summary(told, findings, alerted, scope)
+    moments, moments_left_out = timeline.timeline([moment for one in gathered for moment in one.moments], findings, alerted)
+    stories = summary.worst_first([one.story for one in gathered], findings)
+    first_screen = summary.summary(gathered, findings, alerted, scope)
     cut = [
         f"{findings_left_out} less severe findings are left out." if findings_left_out else "",
         f"{moments_left_out} less important moments are left out of the time line." if moments_left_out else "",
-        *(f"{one.story.name}: only the first log events of the time were looked at." for one in told if one.events_cut),
-        *(_points_cut(one) for one in told),
+        *(f"{one.story.name}: only the first log events of the time were looked at." for one in gathered if one.events_cut),
+        *(_points_cut(one) for one in gathered),
     ]
     return Document(
         kind=INCIDENT,
@@ -69,10 +69,10 @@ def _jobs(scope: ReportScope) -> dict[JobKey, JobCurrent]:
     return {JobKey(row.cluster, row.job_id): row for row in rows}
 
 
-def _points_cut(told: story.GatheredJob) -> str:
-    left_out = told.checkpoints - len(told.story.points)
+def _points_cut(gathered: story.GatheredJob) -> str:
+    left_out = gathered.checkpoints - len(gathered.story.points)
     return (
-        f"{told.story.name}: of {told.checkpoints} checkpoints the worst {len(told.story.points)} are listed one by one."
+        f"{gathered.story.name}: of {gathered.checkpoints} checkpoints the worst {len(gathered.story.points)} are listed one by one."
         if left_out > 0
         else ""
     )

@@ -23,18 +23,18 @@ def rows(job: JobCurrent, scope: ReportScope) -> tuple[PressureRow, ...]:
         cluster=job.cluster, job_id=job.job_id, window_start__gte=scope.start, window_start__lte=scope.end
     )
     columns = ("vertex_id", "vertex_name", "window_start", "backpressured_ms_per_s_p50", "busy_ms_per_s_p50")
-    told = list(windows.order_by("-window_start").values_list(*columns)[:MOST_WINDOWS])
-    if not told:
+    samples = list(windows.order_by("-window_start").values_list(*columns)[:MOST_WINDOWS])
+    if not samples:
         return ()
-    first, last = told[-1][2], told[0][2]
+    first, last = samples[-1][2], samples[0][2]
     width = (last - first) / MOST_SLICES
     names: dict[str, str] = {}
     cells: dict[str, dict[datetime, Cell]] = defaultdict(dict)
-    for vertex_id, vertex_name, at, held, busy in told:
+    for vertex_id, vertex_name, at, held, busy in samples:
         if held is None and busy is None:
             continue  # versions before 1.13 do not measure it
         names.setdefault(vertex_id, texts.name(vertex_name, vertex_id))
-        slice_at = first + width * min(int((at - first) / width), MOST_SLICES - 1) if width and len(told) > MOST_SLICES else at
+        slice_at = first + width * min(int((at - first) / width), MOST_SLICES - 1) if width and len(samples) > MOST_SLICES else at
         known = cells[vertex_id].get(slice_at, (None, None))
         cells[vertex_id][slice_at] = (_worse(known[0], _share(held)), _worse(known[1], _share(busy)))
     worst = sorted(cells, key=lambda vertex_id: -max((max(cell[0] or 0, cell[1] or 0) for cell in cells[vertex_id].values()), default=0))

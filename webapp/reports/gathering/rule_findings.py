@@ -39,7 +39,7 @@ def reported(found: Collection[Finding]) -> tuple[tuple[ReportedFinding, ...], i
 
 
 def _fairly(shown: Sequence[PresentedFinding]) -> list[PresentedFinding]:
-    """As many as are told, in the same order: the worst of every job before the second of any."""
+    """As many as are reported, in the same order: the worst of every job before the second of any."""
     counts: Counter[tuple[str, str]] = Counter()
     places = []
     for number, one in enumerate(shown):

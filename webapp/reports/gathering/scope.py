@@ -27,7 +27,7 @@ class ReportScope:
 
     @property
     def points_a_job(self) -> int:
-        """How many checkpoints of each job are told one by one, so that a report of fifty jobs stays a file that opens."""
+        """How many checkpoints of each job are listed one by one, so that a report of fifty jobs stays a file that opens."""
         return max(60, min(400, 3_000 // max(len(self.jobs), 1)))
 
 

@@ -19,12 +19,12 @@ _A_LITTLE = timedelta(minutes=2)
 
 def sources(stories: Sequence[JobStory], clusters: Mapping[str, Cluster], now: datetime) -> tuple[Source, ...]:
     loaded = Manifest.objects.filter(state=Manifest.State.LOADED).order_by("-id").values_list("loaded_at", flat=True).first()
-    told = [Source("Results of Spark in the database", loaded, "newest run that was loaded")]
+    listed = [Source("Results of Spark in the database", loaded, "newest run that was loaded")]
     for name in sorted({story.cluster for story in stories}):
         cluster = clusters.get(name)
         seen = max((story.last_seen_at for story in stories if story.cluster == name and story.last_seen_at), default=None)
         if cluster is None:
-            told.append(Source(f"Cluster {name}", seen, "no longer registered; what it reported before is kept"))
+            listed.append(Source(f"Cluster {name}", seen, "no longer registered; what it reported before is kept"))
             continue
         visibility = cluster.visibility_at(now)
         notes = {
@@ -35,7 +35,7 @@ def sources(stories: Sequence[JobStory], clusters: Mapping[str, Cluster], now: d
             Visibility.NEW: "never asked",
         }
         kept = cluster.last_success_at or seen
-        told.append(
+        listed.append(
             Source(
                 f"Cluster {name}",
                 kept,
@@ -44,8 +44,8 @@ def sources(stories: Sequence[JobStory], clusters: Mapping[str, Cluster], now: d
         )
     audits = [place.as_of for story in stories for place in story.storage if place.as_of]
     if audits:
-        told.append(Source("Audit of checkpoint storage", max(audits), "newest that saw directories of these jobs"))
-    return tuple(told)
+        listed.append(Source("Audit of checkpoint storage", max(audits), "newest that saw directories of these jobs"))
+    return tuple(listed)
 
 
 def unknowns(

@@ -37,8 +37,8 @@ def of_roots(start: datetime, end: datetime) -> tuple[RootGrowth, ...]:
         # The newest one before the range begins, else the first in it.
         if row.root not in first or first[row.root].as_of > start:
             first[row.root] = row
-    told = [_growth(last[root], first[root]) for root in last if last[root].as_of >= start]
-    return tuple(sorted(told, key=lambda one: (-(one.grown_bytes or 0), -one.bytes)))[:MOST_ROOTS]
+    growths = [_growth(last[root], first[root]) for root in last if last[root].as_of >= start]
+    return tuple(sorted(growths, key=lambda one: (-(one.grown_bytes or 0), -one.bytes)))[:MOST_ROOTS]
 
 
 def _growth(last: RootFigures, first: RootFigures) -> RootGrowth:

@@ -1,4 +1,4 @@
-"""One job as a report tells it: what it is, how its checkpoints fared, what was said and thrown. About twelve queries."""
+"""One job as a report describes it: what it is, how its checkpoints fared, what was said and thrown. About twelve queries."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
@@ -99,8 +99,8 @@ def _restored_from(job: JobCurrent) -> str:
 
 def _configuration(job: JobCurrent) -> tuple[tuple[str, str], ...]:
     """Checkpointing first, then the cluster's settings; secrets masked."""
-    told = [*(job.checkpoint_config or {}).items(), *(job.configuration or {}).items()]
-    return tuple(texts.setting(key, value) for key, value in told[:MOST_SETTINGS])
+    options = [*(job.checkpoint_config or {}).items(), *(job.configuration or {}).items()]
+    return tuple(texts.setting(key, value) for key, value in options[:MOST_SETTINGS])
 
 
 def _storage(job: JobCurrent) -> tuple[StoragePlace, ...]:

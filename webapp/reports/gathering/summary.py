@@ -23,11 +23,11 @@ _ENDED = {"CANCELED": "was canceled", "FINISHED": "finished", "FAILED": "failed 
 
 
 def summary(
-    told: Sequence[GatheredJob], findings: Sequence[ReportedFinding], alerts: Sequence[ReportedAlert], scope: ReportScope
+    gathered: Sequence[GatheredJob], findings: Sequence[ReportedFinding], alerts: Sequence[ReportedAlert], scope: ReportScope
 ) -> Summary:
-    stories = worst_first([one.story for one in told], findings)
+    stories = worst_first([one.story for one in gathered], findings)
     notable = [one for one in findings if is_notable(one)]
-    began, ended = _span(told, notable)
+    began, ended = _span(gathered, notable)
     return Summary(
         tone=_tone(stories, notable),
         headline=_headline(stories, notable),
@@ -81,10 +81,10 @@ def _headline(stories: Sequence[JobStory], notable: Sequence[ReportedFinding]) -
     )
     if worst is not None:
         alike = sum(one.rule == worst.rule and one.job_id == worst.job_id for one in notable) - 1
-        told = worst.title + (f", and {alike} more like it" if alike else "")
+        gathered = worst.title + (f", and {alike} more like it" if alike else "")
         if len(stories) > 1 and troubled:
             return f"{len(troubled)} of {len(stories)} jobs in trouble, {stories[0].name} worst"
-        return told
+        return gathered
     failed = sum(story.checkpoints.failed for story in stories)
     if failed:
         return f"{count_text(failed)} checkpoints failed; no rule found more than that"
@@ -137,9 +137,9 @@ def _fared(story: JobStory, *, brief: bool = False) -> list[str]:
     return said
 
 
-def _span(told: Sequence[GatheredJob], notable: Sequence[ReportedFinding]) -> tuple[datetime | None, datetime | None]:
+def _span(gathered: Sequence[GatheredJob], notable: Sequence[ReportedFinding]) -> tuple[datetime | None, datetime | None]:
     """From the first sign of trouble to the last."""
-    signs = [at for job in told for at in job.signs]
+    signs = [at for job in gathered for at in job.signs]
     firsts = [*(one.first_seen for one in notable), *signs]
     lasts = [*(one.last_seen for one in notable), *signs]
     return min(firsts, default=None), max(lasts, default=None)

@@ -12,7 +12,7 @@ from webapp.reports.gathering.rule_findings import is_notable
 
 MOST_MOMENTS = 250
 MOST_RUNS = 25
-"""Runs of failed checkpoints of one job; with more of them, runs of the same reason are told as one across what completed between."""
+"""Runs of failed checkpoints of one job; with more of them, runs of the same reason are shown as one across what completed between."""
 _RANK = {"crit": 3, "warn": 2, "ok": 1, "done": 1}
 _TONE_OF_SEVERITY = {"critical": "crit", "warning": "warn"}
 _TONE_OF_MARK = {

@@ -1,4 +1,4 @@
-"""What a digest tells of a stretch of time, before it becomes words: every figure grouped by the database or bounded."""
+"""What a digest reports of a stretch of time, before it becomes words: every figure grouped by the database or bounded."""
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
@@ -54,7 +54,7 @@ class Fared:
 
 @dataclass(frozen=True)
 class Week:
-    """Everything a digest tells, before it becomes words."""
+    """Everything a digest reports, before it becomes words."""
 
     start: datetime
     end: datetime
@@ -83,7 +83,7 @@ class Week:
 def read(start: datetime, end: datetime) -> tuple[Week, int]:
     """The week, and how many new findings are left out. About a dozen queries, whatever the fleet's size."""
     began = Finding.objects.filter(NOTABLE, first_seen__gte=start, first_seen__lt=end)
-    told, left_out = rule_findings.reported(began.order_by(*WORST_FIRST)[:MOST_NEW])
+    reported, left_out = rule_findings.reported(began.order_by(*WORST_FIRST)[:MOST_NEW])
     active = Finding.objects.filter(NOTABLE, first_seen__lt=end, last_seen__gte=start)
     hours = CheckpointRollup.objects.filter(period="hour", period_start__gte=start, period_start__lt=end)
     week = Week(
@@ -94,11 +94,11 @@ def read(start: datetime, end: datetime) -> tuple[Week, int]:
         troubled=active.exclude(job_id="").order_by().values("cluster", "job_id").distinct().count(),
         fared=_fared(hours),
         days=_days(hours, start, end),
-        began=told,
+        began=reported,
         began_count=began.count(),
         ended_count=Finding.objects.filter(NOTABLE, state=FindingState.CLOSED, last_seen__gte=start, last_seen__lt=end).count(),
         open_count=Finding.objects.filter(NOTABLE, state=FindingState.OPEN, first_seen__lt=end).count(),
-        by_rule=_by_rule(told),
+        by_rule=_by_rule(reported),
         roots=storage_growth.of_roots(start, end),
         alerts=alerts.by_rule(start, end),
     )
@@ -123,9 +123,9 @@ def _worst(active: Any, hours: Any) -> tuple[JobWeek, ...]:
     for row, key in zip(counted, keys, strict=True):
         reason = reasons.get(key)
         settled, failed = checkpoints.get(key, (0, 0))
-        told = rule_findings.reported([reason])[0][0] if reason else None
-        name = told.job_name if told else key[1]
-        weeks.append(JobWeek(*key, name, row["critical"], row["warning"], failed, settled, told.title if told else ""))
+        reported = rule_findings.reported([reason])[0][0] if reason else None
+        name = reported.job_name if reported else key[1]
+        weeks.append(JobWeek(*key, name, row["critical"], row["warning"], failed, settled, reported.title if reported else ""))
     return tuple(weeks)
 
 
@@ -160,10 +160,10 @@ def _days(hours: Any, start: datetime, end: datetime) -> tuple[Day, ...]:
     return tuple(Day(day, counts[f"{day:%Y-%m-%d}"]["completed"], counts[f"{day:%Y-%m-%d}"]["failed"]) for day in days if day < end)
 
 
-def _by_rule(told: Sequence[ReportedFinding]) -> tuple[tuple[str, int, int, ReportedFinding], ...]:
+def _by_rule(reported: Sequence[ReportedFinding]) -> tuple[tuple[str, int, int, ReportedFinding], ...]:
     """Rule title, how many, on how many jobs, and the worst of them; the most frequent of the worst first."""
     groups: dict[str, list[ReportedFinding]] = defaultdict(list)
-    for finding in told:
+    for finding in reported:
         groups[finding.rule].append(finding)
     rows = [
         (rows[0].rule_title, sum(one.episodes for one in rows), len({(one.cluster, one.job_id) for one in rows}), rows[0])

@@ -70,12 +70,12 @@ def _lines(document: Document) -> Iterator[str]:
 
 
 def _part(title: str, lines: Iterable[str], *, gap: bool = False) -> Iterator[str]:
-    told = list(lines)
-    if not told:
+    rest = list(lines)
+    if not rest:
         return
     yield f"## {title}"
     yield ""
-    for line in told:
+    for line in rest:
         yield line
         if gap:
             yield ""
@@ -171,10 +171,10 @@ def _told_table(table: Table) -> Iterator[str]:
 
 
 def _table(title: str, columns: Iterable[str], rows: Iterable[Iterable[str]], empty: str = "") -> Iterator[str]:
-    told = [" | ".join(plain(cell) for cell in row) for row in rows]
+    rest = [" | ".join(plain(cell) for cell in row) for row in rows]
     names = [plain(column) for column in columns]
-    lines = [f"| {' | '.join(names)} |", f"|{' --- |' * len(names)}", *(f"| {row} |" for row in told)]
-    yield from _part(title, lines if told else [empty or "Nothing."])
+    lines = [f"| {' | '.join(names)} |", f"|{' --- |' * len(names)}", *(f"| {row} |" for row in rest)]
+    yield from _part(title, lines if rest else [empty or "Nothing."])
 
 
 def _block(lines: Iterable[str]) -> list[str]:

@@ -58,8 +58,8 @@ def _print(browser: str, page: Path, printed: Path, *, sandbox: bool) -> str:
         subprocesses.run(command, _environment(folder), folder / "log", WITHIN_S, lines.append, lines.append)
     except (subprocesses.TimedOut, OSError, subprocess.SubprocessError) as error:
         raise NoPdf(f"Chromium could not print: {error} Print the HTML file from any browser instead.") from error
-    telling = [line.strip()[:300] for line in lines if line.strip()]
-    return next((line for line in telling if _NO_SANDBOX in line), telling[-1] if telling else "")
+    messages = [line.strip()[:300] for line in lines if line.strip()]
+    return next((line for line in messages if _NO_SANDBOX in line), messages[-1] if messages else "")
 
 
 def _is_root() -> bool:

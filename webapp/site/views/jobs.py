@@ -59,7 +59,7 @@ def job(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
     exceptions = list(thrown.order_by("-ts", "-id")[: EXCEPTIONS_SHOWN + 1])
     found = of_job(cluster, job_id, start, end, is_past=view.is_past)
     blamed = blame(view.job.graph, found.origins)
-    # The graph of a past job shows the time of which its origin is told, not the calm after it.
+    # The graph of a past job shows the time that its origin is about, not the calm after it.
     told_to = max((one.finding.last_seen for one in found.origins), default=end) if view.is_past else end
     windows = newest_windows(cluster, job_id, start, min(told_to, end))
     judgement = JobJudgement.objects.filter(cluster=cluster, job_id=job_id).only("unknowns", "covered").first()

@@ -1,4 +1,4 @@
-"""Storage over the API. Lists tell of the newest audit of each root unless an audit is named."""
+"""Storage over the API. Lists show the newest audit of each root unless an audit is named."""
 
 from dataclasses import asdict
 from typing import Any

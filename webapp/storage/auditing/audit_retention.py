@@ -1,4 +1,4 @@
-"""Old audits give way: lists of files after a few audits, rows of jobs and checkpoints after days, daily totals after years."""
+"""Old audits are deleted: lists of files after a few audits, rows of jobs and checkpoints after days, daily totals after years."""
 
 import re
 from collections.abc import Iterator

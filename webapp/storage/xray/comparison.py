@@ -13,7 +13,7 @@ from webapp.storage.xray.measures import total
 @dataclass(frozen=True)
 class MetadataComparison:
     """``new`` are physical files of the first alone, ``dropped`` of the second alone. Where either refers to segments of merged files,
-    a file may be shared while no segment of it is: ``segments`` then tells of the segments themselves. Bytes are those referred to.
+    a file may be shared while no segment of it is: ``segments`` then counts the segments themselves. Bytes are those referred to.
     """
 
     shared_files: int

@@ -35,7 +35,7 @@ def root_of(path: str) -> StorageRoot | None:
 
 
 def located(written: str) -> MetadataFile:
-    """With size and time as the storage tells them now. Raises :class:`NotLocated` and ``OSError``."""
+    """With size and time as the storage reports them now. Raises :class:`NotLocated` and ``OSError``."""
     path = metadata_path(written)
     row = root_of(path)
     if row is None:

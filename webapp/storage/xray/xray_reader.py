@@ -47,7 +47,7 @@ def segments(file: MetadataFile) -> dict[tuple[str, int], int]:
 
 
 class Seen:
-    """What the walk tells beside handles."""
+    """What the walk finds beside handles."""
 
     def __init__(self) -> None:
         self.header: Header | None = None

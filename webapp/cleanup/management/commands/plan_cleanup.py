@@ -90,8 +90,8 @@ def _words(plan: CleanupPlan, *, files: bool) -> Iterator[str]:
 
 def _json(plan: CleanupPlan) -> Iterator[str]:
     names = ("plan", "files", "bytes", "expires_at", "waste", "roots", "withheld_roots", "withheld_files")
-    told = [plan.summary[name] for name in names[-3:]]
-    yield json_line(names, [plan.name, plan.files, plan.bytes, plan.expires_at, plan.waste, *told])
+    counts = [plan.summary[name] for name in names[-3:]]
+    yield json_line(names, [plan.name, plan.files, plan.bytes, plan.expires_at, plan.waste, *counts])
     for row in _rows(plan):
         yield json_line(SCHEMA.names, [row[name] for name in SCHEMA.names])
 

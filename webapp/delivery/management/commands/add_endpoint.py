@@ -1,4 +1,4 @@
-"""Add an endpoint that is told of alerts."""
+"""Add an endpoint that is notified of alerts."""
 
 import getpass
 import json
@@ -12,7 +12,7 @@ from django.core.management.base import CommandError
 from webapp.config.preparation import REFUSED, PreparedCommand
 from webapp.delivery import addresses
 from webapp.delivery.choices import FormatName
-from webapp.delivery.endpoint_entry import BadEndpoint, Entered, enter
+from webapp.delivery.endpoint_entry import BadEndpoint, EndpointEntry, enter
 from webapp.delivery.formats.registry import FORMATS
 from webapp.delivery.models import Endpoint
 from webapp.findings.choices import Severity
@@ -46,7 +46,7 @@ class Command(PreparedCommand):
             matchers = parse_lines("\n".join(options["match"]))
         except BadMatcher as error:
             raise CommandError(str(error), returncode=REFUSED) from error
-        entered = Entered(
+        entered = EndpointEntry(
             name=options["name"],
             format=options["format"],
             url=None if options["format"] == FormatName.EMAIL else _url(options["format"]),

@@ -61,8 +61,8 @@ class Command(PreparedCommand):
             raise CommandError(str(error), returncode=REFUSED) from error
         made, failed = self._written(document, options["out"], forms)
         if options["json"]:
-            told = {"title": document.title, "tone": document.summary.tone, "headline": document.summary.headline}
-            self.stdout.write(json.dumps({**told, "files": made, "failed": failed}, ensure_ascii=False))
+            headline = {"title": document.title, "tone": document.summary.tone, "headline": document.summary.headline}
+            self.stdout.write(json.dumps({**headline, "files": made, "failed": failed}, ensure_ascii=False))
         else:
             self.stdout.write(f"{document.title}\n{document.summary.headline}\n{document.summary.when}")
             for path in made.values():

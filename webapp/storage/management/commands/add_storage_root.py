@@ -40,8 +40,8 @@ class Command(PreparedCommand):
             row = self._save(options)
         except ValidationError as error:
             raise CommandError(" ".join(error.messages), returncode=REFUSED) from error
-        told = {"root": row.uri, "read_at": row.read_at, "kind": row.kind, "attested": row.is_attested, "clusters": options["cluster"]}
-        self.stdout.write(json.dumps(told) if options["json"] else f"{row.uri} is registered; the next audit looks at it.")
+        fields = {"root": row.uri, "read_at": row.read_at, "kind": row.kind, "attested": row.is_attested, "clusters": options["cluster"]}
+        self.stdout.write(json.dumps(fields) if options["json"] else f"{row.uri} is registered; the next audit looks at it.")
         return None
 
     def _save(self, options: dict[str, Any]) -> StorageRoot:

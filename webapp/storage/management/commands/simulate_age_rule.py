@@ -43,8 +43,8 @@ class Command(PreparedCommand):
         outcome = of_root(self._result(figures, options["days"], below), figures.root)
         if outcome is None:
             raise CommandError(f"The simulation says nothing of {figures.root}; audit it again.", returncode=1)
-        told = {"days": options["days"], "below": below, "as_of": figures.as_of.isoformat(), **outcome}
-        print_lines(self.stdout, [json.dumps(told, ensure_ascii=False, default=str)] if options["json"] else _words(told))
+        values = {"days": options["days"], "below": below, "as_of": figures.as_of.isoformat(), **outcome}
+        print_lines(self.stdout, [json.dumps(values, ensure_ascii=False, default=str)] if options["json"] else _words(values))
 
     def _figures(self, written: str) -> RootFigures:
         try:
@@ -80,12 +80,12 @@ class Command(PreparedCommand):
             self.stdout.flush()
 
 
-def _words(told: dict[str, Any]) -> Iterator[str]:
-    yield f"{told['below'] or told['root']}: older than {told['days']} days at the audit of {told['as_of']}"
-    yield f"  would delete     {count_text(told['files']):>12} files  {bytes_text(told['bytes']):>8}"
-    yield f"  of them live     {count_text(told['live_files']):>12} files  {bytes_text(told['live_bytes']):>8}"
-    yield f"  orphans left     {count_text(told['missed_files']):>12} files  {bytes_text(told['missed_bytes']):>8}"
-    yield f"  {count_text(told['broken'])} checkpoints of {count_text(told['jobs'])} jobs could no longer be restored"
-    for row in told["checkpoints"]:
+def _words(values: dict[str, Any]) -> Iterator[str]:
+    yield f"{values['below'] or values['root']}: older than {values['days']} days at the audit of {values['as_of']}"
+    yield f"  would delete     {count_text(values['files']):>12} files  {bytes_text(values['bytes']):>8}"
+    yield f"  of them live     {count_text(values['live_files']):>12} files  {bytes_text(values['live_bytes']):>8}"
+    yield f"  orphans left     {count_text(values['missed_files']):>12} files  {bytes_text(values['missed_bytes']):>8}"
+    yield f"  {count_text(values['broken'])} checkpoints of {count_text(values['jobs'])} jobs could no longer be restored"
+    for row in values["checkpoints"]:
         lost = f"{count_text(row['lost_files'])} files, {bytes_text(row['lost_bytes'])}"
         yield f"    {row['metadata_path']}: {lost}{' and its _metadata' if row['lost_metadata'] else ''}"
