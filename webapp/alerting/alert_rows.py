@@ -34,7 +34,7 @@ def life_of(row: Alert) -> Life:
 def put(row: Alert, life: Life) -> None:
     """The life into the row, which is not saved."""
     if row.told == Notified.RESOLVED and life.told == Notified.NOTHING:
-        # It begins anew: whoever took note of its last time has not seen this one.
+        # It begins anew: an acknowledgement of its last time does not count for this one.
         row.acknowledged_by, row.acknowledged_name, row.acknowledged_at, row.acknowledge_comment = None, "", None, ""
     for name in SAME:
         setattr(row, name, getattr(life, name))

@@ -87,7 +87,7 @@ def notify(group: AlertGroup, now: datetime) -> int:
         _queue(group, FIRING, ended_early, facts, now, still_firing=ended_early)
         made += 1
     if ended_early:
-        # Told that it fired; that it is over follows at once, since whoever keeps a state needs both.
+        # Told that it fired; that it is over follows at once, since a receiver that keeps a state needs both.
         _queue(group, RESOLVED, ended_early, facts, now)
         made += 1
     _mark_notified(group, news, made, now)

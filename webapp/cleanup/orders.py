@@ -25,7 +25,7 @@ def key_of(plan: CleanupPlan) -> str:
 
 
 def may_approve(user: Any) -> bool:
-    """Administrators, and whoever was given the permission to approve clean-up plans."""
+    """Administrators, and users with the permission to approve clean-up plans."""
     role = role_of(user)
     return role is not None and (role >= Role.ADMIN or bool(user.has_perm("storage.approve_cleanupplan")))
 

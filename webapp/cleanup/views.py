@@ -88,7 +88,7 @@ def progress(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_POST
 def approve(request: HttpRequest, pk: int) -> HttpResponse:
-    """On the word of whoever is signed in, who typed the plan's name."""
+    """Approved by the signed-in user, who typed the plan's name."""
     found = _plan(pk)
     if request.POST.get("name", "").strip() != found.short_name:
         messages.error(request, f"Type {found.short_name} to approve the plan.")

@@ -1,4 +1,4 @@
-"""Logging: credentials never reach a handler's output, whoever wrote the line."""
+"""Logging: credentials never reach a handler's output."""
 
 import logging
 

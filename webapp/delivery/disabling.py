@@ -7,7 +7,7 @@ from webapp.delivery.models import Endpoint
 
 
 def disable(pk: int, reason: str, now: datetime) -> bool:
-    """No further delivery is made or tried; its owner hears of it by mail. Only the first call does anything."""
+    """No further delivery is made or tried; its owner is notified by mail. Only the first call does anything."""
     if not Endpoint.objects.filter(pk=pk, enabled=True).update(enabled=False, disabled_at=now, disabled_reason=reason[:1000]):
         return False
     endpoint = Endpoint.objects.get(pk=pk)

@@ -97,7 +97,7 @@ class Notice:
         return replace(self, alerts=tuple(_discreet(alert) for alert in self.alerts))
 
     def of(self, alerts: tuple[NoticeAlert, ...]) -> "Notice":
-        """The same notice for somebody who only hears of ``alerts``, which are some of ours.
+        """The same notice for an endpoint that only gets ``alerts``, which are some of ours.
 
         Where none is left out, the totals stay, since they may count more than the notice carries.
         """

@@ -21,7 +21,7 @@ LEASE = timedelta(seconds=60)
 
 class EndpointQuerySet(QuerySet["Endpoint"]):
     def notified(self) -> "EndpointQuerySet":
-        """Those that hear of alerts."""
+        """Those that get notices of alerts."""
         return self.filter(enabled=True)
 
 

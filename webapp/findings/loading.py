@@ -17,7 +17,7 @@ Rows = Sequence[Mapping[str, Any]]
 class FindingLoad:
     """``before`` each batch of a table is upserted, in the same transaction; ``finish`` after the last table.
 
-    Judgements come before sights: the sights of the windows they judged give way.
+    Judgements come before sights: the occurrences of the windows they judged are replaced.
     """
 
     guard: WriteGuard

@@ -9,7 +9,7 @@ from django.views.decorators.http import require_GET, require_POST
 from webapp.accounts.guards import operators_only
 from webapp.accounts.roles import may_operate
 from webapp.flame_graphs import requests as flame_graphs
-from webapp.flame_graphs.shown import flame_graph_of
+from webapp.flame_graphs.presentation import flame_graph_of
 from webapp.fleet.job_lookup import JobView, look_up
 
 

@@ -14,5 +14,5 @@ def asked_text(parameters: Mapping[str, str], name: str, longest: int = 100) -> 
 
 
 def capped_count(rows: QuerySet[Any]) -> int:
-    """At most ``COUNT_CAP + 1``: whoever has more narrows the filters."""
+    """At most ``COUNT_CAP + 1``."""
     return rows.order_by()[: COUNT_CAP + 1].count()

@@ -19,7 +19,7 @@ MOST_WAITING = 100
 
 
 class TooMany(Exception):
-    """The message is one sentence for whoever asked."""
+    """The message is one sentence, safe to show."""
 
 
 def scope_of(report: IncidentReport) -> ReportScope:

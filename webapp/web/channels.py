@@ -2,7 +2,7 @@
 
 waitress hands a request to a thread only when all of it is there, so a half-open one costs a socket and no thread. Its own
 time-out begins anew with every byte, so a client that trickles would keep its connection for ever, and at its limit of
-connections nobody else gets one. So time is counted for whole requests here, and who waited longest gives way to a newcomer.
+connections nobody else gets one. So time is counted for whole requests here, and the one that waited longest is closed for a new one.
 """
 
 import time

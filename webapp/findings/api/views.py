@@ -13,7 +13,7 @@ from webapp.findings.choices import FindingState, Severity
 from webapp.findings.late_sources import late_source_of
 from webapp.findings.models import Finding
 from webapp.flame_graphs.choices import FlameGraphState
-from webapp.flame_graphs.shown import as_plain, flame_graph_of
+from webapp.flame_graphs.presentation import as_plain, flame_graph_of
 from webapp.lib.api.filtering import Parameter, time_window
 from webapp.lib.api.lists import ERRORS, NOT_FOUND, ListView, listed
 from webapp.lib.keysets import KeysetColumn

@@ -20,7 +20,7 @@ from webapp.findings.late_sources import late_source_of
 from webapp.findings.models import Finding, FindingSight
 from webapp.findings.presentation import rule_of, shown
 from webapp.findings.thresholds import rows
-from webapp.flame_graphs.shown import flame_graph_of
+from webapp.flame_graphs.presentation import flame_graph_of
 from webapp.fleet.models import Cluster, JobAnnotation, JobCurrent
 from webapp.lib.instants import drawable
 from webapp.lib.keysets import BadCursor, page

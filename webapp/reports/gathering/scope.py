@@ -32,7 +32,7 @@ class ReportScope:
 
 
 class BadScope(ValueError):
-    """The message is one sentence for whoever asked."""
+    """The message is one sentence, safe to show."""
 
 
 def checked(jobs: Sequence[JobKey], start: datetime, end: datetime) -> ReportScope:

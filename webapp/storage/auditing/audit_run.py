@@ -3,7 +3,7 @@
 1. Audits whose process was killed are loaded where Spark had finished them, else marked as failed.
 2. Every root is listed; only then, so that nothing newer than its referrers is listed, references are read.
 3. Spark runs as a subprocess over listing, references and the jobs that the database knows; its manifest makes the audit real.
-4. Its tables are loaded, the rules of storage are asked, old audits give way.
+4. Its tables are loaded, the rules of storage are evaluated, old audits are deleted.
 """
 
 import json

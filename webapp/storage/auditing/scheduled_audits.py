@@ -1,4 +1,4 @@
-"""What the workers do of their own accord: audit all registered roots, simulate the age rules that somebody asked for."""
+"""What the workers do of their own accord: audit all registered roots, simulate the age rules that somebody request for."""
 
 from django.conf import settings
 from django.utils import timezone
@@ -16,13 +16,13 @@ def audit_all(lease: Lease, record: RunRecord) -> None:
     rows = list(StorageRoot.objects.audited().prefetch_related("clusters"))
     if not rows:
         return
-    asked = audit_request.AuditRequest(
+    request = audit_request.AuditRequest(
         roots=audit_request.registered(rows, audit_request.blind_clusters()),
         age_guard_h=settings.WEIR.storage_age_guard_h,
         purpose=AuditPurpose.SCHEDULED,
         spellings=audit_request.spellings(),
     )
-    audit(asked, lease, record)
+    audit(request, lease, record)
 
 
 def has_age_rules() -> bool:
@@ -30,7 +30,7 @@ def has_age_rules() -> bool:
 
 
 def simulate_asked(lease: Lease, record: RunRecord) -> None:
-    """One that fails does not stop the next; why is said where it was asked for."""
+    """One that fails does not stop the next; why is said where it was request for."""
     for row in AgeRuleResult.objects.filter(state=SimulationState.ASKED).select_related("audit").order_by("id"):
         try:
             row.result, row.state, row.error = age_rules.simulate(row.audit, row.days, row.below, record), SimulationState.DONE, ""
