@@ -67,8 +67,8 @@ class AlertQuery:
 
     def alerts(self) -> AlertQuerySet:
         """In no order yet."""
-        asked = {"cluster": self.cluster, "job_id": self.job_id, "rule": self.rule, "severity": self.severity}
-        wanted: dict[str, Any] = {name: value for name, value in asked.items() if value}
+        filters = {"cluster": self.cluster, "job_id": self.job_id, "rule": self.rule, "severity": self.severity}
+        wanted: dict[str, Any] = {name: value for name, value in filters.items() if value}
         if self.acknowledged:
             wanted["acknowledged_at__isnull"] = self.acknowledged == "no"
         found: AlertQuerySet = Alert.objects.filter(**wanted)

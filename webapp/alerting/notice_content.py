@@ -50,7 +50,7 @@ def fingerprint(row: Alert) -> str:
 
 def notice_alert(row: Alert, facts: Facts, *, status: str) -> NoticeAlert:
     """``status`` is given, since what ended before it was notified is notified as firing first."""
-    said: Any = row.finding if status == FIRING and row.finding_id and row.finding else row
+    described: Any = row.finding if status == FIRING and row.finding_id and row.finding else row
     unseen_end = status != FIRING and bool(row.ended_because)
     muted_count, muted = facts.muted.get(row.pk, (0, ()))
     return NoticeAlert(
@@ -60,18 +60,18 @@ def notice_alert(row: Alert, facts: Facts, *, status: str) -> NoticeAlert:
         rule=row.rule,
         family=row.family,
         severity=row.severity,
-        confidence=said.confidence,
+        confidence=described.confidence,
         cluster=row.cluster,
         job_id=row.job_id,
         job_name=row.job_name or "",
         subject_kind=row.subject_kind,
         subject=row.subject,
-        title=said.title,
-        cause=row.ended_because if unseen_end else said.cause,
-        next_step="Look at the job in Flink itself, or register its cluster again." if unseen_end else said.next_step,
+        title=described.title,
+        cause=row.ended_because if unseen_end else described.cause,
+        next_step="Look at the job in Flink itself, or register its cluster again." if unseen_end else described.next_step,
         starts_at=row.starts_at,
         ends_at=None if status == FIRING else row.ends_at,
-        evidence=tuple(one for one in said.evidence or () if isinstance(one, dict)),
+        evidence=tuple(one for one in described.evidence or () if isinstance(one, dict)),
         acknowledged_by=row.acknowledged_name or None,
         flapping=row.flapping,
         muted_count=muted_count,

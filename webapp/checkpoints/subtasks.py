@@ -49,8 +49,8 @@ def parts_of(sights: Iterable[Mapping[str, Any]], names: Mapping[str, str]) -> l
 
 
 def _rank(sight: Mapping[str, Any]) -> tuple[bool, bool, int, datetime, int]:
-    asked = any(sight[name] for name in _LISTS)
-    return asked, is_final(sight["status"]), sight["acknowledged"] or 0, sight["observed_at"], sight["commit_seq"]
+    has_lists = any(sight[name] for name in _LISTS)
+    return has_lists, is_final(sight["status"]), sight["acknowledged"] or 0, sight["observed_at"], sight["commit_seq"]
 
 
 def _subtasks(sight: Mapping[str, Any], names: Mapping[str, str]) -> Iterable[SubtaskPart]:

@@ -44,7 +44,7 @@ class DeliveryQuery:
 
     def deliveries(self) -> DeliveryQuerySet:
         """In no order yet, without their payloads."""
-        asked = {"endpoint": self.endpoint, "state": self.state, "cluster": self.cluster, "alerts__alert_uid": self.alert}
-        wanted: dict[str, Any] = {name: value for name, value in asked.items() if value}
+        filters = {"endpoint": self.endpoint, "state": self.state, "cluster": self.cluster, "alerts__alert_uid": self.alert}
+        wanted: dict[str, Any] = {name: value for name, value in filters.items() if value}
         found: DeliveryQuerySet = Delivery.objects.filter(**wanted).defer("payload").select_related("endpoint")
         return found

@@ -138,10 +138,10 @@ class Network:
 
     async def _mail(self, mail: Mail, elapsed: Callable[[], int]) -> Answer:
         try:
-            said = await asyncio.wait_for(self._loop.run_in_executor(self._mails, send_mail, mail), self.timeout.total)
+            reply = await asyncio.wait_for(self._loop.run_in_executor(self._mails, send_mail, mail), self.timeout.total)
         except MailFailed as failed:
             return Answer(elapsed(), failed.status, error="mail", detail=failed.args[0])
-        return Answer(elapsed(), 250, body=said.encode())
+        return Answer(elapsed(), 250, body=reply.encode())
 
 
 def code_of(error: BaseException) -> str:

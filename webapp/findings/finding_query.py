@@ -53,8 +53,8 @@ class FindingQuery:
 
     def findings(self) -> FindingQuerySet:
         """In no order yet."""
-        asked = {"cluster": self.cluster, "job_id": self.job_id, "rule": self.rule, "severity": self.severity}
-        wanted: dict[str, Any] = {name: value for name, value in asked.items() if value}
+        filters = {"cluster": self.cluster, "job_id": self.job_id, "rule": self.rule, "severity": self.severity}
+        wanted: dict[str, Any] = {name: value for name, value in filters.items() if value}
         if self.state != ANY_STATE:
             wanted["state"] = self.state
         found: FindingQuerySet = Finding.objects.filter(**wanted)

@@ -56,23 +56,23 @@ def wanted_of(clusters: Iterable[str], now: datetime) -> dict[str, tuple[WantedF
     return {cluster: tuple(graphs) for cluster, graphs in found.items()}
 
 
-def keep(cluster: str, asked: Sequence[AskedFlameGraph]) -> None:
+def keep(cluster: str, requested: Sequence[AskedFlameGraph]) -> None:
     """What became of the requests of a cycle."""
-    for one in asked:
+    for one in requested:
         key = {"cluster": cluster, "job_id": one.wanted.job_id, "vertex_id": one.wanted.vertex_id}
         row = FlameGraph.objects.filter(**key).only("pk", "asked").first()
         if row is not None:
             FlameGraph.objects.filter(pk=row.pk).update(**_answered(one, row.asked + 1))
 
 
-def _answered(one: AskedFlameGraph, asked: int) -> dict[str, object]:
+def _answered(one: AskedFlameGraph, requested: int) -> dict[str, object]:
     state = State(one.graph.state.value) if one.graph else State.FAILED
-    values: dict[str, object] = {"state": state, "asked": asked, "ask_at": None, "answered_at": one.at, "note": redact(one.error)}
+    values: dict[str, object] = {"state": state, "asked": requested, "ask_at": None, "answered_at": one.at, "note": redact(one.error)}
     if state in AGAIN_AFTER:
-        if asked < MOST_REQUESTS[state]:
+        if requested < MOST_REQUESTS[state]:
             return values | {"ask_at": one.at + AGAIN_AFTER[state]}
         if state == State.SAMPLING:
-            return values | {"state": State.FAILED, "note": f"Flink was asked {asked} times and had not sampled it yet."}
+            return values | {"state": State.FAILED, "note": f"Flink was asked {requested} times and had not sampled it yet."}
     if one.graph and state == State.SAMPLED:
         values |= _shown(one.graph, one.subtask)
     return values

@@ -64,15 +64,15 @@ def status(now: datetime) -> PipelineStatus:
     """Read it from the database: six small queries."""
     work = DueWork.objects.filter(key=CYCLE).first()
     live = Cluster.objects.collected()
-    asked = live.aggregate(at=Max("last_success_at"), clusters=Count("id"))
+    live_figures = live.aggregate(at=Max("last_success_at"), clusters=Count("id"))
     return PipelineStatus(
         at=now,
         ever_ran=work is not None,
-        collected_at=asked["at"],
+        collected_at=live_figures["at"],
         spark_at=work.last_success_at if work else None,
         loaded_at=Manifest.objects.filter(state=Manifest.State.LOADED).aggregate(at=Max("loaded_at"))["at"],
         judged_to=_judged_to(now),
-        live_clusters=asked["clusters"],
+        live_clusters=live_figures["clusters"],
         blind_clusters=live.filter(last_collected_at__isnull=False).unseen(now).count(),
         problems=tuple(writability.problems() + alarms.problems(now)),
     )

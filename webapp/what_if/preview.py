@@ -83,21 +83,21 @@ def judged(rule: Rule, past: PastWindows, thresholds: Limits) -> WhatIfOutcome:
     unknown, lacked = 0, ""
     minutes = set()
     for window in past.windows:
-        said = diagnose(window, thresholds, only=[rule.id])
-        for finding in said.findings:
+        diagnosis = diagnose(window, thresholds, only=[rule.id])
+        for finding in diagnosis.findings:
             seen.setdefault(finding.subject_id, []).append((window, finding))
             minutes.add(window.window_start_ms)
-        if said.unknowns:
-            unknown, lacked = unknown + 1, said.unknowns[-1].missing
+        if diagnosis.unknowns:
+            unknown, lacked = unknown + 1, diagnosis.unknowns[-1].missing
     fired = [one for of_subject in seen.values() for one in _episodes(of_subject, timedelta(seconds=rule.hold_s))]
     return WhatIfOutcome(tuple(sorted(fired, key=lambda one: one.first)), len(minutes), unknown, lacked)
 
 
-def proposed(rule: Rule, present: Limits, asked: Mapping[str, str]) -> tuple[Limits, list[Slider], list[str]]:
+def proposed(rule: Rule, present: Limits, entered: Mapping[str, str]) -> tuple[Limits, list[Slider], list[str]]:
     """Limits with what was asked for, the sliders, and what cannot be used; ``asked`` holds texts by threshold key."""
     values, errors = {}, []
     for threshold in rule.thresholds:
-        text = asked.get(threshold.key, "").strip()
+        text = entered.get(threshold.key, "").strip()
         value = present[threshold.key]
         if text:
             try:

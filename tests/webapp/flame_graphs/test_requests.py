@@ -12,8 +12,8 @@ from tests.flame_graphs import graphs, own_methods
 from tests.webapp.builders import cluster, finding, job
 from webapp.findings.late_sources import want_flame_graphs
 from webapp.flame_graphs.models import FlameGraph
-from webapp.flame_graphs.requests import MOST_FRAMES, keep, want, wanted_of
 from webapp.flame_graphs.presentation import flame_graph_of
+from webapp.flame_graphs.requests import MOST_FRAMES, keep, want, wanted_of
 
 pytestmark = pytest.mark.django_db
 NOW = datetime(2026, 3, 1, 4, 10, tzinfo=UTC)

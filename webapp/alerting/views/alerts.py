@@ -133,7 +133,7 @@ def _exactly(label: str, value: str) -> Matcher | None:
 def _about(request: HttpRequest, found: Alert) -> dict[str, Any]:
     now = timezone.now()
     finding = Finding.objects.filter(pk=found.finding_id or 0).only("id", "title", "cause", "next_step", "evidence", "state").first()
-    said: Any = finding if finding and found.is_open else found
+    described: Any = finding if finding and found.is_open else found
     rule = all_rules().get(found.rule)
     job = JobCurrent.objects.filter(cluster=found.cluster, job_id=found.job_id).only("cluster", "job_id", "name").first()
     deliveries = Delivery.objects.filter(alerts__alert_uid=found.uid).select_related("endpoint").defer("payload").order_by("-id")
@@ -142,14 +142,14 @@ def _about(request: HttpRequest, found: Alert) -> dict[str, Any]:
     until = found.ends_at or now
     return {
         "alert": found,
-        "said": said,
+        "said": described,
         "finding": finding,
         "rule": rule,
         "job": job,
         "state": state_badge(found),
         "severity": severity_badge(found.severity),
         "badges": badges(found),
-        "figures": figures(said.evidence),
+        "figures": figures(described.evidence),
         "confidence_means": CONFIDENCE_MEANS.get(found.confidence, ""),
         "events": list(found.events.order_by("-id")[:MOST_EVENTS]),
         "deliveries": list(deliveries[:MOST_DELIVERIES]),

@@ -77,14 +77,14 @@ def rule_settings(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 def rule_setting(request: HttpRequest) -> HttpResponse:
     """One rule in one scope; htmx gets only the preview of what the form says."""
-    asked = request.POST if request.method == "POST" else request.GET
-    rule, cluster, job_id = (asked.get(name, "")[:100].replace("\x00", "") for name in ("rule", "cluster", "job_id"))
+    parameters = request.POST if request.method == "POST" else request.GET
+    rule, cluster, job_id = (parameters.get(name, "")[:100].replace("\x00", "") for name in ("rule", "cluster", "job_id"))
     found = all_rules().get(rule)
     if found is None:
         raise Http404(f"There is no rule called {rule}.")
     standing = RuleSetting.objects.filter(rule=rule, cluster=cluster, job_id=job_id).first()
-    is_told = request.method == "POST" or any(name in asked for name in setting_actions.COLUMNS)
-    form = RuleSettingForm(asked if is_told else None, initial=_initial(standing))
+    is_entered = request.method == "POST" or any(name in parameters for name in setting_actions.COLUMNS)
+    form = RuleSettingForm(parameters if is_entered else None, initial=_initial(standing))
     context: dict[str, Any] = {
         "form": form,
         "rule": found,
@@ -97,7 +97,7 @@ def rule_setting(request: HttpRequest) -> HttpResponse:
         "severities": SEVERITY_BADGES,
     }
     try:
-        wanted = setting_actions.checked(rule, cluster, job_id, form.cleaned_data if is_told and form.is_valid() else _initial(standing))
+        wanted = setting_actions.checked(rule, cluster, job_id, form.cleaned_data if is_entered and form.is_valid() else _initial(standing))
         if request.method == "POST" and form.is_valid():
             setting_actions.save(wanted, request.user)
             messages.success(request, f"{found.title}: saved {wanted.scope}; what is open is judged by it at the next look.")

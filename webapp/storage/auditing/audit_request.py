@@ -42,7 +42,7 @@ class AuditRequest:
 
     @property
     def uris(self) -> list[str]:
-        return [asked.root.uri for asked in self.roots]
+        return [requested.root.uri for requested in self.roots]
 
 
 def spellings() -> Spellings:
@@ -84,15 +84,15 @@ def named(written: Sequence[str], read_at: str | None) -> tuple[RequestedRoot, .
     roots = [Root.of(text, read_at, known) for text in written]
     rows = {row.uri: row for row in StorageRoot.objects.prefetch_related("clusters").filter(uri__in=[root.uri for root in roots])}
     refuse_overlap([root.uri for root in roots])
-    of_rows = {asked.root.uri: asked for asked in registered(list(rows.values()), blind_clusters())} if rows else {}
+    of_rows = {requested.root.uri: requested for requested in registered(list(rows.values()), blind_clusters())} if rows else {}
     return tuple(_at(of_rows[root.uri], root, read_at) if root.uri in of_rows else RequestedRoot(root) for root in roots)
 
 
-def _at(asked: RequestedRoot, root: Root, read_at: str | None) -> RequestedRoot:
+def _at(requested: RequestedRoot, root: Root, read_at: str | None) -> RequestedRoot:
     """Read elsewhere than usual, it is a copy: what is true of it says nothing of the root itself."""
     if read_at is None:
-        return asked
-    return RequestedRoot(root, asked.clusters, asked.blind, False, f"It was read at {read_at}." if asked.attested else "")
+        return requested
+    return RequestedRoot(root, requested.clusters, requested.blind, False, f"It was read at {read_at}." if requested.attested else "")
 
 
 def refuse_overlap(uris: Sequence[str]) -> None:

@@ -26,18 +26,18 @@ from webapp.work.models import PipelineRun
 from webapp.work.runs import RunRecord, describe
 
 
-def audit(asked: AuditRequest, lease: Lease, record: RunRecord) -> StorageAudit:
+def audit(request: AuditRequest, lease: Lease, record: RunRecord) -> StorageAudit:
     """Raises what listing raises, ``SparkFailed`` and ``BadManifest``; the row then says that it failed and why."""
     settle_left_behind(lease, record)
-    row = _begin(asked, lease, record)
+    row = _begin(request, lease, record)
     try:
-        found = listings.list_all(asked, row.run_dir, record.say)
+        found = listings.list_all(request, row.run_dir, record.say)
         row.as_of = listings.as_of(found)
-        row.previous = _previous(asked, row.as_of)
-        _write_request(row, asked, found)
+        row.previous = _previous(request, row.as_of)
+        _write_request(row, request, found)
         with lease.writing():
             row.save(update_fields=["as_of", "previous"])
-        _run_spark(row, asked, lease, record)
+        _run_spark(row, request, lease, record)
         _load(row, lease, record)
     except BaseException as error:
         _failed(row, describe(error))
@@ -61,7 +61,7 @@ def settle_left_behind(lease: Lease, record: RunRecord) -> None:
             record.say(f"audit {row.audit_id} was complete although its process had ended; it is loaded")
 
 
-def _begin(asked: AuditRequest, lease: Lease, record: RunRecord) -> StorageAudit:
+def _begin(request: AuditRequest, lease: Lease, record: RunRecord) -> StorageAudit:
     attempt = record.row.attempt
     run_dir = f"{settings.WEIR.runs_root.rstrip('/')}/{attempt}"
     with lease.writing():
@@ -69,39 +69,39 @@ def _begin(asked: AuditRequest, lease: Lease, record: RunRecord) -> StorageAudit
         return StorageAudit.objects.create(
             audit_id=attempt,
             run=record.row,
-            purpose=asked.purpose,
-            roots=asked.uris,
-            age_guard_h=asked.age_guard_h,
-            fresh=asked.fresh,
+            purpose=request.purpose,
+            roots=request.uris,
+            age_guard_h=request.age_guard_h,
+            fresh=request.fresh,
             run_dir=run_dir,
             manifest_path=f"{run_dir}/manifest.json",
-            withheld={one.root.uri: one.withheld for one in asked.roots if one.withheld},
+            withheld={one.root.uri: one.withheld for one in request.roots if one.withheld},
         )
 
 
-def _previous(asked: AuditRequest, as_of: datetime) -> StorageAudit | None:
+def _previous(request: AuditRequest, as_of: datetime) -> StorageAudit | None:
     """The newest one before whose state this one carries on: of the same roots, or else of some of them."""
-    wanted = set(asked.uris)
+    wanted = set(request.uris)
     earlier = StorageAudit.objects.loaded().filter(files_kept=True, as_of__lt=as_of).order_by("-as_of", "-id")[:50]
     overlapping = [row for row in earlier if wanted.intersection(row.roots)]
     return next((row for row in overlapping if wanted <= set(row.roots)), overlapping[0] if overlapping else None)
 
 
-def _write_request(row: StorageAudit, asked: AuditRequest, found: list[listings.RootListing]) -> None:
+def _write_request(row: StorageAudit, request: AuditRequest, found: list[listings.RootListing]) -> None:
     known_jobs.write(f"{row.run_dir}/jobs.parquet", timezone.now())
     one = {
         "audit_id": row.audit_id,
         "as_of": row.as_of.isoformat() if row.as_of else None,
         "age_guard_h": row.age_guard_h,
         "roots": [listings.request_of(listing) for listing in found],
-        "spellings": [list(pair) for pair in asked.spellings.aliases],
+        "spellings": [list(pair) for pair in request.spellings.aliases],
         "jobs": f"{row.run_dir}/jobs.parquet",
     }
     with fsspec.open(f"{row.run_dir}/request.json", "wb") as file:
         file.write(json.dumps({"audits": [one]}, indent=1).encode())
 
 
-def _run_spark(row: StorageAudit, asked: AuditRequest, lease: Lease, record: RunRecord) -> None:
+def _run_spark(row: StorageAudit, request: AuditRequest, lease: Lease, record: RunRecord) -> None:
     """Where the audit to carry on from is lost, an older one takes its place, else none: then every file counts as first seen now."""
     try:
         spark_process.run(_command(row), record, row.audit_id)
@@ -110,17 +110,17 @@ def _run_spark(row: StorageAudit, asked: AuditRequest, lease: Lease, record: Run
             raise
         record.say(f"{lost} It carries on from an older audit, or else from none.")
         with lease.writing():
-            _withdraw_attestations(asked, record)
+            _withdraw_attestations(request, record)
             StorageAudit.objects.filter(pk=row.previous.pk).update(files_kept=False)
-            row.previous = _previous(asked, row.as_of or timezone.now())
+            row.previous = _previous(request, row.as_of or timezone.now())
             row.save(update_fields=["previous"])
-        _run_spark(row, asked, lease, record)
+        _run_spark(row, request, lease, record)
 
 
-def _withdraw_attestations(asked: AuditRequest, record: RunRecord) -> None:
+def _withdraw_attestations(request: AuditRequest, record: RunRecord) -> None:
     """A file whose referrer vanished is kept only as long as an audit remembers that somebody referred to it: without that memory,
     whoever stands for a root has to say again that nothing is missing there."""
-    for root in StorageRoot.objects.filter(uri__in=asked.uris, attested_at__isnull=False):
+    for root in StorageRoot.objects.filter(uri__in=request.uris, attested_at__isnull=False):
         record.say(
             f"The attestation of {root.attested_name} for {root.uri} is withdrawn: which files were ever referred to is not remembered "
             "any more. Look at what is missing there before you attest again."

@@ -29,18 +29,18 @@ class RootListing:
     """What the listings after it say of this root."""
 
 
-def list_all(asked: AuditRequest, run_dir: str, say: Callable[[str], None]) -> list[RootListing]:
+def list_all(request: AuditRequest, run_dir: str, say: Callable[[str], None]) -> list[RootListing]:
     """One root after the other; each is listed in parallel by itself. Raises what listing raises."""
-    if asked.inventory and len(asked.roots) != 1:
+    if request.inventory and len(request.roots) != 1:
         raise Refused("An inventory lists one root: name that root alone.")
-    if asked.as_of is not None:
-        refuse_future(asked.as_of, timezone.now(), "The instant of the audit")
+    if request.as_of is not None:
+        refuse_future(request.as_of, timezone.now(), "The instant of the audit")
     found = []
     met = Met()
-    for number, one in enumerate(asked.roots):
+    for number, one in enumerate(request.roots):
         folder = f"{run_dir}/listing-{number}"
         say(f"listing {one.root.uri}" + (f" at {one.root.read_at}" if one.root.read_at else ""))
-        listed = _listed(asked, one, folder, met)
+        listed = _listed(request, one, folder, met)
         unlisted = [skip for skip in listed.unlisted if skip.reason != SECOND_NAME]
         say(f"{one.root.uri}: {count_text(listed.files)} files, {bytes_text(listed.bytes)}, {len(unlisted)} directories not listed")
         for skip in listed.unlisted:
@@ -55,10 +55,10 @@ def as_of(listings: Sequence[RootListing]) -> datetime:
     return min(listing.listed.as_of for listing in listings)
 
 
-def _listed(asked: AuditRequest, one: RequestedRoot, folder: str, met: Met) -> Listed:
-    if asked.inventory:
-        return import_inventory(asked.inventory, one.root, folder, asked.as_of or _written_at(asked.inventory), spellings=asked.spellings)
-    return list_root(one.root, folder, threads=settings.WEIR.storage_threads, spellings=asked.spellings, at=asked.as_of, met=met)
+def _listed(audit: AuditRequest, one: RequestedRoot, folder: str, met: Met) -> Listed:
+    if audit.inventory:
+        return import_inventory(audit.inventory, one.root, folder, audit.as_of or _written_at(audit.inventory), spellings=audit.spellings)
+    return list_root(one.root, folder, threads=settings.WEIR.storage_threads, spellings=audit.spellings, at=audit.as_of, met=met)
 
 
 def _written_at(inventory: str) -> datetime:

@@ -46,10 +46,10 @@ class Command(PreparedCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         self._quiet = options["json"]
         try:
-            asked = self._asked(options)
+            request = self._asked(options)
         except IngestError as error:
             raise CommandError(str(error), returncode=REFUSED) from error
-        row = self._audit(asked)
+        row = self._audit(request)
         print_lines(self.stdout, _json_lines(row) if options["json"] else _words(row))
 
     def _asked(self, options: dict[str, Any]) -> audit_request.AuditRequest:
@@ -75,9 +75,9 @@ class Command(PreparedCommand):
             spellings=audit_request.spellings(),
         )
 
-    def _audit(self, asked: audit_request.AuditRequest) -> StorageAudit:
+    def _audit(self, request: audit_request.AuditRequest) -> StorageAudit:
         with by_hand(self._say) as (lease, record):
-            return audit(asked, lease, record)
+            return audit(request, lease, record)
 
     def _say(self, line: str) -> None:
         if not self._quiet:
