@@ -56,7 +56,7 @@ def test_the_rest_after_a_cycle_that_took_long_is_bounded(
     see: Callable[..., None], home: Path, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings.WEIR = replace(settings.WEIR, spark_interval_s=3)
-    monkeypatch.setattr("webapp.work.perform.CYCLE_RESTS_AT_MOST", timedelta(seconds=1))
+    monkeypatch.setattr("webapp.pipeline.due_work.CYCLE_RESTS_AT_MOST", timedelta(seconds=1))
     see(1)
     (home / "hold").touch()
     threading.Timer(4, (home / "hold").unlink).start()
