@@ -50,8 +50,8 @@ def episodes(spans: Iterable[Span], hold: timedelta) -> list[FindingEpisode]:
 def _newest(spans: Sequence[Span]) -> Span:
     last = max(span.last for span in spans)
     at_end = [span for span in spans if span.last == last]
-    sights = [span for span in at_end if span.sight_id is not None and span.window_start is not None]
-    return min(sights, key=lambda span: (span.window_start or last, span.sight_id or 0)) if sights else at_end[0]
+    occurrences = [span for span in at_end if span.sight_id is not None and span.window_start is not None]
+    return min(occurrences, key=lambda span: (span.window_start or last, span.sight_id or 0)) if occurrences else at_end[0]
 
 
 def closed_at(last_seen: datetime, hold: timedelta, judged_to: datetime | None, ended_at: datetime | None) -> datetime | None:

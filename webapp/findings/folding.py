@@ -82,7 +82,7 @@ def fold(identities: Sequence[Identity], changed: Changed, now: datetime) -> int
     )
     purged_before = now - SIGHTS_KEPT
     known = _known(identities, changed)
-    sights = _sights(identities, changed)
+    occurrences = _occurrences(identities, changed)
     lives = lives_of(identity[:2] for identity in identities)
     written = 0
     for identity in identities:
@@ -94,7 +94,7 @@ def fold(identities: Sequence[Identity], changed: Changed, now: datetime) -> int
         far = [finding for finding in near if finding.first_seen > until]
         touched = [finding for finding in near if finding.first_seen <= until]
         # Later episodes are out of reach of every changed sight, so they stay as they are.
-        spans = [span for span in sights[identity] if span.first >= since and (not far or span.first < far[0].first_seen)]
+        spans = [span for span in occurrences[identity] if span.first >= since and (not far or span.first < far[0].first_seen)]
         spans += [Span(one.first_seen, min(one.last_seen, bound)) for one in touched if one.first_seen < bound]
         found = episodes(spans, hold)
         if found or far:
@@ -115,7 +115,7 @@ def _known(identities: Sequence[Identity], changed: Changed) -> dict[Identity, l
     return found
 
 
-def _sights(identities: Sequence[Identity], changed: Changed) -> dict[Identity, list[Span]]:
+def _occurrences(identities: Sequence[Identity], changed: Changed) -> dict[Identity, list[Span]]:
     found: dict[Identity, list[Span]] = {identity: [] for identity in identities}
     names = ("cluster", "job_id", "rule", "subject_id", "id", "seen_at", "window_start")
     for *identity, id_, seen_at, window in FindingSight.objects.filter(_near(identities, changed, "seen_at__gte")).values_list(*names):
@@ -147,12 +147,12 @@ def _close(earlier: Iterable[Finding], hold: timedelta, life: Life) -> None:
 
 def _write(identity: Identity, before: list[Finding], found: list[FindingEpisode], hold: timedelta, life: Life, *, is_last: bool) -> int:
     """Make the rows of ``before`` those of ``found``."""
-    sights = FindingSight.objects.in_bulk([episode.newest.sight_id for episode in found if episode.newest.sight_id is not None])
+    occurrences = FindingSight.objects.in_bulk([episode.newest.sight_id for episode in found if episode.newest.sight_id is not None])
     free, rows = list(before), []
     known = {one.pk: marks.FindingMark.of(one) for one in before}
     for place, episode in enumerate(found):
         row = next((one for one in free if one.first_seen <= episode.last_seen and one.last_seen >= episode.first_seen), None)
-        source: FindingSight | Finding | None = sights.get(episode.newest.sight_id or 0)
+        source: FindingSight | Finding | None = occurrences.get(episode.newest.sight_id or 0)
         if row is not None:
             free.remove(row)
         elif source is None:

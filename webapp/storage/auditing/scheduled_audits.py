@@ -1,4 +1,4 @@
-"""What the workers do of their own accord: audit all registered roots, simulate the age rules that somebody request for."""
+"""What the workers do on schedule: audit all registered roots, simulate the age rules that somebody requested."""
 
 from django.conf import settings
 from django.utils import timezone
@@ -30,7 +30,7 @@ def has_age_rules() -> bool:
 
 
 def simulate_asked(lease: Lease, record: RunRecord) -> None:
-    """One that fails does not stop the next; why is said where it was request for."""
+    """One that fails does not stop the next; the reason is shown where it was requested."""
     for row in AgeRuleResult.objects.filter(state=SimulationState.ASKED).select_related("audit").order_by("id"):
         try:
             row.result, row.state, row.error = age_rules.simulate(row.audit, row.days, row.below, record), SimulationState.DONE, ""
