@@ -9,11 +9,11 @@ Sample = Mapping[str, Any]
 
 def counters(samples: Sequence[Sample]) -> dict[str, dict[str, Any] | None]:
     """``samples`` in order of time → ``newest`` and ``first``, which has all subtasks of the newest in the same attempts."""
-    told = [answer for sample in samples if (answer := _answer(sample))]
-    if not told:
+    answers = [answer for sample in samples if (answer := _answer(sample))]
+    if not answers:
         return {"newest": None, "first": None}
-    newest = told[-1]
-    return {"newest": newest, "first": next((answer for answer in told[:-1] if _has_attempts(answer, newest["attempt"])), None)}
+    newest = answers[-1]
+    return {"newest": newest, "first": next((answer for answer in answers[:-1] if _has_attempts(answer, newest["attempt"])), None)}
 
 
 def _answer(sample: Sample) -> dict[str, Any] | None:

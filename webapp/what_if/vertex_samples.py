@@ -54,7 +54,7 @@ def vertex_windows(samples: Iterable[Mapping[str, Any]]) -> Windows:
     in_order = {key: [by_instant[at] for at in sorted(by_instant)] for key, by_instant in sorted(grouped.items())}
     counted = {key: counters(of_window) for key, of_window in in_order.items()}
     earlier = Earlier(
-        answers({"vertex_id": key[1], "window_start": key[0], "as_of": key[0], "counters": told} for key, told in counted.items())
+        answers({"vertex_id": key[1], "window_start": key[0], "as_of": key[0], "counters": values} for key, values in counted.items())
     )
     windows: dict[int, list[VertexWindow]] = defaultdict(list)
     for (start_ms, vertex_id), of_window in in_order.items():
@@ -69,7 +69,7 @@ def _window(vertex_id: str, samples: list[Mapping[str, Any]], counted: Mapping[s
     means = {name: tuple(_mean(reading.get(name) for reading in of) for of in readings) for name in _MEASURES}
     newest = {name: tuple(_last(reading.get(name) for reading in of) for of in readings) for name in _NEWEST}
     held = zip(_ratio(means["backpressured_ms_per_s"]), means["backpressured_ratio"], strict=True)
-    told: dict[str, Any] = {name: _known(means[name]) for name in _SAME_NAME} | {name: _known(newest[name]) for name in _NEWEST}
+    measured: dict[str, Any] = {name: _known(means[name]) for name in _SAME_NAME} | {name: _known(newest[name]) for name in _NEWEST}
     parallelism = _last(sample["parallelism"] for sample in samples)
     return VertexWindow(
         vertex_id,
@@ -78,8 +78,8 @@ def _window(vertex_id: str, samples: list[Mapping[str, Any]], counted: Mapping[s
         busy_ratio=_known(_ratio(means["busy_ms_per_s"])),
         backpressured_ratio=_known(tuple(by_time if by_time is not None else by_endpoint for by_time, by_endpoint in held)),
         idle_ratio=_known(_ratio(means["idle_ms_per_s"])),
-        **told,
-        **rates({"vertex_id": vertex_id, "counters": counted, **told}, earlier),
+        **measured,
+        **rates({"vertex_id": vertex_id, "counters": counted, **measured}, earlier),
     )
 
 
