@@ -1,0 +1,17 @@
+"""What CONTRIBUTING.md and README.md name is there."""
+
+import re
+
+import pytest
+
+from webapp.config.environment import PROJECT_DIR
+
+PACKAGES = ("ingest/", "spark_jobs/", "webapp/", "tests/", "templates/", "static/")
+
+
+@pytest.mark.parametrize("page", ["CONTRIBUTING.md", "README.md"])
+def test_every_path_that_a_page_names_is_there(page: str) -> None:
+    named = re.findall(r"`([\w./]+)`", (PROJECT_DIR / page).read_text())
+    paths = {path for path in named if path.startswith(PACKAGES)}
+    assert paths
+    assert sorted(path for path in paths if not (PROJECT_DIR / path).exists()) == []
