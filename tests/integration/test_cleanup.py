@@ -130,10 +130,10 @@ def _put_off_scheduled_audits(weir: RunningWeir) -> None:
     """One of the workers' own beside that of the story takes its time, and is perhaps the one that a plan is made of."""
     order = (
         "from datetime import timedelta; from django.utils import timezone; "
-        "from webapp.storage.auditing import due; from webapp.work import registry; from webapp.work.models import DueWork; "
+        "from webapp.storage.auditing.work_keys import AUDIT; from webapp.work import registry; from webapp.work.models import DueWork; "
         "later = timezone.now() + timedelta(days=1); "
-        "DueWork.objects.ensure({due.AUDIT: registry.DAY_S}, later); "
-        "DueWork.objects.filter(key=due.AUDIT).update(next_attempt_at=later)"
+        "DueWork.objects.ensure({AUDIT: registry.DAY_S}, later); "
+        "DueWork.objects.filter(key=AUDIT).update(next_attempt_at=later)"
     )
     _manage(weir, "shell", "-v", "0", "-c", order)
     begun = "SELECT 1 FROM pipeline_duework WHERE key = 'storage/audit' AND lease_until IS NOT NULL"
