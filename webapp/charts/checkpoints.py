@@ -10,6 +10,7 @@ from spark_jobs.serving import FAILED_OUTCOMES, PHASES
 from webapp.charts import annotations as annotated
 from webapp.charts.downsample import MOST_BARS, bar_widths_ms, note, worst_in_buckets
 from webapp.charts.theme import ACCENT, CRIT, INK_3, OK, OTHER, PHASE_COLOURS, PHASE_WORDS, UNKNOWN, figure, plain, plot_time, time_axis
+from webapp.lib.checkpoint_point import CheckpointPoint
 from webapp.lib.quantities import bytes_text, duration_text
 
 HEIGHT_PX = 290
@@ -26,23 +27,9 @@ _TICK_STEPS_MS = (
 
 
 @dataclass(frozen=True)
-class CheckpointBar:
-    """What the timeline needs of one checkpoint. ``None`` is unknown; phases are the slowest subtask's."""
+class CheckpointBar(CheckpointPoint):
+    """What the timeline draws of one checkpoint, and where a click leads."""
 
-    checkpoint_id: int
-    trigger_time: datetime
-    outcome: str
-    is_savepoint: bool = False
-    end_to_end_ms: float | None = None
-    end_time: datetime | None = None
-    start_delay_ms: float | None = None
-    alignment_ms: float | None = None
-    sync_ms: float | None = None
-    async_ms: float | None = None
-    unaligned: bool | None = None
-    reason: str | None = None
-    slowest: str | None = None
-    state_bytes: int | None = None
     url: str = ""
 
     @property

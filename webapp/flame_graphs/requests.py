@@ -11,7 +11,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import Q
 
 from ingest.flink_rest.flame_graphs import GRAPHS_PER_CYCLE, AskedFlameGraph
-from ingest.flink_rest.payloads.flame_graph import FlameGraph as Told
+from ingest.flink_rest.payloads.flame_graph import FlameGraph as SampledFlameGraph
 from ingest.redaction.texts import redact
 from ingest.sources import WantedFlameGraph
 from spark_jobs.diagnosis.flame_graphs import Frame, busiest
@@ -78,7 +78,7 @@ def _answered(one: AskedFlameGraph, requested: int) -> dict[str, object]:
     return values
 
 
-def _shown(graph: Told, subtask: int | None) -> dict[str, object]:
+def _shown(graph: SampledFlameGraph, subtask: int | None) -> dict[str, object]:
     """The figures are those of the whole graph, the frames its largest."""
     frames = [Frame(frame.depth, redact(frame.name)[:_NAME_CHARS], frame.samples) for frame in graph.frames]
     found = busiest(frames)

@@ -7,6 +7,7 @@ A document is complete: no renderer asks anybody anything. Texts are already cut
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from webapp.lib.checkpoint_point import CheckpointPoint
 from webapp.lib.outage import Outage
 
 VERSION = 1
@@ -64,23 +65,9 @@ class Moment:
 
 
 @dataclass(frozen=True)
-class ReportedCheckpoint:
-    """One checkpoint of the charts; phases are those of its slowest subtask."""
+class ReportedCheckpoint(CheckpointPoint):
+    """One checkpoint of the charts."""
 
-    checkpoint_id: int
-    trigger_time: datetime
-    outcome: str
-    is_savepoint: bool = False
-    end_to_end_ms: float | None = None
-    end_time: datetime | None = None
-    start_delay_ms: float | None = None
-    alignment_ms: float | None = None
-    sync_ms: float | None = None
-    async_ms: float | None = None
-    unaligned: bool | None = None
-    reason: str | None = None
-    slowest: str | None = None
-    state_bytes: int | None = None
     checkpointed_bytes: int | None = None
 
 

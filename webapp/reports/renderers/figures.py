@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -13,6 +13,7 @@ from webapp.charts.checkpoints import CheckpointBar, timeline
 from webapp.charts.pressure import VertexPressure, pressure_map
 from webapp.charts.sizes import SizePoint, size_over_time
 from webapp.charts.theme import CRIT, OK, figure, plot_time
+from webapp.lib.checkpoint_point import CheckpointPoint
 from webapp.reports.document import Document, JobStory, ReportedCheckpoint, ReportedFinding
 
 MOST_JOBS_DRAWN = 4
@@ -92,22 +93,7 @@ def _events(story: JobStory, findings: Sequence[ReportedFinding]) -> list[Annota
 
 
 def _bar(point: ReportedCheckpoint) -> CheckpointBar:
-    return CheckpointBar(
-        checkpoint_id=point.checkpoint_id,
-        trigger_time=point.trigger_time,
-        outcome=point.outcome,
-        is_savepoint=point.is_savepoint,
-        end_to_end_ms=point.end_to_end_ms,
-        end_time=point.end_time,
-        start_delay_ms=point.start_delay_ms,
-        alignment_ms=point.alignment_ms,
-        sync_ms=point.sync_ms,
-        async_ms=point.async_ms,
-        unaligned=point.unaligned,
-        reason=point.reason,
-        slowest=point.slowest,
-        state_bytes=point.state_bytes,
-    )
+    return CheckpointBar(**{one.name: getattr(point, one.name) for one in fields(CheckpointPoint)})
 
 
 def _is_sized(point: ReportedCheckpoint) -> bool:
