@@ -33,14 +33,14 @@ SAVE = """
 import django; django.setup()
 import time
 from django.db import transaction
-from webapp.alerting import waking
-from webapp.config import hints
+from webapp.alerting import evaluation_hint
+from webapp.work import hints
 took = []
 for _ in range(5):
     began = time.monotonic()
     with transaction.atomic():
-        waking.wake()
-        waking.wake()
+        evaluation_hint.wake()
+        evaluation_hint.wake()
     took.append(time.monotonic() - began)
 print(max(took))
 """
@@ -150,10 +150,10 @@ def test_hints_arrive_again_once_it_answers(site: Site) -> None:
     script = SAVE.replace("print(max(took))", "") + (
         "import os, signal, time\n"
         f"os.kill({site.redis.pid}, signal.SIGSTOP)\n"
-        "waking.hint()\n"
+        "evaluation_hint.hint()\n"
         f"os.kill({site.redis.pid}, signal.SIGCONT)\n"
         f"time.sleep({breaker.OPEN_S + 1})\n"
-        "hints.send(waking.TASK, waking.KEY)\n"
+        "hints.send(evaluation_hint.TASK, evaluation_hint.KEY)\n"
         "print('sent')\n"
     )
     assert site.python(script).split()[-1] == "sent"

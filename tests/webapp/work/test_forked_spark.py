@@ -111,9 +111,9 @@ def test_a_killed_worker_takes_the_parent_and_the_attempt_along(tmp_path: Path) 
     note = tmp_path / "lines"
     starter = f"""if True:
         import os, pathlib
-        from webapp.work import forked
+        from webapp.work import forked_spark
         note = pathlib.Path({str(note)!r})
-        forked.run({MODULE!r}, ["hang"], os.environ, note.with_name("run.log"), 600, note.write_text, print)
+        forked_spark.run({MODULE!r}, ["hang"], os.environ, note.with_name("run.log"), 600, note.write_text, print)
     """
     worker = subprocess.Popen([sys.executable, "-c", starter], cwd=PROJECT_DIR, start_new_session=True)
     wait_for(lambda: note.exists() and note.read_text(), "the attempt")
