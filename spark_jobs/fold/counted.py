@@ -52,7 +52,9 @@ def rates(row: Row, earlier: Earlier) -> Mapping[str, Any]:
     newest = row["counters"]["newest"]
     if newest is None:
         return UNKNOWN
-    found = [_since(since, newest, row) for since in _earlier(row, newest["at"], earlier)]
+    # An answer that is far enough back fits both spans.
+    answers_before = {id(one): one for one in _earlier(row, newest["at"], earlier)}.values()
+    found = [_since(since, newest, row) for since in answers_before]
     # The first that tells of the most subtasks.
     return max(
         found, key=lambda one: sum(rate is not None for rate in (*one["counted_in_per_s"], *one["counted_out_per_s"])), default=UNKNOWN
