@@ -17,13 +17,13 @@ from webapp.accounts.models import ApiToken
 from webapp.accounts.roles import may_operate
 from webapp.cleanup import orders, planning
 from webapp.cleanup.choices import PlanState
-from webapp.cleanup.errors import CleanupError, PlanRefused
+from webapp.cleanup.errors import CleanupError
 from webapp.cleanup.folder import PlanFolder
 from webapp.cleanup.journal import VERBS, Journal
 from webapp.cleanup.models import CleanupPlan
 from webapp.cleanup.paging import files_page, journal_page
 from webapp.cleanup.plan_reader import PlanReader
-from webapp.lib.api.errors import ActionConflict, ErrorAnswer, refused_as_conflict
+from webapp.lib.api.errors import ErrorAnswer, refused_as_conflict
 from webapp.lib.api.filtering import DeclaredFilters, Parameter, time_window
 from webapp.lib.api.lists import ERRORS, NOT_FOUND, ListView, listed
 from webapp.lib.keysets import KeysetColumn
@@ -130,10 +130,8 @@ class CleanupPlanViews(ListView):
         wanted = PlanRequestSerializer(data=request.data)
         wanted.is_valid(raise_exception=True)
         data, now = wanted.validated_data, timezone.now()
-        try:
+        with refused_as_conflict():
             plan = planning.ask_for(data.get("roots", []), waste=data["waste"], user=request.user, name=request.user.get_username(), at=now)
-        except PlanRefused as error:
-            raise ActionConflict(str(error)) from error
         orders.wake(plan, now)
         return Response(CleanupPlanSerializer(plan).data, status=status.HTTP_202_ACCEPTED)
 

@@ -7,7 +7,7 @@ class CleanupError(Exception):
     """Base of all; the message is safe to show."""
 
 
-class PlanRefused(CleanupError):
+class PlanRefused(ActionRefused, CleanupError):
     """No plan was made, because what was asked for makes no sense or nothing may be cleaned."""
 
 

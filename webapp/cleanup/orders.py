@@ -72,8 +72,7 @@ def start_purge(plan: CleanupPlan, name: str, at: datetime) -> None:
 
 def wake(plan: CleanupPlan, at: datetime) -> None:
     """Its work is due now; the next tick hints at it."""
-    DueWork.objects.ensure({key_of(plan): RETRY_S}, at)
-    DueWork.objects.filter(key=key_of(plan)).update(next_attempt_at=at, failures=0)
+    DueWork.objects.make_due(key_of(plan), RETRY_S, at)
 
 
 def _start(plan: CleanupPlan, allowed: Collection[str], state: str, word: str, name: str, at: datetime) -> None:

@@ -3,17 +3,18 @@
 from django.utils import timezone
 
 from webapp.reports import execution, weekly_digest, work_keys
+from webapp.work.keys import number_of
 from webapp.work.lease import Lease
 from webapp.work.registry import ClaimedWork, Work, register
 from webapp.work.runs import RunRecord
 
 
 def _has_work(attempt: ClaimedWork) -> bool:
-    return execution.has_work(work_keys.report_of(attempt.key))
+    return execution.has_work(number_of(attempt.key, work_keys.PREFIX))
 
 
 def _make(lease: Lease, record: RunRecord) -> None:
-    execution.carry_out(work_keys.report_of(lease.key), lease, record)
+    execution.carry_out(number_of(lease.key, work_keys.PREFIX), lease, record)
 
 
 register(

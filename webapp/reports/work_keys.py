@@ -19,10 +19,6 @@ def key_of(pk: int) -> str:
     return f"{PREFIX}{pk}"
 
 
-def report_of(key: str) -> int:
-    return int(key.removeprefix(PREFIX))
-
-
 def intervals_s() -> dict[str, int]:
     """Key → seconds between two tries, for every report there is to make."""
     return {key_of(pk): RETRY_S for pk in IncidentReport.objects.to_make().values_list("pk", flat=True)}
@@ -31,6 +27,5 @@ def intervals_s() -> dict[str, int]:
 def wake(pk: int, at: datetime) -> None:
     """Due now: a worker gets a hint once this is committed, and another at the next tick."""
     key = key_of(pk)
-    DueWork.objects.ensure({key: RETRY_S}, at)
-    DueWork.objects.filter(key=key).update(next_attempt_at=at, failures=0)
+    DueWork.objects.make_due(key, RETRY_S, at)
     transaction.on_commit(lambda: hint(TASK, key))

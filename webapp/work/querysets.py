@@ -32,6 +32,11 @@ class DueWorkQuerySet(QuerySet["DueWork"]):
             if known.get(key, interval_s) != interval_s:
                 self.filter(key=key).update(interval_s=interval_s)
 
+    def make_due(self, key: str, interval_s: int, at: datetime) -> None:
+        """Somebody asked for this work: it is due, however often it failed before."""
+        self.ensure({key: interval_s}, at)
+        self.filter(key=key).update(next_attempt_at=at, failures=0)
+
     def mend(self, now: datetime) -> int:
         """Bring back what a clock that was set back since left far ahead: work is due, and a lease ends unless its holder still renews it.
 
