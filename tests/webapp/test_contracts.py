@@ -74,6 +74,11 @@ def test_every_task_has_a_time_limit() -> None:
         assert tasks.app.tasks[name].time_limit, name
 
 
+def test_tasks_that_run_spark_have_a_minute_to_end_it() -> None:
+    named = [tasks.app.tasks[name] for name in ("pipeline.spark_cycle", "pipeline.roll_up", "pipeline.audit_storage")]
+    assert [task.time_limit - task.soft_time_limit for task in named] == [60, 60, 60]
+
+
 @pytest.mark.django_db
 def test_models_and_migrations_agree() -> None:
     call_command("makemigrations", check=True, dry_run=True, verbosity=0)

@@ -14,14 +14,13 @@ from webapp.work.lease import Lease
 from webapp.work.models import DueWork
 from webapp.work.registry import DAY_S, HOUR_S, ClaimedWork, Ended, Work, register
 from webapp.work.runs import RunRecord
-
-LOAD_LIMIT_S = 1800
+from webapp.work.spark_process import spark_task
 
 RETENTION = "maintenance/retention"
 LAKE = "maintenance/lake"
 
 COLLECT_TASK = Task("pipeline.collect", schedule.COLLECT, 300)
-CYCLE_TASK = Task("pipeline.spark_cycle", schedule.SPARK, settings.WEIR.spark_timeout_s + LOAD_LIMIT_S)
+CYCLE_TASK = spark_task("pipeline.spark_cycle", schedule.SPARK)
 MAINTAIN_TASK = Task("pipeline.maintain", schedule.DEFAULT, 3600)
 
 COLLECTION_RESTS_AT_MOST = timedelta(seconds=30)

@@ -30,7 +30,7 @@ from webapp.work.runs import RunRecord, left_running
 from webapp.work.upserts import upsert
 
 KEY = "rollups/checkpoints"
-TASK = hints.Task("pipeline.roll_up", schedule.SPARK, settings.WEIR.spark_timeout_s + 1800)
+TASK = spark_process.spark_task("pipeline.roll_up", schedule.SPARK)
 """Beside the cycle: the worker of its queue has a process for each of them."""
 TABLE = "checkpoint_rollup"
 MOST_FILES = 64

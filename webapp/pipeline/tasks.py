@@ -18,9 +18,6 @@ from webapp.work.keys import CYCLE
 from webapp.work.models import DueWork, Heartbeat
 from webapp.work.perform import Performed, perform
 
-GRACE_S = 30
-"""Between asking a task that takes too long to end and ending it."""
-
 logger = logging.getLogger(__name__)
 
 
@@ -71,7 +68,7 @@ def _perform(key: str, *, even_if_not_due: bool) -> bool:
 
 
 def _offer(task: Task) -> None:
-    app.task(name=task.name, soft_time_limit=task.limit_s, time_limit=task.limit_s + GRACE_S)(follow)
+    app.task(name=task.name, soft_time_limit=task.limit_s, time_limit=task.limit_s + task.grace_s)(follow)
 
 
 for _task in registry.tasks():

@@ -1,16 +1,13 @@
 """The due work of storage: audits, and simulations of age rules that somebody asked for."""
 
-from django.conf import settings
-
 from webapp.config import schedule
 from webapp.storage.auditing import scheduled_audits, work_keys
-from webapp.work.hints import Task
 from webapp.work.registry import Work, register
+from webapp.work.spark_process import spark_task
 
 LIST_LIMIT_S = 12 * 3600
-LOAD_LIMIT_S = 1800
 
-TASK = Task("pipeline.audit_storage", schedule.STORAGE, LIST_LIMIT_S + settings.WEIR.spark_timeout_s + LOAD_LIMIT_S)
+TASK = spark_task("pipeline.audit_storage", schedule.STORAGE, first_s=LIST_LIMIT_S)
 """An audit lists for as long as it takes; the cycle must not wait for it."""
 
 register(

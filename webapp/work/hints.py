@@ -23,11 +23,15 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Task:
-    """A Celery task that is given the key of a piece of due work. ``limit_s``: it is ended after so many seconds."""
+    """A Celery task that is given the key of a piece of due work.
+
+    ``limit_s``: after so many seconds it is asked to end, and ``grace_s`` later it is ended.
+    """
 
     name: str
     queue: str
     limit_s: int
+    grace_s: int = 30
 
 
 def send(task: Task, key: str, after: timedelta = timedelta()) -> None:

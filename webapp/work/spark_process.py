@@ -9,6 +9,7 @@ from django.conf import settings
 
 from spark_jobs import previous_run
 from webapp.work import forked_spark, subprocesses
+from webapp.work.hints import Task
 from webapp.work.runs import RunRecord
 
 LOGS_KEPT = 50
@@ -20,6 +21,15 @@ class SparkFailed(Exception):
 
 class PreviousLost(SparkFailed):
     """What it should have carried on from is lost or damaged: it has to be started without."""
+
+
+LOAD_LIMIT_S = 1800
+"""For loading what a job left."""
+
+
+def spark_task(name: str, queue: str, first_s: int = 0) -> Task:
+    """A task that runs one Spark job and loads its result; ``first_s``: for what it does before. It may end processes of its own."""
+    return Task(name, queue, first_s + settings.WEIR.spark_timeout_s + LOAD_LIMIT_S, grace_s=60)
 
 
 def run(arguments: Sequence[str], record: RunRecord, name: str) -> None:
