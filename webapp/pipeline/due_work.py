@@ -55,11 +55,6 @@ def _has_cycle(attempt: ClaimedWork) -> bool:
     return cycle.has_work(timezone.now(), routine_too=attempt.by_hand)
 
 
-def _cycle(lease: Lease, record: RunRecord) -> None:
-    cycle.run_cycle(lease, record)
-    rollups.wake_first()
-
-
 def _next_cycle(ended: Ended) -> datetime | None:
     """A cycle that found nothing to do stays due: whoever has news for it has it started at once."""
     if ended.idle:
@@ -77,6 +72,11 @@ def _hint_at_the_next(key: str) -> None:
         hint(task, key, due_at - now)
 
 
+def _cycle_done(key: str) -> None:
+    _hint_at_the_next(key)
+    rollups.wake_first()
+
+
 def _purge(lease: Lease, record: RunRecord) -> None:
     record.counts["deleted"] = retention.purge(timezone.now(), lease)
 
@@ -88,9 +88,9 @@ register(
         CYCLE_TASK,
         every=lambda: {CYCLE: settings.WEIR.spark_interval_s},
         has_work=_has_cycle,
-        do=_cycle,
+        do=cycle.run_cycle,
         next_at=_next_cycle,
-        done=_hint_at_the_next,
+        done=_cycle_done,
     ),
     Work(
         rollups.KEY,

@@ -14,8 +14,8 @@ from django.utils import timezone
 
 from ingest.lake.tables import TABLES
 from spark_jobs.manifest import Manifest as RunManifest
-from webapp.alerting import evaluation_hint
 from webapp.findings.loading import FindingLoad
+from webapp.findings.signals import findings_changed
 from webapp.fleet.models import Cluster
 from webapp.pipeline import leftovers
 from webapp.pipeline.table_models import SERVED
@@ -97,7 +97,7 @@ def load(row: Manifest, manifest: RunManifest, lease: Lease, say: Say) -> dict[s
     with lease.writing():
         row.state, row.loaded_at, row.changed = Manifest.State.LOADED, timezone.now(), changed
         row.save(update_fields=["state", "loaded_at", "changed"])
-        evaluation_hint.wake()
+        findings_changed.send(sender=None)
     return changed
 
 

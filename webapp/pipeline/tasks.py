@@ -5,12 +5,12 @@ from datetime import timedelta
 
 from django.utils import timezone
 
-from webapp.alerting import evaluation_hint
 from webapp.config import schedule
 from webapp.config.celery import app
 from webapp.delivery import outbox
 from webapp.findings import blind_clusters
 from webapp.findings.models import Finding
+from webapp.findings.signals import findings_changed
 from webapp.freshness import alarms, writability
 from webapp.work import registry
 from webapp.work.hints import Task, hint
@@ -40,7 +40,7 @@ def tick() -> None:
     outbox.wake(now)
     blind_clusters.watch(now)
     if Finding.objects.filter(to_alert=True).exists():
-        evaluation_hint.hint()
+        findings_changed.send(sender=None)
 
 
 def hint_at(key: str, after: timedelta = timedelta()) -> None:

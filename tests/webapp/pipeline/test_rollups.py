@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from django.core.management.base import CommandError
+from django.db import OperationalError
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
@@ -27,7 +28,7 @@ from tests.webapp.pipeline.site import ROOT
 from tests.webapp.pipeline.test_cycle import _die, run_pipeline
 from webapp.checkpoints.models import CheckpointRollup
 from webapp.fleet.models import Cluster
-from webapp.pipeline import due_work, rollups
+from webapp.pipeline import due_work, rollups, tasks
 from webapp.work import hints, keys, registry
 from webapp.work.models import DueWork, PipelineRun, RolledUp
 from webapp.work.perform import Performed, perform
@@ -42,6 +43,11 @@ def completed() -> list[int]:
 def cycle() -> None:
     DueWork.objects.ensure(registry.intervals_s(), timezone.now())
     perform(keys.CYCLE, even_if_not_due=True)
+
+
+def hinted_cycle() -> None:
+    DueWork.objects.filter(key=keys.CYCLE).update(next_attempt_at=timezone.now())
+    tasks.follow(keys.CYCLE)
 
 
 def roll_up() -> str:
@@ -73,15 +79,29 @@ def test_the_first_roll_ups_follow_the_first_cycle_at_once(see: Callable[..., No
     monkeypatch.setattr(hints, "hint", lambda task, key, *_: hinted.append(key))
     DueWork.objects.ensure(registry.intervals_s(), timezone.now())
     assert roll_up() == Performed.IDLE  # before anything was loaded: due again in two minutes
+    tasks.follow(keys.CYCLE)
+    assert rollups.KEY not in hinted
     see(1)
-    cycle()
+    hinted_cycle()
     assert rollups.KEY in hinted
     assert perform(rollups.KEY).state == Performed.DONE
     hinted.clear()
     see(2)
-    cycle()
+    hinted_cycle()
     assert rollups.KEY not in hinted
     assert perform(rollups.KEY).state == Performed.HELD
+
+
+def test_a_cycle_is_done_whatever_becomes_of_the_hint_at_its_roll_ups(see: Callable[..., None], monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_database() -> bool:
+        raise OperationalError("the database is gone")
+
+    monkeypatch.setattr(rollups, "has_work", no_database)
+    DueWork.objects.ensure(registry.intervals_s(), timezone.now())
+    see(1)
+    with pytest.raises(OperationalError):
+        hinted_cycle()
+    assert PipelineRun.objects.get(key=keys.CYCLE).state == PipelineRun.State.DONE
 
 
 @pytest.mark.parametrize("step", ["run_files", "upsert"])

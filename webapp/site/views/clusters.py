@@ -10,8 +10,8 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from webapp.accounts.guards import operators_only
 from webapp.accounts.roles import may_operate
-from webapp.alerting import evaluation_hint
 from webapp.findings import blind_clusters, job_judgements
+from webapp.findings.signals import findings_changed
 from webapp.fleet.badges import VISIBILITY_BADGES
 from webapp.fleet.choices import ClusterKind, Visibility
 from webapp.fleet.connection_test import TestReport, tried_connection
@@ -104,7 +104,7 @@ def remove(request: HttpRequest, name: str) -> HttpResponse:
                 cluster.delete()
                 blind_clusters.close_unwatched(now)
                 job_judgements.forget_unseen(now)
-                evaluation_hint.wake()
+                findings_changed.send(sender=None)
             messages.success(
                 request,
                 f"{name} is removed: its jobs are no longer watched, and its alerts end. What was measured stays for its retention time.",
