@@ -1,4 +1,4 @@
-"""Opening files that somebody else put there: only regular ones, since a FIFO or a device never ends, and only where they should lie."""
+"""Opens files that others wrote: only regular ones, since a FIFO or a device never ends, and only where they should lie."""
 
 import os
 import stat

@@ -80,4 +80,4 @@ class ClusterSource:
     request_timeout_s: float = 10
     max_response_bytes: int = 64 * 1024 * 1024
     flame_graphs: tuple[WantedFlameGraph, ...] = ()
-    """What somebody wants to see now, the most urgent first."""
+    """What users want to see now, the most urgent first."""

@@ -1,4 +1,4 @@
-"""Stack traces that are too long to be kept whole: their beginning and their innermost cause are what tells most."""
+"""Stack traces that are too long to be kept whole: their beginning and their innermost cause say most."""
 
 CAUSED = "\nCaused by: "
 CUT = "\n\t... cut ...\n"

@@ -2,7 +2,7 @@
 
 Where two spellings *might* mean one file they become the same text. Two different files under one name cost a deletion
 that could have been; one file under two names would look like an orphan and be deleted. So percent encoding is decoded
-although Flink itself takes it literally, slashes are folded although object stores tell them apart, and a canonical URI
+although Flink itself takes it literally, slashes are folded although object stores distinguish them, and a canonical URI
 is for comparing: a file is opened by the spelling that its listing gave it.
 """
 
@@ -134,7 +134,7 @@ def _respelled(written: pa.Array, plain: pa.Array, aliases: Sequence[tuple[str, 
     return written
 
 
-# The slash that follows tells ``/a`` from ``//a``, which the slow way has to see as it is.
+# The slash that follows distinguishes ``/a`` from ``//a``, which the slow way has to see as it is.
 _COMMON_SPELLINGS = (("^s3[an]://", "s3://"), ("^file:///([^/])", r"file:/\1"), ("^/([^/])", r"file:/\1"))
 # Components that begin with a dot, anything encoded, ports and users take the slow way.
 _SURELY_CANONICAL = r"^(?:file:|s3://[A-Za-z0-9._-]+|(?:hdfs|gs|oss)://[a-z0-9._-]+)(?:/[^/%.\x00][^/%\x00]*)+$"

@@ -27,7 +27,7 @@ from tenacity import Retrying, retry_if_exception_type, stop_after_attempt
 
 from ingest.flink_logs.files import no_header
 from ingest.flink_logs.layouts import Layout
-from ingest.flink_logs.stitch import Keep
+from ingest.flink_logs.record_splitter import Keep
 from ingest.lake.store import Lake
 from ingest.records import Skip
 from spark_jobs.places import absolute_root, hadoop_path, without_globs

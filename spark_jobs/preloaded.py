@@ -24,7 +24,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NoReturn
 
-from ingest.leash import die_with
+from ingest.parent_death import die_with_parent
 
 IMPORTED = ("spark_jobs.jobs.cycle", "spark_jobs.jobs.rollups", "fsspec.implementations.local", "encodings.idna")
 """What cycles and roll-ups need that work without Spark."""
@@ -118,7 +118,7 @@ class _Parent:
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         os.setsid()
-        die_with(parent)
+        die_with_parent(parent)
         for end in (self._control, self._wake, self._waker):
             end.close()
         nothing = os.open(os.devnull, os.O_RDONLY)

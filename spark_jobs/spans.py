@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
-from ingest.flink_logs.recognise import LAST_EPOCH_MS
+from ingest.flink_logs.event_parser import LAST_EPOCH_MS
 from spark_jobs.diagnosis.window_contents import WINDOW_MS
 
 Span = tuple[datetime, datetime]

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from ingest.cluster_options import add_connection_arguments, add_log_arguments, source_of, sources_in
-from ingest.collecting import ClusterOutcome, collect_shard
 from ingest.errors import Refused
 from ingest.flink_rest.gate import SAME_PATH_PAUSE_S
 from ingest.lake.environment import lake_of
+from ingest.shard_collector import ClusterOutcome, collect_shard
 from ingest.sources import ClusterSource
 
 

@@ -13,10 +13,10 @@ from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
+from ingest.flink_logs.event_parser import event_of
 from ingest.flink_logs.events import LogEvent
 from ingest.flink_logs.files import find, read_file
-from ingest.flink_logs.locating import located
-from ingest.flink_logs.recognise import event_of
+from ingest.flink_logs.task_locations import located
 from ingest.records import Skip
 
 

@@ -70,7 +70,7 @@ def _one(args: argparse.Namespace, root: Root, directory: str, spellings: Spelli
 
 
 class _Progress:
-    """A line now and then, for who waits."""
+    """A progress line every few seconds."""
 
     def __init__(self, root: str) -> None:
         self.root, self.said = root, time.monotonic()

@@ -23,7 +23,7 @@ class FileCursor:
     """``offset`` is where reading must begin again, ``read_to`` how far bytes were seen, both unpacked.
 
     ``pending``: bytes behind ``offset`` belong to a record whose end was not seen. ``more``: the cycle's
-    budget ended before the file did. ``seen`` are the newest records' counts, see :class:`stitch.Stitcher`.
+    budget ended before the file did. ``seen`` are the newest records' counts, see :class:`stitch.RecordSplitter`.
     """
 
     path: str
@@ -44,7 +44,7 @@ class FileCursor:
     seen: list[tuple[int, str, int]] = field(default_factory=list)
 
     def knows(self, path: str, head: bytes) -> bool:
-        """Whether a file that begins with ``head`` is this one, perhaps grown; very few bytes tell only under the same name."""
+        """Whether a file that begins with ``head`` is this one, perhaps grown; very few bytes suffice only under the same name."""
         enough = LEAST_TELLING_BYTES if path != self.path else 1
         return enough <= self.head_bytes <= len(head) and fingerprint(head[: self.head_bytes]) == self.head
 

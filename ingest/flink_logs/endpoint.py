@@ -18,7 +18,7 @@ from ingest.flink_logs.cursors import HEAD_BYTES, FileCursor, TailCursor, finger
 from ingest.flink_logs.files import no_header
 from ingest.flink_logs.layouts import layout_of, zone_of
 from ingest.flink_logs.names import age_order, process_of
-from ingest.flink_logs.stitch import Stitcher
+from ingest.flink_logs.record_splitter import RecordSplitter
 from ingest.records import LogRecord, Observed, Skip
 from ingest.sources import LogSource
 
@@ -136,43 +136,43 @@ class _Reader:
         path = f"/jobmanager/logs/{quote(file.name)}"
         layout = layout_of(self.log_source.layout)
         zone = zone_of(self.log_source.time_zone, layout)
-        head, known, stitcher, position = b"", FileCursor(file.name), None, 0
+        head, known, splitter, position = b"", FileCursor(file.name), None, 0
         found: list[LogRecord] = []
         try:
             async for piece in self.fetch(path):
                 position += len(piece)
-                if stitcher is None:
+                if splitter is None:
                     head += piece
                     if len(head) < HEAD_BYTES and position < file.size:
                         continue
                     piece, known = head, self._recognised(file, head[:HEAD_BYTES])
-                    stitcher = Stitcher(
+                    splitter = RecordSplitter(
                         layout, zone, file=file.name, process=process_of(file.name),
                         offset=known.offset, mid_record=known.mid_record, seen=known.seen,
                     )  # fmt: skip
                 new = piece[max(0, len(piece) - (position - known.offset)) :] if position > known.offset else b""
                 if new:
-                    found += stitcher.feed(new)
+                    found += splitter.feed(new)
                 if position > MAX_FILE_BYTES:
                     break
         except IngestError as error:
             reason = "timeout" if isinstance(error, Retryable) else "unreadable_file"
             self.skips.append(Skip(path, reason, f"{error} It is read again from where it was left."))
             return
-        if stitcher is None:
+        if splitter is None:
             return
-        if stitcher.pending and known.size == file.size:
-            found += stitcher.close()
+        if splitter.pending and known.size == file.size:
+            found += splitter.close()
         self.records += found
-        self.skips += stitcher.skips
-        headers = known.headers + stitcher.headers
+        self.skips += splitter.skips
+        headers = known.headers + splitter.headers
         no_records = not headers and position > HEAD_BYTES
         if no_records and not known.reported:
             self.skips.append(no_header(path))
         self.updates[file.name] = FileCursor(
             path=file.name, size=position, head=fingerprint(head[:HEAD_BYTES]), head_bytes=min(len(head), HEAD_BYTES),
-            offset=stitcher.resume_offset, read_to=position, mid_record=stitcher.resumes_mid_record,
-            pending=stitcher.pending, headers=headers, reported=no_records, seen=stitcher.seen(),
+            offset=splitter.resume_offset, read_to=position, mid_record=splitter.resumes_mid_record,
+            pending=splitter.pending, headers=headers, reported=no_records, seen=splitter.seen(),
         )  # fmt: skip
 
     def _recognised(self, file: ListedLog, head: bytes) -> FileCursor:

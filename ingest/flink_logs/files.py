@@ -12,7 +12,7 @@ from fsspec.compression import compr
 
 from ingest.flink_logs.layouts import layout_of, zone_of
 from ingest.flink_logs.names import age_order, is_packed, process_of
-from ingest.flink_logs.stitch import Keep, Stitcher
+from ingest.flink_logs.record_splitter import Keep, RecordSplitter
 from ingest.network.filesystems import filesystem_of, opened
 from ingest.records import LogRecord, Observed, Skip
 from ingest.redaction.texts import redact
@@ -96,7 +96,7 @@ def read_file(
 ) -> Iterator[tuple[list[LogRecord], Sequence[Skip]]]:
     """Records of one whole file in batches, with what was skipped; never raises for a bad file."""
     compiled = layout_of(layout)
-    stitcher = Stitcher(compiled, zone_of(time_zone, compiled), file=path, process=process_of(path), keep=keep)
+    splitter = RecordSplitter(compiled, zone_of(time_zone, compiled), file=path, process=process_of(path), keep=keep)
     records: list[LogRecord] = []
     trouble: list[Skip] = []
     size = 0
@@ -104,24 +104,24 @@ def read_file(
         with open_unpacked(path) as stream:
             while data := stream.read(READ_BYTES):
                 size += len(data)
-                records += stitcher.feed(data)
+                records += splitter.feed(data)
                 if len(records) >= BATCH_RECORDS:
                     yield records, ()
                     records = []
     except UNREADABLE as error:
         trouble.append(unreadable(path, error))
-    records += stitcher.close()
-    if size and not stitcher.headers and not trouble:
+    records += splitter.close()
+    if size and not splitter.headers and not trouble:
         trouble.append(no_header(path))
-    if records or trouble or stitcher.skips:
-        yield records, (*stitcher.skips, *trouble)
+    if records or trouble or splitter.skips:
+        yield records, (*splitter.skips, *trouble)
 
 
 def records_of(data: bytes, *, file: str, layout: str = "flink", time_zone: str = "UTC", keep: Keep = "events") -> list[LogRecord]:
     """Records of a whole log that is at hand as bytes, for example out of a REST answer."""
     compiled = layout_of(layout)
-    stitcher = Stitcher(compiled, zone_of(time_zone, compiled), file=file, process=process_of(file), keep=keep)
-    return [*stitcher.feed(data), *stitcher.close()]
+    splitter = RecordSplitter(compiled, zone_of(time_zone, compiled), file=file, process=process_of(file), keep=keep)
+    return [*splitter.feed(data), *splitter.close()]
 
 
 def unreadable(path: str, error: BaseException) -> Skip:
@@ -161,7 +161,7 @@ def _stamp(info: dict[str, Any]) -> str:
 
 
 def why(error: BaseException, *, remote: bool) -> str:
-    """What another server says of itself stays out: it may be one that somebody wants to look into through Weir."""
+    """A remote server's own words are left out: the URI may have been entered to probe an internal server."""
     said = getattr(error, "strerror", None) or ("" if remote else str(error))
     status = getattr(error, "status", None)
     return said or (f"it answered {status}" if isinstance(status, int) else type(error).__name__)

@@ -1,4 +1,4 @@
-"""Which process wrote a log file, told by the file's name alone."""
+"""The process that wrote a log file, by the file's name alone."""
 
 import re
 

@@ -33,7 +33,7 @@ class Pattern:
 
 @dataclass(frozen=True, slots=True)
 class TracePattern:
-    """An event told only by the stack trace of a record that no :class:`Pattern` reads; the leftmost ``piece`` decides."""
+    """An event that only the stack trace of a record shows, where no :class:`Pattern` matches; the leftmost ``piece`` decides."""
 
     kind: str
     piece: str

@@ -1,4 +1,4 @@
-"""Tries log globs: what would be read of them, and what speaks against the declared layout and time zone."""
+"""Tests log globs: what would be read, and whether the declared layout and time zone fit."""
 
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -7,7 +7,7 @@ from ingest.errors import IngestError
 from ingest.flink_logs.files import READ_BYTES, UNREADABLE, LogFile, find, open_unpacked
 from ingest.flink_logs.layouts import layout_of, zone_of
 from ingest.flink_logs.names import is_packed, process_of
-from ingest.flink_logs.stitch import Stitcher
+from ingest.flink_logs.record_splitter import RecordSplitter
 from ingest.sources import LogSource
 
 FILES_LOOKED_INTO = 20
@@ -16,16 +16,16 @@ ZONE_TOLERANCE = timedelta(minutes=20)
 
 
 @dataclass(slots=True)
-class LogSight:
+class LogProbe:
     """Short sentences for a person."""
 
     sees: list[str] = field(default_factory=list)
     misses: list[str] = field(default_factory=list)
 
 
-def look_at_logs(logs: LogSource, now: datetime) -> LogSight:
+def probe_logs(logs: LogSource, now: datetime) -> LogProbe:
     """What the globs match, whether it has the declared layout, and whether the declared time zone can be right."""
-    result = LogSight()
+    result = LogProbe()
     try:
         layout = layout_of(logs.layout)
         zone = zone_of(logs.time_zone, layout)
@@ -41,7 +41,7 @@ def look_at_logs(logs: LogSource, now: datetime) -> LogSight:
     newest = None
     unknown: list[str] = []
     for file in files[-FILES_LOOKED_INTO:]:
-        last, headers = _last_record(file, Stitcher(layout, zone, file=file.path, process=process_of(file.path), keep="all"))
+        last, headers = _last_record(file, RecordSplitter(layout, zone, file=file.path, process=process_of(file.path), keep="all"))
         if not headers and file.size:
             unknown.append(file.path)
         newest = max(filter(None, (newest, last)), default=None)
@@ -65,7 +65,7 @@ def zone_is_doubtful(newest: datetime, now: datetime) -> bool:
     return -48 <= half_hours < 0 and abs(off - half_hours * timedelta(minutes=30)) < timedelta(minutes=1)
 
 
-def _last_record(file: LogFile, stitcher: Stitcher) -> tuple[datetime | None, int]:
+def _last_record(file: LogFile, splitter: RecordSplitter) -> tuple[datetime | None, int]:
     """Time of the last record in the file's last megabyte (its first, where it is packed), and how many there are."""
     try:
         with open_unpacked(file.path) as stream:
@@ -74,8 +74,8 @@ def _last_record(file: LogFile, stitcher: Stitcher) -> tuple[datetime | None, in
             data = stream.read(READ_BYTES)
     except UNREADABLE:
         return None, 0
-    records = [*stitcher.feed(data), *stitcher.close()]
-    return max((record.ts for record in records), default=None), stitcher.headers
+    records = [*splitter.feed(data), *splitter.close()]
+    return max((record.ts for record in records), default=None), splitter.headers
 
 
 def _hours(off: timedelta) -> str:

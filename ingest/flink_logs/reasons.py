@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Reason:
+class FailureReason:
     """``preflight``: refused before any task was triggered. ``counts``: uses up a tolerable failure (Flink 2.3)."""
 
     code: str
@@ -19,38 +19,40 @@ class Reason:
     counts: bool = False
 
 
-REASONS: tuple[Reason, ...] = (
-    Reason("PERIODIC_SCHEDULER_SHUTDOWN", "Periodic checkpoint scheduler is shut down.", preflight=True),
-    Reason("TOO_MANY_CHECKPOINT_REQUESTS", "The maximum number of queued checkpoint requests exceeded", preflight=True),
-    Reason("TOO_MANY_CONCURRENT_CHECKPOINTS", "The maximum number of concurrent checkpoints is exceeded", preflight=True),
-    Reason("MINIMUM_TIME_BETWEEN_CHECKPOINTS", "The minimum time between checkpoints is still pending.", preflight=True),
-    Reason("NOT_ALL_REQUIRED_TASKS_RUNNING", "Not all required tasks are currently running.", preflight=True),
-    Reason("IO_EXCEPTION", "An Exception occurred while triggering the checkpoint. IO-problem detected.", preflight=True, counts=True),
-    Reason("EXCEPTION", "An Exception occurred while triggering the checkpoint.", preflight=True, counts=True),
-    Reason("BLOCKING_OUTPUT_EXIST", "Blocking output edge exists in running tasks.", preflight=True),
-    Reason("CHECKPOINT_ASYNC_EXCEPTION", "Asynchronous task checkpoint failed.", counts=True),
-    Reason(
+REASONS: tuple[FailureReason, ...] = (
+    FailureReason("PERIODIC_SCHEDULER_SHUTDOWN", "Periodic checkpoint scheduler is shut down.", preflight=True),
+    FailureReason("TOO_MANY_CHECKPOINT_REQUESTS", "The maximum number of queued checkpoint requests exceeded", preflight=True),
+    FailureReason("TOO_MANY_CONCURRENT_CHECKPOINTS", "The maximum number of concurrent checkpoints is exceeded", preflight=True),
+    FailureReason("MINIMUM_TIME_BETWEEN_CHECKPOINTS", "The minimum time between checkpoints is still pending.", preflight=True),
+    FailureReason("NOT_ALL_REQUIRED_TASKS_RUNNING", "Not all required tasks are currently running.", preflight=True),
+    FailureReason(
+        "IO_EXCEPTION", "An Exception occurred while triggering the checkpoint. IO-problem detected.", preflight=True, counts=True
+    ),
+    FailureReason("EXCEPTION", "An Exception occurred while triggering the checkpoint.", preflight=True, counts=True),
+    FailureReason("BLOCKING_OUTPUT_EXIST", "Blocking output edge exists in running tasks.", preflight=True),
+    FailureReason("CHECKPOINT_ASYNC_EXCEPTION", "Asynchronous task checkpoint failed.", counts=True),
+    FailureReason(
         "CHANNEL_STATE_SHARED_STREAM_EXCEPTION",
         "The checkpoint was aborted due to exception of other subtasks sharing the ChannelState file.",
     ),
-    Reason("CHECKPOINT_EXPIRED", "Checkpoint expired before completing.", counts=True),
-    Reason("CHECKPOINT_SUBSUMED", "Checkpoint has been subsumed."),
-    Reason("CHECKPOINT_DECLINED_TASK_NOT_READY", "Checkpoint was declined (tasks not ready)"),
-    Reason("CHECKPOINT_DECLINED_TASK_CLOSING", "Checkpoint was declined (task is closing)"),
-    Reason("CHECKPOINT_DECLINED_TASK_CLOSING", "Checkpoint was declined (task's operators partially closed)"),
-    Reason("CHECKPOINT_DECLINED_SUBSUMED", "Checkpoint was canceled because a barrier from newer checkpoint was received."),
-    Reason("CHECKPOINT_DECLINED_ON_CANCELLATION_BARRIER", "Task received cancellation from one of its inputs"),
-    Reason("CHECKPOINT_DECLINED_INPUT_END_OF_STREAM", "Checkpoint was declined because one input stream is finished"),
-    Reason("CHECKPOINT_DECLINED", "Checkpoint was declined.", counts=True),
-    Reason("CHECKPOINT_COORDINATOR_SHUTDOWN", "CheckpointCoordinator shutdown."),
-    Reason("CHECKPOINT_COORDINATOR_SUSPEND", "Checkpoint Coordinator is suspending."),
-    Reason("JOB_FAILURE", "The job has failed."),
-    Reason("JOB_FAILOVER_REGION", "FailoverRegion is restarting."),
-    Reason("TASK_FAILURE", "Task has failed."),
-    Reason("TASK_CHECKPOINT_FAILURE", "Task local checkpoint failure."),
-    Reason("UNKNOWN_TASK_CHECKPOINT_NOTIFICATION_FAILURE", "Unknown task for the checkpoint to notify."),
-    Reason("FINALIZE_CHECKPOINT_FAILURE", "Failure to finalize checkpoint.", counts=True),
-    Reason("TRIGGER_CHECKPOINT_FAILURE", "Trigger checkpoint failure."),
+    FailureReason("CHECKPOINT_EXPIRED", "Checkpoint expired before completing.", counts=True),
+    FailureReason("CHECKPOINT_SUBSUMED", "Checkpoint has been subsumed."),
+    FailureReason("CHECKPOINT_DECLINED_TASK_NOT_READY", "Checkpoint was declined (tasks not ready)"),
+    FailureReason("CHECKPOINT_DECLINED_TASK_CLOSING", "Checkpoint was declined (task is closing)"),
+    FailureReason("CHECKPOINT_DECLINED_TASK_CLOSING", "Checkpoint was declined (task's operators partially closed)"),
+    FailureReason("CHECKPOINT_DECLINED_SUBSUMED", "Checkpoint was canceled because a barrier from newer checkpoint was received."),
+    FailureReason("CHECKPOINT_DECLINED_ON_CANCELLATION_BARRIER", "Task received cancellation from one of its inputs"),
+    FailureReason("CHECKPOINT_DECLINED_INPUT_END_OF_STREAM", "Checkpoint was declined because one input stream is finished"),
+    FailureReason("CHECKPOINT_DECLINED", "Checkpoint was declined.", counts=True),
+    FailureReason("CHECKPOINT_COORDINATOR_SHUTDOWN", "CheckpointCoordinator shutdown."),
+    FailureReason("CHECKPOINT_COORDINATOR_SUSPEND", "Checkpoint Coordinator is suspending."),
+    FailureReason("JOB_FAILURE", "The job has failed."),
+    FailureReason("JOB_FAILOVER_REGION", "FailoverRegion is restarting."),
+    FailureReason("TASK_FAILURE", "Task has failed."),
+    FailureReason("TASK_CHECKPOINT_FAILURE", "Task local checkpoint failure."),
+    FailureReason("UNKNOWN_TASK_CHECKPOINT_NOTIFICATION_FAILURE", "Unknown task for the checkpoint to notify."),
+    FailureReason("FINALIZE_CHECKPOINT_FAILURE", "Failure to finalize checkpoint.", counts=True),
+    FailureReason("TRIGGER_CHECKPOINT_FAILURE", "Trigger checkpoint failure."),
 )
 
 PREFLIGHT: frozenset[str] = frozenset(reason.code for reason in REASONS if reason.preflight)
@@ -84,7 +86,7 @@ _ANY_REASON = re.compile(any_of(REASON_OF_TEXT))
 _ANY_CAUSE = re.compile(any_of(CAUSE_OF_PIECE))
 
 
-def reason_of(text: str | None) -> Reason | None:
+def reason_of(text: str | None) -> FailureReason | None:
     """The reason whose sentence ``text`` holds; ``None`` for no or unknown text."""
     match = _ANY_REASON.search(text or "")
     return REASON_OF_TEXT[match[1]] if match else None

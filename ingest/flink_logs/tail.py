@@ -20,7 +20,7 @@ from ingest.flink_logs.cursors import HEAD_BYTES, FileCursor, TailCursor, finger
 from ingest.flink_logs.files import READ_BYTES, UNREADABLE, LogFile, find, no_header, open_unpacked, unreadable
 from ingest.flink_logs.layouts import Layout, layout_of, zone_of
 from ingest.flink_logs.names import age_order, is_packed, is_rotated, process_of
-from ingest.flink_logs.stitch import Keep, Stitcher
+from ingest.flink_logs.record_splitter import Keep, RecordSplitter
 from ingest.records import LogRecord, Observed, Skip
 from ingest.sources import LogSource
 
@@ -73,7 +73,7 @@ class _Cycle:
         self.cursor.cycle += 1
         self._known = self.cursor.by_process()
         due = [file for file in files if self._is_due(file)]
-        # Whoever waited longest comes first, then the oldest file of each process.
+        # Files that waited longest come first, then the oldest file of each process.
         due.sort(key=lambda file: (self._served(file), age_order(file.path)))
         share = max(LEAST_SHARE_BYTES, budget_bytes // max(len(due), 1))
         updates: dict[str, FileCursor] = {}
@@ -127,7 +127,7 @@ class _Cycle:
     def _recognised(self, file: LogFile, head: bytes) -> FileCursor:
         same_path = self.cursor.files.get(file.path)
         if head and not head.strip(b"\0"):
-            # A hole left by copy-and-truncate tells nothing; only the name and a size that grows can.
+            # A hole left by copy-and-truncate identifies nothing; only the name and a growing size can.
             known = same_path if same_path and not same_path.head and file.size >= same_path.read_to else None
         else:
             candidates = [known for known in self._known.get(process_of(file.path), ()) if known.knows(file.path, head)]
@@ -140,7 +140,7 @@ class _Cycle:
 
     def _read_on(self, file: LogFile, stream: IO[bytes], head: bytes, known: FileCursor, limit_bytes: int) -> tuple[int, FileCursor]:
         unchanged = (known.size, known.changed) == (file.size, file.changed)
-        stitcher = Stitcher(
+        splitter = RecordSplitter(
             self.layout, self.zone, file=file.path, process=process_of(file.path), keep=self.keep,
             offset=known.offset, mid_record=known.mid_record, seen=known.seen,
         )  # fmt: skip
@@ -152,13 +152,13 @@ class _Cycle:
                 ended = True
                 break
             position += len(data)
-            self.records += stitcher.feed(data)
+            self.records += splitter.feed(data)
         read_to = max(position, known.read_to)
         known.quiet_cycles = known.quiet_cycles if unchanged else 0
-        if ended and stitcher.pending and self._has_ended(known):
-            self.records += stitcher.close()
-        self.skips += stitcher.skips
-        headers = known.headers + stitcher.headers
+        if ended and splitter.pending and self._has_ended(known):
+            self.records += splitter.close()
+        self.skips += splitter.skips
+        headers = known.headers + splitter.headers
         no_records = not headers and position >= (1 if self.final else NO_HEADER_AFTER_BYTES)
         if no_records and not known.reported:
             self.skips.append(no_header(file.path))
@@ -166,9 +166,9 @@ class _Cycle:
         return position - known.offset, FileCursor(
             path=file.path, size=file.size, changed=file.changed,
             head="" if hollow else fingerprint(head), head_bytes=0 if hollow else len(head),
-            offset=stitcher.resume_offset, read_to=read_to, mid_record=stitcher.resumes_mid_record,
-            pending=stitcher.pending, more=not ended, quiet_cycles=known.quiet_cycles, served_cycle=self.cursor.cycle,
-            headers=headers, reported=no_records, seen=stitcher.seen(),
+            offset=splitter.resume_offset, read_to=read_to, mid_record=splitter.resumes_mid_record,
+            pending=splitter.pending, more=not ended, quiet_cycles=known.quiet_cycles, served_cycle=self.cursor.cycle,
+            headers=headers, reported=no_records, seen=splitter.seen(),
         )  # fmt: skip
 
 

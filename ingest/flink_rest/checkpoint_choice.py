@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ingest.flink_rest.cursor import DETAILED, DISCARDED, SEEN, JobCursor
-from ingest.flink_rest.pace import Pace
+from ingest.flink_rest.limits import RequestLimits
 from ingest.flink_rest.payloads.fields import LARGEST_WHOLE, LAST_INSTANT_MS
 
 LONG_RUNNING_MS = 10_000
@@ -41,7 +41,7 @@ class Entry:
 
     @property
     def flags(self) -> int:
-        """What a cursor notes once this sight of it is in the lake."""
+        """What a cursor notes once this status of it is in the lake."""
         return SEEN | (DISCARDED if self.discarded else 0)
 
 
@@ -78,26 +78,26 @@ def remember(cursor: JobCursor, seen: list[Entry], detailed: set[tuple[int, int]
     }
 
 
-def wants_details(entry: Entry, siblings: list[Entry], cursor: JobCursor, now_ms: int, pace: Pace, lean: bool) -> bool:
+def wants_details(entry: Entry, siblings: list[Entry], cursor: JobCursor, now_ms: int, limits: RequestLimits, lean: bool) -> bool:
     """Final ones once, in large fleets only those whose subtasks are read too; unfinished ones while they take long."""
     if entry.final:
         known = cursor.checkpoints.get(entry.key, 0) & DETAILED
-        return not known and (not lean or wants_subtasks(entry, siblings, pace, lean))
+        return not known and (not lean or wants_subtasks(entry, siblings, limits, lean))
     return now_ms - entry.trigger_ms >= LONG_RUNNING_MS
 
 
-def wants_subtasks(entry: Entry, siblings: list[Entry], pace: Pace, lean: bool) -> bool:
+def wants_subtasks(entry: Entry, siblings: list[Entry], limits: RequestLimits, lean: bool) -> bool:
     """Failed, slow, unfinished and sampled ones and savepoints; of small jobs all, unless the fleet is large."""
-    if entry.status != "COMPLETED" or entry.is_savepoint or is_slow(entry, siblings, pace):
+    if entry.status != "COMPLETED" or entry.is_savepoint or is_slow(entry, siblings, limits):
         return True
-    if entry.subtasks <= pace.small_job_subtasks and not lean:
+    if entry.subtasks <= limits.small_job_subtasks and not lean:
         return True
-    return entry.checkpoint_id % pace.sample_every == 0
+    return entry.checkpoint_id % limits.sample_every == 0
 
 
-def is_slow(entry: Entry, siblings: list[Entry], pace: Pace) -> bool:
+def is_slow(entry: Entry, siblings: list[Entry], limits: RequestLimits) -> bool:
     """By itself, or at least twice the median of its siblings and not below five seconds."""
-    if entry.end_to_end_ms >= pace.slow_ms:
+    if entry.end_to_end_ms >= limits.slow_ms:
         return True
     usual = [other.end_to_end_ms for other in siblings if other.status == "COMPLETED" and not other.is_savepoint]
     if len(usual) < MIN_SIBLINGS or entry.end_to_end_ms < NEVER_SLOW_BELOW_MS:

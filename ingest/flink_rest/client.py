@@ -35,7 +35,7 @@ MAX_PATH_BYTES = 3_900
 
 
 OnAnswer = Callable[[str, int, Any], None]
-"""Is told of every answer: path, status (0 = none came), decoded body or ``{"errors": [text]}``."""
+"""Called with every answer: path, status (0 = none came), decoded body or ``{"errors": [text]}``."""
 
 
 class RestClient:

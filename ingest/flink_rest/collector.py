@@ -14,14 +14,14 @@ from typing import Any
 
 from ingest.due import is_due
 from ingest.flink_rest import assembly
-from ingest.flink_rest.asking import Asking
+from ingest.flink_rest.answers import Answer
 from ingest.flink_rest.client import OnAnswer, client_of
 from ingest.flink_rest.cursor import ClusterCursor, JobCursor, from_json
 from ingest.flink_rest.gate import Gate
 from ingest.flink_rest.job_reader import JobReader, Listed, in_trouble, listed
-from ingest.flink_rest.pace import Budget, Pace, Rhythm, rhythm
+from ingest.flink_rest.limits import Budget, RequestLimits, SamplingRate, sampling_rate
 from ingest.flink_rest.payloads.fields import clean_text
-from ingest.flink_rest.readings import Answer
+from ingest.flink_rest.session import RestSession
 from ingest.flink_rest.taskmanager_reader import read_taskmanagers
 from ingest.flink_rest.versions import MAX_VERSION_CHARS, is_known
 from ingest.records import Observed, Skip
@@ -54,7 +54,7 @@ class Collected:
     flink_version: str | None = None
     jobs_seen: int = 0
     metrics_interval_s: float | None = None
-    pace_reason: str = ""
+    sampling_reason: str = ""
 
 
 async def collect_cluster(
@@ -62,7 +62,7 @@ async def collect_cluster(
     cursor: Cursor,
     at: Callable[[], datetime],
     *,
-    pace: Pace | None = None,
+    limits: RequestLimits | None = None,
     gate: Gate | None = None,
     cycle_s: float = 30,
     on_answer: OnAnswer | None = None,
@@ -72,12 +72,12 @@ async def collect_cluster(
     ``cycle_s`` is how often this is called; ``gate`` is shared by all who ask the same address;
     ``on_answer`` sees every raw answer.
     """
-    pace = pace or Pace()
+    limits = limits or RequestLimits()
     client = client_of(source, source.url, gate, on_answer)
     async with client:
-        cycle = _Cycle(source, from_json(cursor), Asking(client, at, Budget(pace.requests)), pace, cycle_s)
+        cycle = _Cycle(source, from_json(cursor), RestSession(client, at, Budget(limits.requests)), limits, cycle_s)
         try:
-            async with asyncio.timeout(pace.cycle_timeout_s):
+            async with asyncio.timeout(limits.cycle_timeout_s):
                 await cycle.run()
         except TimeoutError:
             cycle.cut_off()
@@ -85,10 +85,10 @@ async def collect_cluster(
 
 
 class _Cycle:
-    def __init__(self, source: ClusterSource, cursor: ClusterCursor, asking: Asking, pace: Pace, cycle_s: float) -> None:
-        self.source, self.cursor, self.asking, self.pace = source, cursor, asking, pace
+    def __init__(self, source: ClusterSource, cursor: ClusterCursor, session: RestSession, limits: RequestLimits, cycle_s: float) -> None:
+        self.source, self.cursor, self.session, self.limits = source, cursor, session, limits
         self.cycle_s = cycle_s
-        self.rhythm = Rhythm(source.metrics_interval_s, lean=False, reason="as set")
+        self.sampling_rate = SamplingRate(source.metrics_interval_s, lean=False, reason="as set")
         self.observed: list[Observed] = []
         self.jobs_seen = 0
         self.jobs_read = 0
@@ -97,58 +97,58 @@ class _Cycle:
         self.started = time.monotonic()
 
     async def run(self) -> None:
-        overview, jobs = await asyncio.gather(self.asking.get("/overview"), self.asking.get("/jobs/overview"))
+        overview, jobs = await asyncio.gather(self.session.get("/overview"), self.session.get("/jobs/overview"))
         if jobs is None:
             return
         self._note_version(overview)
         entries, skips = assembly.overview_of_jobs(jobs)
-        self.asking.skips.extend(skips)
+        self.session.skips.extend(skips)
         found = [listed(job_id, answer) for job_id, answer in entries.items()]
         self.listed, self.jobs_seen = True, len(found)
         self.cursor.keep_only([job.job_id for job in found], None)
         reader = await self._reader(found)
         await self._read_jobs(reader, found)
-        self.observed += await read_taskmanagers(self.asking, self.cursor, self.source.name, self.pace, self.rhythm)
+        self.observed += await read_taskmanagers(self.session, self.cursor, self.source.name, self.limits, self.sampling_rate)
 
     def cut_off(self) -> None:
         self.timed_out = True
-        read, seen, limit_s = self.jobs_read, self.jobs_seen, self.pace.cycle_timeout_s
+        read, seen, limit_s = self.jobs_read, self.jobs_seen, self.limits.cycle_timeout_s
         detail = f"The cycle's {limit_s:g} s were over when {read} of {seen} jobs were read; the others come next."
-        self.asking.skip(self.asking.client.address.base, "timeout", detail)
+        self.session.skip(self.session.client.address.base, "timeout", detail)
 
     def result(self) -> Collected:
-        asking = self.asking
-        if asking.budget.left_out:
-            left_out, budget = asking.budget.left_out, self.pace.requests
+        session = self.session
+        if session.budget.left_out:
+            left_out, budget = session.budget.left_out, self.limits.requests
             detail = f"{left_out} requests that were due did not fit into the cycle's budget of {budget}; they come next."
-            asking.skip(asking.client.address.base, "over_budget", detail)
+            session.skip(session.client.address.base, "over_budget", detail)
         error = None if self.listed else self._why_not()
         if error:
-            asking.skips.insert(0, Skip(asking.client.address.base, "unreachable", error))
-        skips = tuple(asking.skips)
+            session.skips.insert(0, Skip(session.client.address.base, "unreachable", error))
+        skips = tuple(session.skips)
         observed = [*self.observed]
         if skips:
-            observed.append(Observed(self.source.name, asking.at(), "rest", skips))
+            observed.append(Observed(self.source.name, session.at(), "rest", skips))
         return Collected(
             observed=tuple(observed),
             cursor=self.cursor.to_json(),
             skips=skips + tuple(record for part in self.observed for record in part.records if isinstance(record, Skip)),
-            requests=asking.client.requests,
+            requests=session.client.requests,
             reachable=self.listed,
             error=error,
             flink_version=self.cursor.flink_version,
             jobs_seen=self.jobs_seen,
-            metrics_interval_s=self.rhythm.metrics_interval_s,
-            pace_reason=self.rhythm.reason,
+            metrics_interval_s=self.sampling_rate.metrics_interval_s,
+            sampling_reason=self.sampling_rate.reason,
         )
 
     def _why_not(self) -> str:
-        asking = self.asking
-        if asking.down:
-            return asking.down
+        session = self.session
+        if session.down:
+            return session.down
         if self.timed_out:
-            return f"{asking.client.address.base} did not list its jobs within {self.pace.cycle_timeout_s:g} s."
-        return asking.skips[-1].detail if asking.skips else f"{asking.client.address.base} did not list its jobs."
+            return f"{session.client.address.base} did not list its jobs within {self.limits.cycle_timeout_s:g} s."
+        return session.skips[-1].detail if session.skips else f"{session.client.address.base} did not list its jobs."
 
     def _note_version(self, overview: Answer | None) -> None:
         body = overview.body if overview else None
@@ -161,23 +161,23 @@ class _Cycle:
         self.cursor.flink_version = version
         if not is_known(version):
             detail = f"Flink {version} is not one of the known releases 1.12 to 2.3; it is read as far as it is understood."
-            self.asking.skip("/overview", "unknown_version", detail)
+            self.session.skip("/overview", "unknown_version", detail)
 
     async def _reader(self, found: list[Listed]) -> JobReader:
         live = [job for job in found if not job.terminal]
         known = [self.cursor.jobs.get(job.job_id) for job in live]
         vertices = sum(len(job.vertices) if job and job.vertices else VERTICES_OF_AN_UNREAD_JOB for job in known)
-        self.rhythm = rhythm(self.source.metrics_interval_s, self.cycle_s, len(live), vertices, self.pace)
-        now_s = self.asking.at().timestamp()
+        self.sampling_rate = sampling_rate(self.source.metrics_interval_s, self.cycle_s, len(live), vertices, self.limits)
+        now_s = self.session.at().timestamp()
         fresh = [job for job in found if not self._cursor_of(job).static_at and not self._cursor_of(job).ended]
         configuration = None
-        if fresh or is_due(now_s, self.cursor.static_at, self.pace.static_refresh_s):
-            configuration = await self.asking.get("/jobmanager/config")
+        if fresh or is_due(now_s, self.cursor.static_at, self.limits.static_refresh_s):
+            configuration = await self.session.get("/jobmanager/config")
             self.cursor.static_at = now_s
         return JobReader(
-            self.asking,
-            self.pace,
-            self.rhythm,
+            self.session,
+            self.limits,
+            self.sampling_rate,
             self.cursor.flink_version,
             jobmanager_config=configuration,
             second_look=0 < len(fresh) <= NEW_JOBS_LOOKED_AT_TWICE,
@@ -186,14 +186,14 @@ class _Cycle:
     async def _read_jobs(self, reader: JobReader, found: list[Listed]) -> None:
         due = [job for job in found if not self._is_done(job)]
         # The list of checkpoints is read of every job; what is left over is spent in the order of need.
-        self.asking.budget.reserve(len(due))
+        self.session.budget.reserve(len(due))
         due.sort(key=lambda job: (not in_trouble(job, self._cursor_of(job)), self._cursor_of(job).metrics_at))
         waiting = iter(due)
-        last_start = self.started + NO_NEW_JOB_AFTER * self.pace.cycle_timeout_s
+        last_start = self.started + NO_NEW_JOB_AFTER * self.limits.cycle_timeout_s
 
         async def work() -> None:
             for job in waiting:
-                if self.asking.down:
+                if self.session.down:
                     return
                 if time.monotonic() > last_start:
                     self.out_of_time = True
@@ -203,9 +203,9 @@ class _Cycle:
         await asyncio.gather(*(work() for _ in range(min(JOBS_AT_ONCE, len(due)))))
         if self.out_of_time:
             self.cut_off()
-        if self.asking.down:
-            detail = f"{self.asking.down} {self.jobs_read} of {self.jobs_seen} jobs were read in this cycle."
-            self.asking.skip(self.asking.client.address.base, "unreachable", detail)
+        if self.session.down:
+            detail = f"{self.session.down} {self.jobs_read} of {self.jobs_seen} jobs were read in this cycle."
+            self.session.skip(self.session.client.address.base, "unreachable", detail)
 
     async def _read_job(self, reader: JobReader, job: Listed) -> None:
         cursor = self._cursor_of(job).copy()
@@ -214,7 +214,7 @@ class _Cycle:
             parts = assembly.observe_job(reading, self.source.name, "rest")
         except Exception as error:
             log.exception("job %s of cluster %s could not be read", job.job_id, self.source.name)
-            self.asking.skip(f"/jobs/{job.job_id}", "error", f"Reading this job failed with {type(error).__name__}; the others are read.")
+            self.session.skip(f"/jobs/{job.job_id}", "error", f"Reading this job failed with {type(error).__name__}; the others are read.")
             return
         self.observed.extend(parts)
         self.cursor.jobs[job.job_id] = cursor

@@ -30,7 +30,7 @@ class JobCursor:
     """Checksum of the last exceptions answer."""
     turn: int = 0
     """Counts metric samples: which share of a large vertex is due."""
-    told: list[str] = field(default_factory=list)
+    reported: list[str] = field(default_factory=list)
     """What was reported once about this attempt and need not be again."""
     ended: bool = False
     vertices: dict[str, int] = field(default_factory=dict)
@@ -38,7 +38,7 @@ class JobCursor:
 
     def copy(self) -> "JobCursor":
         """One that can be changed, and thrown away should reading fail midway."""
-        return replace(self, told=list(self.told), vertices=dict(self.vertices), checkpoints=dict(self.checkpoints))
+        return replace(self, reported=list(self.reported), vertices=dict(self.vertices), checkpoints=dict(self.checkpoints))
 
 
 @dataclass(slots=True)
@@ -99,7 +99,7 @@ def _job_to_json(job: JobCursor) -> dict[str, Any]:
         "failed": job.failed,
         "exceptions": job.exceptions,
         "turn": job.turn,
-        "told": job.told[: MAX_VERTICES + 1],
+        "told": job.reported[: MAX_VERTICES + 1],
         "vertices": dict(list(job.vertices.items())[:MAX_VERTICES]),
         "checkpoints": [[checkpoint_id, trigger_ms, flags] for (checkpoint_id, trigger_ms), flags in newest],
     }
@@ -109,7 +109,7 @@ def _job_from_json(fields: Any) -> JobCursor:
     if not isinstance(fields, dict):
         return JobCursor()
     vertices, checkpoints = fields.get("vertices"), fields.get("checkpoints")
-    told = fields.get("told")
+    reported = fields.get("told")
     return JobCursor(
         modified_ms=int(_number(fields.get("modified_ms"))),
         state=str(fields.get("state") or ""),
@@ -119,7 +119,7 @@ def _job_from_json(fields: Any) -> JobCursor:
         failed=fields.get("failed") if isinstance(fields.get("failed"), int) else None,
         exceptions=int(_number(fields.get("exceptions"))),
         turn=int(_number(fields.get("turn"))),
-        told=[str(item) for item in told] if isinstance(told, list) else [],
+        reported=[str(item) for item in reported] if isinstance(reported, list) else [],
         ended=fields.get("ended") is True,
         vertices={str(vertex): int(_number(size)) for vertex, size in vertices.items()} if isinstance(vertices, dict) else {},
         checkpoints=dict(entry for item in checkpoints if (entry := _checkpoint(item))) if isinstance(checkpoints, list) else {},

@@ -4,7 +4,7 @@ from ingest.errors import Retryable, Skipped
 
 
 class Unanswered(Retryable):
-    """No usable answer now: ``reason`` is unreachable, timeout or http_error; asking later may help.
+    """No usable answer now: ``reason`` is unreachable, timeout or http_error; a later request may succeed.
 
     ``connected`` is false where not even a connection came about, so that nothing was asked.
     """
@@ -31,7 +31,7 @@ RETRIED_STATUSES = frozenset({429, 502, 503, 504})
 def of_status(status: int, path: str) -> Fault:
     """The fault that an answer with any status but 200 means.
 
-    What else it says is not repeated: an address that somebody entered may lead to a server that is none of Flink's.
+    The body is not repeated: an address that was entered by hand may lead to a server other than Flink's.
     """
     message = f"{path} answered HTTP {status}"
     if status in RETRIED_STATUSES:

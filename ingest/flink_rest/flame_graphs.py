@@ -1,4 +1,4 @@
-"""Asks a JobManager for the flame graphs that somebody wants: a few in a cycle, through its gate as everything else."""
+"""Requests flame graphs that users want to see: a few in a cycle, through the JobManager's gate."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ SINCE, OF_SUBTASKS_SINCE = (1, 13), (1, 17)
 
 
 @dataclass(frozen=True, slots=True)
-class AskedFlameGraph:
+class FlameGraphAnswer:
     """One request and its answer; where ``graph`` is None, ``error`` says in a sentence why. ``subtask``: None for all of the vertex."""
 
     wanted: WantedFlameGraph
@@ -30,23 +30,23 @@ class AskedFlameGraph:
 
 async def ask(
     client: RestClient, wanted: Sequence[WantedFlameGraph], version: str | None, at: Callable[[], datetime]
-) -> tuple[AskedFlameGraph, ...]:
+) -> tuple[FlameGraphAnswer, ...]:
     """Those that come first, one after the other."""
     return tuple([await _asked(client, one, version, at) for one in wanted[:GRAPHS_PER_CYCLE]])
 
 
-async def _asked(client: RestClient, wanted: WantedFlameGraph, version: str | None, at: Callable[[], datetime]) -> AskedFlameGraph:
+async def _asked(client: RestClient, wanted: WantedFlameGraph, version: str | None, at: Callable[[], datetime]) -> FlameGraphAnswer:
     known = release(version)
     if known is not None and known < SINCE:
-        return AskedFlameGraph(wanted, at(), error=f"Flink has flame graphs since 1.13; this is {version}.")
+        return FlameGraphAnswer(wanted, at(), error=f"Flink has flame graphs since 1.13; this is {version}.")
     if not (is_flink_id(wanted.job_id) and is_flink_id(wanted.vertex_id)):
-        return AskedFlameGraph(wanted, at(), error="Its ids are none that Flink gives.")
+        return FlameGraphAnswer(wanted, at(), error="Its ids are none that Flink gives.")
     # Of an unknown release the whole vertex: an older one ignores the index, and its answer would be taken for one subtask's.
     subtask = wanted.subtask if known is not None and known >= OF_SUBTASKS_SINCE else None
     path = f"/jobs/{wanted.job_id}/vertices/{wanted.vertex_id}/flamegraph?type={wanted.kind}"
     if subtask is not None:
         path += f"&subtaskindex={subtask}"
     try:
-        return AskedFlameGraph(wanted, at(), subtask, flame_graph(await client.get(path)))
+        return FlameGraphAnswer(wanted, at(), subtask, flame_graph(await client.get(path)))
     except (BadAnswer, Unanswered, Skipped) as error:
-        return AskedFlameGraph(wanted, at(), subtask, error=str(error))
+        return FlameGraphAnswer(wanted, at(), subtask, error=str(error))

@@ -1,4 +1,4 @@
-"""How often one JobManager may be asked: Flink's REST endpoint shares its JobManager's memory and threads."""
+"""How often one JobManager may be asked: its REST endpoint uses the JobManager's memory and threads."""
 
 import asyncio
 import contextlib

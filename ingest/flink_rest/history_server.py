@@ -12,11 +12,11 @@ from typing import Any
 
 from ingest.due import still_waits
 from ingest.flink_rest import assembly
-from ingest.flink_rest.asking import Asking
 from ingest.flink_rest.client import RestClient
 from ingest.flink_rest.cursor import JobCursor
 from ingest.flink_rest.job_reader import JobReader, Listed, listed
-from ingest.flink_rest.pace import Budget, Pace, Rhythm
+from ingest.flink_rest.limits import Budget, RequestLimits, SamplingRate
+from ingest.flink_rest.session import RestSession
 from ingest.records import Observed, Skip
 
 INTERVAL_S = 60
@@ -26,8 +26,8 @@ JOBS_PER_CYCLE = 25
 SECONDS_A_JOB, SECONDS_A_CYCLE = 20.0, 40.0
 """A History Server that answers slowly must not keep the other clusters of its shard waiting."""
 MAX_KNOWN = 20_000
-PACE = Pace()
-WHOLE = Rhythm(0, lean=False, reason="read once")
+LIMITS = RequestLimits()
+WHOLE = SamplingRate(0, lean=False, reason="read once")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +49,12 @@ async def read_history(client: RestClient, cluster: str, cursor: Mapping[str, An
     now = at()
     if isinstance(due_at, int | float) and still_waits(now.timestamp(), due_at, INTERVAL_S):
         return HistoryRead((), dict(cursor))
-    asking = Asking(client, at, Budget(PACE.requests))
-    overview = await asking.get("/jobs/overview")
+    session = RestSession(client, at, Budget(LIMITS.requests))
+    overview = await session.get("/jobs/overview")
     if overview is None:
-        return HistoryRead((), dict(cursor), tuple(asking.skips), reachable=False, error=asking.down or asking.skips[-1].detail)
+        return HistoryRead((), dict(cursor), tuple(session.skips), reachable=False, error=session.down or session.skips[-1].detail)
     entries, skips = assembly.overview_of_jobs(overview)
-    asking.skips.extend(skips)
+    session.skips.extend(skips)
     found = [listed(job_id, answer) for job_id, answer in entries.items()]
     new = sorted((job for job in found if job.terminal and known.get(job.job_id) != _end_ms(job)), key=_end_ms, reverse=True)
     observed: list[Observed] = []
@@ -63,12 +63,12 @@ async def read_history(client: RestClient, cluster: str, cursor: Mapping[str, An
         left_s = began + SECONDS_A_CYCLE - time.monotonic()
         try:
             async with asyncio.timeout(min(SECONDS_A_JOB, left_s)):
-                part = await _read_job(client, job, cluster, asking.skips, now)
+                part = await _read_job(client, job, cluster, session.skips, now)
         except TimeoutError:
             if left_s < SECONDS_A_JOB:
                 break
             detail = f"Its documents did not come within {SECONDS_A_JOB:g} s; it is not asked for again until it changes."
-            asking.skip(f"/jobs/{job.job_id}", "timeout", detail)
+            session.skip(f"/jobs/{job.job_id}", "timeout", detail)
             part = []
         if part is None:
             break
@@ -80,7 +80,7 @@ async def read_history(client: RestClient, cluster: str, cursor: Mapping[str, An
     behind = any(known.get(job.job_id) != _end_ms(job) for job in new)
     next_at = now.timestamp() + (0 if behind else INTERVAL_S)
     return HistoryRead(
-        tuple(observed), {"jobs": newest, "due_at": next_at}, tuple(asking.skips), reachable=True, jobs_seen=len(found), behind=behind
+        tuple(observed), {"jobs": newest, "due_at": next_at}, tuple(session.skips), reachable=True, jobs_seen=len(found), behind=behind
     )
 
 
@@ -88,11 +88,11 @@ async def _read_job(client: RestClient, job: Listed, cluster: str, skips: list[S
     """``None`` where the server went away meanwhile: the job stays due."""
     end_ms = _end_ms(job)
     ended_at = datetime.fromtimestamp(end_ms / 1000, UTC) if 0 < end_ms < 4e12 else now
-    asking = Asking(client, lambda: ended_at, Budget(PACE.requests_per_job + 10))
-    reader = JobReader(asking, PACE, WHOLE, flink_version=None)
+    session = RestSession(client, lambda: ended_at, Budget(LIMITS.requests_per_job + 10))
+    reader = JobReader(session, LIMITS, WHOLE, flink_version=None)
     reading = await reader.read(Listed(job.job_id, job.state, job.modified_ms, job.answer), JobCursor())
-    skips += asking.skips
-    if asking.down:
+    skips += session.skips
+    if session.down:
         return None
     if reading.overview is not None:
         reading.overview = type(reading.overview)(reading.overview.path, ended_at, reading.overview.body)

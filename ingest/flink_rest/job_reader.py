@@ -9,13 +9,13 @@ from typing import Any
 from ingest.due import is_due
 from ingest.flink_ids import is_flink_id
 from ingest.flink_rest import checkpoint_choice
-from ingest.flink_rest.asking import Asking
+from ingest.flink_rest.answers import Answer, JobAnswers
 from ingest.flink_rest.cursor import JobCursor
+from ingest.flink_rest.limits import Budget, RequestLimits, SamplingRate
 from ingest.flink_rest.metric_names import JOB_METRICS, ids
-from ingest.flink_rest.pace import Budget, Pace, Rhythm
 from ingest.flink_rest.payloads.jobs import state_in
 from ingest.flink_rest.payloads.vertices import MAX_PARALLELISM
-from ingest.flink_rest.readings import Answer, JobReading
+from ingest.flink_rest.session import RestSession
 from ingest.flink_rest.vertex_reader import VertexReader
 
 TERMINAL_STATES = frozenset({"FINISHED", "CANCELED", "FAILED"})
@@ -54,21 +54,21 @@ def in_trouble(job: Listed, cursor: JobCursor) -> bool:
 class JobReader:
     """One cycle's reader of the jobs of one cluster; ``jobmanager_config`` is shared by all of them."""
 
-    asking: Asking
-    pace: Pace
-    rhythm: Rhythm
+    session: RestSession
+    limits: RequestLimits
+    sampling_rate: SamplingRate
     flink_version: str | None
     jobmanager_config: Answer | None = None
     second_look: bool = False
     """Ask again after a pause what Flink answers empty the first time; for a handful of new jobs only."""
 
-    async def read(self, job: Listed, cursor: JobCursor) -> JobReading:
+    async def read(self, job: Listed, cursor: JobCursor) -> JobAnswers:
         """Everything due of ``job``; ``cursor`` is brought up to what was answered."""
-        reading = JobReading(job.job_id, self.flink_version, overview=job.answer)
-        now_s = self.asking.at().timestamp()
+        reading = JobAnswers(job.job_id, self.flink_version, overview=job.answer)
+        now_s = self.session.at().timestamp()
         troubled = in_trouble(job, cursor)
-        budget = Budget(self.pace.requests_per_job, self.asking.budget)
-        reading.checkpoints = await self.asking.get(f"/jobs/{job.job_id}/checkpoints", may_be_gone=True)
+        budget = Budget(self.limits.requests_per_job, self.session.budget)
+        reading.checkpoints = await self.session.get(f"/jobs/{job.job_id}/checkpoints", may_be_gone=True)
         troubled = self._notice_failures(reading.checkpoints, cursor) or troubled
         await self._read_job(job, reading, cursor, budget, now_s, troubled)
         if not job.terminal:
@@ -85,36 +85,36 @@ class JobReader:
         before, cursor.failed = cursor.failed, failed if isinstance(failed, int) else cursor.failed
         return before is not None and cursor.failed != before
 
-    async def _read_job(self, job: Listed, reading: JobReading, cursor: JobCursor, budget: Budget, now_s: float, troubled: bool) -> None:
+    async def _read_job(self, job: Listed, reading: JobAnswers, cursor: JobCursor, budget: Budget, now_s: float, troubled: bool) -> None:
         """The job itself, its exceptions and restarts: when it changed, else now and then."""
-        every_s = self.pace.refresh_s if self.rhythm.lean else self.rhythm.metrics_interval_s * DUE_SLACK
+        every_s = self.limits.refresh_s if self.sampling_rate.lean else self.sampling_rate.metrics_interval_s * DUE_SLACK
         if not troubled and not is_due(now_s, cursor.full_at, every_s):
             return
         if not budget.take(3):
             return
         path = f"/jobs/{job.job_id}"
         reading.job, reading.exceptions, reading.job_metrics = await asyncio.gather(
-            self.asking.get(path),
-            self.asking.get(f"{path}/exceptions"),
-            self.asking.get(f"{path}/metrics?get={','.join(ids(JOB_METRICS))}", may_be_gone=True),
+            self.session.get(path),
+            self.session.get(f"{path}/exceptions"),
+            self.session.get(f"{path}/metrics?get={','.join(ids(JOB_METRICS))}", may_be_gone=True),
         )
         if reading.job is None:
             return
         self._drop_known_exceptions(reading, cursor)
         if job.modified_ms != cursor.modified_ms:
-            cursor.told = []
+            cursor.reported = []
         cursor.full_at, cursor.state, cursor.modified_ms = now_s, job.state, job.modified_ms
         cursor.vertices = _vertices(reading.job.body)
-        if is_due(now_s, cursor.static_at, self.pace.static_refresh_s) and budget.take(2):
+        if is_due(now_s, cursor.static_at, self.limits.static_refresh_s) and budget.take(2):
             reading.config, reading.checkpoint_config = await asyncio.gather(
-                self.asking.get(f"{path}/config", may_be_gone=True), self.asking.get(f"{path}/checkpoints/config", may_be_gone=True)
+                self.session.get(f"{path}/config", may_be_gone=True), self.session.get(f"{path}/checkpoints/config", may_be_gone=True)
             )
             reading.jobmanager_config = self.jobmanager_config
             cursor.static_at = now_s
         if not _has_plan(reading.job.body) and budget.take():
-            reading.plan = await self.asking.get(f"{path}/plan", may_be_gone=True)
+            reading.plan = await self.session.get(f"{path}/plan", may_be_gone=True)
 
-    def _drop_known_exceptions(self, reading: JobReading, cursor: JobCursor) -> None:
+    def _drop_known_exceptions(self, reading: JobAnswers, cursor: JobCursor) -> None:
         """The same history of exceptions (up to a megabyte of stack traces) is kept once, not once per cycle."""
         if reading.exceptions is not None:
             before, cursor.exceptions = cursor.exceptions, zlib.crc32(json.dumps(reading.exceptions.body, sort_keys=True).encode())
@@ -122,50 +122,52 @@ class JobReader:
                 reading.exceptions = None
 
     async def _read_vertices(
-        self, job: Listed, reading: JobReading, cursor: JobCursor, budget: Budget, now_s: float, troubled: bool
+        self, job: Listed, reading: JobAnswers, cursor: JobCursor, budget: Budget, now_s: float, troubled: bool
     ) -> None:
-        every_s = self.rhythm.metrics_interval_s if not troubled else min(self.rhythm.metrics_interval_s, self.pace.refresh_s)
+        every_s = (
+            self.sampling_rate.metrics_interval_s if not troubled else min(self.sampling_rate.metrics_interval_s, self.limits.refresh_s)
+        )
         if not troubled and not is_due(now_s, cursor.metrics_at, every_s * DUE_SLACK):
             return
-        reader = VertexReader(self.asking, self.pace, self.rhythm.lean, self.flink_version, budget)
+        reader = VertexReader(self.session, self.limits, self.sampling_rate.lean, self.flink_version, budget)
         await reader.read(
             job.job_id, reading, cursor, placed=reading.job is not None, second_look=self.second_look and not cursor.metrics_at
         )
-        if not self.asking.down:
+        if not self.session.down:
             cursor.metrics_at = now_s
             cursor.turn += 1
 
-    async def _read_checkpoints(self, reading: JobReading, cursor: JobCursor, budget: Budget, now_s: float) -> None:
+    async def _read_checkpoints(self, reading: JobAnswers, cursor: JobCursor, budget: Budget, now_s: float) -> None:
         """Details of what is news; afterwards the list is cut down to news."""
         if reading.checkpoints is None:
             return
         seen = checkpoint_choice.entries(reading.checkpoints.body)
-        now_ms, lean = int(now_s * 1000), self.rhythm.lean
-        wanted = [entry for entry in seen if checkpoint_choice.wants_details(entry, seen, cursor, now_ms, self.pace, lean)]
+        now_ms, lean = int(now_s * 1000), self.sampling_rate.lean
+        wanted = [entry for entry in seen if checkpoint_choice.wants_details(entry, seen, cursor, now_ms, self.limits, lean)]
         detailed: set[tuple[int, int]] = set()
         for entry in checkpoint_choice.by_urgency(wanted):
             if not budget.take():
                 continue
             path = f"/jobs/{reading.job_id}/checkpoints/details/{entry.checkpoint_id}"
-            details = await self.asking.get(path, may_be_gone=True)
+            details = await self.session.get(path, may_be_gone=True)
             if details is None:
                 # The latest savepoint and failure are listed long after their details are gone: asked once.
-                if path in self.asking.gone:
+                if path in self.session.gone:
                     detailed.add(entry.key)
                 continue
             reading.details[entry.checkpoint_id] = details
-            if checkpoint_choice.wants_subtasks(entry, seen, self.pace, self.rhythm.lean):
+            if checkpoint_choice.wants_subtasks(entry, seen, self.limits, self.sampling_rate.lean):
                 await self._read_subtasks(reading, entry, path, details, budget)
             detailed.add(entry.key)
         body = checkpoint_choice.news_only(reading.checkpoints.body, cursor)
         reading.checkpoints = Answer(reading.checkpoints.path, reading.checkpoints.at, body)
         checkpoint_choice.remember(cursor, seen, detailed)
 
-    async def _read_subtasks(self, reading: JobReading, entry: checkpoint_choice.Entry, path: str, details: Answer, budget: Budget) -> None:
+    async def _read_subtasks(self, reading: JobAnswers, entry: checkpoint_choice.Entry, path: str, details: Answer, budget: Budget) -> None:
         vertex_ids = _task_ids(details.body, unfinished_only=not entry.final)
         if not budget.take(len(vertex_ids)):
             return
-        answers = await asyncio.gather(*(self.asking.get(f"{path}/subtasks/{vertex_id}", may_be_gone=True) for vertex_id in vertex_ids))
+        answers = await asyncio.gather(*(self.session.get(f"{path}/subtasks/{vertex_id}", may_be_gone=True) for vertex_id in vertex_ids))
         for vertex_id, answer in zip(vertex_ids, answers, strict=True):
             if answer is not None:
                 reading.subtasks[entry.checkpoint_id, vertex_id] = answer

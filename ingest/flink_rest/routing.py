@@ -6,7 +6,7 @@ from enum import Enum
 from typing import TypeVar
 from urllib.parse import unquote
 
-from ingest.flink_rest.readings import Answer, ClusterReading, JobReading
+from ingest.flink_rest.answers import Answer, ClusterAnswers, JobAnswers
 
 _JOB = re.compile(r"/jobs/([0-9a-f]{32})(?=$|[/?])")
 _DETAIL = re.compile(r"/checkpoints/details/(\d{1,19})")
@@ -51,10 +51,10 @@ def is_read(path: str) -> bool:
         return True
     probe = Answer(path, _NEVER, None)
     job_id = job_of(path)
-    return (file_job_answer(JobReading(job_id), probe) if job_id else file_cluster_answer(ClusterReading(), probe)) is Filed.KEPT
+    return (file_job_answer(JobAnswers(job_id), probe) if job_id else file_cluster_answer(ClusterAnswers(), probe)) is Filed.KEPT
 
 
-def file_job_answer(reading: JobReading, answer: Answer) -> Filed:
+def file_job_answer(reading: JobAnswers, answer: Answer) -> Filed:
     """Put the answer where it belongs, unless that place is taken."""
     asked = _JOB.sub("", answer.path, count=1)
     attribute = _OF_JOB.get(asked.partition("?")[0]) or ("job_metrics" if _JOB_METRICS.fullmatch(asked) else None)
@@ -76,7 +76,7 @@ def file_job_answer(reading: JobReading, answer: Answer) -> Filed:
     return Filed.UNKNOWN
 
 
-def file_cluster_answer(reading: ClusterReading, answer: Answer) -> Filed:
+def file_cluster_answer(reading: ClusterAnswers, answer: Answer) -> Filed:
     """Likewise for answers about TaskManagers."""
     if answer.path == "/taskmanagers":
         if reading.taskmanagers is not None:

@@ -10,7 +10,7 @@ KNOWN_RELEASES = frozenset((1, minor) for minor in range(12, 21)) | frozenset((2
 
 
 def release(version: str | None) -> tuple[int, int] | None:
-    """(major, minor), ``None`` where the text tells none."""
+    """(major, minor), ``None`` where the text has none."""
     found = _VERSION.match(version or "")
     return (int(found[1]), int(found[2])) if found else None
 

@@ -3,16 +3,16 @@
 import asyncio
 from typing import Any
 
-from ingest.flink_rest.asking import Asking
+from ingest.flink_rest.answers import Answer, JobAnswers
 from ingest.flink_rest.cursor import JobCursor
+from ingest.flink_rest.limits import Budget, RequestLimits
 from ingest.flink_rest.metric_requests import chosen_subtasks, names_for, subtask_paths, subtasks_per_request
-from ingest.flink_rest.pace import Budget, Pace
-from ingest.flink_rest.readings import Answer, JobReading
+from ingest.flink_rest.session import RestSession
 from ingest.flink_rest.versions import has_time_metrics
 
 SECOND_LOOK_PAUSE_S = 3.5
 SAMPLING_PAUSE_S = 6.5
-"""Up to 1.12 Flink samples stack traces for five seconds before it can tell back-pressure."""
+"""Up to 1.12 Flink samples stack traces for five seconds before it reports back-pressure."""
 
 LARGE_VERTEX = 500
 """Where more subtasks run than this, placement (600 bytes each) is read only when the job changed."""
@@ -21,11 +21,11 @@ LARGE_VERTEX = 500
 class VertexReader:
     """Reads what is due of the vertices of one job in one cycle."""
 
-    def __init__(self, asking: Asking, pace: Pace, lean: bool, flink_version: str | None, budget: Budget) -> None:
-        self._asking, self._pace, self._lean, self._version, self._budget = asking, pace, lean, flink_version, budget
+    def __init__(self, session: RestSession, limits: RequestLimits, lean: bool, flink_version: str | None, budget: Budget) -> None:
+        self._session, self._limits, self._lean, self._version, self._budget = session, limits, lean, flink_version, budget
         self._names = names_for(flink_version)
 
-    async def read(self, job_id: str, reading: JobReading, cursor: JobCursor, *, placed: bool, second_look: bool) -> None:
+    async def read(self, job_id: str, reading: JobAnswers, cursor: JobCursor, *, placed: bool, second_look: bool) -> None:
         """``placed``: also where the subtasks run. ``second_look``: ask again after a pause what came empty."""
         paths = {vertex_id: f"/jobs/{job_id}/vertices/{vertex_id}" for vertex_id in cursor.vertices}
         if placed:
@@ -41,15 +41,15 @@ class VertexReader:
             await self._read_backpressure(some, reading, cursor)
             await self._read_metrics(some, reading, cursor)
 
-    async def _read_placement(self, paths: dict[str, str], reading: JobReading, cursor: JobCursor) -> None:
-        due = [vertex_id for vertex_id in paths if cursor.vertices[vertex_id] <= LARGE_VERTEX or "placed" not in cursor.told]
-        if "placed" not in cursor.told:
-            cursor.told.append("placed")
+    async def _read_placement(self, paths: dict[str, str], reading: JobAnswers, cursor: JobCursor) -> None:
+        due = [vertex_id for vertex_id in paths if cursor.vertices[vertex_id] <= LARGE_VERTEX or "placed" not in cursor.reported]
+        if "placed" not in cursor.reported:
+            cursor.reported.append("placed")
         for vertex_id, answer in await self._gather({vertex_id: paths[vertex_id] for vertex_id in due}):
             reading.vertices[vertex_id] = answer
 
-    async def _read_backpressure(self, paths: dict[str, str], reading: JobReading, cursor: JobCursor) -> None:
-        """The only figure before 1.13; of large vertices the only one that tells of all subtasks at once."""
+    async def _read_backpressure(self, paths: dict[str, str], reading: JobAnswers, cursor: JobCursor) -> None:
+        """The only figure before 1.13; of large vertices the only one for all subtasks at once."""
         needed = {
             vertex_id: f"{path}/backpressure"
             for vertex_id, path in paths.items()
@@ -58,14 +58,14 @@ class VertexReader:
         for vertex_id, answer in await self._gather(needed):
             reading.backpressure[vertex_id] = answer
 
-    async def _read_metrics(self, paths: dict[str, str], reading: JobReading, cursor: JobCursor) -> None:
+    async def _read_metrics(self, paths: dict[str, str], reading: JobAnswers, cursor: JobCursor) -> None:
         wanted: list[tuple[str, str]] = []
         for vertex_id, path in paths.items():
             parallelism = cursor.vertices[vertex_id]
             at_most = self._at_most(path, cursor, vertex_id)
-            if parallelism > at_most and f"part:{vertex_id[:8]}" not in cursor.told:
-                cursor.told.append(f"part:{vertex_id[:8]}")
-                self._asking.skip(
+            if parallelism > at_most and f"part:{vertex_id[:8]}" not in cursor.reported:
+                cursor.reported.append(f"part:{vertex_id[:8]}")
+                self._session.skip(
                     f"{path}/metrics",
                     "sampled",
                     f"{at_most} of {parallelism} subtasks are asked for buffer metrics in each sample, the hottest and a rotating share; "
@@ -75,19 +75,19 @@ class VertexReader:
             vertex_paths = subtask_paths(path, subtasks, self._names, self._prefix_bytes)
             if self._budget.take(len(vertex_paths)):
                 wanted += [(vertex_id, metrics_path) for metrics_path in vertex_paths]
-        answers = await asyncio.gather(*(self._asking.get(path, may_be_gone=True) for _, path in wanted))
+        answers = await asyncio.gather(*(self._session.get(path, may_be_gone=True) for _, path in wanted))
         for (vertex_id, _), answer in zip(wanted, answers, strict=True):
             if answer is not None:
                 reading.metrics.setdefault(vertex_id, []).append(answer)
 
     async def _gather(self, paths: dict[str, str]) -> list[tuple[str, Answer]]:
         affordable = {vertex_id: path for vertex_id, path in paths.items() if self._budget.take()}
-        answers = await asyncio.gather(*(self._asking.get(path, may_be_gone=True) for path in affordable.values()))
+        answers = await asyncio.gather(*(self._session.get(path, may_be_gone=True) for path in affordable.values()))
         return [(vertex_id, answer) for vertex_id, answer in zip(affordable, answers, strict=True) if answer is not None]
 
     def _at_most(self, path: str, cursor: JobCursor, vertex_id: str) -> int:
-        """Subtasks asked per sample: a vertex's part of its job's budget, and never more than the pace allows."""
-        requests = max(1, min(self._pace.requests_per_vertex, self._pace.requests_per_job // (2 * max(1, len(cursor.vertices)))))
+        """Subtasks asked per sample: a vertex's part of its job's budget, and never more than the limits allow."""
+        requests = max(1, min(self._limits.requests_per_vertex, self._limits.requests_per_job // (2 * max(1, len(cursor.vertices)))))
         return requests * subtasks_per_request(
             self._names, cursor.vertices[vertex_id], self._prefix_bytes + len(path) + len("/metrics?get=")
         )
@@ -95,11 +95,11 @@ class VertexReader:
     @property
     def _prefix_bytes(self) -> int:
         """A reverse proxy's path in front of Flink's counts too."""
-        address = self._asking.client.address
+        address = self._session.client.address
         return len(address.base) - len(address.origin)
 
 
-def _empty(reading: JobReading) -> set[str]:
+def _empty(reading: JobAnswers) -> set[str]:
     """Vertices whose metrics or back-pressure Flink had not collected yet."""
     found = {vertex_id for vertex_id, answers in reading.metrics.items() if all(answer.body == [] for answer in answers)}
     return found | {vertex_id for vertex_id, answer in reading.backpressure.items() if not _subtasks(answer)}

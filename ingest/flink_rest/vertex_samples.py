@@ -3,32 +3,32 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ingest.flink_rest.findings import Findings
+from ingest.flink_rest.answers import Answer, JobAnswers
 from ingest.flink_rest.metric_names import SUBTASK_METRICS
+from ingest.flink_rest.parse_results import ParseResults
 from ingest.flink_rest.payloads import backpressure, metrics, record_counters, vertices
-from ingest.flink_rest.readings import Answer, JobReading
 from ingest.records import VertexMetrics
 
 
-def add_vertex_samples(reading: JobReading, findings: Findings) -> None:
+def add_vertex_samples(reading: JobAnswers, results: ParseResults) -> None:
     """One sample per vertex of which anything was asked."""
     for vertex_id in dict.fromkeys((*reading.metrics, *reading.backpressure, *reading.vertices)):
-        _add_sample(reading, vertex_id, findings)
+        _add_sample(reading, vertex_id, results)
 
 
-def _add_sample(reading: JobReading, vertex_id: str, findings: Findings) -> None:
+def _add_sample(reading: JobAnswers, vertex_id: str, results: ParseResults) -> None:
     placed_answer, ratio_answer = reading.vertices.get(vertex_id), reading.backpressure.get(vertex_id)
-    measured = _measured(reading.metrics.get(vertex_id, ()), findings)
-    placements = (findings.parse(vertices.placements, placed_answer) if placed_answer else None) or {}
-    ratios = (findings.parse(backpressure.ratios, ratio_answer) if ratio_answer else None) or {}
-    counted = (findings.parse(record_counters.counted, placed_answer) if placed_answer else None) or {}
-    declared = findings.parse(vertices.parallelism, placed_answer) if placed_answer else None
+    measured = _measured(reading.metrics.get(vertex_id, ()), results)
+    placements = (results.parse(vertices.placements, placed_answer) if placed_answer else None) or {}
+    ratios = (results.parse(backpressure.ratios, ratio_answer) if ratio_answer else None) or {}
+    counted = (results.parse(record_counters.counted, placed_answer) if placed_answer else None) or {}
+    declared = results.parse(vertices.parallelism, placed_answer) if placed_answer else None
     reported = (*measured, *placements, *ratios, *counted)
     length = max([declared or 0, *(index + 1 for index in reported)])
     if not 0 < length <= vertices.MAX_PARALLELISM:
         return
     answer = next(answer for answer in (*reading.metrics.get(vertex_id, ()), ratio_answer, placed_answer) if answer)
-    findings.add(
+    results.add(
         answer,
         VertexMetrics(
             job_id=reading.job_id,
@@ -37,8 +37,8 @@ def _add_sample(reading: JobReading, vertex_id: str, findings: Findings) -> None
             parallelism=declared or length,
             backpressured_ratio=_by_index(ratios, length),
             counted_at=placed_answer.at if placed_answer and counted else None,
-            records_in=_by_index({index: told.records_in for index, told in counted.items()}, length),
-            records_out=_by_index({index: told.records_out for index, told in counted.items()}, length),
+            records_in=_by_index({index: counters.records_in for index, counters in counted.items()}, length),
+            records_out=_by_index({index: counters.records_out for index, counters in counted.items()}, length),
             attempt=_by_index({index: placement.attempt for index, placement in placements.items()}, length),
             host=_by_index({index: placement.host for index, placement in placements.items()}, length),
             taskmanager_id=_by_index({index: placement.taskmanager_id for index, placement in placements.items()}, length),
@@ -48,11 +48,11 @@ def _add_sample(reading: JobReading, vertex_id: str, findings: Findings) -> None
     )
 
 
-def _measured(answers: Sequence[Answer], findings: Findings) -> dict[int, dict[str, metrics.Number]]:
+def _measured(answers: Sequence[Answer], results: ParseResults) -> dict[int, dict[str, metrics.Number]]:
     """Known values by subtask and column, out of any number of answers."""
     found: dict[int, dict[str, metrics.Number]] = {}
     for answer in answers:
-        for subtask, columns in (findings.parse(metrics.columns_by_subtask, answer, answer.endpoint, SUBTASK_METRICS) or {}).items():
+        for subtask, columns in (results.parse(metrics.columns_by_subtask, answer, answer.endpoint, SUBTASK_METRICS) or {}).items():
             found.setdefault(subtask, {}).update({column: value for column, value in columns.items() if value is not None})
     return found
 

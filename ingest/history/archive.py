@@ -5,10 +5,10 @@ from datetime import datetime
 from typing import Any
 
 from ingest.errors import Skipped
+from ingest.flink_rest.answers import Answer, JobAnswers
 from ingest.flink_rest.assembly import overview_of_jobs
 from ingest.flink_rest.payloads import jobs
 from ingest.flink_rest.payloads.fields import Fields, elements
-from ingest.flink_rest.readings import Answer, JobReading
 from ingest.flink_rest.routing import file_job_answer, is_read, job_of
 from ingest.json_bounds import MAX_HELD_BYTES, TooManyValues, decoded
 from ingest.records import Skip
@@ -16,10 +16,10 @@ from ingest.records import Skip
 MAX_SKIPS = 100
 
 
-def job_readings(content: bytes, at: datetime) -> tuple[list[JobReading], list[Skip]]:
-    """What an archive tells of its job (in principle, of several): one reading each, and documents passed over.
+def job_readings(content: bytes, at: datetime) -> tuple[list[JobAnswers], list[Skip]]:
+    """What an archive holds of its job (in principle, of several): one reading each, and the skipped documents.
 
-    The job stands as it ended, so the time of observation is its end, or ``at`` where that is not told.
+    The job stands as it ended, so the time of observation is its end, or ``at`` where that is unknown.
     Raises ``Skipped`` where the file is no archive, for example because Flink has not finished writing it.
     """
     skips: list[Skip] = []
@@ -31,7 +31,7 @@ def job_readings(content: bytes, at: datetime) -> tuple[list[JobReading], list[S
     for job_id in job_ids:
         overview = overviews.get(job_id)
         ended_at = _ended_at(documents.get(f"/jobs/{job_id}")) or (_ended_at(overview) if overview else None) or at
-        reading = JobReading(job_id)
+        reading = JobAnswers(job_id)
         reading.overview = Answer("/jobs/overview", ended_at, overview) if overview else None
         reading.jobmanager_config = Answer("/jobmanager/config", ended_at, configuration) if configuration else None
         for path, body in documents.items():

@@ -21,7 +21,7 @@ class LakeDamaged(Refused):
 
 
 @contextlib.contextmanager
-def told(table: Table, uri: str, folder: Path | None, in_files: Callable[[], str] = str) -> Iterator[None]:
+def readable_errors(table: Table, uri: str, folder: Path | None, in_files: Callable[[], str] = str) -> Iterator[None]:
     """Errors of the Delta and Parquet libraries as one sentence. ``folder`` is the table's own, where it lies on this machine;
     ``in_files`` says what is wrong with its data files."""
     try:

@@ -1,13 +1,13 @@
 """Tables that Spark jobs derive from the raw ones and the lake keeps, declared as those are.
 
 They are no part of ``TABLES``: what commits to a raw table makes a cycle run, what a cycle derives must not.
-``source`` of their rows is the attempt that told them, ``observed_at`` the newest observation a row rests on.
+``source`` of their rows is the attempt that wrote them, ``observed_at`` the newest observation a row rests on.
 """
 
 from ingest.lake.tables import FLAG, INSTANT, INT, TABLES, TEXT, Column, Table
 
 REFUSED = "refused"
-"""Outcome of a trigger that was refused before it took a checkpoint id: only the log tells of it."""
+"""Outcome of a trigger that was refused before it took a checkpoint id: only the log shows it."""
 
 CHECKPOINT_FACTS = Table(
     "derived/checkpoint_facts",

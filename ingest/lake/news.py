@@ -1,4 +1,4 @@
-"""Which rows somebody waits for: a checkpoint that ended, an exception, a sample; and which only say that all is as before.
+"""Which rows are news (a checkpoint that ended, an exception, a sample), and which only confirm what is known.
 
 A commit of nothing but the latter is marked as routine (:meth:`ingest.lake.store.Lake.has_news`): it need not be computed at once.
 """
@@ -7,8 +7,8 @@ from collections.abc import Iterable
 
 from ingest.records import Checkpoint, Job, LogRecord, Record, Skip
 
-TELLING_LEVELS = frozenset({"WARN", "WARNING", "ERROR", "FATAL", "SEVERE"})
-"""The rest of a log is read for what it says about checkpoints, which REST tells as well and sooner."""
+NEWS_LEVELS = frozenset({"WARN", "WARNING", "ERROR", "FATAL", "SEVERE"})
+"""The rest of a log is read for what it says about checkpoints, which REST reports as well and sooner."""
 
 
 def has_news(records: Iterable[Record]) -> bool:
@@ -23,7 +23,7 @@ def is_news(record: Record) -> bool:
             # Asked in full, because it changed or a sample was due; the list of jobs alone says that it is still there.
             return vertices is not None
         case LogRecord(level=level):
-            return level.upper() in TELLING_LEVELS
+            return level.upper() in NEWS_LEVELS
         case Skip():
             return False
     return True

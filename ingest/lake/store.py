@@ -1,7 +1,7 @@
 """The lake: Delta tables on a local disk, HDFS or object storage, written without a JVM.
 
 Every row carries ``commit_seq``, the version of its table that brought it. Writers agree on it by
-optimistic commits: a writer stamps the next version and commits without automatic rebase; whoever
+optimistic commits: a writer stamps the next version and commits without automatic rebase; the one that
 loses re-stamps and tries again. So rows become visible in the order of ``commit_seq``, a reader that
 has seen version V has seen every row up to V, and compaction, which moves rows into new files,
 neither adds nor renumbers any.
@@ -27,7 +27,7 @@ from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_r
 
 from ingest.errors import Refused
 from ingest.lake.added_columns import lacking_columns, with_columns
-from ingest.lake.damage import LakeDamaged, broken_file, told
+from ingest.lake.damage import LakeDamaged, broken_file, readable_errors
 from ingest.lake.derived import ALL_TABLES
 from ingest.lake.news import has_news
 from ingest.lake.rows import group_by_table, to_arrow
@@ -109,13 +109,13 @@ class Lake:
         return max((int(name[:20]) for name in names if name[:20].isdigit() and name[20:] == ".json"), default=0)
 
     def has_news(self, table: str, after: int) -> bool:
-        """Whether any commit later than version ``after`` brought rows that somebody waits for (:mod:`ingest.lake.news`)."""
+        """Whether any commit later than version ``after`` brought news (:mod:`ingest.lake.news`)."""
         delta = self._open_or_none(ALL_TABLES[table])
         later = delta.version() - after if delta else 0
         if delta is None or later <= 0:
             return False
-        with self._told(ALL_TABLES[table]):
-            # What is compacted or removed is told as another operation.
+        with self._readable_errors(ALL_TABLES[table]):
+            # Compaction and removal are recorded as other operations.
             return any(commit["operation"] == "WRITE" and ROUTINE not in commit for commit in delta.history(later))
 
     def files(
@@ -169,7 +169,7 @@ class Lake:
         condition &= (pc.field("date") >= from_time.astimezone(UTC).date()) & (pc.field("date") <= to_time.astimezone(UTC).date())
         for name, value in where.items():
             condition &= pc.field(name) == value
-        with self._told(declared, its_files=True):
+        with self._readable_errors(declared, its_files=True):
             rows = delta.to_pyarrow_dataset()
             known = [name for name in wanted if name in rows.schema.names]
             return with_columns(rows.scanner(columns=known, filter=condition).head(limit), declared.schema, wanted)
@@ -192,7 +192,7 @@ class Lake:
     def compact(self, table: str) -> dict[str, object]:
         """Merge small files; readers of older versions keep theirs for 24 hours."""
         delta = self._open_or_none(ALL_TABLES[table])
-        with self._told(ALL_TABLES[table], its_files=True):
+        with self._readable_errors(ALL_TABLES[table], its_files=True):
             return dict(delta.optimize.compact()) if delta else {}
 
     def forget(self, table: str, before: date, spared_clusters: Sequence[str]) -> int:
@@ -202,7 +202,7 @@ class Lake:
             return 0
         names = ", ".join("'" + name.replace("'", "''") + "'" for name in spared_clusters)
         spared = f" AND cluster NOT IN ({names})" if names else ""
-        with self._told(ALL_TABLES[table], its_files=True):
+        with self._readable_errors(ALL_TABLES[table], its_files=True):
             return int(delta.delete(f"date < '{before}'{spared}")["num_deleted_rows"])
 
     def vacuum(self, table: str) -> list[str]:
@@ -211,7 +211,7 @@ class Lake:
         if delta is None:
             return []
         hours = int(KEEP_REPLACED_FILES.total_seconds() // 3600)
-        with self._told(ALL_TABLES[table], its_files=True):
+        with self._readable_errors(ALL_TABLES[table], its_files=True):
             return delta.vacuum(retention_hours=hours, dry_run=False, enforce_retention_duration=False)
 
     def _append(self, table: Table, rows: Sequence[tuple[Observed, Record]]) -> int:
@@ -235,7 +235,7 @@ class Lake:
 
     def _open_or_none(self, table: Table, version: int | None = None) -> DeltaTable | None:
         try:
-            with self._told(table):
+            with self._readable_errors(table):
                 return DeltaTable(self._uri(table), version=version, storage_options=dict(self.storage_options) or None)
         except TableNotFoundError:
             return None
@@ -260,10 +260,10 @@ class Lake:
             storage_options=dict(self.storage_options) or None,
         )
 
-    def _told(self, table: Table, *, its_files: bool = False) -> contextlib.AbstractContextManager[None]:
+    def _readable_errors(self, table: Table, *, its_files: bool = False) -> contextlib.AbstractContextManager[None]:
         root = self._local_root
         in_files = partial(self.broken_file, table.name) if its_files else str
-        return told(table, self._uri(table), root / table.name if root else None, in_files)
+        return readable_errors(table, self._uri(table), root / table.name if root else None, in_files)
 
     @property
     def _local_root(self) -> Path | None:

@@ -11,7 +11,7 @@ version  written by                    what is new
 7        development after 2.3         each subtask may name the checkpoint its state is from
 =======  ============================  ===========================================================
 
-Three releases wrote version 3 in different ways. Nothing in the header tells them apart, so they are tried in
+Three releases wrote version 3 in different ways. Nothing in the header distinguishes them, so they are tried in
 turn, and the one whose reading ends exactly at the end of the file is right.
 """
 

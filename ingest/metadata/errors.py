@@ -1,6 +1,6 @@
 """What can be wrong with a ``_metadata`` file, each with the byte position and what was expected there.
 
-All are ``Skipped``: the file is reported and others go on. Whoever deletes files must treat each of them as
+All are ``Skipped``: the file is reported and others go on. Deletion must treat each of them as
 doubt, because the file may be the only one that refers to something.
 """
 

@@ -15,9 +15,9 @@ from typing import Any
 import fsspec
 
 from ingest.errors import Skipped
-from ingest.metadata.choice import Choice
 from ingest.metadata.files import NAME, MetadataFile
 from ingest.metadata.references import references
+from ingest.metadata.snapshot_selection import SnapshotSelection
 from ingest.metadata.snapshots import snapshot
 from ingest.records import Observed, Record, Reference, Skip, Snapshot
 from ingest.sources import MetadataSource
@@ -28,7 +28,7 @@ from ingest.uris import BadUri, Spellings, canonical, is_below
 SOURCE = "metadata"
 TRY_AGAIN_AFTER_S = 900
 MOST_WAITING = 200
-MOST_TOLD = 100
+MOST_UNREACHABLE = 100
 
 
 class TooLarge(Skipped):
@@ -50,9 +50,9 @@ def read_evidence(
     source: MetadataSource, cluster: str, cursor: Mapping[str, Any], observed: Sequence[Observed], at: datetime, reach: Reach | None = None
 ) -> tuple[list[Observed], dict[str, Any]]:
     """What a cluster's new records make worth reading: readings, and the cursor for the next cycle. Never raises for one file."""
-    choice = Choice(cursor.get("jobs"))
+    selection = SnapshotSelection(cursor.get("jobs"))
     waiting = [str(path) for path in cursor.get("waiting") or ()]
-    waiting = list(dict.fromkeys([*waiting, *choice.wanted(observed)]))[-MOST_WAITING:]
+    waiting = list(dict.fromkeys([*waiting, *selection.wanted(observed)]))[-MOST_WAITING:]
     records: list[Record] = []
     reader = _Reader(source, dict(cursor.get("told") or {}), at, reach or Reach())
     done = 0
@@ -60,7 +60,7 @@ def read_evidence(
         records += reader.read(waiting[done])
         done += 1
     found = [Observed(cluster, at, SOURCE, tuple(records))] if records else []
-    remembered = {"jobs": choice.remembered(at), "waiting": waiting[done:], "told": reader.told()}
+    remembered = {"jobs": selection.remembered(at), "waiting": waiting[done:], "told": reader.newest_unreachable()}
     return found, {name: value for name, value in remembered.items() if value}
 
 
@@ -73,15 +73,15 @@ def rows_of(file: MetadataFile, most_bytes: int) -> list[Reference | Snapshot]:
 
 
 class _Reader:
-    """``told``: directory → when it was last found unreachable, in epoch s."""
+    """``unreachable``: directory → when it was last found so, in epoch s."""
 
-    def __init__(self, source: MetadataSource, told: dict[str, float], at: datetime, reach: Reach) -> None:
-        self._source, self._told, self._at, self.reach = source, told, at.timestamp(), reach
+    def __init__(self, source: MetadataSource, unreachable: dict[str, float], at: datetime, reach: Reach) -> None:
+        self._source, self._unreachable, self._at, self.reach = source, unreachable, at.timestamp(), reach
         self._roots = [Root(uri, read_at or None) for uri, read_at in source.roots]
         self._spellings = Spellings(source.aliases)
 
-    def told(self) -> dict[str, float]:
-        return dict(sorted(self._told.items(), key=lambda one: one[1])[-MOST_TOLD:])
+    def newest_unreachable(self) -> dict[str, float]:
+        return dict(sorted(self._unreachable.items(), key=lambda one: one[1])[-MOST_UNREACHABLE:])
 
     def read(self, snapshot: str) -> Iterable[Record]:
         """Rows of its ``_metadata``, or a skip, or nothing."""
@@ -90,7 +90,7 @@ class _Reader:
         except BadUri as error:
             return [Skip(snapshot[:500], "bad_path", str(error))]
         base = directory.rsplit("/", 2)[0]
-        if base in self.reach.unanswered or self._told.get(base, 0) > self._at - TRY_AGAIN_AFTER_S:
+        if base in self.reach.unanswered or self._unreachable.get(base, 0) > self._at - TRY_AGAIN_AFTER_S:
             return []
         started = time.monotonic()
         try:
@@ -98,10 +98,10 @@ class _Reader:
         except Skipped as error:
             return [Skip(f"{directory}/{NAME}", "too_large" if isinstance(error, TooLarge) else "bad_metadata", str(error))]
         except Exception as error:  # a storage's client may raise anything
-            return self._unreachable(base, directory, error)
+            return self._skip_unreachable(base, directory, error)
         finally:
             self.reach.spend(started)
-        self._told.pop(base, None)
+        self._unreachable.pop(base, None)
         return rows
 
     def _within_time(self, directory: str) -> list[Reference | Snapshot]:
@@ -135,11 +135,11 @@ class _Reader:
         file = MetadataFile(f"{directory}/{NAME}", info.get("size"), modified_at(info), read_at=path)
         return rows_of(file, self._source.file_bytes)
 
-    def _unreachable(self, base: str, directory: str, error: Exception) -> list[Record]:
-        is_told = base in self._told
-        self._told[base] = self._at
+    def _skip_unreachable(self, base: str, directory: str, error: Exception) -> list[Record]:
+        is_reported = base in self._unreachable
+        self._unreachable[base] = self._at
         if isinstance(error, TooSlow):
             self.reach.unanswered.add(base)
         why = "it did not answer in time" if isinstance(error, TooSlow) else str(error) or type(error).__name__
         detail = f"{directory}/{NAME} cannot be read here ({why[:300]}); what restores and savepoints upload stays unknown."
-        return [] if is_told else [Skip(base, "unreadable_metadata", detail)]
+        return [] if is_reported else [Skip(base, "unreadable_metadata", detail)]

@@ -38,7 +38,7 @@ _T = TypeVar("_T")
 
 
 class JavaStream:
-    """Reads the content of one stream; ``expected`` phrases in errors speak of the checkpoint's properties."""
+    """Reads the content of one stream; ``expected`` phrases in errors name the checkpoint's properties."""
 
     def __init__(self, window: Window) -> None:
         self._window = window

@@ -24,7 +24,7 @@ SCHEMA = pa.schema([(column.name, column.type) for column in REFERENCES.columns]
 _SHARED = [name for name in SCHEMA.names if name in columns.SCHEMA.names and name != "ordinal"]
 
 
-class Key(NamedTuple):
+class FileKey(NamedTuple):
     """What says that a file was parsed already: the same key means the same rows."""
 
     path: str
@@ -33,13 +33,13 @@ class Key(NamedTuple):
     reader_version: int = READER_VERSION
 
 
-def key_of(file: MetadataFile) -> Key:
+def key_of(file: MetadataFile) -> FileKey:
     """Modification is cut to milliseconds, as the lake keeps it."""
     modified = file.modified and file.modified.astimezone(UTC)
-    return Key(file.path, file.size, modified and modified.replace(microsecond=modified.microsecond // 1000 * 1000))
+    return FileKey(file.path, file.size, modified and modified.replace(microsecond=modified.microsecond // 1000 * 1000))
 
 
-def unparsed(files: Iterable[MetadataFile], known: set[Key]) -> list[MetadataFile]:
+def unparsed(files: Iterable[MetadataFile], known: set[FileKey]) -> list[MetadataFile]:
     """Files whose rows are not among the known ones; one without size or modification time is always parsed again.
 
     ``known`` are the keys of rows with ordinal 0.
@@ -65,7 +65,7 @@ def references(file: MetadataFile) -> Iterator[Reference]:
 
 
 class _Seen:
-    """What all rows of a file share, and what only its end tells."""
+    """What all rows of a file share, and what only its end shows."""
 
     def __init__(self, file: MetadataFile) -> None:
         self.file = file

@@ -23,7 +23,7 @@ def snapshot(rows: Sequence[Reference]) -> Snapshot:
 def snapshots(batches: Iterable[pa.RecordBatch], apart: Sequence[str] = ()) -> Iterator[Snapshot]:
     """Batches with the columns ``READ``, rows in any order, each once; of a file without the row with ordinal 0 nothing comes.
 
-    ``apart``: more columns, whose values tell several readings of one file from each other.
+    ``apart``: more columns, whose values distinguish several readings of one file.
     """
     key = (*_FILE, *apart)
     state_bytes: dict[tuple[Any, ...], int] = {}

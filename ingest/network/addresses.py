@@ -1,4 +1,4 @@
-"""Addresses nobody is asked at, whatever an operator allows, in every spelling.
+"""Addresses that Weir never connects to, whatever an operator allows, in every spelling.
 
 Addresses inside addresses (IPv4 in IPv6, NAT64, 6to4, Teredo, ISATAP) count as what they lead to.
 """
@@ -35,7 +35,7 @@ _TRANSLATED = ipaddress.ip_network("::ffff:0:0:0/96")
 _COMPATIBLE = ipaddress.ip_network("::/96")
 
 
-def is_never_asked(address: Address) -> bool:
+def is_forbidden(address: Address) -> bool:
     return any(address.version == network.version and address in network for network in _NEVER)
 
 

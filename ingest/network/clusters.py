@@ -1,4 +1,4 @@
-"""Where clusters, History Servers and their logs may be: checked when somebody enters an address, and at every connection.
+"""Where clusters, History Servers and their logs may be: checked when an address is entered, and at every connection.
 
 A name that leads to a harmless address today may lead to another tomorrow, so that the check at entering only helps people. The one that
 counts is :func:`checked_socket`, through which every connection goes, after names, redirects and spellings have become one address.
@@ -14,7 +14,7 @@ from concurrent.futures import TimeoutError as Late
 from typing import Any
 
 from ingest.errors import Refused
-from ingest.network.addresses import Network, is_never_asked, unwrapped
+from ingest.network.addresses import Network, is_forbidden, unwrapped
 
 VARIABLE = "WEIR_CLUSTER_ALLOWED_NETWORKS"
 RESOLVE_WITHIN_S = 5
@@ -36,11 +36,11 @@ def allowed_networks(environment: Mapping[str, str] = os.environ) -> tuple[Netwo
 
 
 def refusal(text: str) -> str:
-    """Why nobody is asked at this address, as the end of a sentence; "" where it may be asked."""
+    """Why no connection to this address is made, as the end of a sentence; "" where it may be."""
     address = ipaddress.ip_address(text.partition("%")[0])
     networks = allowed_networks()
     for inner in unwrapped(address):
-        if is_never_asked(inner):
+        if is_forbidden(inner):
             return "is or leads to an address that Weir never asks: link-local, cloud metadata, multicast or reserved"
         if networks and not any(inner.version == network.version and inner in network for network in networks):
             return f"is or leads to an address outside of {VARIABLE}"
@@ -48,7 +48,7 @@ def refusal(text: str) -> str:
 
 
 def check_host(host: str, port: int | None = None) -> None:
-    """Raises :class:`RefusedAddress` where any address of the host is refused. A name that nobody knows now is no reason to refuse it."""
+    """Raises :class:`RefusedAddress` where any address of the host is refused. A name that does not resolve now is not refused."""
     pool = ThreadPoolExecutor(1)
     try:
         found = pool.submit(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM).result(RESOLVE_WITHIN_S)

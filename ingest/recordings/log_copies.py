@@ -24,7 +24,7 @@ class _Copy:
 
 @dataclass(slots=True)
 class LogCopies:
-    """``left_bytes`` is what may still be written; copying stops there. Files are told apart by their first bytes."""
+    """``left_bytes`` is what may still be written; copying stops there. Files are distinguished by their first bytes."""
 
     globs: tuple[str, ...]
     folder: Path

@@ -1,4 +1,4 @@
-"""Takes out of a recording what nobody should send to others: credentials, and parameters that users made up."""
+"""Removes from a recording what must not be passed on: credentials, and parameters that users made up."""
 
 from typing import Any
 
@@ -50,6 +50,6 @@ class MaskedLog:
         text, self._in_key = within(lines.decode("utf-8", "surrogateescape"), open_before=self._in_key)
         text = self._address.hide(text)
         found = redact(self._context + text)
-        told = found[len(self._context) :] if found.startswith(self._context) else redact(text)
-        self._context = "".join((self._context + told)[-LONGEST_CONTEXT:].splitlines(keepends=True)[-LINES_AFTER:])
-        return told.encode("utf-8", "surrogateescape")
+        hidden = found[len(self._context) :] if found.startswith(self._context) else redact(text)
+        self._context = "".join((self._context + hidden)[-LONGEST_CONTEXT:].splitlines(keepends=True)[-LINES_AFTER:])
+        return hidden.encode("utf-8", "surrogateescape")

@@ -5,12 +5,12 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from ingest.errors import Skipped
+from ingest.flink_rest.answers import Answer, ClusterAnswers, JobAnswers
 from ingest.flink_rest.assembly import observe_cluster, observe_job, overview_of_jobs
 from ingest.flink_rest.payloads.jobs import TERMINAL, state_in
 from ingest.flink_rest.payloads.overview import flink_version
-from ingest.flink_rest.readings import Answer, ClusterReading, JobReading
 from ingest.flink_rest.routing import Filed, file_cluster_answer, file_job_answer, job_of
-from ingest.recordings.standing import Standing
+from ingest.recordings.answer_cache import AnswerCache
 from ingest.records import Observed
 
 LONGEST_POLL = timedelta(seconds=60)
@@ -33,8 +33,8 @@ class Poll:
     crowded: bool = False
     opened_by: set[str] = field(default_factory=set)
     overviews: list[Answer] = field(default_factory=list)
-    jobs: dict[str, list[JobReading]] = field(default_factory=dict)
-    cluster: list[ClusterReading] = field(default_factory=list)
+    jobs: dict[str, list[JobAnswers]] = field(default_factory=dict)
+    cluster: list[ClusterAnswers] = field(default_factory=list)
 
     def file(self, answer: Answer) -> None:
         """Into the first reading that has no answer to this question yet."""
@@ -44,11 +44,11 @@ class Poll:
         elif job_id:
             readings = self.jobs.setdefault(job_id, [])
             if all(file_job_answer(reading, answer) is Filed.TAKEN for reading in readings):
-                readings.append(JobReading(job_id))
+                readings.append(JobAnswers(job_id))
                 file_job_answer(readings[-1], answer)
                 self.crowded |= len(readings) >= MOST_READINGS
         elif all(file_cluster_answer(reading, answer) is Filed.TAKEN for reading in self.cluster):
-            self.cluster.append(ClusterReading())
+            self.cluster.append(ClusterAnswers())
             file_cluster_answer(self.cluster[-1], answer)
             self.crowded |= len(self.cluster) >= MOST_READINGS
 
@@ -61,13 +61,13 @@ class Polls:
 
     def __init__(self, cluster: str, version: str | None = None) -> None:
         self._cluster = cluster
-        self._standing = Standing(flink_version=version)
+        self._cache = AnswerCache(flink_version=version)
         self._poll: Poll | None = None
         self.jobs_seen: set[str] = set()
 
     @property
     def flink_version(self) -> str | None:
-        return self._standing.flink_version
+        return self._cache.flink_version
 
     def add(self, answer: Answer, size_bytes: int) -> tuple[Observed, ...]:
         """What the poll before observed, if this answer begins another."""
@@ -82,7 +82,7 @@ class Polls:
         if answer.endpoint in ("/config", "/overview"):
             self._learn_version(answer)
         elif answer.endpoint == "/jobmanager/config":
-            self._standing.jobmanager_config = answer
+            self._cache.jobmanager_config = answer
         else:
             poll.file(answer)
         return finished
@@ -103,7 +103,7 @@ class Polls:
 
     def _learn_version(self, answer: Answer) -> None:
         try:
-            self._standing.flink_version = flink_version(answer.body) or self._standing.flink_version
+            self._cache.flink_version = flink_version(answer.body) or self._cache.flink_version
         except Skipped:
             return  # no record depends on it; the version known so far stays
 
@@ -124,34 +124,34 @@ class Polls:
             yield from observe_cluster(cluster_reading, self._cluster, "rest")
 
     def _file_overview(self, poll: Poll, job_id: str, entry: Answer) -> None:
-        """A job that has ended stays in the overview for hours: it is told of once."""
+        """A job that has ended stays in the overview for hours: it is reported once."""
         readings = poll.jobs.setdefault(job_id, [])
         state = state_in(entry.body)
-        told = self._standing.ended.get(job_id) == state
-        if state in TERMINAL and len(self._standing.ended) < MAX_JOBS_REMEMBERED:
-            self._standing.ended[job_id] = state
+        reported = self._cache.ended.get(job_id) == state
+        if state in TERMINAL and len(self._cache.ended) < MAX_JOBS_REMEMBERED:
+            self._cache.ended[job_id] = state
         asked = next((reading for reading in readings if reading.overview is None and reading.job), None)
         if asked:
             asked.overview = entry
             return
-        if told:
+        if reported:
             return
         free = next((reading for reading in readings if reading.overview is None), None)
         if free is None:
-            free = JobReading(job_id)
+            free = JobAnswers(job_id)
             readings.append(free)
         free.overview = entry
 
-    def _complete(self, reading: JobReading) -> None:
+    def _complete(self, reading: JobAnswers) -> None:
         """Add what earlier polls asked, and keep what later ones will not ask again."""
-        standing, job_id = self._standing, reading.job_id
-        reading.flink_version = standing.flink_version
-        reading.jobmanager_config = standing.jobmanager_config
+        cache, job_id = self._cache, reading.job_id
+        reading.flink_version = cache.flink_version
+        reading.jobmanager_config = cache.jobmanager_config
         if reading.job and isinstance(reading.job.body, dict) and isinstance(reading.job.body.get("plan"), dict):
-            standing.keep("plan", job_id, reading.job)
+            cache.keep("plan", job_id, reading.job)
         for kind in ("plan", "config", "checkpoint_config"):
             answer = getattr(reading, kind)
             if answer is None:
-                setattr(reading, kind, standing.known(kind, job_id))
+                setattr(reading, kind, cache.known(kind, job_id))
             else:
-                standing.keep(kind, job_id, answer)
+                cache.keep(kind, job_id, answer)

@@ -19,12 +19,14 @@ from ingest.flink_rest.address import Address, parse_address
 from ingest.flink_rest.client import client_of
 from ingest.flink_rest.collector import Collected, collect_cluster
 from ingest.flink_rest.gate import Gate
-from ingest.flink_rest.pace import Pace
+from ingest.flink_rest.limits import RequestLimits
 from ingest.recordings.log_copies import LogCopies
 from ingest.recordings.masking import masked
 from ingest.sources import ClusterSource
 
-PACE = Pace(requests=20_000, requests_per_job=5_000, taskmanagers_per_cycle=200, small_job_subtasks=1_000_000, cycle_timeout_s=120)
+LIMITS = RequestLimits(
+    requests=20_000, requests_per_job=5_000, taskmanagers_per_cycle=200, small_job_subtasks=1_000_000, cycle_timeout_s=120
+)
 """A recording is short and made to find something out: it leaves little out."""
 
 
@@ -61,16 +63,16 @@ async def record(
     gate = gate or Gate()
     logs = LogCopies(source.logs.globs, directory / "logs", address, max_bytes // 2)
     with _fresh(directory) as out:
-        tape = _Tape(out, address, at, max_bytes - max_bytes // 2, summary)
+        answers = _AnswerFile(out, address, at, max_bytes - max_bytes // 2, summary)
         try:
-            await _poll_on(replace(source, metrics_interval_s=every_s), tape, logs, summary, seconds, every_s, gate, progress)
+            await _poll_on(replace(source, metrics_interval_s=every_s), answers, logs, summary, seconds, every_s, gate, progress)
         finally:
             # Also when stopped by hand: what is there so far is a recording.
             logs.copy_new()
             logs.close()
             if not source.logs.globs:
                 await _copy_from_endpoint(source, logs, gate)
-            summary.bytes_written = tape.written + (max_bytes // 2 - logs.left_bytes)
+            summary.bytes_written = answers.written + (max_bytes // 2 - logs.left_bytes)
             summary.skips += len(logs.skips)
             _write_scenario(directory, source, summary, started, at())
     return summary
@@ -78,7 +80,7 @@ async def record(
 
 async def _poll_on(
     source: ClusterSource,
-    tape: "_Tape",
+    answers: "_AnswerFile",
     logs: LogCopies,
     summary: RecordSummary,
     seconds: float,
@@ -91,14 +93,14 @@ async def _poll_on(
     cursor: dict[str, Any] = {}
     while True:
         begun = loop.time()
-        found = await collect_cluster(source, cursor, tape.at, pace=PACE, gate=gate, cycle_s=every_s, on_answer=tape.take)
+        found = await collect_cluster(source, cursor, answers.at, limits=LIMITS, gate=gate, cycle_s=every_s, on_answer=answers.take)
         cursor = found.cursor
         _note(summary, found)
         await asyncio.to_thread(logs.copy_new)
         progress(
             f"{summary.polls} polls, {summary.answers} answers, {len(summary.jobs)} job(s)" + (f"; {found.error}" if found.error else "")
         )
-        if tape.full or logs.left_bytes <= 0:
+        if answers.full or logs.left_bytes <= 0:
             summary.stopped_by = "size"
             return
         if loop.time() + every_s > end:
@@ -114,7 +116,7 @@ def _note(summary: RecordSummary, found: Collected) -> None:
 
 
 @dataclass(slots=True)
-class _Tape:
+class _AnswerFile:
     """``rest.jsonl`` being written; when it is full, answers are no longer kept."""
 
     out: IO[str]

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from ingest.errors import Skipped
+from ingest.flink_rest.answers import Answer
 from ingest.flink_rest.payloads.fields import LAST_INSTANT_MS, Fields, clean_text, instant_of_ms
-from ingest.flink_rest.readings import Answer
 from ingest.flink_rest.routing import is_read
 from ingest.json_bounds import TooManyValues, decoded
 from ingest.recordings.lines import MAX_LINE_BYTES, Line, read_lines
@@ -16,7 +16,7 @@ from ingest.records import Skip
 from ingest.redaction.texts import redact
 
 MAX_SKIPPED_LINES = 100
-"""Beyond these a damaged file is told of in one sum."""
+"""Beyond these a damaged file is reported in one sum."""
 MAX_BAD_LINES = 10_000
 """After these it is no recording."""
 
@@ -32,7 +32,7 @@ class Recorded:
 
 
 def read_rest_file(path: Path, max_line_bytes: int = MAX_LINE_BYTES) -> Iterator[Recorded]:
-    """Every line in file order. What cannot be read is told with the time of the line before it.
+    """Every line in file order. What cannot be read is reported with the time of the line before it.
 
     Only successful GET answers of paths that Weir reads come out as answers; failed ones as skips.
     """

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from ingest.errors import Skipped
-from ingest.metadata.choice import Choice
 from ingest.metadata.evidence import SOURCE, rows_of
 from ingest.metadata.files import NAME, MetadataFile
+from ingest.metadata.snapshot_selection import SnapshotSelection
 from ingest.records import Checkpoint, Observed, Record, Skip
 from ingest.regular_files import open_regular
 from ingest.uris import BadUri, canonical
@@ -22,7 +22,7 @@ _FOLDERS = ("ckpt", "sp")
 class Snapshots:
     def __init__(self, directory: Path, cluster: str) -> None:
         self._cluster = cluster
-        self._choice = Choice()
+        self._selection = SnapshotSelection()
         files = (path for folder in _FOLDERS for path in sorted((directory / folder).rglob(NAME)) if _lies_in(directory, path))
         self._files = {_key(path.parent.as_posix()): path for path in files}
         self._sized: set[str] = set()
@@ -32,7 +32,7 @@ class Snapshots:
         if not self._files or not observed:
             return
         at = max(reading.observed_at for reading in observed)
-        chosen = self._choice.wanted(observed)
+        chosen = self._selection.wanted(observed)
         self._sized.update(chosen)
         for snapshot in (*chosen, *self._without_full_size(observed)):
             path = self._files.get(_key(snapshot))
@@ -41,7 +41,7 @@ class Snapshots:
                 yield Observed(self._cluster, at, SOURCE, records if snapshot in chosen else records[-1:]), size
 
     def _without_full_size(self, observed: Sequence[Observed]) -> list[str]:
-        """Of completed checkpoints whose answer tells one size, each once."""
+        """Of completed checkpoints whose answer has one size only, each once."""
         records = (record for reading in observed for record in reading.records if isinstance(record, Checkpoint))
         completed = (record for record in records if record.status == "COMPLETED" and not record.is_savepoint)
         paths = (record.external_path for record in completed if record.external_path and record.checkpointed_bytes is None)

@@ -1,4 +1,4 @@
-"""What stands where something was removed, and how to tell it, and other things that are no secret, from one."""
+"""What stands where a secret was removed, and how to distinguish it, and other harmless values, from one."""
 
 import re
 

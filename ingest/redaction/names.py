@@ -70,7 +70,7 @@ _ABOUT = frozenset(
         """,
     )
 )
-"""A name that ends so tells of a secret and does not hold it."""
+"""A name that ends so describes a secret and does not hold it."""
 _FAULTY = frozenset(
     re.findall(
         r"\w+",

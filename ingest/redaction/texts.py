@@ -1,4 +1,4 @@
-"""The one place where texts lose their secrets, for every door out of the house.
+"""The one place where secrets are removed from texts, for every output.
 
 Pages, notices, reports, recordings, Weir's own log and the errors it keeps all go through :func:`redact` or, for decoded JSON,
 through :func:`ingest.redaction.documents.redact_document`. It is idempotent, takes time linear in the text, and leaves its structure.

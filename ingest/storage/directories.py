@@ -37,7 +37,7 @@ class Directories(Protocol):
         """Of the directory ``below`` the root: "" or with a leading slash, as found before. Raises ``OSError``."""
 
     def identity(self, below: str) -> Hashable:
-        """Equal for two names of one directory, as far as can be told from here. Raises ``OSError``."""
+        """Equal for two names of one directory, as far as can be determined from here. Raises ``OSError``."""
 
 
 def directories(reading: str) -> Directories:

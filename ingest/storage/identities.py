@@ -1,4 +1,4 @@
-"""Directories met under two names: by their numbers in a local file system, elsewhere by where they are read.
+"""Directories visited under two names: by their numbers in a local file system, elsewhere by where they are read.
 
 A bind mount, a link above a root, two roots read at one place: the same files would be listed twice, and what is needed under
 the one name would look dead under the other.
@@ -15,10 +15,10 @@ from ingest.storage.directories import Directories
 from ingest.uris import canonical, is_below
 
 SECOND_NAME = "second_name"
-"""Reason of a ``Skip`` that tells of a directory that was listed, under another name as well."""
+"""Reason of the ``Skip`` of a directory that was listed under another name as well."""
 
 
-class Named(NamedTuple):
+class DirectoryName(NamedTuple):
     """``directory`` is relative to the root, with its leading slash."""
 
     root: str
@@ -30,15 +30,15 @@ class Named(NamedTuple):
 
 
 @dataclass
-class Met:
+class VisitedDirectories:
     """What the listings of one audit went into. For any thread."""
 
-    _known: dict[Hashable, tuple[Named, Directories]] = field(default_factory=dict)
-    _twice: dict[Named, Named] = field(default_factory=dict)
+    _known: dict[Hashable, tuple[DirectoryName, Directories]] = field(default_factory=dict)
+    _twice: dict[DirectoryName, DirectoryName] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def meet(self, name: Named, listable: Directories) -> Named | None:
-        """The other name of this directory, where its parent has not told of one already. Raises ``OSError``."""
+    def visit(self, name: DirectoryName, listable: Directories) -> DirectoryName | None:
+        """The other name of this directory, where its parent has none reported already. Raises ``OSError``."""
         identity = listable.identity(name.directory)
         with self._lock:
             known = self._known.get(identity)
@@ -46,20 +46,20 @@ class Met:
                 self._known[identity] = name, listable
                 return None
             self._twice[name] = known[0]
-            parent = Named(name.root, name.directory.rpartition("/")[0])
+            parent = DirectoryName(name.root, name.directory.rpartition("/")[0])
             return None if name.directory and parent in self._twice else known[0]
 
     def skips_of(self, root: str) -> list[Skip]:
-        """What is to be said of directories of this root that a later listing met again."""
+        """What is to be said of directories of this root that a later listing visited again."""
         found = []
         for name, other in self._twice.items():
-            parent = Named(name.root, name.directory.rpartition("/")[0])
+            parent = DirectoryName(name.root, name.directory.rpartition("/")[0])
             if other.root == root != name.root and not (name.directory and parent in self._twice):
                 found.append(second_name(other, name))
         return found
 
 
-def second_name(name: Named, other: Named) -> Skip:
+def second_name(name: DirectoryName, other: DirectoryName) -> Skip:
     return Skip(
         name.uri,
         SECOND_NAME,
@@ -68,7 +68,7 @@ def second_name(name: Named, other: Named) -> Skip:
     )
 
 
-def _is_still(known: tuple[Named, Directories], identity: Hashable) -> bool:
+def _is_still(known: tuple[DirectoryName, Directories], identity: Hashable) -> bool:
     """A directory that was deleted meanwhile leaves its number to the next one."""
     name, listable = known
     try:

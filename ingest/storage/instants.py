@@ -7,7 +7,7 @@ from typing import Any
 from ingest.errors import Refused
 
 CLOCK_SKEW = timedelta(minutes=5)
-"""How far another machine's clock may be ahead. A listing begun later than that has a time that somebody made up."""
+"""How far another machine's clock may be ahead. A listing begun later than that has a wrong time."""
 
 _NAMES = ("mtime", "LastModified", "last_modified", "modified", "modification_time")
 
@@ -39,7 +39,7 @@ def refuse_future(instant: datetime, now: datetime, what: str) -> datetime:
 
 
 def modified_at(info: Mapping[str, Any]) -> datetime | None:
-    """Of what fsspec's ``info`` or ``ls`` tells: UTC, ``None`` where the storage does not say or no calendar has it."""
+    """Of what fsspec's ``info`` or ``ls`` returns: UTC, ``None`` where the storage does not say or no calendar has it."""
     for name in _NAMES:
         value = info.get(name)
         if isinstance(value, datetime):

@@ -92,7 +92,7 @@ class _Rows:
         path = self._column(table, "path")
         keep = pc.invert(pc.fill_null(pc.ends_with(path, "/"), False))
         if (permission := self.columns.index("permission")) is not None:
-            # HDFS tells of directories too.
+            # HDFS lists directories too.
             keep = pc.and_(keep, pc.invert(pc.fill_null(pc.starts_with(_text(table.column(permission)), "d"), False)))
         table, path = table.filter(keep), path.filter(keep)
         uris = self._below_the_root(canonical_column(self._absolute(table, path), self.spellings))

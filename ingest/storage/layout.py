@@ -1,6 +1,6 @@
 """Flink's directory layout as regular expressions that mean the same to Python's ``re`` and to Java's (so to Spark).
 
-They are searched in canonical paths. Only names that Flink gives make a place: a file somebody else put beside them, and
+They are searched in canonical paths. Only names that Flink gives make a place: a file that others put beside them, and
 anything below ``shared/`` that is not laid out like this (the working files of ForSt are), stays ``UNKNOWN``.
 """
 

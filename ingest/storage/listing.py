@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from ingest.errors import Refused
 from ingest.records import Skip
 from ingest.storage.directories import Directories, Entry, Kind, directories
-from ingest.storage.identities import Met, Named, second_name
+from ingest.storage.identities import DirectoryName, VisitedDirectories, second_name
 from ingest.storage.roots import Root
 from ingest.storage.snapshots import BEGUN, SCHEMA, Listed, Part, Progress, Snapshot
 from ingest.uris import PLAIN, BadUri, Spellings, canonical, canonical_column
@@ -35,14 +35,14 @@ def list_root(
     spellings: Spellings = PLAIN,
     at: datetime | None = None,
     progress: Callable[[int, int], None] | None = None,
-    met: Met | None = None,
+    visited: VisitedDirectories | None = None,
 ) -> Listed:
     """Lists ``root`` into ``out_dir``; a listing there that was cut off goes on, a finished one is returned as it is.
 
     Directories that cannot be listed, links (they would give a file a second name) and names that are no path are
     reported in ``unlisted``, and so are a root that is not there and a directory that is listed a second time under another
-    name, here or in a listing before that shares ``met``. ``at`` is now. ``progress`` is told files and directories now and
-    then, from any thread. Raises ``Refused`` where ``out_dir`` is something else.
+    name, here or in a listing before that shares ``visited``. ``at`` is now. ``progress`` is called with files and directories now
+    and then, from any thread. Raises ``Refused`` where ``out_dir`` is something else.
     """
     snapshot = Snapshot(out_dir)
     listed = snapshot.listed()
@@ -53,7 +53,7 @@ def list_root(
     now = at or datetime.now(UTC)
     at = now.replace(microsecond=now.microsecond // 1000 * 1000)
     as_of, done = _resumed(snapshot, root, spellings, at)
-    walk = _Walk(root, snapshot, spellings, done, progress, met or Met())
+    walk = _Walk(root, snapshot, spellings, done, progress, visited or VisitedDirectories())
     parts = walk.run(threads)
     return snapshot.finish(root.uri, root.read_at, as_of, parts)
 
@@ -79,10 +79,10 @@ class _Walk:
         spellings: Spellings,
         done: list[Progress],
         progress: Callable[[int, int], None] | None,
-        met: Met,
+        visited: VisitedDirectories,
     ) -> None:
         self.root, self.snapshot, self.spellings, self.parts = root, snapshot, spellings, done
-        self.progress, self.met = progress, met
+        self.progress, self.visited = progress, visited
         finished = {directory for part in done for directory in part.directories}
         found = {directory for part in done for directory in part.found}
         self.waiting: queue.LifoQueue[str | None] = queue.LifoQueue()
@@ -98,9 +98,9 @@ class _Walk:
         except (OSError, ValueError, ImportError) as error:
             return [*self.parts, Progress(unlisted=[self._skip("", error)])]
         for directory in [directory for part in self.parts for directory in part.directories]:
-            # What a listing that was cut off had told of it is in its part.
+            # What an interrupted listing reported of it is in its part.
             with suppress(OSError):
-                self.met.meet(Named(self.root.uri, directory), listable)
+                self.visited.visit(DirectoryName(self.root.uri, directory), listable)
         workers = [
             threading.Thread(target=self._work, args=(listable,), name=f"listing-{number}", daemon=True) for number in range(threads)
         ]
@@ -148,8 +148,8 @@ class _Walk:
         found: list[str] = []
         unlisted: list[Skip] = []
         try:
-            here = Named(self.root.uri, directory)
-            other = self.met.meet(here, listable)
+            here = DirectoryName(self.root.uri, directory)
+            other = self.visited.visit(here, listable)
             if other is not None:
                 unlisted.append(second_name(here, other))
             for entry in listable.entries(directory):
@@ -221,7 +221,7 @@ class _Sink:
         covered.unlisted += unlisted
         if covered.files + len(self.rows) >= ROWS_A_PART or time.monotonic() - self.opened >= SECONDS_A_PART:
             self.end_part()
-        self._tell(0, 1)
+        self._report(0, 1)
 
     def end_part(self) -> None:
         self._write()
@@ -262,13 +262,13 @@ class _Sink:
             part.progress.unlisted += self._nameless(batch.filter(pc.is_null(paths)))
             batch = batch.filter(pc.is_valid(paths))
         part.write(batch)
-        self._tell(batch.num_rows, 0)
+        self._report(batch.num_rows, 0)
 
     def _nameless(self, batch: pa.RecordBatch) -> Iterator[Skip]:
         for name in batch.column("listed_path").to_pylist():
             yield Skip(name, "bad_name", "Its name cannot be compared with references; rename it, or move it out of the root.")
 
-    def _tell(self, files: int, listed: int) -> None:
+    def _report(self, files: int, listed: int) -> None:
         with self.walk.lock:
             counted = self.walk.counted
             counted[0], counted[1] = counted[0] + files, counted[1] + listed

@@ -1,4 +1,4 @@
-"""Looking at, moving and deleting single files, on whatever file system they lie.
+"""Inspects, moves and deletes single files on any file system.
 
 Paths are what a listing gave as ``listed_path``: a plain local path or an fsspec URI. Nothing here ever overwrites a file
 or touches a directory's other contents, and a file is only taken away where it still is what was expected.
@@ -48,7 +48,7 @@ class Stat:
 
 
 def stat(path: str) -> Stat:
-    """Raises ``Gone`` where there is no file, other ``TreeError`` where it cannot be told."""
+    """Raises ``Gone`` where there is no file, other ``TreeError`` where that is unknown."""
     filesystem, name = _at(path)
     try:
         if filesystem is None:
@@ -65,7 +65,7 @@ def stat(path: str) -> Stat:
 
 
 def exists(path: str) -> bool:
-    """Raises ``TreeError`` where that cannot be told: not to see a file is not to know that it is gone."""
+    """Raises ``TreeError`` where that is unknown: a file that cannot be seen need not be gone."""
     try:
         stat(path)
     except Gone:

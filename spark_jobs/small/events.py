@@ -7,8 +7,8 @@ from typing import Any, get_args, get_type_hints
 
 import pyarrow as pa
 
+from ingest.flink_logs.event_parser import event_of
 from ingest.flink_logs.events import LogEvent
-from ingest.flink_logs.recognise import event_of
 from ingest.records import LogRecord
 from spark_jobs.serving import LOG_EVENT_FIELDS
 from spark_jobs.small.rows import Row

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
-from ingest.flink_logs.locating import GRAPH_CREATED
+from ingest.flink_logs.task_locations import GRAPH_CREATED
 from spark_jobs.fold.lost_taskmanagers import COLUMNS as TASKMANAGER_LINE
 from spark_jobs.fold.lost_taskmanagers import NOTICED_WITHIN_S, TELLING
 from spark_jobs.small.rows import Row

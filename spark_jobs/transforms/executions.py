@@ -1,13 +1,13 @@
 """Where each attempt of a subtask ran, and of which job it was; joined to the events that name only its id.
 
-:mod:`ingest.flink_logs.locating` does the same for one log on the command line. Since a task may run for
+:mod:`ingest.flink_logs.task_locations` does the same for one log on the command line. Since a task may run for
 months after its deploy line, executions are carried from run to run.
 """
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from ingest.flink_logs.locating import GRAPH_CREATED
+from ingest.flink_logs.task_locations import GRAPH_CREATED
 from spark_jobs.fold.lost_taskmanagers import COLUMNS as TASKMANAGER_LINE
 from spark_jobs.fold.lost_taskmanagers import NOTICED_WITHIN_S, TELLING
 

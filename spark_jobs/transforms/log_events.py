@@ -1,4 +1,4 @@
-"""Log records → typed events by the pattern table, as columns of what :mod:`ingest.flink_logs.recognise` reads."""
+"""Log records → typed events by the pattern table, as columns of what :mod:`ingest.flink_logs.event_parser` reads."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
@@ -9,8 +9,17 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from ingest.flink_logs.event_parser import (
+    INT_FIELDS,
+    READ_FIELDS,
+    ParsedMessage,
+    attempt_of,
+    instant_of,
+    is_savepoint,
+    parse_message,
+    path_of,
+)
 from ingest.flink_logs.events import LogEvent
-from ingest.flink_logs.recognise import INT_FIELDS, READ_FIELDS, Told, attempt_of, instant_of, is_savepoint, path_of, told_by
 from spark_jobs.serving import LOG_EVENT_FIELDS
 
 RECORD_COLUMNS = ("cluster", "observed_at", "process", "ts", "level", "record_hash", "ordinal", "file", "offset")
@@ -63,7 +72,7 @@ def event_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]
         found, told = [], []
         levels, messages = batch.column("level").to_pylist(), batch.column("message").to_pylist()
         for place, (level, message) in enumerate(zip(levels, messages, strict=True)):
-            event = None if message is None else told_by(level, message)
+            event = None if message is None else parse_message(level, message)
             if event:
                 found.append(place)
                 told.append(event)
@@ -74,8 +83,8 @@ def event_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]
             yield pa.RecordBatch.from_arrays([columns[name] for name in names], names)
 
 
-def _columns(told: Sequence[Told]) -> dict[str, pa.Array]:
-    """What events tell, typed as :func:`ingest.flink_logs.recognise.event_of` does."""
+def _columns(told: Sequence[ParsedMessage]) -> dict[str, pa.Array]:
+    """What events tell, typed as :func:`ingest.flink_logs.event_parser.event_of` does."""
     kinds, texts, reasons, reason_texts, messages, details = zip(*told, strict=True)
     read = {name: pa.array(column, pa.string()) for name, column in zip(READ_FIELDS, zip(*texts, strict=True), strict=True)}
     whole = {name: read[name].cast(pa.int64()) for name in INT_FIELDS}

@@ -23,9 +23,9 @@ _HEADERS = {
 
 
 def noise(pieces: pa.BinaryArray, layout: Layout) -> np.ndarray | None:
-    """True for pieces (see ``Stitcher.take``) that surely are records nobody keeps, whole and alone; None where that is not known.
+    """True for pieces (see ``RecordSplitter.take``) that surely are records nobody keeps, whole and alone; None where that is not known.
 
-    The others may be anything: the stitcher decides.
+    The others may be anything: the splitter decides.
     """
     header = _HEADERS.get(layout.name)
     if header is None or len(pieces) < 2:

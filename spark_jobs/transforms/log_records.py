@@ -1,7 +1,7 @@
-"""Raw log text → rows of the lake's ``log_records``, by :mod:`ingest.flink_logs.stitch` in Spark's Python workers.
+"""Raw log text → rows of the lake's ``log_records``, by :mod:`ingest.flink_logs.record_splitter` in Spark's Python workers.
 
 Spark reads the text with a record's opening as line separator (``\\n20`` for Flink's layout) and hands it out in blocks;
-a stitcher for each block makes records of the pieces. That is right wherever each block begins with a header, which is
+a splitter for each block makes records of the pieces. That is right wherever each block begins with a header, which is
 nearly every file; where one does not, the file has to be read in order (:func:`in_order`), which sorts it.
 """
 
@@ -19,7 +19,7 @@ from pyspark.sql import functions as F
 
 from ingest.flink_logs.layouts import FLINK, Layout, zone_of
 from ingest.flink_logs.names import process_of
-from ingest.flink_logs.stitch import MAX_RECORD_BYTES, Keep, Stitched, Stitcher
+from ingest.flink_logs.record_splitter import MAX_RECORD_BYTES, Keep, RawRecord, RecordSplitter
 from spark_jobs.transforms.log_noise import noise
 
 READ_SCHEMA = (
@@ -120,7 +120,7 @@ class _Block:
         self.key = key
         self._file = file_name(key[0])
         self._process = process_of(self._file)
-        self._stitcher = Stitcher(layout, zone_of(time_zone, layout), file=self._file, process=self._process, keep=keep)
+        self._splitter = RecordSplitter(layout, zone_of(time_zone, layout), file=self._file, process=self._process, keep=keep)
         self._opening = layout.opening.encode()
         self._at_file_start = key[1] == 0
         self._headers = 0
@@ -138,17 +138,17 @@ class _Block:
             first = pieces[0].lstrip(b"\0")
             begins = first.startswith(self._opening)
             pieces = [*([first[len(self._opening) :]] if begins else []), *pieces[1:]]
-        return self._batches(self._stitcher.take(pieces))
+        return self._batches(self._splitter.take(pieces))
 
     def end(self) -> list[pa.RecordBatch]:
-        counts = {"process": self._process, "file": self._file, "headers": self._headers + self._stitcher.headers, "stray": self._stray}
-        return [*self._batches(self._stitcher.end()), pa.RecordBatch.from_pylist([counts], _ARROW_SCHEMA)]
+        counts = {"process": self._process, "file": self._file, "headers": self._headers + self._splitter.headers, "stray": self._stray}
+        return [*self._batches(self._splitter.end()), pa.RecordBatch.from_pylist([counts], _ARROW_SCHEMA)]
 
     @property
     def _stray(self) -> bool:
-        return self._stitcher.stray and self.key[1] > 0
+        return self._splitter.stray and self.key[1] > 0
 
-    def _batches(self, records: list[Stitched]) -> list[pa.RecordBatch]:
+    def _batches(self, records: list[RawRecord]) -> list[pa.RecordBatch]:
         if not records:
             return []
         *columns, _ = zip(*records, strict=True)

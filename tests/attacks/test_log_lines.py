@@ -11,10 +11,10 @@ from random import Random
 
 import pytest
 
+from ingest.flink_logs.event_parser import DETAIL_CHARS, MESSAGE_CHARS, event_of
 from ingest.flink_logs.events import LogEvent
 from ingest.flink_logs.files import records_of
 from ingest.flink_logs.patterns import KINDS, PATTERNS, READ_CHARS
-from ingest.flink_logs.recognise import DETAIL_CHARS, MESSAGE_CHARS, event_of
 from ingest.flink_logs.tail import read_new
 from ingest.lake.store import Lake
 from ingest.records import LogRecord, Observed

@@ -16,8 +16,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 
-from ingest.collecting import collect_shard
 from ingest.lake.store import Lake
+from ingest.shard_collector import collect_shard
 from ingest.sources import ClusterSource
 from tests.bench.harness import Report
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from zstandard import ZstdCompressor, ZstdDecompressor
 
-from ingest.flink_logs.recognise import event_of
+from ingest.flink_logs.event_parser import event_of
 from ingest.lake.rows import group_by_table, to_arrow
 from ingest.lake.tables import TABLES
 from ingest.records import LogRecord, Observed, VertexCheckpoint, VertexMetrics

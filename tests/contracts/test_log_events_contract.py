@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from ingest.flink_logs.event_parser import event_of
 from ingest.flink_logs.files import read_file
 from ingest.flink_logs.layouts import FLINK, Layout, layout_of
 from ingest.flink_logs.patterns import PATTERNS, TRACE_PATTERNS
-from ingest.flink_logs.recognise import event_of
-from ingest.flink_logs.stitch import MAX_RECORD_BYTES
+from ingest.flink_logs.record_splitter import MAX_RECORD_BYTES
 from spark_jobs.transforms.log_events import recognised
 from spark_jobs.transforms.log_records import by_block, in_order, line_separator, numbered
 from tests.attacks.log_lines import hostile_lines

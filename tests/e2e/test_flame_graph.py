@@ -4,7 +4,7 @@ import pytest
 from django.utils import timezone
 from playwright.sync_api import expect
 
-from ingest.flink_rest.flame_graphs import AskedFlameGraph
+from ingest.flink_rest.flame_graphs import FlameGraphAnswer
 from ingest.flink_rest.payloads.flame_graph import flame_graph
 from ingest.sources import WantedFlameGraph
 from tests.flame_graphs import graphs, own_methods
@@ -33,7 +33,7 @@ def address(site, of):
 def sampled(of, vertex, body):
     now = timezone.now()
     want(of.cluster, of.job_id, vertex, now)
-    keep(of.cluster, [AskedFlameGraph(WantedFlameGraph(of.job_id, vertex), now, None, flame_graph(body))])
+    keep(of.cluster, [FlameGraphAnswer(WantedFlameGraph(of.job_id, vertex), now, None, flame_graph(body))])
 
 
 def test_it_is_asked_for_on_the_page_of_the_finding_and_seen_there(page, of, address, complaints):

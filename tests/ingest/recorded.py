@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from ingest.flink_rest.readings import Answer, JobReading
+from ingest.flink_rest.answers import Answer, JobAnswers
 from ingest.flink_rest.routing import file_job_answer, job_of
 from ingest.recordings.recording import Recording
 from ingest.records import Record
@@ -32,11 +32,11 @@ def body(recording: str, ending: str, where: Any = lambda body: True) -> Any:
     return json.loads(json.dumps(found[-1]))
 
 
-def reading(recording: str) -> JobReading:
+def reading(recording: str) -> JobAnswers:
     """One reading of the recording's first job, from its middle; what was asked only earlier is filled in."""
     everything = answers(recording)
     job_id = next(found for answer in everything if (found := job_of(answer.path)))
-    filled = JobReading(job_id)
+    filled = JobAnswers(job_id)
     middle = len(everything) // 2
     for answer in (*everything[middle:], *everything[:middle]):
         if job_of(answer.path) == job_id:

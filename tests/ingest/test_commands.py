@@ -7,7 +7,7 @@ import pytest
 
 from ingest.__main__ import COMMANDS, main
 from tests.ingest.flink_rest.serving import recorded
-from tests.ingest.test_collecting import serving
+from tests.ingest.test_shard_collector import serving
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from ingest.collecting import ClusterOutcome
 from ingest.lake.store import Lake
+from ingest.shard_collector import ClusterOutcome
 from ingest.sources import ClusterSource, WantedFlameGraph
 from tests.flame_graphs import graphs
 from tests.ingest.flink_rest.serving import Answer, Reply, recorded, told
-from tests.ingest.test_collecting import serving, shard
+from tests.ingest.test_shard_collector import serving, shard
 
 JOB, SOURCE = "a" * 32, "b" * 32
 WANTED = WantedFlameGraph(JOB, SOURCE, 0)

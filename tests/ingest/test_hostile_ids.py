@@ -9,17 +9,17 @@ from typing import Any
 
 import pytest
 
-from ingest.collecting import collect_shard
 from ingest.flink_ids import is_flink_id, is_taskmanager_id
-from ingest.flink_rest.pace import Pace
+from ingest.flink_rest.limits import RequestLimits
 from ingest.history.archives import read_archives
 from ingest.lake.store import Lake
 from ingest.recordings.importer import import_recording
 from ingest.records import Checkpoint, Observed
+from ingest.shard_collector import collect_shard
 from ingest.sources import ClusterSource, LogSource
 from tests.ingest.flink_rest.serving import Answer, Reply, recorded, told
 from tests.ingest.recorded import RECORDINGS, answers
-from tests.ingest.test_collecting import rows, serving
+from tests.ingest.test_shard_collector import rows, serving
 
 AT = datetime(2026, 11, 21, 4, 5, tzinfo=UTC)
 E = "1.20.5/E"
@@ -45,7 +45,7 @@ def entry(job_id: Any, **fields: Any) -> dict[str, Any]:
 def collected(lake: Lake, answer: Answer, **source: Any) -> Any:
     with serving(answer) as (server,):
         cluster = ClusterSource("c", server.url, request_timeout_s=5, **source)
-        (outcome,) = collect_shard([cluster], {}, lake, at=lambda: AT, pace=Pace(cycle_timeout_s=30))
+        (outcome,) = collect_shard([cluster], {}, lake, at=lambda: AT, limits=RequestLimits(cycle_timeout_s=30))
     return outcome
 
 

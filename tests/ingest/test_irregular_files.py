@@ -12,13 +12,13 @@ from typing import Any
 
 import pytest
 
-from ingest.collecting import collect_shard
 from ingest.flink_logs.tail import read_new
 from ingest.lake.store import Lake
 from ingest.recordings.rest_file import MAX_BAD_LINES, read_rest_file
+from ingest.shard_collector import collect_shard
 from ingest.sources import ClusterSource, LogSource
 from tests.ingest.recorded import RECORDINGS
-from tests.ingest.test_collecting import rows
+from tests.ingest.test_shard_collector import rows
 
 AT = datetime(2026, 11, 21, 4, 5, tzinfo=UTC)
 E = RECORDINGS / "1.20.5" / "E"

@@ -12,15 +12,15 @@ from typing import Any
 import pytest
 
 from ingest import json_bounds
-from ingest.collecting import collect_shard
-from ingest.flink_rest.findings import MAX_BAD_ENTRIES
-from ingest.flink_rest.pace import Pace
+from ingest.flink_rest.limits import RequestLimits
+from ingest.flink_rest.parse_results import MAX_BAD_ENTRIES
 from ingest.history.archives import read_archives
 from ingest.lake.store import Lake
+from ingest.shard_collector import collect_shard
 from ingest.sources import ClusterSource
 from tests.ingest.flink_rest.serving import Answer, Reply, recorded, told
 from tests.ingest.recorded import answers
-from tests.ingest.test_collecting import rows, serving
+from tests.ingest.test_shard_collector import rows, serving
 
 AT = datetime(2026, 11, 21, 4, 5, tzinfo=UTC)
 E = "1.20.5/E"
@@ -46,7 +46,7 @@ def peak_mib(statement: str) -> int:
 
 def collecting(url: str, root: Path) -> str:
     return (
-        "from datetime import UTC, datetime\nfrom ingest.collecting import collect_shard\nfrom ingest.lake.store import Lake\n"
+        "from datetime import UTC, datetime\nfrom ingest.shard_collector import collect_shard\nfrom ingest.lake.store import Lake\n"
         "from ingest.sources import ClusterSource\n"
         f"outcomes = collect_shard([ClusterSource('c', {url!r})], {{}}, Lake({str(root)!r}))\nprint(outcomes[0].error)"
     )
@@ -131,7 +131,7 @@ def test_other_clusters_of_the_shard_are_read_beside_a_hostile_one(lake: Lake) -
     slow: Answer = lambda path, headers: Reply(b"[" * 1000, pieces=1000, pause_s=0.5)  # noqa: E731 - likewise
     with serving(hostile, slow, recorded(E)) as servers:
         sources = [ClusterSource(f"c{number}", server.url, request_timeout_s=3) for number, server in enumerate(servers)]
-        outcomes = collect_shard(sources, {}, lake, at=lambda: AT, pace=Pace(cycle_timeout_s=20))
+        outcomes = collect_shard(sources, {}, lake, at=lambda: AT, limits=RequestLimits(cycle_timeout_s=20))
     assert [outcome.reachable for outcome in outcomes] == [False, False, True]
     assert {row["cluster"] for row in rows(lake, "checkpoints")} == {"c2"}
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from ingest.collecting import ClusterOutcome, collect_shard
 from ingest.lake.store import Lake
+from ingest.shard_collector import ClusterOutcome, collect_shard
 from ingest.sources import ClusterSource
 from tests.ingest.flink_rest.serving import Answer, Reply, recorded, told
-from tests.ingest.test_collecting import rows, serving
+from tests.ingest.test_shard_collector import rows, serving
 
 START = datetime(2026, 11, 21, 4, 5, tzinfo=UTC)
 E, OTHER = "1.20.5/E", "1.12.5/G"

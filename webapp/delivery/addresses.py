@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from django.conf import settings
 
-from ingest.network.addresses import Address, Network, is_never_asked, unwrapped
+from ingest.network.addresses import Address, Network, is_forbidden, unwrapped
 
 _NOT_PUBLIC = [
     ipaddress.ip_network(text)
@@ -48,7 +48,7 @@ def refusal(text: str, scheme: str, rules: Policy) -> str:
     if isinstance(address, ipaddress.IPv6Address) and address.scope_id:
         return "an address with a zone"
     for inner in unwrapped(address):
-        if is_never_asked(inner):
+        if is_forbidden(inner):
             return "an address that nothing may be sent to"
         if rules.allows(inner):
             continue

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from django.db import IntegrityError, transaction
 from django.db.models import Q
 
-from ingest.flink_rest.flame_graphs import GRAPHS_PER_CYCLE, AskedFlameGraph
+from ingest.flink_rest.flame_graphs import GRAPHS_PER_CYCLE, FlameGraphAnswer
 from ingest.flink_rest.payloads.flame_graph import FlameGraph as SampledFlameGraph
 from ingest.redaction.texts import redact
 from ingest.sources import WantedFlameGraph
@@ -56,7 +56,7 @@ def wanted_of(clusters: Iterable[str], now: datetime) -> dict[str, tuple[WantedF
     return {cluster: tuple(graphs) for cluster, graphs in found.items()}
 
 
-def keep(cluster: str, requested: Sequence[AskedFlameGraph]) -> None:
+def keep(cluster: str, requested: Sequence[FlameGraphAnswer]) -> None:
     """What became of the requests of a cycle."""
     for one in requested:
         key = {"cluster": cluster, "job_id": one.wanted.job_id, "vertex_id": one.wanted.vertex_id}
@@ -65,7 +65,7 @@ def keep(cluster: str, requested: Sequence[AskedFlameGraph]) -> None:
             FlameGraph.objects.filter(pk=row.pk).update(**_answered(one, row.asked + 1))
 
 
-def _answered(one: AskedFlameGraph, requested: int) -> dict[str, object]:
+def _answered(one: FlameGraphAnswer, requested: int) -> dict[str, object]:
     state = State(one.graph.state.value) if one.graph else State.FAILED
     values: dict[str, object] = {"state": state, "asked": requested, "ask_at": None, "answered_at": one.at, "note": redact(one.error)}
     if state in AGAIN_AFTER:

@@ -8,7 +8,7 @@ from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.utils import timezone
 
-from ingest.collecting import ClusterOutcome, collect_shard
+from ingest.shard_collector import ClusterOutcome, collect_shard
 from ingest.sources import ClusterSource
 from webapp.findings.late_sources import want_flame_graphs
 from webapp.flame_graphs import requests as flame_graphs
@@ -72,7 +72,7 @@ def _noted(cluster: Cluster, outcome: ClusterOutcome, at: datetime) -> Cluster:
     cluster.last_collected_at = at
     cluster.last_error = storable(outcome.error)
     cluster.last_requests, cluster.last_skips, cluster.jobs_seen = outcome.requests, outcome.skips, outcome.jobs_seen
-    cluster.sampled_every_s, cluster.sampling_reason = outcome.metrics_interval_s, outcome.pace_reason
+    cluster.sampled_every_s, cluster.sampling_reason = outcome.metrics_interval_s, outcome.sampling_reason
     if outcome.reachable:
         cluster.last_success_at, cluster.consecutive_failures, cluster.blind_since = at, 0, None
         cluster.flink_version = storable(outcome.flink_version) or cluster.flink_version

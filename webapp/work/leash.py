@@ -3,11 +3,11 @@
 import os
 import sys
 
-from ingest.leash import die_with
+from ingest.parent_death import die_with_parent
 
 
 def main() -> None:
-    die_with(os.getppid())
+    die_with_parent(os.getppid())
     os.execvp(sys.argv[1], sys.argv[1:])  # noqa: S606 - an argument list, no shell
 
 

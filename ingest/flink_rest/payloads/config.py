@@ -29,7 +29,7 @@ _MAX_VALUE_CHARS = 4096
 
 
 def checkpoint_settings(body: Any) -> dict[str, Any]:
-    """The columns of ``Job`` that ``/jobs/:id/checkpoints/config`` tells of. Raises ``Skipped`` on a bad shape."""
+    """The columns of ``Job`` that ``/jobs/:id/checkpoints/config`` fills. Raises ``Skipped`` on a bad shape."""
     fields = Fields(body)
     external = fields.object("externalization")
     externalized = external.flag("enabled") if external else None

@@ -15,13 +15,12 @@ _CLASS_OF_TRACE = re.compile(r"[\w.$]{1,500}")
 def entries(body: Any) -> list[tuple[str, Any]]:
     """Root exceptions with their places, newest first.
 
-    From 1.13 on ``exceptionHistory`` tells all; the legacy part beside it (until 1.20) repeats some
+    From 1.13 on ``exceptionHistory`` has all; the legacy part beside it (until 1.20) repeats some
     of the same failures in other words and is passed over. Raises ``Skipped`` on a bad shape.
     """
     payload = Fields(body)
     history = payload.object("exceptionHistory")
-    told = history.items("entries") if history else []
-    return told or _legacy_entries(payload)
+    return (history.items("entries") if history else []) or _legacy_entries(payload)
 
 
 def _legacy_entries(payload: Fields) -> list[tuple[str, Any]]:

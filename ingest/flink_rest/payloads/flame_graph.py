@@ -14,7 +14,7 @@ from ingest.flink_rest.payloads.fields import Fields, signed
 MOST_NODES = 50_000
 """A hundred samples of each subtask (``rest.flamegraph.num-samples``) share most of their frames."""
 DEEPEST = 1_100
-"""``rest.flamegraph.stack-depth`` is 100, and no JVM keeps more than 1,024 frames of a trace unless it is told to."""
+"""``rest.flamegraph.stack-depth`` is 100, and no JVM keeps more than 1,024 frames of a trace by default."""
 NAME_CHARS = 300
 
 
@@ -51,7 +51,7 @@ class FlameGraph:
 def flame_graph(body: Any) -> FlameGraph:
     """Raises ``Skipped`` on a bad shape, or a graph that is too large or deep.
 
-    Flink tells by a negative time why there is no graph: -1 ended, -2 switched off, -3 being sampled; what is none of these is taken
+    A negative time says why there is no graph: -1 ended, -2 switched off, -3 being sampled; what is none of these is taken
     as being sampled.
     """
     payload = Fields(body)

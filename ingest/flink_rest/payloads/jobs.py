@@ -15,7 +15,7 @@ MAX_STATE_CHARS = 32
 
 @dataclass(frozen=True, slots=True)
 class JobState:
-    """What both payloads tell of a job."""
+    """What both payloads say of a job."""
 
     job_id: str
     name: str | None = None
@@ -26,7 +26,7 @@ class JobState:
 
 
 def state_in(entry: Any) -> str:
-    """The state that an entry of ``/jobs/overview`` tells, upper case; "" where it tells none."""
+    """The state in an entry of ``/jobs/overview``, upper case; "" where it has none."""
     state = entry.get("state") if isinstance(entry, dict) else None
     return (clean_text(state, MAX_STATE_CHARS) or "").upper() if isinstance(state, str) else ""
 

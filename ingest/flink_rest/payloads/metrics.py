@@ -59,7 +59,7 @@ def pick(found: dict[str, Any], spellings: Iterable[str], read: Callable[[Any], 
 
 
 def columns_by_subtask(body: Any, endpoint: str, names: Names) -> dict[int, dict[str, Number | None]]:
-    """:func:`columns` for each subtask that the answer tells of. Raises ``Skipped`` on a bad shape."""
+    """:func:`columns` for each subtask of the answer. Raises ``Skipped`` on a bad shape."""
     return {subtask: columns(found, names) for subtask, found in values_by_subtask(body, endpoint).items()}
 
 

@@ -7,6 +7,6 @@ from ingest.flink_rest.versions import MAX_VERSION_CHARS
 
 
 def flink_version(body: Any) -> str | None:
-    """``1.20.5``; ``None`` where the payload does not tell. Raises ``Skipped`` on a bad shape."""
+    """``1.20.5``; ``None`` where the payload has none. Raises ``Skipped`` on a bad shape."""
     version = Fields(body).text("flink-version")
     return clean_text(version, MAX_VERSION_CHARS) if version and not version.startswith("<") else None

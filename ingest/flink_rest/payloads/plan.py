@@ -26,7 +26,7 @@ def vertices(job: Any) -> tuple[Vertex, ...]:
 
 
 def planned_vertices(plan: Any) -> tuple[Vertex, ...]:
-    """What a plan alone tells of the vertices. Raises ``Skipped`` on a bad shape."""
+    """The vertices as far as a plan alone describes them. Raises ``Skipped`` on a bad shape."""
     return tuple(
         Vertex(vertex_id=node.the_flink_id("id"), name=_plain(node.text("description")), parallelism=node.whole("parallelism"))
         for node in _plan(plan).objects("nodes")

@@ -25,9 +25,9 @@ def counted(body: Any) -> dict[int, Counted]:
     for subtask in Fields(body).objects("subtasks"):
         metrics = subtask.object("metrics")
         if metrics is not None:
-            told = Counted(_complete(metrics, "read-records"), _complete(metrics, "write-records"))
-            if told != Counted():
-                found[subtask_index(subtask)] = told
+            counters = Counted(_complete(metrics, "read-records"), _complete(metrics, "write-records"))
+            if counters != Counted():
+                found[subtask_index(subtask)] = counters
     return found
 
 

@@ -42,8 +42,8 @@ def taskmanager(entry: Any, ts: datetime, metric_values: Mapping[str, Any] | Non
     configured = fields.object("memoryConfiguration") or Fields({})
     detail = _collected(fields.object("metrics"))
     asked = metrics.columns(dict(metric_values or {}), TASKMANAGER_METRICS)
-    told = {column: detail.whole(name) for column, name in _DETAIL_METRICS.items()}
-    merged = {column: told.get(column) if told.get(column) is not None else _bytes(value) for column, value in asked.items()}
+    reported = {column: detail.whole(name) for column, name in _DETAIL_METRICS.items()}
+    merged = {column: reported.get(column) if reported.get(column) is not None else _bytes(value) for column, value in asked.items()}
     gc_count, gc_ms = _garbage_collection(detail, metric_values or {})
     return TaskManager(
         taskmanager_id=the_taskmanager_id(fields),

@@ -2,8 +2,8 @@
 
 import pytest
 
+from ingest.flink_rest.answers import Answer, ClusterAnswers, JobAnswers
 from ingest.flink_rest.assembly import observe_cluster, observe_job, overview_of_jobs, records
-from ingest.flink_rest.readings import Answer, ClusterReading, JobReading
 from ingest.records import Checkpoint, Job, VertexCheckpoint, VertexMetrics
 from tests.ingest.recorded import AT, answers, reading
 
@@ -32,7 +32,7 @@ def test_a_job_is_told_with_plan_edges_settings_and_checkpointing():
 def test_a_job_that_is_listed_but_cannot_be_asked_is_not_lost():
     overview = next(answer for answer in answers("1.20.5/E") if answer.path == "/jobs/overview" and answer.body["jobs"])
     (job_id, entry), = overview_of_jobs(overview)[0].items()  # fmt: skip
-    (job,), skips = records(JobReading(job_id, overview=entry))
+    (job,), skips = records(JobAnswers(job_id, overview=entry))
     assert (job.job_id, job.name, job.state) == (job_id, "lab-E-decline", "RUNNING")
     assert job.vertices is None
     assert skips == ()
@@ -41,7 +41,7 @@ def test_a_job_that_is_listed_but_cannot_be_asked_is_not_lost():
 def test_a_bad_job_answer_falls_back_to_the_overview():
     overview = next(answer for answer in answers("1.20.5/E") if answer.path == "/jobs/overview" and answer.body["jobs"])
     (job_id, entry), = overview_of_jobs(overview)[0].items()  # fmt: skip
-    found, skips = records(JobReading(job_id, overview=entry, job=Answer(f"/jobs/{job_id}", AT, ["not", "a", "job"])))
+    found, skips = records(JobAnswers(job_id, overview=entry, job=Answer(f"/jobs/{job_id}", AT, ["not", "a", "job"])))
     assert [record.state for record in of_type(Job, found)] == ["RUNNING"]
     assert skips[0].subject == f"/jobs/{job_id}"
     assert "expected an object" in skips[0].detail
@@ -64,7 +64,7 @@ def test_a_restored_job_tells_from_where():
     )
     job_id = restored.path.split("/")[2]
     job_answer = next(answer for answer in answers("1.20.5/H") if answer.path == f"/jobs/{job_id}")
-    (job,) = of_type(Job, records(JobReading(job_id, job=job_answer, checkpoints=restored))[0])
+    (job,) = of_type(Job, records(JobAnswers(job_id, job=job_answer, checkpoints=restored))[0])
     assert job.restored_checkpoint_id == restored.body["latest"]["restored"]["id"]
     assert job.restored_path == restored.body["latest"]["restored"]["external_path"]
 
@@ -136,7 +136,7 @@ def test_1_12_has_pools_and_idle_time_but_no_busy_time():
 
 def test_parallelism_5000_gives_one_sample_of_5000_elements():
     body = [{"id": f"{subtask}.busyTimeMsPerSecond", "value": str(subtask)} for subtask in range(5000)]
-    filled = JobReading("j", metrics={"v": [Answer("/jobs/j/vertices/v/metrics?get=…", AT, body)]})
+    filled = JobAnswers("j", metrics={"v": [Answer("/jobs/j/vertices/v/metrics?get=…", AT, body)]})
     (found,), skips = records(filled)
     assert found.busy_ms_per_s == tuple(float(subtask) for subtask in range(5000))
     assert skips == ()
@@ -146,7 +146,7 @@ def test_metrics_asked_in_pieces_make_one_sample():
     asked_for = [("0.busyTimeMsPerSecond", "1"), ("1.busyTimeMsPerSecond", "2"), ("0.numRecordsInPerSecond", "3")]
     pieces = [[{"id": metric_id, "value": value}] for metric_id, value in asked_for]
     asked = [Answer(f"/jobs/j/vertices/v/metrics?get={number}", AT, piece) for number, piece in enumerate(pieces)]
-    (found,), _ = records(JobReading("j", metrics={"v": asked}))
+    (found,), _ = records(JobAnswers("j", metrics={"v": asked}))
     assert found.busy_ms_per_s == (1.0, 2.0)
     assert found.records_in_per_s == (3.0, None)
 
@@ -154,7 +154,7 @@ def test_metrics_asked_in_pieces_make_one_sample():
 def test_a_bad_piece_of_metrics_costs_that_piece_alone():
     good = Answer("/jobs/j/vertices/v/metrics?get=a", AT, [{"id": "0.busyTimeMsPerSecond", "value": "1"}])
     bad = Answer("/jobs/j/vertices/v/metrics?get=b", AT, [{"id": "1.busyTimeMsPerSecond", "value": {}}])
-    (found,), skips = records(JobReading("j", metrics={"v": [good, bad]}))
+    (found,), skips = records(JobAnswers("j", metrics={"v": [good, bad]}))
     assert found.busy_ms_per_s == (1.0,)
     assert [skip.subject for skip in skips] == ["/jobs/j/vertices/v/metrics"]
 
@@ -171,7 +171,7 @@ def test_each_record_is_observed_when_its_own_answer_came():
 
 def test_a_taskmanager_known_only_from_the_list_is_told_too():
     listed = {"taskmanagers": [{"id": "a"}, {"id": "b"}, {"id": 3}]}
-    cluster = ClusterReading(Answer("/taskmanagers", AT, listed), {"a": Answer("/taskmanagers/a", AT, {"id": "a", "slotsNumber": 2})})
+    cluster = ClusterAnswers(Answer("/taskmanagers", AT, listed), {"a": Answer("/taskmanagers/a", AT, {"id": "a", "slotsNumber": 2})})
     (found,) = observe_cluster(cluster, "c", "rest")
     assert [(record.taskmanager_id, record.slots) for record in found.records[:2]] == [("a", 2), ("b", None)]
     assert found.records[2].subject == "/taskmanagers#taskmanagers[2]"

@@ -12,7 +12,7 @@ import pytest
 
 from ingest.flink_rest.collector import Collected, collect_cluster
 from ingest.flink_rest.gate import Gate
-from ingest.flink_rest.pace import Pace
+from ingest.flink_rest.limits import RequestLimits
 from ingest.records import Checkpoint, Job, JobException, Skip, TaskManager, VertexCheckpoint, VertexMetrics
 from ingest.sources import Auth, ClusterSource
 from tests.ingest.flink_rest.serving import Answer, Reply, Server, recorded, told
@@ -23,7 +23,7 @@ Kind = TypeVar("Kind")
 
 
 def cycle(
-    answer: Answer, cursor: dict[str, Any] | None = None, *, after_s: float = 0, pace: Pace | None = None, **fields: Any
+    answer: Answer, cursor: dict[str, Any] | None = None, *, after_s: float = 0, limits: RequestLimits | None = None, **fields: Any
 ) -> tuple[Collected, Server]:
     """One cycle, ``after_s`` seconds after the first one."""
 
@@ -31,7 +31,7 @@ def cycle(
         async with Server(answer) as server:
             source = ClusterSource("lab", server.url, **{"request_timeout_s": 2, **fields})
             at = START + timedelta(seconds=after_s)
-            return await collect_cluster(source, cursor or {}, lambda: at, pace=pace, gate=Gate(0.01)), server
+            return await collect_cluster(source, cursor or {}, lambda: at, limits=limits, gate=Gate(0.01)), server
 
     return asyncio.run(conversation())
 
@@ -158,7 +158,7 @@ def test_one_hanging_endpoint_costs_its_answer_only() -> None:
 
 
 def test_a_jobmanager_that_hangs_is_cut_off_and_said_to_be_unreachable() -> None:
-    found, _ = cycle(lambda path, headers: Reply(hang=True), request_timeout_s=0.2, pace=Pace(cycle_timeout_s=2))
+    found, _ = cycle(lambda path, headers: Reply(hang=True), request_timeout_s=0.2, limits=RequestLimits(cycle_timeout_s=2))
     assert not found.reachable and found.error and "\n" not in found.error
     assert "unreachable" in reasons(found.skips)
 
@@ -171,7 +171,7 @@ def test_a_cycle_is_cut_off_as_a_whole_and_keeps_what_it_has() -> None:
             return Reply(hang=True)
         return slow(path, headers)
 
-    found, _ = cycle(answer, request_timeout_s=5, pace=Pace(cycle_timeout_s=0.5))
+    found, _ = cycle(answer, request_timeout_s=5, limits=RequestLimits(cycle_timeout_s=0.5))
     assert found.reachable and "timeout" in reasons(found.skips)
 
 
@@ -207,7 +207,7 @@ def test_metrics_that_come_empty_the_first_time_are_normal(monkeypatch: pytest.M
 
 def test_metrics_that_stay_empty_are_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ingest.flink_rest.vertex_reader.SECOND_LOOK_PAUSE_S", 0.05)
-    found, _ = cycle(changed(recorded("1.20.5/B"), "/metrics", lambda body: []), pace=Pace(requests_per_vertex=1))
+    found, _ = cycle(changed(recorded("1.20.5/B"), "/metrics", lambda body: []), limits=RequestLimits(requests_per_vertex=1))
     assert not found.skips and {sample.busy_ms_per_s for sample in of_kind(found, VertexMetrics)} == {None}
 
 
@@ -238,7 +238,7 @@ def _large(parallelism: int) -> Answer:
 
 def test_parallelism_5000_is_sampled_within_bounds_and_said_so() -> None:
     answer = _large(5000)
-    found, server = cycle(answer, pace=Pace(requests_per_vertex=10))
+    found, server = cycle(answer, limits=RequestLimits(requests_per_vertex=10))
     (sample,) = of_kind(found, VertexMetrics)
     known = [index for index, value in enumerate(sample.busy_ms_per_s or ()) if value is not None]
     assert sample.parallelism == 5000 and len(sample.backpressured_ratio or ()) == 5000
@@ -249,8 +249,8 @@ def test_parallelism_5000_is_sampled_within_bounds_and_said_so() -> None:
 
 def test_the_next_cycle_samples_other_subtasks() -> None:
     answer = _large(5000)
-    first, _ = cycle(answer, pace=Pace(requests_per_vertex=10))
-    second, _ = cycle(answer, first.cursor, after_s=30, pace=Pace(requests_per_vertex=10))
+    first, _ = cycle(answer, limits=RequestLimits(requests_per_vertex=10))
+    second, _ = cycle(answer, first.cursor, after_s=30, limits=RequestLimits(requests_per_vertex=10))
     known = [
         {index for index, value in enumerate(of_kind(found, VertexMetrics)[0].busy_ms_per_s or ()) if value is not None}
         for found in (first, second)
@@ -259,7 +259,7 @@ def test_the_next_cycle_samples_other_subtasks() -> None:
 
 
 def test_a_budget_keeps_checkpoints_and_says_what_it_left_out() -> None:
-    found, server = cycle(recorded("1.20.5/B"), pace=Pace(requests=6))
+    found, server = cycle(recorded("1.20.5/B"), limits=RequestLimits(requests=6))
     assert of_kind(found, Checkpoint) and len(server.asked) <= 9
     assert "over_budget" in reasons(found.skips)
 
@@ -325,8 +325,8 @@ def test_a_slow_jobmanager_gives_some_jobs_whole_and_the_others_next_time() -> N
         reply = base(re.sub("^/jobs/[0-9a-f]{32}", f"/jobs/{real['jid']}", path), headers)
         return Reply(reply.body, reply.status, reply.headers, pause_s=0.01)
 
-    first, _ = cycle(slow, pace=Pace(cycle_timeout_s=1.5))
-    second, _ = cycle(slow, first.cursor, after_s=10, pace=Pace(cycle_timeout_s=1.5))
+    first, _ = cycle(slow, limits=RequestLimits(cycle_timeout_s=1.5))
+    second, _ = cycle(slow, first.cursor, after_s=10, limits=RequestLimits(cycle_timeout_s=1.5))
     read = [{job.job_id for job in of_kind(found, Job)} for found in (first, second)]
     assert "timeout" in reasons(first.skips) and 0 < len(read[0]) < 30
     assert read[1] - read[0]

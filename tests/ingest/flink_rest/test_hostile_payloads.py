@@ -7,8 +7,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from ingest.flink_rest.answers import Answer, ClusterAnswers
 from ingest.flink_rest.assembly import observe_cluster, observe_job, overview_of_jobs
-from ingest.flink_rest.readings import Answer, ClusterReading
 from ingest.flink_rest.routing import file_cluster_answer
 from ingest.lake.rows import group_by_table, to_arrow
 from ingest.lake.tables import TABLES
@@ -81,7 +81,7 @@ def test_a_job_with_any_one_part_spoiled_is_read_for_the_rest(data):
 @settings(max_examples=60, deadline=None)
 @given(st.data())
 def test_a_cluster_with_any_answer_spoiled_keeps_its_other_taskmanagers(data):
-    cluster = ClusterReading()
+    cluster = ClusterAnswers()
     for answer in answers(data.draw(st.sampled_from(SOURCES))):
         file_cluster_answer(cluster, answer)
     before = rows_of(observe_cluster(cluster, "c", "rest"))["taskmanagers"]

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from ingest.collecting import collect_shard
 from ingest.flink_rest.probe import probe
 from ingest.lake.store import Lake
+from ingest.shard_collector import collect_shard
 from ingest.sources import Auth, ClusterSource, Tls
 from tests.ingest.flink_rest.certificates import server_side
 from tests.ingest.flink_rest.serving import Server, recorded
-from tests.ingest.test_collecting import serving
+from tests.ingest.test_shard_collector import serving
 
 AT = datetime(2026, 11, 21, 4, 5, tzinfo=UTC)
 WRONG = {

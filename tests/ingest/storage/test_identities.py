@@ -1,4 +1,4 @@
-"""Directories with two names, as listings meet them."""
+"""Directories with two names, as listings visit them."""
 
 import os
 from collections.abc import Callable
@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ingest.storage import directories
-from ingest.storage.identities import SECOND_NAME, Met, same_directory
+from ingest.storage.identities import SECOND_NAME, VisitedDirectories, same_directory
 from ingest.storage.listing import list_root
 from ingest.storage.roots import Root
 from ingest.storage.snapshots import Listed
@@ -30,16 +30,16 @@ def told(*listed: Listed) -> list[tuple[str, str]]:
     return [(skip.subject, skip.detail.partition(": ")[0]) for one in listed for skip in one.unlisted if skip.reason == SECOND_NAME]
 
 
-def both(one: Root, other: Root, tmp_path: Path) -> tuple[Listed, Listed, Met]:
-    met = Met()
-    return (*(list_root(root, str(tmp_path / f"out-{number}"), met=met) for number, root in enumerate((one, other))), met)  # type: ignore[return-value]
+def both(one: Root, other: Root, tmp_path: Path) -> tuple[Listed, Listed, VisitedDirectories]:
+    visited = VisitedDirectories()
+    return (*(list_root(root, str(tmp_path / f"out-{number}"), visited=visited) for number, root in enumerate((one, other))), visited)  # type: ignore[return-value]
 
 
 def test_a_root_behind_a_link_is_the_same_directory(tree: Path, tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(tree)
-    first, second, met = both(Root(f"file:{tree}"), Root(f"file:{tmp_path}/link"), tmp_path)
+    first, second, visited = both(Root(f"file:{tree}"), Root(f"file:{tmp_path}/link"), tmp_path)
     assert (told(first), told(second)) == ([], [(f"file:{tmp_path}/link", f"It is the same directory as file:{tree}")])
-    assert [skip.subject for skip in met.skips_of(f"file:{tree}")] == [f"file:{tree}"]
+    assert [skip.subject for skip in visited.skips_of(f"file:{tree}")] == [f"file:{tree}"]
     assert second.files == 1
 
 
@@ -58,27 +58,27 @@ def test_a_mount_of_a_directory_within_a_root_is_told_once_however_much_lies_bel
 
 
 def test_directories_that_take_the_numbers_of_deleted_ones_are_no_second_names(tree: Path, tmp_path: Path) -> None:
-    met = Met()
-    list_root(Root(f"file:{tree}"), str(tmp_path / "out"), met=met)
+    visited = VisitedDirectories()
+    list_root(Root(f"file:{tree}"), str(tmp_path / "out"), visited=visited)
     (tree / JOB).rename(tmp_path / "elsewhere")
-    listed = list_root(Root(f"file:{tmp_path}/elsewhere"), str(tmp_path / "out-2"), met=met)
+    listed = list_root(Root(f"file:{tmp_path}/elsewhere"), str(tmp_path / "out-2"), visited=visited)
     assert not told(listed)
 
 
 def test_two_roots_beside_each_other_are_two_directories(tree: Path, tmp_path: Path) -> None:
     (tmp_path / "other" / JOB / "shared").mkdir(parents=True)
     os.link(tree / JOB / "shared" / "a", tmp_path / "other" / JOB / "shared" / "a")
-    first, second, met = both(Root(f"file:{tree}"), Root(f"file:{tmp_path}/other"), tmp_path)
-    assert not told(first, second) and not met.skips_of(f"file:{tree}")
+    first, second, visited = both(Root(f"file:{tree}"), Root(f"file:{tmp_path}/other"), tmp_path)
+    assert not told(first, second) and not visited.skips_of(f"file:{tree}")
 
 
 def test_a_listing_that_goes_on_still_knows_what_it_met_before_it_was_cut_off(tree: Path, tmp_path: Path) -> None:
     root = Root(f"file:{tree}")
     list_root(root, str(tmp_path / "out"), threads=1)
     (tmp_path / "out" / "_listed.json").unlink()
-    met = Met()
-    list_root(root, str(tmp_path / "out"), threads=1, met=met)
-    assert told(list_root(Root("s3://one/flink", str(tree)), str(tmp_path / "out-2"), met=met))
+    visited = VisitedDirectories()
+    list_root(root, str(tmp_path / "out"), threads=1, visited=visited)
+    assert told(list_root(Root("s3://one/flink", str(tree)), str(tmp_path / "out-2"), visited=visited))
 
 
 @pytest.mark.parametrize(
@@ -118,5 +118,5 @@ def test_two_spellings_on_a_file_system_that_ignores_case_are_one_directory(
 ) -> None:
     monkeypatch.setattr(directories, "os", _IgnoringCase())
     assert str(tree) == str(tree).lower()
-    first, second, met = both(Root(f"file:{tree}"), Root(f"file:{tmp_path}/CKPT"), tmp_path)
-    assert (first.files, second.files, len(told(second)), len(met.skips_of(f"file:{tree}"))) == (1, 1, 1, 1)
+    first, second, visited = both(Root(f"file:{tree}"), Root(f"file:{tmp_path}/CKPT"), tmp_path)
+    assert (first.files, second.files, len(told(second)), len(visited.skips_of(f"file:{tree}"))) == (1, 1, 1, 1)

@@ -8,10 +8,10 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
+from ingest.flink_logs.event_parser import event_of
 from ingest.flink_logs.events import LogEvent
 from ingest.flink_logs.files import records_of
-from ingest.flink_logs.locating import located
-from ingest.flink_logs.recognise import event_of
+from ingest.flink_logs.task_locations import located
 from spark_jobs.schemas import lake_schema
 from spark_jobs.small import events as small_events
 from spark_jobs.small import executions as small_executions

@@ -14,7 +14,7 @@ import pytest
 from django.core.exceptions import ValidationError
 
 from ingest.storage import tree
-from ingest.storage.identities import SECOND_NAME, Met
+from ingest.storage.identities import SECOND_NAME, VisitedDirectories
 from ingest.storage.listing import list_root
 from ingest.storage.roots import Root
 from tests.ingest.metadata import writing as w
@@ -148,8 +148,8 @@ def test_two_names_of_one_place_in_a_bucket_are_seen_by_registration_and_by_list
     StorageRoot.objects.create(uri="s3://state/flink/", read_at="")
     with pytest.raises(ValidationError, match="one directory"):
         save(StorageRoot(uri="s3://third/flink", read_at=bucket.read_at), [])
-    met = Met()
-    list_root(Root("s3://state/flink"), str(tmp_path / "one"), met=met)
-    listed = list_root(Root("s3://third/flink", bucket.read_at), str(tmp_path / "two"), met=met)
+    visited = VisitedDirectories()
+    list_root(Root("s3://state/flink"), str(tmp_path / "one"), visited=visited)
+    listed = list_root(Root("s3://third/flink", bucket.read_at), str(tmp_path / "two"), visited=visited)
     assert [skip.reason for skip in listed.unlisted] == [SECOND_NAME]
-    assert [skip.subject for skip in met.skips_of("s3://state/flink")] == ["s3://state/flink"]
+    assert [skip.subject for skip in visited.skips_of("s3://state/flink")] == ["s3://state/flink"]

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from ingest.flink_rest.flame_graphs import AskedFlameGraph
+from ingest.flink_rest.flame_graphs import FlameGraphAnswer
 from ingest.flink_rest.payloads.flame_graph import FlameGraph as Told
 from ingest.flink_rest.payloads.flame_graph import FlameGraphState, flame_graph
 from ingest.sources import WantedFlameGraph
@@ -26,7 +26,7 @@ def after(**span):
 
 
 def answered(at, graph=None, error="", subtask=None):
-    keep("c", [AskedFlameGraph(WantedFlameGraph(JOB, SOURCE), at, subtask, graph, error)])
+    keep("c", [FlameGraphAnswer(WantedFlameGraph(JOB, SOURCE), at, subtask, graph, error)])
 
 
 def due(at):

@@ -4,7 +4,7 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from ingest.flink_rest.flame_graphs import AskedFlameGraph
+from ingest.flink_rest.flame_graphs import FlameGraphAnswer
 from ingest.flink_rest.payloads.flame_graph import flame_graph
 from ingest.sources import WantedFlameGraph
 from tests.flame_graphs import graphs, own_methods
@@ -28,7 +28,7 @@ def sampled(of, body=None):
     now = timezone.now()
     want(of.cluster, of.job_id, SOURCE, now)
     graph = flame_graph(body or graphs("2.3.0")[0]["body"])
-    keep(of.cluster, [AskedFlameGraph(WantedFlameGraph(of.job_id, SOURCE), now, None, graph)])
+    keep(of.cluster, [FlameGraphAnswer(WantedFlameGraph(of.job_id, SOURCE), now, None, graph)])
 
 
 def page(client, of, vertex=SOURCE):

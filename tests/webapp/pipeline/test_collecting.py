@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from ingest.collecting import ClusterOutcome
 from ingest.lake.store import Lake
+from ingest.shard_collector import ClusterOutcome
 from tests.webapp.pipeline.site import Site, kill
 from webapp.fleet.models import Cluster, JobCurrent
 from webapp.pipeline import collecting

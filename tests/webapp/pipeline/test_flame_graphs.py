@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from tests.flame_graphs import graphs, own_methods
 from tests.ingest.flink_rest.serving import recorded, told
-from tests.ingest.test_collecting import serving
+from tests.ingest.test_shard_collector import serving
 from tests.webapp.builders import finding, job
 from webapp.flame_graphs.models import FlameGraph
 from webapp.flame_graphs.requests import want

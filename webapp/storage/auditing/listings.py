@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from ingest.errors import Refused
 from ingest.records import Skip
-from ingest.storage.identities import SECOND_NAME, Met
+from ingest.storage.identities import SECOND_NAME, VisitedDirectories
 from ingest.storage.instants import modified_at, refuse_future
 from ingest.storage.inventory import import_inventory
 from ingest.storage.listing import list_root
@@ -36,18 +36,18 @@ def list_all(request: AuditRequest, run_dir: str, say: Callable[[str], None]) ->
     if request.as_of is not None:
         refuse_future(request.as_of, timezone.now(), "The instant of the audit")
     found = []
-    met = Met()
+    visited = VisitedDirectories()
     for number, one in enumerate(request.roots):
         folder = f"{run_dir}/listing-{number}"
         say(f"listing {one.root.uri}" + (f" at {one.root.read_at}" if one.root.read_at else ""))
-        listed = _listed(request, one, folder, met)
+        listed = _listed(request, one, folder, visited)
         unlisted = [skip for skip in listed.unlisted if skip.reason != SECOND_NAME]
         say(f"{one.root.uri}: {count_text(listed.files)} files, {bytes_text(listed.bytes)}, {len(unlisted)} directories not listed")
         for skip in listed.unlisted:
             if skip.reason == SECOND_NAME:
                 say(f"{skip.subject}: {skip.detail}")
         found.append(RootListing(one, folder, listed))
-    return [replace(listing, doubted=tuple(met.skips_of(listing.asked.root.uri))) for listing in found]
+    return [replace(listing, doubted=tuple(visited.skips_of(listing.asked.root.uri))) for listing in found]
 
 
 def as_of(listings: Sequence[RootListing]) -> datetime:
@@ -55,10 +55,10 @@ def as_of(listings: Sequence[RootListing]) -> datetime:
     return min(listing.listed.as_of for listing in listings)
 
 
-def _listed(audit: AuditRequest, one: RequestedRoot, folder: str, met: Met) -> Listed:
+def _listed(audit: AuditRequest, one: RequestedRoot, folder: str, visited: VisitedDirectories) -> Listed:
     if audit.inventory:
         return import_inventory(audit.inventory, one.root, folder, audit.as_of or _written_at(audit.inventory), spellings=audit.spellings)
-    return list_root(one.root, folder, threads=settings.WEIR.storage_threads, spellings=audit.spellings, at=audit.as_of, met=met)
+    return list_root(one.root, folder, threads=settings.WEIR.storage_threads, spellings=audit.spellings, at=audit.as_of, visited=visited)
 
 
 def _written_at(inventory: str) -> datetime:

@@ -28,7 +28,7 @@ MAX_SEEN = 32
 Keep = Literal["events", "all"]
 Seen = tuple[int, str, int]
 """Epoch ms, hash and count of a record already returned: what a later reading of the file must know."""
-Stitched = tuple[datetime, str, str, str, str, int, int]
+RawRecord = tuple[datetime, str, str, str, str, int, int]
 """Time, level, logger, message, hash, ordinal and offset of a record."""
 
 _STARTS = tuple(text.encode() for text in starts())
@@ -38,7 +38,7 @@ _CONTAINED = tuple(text.encode() for text in contained())
 _LEVELS = frozenset(level.encode() for level in KEPT_LEVELS)
 
 
-class Stitcher:
+class RecordSplitter:
     """Feed it the bytes of a file in order; it returns the records that are complete.
 
     ``keep`` is ``events``: what the pattern table may read and everything from WARN up (a tenth of a usual
@@ -101,35 +101,35 @@ class Stitcher:
         return close[-MAX_SEEN:]
 
     def feed(self, data: bytes) -> list[LogRecord]:
-        """Take the next bytes; returns the records whose end they show."""
+        """Take the next bytes; returns the records that they complete."""
         return self._records(self._feed(data))
 
     def close(self) -> list[LogRecord]:
         """The file is taken to have ended: returns the last record. Whatever is fed or resumed later is mid-record."""
         return self._records(self._close())
 
-    def take(self, parts: Sequence[bytes]) -> list[Stitched]:
-        """Whole parts, as somebody else cut the file at each ``separator``; returns the records whose end they show."""
-        out: list[Stitched] = []
+    def take(self, parts: Sequence[bytes]) -> list[RawRecord]:
+        """Whole parts of a file that the caller split at each ``separator``; returns the records that they complete."""
+        out: list[RawRecord] = []
         self._take(parts, out)
         return out
 
-    def end(self) -> list[Stitched]:
+    def end(self) -> list[RawRecord]:
         """The last record of what was taken."""
-        out: list[Stitched] = []
+        out: list[RawRecord] = []
         self._emit(out)
         return out
 
-    def _records(self, stitched: list[Stitched]) -> list[LogRecord]:
+    def _records(self, raw_records: list[RawRecord]) -> list[LogRecord]:
         process, file = self._process, self._file
         return [
             LogRecord(process, ts, level, logger, message, digest, ordinal, file, offset)
-            for ts, level, logger, message, digest, ordinal, offset in stitched
+            for ts, level, logger, message, digest, ordinal, offset in raw_records
         ]
 
-    def _feed(self, data: bytes) -> list[Stitched]:
+    def _feed(self, data: bytes) -> list[RawRecord]:
         buffer = self._carry + data
-        out: list[Stitched] = []
+        out: list[RawRecord] = []
         if self._at_file_start:
             # Copy-and-truncate rotation leaves a hole where a writer goes on at its old position.
             hole = len(buffer) - len(buffer.lstrip(b"\0"))
@@ -163,8 +163,8 @@ class Stitcher:
             self._cut(out)
         return out
 
-    def _close(self) -> list[Stitched]:
-        out: list[Stitched] = []
+    def _close(self) -> list[RawRecord]:
+        out: list[RawRecord] = []
         end = self._carry_offset + len(self._carry)
         if self._begun and not self._skipping:
             end += len(self._opening)
@@ -175,7 +175,7 @@ class Stitcher:
         self._begun = self._skipping = True
         return out
 
-    def _take(self, parts: Sequence[bytes], out: list[Stitched]) -> None:
+    def _take(self, parts: Sequence[bytes], out: list[RawRecord]) -> None:
         """Parts in file order, each behind a separator and complete."""
         match_header = self._header.match
         seconds = self._seconds
@@ -226,7 +226,7 @@ class Stitcher:
             self._open += [self._separator, part]
             self._open_size += len(self._separator) + len(part)
 
-    def _emit(self, out: list[Stitched]) -> None:
+    def _emit(self, out: list[RawRecord]) -> None:
         opened, header = self._open, self._open_header
         self._open = []
         if not opened or header is None:
@@ -265,7 +265,7 @@ class Stitcher:
             )
         )
 
-    def _cut(self, out: list[Stitched]) -> None:
+    def _cut(self, out: list[RawRecord]) -> None:
         """A record too long to be held: take its beginning now and pass over the rest."""
         kept = len(self._separator) - 1
         head, tail = self._carry[: len(self._carry) - kept], self._carry[len(self._carry) - kept :]

@@ -1,4 +1,4 @@
-"""Dying with whoever started this process. Linux only; elsewhere nothing happens.
+"""Ends this process with its parent. Linux only; elsewhere nothing happens.
 
 A process that is killed cannot stop what it started; the kernel can.
 """
@@ -11,7 +11,7 @@ import sys
 _PR_SET_PDEATHSIG = 1
 
 
-def die_with(parent: int) -> None:
+def die_with_parent(parent: int) -> None:
     """From now on this process is killed when the thread that started it ends; at once where ``parent`` (its pid) is gone already."""
     if sys.platform == "linux":
         ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)

@@ -2,14 +2,14 @@
 
 from dataclasses import dataclass, field
 
-from ingest.flink_rest.readings import Answer
+from ingest.flink_rest.answers import Answer
 
 MOST_BYTES = 256 * 1024 * 1024
 MOST_ANSWERS = 50_000
 
 
 @dataclass(slots=True)
-class Standing:
+class AnswerCache:
     """Answers by kind and job; of more than fit, the oldest are forgotten, and their columns stay unknown."""
 
     flink_version: str | None = None

@@ -13,8 +13,8 @@ from typing import Any
 class Answer:
     """One successful answer: decoded JSON, and when it came (UTC).
 
-    ``path`` is what was asked, with its query: ``/jobs/<id>/checkpoints``. Subtask metrics are told
-    apart from vertex metrics by it, and skipped input is named by it.
+    ``path`` is what was asked, with its query: ``/jobs/<id>/checkpoints``. It distinguishes
+    subtask metrics from vertex metrics, and names skipped input.
     """
 
     path: str
@@ -30,7 +30,7 @@ class Answer:
 
 
 @dataclass(slots=True)
-class JobReading:
+class JobAnswers:
     """Answers about one job. Whatever was not asked or not answered is ``None`` or absent.
 
     ``overview`` holds this job's entry of ``/jobs/overview`` as its body (see ``assembly.overview_of_jobs``);
@@ -61,7 +61,7 @@ class JobReading:
 
 
 @dataclass(slots=True)
-class ClusterReading:
+class ClusterAnswers:
     """Answers about the cluster itself: ``taskmanager_details`` and ``_metrics`` are keyed by TaskManager id."""
 
     taskmanagers: Answer | None = None

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 from deltalake import DeltaTable
 
-from ingest.collecting import ClusterOutcome, collect_shard
-from ingest.flink_rest.pace import Pace
+from ingest.flink_rest.limits import RequestLimits
 from ingest.lake.store import Lake
+from ingest.shard_collector import ClusterOutcome, collect_shard
 from ingest.sources import ClusterSource, LogSource, MetadataSource
 from tests.ingest.flink_rest.serving import Answer, Reply, Server, recorded, told
 from tests.replayed import RECORDINGS, Replay
@@ -43,7 +43,9 @@ def serving(*answers: Answer, tls: ssl.SSLContext | None = None) -> Iterator[lis
 
 
 def shard(lake: Lake, *sources: ClusterSource, cursors: dict[str, Any] | None = None, after_s: float = 0) -> list[ClusterOutcome]:
-    return collect_shard(sources, cursors or {}, lake, at=lambda: START + timedelta(seconds=after_s), pace=Pace(cycle_timeout_s=20))
+    return collect_shard(
+        sources, cursors or {}, lake, at=lambda: START + timedelta(seconds=after_s), limits=RequestLimits(cycle_timeout_s=20)
+    )
 
 
 def rows(lake: Lake, table: str) -> list[dict[str, Any]]:
@@ -205,6 +207,9 @@ def test_two_clusters_at_one_address_share_its_two_requests(lake: Lake) -> None:
 
     with serving(slow) as (server,):
         collect_shard(
-            [ClusterSource("a", server.url), ClusterSource("b", server.url)], {}, lake, pace=Pace(requests=12, cycle_timeout_s=20)
+            [ClusterSource("a", server.url), ClusterSource("b", server.url)],
+            {},
+            lake,
+            limits=RequestLimits(requests=12, cycle_timeout_s=20),
         )
         assert server.most_at_once <= 2

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
+class RequestLimits:
     """Limits of one cycle over one cluster. ``requests`` is its budget, ``/jobs/overview`` and checkpoints included."""
 
     requests: int = 3_000
@@ -27,11 +27,11 @@ class Pace:
     refresh_s: float = 300
     """What changes with the job only (graph, exceptions, restarts, hosts) is read again after this, changed or not."""
     static_refresh_s: float = 900
-    """Configuration of cluster and checkpoints: fixed while a process lives, and read anew for those who forgot."""
+    """Configuration of cluster and checkpoints: fixed while a process lives, and read anew in case it was lost."""
 
 
 @dataclass(frozen=True, slots=True)
-class Rhythm:
+class SamplingRate:
     """What a fleet's size makes of the wish: ``lean`` leaves out what only repeats itself for healthy jobs."""
 
     metrics_interval_s: float
@@ -42,30 +42,30 @@ class Rhythm:
 MAX_STRETCH = 20
 
 
-def rhythm(wanted_interval_s: float, cycle_s: float, jobs: int, vertices: int, pace: Pace) -> Rhythm:
+def sampling_rate(wanted_interval_s: float, cycle_s: float, jobs: int, vertices: int, limits: RequestLimits) -> SamplingRate:
     """How often healthy jobs are sampled so that a cycle stays within its budget.
 
     A full sample of a job is about 5 requests and 3 per vertex; a lean one 3 and 1 per vertex, beside the list
     of checkpoints and a sampled look into new ones in each cycle. Jobs in trouble keep the wanted interval.
     """
     full = 5 * jobs + 3 * vertices
-    if full <= pace.requests:
-        return Rhythm(wanted_interval_s, lean=False, reason="as set")
-    left = max(pace.requests - 1.8 * jobs, pace.requests / 10)
+    if full <= limits.requests:
+        return SamplingRate(wanted_interval_s, lean=False, reason="as set")
+    left = max(limits.requests - 1.8 * jobs, limits.requests / 10)
     cycles = min(MAX_STRETCH, math.ceil((3 * jobs + vertices) / left))
     interval_s = max(wanted_interval_s, cycles * cycle_s)
-    reason = f"{jobs} jobs with {vertices} vertices would take {full} requests a cycle, the budget is {pace.requests}"
-    return Rhythm(interval_s, lean=True, reason=reason)
+    reason = f"{jobs} jobs with {vertices} vertices would take {full} requests a cycle, the budget is {limits.requests}"
+    return SamplingRate(interval_s, lean=True, reason=reason)
 
 
-def shares(total_requests: int, sources: int, pace: Pace) -> Pace:
-    """``pace`` for each of ``sources`` clusters of a shard that has ``total_requests`` per cycle on its one core."""
-    share = max(60, min(pace.requests, total_requests // max(1, sources)))
+def limits_per_cluster(total_requests: int, sources: int, limits: RequestLimits) -> RequestLimits:
+    """``limits`` for each of ``sources`` clusters of a shard, which makes ``total_requests`` per cycle on one core."""
+    share = max(60, min(limits.requests, total_requests // max(1, sources)))
     return replace(
-        pace,
+        limits,
         requests=share,
-        requests_per_job=min(pace.requests_per_job, share),
-        taskmanagers_per_cycle=min(pace.taskmanagers_per_cycle, max(2, share // 20)),
+        requests_per_job=min(limits.requests_per_job, share),
+        taskmanagers_per_cycle=min(limits.taskmanagers_per_cycle, max(2, share // 20)),
     )
 
 

@@ -11,14 +11,14 @@ from ingest.errors import Refused
 from ingest.flink_logs.files import records_of
 from ingest.flink_logs.layouts import FLINK, layout_of, zone_of
 from ingest.flink_logs.names import age_order, is_rotated, process_of
-from ingest.flink_logs.stitch import MAX_RECORD_BYTES, Stitcher
+from ingest.flink_logs.record_splitter import MAX_RECORD_BYTES, RecordSplitter
 from ingest.records import LogRecord
 
 HEADER = b"2026-11-21 04:00:00,001 WARN  a.b.C    [] - "
 
 
-def stitcher(**options: object) -> Stitcher:
-    return Stitcher(FLINK, zone_of("UTC"), file="jm.log", process="jm.log", **options)  # type: ignore[arg-type]
+def splitter(**options: object) -> RecordSplitter:
+    return RecordSplitter(FLINK, zone_of("UTC"), file="jm.log", process="jm.log", **options)  # type: ignore[arg-type]
 
 
 def messages(data: bytes) -> list[str]:
@@ -68,7 +68,7 @@ def test_junk_becomes_replacement_characters() -> None:
 
 
 def test_a_long_record_is_cut_and_reported_without_being_held() -> None:
-    reader = stitcher()
+    reader = splitter()
     tracemalloc.start()
     records: list[LogRecord] = reader.feed(HEADER)
     for _ in range(100):
@@ -101,7 +101,7 @@ LINE = st.sampled_from(
 @given(st.lists(LINE, max_size=12), st.lists(st.integers(1, 60), max_size=40))
 def test_the_size_of_the_pieces_read_changes_nothing(lines: list[bytes], cuts: list[int]) -> None:
     data = b"\n".join(lines)
-    reader = stitcher()
+    reader = splitter()
     records, at = [], 0
     for size in cuts:
         records += reader.feed(data[at : at + size])
@@ -113,9 +113,9 @@ def test_the_size_of_the_pieces_read_changes_nothing(lines: list[bytes], cuts: l
 @given(st.lists(LINE, max_size=12), st.integers(0, 400))
 def test_reading_on_where_a_reader_stopped_gives_the_rest(lines: list[bytes], at: int) -> None:
     data = b"\n".join(lines)
-    first = stitcher()
+    first = splitter()
     records = first.feed(data[:at])
-    second = stitcher(offset=first.resume_offset, mid_record=first.resumes_mid_record, seen=first.seen())
+    second = splitter(offset=first.resume_offset, mid_record=first.resumes_mid_record, seen=first.seen())
     records += second.feed(data[first.resume_offset :])
     assert records + second.close() == records_of(data, file="jm.log")
 

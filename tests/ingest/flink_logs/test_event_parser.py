@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ingest.flink_logs.event_parser import event_of
 from ingest.flink_logs.events import LogEvent
 from ingest.flink_logs.files import records_of
 from ingest.flink_logs.patterns import KINDS, PATTERNS, TRACE_PATTERNS, Pattern
 from ingest.flink_logs.reasons import COUNTS_AS_FAILURE, PREFLIGHT, REASONS, reason_of
-from ingest.flink_logs.recognise import event_of
 from ingest.records import LogRecord
 
 EXECUTION = "a932b3badd0047fc56bb20dcdd6164f3_9c32e3838cee893dbb2fc90ccad79598_1_2"

@@ -19,10 +19,10 @@ from ingest.flink_rest.address import parse_address
 from ingest.flink_rest.client import client_of
 from ingest.flink_rest.collector import Collected, collect_cluster
 from ingest.flink_rest.faults import BadAnswer, Unanswered
-from ingest.flink_rest.flame_graphs import AskedFlameGraph
+from ingest.flink_rest.flame_graphs import FlameGraphAnswer
 from ingest.flink_rest.gate import Gates
 from ingest.flink_rest.history_server import read_history
-from ingest.flink_rest.pace import Pace, shares
+from ingest.flink_rest.limits import RequestLimits, limits_per_cluster
 from ingest.history.archives import read_archives
 from ingest.lake.store import Lake
 from ingest.metadata.evidence import SOURCE as EVIDENCE
@@ -58,7 +58,7 @@ class ClusterOutcome:
 
     ``reachable`` is about the cluster's own REST endpoint (or History Server, where it has no other);
     ``error`` is one sentence. ``metrics_interval_s`` is how often healthy jobs are sampled at present,
-    and ``pace_reason`` why.
+    and ``sampling_reason`` why.
     """
 
     cluster: str
@@ -71,8 +71,8 @@ class ClusterOutcome:
     records: int = 0
     skips: int = 0
     metrics_interval_s: float | None = None
-    pace_reason: str = ""
-    flame_graphs: tuple[AskedFlameGraph, ...] = ()
+    sampling_reason: str = ""
+    flame_graphs: tuple[FlameGraphAnswer, ...] = ()
 
 
 def collect_shard(
@@ -83,14 +83,14 @@ def collect_shard(
     at: Callable[[], datetime] = lambda: datetime.now(UTC),
     cycle_s: float = 30,
     total_requests: int = SHARD_REQUESTS,
-    pace: Pace | None = None,
+    limits: RequestLimits | None = None,
 ) -> list[ClusterOutcome]:
     """Outcomes in the order of ``sources``. ``cursors`` is by cluster name; ``cycle_s`` is how often this is called.
 
     One cluster's failure is its own outcome. Raises only where the lake cannot be written.
     """
     readings = [ClusterRun(source, dict(cursors.get(source.name) or {})) for source in sources]
-    asyncio.run(_ask(readings, at, cycle_s, shares(total_requests, len(sources), pace or Pace())))
+    asyncio.run(_ask(readings, at, cycle_s, limits_per_cluster(total_requests, len(sources), limits or RequestLimits())))
     for reading in readings:
         _read_archives(reading, at())
         _tail(reading, at(), SHARD_LOG_BYTES // max(1, len(sources)))
@@ -113,7 +113,7 @@ class ClusterRun:
     error: str | None = None
     requests: int = 0
     history_jobs: int = 0
-    flame_graphs: tuple[AskedFlameGraph, ...] = ()
+    flame_graphs: tuple[FlameGraphAnswer, ...] = ()
 
     def part(self, name: str) -> dict[str, Any]:
         """What is remembered of one kind of source."""
@@ -125,13 +125,13 @@ class ClusterRun:
         self.observed.append(Observed(self.source.name, at, source, (Skip(subject, reason, detail),)))
 
 
-async def _ask(readings: Sequence[ClusterRun], at: Callable[[], datetime], cycle_s: float, pace: Pace) -> None:
+async def _ask(readings: Sequence[ClusterRun], at: Callable[[], datetime], cycle_s: float, limits: RequestLimits) -> None:
     gates = Gates()
-    await asyncio.gather(*(_guarded(_read_rest, reading, at, gates, cycle_s, pace) for reading in readings if reading.source.url))
+    await asyncio.gather(*(_guarded(_read_rest, reading, at, gates, cycle_s, limits) for reading in readings if reading.source.url))
     await asyncio.gather(*(_guarded(_read_history, reading, at, gates) for reading in readings if reading.source.history_url))
     wanting = [reading for reading in readings if reading.source.flame_graphs and reading.rest and reading.reachable]
     await asyncio.gather(*(_guarded(_read_flame_graphs, reading, at, gates) for reading in wanting))
-    # Whoever waited longest for a share of the bytes comes first.
+    # Clusters that waited longest for a share of the bytes come first.
     with_endpoint = [reading for reading in readings if reading.rest and reading.reachable and _follows_endpoint(reading.source)]
     with_endpoint.sort(key=lambda reading: reading.part("log_endpoint").get("due_at", 0))
     transfer = Transfer(SHARD_ENDPOINT_BYTES)
@@ -139,7 +139,7 @@ async def _ask(readings: Sequence[ClusterRun], at: Callable[[], datetime], cycle
 
 
 async def _guarded(read: Callable[..., Awaitable[None]], reading: ClusterRun, at: Callable[[], datetime], *more: Any) -> None:
-    """One cluster's failure, even one nobody thought of, is that cluster's alone."""
+    """One cluster's failure, even an unexpected one, is that cluster's alone."""
     try:
         await read(reading, at, *more)
     except IngestError as error:
@@ -155,10 +155,10 @@ def _fail(reading: ClusterRun, error: str, at: datetime) -> None:
     reading.skip(f"cluster {reading.source.name}", "unreachable" if not reading.reachable else "error", error, at)
 
 
-async def _read_rest(reading: ClusterRun, at: Callable[[], datetime], gates: Gates, cycle_s: float, pace: Pace) -> None:
+async def _read_rest(reading: ClusterRun, at: Callable[[], datetime], gates: Gates, cycle_s: float, limits: RequestLimits) -> None:
     source = reading.source
     gate = gates.of(parse_address(source.url, None).origin)
-    collected = await collect_cluster(source, reading.part("rest"), at, pace=pace, gate=gate, cycle_s=cycle_s)
+    collected = await collect_cluster(source, reading.part("rest"), at, limits=limits, gate=gate, cycle_s=cycle_s)
     reading.rest = collected
     reading.cursor["rest"] = collected.cursor
     reading.observed += collected.observed
@@ -276,7 +276,7 @@ def _read_metadata(reading: ClusterRun, at: datetime, reach: Reach) -> None:
 def _outcome(reading: ClusterRun) -> ClusterOutcome:
     rest = reading.rest
     records = [record for part in reading.observed for record in part.records]
-    # A snapshot that cannot be reached from here is told of, and is no fault of the cluster.
+    # A snapshot that cannot be reached from here is reported, and is no fault of the cluster.
     asked = [record for part in reading.observed if part.source != EVIDENCE for record in part.records]
     return ClusterOutcome(
         cluster=reading.source.name,
@@ -289,6 +289,6 @@ def _outcome(reading: ClusterRun) -> ClusterOutcome:
         records=len(records),
         skips=sum(isinstance(record, Skip) for record in asked),
         metrics_interval_s=rest.metrics_interval_s if rest else None,
-        pace_reason=rest.pace_reason if rest else "",
+        sampling_reason=rest.sampling_reason if rest else "",
         flame_graphs=reading.flame_graphs,
     )

@@ -1,4 +1,4 @@
-"""Where the task of an event ran, and of which job it is: learnt from earlier lines, joined to later ones.
+"""Where the task of an event ran, and of which job it is: taken from earlier lines, joined to later ones.
 
 The Spark side of the same is ``spark_jobs.transforms.executions``.
 """
@@ -14,7 +14,7 @@ _NAMES = ("job_id", "vertex_id", "task", "subtask", "parallelism", "attempt", "c
 
 @dataclass(slots=True)
 class Execution:
-    """One attempt of one subtask, as far as lines told of it so far."""
+    """One attempt of one subtask, as far as it was logged."""
 
     job_id: str | None = None
     vertex_id: str | None = None
@@ -34,7 +34,7 @@ class Execution:
 
 
 def located(events: Iterable[LogEvent]) -> Iterator[LogEvent]:
-    """The events in their order, each completed with what earlier lines told of its execution.
+    """The events in their order, each completed with what earlier lines say of its execution.
 
     Before 1.12 deploy lines have no attempt id: they mean the newest execution of that subtask.
     """

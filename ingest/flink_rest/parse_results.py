@@ -1,11 +1,11 @@
-"""Collects what parsers find in one reading; a part that cannot be read becomes a Skip."""
+"""The records that parsers make of one reading; a part that cannot be parsed becomes a Skip."""
 
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from typing import Any, TypeVar
 
 from ingest.errors import Skipped
-from ingest.flink_rest.readings import Answer
+from ingest.flink_rest.answers import Answer
 from ingest.records import Observed, Record, Skip
 
 _Parsed = TypeVar("_Parsed")
@@ -15,7 +15,7 @@ MAX_BAD_ENTRIES = 100
 """Of one list: after so many it is no list of what is looked for."""
 
 
-class Findings:
+class ParseResults:
     """Records with the time at which each was observed."""
 
     def __init__(self) -> None:
@@ -23,7 +23,7 @@ class Findings:
         self._bad = 0
 
     def add(self, answer: Answer, *records: Record) -> None:
-        """Records that ``answer`` told of."""
+        """Records parsed from ``answer``."""
         self._records.extend((answer.at, record) for record in records)
 
     def parse(self, parser: Callable[..., _Parsed], answer: Answer, *args: Any, body: Any = _WHOLE, place: str = "") -> _Parsed | None:

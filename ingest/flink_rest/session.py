@@ -1,12 +1,12 @@
-"""Asking within one cycle: every refusal becomes a skip, and a JobManager that is gone is not asked on and on."""
+"""The requests of one cycle: every failed one becomes a skip, and a JobManager that is down is asked no more."""
 
 from collections.abc import Callable
 from datetime import datetime
 
+from ingest.flink_rest.answers import Answer
 from ingest.flink_rest.client import RestClient
 from ingest.flink_rest.faults import BadAnswer, Unanswered
-from ingest.flink_rest.pace import Budget
-from ingest.flink_rest.readings import Answer
+from ingest.flink_rest.limits import Budget
 from ingest.records import Skip
 
 UNANSWERED_IN_A_ROW = 3
@@ -15,8 +15,8 @@ UNANSWERED_IN_A_ROW = 3
 SKIPS_PER_CYCLE = 200
 
 
-class Asking:
-    """One cycle's conversation with one address. ``down`` holds why it was given up, else ``None``."""
+class RestSession:
+    """One cycle's requests to one address. ``down`` holds why it was given up, else ``None``."""
 
     def __init__(self, client: RestClient, at: Callable[[], datetime], budget: Budget) -> None:
         self.client, self.at, self.budget = client, at, budget
@@ -27,7 +27,7 @@ class Asking:
         self._unanswered = 0
 
     async def get(self, path: str, *, may_be_gone: bool = False) -> Answer | None:
-        """The answer, or ``None`` after noting why there is none; 404 is not worth a note where ``may_be_gone``."""
+        """The answer, or ``None`` after noting why there is none; a 404 is not noted where ``may_be_gone``."""
         if self.down:
             return None
         try:

@@ -1,4 +1,4 @@
-"""A log record → the typed event it tells of, by the pattern table.
+"""A log record → its typed event, by the pattern table.
 
 ``spark_jobs.transforms.log_events`` makes columns of the same; a contract test holds both to the same events.
 Everything that is derived after the expression matched is written down here once:
@@ -40,7 +40,7 @@ READ_FIELDS: tuple[str, ...] = tuple(dict.fromkeys(name for pattern in PATTERNS 
 
 Texts = tuple[str | None, ...]
 """What an expression read of each of ``READ_FIELDS``; ``None`` where it read nothing."""
-Told = tuple[str, Texts, str | None, str | None, str, str | None]
+ParsedMessage = tuple[str, Texts, str | None, str | None, str, str | None]
 """Kind, texts, reason, its text, message and detail of an event."""
 
 
@@ -87,11 +87,11 @@ _ANY_TRACE = re.compile(any_of(_TRACE_OF_PIECE))
 
 
 def event_of(record: LogRecord) -> LogEvent | None:
-    """The event that a record tells of; ``None`` for the many that tell of none."""
-    told = told_by(record.level, record.message)
-    if told is None:
+    """The event of a record; ``None`` for the many that have none."""
+    parsed = parse_message(record.level, record.message)
+    if parsed is None:
         return None
-    kind, texts, reason, reason_text, message, detail = told
+    kind, texts, reason, reason_text, message, detail = parsed
     return LogEvent(
         kind=kind,
         process=record.process,
@@ -107,13 +107,13 @@ def event_of(record: LogRecord) -> LogEvent | None:
     )
 
 
-def told_by(level: str, message: str) -> Told | None:
-    """What a record's message tells, its fields still as they were read."""
+def parse_message(level: str, message: str) -> ParsedMessage | None:
+    """The event in a record's message, its fields still as text."""
     line, _, trace = message.partition("\n")
     detail = shortened(trace, DETAIL_CHARS) or None
     found = _read(line)
     if found is None:
-        return _told_by_trace(line, detail) if level in KEPT_LEVELS else None
+        return _parse_trace(line, detail) if level in KEPT_LEVELS else None
     entry, texts = found
     said = texts[_SAID] or cause_line(detail)
     reason = entry.reason or None
@@ -147,7 +147,7 @@ def path_of(text: str) -> str | None:
 
 
 def attempt_of(execution_id: str) -> tuple[str, int, int] | None:
-    """Vertex, 0-based subtask and attempt, which ids tell from 1.16 on."""
+    """Vertex, 0-based subtask and attempt, which ids contain from 1.16 on."""
     parts = execution_id.split("_")
     return (parts[1], int(parts[2]), int(parts[3])) if len(parts) == 4 else None
 
@@ -205,7 +205,7 @@ def _reason(kind: str, detail: str | None, reason_text: str | None) -> str | Non
     return None
 
 
-def _told_by_trace(line: str, detail: str | None) -> Told | None:
+def _parse_trace(line: str, detail: str | None) -> ParsedMessage | None:
     match = _ANY_TRACE.search(f"{line}\n{detail or ''}")
     if match is None:
         return None

@@ -1,4 +1,4 @@
-"""Which ``_metadata`` show what a restore or a savepoint cost: few of all, named while they are still there.
+"""Which ``_metadata`` show what a restore or a savepoint cost: few of all, chosen while they are still there.
 
 Of a restore: the snapshot it began with, and the first checkpoint completed after it. Of a savepoint: the last checkpoint
 completed before it, and the first after. Flink retains one checkpoint by default, so the one before is gone as soon as the
@@ -18,7 +18,7 @@ OLD_RESTORE_MS = 3_600_000
 
 
 @dataclass(slots=True)
-class _Seen:
+class _JobHistory:
     """What is remembered of a job; instants in epoch ms, 0 for none."""
 
     last_path: str = ""
@@ -29,13 +29,13 @@ class _Seen:
     seen_s: float = 0
 
 
-class Choice:
+class SnapshotSelection:
     """Show it what each cycle or poll observed, all of one at once. ``remembered`` is plain JSON between cycles."""
 
     def __init__(self, remembered: Mapping[str, Any] | None = None) -> None:
-        names = {field.name for field in fields(_Seen)}
+        names = {field.name for field in fields(_JobHistory)}
         self._jobs = {
-            job_id: _Seen(**{name: value for name, value in seen.items() if name in names})
+            job_id: _JobHistory(**{name: value for name, value in seen.items() if name in names})
             for job_id, seen in (remembered or {}).items()
             if isinstance(seen, dict)
         }
@@ -59,8 +59,8 @@ class Choice:
         since = at.timestamp() - FORGOTTEN_AFTER_S
         return {job_id: asdict(seen) for job_id, seen in self._jobs.items() if seen.seen_s >= since}
 
-    def _seen(self, job_id: str, at: datetime) -> _Seen:
-        seen = self._jobs.setdefault(job_id, _Seen())
+    def _seen(self, job_id: str, at: datetime) -> _JobHistory:
+        seen = self._jobs.setdefault(job_id, _JobHistory())
         seen.seen_s = max(seen.seen_s, at.timestamp())
         return seen
 
