@@ -2,13 +2,16 @@
 
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from pytest_django.fixtures import Settings
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 
 from tests.spark_processes import connect_server
+from tests.weir_settings import WeirSettings
 
 # No JVM of the tests lives long enough to win back what the slower, better compiler takes of two cores.
 os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1")
@@ -19,6 +22,21 @@ def warm_spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A Spark Connect server, as `make run` keeps one: each command that runs a cycle would otherwise start a JVM of its own."""
     with connect_server(tmp_path_factory.mktemp("warm-spark")) as remote:
         yield remote
+
+
+@pytest.fixture
+def weir(settings: Settings) -> WeirSettings:
+    def change(**fields: object) -> None:
+        settings.WEIR = replace(settings.WEIR, **fields)
+
+    return change
+
+
+@pytest.fixture
+def home(weir: WeirSettings, tmp_path: Path) -> Path:
+    """Everything that Weir writes lies below it."""
+    weir(home=tmp_path, **{f"{name}_root": str(tmp_path / name) for name in ("lake", "runs", "plans", "reports")})
+    return tmp_path
 
 
 REAL_FLINK = ("integration/test_cleanup.py", "integration/test_live.py", "integration/test_metadata.py", "integration/test_named_causes.py")

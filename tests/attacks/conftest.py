@@ -1,29 +1,20 @@
 """An inhabited installation whose files lie in a folder of their own."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from django.conf import settings
 from django.core.cache import cache
 
 from tests.attacks.inhabited import inhabit
+from tests.weir_settings import WeirSettings
 from webapp.fleet.models import JobCurrent
-
-ROOTS = ("plans_root", "reports_root", "runs_root", "lake_root")
 
 
 @pytest.fixture(autouse=True)
-def _folders(tmp_path: Path) -> Iterator[None]:
+def _folders(home: Path, weir: WeirSettings) -> None:
     """Nothing is left in the home of the tests, and no page comes from the cache."""
     cache.clear()
-    before = {name: getattr(settings.WEIR, name) for name in (*ROOTS, "chromium")}
-    for name in ROOTS:
-        object.__setattr__(settings.WEIR, name, str(tmp_path / name))
-    object.__setattr__(settings.WEIR, "chromium", "no-such-browser")
-    yield
-    for name, value in before.items():
-        object.__setattr__(settings.WEIR, name, value)
+    weir(chromium="no-such-browser")
 
 
 @pytest.fixture

@@ -13,7 +13,6 @@ from pathlib import Path
 
 import pytest
 from deltalake import DeltaTable
-from django.conf import settings
 from django.utils import timezone
 
 from ingest.errors import IngestError
@@ -28,6 +27,7 @@ from tests.attacks.scale import FULL, examples
 from tests.webapp.cleanup.carrying import effects_equal_the_journal, plan
 from tests.webapp.cleanup.worlds import World
 from tests.webapp.reports.stories import expiring, scope, seen
+from tests.weir_settings import WeirSettings
 from webapp.cleanup.folder import PlanFolder
 from webapp.config.environment import PROJECT_DIR
 from webapp.reports import orders, work_keys
@@ -122,8 +122,8 @@ class Told:
 
 
 @pytest.mark.django_db
-def test_a_report_that_could_not_be_written_is_made_when_there_is_room(small: Disk) -> None:
-    object.__setattr__(settings.WEIR, "reports_root", str(small.path / "reports"))
+def test_a_report_that_could_not_be_written_is_made_when_there_is_room(small: Disk, weir: WeirSettings) -> None:
+    weir(reports_root=str(small.path / "reports"))
     seen()
     report = orders.ask_for(scope(expiring()), user=None, name="olga", at=timezone.now())
     with small.full(), pytest.raises(OSError, match=FULL_IN_WORDS):

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from datetime import timedelta
 
 import pytest
-from django.conf import settings
 from django.core.cache import cache
 from django.utils import timezone
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
@@ -39,16 +38,13 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture
-def site(transactional_db, live_server, tmp_path) -> Iterator[str]:
+def site(transactional_db, live_server, home) -> Iterator[str]:
     """Address of a server whose job ``clickstream`` shows every block of its page."""
     cache.clear()
-    before = settings.WEIR.lake_root
-    object.__setattr__(settings.WEIR, "lake_root", str(tmp_path / "lake"))
-    fill(Lake(str(tmp_path / "lake")))
-    fill_storage(tmp_path, timezone.now())
+    fill(Lake(str(home / "lake")))
+    fill_storage(home, timezone.now())
     yield live_server.url
     _let_requests_end()
-    object.__setattr__(settings.WEIR, "lake_root", before)
 
 
 def _let_requests_end(within_s: float = 20) -> None:

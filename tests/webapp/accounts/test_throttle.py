@@ -1,15 +1,14 @@
 """Guessing passwords is slow, from one address or from many; nobody shuts out somebody else by it."""
 
-from collections.abc import Iterator
 from datetime import timedelta
 
 import pytest
 import time_machine
-from django.conf import settings
 from django.contrib.auth.hashers import MD5PasswordHasher
 from django.test import Client
 from django.utils import timezone
 
+from tests.weir_settings import WeirSettings
 from webapp.accounts.devices import COOKIE
 from webapp.accounts.models import SignInFailures, User
 from webapp.accounts.throttle import LIMITS
@@ -26,10 +25,8 @@ def user() -> User:
 
 
 @pytest.fixture
-def behind_proxy() -> Iterator[None]:
-    object.__setattr__(settings.WEIR, "behind_proxy", True)
-    yield
-    object.__setattr__(settings.WEIR, "behind_proxy", False)
+def behind_proxy(weir: WeirSettings) -> None:
+    weir(behind_proxy=True)
 
 
 def comes_in(address: str = "192.0.2.1", password: str = PASSWORD, name: str = "ann", client: Client | None = None, **headers: str) -> bool:

@@ -1,10 +1,8 @@
 """A world with one orphan, audited, its plans in a folder of their own."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from django.conf import settings
 
 from tests.webapp.cleanup import stored
 from tests.webapp.cleanup.worlds import World
@@ -23,11 +21,8 @@ def orphan(world: World) -> Path:
 
 
 @pytest.fixture
-def audited(db: None, world: World, orphan: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
-    before = settings.WEIR.plans_root
-    object.__setattr__(settings.WEIR, "plans_root", str(tmp_path / "plans"))
+def audited(db: None, world: World, orphan: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> World:
     stored.register(world)
-    stored.audit_of(world, tmp_path / "runs")
-    stored.audit_by_world(monkeypatch, world, tmp_path / "runs")
-    yield world
-    object.__setattr__(settings.WEIR, "plans_root", before)
+    stored.audit_of(world, home / "runs")
+    stored.audit_by_world(monkeypatch, world, home / "runs")
+    return world

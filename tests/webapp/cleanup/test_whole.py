@@ -8,7 +8,6 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from django.conf import settings
 from django.core.management import call_command
 from django.utils import timezone
 
@@ -19,14 +18,9 @@ from webapp.cleanup.models import CleanupPlan
 
 
 @pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    before = {name: getattr(settings.WEIR, name) for name in ("plans_root", "runs_root", "lake_root")}
-    for name in before:
-        object.__setattr__(settings.WEIR, name, str(tmp_path / name))
+def home(home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.delenv("SPARK_REMOTE", raising=False)
-    yield tmp_path
-    for name, value in before.items():
-        object.__setattr__(settings.WEIR, name, value)
+    return home
 
 
 def run(*arguments: str) -> str:

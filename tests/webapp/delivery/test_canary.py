@@ -1,6 +1,5 @@
 """Secrets that people entrust to Weir are nowhere but with whom they are for."""
 
-import dataclasses
 import io
 import logging
 
@@ -13,6 +12,7 @@ from django.utils import timezone
 
 from tests.webapp.delivery.builders import LOOPBACK, delivery, endpoint
 from tests.webapp.delivery.receiver import Receiver
+from tests.weir_settings import WeirSettings
 from webapp.accounts.models import User
 from webapp.config import encryption
 from webapp.config.logs import RedactingFormatter
@@ -25,8 +25,8 @@ CANARY = "canary-4711-secret"
 
 
 @pytest.mark.django_db
-def test_a_canary_is_in_no_dump_log_page_admin_or_api(receiver: Receiver, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(settings, "WEIR", dataclasses.replace(settings.WEIR, smtp_url=f"smtp://u:{CANARY}@127.0.0.1:9999"))
+def test_a_canary_is_in_no_dump_log_page_admin_or_api(receiver: Receiver, weir: WeirSettings) -> None:
+    weir(smtp_url=f"smtp://u:{CANARY}@127.0.0.1:9999")
     logged = io.StringIO()
     handler = logging.StreamHandler(logged)
     handler.setFormatter(RedactingFormatter("%(message)s"))
@@ -86,14 +86,14 @@ def test_a_canary_is_in_no_dump_log_page_admin_or_api(receiver: Receiver, monkey
 
 
 @pytest.mark.django_db
-def test_secrets_of_endpoints_come_under_a_new_key_too(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_secrets_of_endpoints_come_under_a_new_key_too(weir: WeirSettings) -> None:
     from cryptography.fernet import Fernet
 
     to = endpoint("https://8.8.8.8/x")
     (secret,) = to.secrets_at(timezone.now())
     new = Fernet.generate_key().decode()
-    monkeypatch.setattr(settings, "WEIR", dataclasses.replace(settings.WEIR, field_keys=(new, *settings.WEIR.field_keys)))
+    weir(field_keys=(new, *settings.WEIR.field_keys))
     call_command("reencrypt_secrets", stdout=io.StringIO())
-    monkeypatch.setattr(settings, "WEIR", dataclasses.replace(settings.WEIR, field_keys=(new,)))
+    weir(field_keys=(new,))
     found = Endpoint.objects.get(pk=to.pk)
     assert (found.url, found.secrets_at(timezone.now())) == ("https://8.8.8.8/x", (secret,))

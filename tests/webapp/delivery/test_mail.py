@@ -1,6 +1,5 @@
 """Mail through a real SMTP server, and telling the owner of an endpoint that was given up."""
 
-import dataclasses
 import socket
 from collections.abc import Iterator
 from email import message_from_bytes, policy
@@ -9,11 +8,11 @@ from typing import Any
 
 import pytest
 from aiosmtpd.controller import Controller
-from django.conf import settings
 from django.utils import timezone
 
 from tests.webapp.delivery.builders import LOOPBACK, alert, delivery, endpoint, notice
 from tests.webapp.delivery.receiver import Receiver
+from tests.weir_settings import WeirSettings
 from webapp.delivery.models import Attempt, Delivery, Endpoint
 from webapp.delivery.sending import send_due
 
@@ -38,16 +37,14 @@ class Letters:
 
 
 @pytest.fixture
-def letters(monkeypatch: pytest.MonkeyPatch) -> Iterator[Letters]:
+def letters(weir: WeirSettings) -> Iterator[Letters]:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     found = Letters()
     controller = Controller(found, hostname="127.0.0.1", port=port)
     controller.start()
-    monkeypatch.setattr(
-        settings, "WEIR", dataclasses.replace(settings.WEIR, smtp_url=f"smtp://127.0.0.1:{port}", mail_from="weir@example.org")
-    )
+    weir(smtp_url=f"smtp://127.0.0.1:{port}", mail_from="weir@example.org")
     yield found
     controller.stop()
 
@@ -93,10 +90,8 @@ def test_the_owner_hears_by_mail_that_an_endpoint_was_given_up(letters: Letters,
     assert "token" not in letter.as_string()
 
 
-def test_a_mail_server_that_is_away_does_not_hurt_the_endpoint_the_mail_is_about(
-    receiver: Receiver, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(settings, "WEIR", dataclasses.replace(settings.WEIR, smtp_url="smtp://127.0.0.1:9999"))
+def test_a_mail_server_that_is_away_does_not_hurt_the_endpoint_the_mail_is_about(receiver: Receiver, weir: WeirSettings) -> None:
+    weir(smtp_url="smtp://127.0.0.1:9999")
     to = endpoint(f"{receiver.url}/410", owner_email="owner@example.org")
     delivery(to)
     send_due(LOOPBACK)

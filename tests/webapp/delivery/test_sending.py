@@ -1,17 +1,16 @@
 """What is due is sent, signed, bounded, and the answer decides what comes next."""
 
-import dataclasses
 import json
 import socket
 from datetime import timedelta
 
 import pytest
-from django.conf import settings
 from django.utils import timezone
 from standardwebhooks import Webhook, WebhookVerificationError
 
 from tests.webapp.delivery.builders import LOOPBACK, T0, alert, delivery, endpoint, notice
 from tests.webapp.delivery.receiver import Receiver
+from tests.weir_settings import WeirSettings
 from webapp.config import encryption
 from webapp.config.celery import app as celery
 from webapp.delivery import network, outbox, signing
@@ -143,17 +142,19 @@ def test_a_failed_delivery_comes_again_with_the_same_id_and_body(receiver: Recei
     assert first.headers["x-request-id"] != second.headers["x-request-id"]
 
 
-def test_the_second_attempt_does_not_wait_for_the_next_tick(receiver: Receiver, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_second_attempt_does_not_wait_for_the_next_tick(
+    receiver: Receiver, monkeypatch: pytest.MonkeyPatch, weir: WeirSettings
+) -> None:
     hints: list[float] = []
-    monkeypatch.setattr(settings, "WEIR", dataclasses.replace(settings.WEIR, redis_url="redis://127.0.0.1:9999/0"))
+    weir(redis_url="redis://127.0.0.1:9999/0")
     monkeypatch.setattr(celery, "send_task", lambda *_, countdown, **__: hints.append(countdown))
     sent(delivery(endpoint(f"{receiver.url}/500")))
     (countdown,) = hints
     assert 4 <= countdown <= 6
 
 
-def test_without_a_broker_what_is_queued_is_queued_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(settings, "WEIR", dataclasses.replace(settings.WEIR, redis_url="redis://127.0.0.1:9999/0"))
+def test_without_a_broker_what_is_queued_is_queued_all_the_same(monkeypatch: pytest.MonkeyPatch, weir: WeirSettings) -> None:
+    weir(redis_url="redis://127.0.0.1:9999/0")
     monkeypatch.setattr(celery.conf, "broker_url", "redis://127.0.0.1:9999/0")
     outbox.hint()
 

@@ -2,10 +2,8 @@
 
 import json
 from collections.abc import Iterator
-from dataclasses import replace
 from io import StringIO
 from pathlib import Path
-from typing import Any
 
 import pytest
 from django.core.management import call_command
@@ -15,14 +13,8 @@ from webapp.fleet.connection_test import TestReport
 from webapp.fleet.management.commands import add_cluster
 from webapp.fleet.models import Cluster
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("home")]
 CANARY = "canary-4711"
-
-
-@pytest.fixture(autouse=True)
-def home(settings: Any, tmp_path: Path) -> Path:
-    settings.WEIR = replace(settings.WEIR, home=tmp_path, lake_root=str(tmp_path / "lake"), runs_root=str(tmp_path / "runs"))
-    return tmp_path
 
 
 def run(*words: str) -> str:

@@ -5,7 +5,6 @@ import io
 from datetime import timedelta
 
 import pytest
-from django.conf import settings
 from django.core.cache import cache
 from django.urls import reverse
 from django.utils import timezone
@@ -24,17 +23,8 @@ QUERIES = 25
 
 
 @pytest.fixture
-def lake(tmp_path, monkeypatch):
-    opened = Lake(str(tmp_path / "lake"))
-    object.__setattr__(settings.WEIR, "lake_root", opened.root)
-    return opened
-
-
-@pytest.fixture(autouse=True)
-def _lake_root_restored():
-    before = settings.WEIR.lake_root
-    yield
-    object.__setattr__(settings.WEIR, "lake_root", before)
+def lake(home):
+    return Lake(str(home / "lake"))
 
 
 @pytest.fixture

@@ -21,6 +21,7 @@ from tests.attacks.full_disk import disk
 from tests.attacks.inhabited import token_of
 from tests.webapp.builders import person
 from tests.webapp.pages.installation import answers, claims, fleet_of_two, furnish, pages, whole
+from tests.weir_settings import WeirSettings
 from webapp.alerting.models import Alert
 from webapp.findings import blind_clusters
 from webapp.findings.models import JobJudgement
@@ -47,15 +48,11 @@ def at() -> datetime:
 
 
 @pytest.fixture
-def jobs(db: None, at: datetime, tmp_path: Path) -> Iterator[dict[str, JobCurrent]]:
-    before = {name: getattr(settings.WEIR, name) for name in ("plans_root", "reports_root", "runs_root", "lake_root", "chromium")}
-    for name in before:
-        object.__setattr__(settings.WEIR, name, str(tmp_path / name))
+def jobs(db: None, at: datetime, home: Path, weir: WeirSettings) -> dict[str, JobCurrent]:
+    weir(chromium="no-such-browser")
     found = fleet_of_two(at)
-    furnish(found, tmp_path, at)
-    yield found
-    for name, value in before.items():
-        object.__setattr__(settings.WEIR, name, value)
+    furnish(found, home, at)
+    return found
 
 
 def late(at: datetime) -> None:
@@ -216,14 +213,16 @@ def refused_in_words(client: Client, alert: Alert, why: str) -> None:
         assert why in answer.content.decode() and kind in answer["Content-Type"] and answer["Retry-After"]
 
 
-def test_a_full_disk_is_said_on_every_page(operator: Client, jobs: dict[str, JobCurrent], at: datetime, tmp_path: Path) -> None:
+def test_a_full_disk_is_said_on_every_page(
+    operator: Client, jobs: dict[str, JobCurrent], at: datetime, tmp_path: Path, weir: WeirSettings
+) -> None:
     everything_stands(at)
     failed = {"failures": 3, "last_error": "OSError: No space left on device"}
     DueWork.objects.filter(key="collect/0").update(**failed)
     with disk(tmp_path / "small") as small:
         if not small.is_mounted:
             pytest.skip("without a disk of its own none can be filled: mounting is not allowed here")
-        object.__setattr__(settings.WEIR, "lake_root", str(small.path))
+        weir(lake_root=str(small.path))
         with small.full():
             texts = pages(operator)
             assert claims(texts) == {}
@@ -232,20 +231,13 @@ def test_a_full_disk_is_said_on_every_page(operator: Client, jobs: dict[str, Job
 
 
 @pytest.mark.parametrize("part", [0.5, 1], ids=["running", "ended"])
-def test_jobs_of_which_only_logs_are_known_are_never_green(operator: Client, db: None, tmp_path: Path, part: float) -> None:
+def test_jobs_of_which_only_logs_are_known_are_never_green(operator: Client, db: None, home: Path, part: float) -> None:
     """A real Flink's logs, as if written now; its JobManager's REST address has never answered."""
-    before = {name: getattr(settings.WEIR, name) for name in ("runs_root", "lake_root")}
-    for name in before:
-        object.__setattr__(settings.WEIR, name, str(tmp_path / name))
-    as_if_now(LOGS, tmp_path / "logs", part)
-    Cluster.objects.create(name="prod", url=NOBODY_LISTENS, log_globs=[str(tmp_path / "logs" / "*.log")])
-    try:
-        for key in ("collect/0", keys.CYCLE):
-            DueWork.objects.ensure({key: 10}, timezone.now())
-            perform(key, even_if_not_due=True)
-    finally:
-        for name, value in before.items():
-            object.__setattr__(settings.WEIR, name, value)
+    as_if_now(LOGS, home / "logs", part)
+    Cluster.objects.create(name="prod", url=NOBODY_LISTENS, log_globs=[str(home / "logs" / "*.log")])
+    for key in ("collect/0", keys.CYCLE):
+        DueWork.objects.ensure({key: 10}, timezone.now())
+        perform(key, even_if_not_due=True)
     found = JobCurrent.objects.get()
     assert found.terminal == (part == 1)
     assert found.judged_at is not None and timezone.now() - found.judged_at < timedelta(minutes=3)

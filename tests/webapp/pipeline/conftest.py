@@ -1,7 +1,6 @@
 """A held lease, a way to load hand-written runs, and a home with a stand-in for Spark."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -42,11 +41,10 @@ def load(lease: Lease, tmp_path: Path) -> Callable[..., dict[str, int]]:
 
 
 @pytest.fixture
-def home(settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    settings.WEIR = replace(settings.WEIR, home=tmp_path, lake_root=str(tmp_path / "lake"), runs_root=str(tmp_path / "runs"))
+def home(home: Path, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Path:
     settings.SPARK_MODULE = "tests.webapp.pipeline.stand_in_spark"
-    monkeypatch.setenv("WEIR_HOME", str(tmp_path))
-    return tmp_path
+    monkeypatch.setenv("WEIR_HOME", str(home))
+    return home
 
 
 @pytest.fixture

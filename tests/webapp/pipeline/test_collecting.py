@@ -4,10 +4,8 @@ import os
 import signal
 import threading
 from collections.abc import Iterator
-from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
 from django.utils import timezone
@@ -15,6 +13,7 @@ from django.utils import timezone
 from ingest.lake.store import Lake
 from ingest.shard_collector import ClusterOutcome
 from tests.webapp.pipeline.site import Site, kill
+from tests.weir_settings import WeirSettings
 from webapp.fleet.models import Cluster, JobCurrent
 from webapp.pipeline import collecting
 from webapp.work import registry
@@ -22,12 +21,6 @@ from webapp.work.models import DueWork, PipelineRun
 from webapp.work.perform import Performed, perform
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-
-@pytest.fixture
-def home(settings: Any, tmp_path: Path) -> Path:
-    settings.WEIR = replace(settings.WEIR, home=tmp_path, lake_root=str(tmp_path / "lake"), runs_root=str(tmp_path / "runs"))
-    return tmp_path
 
 
 @pytest.fixture
@@ -77,8 +70,8 @@ def test_a_cluster_that_is_lost_for_three_half_minutes_becomes_blind_and_sees_ag
     assert JobCurrent.objects.with_status(timezone.now()).get().status == "RUNNING"
 
 
-def test_collections_begin_an_interval_apart(home: Path, site: Site, settings: Any) -> None:
-    settings.WEIR = replace(settings.WEIR, collect_interval_s=3600)
+def test_collections_begin_an_interval_apart(home: Path, site: Site, weir: WeirSettings) -> None:
+    weir(collect_interval_s=3600)
     _, url = site.jobmanager()
     Cluster.objects.create(name="c", url=url)
     collect()
@@ -86,8 +79,8 @@ def test_collections_begin_an_interval_apart(home: Path, site: Site, settings: A
     assert row.last_started_at and row.next_attempt_at - row.last_started_at == timedelta(hours=1)
 
 
-def test_who_is_slow_to_answer_is_left_alone_for_twice_as_long(home: Path, site: Site, settings: Any) -> None:
-    settings.WEIR = replace(settings.WEIR, collect_interval_s=3)
+def test_who_is_slow_to_answer_is_left_alone_for_twice_as_long(home: Path, site: Site, weir: WeirSettings) -> None:
+    weir(collect_interval_s=3)
     process, url = site.jobmanager()
     Cluster.objects.create(name="slow", url=url)
     os.kill(process.pid, signal.SIGSTOP)
@@ -111,11 +104,11 @@ def test_one_bad_cluster_stops_no_other(home: Path, site: Site) -> None:
     assert "WEIR_FIELD_KEYS" in (Cluster.objects.get(name="locked").last_error or "")
 
 
-def test_a_lake_that_cannot_be_written_fails_the_run_and_moves_no_cursor(home: Path, site: Site, settings: Any) -> None:
+def test_a_lake_that_cannot_be_written_fails_the_run_and_moves_no_cursor(home: Path, site: Site, weir: WeirSettings) -> None:
     _, url = site.jobmanager()
     Cluster.objects.create(name="c", url=url)
     (home / "blocked").touch()
-    settings.WEIR = replace(settings.WEIR, lake_root=str(home / "blocked" / "lake"))
+    weir(lake_root=str(home / "blocked" / "lake"))
     DueWork.objects.ensure(registry.intervals_s(), timezone.now())
     with pytest.raises(Exception, match="cannot be written"):
         perform("collect/0", even_if_not_due=True)

@@ -3,7 +3,6 @@
 import json
 import threading
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import timedelta
 from io import StringIO
 from pathlib import Path
@@ -20,6 +19,7 @@ from ingest.records import Job, Observed
 from spark_jobs import cycle_request
 from tests.webapp.pipeline.runs import AT
 from tests.webapp.storage.builders import unprotected_fleet
+from tests.weir_settings import WeirSettings
 from webapp.checkpoints.models import CheckpointFact
 from webapp.findings.models import ThresholdOverride
 from webapp.pipeline import loader
@@ -43,8 +43,8 @@ def facts() -> list[int]:
     return sorted(CheckpointFact.objects.values_list("checkpoint_id", flat=True))
 
 
-def test_cycles_begin_an_interval_apart_however_long_they_take(see: Callable[..., None], settings: Any) -> None:
-    settings.WEIR = replace(settings.WEIR, spark_interval_s=3600)
+def test_cycles_begin_an_interval_apart_however_long_they_take(see: Callable[..., None], weir: WeirSettings) -> None:
+    weir(spark_interval_s=3600)
     see(1)
     run_pipeline()
     row = DueWork.objects.get(key="spark/cycle")
@@ -53,9 +53,9 @@ def test_cycles_begin_an_interval_apart_however_long_they_take(see: Callable[...
 
 
 def test_the_rest_after_a_cycle_that_took_long_is_bounded(
-    see: Callable[..., None], home: Path, settings: Any, monkeypatch: pytest.MonkeyPatch
+    see: Callable[..., None], home: Path, weir: WeirSettings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settings.WEIR = replace(settings.WEIR, spark_interval_s=3)
+    weir(spark_interval_s=3)
     monkeypatch.setattr("webapp.pipeline.due_work.CYCLE_RESTS_AT_MOST", timedelta(seconds=1))
     see(1)
     (home / "hold").touch()
@@ -74,8 +74,8 @@ def test_a_cycle_that_finds_nothing_new_stays_due_and_starts_no_spark(see: Calla
     assert DueWork.objects.due(timezone.now()).exists()
 
 
-def test_with_a_long_interval_it_looks_no_more_often_than_that(home: Path, settings: Any) -> None:
-    settings.WEIR = replace(settings.WEIR, spark_interval_s=3600)
+def test_with_a_long_interval_it_looks_no_more_often_than_that(home: Path, weir: WeirSettings) -> None:
+    weir(spark_interval_s=3600)
     DueWork.objects.ensure({"spark/cycle": 3600}, timezone.now())
     assert perform("spark/cycle").state == Performed.IDLE
     assert not DueWork.objects.due(timezone.now()).exists()
@@ -157,10 +157,10 @@ def test_a_spark_job_that_fails_is_said_with_its_last_words_and_tried_again(see:
     assert facts() == [1]
 
 
-def test_a_spark_job_that_hangs_is_stopped(see: Callable[..., None], settings: Any, home: Path) -> None:
+def test_a_spark_job_that_hangs_is_stopped(see: Callable[..., None], weir: WeirSettings, home: Path) -> None:
     see(1)
     (home / "hold").touch()
-    settings.WEIR = replace(settings.WEIR, spark_timeout_s=5)
+    weir(spark_timeout_s=5)
     with pytest.raises(CommandError, match="did not end within 5 s"):
         run_pipeline()
 
@@ -224,8 +224,8 @@ def test_a_lake_that_lost_commits_is_refused_until_somebody_says_so(see: Callabl
     assert facts() == [1, 2, 3]
 
 
-def test_old_run_directories_go_and_foreign_ones_stay(see: Callable[..., None], home: Path, settings: Any) -> None:
-    settings.WEIR = replace(settings.WEIR, keep_runs=1)
+def test_old_run_directories_go_and_foreign_ones_stay(see: Callable[..., None], home: Path, weir: WeirSettings) -> None:
+    weir(keep_runs=1)
     for name in ("spark-20200101T000000-00000000", "precious"):
         (home / "runs" / name).mkdir(parents=True)
     see(1)

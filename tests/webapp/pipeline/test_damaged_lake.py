@@ -1,9 +1,7 @@
 """A damaged table of the lake in front of people: commands, runs and the pipeline page say which, without a traceback."""
 
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import pytest
 from django.core.management import call_command
@@ -27,12 +25,11 @@ SAID = "Lake table checkpoints at"
 
 
 @pytest.fixture(autouse=True)
-def damaged(settings: Any, tmp_path: Path) -> Lake:
-    settings.WEIR = replace(settings.WEIR, home=tmp_path, lake_root=str(tmp_path / "lake"), runs_root=str(tmp_path / "runs"))
-    lake = Lake(str(tmp_path / "lake"))
+def damaged(home: Path) -> Lake:
+    lake = Lake(str(home / "lake"))
     for number in (1, 2):
         lake.append([Observed("c", AT, "rest", (Skip("s", "r", "d"), Checkpoint("a" * 32, number, AT, "COMPLETED")))])
-    entry = tmp_path / "lake" / "checkpoints" / "_delta_log" / f"{1:020d}.json"
+    entry = home / "lake" / "checkpoints" / "_delta_log" / f"{1:020d}.json"
     entry.write_bytes(entry.read_bytes()[:60])
     return lake
 

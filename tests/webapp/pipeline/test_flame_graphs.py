@@ -1,9 +1,7 @@
 """A collect cycle asks for the flame graphs that are wanted, and keeps what came of it."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 from django.utils import timezone
@@ -12,6 +10,7 @@ from tests.flame_graphs import graphs, own_methods
 from tests.ingest.flink_rest.serving import recorded, told
 from tests.ingest.test_shard_collector import serving
 from tests.webapp.builders import finding, job
+from tests.weir_settings import WeirSettings
 from webapp.flame_graphs.models import FlameGraph
 from webapp.flame_graphs.requests import want
 from webapp.fleet.models import Cluster
@@ -24,9 +23,8 @@ JOB, SOURCE = "a" * 32, "b" * 32
 
 
 @pytest.fixture
-def asked(settings: Any, tmp_path: Path) -> Iterator[list[str]]:
+def asked(home: Path) -> Iterator[list[str]]:
     """Paths that a JobManager whose flame graphs are switched on was asked for."""
-    settings.WEIR = replace(settings.WEIR, home=tmp_path, lake_root=str(tmp_path / "lake"), runs_root=str(tmp_path / "runs"))
     rest = recorded("1.20.5/B", flamegraph=told(graphs("1.20.5")[1]["body"]))
     with serving(rest) as [server]:
         Cluster.objects.create(name="c", url=server.url)
@@ -63,8 +61,8 @@ def test_findings_ask_for_none_by_themselves(asked: list[str]) -> None:
     assert flame_graphs_of(asked) == []
 
 
-def test_findings_of_late_sources_ask_for_one_where_that_is_switched_on(asked: list[str], settings: Any) -> None:
-    settings.WEIR = replace(settings.WEIR, flame_graphs=True)
+def test_findings_of_late_sources_ask_for_one_where_that_is_switched_on(asked: list[str], weir: WeirSettings) -> None:
+    weir(flame_graphs=True)
     late_source()
     collect()
     assert len(flame_graphs_of(asked)) == 1

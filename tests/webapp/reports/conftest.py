@@ -1,32 +1,26 @@
 """Reports in a folder of their own, and people who ask for them."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from django.conf import settings
 from django.core.cache import cache
 from rest_framework.test import APIClient
 
 from tests.webapp.builders import person
+from tests.weir_settings import WeirSettings
 from webapp.accounts.models import ApiToken
 
 
 @pytest.fixture(autouse=True)
-def reports_root(tmp_path: Path) -> Iterator[Path]:
+def reports_root(home: Path) -> Path:
     cache.clear()
-    before = settings.WEIR.reports_root
-    object.__setattr__(settings.WEIR, "reports_root", str(tmp_path / "reports"))
-    yield tmp_path / "reports"
-    object.__setattr__(settings.WEIR, "reports_root", before)
+    return home / "reports"
 
 
 @pytest.fixture
-def no_chromium() -> Iterator[None]:
+def no_chromium(weir: WeirSettings) -> None:
     """As on a machine without a browser: what is not about the PDF need not wait for one."""
-    object.__setattr__(settings.WEIR, "chromium", "no-such-browser")
-    yield
-    object.__setattr__(settings.WEIR, "chromium", "")
+    weir(chromium="no-such-browser")
 
 
 @pytest.fixture

@@ -1,7 +1,6 @@
 """Report files in a real browser: drawn, read without scrolling, silent on the network, and printed."""
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,6 +12,7 @@ from tests.e2e.conftest import CHROMIUM
 from tests.e2e.conftest import browser as browser
 from tests.webapp.builders import person
 from tests.webapp.reports.stories import HOSTILE, expiring, scope, seen, told
+from tests.weir_settings import WeirSettings
 from webapp.reports import orders, work_keys
 from webapp.reports.document import Document
 from webapp.reports.renderers import html, pdf
@@ -89,12 +89,10 @@ def test_a_script_that_slipped_in_would_not_run(browser, document, tmp_path):
 
 
 @pytest.fixture
-def chromium() -> Iterator[None]:
+def chromium(weir: WeirSettings) -> None:
     if not CHROMIUM:
         pytest.skip("Chromium is not installed; .ci/run installs it, or set CHROMIUM to its path")
-    object.__setattr__(settings.WEIR, "chromium", CHROMIUM)
-    yield
-    object.__setattr__(settings.WEIR, "chromium", "")
+    weir(chromium=CHROMIUM)
 
 
 def test_it_is_printed_with_its_charts_on_a_few_sheets(document, chromium):

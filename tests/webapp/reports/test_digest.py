@@ -3,7 +3,6 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from django.conf import settings
 
 from tests.webapp.builders import T0, finding, job
 from tests.webapp.reports.stories import expiring, seen
@@ -124,13 +123,10 @@ def test_the_digest_of_a_week_comes_once_however_often_somebody_looks():
     assert (report.state, report.title) == (ReportState.DONE, "Fleet digest, 2026-02-23 to 2026-03-02")
 
 
-def test_a_week_without_any_job_one_long_past_and_one_switched_off_bring_none():
+def test_a_week_without_any_job_one_long_past_and_one_switched_off_bring_none(weir):
     assert not weekly_digest.ask_where_due(MONDAY)
     seen()
     expiring()
     assert not weekly_digest.ask_where_due(MONDAY + timedelta(days=4))
-    object.__setattr__(settings.WEIR, "weekly_digest", "off")
-    try:
-        assert not weekly_digest.ask_where_due(MONDAY)
-    finally:
-        object.__setattr__(settings.WEIR, "weekly_digest", "mon 06:00")
+    weir(weekly_digest="off")
+    assert not weekly_digest.ask_where_due(MONDAY)

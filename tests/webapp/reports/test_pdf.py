@@ -1,13 +1,13 @@
 """Printing without a browser, with one that fails, and with one that never ends: a message, never a hang."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from django.conf import settings
 
 from tests.webapp.builders import T0, job
 from tests.webapp.reports.stories import told
+from tests.weir_settings import WeirSettings
 from webapp.reports.document import Document
 from webapp.reports.renderers import pdf
 
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def browser(tmp_path: Path) -> Iterator[Callable[[str], None]]:
+def browser(weir: WeirSettings, tmp_path: Path) -> Callable[[str], None]:
     """What the script does instead of a browser; the file to print to is ``$target``."""
 
     def install(script: str) -> None:
@@ -23,10 +23,9 @@ def browser(tmp_path: Path) -> Iterator[Callable[[str], None]]:
         target = 'for word in "$@"; do case $word in --print-to-pdf=*) target=${word#*=};; esac; done'
         path.write_text(f"#!/bin/sh\n{target}\n{script}\n")
         path.chmod(0o755)
-        object.__setattr__(settings.WEIR, "chromium", str(path))
+        weir(chromium=str(path))
 
-    yield install
-    object.__setattr__(settings.WEIR, "chromium", "")
+    return install
 
 
 @pytest.fixture

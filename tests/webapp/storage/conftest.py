@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import pytest
-from django.conf import settings
 from django.core.cache import cache
 from django.utils import timezone
 
@@ -24,15 +23,6 @@ def lease(db) -> Lease:
     claimed = DueWork.objects.claim("storage/audit", timezone.now())
     assert claimed is not None
     return claimed
-
-
-@pytest.fixture
-def home(tmp_path, monkeypatch):
-    """Runs go below it."""
-    before = settings.WEIR.runs_root
-    object.__setattr__(settings.WEIR, "runs_root", str(tmp_path / "runs"))
-    yield tmp_path
-    object.__setattr__(settings.WEIR, "runs_root", before)
 
 
 @pytest.fixture

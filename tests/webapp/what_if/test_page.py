@@ -3,7 +3,6 @@
 from datetime import timedelta
 
 import pytest
-from django.conf import settings
 from django.urls import reverse
 from django.utils import timezone
 
@@ -26,11 +25,8 @@ def now():
 
 
 @pytest.fixture
-def lake(tmp_path):
-    before = settings.WEIR.lake_root
-    object.__setattr__(settings.WEIR, "lake_root", str(tmp_path / "lake"))
-    yield Lake(str(tmp_path / "lake"))
-    object.__setattr__(settings.WEIR, "lake_root", before)
+def lake(home):
+    return Lake(str(home / "lake"))
 
 
 @pytest.fixture
