@@ -104,6 +104,5 @@ def _page(request: HttpRequest, password_form: PasswordChangeForm, token_form: T
         "token_form": token_form,
         "tokens": ApiToken.objects.filter(user=_me(request)),
         "role": role.group if role else "",
-        "now": timezone.now(),
     }
     return render(request, "accounts/account.html", context)

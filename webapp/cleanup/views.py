@@ -17,7 +17,7 @@ from webapp.cleanup import orders, planning
 from webapp.cleanup.badges import outcome_badge, plan_badge
 from webapp.cleanup.choices import PlanState
 from webapp.cleanup.entries import SCHEMA
-from webapp.cleanup.errors import CleanupError, PlanActionRefused, PlanRefused
+from webapp.cleanup.errors import CleanupError
 from webapp.cleanup.folder import PlanFolder
 from webapp.cleanup.journal import APPLY, VERBS, Journal
 from webapp.cleanup.manifest import PlanManifest
@@ -27,8 +27,9 @@ from webapp.cleanup.paging import Slice, files_page, journal_page
 from webapp.cleanup.plan_reader import PlanReader
 from webapp.cleanup.querysets import AT_WORK
 from webapp.lib.badges import Badge
-from webapp.lib.exports import csv_response, json_response
-from webapp.lib.keysets import BadCursor, KeysetColumn, page
+from webapp.lib.exports import export_response
+from webapp.lib.keysets import KeysetColumn, page
+from webapp.lib.refusals import ActionRefused, refusal_as_message
 from webapp.lib.row_numbers import row_number
 from webapp.storage.models import StorageAudit
 
@@ -39,17 +40,12 @@ NEWEST_FIRST = (KeysetColumn("id", descending=True),)
 @require_GET
 def plans(request: HttpRequest) -> HttpResponse:
     now = timezone.now()
-    try:
-        shown = page(CleanupPlan.objects.all(), NEWEST_FIRST, request.GET.get("cursor", ""), PLANS_A_PAGE)
-    except BadCursor:
-        return redirect(request.path)
+    shown = page(CleanupPlan.objects.all(), NEWEST_FIRST, request.GET.get("cursor", ""), PLANS_A_PAGE)
     audit = StorageAudit.objects.filter(files_kept=True).newest()
     context = {
         "page": shown,
         "rows": [(plan, plan_badge(plan, expired=plan.is_expired(now))) for plan in shown.rows],
         "audit": audit,
-        "may_operate": may_operate(request.user),
-        "now": now,
     }
     return render(request, "storage/cleanup/plans.html", context)
 
@@ -63,8 +59,8 @@ def make(request: HttpRequest) -> HttpResponse:
         plan = planning.ask_for(
             roots, waste="waste" in request.POST, user=request.user, name=request.user.get_username(), at=timezone.now()
         )
-    except PlanRefused as error:
-        messages.error(request, str(error))
+    except ActionRefused as refused:
+        messages.error(request, str(refused))
         return redirect("cleanup-plans")
     orders.wake(plan, timezone.now())
     return redirect("cleanup-plan", plan.pk)
@@ -114,25 +110,20 @@ def order(request: HttpRequest, pk: int | str, verb: str) -> HttpResponse:
 def export(request: HttpRequest, pk: int | str, form: str) -> HttpResponseBase:
     """All files of the plan with their proof."""
     found = _plan(pk)
-    response = csv_response if form == "csv" else json_response
-    return response(f"weir-plan-{found.short_name}", SCHEMA.names, _all_rows(found))
+    return export_response(form, f"weir-plan-{found.short_name}", SCHEMA.names, _all_rows(found))
 
 
 @require_GET
 def journal_export(request: HttpRequest, pk: int | str, verb: str, form: str) -> HttpResponseBase:
     """What became of every file."""
     found = _plan(pk)
-    response = csv_response if form == "csv" else json_response
     names = ("path", "outcome", "bytes", "at", "quarantine", "detail")
-    return response(f"weir-plan-{found.short_name}-{verb}", names, _journal_rows(found, verb))
+    return export_response(form, f"weir-plan-{found.short_name}-{verb}", names, _journal_rows(found, verb))
 
 
 def _ordered(request: HttpRequest, found: CleanupPlan, act: Callable[[], None], word: str) -> HttpResponse:
-    try:
+    with refusal_as_message(request):
         act()
-    except PlanActionRefused as error:
-        messages.error(request, str(error))
-    else:
         messages.success(request, f"Plan {found.short_name} {word}.")
     return redirect("cleanup-plan", found.pk)
 
@@ -154,7 +145,6 @@ def _state(request: HttpRequest, found: CleanupPlan) -> dict[str, Any]:
         "expired": expired,
         "done": done,
         "at_work": found.state in AT_WORK,
-        "now": now,
         "may_approve": orders.may_approve(request.user) and found.state == PlanState.PLANNED and not expired and bool(found.files),
         "moved": {"files": applied.get(FileOutcome.QUARANTINED, 0), "bytes": applied.get(f"{FileOutcome.QUARANTINED}_bytes", 0)},
         "may_apply": operates and not expired and found.approved_at and found.state in (PlanState.APPROVED, PlanState.HALTED),

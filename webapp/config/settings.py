@@ -59,6 +59,7 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.LoginRequiredMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "webapp.lib.cursor_errors.FirstPageInstead",
 ]
 
 ROOT_URLCONF = "webapp.site.urls"
@@ -74,6 +75,7 @@ TEMPLATES = [
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
                 "csp.context_processors.nonce",
+                "webapp.accounts.context.permissions",
                 "webapp.freshness.context.pipeline_status",
                 "webapp.site.menu.menu",
                 "webapp.lib.context.page",

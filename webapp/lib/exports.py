@@ -22,6 +22,11 @@ def safe_cell(value: Any) -> Any:
     return "" if value is None else value
 
 
+def export_response(form: str, name: str, columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> StreamingHttpResponse:
+    """``form``: csv or json."""
+    return (csv_response if form == "csv" else json_response)(name, columns, rows)
+
+
 def csv_response(name: str, columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> StreamingHttpResponse:
     """``rows`` hold at least ``columns``; unknown is an empty cell."""
     return _download(_csv_lines(columns, rows), f"{name}.csv", "text/csv; charset=utf-8")

@@ -1,5 +1,20 @@
 """Actions of people that cannot be done now, as pages, API and commands report them."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from django.contrib import messages
+from django.http import HttpRequest
+
 
 class ActionRefused(ValueError):
     """Nothing was done. The message says why and is safe to show."""
+
+
+@contextmanager
+def refusal_as_message(request: HttpRequest) -> Iterator[None]:
+    """What follows the action in the body is left out where it is refused; the next page says why."""
+    try:
+        yield
+    except ActionRefused as refused:
+        messages.error(request, str(refused))

@@ -11,10 +11,9 @@ from django.utils import timezone
 from django.views.decorators.http import require_GET, require_POST
 
 from webapp.accounts.guards import operators_only
-from webapp.accounts.roles import may_operate
 from webapp.alerting.models import Alert
 from webapp.lib.exports import csv_response, json_response
-from webapp.lib.keysets import BadCursor, KeysetColumn, page
+from webapp.lib.keysets import KeysetColumn, page
 from webapp.reports import orders, report_scope
 from webapp.reports.badges import report_badge
 from webapp.reports.choices import ReportKind, ReportState
@@ -54,17 +53,12 @@ def reports(request: HttpRequest) -> HttpResponse:
     found = IncidentReport.objects.listed()
     if kind in ReportKind.values:
         found = found.filter(kind=kind)
-    try:
-        shown = page(found, NEWEST_FIRST, request.GET.get("cursor", ""), REPORTS_A_PAGE)
-    except BadCursor:
-        return redirect(request.path)
+    shown = page(found, NEWEST_FIRST, request.GET.get("cursor", ""), REPORTS_A_PAGE)
     context = {
         "page": shown,
         "rows": [(row, report_badge(row.state), verdict(row.tone)) for row in shown.rows],
         "kind": kind,
         "kinds": ReportKind.choices,
-        "may_operate": may_operate(request.user),
-        "now": timezone.now(),
     }
     return render(request, "reports/reports.html", context)
 
@@ -89,7 +83,7 @@ def new(request: HttpRequest) -> HttpResponse:
         else:
             return redirect("report", report.uid)
     asked = report_scope.read(request.POST if request.method == "POST" else request.GET, now)
-    return render(request, "reports/new.html", {"asked": asked, "title": request.POST.get("title", "")[:200], "now": now})
+    return render(request, "reports/new.html", {"asked": asked, "title": request.POST.get("title", "")[:200]})
 
 
 @operators_only
@@ -185,6 +179,4 @@ def _state(request: HttpRequest, found: IncidentReport) -> dict[str, Any]:
         "report": found,
         "badge": report_badge(found.state),
         "at_work": found.state in (ReportState.QUEUED, ReportState.RUNNING),
-        "may_operate": may_operate(request.user),
-        "now": timezone.now(),
     }

@@ -8,7 +8,6 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 
 from spark_jobs.diagnosis.registry import all_rules
-from webapp.accounts.roles import may_operate
 from webapp.charts.episodes import bars
 from webapp.fleet.job_lookup import JobView, look_up
 from webapp.what_if.past_windows import read_past
@@ -41,7 +40,6 @@ def what_if(request: HttpRequest, cluster: str, job_id: str, rule_id: str) -> Ht
         "moved": any(slider.is_moved for slider in sliders),
         "listed": LISTED,
         "time_range": view.time_range,
-        "may_operate": may_operate(request.user),
     }
     try:
         past = read_past(view.job, start, end, [rule.family])

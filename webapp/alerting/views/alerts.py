@@ -16,7 +16,6 @@ from django.views.decorators.http import require_GET, require_POST
 from spark_jobs.diagnosis.registry import all_rules
 from spark_jobs.diagnosis.wording import count_text
 from webapp.accounts.guards import operators_only
-from webapp.accounts.roles import may_operate
 from webapp.alerting import actions
 from webapp.alerting.alert_query import STATES, AlertQuery
 from webapp.alerting.badges import badges, state_badge
@@ -30,11 +29,11 @@ from webapp.findings.badges import CONFIDENCE_MEANS, SEVERITY_BADGES, severity_b
 from webapp.findings.figures import figures
 from webapp.findings.models import Finding
 from webapp.fleet.models import Cluster, JobCurrent
-from webapp.lib.exports import csv_response, json_response
-from webapp.lib.keysets import BadCursor, page
+from webapp.lib.exports import export_response
+from webapp.lib.keysets import page
 from webapp.lib.list_queries import capped_count
 from webapp.lib.matchers import BadMatcher, Matcher, as_lines, matcher
-from webapp.lib.refusals import ActionRefused
+from webapp.lib.refusals import refusal_as_message
 from webapp.lib.timeranges import around
 
 PAGE_SIZE = 50
@@ -46,13 +45,9 @@ MOST_BESIDE = 12
 
 @require_GET
 def alerts(request: HttpRequest) -> HttpResponse:
-    now = timezone.now()
     query = AlertQuery.read(request.GET)
     matching = query.alerts()
-    try:
-        listed = page(matching.defer("cause", "evidence", "labels", "fired"), query.keys, query.cursor, PAGE_SIZE)
-    except BadCursor:
-        return redirect(request.path)
+    listed = page(matching.defer("cause", "evidence", "labels", "fired"), query.keys, query.cursor, PAGE_SIZE)
     context: dict[str, Any] = {
         "query": query,
         "page": listed,
@@ -62,8 +57,6 @@ def alerts(request: HttpRequest) -> HttpResponse:
         "rules": all_rules().values(),
         "severities": {value: badge for value, badge in SEVERITY_BADGES.items() if value != "info"},
         "states": STATES.items(),
-        "may_operate": may_operate(request.user),
-        "now": now,
     }
     return render(request, "alerting/alerts.html", context)
 
@@ -101,18 +94,15 @@ def acknowledge(request: HttpRequest) -> HttpResponse:
 @require_POST
 def comment(request: HttpRequest, uid: str) -> HttpResponse:
     found = get_object_or_404(Alert, uid=uid)
-    try:
+    with refusal_as_message(request):
         actions.comment_on(found, request.user, request.POST.get("comment", ""), timezone.now())
-    except ActionRefused as refused:
-        messages.error(request, str(refused))
     return redirect("alert", uid)
 
 
 @require_GET
 def export(request: HttpRequest, form: str) -> HttpResponseBase:
     """What the page lists, all of it (50,000 at most)."""
-    response = csv_response if form == "csv" else json_response
-    return response("weir-alerts", NAMES, _plain(AlertQuery.read(request.GET).alerts()))
+    return export_response(form, "weir-alerts", NAMES, _plain(AlertQuery.read(request.GET).alerts()))
 
 
 def silence_address(found: Alert) -> str:
@@ -159,8 +149,6 @@ def _about(request: HttpRequest, found: Alert) -> dict[str, Any]:
         "beside": [(one, state_badge(one)) for one in beside[:MOST_BESIDE]],
         "silence_url": silence_address(found),
         "at_that_time": around(found.starts_at, max(until, found.starts_at)),
-        "may_operate": may_operate(request.user),
-        "now": now,
     }
 
 

@@ -1,5 +1,6 @@
 """Silences and maintenance windows: what holds alerts back now, later and before; making and ending them."""
 
+from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
@@ -10,16 +11,15 @@ from django.utils import timezone
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from webapp.accounts.guards import operators_only
-from webapp.accounts.roles import may_operate
 from webapp.alerting import actions
 from webapp.alerting.badges import mute_badge
 from webapp.alerting.choices import OPEN
 from webapp.alerting.forms import WEEKDAYS, MaintenanceForm, SilenceForm
 from webapp.alerting.models import Alert, MaintenanceWindow, Silence
-from webapp.lib.keysets import BadCursor, KeysetColumn, page
+from webapp.lib.keysets import KeysetColumn, page
 from webapp.lib.labels import matched_labels
 from webapp.lib.matchers import LONGEST_TEXT, BadMatcher, Matcher, match_all, parse_lines
-from webapp.lib.refusals import ActionRefused
+from webapp.lib.refusals import ActionRefused, refusal_as_message
 from webapp.lib.row_numbers import row_number
 
 PAGE_SIZE = 50
@@ -32,12 +32,9 @@ SHOWN = 8
 @require_GET
 def silences(request: HttpRequest) -> HttpResponse:
     now = timezone.now()
-    try:
-        listed = page(Silence.objects.all(), BY_END, request.GET.get("cursor", ""), PAGE_SIZE)
-    except BadCursor:
-        return redirect(request.path)
+    listed = page(Silence.objects.all(), BY_END, request.GET.get("cursor", ""), PAGE_SIZE)
     rows = [(one, mute_badge(one, now)) for one in listed.rows]
-    context = {"page": listed, "rows": rows, "may_operate": may_operate(request.user), "now": now}
+    context = {"page": listed, "rows": rows}
     return render(request, "alerting/silences.html", context)
 
 
@@ -68,12 +65,9 @@ def silence_end(request: HttpRequest, pk: int) -> HttpResponse:
 @require_GET
 def maintenance(request: HttpRequest) -> HttpResponse:
     now = timezone.now()
-    try:
-        listed = page(MaintenanceWindow.objects.all(), NEWEST_FIRST, request.GET.get("cursor", ""), PAGE_SIZE)
-    except BadCursor:
-        return redirect(request.path)
+    listed = page(MaintenanceWindow.objects.all(), NEWEST_FIRST, request.GET.get("cursor", ""), PAGE_SIZE)
     rows = [(one, mute_badge(one, now), one.until(now), _every(one)) for one in listed.rows]
-    context = {"page": listed, "rows": rows, "may_operate": may_operate(request.user), "now": now}
+    context = {"page": listed, "rows": rows}
     return render(request, "alerting/maintenance.html", context)
 
 
@@ -143,11 +137,8 @@ def _asked(request: HttpRequest) -> str:
     return request.GET.get("matchers", "")[:LONGEST_TEXT].replace("\x00", "")
 
 
-def _ended(request: HttpRequest, page_name: str, act: Any) -> HttpResponse:
-    try:
-        act()
-    except ActionRefused as refused:
-        messages.error(request, str(refused))
-    else:
+def _ended(request: HttpRequest, page_name: str, end: Callable[[], None]) -> HttpResponse:
+    with refusal_as_message(request):
+        end()
         messages.success(request, "Ended in your name. Alerts that still fire are sent.")
     return redirect(page_name)

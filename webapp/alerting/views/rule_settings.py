@@ -13,7 +13,6 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from spark_jobs.diagnosis.registry import all_rules, all_thresholds
 from webapp.accounts.guards import operators_only
-from webapp.accounts.roles import may_operate
 from webapp.alerting import setting_actions
 from webapp.alerting.models import RuleSetting
 from webapp.alerting.notifications import pace
@@ -67,8 +66,6 @@ def rule_settings(request: HttpRequest) -> HttpResponse:
         "pace": pace(),
         "hold_before_s": HOLD_BEFORE.total_seconds(),
         "hold_after_s": HOLD_AFTER.total_seconds(),
-        "may_operate": may_operate(request.user),
-        "now": timezone.now(),
     }
     return render(request, "alerting/settings.html", context)
 

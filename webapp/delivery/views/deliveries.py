@@ -18,10 +18,10 @@ from webapp.delivery.choices import DeliveryState
 from webapp.delivery.delivery_query import NAMES, NEWEST_FIRST, DeliveryQuery
 from webapp.delivery.models import Delivery, Endpoint
 from webapp.lib import timeranges
-from webapp.lib.exports import csv_response, json_response
-from webapp.lib.keysets import BadCursor, page
+from webapp.lib.exports import export_response
+from webapp.lib.keysets import page
 from webapp.lib.list_queries import capped_count
-from webapp.lib.refusals import ActionRefused
+from webapp.lib.refusals import refusal_as_message
 
 DELIVERIES_A_PAGE = 50
 MOST_ATTEMPTS = 100
@@ -31,12 +31,9 @@ REPLAYABLE = {"dead": ("dead",), "delivered": ("delivered",), "all": tuple(order
 
 @require_GET
 def deliveries(request: HttpRequest) -> HttpResponse:
-    now, query = timezone.now(), DeliveryQuery.read(request.GET)
+    query = DeliveryQuery.read(request.GET)
     matching = query.deliveries()
-    try:
-        listed = page(matching, NEWEST_FIRST, query.cursor, DELIVERIES_A_PAGE)
-    except BadCursor:
-        return redirect(request.path)
+    listed = page(matching, NEWEST_FIRST, query.cursor, DELIVERIES_A_PAGE)
     context = {
         "query": query,
         "page": listed,
@@ -44,8 +41,6 @@ def deliveries(request: HttpRequest) -> HttpResponse:
         "matching": capped_count(matching),
         "endpoints": list(Endpoint.objects.values_list("pk", "name")),
         "states": DeliveryState.choices,
-        "may_operate": may_operate(request.user),
-        "now": now,
     }
     return render(request, "delivery/deliveries.html", context)
 
@@ -65,11 +60,8 @@ def progress(request: HttpRequest, uid: str) -> HttpResponse:
 @operators_only
 @require_POST
 def replay(request: HttpRequest, uid: str) -> HttpResponse:
-    try:
+    with refusal_as_message(request):
         orders.replay(_delivery(uid), request.user.get_username(), timezone.now())
-    except ActionRefused as error:
-        messages.error(request, str(error))
-    else:
         messages.success(request, "It is sent again, under the same id.")
     return redirect("delivery", uid)
 
@@ -96,8 +88,7 @@ def replay_range(request: HttpRequest) -> HttpResponse:
 @require_GET
 def export(request: HttpRequest, form: str) -> HttpResponseBase:
     """The newest that match the filters."""
-    response = csv_response if form == "csv" else json_response
-    return response("weir-deliveries", NAMES, _rows(DeliveryQuery.read(request.GET)))
+    return export_response(form, "weir-deliveries", NAMES, _rows(DeliveryQuery.read(request.GET)))
 
 
 def _rows(query: DeliveryQuery) -> Iterator[dict[str, Any]]:
@@ -120,7 +111,6 @@ def _state(request: HttpRequest, found: Delivery) -> dict[str, Any]:
         # A retry hours away need not be watched.
         "soon": found.state == DeliveryState.PENDING and (found.next_attempt_at - now).total_seconds() < 30,
         "may_replay": may_operate(request.user) and found.state in orders.ENDED and (found.endpoint.enabled or bool(found.mail_to)),
-        "now": now,
     }
 
 

@@ -11,7 +11,6 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from webapp.accounts.guards import operators_only
-from webapp.accounts.roles import may_operate
 from webapp.delivery import addresses, mail, orders
 from webapp.delivery.badges import delivery_badge, endpoint_badge, meaning
 from webapp.delivery.endpoint_entry import BadEndpoint, enter
@@ -20,7 +19,7 @@ from webapp.delivery.formats.registry import FORMATS
 from webapp.delivery.forms import EndpointForm
 from webapp.delivery.models import Delivery, Endpoint
 from webapp.freshness.status import recent_status
-from webapp.lib.keysets import BadCursor, KeysetColumn, page
+from webapp.lib.keysets import KeysetColumn, page
 from webapp.lib.matchers import as_lines
 from webapp.lib.refusals import ActionRefused
 from webapp.lib.row_numbers import row_number
@@ -33,10 +32,7 @@ BY_NAME = (KeysetColumn("name"), KeysetColumn("id"))
 @require_GET
 def endpoints(request: HttpRequest) -> HttpResponse:
     now = timezone.now()
-    try:
-        listed = page(Endpoint.objects.all(), BY_NAME, request.GET.get("cursor", ""), ENDPOINTS_A_PAGE)
-    except BadCursor:
-        return redirect(request.path)
+    listed = page(Endpoint.objects.all(), BY_NAME, request.GET.get("cursor", ""), ENDPOINTS_A_PAGE)
     waiting = Delivery.objects.waiting_by_endpoint([row.pk for row in listed.rows])
     is_sending = recent_status().is_healthy
     context = {
@@ -45,8 +41,6 @@ def endpoints(request: HttpRequest) -> HttpResponse:
             (row, endpoint_badge(row, now, is_sending=is_sending), as_lines(row.parsed_matchers), waiting.get(row.pk, 0))
             for row in listed.rows
         ],
-        "may_operate": may_operate(request.user),
-        "now": now,
     }
     return render(request, "delivery/endpoints.html", context)
 
@@ -63,8 +57,6 @@ def endpoint(request: HttpRequest, pk: int) -> HttpResponse:
         "old_secret_until": found.previous_secret_until if found.previous_secret_until and found.previous_secret_until > now else None,
         "mail_missing": not mail.is_configured(),
         "rows": [(row, delivery_badge(row), meaning(row.last_error)) for row in last],
-        "may_operate": may_operate(request.user),
-        "now": now,
     }
     return render(request, "delivery/endpoint.html", context)
 
@@ -105,8 +97,8 @@ def rotate(request: HttpRequest, pk: int) -> HttpResponse:
     found = _endpoint(pk)
     try:
         secret = orders.rotate(found, request.user.get_username(), timezone.now())
-    except ActionRefused as error:
-        messages.error(request, str(error))
+    except ActionRefused as refused:
+        messages.error(request, str(refused))
         return redirect("endpoint", pk)
     found.refresh_from_db()
     return render(request, "delivery/secret.html", {"endpoint": found, "secret": secret})

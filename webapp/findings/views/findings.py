@@ -5,7 +5,7 @@ from datetime import timedelta
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import get_object_or_404, render
 from django.utils import timezone
 
 from spark_jobs.diagnosis.registry import all_rules
@@ -23,7 +23,7 @@ from webapp.findings.thresholds import rows
 from webapp.flame_graphs.presentation import flame_graph_of
 from webapp.fleet.models import Cluster, JobAnnotation, JobCurrent
 from webapp.lib.instants import drawable
-from webapp.lib.keysets import BadCursor, page
+from webapp.lib.keysets import page
 from webapp.lib.list_queries import capped_count
 from webapp.lib.row_numbers import row_number
 from webapp.lib.timeranges import around
@@ -36,13 +36,9 @@ LEAST_AIR = timedelta(minutes=2)
 
 
 def findings(request: HttpRequest) -> HttpResponse:
-    now = timezone.now()
     query = FindingQuery.read(request.GET)
     matching = query.findings()
-    try:
-        listed = page(matching.defer("cause", "evidence", "related", "data"), query.keys, query.cursor, PAGE_SIZE)
-    except BadCursor:
-        return redirect(request.path)
+    listed = page(matching.defer("cause", "evidence", "related", "data"), query.keys, query.cursor, PAGE_SIZE)
     context: dict[str, Any] = {
         "query": query,
         "page": listed,
@@ -52,7 +48,6 @@ def findings(request: HttpRequest) -> HttpResponse:
         "rules": all_rules().values(),
         "severities": SEVERITY_BADGES,
         "states": FindingState.choices,
-        "now": now,
     }
     return render(request, "findings/findings.html", context)
 
@@ -74,7 +69,6 @@ def finding(request: HttpRequest, pk: int) -> HttpResponse:
         "job": job,
         "beside": [shown(one) for one in beside.exclude(pk=found.pk).worst_first()[:MOST_BESIDE]] if found.job_id else [],
         "details": json.dumps(found.data, indent=2, ensure_ascii=False) if found.data else "",
-        "now": timezone.now(),
     }
     if job and (source := late_source_of(found)):
         context |= {

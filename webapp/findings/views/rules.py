@@ -6,7 +6,6 @@ from typing import Any
 from django.db.models import Count
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.utils import timezone
 
 from spark_jobs.diagnosis.registry import all_rules
 from webapp.findings.models import Finding
@@ -49,6 +48,5 @@ def rule(request: HttpRequest, rule_id: str) -> HttpResponse:
         "thresholds": rows(found),
         "open_total": open_now.count(),
         "open": [shown(one) for one in open_now.worst_first()[:MOST_FINDINGS]],
-        "now": timezone.now(),
     }
     return render(request, "rules/rule.html", context)

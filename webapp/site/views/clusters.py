@@ -9,7 +9,6 @@ from django.utils import timezone
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from webapp.accounts.guards import operators_only
-from webapp.accounts.roles import may_operate
 from webapp.findings import blind_clusters, job_judgements
 from webapp.findings.signals import findings_changed
 from webapp.fleet.badges import VISIBILITY_BADGES
@@ -27,7 +26,7 @@ def clusters(request: HttpRequest) -> HttpResponse:
     rows = [(cluster, VISIBILITY_BADGES[cluster.visibility_at(now)]) for cluster in Cluster.objects.defer("cursor")]
     # What cannot be seen comes first: that is what somebody opens this page for.
     rows.sort(key=lambda row: (row[1].tone != "crit", row[0].kind != ClusterKind.LIVE, row[0].name))
-    context = {"rows": rows, "may_operate": may_operate(request.user), "now": now, "unseen": _count_unseen(rows)}
+    context = {"rows": rows, "unseen": _count_unseen(rows)}
     return render(request, "fleet/clusters.html", context)
 
 

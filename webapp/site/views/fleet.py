@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
-from django.shortcuts import redirect, render
+from django.shortcuts import render
 from django.utils import timezone
 
 from webapp.findings.reasons import reasons
@@ -16,8 +16,8 @@ from webapp.fleet.fleet_query import HEAVY, FleetQuery, totals
 from webapp.fleet.job_lookup import known_to
 from webapp.fleet.models import Cluster, JobCurrent
 from webapp.fleet.sorting import FLEET_SORTS
-from webapp.lib.exports import csv_response, json_response
-from webapp.lib.keysets import BadCursor, page
+from webapp.lib.exports import export_response
+from webapp.lib.keysets import page
 from webapp.lib.list_queries import COUNT_CAP, capped_count
 
 PAGE_SIZE = 50
@@ -34,10 +34,7 @@ def fleet(request: HttpRequest) -> HttpResponse:
     now = timezone.now()
     query = FleetQuery.read(request.GET)
     jobs = query.jobs(now)
-    try:
-        shown = page(jobs.defer(*HEAVY), query.keys, query.cursor, PAGE_SIZE)
-    except BadCursor:
-        return redirect(request.path)
+    shown = page(jobs.defer(*HEAVY), query.keys, query.cursor, PAGE_SIZE)
     clusters = list(Cluster.objects.only("name", "kind"))
     recorded = {cluster.name for cluster in clusters if cluster.kind == "recording"}
     why = reasons(shown.rows)
@@ -56,7 +53,6 @@ def fleet(request: HttpRequest) -> HttpResponse:
         "totals": totals(query.cluster, now),
         "matching": capped_count(jobs) if query.is_narrowed else None,
         "cap": COUNT_CAP,
-        "now": now,
     }
     return render(request, "fleet/fleet.html", context)
 
@@ -70,8 +66,7 @@ def _counts_from(job: JobCurrent, recorded: set[str], now: datetime) -> datetime
 def export(request: HttpRequest, form: str) -> HttpResponseBase:
     """All matching jobs in the page's order, streamed."""
     query = FleetQuery.read(request.GET)
-    response = csv_response if form == "csv" else json_response
-    return response("weir-fleet", EXPORT_COLUMNS, _rows(query))
+    return export_response(form, "weir-fleet", EXPORT_COLUMNS, _rows(query))
 
 
 def _rows(query: FleetQuery) -> Iterator[dict[str, Any]]:

@@ -3,10 +3,9 @@
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
-from django.shortcuts import redirect, render
+from django.shortcuts import render
 
 from spark_jobs.serving import FAILED_OUTCOMES
-from webapp.accounts.roles import may_operate
 from webapp.alerting.job_alerts import open_alerts
 from webapp.checkpoints import querysets as facts_of
 from webapp.checkpoints.badges import outcome_badge
@@ -22,9 +21,9 @@ from webapp.fleet.freshness import late_before
 from webapp.fleet.job_lookup import JobView, look_up
 from webapp.fleet.log_kinds import ROUTINE_KINDS
 from webapp.fleet.models import JobException, LogEvent
-from webapp.lib.exports import csv_response, json_response
+from webapp.lib.exports import export_response
 from webapp.lib.instants import drawable
-from webapp.lib.keysets import BadCursor, KeysetColumn, Page, page
+from webapp.lib.keysets import KeysetColumn, Page, page
 from webapp.pressure.blame import blame
 from webapp.pressure.graph import drawn
 from webapp.pressure.newest_windows import newest_windows
@@ -50,11 +49,8 @@ def job(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
     view = look_up(request, cluster, job_id)
     start, end = view.time_range.from_time, view.time_range.to_time
     facts = facts_of.of_job(cluster, job_id, start, end)
-    try:
-        checkpoints = _checkpoints(request, facts)
-        events, kinds = _events(request, view)
-    except BadCursor:
-        return redirect(request.path)
+    checkpoints = _checkpoints(request, facts)
+    events, kinds = _events(request, view)
     thrown = JobException.objects.filter(cluster=cluster, job_id=job_id, ts__gte=start, ts__lte=end)
     exceptions = list(thrown.order_by("-ts", "-id")[: EXCEPTIONS_SHOWN + 1])
     found = of_job(cluster, job_id, start, end, is_past=view.is_past)
@@ -65,7 +61,6 @@ def job(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
     judgement = JobJudgement.objects.filter(cluster=cluster, job_id=job_id).only("unknowns", "covered").first()
     context: dict[str, Any] = {
         "view": view,
-        "may_operate": may_operate(request.user),
         "job": view.job,
         "time_range": view.time_range,
         "range_query": view.time_range.query if view.time_range.chosen else "",
@@ -102,8 +97,7 @@ def checkpoints_export(request: HttpRequest, cluster: str, job_id: str, form: st
     """All checkpoints of the range, newest first, streamed."""
     view = look_up(request, cluster, job_id)
     facts = facts_of.of_job(cluster, job_id, view.time_range.from_time, view.time_range.to_time)
-    response = csv_response if form == "csv" else json_response
-    return response(f"weir-checkpoints-{job_id[:40]}", EXPORT_COLUMNS, facts_of.export_rows(facts, EXPORT_COLUMNS))
+    return export_response(form, f"weir-checkpoints-{job_id[:40]}", EXPORT_COLUMNS, facts_of.export_rows(facts, EXPORT_COLUMNS))
 
 
 def _checkpoints(request: HttpRequest, facts: Any) -> Page[CheckpointFact]:

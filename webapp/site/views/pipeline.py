@@ -5,12 +5,12 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import get_object_or_404, render
 from django.utils import timezone
 
 from webapp.freshness.status import status
-from webapp.lib.exports import csv_response, json_response
-from webapp.lib.keysets import BadCursor, KeysetColumn, page
+from webapp.lib.exports import export_response
+from webapp.lib.keysets import KeysetColumn, page
 from webapp.lib.timeranges import of_request
 from webapp.work.badges import run_badge
 from webapp.work.models import DueWork, Heartbeat, Manifest, PipelineAlarm, PipelineRun, SkippedInput
@@ -30,15 +30,11 @@ def pipeline(request: HttpRequest) -> HttpResponse:
     kind = request.GET.get("kind", "")
     if kind:
         runs = runs.filter(kind=kind[:32].replace("\x00", ""))
-    try:
-        shown_runs = page(runs, NEWEST_RUNS_FIRST, request.GET.get("runs", ""), RUNS_A_PAGE)
-        skips = page(_skips(request, now), NEWEST_SKIPS_FIRST, request.GET.get("skips", ""), SKIPS_A_PAGE)
-    except BadCursor:
-        return redirect(request.path)
+    shown_runs = page(runs, NEWEST_RUNS_FIRST, request.GET.get("runs", ""), RUNS_A_PAGE)
+    skips = page(_skips(request, now), NEWEST_SKIPS_FIRST, request.GET.get("skips", ""), SKIPS_A_PAGE)
     found, alarms = status(now), list(PipelineAlarm.objects.filter(cleared_at__isnull=True))
     recorded = {(alarm.code, alarm.subject) for alarm in alarms}
     context: dict[str, Any] = {
-        "now": now,
         "status": found,
         "alarms": alarms,
         "unrecorded": [one for one in found.problems if (one.code, one.subject) not in recorded],
@@ -63,8 +59,7 @@ def run(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 def skipped_export(request: HttpRequest, form: str) -> HttpResponseBase:
-    response = csv_response if form == "csv" else json_response
-    return response("weir-skipped-inputs", SKIP_COLUMNS, _skip_rows(request))
+    return export_response(form, "weir-skipped-inputs", SKIP_COLUMNS, _skip_rows(request))
 
 
 def _skips(request: HttpRequest, now: datetime) -> Any:

@@ -6,12 +6,11 @@ from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import render
-from django.utils import timezone
 from django.views.decorators.http import require_GET
 
 from spark_jobs.manifest import BadManifest
 from spark_jobs.storage_words import KINDS, REASONS, VERDICTS
-from webapp.lib.exports import csv_response, json_response
+from webapp.lib.exports import export_response
 from webapp.storage.auditing import loading
 from webapp.storage.models import RootFigures
 from webapp.storage.newest_audits import latest_of
@@ -42,7 +41,6 @@ def files(request: HttpRequest) -> HttpResponse:
         "verdicts": NOT_LIVE,
         "reasons": _reasons([wanted.verdict] if wanted.verdict else NOT_LIVE),
         "kinds": KINDS,
-        "now": timezone.now(),
     }
     return render(request, "storage/files.html", context)
 
@@ -58,8 +56,7 @@ def export(request: HttpRequest, form: str) -> HttpResponseBase:
         rows = VerdictFiles.of(loading.read_manifest(figures.audit)).matching(wanted_files(request, uri))
     except (OSError, BadManifest) as error:
         raise Http404("The list of files of this root cannot be read.") from error
-    response = csv_response if form == "csv" else json_response
-    return response("weir-files-not-live", COLUMNS, rows)
+    return export_response(form, "weir-files-not-live", COLUMNS, rows)
 
 
 def wanted_files(request: HttpRequest, uri: str) -> Wanted:

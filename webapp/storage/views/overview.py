@@ -11,7 +11,6 @@ from django.utils import timezone
 from django.views.decorators.http import require_GET
 
 from spark_jobs.storage_words import YOUNG
-from webapp.accounts.roles import may_operate
 from webapp.storage.badges import AUDIT_BADGES
 from webapp.storage.freshness import root_badge
 from webapp.storage.models import StorageAudit, StorageRoot, VerdictFigures
@@ -47,8 +46,6 @@ def storage(request: HttpRequest) -> HttpResponse:
         "audits": [(audit, AUDIT_BADGES[audit.state]) for audit in StorageAudit.objects.order_by("-id")[:AUDITS_SHOWN]],
         "suggestions": suggested[:SUGGESTIONS_SHOWN],
         "suggested": len(suggested),
-        "may_operate": may_operate(request.user),
-        "now": now,
     }
     return render(request, "storage/storage.html", context)
 

@@ -9,11 +9,10 @@ from django.shortcuts import render
 from django.utils import timezone
 from django.views.decorators.http import require_GET
 
-from webapp.accounts.roles import may_operate
 from webapp.findings.badges import SEVERITY_BADGES
 from webapp.findings.models import Finding
 from webapp.lib.badges import as_far_as_known
-from webapp.lib.exports import csv_response, json_response
+from webapp.lib.exports import export_response
 from webapp.lib.keysets import BadCursor, KeysetColumn, Page, page
 from webapp.storage import chains
 from webapp.storage.badges import AUDIT_BADGES, NO, PLAIN_NO, answer
@@ -61,9 +60,7 @@ def root(request: HttpRequest) -> HttpResponse:
         "figures": figures,
         "badge": root_badge(registered, figures, now),
         "running": _running(uri),
-        "may_operate": may_operate(request.user),
         "query_uri": urlencode({"uri": uri}),
-        "now": now,
     }
     if figures is not None:
         known = is_known(registered, figures, now)
@@ -79,8 +76,7 @@ def export_jobs(request: HttpRequest, form: str) -> HttpResponseBase:
         raise Http404("No audit has looked at this root.")
     names = [field.name for field in JobStorage._meta.fields if field.name not in ("id", "audit")]
     rows = JobStorage.objects.filter(audit=figures.audit, root=figures.root).order_by("-bytes", "-id").values(*names)
-    response = csv_response if form == "csv" else json_response
-    return response("weir-storage-jobs", names, rows.iterator(1_000))
+    return export_response(form, "weir-storage-jobs", names, rows.iterator(1_000))
 
 
 def _running(uri: str) -> Any:

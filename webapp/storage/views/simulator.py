@@ -7,13 +7,11 @@ from django.db import IntegrityError, transaction
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.utils import timezone
 from django.utils.http import urlencode
 from django.views.decorators.http import require_http_methods
 
 from ingest.uris import BadUri
 from webapp.accounts.guards import operators_only
-from webapp.accounts.roles import may_operate
 from webapp.storage.age_rules import directory_below, of_root
 from webapp.storage.choices import SimulationState
 from webapp.storage.models import AgeRuleResult, JobStorage, RootFigures
@@ -52,8 +50,6 @@ def simulator(request: HttpRequest) -> HttpResponseBase:
         "chosen": chosen,
         "outcome": of_root(chosen.result, uri) if chosen and chosen.state == SimulationState.DONE else None,
         "presets": PRESETS,
-        "may_operate": may_operate(request.user),
-        "now": timezone.now(),
     }
     return render(request, "storage/simulator.html", context)
 
