@@ -6,7 +6,8 @@ happens before that leaves the old cursors, and the same rows are read and folde
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
@@ -15,8 +16,7 @@ from ingest.errors import IngestError
 from ingest.flink_logs import endpoint, tail
 from ingest.flink_logs.endpoint import Transfer
 from ingest.flink_rest import flame_graphs
-from ingest.flink_rest.address import parse_address
-from ingest.flink_rest.client import client_of
+from ingest.flink_rest.client import RestClient, client_of
 from ingest.flink_rest.collector import Collected, collect_cluster
 from ingest.flink_rest.faults import BadAnswer, Unanswered
 from ingest.flink_rest.flame_graphs import FlameGraphAnswer
@@ -89,16 +89,16 @@ def collect_shard(
 
     One cluster's failure is its own outcome. Raises only where the lake cannot be written.
     """
-    readings = [ClusterRun(source, dict(cursors.get(source.name) or {})) for source in sources]
-    asyncio.run(_ask(readings, at, cycle_s, limits_per_cluster(total_requests, len(sources), limits or RequestLimits())))
-    for reading in readings:
-        _read_archives(reading, at())
-        _tail(reading, at(), SHARD_LOG_BYTES // max(1, len(sources)))
+    runs = [ClusterRun(source, dict(cursors.get(source.name) or {})) for source in sources]
+    asyncio.run(_read_endpoints(runs, at, cycle_s, limits_per_cluster(total_requests, len(sources), limits or RequestLimits())))
+    for run in runs:
+        _read_archives(run, at())
+        _tail(run, at(), SHARD_LOG_BYTES // max(1, len(sources)))
     reach = Reach()
-    for reading in readings:
-        _read_metadata(reading, at(), reach)
-    lake.append(observed for reading in readings for observed in reading.observed)
-    return [_outcome(reading) for reading in readings]
+    for run in runs:
+        _read_metadata(run, at(), reach)
+    lake.append(observed for run in runs for observed in run.observed)
+    return [_outcome(run) for run in runs]
 
 
 @dataclass(slots=True)
@@ -120,175 +120,172 @@ class ClusterRun:
         part = self.cursor.get(name)
         return part if isinstance(part, dict) else {}
 
+    @asynccontextmanager
+    async def client(self, url: str, gates: Gates) -> AsyncIterator[RestClient]:
+        """A client for an address of this cluster, whose requests count."""
+        async with client_of(self.source, url, gates.of(url)) as client:
+            try:
+                yield client
+            finally:
+                self.requests += client.requests
+
+    def take(self, observed: Iterable[Observed], skips: tuple[Skip, ...], at: datetime, source: str) -> None:
+        """Keep what one kind of source gave."""
+        self.observed += observed
+        if skips:
+            self.observed.append(Observed(self.source.name, at, source, skips))
+
     def skip(self, subject: str, reason: str, detail: str, at: datetime, source: str = "rest") -> None:
         """Note one input that was passed over."""
         self.observed.append(Observed(self.source.name, at, source, (Skip(subject, reason, detail),)))
 
 
-async def _ask(readings: Sequence[ClusterRun], at: Callable[[], datetime], cycle_s: float, limits: RequestLimits) -> None:
+async def _read_endpoints(runs: Sequence[ClusterRun], at: Callable[[], datetime], cycle_s: float, limits: RequestLimits) -> None:
     gates = Gates()
-    await asyncio.gather(*(_guarded(_read_rest, reading, at, gates, cycle_s, limits) for reading in readings if reading.source.url))
-    await asyncio.gather(*(_guarded(_read_history, reading, at, gates) for reading in readings if reading.source.history_url))
-    wanting = [reading for reading in readings if reading.source.flame_graphs and reading.rest and reading.reachable]
-    await asyncio.gather(*(_guarded(_read_flame_graphs, reading, at, gates) for reading in wanting))
+    await asyncio.gather(*(_guarded(_read_rest, run, at, gates, cycle_s, limits) for run in runs if run.source.url))
+    await asyncio.gather(*(_guarded(_read_history, run, at, gates) for run in runs if run.source.history_url))
+    wanting = [run for run in runs if run.source.flame_graphs and run.rest and run.reachable]
+    await asyncio.gather(*(_guarded(_read_flame_graphs, run, at, gates) for run in wanting))
     # Clusters that waited longest for a share of the bytes come first.
-    with_endpoint = [reading for reading in readings if reading.rest and reading.reachable and _follows_endpoint(reading.source)]
-    with_endpoint.sort(key=lambda reading: reading.part("log_endpoint").get("due_at", 0))
+    with_endpoint = [run for run in runs if run.rest and run.reachable and _follows_endpoint(run.source)]
+    with_endpoint.sort(key=lambda run: run.part("log_endpoint").get("due_at", 0))
     transfer = Transfer(SHARD_ENDPOINT_BYTES)
-    await asyncio.gather(*(_guarded(_read_log_endpoint, reading, at, gates, transfer) for reading in with_endpoint))
+    await asyncio.gather(*(_guarded(_read_log_endpoint, run, at, gates, transfer) for run in with_endpoint))
 
 
-async def _guarded(read: Callable[..., Awaitable[None]], reading: ClusterRun, at: Callable[[], datetime], *more: Any) -> None:
+async def _guarded(read: Callable[..., Awaitable[None]], run: ClusterRun, at: Callable[[], datetime], *more: Any) -> None:
     """One cluster's failure, even an unexpected one, is that cluster's alone."""
     try:
-        await read(reading, at, *more)
+        await read(run, at, *more)
     except IngestError as error:
-        _fail(reading, str(error), at())
+        _fail(run, str(error), at())
     except Exception as error:
-        log.exception("cluster %s could not be collected", reading.source.name)
-        _fail(reading, f"Collecting failed with {type(error).__name__}; see the log of the collecting process.", at())
+        log.exception("cluster %s could not be collected", run.source.name)
+        _fail(run, f"Collecting failed with {type(error).__name__}; see the log of the collecting process.", at())
 
 
-def _fail(reading: ClusterRun, error: str, at: datetime) -> None:
-    reading.reachable = reading.reachable and reading.rest is not None
-    reading.error = reading.error or error
-    reading.skip(f"cluster {reading.source.name}", "unreachable" if not reading.reachable else "error", error, at)
+def _fail(run: ClusterRun, error: str, at: datetime) -> None:
+    run.reachable = run.reachable and run.rest is not None
+    run.error = run.error or error
+    run.skip(f"cluster {run.source.name}", "unreachable" if not run.reachable else "error", error, at)
 
 
-async def _read_rest(reading: ClusterRun, at: Callable[[], datetime], gates: Gates, cycle_s: float, limits: RequestLimits) -> None:
-    source = reading.source
-    gate = gates.of(parse_address(source.url, None).origin)
-    collected = await collect_cluster(source, reading.part("rest"), at, limits=limits, gate=gate, cycle_s=cycle_s)
-    reading.rest = collected
-    reading.cursor["rest"] = collected.cursor
-    reading.observed += collected.observed
-    reading.reachable, reading.error = collected.reachable, collected.error
-    reading.requests += collected.requests
+async def _read_rest(run: ClusterRun, at: Callable[[], datetime], gates: Gates, cycle_s: float, limits: RequestLimits) -> None:
+    source = run.source
+    collected = await collect_cluster(source, run.part("rest"), at, limits=limits, gate=gates.of(source.url), cycle_s=cycle_s)
+    run.rest = collected
+    run.cursor["rest"] = collected.cursor
+    run.observed += collected.observed
+    run.reachable, run.error = collected.reachable, collected.error
+    run.requests += collected.requests
 
 
-async def _read_history(reading: ClusterRun, at: Callable[[], datetime], gates: Gates) -> None:
-    source = reading.source
-    async with client_of(source, source.history_url, gates.of(parse_address(source.history_url, None).origin)) as client:
-        try:
-            found = await read_history(client, source.name, reading.part("history"), at)
-        finally:
-            reading.requests += client.requests
-    reading.cursor["history"] = found.cursor
-    reading.observed += found.observed
-    if found.skips:
-        reading.observed.append(Observed(source.name, at(), "history", found.skips))
+async def _read_history(run: ClusterRun, at: Callable[[], datetime], gates: Gates) -> None:
+    source = run.source
+    async with run.client(source.history_url, gates) as client:
+        found = await read_history(client, source.name, run.part("history"), at)
+    run.cursor["history"] = found.cursor
+    run.take(found.observed, found.skips, at(), "history")
     if not source.url:
-        reading.reachable = found.reachable is not False
-        reading.history_jobs = found.jobs_seen
-    reading.error = reading.error or found.error
+        run.reachable = found.reachable is not False
+        run.history_jobs = found.jobs_seen
+    run.error = run.error or found.error
 
 
-async def _read_flame_graphs(reading: ClusterRun, at: Callable[[], datetime], gates: Gates) -> None:
-    source = reading.source
-    async with client_of(source, source.url, gates.of(parse_address(source.url, None).origin)) as client:
-        try:
-            version = reading.rest.flink_version if reading.rest else None
-            reading.flame_graphs = await flame_graphs.ask(client, source.flame_graphs, version, at)
-        finally:
-            reading.requests += client.requests
+async def _read_flame_graphs(run: ClusterRun, at: Callable[[], datetime], gates: Gates) -> None:
+    source = run.source
+    async with run.client(source.url, gates) as client:
+        version = run.rest.flink_version if run.rest else None
+        run.flame_graphs = await flame_graphs.request(client, source.flame_graphs, version, at)
 
 
-async def _read_log_endpoint(reading: ClusterRun, at: Callable[[], datetime], gates: Gates, transfer: Transfer) -> None:
-    source, cursor, now = reading.source, reading.part("log_endpoint"), at()
+async def _read_log_endpoint(run: ClusterRun, at: Callable[[], datetime], gates: Gates, transfer: Transfer) -> None:
+    source, cursor, now = run.source, run.part("log_endpoint"), at()
     if not endpoint.is_due(cursor, now):
         return
-    async with client_of(source, source.url, gates.of(parse_address(source.url, None).origin)) as client:
+    async with run.client(source.url, gates) as client:
         try:
             listing = await client.get("/jobmanager/logs")
-        except BadAnswer as error:
-            reading.cursor["log_endpoint"] = {**cursor, **endpoint.waiting(now, NO_ENDPOINT_AGAIN_AFTER_S)}
-            if error.reason != "not_found":
-                reading.skip("/jobmanager/logs", error.reason, str(error), now, endpoint.SOURCE)
-            return
-        except Unanswered as error:
-            reading.skip("/jobmanager/logs", error.reason, str(error), now, endpoint.SOURCE)
-            return
-        finally:
-            reading.requests += client.requests
-        try:
             async with asyncio.timeout(LOG_ENDPOINT_TIMEOUT_S):
                 result = await endpoint.read_new(source.logs, source.name, listing, client.stream, cursor, now, transfer)
+        except (BadAnswer, Unanswered) as error:
+            if isinstance(error, BadAnswer):
+                run.cursor["log_endpoint"] = {**cursor, **endpoint.waiting(now, NO_ENDPOINT_AGAIN_AFTER_S)}
+            if error.reason != "not_found":
+                run.skip("/jobmanager/logs", error.reason, str(error), now, endpoint.SOURCE)
+            return
         except TimeoutError:
             detail = f"Its log files did not come within {LOG_ENDPOINT_TIMEOUT_S:g} s; they are read from where they were left."
-            reading.skip("/jobmanager/logs", "timeout", detail, now, endpoint.SOURCE)
-            reading.cursor["log_endpoint"] = {**cursor, **endpoint.waiting(now, NO_ENDPOINT_AGAIN_AFTER_S)}
+            run.skip("/jobmanager/logs", "timeout", detail, now, endpoint.SOURCE)
+            run.cursor["log_endpoint"] = {**cursor, **endpoint.waiting(now, NO_ENDPOINT_AGAIN_AFTER_S)}
             return
-    reading.observed += result.observed
-    reading.cursor["log_endpoint"] = result.cursor
+    run.observed += result.observed
+    run.cursor["log_endpoint"] = result.cursor
 
 
-def _read_archives(reading: ClusterRun, at: datetime) -> None:
-    source = reading.source
+def _read_archives(run: ClusterRun, at: datetime) -> None:
+    source = run.source
     if not source.archive_dir:
         return
     try:
-        found = read_archives(source.archive_dir, source.name, reading.part("archive"), at)
+        found = read_archives(source.archive_dir, source.name, run.part("archive"), at)
     except Exception as error:
         log.exception("archives of cluster %s could not be read", source.name)
-        reading.skip(source.archive_dir, "unreadable_file", f"Reading the archives failed with {type(error).__name__}.", at, "archive")
+        run.skip(source.archive_dir, "unreadable_file", f"Reading the archives failed with {type(error).__name__}.", at, "archive")
         return
-    reading.observed += found.observed
-    if found.skips:
-        reading.observed.append(Observed(source.name, at, "archive", found.skips))
-    reading.cursor["archive"] = found.cursor
+    run.take(found.observed, found.skips, at, "archive")
+    run.cursor["archive"] = found.cursor
 
 
 def _follows_endpoint(source: ClusterSource) -> bool:
     return source.logs.endpoint and not source.logs.globs
 
 
-def _tail(reading: ClusterRun, at: datetime, share_bytes: int) -> None:
-    logs = reading.source.logs
+def _tail(run: ClusterRun, at: datetime, share_bytes: int) -> None:
+    logs = run.source.logs
     if not logs.globs:
         return
     bounded = replace(logs, max_bytes_per_cycle=min(logs.max_bytes_per_cycle, max(LEAST_LOG_BYTES, share_bytes)))
     try:
-        result = tail.read_new(bounded, reading.source.name, reading.part("logs"), at)
+        result = tail.read_new(bounded, run.source.name, run.part("logs"), at)
     except IngestError as error:
-        reading.error = reading.error or str(error)
-        reading.skip(f"logs of {reading.source.name}", "unreadable_file", str(error), at, "log")
+        run.error = run.error or str(error)
+        run.skip(f"logs of {run.source.name}", "unreadable_file", str(error), at, "log")
         return
-    reading.observed += result.observed
-    if result.skips:
-        reading.observed.append(Observed(reading.source.name, at, "log", result.skips))
-    reading.cursor["logs"] = result.cursor
+    run.take(result.observed, result.skips, at, "log")
+    run.cursor["logs"] = result.cursor
 
 
-def _read_metadata(reading: ClusterRun, at: datetime, reach: Reach) -> None:
-    source = reading.source
+def _read_metadata(run: ClusterRun, at: datetime, reach: Reach) -> None:
+    source = run.source
     if not source.metadata.enabled:
         return
     try:
-        found, cursor = read_evidence(source.metadata, source.name, reading.part("metadata"), reading.observed, at, reach)
+        found, cursor = read_evidence(source.metadata, source.name, run.part("metadata"), run.observed, at, reach)
     except Exception as error:
         log.exception("_metadata of cluster %s could not be read", source.name)
-        reading.skip(f"_metadata of {source.name}", "unreadable_file", f"Reading failed with {type(error).__name__}.", at, "metadata")
+        run.skip(f"_metadata of {source.name}", "unreadable_file", f"Reading failed with {type(error).__name__}.", at, "metadata")
         return
-    reading.observed += found
-    reading.cursor["metadata"] = cursor
+    run.observed += found
+    run.cursor["metadata"] = cursor
 
 
-def _outcome(reading: ClusterRun) -> ClusterOutcome:
-    rest = reading.rest
-    records = [record for part in reading.observed for record in part.records]
+def _outcome(run: ClusterRun) -> ClusterOutcome:
+    rest = run.rest
+    records = [record for part in run.observed for record in part.records]
     # A snapshot that cannot be reached from here is reported, and is no fault of the cluster.
-    asked = [record for part in reading.observed if part.source != EVIDENCE for record in part.records]
+    asked = [record for part in run.observed if part.source != EVIDENCE for record in part.records]
     return ClusterOutcome(
-        cluster=reading.source.name,
-        reachable=reading.reachable,
-        error=reading.error,
-        cursor=reading.cursor,
+        cluster=run.source.name,
+        reachable=run.reachable,
+        error=run.error,
+        cursor=run.cursor,
         flink_version=rest.flink_version if rest else None,
-        jobs_seen=rest.jobs_seen if rest else reading.history_jobs,
-        requests=reading.requests,
+        jobs_seen=rest.jobs_seen if rest else run.history_jobs,
+        requests=run.requests,
         records=len(records),
         skips=sum(isinstance(record, Skip) for record in asked),
         metrics_interval_s=rest.metrics_interval_s if rest else None,
         sampling_reason=rest.sampling_reason if rest else "",
-        flame_graphs=reading.flame_graphs,
+        flame_graphs=run.flame_graphs,
     )

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from ingest.records import Record
+
 
 @dataclass(frozen=True, slots=True)
 class Answer:
@@ -33,7 +35,7 @@ class Answer:
 class JobAnswers:
     """Answers about one job. Whatever was not asked or not answered is ``None`` or absent.
 
-    ``overview`` holds this job's entry of ``/jobs/overview`` as its body (see ``assembly.overview_of_jobs``);
+    ``overview`` holds this job's entry of ``/jobs/overview`` as its body (see ``listed_jobs``);
     it alone is enough for a job record. ``plan``, ``config``, ``checkpoint_config`` and ``jobmanager_config``
     seldom change: keep and pass the last answer again.
     ``subtasks`` is keyed by (checkpoint id, vertex id). ``metrics`` holds any number of answers per vertex,
@@ -49,6 +51,8 @@ class JobAnswers:
     checkpoint_config: Answer | None = None
     jobmanager_config: Answer | None = None
     checkpoints: Answer | None = None
+    checkpoint_rows: tuple[Record, ...] | None = None
+    """The new rows of ``checkpoints``, where the reader has parsed it already."""
     exceptions: Answer | None = None
     job_metrics: Answer | None = None
     details: dict[int, Answer] = field(default_factory=dict)

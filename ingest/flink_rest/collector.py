@@ -18,8 +18,9 @@ from ingest.flink_rest.answers import Answer
 from ingest.flink_rest.client import OnAnswer, client_of
 from ingest.flink_rest.cursor import ClusterCursor, JobCursor, from_json
 from ingest.flink_rest.gate import Gate
-from ingest.flink_rest.job_reader import JobReader, Listed, in_trouble, listed
+from ingest.flink_rest.job_reader import JobReader, in_trouble
 from ingest.flink_rest.limits import Budget, RequestLimits, SamplingRate, sampling_rate
+from ingest.flink_rest.listed_jobs import ListedJob, listed_jobs
 from ingest.flink_rest.payloads.fields import clean_text
 from ingest.flink_rest.session import RestSession
 from ingest.flink_rest.taskmanager_reader import read_taskmanagers
@@ -101,9 +102,8 @@ class _Cycle:
         if jobs is None:
             return
         self._note_version(overview)
-        entries, skips = assembly.overview_of_jobs(jobs)
+        found, skips = listed_jobs(jobs)
         self.session.skips.extend(skips)
-        found = [listed(job_id, answer) for job_id, answer in entries.items()]
         self.listed, self.jobs_seen = True, len(found)
         self.cursor.keep_only([job.job_id for job in found], None)
         reader = await self._reader(found)
@@ -163,7 +163,7 @@ class _Cycle:
             detail = f"Flink {version} is not one of the known releases 1.12 to 2.3; it is read as far as it is understood."
             self.session.skip("/overview", "unknown_version", detail)
 
-    async def _reader(self, found: list[Listed]) -> JobReader:
+    async def _reader(self, found: list[ListedJob]) -> JobReader:
         live = [job for job in found if not job.terminal]
         known = [self.cursor.jobs.get(job.job_id) for job in live]
         vertices = sum(len(job.vertices) if job and job.vertices else VERTICES_OF_AN_UNREAD_JOB for job in known)
@@ -183,7 +183,7 @@ class _Cycle:
             second_look=0 < len(fresh) <= NEW_JOBS_LOOKED_AT_TWICE,
         )
 
-    async def _read_jobs(self, reader: JobReader, found: list[Listed]) -> None:
+    async def _read_jobs(self, reader: JobReader, found: list[ListedJob]) -> None:
         due = [job for job in found if not self._is_done(job)]
         # The list of checkpoints is read of every job; what is left over is spent in the order of need.
         self.session.budget.reserve(len(due))
@@ -207,7 +207,7 @@ class _Cycle:
             detail = f"{self.session.down} {self.jobs_read} of {self.jobs_seen} jobs were read in this cycle."
             self.session.skip(self.session.client.address.base, "unreachable", detail)
 
-    async def _read_job(self, reader: JobReader, job: Listed) -> None:
+    async def _read_job(self, reader: JobReader, job: ListedJob) -> None:
         cursor = self._cursor_of(job).copy()
         try:
             reading = await reader.read(job, cursor)
@@ -220,10 +220,10 @@ class _Cycle:
         self.cursor.jobs[job.job_id] = cursor
         self.jobs_read += 1
 
-    def _is_done(self, job: Listed) -> bool:
+    def _is_done(self, job: ListedJob) -> bool:
         """Ended jobs are read once, after their end."""
         cursor = self._cursor_of(job)
         return job.terminal and cursor.ended and cursor.modified_ms == job.modified_ms
 
-    def _cursor_of(self, job: Listed) -> JobCursor:
+    def _cursor_of(self, job: ListedJob) -> JobCursor:
         return self.cursor.jobs.setdefault(job.job_id, JobCursor())

@@ -28,14 +28,14 @@ class FlameGraphAnswer:
     error: str = ""
 
 
-async def ask(
+async def request(
     client: RestClient, wanted: Sequence[WantedFlameGraph], version: str | None, at: Callable[[], datetime]
 ) -> tuple[FlameGraphAnswer, ...]:
     """Those that come first, one after the other."""
-    return tuple([await _asked(client, one, version, at) for one in wanted[:GRAPHS_PER_CYCLE]])
+    return tuple([await _request_one(client, one, version, at) for one in wanted[:GRAPHS_PER_CYCLE]])
 
 
-async def _asked(client: RestClient, wanted: WantedFlameGraph, version: str | None, at: Callable[[], datetime]) -> FlameGraphAnswer:
+async def _request_one(client: RestClient, wanted: WantedFlameGraph, version: str | None, at: Callable[[], datetime]) -> FlameGraphAnswer:
     known = release(version)
     if known is not None and known < SINCE:
         return FlameGraphAnswer(wanted, at(), error=f"Flink has flame graphs since 1.13; this is {version}.")

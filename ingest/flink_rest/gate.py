@@ -5,6 +5,8 @@ import contextlib
 import time
 from collections.abc import AsyncIterator
 
+from ingest.flink_rest.address import parse_address
+
 REQUESTS_AT_ONCE = 2
 SAME_PATH_PAUSE_S = 3.0
 
@@ -48,12 +50,12 @@ class Gate:
 
 
 class Gates:
-    """The gates of a collecting process by address (scheme, host, port)."""
+    """The gates of a collecting process, one for each scheme, host and port."""
 
     def __init__(self, same_path_pause_s: float = SAME_PATH_PAUSE_S) -> None:
         self._pause_s = same_path_pause_s
         self._gates: dict[str, Gate] = {}
 
-    def of(self, origin: str) -> Gate:
-        """The one gate of this address."""
-        return self._gates.setdefault(origin, Gate(self._pause_s))
+    def of(self, url: str) -> Gate:
+        """The one gate of this address. Raises ``Refused`` for what is no address."""
+        return self._gates.setdefault(parse_address(url, None).origin, Gate(self._pause_s))

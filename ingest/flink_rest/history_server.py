@@ -14,8 +14,9 @@ from ingest.due import still_waits
 from ingest.flink_rest import assembly
 from ingest.flink_rest.client import RestClient
 from ingest.flink_rest.cursor import JobCursor
-from ingest.flink_rest.job_reader import JobReader, Listed, listed
+from ingest.flink_rest.job_reader import JobReader
 from ingest.flink_rest.limits import Budget, RequestLimits, SamplingRate
+from ingest.flink_rest.listed_jobs import ListedJob, listed_jobs
 from ingest.flink_rest.session import RestSession
 from ingest.records import Observed, Skip
 
@@ -53,10 +54,9 @@ async def read_history(client: RestClient, cluster: str, cursor: Mapping[str, An
     overview = await session.get("/jobs/overview")
     if overview is None:
         return HistoryRead((), dict(cursor), tuple(session.skips), reachable=False, error=session.down or session.skips[-1].detail)
-    entries, skips = assembly.overview_of_jobs(overview)
+    found, skips = listed_jobs(overview)
     session.skips.extend(skips)
-    found = [listed(job_id, answer) for job_id, answer in entries.items()]
-    new = sorted((job for job in found if job.terminal and known.get(job.job_id) != _end_ms(job)), key=_end_ms, reverse=True)
+    new = sorted((job for job in found if job.terminal and known.get(job.job_id) != job.end_ms), key=lambda job: job.end_ms, reverse=True)
     observed: list[Observed] = []
     began = time.monotonic()
     for job in new[:JOBS_PER_CYCLE]:
@@ -73,36 +73,29 @@ async def read_history(client: RestClient, cluster: str, cursor: Mapping[str, An
         if part is None:
             break
         observed += part
-        known[job.job_id] = _end_ms(job)
+        known[job.job_id] = job.end_ms
     present = {job.job_id for job in found}
     kept = {job_id: end for job_id, end in known.items() if job_id in present}
     newest = dict(sorted(kept.items(), key=lambda item: item[1])[-MAX_KNOWN:])
-    behind = any(known.get(job.job_id) != _end_ms(job) for job in new)
+    behind = any(known.get(job.job_id) != job.end_ms for job in new)
     next_at = now.timestamp() + (0 if behind else INTERVAL_S)
     return HistoryRead(
         tuple(observed), {"jobs": newest, "due_at": next_at}, tuple(session.skips), reachable=True, jobs_seen=len(found), behind=behind
     )
 
 
-async def _read_job(client: RestClient, job: Listed, cluster: str, skips: list[Skip], now: datetime) -> list[Observed] | None:
+async def _read_job(client: RestClient, job: ListedJob, cluster: str, skips: list[Skip], now: datetime) -> list[Observed] | None:
     """``None`` where the server went away meanwhile: the job stays due."""
-    end_ms = _end_ms(job)
-    ended_at = datetime.fromtimestamp(end_ms / 1000, UTC) if 0 < end_ms < 4e12 else now
+    ended_at = datetime.fromtimestamp(job.end_ms / 1000, UTC) if 0 < job.end_ms < 4e12 else now
     session = RestSession(client, lambda: ended_at, Budget(LIMITS.requests_per_job + 10))
     reader = JobReader(session, LIMITS, WHOLE, flink_version=None)
-    reading = await reader.read(Listed(job.job_id, job.state, job.modified_ms, job.answer), JobCursor())
+    reading = await reader.read(job, JobCursor())
     skips += session.skips
     if session.down:
         return None
     if reading.overview is not None:
         reading.overview = type(reading.overview)(reading.overview.path, ended_at, reading.overview.body)
     return list(assembly.observe_job(reading, cluster, "history"))
-
-
-def _end_ms(job: Listed) -> int:
-    body = job.answer.body
-    end = body.get("end-time") if isinstance(body, dict) else None
-    return end if isinstance(end, int) else 0
 
 
 def _known(cursor: Mapping[str, Any]) -> dict[str, int]:

@@ -8,44 +8,27 @@ from typing import Any
 
 from ingest.due import is_due
 from ingest.flink_ids import is_flink_id
-from ingest.flink_rest import checkpoint_choice
 from ingest.flink_rest.answers import Answer, JobAnswers
+from ingest.flink_rest.checkpoint_rows import listed_checkpoints
+from ingest.flink_rest.checkpoint_selection import CheckpointSelection, is_final, key_of
 from ingest.flink_rest.cursor import JobCursor
 from ingest.flink_rest.limits import Budget, RequestLimits, SamplingRate
+from ingest.flink_rest.listed_jobs import ListedJob
 from ingest.flink_rest.metric_names import JOB_METRICS, ids
-from ingest.flink_rest.payloads.jobs import state_in
+from ingest.flink_rest.parse_results import ParseResults
+from ingest.flink_rest.payloads import plan
+from ingest.flink_rest.payloads.checkpoint_details import vertex_parts
+from ingest.flink_rest.payloads.checkpoints import counts
 from ingest.flink_rest.payloads.vertices import MAX_PARALLELISM
 from ingest.flink_rest.session import RestSession
 from ingest.flink_rest.vertex_reader import VertexReader
+from ingest.records import Checkpoint
 
-TERMINAL_STATES = frozenset({"FINISHED", "CANCELED", "FAILED"})
 DUE_SLACK = 0.8
 """A cycle that starts a little early still finds due what is due about now."""
 
 
-@dataclass(frozen=True, slots=True)
-class Listed:
-    """One entry of ``/jobs/overview`` and what decides how it is read."""
-
-    job_id: str
-    state: str
-    modified_ms: int
-    answer: Answer
-
-    @property
-    def terminal(self) -> bool:
-        """It will never run again."""
-        return self.state in TERMINAL_STATES
-
-
-def listed(job_id: str, answer: Answer) -> Listed:
-    """From the answer that ``assembly.overview_of_jobs`` made of one entry."""
-    body: dict[str, Any] = answer.body if isinstance(answer.body, dict) else {}
-    modified = body.get("last-modification")
-    return Listed(job_id, state_in(body), modified if isinstance(modified, int) else 0, answer)
-
-
-def in_trouble(job: Listed, cursor: JobCursor) -> bool:
+def in_trouble(job: ListedJob, cursor: JobCursor) -> bool:
     """It changed since it was read, does not run, or is new: such jobs are never slowed down."""
     return job.state != "RUNNING" or job.modified_ms != cursor.modified_ms or job.state != cursor.state or not cursor.full_at
 
@@ -62,7 +45,7 @@ class JobReader:
     second_look: bool = False
     """Ask again after a pause what Flink answers empty the first time; for a handful of new jobs only."""
 
-    async def read(self, job: Listed, cursor: JobCursor) -> JobAnswers:
+    async def read(self, job: ListedJob, cursor: JobCursor) -> JobAnswers:
         """Everything due of ``job``; ``cursor`` is brought up to what was answered."""
         reading = JobAnswers(job.job_id, self.flink_version, overview=job.answer)
         now_s = self.session.at().timestamp()
@@ -79,13 +62,11 @@ class JobReader:
 
     def _notice_failures(self, checkpoints: Answer | None, cursor: JobCursor) -> bool:
         """Whether more checkpoints failed than at the last reading."""
-        body = checkpoints.body if checkpoints else None
-        counts = body.get("counts") if isinstance(body, dict) else None
-        failed = counts.get("failed") if isinstance(counts, dict) else None
-        before, cursor.failed = cursor.failed, failed if isinstance(failed, int) else cursor.failed
+        failed = (ParseResults().parse(counts, checkpoints) or {}).get("checkpoints_failed")
+        before, cursor.failed = cursor.failed, cursor.failed if failed is None else failed
         return before is not None and cursor.failed != before
 
-    async def _read_job(self, job: Listed, reading: JobAnswers, cursor: JobCursor, budget: Budget, now_s: float, troubled: bool) -> None:
+    async def _read_job(self, job: ListedJob, reading: JobAnswers, cursor: JobCursor, budget: Budget, now_s: float, troubled: bool) -> None:
         """The job itself, its exceptions and restarts: when it changed, else now and then."""
         every_s = self.limits.refresh_s if self.sampling_rate.lean else self.sampling_rate.metrics_interval_s * DUE_SLACK
         if not troubled and not is_due(now_s, cursor.full_at, every_s):
@@ -111,7 +92,7 @@ class JobReader:
             )
             reading.jobmanager_config = self.jobmanager_config
             cursor.static_at = now_s
-        if not _has_plan(reading.job.body) and budget.take():
+        if not plan.is_in(reading.job.body) and budget.take():
             reading.plan = await self.session.get(f"{path}/plan", may_be_gone=True)
 
     def _drop_known_exceptions(self, reading: JobAnswers, cursor: JobCursor) -> None:
@@ -122,7 +103,7 @@ class JobReader:
                 reading.exceptions = None
 
     async def _read_vertices(
-        self, job: Listed, reading: JobAnswers, cursor: JobCursor, budget: Budget, now_s: float, troubled: bool
+        self, job: ListedJob, reading: JobAnswers, cursor: JobCursor, budget: Budget, now_s: float, troubled: bool
     ) -> None:
         every_s = (
             self.sampling_rate.metrics_interval_s if not troubled else min(self.sampling_rate.metrics_interval_s, self.limits.refresh_s)
@@ -138,39 +119,39 @@ class JobReader:
             cursor.turn += 1
 
     async def _read_checkpoints(self, reading: JobAnswers, cursor: JobCursor, budget: Budget, now_s: float) -> None:
-        """Details of what is news; afterwards the list is cut down to news."""
+        """Details of new checkpoints; only what is new in the list becomes rows."""
         if reading.checkpoints is None:
             return
-        seen = checkpoint_choice.entries(reading.checkpoints.body)
-        now_ms, lean = int(now_s * 1000), self.sampling_rate.lean
-        wanted = [entry for entry in seen if checkpoint_choice.wants_details(entry, seen, cursor, now_ms, self.limits, lean)]
-        detailed: set[tuple[int, int]] = set()
-        for entry in checkpoint_choice.by_urgency(wanted):
+        rows = listed_checkpoints(reading.checkpoints, reading.job_id, self.flink_version)
+        listed = [row for row in rows if isinstance(row, Checkpoint)]
+        selection = CheckpointSelection(listed, cursor, self.limits, self.sampling_rate.lean)
+        detailed: list[tuple[int, int]] = []
+        for checkpoint in selection.for_details(now_s):
             if not budget.take():
                 continue
-            path = f"/jobs/{reading.job_id}/checkpoints/details/{entry.checkpoint_id}"
+            path = f"/jobs/{reading.job_id}/checkpoints/details/{checkpoint.checkpoint_id}"
             details = await self.session.get(path, may_be_gone=True)
             if details is None:
-                # The latest savepoint and failure are listed long after their details are gone: asked once.
+                # The latest savepoint and failure are listed long after their details are gone: requested once.
                 if path in self.session.gone:
-                    detailed.add(entry.key)
+                    detailed.append(key_of(checkpoint))
                 continue
-            reading.details[entry.checkpoint_id] = details
-            if checkpoint_choice.wants_subtasks(entry, seen, self.limits, self.sampling_rate.lean):
-                await self._read_subtasks(reading, entry, path, details, budget)
-            detailed.add(entry.key)
-        body = checkpoint_choice.news_only(reading.checkpoints.body, cursor)
-        reading.checkpoints = Answer(reading.checkpoints.path, reading.checkpoints.at, body)
-        checkpoint_choice.remember(cursor, seen, detailed)
+            reading.details[checkpoint.checkpoint_id] = details
+            if selection.wants_subtasks(checkpoint):
+                await self._read_subtasks(reading, checkpoint, details, budget)
+            detailed.append(key_of(checkpoint))
+        reading.checkpoint_rows = tuple(row for row in rows if not isinstance(row, Checkpoint) or selection.is_new(row))
+        selection.remember(detailed)
 
-    async def _read_subtasks(self, reading: JobAnswers, entry: checkpoint_choice.Entry, path: str, details: Answer, budget: Budget) -> None:
-        vertex_ids = _task_ids(details.body, unfinished_only=not entry.final)
+    async def _read_subtasks(self, reading: JobAnswers, checkpoint: Checkpoint, details: Answer, budget: Budget) -> None:
+        vertex_ids = _vertices_to_read(details, unfinished_only=not is_final(checkpoint))
         if not budget.take(len(vertex_ids)):
             return
-        answers = await asyncio.gather(*(self.session.get(f"{path}/subtasks/{vertex_id}", may_be_gone=True) for vertex_id in vertex_ids))
+        paths = [f"{details.path}/subtasks/{vertex_id}" for vertex_id in vertex_ids]
+        answers = await asyncio.gather(*(self.session.get(path, may_be_gone=True) for path in paths))
         for vertex_id, answer in zip(vertex_ids, answers, strict=True):
             if answer is not None:
-                reading.subtasks[entry.checkpoint_id, vertex_id] = answer
+                reading.subtasks[checkpoint.checkpoint_id, vertex_id] = answer
 
 
 def _vertices(body: Any) -> dict[str, int]:
@@ -184,17 +165,11 @@ def _vertices(body: Any) -> dict[str, int]:
     }
 
 
-def _task_ids(body: Any, unfinished_only: bool) -> list[str]:
-    tasks = body.get("tasks") if isinstance(body, dict) else None
-    if not isinstance(tasks, dict):
-        return []
+def _vertices_to_read(details: Answer, *, unfinished_only: bool) -> list[str]:
+    tasks = ParseResults().parse(vertex_parts, details) or {}
     return [
         vertex_id
         for vertex_id, task in tasks.items()
         if is_flink_id(vertex_id)
         and not (unfinished_only and isinstance(task, dict) and task.get("num_subtasks") == task.get("num_acknowledged_subtasks"))
     ]
-
-
-def _has_plan(body: Any) -> bool:
-    return isinstance(body, dict) and bool(body.get("plan"))

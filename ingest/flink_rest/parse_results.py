@@ -16,18 +16,22 @@ MAX_BAD_ENTRIES = 100
 
 
 class ParseResults:
-    """Records with the time at which each was observed."""
+    """Records and skips with the time at which each was observed."""
 
     def __init__(self) -> None:
         self._records: list[tuple[datetime, Record]] = []
         self._bad = 0
 
-    def add(self, answer: Answer, *records: Record) -> None:
-        """Records parsed from ``answer``."""
-        self._records.extend((answer.at, record) for record in records)
+    def add(self, answer: Answer, *records: Record | None) -> None:
+        """Records parsed from ``answer``; ``None`` where a part could not be."""
+        self._records.extend((answer.at, record) for record in records if record is not None)
 
-    def parse(self, parser: Callable[..., _Parsed], answer: Answer, *args: Any, body: Any = _WHOLE, place: str = "") -> _Parsed | None:
-        """``parser(body, …)``, by default on the whole answer; ``None`` after noting a skip where it cannot be read."""
+    def parse(
+        self, parser: Callable[..., _Parsed], answer: Answer | None, *args: Any, body: Any = _WHOLE, place: str = ""
+    ) -> _Parsed | None:
+        """``parser(body, …)``, by default of the whole answer; ``None`` without one, or after noting a skip where it cannot be read."""
+        if answer is None:
+            return None
         try:
             return parser(answer.body if body is _WHOLE else body, *args)
         except Skipped as error:
@@ -50,19 +54,14 @@ class ParseResults:
         self._records.append((answer.at, Skip(subject=subject, reason="bad_payload", detail=detail)))
 
     def records(self) -> tuple[Record, ...]:
-        """All but skips."""
-        return tuple(record for _, record in self._records if not isinstance(record, Skip))
+        return tuple(record for _, record in self._records)
 
     def skips(self) -> tuple[Skip, ...]:
-        return tuple(record for _, record in self._records if isinstance(record, Skip))
+        return tuple(record for record in self.records() if isinstance(record, Skip))
 
     def observed(self, cluster: str, source: str) -> tuple[Observed, ...]:
         """Records and skips by the time of their answers, oldest first."""
         by_time: dict[datetime, list[Record]] = {}
         for at, record in self._records:
             by_time.setdefault(at, []).append(record)
-        return tuple(Observed(cluster, at, source, tuple(found)) for at, found in sorted(by_time.items(), key=_time))
-
-
-def _time(item: tuple[datetime, Iterable[Record]]) -> datetime:
-    return item[0]
+        return tuple(Observed(cluster, at, source, tuple(by_time[at])) for at in sorted(by_time))

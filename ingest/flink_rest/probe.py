@@ -15,10 +15,9 @@ from ingest.flink_logs.probe import probe_logs
 from ingest.flink_rest.client import RestClient, client_of
 from ingest.flink_rest.faults import BadAnswer
 from ingest.flink_rest.gate import Gate
-from ingest.flink_rest.job_reader import TERMINAL_STATES
 from ingest.flink_rest.metric_requests import names_for, subtask_paths
 from ingest.flink_rest.payloads.fields import clean_text
-from ingest.flink_rest.payloads.jobs import state_in
+from ingest.flink_rest.payloads.jobs import TERMINAL, state_in
 from ingest.flink_rest.versions import MAX_VERSION_CHARS, has_time_metrics, is_known
 from ingest.history.listing import ArchiveDirectory
 from ingest.sources import ClusterSource, LogSource
@@ -98,7 +97,7 @@ async def _probe_rest(source: ClusterSource, notes: _ProbeNotes) -> None:
             _compare_zones(await _answer_or_miss(client, "/config", "time zone", notes), source.logs, notes)
         jobs = _jobs(await client.get("/jobs/overview"))
         notes.jobs = len(jobs)
-        running = [job_id for job_id, state in jobs if state not in TERMINAL_STATES]
+        running = [job_id for job_id, state in jobs if state not in TERMINAL]
         notes.sees.append(f"jobs: {len(running)} running, {len(jobs) - len(running)} ended")
         if running:
             await _probe_job(client, running[0], notes)

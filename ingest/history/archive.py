@@ -6,7 +6,7 @@ from typing import Any
 
 from ingest.errors import Skipped
 from ingest.flink_rest.answers import Answer, JobAnswers
-from ingest.flink_rest.assembly import overview_of_jobs
+from ingest.flink_rest.listed_jobs import listed_jobs
 from ingest.flink_rest.payloads import jobs
 from ingest.flink_rest.payloads.fields import Fields, elements
 from ingest.flink_rest.routing import file_job_answer, is_read, job_of
@@ -45,9 +45,9 @@ def _overviews(body: Any, at: datetime, skips: list[Skip]) -> dict[str, Any]:
     """Entries of the archived ``/jobs/overview`` by job."""
     if body is None:
         return {}
-    listed, bad = overview_of_jobs(Answer("/jobs/overview", at, body))
+    found, bad = listed_jobs(Answer("/jobs/overview", at, body))
     skips.extend(bad)
-    return {job_id: entry.body for job_id, entry in listed.items()}
+    return {job.job_id: job.answer.body for job in found}
 
 
 def _documents(content: bytes, skips: list[Skip]) -> Iterator[tuple[str, Any]]:

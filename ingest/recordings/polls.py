@@ -6,8 +6,8 @@ from datetime import datetime, timedelta
 
 from ingest.errors import Skipped
 from ingest.flink_rest.answers import Answer, ClusterAnswers, JobAnswers
-from ingest.flink_rest.assembly import observe_cluster, observe_job, overview_of_jobs
-from ingest.flink_rest.payloads.jobs import TERMINAL, state_in
+from ingest.flink_rest.assembly import observe_cluster, observe_job
+from ingest.flink_rest.listed_jobs import ListedJob, listed_jobs
 from ingest.flink_rest.payloads.overview import flink_version
 from ingest.flink_rest.routing import Filed, file_cluster_answer, file_job_answer, job_of
 from ingest.recordings.answer_cache import AnswerCache
@@ -109,11 +109,11 @@ class Polls:
 
     def _observed(self, poll: Poll) -> Iterator[Observed]:
         for overview in poll.overviews:
-            entries, skips = overview_of_jobs(overview)
+            found, skips = listed_jobs(overview)
             if skips:
                 yield Observed(self._cluster, overview.at, "rest", skips)
-            for job_id, entry in entries.items():
-                self._file_overview(poll, job_id, entry)
+            for job in found:
+                self._file_overview(poll, job)
         for job_id, readings in poll.jobs.items():
             if len(self.jobs_seen) < MAX_JOBS_REMEMBERED:
                 self.jobs_seen.add(job_id)
@@ -123,24 +123,20 @@ class Polls:
         for cluster_reading in poll.cluster:
             yield from observe_cluster(cluster_reading, self._cluster, "rest")
 
-    def _file_overview(self, poll: Poll, job_id: str, entry: Answer) -> None:
+    def _file_overview(self, poll: Poll, job: ListedJob) -> None:
         """A job that has ended stays in the overview for hours: it is reported once."""
-        readings = poll.jobs.setdefault(job_id, [])
-        state = state_in(entry.body)
-        reported = self._cache.ended.get(job_id) == state
-        if state in TERMINAL and len(self._cache.ended) < MAX_JOBS_REMEMBERED:
-            self._cache.ended[job_id] = state
-        asked = next((reading for reading in readings if reading.overview is None and reading.job), None)
+        readings = poll.jobs.setdefault(job.job_id, [])
+        reported = self._cache.ended.get(job.job_id) == job.state
+        if job.terminal and len(self._cache.ended) < MAX_JOBS_REMEMBERED:
+            self._cache.ended[job.job_id] = job.state
+        free = [reading for reading in readings if reading.overview is None]
+        asked = next((reading for reading in free if reading.job), None)
         if asked:
-            asked.overview = entry
-            return
-        if reported:
-            return
-        free = next((reading for reading in readings if reading.overview is None), None)
-        if free is None:
-            free = JobAnswers(job_id)
-            readings.append(free)
-        free.overview = entry
+            asked.overview = job.answer
+        elif not reported and free:
+            free[0].overview = job.answer
+        elif not reported:
+            readings.append(JobAnswers(job.job_id, overview=job.answer))
 
     def _complete(self, reading: JobAnswers) -> None:
         """Add what earlier polls asked, and keep what later ones will not ask again."""

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from ingest.flink_rest.answers import Answer, JobAnswers
+from ingest.flink_rest.assembly import observe_job
 from ingest.flink_rest.routing import file_job_answer, job_of
 from ingest.recordings.recording import Recording
-from ingest.records import Record
+from ingest.records import Record, Skip
 
 RECORDINGS = Path(__file__).parent.parent / "fixtures" / "recordings"
 ALL = sorted(str(path.parent.relative_to(RECORDINGS)) for path in RECORDINGS.glob("*/*/rest.jsonl"))
@@ -42,6 +43,12 @@ def reading(recording: str) -> JobAnswers:
         if job_of(answer.path) == job_id:
             file_job_answer(filled, answer)
     return filled
+
+
+def records(reading: JobAnswers) -> tuple[tuple[Record, ...], tuple[Skip, ...]]:
+    """What its answers become, without times: (records, skips)."""
+    found = [record for part in observe_job(reading, "c", "rest") for record in part.records]
+    return tuple(one for one in found if not isinstance(one, Skip)), tuple(one for one in found if isinstance(one, Skip))
 
 
 def observed(recording: str) -> Iterator[tuple[datetime, str, Record]]:

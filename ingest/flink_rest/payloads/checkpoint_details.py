@@ -14,10 +14,10 @@ SUBTASKS_PER_REPORTED = 64
 """Flink lists every subtask, pending ones too. An answer of one line must not make lists of 32,768."""
 
 
-def vertex_parts(detail: Any) -> list[tuple[str, str, Any]]:
-    """(vertex id, place, task object) of every vertex in a detail answer; empty in list entries."""
+def vertex_parts(detail: Any) -> dict[str, Any]:
+    """Task objects of a detail answer by vertex id; empty in list entries."""
     tasks = Fields(detail).object("tasks")
-    return [(vertex_id, f"tasks.{vertex_id}", tasks.raw(vertex_id)) for vertex_id in tasks.names()] if tasks else []
+    return {vertex_id: tasks.raw(vertex_id) for vertex_id in tasks.names()} if tasks else {}
 
 
 def vertex_checkpoint(
@@ -35,7 +35,7 @@ def vertex_checkpoint(
         checkpoint_id=checkpoint_id,
         trigger_time=trigger_time,
         vertex_id=vertex_id,
-        status=_upper(fields.text("status")),
+        status=fields.upper("status"),
         latest_ack_time=fields.instant("latest_ack_timestamp"),
         end_to_end_ms=fields.duration_ms("end_to_end_duration"),
         state_bytes=fields.whole("state_size"),
@@ -69,29 +69,21 @@ def _is_pending(subtask: Fields) -> bool:
     return (subtask.text("status") or "").startswith("pending")
 
 
-def _nested(outer: str, inner: str) -> Callable[[Fields], Any]:
-    def read(subtask: Fields) -> Any:
+def _nested(outer: str, inner: str, read: Callable[[Fields, str], int | None] = Fields.whole) -> Callable[[Fields], int | None]:
+    def read_nested(subtask: Fields) -> int | None:
         found = subtask.object(outer)
-        return found.whole(inner) if found else None
+        return read(found, inner) if found else None
 
-    return read
-
-
-def _nested_ms(outer: str, inner: str) -> Callable[[Fields], Any]:
-    def read(subtask: Fields) -> Any:
-        found = subtask.object(outer)
-        return found.duration_ms(inner) if found else None
-
-    return read
+    return read_nested
 
 
 _READERS: dict[str, Callable[[Fields], Any]] = {
     "subtask_ack_time": lambda subtask: subtask.instant("ack_timestamp"),
     "subtask_end_to_end_ms": lambda subtask: subtask.duration_ms("end_to_end_duration"),
     "subtask_start_delay_ms": lambda subtask: subtask.duration_ms("start_delay"),
-    "subtask_alignment_ms": _nested_ms("alignment", "duration"),
-    "subtask_sync_ms": _nested_ms("checkpoint", "sync"),
-    "subtask_async_ms": _nested_ms("checkpoint", "async"),
+    "subtask_alignment_ms": _nested("alignment", "duration", Fields.duration_ms),
+    "subtask_sync_ms": _nested("checkpoint", "sync", Fields.duration_ms),
+    "subtask_async_ms": _nested("checkpoint", "async", Fields.duration_ms),
     "subtask_state_bytes": lambda subtask: subtask.whole("state_size"),
     "subtask_checkpointed_bytes": lambda subtask: subtask.whole("checkpointed_size"),
     "subtask_processed_bytes": _nested("alignment", "processed"),
@@ -99,7 +91,3 @@ _READERS: dict[str, Callable[[Fields], Any]] = {
     "subtask_unaligned": lambda subtask: subtask.flag("unaligned_checkpoint"),
     "subtask_aborted": lambda subtask: subtask.flag("aborted"),
 }
-
-
-def _upper(text: str | None) -> str | None:
-    return text.upper() if text else None

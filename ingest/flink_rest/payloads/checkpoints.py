@@ -1,60 +1,30 @@
 """``/jobs/:id/checkpoints``: history, counters and the last restore; one parser for every checkpoint object."""
 
-from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
 from ingest.flink_rest.payloads.fields import Fields
 from ingest.records import Checkpoint
 
 
-@dataclass(frozen=True, slots=True)
-class Counts:
-    """REST counters since the JobManager leads this job."""
-
-    total: int | None = None
-    completed: int | None = None
-    failed: int | None = None
-    in_progress: int | None = None
-    restored: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Restore:
-    """The latest restore."""
-
-    checkpoint_id: int | None = None
-    at: datetime | None = None
-    is_savepoint: bool | None = None
-    path: str | None = None
-
-
-def counts(body: Any) -> Counts:
-    """Raises ``Skipped`` on a bad shape."""
+def counts(body: Any) -> dict[str, int | None]:
+    """The REST counters, since the JobManager leads this job, as columns of ``Job``. Raises ``Skipped`` on a bad shape."""
     found = Fields(body).object("counts")
-    if found is None:
-        return Counts()
-    return Counts(
-        total=found.whole("total"),
-        completed=found.whole("completed"),
-        failed=found.whole("failed"),
-        in_progress=found.whole("in_progress"),
-        restored=found.whole("restored"),
-    )
+    names = ("total", "completed", "failed", "in_progress", "restored")
+    return {f"checkpoints_{name}": found.whole(name) for name in names} if found else {}
 
 
-def restore(body: Any) -> Restore:
-    """All ``None`` where the job never restored. Raises ``Skipped`` on a bad shape."""
+def restore(body: Any) -> dict[str, Any]:
+    """The latest restore as columns of ``Job``; empty where the job never restored. Raises ``Skipped`` on a bad shape."""
     latest = Fields(body).object("latest")
     restored = latest.object("restored") if latest else None
     if restored is None:
-        return Restore()
-    return Restore(
-        checkpoint_id=restored.whole("id"),
-        at=restored.instant("restore_timestamp"),
-        is_savepoint=restored.flag("is_savepoint"),
-        path=external_path(restored),
-    )
+        return {}
+    return {
+        "restored_checkpoint_id": restored.whole("id"),
+        "restored_at": restored.instant("restore_timestamp"),
+        "restored_is_savepoint": restored.flag("is_savepoint"),
+        "restored_path": external_path(restored),
+    }
 
 
 def entries(body: Any) -> list[tuple[str, Any]]:
@@ -64,11 +34,12 @@ def entries(body: Any) -> list[tuple[str, Any]]:
     """
     payload = Fields(body)
     found = payload.items("history")
-    known = {_id_of(entry) for _, entry in found}
+    known = {_key_of(entry) for _, entry in found}
     latest = payload.object("latest")
     for kind in ("completed", "savepoint", "failed"):
         entry = latest.raw(kind) if latest else None
-        if entry is not None and _id_of(entry) not in known:
+        if entry is not None and (key := _key_of(entry)) not in known:
+            known.add(key)
             found.append((f"latest.{kind}", entry))
     return found
 
@@ -110,7 +81,7 @@ def external_path(fields: Fields) -> str | None:
     return path if path and not path.startswith("<") else None
 
 
-def _id_of(entry: Any) -> Any:
-    """Not hashable ids are no ids; the parser says so later."""
-    found = entry.get("id") if isinstance(entry, dict) else None
-    return found if isinstance(found, int) else None
+def _key_of(entry: Any) -> tuple[Any, ...]:
+    """Id and trigger time, since ids repeat where a fixed job id restarts; empty for what the parser will refuse."""
+    key = (entry.get("id"), entry.get("trigger_timestamp")) if isinstance(entry, dict) else ()
+    return key if all(isinstance(part, int) for part in key) else ()

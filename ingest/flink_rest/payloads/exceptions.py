@@ -1,7 +1,7 @@
 """``/jobs/:id/exceptions``: the history of 1.13 and later, or the legacy list of older versions."""
 
 import re
-from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from ingest.flink_rest.payloads.fields import Fields
@@ -32,24 +32,12 @@ def _legacy_entries(payload: Fields) -> list[tuple[str, Any]]:
     return found
 
 
-def exceptions(entry: Any, job_id: str, place: str = "") -> Iterator[JobException]:
+def exceptions(entry: Any, job_id: str, place: str = "") -> tuple[JobException, ...]:
     """The root exception of one entry, then those concurrent to it. Raises ``Skipped`` on a bad shape."""
     fields = Fields(entry, place)
     root = _exception(fields, job_id)
-    yield root
-    for concurrent in fields.objects("concurrentExceptions"):
-        found = _exception(concurrent, job_id)
-        yield JobException(
-            job_id=job_id,
-            ts=found.ts,
-            task=found.task,
-            exception_name=found.exception_name,
-            stacktrace=found.stacktrace,
-            endpoint=found.endpoint,
-            taskmanager_id=found.taskmanager_id,
-            is_root=False,
-            root_ts=root.ts,
-        )
+    concurrent = [_exception(found, job_id) for found in fields.objects("concurrentExceptions")]
+    return (root, *(replace(exception, is_root=False, root_ts=root.ts) for exception in concurrent))
 
 
 def _exception(fields: Fields, job_id: str) -> JobException:

@@ -58,6 +58,10 @@ class Fields:
             return clean_text(value)
         raise self._unexpected(name, "a text", value)
 
+    def upper(self, *names: str) -> str | None:
+        """A text that Flink writes in either case; ``None`` also where it is empty."""
+        return (self.text(*names) or "").upper() or None
+
     def trace(self, *names: str) -> str | None:
         """A stack trace: of a long one the innermost cause is kept too."""
         name, value = self._find(names)

@@ -7,7 +7,7 @@ from typing import Any
 from ingest.flink_rest.payloads.fields import Fields, clean_text
 from ingest.records import StateSince
 
-TERMINAL = ("FINISHED", "CANCELED", "FAILED")
+TERMINAL = frozenset({"FINISHED", "CANCELED", "FAILED"})
 """States that a job never leaves."""
 
 MAX_STATE_CHARS = 32
@@ -39,11 +39,10 @@ def overview_entries(body: Any) -> list[tuple[str, Any]]:
 def job_state(body: Any, place: str = "") -> JobState:
     """Out of an entry of ``/jobs/overview`` or of ``/jobs/:id``. Raises ``Skipped`` on a bad shape."""
     fields = Fields(body, place)
-    state = fields.text("state")
     return JobState(
         job_id=fields.the_flink_id("jid"),
         name=fields.text("name"),
-        state=state.upper() if state else None,
+        state=fields.upper("state"),
         start_time=fields.instant("start-time"),
         end_time=fields.instant("end-time"),
         job_type=fields.text("job-type", "jobType"),

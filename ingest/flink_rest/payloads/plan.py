@@ -47,6 +47,11 @@ def job_type(plan: Any) -> str | None:
     return _plan(plan).text("type")
 
 
+def is_in(payload: Any) -> bool:
+    """Whether ``/jobs/:id`` holds the plan too."""
+    return isinstance(payload, dict) and bool(payload.get("plan"))
+
+
 def _plan(payload: Any) -> Fields:
     """``/jobs/:id/plan`` and ``/jobs/:id`` both hold the plan under ``plan``."""
     return Fields(payload).the_object("plan")

@@ -34,12 +34,11 @@ def placements(body: Any) -> dict[int, Placement]:
     """Placement by subtask index. Raises ``Skipped`` on a bad shape."""
     found = {}
     for subtask in Fields(body).objects("subtasks"):
-        state = subtask.text("status")
         found[subtask_index(subtask)] = Placement(
             attempt=subtask.whole("attempt"),
             host=_host(subtask),
             taskmanager_id=taskmanager_id(subtask, "taskmanager-id"),
-            state=state.upper() if state else None,
+            state=subtask.upper("status"),
         )
     return found
 

@@ -3,9 +3,10 @@
 import pytest
 
 from ingest.flink_rest.answers import Answer, ClusterAnswers, JobAnswers
-from ingest.flink_rest.assembly import observe_cluster, observe_job, overview_of_jobs, records
+from ingest.flink_rest.assembly import observe_cluster, observe_job
+from ingest.flink_rest.listed_jobs import listed_jobs
 from ingest.records import Checkpoint, Job, VertexCheckpoint, VertexMetrics
-from tests.ingest.recorded import AT, answers, reading
+from tests.ingest.recorded import AT, answers, reading, records
 
 
 def of_type(kind, found):
@@ -31,19 +32,19 @@ def test_a_job_is_told_with_plan_edges_settings_and_checkpointing():
 
 def test_a_job_that_is_listed_but_cannot_be_asked_is_not_lost():
     overview = next(answer for answer in answers("1.20.5/E") if answer.path == "/jobs/overview" and answer.body["jobs"])
-    (job_id, entry), = overview_of_jobs(overview)[0].items()  # fmt: skip
-    (job,), skips = records(JobAnswers(job_id, overview=entry))
-    assert (job.job_id, job.name, job.state) == (job_id, "lab-E-decline", "RUNNING")
+    (listed,) = listed_jobs(overview)[0]
+    (job,), skips = records(JobAnswers(listed.job_id, overview=listed.answer))
+    assert (job.job_id, job.name, job.state) == (listed.job_id, "lab-E-decline", "RUNNING")
     assert job.vertices is None
     assert skips == ()
 
 
 def test_a_bad_job_answer_falls_back_to_the_overview():
     overview = next(answer for answer in answers("1.20.5/E") if answer.path == "/jobs/overview" and answer.body["jobs"])
-    (job_id, entry), = overview_of_jobs(overview)[0].items()  # fmt: skip
-    found, skips = records(JobAnswers(job_id, overview=entry, job=Answer(f"/jobs/{job_id}", AT, ["not", "a", "job"])))
+    (listed,) = listed_jobs(overview)[0]
+    found, skips = records(JobAnswers(listed.job_id, overview=listed.answer, job=Answer(f"/jobs/{listed.job_id}", AT, ["not", "a", "job"])))
     assert [record.state for record in of_type(Job, found)] == ["RUNNING"]
-    assert skips[0].subject == f"/jobs/{job_id}"
+    assert skips[0].subject == f"/jobs/{listed.job_id}"
     assert "expected an object" in skips[0].detail
 
 

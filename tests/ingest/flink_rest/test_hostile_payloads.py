@@ -8,7 +8,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ingest.flink_rest.answers import Answer, ClusterAnswers
-from ingest.flink_rest.assembly import observe_cluster, observe_job, overview_of_jobs
+from ingest.flink_rest.assembly import observe_cluster, observe_job
+from ingest.flink_rest.listed_jobs import listed_jobs
 from ingest.flink_rest.routing import file_cluster_answer
 from ingest.lake.rows import group_by_table, to_arrow
 from ingest.lake.tables import TABLES
@@ -94,13 +95,13 @@ def test_a_cluster_with_any_answer_spoiled_keeps_its_other_taskmanagers(data):
 @settings(max_examples=60, deadline=None)
 @given(JSON)
 def test_any_overview_gives_jobs_or_skips(body):
-    found, skips = overview_of_jobs(Answer("/jobs/overview", datetime(2026, 1, 1, tzinfo=UTC), body))
+    found, skips = listed_jobs(Answer("/jobs/overview", datetime(2026, 1, 1, tzinfo=UTC), body))
     assert found or skips or not body or body.get("jobs") in (None, [])
 
 
 @pytest.mark.parametrize("body", ["half a JSON", 7, None, [], [[]], {"jobs": [{"jid": 3}]}, {"jobs": "x"}])
 def test_an_overview_of_a_wrong_shape_says_so(body):
-    found, skips = overview_of_jobs(Answer("/jobs/overview", datetime(2026, 1, 1, tzinfo=UTC), body))
-    assert found == {}
+    found, skips = listed_jobs(Answer("/jobs/overview", datetime(2026, 1, 1, tzinfo=UTC), body))
+    assert found == []
     assert skips[0].subject.startswith("/jobs/overview")
     assert skips[0].reason == "bad_payload"

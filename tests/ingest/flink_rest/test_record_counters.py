@@ -3,10 +3,9 @@
 import pytest
 
 from ingest.errors import Skipped
-from ingest.flink_rest.assembly import records
 from ingest.flink_rest.payloads.record_counters import Counted, counted
 from ingest.records import VertexMetrics
-from tests.ingest.recorded import reading
+from tests.ingest.recorded import reading, records
 
 
 def subtask(index, **metrics):

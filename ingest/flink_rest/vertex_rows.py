@@ -19,10 +19,10 @@ def add_vertex_samples(reading: JobAnswers, results: ParseResults) -> None:
 def _add_sample(reading: JobAnswers, vertex_id: str, results: ParseResults) -> None:
     placed_answer, ratio_answer = reading.vertices.get(vertex_id), reading.backpressure.get(vertex_id)
     measured = _measured(reading.metrics.get(vertex_id, ()), results)
-    placements = (results.parse(vertices.placements, placed_answer) if placed_answer else None) or {}
-    ratios = (results.parse(backpressure.ratios, ratio_answer) if ratio_answer else None) or {}
-    counted = (results.parse(record_counters.counted, placed_answer) if placed_answer else None) or {}
-    declared = results.parse(vertices.parallelism, placed_answer) if placed_answer else None
+    placements = results.parse(vertices.placements, placed_answer) or {}
+    ratios = results.parse(backpressure.ratios, ratio_answer) or {}
+    counted = results.parse(record_counters.counted, placed_answer) or {}
+    declared = results.parse(vertices.parallelism, placed_answer)
     reported = (*measured, *placements, *ratios, *counted)
     length = max([declared or 0, *(index + 1 for index in reported)])
     if not 0 < length <= vertices.MAX_PARALLELISM:
@@ -39,10 +39,10 @@ def _add_sample(reading: JobAnswers, vertex_id: str, results: ParseResults) -> N
             counted_at=placed_answer.at if placed_answer and counted else None,
             records_in=_by_index({index: counters.records_in for index, counters in counted.items()}, length),
             records_out=_by_index({index: counters.records_out for index, counters in counted.items()}, length),
-            attempt=_by_index({index: placement.attempt for index, placement in placements.items()}, length),
-            host=_by_index({index: placement.host for index, placement in placements.items()}, length),
-            taskmanager_id=_by_index({index: placement.taskmanager_id for index, placement in placements.items()}, length),
-            task_state=_by_index({index: placement.state for index, placement in placements.items()}, length),
+            attempt=_by_index({index: task.attempt for index, task in placements.items()}, length),
+            host=_by_index({index: task.host for index, task in placements.items()}, length),
+            taskmanager_id=_by_index({index: task.taskmanager_id for index, task in placements.items()}, length),
+            task_state=_by_index({index: task.state for index, task in placements.items()}, length),
             **{column: _by_index({index: found.get(column) for index, found in measured.items()}, length) for column in SUBTASK_METRICS},
         ),
     )

@@ -1,0 +1,81 @@
+"""Which checkpoints of ``/jobs/:id/checkpoints`` are new, and of which details and subtasks are requested."""
+
+import statistics
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from ingest.flink_rest.cursor import DETAILED, DISCARDED, STORED, JobCursor
+from ingest.flink_rest.limits import RequestLimits
+from ingest.records import Checkpoint
+
+LONG_RUNNING_S = 10
+"""Details of an unfinished checkpoint are requested from this age on: who has not acknowledged yet?"""
+
+MIN_SIBLINGS = 5
+SLOW_AGAINST_MEDIAN = 2
+NEVER_SLOW_BELOW_MS = 5_000
+
+
+def key_of(checkpoint: Checkpoint) -> tuple[int, int]:
+    """Identity within a job, with the trigger time in epoch ms: ids repeat where a fixed job id restarts."""
+    return checkpoint.checkpoint_id, round(checkpoint.trigger_time.timestamp() * 1000)
+
+
+def is_final(checkpoint: Checkpoint) -> bool:
+    """Its outcome will not change; it may still be discarded."""
+    return checkpoint.status in ("COMPLETED", "FAILED")
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointSelection:
+    """``listed``: all checkpoints of one answer; ``lean``: a large fleet, of whose completed ones only a sample gets details."""
+
+    listed: Sequence[Checkpoint]
+    cursor: JobCursor
+    limits: RequestLimits
+    lean: bool
+
+    def is_new(self, checkpoint: Checkpoint) -> bool:
+        """Whether its present state is not in the lake yet."""
+        known = self.cursor.checkpoints.get(key_of(checkpoint), 0) & ~DETAILED
+        return not is_final(checkpoint) or known != _flags(checkpoint)
+
+    def for_details(self, now_s: float) -> list[Checkpoint]:
+        """Final ones once, unfinished ones while they take long; failed first, then unfinished, then newest."""
+        wanted = [checkpoint for checkpoint in self.listed if self._wants_details(checkpoint, now_s)]
+        return sorted(wanted, key=lambda one: (one.status != "FAILED", is_final(one), -one.trigger_time.timestamp()))
+
+    def wants_subtasks(self, checkpoint: Checkpoint) -> bool:
+        """Failed, slow, unfinished and sampled ones and savepoints; of small jobs all, unless the fleet is large."""
+        if checkpoint.status != "COMPLETED" or checkpoint.is_savepoint or self._is_slow(checkpoint):
+            return True
+        if (checkpoint.subtasks or 0) <= self.limits.small_job_subtasks and not self.lean:
+            return True
+        return checkpoint.checkpoint_id % self.limits.sample_every == 0
+
+    def remember(self, detailed: Iterable[tuple[int, int]]) -> None:
+        """Note the final ones of this answer in the cursor; those that left Flink's memory are forgotten."""
+        known = {key: flags & DETAILED for key, flags in self.cursor.checkpoints.items()} | dict.fromkeys(detailed, DETAILED)
+        final = [checkpoint for checkpoint in self.listed if is_final(checkpoint)]
+        self.cursor.checkpoints = {key_of(one): _flags(one) | known.get(key_of(one), 0) for one in final}
+
+    def _wants_details(self, checkpoint: Checkpoint, now_s: float) -> bool:
+        if not is_final(checkpoint):
+            return now_s - checkpoint.trigger_time.timestamp() >= LONG_RUNNING_S
+        known = self.cursor.checkpoints.get(key_of(checkpoint), 0) & DETAILED
+        return not known and (not self.lean or self.wants_subtasks(checkpoint))
+
+    def _is_slow(self, checkpoint: Checkpoint) -> bool:
+        """By itself, or at least twice the median of its siblings and not below five seconds."""
+        end_to_end_ms = checkpoint.end_to_end_ms or 0
+        if end_to_end_ms >= self.limits.slow_ms:
+            return True
+        usual = [other.end_to_end_ms or 0 for other in self.listed if other.status == "COMPLETED" and not other.is_savepoint]
+        if len(usual) < MIN_SIBLINGS or end_to_end_ms < NEVER_SLOW_BELOW_MS:
+            return False
+        return end_to_end_ms >= SLOW_AGAINST_MEDIAN * statistics.median(usual)
+
+
+def _flags(checkpoint: Checkpoint) -> int:
+    """What a cursor notes once this status of it is in the lake."""
+    return STORED | (DISCARDED if checkpoint.discarded else 0)

@@ -1,0 +1,75 @@
+"""The ``jobs`` row of a reading, put together from all answers about the job as a whole."""
+
+from typing import Any
+
+from ingest.flink_rest.answers import Answer, JobAnswers
+from ingest.flink_rest.metric_names import JOB_METRICS
+from ingest.flink_rest.parse_results import ParseResults
+from ingest.flink_rest.payloads import checkpoints, config, jobs, metrics, plan
+from ingest.records import Job, Setting
+
+
+def add_job(reading: JobAnswers, results: ParseResults) -> None:
+    """One record where ``/jobs/:id`` or at least the overview answered; a bad part leaves its columns unknown."""
+    found = _state(reading, results)
+    if found is None:
+        return
+    answer, state = found
+    vertices = results.parse(plan.vertices, reading.job) or results.parse(plan.planned_vertices, reading.plan)
+    plan_answer = _plan_answer(reading)
+    results.add(
+        answer,
+        Job(
+            job_id=reading.job_id,
+            name=state.name,
+            state=state.state,
+            start_time=state.start_time,
+            end_time=state.end_time,
+            flink_version=reading.flink_version,
+            job_type=state.job_type or results.parse(plan.job_type, plan_answer),
+            parallelism=max((vertex.parallelism for vertex in vertices or () if vertex.parallelism), default=None),
+            vertices=vertices,
+            edges=results.parse(plan.edges, plan_answer),
+            state_since=results.parse(jobs.state_since, reading.job),
+            restarts=_restarts(reading, results),
+            configuration=_configuration(reading, results),
+            **_checkpointing(reading, results),
+        ),
+    )
+
+
+def _state(reading: JobAnswers, results: ParseResults) -> tuple[Answer, jobs.JobState] | None:
+    """A job that is listed but cannot be asked is still there, and one that is listed as ended has ended.
+
+    The JobManager answers ``/jobs/:id`` out of a cache, so it may still say RUNNING when the overview knows better.
+    """
+    asked, listed = results.parse(jobs.job_state, reading.job), results.parse(jobs.job_state, reading.overview)
+    if reading.overview and listed and (asked is None or (listed.state in jobs.TERMINAL and asked.state not in jobs.TERMINAL)):
+        return (reading.job if asked else None) or reading.overview, listed
+    return (reading.job, asked) if reading.job and asked else None
+
+
+def _plan_answer(reading: JobAnswers) -> Answer | None:
+    """``/jobs/:id`` holds the plan too, so ``/jobs/:id/plan`` is seldom needed."""
+    return reading.job if reading.job and plan.is_in(reading.job.body) else reading.plan
+
+
+def _configuration(reading: JobAnswers, results: ParseResults) -> tuple[Setting, ...] | None:
+    of_cluster = results.parse(config.cluster_settings, reading.jobmanager_config)
+    of_job = results.parse(config.job_settings, reading.config)
+    return None if of_cluster is None and of_job is None else (of_cluster or ()) + (of_job or ())
+
+
+def _checkpointing(reading: JobAnswers, results: ParseResults) -> dict[str, Any]:
+    """The columns of ``Job`` about checkpoints."""
+    return {
+        **(results.parse(config.checkpoint_settings, reading.checkpoint_config) or {}),
+        **(results.parse(checkpoints.counts, reading.checkpoints) or {}),
+        **(results.parse(checkpoints.restore, reading.checkpoints) or {}),
+    }
+
+
+def _restarts(reading: JobAnswers, results: ParseResults) -> int | None:
+    found = results.parse(lambda body: metrics.columns(metrics.values(body), JOB_METRICS), reading.job_metrics)
+    restarts = (found or {}).get("restarts")
+    return None if restarts is None else int(restarts)
