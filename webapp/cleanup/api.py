@@ -16,17 +16,15 @@ from rest_framework.response import Response
 from webapp.accounts.models import ApiToken
 from webapp.accounts.roles import may_operate
 from webapp.cleanup import orders, planning
-from webapp.cleanup.choices import PlanState
 from webapp.cleanup.errors import CleanupError
+from webapp.cleanup.filters import NEWEST_FIRST, PlanFilters
 from webapp.cleanup.folder import PlanFolder
 from webapp.cleanup.journal import VERBS, Journal
 from webapp.cleanup.models import CleanupPlan
 from webapp.cleanup.paging import files_page, journal_page
 from webapp.cleanup.plan_reader import PlanReader
 from webapp.lib.api.errors import ErrorAnswer, refused_as_conflict
-from webapp.lib.api.filtering import DeclaredFilters, Parameter, time_window
 from webapp.lib.api.lists import ERRORS, NOT_FOUND, ListView, listed
-from webapp.lib.keysets import KeysetColumn
 
 CONFLICT = {409: OpenApiResponse(ErrorAnswer, "The plan's state, its age or who asks does not allow it.")}
 AT = OpenApiParameter("at", OpenApiTypes.STR, description="`next` or `previous` of an answer.")
@@ -112,9 +110,8 @@ class MayApprove(BasePermission):
 class CleanupPlanViews(ListView):
     queryset = CleanupPlan.objects.all()
     serializer_class = CleanupPlanSerializer
-    parameters = (Parameter("state", "state", choices=PlanState.values), Parameter("name", "name"), *time_window("created_at"))
-    paging_keys = (KeysetColumn("id", descending=True),)
-    filter_backends = [DeclaredFilters]
+    filterset_class = PlanFilters
+    paging_keys = NEWEST_FIRST
     lookup_value_regex = r"\d{1,18}"
 
     @extend_schema(summary="One clean-up plan", responses={200: CleanupPlanSerializer, **ERRORS, **NOT_FOUND})

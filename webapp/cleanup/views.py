@@ -18,6 +18,7 @@ from webapp.cleanup.badges import outcome_badge, plan_badge
 from webapp.cleanup.choices import PlanState
 from webapp.cleanup.entries import SCHEMA
 from webapp.cleanup.errors import CleanupError
+from webapp.cleanup.filters import NEWEST_FIRST, PlanFilters
 from webapp.cleanup.folder import PlanFolder
 from webapp.cleanup.journal import APPLY, VERBS, Journal
 from webapp.cleanup.manifest import PlanManifest
@@ -28,21 +29,22 @@ from webapp.cleanup.plan_reader import PlanReader
 from webapp.cleanup.querysets import AT_WORK
 from webapp.lib.badges import Badge
 from webapp.lib.exports import export_response
-from webapp.lib.keysets import KeysetColumn, page
+from webapp.lib.keysets import page
 from webapp.lib.refusals import ActionRefused, refusal_as_message
 from webapp.lib.row_numbers import row_number
 from webapp.storage.models import StorageAudit
 
 PLANS_A_PAGE = 25
-NEWEST_FIRST = (KeysetColumn("id", descending=True),)
 
 
 @require_GET
 def plans(request: HttpRequest) -> HttpResponse:
     now = timezone.now()
-    shown = page(CleanupPlan.objects.all(), NEWEST_FIRST, request.GET.get("cursor", ""), PLANS_A_PAGE)
+    filters = PlanFilters.of_page(request.GET, CleanupPlan.objects.all())
+    shown = page(filters.qs, NEWEST_FIRST, request.GET.get("cursor", ""), PLANS_A_PAGE)
     audit = StorageAudit.objects.filter(files_kept=True).newest()
     context = {
+        "filters": filters,
         "page": shown,
         "rows": [(plan, plan_badge(plan, expired=plan.is_expired(now))) for plan in shown.rows],
         "audit": audit,

@@ -59,7 +59,7 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.LoginRequiredMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
-    "webapp.lib.cursor_errors.FirstPageInstead",
+    "webapp.lib.list_pages.ListErrors",
 ]
 
 ROOT_URLCONF = "webapp.site.urls"

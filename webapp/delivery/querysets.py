@@ -26,6 +26,10 @@ class EndpointQuerySet(QuerySet["Endpoint"]):
 
 
 class DeliveryQuerySet(QuerySet["Delivery"]):
+    def listed(self) -> "DeliveryQuerySet":
+        """Without their payloads, which are large."""
+        return self.defer("payload").select_related("endpoint")
+
     def pending(self) -> "DeliveryQuerySet":
         return self.filter(state=DeliveryState.PENDING)
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from webapp.fleet.fleet_query import FleetQuery
+from webapp.fleet.sorting import Sort
 
 
 @dataclass(frozen=True)
@@ -47,13 +47,13 @@ class Heading:
     direction: str = ""
 
 
-def headings(query: FleetQuery) -> list[Heading]:
-    return [_heading(column, query) for column in FLEET_COLUMNS]
+def headings(sort: Sort, descending: bool) -> list[Heading]:
+    return [_heading(column, sort, descending) for column in FLEET_COLUMNS]
 
 
-def _heading(column: Column, query: FleetQuery) -> Heading:
+def _heading(column: Column, sort: Sort, descending: bool) -> Heading:
     if not column.sort:
         return Heading(column)
-    if query.sort.name != column.sort:
+    if sort.name != column.sort:
         return Heading(column, f"-{column.sort}" if column.numeric or column.sort == "failed" else column.sort)
-    return Heading(column, column.sort if query.descending else f"-{column.sort}", "descending" if query.descending else "ascending")
+    return Heading(column, column.sort if descending else f"-{column.sort}", "descending" if descending else "ascending")

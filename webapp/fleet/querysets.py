@@ -18,6 +18,8 @@ else:
 MAX_SHARD_SIZE = 200
 MISSED_CYCLES_UNTIL_BLIND = 3
 JOB_FORGOTTEN_AFTER_CYCLES = 20
+HEAVY = ("graph", "configuration", "checkpoint_config")
+"""Columns of jobs that no list shows."""
 
 
 def silence_allowed() -> timedelta:

@@ -15,11 +15,10 @@ from rest_framework.response import Response
 
 from webapp.alerting.models import Alert
 from webapp.lib.api.errors import ErrorAnswer
-from webapp.lib.api.filtering import Parameter, time_window
 from webapp.lib.api.lists import ERRORS, NOT_FOUND, ListView, listed
-from webapp.lib.keysets import KeysetColumn
 from webapp.reports import orders, report_scope
-from webapp.reports.choices import ReportKind, ReportState
+from webapp.reports.choices import ReportKind
+from webapp.reports.filters import NEWEST_FIRST, ReportFilters
 from webapp.reports.gathering.scope import MOST_JOBS, BadScope, JobKey
 from webapp.reports.models import IncidentReport
 from webapp.reports.orders import TooMany
@@ -81,13 +80,8 @@ class WhateverTheyAccept(BaseContentNegotiation):
 class ReportViews(ListView):
     queryset = IncidentReport.objects.listed()
     serializer_class = ReportSerializer
-    parameters = (
-        Parameter("kind", "kind", choices=ReportKind.values),
-        Parameter("state", "state", choices=ReportState.values),
-        Parameter("from_alert", "from_alert", description="uid of the alert it was made from"),
-        *time_window("asked_at"),
-    )
-    paging_keys = (KeysetColumn("id", descending=True),)
+    filterset_class = ReportFilters
+    paging_keys = NEWEST_FIRST
     lookup_field = "uid"
     lookup_value_regex = "rep_[a-z0-9]{10,36}"
 

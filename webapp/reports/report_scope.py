@@ -13,7 +13,6 @@ from webapp.fleet.job_lookup import whole_life
 from webapp.fleet.models import Cluster, JobCurrent
 from webapp.lib import timeranges
 from webapp.lib.instants import drawable
-from webapp.lib.list_queries import asked_text
 from webapp.lib.timeranges import BadTimeRange
 from webapp.reports.gathering.scope import LONGEST, MOST_JOBS, BadScope, JobKey, ReportScope, check_span, checked
 
@@ -38,7 +37,7 @@ def read(parameters: QueryDict, at: datetime) -> RequestedScope:
     """What the form shows, from what was typed so far."""
     keys = keys_of(parameters.getlist("job"))
     chosen = _jobs(keys)
-    search = asked_text(parameters, "q", 200)
+    search = parameters.get("q", "").replace("\x00", "").strip()[:200]
     found = _found(search, keys) if search or not chosen else []
     from_text, to_text = parameters.get("from", "").strip(), parameters.get("to", "").strip()
     if chosen and not from_text:

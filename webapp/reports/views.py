@@ -12,11 +12,12 @@ from django.views.decorators.http import require_GET, require_POST
 
 from webapp.accounts.guards import operators_only
 from webapp.alerting.models import Alert
-from webapp.lib.exports import csv_response, json_response
-from webapp.lib.keysets import KeysetColumn, page
+from webapp.lib.exports import export_response
+from webapp.lib.keysets import page
 from webapp.reports import orders, report_scope
 from webapp.reports.badges import report_badge
 from webapp.reports.choices import ReportKind, ReportState
+from webapp.reports.filters import NEWEST_FIRST, ReportFilters
 from webapp.reports.gathering.scope import BadScope
 from webapp.reports.models import IncidentReport
 from webapp.reports.orders import TooMany
@@ -26,7 +27,6 @@ from webapp.reports.renderers.files import FORMS
 from webapp.reports.stored_reports import Gone, content, document_of, forms_of
 
 REPORTS_A_PAGE = 25
-NEWEST_FIRST = (KeysetColumn("id", descending=True),)
 EXPORT_COLUMNS = (
     "uid",
     "kind",
@@ -49,15 +49,13 @@ SANDBOX = "sandbox allow-scripts allow-popups allow-modals"
 
 @require_GET
 def reports(request: HttpRequest) -> HttpResponse:
-    kind = request.GET.get("kind", "")
-    found = IncidentReport.objects.listed()
-    if kind in ReportKind.values:
-        found = found.filter(kind=kind)
-    shown = page(found, NEWEST_FIRST, request.GET.get("cursor", ""), REPORTS_A_PAGE)
+    filters = ReportFilters.of_page(request.GET, IncidentReport.objects.listed())
+    shown = page(filters.qs, NEWEST_FIRST, request.GET.get("cursor", ""), REPORTS_A_PAGE)
     context = {
         "page": shown,
         "rows": [(row, report_badge(row.state), verdict(row.tone)) for row in shown.rows],
-        "kind": kind,
+        "filters": filters,
+        "kind": filters.values.get("kind"),
         "kinds": ReportKind.choices,
     }
     return render(request, "reports/reports.html", context)
@@ -66,9 +64,8 @@ def reports(request: HttpRequest) -> HttpResponse:
 @require_GET
 def export(request: HttpRequest, form: str) -> HttpResponseBase:
     """All of the list, without what they say."""
-    response = csv_response if form == "csv" else json_response
-    rows = IncidentReport.objects.order_by("-id").values(*EXPORT_COLUMNS)
-    return response("weir-reports", EXPORT_COLUMNS, rows.iterator(chunk_size=500))
+    rows = ReportFilters.of_page(request.GET, IncidentReport.objects.all()).checked().order_by("-id").values(*EXPORT_COLUMNS)
+    return export_response(form, "weir-reports", EXPORT_COLUMNS, rows.iterator(chunk_size=500))
 
 
 @operators_only

@@ -63,7 +63,7 @@ def test_the_health_of_a_job_that_cannot_be_seen_is_unknown_whatever_it_was(view
     assert "not judged now, judged up to" in page
 
 
-@pytest.mark.parametrize(("band", "wanted"), [("poor", ["a"]), ("fair", ["b"]), ("unknown", ["c"]), ("good", ["d"]), ("x", list("abcde"))])
+@pytest.mark.parametrize(("band", "wanted"), [("poor", ["a"]), ("fair", ["b"]), ("unknown", ["c"]), ("good", ["d"]), ("x", [])])
 def test_a_band_of_health_shows_that_band_only(viewer, now, band, wanted):
     for name, health in (("a", 59), ("b", 60), ("c", None), ("d", 90)):
         job(at=now, name=name, health=health, health_state="unknown" if health is None else "judged")
@@ -102,7 +102,8 @@ def test_every_column_sorts_and_pages(viewer, now, sort, sign):
 @pytest.mark.parametrize("sort", ["name); DROP TABLE", "--name", "graph", "cluster__url"])
 def test_what_is_not_on_the_list_does_not_sort(viewer, now, sort):
     job(at=now)
-    assert viewer.get("/", {"sort": sort}).context["query"].sort.name == "health"
+    page = viewer.get("/", {"sort": sort})
+    assert names(page) == [] and page.context["filters"].order[0].name == "health"
 
 
 def test_a_damaged_page_link_leads_to_the_first_page(viewer, now):

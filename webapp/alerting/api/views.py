@@ -22,13 +22,11 @@ from webapp.alerting.api.serializers import (
     SilenceSerializer,
     ThresholdSerializer,
 )
-from webapp.alerting.choices import AlertState, Mute
+from webapp.alerting.filters import NEWEST_FIRST, AlertFilters, OfRule, OfThreshold, SilenceFilters, WindowFilters
 from webapp.alerting.models import Alert, MaintenanceWindow, RuleSetting, Silence
 from webapp.alerting.preview import compare
-from webapp.findings.choices import Severity
 from webapp.findings.models import ThresholdOverride
 from webapp.lib.api.errors import ActionConflict, ErrorAnswer, refused_as_conflict
-from webapp.lib.api.filtering import Parameter, time_window
 from webapp.lib.api.lists import ERRORS, NOT_FOUND, ListView, listed
 from webapp.lib.keysets import KeysetColumn
 from webapp.lib.matchers import from_json
@@ -43,16 +41,8 @@ NEWEST = (KeysetColumn("id", descending=True),)
 class AlertViews(ListView):
     queryset = Alert.objects.select_related("group", "inhibited_by")
     serializer_class = AlertSerializer
-    parameters = (
-        Parameter("cluster", "cluster"),
-        Parameter("job_id", "job_id"),
-        Parameter("rule", "rule", description="e.g. checkpoint.declined"),
-        Parameter("state", "state", choices=AlertState.values),
-        Parameter("severity", "severity", choices=Severity.values),
-        Parameter("muted_by", "muted_by", choices=[one for one in Mute.values if one]),
-        *time_window("starts_at"),
-    )
-    paging_keys = (KeysetColumn("starts_at", descending=True), KeysetColumn("id", descending=True))
+    filterset_class = AlertFilters
+    paging_keys = NEWEST_FIRST
     lookup_field = "uid"
     lookup_value_regex = "alr_[a-z2-7]{26}"
 
@@ -100,7 +90,7 @@ class AlertViews(ListView):
 class SilenceViews(ListView):
     queryset = Silence.objects.all()
     serializer_class = SilenceSerializer
-    parameters = (*time_window("ends_at"),)
+    filterset_class = SilenceFilters
     paging_keys = NEWEST
     lookup_value_regex = NUMBER
 
@@ -133,7 +123,7 @@ class SilenceViews(ListView):
 class MaintenanceWindowViews(ListView):
     queryset = MaintenanceWindow.objects.all()
     serializer_class = MaintenanceWindowSerializer
-    parameters = (*time_window("starts_at"),)
+    filterset_class = WindowFilters
     paging_keys = NEWEST
     lookup_value_regex = NUMBER
 
@@ -166,7 +156,7 @@ class MaintenanceWindowViews(ListView):
 class RuleSettingViews(ListView):
     queryset = RuleSetting.objects.all()
     serializer_class = RuleSettingSerializer
-    parameters = (Parameter("rule", "rule"), Parameter("cluster", "cluster"), Parameter("job_id", "job_id"))
+    filterset_class = OfRule
     paging_keys = NEWEST
     lookup_value_regex = NUMBER
 
@@ -197,7 +187,7 @@ class RuleSettingViews(ListView):
 class ThresholdViews(ListView):
     queryset = ThresholdOverride.objects.select_related("author")
     serializer_class = ThresholdSerializer
-    parameters = (Parameter("key", "key"), Parameter("cluster", "cluster"), Parameter("job_id", "job_id"))
+    filterset_class = OfThreshold
     paging_keys = NEWEST
     lookup_value_regex = NUMBER
 

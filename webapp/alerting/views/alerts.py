@@ -6,6 +6,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.contrib import messages
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -17,21 +18,23 @@ from spark_jobs.diagnosis.registry import all_rules
 from spark_jobs.diagnosis.wording import count_text
 from webapp.accounts.guards import operators_only
 from webapp.alerting import actions
-from webapp.alerting.alert_query import STATES, AlertQuery
 from webapp.alerting.badges import badges, state_badge
-from webapp.alerting.choices import BLIND, Mute
+from webapp.alerting.choices import BLIND, AlertState, Mute
 from webapp.alerting.export import NAMES
+from webapp.alerting.filters import ANY_STATE, NEWEST_FIRST, OPEN_STATE, AlertFilters
 from webapp.alerting.models import Alert
 from webapp.alerting.notice_content import muted_names
-from webapp.alerting.querysets import AlertQuerySet
 from webapp.delivery.models import Delivery
-from webapp.findings.badges import CONFIDENCE_MEANS, SEVERITY_BADGES, severity_badge
+from webapp.findings.badges import CONFIDENCE_MEANS, severity_badge
+from webapp.findings.choices import Severity
 from webapp.findings.figures import figures
+from webapp.findings.list_controls import rule_control, severity_control
 from webapp.findings.models import Finding
-from webapp.fleet.models import Cluster, JobCurrent
+from webapp.fleet.list_controls import clusters_control
+from webapp.fleet.models import JobCurrent
 from webapp.lib.exports import export_response
 from webapp.lib.keysets import page
-from webapp.lib.list_queries import capped_count
+from webapp.lib.list_pages import Control, capped_count, filter_form
 from webapp.lib.matchers import BadMatcher, Matcher, as_lines, matcher
 from webapp.lib.refusals import refusal_as_message
 from webapp.lib.timeranges import around
@@ -41,22 +44,38 @@ MOST_EXPORTED = 50_000
 MOST_EVENTS = 200
 MOST_DELIVERIES = 50
 MOST_BESIDE = 12
+STATES = {
+    OPEN_STATE: "open",
+    AlertState.FIRING: "firing",
+    AlertState.PENDING: "pending",
+    AlertState.RESOLVED: "resolved",
+    ANY_STATE: "open and resolved",
+}
 
 
 @require_GET
 def alerts(request: HttpRequest) -> HttpResponse:
-    query = AlertQuery.read(request.GET)
-    matching = query.alerts()
-    listed = page(matching.defer("cause", "evidence", "labels", "fired"), query.keys, query.cursor, PAGE_SIZE)
+    filters = AlertFilters.of_page(request.GET, Alert.objects.all())
+    listed = page(filters.qs.defer("cause", "evidence", "labels", "fired"), filters.keys, request.GET.get("cursor", ""), PAGE_SIZE)
+    state = filters.values.get("state", "")
     context: dict[str, Any] = {
-        "query": query,
+        "filters": filters,
+        "state": state,
+        "state_words": STATES.get(state, ""),
+        "newest_first": filters.keys is NEWEST_FIRST,
+        "filter_form": filter_form(
+            request,
+            filters,
+            Control("state", "State", list(STATES.items())),
+            severity_control((Severity.WARNING, Severity.CRITICAL)),
+            clusters_control(),
+            rule_control(),
+            Control("acknowledged", "Acknowledged", (("", "Acknowledged or not"), ("no", "not acknowledged"), ("yes", "acknowledged"))),
+            Control("silenced", "Muted", (("", "Muted or not"), ("no", "not muted"), ("yes", "muted"))),
+        ),
         "page": listed,
         "rows": [(one, state_badge(one), severity_badge(one.severity), badges(one)) for one in listed.rows],
-        "matching": capped_count(matching),
-        "clusters": list(Cluster.objects.values_list("name", flat=True)),
-        "rules": all_rules().values(),
-        "severities": {value: badge for value, badge in SEVERITY_BADGES.items() if value != "info"},
-        "states": STATES.items(),
+        "matching": capped_count(filters.qs),
     }
     return render(request, "alerting/alerts.html", context)
 
@@ -102,7 +121,7 @@ def comment(request: HttpRequest, uid: str) -> HttpResponse:
 @require_GET
 def export(request: HttpRequest, form: str) -> HttpResponseBase:
     """What the page lists, all of it (50,000 at most)."""
-    return export_response(form, "weir-alerts", NAMES, _plain(AlertQuery.read(request.GET).alerts()))
+    return export_response(form, "weir-alerts", NAMES, _plain(AlertFilters.of_page(request.GET, Alert.objects.all()).checked()))
 
 
 def silence_address(found: Alert) -> str:
@@ -158,7 +177,7 @@ def _muted_until(found: Alert, now: datetime) -> datetime | None:
     return found.maintenance.until(now) if found.muted_by == Mute.MAINTENANCE and found.maintenance else None
 
 
-def _plain(found: AlertQuerySet) -> Iterator[dict[str, Any]]:
+def _plain(found: QuerySet[Alert]) -> Iterator[dict[str, Any]]:
     yield from found.order_by("-starts_at", "-id").values(*NAMES)[:MOST_EXPORTED].iterator(chunk_size=1_000)
 
 

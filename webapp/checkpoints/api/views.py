@@ -2,13 +2,11 @@
 
 from rest_framework import serializers
 
-from spark_jobs.serving import OUTCOMES
+from webapp.checkpoints.filters import CheckpointFilters, RollupFilters, UploadFilters
 from webapp.checkpoints.models import CheckpointFact, CheckpointRollup, CheckpointUpload, SizeTrend
-from webapp.lib.api.filtering import Parameter, time_window
 from webapp.lib.api.lists import ListView, listed
+from webapp.lib.filter_sets import OfJob
 from webapp.lib.keysets import KeysetColumn
-
-OF_JOB = (Parameter("cluster", "cluster"), Parameter("job_id", "job_id"))
 
 
 class CheckpointSerializer(serializers.ModelSerializer[CheckpointFact]):
@@ -39,14 +37,7 @@ class SizeTrendSerializer(serializers.ModelSerializer[SizeTrend]):
 class CheckpointViews(ListView):
     queryset = CheckpointFact.objects.all()
     serializer_class = CheckpointSerializer
-    parameters = (
-        *OF_JOB,
-        Parameter("checkpoint_id", "checkpoint_id", "whole"),
-        Parameter("outcome", "outcome", choices=OUTCOMES),
-        Parameter("is_savepoint", "is_savepoint", "flag"),
-        Parameter("reason", "reason", description="e.g. CHECKPOINT_EXPIRED"),
-        *time_window("trigger_time"),
-    )
+    filterset_class = CheckpointFilters
     paging_keys = (KeysetColumn("trigger_time", descending=True), KeysetColumn("id", descending=True))
 
 
@@ -54,7 +45,7 @@ class CheckpointViews(ListView):
 class RollupViews(ListView):
     queryset = CheckpointRollup.objects.all()
     serializer_class = RollupSerializer
-    parameters = (*OF_JOB, Parameter("period", "period", choices=("hour", "day")), *time_window("period_start"))
+    filterset_class = RollupFilters
     paging_keys = (KeysetColumn("period_start", descending=True), KeysetColumn("id", descending=True))
 
 
@@ -62,7 +53,7 @@ class RollupViews(ListView):
 class UploadViews(ListView):
     queryset = CheckpointUpload.objects.all()
     serializer_class = UploadSerializer
-    parameters = (*OF_JOB, Parameter("checkpoint_id", "checkpoint_id", "whole"), *time_window("trigger_time"))
+    filterset_class = UploadFilters
     paging_keys = (KeysetColumn("trigger_time", descending=True), KeysetColumn("id", descending=True))
 
 
@@ -70,4 +61,4 @@ class UploadViews(ListView):
 class SizeTrendViews(ListView):
     queryset = SizeTrend.objects.all()
     serializer_class = SizeTrendSerializer
-    parameters = OF_JOB
+    filterset_class = OfJob

@@ -22,15 +22,13 @@ from webapp.delivery.api.serializers import (
     ReplayedSerializer,
     ReplayRangeSerializer,
 )
-from webapp.delivery.choices import DeliveryState
 from webapp.delivery.endpoint_entry import BadEndpoint, enter
+from webapp.delivery.filters import NEWEST_FIRST, DeliveryFilters, EndpointFilters
 from webapp.delivery.formats.weir import SCHEMA
 from webapp.delivery.models import Delivery, Endpoint
 from webapp.lib import timeranges
 from webapp.lib.api.errors import ErrorAnswer, refused_as_conflict
-from webapp.lib.api.filtering import Parameter, time_window
 from webapp.lib.api.lists import ERRORS, NOT_FOUND, ListView, listed
-from webapp.lib.keysets import KeysetColumn
 from webapp.lib.row_numbers import row_number
 
 CONFLICT = {409: OpenApiResponse(ErrorAnswer, "Its state does not allow it.")}
@@ -40,7 +38,7 @@ CONFLICT = {409: OpenApiResponse(ErrorAnswer, "Its state does not allow it.")}
 class EndpointViews(ListView):
     queryset = Endpoint.objects.all()
     serializer_class = EndpointSerializer
-    parameters = (Parameter("enabled", "enabled", "flag"),)
+    filterset_class = EndpointFilters
     lookup_value_regex = r"\d{1,18}"
 
     @extend_schema(summary="One endpoint", responses={200: EndpointSerializer, **ERRORS, **NOT_FOUND})
@@ -102,17 +100,10 @@ class EndpointViews(ListView):
 
 @listed(DeliverySerializer, "Deliveries, newest first")
 class DeliveryViews(ListView):
-    queryset = Delivery.objects.defer("payload").select_related("endpoint")
+    queryset = Delivery.objects.listed()
     serializer_class = DeliverySerializer
-    parameters = (
-        Parameter("endpoint", "endpoint", "whole"),
-        Parameter("state", "state", choices=DeliveryState.values),
-        Parameter("kind", "kind"),
-        Parameter("cluster", "cluster"),
-        Parameter("alert", "alerts__alert_uid", description="uid of an alert in it"),
-        *time_window("made_at"),
-    )
-    paging_keys = (KeysetColumn("id", descending=True),)
+    filterset_class = DeliveryFilters
+    paging_keys = NEWEST_FIRST
     lookup_field = "uid"
     lookup_value_regex = "msg_[a-z2-7]{26}"
 

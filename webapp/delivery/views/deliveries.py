@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from django.contrib import messages
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
@@ -15,12 +16,13 @@ from webapp.accounts.roles import may_operate
 from webapp.delivery import orders
 from webapp.delivery.badges import delivery_badge, meaning
 from webapp.delivery.choices import DeliveryState
-from webapp.delivery.delivery_query import NAMES, NEWEST_FIRST, DeliveryQuery
+from webapp.delivery.export import NAMES
+from webapp.delivery.filters import NEWEST_FIRST, DeliveryFilters
 from webapp.delivery.models import Delivery, Endpoint
 from webapp.lib import timeranges
 from webapp.lib.exports import export_response
 from webapp.lib.keysets import page
-from webapp.lib.list_queries import capped_count
+from webapp.lib.list_pages import Control, capped_count, filter_form
 from webapp.lib.refusals import refusal_as_message
 
 DELIVERIES_A_PAGE = 50
@@ -31,16 +33,22 @@ REPLAYABLE = {"dead": ("dead",), "delivered": ("delivered",), "all": tuple(order
 
 @require_GET
 def deliveries(request: HttpRequest) -> HttpResponse:
-    query = DeliveryQuery.read(request.GET)
-    matching = query.deliveries()
-    listed = page(matching, NEWEST_FIRST, query.cursor, DELIVERIES_A_PAGE)
+    filters = DeliveryFilters.of_page(request.GET, Delivery.objects.listed())
+    listed = page(filters.qs, NEWEST_FIRST, request.GET.get("cursor", ""), DELIVERIES_A_PAGE)
+    endpoints = list(Endpoint.objects.values_list("pk", "name"))
     context = {
-        "query": query,
+        "filters": filters,
+        "filter_form": filter_form(
+            request,
+            filters,
+            Control("endpoint", "Endpoint", [("", "All endpoints"), *endpoints]),
+            Control("state", "State", [("", "Any state"), *DeliveryState.choices]),
+        ),
         "page": listed,
         "rows": [(row, delivery_badge(row), meaning(row.last_error)) for row in listed.rows],
-        "matching": capped_count(matching),
-        "endpoints": list(Endpoint.objects.values_list("pk", "name")),
-        "states": DeliveryState.choices,
+        "matching": capped_count(filters.qs),
+        "endpoint": filters.values.get("endpoint"),
+        "endpoints": endpoints,
     }
     return render(request, "delivery/deliveries.html", context)
 
@@ -88,11 +96,11 @@ def replay_range(request: HttpRequest) -> HttpResponse:
 @require_GET
 def export(request: HttpRequest, form: str) -> HttpResponseBase:
     """The newest that match the filters."""
-    return export_response(form, "weir-deliveries", NAMES, _rows(DeliveryQuery.read(request.GET)))
+    return export_response(form, "weir-deliveries", NAMES, _rows(DeliveryFilters.of_page(request.GET, Delivery.objects.listed()).checked()))
 
 
-def _rows(query: DeliveryQuery) -> Iterator[dict[str, Any]]:
-    for row in query.deliveries().order_by("-id")[:MOST_EXPORTED].iterator(500):
+def _rows(found: QuerySet[Delivery]) -> Iterator[dict[str, Any]]:
+    for row in found.order_by("-id")[:MOST_EXPORTED].iterator(500):
         yield {**{name: getattr(row, name) for name in NAMES}, "endpoint": row.endpoint.name}
 
 

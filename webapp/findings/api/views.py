@@ -9,14 +9,12 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from webapp.findings.choices import FindingState, Severity
+from webapp.findings.filters import NEWEST_FIRST, FindingFilters
 from webapp.findings.late_sources import late_source_of
 from webapp.findings.models import Finding
 from webapp.flame_graphs.choices import FlameGraphState
 from webapp.flame_graphs.presentation import as_plain, flame_graph_of
-from webapp.lib.api.filtering import Parameter, time_window
 from webapp.lib.api.lists import ERRORS, NOT_FOUND, ListView, listed
-from webapp.lib.keysets import KeysetColumn
 
 
 class FindingSerializer(serializers.ModelSerializer[Finding]):
@@ -57,16 +55,8 @@ class FindingDetailSerializer(FindingSerializer):
 class FindingViews(ListView):
     queryset = Finding.objects.all()
     serializer_class = FindingSerializer
-    parameters = (
-        Parameter("cluster", "cluster"),
-        Parameter("job_id", "job_id"),
-        Parameter("rule", "rule", description="e.g. pressure.root"),
-        Parameter("state", "state", choices=FindingState.values),
-        Parameter("severity", "severity", choices=Severity.values),
-        Parameter("confidence", "confidence", choices=("low", "medium", "high")),
-        *time_window("last_seen"),
-    )
-    paging_keys = (KeysetColumn("last_seen", descending=True), KeysetColumn("id", descending=True))
+    filterset_class = FindingFilters
+    paging_keys = NEWEST_FIRST
     lookup_value_regex = "[0-9]{1,18}"
 
     @extend_schema(summary="One finding", responses={200: FindingDetailSerializer, **ERRORS, **NOT_FOUND})

@@ -8,23 +8,24 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, render
 from django.utils import timezone
 
-from spark_jobs.diagnosis.registry import all_rules
 from webapp.accounts.roles import may_operate
 from webapp.charts.annotations import Annotation
 from webapp.charts.evidence import Sight, over_time
 from webapp.findings.badges import CONFIDENCE_MEANS, SEVERITY_BADGES
 from webapp.findings.choices import FindingState
 from webapp.findings.figures import figure_text
-from webapp.findings.finding_query import FindingQuery
+from webapp.findings.filters import ANY_STATE, FindingFilters
 from webapp.findings.late_sources import late_source_of
+from webapp.findings.list_controls import rule_control, severity_control
 from webapp.findings.models import Finding, FindingSight
 from webapp.findings.presentation import rule_of, shown
 from webapp.findings.thresholds import rows
 from webapp.flame_graphs.presentation import flame_graph_of
-from webapp.fleet.models import Cluster, JobAnnotation, JobCurrent
+from webapp.fleet.list_controls import clusters_control
+from webapp.fleet.models import JobAnnotation, JobCurrent
 from webapp.lib.instants import drawable
 from webapp.lib.keysets import page
-from webapp.lib.list_queries import capped_count
+from webapp.lib.list_pages import Control, capped_count, filter_form
 from webapp.lib.row_numbers import row_number
 from webapp.lib.timeranges import around
 
@@ -36,18 +37,22 @@ LEAST_AIR = timedelta(minutes=2)
 
 
 def findings(request: HttpRequest) -> HttpResponse:
-    query = FindingQuery.read(request.GET)
-    matching = query.findings()
-    listed = page(matching.defer("cause", "evidence", "related", "data"), query.keys, query.cursor, PAGE_SIZE)
+    filters = FindingFilters.of_page(request.GET, Finding.objects.all())
+    listed = page(filters.qs.defer("cause", "evidence", "related", "data"), filters.keys, request.GET.get("cursor", ""), PAGE_SIZE)
     context: dict[str, Any] = {
-        "query": query,
+        "filters": filters,
+        "state": filters.values.get("state"),
+        "filter_form": filter_form(
+            request,
+            filters,
+            clusters_control(),
+            rule_control(),
+            severity_control(),
+            Control("state", "State", [*FindingState.choices, (ANY_STATE, "open and closed")]),
+        ),
         "page": listed,
         "rows": [(one, SEVERITY_BADGES.get(one.severity)) for one in listed.rows],
-        "matching": capped_count(matching),
-        "clusters": list(Cluster.objects.values_list("name", flat=True)),
-        "rules": all_rules().values(),
-        "severities": SEVERITY_BADGES,
-        "states": FindingState.choices,
+        "matching": capped_count(filters.qs),
     }
     return render(request, "findings/findings.html", context)
 

@@ -5,8 +5,8 @@ from typing import Any
 from rest_framework import serializers
 
 from webapp.fleet.choices import UNKNOWN_STATUS, UNWATCHED_STATUS, HealthState
-from webapp.fleet.fleet_query import HEAVY
 from webapp.fleet.models import Cluster, JobAnnotation, JobCurrent, JobException, LogEvent
+from webapp.fleet.querysets import HEAVY
 
 
 class ClusterSerializer(serializers.ModelSerializer[Cluster]):

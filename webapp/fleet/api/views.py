@@ -1,5 +1,6 @@
 """Clusters and jobs over the API."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from django.shortcuts import get_object_or_404
@@ -15,22 +16,20 @@ from webapp.fleet.api.serializers import (
     JobSerializer,
     LogEventSerializer,
 )
-from webapp.fleet.choices import ClusterKind, HealthState
-from webapp.fleet.fleet_query import HEAVY
+from webapp.fleet.filters import AnnotationFilters, ClusterFilters, ExceptionFilters, JobFilters, LogEventFilters
 from webapp.fleet.models import Cluster, JobAnnotation, JobCurrent, JobException, LogEvent
-from webapp.lib.api.filtering import Parameter, time_window
+from webapp.fleet.querysets import HEAVY
 from webapp.lib.api.lists import ERRORS, NOT_FOUND, ListView, listed
+from webapp.lib.filter_sets import SORT
 from webapp.lib.keysets import KeysetColumn
 from webapp.lib.path_names import without_nul
-
-OF_JOB = (Parameter("cluster", "cluster"), Parameter("job_id", "job_id"))
 
 
 @listed(ClusterSerializer, "Clusters")
 class ClusterViews(ListView):
     queryset = Cluster.objects.defer("cursor", "auth_secret_encrypted")
     serializer_class = ClusterSerializer
-    parameters = (Parameter("kind", "kind", choices=ClusterKind.values),)
+    filterset_class = ClusterFilters
     lookup_field = "name"
     lookup_value_regex = "[^/]+"
 
@@ -43,15 +42,7 @@ class ClusterViews(ListView):
 class JobViews(ListView):
     queryset = JobCurrent.objects.all()
     serializer_class = JobSerializer
-    parameters = (
-        Parameter("cluster", "cluster"),
-        Parameter("state", "state", description="as Flink reports it, e.g. RUNNING"),
-        Parameter("status", "status", description="the state, UNKNOWN or UNWATCHED"),
-        Parameter("name", "name__icontains", description="part of the name"),
-        Parameter("health_state", "health_state", choices=HealthState.values),
-        Parameter("health_below", "health__lt", "whole", "health less than this"),
-        Parameter("failing", "recent_failed__gt", "whole", "more failed checkpoints than this among the last 16"),
-    )
+    filterset_class = JobFilters
 
     def get_queryset(self) -> Any:
         return JobCurrent.objects.with_status(timezone.now())
@@ -59,12 +50,17 @@ class JobViews(ListView):
     def filter_queryset(self, queryset: Any) -> Any:
         return super().filter_queryset(queryset).defer(*HEAVY)
 
+    def paging_order(self) -> Sequence[KeysetColumn]:
+        """By id where nothing else is chosen, so that jobs do not move between pages."""
+        query = self.request.query_params
+        return JobFilters(query, self.get_queryset()).keys if SORT in query else self.paging_keys
+
 
 @listed(LogEventSerializer, "Typed events read from logs, newest first")
 class LogEventViews(ListView):
     queryset = LogEvent.objects.all()
     serializer_class = LogEventSerializer
-    parameters = (*OF_JOB, Parameter("kind", "kind"), Parameter("checkpoint_id", "checkpoint_id", "whole"), *time_window("ts"))
+    filterset_class = LogEventFilters
     paging_keys = (KeysetColumn("ts", descending=True), KeysetColumn("id", descending=True))
 
 
@@ -72,7 +68,7 @@ class LogEventViews(ListView):
 class JobExceptionViews(ListView):
     queryset = JobException.objects.all()
     serializer_class = JobExceptionSerializer
-    parameters = (*OF_JOB, *time_window("ts"))
+    filterset_class = ExceptionFilters
     paging_keys = (KeysetColumn("ts", descending=True), KeysetColumn("id", descending=True))
 
 
@@ -80,5 +76,5 @@ class JobExceptionViews(ListView):
 class JobAnnotationViews(ListView):
     queryset = JobAnnotation.objects.all()
     serializer_class = JobAnnotationSerializer
-    parameters = (*OF_JOB, Parameter("kind", "kind"), *time_window("at"))
+    filterset_class = AnnotationFilters
     paging_keys = (KeysetColumn("at", descending=True), KeysetColumn("id", descending=True))

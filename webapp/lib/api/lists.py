@@ -7,8 +7,9 @@ from drf_spectacular.utils import OpenApiResponse, extend_schema, extend_schema_
 from rest_framework import mixins, viewsets
 
 from webapp.lib.api.errors import ErrorAnswer
-from webapp.lib.api.filtering import DeclaredFilters, Parameter
+from webapp.lib.api.filtering import FilterBackend
 from webapp.lib.api.paging import CursorPaging
+from webapp.lib.filter_sets import ListFilters
 from webapp.lib.keysets import KeysetColumn
 
 ViewT = TypeVar("ViewT", bound=viewsets.GenericViewSet[Any])
@@ -30,9 +31,12 @@ def listed(serializer: Any, summary: str) -> Callable[[type[ViewT]], type[ViewT]
 
 
 class ListView(mixins.ListModelMixin, viewsets.GenericViewSet[Any]):
-    """Subclasses say ``queryset``, ``serializer_class``, ``parameters`` and ``paging_keys``."""
+    """Subclasses have ``queryset``, ``serializer_class``, ``filterset_class`` and ``paging_keys``."""
 
-    parameters: ClassVar[Sequence[Parameter]] = ()
+    filterset_class: ClassVar[type[ListFilters] | None] = None
     paging_keys: ClassVar[Sequence[KeysetColumn]] = (KeysetColumn("id"),)
-    filter_backends = [DeclaredFilters]
+    filter_backends = [FilterBackend]
     pagination_class = CursorPaging
+
+    def paging_order(self) -> Sequence[KeysetColumn]:
+        return self.paging_keys

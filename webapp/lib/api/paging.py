@@ -1,7 +1,6 @@
 """Cursor paging of the API: keysets, so that page N costs what page 1 costs."""
 
-from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 from rest_framework.exceptions import ValidationError
 from rest_framework.pagination import BasePagination
@@ -10,19 +9,20 @@ from rest_framework.response import Response
 from rest_framework.utils.urls import replace_query_param
 from rest_framework.views import APIView
 
-from webapp.lib.keysets import BadCursor, KeysetColumn, Page, page
+from webapp.lib.keysets import BadCursor, Page, page
 
 PAGE_SIZE, LARGEST_PAGE = 100, 1_000
 
 
 class CursorPaging(BasePagination):
-    """Orders by the view's ``paging_keys``; ``page_size`` up to 1,000."""
+    """In the view's ``paging_order()``; ``page_size`` up to 1,000."""
 
     def paginate_queryset(self, queryset: Any, request: Request, view: APIView | None = None) -> list[Any]:
         self.request = request
         try:
-            keys: Sequence[KeysetColumn] = getattr(view, "paging_keys", ())
-            self.page: Page[Any] = page(queryset, keys, request.query_params.get("cursor", ""), self._size(request))
+            self.page: Page[Any] = page(
+                queryset, cast(Any, view).paging_order(), request.query_params.get("cursor", ""), self._size(request)
+            )
         except BadCursor as error:
             raise ValidationError({"cursor": [str(error)]}) from error
         return self.page.rows
@@ -51,6 +51,3 @@ class CursorPaging(BasePagination):
 
     def _link(self, cursor: str) -> str | None:
         return replace_query_param(self.request.build_absolute_uri(), "cursor", cursor) if cursor else None
-
-
-__all__: Sequence[str] = ["CursorPaging"]

@@ -2,9 +2,9 @@
 
 from rest_framework import serializers
 
-from webapp.lib.api.filtering import Parameter, time_window
 from webapp.lib.api.lists import ListView, listed
 from webapp.lib.keysets import KeysetColumn
+from webapp.pressure.filters import PressureFilters
 from webapp.pressure.models import PressureWindow
 
 
@@ -18,10 +18,5 @@ class PressureWindowSerializer(serializers.ModelSerializer[PressureWindow]):
 class PressureWindowViews(ListView):
     queryset = PressureWindow.objects.all()
     serializer_class = PressureWindowSerializer
-    parameters = (
-        Parameter("cluster", "cluster"),
-        Parameter("job_id", "job_id"),
-        Parameter("vertex_id", "vertex_id"),
-        *time_window("window_start"),
-    )
+    filterset_class = PressureFilters
     paging_keys = (KeysetColumn("window_start", descending=True), KeysetColumn("id", descending=True))

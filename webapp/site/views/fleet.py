@@ -12,13 +12,15 @@ from webapp.findings.reasons import reasons
 from webapp.fleet.badges import HEALTH_GROUPS, STATUS_GROUPS, health_badge_of, job_badge
 from webapp.fleet.choices import UNKNOWN_STATUS, UNWATCHED_STATUS
 from webapp.fleet.columns import headings
-from webapp.fleet.fleet_query import HEAVY, FleetQuery, totals
+from webapp.fleet.filters import FleetFilters
 from webapp.fleet.job_lookup import known_to
 from webapp.fleet.models import Cluster, JobCurrent
-from webapp.fleet.sorting import FLEET_SORTS
+from webapp.fleet.querysets import HEAVY
+from webapp.fleet.sorting import WORST_FIRST
+from webapp.fleet.totals import totals
 from webapp.lib.exports import export_response
 from webapp.lib.keysets import page
-from webapp.lib.list_queries import COUNT_CAP, capped_count
+from webapp.lib.list_pages import Control, capped_count, filter_form
 
 PAGE_SIZE = 50
 EXPORT_COLUMNS = (
@@ -32,29 +34,39 @@ EXPORT_COLUMNS = (
 def fleet(request: HttpRequest) -> HttpResponse:
     """All jobs that the address asks for, a page of them."""
     now = timezone.now()
-    query = FleetQuery.read(request.GET)
-    jobs = query.jobs(now)
-    shown = page(jobs.defer(*HEAVY), query.keys, query.cursor, PAGE_SIZE)
+    filters = FleetFilters.of_page(request.GET, JobCurrent.objects.with_status(now))
+    shown = page(filters.qs.defer(*HEAVY), filters.keys, request.GET.get("cursor", ""), PAGE_SIZE)
     clusters = list(Cluster.objects.only("name", "kind"))
     recorded = {cluster.name for cluster in clusters if cluster.kind == "recording"}
     why = reasons(shown.rows)
     context: dict[str, Any] = {
-        "query": query,
+        "filters": filters,
+        "filter_form": filter_form(
+            request,
+            filters,
+            Control("cluster", "Cluster", [("", "All clusters"), *((cluster.name, cluster.name) for cluster in clusters)]),
+            Control("status", "Status", [("", "Any status"), *((group.slug, group.title) for group in STATUS_GROUPS.values())]),
+            Control("health", "Health", [("", "Any health"), *_health_options()]),
+            Control("q", "Name or job id", id="filter-search"),
+        ),
         "page": shown,
         "rows": [
             (job, job_badge(job.status), health_badge_of(job), why.get((job.cluster, job.job_id)), _counts_from(job, recorded, now))
             for job in shown.rows
         ],
-        "headings": headings(query),
-        "sorts": FLEET_SORTS,
+        "headings": headings(*filters.order),
+        "health": filters.values.get("health"),
+        "is_worst_first": filters.order[0] is WORST_FIRST,
         "clusters": clusters,
-        "groups": STATUS_GROUPS.values(),
         "health_groups": HEALTH_GROUPS.values(),
-        "totals": totals(query.cluster, now),
-        "matching": capped_count(jobs) if query.is_narrowed else None,
-        "cap": COUNT_CAP,
+        "totals": totals(filters.values.get("cluster", ""), now),
+        "matching": capped_count(filters.qs) if filters.is_narrowed else None,
     }
     return render(request, "fleet/fleet.html", context)
+
+
+def _health_options() -> Iterator[tuple[str, str]]:
+    return ((slug, f"{group.badge.shape} {group.title}") for slug, group in HEALTH_GROUPS.items())
 
 
 def _counts_from(job: JobCurrent, recorded: set[str], now: datetime) -> datetime | None:
@@ -65,10 +77,6 @@ def _counts_from(job: JobCurrent, recorded: set[str], now: datetime) -> datetime
 
 def export(request: HttpRequest, form: str) -> HttpResponseBase:
     """All matching jobs in the page's order, streamed."""
-    query = FleetQuery.read(request.GET)
-    return export_response(form, "weir-fleet", EXPORT_COLUMNS, _rows(query))
-
-
-def _rows(query: FleetQuery) -> Iterator[dict[str, Any]]:
-    jobs = query.jobs(timezone.now()).annotate(sort_key=query.sort.key)
-    yield from jobs.order_by(*(key.order_by for key in query.keys)).values(*EXPORT_COLUMNS).iterator(chunk_size=1_000)
+    filters = FleetFilters.of_page(request.GET, JobCurrent.objects.with_status(timezone.now()))
+    jobs = filters.checked().annotate(sort_key=filters.order[0].key).order_by(*(key.order_by for key in filters.keys))
+    return export_response(form, "weir-fleet", EXPORT_COLUMNS, jobs.values(*EXPORT_COLUMNS).iterator(chunk_size=1_000))

@@ -1,7 +1,6 @@
 """What the pipeline does: problems first, then due work, runs, heartbeats, and what was passed over."""
 
-from collections.abc import Iterator
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
@@ -10,28 +9,27 @@ from django.utils import timezone
 
 from webapp.freshness.status import status
 from webapp.lib.exports import export_response
-from webapp.lib.keysets import KeysetColumn, page
-from webapp.lib.timeranges import of_request
+from webapp.lib.keysets import page
 from webapp.work.badges import run_badge
+from webapp.work.filters import NEWEST_RUNS_FIRST, NEWEST_SKIPS_FIRST, RunFilters, SkipFilters
 from webapp.work.models import DueWork, Heartbeat, Manifest, PipelineAlarm, PipelineRun, SkippedInput
 
 RUNS_A_PAGE = 25
 SKIPS_A_PAGE = 20
 CLEARED_SHOWN = 5
 RESTARTS_SHOWN, RESTARTS_SHOWN_FOR = 3, timedelta(days=7)
-NEWEST_RUNS_FIRST = (KeysetColumn("started_at", descending=True), KeysetColumn("id", descending=True))
-NEWEST_SKIPS_FIRST = (KeysetColumn("observed_at", descending=True), KeysetColumn("id", descending=True))
+RANGE = ("from", "to")
+"""The range of the page narrows skipped inputs alone."""
 SKIP_COLUMNS = ("cluster", "observed_at", "source", "subject", "reason", "detail")
 
 
 def pipeline(request: HttpRequest) -> HttpResponse:
     now = timezone.now()
-    runs = PipelineRun.objects.defer("log_tail")
-    kind = request.GET.get("kind", "")
-    if kind:
-        runs = runs.filter(kind=kind[:32].replace("\x00", ""))
-    shown_runs = page(runs, NEWEST_RUNS_FIRST, request.GET.get("runs", ""), RUNS_A_PAGE)
-    skips = page(_skips(request, now), NEWEST_SKIPS_FIRST, request.GET.get("skips", ""), SKIPS_A_PAGE)
+    of_runs = {name: str(value) for name, value in request.GET.items() if name not in RANGE}
+    filters = RunFilters.of_page(of_runs, PipelineRun.objects.defer("log_tail"))
+    of_skips = SkipFilters.of_page(request.GET, SkippedInput.objects.all())
+    shown_runs = page(filters.qs, NEWEST_RUNS_FIRST, request.GET.get("runs", ""), RUNS_A_PAGE)
+    skips = page(of_skips.qs, NEWEST_SKIPS_FIRST, request.GET.get("skips", ""), SKIPS_A_PAGE)
     found, alarms = status(now), list(PipelineAlarm.objects.filter(cleared_at__isnull=True))
     recorded = {(alarm.code, alarm.subject) for alarm in alarms}
     context: dict[str, Any] = {
@@ -44,10 +42,12 @@ def pipeline(request: HttpRequest) -> HttpResponse:
         "heartbeats": Heartbeat.objects.order_by("name"),
         "runs": shown_runs,
         "run_rows": [(run, run_badge(run.state)) for run in shown_runs.rows],
-        "kind": kind,
+        "filters": filters,
+        "skip_filters": of_skips,
+        "kind": filters.values.get("kind"),
         "kinds": ("collect", "spark", "rollups", "storage", "import", "maintenance"),
         "skips": skips,
-        "cluster": request.GET.get("cluster", ""),
+        "cluster": of_skips.values.get("cluster"),
     }
     return render(request, "pipeline/pipeline.html", context)
 
@@ -59,18 +59,5 @@ def run(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 def skipped_export(request: HttpRequest, form: str) -> HttpResponseBase:
-    return export_response(form, "weir-skipped-inputs", SKIP_COLUMNS, _skip_rows(request))
-
-
-def _skips(request: HttpRequest, now: datetime) -> Any:
-    """Of the page's time range where one is chosen, and of one cluster where one is."""
-    skips = SkippedInput.objects.all()
-    span = of_request(request, now)
-    if span.chosen:
-        skips = skips.filter(observed_at__gte=span.from_time, observed_at__lte=span.to_time)
-    cluster = request.GET.get("cluster", "").replace("\x00", "")
-    return skips.filter(cluster=cluster[:100]) if cluster else skips
-
-
-def _skip_rows(request: HttpRequest) -> Iterator[dict[str, Any]]:
-    yield from _skips(request, timezone.now()).order_by("-observed_at", "-id").values(*SKIP_COLUMNS).iterator(chunk_size=1_000)
+    skips = SkipFilters.of_page(request.GET, SkippedInput.objects.all()).checked().order_by("-observed_at", "-id")
+    return export_response(form, "weir-skipped-inputs", SKIP_COLUMNS, skips.values(*SKIP_COLUMNS).iterator(chunk_size=1_000))

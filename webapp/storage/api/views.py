@@ -11,8 +11,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from ingest.errors import IngestError
-from spark_jobs.storage_words import CHAIN_KINDS, KINDS, VERDICTS
-from webapp.lib.api.filtering import Parameter, time_window
+from spark_jobs.storage_words import KINDS
 from webapp.lib.api.lists import ERRORS, NOT_FOUND, ListView, listed
 from webapp.lib.keysets import KeysetColumn
 from webapp.storage.api.serializers import (
@@ -30,7 +29,19 @@ from webapp.storage.api.serializers import (
     VerdictFiguresSerializer,
     XrayAnswer,
 )
-from webapp.storage.choices import AuditState, RootKind, SimulationState
+from webapp.storage.choices import AuditState
+from webapp.storage.filters import (
+    AgeRuleFilters,
+    AuditFilters,
+    ChainFilters,
+    CheckpointStorageFilters,
+    DoubtFilters,
+    JobStorageFilters,
+    MissingFilters,
+    RootFiguresFilters,
+    RootFilters,
+    VerdictFilters,
+)
 from webapp.storage.models import (
     AgeRuleResult,
     AuditDoubt,
@@ -49,8 +60,6 @@ from webapp.storage.views.files import NOT_LIVE, read
 from webapp.storage.xray import xray_cache
 from webapp.storage.xray.location import NotLocated, located
 
-AUDIT = Parameter("audit_id", "audit_id", description="of this audit; else of the newest one of each root")
-ROOT = Parameter("root", "root", description="its canonical URI")
 LARGEST_FIRST = (KeysetColumn("bytes", descending=True), KeysetColumn("id", descending=True))
 FILES_A_PAGE = 500
 
@@ -59,17 +68,14 @@ class _OfAudit(ListView):
     """Rows of loaded audits only: what is half loaded is not shown."""
 
     def get_queryset(self) -> Any:
-        rows = super().get_queryset().filter(audit__state=AuditState.LOADED)
-        request: Any = self.request
-        named = "audit_id" in request.query_params if request else False
-        return rows if named else rows.filter(audit__in=latest_audits())
+        return super().get_queryset().filter(audit__state=AuditState.LOADED)
 
 
 @listed(StorageRootSerializer, "Registered roots of checkpoint storage")
 class StorageRootViews(ListView):
     queryset = StorageRoot.objects.prefetch_related("clusters")
     serializer_class = StorageRootSerializer
-    parameters = (Parameter("kind", "kind", choices=RootKind.values), Parameter("enabled", "enabled", "flag"))
+    filterset_class = RootFilters
     paging_keys = (KeysetColumn("uri"), KeysetColumn("id"))
 
 
@@ -77,7 +83,7 @@ class StorageRootViews(ListView):
 class StorageAuditViews(ListView):
     queryset = StorageAudit.objects.all()
     serializer_class = StorageAuditSerializer
-    parameters = (Parameter("state", "state", choices=AuditState.values), *time_window("created_at"))
+    filterset_class = AuditFilters
     paging_keys = (KeysetColumn("id", descending=True),)
 
 
@@ -85,7 +91,7 @@ class StorageAuditViews(ListView):
 class RootFiguresViews(ListView):
     queryset = RootFigures.objects.filter(audit__state=AuditState.LOADED)
     serializer_class = RootFiguresSerializer
-    parameters = (AUDIT, ROOT, *time_window("as_of"))
+    filterset_class = RootFiguresFilters
     paging_keys = (KeysetColumn("as_of", descending=True), KeysetColumn("id", descending=True))
 
 
@@ -93,7 +99,7 @@ class RootFiguresViews(ListView):
 class VerdictFiguresViews(_OfAudit):
     queryset = VerdictFigures.objects.all()
     serializer_class = VerdictFiguresSerializer
-    parameters = (AUDIT, ROOT, Parameter("verdict", "verdict", choices=tuple(VERDICTS)), Parameter("reason", "reason"))
+    filterset_class = VerdictFilters
     paging_keys = LARGEST_FIRST
 
 
@@ -101,7 +107,7 @@ class VerdictFiguresViews(_OfAudit):
 class JobStorageViews(_OfAudit):
     queryset = JobStorage.objects.all()
     serializer_class = JobStorageSerializer
-    parameters = (AUDIT, ROOT, Parameter("cluster", "cluster"), Parameter("job_id", "job_id"))
+    filterset_class = JobStorageFilters
     paging_keys = LARGEST_FIRST
 
 
@@ -109,16 +115,7 @@ class JobStorageViews(_OfAudit):
 class CheckpointStorageViews(_OfAudit):
     queryset = CheckpointStorage.objects.all()
     serializer_class = CheckpointStorageSerializer
-    parameters = (
-        AUDIT,
-        ROOT,
-        Parameter("cluster", "cluster"),
-        Parameter("job_id", "job_id"),
-        Parameter("checkpoint_id", "checkpoint_id", "whole"),
-        Parameter("self_contained", "self_contained", "flag"),
-        Parameter("relocatable", "relocatable", "flag"),
-        Parameter("resolvable", "resolvable", "flag"),
-    )
+    filterset_class = CheckpointStorageFilters
     paging_keys = LARGEST_FIRST
 
 
@@ -126,13 +123,7 @@ class CheckpointStorageViews(_OfAudit):
 class ChainLinkViews(_OfAudit):
     queryset = ChainLink.objects.all()
     serializer_class = ChainLinkSerializer
-    parameters = (
-        AUDIT,
-        ROOT,
-        Parameter("job_id", "job_id"),
-        Parameter("other_job_id", "other_job_id"),
-        Parameter("kind", "kind", choices=tuple(CHAIN_KINDS)),
-    )
+    filterset_class = ChainFilters
     paging_keys = LARGEST_FIRST
 
 
@@ -140,21 +131,21 @@ class ChainLinkViews(_OfAudit):
 class MissingFileViews(_OfAudit):
     queryset = MissingFile.objects.all()
     serializer_class = MissingFileSerializer
-    parameters = (AUDIT, ROOT, Parameter("metadata_path", "metadata_path"), Parameter("superseded", "superseded", "flag"))
+    filterset_class = MissingFilters
 
 
 @listed(AuditDoubtSerializer, "What audits could not read or know")
 class AuditDoubtViews(_OfAudit):
     queryset = AuditDoubt.objects.all()
     serializer_class = AuditDoubtSerializer
-    parameters = (AUDIT, ROOT, Parameter("reason", "reason"))
+    filterset_class = DoubtFilters
 
 
 @listed(AgeRuleSerializer, "Simulated age rules: what deleting by age would have done")
 class AgeRuleViews(_OfAudit):
     queryset = AgeRuleResult.objects.all()
     serializer_class = AgeRuleSerializer
-    parameters = (AUDIT, Parameter("days", "days", "whole"), Parameter("state", "state", choices=SimulationState.values))
+    filterset_class = AgeRuleFilters
 
 
 class StorageFilesView(APIView):

@@ -2,9 +2,8 @@
 
 from rest_framework import serializers
 
-from webapp.lib.api.filtering import Parameter, time_window
 from webapp.lib.api.lists import ListView, listed
-from webapp.lib.keysets import KeysetColumn
+from webapp.work.filters import NEWEST_RUNS_FIRST, NEWEST_SKIPS_FIRST, RunFilters, SkipFilters
 from webapp.work.models import PipelineRun, SkippedInput
 
 
@@ -24,18 +23,13 @@ class SkippedInputSerializer(serializers.ModelSerializer[SkippedInput]):
 class PipelineRunViews(ListView):
     queryset = PipelineRun.objects.defer("log_tail")
     serializer_class = PipelineRunSerializer
-    parameters = (
-        Parameter("kind", "kind"),
-        Parameter("key", "key"),
-        Parameter("state", "state", choices=PipelineRun.State.values),
-        *time_window("started_at"),
-    )
-    paging_keys = (KeysetColumn("started_at", descending=True), KeysetColumn("id", descending=True))
+    filterset_class = RunFilters
+    paging_keys = NEWEST_RUNS_FIRST
 
 
 @listed(SkippedInputSerializer, "Inputs that were skipped, newest first")
 class SkippedInputViews(ListView):
     queryset = SkippedInput.objects.all()
     serializer_class = SkippedInputSerializer
-    parameters = (Parameter("cluster", "cluster"), Parameter("reason", "reason"), *time_window("observed_at"))
-    paging_keys = (KeysetColumn("observed_at", descending=True), KeysetColumn("id", descending=True))
+    filterset_class = SkipFilters
+    paging_keys = NEWEST_SKIPS_FIRST

@@ -10,7 +10,8 @@ from django.utils import timezone
 from webapp.config.preparation import REFUSED, PreparedCommand
 from webapp.delivery import orders
 from webapp.delivery.choices import DeliveryState
-from webapp.delivery.delivery_query import NAMES
+from webapp.delivery.export import NAMES
+from webapp.delivery.filters import DeliveryFilters
 from webapp.delivery.models import Delivery, Endpoint
 from webapp.lib import timeranges
 from webapp.lib.printing import json_line, print_lines
@@ -41,11 +42,12 @@ class Command(PreparedCommand):
         if options["replay"]:
             self._replay(options, endpoint, since, until)
             return
-        found = Delivery.objects.defer("payload").select_related("endpoint").order_by("-id")
-        found = found.filter(**{"uid": options["uid"]} if options["uid"] else {"made_at__gte": since, "made_at__lte": until})
-        for name, value in (("endpoint", endpoint), ("state", options["state"])):
-            found = found.filter(**{name: value}) if value else found
-        rows = found[:MOST].iterator(500)
+        given = {"state": options["state"], "endpoint": endpoint.pk if endpoint else None}
+        if not options["uid"]:
+            given |= {"from": options["since"], "to": options["until"]}
+        found = DeliveryFilters({name: value for name, value in given.items() if value}, Delivery.objects.listed()).checked()
+        found = found.filter(uid=options["uid"]) if options["uid"] else found
+        rows = found.order_by("-id")[:MOST].iterator(500)
         print_lines(self.stdout, (_json(row) if options["json"] else _words(row) for row in rows))
 
     def _replay(self, options: dict[str, Any], endpoint: Endpoint | None, since: datetime, until: datetime) -> None:

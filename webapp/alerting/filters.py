@@ -1,0 +1,60 @@
+"""What alerts can be narrowed by."""
+
+from typing import Any
+
+from django.db.models import QuerySet
+
+from webapp.alerting.choices import OPEN, AlertState, Mute
+from webapp.findings.choices import Severity
+from webapp.lib.filter_sets import ListFilters, OfJob
+from webapp.lib.keysets import KeysetColumn
+from webapp.lib.query_parameters import Choice, Flag, Text
+
+OPEN_STATE, ANY_STATE = "open", "any"
+NEWEST_FIRST = (KeysetColumn("starts_at", descending=True), KeysetColumn("id", descending=True))
+WORST_FIRST = (KeysetColumn("severity_rank", descending=True), *NEWEST_FIRST)
+
+
+class AlertFilters(OfJob):
+    rule = Text(about="e.g. checkpoint.declined")
+    state = Choice((*AlertState.values, OPEN_STATE, ANY_STATE), method="in_state")
+    severity = Choice(Severity.values)
+    muted_by = Choice([one for one in Mute.values if one])
+    acknowledged = Flag(method="with_acknowledgement")
+    silenced = Flag(method="with_mute", about="muted by anything")
+    time_field = "starts_at"
+    defaults = {"state": OPEN_STATE}
+
+    def in_state(self, rows: QuerySet[Any], name: str, state: str) -> QuerySet[Any]:
+        if state == OPEN_STATE:
+            return rows.filter(state__in=OPEN)
+        return rows if state == ANY_STATE else rows.filter(state=state)
+
+    def with_acknowledgement(self, rows: QuerySet[Any], name: str, acknowledged: bool) -> QuerySet[Any]:
+        return rows.filter(acknowledged_at__isnull=not acknowledged)
+
+    def with_mute(self, rows: QuerySet[Any], name: str, muted: bool) -> QuerySet[Any]:
+        return rows.exclude(muted_by=Mute.NONE) if muted else rows.filter(muted_by=Mute.NONE)
+
+    @property
+    def keys(self) -> tuple[KeysetColumn, ...]:
+        """Pages show the worst first of what is open, the newest of the past."""
+        return NEWEST_FIRST if self.values.get("state") in (AlertState.RESOLVED, ANY_STATE) else WORST_FIRST
+
+
+class OfRule(OfJob):
+    """Settings of rules by what they are for."""
+
+    rule = Text()
+
+
+class OfThreshold(OfJob):
+    key = Text()
+
+
+class SilenceFilters(ListFilters):
+    time_field = "ends_at"
+
+
+class WindowFilters(ListFilters):
+    time_field = "starts_at"

@@ -1,0 +1,21 @@
+"""What endpoints and deliveries can be narrowed by."""
+
+from webapp.delivery.choices import DeliveryState
+from webapp.lib.filter_sets import ListFilters
+from webapp.lib.keysets import KeysetColumn
+from webapp.lib.query_parameters import Choice, Flag, Text, Whole
+
+NEWEST_FIRST = (KeysetColumn("id", descending=True),)
+
+
+class EndpointFilters(ListFilters):
+    enabled = Flag()
+
+
+class DeliveryFilters(ListFilters):
+    endpoint = Whole()
+    state = Choice(DeliveryState.values)
+    kind = Text()
+    cluster = Text()
+    alert = Text("alerts__alert_uid", about="uid of an alert in it")
+    time_field = "made_at"

@@ -1,0 +1,32 @@
+"""What findings can be narrowed by."""
+
+from typing import Any
+
+from django.db.models import QuerySet
+
+from spark_jobs.diagnosis.findings import CONFIDENCES
+from webapp.findings.choices import FindingState, Severity
+from webapp.lib.filter_sets import OfJob
+from webapp.lib.keysets import KeysetColumn
+from webapp.lib.query_parameters import Choice, Text
+
+ANY_STATE = "any"
+NEWEST_FIRST = (KeysetColumn("last_seen", descending=True), KeysetColumn("id", descending=True))
+WORST_FIRST = (KeysetColumn("severity_rank", descending=True), *NEWEST_FIRST)
+
+
+class FindingFilters(OfJob):
+    rule = Text(about="e.g. pressure.root")
+    state = Choice((*FindingState.values, ANY_STATE), method="in_state")
+    severity = Choice(Severity.values)
+    confidence = Choice(CONFIDENCES)
+    time_field = "last_seen"
+    defaults = {"state": FindingState.OPEN}
+
+    def in_state(self, rows: QuerySet[Any], name: str, state: str) -> QuerySet[Any]:
+        return rows if state == ANY_STATE else rows.filter(state=state)
+
+    @property
+    def keys(self) -> tuple[KeysetColumn, ...]:
+        """Pages show the worst first of what is open, the newest of the past."""
+        return WORST_FIRST if self.values.get("state") == FindingState.OPEN else NEWEST_FIRST

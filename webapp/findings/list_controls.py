@@ -1,0 +1,16 @@
+"""Controls that the filters of findings and of alerts have."""
+
+from collections.abc import Collection
+
+from spark_jobs.diagnosis.registry import all_rules
+from webapp.findings.badges import SEVERITY_BADGES
+from webapp.lib.list_pages import Control
+
+
+def rule_control() -> Control:
+    return Control("rule", "Rule", [("", "Any rule"), *((rule, rule) for rule in all_rules())])
+
+
+def severity_control(severities: Collection[str] = tuple(SEVERITY_BADGES)) -> Control:
+    badges = [(one, SEVERITY_BADGES[one]) for one in SEVERITY_BADGES if one in severities]
+    return Control("severity", "Severity", [("", "Any severity"), *((value, f"{badge.shape} {badge.word}") for value, badge in badges)])

@@ -1,0 +1,97 @@
+"""What clusters, jobs and their events can be narrowed by."""
+
+import re
+from typing import Any
+
+from django.db.models import Q, QuerySet
+
+from webapp.fleet.badges import HEALTH_GROUPS, STATUS_GROUPS
+from webapp.fleet.choices import ClusterKind, HealthState
+from webapp.fleet.sorting import FLEET_SORTS, WORST_FIRST, Sort
+from webapp.lib.filter_sets import SORT, ListFilters, OfJob
+from webapp.lib.keysets import KeysetColumn
+from webapp.lib.query_parameters import Choice, Parameter, Text, Whole
+
+_LOWER_CASE = re.compile("[a-z]")
+
+
+class Status(Text):
+    """A state that a later Flink may invent is taken as it is."""
+
+    schema = {**Text.schema, "pattern": rf"^({'|'.join(STATUS_GROUPS)}|[^a-z\u0000]*)$"}
+
+    def read(self, text: str) -> str:
+        if text not in STATUS_GROUPS and _LOWER_CASE.search(text):
+            raise ValueError(f"Give one of {', '.join(STATUS_GROUPS)}, or a state as Flink spells it, such as RUNNING.")
+        return super().read(text)
+
+
+class Order(Choice):
+    """Selects no rows: it is for who reads them."""
+
+    def filter(self, qs: QuerySet[Any], value: Any) -> QuerySet[Any]:
+        return qs
+
+
+class ClusterFilters(ListFilters):
+    kind = Choice(ClusterKind.values)
+
+
+class JobFilters(ListFilters):
+    """Of jobs with their ``status``."""
+
+    cluster = Text()
+    state = Text(about="as Flink reports it, e.g. RUNNING")
+    status = Status(method="of_status", about=f"the state, UNKNOWN or UNWATCHED, or a group of them: {', '.join(STATUS_GROUPS)}")
+    name = Text(lookup_expr="icontains", about="part of the name")
+    q = Text(method="called", about="part of the name, or how the id of the job begins")
+    health = Choice(tuple(HEALTH_GROUPS), method="of_health", about="as the fleet page groups them")
+    health_state = Choice(HealthState.values)
+    health_below = Whole("health", "lt", about="health less than this")
+    failing: Parameter = Whole("recent_failed", "gt", about="more failed checkpoints than this among the last 16")
+    sort = Order([f"{sign}{name}" for name in FLEET_SORTS for sign in ("", "-")], about="- turns the order round")
+
+    def of_status(self, jobs: QuerySet[Any], name: str, status: str) -> QuerySet[Any]:
+        group = STATUS_GROUPS.get(status)
+        return jobs.filter(status__in=group.states if group else [status])
+
+    def called(self, jobs: QuerySet[Any], name: str, text: str) -> QuerySet[Any]:
+        return jobs.filter(Q(name__icontains=text) | Q(job_id__startswith=text.lower()))
+
+    def of_health(self, jobs: QuerySet[Any], name: str, group: str) -> QuerySet[Any]:
+        return jobs.filter(HEALTH_GROUPS[group].condition)
+
+    @property
+    def order(self) -> tuple[Sort, bool]:
+        """By what, and whether downwards."""
+        sort: str = self.values.get(SORT, "")
+        return (FLEET_SORTS[sort.removeprefix("-")], sort.startswith("-")) if sort else (WORST_FIRST, WORST_FIRST.descending)
+
+    @property
+    def keys(self) -> tuple[KeysetColumn, KeysetColumn]:
+        sort, descending = self.order
+        return KeysetColumn("sort_key", descending, sort.key), KeysetColumn("id", descending)
+
+
+class FleetFilters(JobFilters):
+    """Of the page, where ``failing`` has always been a yes."""
+
+    failing = Choice(("1",), method="with_failures")
+
+    def with_failures(self, jobs: QuerySet[Any], name: str, value: str) -> QuerySet[Any]:
+        return jobs.filter(recent_failed__gt=0).exclude(terminal=True)
+
+
+class LogEventFilters(OfJob):
+    kind = Text()
+    checkpoint_id = Whole()
+    time_field = "ts"
+
+
+class ExceptionFilters(OfJob):
+    time_field = "ts"
+
+
+class AnnotationFilters(OfJob):
+    kind = Text()
+    time_field = "at"

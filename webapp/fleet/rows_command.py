@@ -1,0 +1,78 @@
+"""Commands that print rows of jobs: narrowed as pages and the API do, as a table or as JSON lines."""
+
+from argparse import ArgumentParser
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+from django.core.management.base import CommandError
+from django.db.models import Model
+
+from webapp.config.preparation import REFUSED, PreparedCommand
+from webapp.fleet.models import Cluster, JobCurrent
+from webapp.lib.filter_sets import OfJob, WrongParameters
+from webapp.lib.printing import json_line, print_lines
+
+ROWS_AT_ONCE = 2_000
+
+
+class RowsCommand(PreparedCommand):
+    model: ClassVar[type[Model]]
+    filters: ClassVar[type[OfJob]]
+    order: ClassVar[tuple[str, ...]]
+    names: ClassVar[tuple[str, ...]]
+    """Of JSON lines."""
+    columns: ClassVar[tuple[tuple[str, int], ...]]
+    """Of the table, with their widths."""
+    right: ClassVar[tuple[str, ...]] = ()
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        for name, parameter in self.filters.parameters().items():
+            if name == "job_id":
+                parser.add_argument("--job", help="only of this job: its id or its name")
+            else:
+                words = name.replace("_", " ")
+                about = parameter.about if name in ("from", "to") else ", ".join(filter(None, (f"only of this {words}", parameter.about)))
+                parser.add_argument(f"--{words.replace(' ', '-')}", dest=name, choices=parameter.choices or None, help=about)
+        parser.add_argument("--json", action="store_true", help="one JSON object a line")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        given = {name: options[name] for name in self.filters.parameters() if options.get(name)}
+        try:
+            rows = self.filters(given, self.model._default_manager.all()).checked()
+        except WrongParameters as error:
+            raise CommandError(str(error), returncode=REFUSED) from error
+        self._check_cluster(options["cluster"])
+        if options["job"]:
+            rows = rows.filter(job_id__in=self._job_ids(options["job"], options["cluster"]))
+        found = rows.order_by(*self.order).values(*self.names).iterator(ROWS_AT_ONCE)
+        print_lines(self.stdout, (json_line(self.names, [*row.values()]) for row in found) if options["json"] else self._table(found))
+
+    def cells(self, row: dict[str, Any]) -> dict[str, Any]:
+        """What the table shows of a row."""
+        return row
+
+    def _check_cluster(self, cluster: str | None) -> None:
+        known = not cluster or Cluster.objects.filter(name=cluster).exists() or self.model._default_manager.filter(cluster=cluster).exists()
+        if not known:
+            raise CommandError(f"There is no cluster {cluster}.", returncode=REFUSED)
+
+    def _job_ids(self, job: str, cluster: str | None) -> list[str]:
+        known = JobCurrent.objects.filter(cluster=cluster) if cluster else JobCurrent.objects.all()
+        if known.filter(job_id=job).exists() or self.model._default_manager.filter(job_id=job).exists():
+            return [job]
+        named = list(known.filter(name=job).values_list("job_id", flat=True))
+        if not named:
+            raise CommandError(f"There is no job with the id or name {job}.", returncode=REFUSED)
+        return named
+
+    def _table(self, rows: Any) -> Iterator[str]:
+        yield self._aligned([name for name, _ in self.columns])
+        for row in rows:
+            cells = self.cells(row)
+            yield self._aligned(["-" if cells[name] in (None, "") else str(cells[name]) for name, _ in self.columns])
+
+    def _aligned(self, cells: list[str]) -> str:
+        padded = (
+            cell.rjust(width) if name in self.right else cell.ljust(width) for cell, (name, width) in zip(cells, self.columns, strict=True)
+        )
+        return "  ".join(padded).rstrip()

@@ -1,0 +1,84 @@
+"""What a list can be narrowed by: declared once for its page, its downloads, its API and its command.
+
+A wrong value selects no rows, and the answer names the parameter, the value and what is accepted: the API and downloads with
+status 400, pages beside their filters, commands with exit code 2.
+"""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self
+
+from django.db.models import QuerySet
+from django_filters import FilterSet
+
+from webapp.lib.query_parameters import Parameter, Text, time_window
+
+SORT = "sort"
+
+
+class WrongParameters(ValueError):
+    """The message is safe to show."""
+
+
+class ListFilters(FilterSet):
+    """Subclasses have their parameters as attributes; with ``time_field`` they have ``from`` and ``to``, too."""
+
+    aliases: ClassVar[Mapping[str, str]] = {}
+    """Another name that a parameter is known by → its name."""
+    time_field: ClassVar[str] = ""
+    defaults: ClassVar[Mapping[str, str]] = {}
+    """What pages show where nothing is chosen."""
+
+    def __init_subclass__(cls) -> None:
+        if "time_field" in vars(cls):
+            cls.declared_filters.update(time_window(cls.time_field))
+
+    def __init__(self, data: Mapping[str, Any], queryset: QuerySet[Any], **kwargs: Any) -> None:
+        given = dict(data.items())
+        for alias, name in self.aliases.items():
+            if alias in given:
+                given.setdefault(name, given.pop(alias))
+        super().__init__(given, queryset, **kwargs)
+
+    @classmethod
+    def of_page(cls, query: Mapping[str, str], queryset: QuerySet[Any]) -> Self:
+        """What forms leave empty is not chosen."""
+        chosen = {name: text.strip() for name, text in query.items() if text.strip()}
+        return cls({**cls.defaults, **chosen}, queryset)
+
+    @classmethod
+    def parameters(cls) -> dict[str, Parameter]:
+        return {name: one for name, one in cls.base_filters.items() if isinstance(one, Parameter)}
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """Of the parameters that are given and right."""
+        self.is_valid()
+        return {name: value for name, value in self.form.cleaned_data.items() if value is not None}
+
+    @property
+    def is_narrowed(self) -> bool:
+        """By more than pages do where nothing is chosen; an order narrows nothing."""
+        return any(name in self.filters and name != SORT and self.defaults.get(name) != text for name, text in (self.data or {}).items())
+
+    @property
+    def qs(self) -> QuerySet[Any]:
+        return super().qs if self.is_valid() else self.queryset.none()  # type: ignore[union-attr]  # always given
+
+    def checked(self) -> QuerySet[Any]:
+        """The rows; raises :class:`WrongParameters`."""
+        if not self.is_valid():
+            raise WrongParameters(self.explanation)
+        return self.qs
+
+    @property
+    def explanation(self) -> str:
+        """What is wrong, in one line."""
+        return " ".join(f"{name}: {' '.join(messages)}" for name, messages in self.errors.items())
+
+
+class OfJob(ListFilters):
+    """Rows of jobs."""
+
+    cluster = Text()
+    job_id = Text(about="also taken as job")
+    aliases = {"job": "job_id"}

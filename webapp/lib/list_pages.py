@@ -1,0 +1,66 @@
+"""Pages of lists: the form of their filters, how many rows match, and what is answered to what cannot be shown."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import redirect
+
+from webapp.lib.filter_sets import ListFilters, WrongParameters
+from webapp.lib.keysets import BadCursor
+
+COUNT_CAP = 1_000
+
+
+@dataclass(frozen=True)
+class Control:
+    """Options are values with their words; without any it is a field to search by."""
+
+    name: str
+    label: str
+    options: Sequence[tuple[Any, str]] = ()
+    id: str = ""
+    value: str = ""
+    error: str = ""
+
+
+@dataclass(frozen=True)
+class FilterForm:
+    """``kept`` are parameters of the address that have no control; ``errors`` are of these."""
+
+    controls: list[Control]
+    kept: list[tuple[str, str]]
+    errors: list[str]
+
+
+def filter_form(request: HttpRequest, filters: ListFilters, *controls: Control) -> FilterForm:
+    errors = {name: " ".join(messages) for name, messages in filters.errors.items()}
+    given, names = filters.data or {}, {control.name for control in controls}
+    shown = [
+        Control(one.name, one.label, one.options, one.id or one.name, str(given.get(one.name, "")), errors.get(one.name, ""))
+        for one in controls
+    ]
+    kept = [(name, str(text)) for name, text in request.GET.items() if name not in {*names, *errors, "cursor"}]
+    return FilterForm(shown, kept, [f"{name}: {error}" for name, error in errors.items() if name not in names])
+
+
+def capped_count(rows: QuerySet[Any]) -> int:
+    """At most ``COUNT_CAP + 1``."""
+    return rows.order_by()[: COUNT_CAP + 1].count()
+
+
+class ListErrors:
+    """Middleware: a cursor that no page made leads to the first page; a download with wrong parameters is refused."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        return self.get_response(request)
+
+    def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
+        if isinstance(exception, WrongParameters):
+            return HttpResponse(f"{exception}\n", status=400, content_type="text/plain; charset=utf-8")
+        return redirect(request.path) if isinstance(exception, BadCursor) else None

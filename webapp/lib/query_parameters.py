@@ -1,0 +1,111 @@
+"""Kinds of parameters in a query: how each is read, checked, described and applied. Pages, API and commands share them."""
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import Any
+
+from django import forms
+from django.db.models import QuerySet
+from django.utils import timezone
+from django_filters import Filter
+from drf_spectacular.drainage import set_override
+
+from webapp.lib import timeranges
+from webapp.lib.row_numbers import LARGEST
+
+LONGEST_TEXT = 500
+_LONGEST_SHOWN = 60
+
+
+class ParameterField(forms.Field):
+    """``None`` where the parameter is absent; an empty text is a value like any other."""
+
+    def __init__(self, *, read: Callable[[str], Any], **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.read = read
+
+    def clean(self, value: Any) -> Any:
+        try:
+            return None if value is None else self.read(str(value))
+        except ValueError as error:
+            raise forms.ValidationError(f"{str(value)[:_LONGEST_SHOWN]!r} cannot be used. {error}") from error
+
+
+class Parameter(Filter):
+    """Compares ``field_name`` with the value, or gives both to ``method``; ``about`` describes it in the API and in commands."""
+
+    field_class = ParameterField
+    schema: dict[str, Any] = {}
+    choices: Sequence[str] = ()
+
+    def __init__(
+        self, field_name: str | None = None, lookup_expr: str | None = None, *, about: str = "", method: str | None = None
+    ) -> None:
+        super().__init__(field_name, lookup_expr, label="", method=method, read=self.read)
+        self.about = about
+        set_override(self, "field", {**self.schema, "description": about})
+
+    def read(self, text: str) -> Any:
+        """Raises ``ValueError`` with a sentence that says what is accepted."""
+        raise NotImplementedError
+
+    def filter(self, qs: QuerySet[Any], value: Any) -> QuerySet[Any]:
+        return qs if value is None else qs.filter(**{f"{self.field_name}__{self.lookup_expr}": value})
+
+
+class Text(Parameter):
+    schema = {"type": "string", "maxLength": LONGEST_TEXT, "pattern": r"^[^\u0000]*$"}
+
+    def read(self, text: str) -> str:
+        if "\x00" in text or len(text) > LONGEST_TEXT:
+            raise ValueError(f"Give at most {LONGEST_TEXT} characters, without NUL.")
+        return text
+
+
+class Choice(Parameter):
+    def __init__(self, choices: Sequence[str], field_name: str | None = None, *, about: str = "", method: str | None = None) -> None:
+        self.choices = tuple(choices)
+        self.schema = {"type": "string", "enum": list(self.choices)}
+        super().__init__(field_name, about=about, method=method)
+
+    def read(self, text: str) -> str:
+        if text not in self.choices:
+            raise ValueError(f"Give one of {', '.join(self.choices)}.")
+        return text
+
+
+class Whole(Parameter):
+    schema = {"type": "integer", "format": "int64"}
+
+    def read(self, text: str) -> int:
+        digits = text.removeprefix("-")
+        if not (digits.isascii() and digits.isdigit() and len(digits) < 20 and -LARGEST - 1 <= int(text) <= LARGEST):
+            raise ValueError("Give a whole number.")
+        return int(text)
+
+
+class Flag(Parameter):
+    """Links of pages say yes and no."""
+
+    schema = {"type": "boolean"}
+    _VALUES = {"true": True, "false": False, "yes": True, "no": False}
+
+    def read(self, text: str) -> bool:
+        if text not in self._VALUES:
+            raise ValueError("Give true or false.")
+        return self._VALUES[text]
+
+
+class Instant(Parameter):
+    """``now-6h`` or an ISO instant, as in the time range of pages."""
+
+    schema = {"anyOf": [{"type": "string", "format": "date-time"}, {"type": "string", "pattern": r"^now(-[0-9]{1,4}[smhd])?$"}]}
+
+    def read(self, text: str) -> datetime:
+        return timeranges.instant(text, timezone.now())
+
+
+def time_window(field: str) -> dict[str, Instant]:
+    """``from`` and ``to``, which no class can have as attributes by these names."""
+    about = f"{field.replace('_', ' ')}: an ISO 8601 instant, or relative as in now-6h."
+    return {"from": Instant(field, "gte", about=f"Earliest {about}"), "to": Instant(field, "lte", about=f"Latest {about}")}

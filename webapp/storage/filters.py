@@ -1,0 +1,80 @@
+"""What roots, audits and their rows can be narrowed by."""
+
+from typing import Any
+
+from django.db.models import QuerySet
+
+from spark_jobs.storage_words import CHAIN_KINDS, VERDICTS
+from webapp.lib.filter_sets import ListFilters
+from webapp.lib.query_parameters import Choice, Flag, Text, Whole
+from webapp.storage.choices import AuditState, RootKind, SimulationState
+from webapp.storage.newest_audits import latest_audits
+
+
+class RootFilters(ListFilters):
+    kind = Choice(RootKind.values)
+    enabled = Flag()
+
+
+class AuditFilters(ListFilters):
+    state = Choice(AuditState.values)
+    time_field = "created_at"
+
+
+class RootFiguresFilters(ListFilters):
+    """Over all audits."""
+
+    audit_id = Text(about="of this audit")
+    root = Text(about="its canonical URI")
+    time_field = "as_of"
+
+
+class OfAudit(ListFilters):
+    """Rows of one audit, or of the newest one of each root."""
+
+    audit_id = Text(about="of this audit; else of the newest one of each root")
+
+    def filter_queryset(self, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        rows = super().filter_queryset(queryset)
+        return rows if "audit_id" in self.values else rows.filter(audit__in=latest_audits())
+
+
+class OfRoot(OfAudit):
+    root = Text(about="its canonical URI")
+
+
+class VerdictFilters(OfRoot):
+    verdict = Choice(tuple(VERDICTS))
+    reason = Text()
+
+
+class JobStorageFilters(OfRoot):
+    cluster = Text()
+    job_id = Text()
+
+
+class CheckpointStorageFilters(JobStorageFilters):
+    checkpoint_id = Whole()
+    self_contained = Flag()
+    relocatable = Flag()
+    resolvable = Flag()
+
+
+class ChainFilters(OfRoot):
+    job_id = Text()
+    other_job_id = Text()
+    kind = Choice(tuple(CHAIN_KINDS))
+
+
+class MissingFilters(OfRoot):
+    metadata_path = Text()
+    superseded = Flag()
+
+
+class DoubtFilters(OfRoot):
+    reason = Text()
+
+
+class AgeRuleFilters(OfAudit):
+    days = Whole()
+    state = Choice(SimulationState.values)
