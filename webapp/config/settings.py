@@ -6,10 +6,10 @@ from csp.constants import NONCE, NONE, SELF
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from webapp.config import breaker, closing, environment, schedule
-from webapp.config.environment import PROJECT_DIR
+from webapp.config import breaker, closing, schedule
+from webapp.config.environment import PROJECT_DIR, Environment
 
-WEIR = environment.load()
+WEIR = Environment()
 os.umask(WEIR.umask)
 closing.close(WEIR.home, WEIR.umask, WEIR.sqlite_file)
 

@@ -13,7 +13,8 @@ import threading
 import time
 from pathlib import Path
 
-from webapp.config.environment import Environment, RefusedSetting, load
+from webapp.config.environment import Environment
+from webapp.config.readers import RefusedSetting
 from webapp.supervisor.child import NotReady
 from webapp.supervisor.console import say, say_step
 from webapp.supervisor.home import Home, InstanceRuns
@@ -24,7 +25,7 @@ from webapp.supervisor.spark_connect import BadHeap
 def main() -> int:
     os.umask(0o077)  # until the settings are known: the home holds secrets and what clusters reported
     try:
-        settings = load()
+        settings = Environment()
     except RefusedSetting as refusal:
         print(f"weir: {refusal}", file=sys.stderr)
         return 2

@@ -56,7 +56,7 @@ def clean(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 def test_nonsense_is_refused_in_one_sentence(monkeypatch: pytest.MonkeyPatch, name: str, value: str, says: str) -> None:
     monkeypatch.setenv(name, value)
     with pytest.raises(RefusedSetting) as refusal:
-        environment.load()
+        environment.Environment()
     sentence = str(refusal.value)
     assert name in sentence
     assert says in sentence
@@ -77,7 +77,7 @@ def test_nonsense_is_refused_in_one_sentence(monkeypatch: pytest.MonkeyPatch, na
 def test_a_refusal_does_not_show_secrets(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
     monkeypatch.setenv(name, value)
     with pytest.raises(RefusedSetting) as refusal:
-        environment.load()
+        environment.Environment()
     assert CANARY not in str(refusal.value)
 
 
@@ -86,11 +86,11 @@ def test_settings_do_not_show_secrets_when_printed(monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("WEIR_DATABASE_URL", f"postgresql://u:{CANARY}@h/db")
     monkeypatch.setenv("WEIR_REDIS_URL", f"redis://:{CANARY}@h")
     monkeypatch.setenv("WEIR_LAKE_OPTIONS", f'{{"AWS_SECRET_ACCESS_KEY": "{CANARY}"}}')
-    assert CANARY not in repr(environment.load())
+    assert CANARY not in repr(environment.Environment())
 
 
 def test_without_any_variable_everything_lies_under_the_home(tmp_path: Path) -> None:
-    found = environment.load()
+    found = environment.Environment()
     home = tmp_path / "home"
     assert found.home == home
     assert (found.lake_root, found.runs_root) == (str(home / "lake"), str(home / "runs"))
@@ -100,7 +100,7 @@ def test_without_any_variable_everything_lies_under_the_home(tmp_path: Path) -> 
 
 
 def test_generated_keys_are_kept_and_readable_by_the_owner_only(tmp_path: Path) -> None:
-    first, second = environment.load(), environment.load()
+    first, second = environment.Environment(), environment.Environment()
     assert (first.secret_key, first.field_keys) == (second.secret_key, second.field_keys)
     for file in (tmp_path / "home" / "secrets").iterdir():
         assert stat.S_IMODE(file.stat().st_mode) == 0o600
@@ -111,12 +111,12 @@ def test_a_home_that_cannot_be_written_is_said_in_words(tmp_path: Path, monkeypa
     blocker.touch()
     monkeypatch.setenv("WEIR_HOME", str(blocker))
     with pytest.raises(RefusedSetting, match="a folder to keep Weir's state in"):
-        environment.load()
+        environment.Environment()
 
 
 def test_postgresql_keeps_and_checks_its_connections(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WEIR_DATABASE_URL", "postgresql://weir:p%40ss@db.example.org:5433/weir?sslmode=require")
-    database = environment.load().database
+    database = environment.Environment().database
     assert (database["USER"], database["PASSWORD"], database["HOST"], database["PORT"]) == ("weir", "p@ss", "db.example.org", 5433)
     assert database["OPTIONS"] == {"sslmode": "require"}
     assert database["CONN_HEALTH_CHECKS"] is True
@@ -125,7 +125,7 @@ def test_postgresql_keeps_and_checks_its_connections(monkeypatch: pytest.MonkeyP
 def test_the_embedded_redis_is_found_by_its_note(tmp_path: Path) -> None:
     (tmp_path / "home").mkdir()
     (tmp_path / "home" / "redis.url").write_text("unix:///run/weir/redis.sock\n")
-    assert environment.load().redis_url == "unix:///run/weir/redis.sock"
+    assert environment.Environment().redis_url == "unix:///run/weir/redis.sock"
 
 
 def manage(home: Path, *command: str, **variables: str) -> "subprocess.CompletedProcess[str]":

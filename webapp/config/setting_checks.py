@@ -1,0 +1,60 @@
+"""What a setting may be: one check a kind, true where the value makes sense."""
+
+import ipaddress
+import re
+from pathlib import Path
+from urllib.parse import urlsplit
+
+_BIND = re.compile(r"^(\[[0-9a-fA-F:]+\]|[A-Za-z0-9.-]+):(\d{1,5})$")
+_REDIS = re.compile(r"^(rediss?://[^/]|(redis\+socket|unix):///)")
+_SMTP = re.compile(r"^(smtp|smtps|smtp\+starttls)://([^/@\s]+@)?[A-Za-z0-9.\[\]:-]+/?$")
+
+
+def is_redis(url: str) -> bool:
+    return bool(_REDIS.match(url))
+
+
+def is_smtp(url: str) -> bool:
+    return bool(_SMTP.match(url))
+
+
+def may_be_folder(path: str) -> bool:
+    folder = Path(path).expanduser()
+    return "\0" not in path and (folder.is_dir() or not folder.exists())
+
+
+def is_place(place: str) -> bool:
+    scheme, separator, rest = place.partition("://")
+    return bool(re.fullmatch(r"[a-z][a-z0-9+.-]*", scheme) and rest) if separator else not re.match(r"^[a-z0-9]+:[^/\\]", place)
+
+
+def is_bind(bind: str) -> bool:
+    match = _BIND.match(bind)
+    return match is not None and 0 < int(match[2]) < 65536
+
+
+def is_host(host: str) -> bool:
+    return bool(re.fullmatch(r"\*|\.?[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*|\[[0-9a-fA-F:]+\]", host))
+
+
+def is_origin(origin: str) -> bool:
+    try:
+        url = urlsplit(origin)
+        return url.scheme in ("http", "https") and bool(url.hostname) and not url.path.strip("/")
+    except ValueError:
+        return False
+
+
+def is_weekly(time: str) -> bool:
+    return bool(re.fullmatch(r"off|(mon|tue|wed|thu|fri|sat|sun) ([01]\d|2[0-3]):[0-5]\d", time))
+
+
+def is_network(network: str) -> bool:
+    try:
+        return bool(ipaddress.ip_network(network.strip()))
+    except ValueError:
+        return False
+
+
+def is_mail_address(address: str) -> bool:
+    return bool(re.fullmatch(r"[^@\s<>,]+@[^@\s<>,]+", address))
