@@ -13,6 +13,7 @@ from webapp.alerting.models import Alert
 from webapp.alerting.policies import Policies
 from webapp.alerting.row_updates import write
 from webapp.findings.models import Finding
+from webapp.lib.chunks import chunks
 
 FINDINGS_AT_ONCE = 500
 
@@ -75,9 +76,7 @@ def changed_texts() -> Iterator[list[int]]:
     other = Alert.objects.filter(state__in=OPEN, finding__isnull=False).exclude(
         title=F("finding__title"), cause=F("finding__cause"), next_step=F("finding__next_step")
     )
-    pks = list(other.order_by("id").values_list("pk", flat=True))
-    for start in range(0, len(pks), FINDINGS_AT_ONCE):
-        yield pks[start : start + FINDINGS_AT_ONCE]
+    return chunks(list(other.order_by("id").values_list("pk", flat=True)), FINDINGS_AT_ONCE)
 
 
 def copy_changed(pks: list[int]) -> int:

@@ -13,6 +13,7 @@ from webapp.alerting.muting import UNREAD
 from webapp.alerting.policies import Policies
 from webapp.findings.choices import FindingState
 from webapp.findings.models import Finding
+from webapp.lib.chunks import chunks
 
 
 def chunks_held(now: datetime) -> Iterator[list[int]]:
@@ -20,9 +21,7 @@ def chunks_held(now: datetime) -> Iterator[list[int]]:
     _mark_what_was_missed()
     lost = ~Exists(Finding.objects.filter(pk=OuterRef("finding_id")))
     held = Alert.objects.filter(Q(state=AlertState.PENDING) | Q(quiet_since__isnull=False) | Q(lost), state__in=OPEN)
-    pks = list(held.order_by("id").values_list("pk", flat=True))
-    for start in range(0, len(pks), ROWS_AT_ONCE):
-        yield pks[start : start + ROWS_AT_ONCE]
+    return chunks(list(held.order_by("id").values_list("pk", flat=True)), ROWS_AT_ONCE)
 
 
 def hold(pks: list[int], policies: Policies, now: datetime) -> int:

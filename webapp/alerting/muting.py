@@ -12,6 +12,7 @@ from webapp.alerting.choices import BLIND, OPEN, AlertState, Happened, Mute, Not
 from webapp.alerting.lifecycle import muted, unmuted
 from webapp.alerting.models import Alert, AlertEvent, MaintenanceWindow, Silence
 from webapp.alerting.row_updates import write
+from webapp.lib.chunks import chunks
 from webapp.lib.labels import matched_labels
 from webapp.lib.matchers import Matcher, match_all
 
@@ -67,9 +68,8 @@ def to_look_at(mutes: Mutes) -> Iterator[list[int]]:
     concerned = (Q(state__in=OPEN) | Q(tell_since__isnull=False)) & (Q() if mutes.any_by_label else Q(cluster__in=list(mutes.blind)))
     # Most of what a dark cluster holds back stays held back by the same alert: it need not be read again.
     stays = Q(muted_by=Mute.BLIND, inhibited_by__in=list(mutes.blind.values())) & ~Q(state=AlertState.RESOLVED, told=Notified.NOTHING)
-    pks = list(Alert.objects.filter(concerned | ~Q(muted_by=Mute.NONE)).exclude(stays).order_by("id").values_list("pk", flat=True))
-    for start in range(0, len(pks), ROWS_AT_ONCE):
-        yield pks[start : start + ROWS_AT_ONCE]
+    found = Alert.objects.filter(concerned | ~Q(muted_by=Mute.NONE)).exclude(stays).order_by("id").values_list("pk", flat=True)
+    return chunks(list(found), ROWS_AT_ONCE)
 
 
 def mute(pks: Iterable[int], mutes: Mutes, now: datetime) -> int:

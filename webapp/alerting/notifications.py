@@ -18,6 +18,7 @@ from webapp.alerting.notice_content import Facts, notice_alert
 from webapp.alerting.querysets import AlertQuerySet
 from webapp.delivery import outbox
 from webapp.delivery.notices import FIRING, RESOLVED, Notice, NoticeAlert
+from webapp.lib.chunks import chunks
 from webapp.lib.uids import new_uid
 
 LISTED = 100
@@ -154,10 +155,8 @@ def _queue(
 
 def _mark_notified(group: AlertGroup, news: Sequence[Alert], notices: int, now: datetime) -> None:
     for state, notified in ((AlertState.FIRING, Notified.FIRING), (AlertState.RESOLVED, Notified.RESOLVED)):
-        pks = [row.pk for row in news if row.state == state]
-        for start in range(0, len(pks), ROWS_AT_ONCE):
-            part = Alert.objects.filter(pk__in=pks[start : start + ROWS_AT_ONCE])
-            part.update(told=notified, told_rank=F("severity_rank"), told_at=now, tell_since=None)
+        for pks in chunks((row.pk for row in news if row.state == state), ROWS_AT_ONCE):
+            Alert.objects.filter(pk__in=pks).update(told=notified, told_rank=F("severity_rank"), told_at=now, tell_since=None)
     AlertGroup.objects.filter(pk=group.pk).update(
         last_notified_at=now, first_pending_at=None, next_due_at=None, notices=F("notices") + notices
     )

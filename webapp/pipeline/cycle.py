@@ -24,7 +24,7 @@ from webapp.storage import recovery
 from webapp.work import lake, run_dirs, run_files, spark_process
 from webapp.work.lease import Lease
 from webapp.work.models import Manifest, PipelineRun
-from webapp.work.runs import RunRecord, describe, left_running, new_attempt
+from webapp.work.runs import RunRecord, describe, new_attempt
 from webapp.work.spark_process import PreviousLost
 
 ROUTINE_WAITS = timedelta(seconds=30)
@@ -107,19 +107,15 @@ def _new_commits() -> dict[str, int]:
 def _run_spark(record: RunRecord) -> str:
     """Run the job; returns the path of its manifest. Raises :class:`SparkFailed`."""
     attempt = record.row.attempt
-    run_dir = f"{settings.WEIR.runs_root.rstrip('/')}/{attempt}"
-    path = f"{run_dir}/manifest.json"
-    PipelineRun.objects.filter(pk=record.row.pk).update(manifest_path=path)
+    run_dir = run_dirs.of(record.row)
     last = loader.last_loaded()
     command = ["cycle", "--lake", settings.WEIR.lake_root, "--run-dir", run_dir, "--attempt", attempt]
     command += ["--to", json.dumps(lake.commits())]
     if last and last.path:
         command += ["--previous", last.path, "--previous-to", json.dumps(last.to_seq)]
     command += ["--request", _write_request(run_dir), "--most-rows-without-spark", str(settings.WEIR.most_rows_without_spark)]
-    for left in left_running(record.row):
-        command += ["--interrupt", left]
-    spark_process.run(command, record, attempt)
-    return path
+    spark_process.run([*command, *spark_process.interrupting(record.row)], record, attempt)
+    return f"{run_dir}/manifest.json"
 
 
 def _write_request(run_dir: str) -> str:

@@ -22,11 +22,11 @@ from webapp.config import schedule
 from webapp.fleet.models import Cluster
 from webapp.pipeline import loader
 from webapp.pipeline.table_models import SERVED
-from webapp.work import hints, run_files, spark_process
+from webapp.work import hints, run_dirs, run_files, spark_process
 from webapp.work.lake import lake
 from webapp.work.lease import Lease
-from webapp.work.models import DueWork, PipelineRun, RolledUp
-from webapp.work.runs import RunRecord, left_running
+from webapp.work.models import DueWork, RolledUp
+from webapp.work.runs import RunRecord
 from webapp.work.upserts import upsert
 
 KEY = "rollups/checkpoints"
@@ -59,13 +59,10 @@ def run(lease: Lease, record: RunRecord) -> None:
     if not _has_news(opened):
         return
     attempt = record.row.attempt
-    run_dir = f"{settings.WEIR.runs_root.rstrip('/')}/{attempt}"
-    PipelineRun.objects.filter(pk=record.row.pk).update(manifest_path=f"{run_dir}/manifest.json")
+    run_dir = run_dirs.of(record.row)
     command = ["rollups", "--lake", settings.WEIR.lake_root, "--run-dir", run_dir, "--attempt", attempt]
     command += ["--from", str(start), "--to", str(end), "--most-rows-without-spark", str(settings.WEIR.most_rows_without_spark)]
-    for left in left_running(record.row):
-        command += ["--interrupt", left]
-    spark_process.run(command, record, attempt)
+    spark_process.run([*command, *spark_process.interrupting(record.row)], record, attempt)
     manifest = run_files.read_manifest(f"{run_dir}/manifest.json", attempt)
     record.counts |= {"rows": manifest.tables[TABLE].rows if TABLE in manifest.tables else 0, "changed": _load(manifest, lease)}
     record.say(f"loaded {TABLE}: {record.counts['rows']} rows, {record.counts['changed']} changed")

@@ -19,6 +19,7 @@ from webapp.findings.choices import SEVERITY_RANK, Severity
 from webapp.findings.models import Finding, ThresholdOverride
 from webapp.findings.overrides import limits_of
 from webapp.findings.signals import findings_changed
+from webapp.lib.chunks import chunks
 from webapp.storage.models import RootFigures, StorageAudit
 from webapp.storage.newest_audits import loaded_figures
 from webapp.storage.samples import job_samples, root_samples
@@ -42,15 +43,14 @@ def judge(audit: StorageAudit, guard: WriteGuard, say: Callable[[str], None]) ->
         for finding in registry.diagnose(sample, limits).findings:
             plain = finding_to_plain(finding)
             new.setdefault((*_job_of(sample), finding.rule, bounded_subject(finding.subject_id)), plain | {"job_name": _name_of(sample)})
-    written = list(new)
-    for start in range(0, len(written), ROWS_AT_ONCE):
+    for identities in chunks(new, ROWS_AT_ONCE):
         with guard.writing():
-            for identity in written[start : start + ROWS_AT_ONCE]:
+            for identity in identities:
                 _keep(standing.pop(identity, None), identity, new[identity])
     over = [one.pk for one in standing.values()]
-    for start in range(0, len(over), ROWS_AT_ONCE):
+    for pks in chunks(over, ROWS_AT_ONCE):
         with guard.writing():
-            marks.close(over[start : start + ROWS_AT_ONCE], audit.as_of)
+            marks.close(pks, audit.as_of)
     if new or over:
         findings_changed.send(sender=None)
         say(f"findings on storage: {len(new)} stand, {len(over)} closed")

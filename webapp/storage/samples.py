@@ -7,6 +7,7 @@ from django.db.models import Count, Q, Sum
 
 from spark_jobs.diagnosis.storage_samples import Dependence, IncompleteSnapshot, Share, StorageJobSample, StorageRootSample
 from spark_jobs.storage_words import NOT_CLEANABLE, ORPHAN
+from webapp.lib.chunks import chunks
 from webapp.storage.models import ChainLink, CheckpointStorage, JobStorage, MissingFile, RootFigures, StorageAudit, VerdictFigures
 
 JOBS_AT_ONCE = 500
@@ -42,7 +43,7 @@ def job_samples(audit: StorageAudit, roots: Iterable[RootFigures], least_small_f
     for root in roots:
         lacking = _lacking(audit, root.root)
         rows = JobStorage.objects.filter(notable, audit=audit, root=root.root).order_by("id").iterator(chunk_size=JOBS_AT_ONCE)
-        for chunk in _chunks(rows):
+        for chunk in chunks(rows, JOBS_AT_ONCE):
             depends_on = _dependences(audit, chunk)
             snapshots = _snapshots(audit, chunk)
             for row in chunk:
@@ -143,17 +144,6 @@ class _Depths:
             stack.pop()
             self._known[at] = max((1 + self._known[other] for other in self._needs.get(at, ()) if other != at), default=0)
         return self._known[job_id]
-
-
-def _chunks(rows: Iterable[JobStorage]) -> Iterator[list[JobStorage]]:
-    chunk: list[JobStorage] = []
-    for row in rows:
-        chunk.append(row)
-        if len(chunk) == JOBS_AT_ONCE:
-            yield chunk
-            chunk = []
-    if chunk:
-        yield chunk
 
 
 def _names(rows: Iterable[JobStorage]) -> tuple[str, ...]:

@@ -16,7 +16,6 @@ from webapp.work.models import PipelineRun
 from webapp.work.texts import tail
 
 LOG_TAIL_BYTES = 64 * 1024
-ATTEMPTS_INTERRUPTED = 5
 
 logger = logging.getLogger(__name__)
 
@@ -75,13 +74,6 @@ def abandon(key: str, now: datetime) -> int:
     """Close the rows of attempts whose process vanished: whoever holds the lease is the only one at work."""
     running = PipelineRun.objects.filter(key=key, state=PipelineRun.State.RUNNING)
     return running.update(state=PipelineRun.State.ABANDONED, finished_at=now, error="Its process ended without a word.")
-
-
-def left_running(run: PipelineRun) -> list[str]:
-    """Attempts at the same work that ended badly since the last good one: a Spark server may still be at them."""
-    done = PipelineRun.objects.filter(key=run.key, state=PipelineRun.State.DONE).order_by("-id").values_list("id", flat=True).first()
-    bad = PipelineRun.objects.filter(key=run.key, pk__gt=done or 0, pk__lt=run.pk).order_by("-id")
-    return list(bad.values_list("attempt", flat=True)[:ATTEMPTS_INTERRUPTED])
 
 
 def describe(error: BaseException) -> str:

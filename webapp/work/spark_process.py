@@ -10,9 +10,11 @@ from django.conf import settings
 from spark_jobs import previous_run
 from webapp.work import forked_spark, subprocesses
 from webapp.work.hints import Task
+from webapp.work.models import PipelineRun
 from webapp.work.runs import RunRecord
 
 LOGS_KEPT = 50
+ATTEMPTS_INTERRUPTED = 5
 
 
 class SparkFailed(Exception):
@@ -45,6 +47,14 @@ def run(arguments: Sequence[str], record: RunRecord, name: str) -> None:
         raise PreviousLost(record.last_line.partition(": ")[2] or "The run before is lost.")
     if code:
         raise SparkFailed(f"The Spark job ended with exit code {code}: {record.last_line or 'it printed nothing'} (log: {log})")
+
+
+def interrupting(run: PipelineRun) -> list[str]:
+    """Arguments for attempts at the same work that ended badly since the last good one: a Spark server may still be at them."""
+    same = PipelineRun.objects.filter(key=run.key, pk__lt=run.pk).order_by("-id")
+    done = same.filter(state=PipelineRun.State.DONE).values_list("id", flat=True).first()
+    bad = same.filter(pk__gt=done or 0).values_list("attempt", flat=True)[:ATTEMPTS_INTERRUPTED]
+    return [argument for attempt in bad for argument in ("--interrupt", attempt)]
 
 
 def _log_file(name: str) -> Path:

@@ -14,6 +14,7 @@ from typing import Any
 from django.db import connection, models
 
 from spark_jobs.serving import ServingTable
+from webapp.lib.chunks import chunks
 from webapp.work.texts import bounded, clean_text, discreet_json, discreet_text
 
 Row = Mapping[str, Any]
@@ -51,8 +52,7 @@ def _insert(target: str, names: Sequence[str], table: ServingTable, values: Valu
     rows_at_once = SQLITE_PARAMETERS // len(names)
     one_row = f"({', '.join(['%s'] * len(names))})"
     with connection.cursor() as cursor:
-        for start in range(0, len(values), rows_at_once):
-            part = values[start : start + rows_at_once]
+        for part in chunks(values, rows_at_once):
             source = f"VALUES {', '.join([one_row] * len(part))}"
             sql = f"INSERT INTO {_quoted([target])} ({columns}) {source} {_on_conflict(target, names, table)}"
             cursor.execute(sql, list(chain.from_iterable(part)))

@@ -1,25 +1,23 @@
 """Alerts of the chosen jobs in the time, and of the whole fleet by rule."""
 
-from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
 
 from django.db.models import Count, Q
 
-from webapp.alerting.history import history
 from webapp.alerting.models import Alert
 from webapp.reports import texts
 from webapp.reports.document import ReportedAlert
 from webapp.reports.gathering.scope import ReportScope
 
-MOST = 200
+MOST_READ, MOST = 500, 200
 MOST_RULES = 50
 
 
 def gathered(scope: ReportScope) -> tuple[ReportedAlert, ...]:
     """Those that fired, in order of time; instants are those of the data, except who acknowledged when."""
-    fired = [row for row in history([(one.cluster, one.job_id) for one in scope.jobs], scope.start, scope.end) if row["fired_at"]]
-    return tuple(_reported(row) for row in fired[:MOST])
+    worst = Alert.objects.overlapping(scope.start, scope.end).filter(scope.rows).order_by("-severity_rank", "-starts_at", "-id")
+    rows = sorted(worst[:MOST_READ], key=lambda row: (row.starts_at, row.pk))
+    return tuple([_reported(row) for row in rows if row.fired_at][:MOST])
 
 
 def by_rule(start: datetime, end: datetime) -> tuple[tuple[str, int, int], ...]:
@@ -31,20 +29,20 @@ def by_rule(start: datetime, end: datetime) -> tuple[tuple[str, int, int], ...]:
     return tuple((row["rule"], row["count"], row["acknowledged"]) for row in counted[:MOST_RULES])
 
 
-def _reported(row: Mapping[str, Any]) -> ReportedAlert:
+def _reported(row: Alert) -> ReportedAlert:
     return ReportedAlert(
-        uid=row["uid"],
-        rule=row["rule"],
-        severity=row["severity"],
-        title=texts.bounded(row["title"]),
-        job_name=texts.name(row["job_name"], row["job_id"] or row["cluster"]),
-        state=row["state"],
-        starts_at=row["starts_at"],
+        uid=row.uid,
+        rule=row.rule,
+        severity=row.severity,
+        title=texts.bounded(row.title),
+        job_name=texts.name(row.job_name, row.job_id or row.cluster),
+        state=row.state,
+        starts_at=row.starts_at,
         # Of a recording Weir's own clock says when it was imported, which is no part of the story.
-        fired_at=row["starts_at"],
-        resolved_at=row["ends_at"] if row["resolved_at"] else None,
-        acknowledged_by=texts.name(row["acknowledged_by"]),
-        acknowledged_at=row["acknowledged_at"],
-        comment=texts.bounded(row["acknowledge_comment"]),
-        firings=row["firings"],
+        fired_at=row.starts_at,
+        resolved_at=row.ends_at if row.resolved_at else None,
+        acknowledged_by=texts.name(row.acknowledged_name),
+        acknowledged_at=row.acknowledged_at,
+        comment=texts.bounded(row.acknowledge_comment),
+        firings=row.firings,
     )

@@ -3,8 +3,6 @@
 from collections import Counter
 from collections.abc import Collection, Sequence
 
-from django.db.models import Q
-
 from webapp.findings.choices import SEVERITY_RANK, Severity
 from webapp.findings.models import Finding
 from webapp.findings.presentation import PresentedFinding, matters, precedence
@@ -20,12 +18,8 @@ MOST_FIGURES = 12
 
 def gathered(scope: ReportScope) -> tuple[tuple[ReportedFinding, ...], int]:
     """The worst first, and how many were left out. One query: findings of the jobs, and those of their clusters as a whole."""
-    of_scope = Q(job_id="", cluster__in={one.cluster for one in scope.jobs})
-    for cluster in {one.cluster for one in scope.jobs}:
-        of_scope |= Q(cluster=cluster, job_id__in=[one.job_id for one in scope.jobs if one.cluster == cluster])
-    return reported(
-        Finding.objects.filter(of_scope, first_seen__lte=scope.end, last_seen__gte=scope.start).order_by(*WORST_FIRST)[:MOST_ROWS]
-    )
+    found = Finding.objects.filter(scope.rows, first_seen__lte=scope.end, last_seen__gte=scope.start)
+    return reported(found.order_by(*WORST_FIRST)[:MOST_ROWS])
 
 
 def reported(found: Collection[Finding]) -> tuple[tuple[ReportedFinding, ...], int]:

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from django.db.models import Q
+
 MOST_JOBS = 50
 LONGEST = timedelta(days=31)
 SHORTEST = timedelta(seconds=10)
@@ -24,6 +26,14 @@ class ReportScope:
     jobs: tuple[JobKey, ...]
     start: datetime
     end: datetime
+
+    @property
+    def rows(self) -> Q:
+        """Of models with ``cluster`` and ``job_id``: rows of these jobs, and of their clusters as a whole (with no job)."""
+        found = Q(job_id="", cluster__in={one.cluster for one in self.jobs})
+        for cluster in {one.cluster for one in self.jobs}:
+            found |= Q(cluster=cluster, job_id__in=[one.job_id for one in self.jobs if one.cluster == cluster])
+        return found
 
     @property
     def points_a_job(self) -> int:

@@ -20,7 +20,7 @@ from webapp.storage.auditing.audit_request import AuditRequest
 from webapp.storage.choices import AuditState
 from webapp.storage.models import StorageAudit, StorageRoot
 from webapp.storage.registration import withdraw
-from webapp.work import spark_process
+from webapp.work import run_dirs, spark_process
 from webapp.work.lease import Lease
 from webapp.work.models import PipelineRun
 from webapp.work.runs import RunRecord, describe
@@ -63,9 +63,8 @@ def settle_left_behind(lease: Lease, record: RunRecord) -> None:
 
 def _begin(request: AuditRequest, lease: Lease, record: RunRecord) -> StorageAudit:
     attempt = record.row.attempt
-    run_dir = f"{settings.WEIR.runs_root.rstrip('/')}/{attempt}"
     with lease.writing():
-        PipelineRun.objects.filter(pk=record.row.pk).update(manifest_path=f"{run_dir}/manifest.json")
+        run_dir = run_dirs.of(record.row)
         return StorageAudit.objects.create(
             audit_id=attempt,
             run=record.row,

@@ -3,6 +3,7 @@
 from django.db.models import Sum
 
 from webapp.fleet.models import JobCurrent
+from webapp.lib.chunks import chunks
 from webapp.storage.models import JobStorage, StorageAudit
 from webapp.storage.newest_audits import latest_audits
 from webapp.work.lease import Lease
@@ -13,10 +14,8 @@ JOBS_AT_ONCE = 500
 def copy_to_fleet(audit: StorageAudit, lease: Lease) -> int:
     """Of every job that the audit met: the sum over all roots, each by its newest audit. Returns rows changed."""
     met = JobStorage.objects.filter(audit=audit).exclude(cluster="").exclude(job_id="").order_by("job_id")
-    ids = list(met.values_list("job_id", flat=True).distinct())
     changed = 0
-    for start in range(0, len(ids), JOBS_AT_ONCE):
-        part = ids[start : start + JOBS_AT_ONCE]
+    for part in chunks(list(met.values_list("job_id", flat=True).distinct()), JOBS_AT_ONCE):
         found = JobStorage.objects.filter(audit__in=latest_audits(), job_id__in=part).values_list("cluster", "job_id")
         sums = found.annotate(total=Sum("orphan_bytes"), unproven=Sum("young_bytes"))
         # None proven while something is unreferenced is not the same as none there.

@@ -1,0 +1,14 @@
+"""Rows in pieces of bounded size."""
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+def chunks(rows: Iterable[T], size: int) -> Iterator[list[T]]:
+    """At most ``size`` at once, in order; ``itertools.batched`` comes with Python 3.12."""
+    source = iter(rows)
+    while chunk := list(islice(source, size)):
+        yield chunk
