@@ -36,11 +36,26 @@ def _is_behind() -> bool:
 
 
 class PreparedCommand(BaseCommand):
-    """A command that finds its database ready. ``system checks`` are for servers; here they only cost time."""
+    """A command that finds its database ready. ``system checks`` are for servers; here they only cost time.
+
+    ``refusals``: errors that say what is wrong with the input.
+    """
 
     requires_system_checks: list[str] = []
+    refusals: tuple[type[Exception], ...] = ()
+    quiet = False
 
     def execute(self, *args: Any, **options: Any) -> str | None:
         settings.WEIR.home.mkdir(parents=True, exist_ok=True)
         prepare_database()
-        return super().execute(*args, **options)
+        self.quiet = bool(options.get("json"))
+        try:
+            return super().execute(*args, **options)
+        except self.refusals as error:
+            raise CommandError(str(error), returncode=REFUSED) from error
+
+    def say(self, line: str) -> None:
+        """Progress, as it comes; none where the output is JSON."""
+        if not self.quiet:
+            self.stdout.write(line)
+            self.stdout.flush()

@@ -1,6 +1,7 @@
 """Putting notices into the outbox, inside the transaction that made the alerts they tell of."""
 
 import logging
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from django.conf import settings
@@ -10,15 +11,18 @@ from webapp.config import schedule
 from webapp.delivery.formats.registry import FORMATS
 from webapp.delivery.models import Delivery, DeliveryAlert, Endpoint
 from webapp.delivery.notices import Notice, NoticeAlert
-from webapp.delivery.routing import part_for
 from webapp.delivery.titles import title_of
-from webapp.lib.matchers import BadMatcher, Matcher
+from webapp.findings.choices import SEVERITY_RANK
+from webapp.lib.labels import matched_labels
+from webapp.lib.matchers import BadMatcher, Matcher, match_all
 from webapp.lib.uids import new_uid
 from webapp.work import hints
 
 logger = logging.getLogger(__name__)
 
 KEY = "delivery/send"
+REPEATED = "repeat"
+_RANK: dict[str, int] = {severity.value: rank for severity, rank in SEVERITY_RANK.items()}
 TASK = hints.Task("alerts.deliver", schedule.ALERTS, 300)
 
 
@@ -32,7 +36,7 @@ def queue(notice: Notice) -> int:
 
 def queue_all(notices: list[Notice]) -> int:
     """As :func:`queue`, of several with few queries."""
-    endpoints = [(endpoint, _matchers(endpoint), endpoint.min_rank) for endpoint in Endpoint.objects.notified()]
+    endpoints = [(endpoint, _matchers(endpoint), endpoint.min_rank) for endpoint in Endpoint.objects.filter(enabled=True)]
     rows = []
     for notice in notices:
         for endpoint, matchers, min_rank in endpoints:
@@ -66,6 +70,16 @@ def delivery_of(notice: Notice, endpoint: Endpoint, *, mail_to: str = "") -> Del
         made_at=notice.made_at,
         next_attempt_at=notice.made_at,
     )
+
+
+def part_for(notice: Notice, matchers: Sequence[Matcher], min_rank: int) -> Notice | None:
+    """The notice as an endpoint with these matchers and this least severity gets it; ``None`` where nothing in it is new for it."""
+    ranked = (alert for alert in notice.alerts if _RANK.get(alert.severity, 0) >= min_rank)
+    wanted = tuple(alert for alert in ranked if match_all(matchers, matched_labels(alert)))
+    if not wanted:
+        return None
+    part = notice.of(wanted)
+    return part if part.changed or part.kind == REPEATED else None
 
 
 def _insert(rows: list[tuple[Delivery, tuple[NoticeAlert, ...]]]) -> int:

@@ -8,7 +8,7 @@ from django.db.models import F
 from django.db.models.functions import Coalesce
 
 from ingest.redaction.texts import redact
-from webapp.delivery import disabling, retries
+from webapp.delivery import endpoint_notices, mail, outbox, retries
 from webapp.delivery.choices import DeliveryState
 from webapp.delivery.models import Attempt, Delivery, Endpoint
 from webapp.delivery.network import Answer
@@ -109,11 +109,20 @@ def _note_failure(row: Delivery, answer: Answer, pause: timedelta | None, now: d
     if pause:
         endpoint.update(paused_until=now + pause)
     if answer.status == GONE:
-        disabling.disable(row.endpoint_id, "It answered 410 Gone: it wants no more notices.", now)
+        _disable(row.endpoint_id, "It answered 410 Gone: it wants no more notices.", now)
         return
     since = endpoint.values_list("failing_since", flat=True).first()
     if used_up and since and now - since >= retries.GIVEN_UP_AFTER:
-        disabling.disable(row.endpoint_id, f"It took nothing since {since:%Y-%m-%d %H:%M} UTC, and a notice used up all its attempts.", now)
+        _disable(row.endpoint_id, f"It took nothing since {since:%Y-%m-%d %H:%M} UTC, and a notice used up all its attempts.", now)
+
+
+def _disable(pk: int, reason: str, now: datetime) -> None:
+    """No further delivery is made or tried; its owner is notified by mail. Only the first call does anything."""
+    if not Endpoint.objects.filter(pk=pk, enabled=True).update(enabled=False, disabled_at=now, disabled_reason=reason[:1000]):
+        return
+    endpoint = Endpoint.objects.get(pk=pk)
+    if endpoint.owner_email and mail.is_configured():
+        outbox.queue_for(endpoint_notices.disabled(endpoint, reason, now), endpoint, mail_to=endpoint.owner_email)
 
 
 def excerpt(body: bytes, hidden: Iterable[str]) -> str:

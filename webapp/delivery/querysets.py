@@ -10,19 +10,13 @@ from webapp.delivery.choices import DeliveryState
 from webapp.work.lease_holders import is_dead
 
 if TYPE_CHECKING:
-    from webapp.delivery.models import Delivery, Endpoint
+    from webapp.delivery.models import Delivery
 else:
-    Delivery = Endpoint = object
+    Delivery = object
 
 ALWAYS_SENT = ("test", "endpoint_disabled")
 LEASE = timedelta(seconds=60)
 """An attempt takes 15 s at most and then one short write; whoever holds longer is gone."""
-
-
-class EndpointQuerySet(QuerySet["Endpoint"]):
-    def notified(self) -> "EndpointQuerySet":
-        """Those that get notices of alerts."""
-        return self.filter(enabled=True)
 
 
 class DeliveryQuerySet(QuerySet["Delivery"]):

@@ -25,8 +25,7 @@ from webapp.delivery.choices import DeliveryState
 from webapp.delivery.models import Delivery
 from webapp.delivery.network import Answer, Network
 from webapp.delivery.outcomes import bury, record_all
-from webapp.delivery.rendering import CannotRender, rendered
-from webapp.delivery.superseding import still_news
+from webapp.delivery.rendering import CannotRender, rendered, still_news
 from webapp.work.lease_holders import me
 
 logger = logging.getLogger(__name__)

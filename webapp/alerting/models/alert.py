@@ -12,8 +12,6 @@ from webapp.alerting.querysets import AlertQuerySet
 from webapp.findings.choices import Severity
 from webapp.lib.uids import new_uid
 
-IDENTITY = ("cluster", "job_id", "rule", "subject_id")
-
 
 def alert_uid() -> str:
     return new_uid("alr")

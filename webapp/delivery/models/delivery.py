@@ -1,6 +1,5 @@
 """The outbox: one row per notice and endpoint, which commits with the alerts in it."""
 
-from datetime import datetime
 from typing import ClassVar
 
 from django.db import models
@@ -62,9 +61,6 @@ class Delivery(models.Model):
     @property
     def notice(self) -> Notice:
         return Notice.from_json(self.payload)
-
-    def is_held(self, now: datetime) -> bool:
-        return self.state == DeliveryState.PENDING and self.lease_until is not None and self.lease_until >= now
 
 
 class DeliveryAlert(models.Model):

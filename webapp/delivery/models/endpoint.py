@@ -1,14 +1,12 @@
 """One place that is notified of alerts: where it is, how it is written to, and which alerts it wants."""
 
 from datetime import datetime
-from typing import ClassVar
 
 from django.conf import settings
 from django.db import models
 
 from webapp.config import encryption
 from webapp.delivery.choices import FormatName
-from webapp.delivery.querysets import EndpointQuerySet
 from webapp.findings.choices import SEVERITY_RANK, Severity
 from webapp.lib.matchers import Matcher, from_json
 
@@ -43,8 +41,6 @@ class Endpoint(models.Model):
     created_name = models.CharField(max_length=200, blank=True, editable=False)
     changed_at = models.DateTimeField(auto_now=True)
     changed_name = models.CharField(max_length=200, blank=True, editable=False)
-
-    objects: ClassVar = EndpointQuerySet.as_manager()
 
     class Meta:
         ordering = ["name"]

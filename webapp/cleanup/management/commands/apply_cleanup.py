@@ -49,7 +49,6 @@ class Command(PreparedCommand):
         parser.add_argument("--json", action="store_true", help="one JSON object at the end instead of progress")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        self._quiet = options["json"]
         plan = CleanupPlan.objects.named(options["plan"])
         if plan is None:
             raise CommandError(f"There is no one plan that begins with {options['plan']!r}; give at least 8 letters.", returncode=REFUSED)
@@ -67,7 +66,7 @@ class Command(PreparedCommand):
 
     def _look(self, plan: CleanupPlan) -> None:
         found = dry_run(PlanReader(PlanFolder(plan.folder), plan.name or ""))
-        if self._quiet:
+        if self.quiet:
             self.stdout.write(json.dumps({"plan": plan.name, "state": plan.state, "approved_by": plan.approved_name or None, **found}))
             return
         self.stdout.write(f"Plan {plan.name}: {plan.get_state_display()}. This is a dry run: nothing is touched.")
@@ -91,7 +90,7 @@ class Command(PreparedCommand):
         give_up = time.monotonic() + wait_s
         while plan.state in AT_WORK:
             try:
-                performed = perform(orders.key_of(plan), even_if_not_due=True, echo=self._say)
+                performed = perform(orders.key_of(plan), even_if_not_due=True, echo=self.say)
             except CleanupError:
                 raise
             except Exception as error:
@@ -105,7 +104,7 @@ class Command(PreparedCommand):
 
     def _tell(self, plan: CleanupPlan, verb: str) -> None:
         done: Counter[str] = Counter({name: count for name, count in plan.done(verb).items() if isinstance(count, int)})
-        if self._quiet:
+        if self.quiet:
             self.stdout.write(json.dumps({"plan": plan.name, "state": plan.state, verb: done, "trouble": plan.trouble or None}))
             return
         for outcome in FileOutcome:
@@ -115,8 +114,3 @@ class Command(PreparedCommand):
         self.stdout.write(f"Plan {plan.short_name}: {plan.get_state_display()}.")
         if plan.state == PlanState.QUARANTINED and plan.purge_at:
             self.stdout.write(f"It can be undone until {plan.purge_at:%Y-%m-%d %H:%M} UTC, when the quarantine is purged.")
-
-    def _say(self, line: str) -> None:
-        if not self._quiet:
-            self.stdout.write(line)
-            self.stdout.flush()

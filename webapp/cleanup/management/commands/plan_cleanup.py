@@ -16,7 +16,7 @@ from webapp.cleanup.folder import PlanFolder
 from webapp.cleanup.models import CleanupPlan
 from webapp.cleanup.outcomes import WITHHELD
 from webapp.cleanup.plan_reader import PlanReader
-from webapp.config.preparation import REFUSED, PreparedCommand
+from webapp.config.preparation import PreparedCommand
 from webapp.lib.printing import json_line, print_lines
 from webapp.lib.quantities import bytes_text, count_text
 from webapp.storage.auditing import audit_request
@@ -31,6 +31,8 @@ class Command(PreparedCommand):
         "1 where something failed, 2 where the input is invalid or there is no audit."
     )
 
+    refusals = (BadUri, PlanRefused)
+
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("roots", nargs="*", metavar="ROOT", help="as Flink names it; one that an audit looked at")
         parser.add_argument("--waste", action="store_true", help="also checkpoints that nobody will restore, and what only they need")
@@ -38,28 +40,19 @@ class Command(PreparedCommand):
         parser.add_argument("--json", action="store_true", help="one JSON object for the plan, then one for each of its files")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        self._quiet = options["json"]
-        try:
-            roots = [canonical(root, audit_request.spellings()) for root in options["roots"]]
-            plan = planning.ask_for(roots, waste=options["waste"], user=None, name=command_line_name(), at=timezone.now())
-        except (BadUri, PlanRefused) as error:
-            raise CommandError(str(error), returncode=REFUSED) from error
+        roots = [canonical(root, audit_request.spellings()) for root in options["roots"]]
+        plan = planning.ask_for(roots, waste=options["waste"], user=None, name=command_line_name(), at=timezone.now())
         orders.wake(plan, timezone.now())
         try:
-            performed = perform(orders.key_of(plan), even_if_not_due=True, echo=self._say)
-        except PlanRefused as error:
-            raise CommandError(str(error), returncode=REFUSED) from error
+            performed = perform(orders.key_of(plan), even_if_not_due=True, echo=self.say)
+        except PlanRefused:
+            raise
         except Exception as error:
             raise CommandError(describe(error), returncode=1) from error
         if performed.state == Performed.HELD:
             raise CommandError("A worker makes the plan already; see the page of clean-up plans.", returncode=1)
         plan.refresh_from_db()
         print_lines(self.stdout, _json(plan) if options["json"] else _words(plan, files=options["files"]))
-
-    def _say(self, line: str) -> None:
-        if not self._quiet:
-            self.stdout.write(line)
-            self.stdout.flush()
 
 
 def command_line_name() -> str:

@@ -7,9 +7,7 @@ import sys
 from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import CommandError
-
-from webapp.config.preparation import REFUSED, PreparedCommand
+from webapp.config.preparation import PreparedCommand
 from webapp.delivery import addresses
 from webapp.delivery.choices import FormatName
 from webapp.delivery.endpoint_entry import BadEndpoint, EndpointEntry, enter
@@ -28,6 +26,8 @@ class Command(PreparedCommand):
         "makes is printed once, here. Exit code 0, or 2 where the input is invalid."
     )
 
+    refusals = (BadMatcher, BadEndpoint)
+
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("name", metavar="NAME")
         parser.add_argument("--format", default=FormatName.WEIR, choices=FormatName.values, help="default: weir")
@@ -42,25 +42,18 @@ class Command(PreparedCommand):
         parser.add_argument("--json", action="store_true", help="one JSON object instead of words")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        try:
-            matchers = parse_lines("\n".join(options["match"]))
-        except BadMatcher as error:
-            raise CommandError(str(error), returncode=REFUSED) from error
         entered = EndpointEntry(
             name=options["name"],
             format=options["format"],
             url=None if options["format"] == FormatName.EMAIL else _url(options["format"]),
             credential=_credential(options["format"]),
             emails=tuple(options["email"]),
-            matchers=matchers,
+            matchers=parse_lines("\n".join(options["match"])),
             min_severity=options["min_severity"],
             owner_email=options["owner"],
         )
         endpoint = Endpoint()
-        try:
-            secret = enter(endpoint, entered, addresses.policy(), None)
-        except BadEndpoint as error:
-            raise CommandError(str(error), returncode=REFUSED) from error
+        secret = enter(endpoint, entered, addresses.policy(), None)
         if options["json"]:
             self.stdout.write(json.dumps({"id": endpoint.pk, "name": endpoint.name, "secret": secret}))
             return

@@ -16,6 +16,7 @@ from webapp.delivery.models import Delivery, Endpoint
 from webapp.lib import timeranges
 from webapp.lib.printing import json_line, print_lines
 from webapp.lib.refusals import ActionRefused
+from webapp.lib.timeranges import BadTimeRange
 
 MOST = 10_000
 WHO = "command line"
@@ -26,6 +27,8 @@ class Command(PreparedCommand):
         "List deliveries of alerts, newest first; with --replay send those again that the other arguments choose (dead ones, unless "
         "--state says otherwise), under the same ids. Exit code 0, 1 where nothing was to be sent again, 2 where the input is invalid."
     )
+
+    refusals = (ActionRefused, BadTimeRange)
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("uid", nargs="?", metavar="MSG", help="only this one")
@@ -38,7 +41,7 @@ class Command(PreparedCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         endpoint = self._endpoint(options["endpoint"])
-        since, until = _instant(options["since"]), _instant(options["until"])
+        since, until = (timeranges.instant(options[name], timezone.now()) for name in ("since", "until"))
         if options["replay"]:
             self._replay(options, endpoint, since, until)
             return
@@ -52,18 +55,15 @@ class Command(PreparedCommand):
 
     def _replay(self, options: dict[str, Any], endpoint: Endpoint | None, since: datetime, until: datetime) -> None:
         now = timezone.now()
-        try:
-            if options["uid"]:
-                row = Delivery.objects.select_related("endpoint").filter(uid=options["uid"]).first()
-                if row is None:
-                    raise CommandError(f"There is no delivery {options['uid']}.", returncode=REFUSED)
-                orders.replay(row, WHO, now)
-                count = 1
-            else:
-                states = [options["state"] or DeliveryState.DEAD]
-                count = orders.replay_range(since, until, states, WHO, now, endpoint)
-        except ActionRefused as error:
-            raise CommandError(str(error), returncode=REFUSED) from error
+        if options["uid"]:
+            row = Delivery.objects.select_related("endpoint").filter(uid=options["uid"]).first()
+            if row is None:
+                raise CommandError(f"There is no delivery {options['uid']}.", returncode=REFUSED)
+            orders.replay(row, WHO, now)
+            count = 1
+        else:
+            states = [options["state"] or DeliveryState.DEAD]
+            count = orders.replay_range(since, until, states, WHO, now, endpoint)
         if not count:
             raise CommandError("There is nothing of that kind in this time.", returncode=1)
         self.stdout.write(f"{count:,} deliveries are sent again.")
@@ -75,13 +75,6 @@ class Command(PreparedCommand):
         if found is None:
             raise CommandError(f"There is no endpoint {name}.", returncode=REFUSED)
         return found
-
-
-def _instant(text: str) -> datetime:
-    try:
-        return timeranges.instant(text, timezone.now())
-    except ValueError as error:
-        raise CommandError(str(error), returncode=REFUSED) from error
 
 
 def _json(row: Delivery) -> str:

@@ -33,7 +33,6 @@ class Command(PreparedCommand):
         parser.add_argument("--json", action="store_true", help="one JSON object at the end instead of progress")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        self._quiet = options["json"]
         DueWork.objects.ensure(registry.intervals_s(), timezone.now())
         DueWork.objects.mend(timezone.now())
         began = time.monotonic()
@@ -55,21 +54,16 @@ class Command(PreparedCommand):
         give_up = time.monotonic() + wait_s
         while True:
             try:
-                performed = perform(key, even_if_not_due=True, echo=self._say)
+                performed = perform(key, even_if_not_due=True, echo=self.say)
             except Exception as error:
                 raise CommandError(f"{key}: {describe(error)}", returncode=1) from error
             if performed.state != Performed.HELD:
                 break
             if time.monotonic() > give_up:
                 raise CommandError(f"{key}: another process did it for {wait_s:.0f} s; see the pipeline page.", returncode=1)
-            self._say(f"{key}: another process does it, waiting …")
+            self.say(f"{key}: another process does it, waiting …")
             time.sleep(LOOK_AGAIN_S)
         if performed.record is None:
-            self._say(f"{key}: nothing new.")
+            self.say(f"{key}: nothing new.")
             return {}
         return performed.record.counts
-
-    def _say(self, line: str) -> None:
-        if not self._quiet:
-            self.stdout.write(line)
-            self.stdout.flush()

@@ -29,6 +29,8 @@ class Command(PreparedCommand):
         "JSON. Nothing is kept in Weir. Exit code 0, 1 where a file could not be made (the others are), 2 where the input is invalid."
     )
 
+    refusals = (BadScope,)
+
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
             "--cluster", action="append", default=[], metavar="C", help="of the job that follows; may be given several times"
@@ -55,10 +57,7 @@ class Command(PreparedCommand):
         forms = list(dict.fromkeys(form.strip() for form in options["format"].split(",") if form.strip()))
         if not forms or set(forms) - set(FORMS):
             raise CommandError(f"--format takes some of {', '.join(FORMS)}, separated by commas.", returncode=REFUSED)
-        try:
-            document = self._gathered(options, timezone.now())
-        except BadScope as error:
-            raise CommandError(str(error), returncode=REFUSED) from error
+        document = self._gathered(options, timezone.now())
         made, failed = self._written(document, options["out"], forms)
         if options["json"]:
             headline = {"title": document.title, "tone": document.summary.tone, "headline": document.summary.headline}

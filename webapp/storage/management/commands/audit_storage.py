@@ -32,6 +32,8 @@ class Command(PreparedCommand):
         "Exit code 0, 1 where the audit failed, 2 where the input is invalid."
     )
 
+    refusals = (IngestError,)
+
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("roots", nargs="*", metavar="ROOT", help="as Flink names it: s3://bucket/flink, hdfs://…, file:/… or a path")
         parser.add_argument("--listing", default="", metavar="FILE", help="an inventory (CSV, TSV or Parquet) instead of listing ROOT")
@@ -44,15 +46,12 @@ class Command(PreparedCommand):
         parser.add_argument("--json", action="store_true", help="per root its figures, then one line for each file that is not live")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        self._quiet = options["json"]
-        try:
-            request = self._asked(options)
-        except IngestError as error:
-            raise CommandError(str(error), returncode=REFUSED) from error
-        row = self._audit(request)
+        request = self._requested(options)
+        with by_hand(self.say) as (lease, record):
+            row = audit(request, lease, record)
         print_lines(self.stdout, _json_lines(row) if options["json"] else _words(row))
 
-    def _asked(self, options: dict[str, Any]) -> audit_request.AuditRequest:
+    def _requested(self, options: dict[str, Any]) -> audit_request.AuditRequest:
         guard = options["age_guard"] or settings.WEIR.storage_age_guard_h
         if guard < 24:
             raise CommandError("--age-guard must be at least 24 hours.", returncode=REFUSED)
@@ -74,15 +73,6 @@ class Command(PreparedCommand):
             as_of=_instant(options["as_of"]),
             spellings=audit_request.spellings(),
         )
-
-    def _audit(self, request: audit_request.AuditRequest) -> StorageAudit:
-        with by_hand(self._say) as (lease, record):
-            return audit(request, lease, record)
-
-    def _say(self, line: str) -> None:
-        if not self._quiet:
-            self.stdout.write(line)
-            self.stdout.flush()
 
 
 def _instant(text: str) -> datetime | None:

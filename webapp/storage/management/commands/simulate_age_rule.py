@@ -28,6 +28,8 @@ class Command(PreparedCommand):
         "Exit code 0, 1 where it failed, 2 where there is no audit."
     )
 
+    refusals = (BadUri,)
+
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("root", metavar="ROOT", help="as Flink names it, in any spelling")
         parser.add_argument("--days", type=int, required=True, metavar="N", help="files older than this would be deleted")
@@ -35,11 +37,10 @@ class Command(PreparedCommand):
         parser.add_argument("--json", action="store_true", help="one JSON object instead of words")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        self._quiet = options["json"]
         if options["days"] < 0:
             raise CommandError("--days must be 0 or more.", returncode=REFUSED)
         figures = self._figures(options["root"])
-        below = self._below(options["below"], figures.root)
+        below = directory_below(options["below"], figures.root)
         outcome = of_root(self._result(figures, options["days"], below), figures.root)
         if outcome is None:
             raise CommandError(f"The simulation says nothing of {figures.root}; audit it again.", returncode=1)
@@ -47,37 +48,23 @@ class Command(PreparedCommand):
         print_lines(self.stdout, [json.dumps(values, ensure_ascii=False, default=str)] if options["json"] else _words(values))
 
     def _figures(self, written: str) -> RootFigures:
-        try:
-            uri = canonical(written, spellings())
-        except BadUri as error:
-            raise CommandError(str(error), returncode=REFUSED) from error
+        uri = canonical(written, spellings())
         figures = latest_of(uri)
         if figures is None:
             raise CommandError(f"No audit has looked at {uri}: run manage.py audit_storage {uri} first.", returncode=REFUSED)
         return figures
-
-    def _below(self, written: str, root: str) -> str:
-        try:
-            return directory_below(written, root)
-        except BadUri as error:
-            raise CommandError(str(error), returncode=REFUSED) from error
 
     def _result(self, figures: RootFigures, days: int, below: str) -> dict[str, Any] | None:
         """What was simulated once is shown again."""
         known = AgeRuleResult.objects.filter(audit=figures.audit, days=days, below=below, state=SimulationState.DONE).first()
         if known is not None:
             return known.result
-        with by_hand(self._say) as (lease, record):
+        with by_hand(self.say) as (lease, record):
             result = age_rules.simulate(figures.audit, days, below, record)
             done = {"state": SimulationState.DONE, "result": result, "error": "", "finished_at": timezone.now()}
             with lease.writing():
                 AgeRuleResult.objects.update_or_create(audit=figures.audit, days=days, below=below, defaults=done)
         return result
-
-    def _say(self, line: str) -> None:
-        if not self._quiet:
-            self.stdout.write(line)
-            self.stdout.flush()
 
 
 def _words(values: dict[str, Any]) -> Iterator[str]:
