@@ -53,6 +53,25 @@ def drawn(annotations: Sequence[Annotation], start: datetime, end: datetime) -> 
     return {"shapes": shapes, "annotations": labels}, note
 
 
+def add_limit(layout: dict[str, Any], value: float, words: str, *, at_right: bool = False) -> None:
+    """A dashed line across a chart, with words at its left or right end."""
+    line = {"color": CRIT, "width": 1.2, "dash": "dash"}
+    layout["shapes"].append({"type": "line", "xref": "paper", "x0": 0, "x1": 1, "yref": "y", "y0": value, "y1": value, "line": line})
+    layout["annotations"].append(
+        {
+            "xref": "paper",
+            "x": 1 if at_right else 0,
+            "xanchor": "right" if at_right else "left",
+            "yref": "y",
+            "y": value,
+            "yanchor": "bottom",
+            "text": words,
+            "font": {"size": 11, "color": CRIT},
+            "showarrow": False,
+        }
+    )
+
+
 def _labels(row: Sequence[Annotation], start: datetime, end: datetime) -> list[dict[str, Any]]:
     labels = []
     last_label = last_symbol = float("-inf")

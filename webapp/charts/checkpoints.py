@@ -79,7 +79,7 @@ def timeline(
     longest_ms = max((_height_ms(bar) for bar in shown), default=0.0)
     # A far-away time-out would press the bars flat; it is drawn once they come near it.
     if timeout_ms and longest_ms >= timeout_ms / 3:
-        _add_timeout(layout, timeout_ms)
+        annotated.add_limit(layout, timeout_ms, f"timeout {duration_text(timeout_ms)}")
         longest_ms = max(longest_ms, timeout_ms)
     tick_ms = _tick_ms(longest_ms)
     ticks = [tick_ms * step for step in range(int(longest_ms / tick_ms) + 2)]
@@ -162,26 +162,6 @@ def _hover(bar: CheckpointBar) -> str:
 
 def _height_ms(bar: CheckpointBar) -> float:
     return sum(bar.parts_ms.values()) + bar.other_ms
-
-
-def _add_timeout(layout: dict[str, list[dict[str, object]]], timeout_ms: float) -> None:
-    dash = {"color": CRIT, "width": 1.2, "dash": "dash"}
-    layout["shapes"].append(
-        {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "yref": "y", "y0": timeout_ms, "y1": timeout_ms, "line": dash}
-    )
-    layout["annotations"].append(
-        {
-            "xref": "paper",
-            "x": 0,
-            "xanchor": "left",
-            "yref": "y",
-            "y": timeout_ms,
-            "yanchor": "bottom",
-            "text": f"timeout {duration_text(timeout_ms)}",
-            "font": {"size": 11, "color": CRIT},
-            "showarrow": False,
-        }
-    )
 
 
 def _tick_ms(longest_ms: float) -> float:

@@ -54,7 +54,7 @@ def over_time(
     step = _round_step((high - low) / _TICKS)
     ticks = [step * position for position in range(math.floor(low / step), math.ceil(high / step) + 1)]
     if threshold is not None:
-        _add_threshold(layout, threshold, tick_words(threshold))
+        annotated.add_limit(layout, threshold, f"threshold {plain(tick_words(threshold))}", at_right=True)
     result = figure(
         [line],
         HEIGHT_PX,
@@ -75,21 +75,3 @@ def _round_step(least: float) -> float:
     """1, 2, 2.5 or 5 times a power of ten."""
     power = 10.0 ** math.floor(math.log10(least)) if least > 0 else 1.0
     return next((factor * power for factor in (1, 2, 2.5, 5) if factor * power >= least), 10 * power)
-
-
-def _add_threshold(layout: dict[str, Any], value: float, words: str) -> None:
-    dash = {"color": CRIT, "width": 1.2, "dash": "dash"}
-    layout["shapes"].append({"type": "line", "xref": "paper", "x0": 0, "x1": 1, "yref": "y", "y0": value, "y1": value, "line": dash})
-    layout["annotations"].append(
-        {
-            "xref": "paper",
-            "x": 1,
-            "xanchor": "right",
-            "yref": "y",
-            "y": value,
-            "yanchor": "bottom",
-            "text": f"threshold {plain(words)}",
-            "font": {"size": 11, "color": CRIT},
-            "showarrow": False,
-        }
-    )

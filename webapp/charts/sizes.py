@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
 import plotly.graph_objects as go
 
@@ -79,14 +80,12 @@ def size_over_time(
     if trend and line:
         traces += _trend(trend, line[-1], end)
     highest = max((max(point.state_bytes or 0, point.checkpointed_bytes or 0) for point in (*line, *bars)), default=0)
-    step = step_bytes(highest)
-    ticks = [step * position for position in range(int(highest / step) + 2)]
     result = figure(
         traces,
         HEIGHT_PX,
         barmode="overlay",
         xaxis=time_axis(start, end),
-        yaxis={"tickvals": ticks, "ticktext": [bytes_text(tick) if tick else "0" for tick in ticks], "range": [0, highest * 1.08 or 1]},
+        yaxis=bytes_axis(highest),
         **layout,
     )
     notes = (note(len(bars), len(uploads), "uploads", "the largest one"), _one_size_only(points), events_note)
@@ -157,6 +156,13 @@ def _one_size_only(points: Sequence[SizePoint]) -> str:
     if own and all(point.state_bytes is None for point in own):
         return "This Flink version reports uploads only: the full size of the state is not known."
     return ""
+
+
+def bytes_axis(highest: float) -> dict[str, Any]:
+    """From nothing to a little above the highest, with about four round ticks."""
+    step = step_bytes(highest)
+    ticks = [step * position for position in range(int(highest / step) + 2)]
+    return {"tickvals": ticks, "ticktext": [bytes_text(tick) if tick else "0" for tick in ticks], "range": [0, highest * 1.08 or 1]}
 
 
 def step_bytes(highest: float) -> float:

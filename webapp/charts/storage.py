@@ -6,7 +6,7 @@ from datetime import datetime
 
 import plotly.graph_objects as go
 
-from webapp.charts.sizes import step_bytes
+from webapp.charts.sizes import bytes_axis
 from webapp.charts.theme import ACCENT, CRIT, figure, plot_time, time_axis
 from webapp.lib.quantities import binary_text, bytes_text, count_text
 
@@ -45,8 +45,6 @@ def history(points: Sequence[StoragePoint]) -> go.Figure:
     if any(point.bytes.get(MISSING) for point in points):
         traces.append(_missing(points))
     highest = max((max(sum(point.bytes.get(name, 0) for name in names), point.bytes.get(MISSING, 0)) for point in points), default=0)
-    step = step_bytes(highest)
-    ticks = [step * position for position in range(int(highest / step) + 2)]
     start, end = points[0].at, points[-1].at
     axis = {"type": "category"} if single else time_axis(start, end)
     return figure(
@@ -54,7 +52,7 @@ def history(points: Sequence[StoragePoint]) -> go.Figure:
         HEIGHT_PX,
         xaxis=axis,
         barmode="stack",
-        yaxis={"tickvals": ticks, "ticktext": [bytes_text(tick) if tick else "0" for tick in ticks], "range": [0, highest * 1.08 or 1]},
+        yaxis=bytes_axis(highest),
         hovermode="x unified" if not single else "closest",
     )
 

@@ -15,7 +15,7 @@ from ingest.storage.tree import Changed, Gone
 from webapp.cleanup.errors import Halted, PutBack
 from webapp.cleanup.file_names import name_of
 from webapp.cleanup.interrupted_chunks import settle
-from webapp.cleanup.journal import Row
+from webapp.cleanup.journal import APPLY, UNDO, Row
 from webapp.cleanup.manifest import instant_of
 from webapp.cleanup.outcomes import FileOutcome
 from webapp.cleanup.places import Planned
@@ -23,7 +23,7 @@ from webapp.cleanup.plan_reader import Chunk
 from webapp.cleanup.quarantine import refuse_unsafe
 from webapp.cleanup.recheck import Anew, FreshAudit, Recheck, refuse_doubt
 from webapp.cleanup.references import References, Storage, missed, references_in
-from webapp.cleanup.run import APPLY, UNDO, Run
+from webapp.cleanup.run import Run
 from webapp.cleanup.undoing import undo
 from webapp.cleanup.watching import Reference, Watch
 

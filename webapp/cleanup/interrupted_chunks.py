@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from webapp.cleanup.journal import Journal, Row
+from webapp.cleanup.journal import APPLY, Journal, Row
 from webapp.cleanup.outcomes import FileOutcome
 from webapp.cleanup.places import Planned
-from webapp.cleanup.run import APPLY, Run
+from webapp.cleanup.run import Run
 
 
 def settle(run: Run, journal: Journal, chunk: int, files: Sequence[Planned]) -> list[Row]:

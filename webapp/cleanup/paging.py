@@ -1,12 +1,11 @@
 """Pages of a plan's files and of its journal. Both lie in chunks of up to 1,000; a page reads few of them and shows 50 files."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from webapp.cleanup.entries import CHUNK_ROWS
 from webapp.cleanup.journal import Journal
 from webapp.cleanup.plan_reader import PlanReader
-from webapp.cleanup.run import verdict_row
 
 PAGE_ROWS = 50
 MOST_CHUNKS = 20
@@ -51,7 +50,7 @@ def journal_page(journal: Journal, asked: str, size: int = PAGE_ROWS) -> Slice:
     for read, number in enumerate(done[place:]):
         found = journal.read(number).rows
         taken = found[offset : offset + size - len(rows)]
-        rows += [verdict_row(row) for row in taken]
+        rows += [asdict(row) for row in taken]
         offset += len(taken)
         if offset < len(found):
             return Slice(rows, f"{number}.{offset}", previous)

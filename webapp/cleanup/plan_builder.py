@@ -18,7 +18,6 @@ import pyarrow.parquet as pq
 
 from webapp.cleanup import manifest as manifests
 from webapp.cleanup.entries import CHUNK_ROWS, ORPHAN, PART_ROWS, SCHEMA, WASTE
-from webapp.cleanup.errors import PlanRefused
 from webapp.cleanup.folder import PlanFolder
 from webapp.cleanup.manifest import PartEntry, PlanManifest, PlannedRoot, SearchedAudit, WithheldRoot, instant_text
 from webapp.cleanup.proof import ProofRequirements, is_metadata
@@ -170,6 +169,3 @@ class _Writer:
             self.files[group["root"]] += group["bytes_count"]
             self.bytes[group["root"]] += group["bytes_sum"]
         self.say(f"planned {self._total:,} files")
-
-
-__all__ = ["MOST_FILES", "PlanRefused", "PlanRequest", "build"]

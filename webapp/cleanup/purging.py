@@ -6,13 +6,13 @@ from functools import partial
 from webapp.cleanup.errors import Halted
 from webapp.cleanup.file_names import name_of
 from webapp.cleanup.interrupted_chunks import close_open_chunks
-from webapp.cleanup.journal import Row
+from webapp.cleanup.journal import APPLY, PURGE, Row
 from webapp.cleanup.outcomes import FileOutcome
 from webapp.cleanup.places import Planned
 from webapp.cleanup.quarantine import refuse_unsafe
 from webapp.cleanup.recheck import Recheck, refuse_doubt
 from webapp.cleanup.references import References, Storage, references_in
-from webapp.cleanup.run import APPLY, PURGE, Run
+from webapp.cleanup.run import Run
 from webapp.cleanup.undoing import quarantined
 from webapp.cleanup.watching import Reference, Watch
 

@@ -6,11 +6,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
-from typing import Any
 
 from ingest.storage.tree import TreeError
 from webapp.cleanup.errors import Halted
-from webapp.cleanup.journal import APPLY, PURGE, UNDO, Journal, Row, tally
+from webapp.cleanup.journal import Journal, Row, tally
 from webapp.cleanup.manifest import instant_text
 from webapp.cleanup.outcomes import FileOutcome
 from webapp.cleanup.places import Files, Places, Planned
@@ -105,11 +104,3 @@ class Run:
         if self._failures >= FAILURES_IN_A_ROW:
             last = next(row for row in reversed(rows) if row.outcome == FileOutcome.FAILED)
             raise Halted(f"The storage refused {self._failures} files in a row; the last: {last.detail}. Nothing more was touched.")
-
-
-def verdict_row(row: Row) -> dict[str, Any]:
-    """As an object for the page and the API."""
-    return {"path": row.path, "outcome": row.outcome, "bytes": row.bytes, "at": row.at, "quarantine": row.quarantine, "detail": row.detail}
-
-
-__all__ = ["APPLY", "FAILURES_IN_A_ROW", "PURGE", "UNDO", "Run", "verdict_row"]

@@ -8,12 +8,12 @@ from collections.abc import Sequence
 
 from ingest.storage.tree import Occupied
 from webapp.cleanup.interrupted_chunks import close_open_chunks
-from webapp.cleanup.journal import Journal, Row
+from webapp.cleanup.journal import APPLY, UNDO, Journal, Row
 from webapp.cleanup.outcomes import FileOutcome
 from webapp.cleanup.places import Planned
 from webapp.cleanup.plan_reader import Chunk
 from webapp.cleanup.quarantine import refuse_unsafe
-from webapp.cleanup.run import APPLY, UNDO, Run
+from webapp.cleanup.run import Run
 
 
 def undo(run: Run) -> None:

@@ -1,6 +1,7 @@
 """Clean-up plans: the list, one of them with its proof and its journal, and what may be ordered of it."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import asdict, fields
 from datetime import datetime
 from typing import Any
 
@@ -20,7 +21,7 @@ from webapp.cleanup.entries import SCHEMA
 from webapp.cleanup.errors import CleanupError
 from webapp.cleanup.filters import NEWEST_FIRST, PlanFilters
 from webapp.cleanup.folder import PlanFolder
-from webapp.cleanup.journal import APPLY, VERBS, Journal
+from webapp.cleanup.journal import APPLY, VERBS, Journal, Row
 from webapp.cleanup.manifest import PlanManifest
 from webapp.cleanup.models import CleanupPlan
 from webapp.cleanup.outcomes import SENTENCES, WITHHELD, FileOutcome
@@ -119,8 +120,7 @@ def export(request: HttpRequest, pk: int | str, form: str) -> HttpResponseBase:
 def journal_export(request: HttpRequest, pk: int | str, verb: str, form: str) -> HttpResponseBase:
     """What became of every file."""
     found = _plan(pk)
-    names = ("path", "outcome", "bytes", "at", "quarantine", "detail")
-    return export_response(form, f"weir-plan-{found.short_name}-{verb}", names, _journal_rows(found, verb))
+    return export_response(form, f"weir-plan-{found.short_name}-{verb}", [one.name for one in fields(Row)], _journal_rows(found, verb))
 
 
 def _ordered(request: HttpRequest, found: CleanupPlan, act: Callable[[], None], word: str) -> HttpResponse:
@@ -214,4 +214,4 @@ def _journal_rows(found: CleanupPlan, verb: str) -> Iterator[dict[str, Any]]:
     journal = Journal(PlanFolder(found.folder), found.name or "", verb)
     for chunk in journal.done():
         for row in journal.read(chunk).rows:
-            yield {name: getattr(row, name) for name in ("path", "outcome", "bytes", "at", "quarantine", "detail")}
+            yield asdict(row)

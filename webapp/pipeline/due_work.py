@@ -35,10 +35,6 @@ def _shards() -> dict[str, int]:
     return {collect_key(shard): settings.WEIR.collect_interval_s for shard in shards}
 
 
-def _collect(lease: Lease, record: RunRecord) -> None:
-    collecting.collect(number_of(lease.key, COLLECT), lease, record)
-
-
 def _next_collection(ended: Ended) -> datetime:
     """Collections and cycles begin an interval apart, so that what comes in during one does not wait for a whole interval
     after it; but what takes long rests for long."""
@@ -82,7 +78,14 @@ def _purge(lease: Lease, record: RunRecord) -> None:
 
 
 register(
-    Work(COLLECT, COLLECT_TASK, every=_shards, do=_collect, next_at=_next_collection, done=_collected),
+    Work(
+        COLLECT,
+        COLLECT_TASK,
+        every=_shards,
+        next_at=_next_collection,
+        done=_collected,
+        do=lambda lease, record: collecting.collect(number_of(lease.key, COLLECT), lease, record),
+    ),
     Work(
         CYCLE,
         CYCLE_TASK,

@@ -4,21 +4,16 @@ from django.utils import timezone
 
 from webapp.reports import execution, weekly_digest, work_keys
 from webapp.work.keys import number_of
-from webapp.work.lease import Lease
-from webapp.work.registry import ClaimedWork, Work, register
-from webapp.work.runs import RunRecord
-
-
-def _has_work(attempt: ClaimedWork) -> bool:
-    return execution.has_work(number_of(attempt.key, work_keys.PREFIX))
-
-
-def _make(lease: Lease, record: RunRecord) -> None:
-    execution.carry_out(number_of(lease.key, work_keys.PREFIX), lease, record)
-
+from webapp.work.registry import Work, register
 
 register(
-    Work(work_keys.PREFIX, work_keys.TASK, every=work_keys.intervals_s, has_work=_has_work, do=_make),
+    Work(
+        work_keys.PREFIX,
+        work_keys.TASK,
+        every=work_keys.intervals_s,
+        has_work=lambda attempt: execution.has_work(number_of(attempt.key, work_keys.PREFIX)),
+        do=lambda lease, record: execution.carry_out(number_of(lease.key, work_keys.PREFIX), lease, record),
+    ),
     Work(
         work_keys.DIGEST,
         work_keys.TASK,

@@ -1,16 +1,14 @@
 """Asking for a report. The row is the order; its due work is done by a worker, or at once by a command."""
 
-from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
 from django.db import transaction
 
-from webapp.fleet.models import JobCurrent
 from webapp.reports import work_keys
 from webapp.reports.choices import ReportKind, ReportState
 from webapp.reports.folder import ReportFolder
-from webapp.reports.gathering.scope import BadScope, JobKey, ReportScope, checked
+from webapp.reports.gathering.scope import BadScope, JobKey, ReportScope, checked, rows_of
 from webapp.reports.models import IncidentReport
 from webapp.reports.texts import name as plain_name
 
@@ -33,7 +31,7 @@ def scope_of(report: IncidentReport) -> ReportScope:
 
 def ask_for(scope: ReportScope, *, user: Any, name: str, at: datetime, title: str = "", from_alert: str = "") -> IncidentReport:
     """An incident report. Raises :class:`BadScope` where none of the jobs was ever seen, and :class:`TooMany`."""
-    if not _known(scope.jobs):
+    if not rows_of(scope.jobs).exists():
         raise BadScope("None of these jobs was ever seen.")
     jobs = [[one.cluster, one.job_id] for one in scope.jobs]
     return _ask(
@@ -71,7 +69,3 @@ def _ask(**fields: Any) -> IncidentReport:
         report: IncidentReport = IncidentReport.objects.create(**fields)
         work_keys.wake(report.pk, fields["asked_at"])
     return report
-
-
-def _known(jobs: Sequence[JobKey]) -> bool:
-    return JobCurrent.objects.filter(cluster__in={one.cluster for one in jobs}, job_id__in={one.job_id for one in jobs}).exists()

@@ -14,7 +14,7 @@ from webapp.fleet.models import Cluster, JobCurrent
 from webapp.lib import timeranges
 from webapp.lib.instants import drawable
 from webapp.lib.timeranges import BadTimeRange
-from webapp.reports.gathering.scope import LONGEST, MOST_JOBS, BadScope, JobKey, ReportScope, check_span, checked
+from webapp.reports.gathering.scope import LONGEST, MOST_JOBS, BadScope, JobKey, ReportScope, check_span, checked, rows_of
 
 BEFORE, AFTER = timedelta(minutes=15), timedelta(minutes=5)
 """Around an alert: what led to it came before."""
@@ -107,10 +107,7 @@ def _worst_of(cluster: str) -> list[JobKey]:
 
 
 def _jobs(keys: Sequence[JobKey]) -> list[JobCurrent]:
-    if not keys:
-        return []
-    rows = JobCurrent.objects.filter(cluster__in={key.cluster for key in keys}, job_id__in={key.job_id for key in keys})
-    known = {JobKey(row.cluster, row.job_id): row for row in rows.defer("graph", "configuration", "checkpoint_config")}
+    known = {JobKey(row.cluster, row.job_id): row for row in rows_of(keys).defer("graph", "configuration", "checkpoint_config")}
     return [known[key] for key in dict.fromkeys(keys) if key in known][:MOST_JOBS]
 
 

@@ -3,7 +3,7 @@
 import itertools
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -23,18 +23,17 @@ from webapp.reports.gathering.scope import ReportScope
 MOST = 20_000
 """Checkpoints looked at one by one: two weeks at one a minute."""
 _MS = timedelta(milliseconds=1)
-_OUTLINE = ("id", "checkpoint_id", "trigger_time", "outcome", "is_savepoint", "end_to_end_ms", "end_time", "reason", "checkpointed_bytes")
 
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """One checkpoint, as far as counting needs it."""
+    """One checkpoint, as far as counting needs it; the names are those of its columns."""
 
     pk: int
     checkpoint_id: int
     trigger_time: datetime
     outcome: str
-    is_savepoint: bool
+    is_savepoint: bool | None
     end_to_end_ms: int | None
     end_time: datetime | None
     reason: str | None
@@ -50,19 +49,14 @@ class Outline:
 
     @property
     def badness(self) -> tuple[bool, bool, int]:
-        return self.failed, self.is_savepoint, self.end_to_end_ms or 0
+        return self.failed, bool(self.is_savepoint), self.end_to_end_ms or 0
 
 
 def outlines(job: JobCurrent, scope: ReportScope) -> list[Outline]:
     """The newest ``MOST`` of the range, oldest first."""
     facts = facts_of.of_job(job.cluster, job.job_id, scope.start, scope.end)
-    rows = list(facts.order_by("-trigger_time", "-id").values_list(*_OUTLINE)[:MOST])
-    return [_outline(row) for row in reversed(rows)]
-
-
-def _outline(row: tuple[Any, ...]) -> Outline:
-    pk, number, trigger, outcome, savepoint, lasted_ms, end, reason, uploaded = row
-    return Outline(pk, number, trigger, outcome, bool(savepoint), lasted_ms, end, reason, uploaded)
+    rows = facts.order_by("-trigger_time", "-id").values_list(*(one.name for one in fields(Outline)))[:MOST]
+    return [Outline(*row) for row in reversed(rows)]
 
 
 def figures(job: JobCurrent, scope: ReportScope, seen: Sequence[Outline], *, kept_one_by_one: bool) -> CheckpointFigures:

@@ -4,10 +4,10 @@ from collections.abc import Callable
 from datetime import datetime
 
 from webapp.fleet.choices import ClusterKind
-from webapp.fleet.models import Cluster, JobCurrent
+from webapp.fleet.models import Cluster
 from webapp.reports.document import Document
 from webapp.reports.gathering import alerts, rule_findings, sources, story, summary, timeline
-from webapp.reports.gathering.scope import JobKey, ReportScope
+from webapp.reports.gathering.scope import JobKey, ReportScope, rows_of
 
 Progress = Callable[[int, str], None]
 """Called with 0 … 100 and words."""
@@ -27,7 +27,7 @@ def gather(
     """About a dozen queries a job, each bounded."""
     clusters = {cluster.name: cluster for cluster in Cluster.objects.filter(name__in={one.cluster for one in scope.jobs})}
     recordings = {name for name, cluster in clusters.items() if cluster.kind == ClusterKind.RECORDING}
-    jobs = _jobs(scope)
+    jobs = {JobKey(row.cluster, row.job_id): row for row in rows_of(scope.jobs)}
     gathered = []
     for number, key in enumerate(key for key in scope.jobs if key in jobs):
         progress(5 + 60 * number // len(scope.jobs), f"reading job {number + 1} of {len(scope.jobs)}")
@@ -62,11 +62,6 @@ def gather(
         unknowns=sources.unknowns(stories, clusters, [key for key in scope.jobs if key not in jobs], scope, made_at),
         cut=tuple(filter(None, cut)),
     )
-
-
-def _jobs(scope: ReportScope) -> dict[JobKey, JobCurrent]:
-    rows = JobCurrent.objects.filter(cluster__in={one.cluster for one in scope.jobs}, job_id__in={one.job_id for one in scope.jobs})
-    return {JobKey(row.cluster, row.job_id): row for row in rows}
 
 
 def _points_cut(gathered: story.GatheredJob) -> str:

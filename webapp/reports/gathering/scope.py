@@ -1,10 +1,12 @@
 """What a report is about: jobs and a stretch of time, within bounds."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from django.db.models import Q
+from django.db.models import Q, QuerySet
+
+from webapp.fleet.models import JobCurrent
 
 MOST_JOBS = 50
 LONGEST = timedelta(days=31)
@@ -39,6 +41,11 @@ class ReportScope:
     def points_a_job(self) -> int:
         """How many checkpoints of each job are listed one by one, so that a report of fifty jobs stays a file that opens."""
         return max(60, min(400, 3_000 // max(len(self.jobs), 1)))
+
+
+def rows_of(keys: Collection[JobKey]) -> QuerySet[JobCurrent]:
+    """These jobs, as far as they are known; and those of the same ids on others of their clusters, which the caller leaves out."""
+    return JobCurrent.objects.filter(cluster__in={one.cluster for one in keys}, job_id__in={one.job_id for one in keys})
 
 
 class BadScope(ValueError):
