@@ -32,15 +32,15 @@ class ListFilters(FilterSet):
         if "time_field" in vars(cls):
             cls.declared_filters.update(time_window(cls.time_field))
 
-    def __init__(self, data: Mapping[str, Any], queryset: QuerySet[Any], **kwargs: Any) -> None:
+    def __init__(self, data: Mapping[str, Any], queryset: QuerySet[Any] | None = None, **kwargs: Any) -> None:
         given = dict(data.items())
         for alias, name in self.aliases.items():
             if alias in given:
                 given.setdefault(name, given.pop(alias))
-        super().__init__(given, queryset, **kwargs)
+        super().__init__(given, QuerySet() if queryset is None else queryset, **kwargs)
 
     @classmethod
-    def of_page(cls, query: Mapping[str, str], queryset: QuerySet[Any]) -> Self:
+    def of_page(cls, query: Mapping[str, str], queryset: QuerySet[Any] | None = None) -> Self:
         """What forms leave empty is not chosen."""
         chosen = {name: text.strip() for name, text in query.items() if text.strip()}
         return cls({**cls.defaults, **chosen}, queryset)
@@ -64,10 +64,14 @@ class ListFilters(FilterSet):
     def qs(self) -> QuerySet[Any]:
         return super().qs if self.is_valid() else self.queryset.none()  # type: ignore[union-attr]  # always given
 
-    def checked(self) -> QuerySet[Any]:
-        """The rows; raises :class:`WrongParameters`."""
+    def check(self) -> None:
+        """Raises :class:`WrongParameters`."""
         if not self.is_valid():
             raise WrongParameters(self.explanation)
+
+    def checked(self) -> QuerySet[Any]:
+        """The rows; raises :class:`WrongParameters`."""
+        self.check()
         return self.qs
 
     @property

@@ -12,6 +12,8 @@ from webapp.lib.filter_sets import ListFilters, WrongParameters
 from webapp.lib.keysets import BadCursor
 
 COUNT_CAP = 1_000
+POSITIONS = ("cursor", "after")
+"""Where a list goes on: other filters start it again."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,7 @@ def filter_form(request: HttpRequest, filters: ListFilters, *controls: Control) 
         Control(one.name, one.label, one.options, one.id or one.name, str(given.get(one.name, "")), errors.get(one.name, ""))
         for one in controls
     ]
-    kept = [(name, str(text)) for name, text in request.GET.items() if name not in {*names, *errors, "cursor"}]
+    kept = [(name, str(text)) for name, text in request.GET.items() if name not in {*names, *errors, *POSITIONS}]
     return FilterForm(shown, kept, [f"{name}: {error}" for name, error in errors.items() if name not in names])
 
 

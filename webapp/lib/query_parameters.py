@@ -13,7 +13,6 @@ from drf_spectacular.drainage import set_override
 from webapp.lib import timeranges
 from webapp.lib.row_numbers import LARGEST
 
-LONGEST_TEXT = 500
 _LONGEST_SHOWN = 60
 
 
@@ -54,12 +53,19 @@ class Parameter(Filter):
 
 
 class Text(Parameter):
-    schema = {"type": "string", "maxLength": LONGEST_TEXT, "pattern": r"^[^\u0000]*$"}
+    schema = {"type": "string", "maxLength": 500, "pattern": r"^[^\u0000]*$"}
 
     def read(self, text: str) -> str:
-        if "\x00" in text or len(text) > LONGEST_TEXT:
-            raise ValueError(f"Give at most {LONGEST_TEXT} characters, without NUL.")
+        longest: int = self.schema["maxLength"]
+        if "\x00" in text or len(text) > longest:
+            raise ValueError(f"Give at most {longest:,} characters, without NUL.")
         return text
+
+
+class LongText(Text):
+    """Paths and URIs."""
+
+    schema = {**Text.schema, "maxLength": 4_000}
 
 
 class Choice(Parameter):

@@ -156,6 +156,7 @@ def test_jobs_and_checkpoints_are_paged(viewer):
 def test_an_unknown_root_is_not_found(viewer):
     assert viewer.get(reverse("storage-root"), {"uri": "s3://nobody"}).status_code == 404
     assert viewer.get(reverse("storage-files"), {"uri": "s3://nobody"}).status_code == 404
+    assert viewer.get(reverse("storage-files"), {"uri": "s3://a\x00"}).status_code == 404
     assert viewer.get(reverse("storage-simulator")).status_code == 404
 
 
@@ -166,6 +167,9 @@ def test_files_that_are_not_live_are_listed_with_their_reason(viewer, tmp_path):
     assert "Two audits found nothing" in first.content.decode()
     second = viewer.get(reverse("storage-files"), {"uri": ROOT, "after": first.context["found"].after})
     assert len(first.context["rows"]) + len(second.context["rows"]) == 150
+    wrong = viewer.get(reverse("storage-files"), {"uri": ROOT, "verdict": "live"})
+    assert wrong.context["rows"] == [] and "&#x27;live&#x27; cannot be used. Give one of" in wrong.content.decode()
+    assert viewer.get(reverse("storage-files-export", args=("csv",)), {"uri": ROOT, "verdict": "live"}).status_code == 400
 
 
 @pytest.mark.parametrize("form", ["csv", "json"])

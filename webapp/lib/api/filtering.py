@@ -1,10 +1,16 @@
 """The API's way to the filters of a list."""
 
-from typing import Any
+from collections.abc import Collection
+from typing import Any, TypeVar
 
 from django_filters.rest_framework import DjangoFilterBackend
+from drf_spectacular.utils import OpenApiParameter
 from rest_framework.exceptions import ValidationError
+from rest_framework.request import Request
 
+from webapp.lib.filter_sets import ListFilters
+
+FiltersT = TypeVar("FiltersT", bound=ListFilters)
 PAGING = ("cursor", "page_size")
 
 
@@ -20,3 +26,16 @@ class FilterBackend(DjangoFilterBackend):
             text = f"There is no such parameter; there are {', '.join((*names, *PAGING))}."
             raise ValidationError({name[:100]: [text] for name in unknown} | (filters.errors if filters else {}))
         return filters
+
+
+def given(filters: type[FiltersT], request: Request) -> FiltersT:
+    """Parameters of what is no list of rows; raises ``ValidationError``."""
+    found = filters(request.query_params)
+    if not found.is_valid():
+        raise ValidationError(found.errors)
+    return found
+
+
+def described(filters: type[ListFilters], required: Collection[str] = ()) -> list[OpenApiParameter]:
+    parameters = filters.parameters().items()
+    return [OpenApiParameter(name, one.schema, required=name in required, description=one.about) for name, one in parameters]

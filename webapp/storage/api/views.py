@@ -4,16 +4,18 @@ from dataclasses import asdict
 from typing import Any
 
 from django.http import Http404
-from drf_spectacular.utils import OpenApiParameter, extend_schema
-from rest_framework.exceptions import NotFound, ValidationError
+from drf_spectacular.utils import extend_schema
+from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from ingest.errors import IngestError
-from spark_jobs.storage_words import KINDS
+from webapp.lib.api.filtering import described, given
 from webapp.lib.api.lists import ERRORS, NOT_FOUND, ListView, listed
+from webapp.lib.filter_sets import ListFilters
 from webapp.lib.keysets import KeysetColumn
+from webapp.lib.query_parameters import LongText
 from webapp.storage.api.serializers import (
     AgeRuleSerializer,
     AuditDoubtSerializer,
@@ -30,6 +32,7 @@ from webapp.storage.api.serializers import (
     XrayAnswer,
 )
 from webapp.storage.choices import AuditState
+from webapp.storage.file_lists import FileFilters, read
 from webapp.storage.filters import (
     AgeRuleFilters,
     AuditFilters,
@@ -55,8 +58,6 @@ from webapp.storage.models import (
     VerdictFigures,
 )
 from webapp.storage.newest_audits import latest_audits, latest_of
-from webapp.storage.verdict_files import Wanted
-from webapp.storage.views.files import NOT_LIVE, read
 from webapp.storage.xray import xray_cache
 from webapp.storage.xray.location import NotLocated, located
 
@@ -154,36 +155,27 @@ class StorageFilesView(APIView):
     @extend_schema(
         summary="Files that are not live, in the order of their paths",
         operation_id="storage_files_list",
-        parameters=[
-            OpenApiParameter("root", str, required=True, description="its canonical URI"),
-            OpenApiParameter("verdict", str, enum=NOT_LIVE),
-            OpenApiParameter("reason", str),
-            OpenApiParameter("kind", str, enum=tuple(KINDS)),
-            OpenApiParameter("job_id", str),
-            OpenApiParameter("after", str, description="`after` of the answer before"),
-        ],
+        parameters=described(FileFilters, required=("root",)),
         responses={200: StorageFilesAnswer, **ERRORS, **NOT_FOUND},
     )
     def get(self, request: Request) -> Response:
-        given = {name: request.query_params.get(name, "") for name in ("root", "verdict", "reason", "kind", "job_id", "after")}
-        _refuse(given)
-        figures = latest_of(given["root"])
+        filters = given(FileFilters, request)
+        wanted = filters.wanted
+        figures = latest_of(wanted.root)
         if figures is None:
             raise NotFound("No audit has looked at this root.")
-        found, unreadable = read(figures, Wanted(**given), FILES_A_PAGE)
+        found, unreadable = read(figures, wanted, FILES_A_PAGE)
         if unreadable:
             raise NotFound(unreadable)
         rows = StorageFileSerializer(found.rows, many=True).data
         return Response({"audit_id": figures.audit.audit_id, "after": found.after or None, "incomplete": found.incomplete, "results": rows})
 
 
-def _refuse(given: dict[str, str]) -> None:
-    wrong = {name: ["Give at most 4,000 characters, without NUL."] for name, text in given.items() if "\x00" in text or len(text) > 4_000}
-    for name, known in (("verdict", NOT_LIVE), ("kind", tuple(KINDS))):
-        if given.get(name) and given[name] not in known:
-            wrong[name] = [f"Give one of {', '.join(known)}."]
-    if wrong:
-        raise ValidationError(wrong)
+class XrayParameters(ListFilters):
+    path = LongText(about="its directory or `_metadata`, as Flink names it")
+
+
+XrayParameters.base_filters["with"] = LongText("with", about="another one to compare with")
 
 
 class XrayView(APIView):
@@ -192,19 +184,15 @@ class XrayView(APIView):
     @extend_schema(
         summary="X-ray of a checkpoint or savepoint",
         operation_id="storage_xray_retrieve",
-        parameters=[
-            OpenApiParameter("path", str, required=True, description="its directory or `_metadata`, as Flink names it"),
-            OpenApiParameter("with", str, description="another one to compare with"),
-        ],
+        parameters=described(XrayParameters, required=("path",)),
         responses={200: XrayAnswer, **ERRORS, **NOT_FOUND},
     )
     def get(self, request: Request) -> Response:
-        given = {name: request.query_params.get(name, "") for name in ("path", "with")}
-        _refuse(given)
+        named = given(XrayParameters, request).values
         try:
-            file = located(given["path"])
+            file = located(named.get("path", ""))
             found = xray_cache.xray(file)
-            compared = asdict(xray_cache.comparison(file, located(given["with"]))) if given["with"] else None
+            compared = asdict(xray_cache.comparison(file, located(named["with"]))) if named.get("with") else None
         except (NotLocated, FileNotFoundError) as error:
             raise Http404(str(error)) from error
         except (IngestError, OSError) as error:
