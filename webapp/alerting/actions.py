@@ -11,7 +11,7 @@ from webapp.alerting.choices import OPEN, Happened
 from webapp.alerting.models import Alert, AlertEvent, MaintenanceWindow, Silence
 from webapp.alerting.querysets import AlertQuerySet
 from webapp.lib.matchers import Matcher
-from webapp.lib.refusals import ActionRefused
+from webapp.lib.refusals import ActionRefused, InputRefused
 
 LONGEST_COMMENT = 4_000
 LONGEST_SILENCE = timedelta(days=90)
@@ -44,24 +44,24 @@ def take_back(uids: Collection[str], user: Any, now: datetime) -> int:
 
 
 def comment_on(alert: Alert, user: Any, comment: str, now: datetime) -> None:
-    """Raises :class:`ActionRefused` where it says nothing."""
+    """Raises :class:`InputRefused` where it says nothing."""
     said = clean(comment)
     if not said:
-        raise ActionRefused("Write what you want to note.")
+        raise InputRefused("Write what you want to note.")
     _note([alert.pk], Happened.COMMENT, user.get_username()[:200], said, now)
 
 
 def silence(matchers: Sequence[Matcher], starts_at: datetime, ends_at: datetime, reason: str, user: Any, now: datetime) -> Silence:
-    """Notify nobody of alerts that match, for a while. Raises :class:`ActionRefused`."""
+    """Notify nobody of alerts that match, for a while. Raises :class:`InputRefused`."""
     said = clean(reason)
     if not matchers:
-        raise ActionRefused("Give at least one matcher: a silence of everything would hide all that happens.")
+        raise InputRefused("Give at least one matcher: a silence of everything would hide all that happens.")
     if not said:
-        raise ActionRefused("Give a reason: it is shown with the alert.")
+        raise InputRefused("Give a reason: it is shown with the alert.")
     if ends_at <= max(starts_at, now):
-        raise ActionRefused("A silence has to end after it begins, and in the future.")
+        raise InputRefused("A silence has to end after it begins, and in the future.")
     if ends_at - starts_at > LONGEST_SILENCE:
-        raise ActionRefused(f"A silence lasts {LONGEST_SILENCE.days} days at most; plan a maintenance window for what is longer.")
+        raise InputRefused(f"A silence lasts {LONGEST_SILENCE.days} days at most; plan a maintenance window for what is longer.")
     with transaction.atomic():
         made = Silence.objects.create(
             matchers=[one.as_json() for one in matchers], starts_at=starts_at, ends_at=ends_at, reason=said,
@@ -82,18 +82,18 @@ def end_silence(found: Silence, user: Any, now: datetime) -> None:
 
 
 def save_window(window: MaintenanceWindow, user: Any, now: datetime) -> MaintenanceWindow:
-    """A checked window. Raises :class:`ActionRefused`."""
+    """A checked window. Raises :class:`InputRefused`."""
     window.reason = clean(window.reason)
     if not window.matchers:
-        raise ActionRefused("Give at least one matcher: a window for everything would hide all that happens.")
+        raise InputRefused("Give at least one matcher: a window for everything would hide all that happens.")
     if not window.reason:
-        raise ActionRefused("Give a reason: it is shown with the window.")
+        raise InputRefused("Give a reason: it is shown with the window.")
     if window.is_weekly and (window.time_of_day is None or not 60 <= (window.duration_s or 0) <= 7 * 86_400):
-        raise ActionRefused("A weekly window needs its time of day in UTC and how long it lasts, from a minute to a week.")
+        raise InputRefused("A weekly window needs its time of day in UTC and how long it lasts, from a minute to a week.")
     if not window.is_weekly and window.ends_at is None:
-        raise ActionRefused("Say when the window ends.")
+        raise InputRefused("Say when the window ends.")
     if window.ends_at is not None and window.ends_at <= max(window.starts_at, now):
-        raise ActionRefused("A window has to end after it begins, and in the future.")
+        raise InputRefused("A window has to end after it begins, and in the future.")
     window.author, window.author_name, window.created_at = user, user.get_username()[:200], now
     with transaction.atomic():
         window.save()

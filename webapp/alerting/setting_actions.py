@@ -11,31 +11,31 @@ from webapp.alerting.models import RuleSetting
 from webapp.findings.choices import Severity
 from webapp.findings.models import Finding, ThresholdOverride
 from webapp.fleet.models import Cluster, JobCurrent
-from webapp.lib.refusals import ActionRefused
+from webapp.lib.refusals import InputRefused
 
 LONGEST_HOLD_S = 7 * 86_400
 COLUMNS = ("severity", "alerts", "hold_before_s", "hold_after_s")
 
 
 def checked(rule: str, cluster: str, job_id: str, wishes: Mapping[str, Any]) -> RuleSetting:
-    """A setting that is not saved; ``wishes`` has :data:`COLUMNS`, empty ones unset. Raises :class:`ActionRefused`."""
+    """A setting that is not saved; ``wishes`` has :data:`COLUMNS`, empty ones unset. Raises :class:`InputRefused`."""
     if rule not in registry.all_rules():
-        raise ActionRefused(f"There is no rule called {rule[:100]}.")
+        raise InputRefused(f"There is no rule called {rule[:100]}.")
     _check_scope(cluster, job_id)
     severity = wishes.get("severity") or ""
     if severity and severity not in Severity.values:
-        raise ActionRefused(f"A severity is one of {', '.join(Severity.values)}.")
+        raise InputRefused(f"A severity is one of {', '.join(Severity.values)}.")
     for name in ("hold_before_s", "hold_after_s"):
         value = wishes.get(name)
         if value is not None and not 0 <= value <= LONGEST_HOLD_S:
-            raise ActionRefused(f"A hold time lasts from 0 to {LONGEST_HOLD_S} seconds.")
+            raise InputRefused(f"A hold time lasts from 0 to {LONGEST_HOLD_S} seconds.")
     return RuleSetting(rule=rule, cluster=cluster, job_id=job_id, **{name: wishes.get(name) for name in COLUMNS} | {"severity": severity})
 
 
 def save(wanted: RuleSetting, user: Any) -> RuleSetting:
-    """In place of what was set in the same scope. Raises :class:`ActionRefused` where nothing is set at all."""
+    """In place of what was set in the same scope. Raises :class:`InputRefused` where nothing is set at all."""
     if not wanted.severity and all(getattr(wanted, name) is None for name in COLUMNS[1:]):
-        raise ActionRefused("Nothing is set: choose a severity, a hold time, or whether it alerts. For the defaults, remove what is set.")
+        raise InputRefused("Nothing is set: choose a severity, a hold time, or whether it alerts. For the defaults, remove what is set.")
     said = {name: getattr(wanted, name) for name in COLUMNS} | {"author": user, "author_name": user.get_username()[:200]}
     with transaction.atomic():
         row, _made = RuleSetting.objects.update_or_create(rule=wanted.rule, cluster=wanted.cluster, job_id=wanted.job_id, defaults=said)
@@ -50,22 +50,22 @@ def remove(row: RuleSetting) -> None:
 
 
 def set_thresholds(values: Mapping[str, Any], cluster: str, job_id: str, user: Any) -> list[ThresholdOverride]:
-    """Replaces those of the same scope from the next cycle on. ``values``: number or text by key. Raises :class:`ActionRefused`."""
+    """Replaces those of the same scope from the next cycle on. ``values``: number or text by key. Raises :class:`InputRefused`."""
     known = {threshold.key: threshold for threshold in registry.all_thresholds()}
     _check_scope(cluster, job_id)
     if not values:
-        raise ActionRefused("No threshold was changed.")
+        raise InputRefused("No threshold was changed.")
     numbers: dict[str, float] = {}
     for key, text in values.items():
         threshold = known.get(key)
         if threshold is None:
-            raise ActionRefused(f"There is no threshold called {key[:100]}.")
+            raise InputRefused(f"There is no threshold called {key[:100]}.")
         try:
             numbers[key] = float(text)
         except (TypeError, ValueError):
-            raise ActionRefused(f"{key} must be a number.") from None
+            raise InputRefused(f"{key} must be a number.") from None
         if not threshold.minimum <= numbers[key] <= threshold.maximum:
-            raise ActionRefused(f"{key} must be a number from {threshold.minimum:g} to {threshold.maximum:g} {threshold.unit}.")
+            raise InputRefused(f"{key} must be a number from {threshold.minimum:g} to {threshold.maximum:g} {threshold.unit}.")
     with transaction.atomic():
         return [
             ThresholdOverride.objects.update_or_create(
@@ -77,9 +77,9 @@ def set_thresholds(values: Mapping[str, Any], cluster: str, job_id: str, user: A
 
 def _check_scope(cluster: str, job_id: str) -> None:
     if job_id and not JobCurrent.objects.filter(cluster=cluster, job_id=job_id).exists():
-        raise ActionRefused(f"There is no job {job_id[:64]} of cluster {cluster[:100] or '?'}.")
+        raise InputRefused(f"There is no job {job_id[:64]} of cluster {cluster[:100] or '?'}.")
     if cluster and not job_id and not Cluster.objects.filter(name=cluster).exists():
-        raise ActionRefused(f"There is no cluster called {cluster[:100]}.")
+        raise InputRefused(f"There is no cluster called {cluster[:100]}.")
 
 
 def _look_again(row: RuleSetting) -> None:

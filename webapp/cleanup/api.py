@@ -6,7 +6,7 @@ from django.http import Http404
 from django.shortcuts import get_object_or_404
 from django.utils import timezone
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
+from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import exceptions, serializers, status
 from rest_framework.decorators import action
 from rest_framework.permissions import BasePermission
@@ -23,10 +23,9 @@ from webapp.cleanup.journal import VERBS, Journal
 from webapp.cleanup.models import CleanupPlan
 from webapp.cleanup.paging import files_page, journal_page
 from webapp.cleanup.plan_reader import PlanReader
-from webapp.lib.api.errors import ErrorAnswer, refused_as_conflict
+from webapp.lib.api.errors import CONFLICT
 from webapp.lib.api.lists import ERRORS, NOT_FOUND, ListView, listed
 
-CONFLICT = {409: OpenApiResponse(ErrorAnswer, "The plan's state, its age or who asks does not allow it.")}
 AT = OpenApiParameter("at", OpenApiTypes.STR, description="`next` or `previous` of an answer.")
 
 
@@ -127,8 +126,7 @@ class CleanupPlanViews(ListView):
         wanted = PlanRequestSerializer(data=request.data)
         wanted.is_valid(raise_exception=True)
         data, now = wanted.validated_data, timezone.now()
-        with refused_as_conflict():
-            plan = planning.ask_for(data.get("roots", []), waste=data["waste"], user=request.user, name=request.user.get_username(), at=now)
+        plan = planning.ask_for(data.get("roots", []), waste=data["waste"], user=request.user, name=request.user.get_username(), at=now)
         orders.wake(plan, now)
         return Response(CleanupPlanSerializer(plan).data, status=status.HTTP_202_ACCEPTED)
 
@@ -190,8 +188,7 @@ def _reader(plan: CleanupPlan) -> PlanReader:
 
 
 def _ordered(plan: CleanupPlan, act: Any, code: int = status.HTTP_200_OK) -> Response:
-    with refused_as_conflict():
-        act()
+    act()
     return Response(CleanupPlanSerializer(plan).data, status=code)
 
 

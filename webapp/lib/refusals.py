@@ -11,6 +11,10 @@ class ActionRefused(ValueError):
     """Nothing was done. The message says why and is safe to show."""
 
 
+class InputRefused(ActionRefused):
+    """What was entered cannot be used, whatever the state of things."""
+
+
 @contextmanager
 def refusal_as_message(request: HttpRequest) -> Iterator[None]:
     """What follows the action in the body is left out where it is refused; the next page says why."""

@@ -6,7 +6,7 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404
 from django.utils import timezone
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
+from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import exceptions, serializers, status
 from rest_framework.decorators import action
 from rest_framework.negotiation import BaseContentNegotiation
@@ -14,25 +14,18 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from webapp.alerting.models import Alert
-from webapp.lib.api.errors import ErrorAnswer
+from webapp.lib.api.errors import CONFLICT
 from webapp.lib.api.lists import ERRORS, NOT_FOUND, ListView, listed
 from webapp.reports import orders, report_scope
 from webapp.reports.choices import ReportKind
 from webapp.reports.filters import NEWEST_FIRST, ReportFilters
-from webapp.reports.gathering.scope import MOST_JOBS, BadScope, JobKey
+from webapp.reports.gathering.scope import MOST_JOBS, JobKey
 from webapp.reports.models import IncidentReport
-from webapp.reports.orders import TooMany
 from webapp.reports.renderers.files import FORMS
 from webapp.reports.stored_reports import Gone, content
 
 _TEXT = r"^[^\u0000]*$"
-CONFLICT = {409: OpenApiResponse(ErrorAnswer, "It cannot be made now; the message says why.")}
 FORM = OpenApiParameter("form", OpenApiTypes.STR, OpenApiParameter.PATH, enum=list(FORMS), description="which file")
-
-
-class CannotNow(exceptions.APIException):
-    status_code = status.HTTP_409_CONFLICT
-    default_code = "cannot_now"
 
 
 class ReportSerializer(serializers.ModelSerializer[IncidentReport]):
@@ -97,12 +90,7 @@ class ReportViews(ListView):
     def create(self, request: Request) -> Response:
         wanted = ReportRequest(data=request.data)
         wanted.is_valid(raise_exception=True)
-        try:
-            report = _asked(wanted.validated_data, request)
-        except BadScope as error:
-            raise exceptions.ValidationError([str(error)]) from error
-        except TooMany as error:
-            raise CannotNow(str(error)) from error
+        report = _asked(wanted.validated_data, request)
         return Response(ReportSerializer(report).data, status=status.HTTP_202_ACCEPTED)
 
     @extend_schema(summary="Delete a report and its files", responses={204: None, **ERRORS, **NOT_FOUND})

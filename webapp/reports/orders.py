@@ -5,6 +5,7 @@ from typing import Any
 
 from django.db import transaction
 
+from webapp.lib.refusals import ActionRefused
 from webapp.reports import work_keys
 from webapp.reports.choices import ReportKind, ReportState
 from webapp.reports.folder import ReportFolder
@@ -14,10 +15,6 @@ from webapp.reports.texts import name as plain_name
 
 MOST_WAITING = 100
 """Orders that wait: a script that went wrong must not fill the queue."""
-
-
-class TooMany(Exception):
-    """The message is one sentence, safe to show."""
 
 
 def scope_of(report: IncidentReport) -> ReportScope:
@@ -30,7 +27,7 @@ def scope_of(report: IncidentReport) -> ReportScope:
 
 
 def ask_for(scope: ReportScope, *, user: Any, name: str, at: datetime, title: str = "", from_alert: str = "") -> IncidentReport:
-    """An incident report. Raises :class:`BadScope` where none of the jobs was ever seen, and :class:`TooMany`."""
+    """An incident report. Raises :class:`BadScope` where none of the jobs was ever seen, and :class:`ActionRefused`."""
     if not rows_of(scope.jobs).exists():
         raise BadScope("None of these jobs was ever seen.")
     jobs = [[one.cluster, one.job_id] for one in scope.jobs]
@@ -41,7 +38,7 @@ def ask_for(scope: ReportScope, *, user: Any, name: str, at: datetime, title: st
 
 
 def ask_for_digest(start: datetime, end: datetime, *, user: Any, name: str, at: datetime) -> IncidentReport:
-    """A digest of the fleet, now. Raises :class:`TooMany`."""
+    """A digest of the fleet, now. Raises :class:`ActionRefused`."""
     return _ask(kind=ReportKind.DIGEST, start=start, end=end, author=user, author_name=name[:200], asked_at=at)
 
 
@@ -64,7 +61,7 @@ def delete(report: IncidentReport) -> None:
 
 def _ask(**fields: Any) -> IncidentReport:
     if IncidentReport.objects.to_make().count() >= MOST_WAITING:
-        raise TooMany(f"{MOST_WAITING} reports are waiting to be made already; look at why on the pipeline page.")
+        raise ActionRefused(f"{MOST_WAITING} reports are waiting to be made already; look at why on the pipeline page.")
     with transaction.atomic():
         report: IncidentReport = IncidentReport.objects.create(**fields)
         work_keys.wake(report.pk, fields["asked_at"])

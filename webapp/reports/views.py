@@ -14,13 +14,12 @@ from webapp.accounts.guards import operators_only
 from webapp.alerting.models import Alert
 from webapp.lib.exports import export_response
 from webapp.lib.keysets import page
+from webapp.lib.refusals import ActionRefused
 from webapp.reports import orders, report_scope
 from webapp.reports.badges import report_badge
 from webapp.reports.choices import ReportKind, ReportState
 from webapp.reports.filters import NEWEST_FIRST, ReportFilters
-from webapp.reports.gathering.scope import BadScope
 from webapp.reports.models import IncidentReport
-from webapp.reports.orders import TooMany
 from webapp.reports.presentation import verdict
 from webapp.reports.renderers import html
 from webapp.reports.renderers.files import FORMS
@@ -75,7 +74,7 @@ def new(request: HttpRequest) -> HttpResponse:
     if request.method == "POST":
         try:
             report = _ordered(request)
-        except (BadScope, TooMany) as error:
+        except ActionRefused as error:
             messages.error(request, str(error))
         else:
             return redirect("report", report.uid)
@@ -90,7 +89,7 @@ def digest(request: HttpRequest) -> HttpResponse:
     now = timezone.now()
     try:
         report = orders.ask_for_digest(now - WEEK, now, user=request.user, name=request.user.get_username(), at=now)
-    except TooMany as error:
+    except ActionRefused as error:
         messages.error(request, str(error))
         return redirect("reports")
     return redirect("report", report.uid)

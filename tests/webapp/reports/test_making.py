@@ -7,6 +7,7 @@ from django.utils import timezone
 
 from tests.webapp.builders import T0
 from tests.webapp.reports.stories import expiring, scope, seen
+from webapp.lib.refusals import ActionRefused
 from webapp.reports import orders, work_keys
 from webapp.reports.choices import ReportState
 from webapp.reports.execution import MOST_ATTEMPTS
@@ -106,7 +107,7 @@ def test_jobs_that_nobody_ever_saw_are_refused(db):
 
 def test_orders_that_pile_up_are_refused(asked, monkeypatch):
     monkeypatch.setattr(orders, "MOST_WAITING", 1)
-    with pytest.raises(orders.TooMany):
+    with pytest.raises(ActionRefused):
         orders.ask_for(orders.scope_of(asked), user=None, name="olga", at=timezone.now())
 
 

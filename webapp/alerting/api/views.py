@@ -1,12 +1,11 @@
 """Alerts over the API: read them, acknowledge them; silences, maintenance windows, settings and thresholds: read, make and remove."""
 
-from collections.abc import Callable
 from typing import Any
 
 from django.shortcuts import get_object_or_404
 from django.utils import timezone
-from drf_spectacular.utils import OpenApiResponse, extend_schema
-from rest_framework import exceptions, status
+from drf_spectacular.utils import extend_schema
+from rest_framework import status
 from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -26,13 +25,12 @@ from webapp.alerting.filters import NEWEST_FIRST, AlertFilters, OfRule, OfThresh
 from webapp.alerting.models import Alert, MaintenanceWindow, RuleSetting, Silence
 from webapp.alerting.preview import compare
 from webapp.findings.models import ThresholdOverride
-from webapp.lib.api.errors import ActionConflict, ErrorAnswer, refused_as_conflict
+from webapp.lib.api.errors import CONFLICT
 from webapp.lib.api.lists import ERRORS, NOT_FOUND, ListView, listed
 from webapp.lib.keysets import KeysetColumn
 from webapp.lib.matchers import from_json
 from webapp.lib.refusals import ActionRefused
 
-CONFLICT = {409: OpenApiResponse(ErrorAnswer, "Its state does not allow it.")}
 NUMBER = r"\d{1,18}"
 NEWEST = (KeysetColumn("id", descending=True),)
 
@@ -61,7 +59,7 @@ class AlertViews(ListView):
         if not actions.acknowledge([uid], request.user, said["comment"], timezone.now()):
             found.refresh_from_db()
             by = found.acknowledged_name
-            raise ActionConflict(f"It is acknowledged by {by} already." if by else "It is resolved.")
+            raise ActionRefused(f"It is acknowledged by {by} already." if by else "It is resolved.")
         return Response(AlertSerializer(get_object_or_404(self.get_queryset(), uid=uid)).data)
 
     @extend_schema(
@@ -71,7 +69,7 @@ class AlertViews(ListView):
     def take_back(self, request: Request, uid: str) -> Response:
         get_object_or_404(self.get_queryset(), uid=uid)
         if not actions.take_back([uid], request.user, timezone.now()):
-            raise ActionConflict("Nobody has acknowledged it, or it is resolved.")
+            raise ActionRefused("Nobody has acknowledged it, or it is resolved.")
         return Response(AlertSerializer(get_object_or_404(self.get_queryset(), uid=uid)).data)
 
     @extend_schema(
@@ -82,7 +80,7 @@ class AlertViews(ListView):
     @action(detail=True, methods=["post"])
     def comment(self, request: Request, uid: str) -> Response:
         found, said = get_object_or_404(self.get_queryset(), uid=uid), _valid(CommentSerializer(data=request.data))
-        _done(lambda: actions.comment_on(found, request.user, said["comment"], timezone.now()))
+        actions.comment_on(found, request.user, said["comment"], timezone.now())
         return Response(AlertWithStorySerializer(found).data)
 
 
@@ -106,16 +104,14 @@ class SilenceViews(ListView):
     def create(self, request: Request) -> Response:
         entered, now = _valid(SilenceSerializer(data=request.data)), timezone.now()
         start = entered.get("starts_at") or now
-        made = _done(
-            lambda: actions.silence(from_json(entered["matchers"]), start, entered["ends_at"], entered["reason"], request.user, now)
-        )  # fmt: skip
+        made = actions.silence(from_json(entered["matchers"]), start, entered["ends_at"], entered["reason"], request.user, now)
         return Response(SilenceSerializer(made).data, status=status.HTTP_201_CREATED)
 
     @extend_schema(summary="End a silence now", request=None, responses={200: SilenceSerializer, **ERRORS, **NOT_FOUND, **CONFLICT})
     @action(detail=True, methods=["post"])
     def end(self, request: Request, pk: str) -> Response:
         found = get_object_or_404(Silence, pk=pk)
-        _in_turn(lambda: actions.end_silence(found, request.user, timezone.now()))
+        actions.end_silence(found, request.user, timezone.now())
         return Response(SilenceSerializer(found).data)
 
 
@@ -137,7 +133,7 @@ class MaintenanceWindowViews(ListView):
     def create(self, request: Request) -> Response:
         entered, now = _valid(MaintenanceWindowSerializer(data=request.data)), timezone.now()
         window = MaintenanceWindow(**{"starts_at": now, **entered})
-        made = _done(lambda: actions.save_window(window, request.user, now))
+        made = actions.save_window(window, request.user, now)
         return Response(MaintenanceWindowSerializer(made).data, status=status.HTTP_201_CREATED)
 
     @extend_schema(
@@ -148,7 +144,7 @@ class MaintenanceWindowViews(ListView):
     @action(detail=True, methods=["post"])
     def end(self, request: Request, pk: str) -> Response:
         found = get_object_or_404(MaintenanceWindow, pk=pk)
-        _in_turn(lambda: actions.end_window(found, request.user, timezone.now()))
+        actions.end_window(found, request.user, timezone.now())
         return Response(MaintenanceWindowSerializer(found).data)
 
 
@@ -164,7 +160,7 @@ class RuleSettingViews(ListView):
         summary="Set how a rule alerts in a scope", request=RuleSettingSerializer, responses={200: RuleSettingSerializer, **ERRORS}
     )
     def create(self, request: Request) -> Response:
-        row = _done(lambda: setting_actions.save(_setting(request), request.user))
+        row = setting_actions.save(_setting(request), request.user)
         return Response(RuleSettingSerializer(row).data)
 
     @extend_schema(
@@ -174,7 +170,7 @@ class RuleSettingViews(ListView):
     )
     @action(detail=False, methods=["post"])
     def preview(self, request: Request) -> Response:
-        wanted = _done(lambda: _setting(request))
+        wanted = _setting(request)
         return Response(RuleSettingPreviewSerializer(compare(wanted, timezone.now())).data)
 
     @extend_schema(summary="Remove what is set", responses={204: None, **ERRORS, **NOT_FOUND})
@@ -195,7 +191,7 @@ class ThresholdViews(ListView):
     def create(self, request: Request) -> Response:
         entered = _valid(ThresholdSerializer(data=request.data))
         cluster, job_id = entered.get("cluster", ""), entered.get("job_id", "")
-        (row,) = _done(lambda: setting_actions.set_thresholds({entered["key"]: entered["value"]}, cluster, job_id, request.user))
+        (row,) = setting_actions.set_thresholds({entered["key"]: entered["value"]}, cluster, job_id, request.user)
         return Response(ThresholdSerializer(row).data)
 
     @extend_schema(summary="Remove a threshold", responses={204: None, **ERRORS, **NOT_FOUND})
@@ -213,15 +209,3 @@ def _valid(wanted: Any) -> dict[str, Any]:
     wanted.is_valid(raise_exception=True)
     entered: dict[str, Any] = wanted.validated_data
     return entered
-
-
-def _done(act: Callable[[], Any]) -> Any:
-    try:
-        return act()
-    except ActionRefused as refused:
-        raise exceptions.ValidationError([str(refused)]) from refused
-
-
-def _in_turn(act: Callable[[], None]) -> None:
-    with refused_as_conflict():
-        act()

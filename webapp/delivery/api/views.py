@@ -5,7 +5,7 @@ from typing import Any
 from django.shortcuts import get_object_or_404
 from django.utils import timezone
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiResponse, extend_schema
+from drf_spectacular.utils import extend_schema
 from rest_framework import exceptions, status
 from rest_framework.decorators import action
 from rest_framework.request import Request
@@ -27,11 +27,9 @@ from webapp.delivery.filters import NEWEST_FIRST, DeliveryFilters, EndpointFilte
 from webapp.delivery.formats.weir import SCHEMA
 from webapp.delivery.models import Delivery, Endpoint
 from webapp.lib import timeranges
-from webapp.lib.api.errors import ErrorAnswer, refused_as_conflict
+from webapp.lib.api.errors import CONFLICT
 from webapp.lib.api.lists import ERRORS, NOT_FOUND, ListView, listed
 from webapp.lib.row_numbers import row_number
-
-CONFLICT = {409: OpenApiResponse(ErrorAnswer, "Its state does not allow it.")}
 
 
 @listed(EndpointSerializer, "Endpoints: who is notified of alerts")
@@ -74,8 +72,7 @@ class EndpointViews(ListView):
     @action(detail=True, methods=["post"])
     def rotate(self, request: Request, pk: str) -> Response:
         endpoint = _endpoint(pk)
-        with refused_as_conflict():
-            secret = orders.rotate(endpoint, request.user.get_username(), timezone.now())
+        secret = orders.rotate(endpoint, request.user.get_username(), timezone.now())
         endpoint.refresh_from_db()
         return Response(_with_secret(endpoint, secret))
 
@@ -118,8 +115,7 @@ class DeliveryViews(ListView):
     @action(detail=True, methods=["post"])
     def replay(self, request: Request, uid: str) -> Response:
         found = get_object_or_404(self.get_queryset(), uid=uid)
-        with refused_as_conflict():
-            orders.replay(found, request.user.get_username(), timezone.now())
+        orders.replay(found, request.user.get_username(), timezone.now())
         return Response(DeliverySerializer(self.get_queryset().get(pk=found.pk)).data, status=status.HTTP_202_ACCEPTED)
 
     @extend_schema(
@@ -134,8 +130,7 @@ class DeliveryViews(ListView):
         entered, now = wanted.validated_data, timezone.now()
         endpoint = get_object_or_404(Endpoint, pk=entered["endpoint"]) if entered.get("endpoint") else None
         since, until = _instant("from", entered["from"]), _instant("to", entered["to"])
-        with refused_as_conflict():
-            count = orders.replay_range(since, until, entered["states"], request.user.get_username(), now, endpoint)
+        count = orders.replay_range(since, until, entered["states"], request.user.get_username(), now, endpoint)
         return Response({"replayed": count}, status=status.HTTP_202_ACCEPTED)
 
 

@@ -3,19 +3,18 @@
 ``{"error": {"code": "not_found", "message": "…", "fields": {"from": ["…"]}}}``; ``fields`` only where the input is at fault.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 from django.contrib.auth.decorators import login_not_required
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, JsonResponse
 from django.views.decorators.csrf import csrf_exempt
+from drf_spectacular.utils import OpenApiResponse
 from rest_framework import exceptions, serializers, status
 from rest_framework.response import Response
 from rest_framework.views import exception_handler
 
-from webapp.lib.refusals import ActionRefused
+from webapp.lib.refusals import ActionRefused, InputRefused
 
 
 class ErrorBody(serializers.Serializer[Any]):
@@ -30,6 +29,9 @@ class ErrorAnswer(serializers.Serializer[Any]):
     error = ErrorBody()
 
 
+CONFLICT = {409: OpenApiResponse(ErrorAnswer, "The state of the subject, or who asks, does not allow it.")}
+
+
 class ActionConflict(exceptions.APIException):
     """The state of the subject, or who asks, does not allow the action."""
 
@@ -37,21 +39,16 @@ class ActionConflict(exceptions.APIException):
     default_code = "out_of_turn"
 
 
-@contextmanager
-def refused_as_conflict() -> Iterator[None]:
-    """Answers a refused action with 409 and its message."""
-    try:
-        yield
-    except ActionRefused as refused:
-        raise ActionConflict(str(refused)) from refused
-
-
 def answer(error: Exception, context: dict[str, Any]) -> Response | None:
-    """DRF's handler, with its several shapes made one; ``None`` for what is a bug."""
+    """DRF's handler, with its several shapes made one; ``None`` for what is a bug. A refused action is 409, refused input 400."""
     if isinstance(error, Http404):
         error = exceptions.NotFound(str(error) or None)
     elif isinstance(error, PermissionDenied):
         error = exceptions.PermissionDenied()
+    elif isinstance(error, InputRefused):
+        error = exceptions.ValidationError([str(error)])
+    elif isinstance(error, ActionRefused):
+        error = ActionConflict(str(error))
     response = exception_handler(error, context)
     if response is None or not isinstance(error, exceptions.APIException):
         return None

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from django.db.models import Q, QuerySet
 
 from webapp.fleet.models import JobCurrent
+from webapp.lib.refusals import InputRefused
 
 MOST_JOBS = 50
 LONGEST = timedelta(days=31)
@@ -48,7 +49,7 @@ def rows_of(keys: Collection[JobKey]) -> QuerySet[JobCurrent]:
     return JobCurrent.objects.filter(cluster__in={one.cluster for one in keys}, job_id__in={one.job_id for one in keys})
 
 
-class BadScope(ValueError):
+class BadScope(InputRefused):
     """The message is one sentence, safe to show."""
 
 
