@@ -1,6 +1,6 @@
 """Addresses of endpoints and deliveries."""
 
-from django.urls import path, re_path
+from django.urls import path
 
 from webapp.delivery.views import deliveries, endpoints
 
@@ -15,7 +15,7 @@ urlpatterns = [
     path("alerts/endpoints/<int:pk>/switch/", endpoints.switch, name="endpoint-switch"),
     path("alerts/endpoints/<int:pk>/remove/", endpoints.remove, name="endpoint-remove"),
     path("alerts/deliveries/", deliveries.deliveries, name="deliveries"),
-    re_path(r"^alerts/deliveries/export\.(?P<form>csv|json)$", deliveries.export, name="deliveries-export"),
+    path("alerts/deliveries/export.<export_form:form>", deliveries.export, name="deliveries-export"),
     path("alerts/deliveries/replay/", deliveries.replay_range, name="deliveries-replay"),
     path("alerts/deliveries/<str:uid>/", deliveries.delivery, name="delivery"),
     path("alerts/deliveries/<str:uid>/progress", deliveries.progress, name="delivery-progress"),

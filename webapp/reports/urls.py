@@ -11,7 +11,7 @@ MENU = MenuEntry("Reports", "reports", key="r", of=("report",))
 
 urlpatterns = [
     path("reports/", views.reports, name="reports"),
-    re_path(r"^reports\.(?P<form>csv|json)$", views.export, name="reports-export"),
+    path("reports.<export_form:form>", views.export, name="reports-export"),
     path("reports/new/", views.new, name="reports-new"),
     path("reports/digest/", views.digest, name="reports-digest"),
     re_path(rf"^reports/{UID}/$", views.report, name="report"),

@@ -1,6 +1,6 @@
 """Addresses of the pipeline's own state."""
 
-from django.urls import path, re_path
+from django.urls import path
 
 from webapp.lib.menu import MenuEntry
 from webapp.site.views import pipeline as views
@@ -10,5 +10,5 @@ MENU = MenuEntry("Pipeline", "pipeline", key="p", of=("pipeline",))
 urlpatterns = [
     path("pipeline/", views.pipeline, name="pipeline"),
     path("pipeline/runs/<int:pk>/", views.run, name="pipeline-run"),
-    re_path(r"^pipeline/skipped\.(?P<form>csv|json)$", views.skipped_export, name="pipeline-skipped-export"),
+    path("pipeline/skipped.<export_form:form>", views.skipped_export, name="pipeline-skipped-export"),
 ]
