@@ -1,8 +1,16 @@
 """What checkpoints, their uploads and their roll-ups can be narrowed by."""
 
-from spark_jobs.serving import OUTCOMES
-from webapp.lib.filter_sets import OfJob
+from typing import Any
+
+from django.db.models import QuerySet
+
+from spark_jobs.serving import FAILED_OUTCOMES, OUTCOMES
+from webapp.lib.filter_sets import ListFilters, OfJob
+from webapp.lib.keysets import KeysetColumn
 from webapp.lib.query_parameters import Choice, Flag, Text, Whole
+
+NEWEST_FIRST = (KeysetColumn("trigger_time", descending=True), KeysetColumn("id", descending=True))
+SAVEPOINTS = "savepoints"
 
 
 class CheckpointFilters(OfJob):
@@ -11,6 +19,17 @@ class CheckpointFilters(OfJob):
     is_savepoint = Flag()
     reason = Text(about="e.g. CHECKPOINT_EXPIRED")
     time_field = "trigger_time"
+
+
+class JobCheckpointFilters(ListFilters):
+    """Of the page of a job, where ``failed`` are all that did not succeed."""
+
+    outcome = Choice((*OUTCOMES, SAVEPOINTS), method="in_group")
+
+    def in_group(self, rows: QuerySet[Any], name: str, group: str) -> QuerySet[Any]:
+        if group == SAVEPOINTS:
+            return rows.filter(is_savepoint=True)
+        return rows.filter(outcome__in=FAILED_OUTCOMES if group == "failed" else [group])
 
 
 class UploadFilters(OfJob):

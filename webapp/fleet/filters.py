@@ -7,11 +7,13 @@ from django.db.models import Q, QuerySet
 
 from webapp.fleet.badges import HEALTH_GROUPS, STATUS_GROUPS
 from webapp.fleet.choices import ClusterKind, HealthState
+from webapp.fleet.log_kinds import ROUTINE_KINDS
 from webapp.fleet.sorting import FLEET_SORTS, WORST_FIRST, Sort
 from webapp.lib.filter_sets import SORT, ListFilters, OfJob
 from webapp.lib.keysets import KeysetColumn
 from webapp.lib.query_parameters import Choice, Parameter, Text, Whole
 
+NEWEST_FIRST = (KeysetColumn("ts", descending=True), KeysetColumn("id", descending=True))
 _LOWER_CASE = re.compile("[a-z]")
 
 
@@ -80,6 +82,18 @@ class FleetFilters(JobFilters):
 
     def with_failures(self, jobs: QuerySet[Any], name: str, value: str) -> QuerySet[Any]:
         return jobs.filter(recent_failed__gt=0).exclude(terminal=True)
+
+
+class JobEventFilters(ListFilters):
+    """Of the page of a job, which leaves routine out where nothing is chosen."""
+
+    kind = Text(method="of_kind")
+    defaults = {"kind": "notable"}
+
+    def of_kind(self, events: QuerySet[Any], name: str, kind: str) -> QuerySet[Any]:
+        if kind == "notable":
+            return events.exclude(kind__in=ROUTINE_KINDS)
+        return events if kind == "all" else events.filter(kind=kind)
 
 
 class LogEventFilters(OfJob):

@@ -6,6 +6,8 @@ from datetime import timedelta
 
 import pytest
 from django.core.cache import cache
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
@@ -100,7 +102,22 @@ def test_checkpoints_page_by_twenty_and_filter_by_outcome(viewer, now):
     first = viewer.get(url(of)).context["checkpoints"]
     second = viewer.get(url(of), {"checkpoints": first.next_cursor}).context["checkpoints"]
     assert (len(first.rows), len(second.rows)) == (20, 11)
-    assert [one.checkpoint_id for one in viewer.get(url(of), {"outcome": "failed"}).context["checkpoints"].rows] == [99]
+    for outcome in ("failed", "expired"):
+        assert [one.checkpoint_id for one in viewer.get(url(of), {"outcome": outcome}).context["checkpoints"].rows] == [99]
+    wrong = viewer.get(url(of), {"outcome": "nice"})
+    assert not wrong.context["checkpoints"].rows and "Give one of completed" in wrong.content.decode()
+
+
+def test_failed_checkpoints_take_no_query_each(viewer, now, django_assert_num_queries):
+    of = job(at=now)
+    expired(of, 1, now)
+    viewer.get(url(of))
+    with CaptureQueriesContext(connection) as one:
+        viewer.get(url(of))
+    for number in range(2, 12):
+        expired(of, number, now - timedelta(minutes=number))
+    with django_assert_num_queries(len(one)):
+        viewer.get(url(of))
 
 
 def test_routine_log_events_show_when_asked_for(viewer, now):

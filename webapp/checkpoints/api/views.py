@@ -2,7 +2,7 @@
 
 from rest_framework import serializers
 
-from webapp.checkpoints.filters import CheckpointFilters, RollupFilters, UploadFilters
+from webapp.checkpoints.filters import NEWEST_FIRST, CheckpointFilters, RollupFilters, UploadFilters
 from webapp.checkpoints.models import CheckpointFact, CheckpointRollup, CheckpointUpload, SizeTrend
 from webapp.lib.api.lists import ListView, listed
 from webapp.lib.filter_sets import OfJob
@@ -38,7 +38,7 @@ class CheckpointViews(ListView):
     queryset = CheckpointFact.objects.all()
     serializer_class = CheckpointSerializer
     filterset_class = CheckpointFilters
-    paging_keys = (KeysetColumn("trigger_time", descending=True), KeysetColumn("id", descending=True))
+    paging_keys = NEWEST_FIRST
 
 
 @listed(RollupSerializer, "Checkpoints summed up by hour and day, newest first")
@@ -54,7 +54,7 @@ class UploadViews(ListView):
     queryset = CheckpointUpload.objects.all()
     serializer_class = UploadSerializer
     filterset_class = UploadFilters
-    paging_keys = (KeysetColumn("trigger_time", descending=True), KeysetColumn("id", descending=True))
+    paging_keys = NEWEST_FIRST
 
 
 @listed(SizeTrendSerializer, "How the state of each job grows")

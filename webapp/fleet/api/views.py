@@ -16,7 +16,7 @@ from webapp.fleet.api.serializers import (
     JobSerializer,
     LogEventSerializer,
 )
-from webapp.fleet.filters import AnnotationFilters, ClusterFilters, ExceptionFilters, JobFilters, LogEventFilters
+from webapp.fleet.filters import NEWEST_FIRST, AnnotationFilters, ClusterFilters, ExceptionFilters, JobFilters, LogEventFilters
 from webapp.fleet.models import Cluster, JobAnnotation, JobCurrent, JobException, LogEvent
 from webapp.fleet.querysets import HEAVY
 from webapp.lib.api.lists import ERRORS, NOT_FOUND, ListView, listed
@@ -61,7 +61,7 @@ class LogEventViews(ListView):
     queryset = LogEvent.objects.all()
     serializer_class = LogEventSerializer
     filterset_class = LogEventFilters
-    paging_keys = (KeysetColumn("ts", descending=True), KeysetColumn("id", descending=True))
+    paging_keys = NEWEST_FIRST
 
 
 @listed(JobExceptionSerializer, "Exceptions of jobs, newest first")
@@ -69,7 +69,7 @@ class JobExceptionViews(ListView):
     queryset = JobException.objects.all()
     serializer_class = JobExceptionSerializer
     filterset_class = ExceptionFilters
-    paging_keys = (KeysetColumn("ts", descending=True), KeysetColumn("id", descending=True))
+    paging_keys = NEWEST_FIRST
 
 
 @listed(JobAnnotationSerializer, "What happened to jobs, as marked on charts, newest first")

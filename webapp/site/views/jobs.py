@@ -5,25 +5,26 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import render
 
-from spark_jobs.serving import FAILED_OUTCOMES
 from webapp.alerting.job_alerts import open_alerts
 from webapp.checkpoints import querysets as facts_of
 from webapp.checkpoints.badges import outcome_badge
+from webapp.checkpoints.filters import NEWEST_FIRST as NEWEST_CHECKPOINTS_FIRST
+from webapp.checkpoints.filters import JobCheckpointFilters
 from webapp.checkpoints.flink_counters import counters_of
-from webapp.checkpoints.models import CheckpointFact, SizeTrend
+from webapp.checkpoints.models import SizeTrend
 from webapp.checkpoints.outages import outages
 from webapp.findings.coverage import Coverage, coverage
 from webapp.findings.job_findings import of_job
 from webapp.findings.job_judgements import had_data
 from webapp.findings.models import JobJudgement
 from webapp.fleet.badges import health_badge_of
+from webapp.fleet.filters import NEWEST_FIRST, JobEventFilters
 from webapp.fleet.freshness import late_before
 from webapp.fleet.job_lookup import JobView, look_up
-from webapp.fleet.log_kinds import ROUTINE_KINDS
 from webapp.fleet.models import JobException, LogEvent
 from webapp.lib.exports import export_response
 from webapp.lib.instants import drawable
-from webapp.lib.keysets import KeysetColumn, Page, page
+from webapp.lib.keysets import page
 from webapp.pressure.blame import blame
 from webapp.pressure.graph import drawn
 from webapp.pressure.newest_windows import newest_windows
@@ -34,8 +35,7 @@ CHECKPOINTS_A_PAGE = 20
 EVENTS_A_PAGE = 9
 EXCEPTIONS_SHOWN = 10
 OUTAGES_SHOWN = 20
-NEWEST_FACTS_FIRST = (KeysetColumn("trigger_time", descending=True), KeysetColumn("id", descending=True))
-NEWEST_FIRST = (KeysetColumn("ts", descending=True), KeysetColumn("id", descending=True))
+UNLISTED = ("declines", "late_messages", "failure_message", "exception")
 EXPORT_COLUMNS = (
     "cluster", "job_id", "checkpoint_id", "trigger_time", "is_savepoint", "checkpoint_type", "outcome", "reason", "reason_text",
     "end_time", "end_to_end_ms", "state_bytes", "checkpointed_bytes", "processed_bytes", "persisted_bytes", "subtasks", "acknowledged",
@@ -49,8 +49,10 @@ def job(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
     view = look_up(request, cluster, job_id)
     start, end = view.time_range.from_time, view.time_range.to_time
     facts = facts_of.of_job(cluster, job_id, start, end)
-    checkpoints = _checkpoints(request, facts)
-    events, kinds = _events(request, view)
+    checkpoint_filters = JobCheckpointFilters.of_page(request.GET, facts.defer(*UNLISTED))
+    checkpoints = page(checkpoint_filters.qs, NEWEST_CHECKPOINTS_FIRST, request.GET.get("checkpoints", ""), CHECKPOINTS_A_PAGE)
+    events = LogEvent.objects.filter(cluster=cluster, job_id=job_id, ts__gte=start, ts__lte=end)
+    event_filters = JobEventFilters.of_page(request.GET, events)
     thrown = JobException.objects.filter(cluster=cluster, job_id=job_id, ts__gte=start, ts__lte=end)
     exceptions = list(thrown.order_by("-ts", "-id")[: EXCEPTIONS_SHOWN + 1])
     found = of_job(cluster, job_id, start, end, is_past=view.is_past)
@@ -68,10 +70,12 @@ def job(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
         "outages": _outages(view),
         "counters": counters_of(view.job),
         "trend": SizeTrend.objects.filter(cluster=cluster, job_id=job_id).first(),
+        "checkpoint_filters": checkpoint_filters,
         "checkpoints": checkpoints,
         "checkpoint_rows": [(fact, outcome_badge(fact.outcome), facts_of.trigger_ms(fact.trigger_time)) for fact in checkpoints.rows],
-        "events": events,
-        "event_kinds": kinds,
+        "events": page(event_filters.qs, NEWEST_FIRST, request.GET.get("events", ""), EVENTS_A_PAGE),
+        "event_filters": event_filters,
+        "event_kinds": list(events.order_by("kind").values_list("kind", flat=True).distinct()),
         "exceptions": exceptions[:EXCEPTIONS_SHOWN],
         "more_exceptions": len(exceptions) > EXCEPTIONS_SHOWN,
         "findings": found,
@@ -98,30 +102,6 @@ def checkpoints_export(request: HttpRequest, cluster: str, job_id: str, form: st
     view = look_up(request, cluster, job_id)
     facts = facts_of.of_job(cluster, job_id, view.time_range.from_time, view.time_range.to_time)
     return export_response(form, f"weir-checkpoints-{job_id[:40]}", EXPORT_COLUMNS, facts_of.export_rows(facts, EXPORT_COLUMNS))
-
-
-def _checkpoints(request: HttpRequest, facts: Any) -> Page[CheckpointFact]:
-    kinds: dict[str, dict[str, Any]] = {
-        "failed": {"outcome__in": FAILED_OUTCOMES},
-        "completed": {"outcome": "completed"},
-        "savepoints": {"is_savepoint": True},
-    }
-    narrow = kinds.get(request.GET.get("outcome", ""), {})
-    chosen = facts.filter(**narrow).defer("declines", "not_acknowledged", "late_messages", "failure_message", "exception")
-    return page(chosen, NEWEST_FACTS_FIRST, request.GET.get("checkpoints", ""), CHECKPOINTS_A_PAGE)
-
-
-def _events(request: HttpRequest, view: JobView) -> tuple[Page[LogEvent], list[str]]:
-    events = LogEvent.objects.filter(
-        cluster=view.job.cluster, job_id=view.job.job_id, ts__gte=view.time_range.from_time, ts__lte=view.time_range.to_time
-    )
-    kinds = list(events.order_by("kind").values_list("kind", flat=True).distinct())
-    kind = request.GET.get("kind", "")
-    if kind in kinds:
-        events = events.filter(kind=kind)
-    elif kind != "all":
-        events = events.exclude(kind__in=ROUTINE_KINDS)
-    return page(events, NEWEST_FIRST, request.GET.get("events", ""), EVENTS_A_PAGE), kinds
 
 
 def _coverage(view: JobView, judgement: JobJudgement | None) -> Coverage:
