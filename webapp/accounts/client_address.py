@@ -14,7 +14,7 @@ _LONGEST = 60
 def address_of(request: HttpRequest) -> str:
     """One client. Behind a declared proxy the last hop that it noted, which a client cannot forge.
 
-    Whoever has IPv6 has at least a /64, so that stands for one address. All without an address (a Unix socket) count as one.
+    A client with IPv6 has at least a /64, so that stands for one address. All without an address (a Unix socket) count as one.
     """
     return _network(_client(request), 32, 64)
 

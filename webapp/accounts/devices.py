@@ -43,7 +43,7 @@ def device_of(request: HttpRequest) -> Device | None:
 
 
 def remember(request: HttpRequest, response: HttpResponseBase) -> None:
-    """Whoever has just signed in; with a new nonce, so that failures of before no longer count against it."""
+    """The user who has just signed in; with a new nonce, so that failures of before no longer count against it."""
     known = device_of(request)
     me = _digest(request.user.get_username())
     people = (me, *(one for one in (known.people if known else ()) if one != me))[:MOST_PEOPLE]

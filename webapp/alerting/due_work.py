@@ -1,4 +1,4 @@
-"""The due work of alerting: findings into alerts, alerts into notices, at once on a hint, else by the intervalthing new."""
+"""The due work of alerting: findings into alerts, alerts into notices, at once on a hint, else with the next tick."""
 
 from datetime import timedelta
 

@@ -79,7 +79,7 @@ def _is_loading(now: datetime) -> bool:
 
 
 def _is_fresh(group: AlertGroup, now: datetime) -> bool:
-    """Something of what it has to tell may be just the first of more."""
+    """Some of its alerts were made just now, and more may follow."""
     return group.alerts.to_tell().filter(created_at__gte=now - LOADS_FOR).exists()
 
 

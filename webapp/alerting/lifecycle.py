@@ -100,7 +100,7 @@ def take(last: Life | None, episode: AlertEpisode, policy: Policy, now: datetime
     if not policy.alerts:
         return _switch_off(last, episode, now)
     if last.is_settled and not episode.is_open:
-        # Told of already: only its span is known better.
+        # Notified already: only its span is known better.
         return _step(last, replace(last, ends_at=_later(last.ends_at, episode.closed_at)), [], now)
     if not last.is_open:
         return _again(last, episode, policy, now)

@@ -88,7 +88,7 @@ def notify(group: AlertGroup, now: datetime) -> int:
         _queue(group, FIRING, ended_early, facts, now, still_firing=ended_early)
         made += 1
     if ended_early:
-        # Told that it fired; that it is over follows at once, since a receiver that keeps a state needs both.
+        # It fired and was resolved between two evaluations: a receiver that keeps a state needs both notices.
         _queue(group, RESOLVED, ended_early, facts, now)
         made += 1
     _mark_notified(group, news, made, now)
@@ -96,7 +96,7 @@ def notify(group: AlertGroup, now: datetime) -> int:
 
 
 def repeat(group: AlertGroup, now: datetime) -> int:
-    """Tell again what nobody has answered. Call it in a transaction."""
+    """Notify again of what nobody has acknowledged. Call it in a transaction."""
     rows = list(_unanswered().filter(group=group).select_related("finding").defer(*UNREAD).order_by(*WORST_FIRST))
     if not rows:
         return 0

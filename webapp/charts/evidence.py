@@ -18,7 +18,7 @@ _TICKS = 4
 
 
 @dataclass(frozen=True)
-class Sight:
+class PlottedOccurrence:
     """``value`` of the figure when it was seen; ``words`` are value and threshold as people read them."""
 
     at: datetime
@@ -29,27 +29,27 @@ class Sight:
 
 def over_time(
     name: str,
-    sights: Sequence[Sight],
+    occurrences: Sequence[PlottedOccurrence],
     start: datetime,
     end: datetime,
     threshold: float | None,
     tick_words: Any,
     events: Sequence[annotated.Annotation] = (),
 ) -> tuple[go.Figure, str]:
-    """The figure and what it left out. ``sights`` are sorted by time; ``tick_words`` writes a value in its unit."""
-    kept = worst_in_buckets(sights, MOST_POINTS, lambda sight: sight.at, lambda sight: sight.value)
+    """The figure and what it left out. ``occurrences`` are sorted by time; ``tick_words`` writes a value in its unit."""
+    kept = worst_in_buckets(occurrences, MOST_POINTS, lambda one: one.at, lambda one: one.value)
     layout, events_note = annotated.drawn(events, start, end)
     line = go.Scatter(
-        x=[plot_time(sight.at) for sight in kept],
-        y=[sight.value for sight in kept],
+        x=[plot_time(one.at) for one in kept],
+        y=[one.value for one in kept],
         mode="lines+markers" if len(kept) <= 200 else "lines",
         line={"color": ACCENT, "width": 1.6},
-        marker={"size": 7, "color": [_COLOURS.get(sight.severity, ACCENT) for sight in kept]},
-        hovertext=[f"<b>{plain(name)}</b><br>{plain(sight.words, 120)}<br>{plot_time(sight.at)[:19]} UTC" for sight in kept],
+        marker={"size": 7, "color": [_COLOURS.get(one.severity, ACCENT) for one in kept]},
+        hovertext=[f"<b>{plain(name)}</b><br>{plain(one.words, 120)}<br>{plot_time(one.at)[:19]} UTC" for one in kept],
         hovertemplate="%{hovertext}<extra></extra>",
         showlegend=False,
     )
-    values = [sight.value for sight in kept] + ([threshold] if threshold is not None else [])
+    values = [one.value for one in kept] + ([threshold] if threshold is not None else [])
     low, high = min(0.0, *values), max(0.0, *values)
     step = _round_step((high - low) / _TICKS)
     ticks = [step * position for position in range(math.floor(low / step), math.ceil(high / step) + 1)]
@@ -68,7 +68,7 @@ def over_time(
         },
         **layout,
     )
-    return result, " ".join(filter(None, (note(len(kept), len(sights), "sights", "the largest value"), events_note)))
+    return result, " ".join(filter(None, (note(len(kept), len(occurrences), "occurrences", "the largest value"), events_note)))
 
 
 def _round_step(least: float) -> float:

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from django.conf import settings
 
 from spark_jobs.audit_tables import STORAGE_FILE, STORAGE_REFERENCE
-from spark_jobs.manifest import Manifest
 from webapp.cleanup.planning import sort_roots
 from webapp.cleanup.recheck import FreshAudit
 from webapp.storage.auditing import audit_request, loading
@@ -13,6 +12,7 @@ from webapp.storage.auditing.audit_run import audit
 from webapp.storage.choices import AuditPurpose
 from webapp.storage.models import StorageAudit, StorageRoot
 from webapp.work.lease import Lease
+from webapp.work.run_files import file_uris
 from webapp.work.runs import RunRecord
 
 
@@ -49,12 +49,7 @@ def fresh_of(row: StorageAudit, roots: list[str]) -> FreshAudit:
     return FreshAudit(
         audit_id=row.audit_id,
         as_of=row.as_of,
-        verdict_files=_files(found, STORAGE_FILE.name),
-        reference_files=_files(found, STORAGE_REFERENCE.name),
+        verdict_files=file_uris(found, STORAGE_FILE.name),
+        reference_files=file_uris(found, STORAGE_REFERENCE.name),
         not_cleanable={root.uri: root.reasons for root in withheld},
     )
-
-
-def _files(found: Manifest, table: str) -> list[str]:
-    output = found.tables.get(table)
-    return [f"{found.run_dir.rstrip('/')}/{file}" for file in output.files] if output else []

@@ -1,7 +1,7 @@
 """What was done to each file, written as it happens and never changed: an intent before a chunk, its effect after it.
 
 ``journal/<verb>/<chunk>.<token>.intent.jsonl`` names the files about to be touched, ``<chunk>.effect.jsonl`` says what became
-of every file of the chunk. A chunk without effect was interrupted; its intents tell where to look. The first line of each
+of every file of the chunk. A chunk without effect was interrupted; its intents say where to look. The first line of each
 file holds who, when, and the SHA-256 of the effect before it, so that a line taken out later is missed; the last line is a
 seal that only Weir can make.
 """
@@ -140,7 +140,7 @@ class Journal:
             previous = hashlib.sha256(content).hexdigest()
 
     def refuse_foreign(self, chunk: int, names: Sequence[str], planned: Mapping[str, tuple[int, str]]) -> None:
-        """Raises :class:`PlanDamaged` where what is written of a chunk tells of other files than its own, or of other places for them.
+        """Raises :class:`PlanDamaged` where what is written of a chunk names other files than its own, or other places for them.
 
         ``names`` as ``written`` has them; ``planned``: path → bytes and place in quarantine.
         """

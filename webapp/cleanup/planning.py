@@ -25,6 +25,7 @@ from webapp.storage.models import AuditDoubt, RootFigures, StorageAudit, Storage
 from webapp.storage.models.columns import URI_LENGTH
 from webapp.storage.second_names import text_of
 from webapp.work.lease import Lease
+from webapp.work.run_files import file_uris
 
 _ONE_STEP_MOVES = ("hdfs://", "viewfs://", "webhdfs://")
 
@@ -69,11 +70,10 @@ def make(plan: CleanupPlan, lease: Lease, say: Say) -> PlanManifest:
     folder.remove()  # what a killed process had begun
     planned, withheld = sort_roots(audit, plan.roots)
     found = loading.read_manifest(audit)
-    output = found.tables.get(STORAGE_FILE.name)
     say(f"planning from audit {audit.audit_id}, which began at {audit.as_of:%Y-%m-%d %H:%M:%S} UTC")
     name, manifest = build(
         PlanRequest(
-            verdict_files=[f"{found.run_dir.rstrip('/')}/{file}" for file in output.files] if output else [],
+            verdict_files=file_uris(found, STORAGE_FILE.name),
             audit_id=audit.audit_id,
             audits=[searched(one) for one in (audit.previous, audit) if one is not None],
             as_of=audit.as_of,

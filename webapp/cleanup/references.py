@@ -44,7 +44,7 @@ class Storage:
     roots: Sequence[Root] = field(default_factory=tuple)
 
     def has(self, path: str) -> bool | None:
-        """Whether the file is there; ``None`` where nobody can tell."""
+        """Whether the file is there; ``None`` where that cannot be known."""
         answers: list[bool | None] = []
         for place in dict.fromkeys(self._places(path)):
             try:

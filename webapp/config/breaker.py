@@ -25,7 +25,7 @@ class Breaker:
         self._opened_at: float | None = None
 
     def allows(self) -> bool:
-        """Whether to ask now; whoever is let through while it is open tries for everybody."""
+        """Whether to ask now; the one call that is let through while it is open tries for all."""
         with self._lock:
             now = time.monotonic()
             if self._opened_at is not None and now - self._opened_at < OPEN_S:

@@ -7,7 +7,7 @@ from django.http import HttpRequest
 
 
 class ReadOnlyAdmin(admin.ModelAdmin):
-    """Counts of large tables cost more than they tell, so none are shown."""
+    """Counts of large tables cost more than they are worth, so none are shown."""
 
     show_full_result_count = False
     list_per_page = 50

@@ -47,7 +47,7 @@ class NoticeAlert:
     acknowledged_by: str | None = None
     flapping: bool = False
     muted_count: int = 0
-    """Alerts this one holds back, since what is blind cannot tell of them."""
+    """Alerts that this one inhibits: the jobs of a blind cluster cannot be judged."""
     muted: tuple[str, ...] = ()
     """The first 50 of them, by name."""
     labels: Mapping[str, str] = field(default_factory=dict)

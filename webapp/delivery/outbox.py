@@ -1,4 +1,4 @@
-"""Putting notices into the outbox, inside the transaction that made the alerts they tell of."""
+"""Putting notices into the outbox, inside the transaction that wrote their alerts."""
 
 import logging
 from collections.abc import Sequence
@@ -111,7 +111,7 @@ def _as_sent(notice: Notice, endpoint: Endpoint) -> list[Notice]:
 
 
 def hint(after: timedelta = timedelta()) -> None:
-    """Tell the sender to look now, or shortly. Without a broker the next tick's look finds the rows all the same."""
+    """Hint that there is something to send, now or shortly. Without a broker the next tick's look finds the rows all the same."""
     if settings.WEIR.redis_url:
         hints.hint(TASK, KEY, after)
 

@@ -126,7 +126,7 @@ def _disable(pk: int, reason: str, now: datetime) -> None:
 
 
 def excerpt(body: bytes, hidden: Iterable[str]) -> str:
-    """The first 4 KiB as text, without our own secrets, which a receiver may echo, and others that it may tell."""
+    """The first 4 KiB as text, without secrets: those of the endpoint, which a receiver may echo, and others."""
     text = body[:LONGEST_EXCERPT].decode(errors="replace").replace("\x00", "�")
     for secret in hidden:
         text = text.replace(secret, "***")

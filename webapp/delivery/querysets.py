@@ -16,7 +16,7 @@ else:
 
 ALWAYS_SENT = ("test", "endpoint_disabled")
 LEASE = timedelta(seconds=60)
-"""An attempt takes 15 s at most and then one short write; whoever holds longer is gone."""
+"""An attempt takes 15 s at most and then one short write; a holder that takes longer is gone."""
 
 
 class DeliveryQuerySet(QuerySet["Delivery"]):

@@ -4,7 +4,7 @@
 2. The request is made.
 3. Its outcome is written under that fence, in one transaction with the attempt's row.
 
-Whoever is killed between 1 and 3 leaves a lease that runs out, and the same ``webhook-id`` goes out once more.
+A process that is killed between 1 and 3 leaves a lease that runs out, and the same ``webhook-id`` goes out once more.
 """
 
 import logging

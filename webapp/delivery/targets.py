@@ -127,7 +127,7 @@ class CheckedResolver(AbstractResolver):
         return answers
 
     async def close(self) -> None:
-        """The pool belongs to whoever gave it."""
+        """The pool belongs to the caller."""
 
 
 def _host(netloc: str) -> str:

@@ -52,7 +52,7 @@ def _has_cycle(attempt: ClaimedWork) -> bool:
 
 
 def _next_cycle(ended: Ended) -> datetime | None:
-    """A cycle that found nothing to do stays due: whoever has news for it has it started at once."""
+    """A cycle that found nothing to do stays due, so that a hint at new commits starts it at once."""
     if ended.idle:
         return ended.ended if ended.lease.interval_s <= schedule.TICK_S else None
     rest = min((ended.ended - ended.began) / 2, CYCLE_RESTS_AT_MOST)

@@ -44,7 +44,7 @@ def tick() -> None:
 
 
 def hint_at(key: str, after: timedelta = timedelta()) -> None:
-    """Tell a worker of the right queue."""
+    """Hint to a worker of the right queue."""
     hint(registry.work_of(key).task, key, after)
 
 

@@ -27,7 +27,7 @@ def latest_end(when: str, now: datetime) -> datetime:
 
 
 def ask_where_due(now: datetime) -> bool:
-    """Ask for the digest of the week that ended last, unless it was asked for before or there is nothing to tell."""
+    """Ask for the digest of the week that ended last, unless it was asked for before or nothing was seen in it."""
     when = settings.WEIR.weekly_digest
     if when == OFF:
         return False

@@ -10,7 +10,7 @@ MOST_CHARS = 1000
 
 
 def of_root(result: Mapping[str, Any] | None, root: str) -> dict[str, Any] | None:
-    """Of the JSON that ``python -m spark_jobs age_rule`` writes; ``None`` where it does not tell of this root."""
+    """Of the JSON that ``python -m spark_jobs age_rule`` writes; ``None`` where it does not contain this root."""
     found = (result or {}).get("roots") or []
     return next((dict(one) for one in found if one.get("root") == root), None)
 

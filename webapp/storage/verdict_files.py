@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 
 from spark_jobs.audit_tables import STORAGE_FILE
 from spark_jobs.manifest import Manifest
+from webapp.work.run_files import file_uris
 
 COLUMNS = tuple(name for name in STORAGE_FILE.column_names if name != "audit_id")
 MOST_SCANNED = 1_000_000
@@ -58,8 +59,7 @@ class VerdictFiles:
 
     @classmethod
     def of(cls, manifest: Manifest) -> "VerdictFiles":
-        output = manifest.tables.get(STORAGE_FILE.name)
-        return cls([f"{manifest.run_dir}/{file}" for file in output.files] if output else [])
+        return cls(file_uris(manifest, STORAGE_FILE.name))
 
     def stream(self) -> Iterator[dict[str, Any]]:
         """All of them, in order."""

@@ -67,7 +67,7 @@ def _start(instance: Instance) -> None:
     """Pages come first, and show what is imported while it arrives."""
     redis, spark = instance.start_redis(), instance.start_spark()
     began = time.monotonic()
-    sign_in = instance.run_step("webapp.supervisor.prepare", "prepare", tell=False)
+    sign_in = instance.run_step("webapp.supervisor.prepare", "prepare", is_shown=False)
     say_step("Database", "ready", time.monotonic() - began)
     instance.wait_ready("Redis", redis)
     instance.wait_ready("Web server", instance.start_web())

@@ -88,8 +88,8 @@ class Instance:
         if self.stop.is_set():
             raise Stopped
 
-    def run_step(self, module: str, log_name: str, tell: bool = True) -> list[str]:
-        """Run one of our modules to its end and return its lines, printed as they come unless ``tell`` is off.
+    def run_step(self, module: str, log_name: str, is_shown: bool = True) -> list[str]:
+        """Run one of our modules to its end and return its lines, printed as they come unless ``is_shown`` is off.
 
         Raises :class:`Stopped` and :class:`Failed`.
         """
@@ -106,7 +106,7 @@ class Instance:
                 text=True,
                 start_new_session=True,
             )
-            listener = threading.Thread(target=_listen, args=(process.stdout, lines, tell), daemon=True)
+            listener = threading.Thread(target=_listen, args=(process.stdout, lines, is_shown), daemon=True)
             listener.start()
             code = self._wait(process)
             # What it started may hold the pipe for longer than it lived.
@@ -163,8 +163,8 @@ class Instance:
         return process.wait()
 
 
-def _listen(output: IO[str], lines: list[str], tell: bool) -> None:
+def _listen(output: IO[str], lines: list[str], is_shown: bool) -> None:
     for line in output:
         lines.append(line.rstrip("\n"))
-        if tell:
+        if is_shown:
             say(f"  {lines[-1]}")

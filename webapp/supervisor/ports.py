@@ -7,7 +7,7 @@ _ANSWER_WITHIN_S = 1.0
 
 
 def free_port() -> int:
-    """A loopback port that is free now; whoever binds it next has it."""
+    """A loopback port that is free now; it is not reserved."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

@@ -1,4 +1,4 @@
-"""``python -m webapp.work.leash COMMAND…``: become COMMAND, and die when whoever started it dies."""
+"""``python -m webapp.work.leash COMMAND…``: become COMMAND, and die when the parent process dies."""
 
 import os
 import sys

@@ -36,6 +36,12 @@ def batches(manifest: manifests.Manifest, table: str, known: Mapping[str, Servin
         yield _plain(manifest, table, batch)
 
 
+def file_uris(manifest: manifests.Manifest, table: str) -> list[str]:
+    """Its Parquet files; none where the run has no such table."""
+    output = manifest.tables.get(table)
+    return [f"{manifest.run_dir.rstrip('/')}/{file}" for file in output.files] if output else []
+
+
 def retracted_keys(manifest: manifests.Manifest, table: str) -> Iterator[list[dict[str, Any]]]:
     """Keys of rows that must go, in the same way."""
     for batch in retracted_of(manifest, table, SERVING_TABLES[table].key, ROWS_PER_BATCH):

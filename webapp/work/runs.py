@@ -71,7 +71,7 @@ def recorded(lease: Lease, kind: str, echo: Callable[[str], None] | None = None)
 
 
 def abandon(key: str, now: datetime) -> int:
-    """Close the rows of attempts whose process vanished: whoever holds the lease is the only one at work."""
+    """Close the rows of attempts whose process vanished: the holder of the lease is the only one at work."""
     running = PipelineRun.objects.filter(key=key, state=PipelineRun.State.RUNNING)
     return running.update(state=PipelineRun.State.ABANDONED, finished_at=now, error="Its process ended without a word.")
 

@@ -55,8 +55,8 @@ def watch(start: Callable[[], Running], log: Path, timeout_s: float, say: Say, n
     kept = _BoundedLog(log)
     running = start()
     readers = [
-        threading.Thread(target=_read, args=(stream, kept, tell), daemon=True)
-        for stream, tell in zip(running.outputs, (say, note), strict=True)
+        threading.Thread(target=_read, args=(stream, kept, line_to), daemon=True)
+        for stream, line_to in zip(running.outputs, (say, note), strict=True)
     ]
     for reader in readers:
         reader.start()
@@ -108,7 +108,7 @@ class _Command:
 
 
 class _BoundedLog:
-    """Two threads write to it, line by line, until it is full, or the disk is: whoever stopped reading would stop the command."""
+    """Two threads write to it, line by line, until it is full, or the disk is: a reader that stopped would block the command."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -131,7 +131,7 @@ class _BoundedLog:
             self._file.close()
 
 
-def _read(stream: IO[str], kept: _BoundedLog, tell: Say) -> None:
+def _read(stream: IO[str], kept: _BoundedLog, line_to: Say) -> None:
     for line in stream:
         kept.write(line)
-        tell(line.rstrip("\n")[:2_000])
+        line_to(line.rstrip("\n")[:2_000])

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from webapp.accounts.roles import may_operate
 from webapp.charts.annotations import Annotation
-from webapp.charts.evidence import Sight, over_time
+from webapp.charts.evidence import PlottedOccurrence, over_time
 from webapp.findings.badges import CONFIDENCE_MEANS, SEVERITY_BADGES
 from webapp.findings.choices import FindingState
 from webapp.findings.figures import figure_text
@@ -100,7 +100,7 @@ def chart(request: HttpRequest, pk: int) -> HttpResponse:
         cluster=found.cluster, job_id=found.job_id, rule=found.rule, subject_id=found.subject_id, seen_at__gte=start, seen_at__lte=end
     )
     sights = [
-        Sight(at, float(row["value"]), severity, _words(row, unit))
+        PlottedOccurrence(at, float(row["value"]), severity, _words(row, unit))
         for at, severity, evidence in reversed(seen.order_by("-seen_at").values_list("seen_at", "severity", "evidence")[:MOST_SIGHTS])
         for row in evidence[:1]
         if row.get("name") == name and _is_number(row.get("value"))

@@ -22,7 +22,7 @@ _QUIET_KINDS = (
     "job_submitted", "job_started", "job_terminal", "coordinator_stopped", "scheduler_started", "scheduler_stopped", "job_archived",
 )  # fmt: skip
 """What a healthy job logs as well, and what the time line says anyway."""
-_TOLD_ELSEWHERE = frozenset({"checkpoint_failed", "checkpoint_expired", "checkpoint_declined", "late_message", "job_state", "job_terminal"})
+_ELSEWHERE = frozenset({"checkpoint_failed", "checkpoint_expired", "checkpoint_declined", "late_message", "job_state", "job_terminal"})
 """Checkpoints and states have lines of their own in the time line; as excerpts they stay."""
 _LOUD = frozenset({"ERROR", "WARN", "FATAL"})
 
@@ -62,7 +62,7 @@ def _excerpt(event: LogEvent, more: int) -> LogExcerpt:
 
 
 def belongs_to_timeline(excerpt: LogExcerpt) -> bool:
-    return excerpt.kind not in _TOLD_ELSEWHERE and (excerpt.level in _LOUD or excerpt.kind.startswith(("tm_", "restored", "restore_")))
+    return excerpt.kind not in _ELSEWHERE and (excerpt.level in _LOUD or excerpt.kind.startswith(("tm_", "restored", "restore_")))
 
 
 def exceptions(job: JobCurrent, scope: ReportScope) -> tuple[Exception_, ...]:

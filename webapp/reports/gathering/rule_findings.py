@@ -12,7 +12,7 @@ from webapp.reports.document import Figure, ReportedFinding
 from webapp.reports.gathering.scope import ReportScope
 
 MOST_ROWS = 2_000
-MOST_TOLD = 120
+MOST_REPORTED = 120
 MOST_FIGURES = 12
 
 
@@ -29,7 +29,7 @@ def reported(found: Collection[Finding]) -> tuple[tuple[ReportedFinding, ...], i
         of_job.setdefault((one.cluster, one.job_id), []).append(one)
     shown = [matter for rows in of_job.values() for matter in matters(rows)]
     shown.sort(key=lambda one: (-one.finding.severity_rank, precedence(one.finding.rule), one.finding.first_seen))
-    return tuple(_reported(one) for one in _fairly(shown)), max(len(shown) - MOST_TOLD, 0)
+    return tuple(_reported(one) for one in _fairly(shown)), max(len(shown) - MOST_REPORTED, 0)
 
 
 def _fairly(shown: Sequence[PresentedFinding]) -> list[PresentedFinding]:
@@ -40,7 +40,7 @@ def _fairly(shown: Sequence[PresentedFinding]) -> list[PresentedFinding]:
         job = (one.finding.cluster, one.finding.job_id)
         places.append((counts[job], number))
         counts[job] += 1
-    return [shown[number] for _place, number in sorted(sorted(places)[:MOST_TOLD], key=lambda place: place[1])]
+    return [shown[number] for _place, number in sorted(sorted(places)[:MOST_REPORTED], key=lambda place: place[1])]
 
 
 def is_notable(finding: ReportedFinding) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from webapp.lib.instants import clock_text, day_and_clock_text, instant_text
 from webapp.lib.outage import Outage
 from webapp.lib.quantities import bytes_text, count_text, duration_text
-from webapp.reports.document import Document, JobStory, Moment, ReportedFinding, Table
+from webapp.reports.document import Document, JobStory, Moment, ReportedFinding
 from webapp.reports.presentation import shown
 
 MOST_MOMENTS, MOST_EXCERPTS = 60, 12
@@ -58,7 +58,7 @@ def _lines(document: Document) -> Iterator[str]:
         ]
         yield from _table("Alerts", ("Alert", "State", "Fired (UTC)", "Resolved (UTC)", "Acknowledged by"), rows)
     for table in document.tables:
-        yield from _told_table(table)
+        yield from _table(table.title, table.columns, table.rows, table.empty)
     for story, _badge in about.jobs:
         yield from _job(story)
     yield from _part(
@@ -164,10 +164,6 @@ def _outage(one: Outage) -> tuple[str, ...]:
     down = duration_text(one.downtime_ms) if is_known else f"at least {duration_text(one.at_least_ms)}"
     parts = ", ".join(f"{name.replace('_', ' ')} {duration_text(ms)}" for name, ms in one.parts)
     return day_and_clock_text(one.at), down, count_text(one.restarts), parts or "–", duration_text(one.reprocessed_ms)
-
-
-def _told_table(table: Table) -> Iterator[str]:
-    yield from _table(table.title, table.columns, table.rows, table.empty)
 
 
 def _table(title: str, columns: Iterable[str], rows: Iterable[Iterable[str]], empty: str = "") -> Iterator[str]:

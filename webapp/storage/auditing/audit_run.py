@@ -49,7 +49,7 @@ def audit(request: AuditRequest, lease: Lease, record: RunRecord) -> StorageAudi
 
 
 def settle_left_behind(lease: Lease, record: RunRecord) -> None:
-    """Of audits that say they run although whoever ran them is gone: their lease is ours now, or their run is closed."""
+    """Audits in a running state whose process is gone: their lease is held here now, or their run is closed."""
     for row in StorageAudit.objects.filter(state__in=(AuditState.RUNNING, AuditState.WRITTEN)).select_related("run"):
         if row.run is not None and row.run.state == PipelineRun.State.RUNNING and row.run.key != lease.key:
             continue
@@ -118,7 +118,7 @@ def _run_spark(row: StorageAudit, request: AuditRequest, lease: Lease, record: R
 
 def _withdraw_attestations(request: AuditRequest, record: RunRecord) -> None:
     """A file whose referrer vanished is kept only as long as an audit remembers that somebody referred to it: without that memory,
-    whoever stands for a root has to say again that nothing is missing there."""
+    a root has to be attested again, after a look at what is missing there."""
     for root in StorageRoot.objects.filter(uri__in=request.uris, attested_at__isnull=False):
         record.say(
             f"The attestation of {root.attested_name} for {root.uri} is withdrawn: which files were ever referred to is not remembered "

@@ -23,7 +23,7 @@ MOST_ENDED = 1_000
 DISCARDS_SINCE = timedelta(days=7)
 _NEVER_COMPLETED = (*FAILED_OUTCOMES, "aborted")
 _MAYBE_WRITTEN = "FINALIZE_CHECKPOINT_FAILURE"
-"""Flink itself cannot tell then whether the _metadata was written."""
+"""Flink itself does not know then whether the _metadata was written."""
 
 _INSTANT = pa.timestamp("ms", tz="UTC")
 _ENDED = pa.struct(

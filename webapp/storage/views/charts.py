@@ -13,6 +13,7 @@ from spark_jobs.storage_words import VERDICTS
 from webapp.charts.storage import SizeStep, StoragePoint, file_sizes, history
 from webapp.storage.newest_audits import latest_of, loaded_figures
 from webapp.storage.presentation import MISSING, point
+from webapp.storage.views.parameters import parameter
 
 MOST_AUDITS = 2_000
 _NAMES = [f"{name}_{unit}" for name in (*VERDICTS, MISSING) for unit in ("bytes", "files")]
@@ -21,7 +22,7 @@ _NAMES = [f"{name}_{unit}" for name in (*VERDICTS, MISSING) for unit in ("bytes"
 @require_GET
 def over_time(request: HttpRequest) -> HttpResponse:
     """Of one root, or of all together: at each audit what was known of every root by then."""
-    uri = _text(request, "uri")
+    uri = parameter(request, "uri")
     rows = loaded_figures().order_by("-as_of", "-id")
     if uri:
         rows = rows.filter(root=uri)
@@ -47,7 +48,7 @@ def _points(rows: list[dict[str, Any]]) -> list[StoragePoint]:
 
 @require_GET
 def sizes(request: HttpRequest) -> HttpResponse:
-    figures = latest_of(_text(request, "uri"))
+    figures = latest_of(parameter(request, "uri"))
     if figures is None or not figures.size_histogram:
         return _empty("No files", "The last audit found none, or none was made yet.")
     steps = [SizeStep(int(step["le_bytes"]), int(step["files"]), int(step["bytes"])) for step in figures.size_histogram]
@@ -60,10 +61,6 @@ def _filled(steps: list[SizeStep]) -> list[SizeStep]:
     first, last = min(known).bit_length(), max(known).bit_length()
     powers = [1 << bit - 1 for bit in range(first, last + 1)] if min(known) > 0 else sorted(known)
     return [known.get(power, SizeStep(power, 0, 0)) for power in powers]
-
-
-def _text(request: HttpRequest, name: str) -> str:
-    return request.GET.get(name, "").replace("\x00", "")[:4_000]
 
 
 def _drawn(figure: go.Figure, note: str) -> HttpResponse:

@@ -33,6 +33,7 @@ from webapp.storage.orphan_proof import unreferenced
 from webapp.storage.presentation import doubt_words, parts, reasons, why_not_cleanable
 from webapp.storage.readers import counts_since
 from webapp.storage.second_names import text_of
+from webapp.storage.views.parameters import parameter
 
 ROWS_A_PAGE = 25
 DOUBTS_SHOWN = 100
@@ -49,7 +50,7 @@ JOB_SORTS = {
 
 @require_GET
 def root(request: HttpRequest) -> HttpResponse:
-    uri = request.GET.get("uri", "").replace("\x00", "")[:4_000]
+    uri = parameter(request, "uri")
     registered = StorageRoot.objects.prefetch_related("clusters").filter(uri=uri).first()
     figures, now = latest_of(uri), timezone.now()
     if registered is None and figures is None:
@@ -71,7 +72,7 @@ def root(request: HttpRequest) -> HttpResponse:
 @require_GET
 def export_jobs(request: HttpRequest, form: str) -> HttpResponseBase:
     """All jobs of the root's newest audit."""
-    figures = latest_of(request.GET.get("uri", "").replace("\x00", "")[:4_000])
+    figures = latest_of(parameter(request, "uri"))
     if figures is None:
         raise Http404("No audit has looked at this root.")
     names = [field.name for field in JobStorage._meta.fields if field.name not in ("id", "audit")]

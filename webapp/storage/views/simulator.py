@@ -16,6 +16,7 @@ from webapp.storage.age_rules import directory_below, of_root
 from webapp.storage.choices import SimulationState
 from webapp.storage.models import AgeRuleResult, JobStorage, RootFigures
 from webapp.storage.newest_audits import latest_of
+from webapp.storage.views.parameters import parameter
 
 PRESETS = (1, 3, 7, 14, 30, 90)
 MOST_DAYS = 3650
@@ -26,7 +27,7 @@ MOST_DIRECTORIES = 100
 @require_http_methods(["GET", "POST"])
 def simulator(request: HttpRequest) -> HttpResponseBase:
     """GET shows what was simulated; POST asks a worker for another age."""
-    uri = request.GET.get("uri", "").replace("\x00", "")[:4_000]
+    uri = parameter(request, "uri")
     figures = latest_of(uri)
     if figures is None:
         raise Http404("No audit has looked at this root.")

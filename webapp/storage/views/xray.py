@@ -16,6 +16,7 @@ from webapp.fleet.models import JobCurrent
 from webapp.storage.badges import NO, PLAIN_NO, answer
 from webapp.storage.models import CheckpointStorage
 from webapp.storage.newest_audits import latest_audits
+from webapp.storage.views.parameters import parameter
 from webapp.storage.xray import xray_cache, xray_treemap
 from webapp.storage.xray.contents import Xray
 from webapp.storage.xray.location import NotLocated, located
@@ -30,7 +31,7 @@ STATES_SHOWN = 100
 @require_GET
 def xray(request: HttpRequest) -> HttpResponse:
     """``path`` names the checkpoint, ``with`` another one to compare with."""
-    written, other = (_text(request, name) for name in ("path", "with"))
+    written, other = (parameter(request, name) for name in ("path", "with"))
     context: dict[str, Any] = {"written": written, "now": timezone.now()}
     status = 200
     try:
@@ -115,7 +116,3 @@ def _names_of(found: Xray) -> dict[str, JobCurrent]:
     ids = {directory.job_id for directory in found.directories if directory.job_id}
     rows = JobCurrent.objects.filter(job_id__in=ids).only("cluster", "job_id", "name")[:500]
     return {row.job_id: row for row in rows}
-
-
-def _text(request: HttpRequest, name: str) -> str:
-    return request.GET.get(name, "").replace("\x00", "")[:4_000]

@@ -29,7 +29,7 @@ def comparison(file: MetadataFile, other: MetadataFile) -> MetadataComparison:
 
 
 def _kept(kind: str, files: tuple[MetadataFile, ...], make: Callable[[], ResultT]) -> ResultT:
-    # Without size and time nobody can tell whether it is still the same file.
+    # Without size and time it cannot be known whether it is still the same file.
     if any(file.size is None or file.modified is None for file in files):
         return make()
     facts = "\n".join(f"{file.path}\t{file.size}\t{file.modified}" for file in files)
