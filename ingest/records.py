@@ -1,12 +1,20 @@
-"""What the parsers produce: one frozen record class for each raw lake table.
+"""What the parsers produce: one frozen record class for each raw lake table, whose columns follow from its fields.
 
-Field names, order and meaning are those of :mod:`ingest.lake.tables` (a contract test compares them);
-``cluster``, ``observed_at`` and ``source`` are added by :class:`Observed`, ``commit_seq`` and ``date``
-by the lake writer. Instants are timezone-aware UTC. Unknown is ``None``.
+Each field has its type, its meaning and, where the name does not end with it, its unit (see :mod:`ingest.lake.tables`).
+``cluster``, ``observed_at`` and ``source`` are added by :class:`Observed`, ``commit_seq`` and ``date`` by the lake writer.
+
+* Instants are timezone-aware UTC, kept to the millisecond; durations are ``*_ms``; sizes are ``*_bytes``.
+* Unknown is ``None``, never 0, -1 or NaN.
+* A list per subtask has one element for each subtask, at the subtask's index (0-based), ``None`` where that subtask did
+  not report; the whole list is ``None`` where nobody asked.
 """
 
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Annotated, TypeVar
+
+_Value = TypeVar("_Value")
+PerSubtask = tuple[_Value | None, ...] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,134 +48,134 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    job_id: str
-    name: str | None
-    state: str | None
-    start_time: datetime | None = None
-    end_time: datetime | None = None
-    flink_version: str | None = None
-    job_type: str | None = None
-    parallelism: int | None = None
-    vertices: tuple[Vertex, ...] | None = None
-    edges: tuple[Edge, ...] | None = None
-    state_since: tuple[StateSince, ...] | None = None
-    restarts: int | None = None
-    checkpointing_mode: str | None = None
-    checkpoint_interval_ms: int | None = None
+    job_id: Annotated[str, "32 hex digits"]
+    name: Annotated[str | None, "job name as submitted"]
+    state: Annotated[str | None, "Flink job state, upper case"]
+    start_time: Annotated[datetime | None, "submission"] = None
+    end_time: Annotated[datetime | None, "null while it runs"] = None
+    flink_version: Annotated[str | None, "of the cluster"] = None
+    job_type: Annotated[str | None, "STREAMING or BATCH where the version reports it"] = None
+    parallelism: Annotated[int | None, "largest of its vertices", "subtasks"] = None
+    vertices: Annotated[tuple[Vertex, ...] | None, "job vertices in plan order"] = None
+    edges: Annotated[tuple[Edge, ...] | None, "edges between vertices"] = None
+    state_since: Annotated[tuple[StateSince, ...] | None, "last entry into each state that was ever entered"] = None
+    restarts: Annotated[int | None, "numRestarts metric"] = None
+    checkpointing_mode: Annotated[str | None, "exactly_once or at_least_once"] = None
+    checkpoint_interval_ms: Annotated[int | None, "null where periodic checkpoints are off"] = None
     checkpoint_timeout_ms: int | None = None
-    min_pause_ms: int | None = None
+    min_pause_ms: Annotated[int | None, "between two checkpoints"] = None
     max_concurrent_checkpoints: int | None = None
-    retained_on_cancellation: bool | None = None
-    externalized: bool | None = None
+    retained_on_cancellation: Annotated[bool | None, "externalized and not deleted on cancellation"] = None
+    externalized: Annotated[bool | None, "externalized checkpoints enabled"] = None
     unaligned_checkpoints: bool | None = None
     aligned_checkpoint_timeout_ms: int | None = None
     tolerable_failed_checkpoints: int | None = None
-    state_backend: str | None = None
-    checkpoint_storage: str | None = None
-    changelog_enabled: bool | None = None
-    checkpoints_total: int | None = None
-    checkpoints_completed: int | None = None
-    checkpoints_failed: int | None = None
-    checkpoints_in_progress: int | None = None
-    checkpoints_restored: int | None = None
-    restored_checkpoint_id: int | None = None
-    restored_at: datetime | None = None
-    restored_is_savepoint: bool | None = None
-    restored_path: str | None = None
-    configuration: tuple[Setting, ...] | None = None
+    state_backend: Annotated[str | None, "as the version names it"] = None
+    checkpoint_storage: Annotated[str | None, "as the version names it"] = None
+    changelog_enabled: Annotated[bool | None, "changelog state backend"] = None
+    checkpoints_total: Annotated[int | None, "REST counter; includes pre-flight refusals from 1.14 on"] = None
+    checkpoints_completed: Annotated[int | None, "REST counter"] = None
+    checkpoints_failed: Annotated[int | None, "REST counter"] = None
+    checkpoints_in_progress: Annotated[int | None, "REST counter"] = None
+    checkpoints_restored: Annotated[int | None, "REST counter"] = None
+    restored_checkpoint_id: Annotated[int | None, "latest restore"] = None
+    restored_at: Annotated[datetime | None, "latest restore"] = None
+    restored_is_savepoint: Annotated[bool | None, "true also for a retained checkpoint taken as NO_CLAIM"] = None
+    restored_path: Annotated[str | None, "latest restore"] = None
+    configuration: Annotated[tuple[Setting, ...] | None, "checkpoint, state, restart and memory settings of the cluster, masked"] = None
 
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    job_id: str
-    checkpoint_id: int
-    trigger_time: datetime
-    status: str
+    job_id: Annotated[str, "32 hex digits"]
+    checkpoint_id: Annotated[int, "repeats where a fixed job id restarts"]
+    trigger_time: Annotated[datetime, "trigger"]
+    status: Annotated[str, "IN_PROGRESS, COMPLETED or FAILED"]
     is_savepoint: bool | None = None
-    savepoint_format: str | None = None
-    checkpoint_type: str | None = None
-    latest_ack_time: datetime | None = None
-    end_to_end_ms: int | None = None
-    state_bytes: int | None = None
-    checkpointed_bytes: int | None = None
-    processed_bytes: int | None = None
-    persisted_bytes: int | None = None
-    subtasks: int | None = None
-    acknowledged: int | None = None
-    external_path: str | None = None
-    discarded: bool | None = None
+    savepoint_format: Annotated[str | None, "CANONICAL or NATIVE, 1.17 and later"] = None
+    checkpoint_type: Annotated[str | None, "CHECKPOINT, UNALIGNED_CHECKPOINT, SAVEPOINT, SYNC_SAVEPOINT"] = None
+    latest_ack_time: Annotated[datetime | None, "last acknowledgement so far"] = None
+    end_to_end_ms: Annotated[int | None, "trigger to last acknowledgement (to failure where the version reports it)"] = None
+    state_bytes: Annotated[int | None, "full state; before 1.15 the only size that REST reports, which is the uploaded one"] = None
+    checkpointed_bytes: Annotated[int | None, "newly persisted; null before 1.15"] = None
+    processed_bytes: Annotated[int | None, "in-flight data processed during alignment"] = None
+    persisted_bytes: Annotated[int | None, "in-flight data persisted"] = None
+    subtasks: Annotated[int | None, "that take part"] = None
+    acknowledged: Annotated[int | None, "that have acknowledged"] = None
+    external_path: Annotated[str | None, "where it was written"] = None
+    discarded: Annotated[bool | None, "true once subsumed or deleted by Flink"] = None
     failure_time: datetime | None = None
-    failure_message: str | None = None
-    flink_version: str | None = None
+    failure_message: Annotated[str | None, "as Flink words it"] = None
+    flink_version: Annotated[str | None, "of the cluster"] = None
 
 
 @dataclass(frozen=True, slots=True)
 class VertexCheckpoint:
-    job_id: str
+    job_id: Annotated[str, "32 hex digits"]
     checkpoint_id: int
-    trigger_time: datetime
-    vertex_id: str
-    status: str | None = None
+    trigger_time: Annotated[datetime, "of the checkpoint"]
+    vertex_id: Annotated[str, "32 hex digits"]
+    status: Annotated[str | None, "IN_PROGRESS, COMPLETED or FAILED"] = None
     latest_ack_time: datetime | None = None
     end_to_end_ms: int | None = None
-    state_bytes: int | None = None
-    checkpointed_bytes: int | None = None
+    state_bytes: Annotated[int | None, "full"] = None
+    checkpointed_bytes: Annotated[int | None, "newly persisted; null before 1.15"] = None
     processed_bytes: int | None = None
     persisted_bytes: int | None = None
     subtasks: int | None = None
     acknowledged: int | None = None
-    subtask_ack_time: tuple[datetime | None, ...] | None = None
-    subtask_end_to_end_ms: tuple[int | None, ...] | None = None
-    subtask_start_delay_ms: tuple[int | None, ...] | None = None
-    subtask_alignment_ms: tuple[int | None, ...] | None = None
-    subtask_sync_ms: tuple[int | None, ...] | None = None
-    subtask_async_ms: tuple[int | None, ...] | None = None
-    subtask_state_bytes: tuple[int | None, ...] | None = None
-    subtask_checkpointed_bytes: tuple[int | None, ...] | None = None
-    subtask_processed_bytes: tuple[int | None, ...] | None = None
-    subtask_persisted_bytes: tuple[int | None, ...] | None = None
-    subtask_unaligned: tuple[bool | None, ...] | None = None
-    subtask_aborted: tuple[bool | None, ...] | None = None
+    subtask_ack_time: Annotated[PerSubtask[datetime], "acknowledgement; null = not acknowledged"] = None
+    subtask_end_to_end_ms: Annotated[PerSubtask[int], "trigger to acknowledgement"] = None
+    subtask_start_delay_ms: Annotated[PerSubtask[int], "trigger to first barrier; 1.11 and later"] = None
+    subtask_alignment_ms: Annotated[PerSubtask[int], "first to last barrier"] = None
+    subtask_sync_ms: Annotated[PerSubtask[int], "synchronous part"] = None
+    subtask_async_ms: Annotated[PerSubtask[int], "asynchronous part"] = None
+    subtask_state_bytes: Annotated[PerSubtask[int], "full"] = None
+    subtask_checkpointed_bytes: Annotated[PerSubtask[int], "newly persisted"] = None
+    subtask_processed_bytes: PerSubtask[int] = None
+    subtask_persisted_bytes: PerSubtask[int] = None
+    subtask_unaligned: Annotated[PerSubtask[bool], "took an unaligned snapshot; 1.13 and later"] = None
+    subtask_aborted: Annotated[PerSubtask[bool], "1.13 and later"] = None
 
 
 @dataclass(frozen=True, slots=True)
 class VertexMetrics:
-    job_id: str
-    vertex_id: str
-    ts: datetime
-    parallelism: int | None = None
-    in_pool_usage: tuple[float | None, ...] | None = None
-    out_pool_usage: tuple[float | None, ...] | None = None
-    exclusive_usage: tuple[float | None, ...] | None = None
-    floating_usage: tuple[float | None, ...] | None = None
-    busy_ms_per_s: tuple[float | None, ...] | None = None
-    backpressured_ms_per_s: tuple[float | None, ...] | None = None
-    idle_ms_per_s: tuple[float | None, ...] | None = None
-    backpressured_ratio: tuple[float | None, ...] | None = None
-    records_in_per_s: tuple[float | None, ...] | None = None
-    records_out_per_s: tuple[float | None, ...] | None = None
-    watermark_ms: tuple[int | None, ...] | None = None
-    attempt: tuple[int | None, ...] | None = None
-    host: tuple[str | None, ...] | None = None
-    taskmanager_id: tuple[str | None, ...] | None = None
-    task_state: tuple[str | None, ...] | None = None
-    counted_at: datetime | None = None
-    records_in: tuple[int | None, ...] | None = None
-    records_out: tuple[int | None, ...] | None = None
+    job_id: Annotated[str, "32 hex digits"]
+    vertex_id: Annotated[str, "32 hex digits"]
+    ts: Annotated[datetime, "of the sample"]
+    parallelism: Annotated[int | None, "", "subtasks"] = None
+    in_pool_usage: Annotated[PerSubtask[float], "used over total input buffers of both kinds; 0..1", "ratio"] = None
+    out_pool_usage: Annotated[PerSubtask[float], "used over total output buffers; above 1 in overdraft", "ratio"] = None
+    exclusive_usage: Annotated[PerSubtask[float], "input buffers owned by channels", "ratio"] = None
+    floating_usage: Annotated[PerSubtask[float], "input buffers lent to busy channels", "ratio"] = None
+    busy_ms_per_s: Annotated[PerSubtask[float], "1.13 and later"] = None
+    backpressured_ms_per_s: Annotated[PerSubtask[float], "1.13 and later"] = None
+    idle_ms_per_s: Annotated[PerSubtask[float], "1.12 counts back-pressured time as idle"] = None
+    backpressured_ratio: Annotated[PerSubtask[float], "of the back-pressure endpoint; the only one before 1.13", "ratio"] = None
+    records_in_per_s: Annotated[PerSubtask[float], "Flink's meter: mean of the last minute", "records/s"] = None
+    records_out_per_s: Annotated[PerSubtask[float], "likewise", "records/s"] = None
+    watermark_ms: Annotated[PerSubtask[int], "current input watermark, epoch; null = none yet"] = None
+    attempt: Annotated[PerSubtask[int], "execution attempt, from 0"] = None
+    host: Annotated[PerSubtask[str], "where it runs"] = None
+    taskmanager_id: Annotated[PerSubtask[str], "resource id of its TaskManager"] = None
+    task_state: Annotated[PerSubtask[str], "Flink execution state, upper case"] = None
+    counted_at: Annotated[datetime | None, "when Flink was asked for records_in and records_out"] = None
+    records_in: Annotated[PerSubtask[int], "since the attempt began, as the JobManager collected it last", "records"] = None
+    records_out: Annotated[PerSubtask[int], "likewise", "records"] = None
 
 
 @dataclass(frozen=True, slots=True)
 class TaskManager:
-    taskmanager_id: str
+    taskmanager_id: Annotated[str, "resource id"]
     host: str | None
-    ts: datetime
+    ts: Annotated[datetime, "of the sample"]
     last_heartbeat: datetime | None = None
     slots: int | None = None
     free_slots: int | None = None
     cpu_cores: float | None = None
-    physical_memory_bytes: int | None = None
-    process_memory_bytes: int | None = None
-    managed_memory_bytes: int | None = None
+    physical_memory_bytes: Annotated[int | None, "of the machine"] = None
+    process_memory_bytes: Annotated[int | None, "configured total; null before 1.12"] = None
+    managed_memory_bytes: Annotated[int | None, "configured"] = None
     managed_memory_used_bytes: int | None = None
     heap_used_bytes: int | None = None
     heap_committed_bytes: int | None = None
@@ -177,35 +185,35 @@ class TaskManager:
     mapped_used_bytes: int | None = None
     network_memory_total_bytes: int | None = None
     network_memory_used_bytes: int | None = None
-    cpu_load: float | None = None
-    gc_count: int | None = None
-    gc_ms: int | None = None
+    cpu_load: Annotated[float | None, "JVM CPU load, 0..1", "ratio"] = None
+    gc_count: Annotated[int | None, "all collectors, since start"] = None
+    gc_ms: Annotated[int | None, "all collectors, since start"] = None
 
 
 @dataclass(frozen=True, slots=True)
 class JobException:
-    job_id: str
-    ts: datetime
-    task: str | None
-    exception_name: str | None
-    stacktrace: str | None
-    endpoint: str | None = None
-    taskmanager_id: str | None = None
-    is_root: bool = True
-    root_ts: datetime | None = None
+    job_id: Annotated[str, "32 hex digits"]
+    ts: Annotated[datetime, "when the failure happened"]
+    task: Annotated[str | None, "'name (i/p) - execution #n', null for a global failure"]
+    exception_name: Annotated[str | None, "class"]
+    stacktrace: Annotated[str | None, "full text, cut at 64 KiB"]
+    endpoint: Annotated[str | None, "host:port"] = None
+    taskmanager_id: Annotated[str | None, "resource id; 1.17 and later"] = None
+    is_root: Annotated[bool, "false for concurrent exceptions"] = True
+    root_ts: Annotated[datetime | None, "ts of the root it is concurrent to"] = None
 
 
 @dataclass(frozen=True, slots=True)
 class LogRecord:
-    process: str
-    ts: datetime
-    level: str
+    process: Annotated[str, "file name without rotation and compression suffixes: one JobManager or TaskManager process"]
+    ts: Annotated[datetime, "read in the time zone declared for the source"]
+    level: Annotated[str, "upper case"]
     logger: str
-    message: str
-    record_hash: str
-    ordinal: int
-    file: str
-    offset: int
+    message: Annotated[str, "after the ' - ' of the header, with all lines of the stack trace; cut at 256 KiB"]
+    record_hash: Annotated[str, "first 32 hex digits of SHA-256 over the record's text"]
+    ordinal: Annotated[int, "among equal (ts, record_hash) in one file, from 0"]
+    file: Annotated[str, "as read"]
+    offset: Annotated[int, "of the header in the (unpacked) file", "bytes"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,71 +225,58 @@ class NamedListState:
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    metadata_path: str
-    metadata_bytes: int | None
-    metadata_modified: datetime | None
-    reader_version: int
-    ordinal: int
-    job_id: str | None = None
+    metadata_path: Annotated[str, "the file as it was read"]
+    metadata_bytes: Annotated[int | None, "of the file"]
+    metadata_modified: Annotated[datetime | None, "of the file; null where the storage does not report it"]
+    reader_version: Annotated[int, "of ingest.metadata; with path, size and modification the key of what was parsed"]
+    ordinal: Annotated[int, "0 for the file itself, its handles from 1 in the order of the file"]
+    job_id: Annotated[str | None, "whose directory the file lies in; null for savepoints and where no such level is"] = None
     checkpoint_id: int | None = None
-    format_version: int | None = None
-    handles: int | None = None
-    checkpoint_type: str | None = None
-    savepoint_format: str | None = None
-    operator_id: str | None = None
-    operator_name: str | None = None
-    subtask: int | None = None
-    kind: str | None = None
-    state_class: str | None = None
-    handle_class: str | None = None
-    path: str | None = None
-    written_path: str | None = None
-    offset_bytes: int | None = None
-    size_bytes: int | None = None
-    state_bytes: int | None = None
-    inline_at: int | None = None
-    name: str | None = None
-    local_name: str | None = None
-    backend_id: str | None = None
-    handle_id: str | None = None
-    checkpointed_bytes: int | None = None
-    task_owned_directory: str | None = None
-    shared_directory: str | None = None
-    states: tuple[NamedListState, ...] | None = None
+    format_version: Annotated[int | None, "2 to 7"] = None
+    handles: Annotated[int | None, "only with ordinal 0: how many follow"] = None
+    checkpoint_type: Annotated[str | None, "only with ordinal 0: Checkpoint, Full Checkpoint, Savepoint, …; null before 1.16"] = None
+    savepoint_format: Annotated[str | None, "only with ordinal 0: CANONICAL or NATIVE"] = None
+    operator_id: Annotated[str | None, "32 hex digits"] = None
+    operator_name: Annotated[str | None, "2.0 and later"] = None
+    subtask: Annotated[int | None, "null for coordinators"] = None
+    kind: Annotated[str | None, "'file' with ordinal 0, else the part of the state as ingest.metadata.pieces names it"] = None
+    state_class: Annotated[str | None, "Flink's class of the state handle"] = None
+    handle_class: Annotated[str | None, "Flink's class of the stream handle"] = None
+    path: Annotated[str | None, "absolute; null where the bytes are in no file"] = None
+    written_path: Annotated[str | None, "as in the file, relative or absolute"] = None
+    offset_bytes: Annotated[int | None, "where a segment begins in its physical file"] = None
+    size_bytes: Annotated[int | None, "of the file, the segment or the inline state"] = None
+    state_bytes: Annotated[int | None, "what the handle adds to the state of its subtask, as Flink counts"] = None
+    inline_at: Annotated[int | None, "position of inline state in the _metadata; null for files"] = None
+    name: Annotated[str | None, "of inline state, or logical id of a segment"] = None
+    local_name: Annotated[str | None, "of a file of incremental state, such as 000025.sst"] = None
+    backend_id: Annotated[str | None, "of incremental state"] = None
+    handle_id: Annotated[str | None, "of the keyed state as a whole; null before 1.15"] = None
+    checkpointed_bytes: Annotated[int | None, "uploaded by this checkpoint, of the keyed state as a whole"] = None
+    task_owned_directory: Annotated[str | None, "kept alive by the handle (merged files)"] = None
+    shared_directory: Annotated[str | None, "kept alive by the handle (merged files)"] = None
+    states: Annotated[tuple[NamedListState, ...] | None, "operator states: SPLIT_DISTRIBUTE, UNION or BROADCAST, number of offsets"] = None
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    metadata_path: str
-    metadata_bytes: int | None
-    metadata_modified: datetime | None
-    reader_version: int
-    job_id: str | None = None
-    checkpoint_id: int | None = None
-    format_version: int | None = None
-    state_bytes: int | None = None
-    is_savepoint: bool | None = None
+    metadata_path: Annotated[str, "the file as it was read"]
+    metadata_bytes: Annotated[int | None, "of the file"]
+    metadata_modified: Annotated[datetime | None, "of the file; null where the storage does not report it"]
+    reader_version: Annotated[int, "of ingest.metadata"]
+    job_id: Annotated[str | None, "whose directory the file lies in; null for savepoints and where no such level is"] = None
+    checkpoint_id: Annotated[int | None, "as the file says"] = None
+    format_version: Annotated[int | None, "2 to 7"] = None
+    state_bytes: Annotated[int | None, "full state: the sum over all handles, as Flink counts; null where it is no possible size"] = None
+    is_savepoint: Annotated[bool | None, "by the type in the file; null before 1.16, which wrote none"] = None
 
 
 @dataclass(frozen=True, slots=True)
 class Skip:
-    subject: str
-    reason: str
-    detail: str
+    subject: Annotated[str, "what was skipped: endpoint path, file, job"]
+    reason: Annotated[str, "code: timeout, unreachable, http_error, bad_json, too_large, bad_payload, unreadable_file, long_line, …"]
+    detail: Annotated[str, "one sentence: what was expected, what to do"]
 
-
-type_of_table: dict[str, type] = {
-    "jobs": Job,
-    "checkpoints": Checkpoint,
-    "vertex_checkpoints": VertexCheckpoint,
-    "vertex_metrics": VertexMetrics,
-    "taskmanagers": TaskManager,
-    "exceptions": JobException,
-    "log_records": LogRecord,
-    "references": Reference,
-    "snapshots": Snapshot,
-    "skips": Skip,
-}
 
 Record = Job | Checkpoint | VertexCheckpoint | VertexMetrics | TaskManager | JobException | LogRecord | Reference | Snapshot | Skip
 

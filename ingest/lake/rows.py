@@ -8,20 +8,18 @@ from typing import Any
 
 import pyarrow as pa
 
-from ingest.lake.tables import TABLES, Table
-from ingest.records import Observed, Record, type_of_table
+from ingest.lake.tables import TABLE_OF_RECORD, Table
+from ingest.records import Observed, Record
 
 log = logging.getLogger(__name__)
 
 MAX_DAYS_A_COMMIT = 1_000
 """Each day is a folder and a file of its own; no true reading spreads over years, and a false one would make a hundred thousand of them."""
 
-_table_of_type = {record_type: TABLES[name] for name, record_type in type_of_table.items()}
-
 
 def table_of(record: Record) -> Table:
     """The lake table that holds records of this class."""
-    return _table_of_type[type(record)]
+    return TABLE_OF_RECORD[type(record)]
 
 
 def group_by_table(observed: Iterable[Observed]) -> dict[str, list[tuple[Observed, Record]]]:

@@ -18,7 +18,7 @@ from django.utils import timezone
 from ingest.errors import IngestError
 from ingest.flink_rest.address import parse_address
 from ingest.lake.store import Lake
-from ingest.lake.tables import LOG_RECORDS
+from ingest.lake.tables import TABLES
 from ingest.recordings.log_copies import LogCopies
 from ingest.records import LogRecord, Observed
 from spark_jobs import manifest as manifests
@@ -66,7 +66,7 @@ def observed(count: int) -> list[Observed]:
 
 
 def rows_of(lake: Lake) -> int:
-    return int(DeltaTable(f"{lake.root}/{LOG_RECORDS.name}").to_pyarrow_table().num_rows)
+    return int(DeltaTable(f"{lake.root}/{TABLES['log_records'].name}").to_pyarrow_table().num_rows)
 
 
 @pytest.mark.parametrize("room", ROOM)

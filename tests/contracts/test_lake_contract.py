@@ -1,6 +1,6 @@
-"""Records and raw lake tables are the same contract, said once as classes and once as columns."""
+"""Raw lake tables, as they follow from the record classes."""
 
-from dataclasses import fields, is_dataclass
+from dataclasses import fields
 from datetime import UTC, datetime
 from typing import get_args, get_type_hints
 
@@ -8,45 +8,36 @@ import pyarrow as pa
 import pytest
 
 from ingest.lake.rows import table_of, to_arrow
-from ingest.lake.tables import CLUSTER, PROVENANCE, TABLES
-from ingest.records import Observed, Record, type_of_table
+from ingest.lake.tables import CLUSTER, PROVENANCE, TABLE_OF_RECORD, TABLES
+from ingest.records import Observed, Record
 
-ARROW_OF = {
-    str: pa.string(),
-    int: pa.int64(),
-    float: pa.float64(),
-    bool: pa.bool_(),
-    datetime: pa.timestamp("ms", tz="UTC"),
-}
+RECORD_OF = {table.name: record for record, table in TABLE_OF_RECORD.items()}
+INSTANT = pa.timestamp("ms", tz="UTC")
+EDGE = ("source_vertex_id", "target_vertex_id", "ship_strategy")
 
 
-def arrow_of(hint):
-    """Arrow type of a field's annotation."""
-    options = [option for option in get_args(hint) if option is not type(None) and option is not Ellipsis]
-    if hint in ARROW_OF:
-        return ARROW_OF[hint]
-    if is_dataclass(hint):
-        return pa.struct([(name, arrow_of(inner)) for name, inner in get_type_hints(hint).items()])
-    if getattr(hint, "__origin__", None) is tuple:
-        return pa.list_(arrow_of(options[0]))
-    return arrow_of(options[0])
+def test_every_record_class_has_its_table():
+    assert set(TABLE_OF_RECORD) == set(get_args(Record))
 
 
-def test_every_table_has_its_record_class():
-    assert set(type_of_table) == set(TABLES)
-    assert set(get_args(Record)) == set(type_of_table.values())
-
-
-@pytest.mark.parametrize("name", TABLES)
-def test_fields_and_columns_have_the_same_names_in_the_same_order(name):
-    assert [field.name for field in fields(type_of_table[name])] == [column.name for column in TABLES[name].columns]
-
-
-@pytest.mark.parametrize("name", TABLES)
-def test_fields_and_columns_have_the_same_types(name):
-    hints = get_type_hints(type_of_table[name])
-    for column in TABLES[name].columns:
-        assert arrow_of(hints[column.name]) == column.type, column.name
+@pytest.mark.parametrize(
+    "table, name, type_, meaning, unit",
+    [
+        ("checkpoints", "checkpoint_id", pa.int64(), "repeats where a fixed job id restarts", ""),
+        ("checkpoints", "discarded", pa.bool_(), "true once subsumed or deleted by Flink", ""),
+        ("jobs", "end_time", INSTANT, "null while it runs", ""),
+        ("jobs", "min_pause_ms", pa.int64(), "between two checkpoints", "ms"),
+        ("jobs", "edges", pa.list_(pa.struct([(end, pa.string()) for end in EDGE])), "edges between vertices", ""),
+        ("jobs", "state_since", pa.list_(pa.struct([("state", pa.string()), ("since", INSTANT)])), None, ""),
+        ("vertex_metrics", "busy_ms_per_s", pa.list_(pa.float64()), "per subtask: 1.13 and later", "ms/s"),
+        ("vertex_metrics", "host", pa.list_(pa.string()), "per subtask: where it runs", ""),
+        ("taskmanagers", "cpu_load", pa.float64(), "JVM CPU load, 0..1", "ratio"),
+    ],
+)
+def test_type_meaning_and_unit_follow_from_the_field(table, name, type_, meaning, unit):
+    (column,) = (column for column in TABLES[table].columns if column.name == name)
+    assert (column.type, column.unit) == (type_, unit)
+    assert meaning in (None, column.meaning)
 
 
 @pytest.mark.parametrize("name", TABLES)
@@ -69,9 +60,9 @@ def test_units_are_in_the_names(name):
 @pytest.mark.parametrize("name", TABLES)
 def test_a_record_of_defaults_and_unknowns_becomes_a_row(name):
     at = datetime(2026, 1, 2, tzinfo=UTC)
-    hints = get_type_hints(type_of_table[name])
+    hints = get_type_hints(RECORD_OF[name])
     required = {str: "x", int: 1, datetime: at}
-    record = type_of_table[name](**{field.name: required.get(hints[field.name]) for field in fields(type_of_table[name])})
+    record = RECORD_OF[name](**{field.name: required.get(hints[field.name]) for field in fields(RECORD_OF[name])})
     assert table_of(record) is TABLES[name]
     row = to_arrow(TABLES[name], [(Observed("c", at, "rest"), record)], 7).to_pylist()[0]
     assert (row["cluster"], row["commit_seq"], row["date"]) == ("c", 7, at.date())
