@@ -1,35 +1,49 @@
 """Pieces of regular expressions that Flink's log messages are made of, and sample values for examples."""
 
+
+class Piece(str):
+    """An expression; in an f-string ``{piece:field}`` is the group that feeds a field."""
+
+    __slots__ = ()
+
+    def __format__(self, field: str) -> str:
+        return f"(?P<{field}>{self!s})" if field else str(self)
+
+
 HEX_BARE = "[0-9a-f]"
-HEX = f"({HEX_BARE}{{32}})"
-JOB = HEX
-EXECUTION = f"({HEX_BARE}{{32}}(?:_{HEX_BARE}{{32}}_[0-9]{{1,9}}_[0-9]{{1,9}})?)"
-"""Attempt id: 32 hex digits up to 1.15, ``{graph}_{vertex}_{subtask}_{attempt}`` from 1.16 on."""
-INT = "([0-9]{1,15})"
+HEX = Piece(f"{HEX_BARE}{{32}}")
+INT = Piece("[0-9]{1,15}")
 """Below 2^53: larger ones are no ids, bytes or times, and no sum of them may leave 64 bits."""
-MS = "([0-9]{1,12})"
-SIGNED_MS = "(-?[0-9]{1,12})"
+MS = Piece("[0-9]{1,12}")
+SIGNED_MS = Piece("-?[0-9]{1,12}")
 """A duration of 30 years at most, so that an instant stays one when it is added."""
-SIGNED = "(-?[0-9]{1,15})"
-SUBTASK = "([0-9]{1,9})/([0-9]{1,9})"
-STATE = "([A-Z_]+)"
-ANY = r"([^\n]*?)"
-REST = r"([^\n]*)"
-WORD = r"([^ \n]+)"
-PATH = r"([^\n]*?)"
-CONTAINER = r"([^ (\n]+)"
-HOST = r"([^:)\n]+)"
-LOCATION_OR_NONE = r"(?:([^ \n]+) @ ([^ \n]+) \(dataPort=-?[0-9]+\)|\[?unassigned resource\]?|\(unassigned\)|Unknown location)"
-CHECKPOINT_TYPE = r"(?:[A-Za-z]+\{name='([^'\n]*)'[^\n]*?\}|([A-Z_]+))"
+SIGNED = Piece("-?[0-9]{1,15}")
+STATE = Piece("[A-Z_]+")
+ANY = Piece(r"[^\n]*?")
+REST = Piece(r"[^\n]*")
+WORD = Piece(r"[^ \n]+")
+SNAPSHOT_NAME = Piece(r"[A-Z][A-Za-z ]*?")
+
+JOB = f"{HEX:job_id}"
+CHECKPOINT = f"{INT:checkpoint_id}"
+EXECUTION = f"(?P<execution_id>{HEX}(?:_{HEX}_[0-9]{{1,9}}_[0-9]{{1,9}})?)"
+"""Attempt id: 32 hex digits up to 1.15, ``{graph}_{vertex}_{subtask}_{attempt}`` from 1.16 on."""
+TASK = f"{ANY:task}"
+SUBTASK = "(?P<subtask_number>[0-9]{1,9})/(?P<parallelism>[0-9]{1,9})"
+ATTEMPT = f"{INT:attempt}"
+TASK_ATTEMPT = rf"{TASK} \({SUBTASK}\)(?:#{ATTEMPT})?"
+CONTAINER = r"(?P<container>[^ (\n]+)"
+HOST = r"(?P<host>[^:)\n]+)"
+LOCATION_OR_NONE = rf"(?:{WORD:container} @ {WORD:host} \(dataPort=-?[0-9]+\)|\[?unassigned resource\]?|\(unassigned\)|Unknown location)"
+CHECKPOINT_TYPE = r"(?:[A-Za-z]+\{name='(?P<checkpoint_type>[^'\n]*)'[^\n]*?\}|(?P<checkpoint_type>[A-Z_]+))"
 _LOCATION = (
-    r"(?:[A-Za-z]+ \{(?:fileSystem=[^,{}\n]*, checkpointDirectory=[^,{}\n]*?(?:%s/chk-([0-9]{1,15}))?, [^{}\n]*|subtaskKey=[^{}\n]*?"
-    r" checkpointId=([0-9]{1,15})|[^{}\n]*)\}|[^(){}\n]*)"
+    rf"(?:[A-Za-z]+ \{{(?:fileSystem=[^,{{}}\n]*, checkpointDirectory=[^,{{}}\n]*?(?:%s/chk-{CHECKPOINT})?, [^{{}}\n]*"
+    rf"|subtaskKey=[^{{}}\n]*? checkpointId={CHECKPOINT}|[^{{}}\n]*)\}}|[^(){{}}\n]*)"
 )
 CHECKPOINT_LOCATION = _LOCATION % ""
 """Where the state of a checkpoint goes: the directory of one that is written to files, or an id (file merging, 1.20+), or neither."""
-JOB_LOCATION = _LOCATION % f"(?:/{HEX})?"
+JOB_LOCATION = _LOCATION % f"(?:/{JOB})?"
 """The same, and the job whose directory it is."""
-SNAPSHOT_NAME = r"([A-Z][A-Za-z ]*?)"
 
 SAMPLE_JOB = "26eb676de8b3e133f9078fabe3704eb6"
 SAMPLE_VERTEX = "9c32e3838cee893dbb2fc90ccad79598"
