@@ -4,7 +4,8 @@ The Spark side of the same is ``spark_jobs.transforms.executions``.
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import Any
 
 from ingest.flink_logs.events import LogEvent
 
@@ -12,25 +13,8 @@ GRAPH_CREATED = "execution_graph_created"
 _NAMES = ("job_id", "vertex_id", "task", "subtask", "parallelism", "attempt", "container", "host")
 
 
-@dataclass(slots=True)
-class Execution:
-    """One attempt of one subtask, as far as it was logged."""
-
-    job_id: str | None = None
-    vertex_id: str | None = None
-    task: str | None = None
-    subtask: int | None = None
-    parallelism: int | None = None
-    attempt: int | None = None
-    container: str | None = None
-    host: str | None = None
-
-    def learn(self, event: LogEvent) -> None:
-        """A deploy line knows best; else what was learnt first stays."""
-        for name in _NAMES:
-            value = getattr(event, name)
-            if value is not None and (getattr(self, name) is None or event.kind == "task_deployed"):
-                setattr(self, name, value)
+Execution = dict[str, Any]
+"""One attempt of one subtask: what of ``_NAMES`` was logged of it."""
 
 
 def located(events: Iterable[LogEvent]) -> Iterator[LogEvent]:
@@ -47,13 +31,22 @@ def located(events: Iterable[LogEvent]) -> Iterator[LogEvent]:
             yield event
         elif not event.execution_id:
             if event.kind == "task_deployed" and (event.task, event.subtask) in newest:
-                newest[event.task, event.subtask].learn(event)
+                _update(newest[event.task, event.subtask], event)
             yield event
         else:
             known = executions.get(event.execution_id)
             if known is None:
-                known = executions[event.execution_id] = Execution(job_id=job_of_graph.get(event.execution_id.partition("_")[0]))
-            known.learn(event)
-            if known.task:
-                newest[known.task, known.subtask] = known
-            yield replace(event, **{name: getattr(known, name) for name in _NAMES if getattr(event, name) is None})
+                known = executions[event.execution_id] = {"job_id": job_of_graph.get(event.execution_id.partition("_")[0])}
+            _update(known, event)
+            if known.get("task"):
+                newest[known["task"], known.get("subtask")] = known
+            missing: Execution = {name: known.get(name) for name in _NAMES if getattr(event, name) is None}
+            yield replace(event, **missing)
+
+
+def _update(known: Execution, event: LogEvent) -> None:
+    """A deploy line is the best source; else what was logged first stays."""
+    for name in _NAMES:
+        value = getattr(event, name)
+        if value is not None and (known.get(name) is None or event.kind == "task_deployed"):
+            known[name] = value

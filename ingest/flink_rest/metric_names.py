@@ -41,8 +41,3 @@ TASKMANAGER_METRICS: Names = {
 def ids(names: Names) -> tuple[str, ...]:
     """Every id of a table, for a ``get=`` list."""
     return tuple(spelling for spellings in names.values() for spelling in spellings)
-
-
-def subtask_ids(subtask: int, names: Names = SUBTASK_METRICS) -> tuple[str, ...]:
-    """The ids of one subtask as ``/vertices/:vid/metrics?get=`` wants them: ``3.busyTimeMsPerSecond``."""
-    return tuple(f"{subtask}.{spelling}" for spelling in ids(names))

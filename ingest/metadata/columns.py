@@ -24,7 +24,6 @@ SCHEMA = pa.schema(
         ("ordinal", pa.int64()),  # from 0, in the order of the file
         ("operator_id", _CODED),  # 32 hex digits
         ("operator_name", _CODED),  # 2.0 and later
-        ("operator_uid", _CODED),  # 2.0 and later, where one was set
         ("subtask", pa.int32()),  # null for coordinators
         ("kind", _CODED),  # see ingest.metadata.pieces
         ("state_class", _CODED),
@@ -36,20 +35,12 @@ SCHEMA = pa.schema(
         ("state_bytes", pa.int64()),  # what the handle adds to the size of its subtask's state
         ("inline_at", pa.int64()),  # position of inline state in the _metadata
         ("name", pa.string()),  # of inline state, or logical id of a segment
-        ("scope", _CODED),  # EXCLUSIVE or SHARED, for segments
         ("local_name", pa.string()),  # of a file of incremental state
-        ("first_key_group", pa.int32()),
-        ("key_groups", pa.int32()),
         ("backend_id", _CODED),
-        ("handle_checkpoint_id", pa.int64()),
         ("handle_id", _CODED),
         ("checkpointed_bytes", pa.int64()),  # uploaded by this checkpoint, of the keyed state as a whole
-        ("materialization_id", pa.int64()),
         ("task_owned_directory", pa.string()),  # kept alive by the handle (merged files)
         ("shared_directory", pa.string()),
-        ("stream_offset", pa.int64()),  # of changes in their file
-        ("channel_gate", pa.int64()),  # gate or result partition
-        ("channel_index", pa.int64()),  # channel or subpartition
         ("states", pa.list_(_STATE)),  # named operator states; offsets is a count
     ]
 )
@@ -155,7 +146,6 @@ class _Batch:
             "ordinal": arrays.numbers(np.arange(self.first, self.first + self.rows, dtype=np.int64)),
             "operator_id": arrays.coded([operator.operator_id for operator in operators], owned),
             "operator_name": arrays.coded([operator.name for operator in operators], owned),
-            "operator_uid": arrays.coded([operator.uid for operator in operators], owned),
             "subtask": arrays.repeated([owner.subtask for owner in self.owners], owned, pa.int32()),
             "kind": arrays.coded(self.kinds, self._counts),
             "state_class": arrays.coded([owner.state_class for owner in self.owners], owned),
@@ -194,33 +184,22 @@ class _Batch:
     def _keyed(self) -> dict[str, pa.Array]:
         counts = self._owned
         keyed = [owner.keyed for owner in self.owners]
-        ranges = [(state.first_key_group, state.key_groups) if state.state_class else (None, None) for state in keyed]
         return {
-            "first_key_group": arrays.repeated([first for first, _ in ranges], counts, pa.int32()),
-            "key_groups": arrays.repeated([number for _, number in ranges], counts, pa.int32()),
             "backend_id": arrays.coded([state.backend_id for state in keyed], counts),
-            "handle_checkpoint_id": arrays.repeated([state.checkpoint_id for state in keyed], counts, pa.int64()),
             "handle_id": arrays.coded([state.handle_id for state in keyed], counts),
             "checkpointed_bytes": arrays.repeated([state.checkpointed_bytes for state in keyed], counts, pa.int64()),
-            "materialization_id": arrays.repeated([state.materialization_id for state in keyed], counts, pa.int64()),
         }
 
     def _rare(self) -> dict[str, pa.Array]:
         rows = self.rows
         streams = [(row, handle.stream) for row, handle in self.singles if handle.stream]
-        channels = [(row, handle.channel) for row, handle in self.singles if handle.channel]
         directories = [(row, handle.managed_directories) for row, handle in self.singles if handle.managed_directories]
-        changes = [(row, handle.stream_offset) for row, handle in self.singles]
         return {
             "offset_bytes": arrays.sparse_numbers([(row, stream.offset) for row, stream in streams], rows),
             "inline_at": arrays.sparse_numbers([(row, stream.inline_at) for row, stream in streams], rows),
             "name": arrays.sparse_text([(row, stream.name) for row, stream in streams], rows),
-            "scope": arrays.sparse_text([(row, stream.scope) for row, stream in streams], rows).dictionary_encode(),
             "task_owned_directory": arrays.sparse_text([(row, task_owned) for row, (task_owned, _) in directories], rows),
             "shared_directory": arrays.sparse_text([(row, shared) for row, (_, shared) in directories], rows),
-            "stream_offset": arrays.sparse_numbers(changes, rows),
-            "channel_gate": arrays.sparse_numbers([(row, channel.gate) for row, channel in channels], rows),
-            "channel_index": arrays.sparse_numbers([(row, channel.channel) for row, channel in channels], rows),
             "states": self._states(),
         }
 

@@ -9,7 +9,7 @@ PARTITIONABLE = 4
 SEGMENT_PARTITIONABLE = 17
 MODES = ("SPLIT_DISTRIBUTE", "UNION", "BROADCAST")
 MOST_STATES = 100_000
-"""Named states of one subtask; each becomes an object, so a forged number must not decide how many."""
+"""Named states of one subtask."""
 
 
 def read_operator_state(reading: Reading, operator: Operator, subtask: int, kind: str) -> Handle | None:
@@ -19,26 +19,15 @@ def read_operator_state(reading: Reading, operator: Operator, subtask: int, kind
         return None
     if tag not in (PARTITIONABLE, SEGMENT_PARTITIONABLE):
         raise UnsupportedMetadata(window.position - 1, "the tag of an operator state handle (0, 4 or 17)", str(tag))
-    states = _states(reading)
-    if tag == PARTITIONABLE:
-        stream = read_stream(reading)
-        size = stream.bytes if stream else 0
-        return Handle(operator, subtask, kind, "OperatorStreamStateHandle", stream, size, states=states)
-    directories = (window.text("the task-owned directory"), window.text("the shared directory"))
-    empty = window.flag("whether merged operator state is empty")
+    states = tuple(_state(reading) for _ in range(window.bounded_count(MOST_STATES, "operator states")))
+    state_class, directories = "OperatorStreamStateHandle", None
+    if tag == SEGMENT_PARTITIONABLE:
+        directories = (window.text("the task-owned directory"), window.text("the shared directory"))
+        empty = window.flag("whether merged operator state is empty")
+        state_class = "EmptyFileMergingOperatorStreamStateHandle" if empty else "FileMergingOperatorStreamStateHandle"
     stream = read_stream(reading)
-    state_class = "EmptyFileMergingOperatorStreamStateHandle" if empty else "FileMergingOperatorStreamStateHandle"
-    return Handle(
-        operator, subtask, kind, state_class, stream, stream.bytes if stream else 0, states=states, managed_directories=directories
-    )
-
-
-def _states(reading: Reading) -> tuple[ListState, ...]:
-    window = reading.window
-    count = window.count("the number of operator states")
-    if count > MOST_STATES:
-        raise DamagedMetadata(window.position - 4, f"at most {MOST_STATES:,} operator states", f"{count:,}")
-    return tuple(_state(reading) for _ in range(count))
+    size = stream.bytes if stream else 0
+    return Handle(operator, subtask, kind, state_class, stream, size, states=states, managed_directories=directories)
 
 
 def _state(reading: Reading) -> ListState:

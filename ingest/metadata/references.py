@@ -39,14 +39,6 @@ def key_of(file: MetadataFile) -> FileKey:
     return FileKey(file.path, file.size, modified and modified.replace(microsecond=modified.microsecond // 1000 * 1000))
 
 
-def unparsed(files: Iterable[MetadataFile], known: set[FileKey]) -> list[MetadataFile]:
-    """Files whose rows are not among the known ones; one without size or modification time is always parsed again.
-
-    ``known`` are the keys of rows with ordinal 0.
-    """
-    return [file for file in files if file.size is None or file.modified is None or key_of(file) not in known]
-
-
 def reference_batches(file: MetadataFile) -> Iterator[pa.RecordBatch]:
     """Batches of ``SCHEMA``; the last one is the single row with ordinal 0. Raises what reading raises."""
     seen = _Seen(file)

@@ -22,24 +22,14 @@ def walk(reading: Reading) -> Iterator[Piece]:
     """Pieces after magic and version. Raises ``MetadataError``; without ``End`` as its last piece a file is not complete."""
     window, dialect = reading.window, reading.dialect
     checkpoint_id = window.size("the id of the checkpoint")
-    masters = _master_states(reading)
-    operators = window.count("the number of operators")
-    if operators > MOST_OPERATORS:
-        raise DamagedMetadata(window.position - 4, f"at most {MOST_OPERATORS:,} operators", f"{operators:,}")
+    masters = tuple(_master_state(reading) for _ in range(window.bounded_count(MOST_MASTER_STATES, "master states")))
+    operators = window.bounded_count(MOST_OPERATORS, "operators")
     yield Header(checkpoint_id, dialect, masters, operators)
     for _ in range(operators):
         yield from _operator(reading)
     properties = read_properties(window) if dialect.properties else None
     window.expect_end()
     yield End(properties, window.position)
-
-
-def _master_states(reading: Reading) -> tuple[MasterState, ...]:
-    window = reading.window
-    count = window.count("the number of master states")
-    if count > MOST_MASTER_STATES:
-        raise DamagedMetadata(window.position - 4, f"at most {MOST_MASTER_STATES:,} master states", f"{count:,}")
-    return tuple(_master_state(reading) for _ in range(count))
 
 
 def _master_state(reading: Reading) -> MasterState:

@@ -9,7 +9,6 @@ from sys import byteorder
 from typing import BinaryIO
 
 from ingest.metadata.errors import DamagedMetadata, IncompleteMetadata
-from ingest.metadata.text import decode
 
 WINDOW_BYTES = 1 << 20
 
@@ -75,6 +74,13 @@ class Window:
         number = self.int32(expected)
         if number < 0:
             raise DamagedMetadata(self.position - 4, f"{expected} of 0 or more", str(number))
+        return number
+
+    def bounded_count(self, most: int, things: str) -> int:
+        """A count of what becomes objects, so that a forged number must not decide how many."""
+        number = self.count(f"the number of {things}")
+        if number > most:
+            raise DamagedMetadata(self.position - 4, f"at most {most:,} {things}", f"{number:,}")
         return number
 
     def size(self, expected: str) -> int:
@@ -145,3 +151,18 @@ class Window:
         self.data = b"".join(pieces)
         self.at = 0
         self.end = size
+
+
+def decode(written: bytes) -> str:
+    """Java's modified UTF-8: NUL is ``C0 80``, characters beyond the BMP are two surrogates of three bytes each.
+
+    Raises ``UnicodeDecodeError`` for what ``DataInput.readUTF`` refuses, and for a surrogate without its pair.
+    """
+    for position, byte in enumerate(written):
+        if byte >= 0xF0:
+            raise UnicodeDecodeError("modified utf-8", written, position, position + 1, "a byte that never occurs")
+    halves = written.replace(b"\xc0\x80", b"\x00").decode("utf-8", "surrogatepass")
+    try:
+        return halves.encode("utf-16-be", "surrogatepass").decode("utf-16-be")
+    except UnicodeDecodeError as error:
+        raise UnicodeDecodeError("modified utf-8", written, 0, len(written), "half of a surrogate pair") from error

@@ -3,8 +3,7 @@
 import hashlib
 import os
 import uuid
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -23,7 +22,7 @@ def to_local(here: Any, name: str, target: Path) -> None:
     part = target.with_name(f".{target.name}.{uuid.uuid4().hex}.part")
     try:
         with part.open("xb") as out:
-            digest = _pour(here, name, out)
+            digest = _digest(here, name, out)
             out.flush()
             os.fsync(out.fileno())
         _compare(digest, _digest(None, str(part)), name)
@@ -50,7 +49,7 @@ def within(filesystem: Any, name: str, target: str) -> None:
 def across(here: Any, name: str, there: Any, target: str) -> None:
     """From one file system to another that is not local."""
     with there.open(target, "wb") as out:
-        digest = _pour(here, name, out)
+        digest = _digest(here, name, out)
     there.invalidate_cache(there._parent(target))
     try:
         _compare(digest, _digest(there, target), name)
@@ -72,32 +71,15 @@ def _put_in_place(part: Path, target: Path) -> None:
         part.rename(target)
 
 
-def _pour(here: Any, name: str, out: BinaryIO) -> str:
+def _digest(filesystem: Any, name: str, copy: BinaryIO | None = None) -> str:
+    """SHA-256 of the content, which is written to ``copy`` on the way."""
     digest = hashlib.sha256()
-    with _opened(here, name) as source:
-        for chunk in _chunks(source):
+    with Path(name).open("rb") if filesystem is None else filesystem.open(name, "rb") as source:
+        while chunk := source.read(_CHUNK_BYTES):
             digest.update(chunk)
-            out.write(chunk)
+            if copy is not None:
+                copy.write(chunk)
     return digest.hexdigest()
-
-
-def _digest(filesystem: Any, name: str) -> str:
-    digest = hashlib.sha256()
-    with _opened(filesystem, name) as source:
-        for chunk in _chunks(source):
-            digest.update(chunk)
-    return digest.hexdigest()
-
-
-@contextmanager
-def _opened(filesystem: Any, name: str) -> Iterator[BinaryIO]:
-    with Path(name).open("rb") if filesystem is None else filesystem.open(name, "rb") as stream:
-        yield stream
-
-
-def _chunks(stream: BinaryIO) -> Iterator[bytes]:
-    while chunk := stream.read(_CHUNK_BYTES):
-        yield chunk
 
 
 def _compare(wanted: str, made: str, name: str) -> None:

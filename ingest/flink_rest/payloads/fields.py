@@ -5,7 +5,7 @@ come out as ``None``. A value of a wrong type is no unknown but a bad payload, a
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
@@ -53,10 +53,7 @@ class Fields:
         return self._find(names)[1]
 
     def text(self, *names: str) -> str | None:
-        name, value = self._find(names)
-        if value is None or isinstance(value, str):
-            return clean_text(value)
-        raise self._unexpected(name, "a text", value)
+        return clean_text(self._of_type(names, str, "a text"))
 
     def upper(self, *names: str) -> str | None:
         """A text that Flink writes in either case; ``None`` also where it is empty."""
@@ -64,24 +61,15 @@ class Fields:
 
     def trace(self, *names: str) -> str | None:
         """A stack trace: of a long one the innermost cause is kept too."""
-        name, value = self._find(names)
-        if value is None or isinstance(value, str):
-            return clean_text(value and shortened(value, MAX_TEXT_CHARS))
-        raise self._unexpected(name, "a text", value)
+        written = self._of_type(names, str, "a text")
+        return clean_text(written and shortened(written, MAX_TEXT_CHARS))
 
     def flag(self, *names: str) -> bool | None:
-        name, value = self._find(names)
-        if value is None or isinstance(value, bool):
-            return value
-        raise self._unexpected(name, "true or false", value)
+        return self._of_type(names, bool, "true or false")
 
     def whole(self, *names: str) -> int | None:
         """A count, size or duration: a whole number, ``None`` where negative or Long.MAX."""
-        name, value = self._find(names)
-        try:
-            return whole(value)
-        except ValueError:
-            raise self._unexpected(name, "a whole number", value) from None
+        return self._read(names, whole, "a whole number")
 
     def duration_ms(self, *names: str) -> int | None:
         """Milliseconds; ``None`` also where they are more than a hundred years."""
@@ -90,20 +78,11 @@ class Fields:
 
     def real(self, *names: str) -> float | None:
         """A number that is never negative; ``None`` where NaN, infinite or negative."""
-        name, value = self._find(names)
-        try:
-            return real(value)
-        except ValueError:
-            raise self._unexpected(name, "a number", value) from None
+        return self._read(names, real, "a number")
 
     def instant(self, *names: str) -> datetime | None:
         """Epoch milliseconds as UTC; ``None`` where 0 or negative (never happened) or Long.MAX."""
-        name, value = self._find(names)
-        try:
-            number = whole(value)
-            return None if not number else instant_of_ms(number)
-        except ValueError:
-            raise self._unexpected(name, "a time in epoch milliseconds", value) from None
+        return self._read(names, instant, "a time in epoch milliseconds")
 
     def the_text(self, *names: str) -> str:
         return self._required(self.text(*names), names, "a text")
@@ -144,6 +123,19 @@ class Fields:
             if name in self._object:
                 return name, self._object[name]
         return names[0], None
+
+    def _of_type(self, names: tuple[str, ...], type_: type[_Found], expected: str) -> _Found | None:
+        name, value = self._find(names)
+        if value is None or isinstance(value, type_):
+            return value
+        raise self._unexpected(name, expected, value)
+
+    def _read(self, names: tuple[str, ...], reader: Callable[[Any], _Found | None], expected: str) -> _Found | None:
+        name, value = self._find(names)
+        try:
+            return reader(value)
+        except ValueError:
+            raise self._unexpected(name, expected, value) from None
 
     def _at(self, name: str) -> str:
         return f"{self.place}.{name}" if self.place else name
@@ -190,6 +182,12 @@ def real(value: Any) -> float | None:
     """Number, ``None`` where unknown. Raises ``ValueError`` for anything that is none."""
     number = _number(value)
     return None if number is None or not 0 <= number <= LARGEST_REAL else float(number)
+
+
+def instant(value: Any) -> datetime | None:
+    """UTC instant of epoch milliseconds, ``None`` where unknown or 0. Raises ``ValueError`` for anything that is none."""
+    number = whole(value)
+    return instant_of_ms(number) if number else None
 
 
 def instant_of_ms(epoch_ms: int) -> datetime:

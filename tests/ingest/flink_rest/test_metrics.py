@@ -3,7 +3,7 @@
 import pytest
 
 from ingest.errors import Skipped
-from ingest.flink_rest.metric_names import SUBTASK_METRICS, subtask_ids
+from ingest.flink_rest.metric_names import SUBTASK_METRICS
 from ingest.flink_rest.payloads import backpressure, metrics
 from tests.ingest.recorded import body
 
@@ -57,11 +57,6 @@ def test_names_alone_are_no_values():
 def test_a_value_that_is_no_number_is_named():
     with pytest.raises(Skipped, match="busyTimeMsPerSecond"):
         columns([{"id": "0.busyTimeMsPerSecond", "value": "plenty"}])
-
-
-def test_every_wanted_id_can_be_asked_for_one_subtask():
-    assert "7.Shuffle.Netty.Input.Buffers.inPoolUsage" in subtask_ids(7)
-    assert "7.buffers.inPoolUsage" in subtask_ids(7)
 
 
 def test_ratios_of_the_back_pressure_endpoint_stand_by_subtask():

@@ -13,7 +13,7 @@ from ingest.metadata.errors import MetadataError
 from ingest.metadata.files import MetadataFile, find
 from ingest.metadata.pieces import FileRun, Handle, KeyedState
 from ingest.metadata.reader import read_pieces
-from ingest.metadata.references import key_of, reference_batches, references, unparsed
+from ingest.metadata.references import key_of, reference_batches, references
 from ingest.records import Observed
 from tests.ingest.metadata import samples
 from tests.ingest.metadata import writing as w
@@ -30,13 +30,12 @@ def table(written: bytes) -> pa.Table:
 
 
 def expected(handle: Handle, ordinal: int) -> dict[str, object]:
-    stream, keyed, channel = handle.stream, handle.keyed, handle.channel
+    stream, keyed = handle.stream, handle.keyed
     directories = handle.managed_directories or (None, None)
     return {
         "ordinal": ordinal,
         "operator_id": handle.operator.operator_id,
         "operator_name": handle.operator.name,
-        "operator_uid": handle.operator.uid,
         "subtask": handle.subtask,
         "kind": handle.kind,
         "state_class": handle.state_class,
@@ -48,20 +47,12 @@ def expected(handle: Handle, ordinal: int) -> dict[str, object]:
         "state_bytes": handle.state_bytes,
         "inline_at": stream and stream.inline_at,
         "name": stream and stream.name,
-        "scope": stream and stream.scope,
         "local_name": handle.local_name,
-        "first_key_group": keyed and keyed.first_key_group,
-        "key_groups": keyed and keyed.key_groups,
         "backend_id": keyed and keyed.backend_id,
-        "handle_checkpoint_id": keyed and keyed.checkpoint_id,
         "handle_id": keyed and keyed.handle_id,
         "checkpointed_bytes": keyed and keyed.checkpointed_bytes,
-        "materialization_id": keyed and keyed.materialization_id,
         "task_owned_directory": directories[0],
         "shared_directory": directories[1],
-        "stream_offset": handle.stream_offset,
-        "channel_gate": channel and channel.gate,
-        "channel_index": channel and channel.channel,
         "states": handle.states if handle.states is None else [state._asdict() for state in handle.states],
     }
 
@@ -132,13 +123,11 @@ def test_lake_rows_of_a_cut_file_lack_the_row_of_the_file_itself(tmp_path: Path)
     assert all(0 not in batch.column("ordinal").to_pylist() for batch in made)
 
 
-def test_only_what_the_lake_lacks_is_parsed_again(tmp_path: Path) -> None:
+def test_a_row_of_the_lake_has_the_key_of_its_file(tmp_path: Path) -> None:
     file = stored(tmp_path, samples.V3_1_15)
     lake = Lake(str(tmp_path / "lake"))
     lake.append([Observed("c", AT, "storage", tuple(references(file)))])
     (kept,) = lake.read("references", where={"ordinal": 0}, from_time=AT, to_time=AT, limit=10).to_pylist()
-    known = {key_of(MetadataFile(kept["metadata_path"], kept["metadata_bytes"], kept["metadata_modified"]))}
-    assert unparsed([file], known) == []
-    other = MetadataFile(file.path, (file.size or 0) + 1, file.modified)
-    unknown = MetadataFile(file.path, file.size, None)
-    assert unparsed([other, unknown], known) == [other, unknown]
+    known = key_of(MetadataFile(kept["metadata_path"], kept["metadata_bytes"], kept["metadata_modified"]))
+    assert key_of(file) == known
+    assert key_of(MetadataFile(file.path, (file.size or 0) + 1, file.modified)) != known
