@@ -107,8 +107,8 @@ def _sentences(
     known = [explanation.finding.title if explanation and fact.outcome == "completed" else "", *own]
     known += [f"The failure: {fact.reason_text}"] if fact.reason in LOST_WITH_JOB and fact.reason_text else []
     known += [explanation.finding.cause] if explanation else []
-    said = [sentence for sentence in known if sentence]
-    return said or [_OF_OUTCOME.get(fact.outcome, "The reason is not known.")]
+    sentences = [sentence for sentence in known if sentence]
+    return sentences or [_OF_OUTCOME.get(fact.outcome, "The reason is not known.")]
 
 
 def not_acknowledged(fact: CheckpointFact) -> int | None:
@@ -147,7 +147,7 @@ def _is_about(finding: Finding, checkpoint_id: int) -> bool:
 
 
 def _holder(about: tuple[PresentedFinding, ...], at_that_time: list[PresentedFinding]) -> Holder | None:
-    """Told by the finding about this checkpoint, else by the origin found while it ran."""
+    """From the finding about this checkpoint, else by the origin found while it ran."""
     origins = [one for one in at_that_time if one.finding.rule in ORIGIN_RULES]
     for one in about:
         held_by = one.finding.data.get("held_by") if isinstance(one.finding.data, Mapping) else None

@@ -31,7 +31,7 @@ Place = tuple[str, int]
 
 @dataclass
 class _Lines:
-    """What lines tell of one subtask: the first of each kind, and how long its backends took in all."""
+    """What log lines have of one subtask: the first of each kind, and how long its backends took in all."""
 
     name: str | None = None
     first: dict[str, tuple[datetime, Mapping[str, Any]]] = field(default_factory=dict)

@@ -108,7 +108,7 @@ class CheckpointRollup(models.Model):
 
 
 class CheckpointUpload(models.Model):
-    """Serving table ``checkpoint_upload``: what the names of RocksDB files tell of the upload of one checkpoint."""
+    """Serving table ``checkpoint_upload``: what follows from the names of RocksDB files for the upload of one checkpoint."""
 
     cluster = models.CharField(max_length=100)
     job_id = models.CharField(max_length=64)

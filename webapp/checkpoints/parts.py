@@ -34,7 +34,7 @@ class SubtaskPart:
 
     @property
     def is_silent(self) -> bool:
-        """REST said that it had not acknowledged."""
+        """REST reported that it had not acknowledged."""
         return self.acknowledged_at is None and self.source != "log"
 
     @property

@@ -10,7 +10,7 @@ from spark_jobs.fold.sizes import of_rest
 from webapp.checkpoints.parts import SubtaskPart, in_order
 from webapp.work.lake import lake
 
-MOST_SIGHTS = 2_000
+MOST_ROWS = 2_000
 _LISTS = (
     "subtask_ack_time", "subtask_end_to_end_ms", "subtask_start_delay_ms", "subtask_alignment_ms", "subtask_sync_ms",
     "subtask_async_ms", "subtask_state_bytes", "subtask_checkpointed_bytes", "subtask_unaligned", "subtask_aborted",
@@ -31,37 +31,37 @@ def read_parts(
         from_time=trigger_time,
         to_time=trigger_time,
         columns=_COLUMNS,
-        limit=MOST_SIGHTS,
+        limit=MOST_ROWS,
     )
-    sights = table.to_pylist()
-    return parts_of([sight for sight in sights if is_last(sight)] if ended else sights, names)
+    rows = table.to_pylist()
+    return parts_of([row for row in rows if is_last(row)] if ended else rows, names)
 
 
-def parts_of(sights: Iterable[Mapping[str, Any]], names: Mapping[str, str]) -> list[SubtaskPart]:
-    """Of several sights of a vertex the settled, fullest, newest one counts."""
+def parts_of(rows: Iterable[Mapping[str, Any]], names: Mapping[str, str]) -> list[SubtaskPart]:
+    """Of several rows of a vertex the settled, fullest, newest one counts."""
     best: dict[str, Mapping[str, Any]] = {}
-    for sight in sights:
-        known = best.get(sight["vertex_id"])
-        if known is None or _rank(sight) > _rank(known):
-            best[sight["vertex_id"]] = sight
-    parts = [part for sight in best.values() for part in _subtasks(sight, names)]
+    for row in rows:
+        known = best.get(row["vertex_id"])
+        if known is None or _rank(row) > _rank(known):
+            best[row["vertex_id"]] = row
+    parts = [part for row in best.values() for part in _subtasks(row, names)]
     return in_order(parts)
 
 
-def _rank(sight: Mapping[str, Any]) -> tuple[bool, bool, int, datetime, int]:
-    has_lists = any(sight[name] for name in _LISTS)
-    return has_lists, is_final(sight["status"]), sight["acknowledged"] or 0, sight["observed_at"], sight["commit_seq"]
+def _rank(row: Mapping[str, Any]) -> tuple[bool, bool, int, datetime, int]:
+    has_lists = any(row[name] for name in _LISTS)
+    return has_lists, is_final(row["status"]), row["acknowledged"] or 0, row["observed_at"], row["commit_seq"]
 
 
-def _subtasks(sight: Mapping[str, Any], names: Mapping[str, str]) -> Iterable[SubtaskPart]:
-    count = max((len(sight[name] or ()) for name in _LISTS), default=0)
+def _subtasks(row: Mapping[str, Any], names: Mapping[str, str]) -> Iterable[SubtaskPart]:
+    count = max((len(row[name] or ()) for name in _LISTS), default=0)
     for subtask in range(count):
-        values = {name: _at(sight[name], subtask) for name in _LISTS}
+        values = {name: _at(row[name], subtask) for name in _LISTS}
         if values["subtask_aborted"]:
             values["subtask_ack_time"] = None
         size = of_rest(values["subtask_state_bytes"], values["subtask_checkpointed_bytes"])
         values |= {"subtask_state_bytes": size.full, "subtask_checkpointed_bytes": size.uploaded}
-        yield SubtaskPart(sight["vertex_id"], names.get(sight["vertex_id"]) or sight["vertex_id"][:8], subtask, *values.values())
+        yield SubtaskPart(row["vertex_id"], names.get(row["vertex_id"]) or row["vertex_id"][:8], subtask, *values.values())
 
 
 def _at(values: list[Any] | None, position: int) -> Any:

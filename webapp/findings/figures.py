@@ -49,7 +49,7 @@ def figure_text(value: Any, unit: str = "") -> str:
 
 @dataclass(frozen=True)
 class Figure:
-    """One line of a finding's evidence, ready to be shown; ``at`` is ``None`` where nobody said when."""
+    """One line of a finding's evidence, ready to be shown; ``at`` is ``None`` where it is not known."""
 
     name: str
     value: str

@@ -1,7 +1,7 @@
 """Occurrences into findings: whatever the order in which runs were loaded, and however often, the same findings come out.
 
-1. Only episodes that a changed sight can reach are built again: those within the hold time of one.
-2. Of a long episode only its end is read; its beginning is taken from the finding. Sights are kept for days, findings longer.
+1. Only episodes that a changed occurrence can reach are built again: those within the hold time of one.
+2. Of a long episode only its end is read; its beginning is taken from the finding. Occurrences are kept for days, findings longer.
 3. A finding keeps its number as long as its episode overlaps what it was, so that links to it stay good.
 """
 
@@ -21,16 +21,16 @@ from webapp.findings.occurrences import Changed, Identity, Job
 from webapp.fleet.choices import ClusterKind
 from webapp.fleet.models import Cluster, JobCurrent, RemovedCluster
 
-SIGHTS_KEPT = timedelta(days=2)
+OCCURRENCES_KEPT = timedelta(days=2)
 JOBS_AT_ONCE = 50
-SIGHT_FIELDS = (
+OCCURRENCE_FIELDS = (
     "job_name", "severity", "confidence", "subject_kind", "subject", "title", "cause", "next_step", "evidence", "related", "data",
 )  # fmt: skip
 FOR_EVER = datetime.max.replace(tzinfo=UTC)
 
 
 def hold_of(rule: str) -> timedelta:
-    """How long after its last sight a finding of this rule lasts; a rule that is gone has the default."""
+    """How long after its last occurrence a finding of this rule lasts; a rule that is gone has the default."""
     known = registry.all_rules().get(rule)
     return timedelta(seconds=known.hold_s if known else registry.DEFAULT_HOLD_S)
 
@@ -80,7 +80,7 @@ def fold(identities: Sequence[Identity], changed: Changed, now: datetime) -> int
     recordings = set(
         Cluster.objects.filter(kind=ClusterKind.RECORDING, name__in={one[0] for one in identities}).values_list("name", flat=True)
     )
-    purged_before = now - SIGHTS_KEPT
+    purged_before = now - OCCURRENCES_KEPT
     known = _known(identities, changed)
     occurrences = _occurrences(identities, changed)
     lives = lives_of(identity[:2] for identity in identities)
@@ -93,7 +93,7 @@ def fold(identities: Sequence[Identity], changed: Changed, now: datetime) -> int
         near = [finding for finding in known[identity] if finding.last_seen >= since]
         far = [finding for finding in near if finding.first_seen > until]
         touched = [finding for finding in near if finding.first_seen <= until]
-        # Later episodes are out of reach of every changed sight, so they stay as they are.
+        # Later episodes are out of reach of every changed occurrence, so they stay as they are.
         spans = [span for span in occurrences[identity] if span.first >= since and (not far or span.first < far[0].first_seen)]
         spans += [Span(one.first_seen, min(one.last_seen, bound)) for one in touched if one.first_seen < bound]
         found = episodes(spans, hold)
@@ -147,12 +147,14 @@ def _close(earlier: Iterable[Finding], hold: timedelta, life: Life) -> None:
 
 def _write(identity: Identity, before: list[Finding], found: list[FindingEpisode], hold: timedelta, life: Life, *, is_last: bool) -> int:
     """Make the rows of ``before`` those of ``found``."""
-    occurrences = FindingSight.objects.in_bulk([episode.newest.sight_id for episode in found if episode.newest.sight_id is not None])
+    occurrences = FindingSight.objects.in_bulk(
+        [episode.newest.occurrence_id for episode in found if episode.newest.occurrence_id is not None]
+    )
     free, rows = list(before), []
     known = {one.pk: marks.FindingMark.of(one) for one in before}
     for place, episode in enumerate(found):
         row = next((one for one in free if one.first_seen <= episode.last_seen and one.last_seen >= episode.first_seen), None)
-        source: FindingSight | Finding | None = occurrences.get(episode.newest.sight_id or 0)
+        source: FindingSight | Finding | None = occurrences.get(episode.newest.occurrence_id or 0)
         if row is not None:
             free.remove(row)
         elif source is None:
@@ -163,7 +165,7 @@ def _write(identity: Identity, before: list[Finding], found: list[FindingEpisode
             # Its end is known from another finding that it has now become one with.
             source = next((one for one in before if one.last_seen == episode.last_seen), None)
         if source is not None:
-            for name in SIGHT_FIELDS:
+            for name in OCCURRENCE_FIELDS:
                 setattr(row, name, getattr(source, name))
             row.as_of = source.as_of
             row.severity_rank = SEVERITY_RANK[Severity(row.severity)]

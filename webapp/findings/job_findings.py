@@ -10,7 +10,7 @@ from webapp.findings.presentation import PresentedFinding, matters
 from webapp.findings.querysets import WORST_FIRST
 
 ORIGIN_RULES = ("pressure.root", "pressure.outbound")
-"""They name whoever others wait for."""
+"""They name the vertices that others wait for."""
 
 MOST = 200
 SHOWN_IN_FULL = 3
@@ -34,7 +34,7 @@ class JobFindings:
     def deductions(self, health: int | None) -> list[tuple[int, str, Finding]]:
         """Points, reason and finding of what takes the job's health down to ``health``.
 
-        Empty where the page's range does not hold all that is open, or the job is just being judged anew.
+        Empty where the page's range does not hold all that is open, or the job is just being judged again.
         """
         computed = health_of(self.all_open)
         return [(one.points, one.reason, one.finding) for one in computed.deductions] if computed.value == health else []

@@ -32,7 +32,7 @@ def late_source_of(finding: Finding) -> LateSource | None:
 
 
 def want_flame_graphs(clusters: Iterable[str], now: datetime) -> int:
-    """Ask for those of open findings that were seen lately; how many are wanted anew."""
+    """Request those of open findings with recent occurrences; returns how many requests are new."""
     seen = Finding.objects.filter(rule=RULE, state=FindingState.OPEN, cluster__in=list(clusters), last_seen__gte=now - LATELY)
     wanted = 0
     for finding in seen.order_by("-last_seen").only("cluster", "job_id", "rule", "data")[:MOST_FINDINGS]:

@@ -17,7 +17,7 @@ Rows = Sequence[Mapping[str, Any]]
 class FindingLoad:
     """``before`` each batch of a table is upserted, in the same transaction; ``finish`` after the last table.
 
-    Judgements come before sights: the occurrences of the windows they judged are replaced.
+    Judgements come before occurrences: the occurrences of the windows they judged are replaced.
     """
 
     guard: WriteGuard
@@ -28,7 +28,7 @@ class FindingLoad:
         if table == "job_judgement":
             occurrences.delete_superseded(rows, self.changed)
         elif table == "finding_sight":
-            self.changed.add_sights(rows)
+            self.changed.add_occurrences(rows)
 
     def finish(self, judgements: Iterable[Rows]) -> None:
         now = timezone.now()

@@ -10,7 +10,7 @@ from webapp.findings.querysets import FindingQuerySet
 
 
 class FindingSight(models.Model):
-    """Serving table ``finding_sight``: what one rule said of one subject in one judged window."""
+    """Serving table ``finding_sight``: what one rule found of one subject in one judged window."""
 
     cluster = models.CharField(max_length=100)
     job_id = models.CharField(max_length=64)
@@ -64,9 +64,9 @@ class JobJudgement(models.Model):
 
 
 class Finding(models.Model):
-    """One episode of one rule about one subject: sights no further apart than the rule's hold time.
+    """One episode of one rule about one subject: occurrences no further apart than the rule's hold time.
 
-    Texts and evidence are those of its newest sight; ``job_id`` is empty where the subject is a cluster.
+    Texts and evidence are those of its newest occurrence; ``job_id`` is empty where the subject is a cluster.
     """
 
     cluster = models.CharField(max_length=100)

@@ -1,7 +1,7 @@
 """Occurrences as a run hands them over: those of judged windows are replaced by the new ones, and who changed is remembered.
 
-Kept until folded: a finding whose sights were taken away carries ``refold_from`` in the same transaction, so that a
-process killed in between loses nothing; sights that came anew come again when the run is loaded again.
+Kept until folded: a finding whose occurrences were taken away carries ``refold_from`` in the same transaction, so that a
+process killed in between loses nothing; occurrences that are new come again when the run is loaded again.
 """
 
 import json
@@ -23,7 +23,7 @@ Identity = tuple[str, str, str, str]
 
 @dataclass
 class Changed:
-    """Identities whose sights changed, with the first and the last instant that did."""
+    """Identities whose occurrences changed, with the first and the last instant that did."""
 
     spans: dict[Identity, tuple[datetime, datetime]] = field(default_factory=dict)
 
@@ -31,13 +31,13 @@ class Changed:
         first, last = self.spans.get(identity, (at, at))
         self.spans[identity] = (min(first, at), max(last, at))
 
-    def add_sights(self, rows: Iterable[Mapping[str, Any]]) -> None:
+    def add_occurrences(self, rows: Iterable[Mapping[str, Any]]) -> None:
         for row in rows:
             self.add((row["cluster"], row["job_id"], row["rule"], row["subject_id"]), row["seen_at"])
 
 
 def delete_superseded(judgements: Sequence[Mapping[str, Any]], changed: Changed) -> int:
-    """Delete the sights of the windows that these rows of ``job_judgement`` judged; returns how many. Call it in a transaction."""
+    """Delete the occurrences of the windows that these rows of ``job_judgement`` judged; returns how many. Call it in a transaction."""
     deleted = 0
     by_cluster: dict[str, dict[str, list[tuple[int, int]]]] = defaultdict(dict)
     for row in judgements:
@@ -71,7 +71,7 @@ def _delete_superseded(cluster: str, runs_of_job: Mapping[str, list[tuple[int, i
 
 
 def _mark(cluster: str, touched: Mapping[Identity, datetime]) -> None:
-    """Note on the newest finding of each identity from when on its sights are to be folded again."""
+    """Note on the newest finding of each identity from when on its occurrences are to be folded again."""
     if not touched:
         return
     newest: dict[Identity, Finding] = {}
@@ -81,7 +81,7 @@ def _mark(cluster: str, touched: Mapping[Identity, datetime]) -> None:
         newest[finding.cluster, finding.job_id, finding.rule, finding.subject_id] = finding
     marked = []
     for identity, at in touched.items():
-        known = newest.get(identity)  # None where sights were never folded: they come again
+        known = newest.get(identity)  # None where occurrences were never folded: they come again
         if known is not None and (known.refold_from is None or known.refold_from > at):
             known.refold_from = at
             marked.append(known)

@@ -93,7 +93,7 @@ def known_to(job: JobCurrent, now: datetime) -> datetime:
 
 
 def whole_life(job: JobCurrent, at: datetime) -> TimeRange:
-    """From submission to the last sight of it, with a little air on both sides."""
+    """From submission to when it was last reported, with a margin on both sides."""
     end = drawable(max(filter(None, (job.end_time, job.last_seen_at, job.as_of)), default=at))
     start = min(drawable(job.start_time or job.first_seen_at or end), end)
     # A job seen long after its end (a History Server keeps it) is not stretched to that day.

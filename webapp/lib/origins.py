@@ -1,4 +1,4 @@
-"""Where a request goes, as far as it matters to whoever entrusted Weir with a password: scheme, host and port."""
+"""Where a request goes, as far as it decides who may be sent a stored password: scheme, host and port."""
 
 from collections.abc import Iterable
 from urllib.parse import urlsplit

@@ -17,7 +17,7 @@ PRESETS = (("1 h", "now-1h"), ("6 h", "now-6h"), ("24 h", "now-24h"), ("7 d", "n
 DEFAULT_FROM, DEFAULT_TO = "now-6h", "now"
 LONGEST = timedelta(days=90)
 LEAST_AIR = timedelta(seconds=2)
-"""Links tell whole seconds, so less could come out as nothing."""
+"""Links carry whole seconds, so less could come out as nothing."""
 
 _RELATIVE = re.compile(r"now(?:-([0-9]{1,6})([smhdw]))?\Z")
 _UNIT = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}

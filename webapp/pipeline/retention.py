@@ -14,7 +14,7 @@ from webapp.checkpoints.models import CheckpointFact, CheckpointRollup, Checkpoi
 from webapp.config.kept_for import NOTABLE, ROUTINE, RUNS, YEARS
 from webapp.delivery.choices import DeliveryState
 from webapp.delivery.models import Delivery
-from webapp.findings.folding import SIGHTS_KEPT
+from webapp.findings.folding import OCCURRENCES_KEPT
 from webapp.findings.models import Finding, FindingSight, JobJudgement
 from webapp.flame_graphs.models import FlameGraph
 from webapp.fleet.choices import ClusterKind
@@ -56,7 +56,7 @@ def _too_old(now: datetime) -> Iterator[QuerySet[Any]]:
         JobCurrent.objects.filter(as_of__lt=now - NOTABLE),
         SizeTrend.objects.filter(as_of__lt=now - NOTABLE),
         SkippedInput.objects.filter(observed_at__lt=now - ROUTINE),
-        FindingSight.objects.filter(window_start__lt=now - SIGHTS_KEPT),
+        FindingSight.objects.filter(window_start__lt=now - OCCURRENCES_KEPT),
         Finding.objects.filter(last_seen__lt=now - NOTABLE),
         JobJudgement.objects.filter(as_of__lt=now - NOTABLE),
         Alert.objects.filter(state=AlertState.RESOLVED, resolved_at__lt=now - NOTABLE),

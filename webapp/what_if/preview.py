@@ -119,7 +119,7 @@ def _episodes(seen: list[tuple[JobWindow, Finding]], hold: timedelta) -> list[Fi
         Span(_at(finding.seen_at_ms), _at(finding.seen_at_ms), number, _at(window.window_start_ms))
         for number, (window, finding) in enumerate(seen)
     ]
-    return [Fired(one.first_seen, one.last_seen, seen[one.newest.sight_id or 0][1]) for one in episodes(spans, hold)]
+    return [Fired(one.first_seen, one.last_seen, seen[one.newest.occurrence_id or 0][1]) for one in episodes(spans, hold)]
 
 
 def _slider(rule: Rule, threshold: Threshold, value: float, present: float) -> Slider:

@@ -30,7 +30,7 @@ from webapp.lib.row_numbers import row_number
 from webapp.lib.timeranges import around
 
 PAGE_SIZE = 50
-MOST_SIGHTS = 20_000
+MOST_OCCURRENCES = 20_000
 MOST_BESIDE = 12
 MOST_ANNOTATIONS = 200
 LEAST_AIR = timedelta(minutes=2)
@@ -87,7 +87,7 @@ def finding(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 def chart(request: HttpRequest, pk: int) -> HttpResponse:
-    """The first figure of its evidence in every sight of this subject around its time."""
+    """The first figure of its evidence in every occurrence of this subject around its time."""
     found = get_object_or_404(Finding, pk=row_number(pk))
     drawn = next((row for row in found.evidence or () if isinstance(row, dict) and row.get("name")), None)
     if drawn is None:
@@ -99,13 +99,13 @@ def chart(request: HttpRequest, pk: int) -> HttpResponse:
     seen = FindingSight.objects.filter(
         cluster=found.cluster, job_id=found.job_id, rule=found.rule, subject_id=found.subject_id, seen_at__gte=start, seen_at__lte=end
     )
-    sights = [
+    occurrences = [
         PlottedOccurrence(at, float(row["value"]), severity, _words(row, unit))
-        for at, severity, evidence in reversed(seen.order_by("-seen_at").values_list("seen_at", "severity", "evidence")[:MOST_SIGHTS])
+        for at, severity, evidence in reversed(seen.order_by("-seen_at").values_list("seen_at", "severity", "evidence")[:MOST_OCCURRENCES])
         for row in evidence[:1]
         if row.get("name") == name and _is_number(row.get("value"))
     ]
-    if not sights:
+    if not occurrences:
         return _empty("Nothing to draw", f"{name} is no number, or its windows are no longer kept.")
     threshold = drawn.get("threshold")
     happened = JobAnnotation.objects.filter(cluster=found.cluster, job_id=found.job_id, at__gte=start, at__lte=end).order_by("-at")
@@ -114,7 +114,7 @@ def chart(request: HttpRequest, pk: int) -> HttpResponse:
         for at, kind, label, subject in happened.values_list("at", "kind", "label", "subject")[:MOST_ANNOTATIONS]
     ]
     limit = float(threshold) if threshold is not None and _is_number(threshold) else None
-    figure, note = over_time(name, sights, start, end, limit, lambda value: figure_text(value, unit), events)
+    figure, note = over_time(name, occurrences, start, end, limit, lambda value: figure_text(value, unit), events)
     return HttpResponse(f'{{"figure": {figure.to_json()}, "note": {json.dumps(note)}}}', content_type="application/json")
 
 

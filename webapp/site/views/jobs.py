@@ -1,4 +1,4 @@
-"""One job: what it is, how its checkpoints fare, where pressure is, what happened."""
+"""One job: what it is, its checkpoints, where pressure is, what happened."""
 
 from typing import Any
 
@@ -58,8 +58,8 @@ def job(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
     found = of_job(cluster, job_id, start, end, is_past=view.is_past)
     blamed = blame(view.job.graph, found.origins)
     # The graph of a past job shows the time that its origin is about, not the calm after it.
-    told_to = max((one.finding.last_seen for one in found.origins), default=end) if view.is_past else end
-    windows = newest_windows(cluster, job_id, start, min(told_to, end))
+    drawn_to = max((one.finding.last_seen for one in found.origins), default=end) if view.is_past else end
+    windows = newest_windows(cluster, job_id, start, min(drawn_to, end))
     judgement = JobJudgement.objects.filter(cluster=cluster, job_id=job_id).only("unknowns", "covered").first()
     context: dict[str, Any] = {
         "view": view,
