@@ -14,10 +14,11 @@ from spark_jobs.diagnosis.plain import finding_to_plain
 from spark_jobs.diagnosis.registry import Sample
 from spark_jobs.diagnosis.storage_samples import StorageJobSample, StorageRootSample
 from spark_jobs.diagnosis.thresholds import Limits
+from spark_jobs.fold.judging import Settings
 from webapp.findings import marks
 from webapp.findings.choices import SEVERITY_RANK, Severity
-from webapp.findings.models import Finding, ThresholdOverride
-from webapp.findings.overrides import limits_of
+from webapp.findings.models import Finding
+from webapp.findings.overrides import as_plain
 from webapp.findings.signals import findings_changed
 from webapp.lib.chunks import chunks
 from webapp.storage.models import RootFigures, StorageAudit
@@ -74,30 +75,14 @@ def _standing(roots: set[str]) -> dict[Identity, Finding]:
 
 
 def _with_limits(audit: StorageAudit, roots: Iterable[RootFigures]) -> Iterator[tuple[Sample, Limits]]:
-    roots, limits = list(roots), _LimitsInForce()
+    roots, overrides = list(roots), as_plain()
+    limits = Settings(overrides)
+    everywhere = limits.limits("", "")
+    lowest = min([everywhere[SMALL_FILES], *(one["value"] for one in overrides if one["key"] == SMALL_FILES)])
     for root in root_samples(audit, roots):
-        yield root, limits.of("", "")
-    for job in job_samples(audit, roots, limits.lowest(SMALL_FILES)):
-        yield job, limits.of(job.cluster, job.job_id)
-
-
-class _LimitsInForce:
-    """The narrowest overrides of each job, asked for once for each scope that has any."""
-
-    def __init__(self) -> None:
-        self._overrides = list(ThresholdOverride.objects.values_list("key", "value", "cluster", "job_id"))
-        self._clusters = {cluster for _key, _value, cluster, _job in self._overrides}
-        self._jobs = {(cluster, job) for _key, _value, cluster, job in self._overrides}
-        self._known: dict[tuple[str, str], Limits] = {}
-
-    def of(self, cluster: str, job_id: str) -> Limits:
-        scope = (cluster if cluster in self._clusters else "", job_id if (cluster, job_id) in self._jobs else "")
-        if scope not in self._known:
-            self._known[scope] = limits_of(*scope)
-        return self._known[scope]
-
-    def lowest(self, key: str) -> float:
-        return min([self.of("", "")[key], *(value for known, value, _cluster, _job in self._overrides if known == key)])
+        yield root, everywhere
+    for job in job_samples(audit, roots, lowest):
+        yield job, limits.limits(job.cluster, job.job_id)
 
 
 def _job_of(sample: Sample) -> tuple[str, str]:
