@@ -1,4 +1,4 @@
-"""The groups that roles are made of are there after every ``migrate``, also where somebody emptied the tables."""
+"""The groups that roles are made of are there after every ``migrate``, also where the tables were emptied."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Browsers that somebody signed in with before: a signed cookie, as OWASP describes device cookies. It signs nobody in.
+"""Browsers that were signed in with before: a signed cookie, as OWASP describes device cookies. It signs nobody in.
 
 While others guess at a name, or from an address, such a browser is still let in: nobody is shut out of their own account.
 """

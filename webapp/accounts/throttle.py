@@ -1,4 +1,4 @@
-"""Slowing down who guesses passwords, without letting anybody shut out somebody else.
+"""Slowing down guesses of passwords, without letting one client shut out another.
 
 Failures are counted in the database (so also without Redis) per address, per name and network, per name from everywhere, and
 per browser that the person signed in with before. A browser that knows the name is held to its own count alone; all others to the

@@ -93,7 +93,7 @@ def _password_form(user: User) -> PasswordChangeForm:
 
 
 def _me(request: HttpRequest) -> User:
-    """Somebody is signed in: the middleware sees to it."""
+    """The signed-in user: the middleware lets nobody else in."""
     return cast(User, request.user)
 
 

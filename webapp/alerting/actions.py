@@ -20,7 +20,7 @@ AT_ONCE = 500
 
 
 def acknowledge(uids: Collection[str], user: Any, comment: str, now: datetime) -> int:
-    """Somebody is at it: its notices are not repeated until it is resolved. Returns how many were not acknowledged before."""
+    """Its notices are not repeated until it is resolved. Returns how many were not acknowledged before."""
     comment, name = clean(comment), user.get_username()[:200]
     with transaction.atomic():
         pks = list(_open(uids).filter(acknowledged_at__isnull=True).select_for_update().values_list("pk", flat=True))
@@ -32,7 +32,7 @@ def acknowledge(uids: Collection[str], user: Any, comment: str, now: datetime) -
 
 
 def take_back(uids: Collection[str], user: Any, now: datetime) -> int:
-    """It waits for somebody again."""
+    """Take acknowledgements back; returns how many there were."""
     name = user.get_username()[:200]
     with transaction.atomic():
         pks = list(_open(uids).filter(acknowledged_at__isnull=False).select_for_update().values_list("pk", flat=True))

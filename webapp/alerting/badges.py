@@ -34,7 +34,7 @@ def state_badge(alert: Alert) -> Badge:
 
 
 def badges(alert: Alert) -> list[Badge]:
-    """Besides its state: what somebody or something has said about it."""
+    """Besides its state: muted, acknowledged, flapping."""
     found = []
     if alert.muted_by:
         found.append(MUTES.get(alert.muted_by, UNKNOWN))

@@ -102,7 +102,7 @@ def _known(findings: Iterable[Finding]) -> dict[Identity, list[Alert]]:
         subject_id__in={finding.subject_id for finding in findings},
     )
     found: dict[Identity, list[Alert]] = defaultdict(list)
-    # Locked, since what is written back includes who acknowledged them, which somebody may be doing just now.
+    # Locked, since what is written back includes who acknowledged them, which may be changed just now.
     for row in rows.order_by("-id").select_for_update():
         found[row.identity].append(row)
     return found

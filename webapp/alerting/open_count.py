@@ -1,4 +1,4 @@
-"""How many alerts wait for somebody, for the menu of every page."""
+"""How many alerts nobody has acknowledged, for the menu of every page."""
 
 from django.core.cache import cache
 

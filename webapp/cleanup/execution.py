@@ -37,7 +37,7 @@ Step = Callable[[CleanupPlan, Lease, RunRecord, MakeRecheck], None]
 
 
 class Stopped(Exception):
-    """Somebody ordered something else; the next run does that."""
+    """Something else was ordered; the next run does that."""
 
 
 def has_work(pk: int) -> bool:
@@ -71,7 +71,7 @@ def _step(plan: CleanupPlan, lease: Lease, record: RunRecord, recheck: MakeReche
         _end(plan, was, PlanState.UNDONE, lease, trouble=str(error), purge_at=None)
         raise
     except CleanupError as error:
-        # What could not be purged stays in quarantine, until somebody has looked at why.
+        # What could not be purged stays in quarantine, until an operator has looked at why.
         _end(plan, was, PlanState.QUARANTINED if was == PlanState.PURGING else PlanState.HALTED, lease, trouble=str(error))
         raise
 
@@ -202,6 +202,6 @@ def _begin_purge(plan: CleanupPlan, lease: Lease) -> CleanupPlan:
 
 
 def _end(plan: CleanupPlan, was: str, state: PlanState, lease: Lease, *, trouble: str = "", **fields: object) -> None:
-    """Only from the state it was in: what somebody ordered meanwhile stands."""
+    """Only from the state it was in: what was ordered meanwhile stands."""
     with lease.writing():
         CleanupPlan.objects.filter(pk=plan.pk, state=was).update(state=state, trouble=trouble, finished_at=timezone.now(), **fields)

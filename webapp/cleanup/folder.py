@@ -10,7 +10,7 @@ import fsspec
 
 
 class AlreadyWritten(FileExistsError):
-    """Somebody else wrote this file; it stays as it is."""
+    """Another process wrote this file; it stays as it is."""
 
 
 class PlanFolder:

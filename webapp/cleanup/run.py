@@ -23,7 +23,7 @@ FAILURES_IN_A_ROW = 20
 
 @dataclass
 class Run:
-    """One attempt at one plan. ``hold`` raises where somebody else has taken the plan over.
+    """One attempt at one plan. ``hold`` raises where another process has taken the plan over.
 
     ``progress`` hears after each chunk what became of its files, by outcome.
     """

@@ -19,10 +19,5 @@ def decrypt(token: str) -> str:
         ) from None
 
 
-def encrypt_anew(token: str) -> str:
-    """The same text under the first key."""
-    return encrypt(decrypt(token))
-
-
 def _keys() -> MultiFernet:
     return MultiFernet([Fernet(key) for key in settings.WEIR.field_keys])

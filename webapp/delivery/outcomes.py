@@ -75,7 +75,7 @@ def record(row: Delivery, answer: Answer, now: datetime) -> str:
 
 
 def bury(now: datetime) -> int:
-    """What waits for an endpoint that was disabled is dead: listed, and sent again only on somebody's word."""
+    """What waits for an endpoint that was disabled is dead: listed, and sent again only on request."""
     waiting = (
         Delivery.objects.pending().filter(endpoint__enabled=False, lease_until__isnull=True).exclude(kind__in=("test", "endpoint_disabled"))
     )

@@ -38,7 +38,7 @@ CLAIMING_S = 240.0
 """After this a run ends, when what is under way has; the next one follows."""
 POLL_S = 0.5
 DATABASE_BACK_WITHIN_S = 40.0
-"""Less than a lease: an outcome that cannot be written by then belongs to somebody else."""
+"""Less than a lease: an outcome that cannot be written by then belongs to another holder."""
 
 T = TypeVar("T")
 

@@ -1,4 +1,4 @@
-"""Where alerts may be sent: checked when somebody enters it, and again at every connection.
+"""Where alerts may be sent: checked when it is entered, and again at every connection.
 
 A name that answers with a harmless address today may answer with another tomorrow, so the check at save only helps
 people; the one that counts is :class:`CheckedResolver`, whose answers are the only addresses that are connected to.

@@ -45,12 +45,6 @@ class PipelineStatus:
         return judged_late or any(seen is None or seen < since for seen in (self.collected_at, self.spark_at))
 
     @property
-    def shown_of(self) -> datetime | None:
-        """What pages show is of this time: the earliest of what everything shown went through."""
-        known = [at for at in (self.judged_to, self.collected_at, self.spark_at) if at is not None]
-        return min(known, default=None)
-
-    @property
     def is_healthy(self) -> bool:
         return not self.problems and not self.is_stale
 

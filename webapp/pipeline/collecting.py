@@ -14,6 +14,7 @@ from webapp.findings.late_sources import want_flame_graphs
 from webapp.flame_graphs import requests as flame_graphs
 from webapp.fleet.models import Cluster
 from webapp.fleet.querysets import MISSED_CYCLES_UNTIL_BLIND, silence_allowed
+from webapp.lib.chunks import chunks
 from webapp.storage.evidence import evidence_source
 from webapp.work.lake import lake
 from webapp.work.lease import Lease
@@ -58,9 +59,9 @@ def collect(shard: int, lease: Lease, record: RunRecord) -> None:
 def save_outcomes(outcomes: Sequence[ClusterOutcome], clusters: dict[str, Cluster], at: datetime, lease: Lease) -> None:
     """Note on every cluster how its cycle went; ``at`` is when the cycle began."""
     touched = [_noted(clusters[outcome.cluster], outcome, at) for outcome in outcomes if outcome.cluster in clusters]
-    for start in range(0, len(touched), SAVED_AT_ONCE):
+    for part in chunks(touched, SAVED_AT_ONCE):
         with lease.writing():
-            Cluster.objects.bulk_update(touched[start : start + SAVED_AT_ONCE], OUTCOME_FIELDS)
+            Cluster.objects.bulk_update(part, OUTCOME_FIELDS)
     for outcome in outcomes:
         if outcome.flame_graphs:
             with lease.writing():

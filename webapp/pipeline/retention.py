@@ -1,4 +1,4 @@
-"""How long rows are kept. Only live clusters age: recordings stay until somebody removes them."""
+"""How long rows are kept. Only live clusters age: recordings stay until they are removed."""
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta

@@ -13,7 +13,7 @@ from webapp.findings.models import Finding
 from webapp.findings.signals import findings_changed
 from webapp.freshness import alarms, writability
 from webapp.work import registry
-from webapp.work.hints import Task, hint
+from webapp.work.hints import hint
 from webapp.work.keys import CYCLE
 from webapp.work.models import DueWork, Heartbeat
 from webapp.work.perform import Performed, perform
@@ -67,12 +67,8 @@ def _perform(key: str, *, even_if_not_due: bool) -> bool:
         return False
 
 
-def _offer(task: Task) -> None:
-    app.task(name=task.name, soft_time_limit=task.limit_s, time_limit=task.limit_s + task.grace_s)(follow)
-
-
 for _task in registry.tasks():
-    _offer(_task)
+    app.task(name=_task.name, soft_time_limit=_task.limit_s, time_limit=_task.limit_s + _task.grace_s)(follow)
 
 
 def registered_names() -> list[str]:

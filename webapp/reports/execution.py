@@ -79,7 +79,7 @@ def _make(report: IncidentReport, lease: Lease, record: RunRecord) -> None:
             made_at=now,
         )
     if not made:
-        folder.remove()  # somebody deleted it meanwhile
+        folder.remove()  # it was deleted meanwhile
 
 
 def _gathered(report: IncidentReport, now: datetime, progress: incident.Progress) -> Document:

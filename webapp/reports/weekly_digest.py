@@ -1,4 +1,4 @@
-"""The digest that comes by itself: one a week, however often somebody looks, and whichever worker does."""
+"""The digest that comes by itself: one a week, however often and by whichever worker it is looked for."""
 
 from datetime import UTC, datetime, timedelta
 

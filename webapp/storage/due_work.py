@@ -1,4 +1,4 @@
-"""The due work of storage: audits, and simulations of age rules that somebody asked for."""
+"""The due work of storage: audits, and simulations of age rules that were requested."""
 
 from webapp.config import schedule
 from webapp.storage.auditing import scheduled_audits, work_keys

@@ -10,7 +10,9 @@ from django.utils import timezone
 
 from ingest.storage.instants import CLOCK_SKEW
 from webapp.storage.choices import AuditState
-from webapp.storage.models import RootFigures
+from webapp.storage.models import JobStorage, RootFigures
+
+MOST_ROOTS = 5
 
 
 def loaded_figures() -> "QuerySet[RootFigures]":
@@ -27,6 +29,12 @@ def latest() -> "QuerySet[RootFigures]":
 def latest_of(root: str) -> RootFigures | None:
     """With its audit."""
     return loaded_figures().filter(root=root).select_related("audit__previous").order_by("-as_of", "-id").first()
+
+
+def of_job(cluster: str, job_id: str) -> list[JobStorage]:
+    """What they say of one job, for its page: one row a root, largest first; empty where no audit met the job."""
+    rows = JobStorage.objects.filter(cluster=cluster, job_id=job_id, audit__in=latest_audits()).select_related("audit")
+    return list(rows.order_by("-bytes", "-id")[:MOST_ROOTS])
 
 
 def latest_audits() -> "QuerySet[Any]":

@@ -1,4 +1,4 @@
-"""Who is known to read below a root: what somebody who attests that these are all has to look at first."""
+"""The known readers of a root, to be looked at before an attestation that these are all."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -14,7 +14,7 @@ from webapp.storage.newest_audits import latest_audits, loaded_figures
 
 @dataclass(frozen=True)
 class Reader:
-    """A cluster; ``declared`` for this root by somebody, ``jobs`` of it that the newest audit met there. ``name`` is empty where no
+    """A cluster; ``declared`` for this root by an operator, ``jobs`` of it that the newest audit met there. ``name`` is empty where no
     registered cluster has reported the jobs."""
 
     name: str

@@ -1,4 +1,4 @@
-"""Registering roots: what is checked and saved when somebody adds one, by command or by page."""
+"""Registering roots: what is checked and saved when one is added, by command or by page."""
 
 from collections.abc import Iterable
 
@@ -46,13 +46,13 @@ def save(row: StorageRoot, clusters: Iterable[Cluster]) -> StorageRoot:
 
 
 def attest(row: StorageRoot, name: str, user: User | None = None) -> None:
-    """Somebody stands for it that every reader of the root is known to Weir."""
+    """An operator attests that every reader of the root is known to Weir."""
     row.attested_at, row.attested_name, row.attested_by = timezone.now(), name[:200], user
     row.save(update_fields=["attested_at", "attested_name", "attested_by"])
 
 
 def withdraw(row: StorageRoot) -> None:
-    """Nobody stands for it any more: nothing below it is cleaned."""
+    """The attestation no longer counts: nothing below the root is cleaned."""
     row.attested_at, row.attested_name, row.attested_by = None, "", None
     row.save(update_fields=["attested_at", "attested_name", "attested_by"])
 

@@ -1,4 +1,4 @@
-"""Loopback ports and sockets: finding a free one, and seeing whether somebody listens."""
+"""Loopback ports and sockets: finding a free one, and seeing whether a port is listened on."""
 
 import socket
 from pathlib import Path

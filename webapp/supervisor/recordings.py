@@ -1,7 +1,7 @@
 """``python -m webapp.supervisor.recordings``: import the shipped recordings that this instance has not had yet.
 
 The most instructive ones go through Spark before the others are read, so that there is something to look at
-early. What was imported is noted in the home: a recording that somebody removed does not come back.
+early. What was imported is noted in the home: a recording that was removed does not come back.
 """
 
 import io
@@ -20,7 +20,7 @@ from webapp.supervisor.home import write_privately
 
 SHIPPED = PROJECT_DIR / "tests" / "fixtures" / "recordings"
 SHOWN_FIRST = ("1.20.5/E", "1.20.5/B", "1.20.5/F")
-"""Declines, back-pressure, expiries: what somebody new should see while the rest comes in."""
+"""Declines, back-pressure, expiries: what a newcomer should see while the rest comes in."""
 
 
 def shipped() -> list[tuple[Path, str]]:

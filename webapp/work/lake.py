@@ -24,6 +24,6 @@ def is_at(commits: Mapping[str, int]) -> bool:
 
 
 def has_news(known: Mapping[str, int], tables: Iterable[str]) -> bool:
-    """Whether any of these tables has got rows that somebody waits for since the known commits."""
+    """Whether any of these tables has got rows since the known commits that are more than routine."""
     opened = lake()
     return any(opened.has_news(table, known.get(table, 0)) for table in tables)

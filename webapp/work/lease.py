@@ -16,7 +16,7 @@ LONGEST_BACKOFF = timedelta(minutes=15)
 
 
 class LeaseLost(Exception):
-    """Somebody else took the work over; whatever this holder still wanted to write must not be written."""
+    """Another holder took the work over: nothing more may be written by this one."""
 
 
 class WriteGuard(Protocol):

@@ -15,7 +15,7 @@ Echo = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Performed:
-    """``HELD``: somebody else is at it, or its time has not come. ``IDLE``: there was nothing to do. ``DONE``: see the record."""
+    """``HELD``: it is held elsewhere, or its time has not come. ``IDLE``: there was nothing to do. ``DONE``: see the record."""
 
     state: str
     record: RunRecord | None = None

@@ -33,7 +33,7 @@ class DueWorkQuerySet(QuerySet["DueWork"]):
                 self.filter(key=key).update(interval_s=interval_s)
 
     def make_due(self, key: str, interval_s: int, at: datetime) -> None:
-        """Somebody asked for this work: it is due, however often it failed before."""
+        """Work that was requested is due, however often it failed before."""
         self.ensure({key: interval_s}, at)
         self.filter(key=key).update(next_attempt_at=at, failures=0)
 
@@ -56,7 +56,7 @@ class DueWorkQuerySet(QuerySet["DueWork"]):
         return self.filter(Q(lease_until__isnull=True) | Q(lease_until__lt=now), next_attempt_at__lte=by or now)
 
     def claim(self, key: str, now: datetime, *, even_if_not_due: bool = False, lease: timedelta = LEASE) -> "Lease | None":
-        """Take the row, or ``None`` where somebody else holds it or its time has not come."""
+        """Take the row, or ``None`` where it is held or its time has not come."""
         self._release_from_the_dead(key)
         holder = me()
         free = self.filter(Q(lease_until__isnull=True) | Q(lease_until__lt=now), key=key)

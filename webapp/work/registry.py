@@ -16,7 +16,7 @@ MINUTE_S, HOUR_S, DAY_S = 60, 3600, 86_400
 
 @dataclass(frozen=True)
 class ClaimedWork:
-    """A claimed piece of work and how its claim came about. ``by_hand``: somebody asked for it now, whatever its row says."""
+    """A claimed piece of work and how its claim came about. ``by_hand``: it was requested now, whatever its row says."""
 
     lease: Lease
     by_hand: bool = False
@@ -36,22 +36,6 @@ class Ended:
     idle: bool
 
 
-def _always(_attempt: ClaimedWork) -> bool:
-    return True
-
-
-def _nothing_more() -> bool:
-    return False
-
-
-def _nothing_follows(_key: str) -> None:
-    return None
-
-
-def _an_interval_later(_ended: Ended) -> None:
-    return None
-
-
 @dataclass(frozen=True)
 class Work:
     """One kind of due work.
@@ -60,7 +44,7 @@ class Work:
     now. ``has_work`` is asked after the claim and costs little. ``do`` is recorded as a run; ``look`` instead of it keeps a
     history of its own. ``next_at``: when it is due again, None for an interval after its end.
     ``when_hinted``: a hint is followed even where the row is not due yet. ``more``: asked after a look that was a hint's, and
-    looked again where it says so. ``done`` gets the key once a hinted run ended well, ``missed`` where it failed or somebody else held it.
+    looked again where it says so. ``done`` gets the key once a hinted run ended well, ``missed`` where it failed or was held elsewhere.
     """
 
     prefix: str
@@ -68,12 +52,12 @@ class Work:
     every: Callable[[], Mapping[str, int]]
     do: Callable[[Lease, RunRecord], object] | None = None
     look: Callable[[Lease], object] | None = None
-    has_work: Callable[[ClaimedWork], bool] = _always
-    next_at: Callable[[Ended], datetime | None] = _an_interval_later
+    has_work: Callable[[ClaimedWork], bool] = lambda _attempt: True
+    next_at: Callable[[Ended], datetime | None] = lambda _ended: None
     when_hinted: bool = False
-    more: Callable[[], bool] = _nothing_more
-    done: Callable[[str], None] = _nothing_follows
-    missed: Callable[[str], None] = _nothing_follows
+    more: Callable[[], bool] = lambda: False
+    done: Callable[[str], None] = lambda _key: None
+    missed: Callable[[str], None] = lambda _key: None
 
 
 _WORKS: dict[str, Work] = {}

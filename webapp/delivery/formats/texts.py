@@ -50,7 +50,7 @@ def since(alert: NoticeAlert) -> str:
 
 
 def notes(alert: NoticeAlert) -> list[str]:
-    """What else somebody on call should know, one sentence each."""
+    """What else is to be known on call, one sentence each."""
     found = []
     if alert.flapping:
         found.append("It fires repeatedly (flapping); it is resolved after ten minutes without firing.")

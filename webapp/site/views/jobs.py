@@ -29,7 +29,7 @@ from webapp.pressure.blame import blame
 from webapp.pressure.graph import drawn
 from webapp.pressure.newest_windows import newest_windows
 from webapp.pressure.states import pool_states
-from webapp.storage import job_storage as storage_of
+from webapp.storage import newest_audits
 
 CHECKPOINTS_A_PAGE = 20
 EVENTS_A_PAGE = 9
@@ -89,7 +89,7 @@ def job(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
         "origins": list(blamed.origins.values()),
         "graph": drawn(view.job.graph, windows, blamed),
         "graph_narrow": drawn(view.job.graph, windows, blamed, narrow=True),
-        "storage": storage_of.of_job(cluster, job_id),
+        "storage": newest_audits.of_job(cluster, job_id),
         "pool_states": pool_states(view.job.graph, windows),
         "windows": sorted(windows.values(), key=lambda window: _place(view, window.vertex_id)),
         "window_at": max((window.window_start for window in windows.values()), default=None),

@@ -79,7 +79,7 @@ def _of_row(row: StorageRoot, unseen: set[str], withheld: str) -> RequestedRoot:
 
 
 def named(written: Sequence[str], read_at: str | None) -> tuple[RequestedRoot, ...]:
-    """Roots as somebody typed them; those that are registered come with what is known of them. Raises ``Refused`` and ``BadUri``."""
+    """Roots as they were typed; those that are registered come with what is known of them. Raises ``Refused`` and ``BadUri``."""
     known = spellings()
     roots = [Root.of(text, read_at, known) for text in written]
     rows = {row.uri: row for row in StorageRoot.objects.prefetch_related("clusters").filter(uri__in=[root.uri for root in roots])}

@@ -117,7 +117,7 @@ def _run_spark(row: StorageAudit, request: AuditRequest, lease: Lease, record: R
 
 
 def _withdraw_attestations(request: AuditRequest, record: RunRecord) -> None:
-    """A file whose referrer vanished is kept only as long as an audit remembers that somebody referred to it: without that memory,
+    """A file whose referrer vanished is kept only as long as an audit remembers that it was referred to: without that memory,
     a root has to be attested again, after a look at what is missing there."""
     for root in StorageRoot.objects.filter(uri__in=request.uris, attested_at__isnull=False):
         record.say(

@@ -1,4 +1,4 @@
-"""Work of storage that somebody does at the command line: recorded and leased like that of the workers, one at a time."""
+"""Work of storage from the command line: recorded and leased like that of the workers, one at a time."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""What the workers do on schedule: audit all registered roots, simulate the age rules that somebody requested."""
+"""What the workers do on schedule: audit all registered roots, simulate the age rules that were requested."""
 
 from django.conf import settings
 from django.utils import timezone

@@ -13,7 +13,7 @@ from webapp.storage.querysets import StorageRootQuerySet
 class StorageRoot(models.Model):
     """``uri`` is canonical, as Flink's references name it; ``read_at`` is where Weir reads the same files, "" for ``uri`` itself.
 
-    Nothing below a root may be cleaned unless somebody attests that every reader of it is known to Weir.
+    Nothing below a root may be cleaned unless an operator attests that every reader of it is known to Weir.
     """
 
     uri = models.CharField(max_length=1000, unique=True)
@@ -46,5 +46,5 @@ class StorageRoot(models.Model):
 
     @property
     def is_attested(self) -> bool:
-        """Whether somebody stands for it that every reader of this root is known."""
+        """Whether an operator attests that every reader of this root is known."""
         return self.attested_at is not None

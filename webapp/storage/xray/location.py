@@ -1,6 +1,6 @@
 """From the path of a checkpoint, in whatever spelling, to its ``_metadata`` where Weir reads it.
 
-Only what lies below a registered root is read: a path comes from Flink or from an address somebody typed.
+Only what lies below a registered root is read: a path comes from Flink or from an address that was typed.
 """
 
 from datetime import UTC

@@ -32,7 +32,7 @@ class Command(PreparedCommand):
                     kept = [field for field in fields if getattr(row, field)]
                     try:
                         for field in kept:
-                            setattr(row, field, encryption.encrypt_anew(getattr(row, field)))
+                            setattr(row, field, encryption.encrypt(encryption.decrypt(getattr(row, field))))
                     except ImproperlyConfigured:
                         lost.append(row.name)
                     else:
