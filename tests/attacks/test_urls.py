@@ -7,6 +7,7 @@ import re
 
 import pytest
 from django.test import Client
+from pytest_django.fixtures import Settings
 
 from tests.attacks.inhabited import somebody
 from tests.attacks.places import Place, places
@@ -52,7 +53,8 @@ def test_no_door_opens_without_a_sign_in(inhabited: object, method: str) -> None
 
 
 @pytest.mark.parametrize("path", STATIC)
-def test_static_files_are_those_that_are_meant_for_everybody(path: str, db: None) -> None:
+def test_static_files_are_those_that_are_meant_for_everybody(path: str, db: None, settings: Settings) -> None:
+    settings.WHITENOISE_AUTOREFRESH = False  # as they are served
     answer = Client(raise_request_exception=False).get(path)
     content = b"".join(answer.streaming_content) if answer.streaming else answer.content
     assert (answer.status_code == 200) == (path == STATIC[0])
