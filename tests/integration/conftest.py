@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.integration.running import RunningWeir, until
-from tests.integration.served import lake_versions, served_rows
+from tests.integration.served import lake_writes, served_rows
 from webapp.config.environment import PROJECT_DIR
 
 
@@ -28,12 +28,12 @@ class Story:
     first_output: str = ""
     first_exit: int = -1
     left_after_first: dict[int, str] = field(default_factory=dict)
-    versions: dict[str, int] = field(default_factory=dict)
+    writes: dict[str, int] = field(default_factory=dict)
     rows: dict[str, list[tuple[Any, ...]]] = field(default_factory=dict)
     second_web_after_s: float = 0
     second_output: str = ""
     second_sign_in: tuple[str, str] = ("", "")
-    second_versions: dict[str, int] = field(default_factory=dict)
+    second_writes: dict[str, int] = field(default_factory=dict)
     second_rows: dict[str, list[tuple[Any, ...]]] = field(default_factory=dict)
     restarted_web: bool = False
     left_after_kill: dict[int, str] = field(default_factory=dict)
@@ -73,7 +73,7 @@ def _first_run(weir: RunningWeir, story: Story) -> None:
     story.first_up_after_s = weir.wait_up(1200)
     assert weir.manage("run_pipeline").returncode == 0
     story.fleet_page = weir.page("/")[2]
-    story.versions, story.rows = lake_versions(weir), served_rows(weir)
+    story.writes, story.rows = lake_writes(weir), served_rows(weir)
 
 
 def _second_run(weir: RunningWeir, story: Story) -> None:
@@ -82,7 +82,7 @@ def _second_run(weir: RunningWeir, story: Story) -> None:
     weir.wait_up()
     story.second_sign_in = _sign_in(weir)
     assert weir.manage("run_pipeline").returncode == 0
-    story.second_versions, story.second_rows = lake_versions(weir), served_rows(weir)
+    story.second_writes, story.second_rows = lake_writes(weir), served_rows(weir)
     killed = weir.pid_of("gunicorn")
     assert killed
     subprocess.run(["kill", "-9", str(killed)], check=True)
