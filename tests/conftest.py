@@ -10,11 +10,18 @@ from pytest_django.fixtures import Settings
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 
+from tests import spark_classes
 from tests.spark_processes import connect_server
 from tests.weir_settings import WeirSettings
 
 # No JVM of the tests lives long enough to win back what the slower, better compiler takes of two cores.
-os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1")
+os.environ.setdefault("JDK_JAVA_OPTIONS", f"-XX:TieredStopAtLevel=1 {spark_classes.jvm_options()}")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Where whole folders are tested side by side, there will be many JVMs."""
+    if getattr(config.option, "numprocesses", None):
+        spark_classes.make_where_missing()
 
 
 @pytest.fixture(scope="session")
