@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 
 from ingest.errors import IngestError
@@ -142,5 +141,8 @@ class Watch:
 
 def _hashes(paths: pa.Array | pa.ChunkedArray) -> "np.ndarray[tuple[int], np.dtype[np.uint64]]":
     texts = paths.to_numpy(zero_copy_only=False) if isinstance(paths, pa.Array) else paths.to_numpy()
+    # Half a second and 60 MB, which a worker pays only when a plan is carried out.
+    import pandas as pd
+
     hashes: np.ndarray[tuple[int], np.dtype[np.uint64]] = pd.util.hash_array(texts, categorize=False)
     return hashes
