@@ -2,6 +2,7 @@
 
 import base64
 import json
+from collections.abc import Collection
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from django.urls import get_resolver, reverse
 from django.utils import timezone
 from rest_framework.test import APIClient
 
+from tests.attacks.scale import FULL
 from tests.webapp.builders import cluster, job, person
 from tests.webapp.storage.builders import ROOT, whole_audit
 from webapp.accounts.models import ApiToken
@@ -35,6 +37,11 @@ def crafted() -> list[str]:
     keys += [[1, AT, value] for value in NO_KEYS[:8]] + [[value, 1] for value in NO_KEYS if value not in (1.5, "", "abc")]
     found = [base64.urlsafe_b64encode(one).decode() for one in raw]
     return [*found, *(cursor(one) for one in odd), *(cursor([False, one]) for one in keys), "%", "é", "====", "\x00", "x" * 9_000]
+
+
+def tried_on(lists: Collection[str], name: str) -> list[str]:
+    """A quarter of them, another one on each list next to it; in full all of them on every list."""
+    return crafted() if FULL else crafted()[list(lists).index(name) % 4 :: 4]
 
 
 API_LISTS = sorted(name for name in map(str, get_resolver().reverse_dict) if name.startswith("api-") and name.endswith("-list"))
@@ -64,7 +71,7 @@ def test_every_list_of_the_api_is_tried() -> None:
 def test_the_api_says_what_is_wrong_with_a_cursor(name: str) -> None:
     client = APIClient()
     client.credentials(HTTP_AUTHORIZATION=f"Bearer {ApiToken.objects.issue(person('robot'), 'test')[1]}")
-    for one in crafted():
+    for one in tried_on(API_LISTS, name):
         answer = client.get(reverse(name), {"cursor": one})
         assert answer.status_code == 400, (one, answer.status_code)
         assert list(answer.json()["error"]["fields"]) == ["cursor"]
@@ -78,7 +85,7 @@ def test_a_page_starts_at_its_beginning(viewer: Client, name: str) -> None:
     whole_audit()
     address, parameter = PAGES[name]
     first = address.partition("?")[0]
-    for one in crafted():
+    for one in tried_on(PAGES, name):
         answer = viewer.get(address, query_params={**_asked(address), parameter: one})
         starts_again = answer.status_code == 302 and answer.headers["Location"].partition("?")[0] == first
         assert starts_again or answer.status_code == 200, (one, answer.status_code)
