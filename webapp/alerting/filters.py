@@ -7,12 +7,10 @@ from django.db.models import QuerySet
 from webapp.alerting.choices import OPEN, AlertState, Mute
 from webapp.findings.choices import Severity
 from webapp.lib.filter_sets import ListFilters, OfJob
-from webapp.lib.keysets import KeysetColumn
+from webapp.lib.keysets import NEWEST_ROWS_FIRST, KeysetColumn
 from webapp.lib.query_parameters import Choice, Flag, Text
 
 OPEN_STATE, ANY_STATE = "open", "any"
-NEWEST_FIRST = (KeysetColumn("starts_at", descending=True), KeysetColumn("id", descending=True))
-WORST_FIRST = (KeysetColumn("severity_rank", descending=True), *NEWEST_FIRST)
 
 
 class AlertFilters(OfJob):
@@ -39,22 +37,27 @@ class AlertFilters(OfJob):
     @property
     def keys(self) -> tuple[KeysetColumn, ...]:
         """Pages show the worst first of what is open, the newest of the past."""
-        return NEWEST_FIRST if self.values.get("state") in (AlertState.RESOLVED, ANY_STATE) else WORST_FIRST
+        worst = (KeysetColumn("severity_rank", descending=True), *self.order)
+        return self.order if self.values.get("state") in (AlertState.RESOLVED, ANY_STATE) else worst
 
 
 class OfRule(OfJob):
     """Settings of rules by what they are for."""
 
     rule = Text()
+    order = NEWEST_ROWS_FIRST
 
 
 class OfThreshold(OfJob):
     key = Text()
+    order = NEWEST_ROWS_FIRST
 
 
 class SilenceFilters(ListFilters):
     time_field = "ends_at"
+    order = NEWEST_ROWS_FIRST
 
 
 class WindowFilters(ListFilters):
     time_field = "starts_at"
+    order = NEWEST_ROWS_FIRST

@@ -6,10 +6,9 @@ from django.db.models import QuerySet
 
 from spark_jobs.serving import FAILED_OUTCOMES, OUTCOMES
 from webapp.lib.filter_sets import ListFilters, OfJob
-from webapp.lib.keysets import KeysetColumn
+from webapp.lib.keysets import newest_first
 from webapp.lib.query_parameters import Choice, Flag, Text, Whole
 
-NEWEST_FIRST = (KeysetColumn("trigger_time", descending=True), KeysetColumn("id", descending=True))
 SAVEPOINTS = "savepoints"
 
 
@@ -25,6 +24,7 @@ class JobCheckpointFilters(ListFilters):
     """Of the page of a job, where ``failed`` are all that did not succeed."""
 
     outcome = Choice((*OUTCOMES, SAVEPOINTS), method="in_group")
+    order = newest_first("trigger_time")
 
     def in_group(self, rows: QuerySet[Any], name: str, group: str) -> QuerySet[Any]:
         if group == SAVEPOINTS:

@@ -17,7 +17,7 @@ from webapp.accounts.models import ApiToken
 from webapp.accounts.roles import may_operate
 from webapp.cleanup import orders, planning
 from webapp.cleanup.errors import CleanupError
-from webapp.cleanup.filters import NEWEST_FIRST, PlanFilters
+from webapp.cleanup.filters import PlanFilters
 from webapp.cleanup.folder import PlanFolder
 from webapp.cleanup.journal import VERBS, Journal
 from webapp.cleanup.models import CleanupPlan
@@ -107,10 +107,7 @@ class MayApprove(BasePermission):
 
 @listed(CleanupPlanSerializer, "Clean-up plans, newest first")
 class CleanupPlanViews(ListView):
-    queryset = CleanupPlan.objects.all()
-    serializer_class = CleanupPlanSerializer
     filterset_class = PlanFilters
-    paging_keys = NEWEST_FIRST
     lookup_value_regex = r"\d{1,18}"
 
     @extend_schema(summary="One clean-up plan", responses={200: CleanupPlanSerializer, **ERRORS, **NOT_FOUND})

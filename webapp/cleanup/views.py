@@ -19,7 +19,7 @@ from webapp.cleanup.badges import outcome_badge, plan_badge
 from webapp.cleanup.choices import PlanState
 from webapp.cleanup.entries import SCHEMA
 from webapp.cleanup.errors import CleanupError
-from webapp.cleanup.filters import NEWEST_FIRST, PlanFilters
+from webapp.cleanup.filters import PlanFilters
 from webapp.cleanup.folder import PlanFolder
 from webapp.cleanup.journal import APPLY, VERBS, Journal, Row
 from webapp.cleanup.manifest import PlanManifest
@@ -42,7 +42,7 @@ PLANS_A_PAGE = 25
 def plans(request: HttpRequest) -> HttpResponse:
     now = timezone.now()
     filters = PlanFilters.of_page(request.GET, CleanupPlan.objects.all())
-    shown = page(filters.qs, NEWEST_FIRST, request.GET.get("cursor", ""), PLANS_A_PAGE)
+    shown = page(filters.qs, filters.order, request.GET.get("cursor", ""), PLANS_A_PAGE)
     audit = StorageAudit.objects.filter(files_kept=True).newest()
     context = {
         "filters": filters,

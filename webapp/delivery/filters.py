@@ -2,10 +2,8 @@
 
 from webapp.delivery.choices import DeliveryState
 from webapp.lib.filter_sets import ListFilters
-from webapp.lib.keysets import KeysetColumn
+from webapp.lib.keysets import NEWEST_ROWS_FIRST
 from webapp.lib.query_parameters import Choice, Flag, Text, Whole
-
-NEWEST_FIRST = (KeysetColumn("id", descending=True),)
 
 
 class EndpointFilters(ListFilters):
@@ -19,3 +17,4 @@ class DeliveryFilters(ListFilters):
     cluster = Text()
     alert = Text("alerts__alert_uid", about="uid of an alert in it")
     time_field = "made_at"
+    order = NEWEST_ROWS_FIRST

@@ -11,8 +11,6 @@ from webapp.lib.keysets import KeysetColumn
 from webapp.lib.query_parameters import Choice, Text
 
 ANY_STATE = "any"
-NEWEST_FIRST = (KeysetColumn("last_seen", descending=True), KeysetColumn("id", descending=True))
-WORST_FIRST = (KeysetColumn("severity_rank", descending=True), *NEWEST_FIRST)
 
 
 class FindingFilters(OfJob):
@@ -29,4 +27,5 @@ class FindingFilters(OfJob):
     @property
     def keys(self) -> tuple[KeysetColumn, ...]:
         """Pages show the worst first of what is open, the newest of the past."""
-        return WORST_FIRST if self.values.get("state") == FindingState.OPEN else NEWEST_FIRST
+        worst = (KeysetColumn("severity_rank", descending=True), *self.order)
+        return worst if self.values.get("state") == FindingState.OPEN else self.order

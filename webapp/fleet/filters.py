@@ -10,10 +10,9 @@ from webapp.fleet.choices import ClusterKind, HealthState
 from webapp.fleet.log_kinds import ROUTINE_KINDS
 from webapp.fleet.sorting import FLEET_SORTS, WORST_FIRST, Sort
 from webapp.lib.filter_sets import SORT, ListFilters, OfJob
-from webapp.lib.keysets import KeysetColumn
+from webapp.lib.keysets import KeysetColumn, newest_first
 from webapp.lib.query_parameters import Choice, Parameter, Text, Whole
 
-NEWEST_FIRST = (KeysetColumn("ts", descending=True), KeysetColumn("id", descending=True))
 _LOWER_CASE = re.compile("[a-z]")
 
 
@@ -64,14 +63,14 @@ class JobFilters(ListFilters):
         return jobs.filter(HEALTH_GROUPS[group].condition)
 
     @property
-    def order(self) -> tuple[Sort, bool]:
+    def sorting(self) -> tuple[Sort, bool]:
         """By what, and whether downwards."""
         sort: str = self.values.get(SORT, "")
         return (FLEET_SORTS[sort.removeprefix("-")], sort.startswith("-")) if sort else (WORST_FIRST, WORST_FIRST.descending)
 
     @property
     def keys(self) -> tuple[KeysetColumn, KeysetColumn]:
-        sort, descending = self.order
+        sort, descending = self.sorting
         return KeysetColumn("sort_key", descending, sort.key), KeysetColumn("id", descending)
 
 
@@ -88,6 +87,7 @@ class JobEventFilters(ListFilters):
     """Of the page of a job, which leaves routine out where nothing is chosen."""
 
     kind = Text(method="of_kind")
+    order = newest_first("ts")
     defaults = {"kind": "notable"}
 
     def of_kind(self, events: QuerySet[Any], name: str, kind: str) -> QuerySet[Any]:

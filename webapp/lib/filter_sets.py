@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Self
 from django.db.models import QuerySet
 from django_filters import FilterSet
 
+from webapp.lib.keysets import KeysetColumn, newest_first
 from webapp.lib.query_parameters import Parameter, Text, time_window
 
 SORT = "sort"
@@ -25,12 +26,16 @@ class ListFilters(FilterSet):
     aliases: ClassVar[Mapping[str, str]] = {}
     """Another name that a parameter is known by → its name."""
     time_field: ClassVar[str] = ""
+    order: ClassVar[tuple[KeysetColumn, ...]] = (KeysetColumn("id"),)
+    """Of the API's list, and of the page's where it has no other. Where nothing is declared the newest by ``time_field`` come first."""
     defaults: ClassVar[Mapping[str, str]] = {}
     """What pages show where nothing is chosen."""
 
     def __init_subclass__(cls) -> None:
         if "time_field" in vars(cls):
             cls.declared_filters.update(time_window(cls.time_field))
+            if "order" not in vars(cls):
+                cls.order = newest_first(cls.time_field)
 
     def __init__(self, data: Mapping[str, Any], queryset: QuerySet[Any] | None = None, **kwargs: Any) -> None:
         given = dict(data.items())

@@ -40,6 +40,13 @@ class KeysetColumn:
         return replace(self, descending=not self.descending)
 
 
+def newest_first(field: str) -> tuple[KeysetColumn, ...]:
+    return KeysetColumn(field, descending=True), KeysetColumn("id", descending=True)
+
+
+NEWEST_ROWS_FIRST = (KeysetColumn("id", descending=True),)
+
+
 @dataclass(frozen=True)
 class Page(Generic[RowT]):
     """Rows in order; a cursor is empty where there is nothing further in its direction."""

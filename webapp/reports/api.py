@@ -18,7 +18,7 @@ from webapp.lib.api.errors import CONFLICT
 from webapp.lib.api.lists import ERRORS, NOT_FOUND, ListView, listed
 from webapp.reports import orders, report_scope
 from webapp.reports.choices import ReportKind
-from webapp.reports.filters import NEWEST_FIRST, ReportFilters
+from webapp.reports.filters import ReportFilters
 from webapp.reports.gathering.scope import MOST_JOBS, JobKey
 from webapp.reports.models import IncidentReport
 from webapp.reports.renderers.files import FORMS
@@ -72,9 +72,7 @@ class WhateverTheyAccept(BaseContentNegotiation):
 @listed(ReportSerializer, "Reports, newest first")
 class ReportViews(ListView):
     queryset = IncidentReport.objects.listed()
-    serializer_class = ReportSerializer
     filterset_class = ReportFilters
-    paging_keys = NEWEST_FIRST
     lookup_field = "uid"
     lookup_value_regex = "rep_[a-z0-9]{10,36}"
 

@@ -18,7 +18,7 @@ from webapp.lib.refusals import ActionRefused
 from webapp.reports import orders, report_scope
 from webapp.reports.badges import report_badge
 from webapp.reports.choices import ReportKind, ReportState
-from webapp.reports.filters import NEWEST_FIRST, ReportFilters
+from webapp.reports.filters import ReportFilters
 from webapp.reports.models import IncidentReport
 from webapp.reports.presentation import verdict
 from webapp.reports.renderers import html
@@ -49,7 +49,7 @@ SANDBOX = "sandbox allow-scripts allow-popups allow-modals"
 @require_GET
 def reports(request: HttpRequest) -> HttpResponse:
     filters = ReportFilters.of_page(request.GET, IncidentReport.objects.listed())
-    shown = page(filters.qs, NEWEST_FIRST, request.GET.get("cursor", ""), REPORTS_A_PAGE)
+    shown = page(filters.qs, filters.order, request.GET.get("cursor", ""), REPORTS_A_PAGE)
     context = {
         "page": shown,
         "rows": [(row, report_badge(row.state), verdict(row.tone)) for row in shown.rows],

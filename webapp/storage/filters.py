@@ -6,6 +6,7 @@ from django.db.models import QuerySet
 
 from spark_jobs.storage_words import CHAIN_KINDS, VERDICTS
 from webapp.lib.filter_sets import ListFilters
+from webapp.lib.keysets import NEWEST_ROWS_FIRST, KeysetColumn
 from webapp.lib.query_parameters import Choice, Flag, Text, Whole
 from webapp.storage.choices import AuditState, RootKind, SimulationState
 from webapp.storage.newest_audits import latest_audits
@@ -14,11 +15,13 @@ from webapp.storage.newest_audits import latest_audits
 class RootFilters(ListFilters):
     kind = Choice(RootKind.values)
     enabled = Flag()
+    order = (KeysetColumn("uri"), KeysetColumn("id"))
 
 
 class AuditFilters(ListFilters):
     state = Choice(AuditState.values)
     time_field = "created_at"
+    order = NEWEST_ROWS_FIRST
 
 
 class RootFiguresFilters(ListFilters):
@@ -43,12 +46,18 @@ class OfRoot(OfAudit):
     root = Text(about="its canonical URI")
 
 
-class VerdictFilters(OfRoot):
+class Sized(OfRoot):
+    """The largest first."""
+
+    order = (KeysetColumn("bytes", descending=True), KeysetColumn("id", descending=True))
+
+
+class VerdictFilters(Sized):
     verdict = Choice(tuple(VERDICTS))
     reason = Text()
 
 
-class JobStorageFilters(OfRoot):
+class JobStorageFilters(Sized):
     cluster = Text()
     job_id = Text()
 
@@ -60,7 +69,7 @@ class CheckpointStorageFilters(JobStorageFilters):
     resolvable = Flag()
 
 
-class ChainFilters(OfRoot):
+class ChainFilters(Sized):
     job_id = Text()
     other_job_id = Text()
     kind = Choice(tuple(CHAIN_KINDS))

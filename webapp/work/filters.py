@@ -1,12 +1,8 @@
 """What runs of the pipeline and skipped inputs can be narrowed by."""
 
 from webapp.lib.filter_sets import ListFilters
-from webapp.lib.keysets import KeysetColumn
 from webapp.lib.query_parameters import Choice, Text
 from webapp.work.models import PipelineRun
-
-NEWEST_RUNS_FIRST = (KeysetColumn("started_at", descending=True), KeysetColumn("id", descending=True))
-NEWEST_SKIPS_FIRST = (KeysetColumn("observed_at", descending=True), KeysetColumn("id", descending=True))
 
 
 class RunFilters(ListFilters):

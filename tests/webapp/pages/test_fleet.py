@@ -103,7 +103,7 @@ def test_every_column_sorts_and_pages(viewer, now, sort, sign):
 def test_what_is_not_on_the_list_does_not_sort(viewer, now, sort):
     job(at=now)
     page = viewer.get("/", {"sort": sort})
-    assert names(page) == [] and page.context["filters"].order[0].name == "health"
+    assert names(page) == [] and page.context["filters"].sorting[0].name == "health"
 
 
 def test_a_damaged_page_link_leads_to_the_first_page(viewer, now):

@@ -21,26 +21,22 @@ from webapp.alerting.api.serializers import (
     SilenceSerializer,
     ThresholdSerializer,
 )
-from webapp.alerting.filters import NEWEST_FIRST, AlertFilters, OfRule, OfThreshold, SilenceFilters, WindowFilters
+from webapp.alerting.filters import AlertFilters, OfRule, OfThreshold, SilenceFilters, WindowFilters
 from webapp.alerting.models import Alert, MaintenanceWindow, RuleSetting, Silence
 from webapp.alerting.preview import compare
 from webapp.findings.models import ThresholdOverride
 from webapp.lib.api.errors import CONFLICT
 from webapp.lib.api.lists import ERRORS, NOT_FOUND, ListView, listed
-from webapp.lib.keysets import KeysetColumn
 from webapp.lib.matchers import from_json
 from webapp.lib.refusals import ActionRefused
 
 NUMBER = r"\d{1,18}"
-NEWEST = (KeysetColumn("id", descending=True),)
 
 
 @listed(AlertSerializer, "Alerts, newest first")
 class AlertViews(ListView):
     queryset = Alert.objects.select_related("group", "inhibited_by")
-    serializer_class = AlertSerializer
     filterset_class = AlertFilters
-    paging_keys = NEWEST_FIRST
     lookup_field = "uid"
     lookup_value_regex = "alr_[a-z2-7]{26}"
 
@@ -86,10 +82,7 @@ class AlertViews(ListView):
 
 @listed(SilenceSerializer, "Silences, newest first")
 class SilenceViews(ListView):
-    queryset = Silence.objects.all()
-    serializer_class = SilenceSerializer
     filterset_class = SilenceFilters
-    paging_keys = NEWEST
     lookup_value_regex = NUMBER
 
     @extend_schema(summary="One silence", responses={200: SilenceSerializer, **ERRORS, **NOT_FOUND})
@@ -117,10 +110,7 @@ class SilenceViews(ListView):
 
 @listed(MaintenanceWindowSerializer, "Maintenance windows, newest first")
 class MaintenanceWindowViews(ListView):
-    queryset = MaintenanceWindow.objects.all()
-    serializer_class = MaintenanceWindowSerializer
     filterset_class = WindowFilters
-    paging_keys = NEWEST
     lookup_value_regex = NUMBER
 
     @extend_schema(summary="One maintenance window", responses={200: MaintenanceWindowSerializer, **ERRORS, **NOT_FOUND})
@@ -150,10 +140,7 @@ class MaintenanceWindowViews(ListView):
 
 @listed(RuleSettingSerializer, "How rules alert, as far as somebody set it")
 class RuleSettingViews(ListView):
-    queryset = RuleSetting.objects.all()
-    serializer_class = RuleSettingSerializer
     filterset_class = OfRule
-    paging_keys = NEWEST
     lookup_value_regex = NUMBER
 
     @extend_schema(
@@ -182,9 +169,7 @@ class RuleSettingViews(ListView):
 @listed(ThresholdSerializer, "Thresholds that somebody set")
 class ThresholdViews(ListView):
     queryset = ThresholdOverride.objects.select_related("author")
-    serializer_class = ThresholdSerializer
     filterset_class = OfThreshold
-    paging_keys = NEWEST
     lookup_value_regex = NUMBER
 
     @extend_schema(summary="Set a threshold in a scope", request=ThresholdSerializer, responses={200: ThresholdSerializer, **ERRORS})

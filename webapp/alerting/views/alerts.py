@@ -20,7 +20,7 @@ from webapp.accounts.guards import operators_only
 from webapp.alerting import actions
 from webapp.alerting.badges import badges, state_badge
 from webapp.alerting.choices import BLIND, AlertState, Mute
-from webapp.alerting.filters import ANY_STATE, NEWEST_FIRST, OPEN_STATE, AlertFilters
+from webapp.alerting.filters import ANY_STATE, OPEN_STATE, AlertFilters
 from webapp.alerting.models import Alert
 from webapp.alerting.notice_content import muted_names
 from webapp.delivery.models import Delivery
@@ -66,7 +66,7 @@ def alerts(request: HttpRequest) -> HttpResponse:
         "filters": filters,
         "state": state,
         "state_words": STATES.get(state, ""),
-        "newest_first": filters.keys is NEWEST_FIRST,
+        "newest_first": filters.keys is filters.order,
         "filter_form": filter_form(
             request,
             filters,

@@ -23,7 +23,7 @@ from webapp.delivery.api.serializers import (
     ReplayRangeSerializer,
 )
 from webapp.delivery.endpoint_entry import BadEndpoint, enter
-from webapp.delivery.filters import NEWEST_FIRST, DeliveryFilters, EndpointFilters
+from webapp.delivery.filters import DeliveryFilters, EndpointFilters
 from webapp.delivery.formats.weir import SCHEMA
 from webapp.delivery.models import Delivery, Endpoint
 from webapp.lib import timeranges
@@ -34,8 +34,6 @@ from webapp.lib.row_numbers import row_number
 
 @listed(EndpointSerializer, "Endpoints: who is notified of alerts")
 class EndpointViews(ListView):
-    queryset = Endpoint.objects.all()
-    serializer_class = EndpointSerializer
     filterset_class = EndpointFilters
     lookup_value_regex = r"\d{1,18}"
 
@@ -98,9 +96,7 @@ class EndpointViews(ListView):
 @listed(DeliverySerializer, "Deliveries, newest first")
 class DeliveryViews(ListView):
     queryset = Delivery.objects.listed()
-    serializer_class = DeliverySerializer
     filterset_class = DeliveryFilters
-    paging_keys = NEWEST_FIRST
     lookup_field = "uid"
     lookup_value_regex = "msg_[a-z2-7]{26}"
 

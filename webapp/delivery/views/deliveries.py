@@ -17,7 +17,7 @@ from webapp.delivery import orders
 from webapp.delivery.badges import delivery_badge, meaning
 from webapp.delivery.choices import DeliveryState
 from webapp.delivery.export import NAMES
-from webapp.delivery.filters import NEWEST_FIRST, DeliveryFilters
+from webapp.delivery.filters import DeliveryFilters
 from webapp.delivery.models import Delivery, Endpoint
 from webapp.lib import timeranges
 from webapp.lib.exports import export_response
@@ -34,7 +34,7 @@ REPLAYABLE = {"dead": ("dead",), "delivered": ("delivered",), "all": tuple(order
 @require_GET
 def deliveries(request: HttpRequest) -> HttpResponse:
     filters = DeliveryFilters.of_page(request.GET, Delivery.objects.listed())
-    listed = page(filters.qs, NEWEST_FIRST, request.GET.get("cursor", ""), DELIVERIES_A_PAGE)
+    listed = page(filters.qs, filters.order, request.GET.get("cursor", ""), DELIVERIES_A_PAGE)
     endpoints = list(Endpoint.objects.values_list("pk", "name"))
     context = {
         "filters": filters,

@@ -9,7 +9,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from webapp.findings.filters import NEWEST_FIRST, FindingFilters
+from webapp.findings.filters import FindingFilters
 from webapp.findings.late_sources import late_source_of
 from webapp.findings.models import Finding
 from webapp.flame_graphs.choices import FlameGraphState
@@ -53,10 +53,7 @@ class FindingDetailSerializer(FindingSerializer):
 
 @listed(FindingSerializer, "Findings, newest first")
 class FindingViews(ListView):
-    queryset = Finding.objects.all()
-    serializer_class = FindingSerializer
     filterset_class = FindingFilters
-    paging_keys = NEWEST_FIRST
     lookup_value_regex = "[0-9]{1,18}"
 
     @extend_schema(summary="One finding", responses={200: FindingDetailSerializer, **ERRORS, **NOT_FOUND})

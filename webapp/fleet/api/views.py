@@ -16,8 +16,8 @@ from webapp.fleet.api.serializers import (
     JobSerializer,
     LogEventSerializer,
 )
-from webapp.fleet.filters import NEWEST_FIRST, AnnotationFilters, ClusterFilters, ExceptionFilters, JobFilters, LogEventFilters
-from webapp.fleet.models import Cluster, JobAnnotation, JobCurrent, JobException, LogEvent
+from webapp.fleet.filters import AnnotationFilters, ClusterFilters, ExceptionFilters, JobFilters, LogEventFilters
+from webapp.fleet.models import Cluster, JobCurrent
 from webapp.fleet.querysets import HEAVY
 from webapp.lib.api.lists import ERRORS, NOT_FOUND, ListView, listed
 from webapp.lib.filter_sets import SORT
@@ -28,7 +28,6 @@ from webapp.lib.path_names import without_nul
 @listed(ClusterSerializer, "Clusters")
 class ClusterViews(ListView):
     queryset = Cluster.objects.defer("cursor", "auth_secret_encrypted")
-    serializer_class = ClusterSerializer
     filterset_class = ClusterFilters
     lookup_field = "name"
     lookup_value_regex = "[^/]+"
@@ -40,8 +39,6 @@ class ClusterViews(ListView):
 
 @listed(JobSerializer, "Jobs as last seen")
 class JobViews(ListView):
-    queryset = JobCurrent.objects.all()
-    serializer_class = JobSerializer
     filterset_class = JobFilters
 
     def get_queryset(self) -> Any:
@@ -53,28 +50,19 @@ class JobViews(ListView):
     def paging_order(self) -> Sequence[KeysetColumn]:
         """By id where nothing else is chosen, so that jobs do not move between pages."""
         query = self.request.query_params
-        return JobFilters(query, self.get_queryset()).keys if SORT in query else self.paging_keys
+        return JobFilters(query, self.get_queryset()).keys if SORT in query else super().paging_order()
 
 
 @listed(LogEventSerializer, "Typed events read from logs, newest first")
 class LogEventViews(ListView):
-    queryset = LogEvent.objects.all()
-    serializer_class = LogEventSerializer
     filterset_class = LogEventFilters
-    paging_keys = NEWEST_FIRST
 
 
 @listed(JobExceptionSerializer, "Exceptions of jobs, newest first")
 class JobExceptionViews(ListView):
-    queryset = JobException.objects.all()
-    serializer_class = JobExceptionSerializer
     filterset_class = ExceptionFilters
-    paging_keys = NEWEST_FIRST
 
 
 @listed(JobAnnotationSerializer, "What happened to jobs, as marked on charts, newest first")
 class JobAnnotationViews(ListView):
-    queryset = JobAnnotation.objects.all()
-    serializer_class = JobAnnotationSerializer
     filterset_class = AnnotationFilters
-    paging_keys = (KeysetColumn("at", descending=True), KeysetColumn("id", descending=True))

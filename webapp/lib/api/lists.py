@@ -23,20 +23,25 @@ NOT_FOUND = {404: OpenApiResponse(ErrorAnswer, "There is none.")}
 
 
 def listed(serializer: Any, summary: str) -> Callable[[type[ViewT]], type[ViewT]]:
-    """Describe the ``list`` of a view."""
-    described: Callable[[type[ViewT]], type[ViewT]] = extend_schema_view(
-        list=extend_schema(summary=summary, responses={200: serializer(many=True), **ERRORS})
-    )
+    """The view lists ``serializer``'s rows, all of its model unless it has a ``queryset``."""
+
+    def described(view: type[ViewT]) -> type[ViewT]:
+        view.serializer_class = serializer
+        if view.queryset is None:
+            view.queryset = serializer.Meta.model._default_manager.all()
+        answers = extend_schema(summary=summary, responses={200: serializer(many=True), **ERRORS})
+        found: type[ViewT] = extend_schema_view(list=answers)(view)
+        return found
+
     return described
 
 
 class ListView(mixins.ListModelMixin, viewsets.GenericViewSet[Any]):
-    """Subclasses have ``queryset``, ``serializer_class``, ``filterset_class`` and ``paging_keys``."""
+    """Subclasses are ``listed`` and have a ``filterset_class``."""
 
-    filterset_class: ClassVar[type[ListFilters] | None] = None
-    paging_keys: ClassVar[Sequence[KeysetColumn]] = (KeysetColumn("id"),)
+    filterset_class: ClassVar[type[ListFilters]]
     filter_backends = [FilterBackend]
     pagination_class = CursorPaging
 
     def paging_order(self) -> Sequence[KeysetColumn]:
-        return self.paging_keys
+        return self.filterset_class.order

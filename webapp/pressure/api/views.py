@@ -3,7 +3,6 @@
 from rest_framework import serializers
 
 from webapp.lib.api.lists import ListView, listed
-from webapp.lib.keysets import KeysetColumn
 from webapp.pressure.filters import PressureFilters
 from webapp.pressure.models import PressureWindow
 
@@ -16,7 +15,4 @@ class PressureWindowSerializer(serializers.ModelSerializer[PressureWindow]):
 
 @listed(PressureWindowSerializer, "Buffer pressure of vertices by window, newest first")
 class PressureWindowViews(ListView):
-    queryset = PressureWindow.objects.all()
-    serializer_class = PressureWindowSerializer
     filterset_class = PressureFilters
-    paging_keys = (KeysetColumn("window_start", descending=True), KeysetColumn("id", descending=True))

@@ -54,9 +54,9 @@ def fleet(request: HttpRequest) -> HttpResponse:
             (job, job_badge(job.status), health_badge_of(job), why.get((job.cluster, job.job_id)), _counts_from(job, recorded, now))
             for job in shown.rows
         ],
-        "headings": headings(*filters.order),
+        "headings": headings(*filters.sorting),
         "health": filters.values.get("health"),
-        "is_worst_first": filters.order[0] is WORST_FIRST,
+        "is_worst_first": filters.sorting[0] is WORST_FIRST,
         "clusters": clusters,
         "health_groups": HEALTH_GROUPS.values(),
         "totals": totals(filters.values.get("cluster", ""), now),
@@ -78,5 +78,5 @@ def _counts_from(job: JobCurrent, recorded: set[str], now: datetime) -> datetime
 def export(request: HttpRequest, form: str) -> HttpResponseBase:
     """All matching jobs in the page's order, streamed."""
     filters = FleetFilters.of_page(request.GET, JobCurrent.objects.with_status(timezone.now()))
-    jobs = filters.checked().annotate(sort_key=filters.order[0].key).order_by(*(key.order_by for key in filters.keys))
+    jobs = filters.checked().annotate(sort_key=filters.sorting[0].key).order_by(*(key.order_by for key in filters.keys))
     return export_response(form, "weir-fleet", EXPORT_COLUMNS, jobs.values(*EXPORT_COLUMNS).iterator(chunk_size=1_000))

@@ -8,7 +8,6 @@ from django.shortcuts import render
 from webapp.alerting.job_alerts import open_alerts
 from webapp.checkpoints import querysets as facts_of
 from webapp.checkpoints.badges import outcome_badge
-from webapp.checkpoints.filters import NEWEST_FIRST as NEWEST_CHECKPOINTS_FIRST
 from webapp.checkpoints.filters import JobCheckpointFilters
 from webapp.checkpoints.flink_counters import counters_of
 from webapp.checkpoints.models import SizeTrend
@@ -18,7 +17,7 @@ from webapp.findings.job_findings import of_job
 from webapp.findings.job_judgements import had_data
 from webapp.findings.models import JobJudgement
 from webapp.fleet.badges import health_badge_of
-from webapp.fleet.filters import NEWEST_FIRST, JobEventFilters
+from webapp.fleet.filters import JobEventFilters
 from webapp.fleet.freshness import late_before
 from webapp.fleet.job_lookup import JobView, look_up
 from webapp.fleet.models import JobException, LogEvent
@@ -50,7 +49,7 @@ def job(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
     start, end = view.time_range.from_time, view.time_range.to_time
     facts = facts_of.of_job(cluster, job_id, start, end)
     checkpoint_filters = JobCheckpointFilters.of_page(request.GET, facts.defer(*UNLISTED))
-    checkpoints = page(checkpoint_filters.qs, NEWEST_CHECKPOINTS_FIRST, request.GET.get("checkpoints", ""), CHECKPOINTS_A_PAGE)
+    checkpoints = page(checkpoint_filters.qs, checkpoint_filters.order, request.GET.get("checkpoints", ""), CHECKPOINTS_A_PAGE)
     events = LogEvent.objects.filter(cluster=cluster, job_id=job_id, ts__gte=start, ts__lte=end)
     event_filters = JobEventFilters.of_page(request.GET, events)
     thrown = JobException.objects.filter(cluster=cluster, job_id=job_id, ts__gte=start, ts__lte=end)
@@ -73,7 +72,7 @@ def job(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
         "checkpoint_filters": checkpoint_filters,
         "checkpoints": checkpoints,
         "checkpoint_rows": [(fact, outcome_badge(fact.outcome), facts_of.trigger_ms(fact.trigger_time)) for fact in checkpoints.rows],
-        "events": page(event_filters.qs, NEWEST_FIRST, request.GET.get("events", ""), EVENTS_A_PAGE),
+        "events": page(event_filters.qs, event_filters.order, request.GET.get("events", ""), EVENTS_A_PAGE),
         "event_filters": event_filters,
         "event_kinds": list(events.order_by("kind").values_list("kind", flat=True).distinct()),
         "exceptions": exceptions[:EXCEPTIONS_SHOWN],

@@ -11,7 +11,7 @@ from webapp.freshness.status import status
 from webapp.lib.exports import export_response
 from webapp.lib.keysets import page
 from webapp.work.badges import run_badge
-from webapp.work.filters import NEWEST_RUNS_FIRST, NEWEST_SKIPS_FIRST, RunFilters, SkipFilters
+from webapp.work.filters import RunFilters, SkipFilters
 from webapp.work.models import DueWork, Heartbeat, Manifest, PipelineAlarm, PipelineRun, SkippedInput
 
 RUNS_A_PAGE = 25
@@ -28,8 +28,8 @@ def pipeline(request: HttpRequest) -> HttpResponse:
     of_runs = {name: str(value) for name, value in request.GET.items() if name not in RANGE}
     filters = RunFilters.of_page(of_runs, PipelineRun.objects.defer("log_tail"))
     of_skips = SkipFilters.of_page(request.GET, SkippedInput.objects.all())
-    shown_runs = page(filters.qs, NEWEST_RUNS_FIRST, request.GET.get("runs", ""), RUNS_A_PAGE)
-    skips = page(of_skips.qs, NEWEST_SKIPS_FIRST, request.GET.get("skips", ""), SKIPS_A_PAGE)
+    shown_runs = page(filters.qs, filters.order, request.GET.get("runs", ""), RUNS_A_PAGE)
+    skips = page(of_skips.qs, of_skips.order, request.GET.get("skips", ""), SKIPS_A_PAGE)
     found, alarms = status(now), list(PipelineAlarm.objects.filter(cleared_at__isnull=True))
     recorded = {(alarm.code, alarm.subject) for alarm in alarms}
     context: dict[str, Any] = {

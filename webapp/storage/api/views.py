@@ -14,7 +14,6 @@ from ingest.errors import IngestError
 from webapp.lib.api.filtering import described, given
 from webapp.lib.api.lists import ERRORS, NOT_FOUND, ListView, listed
 from webapp.lib.filter_sets import ListFilters
-from webapp.lib.keysets import KeysetColumn
 from webapp.lib.query_parameters import LongText
 from webapp.storage.api.serializers import (
     AgeRuleSerializer,
@@ -46,22 +45,14 @@ from webapp.storage.filters import (
     VerdictFilters,
 )
 from webapp.storage.models import (
-    AgeRuleResult,
-    AuditDoubt,
-    ChainLink,
     CheckpointStorage,
-    JobStorage,
-    MissingFile,
     RootFigures,
-    StorageAudit,
     StorageRoot,
-    VerdictFigures,
 )
 from webapp.storage.newest_audits import latest_audits, latest_of
 from webapp.storage.xray import xray_cache
 from webapp.storage.xray.location import NotLocated, located
 
-LARGEST_FIRST = (KeysetColumn("bytes", descending=True), KeysetColumn("id", descending=True))
 FILES_A_PAGE = 500
 
 
@@ -75,77 +66,52 @@ class _OfAudit(ListView):
 @listed(StorageRootSerializer, "Registered roots of checkpoint storage")
 class StorageRootViews(ListView):
     queryset = StorageRoot.objects.prefetch_related("clusters")
-    serializer_class = StorageRootSerializer
     filterset_class = RootFilters
-    paging_keys = (KeysetColumn("uri"), KeysetColumn("id"))
 
 
 @listed(StorageAuditSerializer, "Audits of checkpoint storage, newest first")
 class StorageAuditViews(ListView):
-    queryset = StorageAudit.objects.all()
-    serializer_class = StorageAuditSerializer
     filterset_class = AuditFilters
-    paging_keys = (KeysetColumn("id", descending=True),)
 
 
 @listed(RootFiguresSerializer, "Roots in audits over time, newest first")
 class RootFiguresViews(ListView):
     queryset = RootFigures.objects.filter(audit__state=AuditState.LOADED)
-    serializer_class = RootFiguresSerializer
     filterset_class = RootFiguresFilters
-    paging_keys = (KeysetColumn("as_of", descending=True), KeysetColumn("id", descending=True))
 
 
 @listed(VerdictFiguresSerializer, "Files of roots by verdict, reason and kind")
 class VerdictFiguresViews(_OfAudit):
-    queryset = VerdictFigures.objects.all()
-    serializer_class = VerdictFiguresSerializer
     filterset_class = VerdictFilters
-    paging_keys = LARGEST_FIRST
 
 
 @listed(JobStorageSerializer, "Directories of jobs, largest first")
 class JobStorageViews(_OfAudit):
-    queryset = JobStorage.objects.all()
-    serializer_class = JobStorageSerializer
     filterset_class = JobStorageFilters
-    paging_keys = LARGEST_FIRST
 
 
 @listed(CheckpointStorageSerializer, "Retained checkpoints and savepoints, largest first")
 class CheckpointStorageViews(_OfAudit):
-    queryset = CheckpointStorage.objects.all()
-    serializer_class = CheckpointStorageSerializer
     filterset_class = CheckpointStorageFilters
-    paging_keys = LARGEST_FIRST
 
 
 @listed(ChainLinkSerializer, "Which job depends on which other")
 class ChainLinkViews(_OfAudit):
-    queryset = ChainLink.objects.all()
-    serializer_class = ChainLinkSerializer
     filterset_class = ChainFilters
-    paging_keys = LARGEST_FIRST
 
 
 @listed(MissingFileSerializer, "Files that checkpoints refer to and that are not there")
 class MissingFileViews(_OfAudit):
-    queryset = MissingFile.objects.all()
-    serializer_class = MissingFileSerializer
     filterset_class = MissingFilters
 
 
 @listed(AuditDoubtSerializer, "What audits could not read or know")
 class AuditDoubtViews(_OfAudit):
-    queryset = AuditDoubt.objects.all()
-    serializer_class = AuditDoubtSerializer
     filterset_class = DoubtFilters
 
 
 @listed(AgeRuleSerializer, "Simulated age rules: what deleting by age would have done")
 class AgeRuleViews(_OfAudit):
-    queryset = AgeRuleResult.objects.all()
-    serializer_class = AgeRuleSerializer
     filterset_class = AgeRuleFilters
 
 

@@ -3,7 +3,7 @@
 from rest_framework import serializers
 
 from webapp.lib.api.lists import ListView, listed
-from webapp.work.filters import NEWEST_RUNS_FIRST, NEWEST_SKIPS_FIRST, RunFilters, SkipFilters
+from webapp.work.filters import RunFilters, SkipFilters
 from webapp.work.models import PipelineRun, SkippedInput
 
 
@@ -22,14 +22,9 @@ class SkippedInputSerializer(serializers.ModelSerializer[SkippedInput]):
 @listed(PipelineRunSerializer, "Runs of the pipeline, newest first")
 class PipelineRunViews(ListView):
     queryset = PipelineRun.objects.defer("log_tail")
-    serializer_class = PipelineRunSerializer
     filterset_class = RunFilters
-    paging_keys = NEWEST_RUNS_FIRST
 
 
 @listed(SkippedInputSerializer, "Inputs that were skipped, newest first")
 class SkippedInputViews(ListView):
-    queryset = SkippedInput.objects.all()
-    serializer_class = SkippedInputSerializer
     filterset_class = SkipFilters
-    paging_keys = NEWEST_SKIPS_FIRST
