@@ -26,7 +26,7 @@ from ingest.flink_rest.limits import RequestLimits, limits_per_cluster
 from ingest.history.archives import read_archives
 from ingest.lake.store import Lake
 from ingest.metadata.evidence import SOURCE as EVIDENCE
-from ingest.metadata.evidence import Reach, read_evidence
+from ingest.metadata.evidence import EvidenceBudget, read_evidence
 from ingest.records import Observed, Skip
 from ingest.sources import ClusterSource
 
@@ -94,9 +94,9 @@ def collect_shard(
     for run in runs:
         _read_archives(run, at())
         _tail(run, at(), SHARD_LOG_BYTES // max(1, len(sources)))
-    reach = Reach()
+    budget = EvidenceBudget()
     for run in runs:
-        _read_metadata(run, at(), reach)
+        _read_metadata(run, at(), budget)
     lake.append(observed for run in runs for observed in run.observed)
     return [_outcome(run) for run in runs]
 
@@ -256,12 +256,12 @@ def _tail(run: ClusterRun, at: datetime, share_bytes: int) -> None:
     run.cursor["logs"] = result.cursor
 
 
-def _read_metadata(run: ClusterRun, at: datetime, reach: Reach) -> None:
+def _read_metadata(run: ClusterRun, at: datetime, budget: EvidenceBudget) -> None:
     source = run.source
     if not source.metadata.enabled:
         return
     try:
-        found, cursor = read_evidence(source.metadata, source.name, run.part("metadata"), run.observed, at, reach)
+        found, cursor = read_evidence(source.metadata, source.name, run.part("metadata"), run.observed, at, budget)
     except Exception as error:
         log.exception("_metadata of cluster %s could not be read", source.name)
         run.skip(f"_metadata of {source.name}", "unreadable_file", f"Reading failed with {type(error).__name__}.", at, "metadata")
@@ -274,7 +274,7 @@ def _outcome(run: ClusterRun) -> ClusterOutcome:
     rest = run.rest
     records = [record for part in run.observed for record in part.records]
     # A snapshot that cannot be reached from here is reported, and is no fault of the cluster.
-    asked = [record for part in run.observed if part.source != EVIDENCE for record in part.records]
+    requested = [record for part in run.observed if part.source != EVIDENCE for record in part.records]
     return ClusterOutcome(
         cluster=run.source.name,
         reachable=run.reachable,
@@ -284,7 +284,7 @@ def _outcome(run: ClusterRun) -> ClusterOutcome:
         jobs_seen=rest.jobs_seen if rest else run.history_jobs,
         requests=run.requests,
         records=len(records),
-        skips=sum(isinstance(record, Skip) for record in asked),
+        skips=sum(isinstance(record, Skip) for record in requested),
         metrics_interval_s=rest.metrics_interval_s if rest else None,
         sampling_reason=rest.sampling_reason if rest else "",
         flame_graphs=run.flame_graphs,

@@ -6,13 +6,12 @@ and rotated; give all files of one process to join over rotation.
 
 import argparse
 import json
-import os
-import sys
 from collections.abc import Iterator
 from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
+from ingest.commands.output import print_all
 from ingest.flink_logs.event_parser import event_of
 from ingest.flink_logs.events import LogEvent
 from ingest.flink_logs.files import find, read_file
@@ -31,18 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     skips: list[Skip] = []
     show = _json_line if args.json else _table_line
-    try:
-        for event in located(_events(args, skips)):
-            if not args.kind or event.kind in args.kind:
-                print(show(event))
-        sys.stdout.flush()
-    except BrokenPipeError:
-        # The reader (head, a pager) has seen enough; Python would complain once more at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
-    for skip in skips:
-        print(f"skipped {skip.subject}: {skip.detail}", file=sys.stderr)
-    return 1 if skips else 0
+    return print_all((show(event) for event in located(_events(args, skips)) if not args.kind or event.kind in args.kind), skips)
 
 
 def _events(args: argparse.Namespace, skips: list[Skip]) -> Iterator[LogEvent]:

@@ -7,17 +7,16 @@ Exit code 1 where a file is incomplete, damaged, of an unknown version or cannot
 
 import argparse
 import json
-import os
-import sys
-from collections.abc import Iterator
-from itertools import chain
+from collections.abc import Iterator, Sequence
 
+from ingest.commands.output import print_all
 from ingest.errors import IngestError
 from ingest.metadata.files import MetadataFile, find
 from ingest.metadata.handles import handles
 from ingest.metadata.lines import handle_line, header_line
 from ingest.metadata.summary import summarise
 from ingest.metadata.tables import summary_line, table_lines
+from ingest.records import Skip
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -28,34 +27,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     files, skips = find(args.paths)
-    skipped = [(skip.subject, skip.detail) for skip in skips]
-    try:
-        for file in files:
-            try:
-                for line in _lines(file, as_json=args.json, summary_only=args.summary):
-                    print(line)
-            except BrokenPipeError:
-                raise
-            except (IngestError, OSError) as error:
-                skipped.append((file.path, str(error)))
-        sys.stdout.flush()
-    except BrokenPipeError:
-        # The reader (head, a pager) has seen enough; Python would complain once more at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
-    for subject, why in skipped:
-        print(f"skipped {subject}: {why}", file=sys.stderr)
-    return 1 if skipped else 0
+    return print_all(_lines(files, skips, as_json=args.json, summary_only=args.summary), skips)
 
 
-def _lines(file: MetadataFile, *, as_json: bool, summary_only: bool) -> Iterator[str]:
-    summary = summarise(file.pieces(), file.directory)
-    if not as_json:
-        return iter([summary_line(summary, file.path)]) if summary_only else table_lines(summary, file.path)
-    header = _json(header_line(summary, file.path))
-    if summary_only:
-        return iter([header])
-    return chain([header], (_json(handle_line(handle)) for handle in handles(file.pieces())))
+def _lines(files: Sequence[MetadataFile], skips: list[Skip], *, as_json: bool, summary_only: bool) -> Iterator[str]:
+    for file in files:
+        try:
+            summary = summarise(file.pieces(), file.directory)
+            if not as_json:
+                yield from [summary_line(summary, file.path)] if summary_only else table_lines(summary, file.path)
+                continue
+            yield _json(header_line(summary, file.path))
+            if not summary_only:
+                yield from (_json(handle_line(handle)) for handle in handles(file.pieces()))
+        except (IngestError, OSError) as error:
+            skips.append(Skip(file.path, "unreadable_file", str(error)))
 
 
 def _json(line: dict[str, object]) -> str:

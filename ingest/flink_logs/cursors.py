@@ -82,6 +82,12 @@ class TailCursor:
             index.setdefault(process_of(file.path), []).append(file)
         return index
 
+    @staticmethod
+    def best_of(candidates: Iterable[FileCursor], path: str, head: bytes) -> FileCursor | None:
+        """The cursor of the file that begins with ``head``: best under the same name, then the one that was read farthest."""
+        known = (file for file in candidates if file.knows(path, head))
+        return max(known, key=lambda file: (file.path == path, file.head_bytes, file.read_to), default=None)
+
     def lose(self, file: FileCursor) -> None:
         """Its name is gone or belongs to other content now."""
         self.gone.append(replace(file, gone_cycle=self.cycle))

@@ -176,8 +176,7 @@ class _Reader:
         )  # fmt: skip
 
     def _recognised(self, file: ListedLog, head: bytes) -> FileCursor:
-        candidates = [known for known in self.cursor.by_process().get(process_of(file.name), ()) if known.knows(file.name, head)]
-        known = max(candidates, key=lambda known: (known.path == file.name, known.head_bytes, known.read_to), default=None)
+        known = self.cursor.best_of(self.cursor.by_process().get(process_of(file.name), ()), file.name, head)
         same_name = self.cursor.files.get(file.name)
         if same_name and same_name is not known:
             self.cursor.lose(same_name)

@@ -10,7 +10,7 @@ from ingest.flink_logs.names import is_packed, process_of
 from ingest.flink_logs.record_splitter import RecordSplitter
 from ingest.sources import LogSource
 
-FILES_LOOKED_INTO = 20
+MAX_FILES_PROBED = 20
 ZONE_TOLERANCE = timedelta(minutes=20)
 """A busy log's last line is about now; off by more than this, and by about whole half hours, its zone is wrong."""
 
@@ -40,7 +40,7 @@ def probe_logs(logs: LogSource, now: datetime) -> LogProbe:
     result.sees.append(f"log files: {len(files)}, {sum(file.size for file in files) / 1e6:.1f} MB")
     newest = None
     unknown: list[str] = []
-    for file in files[-FILES_LOOKED_INTO:]:
+    for file in files[-MAX_FILES_PROBED:]:
         last, headers = _last_record(file, RecordSplitter(layout, zone, file=file.path, process=process_of(file.path), keep="all"))
         if not headers and file.size:
             unknown.append(file.path)

@@ -22,11 +22,11 @@ MAX_RECORD_BYTES = 256 * 1024
 MAX_SKIPS = 50
 REMEMBERED = 20_000
 """Distinct records whose repetitions are counted at a time."""
-SEEN_WITHIN_MS = 100
-MAX_SEEN = 32
+RECENT_WITHIN_MS = 100
+MAX_RECENT = 32
 
 Keep = Literal["events", "all"]
-Seen = tuple[int, str, int]
+RecordCount = tuple[int, str, int]
 """Epoch ms, hash and count of a record already returned: what a later reading of the file must know."""
 RawRecord = tuple[datetime, str, str, str, str, int, int]
 """Time, level, logger, message, hash, ordinal and offset of a record."""
@@ -50,7 +50,7 @@ class RecordSplitter:
 
     def __init__(
         self, layout: Layout, zone: ZoneInfo, *, file: str, process: str, keep: Keep = "events",
-        offset: int = 0, mid_record: bool = False, seen: Iterable[Seen] = (),
+        offset: int = 0, mid_record: bool = False, seen: Iterable[RecordCount] = (),
     ) -> None:  # fmt: skip
         self.skips: list[Skip] = []
         self.headers = 0
@@ -94,11 +94,11 @@ class RecordSplitter:
         """Whether bytes were read that belong to a record not returned yet."""
         return bool(self._open or self._carry) and not self._skipping
 
-    def seen(self) -> list[Seen]:
+    def seen(self) -> list[RecordCount]:
         """Counts of the newest records, for the next reading of this file: equal ones come close together or never."""
-        newest = max((ts for _, ts in self._counts.values()), default=_EPOCH) - timedelta(milliseconds=SEEN_WITHIN_MS)
+        newest = max((ts for _, ts in self._counts.values()), default=_EPOCH) - timedelta(milliseconds=RECENT_WITHIN_MS)
         close = [(int((ts - _EPOCH) / _MS), key, count) for key, (count, ts) in self._counts.items() if ts >= newest]
-        return close[-MAX_SEEN:]
+        return close[-MAX_RECENT:]
 
     def feed(self, data: bytes) -> list[LogRecord]:
         """Take the next bytes; returns the records that they complete."""

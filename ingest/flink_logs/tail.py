@@ -130,8 +130,7 @@ class _Cycle:
             # A hole left by copy-and-truncate identifies nothing; only the name and a growing size can.
             known = same_path if same_path and not same_path.head and file.size >= same_path.read_to else None
         else:
-            candidates = [known for known in self._known.get(process_of(file.path), ()) if known.knows(file.path, head)]
-            known = max(candidates, key=lambda known: (known.path == file.path, known.head_bytes, known.read_to), default=None)
+            known = self.cursor.best_of(self._known.get(process_of(file.path), ()), file.path, head)
         if same_path and same_path is not known and same_path.head:
             self.cursor.lose(same_path)
         if known is None or (not is_packed(file.path) and file.size < known.read_to):

@@ -60,7 +60,7 @@ class JobAnswers:
     vertices: dict[str, Answer] = field(default_factory=dict)
     backpressure: dict[str, Answer] = field(default_factory=dict)
     metrics: dict[str, list[Answer]] = field(default_factory=dict)
-    metrics_asked: set[str] = field(default_factory=set, repr=False)
+    metrics_paths: set[str] = field(default_factory=set, repr=False)
     """Paths of ``metrics``, where answers are filed one by one (see ``routing``)."""
 
 
@@ -71,4 +71,4 @@ class ClusterAnswers:
     taskmanagers: Answer | None = None
     taskmanager_details: dict[str, Answer] = field(default_factory=dict)
     taskmanager_metrics: dict[str, list[Answer]] = field(default_factory=dict)
-    metrics_asked: set[str] = field(default_factory=set, repr=False)
+    metrics_paths: set[str] = field(default_factory=set, repr=False)

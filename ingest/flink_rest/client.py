@@ -18,7 +18,7 @@ from yarl import URL
 from ingest import json_bounds
 from ingest.flink_rest.address import Address, parse_address
 from ingest.flink_rest.bodies import read_body, too_large, unpacked
-from ingest.flink_rest.faults import BadAnswer, Unanswered, of_status
+from ingest.flink_rest.faults import BadAnswer, Unanswered, fault_of_status
 from ingest.flink_rest.gate import Gate
 from ingest.flink_rest.tls import tls_context
 from ingest.json_bounds import MAX_HELD_BYTES, TooManyValues
@@ -116,10 +116,10 @@ class RestClient:
         """The body of ``path`` in pieces as they come, not retried; for files, whose size only the reader can judge."""
         async with self._gate.turn(path):
             try:
-                async with await self._ask(path) as response:
+                async with await self._send(path) as response:
                     if response.status != 200:
                         await response.content.read(ERROR_BODY_BYTES)
-                        raise of_status(response.status, path)
+                        raise fault_of_status(response.status, path)
                     async for piece in unpacked(response.content.iter_any(), _encoding(response), self._max_bytes, path):
                         yield piece
             except (aiohttp.ClientError, TimeoutError, OSError) as error:
@@ -138,23 +138,23 @@ class RestClient:
     def _pause_s(self, state: RetryCallState) -> float:
         """What was asked is not asked again at once; where no connection came about, nothing was asked."""
         error = state.outcome.exception() if state.outcome else None
-        asked = not isinstance(error, Unanswered) or error.connected
-        pause_s = self._gate.same_path_pause_s if asked else min(CONNECT_AGAIN_AFTER_S, self._gate.same_path_pause_s)
+        sent = not isinstance(error, Unanswered) or error.connected
+        pause_s = self._gate.same_path_pause_s if sent else min(CONNECT_AGAIN_AFTER_S, self._gate.same_path_pause_s)
         return pause_s * SystemRandom().uniform(1, 1.5)
 
     async def _once(self, path: str) -> bytes:
         try:
-            async with await self._ask(path) as response:
+            async with await self._send(path) as response:
                 if response.status != 200:
                     await response.content.read(ERROR_BODY_BYTES)  # so that the connection serves again
-                    raise of_status(response.status, path)
+                    raise fault_of_status(response.status, path)
                 if (response.content_length or 0) > self._max_bytes:
                     raise too_large(path, self._max_bytes)
                 return await read_body(response.content.iter_any(), _encoding(response), self._max_bytes, path)
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             raise self._transport_fault(error, path) from error
 
-    async def _ask(self, path: str) -> aiohttp.ClientResponse:
+    async def _send(self, path: str) -> aiohttp.ClientResponse:
         """The response, its body unread; redirects are followed within the same address only."""
         if self._session is None:
             raise RuntimeError("RestClient is used outside of its 'async with'")

@@ -37,7 +37,7 @@ NO_NEW_JOB_AFTER = 0.8
 """Of the cycle's time: what is begun should also be finished, since half a reading is thrown away."""
 
 VERTICES_OF_AN_UNREAD_JOB = 4
-NEW_JOBS_LOOKED_AT_TWICE = 10
+NEW_JOBS_READ_TWICE = 10
 
 Cursor = Mapping[str, Any]
 
@@ -180,7 +180,7 @@ class _Cycle:
             self.sampling_rate,
             self.cursor.flink_version,
             jobmanager_config=configuration,
-            second_look=0 < len(fresh) <= NEW_JOBS_LOOKED_AT_TWICE,
+            retry_empty=0 < len(fresh) <= NEW_JOBS_READ_TWICE,
         )
 
     async def _read_jobs(self, reader: JobReader, found: list[ListedJob]) -> None:

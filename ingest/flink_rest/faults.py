@@ -28,7 +28,7 @@ Fault = Unanswered | BadAnswer
 RETRIED_STATUSES = frozenset({429, 502, 503, 504})
 
 
-def of_status(status: int, path: str) -> Fault:
+def fault_of_status(status: int, path: str) -> Fault:
     """The fault that an answer with any status but 200 means.
 
     The body is not repeated: an address that was entered by hand may lead to a server other than Flink's.

@@ -20,7 +20,7 @@ class Gate:
     def __init__(self, same_path_pause_s: float = SAME_PATH_PAUSE_S) -> None:
         self.same_path_pause_s = same_path_pause_s
         self._slots = asyncio.Semaphore(REQUESTS_AT_ONCE)
-        self._last_asked: dict[str, float] = {}
+        self._last_request: dict[str, float] = {}
         self._forget_at = 2_000
 
     @contextlib.asynccontextmanager
@@ -28,25 +28,25 @@ class Gate:
         """Hold a slot for ``path``; waits for a free one and for the path's pause."""
         while (wait_s := self._wait_s(path)) > 0:  # noqa: ASYNC110 -- time itself is waited for; another waiter may have gone first
             await asyncio.sleep(wait_s)
-        self._last_asked[path] = time.monotonic()
+        self._last_request[path] = time.monotonic()
         self._forget_old()
         async with self._slots:
             try:
                 yield
             finally:
-                self._last_asked[path] = time.monotonic()
+                self._last_request[path] = time.monotonic()
 
     def _wait_s(self, path: str) -> float:
-        last = self._last_asked.get(path)
+        last = self._last_request.get(path)
         return 0.0 if last is None else last + self.same_path_pause_s - time.monotonic()
 
     def _forget_old(self) -> None:
         """Paths are as many as checkpoints and subtasks: keep only those whose pause still runs."""
-        if len(self._last_asked) < self._forget_at:
+        if len(self._last_request) < self._forget_at:
             return
         oldest = time.monotonic() - self.same_path_pause_s
-        self._last_asked = {path: at for path, at in self._last_asked.items() if at > oldest}
-        self._forget_at = 2 * len(self._last_asked) + 2_000
+        self._last_request = {path: at for path, at in self._last_request.items() if at > oldest}
+        self._forget_at = 2 * len(self._last_request) + 2_000
 
 
 class Gates:

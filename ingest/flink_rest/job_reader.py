@@ -42,7 +42,7 @@ class JobReader:
     sampling_rate: SamplingRate
     flink_version: str | None
     jobmanager_config: Answer | None = None
-    second_look: bool = False
+    retry_empty: bool = False
     """Ask again after a pause what Flink answers empty the first time; for a handful of new jobs only."""
 
     async def read(self, job: ListedJob, cursor: JobCursor) -> JobAnswers:
@@ -112,7 +112,7 @@ class JobReader:
             return
         reader = VertexReader(self.session, self.limits, self.sampling_rate.lean, self.flink_version, budget)
         await reader.read(
-            job.job_id, reading, cursor, placed=reading.job is not None, second_look=self.second_look and not cursor.metrics_at
+            job.job_id, reading, cursor, placed=reading.job is not None, retry_empty=self.retry_empty and not cursor.metrics_at
         )
         if not self.session.down:
             cursor.metrics_at = now_s

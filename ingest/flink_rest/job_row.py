@@ -43,10 +43,10 @@ def _state(reading: JobAnswers, results: ParseResults) -> tuple[Answer, jobs.Job
 
     The JobManager answers ``/jobs/:id`` out of a cache, so it may still say RUNNING when the overview knows better.
     """
-    asked, listed = results.parse(jobs.job_state, reading.job), results.parse(jobs.job_state, reading.overview)
-    if reading.overview and listed and (asked is None or (listed.state in jobs.TERMINAL and asked.state not in jobs.TERMINAL)):
-        return (reading.job if asked else None) or reading.overview, listed
-    return (reading.job, asked) if reading.job and asked else None
+    answered, listed = results.parse(jobs.job_state, reading.job), results.parse(jobs.job_state, reading.overview)
+    if reading.overview and listed and (answered is None or (listed.state in jobs.TERMINAL and answered.state not in jobs.TERMINAL)):
+        return (reading.job if answered else None) or reading.overview, listed
+    return (reading.job, answered) if reading.job and answered else None
 
 
 def _plan_answer(reading: JobAnswers) -> Answer | None:

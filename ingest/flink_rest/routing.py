@@ -56,23 +56,23 @@ def is_read(path: str) -> bool:
 
 def file_job_answer(reading: JobAnswers, answer: Answer) -> Filed:
     """Put the answer where it belongs, unless that place is taken."""
-    asked = _JOB.sub("", answer.path, count=1)
-    attribute = _OF_JOB.get(asked.partition("?")[0]) or ("job_metrics" if _JOB_METRICS.fullmatch(asked) else None)
+    resource = _JOB.sub("", answer.path, count=1)
+    attribute = _OF_JOB.get(resource.partition("?")[0]) or ("job_metrics" if _JOB_METRICS.fullmatch(resource) else None)
     if attribute:
         if getattr(reading, attribute) is not None:
             return Filed.TAKEN
         setattr(reading, attribute, answer)
         return Filed.KEPT
-    if found := _SUBTASKS.fullmatch(asked):
+    if found := _SUBTASKS.fullmatch(resource):
         return _file(reading.subtasks, (int(found[1]), found[2]), answer)
-    if found := _DETAIL.fullmatch(asked):
+    if found := _DETAIL.fullmatch(resource):
         return _file(reading.details, int(found[1]), answer)
-    if found := _VERTEX.fullmatch(asked):
+    if found := _VERTEX.fullmatch(resource):
         return _file(reading.vertices, found[1], answer)
-    if found := _BACKPRESSURE.fullmatch(asked):
+    if found := _BACKPRESSURE.fullmatch(resource):
         return _file(reading.backpressure, found[1], answer)
-    if found := _VERTEX_METRICS.fullmatch(asked):
-        return _file_among(reading.metrics, found[1], answer, reading.metrics_asked)
+    if found := _VERTEX_METRICS.fullmatch(resource):
+        return _file_among(reading.metrics, found[1], answer, reading.metrics_paths)
     return Filed.UNKNOWN
 
 
@@ -86,7 +86,7 @@ def file_cluster_answer(reading: ClusterAnswers, answer: Answer) -> Filed:
     if found := _TASKMANAGER.fullmatch(answer.path):
         return _file(reading.taskmanager_details, unquote(found[1]), answer)
     if found := _TASKMANAGER_METRICS.fullmatch(answer.path):
-        return _file_among(reading.taskmanager_metrics, unquote(found[1]), answer, reading.metrics_asked)
+        return _file_among(reading.taskmanager_metrics, unquote(found[1]), answer, reading.metrics_paths)
     return Filed.UNKNOWN
 
 
@@ -97,10 +97,10 @@ def _file(place: dict[_Key, Answer], key: _Key, answer: Answer) -> Filed:
     return Filed.KEPT
 
 
-def _file_among(place: dict[str, list[Answer]], key: str, answer: Answer, asked: set[str]) -> Filed:
-    """Metrics of one vertex may be asked in pieces, thousands of them: only the very same question is a repetition."""
-    if answer.path in asked:
+def _file_among(place: dict[str, list[Answer]], key: str, answer: Answer, resource: set[str]) -> Filed:
+    """Metrics of one vertex may be resource in pieces, thousands of them: only the very same question is a repetition."""
+    if answer.path in resource:
         return Filed.TAKEN
-    asked.add(answer.path)
+    resource.add(answer.path)
     place.setdefault(key, []).append(answer)
     return Filed.KEPT

@@ -10,7 +10,7 @@ from ingest.flink_rest.metric_requests import chosen_subtasks, names_for, subtas
 from ingest.flink_rest.session import RestSession
 from ingest.flink_rest.versions import has_time_metrics
 
-SECOND_LOOK_PAUSE_S = 3.5
+RETRY_PAUSE_S = 3.5
 SAMPLING_PAUSE_S = 6.5
 """Up to 1.12 Flink samples stack traces for five seconds before it reports back-pressure."""
 
@@ -25,15 +25,15 @@ class VertexReader:
         self._session, self._limits, self._lean, self._version, self._budget = session, limits, lean, flink_version, budget
         self._names = names_for(flink_version)
 
-    async def read(self, job_id: str, reading: JobAnswers, cursor: JobCursor, *, placed: bool, second_look: bool) -> None:
-        """``placed``: also where the subtasks run. ``second_look``: ask again after a pause what came empty."""
+    async def read(self, job_id: str, reading: JobAnswers, cursor: JobCursor, *, placed: bool, retry_empty: bool) -> None:
+        """``placed``: also where the subtasks run. ``retry_empty``: ask again after a pause what came empty."""
         paths = {vertex_id: f"/jobs/{job_id}/vertices/{vertex_id}" for vertex_id in cursor.vertices}
         if placed:
             await self._read_placement(paths, reading, cursor)
         await self._read_backpressure(paths, reading, cursor)
         await self._read_metrics(paths, reading, cursor)
-        if second_look and (again := _empty(reading)):
-            await asyncio.sleep(SECOND_LOOK_PAUSE_S if has_time_metrics(self._version) else SAMPLING_PAUSE_S)
+        if retry_empty and (again := _empty(reading)):
+            await asyncio.sleep(RETRY_PAUSE_S if has_time_metrics(self._version) else SAMPLING_PAUSE_S)
             some = {vertex_id: path for vertex_id, path in paths.items() if vertex_id in again}
             for vertex_id in some:
                 reading.metrics.pop(vertex_id, None)

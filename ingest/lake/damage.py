@@ -12,7 +12,7 @@ from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundErr
 from ingest.errors import Refused
 from ingest.lake.tables import Table
 
-MOST_FILES_LOOKED_AT = 5_000
+MAX_FILES_CHECKED = 5_000
 _SAID_CHARS = 200
 
 
@@ -44,7 +44,7 @@ def damaged(table: Table, uri: str, why: str) -> LakeDamaged:
 
 def broken_file(table: Table, paths: Iterable[Path]) -> str:
     """What is wrong with the first of these Parquet files that cannot be read, "" where all can."""
-    for path, _ in zip(paths, range(MOST_FILES_LOOKED_AT), strict=False):
+    for path, _ in zip(paths, range(MAX_FILES_CHECKED), strict=False):
         try:
             names = set(pq.read_schema(path).names)
         except FileNotFoundError:
@@ -63,7 +63,7 @@ def _in_log(folder: Path | None) -> str:
         return ""
     if not log.is_dir():
         return f"{log} is no directory"
-    entries = sorted(path for path in log.glob("*.json") if path.stem.isdigit())[-MOST_FILES_LOOKED_AT:]
+    entries = sorted(path for path in log.glob("*.json") if path.stem.isdigit())[-MAX_FILES_CHECKED:]
     for before, entry in zip([None, *entries], entries, strict=False):
         if before is not None and int(entry.stem) != int(before.stem) + 1:
             return f"{log} lacks the entry after {before.name}"

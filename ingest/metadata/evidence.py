@@ -36,7 +36,7 @@ class TooLarge(Skipped):
 
 
 @dataclass(slots=True)
-class Reach:
+class EvidenceBudget:
     """What the clusters of one collect cycle share: seconds left for all of them, and directories that did not answer."""
 
     seconds: float = 20
@@ -47,16 +47,21 @@ class Reach:
 
 
 def read_evidence(
-    source: MetadataSource, cluster: str, cursor: Mapping[str, Any], observed: Sequence[Observed], at: datetime, reach: Reach | None = None
+    source: MetadataSource,
+    cluster: str,
+    cursor: Mapping[str, Any],
+    observed: Sequence[Observed],
+    at: datetime,
+    budget: EvidenceBudget | None = None,
 ) -> tuple[list[Observed], dict[str, Any]]:
     """What a cluster's new records make worth reading: readings, and the cursor for the next cycle. Never raises for one file."""
     selection = SnapshotSelection(cursor.get("jobs"))
     waiting = [str(path) for path in cursor.get("waiting") or ()]
     waiting = list(dict.fromkeys([*waiting, *selection.wanted(observed)]))[-MOST_WAITING:]
     records: list[Record] = []
-    reader = _Reader(source, dict(cursor.get("told") or {}), at, reach or Reach())
+    reader = _Reader(source, dict(cursor.get("told") or {}), at, budget or EvidenceBudget())
     done = 0
-    while done < min(len(waiting), source.files_per_cycle) and reader.reach.seconds > 0:
+    while done < min(len(waiting), source.files_per_cycle) and reader.budget.seconds > 0:
         records += reader.read(waiting[done])
         done += 1
     found = [Observed(cluster, at, SOURCE, tuple(records))] if records else []
@@ -75,8 +80,8 @@ def rows_of(file: MetadataFile, most_bytes: int) -> list[Reference | Snapshot]:
 class _Reader:
     """``unreachable``: directory → when it was last found so, in epoch s."""
 
-    def __init__(self, source: MetadataSource, unreachable: dict[str, float], at: datetime, reach: Reach) -> None:
-        self._source, self._unreachable, self._at, self.reach = source, unreachable, at.timestamp(), reach
+    def __init__(self, source: MetadataSource, unreachable: dict[str, float], at: datetime, budget: EvidenceBudget) -> None:
+        self._source, self._unreachable, self._at, self.budget = source, unreachable, at.timestamp(), budget
         self._roots = [Root(uri, read_at or None) for uri, read_at in source.roots]
         self._spellings = Spellings(source.aliases)
 
@@ -90,7 +95,7 @@ class _Reader:
         except BadUri as error:
             return [Skip(snapshot[:500], "bad_path", str(error))]
         base = directory.rsplit("/", 2)[0]
-        if base in self.reach.unanswered or self._unreachable.get(base, 0) > self._at - TRY_AGAIN_AFTER_S:
+        if base in self.budget.unanswered or self._unreachable.get(base, 0) > self._at - TRY_AGAIN_AFTER_S:
             return []
         started = time.monotonic()
         try:
@@ -100,7 +105,7 @@ class _Reader:
         except Exception as error:  # a storage's client may raise anything
             return self._skip_unreachable(base, directory, error)
         finally:
-            self.reach.spend(started)
+            self.budget.spend(started)
         self._unreachable.pop(base, None)
         return rows
 
@@ -116,7 +121,7 @@ class _Reader:
         # Clients of storages have their own ideas of patience; the thread of one that never answers is left behind.
         pool = ThreadPoolExecutor(1, "metadata")
         try:
-            return pool.submit(self._rows, directory, read_at).result(timeout=self.reach.seconds)
+            return pool.submit(self._rows, directory, read_at).result(timeout=self.budget.seconds)
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
 
@@ -139,7 +144,7 @@ class _Reader:
         is_reported = base in self._unreachable
         self._unreachable[base] = self._at
         if isinstance(error, TooSlow):
-            self.reach.unanswered.add(base)
+            self.budget.unanswered.add(base)
         why = "it did not answer in time" if isinstance(error, TooSlow) else str(error) or type(error).__name__
         detail = f"{directory}/{NAME} cannot be read here ({why[:300]}); what restores and savepoints upload stays unknown."
         return [] if is_reported else [Skip(base, "unreadable_metadata", detail)]

@@ -54,6 +54,12 @@ def _range(reading: Reading) -> tuple[int, int]:
     return first, reading.window.count("the number of key groups")
 
 
+def _known_size(reading: Reading, expected: str) -> int | None:
+    """``None`` where Flink wrote -1."""
+    size = reading.window.int64(expected)
+    return None if size < 0 else size
+
+
 def _key_groups(state_class: str, *, with_id: bool) -> Callable[[Reading, Place], tuple[Keyed, list[Part]]]:
     def read(reading: Reading, place: Place) -> tuple[Keyed, list[Part]]:
         window = reading.window
@@ -74,13 +80,13 @@ def _incremental(*, new: bool) -> Callable[[Reading, Place], tuple[Keyed, list[P
         checkpoint_id = window.int64("the checkpoint of an incremental state")
         backend_id = window.text("the backend of an incremental state")
         first, count = _range(reading)
-        uploaded = window.int64("the uploaded size of an incremental state") if new else -1
+        uploaded = _known_size(reading, "the uploaded size of an incremental state") if new else None
         meta = read_stream(reading)
         shared = _files(reading)
         private = _files(reading)
         handle_id = window.text("the id of a keyed state") if new else None
         state_class = "IncrementalRemoteKeyedStateHandle"
-        keyed = Keyed(state_class, first, count, backend_id, checkpoint_id, handle_id, None if uploaded < 0 else uploaded)
+        keyed = Keyed(state_class, first, count, backend_id, checkpoint_id, handle_id, uploaded)
         parts = [*_parts(place, "shared", keyed, shared), *_parts(place, "private", keyed, private)]
         size = meta.bytes if meta else 0
         parts.append(Handle(place.operator, place.subtask, f"{place.prefix}meta", state_class, meta, size, keyed=keyed))
@@ -128,7 +134,7 @@ def _changelog(*, with_checkpoint: bool) -> Callable[[Reading, Place], tuple[Key
         reading.in_doubt = True
         old = reading.dialect.old_changelog and not with_checkpoint
         first, count = _range(reading)
-        uploaded = None if old else window.int64("the uploaded size of a changelog")
+        uploaded = None if old else _known_size(reading, "the uploaded size of a changelog")
         with reading.nested("a changelog"):
             parts = _several(reading, place.within("changelog-materialized-"))
             parts += _several(reading, place.within("changelog-"))
@@ -136,8 +142,7 @@ def _changelog(*, with_checkpoint: bool) -> Callable[[Reading, Place], tuple[Key
         checkpoint_id = window.int64("the checkpoint of a changelog") if with_checkpoint else None
         handle_id = None if old else window.text("the id of a keyed state")
         state_class = "ChangelogStateBackendHandleImpl"
-        known = None if uploaded is None or uploaded < 0 else uploaded
-        keyed = Keyed(state_class, first, count, None, checkpoint_id, handle_id, known, materialization_id=materialization)
+        keyed = Keyed(state_class, first, count, None, checkpoint_id, handle_id, uploaded, materialization_id=materialization)
         parts.append(Handle(place.operator, place.subtask, f"{place.prefix}changelog-handle", state_class, None, 0, keyed=keyed))
         return keyed, parts
 
@@ -188,12 +193,11 @@ def _file_increment(*, with_storage: bool) -> Callable[[Reading, Place], tuple[K
             reading.one_more_part()
             streams.append((window.int64("the offset of changes"), require_stream(reading, "changes")))
         total = window.size("the size of changes")
-        uploaded = None if old else window.int64("the uploaded size of changes")
+        uploaded = None if old else _known_size(reading, "the uploaded size of changes")
         handle_id = None if old else window.text("the id of a keyed state")
         storage = window.text("the storage of changes") if with_storage else None
         state_class = "ChangelogStateHandleStreamImpl"
-        known = None if uploaded is None or uploaded < 0 else uploaded
-        keyed = Keyed(state_class, first, count, handle_id=handle_id, checkpointed_bytes=known, total_bytes=total, storage=storage)
+        keyed = Keyed(state_class, first, count, handle_id=handle_id, checkpointed_bytes=uploaded, total_bytes=total, storage=storage)
         kind = f"{place.prefix}stream"
         return keyed, [
             # The handle knows one size for all its files; it is counted once.

@@ -52,32 +52,23 @@ def import_recording(
     """
     recording = Recording(directory, cluster, log_time_zone, log_layout)
     summary = ImportSummary(cluster, str(directory))
-    batch = _Batch(lake, summary, progress)
+    batch: list[Observed] = []
+    batch_bytes = 0
+
+    def commit() -> None:
+        if batch:
+            summary.commits.update(lake.append(batch))
+            progress(f"committed {sum(len(reading.records) for reading in batch)} records")
+            batch.clear()
+
     for observed, size_bytes in recording.read(progress):
-        batch.add(observed, size_bytes)
-    batch.flush()
+        for reading in observed:
+            summary.count(reading)
+        batch.extend(observed)
+        batch_bytes += size_bytes
+        if batch_bytes >= BATCH_BYTES:
+            commit()
+            batch_bytes = 0
+    commit()
     summary.jobs, summary.flink_version = recording.jobs_seen, recording.flink_version
     return summary
-
-
-class _Batch:
-    """Gathers readings up to a bound, then commits them."""
-
-    def __init__(self, lake: Lake, summary: ImportSummary, progress: Progress) -> None:
-        self._lake, self._summary, self._progress = lake, summary, progress
-        self._observed: list[Observed] = []
-        self._bytes = 0
-
-    def add(self, observed: tuple[Observed, ...], size_bytes: int) -> None:
-        for reading in observed:
-            self._summary.count(reading)
-        self._observed.extend(observed)
-        self._bytes += size_bytes
-        if self._bytes >= BATCH_BYTES:
-            self.flush()
-
-    def flush(self) -> None:
-        if self._observed:
-            self._summary.commits.update(self._lake.append(self._observed))
-            self._progress(f"committed {sum(len(reading.records) for reading in self._observed)} records")
-        self._observed, self._bytes = [], 0

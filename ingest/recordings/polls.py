@@ -130,9 +130,9 @@ class Polls:
         if job.terminal and len(self._cache.ended) < MAX_JOBS_REMEMBERED:
             self._cache.ended[job.job_id] = job.state
         free = [reading for reading in readings if reading.overview is None]
-        asked = next((reading for reading in free if reading.job), None)
-        if asked:
-            asked.overview = job.answer
+        with_job = next((reading for reading in free if reading.job), None)
+        if with_job:
+            with_job.overview = job.answer
         elif not reported and free:
             free[0].overview = job.answer
         elif not reported:

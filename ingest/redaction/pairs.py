@@ -48,7 +48,7 @@ _ORDINARY = frozenset(
 )
 _NETRC = re.compile(r"\blogin \S{1,30} \Z")
 _NO_VALUE = re.compile(re.escape(MASK) + r"|\*{3}|\$\{[\w.:]{1,100}\}|\{\{[^{}\n]{1,100}\}\}|[|>][+\-]?\d?[ \t]*\r?\n[ \t]+\*{3}")
-_LOOKED_AT = 100
+_FIRST_CHARS = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,8 +125,8 @@ def _value(text: str, place: _Place, sort: Sort) -> Value | None:
         return Value(place.at, end, inner, quoted=True) if inner else None
     if sort is Sort.LINE:
         return line_at(text, place.at)
-    found = value_at(text, place.at, whole_line=place.whole_line, most=_LOOKED_AT)
-    if found and not found.quoted and found.end - found.start >= _LOOKED_AT and _is_secret(sort, found.inner):
+    found = value_at(text, place.at, whole_line=place.whole_line, most=_FIRST_CHARS)
+    if found and not found.quoted and found.end - found.start >= _FIRST_CHARS and _is_secret(sort, found.inner):
         found = value_at(text, place.at, whole_line=place.whole_line)
     return None if found and place.spaced and found.inner.lower() in _ORDINARY else found
 

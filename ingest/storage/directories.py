@@ -85,10 +85,10 @@ class S3:
     def entries(self, below: str) -> Iterator[Entry]:
         # Keys are compared as text, so a directory with an empty name between two slashes is one like any other.
         prefix = f"{self._prefix}{below}/" if self._prefix else f"{below}/".removeprefix("/")
-        asked: dict[str, Any] = {"Bucket": self._bucket, "Prefix": prefix, "Delimiter": "/", "MaxKeys": KEYS_A_PAGE}
+        query: dict[str, Any] = {"Bucket": self._bucket, "Prefix": prefix, "Delimiter": "/", "MaxKeys": KEYS_A_PAGE}
         seen = False
         while True:
-            page = self._filesystem.call_s3("list_objects_v2", **asked)
+            page = self._filesystem.call_s3("list_objects_v2", **query)
             for common in page.get("CommonPrefixes", ()):
                 seen = True
                 yield Entry(common["Prefix"][len(prefix) : -1], Kind.DIRECTORY)
@@ -98,7 +98,7 @@ class S3:
                     yield Entry(key["Key"][len(prefix) :], Kind.FILE, int(key["Size"]), cut(modified_at(key)))
             if not page.get("IsTruncated"):
                 break
-            asked["ContinuationToken"] = page["NextContinuationToken"]
+            query["ContinuationToken"] = page["NextContinuationToken"]
         if not seen and not below:
             raise FileNotFoundError("no object has this prefix")
 

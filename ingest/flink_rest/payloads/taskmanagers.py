@@ -41,9 +41,9 @@ def taskmanager(entry: Any, ts: datetime, metric_values: Mapping[str, Any] | Non
     hardware = fields.object("hardware") or Fields({})
     configured = fields.object("memoryConfiguration") or Fields({})
     detail = _collected(fields.object("metrics"))
-    asked = metrics.columns(dict(metric_values or {}), TASKMANAGER_METRICS)
+    measured = metrics.columns(dict(metric_values or {}), TASKMANAGER_METRICS)
     reported = {column: detail.whole(name) for column, name in _DETAIL_METRICS.items()}
-    merged = {column: reported.get(column) if reported.get(column) is not None else _bytes(value) for column, value in asked.items()}
+    merged = {column: reported.get(column) if reported.get(column) is not None else _bytes(value) for column, value in measured.items()}
     gc_count, gc_ms = _garbage_collection(detail, metric_values or {})
     return TaskManager(
         taskmanager_id=the_taskmanager_id(fields),
@@ -66,7 +66,7 @@ def taskmanager(entry: Any, ts: datetime, metric_values: Mapping[str, Any] | Non
         mapped_used_bytes=merged["mapped_used_bytes"],
         network_memory_total_bytes=merged["network_memory_total_bytes"],
         network_memory_used_bytes=merged["network_memory_used_bytes"],
-        cpu_load=asked["cpu_load"],
+        cpu_load=measured["cpu_load"],
         gc_count=gc_count,
         gc_ms=gc_ms,
     )

@@ -191,7 +191,7 @@ def test_an_unknown_version_is_read_and_reported_once() -> None:
 
 
 def test_metrics_that_come_empty_the_first_time_are_normal(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ingest.flink_rest.vertex_reader.SECOND_LOOK_PAUSE_S", 0.05)
+    monkeypatch.setattr("ingest.flink_rest.vertex_reader.RETRY_PAUSE_S", 0.05)
     answers = recorded("1.20.5/B")
     asked: set[str] = set()
 
@@ -206,7 +206,7 @@ def test_metrics_that_come_empty_the_first_time_are_normal(monkeypatch: pytest.M
 
 
 def test_metrics_that_stay_empty_are_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ingest.flink_rest.vertex_reader.SECOND_LOOK_PAUSE_S", 0.05)
+    monkeypatch.setattr("ingest.flink_rest.vertex_reader.RETRY_PAUSE_S", 0.05)
     found, _ = cycle(changed(recorded("1.20.5/B"), "/metrics", lambda body: []), limits=RequestLimits(requests_per_vertex=1))
     assert not found.skips and {sample.busy_ms_per_s for sample in of_kind(found, VertexMetrics)} == {None}
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ingest.metadata.evidence import Reach, read_evidence
+from ingest.metadata.evidence import EvidenceBudget, read_evidence
 from ingest.records import Checkpoint, Job, Observed, Reference, Skip
 from ingest.sources import MetadataSource
 
@@ -99,6 +99,6 @@ def test_what_goes_beyond_one_cycle_is_read_in_the_next(tree: Path) -> None:
 
 
 def test_a_cycle_without_time_left_leaves_everything_for_the_next(tree: Path) -> None:
-    records, cursor = read(f"file:{tree}", reach=Reach(seconds=0))
+    records, cursor = read(f"file:{tree}", budget=EvidenceBudget(seconds=0))
     assert records == []
     assert len(cursor["waiting"]) == 2
