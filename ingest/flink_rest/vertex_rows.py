@@ -6,7 +6,7 @@ from typing import Any
 from ingest.flink_rest.answers import Answer, JobAnswers
 from ingest.flink_rest.metric_names import SUBTASK_METRICS
 from ingest.flink_rest.parse_results import ParseResults
-from ingest.flink_rest.payloads import backpressure, metrics, record_counters, vertices
+from ingest.flink_rest.payloads import metrics, vertices
 from ingest.records import VertexMetrics
 
 
@@ -20,8 +20,8 @@ def _add_sample(reading: JobAnswers, vertex_id: str, results: ParseResults) -> N
     placed_answer, ratio_answer = reading.vertices.get(vertex_id), reading.backpressure.get(vertex_id)
     measured = _measured(reading.metrics.get(vertex_id, ()), results)
     placements = results.parse(vertices.placements, placed_answer) or {}
-    ratios = results.parse(backpressure.ratios, ratio_answer) or {}
-    counted = results.parse(record_counters.counted, placed_answer) or {}
+    ratios = results.parse(vertices.backpressured_ratios, ratio_answer) or {}
+    counted = results.parse(vertices.counted, placed_answer) or {}
     declared = results.parse(vertices.parallelism, placed_answer)
     reported = (*measured, *placements, *ratios, *counted)
     length = max([declared or 0, *(index + 1 for index in reported)])

@@ -8,7 +8,7 @@ from ingest.errors import Skipped
 from ingest.flink_rest.answers import Answer, ClusterAnswers, JobAnswers
 from ingest.flink_rest.assembly import observe_cluster, observe_job
 from ingest.flink_rest.listed_jobs import ListedJob, listed_jobs
-from ingest.flink_rest.payloads.overview import flink_version
+from ingest.flink_rest.payloads.config import flink_version
 from ingest.flink_rest.routing import Filed, file_cluster_answer, file_job_answer, job_of
 from ingest.recordings.answer_cache import AnswerCache
 from ingest.records import Observed

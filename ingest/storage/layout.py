@@ -4,7 +4,6 @@ They are searched in canonical paths. Only names that Flink gives make a place: 
 anything below ``shared/`` that is not laid out like this (the working files of ForSt are), stays ``UNKNOWN``.
 """
 
-import re
 from dataclasses import dataclass
 
 METADATA_NAME = "_metadata"
@@ -75,21 +74,3 @@ PLACES = (
 CANDIDATES = frozenset(place.name for place in PLACES if place.candidate)
 JOB_DIRECTORY = rf"^([\s\S]*{_JOB})(?:/[\s\S]*)?{_END}"
 """Group 1 is the path up to the last directory named like a job id, group 2 that id."""
-
-
-@dataclass(frozen=True, slots=True)
-class Placed:
-    place: str
-    job_id: str | None = None
-    checkpoint_id: int | None = None
-
-
-_COMPILED = tuple((place, re.compile(place.pattern)) for place in PLACES)
-
-
-def place_of(path: str) -> Placed:
-    """Of one canonical path."""
-    for place, pattern in _COMPILED:
-        if place.literal in path and (match := pattern.search(path)):
-            return Placed(place.name, match[1] or None, int(match[2]) if place.numbered else None)
-    return Placed(UNKNOWN)

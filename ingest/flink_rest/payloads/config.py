@@ -1,9 +1,10 @@
-"""``/jobs/:id/checkpoints/config``, ``/jobs/:id/config`` and ``/jobmanager/config``: settings, never secrets."""
+"""``/jobs/:id/checkpoints/config``, ``/jobs/:id/config``, ``/jobmanager/config`` and ``/config``: settings, never secrets."""
 
 from typing import Any
 
 from ingest.errors import Skipped
 from ingest.flink_rest.payloads.fields import Fields, clean_text, elements
+from ingest.flink_rest.versions import MAX_VERSION_CHARS
 from ingest.records import Setting
 from ingest.redaction.marks import MASK
 from ingest.redaction.names import holds_secret
@@ -26,6 +27,12 @@ KEPT_PREFIXES = (
     "web.checkpoints.history",
 )
 _MAX_VALUE_CHARS = 4096
+
+
+def flink_version(body: Any) -> str | None:
+    """``1.20.5`` of ``/config`` or ``/overview``; ``None`` where the payload has none. Raises ``Skipped`` on a bad shape."""
+    version = Fields(body).text("flink-version")
+    return clean_text(version, MAX_VERSION_CHARS) if version and not version.startswith("<") else None
 
 
 def checkpoint_settings(body: Any) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""``/jobs/:id/vertices/:vid``: where each subtask runs, which attempt it is, and its state."""
+"""``/jobs/:id/vertices/:vid`` and ``…/backpressure``: where each subtask runs, how much it has read and emitted, how it is slowed down."""
 
 import re
 from dataclasses import dataclass
@@ -41,6 +41,45 @@ def placements(body: Any) -> dict[int, Placement]:
             state=subtask.upper("status"),
         )
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """Records since the attempt began; None where Flink says that its figure is not complete."""
+
+    records_in: int | None = None
+    records_out: int | None = None
+
+
+def counted(body: Any) -> dict[int, Counted]:
+    """Record counters of the newest attempt by subtask index, of those that have a figure. Raises ``Skipped`` on a bad shape.
+
+    The JobManager collects them every ten seconds (``metrics.fetcher.update-interval``); until then it answers 0 with ``…-complete`` false.
+    """
+    found = {}
+    for subtask in Fields(body).objects("subtasks"):
+        metrics = subtask.object("metrics")
+        if metrics is not None:
+            counters = Counted(_complete(metrics, "read-records"), _complete(metrics, "write-records"))
+            if counters != Counted():
+                found[subtask_index(subtask)] = counters
+    return found
+
+
+def _complete(metrics: Fields, name: str) -> int | None:
+    return metrics.whole(name) if metrics.flag(f"{name}-complete") else None
+
+
+def backpressured_ratios(body: Any) -> dict[int, float | None]:
+    """Back-pressured ratio 0…1 by subtask index; empty while Flink has only begun to sample (``deprecated``).
+
+    Only this ratio is read: idle and busy ratios are metrics of other instants, and are requested as such.
+    Raises ``Skipped`` on a bad shape.
+    """
+    payload = Fields(body)
+    if payload.text("status") != "ok":
+        return {}
+    return {subtask_index(subtask): subtask.real("ratio") for subtask in payload.objects("subtasks")}
 
 
 def subtask_index(fields: Fields, name: str = "subtask") -> int:

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 
 from ingest.flink_rest.payloads import config, taskmanagers
-from ingest.flink_rest.payloads.overview import flink_version
+from ingest.flink_rest.payloads.config import flink_version
 from tests.ingest.recorded import AT, answers, body
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from ingest.errors import Skipped
 from ingest.flink_rest.metric_names import SUBTASK_METRICS
-from ingest.flink_rest.payloads import backpressure, metrics
+from ingest.flink_rest.payloads import metrics, vertices
 from tests.ingest.recorded import body
 
 OF_VERTEX = "/jobs/j/vertices/v/metrics"
@@ -60,9 +60,9 @@ def test_a_value_that_is_no_number_is_named():
 
 
 def test_ratios_of_the_back_pressure_endpoint_stand_by_subtask():
-    found = backpressure.ratios(body("1.20.5/B", "/backpressure", lambda found: found.get("backpressureLevel") == "high"))
+    found = vertices.backpressured_ratios(body("1.20.5/B", "/backpressure", lambda found: found.get("backpressureLevel") == "high"))
     assert max(found.values()) > 0.5
 
 
 def test_an_answer_that_has_only_begun_to_sample_has_no_ratios():
-    assert backpressure.ratios({"status": "deprecated", "subtasks": []}) == {}
+    assert vertices.backpressured_ratios({"status": "deprecated", "subtasks": []}) == {}

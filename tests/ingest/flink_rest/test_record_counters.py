@@ -3,7 +3,7 @@
 import pytest
 
 from ingest.errors import Skipped
-from ingest.flink_rest.payloads.record_counters import Counted, counted
+from ingest.flink_rest.payloads.vertices import Counted, counted
 from ingest.records import VertexMetrics
 from tests.ingest.recorded import reading, records
 

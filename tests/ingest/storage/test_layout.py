@@ -2,7 +2,8 @@
 
 import pytest
 
-from ingest.storage.layout import CANDIDATES, UNKNOWN, UNOWNED, Placed, place_of
+from ingest.storage.layout import CANDIDATES, UNKNOWN, UNOWNED
+from tests.storage_places import Placed, place_of
 
 JOB = "0e0a9226e66450b804703de8c16027eb"
 FILE = "16f0932d-5966-40c8-9002-deb9f42c48d5"

@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from ingest.storage.layout import CANDIDATES, place_of
+from ingest.storage.layout import CANDIDATES
 from spark_jobs.in_process.session import in_process_session
 from spark_jobs.storage_words import DOUBTS, KEPT, KINDS, ORPHAN, REASONS, RETAINED_WASTE
 from tests.spark_jobs.storage.judged_worlds import Judged, judged_worlds
 from tests.spark_jobs.storage.worlds import FAILURES, GUARD, NOW, Job, Snapshot, World, world
+from tests.storage_places import place_of
 
 WORLDS = {"packed": 10_000, "written": 150}
 """How many get their references as rows, and how many have real ``_metadata`` that executors read."""

@@ -14,8 +14,8 @@ import pyarrow.parquet as pq
 
 from ingest.metadata.files import MetadataFile
 from ingest.metadata.references import references
-from ingest.storage.layout import place_of
 from tests.ingest.metadata import writing as w
+from tests.storage_places import place_of
 from webapp.cleanup.entries import SCHEMA, VERDICT_COLUMNS
 from webapp.cleanup.recheck import FreshAudit
 
