@@ -11,14 +11,14 @@ from webapp.cleanup import planning
 from webapp.cleanup.applying import Applying
 from webapp.cleanup.choices import PlanState
 from webapp.cleanup.errors import CleanupError, Halted, PlanDamaged, PlanRefused, PutBack
-from webapp.cleanup.folder import PlanFolder
 from webapp.cleanup.fresh_audits import FreshAudits
 from webapp.cleanup.journal import APPLY, PURGE, UNDO, Journal
 from webapp.cleanup.metadata_search import metadata_below
 from webapp.cleanup.models import CleanupPlan
+from webapp.cleanup.orders import STATE_OF
 from webapp.cleanup.outcomes import FileOutcome
 from webapp.cleanup.places import TreeFiles
-from webapp.cleanup.plan_reader import PlanReader
+from webapp.cleanup.plan_reader import PlanReader, reader_of
 from webapp.cleanup.purging import purge
 from webapp.cleanup.quarantine import refuse_unsafe
 from webapp.cleanup.rate_limit import RateLimit
@@ -120,10 +120,10 @@ _STEPS: dict[str, Step] = {
 def _run(plan: CleanupPlan, lease: Lease, record: RunRecord, verb: str) -> Run:
     if not plan.name:
         raise PlanDamaged("The plan has no name: it was never made.")
-    reader = PlanReader(PlanFolder(plan.folder), plan.name)
+    reader = reader_of(plan)
     done = _Progress(plan, lease, record, verb, reader)
     by, ordered_by = record.row.attempt, f"{plan.ordered_name}, approved by {plan.approved_name}"
-    state = _STATE_OF[verb]
+    state = STATE_OF[verb]
 
     def hold() -> None:
         lease.renew()
@@ -131,9 +131,6 @@ def _run(plan: CleanupPlan, lease: Lease, record: RunRecord, verb: str) -> Run:
             raise Stopped(f"Plan {plan.short_name} was ordered something else in between.")
 
     return Run(reader, TreeFiles(), RateLimit(plan.files_per_s), timezone.now, hold, done, by, ordered_by)
-
-
-_STATE_OF = {APPLY: PlanState.APPLYING, UNDO: PlanState.UNDOING, PURGE: PlanState.PURGING}
 
 
 class _Progress:

@@ -10,11 +10,13 @@ from django.utils import timezone
 from webapp.accounts.roles import Role, role_of
 from webapp.cleanup.choices import PlanState
 from webapp.cleanup.errors import PlanActionRefused
+from webapp.cleanup.journal import APPLY, PURGE, UNDO
 from webapp.cleanup.models import CleanupPlan
 from webapp.work.models import DueWork
 
 PREFIX = "storage/plan-"
 """With a plan's number."""
+STATE_OF = {APPLY: PlanState.APPLYING, UNDO: PlanState.UNDOING, PURGE: PlanState.PURGING}
 RETRY_S = 600
 """Between two tries of a plan; a clean-up is never urgent."""
 

@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -14,6 +14,9 @@ from webapp.cleanup.entries import CHUNK_ROWS, SCHEMA
 from webapp.cleanup.errors import PlanDamaged
 from webapp.cleanup.folder import PlanFolder
 from webapp.cleanup.manifest import PlanManifest
+
+if TYPE_CHECKING:
+    from webapp.cleanup.models import CleanupPlan
 
 
 @dataclass(frozen=True)
@@ -56,6 +59,12 @@ class PlanReader:
     def parts(self) -> Iterator[pa.Table]:
         return (self.part(number) for number in range(len(self.manifest.parts)))
 
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """Every file of the plan, in order."""
+        for part in self.parts():
+            for batch in part.to_batches(1_000):
+                yield from batch.to_pylist()
+
     def verify(self) -> None:
         """Read and hash everything."""
         for _ in self.parts():
@@ -91,3 +100,8 @@ class PlanReader:
             firsts.append(total)
             total += part.chunks
         return firsts
+
+
+def reader_of(plan: "CleanupPlan") -> PlanReader:
+    """Of a plan that was made."""
+    return PlanReader(PlanFolder(plan.folder), plan.name or "")

@@ -26,7 +26,7 @@ from webapp.cleanup.manifest import PlanManifest
 from webapp.cleanup.models import CleanupPlan
 from webapp.cleanup.outcomes import SENTENCES, WITHHELD, FileOutcome
 from webapp.cleanup.paging import Slice, files_page, journal_page
-from webapp.cleanup.plan_reader import PlanReader
+from webapp.cleanup.plan_reader import reader_of
 from webapp.cleanup.querysets import AT_WORK
 from webapp.lib.badges import Badge
 from webapp.lib.exports import export_response
@@ -113,7 +113,7 @@ def order(request: HttpRequest, pk: int | str, verb: str) -> HttpResponse:
 def export(request: HttpRequest, pk: int | str, form: str) -> HttpResponseBase:
     """All files of the plan with their proof."""
     found = _plan(pk)
-    return export_response(form, f"weir-plan-{found.short_name}", SCHEMA.names, _all_rows(found))
+    return export_response(form, f"weir-plan-{found.short_name}", SCHEMA.names, reader_of(found).rows() if found.name else ())
 
 
 @require_GET
@@ -164,7 +164,7 @@ def _contents(request: HttpRequest, found: CleanupPlan) -> dict[str, Any]:
     """From the files of the plan, one chunk of them at most."""
     if not found.name:
         return {}
-    reader = PlanReader(PlanFolder(found.folder), found.name)
+    reader = reader_of(found)
     try:
         files = files_page(reader, request.GET.get("files", ""))
         verb = request.GET.get("verb", "")
@@ -200,14 +200,6 @@ def _short(path: str, manifest: PlanManifest) -> str:
 def _why(row: dict[str, Any]) -> str:
     sentences = [REASONS.get(row["verdict"], {}).get(row["reason"], row["reason"]), KINDS.get(row["kind"] or "", "")]
     return " ".join(sentence for sentence in sentences if sentence)
-
-
-def _all_rows(found: CleanupPlan) -> Iterator[dict[str, Any]]:
-    if not found.name:
-        return
-    for part in PlanReader(PlanFolder(found.folder), found.name).parts():
-        for batch in part.to_batches(1_000):
-            yield from batch.to_pylist()
 
 
 def _journal_rows(found: CleanupPlan, verb: str) -> Iterator[dict[str, Any]]:

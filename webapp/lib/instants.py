@@ -16,6 +16,10 @@ def drawable(instant: datetime) -> datetime:
     return min(max(instant, EARLIEST), LATEST)
 
 
+def epoch_ms(instant: datetime) -> int:
+    return round(instant.timestamp() * 1000)
+
+
 def ms_after(instant: datetime, ms: int | None) -> datetime:
     """``ms`` later; the last drawable instant where a wrong duration leads beyond it."""
     try:

@@ -10,6 +10,7 @@ from django.db.models import Exists, OuterRef
 from spark_jobs.diagnosis.plain import recovery_point_from_plain
 from spark_jobs.diagnosis.samples import RecoveryPoint
 from webapp.fleet.models import JobCurrent
+from webapp.lib.instants import epoch_ms
 from webapp.storage.models import CheckpointStorage, JobStorage
 from webapp.storage.newest_audits import latest_audits
 
@@ -38,7 +39,7 @@ def _plain(row: CheckpointStorage) -> dict[str, Any]:
         "cluster": row.cluster,
         "job_id": row.job_id,
         "checkpoint_id": row.checkpoint_id,
-        "audited_at_ms": round(row.audit.as_of.timestamp() * 1000) if row.audit.as_of else 0,
+        "audited_at_ms": epoch_ms(row.audit.as_of) if row.audit.as_of else 0,
         "path": row.metadata_path,
         "missing_files": row.missing_files,
         "missing_bytes": row.missing_bytes,

@@ -8,6 +8,7 @@ from django.db.models import Count, Q, Sum
 from spark_jobs.diagnosis.storage_samples import Dependence, IncompleteSnapshot, Share, StorageJobSample, StorageRootSample
 from spark_jobs.storage_words import NOT_CLEANABLE, ORPHAN
 from webapp.lib.chunks import chunks
+from webapp.lib.instants import epoch_ms
 from webapp.storage.models import ChainLink, CheckpointStorage, JobStorage, MissingFile, RootFigures, StorageAudit, VerdictFigures
 
 JOBS_AT_ONCE = 500
@@ -24,7 +25,7 @@ def root_samples(audit: StorageAudit, roots: Iterable[RootFigures]) -> Iterator[
         withheld = audit.withheld.get(row.root)
         yield StorageRootSample(
             root=row.root,
-            audited_at_ms=_ms(row),
+            audited_at_ms=epoch_ms(row.as_of),
             all=Share(row.files, row.bytes),
             orphans=Share(row.orphan_files, row.orphan_bytes),
             waste=Share(row.retained_waste_files, row.retained_waste_bytes),
@@ -51,7 +52,7 @@ def job_samples(audit: StorageAudit, roots: Iterable[RootFigures], least_small_f
                     root=root.root,
                     cluster=row.cluster,
                     job_id=row.job_id,
-                    audited_at_ms=_ms(root),
+                    audited_at_ms=epoch_ms(root.as_of),
                     job_name=row.job_name,
                     ended=row.terminal,
                     all=Share(row.files, row.bytes),
@@ -67,7 +68,7 @@ def job_samples(audit: StorageAudit, roots: Iterable[RootFigures], least_small_f
                 )
         # Savepoints of which nobody knows whose they are, and snapshots of jobs without a directory of their own here.
         for (cluster, job_id), incomplete in lacking.items():
-            yield StorageJobSample(root.root, cluster, job_id, _ms(root), incomplete=tuple(incomplete))
+            yield StorageJobSample(root.root, cluster, job_id, epoch_ms(root.as_of), incomplete=tuple(incomplete))
 
 
 def _lacking(audit: StorageAudit, root: str) -> dict[tuple[str, str], list[IncompleteSnapshot]]:
@@ -153,7 +154,3 @@ def _names(rows: Iterable[JobStorage]) -> tuple[str, ...]:
 def _bar(code: str) -> str:
     sentence = NOT_CLEANABLE.get(code, code)
     return sentence[:1].lower() + sentence[1:].rstrip(".")
-
-
-def _ms(row: RootFigures) -> int:
-    return round(row.as_of.timestamp() * 1000)

@@ -24,6 +24,7 @@ from spark_jobs.fold.judging import with_recovery_point
 from spark_jobs.fold.windows import job_windows
 from webapp.checkpoints.models import CheckpointFact, CheckpointUpload, SizeTrend
 from webapp.fleet.models import JobAnnotation, JobCurrent, JobException, LogEvent
+from webapp.lib.instants import epoch_ms
 from webapp.pressure.models import PressureWindow
 from webapp.storage.recovery import recovery_point_of
 from webapp.what_if.vertex_samples import Windows, read_vertex_windows
@@ -170,4 +171,4 @@ def _trend(served: SizeTrend | None) -> samples.SizeTrend | None:
 
 
 def _ms(at: datetime | None) -> int | None:
-    return None if at is None else round(at.timestamp() * 1000)
+    return None if at is None else epoch_ms(at)

@@ -13,11 +13,10 @@ from webapp.cleanup import orders
 from webapp.cleanup.choices import PlanState
 from webapp.cleanup.dry_run import dry_run
 from webapp.cleanup.errors import CleanupError, PlanActionRefused
-from webapp.cleanup.folder import PlanFolder
 from webapp.cleanup.management.commands.plan_cleanup import command_line_name
 from webapp.cleanup.models import CleanupPlan
 from webapp.cleanup.outcomes import SENTENCES, FileOutcome
-from webapp.cleanup.plan_reader import PlanReader
+from webapp.cleanup.plan_reader import reader_of
 from webapp.cleanup.querysets import AT_WORK
 from webapp.config.preparation import REFUSED, PreparedCommand
 from webapp.lib.quantities import bytes_text, count_text
@@ -27,7 +26,6 @@ from webapp.work.runs import describe
 NOT_ALLOWED = 3
 LOOK_AGAIN_S = 1
 VERBS = {"apply": orders.start_apply, "undo": orders.start_undo, "purge": orders.start_purge}
-STATE_OF = {"apply": PlanState.APPLYING, "undo": PlanState.UNDOING, "purge": PlanState.PURGING}
 
 
 class Command(PreparedCommand):
@@ -65,7 +63,7 @@ class Command(PreparedCommand):
             raise CommandError(str(error), returncode=1) from error
 
     def _look(self, plan: CleanupPlan) -> None:
-        found = dry_run(PlanReader(PlanFolder(plan.folder), plan.name or ""))
+        found = dry_run(reader_of(plan))
         if self.quiet:
             self.stdout.write(json.dumps({"plan": plan.name, "state": plan.state, "approved_by": plan.approved_name or None, **found}))
             return
@@ -83,7 +81,7 @@ class Command(PreparedCommand):
 
     def _order(self, plan: CleanupPlan, verb: str) -> None:
         """What is under way already is gone on with."""
-        if plan.state != STATE_OF[verb]:
+        if plan.state != orders.STATE_OF[verb]:
             VERBS[verb](plan, command_line_name(), timezone.now())
 
     def _carry_out(self, plan: CleanupPlan, verb: str, wait_s: float) -> None:

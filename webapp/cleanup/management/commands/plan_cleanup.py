@@ -12,10 +12,9 @@ from ingest.uris import BadUri, canonical
 from webapp.cleanup import orders, planning
 from webapp.cleanup.entries import SCHEMA
 from webapp.cleanup.errors import PlanRefused
-from webapp.cleanup.folder import PlanFolder
 from webapp.cleanup.models import CleanupPlan
 from webapp.cleanup.outcomes import WITHHELD
-from webapp.cleanup.plan_reader import PlanReader
+from webapp.cleanup.plan_reader import reader_of
 from webapp.config.preparation import PreparedCommand
 from webapp.lib.printing import json_line, print_lines
 from webapp.lib.quantities import bytes_text, count_text
@@ -72,7 +71,7 @@ def _words(plan: CleanupPlan, *, files: bool) -> Iterator[str]:
     for reason, count in plan.summary["withheld_files"].items():
         yield f"  {count_text(count)} files left out: {WITHHELD.get(reason, reason)}"
     if files:
-        for row in _rows(plan):
+        for row in reader_of(plan).rows():
             yield f"{row['bytes']:>14,}  {row['verdict']:<14}  {row['path']}"
     if not plan.files:
         yield "The plan holds nothing: there is nothing to approve."
@@ -85,11 +84,5 @@ def _json(plan: CleanupPlan) -> Iterator[str]:
     names = ("plan", "files", "bytes", "expires_at", "waste", "roots", "withheld_roots", "withheld_files")
     counts = [plan.summary[name] for name in names[-3:]]
     yield json_line(names, [plan.name, plan.files, plan.bytes, plan.expires_at, plan.waste, *counts])
-    for row in _rows(plan):
+    for row in reader_of(plan).rows():
         yield json_line(SCHEMA.names, [row[name] for name in SCHEMA.names])
-
-
-def _rows(plan: CleanupPlan) -> Iterator[dict[str, Any]]:
-    for part in PlanReader(PlanFolder(plan.folder), plan.name or "").parts():
-        for batch in part.to_batches(1_000):
-            yield from batch.to_pylist()
