@@ -36,9 +36,8 @@ def listed(serializer: Any, summary: str) -> Callable[[type[ViewT]], type[ViewT]
     return described
 
 
+# Subclasses are ``listed``. No docstring: the OpenAPI document would show it with every operation.
 class ListView(mixins.ListModelMixin, viewsets.GenericViewSet[Any]):
-    """Subclasses are ``listed`` and have a ``filterset_class``."""
-
     filterset_class: ClassVar[type[ListFilters]]
     filter_backends = [FilterBackend]
     pagination_class = CursorPaging

@@ -56,9 +56,8 @@ from webapp.storage.xray.location import NotLocated, located
 FILES_A_PAGE = 500
 
 
+# Rows of loaded audits only: what is half loaded is not shown.
 class _OfAudit(ListView):
-    """Rows of loaded audits only: what is half loaded is not shown."""
-
     def get_queryset(self) -> Any:
         return super().get_queryset().filter(audit__state=AuditState.LOADED)
 
