@@ -80,7 +80,7 @@ def _is_loading(now: datetime) -> bool:
 
 def _is_fresh(group: AlertGroup, now: datetime) -> bool:
     """Some of its alerts were made just now, and more may follow."""
-    return group.alerts.to_tell().filter(created_at__gte=now - LOADS_FOR).exists()
+    return group.alerts.to_notify().filter(created_at__gte=now - LOADS_FOR).exists()
 
 
 def _look_again(now: datetime) -> None:

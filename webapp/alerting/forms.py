@@ -5,31 +5,12 @@ from typing import Any
 
 from django import forms
 
-from webapp.lib.matchers import LONGEST_TEXT, BadMatcher, parse_lines
+from webapp.lib.matcher_fields import MatchersField
 from webapp.lib.timeranges import instant
 
 WEEKDAYS = [
     (str(number), name) for number, name in enumerate(("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"))
 ]
-_MATCHERS_HELP = (
-    'One a line: cluster="prod-eu", job=~"orders-.*", rule!="…". All have to match. Labels: cluster, job, job_id, rule, family, '
-    "severity, confidence, subject, subject_kind, kind."
-)
-
-
-class MatchersField(forms.CharField):
-    """Lines of matchers, checked; the value is a tuple of them."""
-
-    def __init__(self, **kwargs: Any) -> None:
-        widget = forms.Textarea(attrs={"rows": 3, "class": "mono", "spellcheck": "false"})
-        super().__init__(max_length=LONGEST_TEXT, label="Which alerts", help_text=_MATCHERS_HELP, widget=widget, **kwargs)
-
-    def clean(self, value: Any) -> Any:
-        text = super().clean(value)
-        try:
-            return parse_lines(text)
-        except BadMatcher as error:
-            raise forms.ValidationError(str(error)) from None
 
 
 class InstantField(forms.CharField):

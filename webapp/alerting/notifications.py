@@ -46,7 +46,7 @@ def pace() -> NotificationPace:
 
 def plan(now: datetime) -> list[AlertGroup]:
     """Note of every group when it is due; returns those with news, the earliest first. Call it in a transaction."""
-    since = dict(Alert.objects.to_tell().order_by().values_list("group").annotate(since=Min("tell_since")))
+    since = dict(Alert.objects.to_notify().order_by().values_list("group").annotate(since=Min("tell_since")))
     groups = AlertGroup.objects.filter(pk__in=list(since)) | AlertGroup.objects.filter(next_due_at__isnull=False)
     taken, changed, with_news = pace(), [], []
     for group in groups.distinct():
@@ -71,7 +71,7 @@ def to_repeat(now: datetime) -> list[AlertGroup]:
 
 def notify(group: AlertGroup, now: datetime) -> int:
     """Queue what is new in a group; returns how many notices. Call it in a transaction."""
-    news = list(Alert.objects.to_tell().filter(group=group).select_related("finding").defer(*UNREAD).order_by(*WORST_FIRST))
+    news = list(Alert.objects.to_notify().filter(group=group).select_related("finding").defer(*UNREAD).order_by(*WORST_FIRST))
     ended_early = [row for row in news if row.state == AlertState.RESOLVED and row.told == Notified.NOTHING]
     firing = [row for row in news if row.state == AlertState.FIRING]
     ended = [row for row in news if row.state == AlertState.RESOLVED and row.told != Notified.NOTHING]
@@ -106,9 +106,7 @@ def repeat(group: AlertGroup, now: datetime) -> int:
 
 
 def _unanswered() -> AlertQuerySet:
-    rows: AlertQuerySet = Alert.objects.firing().filter(
-        told=Notified.FIRING, muted_by=Mute.NONE, recorded=False, acknowledged_at__isnull=True
-    )
+    rows: AlertQuerySet = Alert.objects.unacknowledged().filter(told=Notified.FIRING)
     return rows
 
 

@@ -13,6 +13,6 @@ def count() -> int:
     known = cache.get(CACHE_KEY)
     if isinstance(known, int):
         return known
-    fresh: int = Alert.objects.waiting_for_somebody().order_by()[: CAP + 1].count()
+    fresh: int = Alert.objects.unacknowledged().order_by()[: CAP + 1].count()
     cache.set(CACHE_KEY, fresh, CACHED_FOR_S)
     return fresh

@@ -25,11 +25,11 @@ class AlertQuerySet(QuerySet["Alert"]):
     def of_job(self, cluster: str, job_id: str) -> Self:
         return self.filter(cluster=cluster, job_id=job_id)
 
-    def waiting_for_somebody(self) -> Self:
+    def unacknowledged(self) -> Self:
         """Firing, not acknowledged, not muted, and not long over in a recording: what the header counts."""
         return self.firing().filter(acknowledged_at__isnull=True, muted_by=Mute.NONE, recorded=False)
 
-    def to_tell(self) -> Self:
+    def to_notify(self) -> Self:
         return self.filter(tell_since__isnull=False, muted_by=Mute.NONE)
 
     def overlapping(self, start: datetime, end: datetime) -> Self:

@@ -8,7 +8,8 @@ from webapp.delivery.choices import FormatName
 from webapp.delivery.endpoint_entry import EndpointEntry
 from webapp.delivery.models import Endpoint
 from webapp.findings.choices import Severity
-from webapp.lib.matchers import LONGEST_TEXT, BadMatcher, Matcher, as_lines, parse_lines
+from webapp.lib.matcher_fields import MatchersField
+from webapp.lib.matchers import as_lines
 
 _HIDDEN: dict[str, Any] = {"autocomplete": "off", "spellcheck": "false"}
 
@@ -41,11 +42,10 @@ class EndpointForm(forms.Form):
         help_text="For e-mail: one a line.",
     )
     min_severity = forms.ChoiceField(choices=Severity.choices, initial=Severity.WARNING, label="Least severity")
-    matchers = forms.CharField(
+    matchers = MatchersField(
         required=False,
-        max_length=LONGEST_TEXT,
-        label="Which alerts",
-        widget=forms.Textarea(attrs={"rows": 4, "class": "mono", "spellcheck": "false", "placeholder": 'cluster="prod-eu"'}),
+        rows=4,
+        placeholder='cluster="prod-eu"',
         help_text='One a line, all have to match: cluster="prod-eu", job=~"orders-.*", rule!="…", family, severity, subject. '
         "Empty: every alert.",
     )
@@ -65,12 +65,6 @@ class EndpointForm(forms.Form):
             self.fields["credential"].help_text = (
                 "One is stored; leave empty to keep it." if endpoint.credential_encrypted else "None is stored."
             )
-
-    def clean_matchers(self) -> tuple[Matcher, ...]:
-        try:
-            return parse_lines(self.cleaned_data["matchers"])
-        except BadMatcher as error:
-            raise forms.ValidationError(str(error)) from None
 
     def entered(self) -> EndpointEntry:
         entered = self.cleaned_data

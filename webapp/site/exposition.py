@@ -99,7 +99,7 @@ def _alerts() -> Iterator[tuple[str, str, Iterable[Sample]]]:
             for severity in (Severity.WARNING.value, Severity.CRITICAL.value)
         ],
     )
-    yield "weir_alerts_waiting", "Firing, not muted, and acknowledged by nobody.", [({}, Alert.objects.waiting_for_somebody().count())]
+    yield "weir_alerts_waiting", "Firing, not muted, and acknowledged by nobody.", [({}, Alert.objects.unacknowledged().count())]
 
 
 def _storage() -> Iterator[tuple[str, str, Iterable[Sample]]]:

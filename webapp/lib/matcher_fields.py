@@ -1,0 +1,25 @@
+"""Entering matchers, one a line, in forms."""
+
+from typing import Any
+
+from django import forms
+
+from webapp.lib.matchers import LONGEST_TEXT, BadMatcher, parse_lines
+
+_LABELS = "Labels: cluster, job, job_id, rule, family, severity, confidence, subject, subject_kind, kind."
+
+
+class MatchersField(forms.CharField):
+    """Lines of matchers, checked; the value is a tuple of them."""
+
+    def __init__(self, *, rows: int = 3, placeholder: str = "", **kwargs: Any) -> None:
+        shown = {"placeholder": placeholder} if placeholder else {}
+        widget = forms.Textarea(attrs={"rows": rows, "class": "mono", "spellcheck": "false", **shown})
+        help_text = f'One a line: cluster="prod-eu", job=~"orders-.*", rule!="…". All have to match. {_LABELS}'
+        super().__init__(**{"max_length": LONGEST_TEXT, "label": "Which alerts", "help_text": help_text, "widget": widget, **kwargs})
+
+    def clean(self, value: Any) -> Any:
+        try:
+            return parse_lines(super().clean(value))
+        except BadMatcher as error:
+            raise forms.ValidationError(str(error)) from None
