@@ -4,24 +4,26 @@ import posixpath
 import re
 from collections.abc import Sequence
 from functools import reduce
-from typing import Any
+from typing import Any, cast
 
 import fsspec
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql import types as T
 
 from ingest.errors import Refused
 from ingest.storage.identities import SECOND_NAME
-from ingest.storage.snapshots import LISTED, Snapshot
+from ingest.storage.snapshots import LISTED, SCHEMA, Snapshot
 from ingest.uris import Spellings, canonical
-from spark_jobs.audit_request import JOB_COLUMNS, Audit, AuditedRoot, UnlistedDirectory
+from spark_jobs.audit_request import JOB_SCHEMA, Audit, AuditedRoot, UnlistedDirectory
 from spark_jobs.places import absolute_root, hadoop_path, without_globs
+from spark_jobs.schemas import spark_schema
 from spark_jobs.storage.doubts import AUTHORITY
-from spark_jobs.storage.inputs import DOUBTS, JOBS, LISTING, ROOTS, columns
+from spark_jobs.storage.inputs import DOUBTS, JOBS, LISTING, ROOTS
 from spark_jobs.storage_words import TWO_NAMES
 
-_LISTED = LISTING.removeprefix("audit_id string, ")
+_LISTED = spark_schema(SCHEMA)
 
 
 def roots_frame(session: SparkSession, audits: Sequence[Audit]) -> DataFrame:
@@ -40,7 +42,7 @@ def _root_row(audit: Audit, root: AuditedRoot) -> tuple[Any, ...]:
 def listing_frame(session: SparkSession, audits: Sequence[Audit]) -> DataFrame:
     """Raises ``Refused`` for a listing that is not complete."""
     frames = [_listing(session, root).withColumn("audit_id", F.lit(audit.audit_id)) for audit in audits for root in audit.roots]
-    return reduce(lambda one, other: one.unionByName(other), frames).select(*columns(LISTING))
+    return reduce(lambda one, other: one.unionByName(other), frames).select(*LISTING.names)
 
 
 def _listing(session: SparkSession, root: AuditedRoot) -> DataFrame:
@@ -70,7 +72,7 @@ def jobs_frame(session: SparkSession, audits: Sequence[Audit]) -> DataFrame:
         frame = _jobs(session, audit.jobs)
         named = "audit_id" in frame.columns
         frames.append(frame.where(F.col("audit_id") == audit.audit_id) if named else frame.withColumn("audit_id", F.lit(audit.audit_id)))
-    return reduce(lambda one, other: one.unionByName(other), frames).select(*columns(JOBS))
+    return reduce(lambda one, other: one.unionByName(other), frames).select(*JOBS.names)
 
 
 def _jobs(session: SparkSession, uri: str) -> DataFrame:
@@ -82,22 +84,22 @@ def _jobs(session: SparkSession, uri: str) -> DataFrame:
         raise Refused(f"There is no file of jobs at {uri}.") from error
     frame = session.read.parquet(without_globs(hadoop_path(absolute_root(uri))))
     known = [F.col("audit_id")] if "audit_id" in written.names else []
-    return frame.select(*known, *(_job_column(name, type_, frame) for name, type_ in JOB_COLUMNS.items()))
+    return frame.select(*known, *(_job_column(field.name, field.dataType, frame) for field in spark_schema(JOB_SCHEMA)))
 
 
-def _job_column(name: str, type_: str, frame: DataFrame) -> Any:  # a column, classic or Connect
+def _job_column(name: str, kind: T.DataType, frame: DataFrame) -> Any:  # a column, classic or Connect
     if name not in frame.columns:
-        return F.lit(None).cast(type_).alias(name)
-    if name != "checkpoints_ended":
-        return F.col(name).cast(type_)
+        return F.lit(None).cast(kind).alias(name)
+    if not isinstance(kind, T.ArrayType):
+        return F.col(name).cast(kind)
     # Members that a writer leaves out are null.
-    type_of: Any = frame.schema[name].dataType
-    given = set(type_of.elementType.fieldNames())
-    members = re.findall(r"(\w+): (\w+)", type_)
-    return F.transform(
-        name,
-        lambda end: F.struct(*((end[member] if member in given else F.lit(None)).cast(kind).alias(member) for member, kind in members)),
-    ).alias(name)
+    written: Any = frame.schema[name].dataType
+    given, members = set(written.elementType.fieldNames()), cast(T.StructType, kind.elementType)
+
+    def member(end: Any, one: T.StructField) -> Any:
+        return (end[one.name] if one.name in given else F.lit(None)).cast(one.dataType).alias(one.name)
+
+    return F.transform(name, lambda end: F.struct(*(member(end, one) for one in members))).alias(name)
 
 
 def unlisted_doubts(session: SparkSession, audits: Sequence[Audit]) -> DataFrame:

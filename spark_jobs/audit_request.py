@@ -1,6 +1,6 @@
 """What an audit is asked: which roots, as of when, and what Weir knows of the jobs that write there.
 
-A JSON file names the roots and their listings; a Parquet file holds the jobs (``JOB_COLUMNS``). Usually a request has one
+A JSON file names the roots and their listings; a Parquet file holds the jobs (``JOB_SCHEMA``). Usually a request has one
 audit. Several share one Spark run, so none may name a root of another.
 """
 
@@ -13,6 +13,7 @@ from itertools import pairwise
 from typing import Any
 
 import fsspec
+import pyarrow as pa
 
 from ingest.errors import Refused
 from ingest.storage.instants import refuse_future
@@ -21,25 +22,34 @@ from ingest.uris import Spellings, canonical
 AGE_GUARD_FLOOR_H = 24
 AGE_GUARD_DEFAULT_H = 72
 
-_ENDED = (
-    "array<struct<checkpoint_id: bigint, completed: boolean, discarded: boolean, "
-    "triggered_at: timestamp, ended_at: timestamp, reason: string>>"
+_INSTANT = pa.timestamp("ms", tz="UTC")
+_ENDED = pa.struct(
+    [
+        ("checkpoint_id", pa.int64()),
+        ("completed", pa.bool_()),
+        ("discarded", pa.bool_()),
+        ("triggered_at", _INSTANT),
+        ("ended_at", _INSTANT),
+        ("reason", pa.string()),
+    ]
 )
-JOB_COLUMNS: dict[str, str] = {
-    "cluster": "string",
-    "job_id": "string",
-    "name": "string",
-    "state": "string",
-    "terminal": "boolean",
-    "seen": "boolean",
-    "restored_path": "string",
-    "restored_is_savepoint": "boolean",
-    "restored_at": "timestamp",
-    "last_completed_at": "timestamp",
-    "in_flight_since": "timestamp",
-    "checkpoints_ended": _ENDED,
-}
-"""Column → Spark type of the jobs file; columns that a file lacks are null.
+JOB_SCHEMA = pa.schema(
+    [
+        ("cluster", pa.string()),
+        ("job_id", pa.string()),
+        ("name", pa.string()),
+        ("state", pa.string()),
+        ("terminal", pa.bool_()),
+        ("seen", pa.bool_()),
+        ("restored_path", pa.string()),
+        ("restored_is_savepoint", pa.bool_()),
+        ("restored_at", _INSTANT),
+        ("last_completed_at", _INSTANT),
+        ("in_flight_since", _INSTANT),
+        ("checkpoints_ended", pa.list_(_ENDED)),
+    ]
+)
+"""Of the jobs file; columns that a file lacks are null.
 
 ``terminal``: seen FINISHED, CANCELED or FAILED. ``seen``: its cluster is not blind. ``in_flight_since``: when the oldest
 pending checkpoint was triggered. ``checkpoints_ended``: only checkpoints known to have never completed (``completed``

@@ -4,7 +4,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from spark_jobs.run_dir import Carried
-from spark_jobs.storage.inputs import REFERRED, SEEN, columns
+from spark_jobs.storage.inputs import REFERRED, SEEN
 from spark_jobs.storage.places import is_below
 
 OF_FILES = ("storage_file", "storage_live", "storage_absent")
@@ -23,7 +23,7 @@ def referred(carried: Carried) -> DataFrame:
 
 
 def of_audited(seen: DataFrame, roots: DataFrame) -> DataFrame:
-    return seen.join(F.broadcast(roots.select("audit_id", "root")), "root").select(*columns(SEEN))
+    return seen.join(F.broadcast(roots.select("audit_id", "root")), "root").select(*SEEN.names)
 
 
 def of_others(seen: DataFrame, roots: DataFrame) -> DataFrame:
@@ -35,7 +35,7 @@ def of_others(seen: DataFrame, roots: DataFrame) -> DataFrame:
 def of_audited_snapshots(referred: DataFrame, roots: DataFrame) -> DataFrame:
     """Whether a ``_metadata`` is gone can be told below audited roots only."""
     below = F.broadcast(roots.select("audit_id", "root"))
-    return referred.join(below, is_below(F.col("metadata_path"), F.col("root"))).select(*columns(REFERRED))
+    return referred.join(below, is_below(F.col("metadata_path"), F.col("root"))).select(*REFERRED.names)
 
 
 def of_other_snapshots(referred: DataFrame, roots: DataFrame) -> DataFrame:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from spark_jobs.arrow_schemas import arrow_schema
 from spark_jobs.serving import (
     CHECKPOINT_FACT,
     FINDING_SIGHT,
@@ -20,7 +21,6 @@ from spark_jobs.serving import (
     PRESSURE_WINDOW,
     SIZE_TREND,
     SKIPPED_INPUT,
-    Kind,
     ServingTable,
 )
 
@@ -37,23 +37,13 @@ RETRACTED = ServingTable(
 ROWS = "rows"
 """Column: how many rows of each table are nested in a job's."""
 
-_ARROW_OF_KIND: dict[Kind, pa.DataType] = {
-    "text": pa.string(), "int": pa.int64(), "real": pa.float64(), "flag": pa.bool_(), "instant": pa.int64(), "json": pa.string(),
-}  # fmt: skip
-_DDL_OF_KIND: dict[Kind, str] = {
-    "text": "string", "int": "bigint", "real": "double", "flag": "boolean", "instant": "bigint", "json": "string",
-}  # fmt: skip
 _INSTANT = pa.timestamp("ms", "UTC")
 
 
 def struct(table: ServingTable) -> pa.StructType:
     """A nested row of ``table``."""
-    return pa.struct([(column.name, _ARROW_OF_KIND[column.kind]) for column in table.columns if column.name not in JOB])
-
-
-def ddl(table: ServingTable) -> str:
-    columns = (f"`{column.name}`: {_DDL_OF_KIND[column.kind]}" for column in table.columns if column.name not in JOB)
-    return f"array<struct<{', '.join(columns)}>>"
+    own = (field for field in arrow_schema(table) if field.name not in JOB)
+    return pa.struct([(field.name, pa.int64() if pa.types.is_timestamp(field.type) else field.type) for field in own])
 
 
 def nested(table: ServingTable, columns: Sequence[str]) -> list[str]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 import fsspec
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import types as T
 
 from spark_jobs.manifest import Manifest, Output
 from spark_jobs.places import absolute_root, hadoop_path, without_globs
@@ -35,7 +36,7 @@ class RunDir(RunFiles):
         self.stages[name] = self._write(frame, f"staged/{name}")
         return self.stages[name].rows
 
-    def staged(self, session: SparkSession, name: str, schema: str) -> DataFrame:
+    def staged(self, session: SparkSession, name: str, schema: T.StructType) -> DataFrame:
         return session.read.schema(schema).parquet(*(without_globs(f"{hadoop_path(self.uri)}/{file}") for file in self.stages[name].files))
 
     def staged_holds(self, name: str, column: str) -> bool:

@@ -22,7 +22,9 @@ from spark_jobs.manifest import Manifest
 from spark_jobs.nested_tables import JOB
 from spark_jobs.run_dir import Carried, RunDir
 from spark_jobs.run_files import EXECUTIONS, JOB_STATE
+from spark_jobs.schemas import spark_schema
 from spark_jobs.spans import LINES_AFTER_TRIGGER, OTHER_SIDE_WITHIN, WINDOW, Asked, asked_for, instant, windows_between
+from spark_jobs.step_schemas import EXECUTION, FOUND, SERVED_EVENT
 from spark_jobs.touched_spans import spans
 from spark_jobs.transforms import executions, folding, group_windows, log_events, snapshots, uploads
 from spark_jobs.transforms.instants import floor_to
@@ -132,7 +134,7 @@ class Recompute:
 
     @cached_property
     def _staged_events(self) -> DataFrame:
-        return self.run_dir.staged(self.lake.session, "events", log_events.SERVED_SCHEMA)
+        return self.run_dir.staged(self.lake.session, "events", spark_schema(SERVED_EVENT))
 
     @cached_property
     def _names_executions(self) -> bool:
@@ -145,7 +147,7 @@ class Recompute:
 
     @cached_property
     def carried_executions(self) -> DataFrame:
-        return self.carried.frame(EXECUTIONS, self.lake.session.createDataFrame([], executions.EXECUTION_SCHEMA))
+        return self.carried.frame(EXECUTIONS, self.lake.session.createDataFrame([], spark_schema(EXECUTION)))
 
     # Metric samples.
 
@@ -200,8 +202,7 @@ class Recompute:
 
     def _with_found(self, lookups: Sequence[Asked]) -> Mapping[str, DataFrame]:
         """The parts of these jobs, and rows of theirs that were triggered in the spans they asked for."""
-        spans_of_jobs = "cluster string, job_id string, from_ms long, to_ms long"
-        asked = self.lake.session.createDataFrame([one[:4] for one in lookups], spans_of_jobs)
+        asked = self.lake.session.createDataFrame([one[:4] for one in lookups], spark_schema(FOUND))
         triggers, lines = asked_for(lookups)
         records = self.lake.rows_in("log_records", lines).where(F.col("message").contains("heckpoint"))
         told = log_events.with_served(log_events.recognised(records)).where(F.col("kind").isin(*TELLING))

@@ -12,10 +12,10 @@ import pyarrow.parquet as pq
 from ingest.lake.store import Lake
 from ingest.lake.tables import TABLES
 from ingest.traces import shortened
+from spark_jobs.arrow_schemas import serving_rows
 from spark_jobs.fold.checkpoint_log import TELLING
 from spark_jobs.fold.checkpoint_rows import OF_VERTEX
 from spark_jobs.fold.judging import Scoped, Settings
-from spark_jobs.fold.lost_taskmanagers import COLUMNS as TASKMANAGER_LINE
 from spark_jobs.fold.lost_taskmanagers import TELLING as TELLING_OF_LOSS
 from spark_jobs.manifest import Manifest
 from spark_jobs.nested_tables import JOB
@@ -23,8 +23,8 @@ from spark_jobs.run_files import EXECUTIONS, JOB_STATE, RunFiles
 from spark_jobs.serving import CHECKPOINT_UPLOAD, JOB_EXCEPTION, SKIPPED_INPUT
 from spark_jobs.small import events, executions, snapshots, uploads
 from spark_jobs.small.rows import MOST_BYTES, Row, SmallLake, TooLarge, lies_here
-from spark_jobs.small.serving_rows import serving_rows
 from spark_jobs.spans import EPOCH, LINES_AFTER_TRIGGER, OTHER_SIDE_WITHIN, WINDOW, Asked, asked_for, merged, windows_between
+from spark_jobs.step_schemas import EXECUTION, FOUND, TASKMANAGER_LINE
 from spark_jobs.transforms import group_windows
 from spark_jobs.transforms.fold_batches import FOLDED, folded_batches
 
@@ -33,19 +33,7 @@ MOST_STATE_BYTES = 4 * MOST_BYTES
 MOST_EXECUTIONS = 100_000
 """Attempts of subtasks that are remembered: as plain rows they take a kilobyte each."""
 
-_INSTANT = pa.timestamp("us", "UTC")
-_EXECUTION = pa.schema([
-    *((name, pa.string()) for name in ("cluster", "job_id", "execution_id", "vertex_id", "task")),
-    ("subtask", pa.int64()),
-    ("attempt", pa.int64()),
-    ("container", pa.string()),
-    ("host", pa.string()),
-    ("deployed_at", _INSTANT),
-])  # fmt: skip
-_TASKMANAGER_LINE = pa.schema([*((name, pa.string()) for name in JOB), *(events.SCHEMA.field(name) for name in TASKMANAGER_LINE)])
-_ASKED = pa.schema([("cluster", pa.string()), ("job_id", pa.string()), ("from_ms", pa.int64()), ("to_ms", pa.int64())])
 _WRITTEN_STATE = ("cluster", "job_id", "state")
-_COMPARISON = ("checkpoint_id", "trigger_time", "directory", "compared_with")
 
 Parts = dict[str, pa.Table]
 
@@ -84,7 +72,7 @@ class SmallCycle:
         if asked := _asked(jobs):
             yield "jobs looked up", self.run_dir.take_jobs("jobs_looked_up", self._folded(self._with_found(asked)))
         if self._names_executions:
-            yield EXECUTIONS, self.run_dir.take_state(EXECUTIONS, pa.Table.from_pylist(self.executions, _EXECUTION))
+            yield EXECUTIONS, self.run_dir.take_state(EXECUTIONS, pa.Table.from_pylist(self.executions, EXECUTION))
         elif self.previous:
             self.run_dir.copy_snapshot(self.previous, EXECUTIONS)
 
@@ -106,10 +94,10 @@ class SmallCycle:
         parts = dict(self._parts_of_life)
         if self._names_executions:
             placed = executions.newly_placed(self.executions, self.carried_executions)
-            parts["executions"] = pa.Table.from_pylist(placed, _EXECUTION).drop_columns(["deployed_at"])
+            parts["executions"] = pa.Table.from_pylist(placed, EXECUTION).drop_columns(["deployed_at"])
         if any(event["kind"] in TELLING_OF_LOSS for event in self._read_events):
             lines = executions.of_taskmanagers(self._read_events, self._known_executions)
-            parts["taskmanager_lines"] = pa.Table.from_pylist(lines, _TASKMANAGER_LINE)
+            parts["taskmanager_lines"] = pa.Table.from_pylist(lines, TASKMANAGER_LINE)
         if self._has_new("exceptions"):
             parts["exceptions"] = _exceptions(self._new("exceptions"))
         if self._has_new("skips"):
@@ -236,7 +224,7 @@ class SmallCycle:
         return {
             **of_jobs,
             **cut,
-            "found": pa.Table.from_pylist([{name: getattr(one, name) for name in _ASKED.names} for one in asked], _ASKED),
+            "found": pa.Table.from_pylist([one._asdict() for one in asked], FOUND),
         }
 
 
@@ -290,7 +278,7 @@ def _comparisons(folded: pa.Table) -> list[Row]:
         {
             "cluster": row["cluster"],
             "job_id": row["job_id"],
-            **{name: one[name] for name in _COMPARISON},
+            **one,
             "trigger_time": EPOCH + timedelta(milliseconds=one["trigger_time"]),
         }
         for row in rows

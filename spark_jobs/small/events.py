@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
-from typing import Any, get_args, get_type_hints
+from typing import Any, get_type_hints
 
 import pyarrow as pa
 
@@ -12,24 +12,10 @@ from ingest.flink_logs.events import LogEvent
 from ingest.records import LogRecord
 from spark_jobs.serving import LOG_EVENT_FIELDS
 from spark_jobs.small.rows import Row
+from spark_jobs.step_schemas import SERVED_EVENT
 
-_INSTANT = pa.timestamp("us", "UTC")
-_ARROW_OF_TYPE = {str: pa.string(), int: pa.int64(), bool: pa.bool_(), datetime: _INSTANT}
 _FIELDS = tuple(get_type_hints(LogEvent))
 _OF_RECORD = tuple(get_type_hints(LogRecord))
-
-
-def _arrow(hint: Any) -> pa.DataType:
-    return next(_ARROW_OF_TYPE[kind] for kind in get_args(hint) or (hint,) if kind in _ARROW_OF_TYPE)
-
-
-SCHEMA = pa.schema([
-    ("cluster", pa.string()),
-    ("observed_at", _INSTANT),
-    *((name, _arrow(hint)) for name, hint in get_type_hints(LogEvent).items()),
-    ("fields", pa.string()),
-    ("served_reason", pa.string()),
-])  # fmt: skip
 
 
 def recognised(log_records: pa.Table) -> list[Row]:
@@ -43,9 +29,9 @@ def recognised(log_records: pa.Table) -> list[Row]:
 
 
 def served(located: Iterable[Row]) -> pa.Table:
-    """Located events in the columns of ``SCHEMA``: with what ``log_event`` has beside theirs."""
+    """Located events as ``SERVED_EVENT``."""
     rows = [row | {"fields": _fields(row), "served_reason": row["reason"] or _change(row)} for row in located]
-    return pa.Table.from_pylist(rows, SCHEMA)
+    return pa.Table.from_pylist(rows, SERVED_EVENT)
 
 
 def _change(row: Mapping[str, Any]) -> str | None:

@@ -10,18 +10,18 @@ from spark_jobs.fold.lost_taskmanagers import COLUMNS as TASKMANAGER_LINE
 from spark_jobs.fold.lost_taskmanagers import NOTICED_WITHIN_S, TELLING
 from spark_jobs.small.rows import Row
 from spark_jobs.spans import EPOCH
+from spark_jobs.step_schemas import EXECUTION
 
 NAME = ("task", "subtask", "attempt")
-TOLD = ("vertex_id", "task", "subtask", "attempt", "container", "host")
-LEARNT = ("job_id", *TOLD)
-COLUMNS = ("cluster", "job_id", "execution_id", *TOLD, "deployed_at")
+LOCATION = ("job_id", "vertex_id", "task", "subtask", "attempt", "container", "host")
+COLUMNS = tuple(EXECUTION.names)
 
 SUBTASK = ("cluster", "job_id", "vertex_id", "task", "subtask")
 NOTICED_WITHIN = timedelta(seconds=NOTICED_WITHIN_S)
 
-CARRIED = timedelta(days=7)
-"""Older attempts are forgotten, but the newest of each subtask, which may still run, only after ``NEWEST``."""
-NEWEST = timedelta(days=400)
+CARRIED_DAYS = 7
+"""Older attempts are forgotten, but the newest of each subtask, which may still run, only after ``NEWEST_DAYS``."""
+NEWEST_DAYS = 400
 
 Key = tuple[str, str]
 """Cluster and execution."""
@@ -90,7 +90,7 @@ def _located(event: Row, ran: Mapping[Key, Row], runs: Mapping[Any, Sequence[Row
     """Lines that name task, subtask and attempt without an id mean the one of that name deployed last before them."""
     names: tuple[str, ...]
     if event["execution_id"] is not None:
-        where, names = ran.get((event["cluster"], event["execution_id"])), LEARNT
+        where, names = ran.get((event["cluster"], event["execution_id"])), LOCATION
     elif event["job_id"] is None and event["attempt"] is not None:
         of_name = runs.get((event["cluster"], *(event[name] for name in NAME)), ())
         before = [row for row in of_name if row["deployed_at"] <= event["ts"]]
@@ -116,7 +116,7 @@ def _nulls_first(value: Any) -> tuple[bool, Any]:
 def _learnt(key: Key, told: list[tuple[Any, Row]]) -> Row:
     told.sort(key=lambda one: one[0])
     row: Row = {"cluster": key[0], "execution_id": key[1]}
-    for name in LEARNT:
+    for name in LOCATION:
         row[name] = next((of[name] for _, of in told if of[name] is not None), None)
     times = [_time(of) for _, of in told]
     deployed = [_time(of) for (later, *_), of in told if not later]
@@ -193,7 +193,7 @@ def _newest(rows: Sequence[Row]) -> list[Row]:
         for place, row in enumerate(of_subtask):
             if row["deployed_at"] is None:
                 continue
-            age = newest_day[row["cluster"]].date() - row["deployed_at"].date()
-            if age <= CARRIED or (place == 0 and age <= NEWEST):
+            age_days = (newest_day[row["cluster"]].date() - row["deployed_at"].date()).days
+            if age_days <= CARRIED_DAYS or (place == 0 and age_days <= NEWEST_DAYS):
                 kept.append(row)
     return kept

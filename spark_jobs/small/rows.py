@@ -13,6 +13,7 @@ import pyarrow.dataset as ds
 
 from ingest.lake.derived import ALL_TABLES
 from ingest.lake.store import DataFile, Lake
+from spark_jobs.arrow_schemas import INSTANT, in_microseconds
 from spark_jobs.places import absolute_root
 from spark_jobs.spans import Span
 
@@ -20,9 +21,6 @@ MOST_ROWS = 40_000
 """Of the files that a cycle reads, all told: seconds of work. Beyond it Spark's planning no longer weighs."""
 MOST_BYTES = 8 << 20
 """The same files, as they lie in the lake; rows of thousands of subtasks are long."""
-
-_INSTANT = pa.timestamp("us", "UTC")
-
 
 Row = dict[str, Any]
 """One row as plain values; instants are aware datetimes."""
@@ -66,7 +64,7 @@ class SmallLake:
         return self._read(table, files, reduce(or_, inside))
 
     def _read(self, table: str, files: Iterable[DataFile], condition: pc.Expression | None) -> pa.Table:
-        schema = pa.schema([pa.field(one.name, _as_stored(one.type)) for one in ALL_TABLES[table].schema if one.name != "date"])
+        schema = pa.schema([pa.field(one.name, in_microseconds(one.type)) for one in ALL_TABLES[table].schema if one.name != "date"])
         base = f"{absolute_root(self.lake.root)}/{table}"
         paths = []
         for file in files:
@@ -81,14 +79,5 @@ class SmallLake:
         return ds.dataset(paths, schema=schema, format="parquet").to_table(filter=condition).combine_chunks()
 
 
-def _as_stored(kind: pa.DataType) -> pa.DataType:
-    """Delta knows microseconds only."""
-    if pa.types.is_list(kind):
-        return pa.list_(_as_stored(kind.value_type))
-    if pa.types.is_struct(kind):
-        return pa.struct([pa.field(one.name, _as_stored(one.type)) for one in kind])
-    return _INSTANT if pa.types.is_timestamp(kind) else kind
-
-
 def _scalar(at: datetime) -> pa.Scalar:
-    return pa.scalar(at, _INSTANT)
+    return pa.scalar(at, INSTANT)

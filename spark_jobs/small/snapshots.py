@@ -6,18 +6,8 @@ from collections.abc import Iterable
 import pyarrow as pa
 
 from spark_jobs.small.rows import Row
+from spark_jobs.step_schemas import SNAPSHOT
 
-_INSTANT = pa.timestamp("us", "UTC")
-OF_JOB = pa.schema([
-    *((name, pa.string()) for name in ("cluster", "job_id", "owner_id", "metadata_path")),
-    ("metadata_bytes", pa.int64()),
-    ("metadata_modified", _INSTANT),
-    ("reader_version", pa.int64()),
-    ("checkpoint_id", pa.int64()),
-    ("state_bytes", pa.int64()),
-    ("is_savepoint", pa.bool_()),
-    ("observed_at", _INSTANT),
-])  # fmt: skip
 _READ_BY_NOBODY = ""
 
 
@@ -35,4 +25,4 @@ def of_jobs(wanted: Iterable[tuple[str, str, Iterable[str]]], snapshots: Iterabl
         keys = {row["job_id"], directory, directory.rpartition("/")[0]} - {None}
         jobs = {job for key in keys for job in by_key.get(key, ()) if row["cluster"] in (_READ_BY_NOBODY, job[0])}
         found += [{**row, "owner_id": row["job_id"], "cluster": cluster, "job_id": job_id} for cluster, job_id in jobs]
-    return pa.Table.from_pylist([{name: row[name] for name in OF_JOB.names} for row in found], OF_JOB)
+    return pa.Table.from_pylist(found, SNAPSHOT)

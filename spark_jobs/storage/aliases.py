@@ -9,7 +9,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from ingest.storage.layout import UUID_CHARS
-from spark_jobs.storage.inputs import DOUBTS, columns
+from spark_jobs.storage.inputs import DOUBTS
 from spark_jobs.storage.places import cut, is_candidate
 from spark_jobs.storage_words import TWO_NAMES
 
@@ -76,7 +76,7 @@ def same_metadata(references: DataFrame, snapshots: DataFrame) -> DataFrame:
     detail = F.concat(F.lit("It has the same content as "), other, F.lit(f". {_ADVICE}"))
     return pairs.select(
         "audit_id", F.col("metadata_path").alias("subject"), F.lit(TWO_NAMES).alias("reason"), "root", detail.alias("detail")
-    ).select(*columns(DOUBTS))
+    ).select(*DOUBTS.names)
 
 
 def _above(path: str) -> Column:

@@ -7,12 +7,12 @@ tell: an alias in the spellings makes them one, an alias of a prefix to itself s
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from spark_jobs.storage.inputs import DOUBTS, columns
+from spark_jobs.storage.inputs import DOUBTS
 from spark_jobs.storage.places import is_below, with_places
 
 AUTHORITY = "^([a-z][a-z0-9+.-]*:(?://[^/]*)?)"
 _TAIL = "/((?:[0-9a-f]{32}/(?:chk-[0-9]+|shared|taskowned|dstl)|savepoint-[0-9a-f]{6}-[0-9a-f]{12})/.+)$"
-_COLUMNS = columns(DOUBTS)
+_COLUMNS = DOUBTS.names
 
 OF_METADATA = ("incomplete_metadata", "damaged_metadata", "unsupported_metadata", "unreadable_file", "vanished_metadata")
 

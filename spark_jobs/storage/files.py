@@ -3,11 +3,9 @@
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from spark_jobs.storage.inputs import SEEN, columns
+from spark_jobs.storage.inputs import KNOWN_OF_FILE
 from spark_jobs.storage.keys import FILE_KEY, looked_up, with_file_key
 from spark_jobs.storage.places import above_job, with_places
-
-_KNOWN = columns(SEEN)[3:]
 
 
 def numbered(roots: DataFrame) -> DataFrame:
@@ -22,7 +20,7 @@ def listed_files(listing: DataFrame, seen: DataFrame, roots: DataFrame) -> DataF
     As many rows as ``listing`` has, or more where ``seen`` has two of one file: then it is to be ``merged`` first.
     ``listed_path`` is null where it is the same as ``path``: one long text less to be moved about.
     """
-    known = with_file_key(seen).select(*FILE_KEY, *_KNOWN)
+    known = with_file_key(seen).select(*FILE_KEY, *KNOWN_OF_FILE)
     named = listing.withColumn("listed_path", F.nullif("listed_path", "path"))
     files = with_file_key(named).join(looked_up(known), FILE_KEY, "left").join(F.broadcast(numbered(roots)), ["audit_id", "root"])
     return with_places(files).withColumn("first_seen_at", F.coalesce("first_seen_at", "as_of")).drop("root", "as_of")
@@ -44,7 +42,7 @@ def held_directories(files: DataFrame, roots: DataFrame) -> DataFrame:
 
 def merged(seen: DataFrame) -> DataFrame:
     """One row for each file: where two listed names are one path, or two roots hold it, what keeps it longer counts."""
-    return seen.groupBy("audit_id", "path").agg(*(F.max(name).alias(name) for name in _KNOWN))
+    return seen.groupBy("audit_id", "path").agg(*(F.max(name).alias(name) for name in KNOWN_OF_FILE))
 
 
 def absent_files(files: DataFrame, seen: DataFrame, roots: DataFrame) -> DataFrame:

@@ -1,30 +1,44 @@
 """What an audit is judged from, as frames; every one has ``audit_id``, so that many audits can share a run."""
 
-import re
 from dataclasses import dataclass
 
+import pyarrow as pa
 from pyspark.sql import DataFrame
 
-from spark_jobs.audit_request import JOB_COLUMNS
+from ingest.storage import snapshots
+from spark_jobs.arrow_schemas import INSTANT, arrow_schema
+from spark_jobs.audit_request import JOB_SCHEMA
+from spark_jobs.audit_tables import STORAGE_DOUBT, STORAGE_FILE, STORAGE_REFERENCE
+from spark_jobs.schemas import serving_schema, spark_schema
+from spark_jobs.storage.parsing import PARSED
 
-ROOTS = (
-    "audit_id string, root string, as_of timestamp, age_guard_h double, clusters array<string>, blind boolean, attested boolean, "
-    "unlisted bigint, known_authorities array<string>"
+_AUDIT_ID = pa.field("audit_id", pa.string())
+
+ROOTS = spark_schema(
+    pa.schema(
+        [
+            _AUDIT_ID,
+            ("root", pa.string()),
+            ("as_of", INSTANT),
+            ("age_guard_h", pa.float64()),
+            ("clusters", pa.list_(pa.string())),
+            ("blind", pa.bool_()),
+            ("attested", pa.bool_()),
+            ("unlisted", pa.int64()),
+            ("known_authorities", pa.list_(pa.string())),
+        ]
+    )
 )
-LISTING = "audit_id string, root string, path string, listed_path string, bytes bigint, modified timestamp"
-JOBS = "audit_id string, " + ", ".join(f"{name} {type_}" for name, type_ in JOB_COLUMNS.items())
-REFERENCES = (
-    "audit_id string, root string, metadata_path string, metadata_bytes bigint, metadata_modified timestamp, ordinal bigint, "
-    "checkpoint_id bigint, path string, written_path string, offset_bytes bigint, size_bytes bigint, inline_at bigint, "
-    "task_owned_directory string, shared_directory string"
-)
-DOUBTS = "audit_id string, subject string, reason string, root string, detail string"
-SEEN = (
-    "audit_id string, root string, path string, first_seen_at timestamp, unreferenced_since timestamp, "
-    "last_referred_at timestamp, last_referrer string, vanished_referrer string"
-)
-REFERRED = "audit_id string, metadata_path string, path string"
-VANISHED = "audit_id string, metadata_path string"
+LISTING = spark_schema(pa.schema([_AUDIT_ID, *snapshots.SCHEMA]))
+JOBS = spark_schema(pa.schema([_AUDIT_ID, *JOB_SCHEMA]))
+_OF_REFERENCE = ("audit_id", "root", "metadata_path", "metadata_bytes", "metadata_modified", "ordinal", "checkpoint_id", "path",
+                 "written_path", "offset_bytes", "size_bytes", "inline_at", "task_owned_directory", "shared_directory")  # fmt: skip
+REFERENCES = spark_schema(pa.schema([PARSED.field(name) for name in _OF_REFERENCE]))
+DOUBTS = serving_schema(STORAGE_DOUBT)
+KNOWN_OF_FILE = ("first_seen_at", "unreferenced_since", "last_referred_at", "last_referrer", "vanished_referrer")
+"""Columns of ``storage_file`` that the next audit starts from."""
+SEEN = spark_schema(pa.schema([arrow_schema(STORAGE_FILE).field(name) for name in (*STORAGE_FILE.key, *KNOWN_OF_FILE)]))
+REFERRED = spark_schema(pa.schema([arrow_schema(STORAGE_REFERENCE).field(name) for name in STORAGE_REFERENCE.key]))
 
 
 @dataclass(frozen=True)
@@ -44,11 +58,3 @@ class Inputs:
     vanished: DataFrame
     seen: DataFrame
     referred: DataFrame
-
-
-def columns(ddl: str) -> list[str]:
-    """Names of a schema text, without a session to parse it."""
-    flat = ddl
-    while (inner := re.sub(r"<[^<>]*>", "", flat)) != flat:
-        flat = inner
-    return [column.split()[0] for column in flat.split(",")]

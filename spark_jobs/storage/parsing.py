@@ -16,15 +16,14 @@ from ingest.metadata.files import MetadataFile
 from ingest.storage.layout import METADATA_NAME
 from ingest.storage.roots import local_path
 from ingest.uris import PLAIN, Spellings, canonical_column
-
-_INSTANT = pa.timestamp("us", tz="UTC")  # what Spark takes
+from spark_jobs.arrow_schemas import INSTANT, in_microseconds
 
 _NAMES = ("audit_id", "root", "path", "read_path")
-WANTED = pa.schema([*((name, pa.string()) for name in _NAMES), ("bytes", pa.int64()), ("modified", _INSTANT)])
+WANTED = pa.schema([*((name, pa.string()) for name in _NAMES), ("bytes", pa.int64()), ("modified", INSTANT)])
 """One ``_metadata`` to read: ``path`` canonical, ``read_path`` where it is read."""
 
 _FAILURE = [("failure", pa.string()), ("failure_detail", pa.string())]
-_ROWS = [pa.field(field.name, _INSTANT) if pa.types.is_timestamp(field.type) else field for field in references.SCHEMA]
+_ROWS = [(field.name, in_microseconds(field.type)) for field in references.SCHEMA]
 PARSED = pa.schema([("audit_id", pa.string()), ("root", pa.string()), *_ROWS, *_FAILURE])
 """Rows of ``references``; of a file that failed a row with ``failure`` comes last, and no row with ordinal 0."""
 

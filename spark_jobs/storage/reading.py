@@ -8,16 +8,15 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql import types as T
 
 from ingest.uris import Spellings
-from spark_jobs.schemas import spark_type
+from spark_jobs.schemas import spark_schema
 from spark_jobs.storage import parsing
-from spark_jobs.storage.inputs import REFERENCES, columns
+from spark_jobs.storage.inputs import REFERENCES
 from spark_jobs.storage.places import is_metadata, with_places
 
-WANTED = T.StructType([T.StructField(field.name, spark_type(field.type), True) for field in parsing.WANTED])
-PARSED = T.StructType([T.StructField(field.name, spark_type(field.type), True) for field in parsing.PARSED])
+WANTED = spark_schema(parsing.WANTED)
+PARSED = spark_schema(parsing.PARSED)
 
 
 @dataclass(frozen=True)
@@ -63,9 +62,7 @@ def outcome(parsed: DataFrame, spellings_of: Mapping[str, Spellings]) -> Read:
     followed = placed.join(newest, ["audit_id", "root", "job_id"], "left").withColumn(
         "followed", F.coalesce((F.col("failure") == "vanished_metadata") & (F.col("newest") > F.col("checkpoint_id")), F.lit(False))
     )
-    rows = (
-        parsed.where(F.col("failure").isNull()).select(*columns(REFERENCES)).mapInArrow(_canonicalising(spellings_of, "path"), REFERENCES)
-    )
+    rows = parsed.where(F.col("failure").isNull()).select(*REFERENCES.names).mapInArrow(_canonicalising(spellings_of, "path"), REFERENCES)
     unspelled = rows.where(F.col("path").isNull() & F.col("written_path").isNotNull())
     bad = unspelled.groupBy("audit_id", F.col("metadata_path").alias("subject")).agg(
         F.max("root").alias("root"),

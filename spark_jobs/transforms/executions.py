@@ -10,32 +10,18 @@ from pyspark.sql import functions as F
 from ingest.flink_logs.task_locations import GRAPH_CREATED
 from spark_jobs.fold.lost_taskmanagers import COLUMNS as TASKMANAGER_LINE
 from spark_jobs.fold.lost_taskmanagers import NOTICED_WITHIN_S, TELLING
+from spark_jobs.small.executions import CARRIED_DAYS, COLUMNS, LOCATION, NAME, NEWEST_DAYS, SUBTASK
 
 EXECUTION = ("cluster", "execution_id")
-EXECUTION_COLUMNS = (
-    "cluster", "job_id", "execution_id", "vertex_id", "task", "subtask", "attempt", "container", "host", "deployed_at",
-)  # fmt: skip
-EXECUTION_SCHEMA = (
-    "cluster string, job_id string, execution_id string, vertex_id string, task string, subtask long, attempt long, "
-    "container string, host string, deployed_at timestamp"
-)
-NAME = ("task", "subtask", "attempt")
-TOLD = ("vertex_id", "task", "subtask", "attempt", "container", "host")
-
-SUBTASK = ("cluster", "job_id", "vertex_id", "task", "subtask")
-
-CARRIED_DAYS = 7
-"""Older attempts are forgotten, but the newest of each subtask, which may still run, only after ``NEWEST_DAYS``."""
-NEWEST_DAYS = 400
 
 
 def executions(events: DataFrame, carried: DataFrame) -> DataFrame:
     """What these events and earlier runs (``carried``: an earlier result) told, one row per attempt."""
     told = events.where(F.col("execution_id").isNotNull() & (F.col("kind") != GRAPH_CREATED))
     deployed = F.col("kind") == "task_deployed"
-    now = told.select(*EXECUTION, "process", "job_id", *TOLD, deployed.alias("by_deploy"), "ts", F.lit(False).alias("is_carried"))
+    now = told.select(*EXECUTION, "process", *LOCATION, deployed.alias("by_deploy"), "ts", F.lit(False).alias("is_carried"))
     before = carried.select(
-        *EXECUTION, F.lit(None).cast("string").alias("process"), "job_id", *TOLD,
+        *EXECUTION, F.lit(None).cast("string").alias("process"), *LOCATION,
         F.lit(True).alias("by_deploy"), F.col("deployed_at").alias("ts"), F.lit(True).alias("is_carried"),
     )  # fmt: skip
     # A deploy line knows best; among the others what was told first stays.
@@ -44,14 +30,14 @@ def executions(events: DataFrame, carried: DataFrame) -> DataFrame:
         now.unionByName(before)
         .groupBy(*EXECUTION)
         .agg(
-            *(F.min_by(name, F.when(F.col(name).isNotNull(), order)).alias(name) for name in ("job_id", *TOLD)),
+            *(F.min_by(name, F.when(F.col(name).isNotNull(), order)).alias(name) for name in LOCATION),
             F.min("ts").alias("first_told"),
             F.min(F.when(F.col("by_deploy"), F.col("ts"))).alias("deployed_at"),
             F.min("process").alias("process"),
         )
     )
     placed = _with_deploy_lines_without_id(known, events)
-    return _newest(_with_job(placed, events, carried)).select(*EXECUTION_COLUMNS)
+    return _newest(_with_job(placed, events, carried)).select(*COLUMNS)
 
 
 def newly_placed(now: DataFrame, carried: DataFrame) -> DataFrame:
@@ -63,11 +49,10 @@ def newly_placed(now: DataFrame, carried: DataFrame) -> DataFrame:
 
 def locate(events: DataFrame, executions: DataFrame) -> DataFrame:
     """Events with job, vertex, task, subtask, attempt, container and host of their execution filled in where they lack them."""
-    names = ("job_id", *TOLD)
-    where = executions.select(*EXECUTION, *(F.col(name).alias(f"ran_{name}") for name in names))
+    where = executions.select(*EXECUTION, *(F.col(name).alias(f"ran_{name}") for name in LOCATION))
     by_name = F.col("execution_id").isNull() & F.col("job_id").isNull() & F.col("attempt").isNotNull()
     joined = events.where(~by_name).join(where, on=list(EXECUTION), how="left")
-    filled = {name: F.coalesce(name, f"ran_{name}") for name in names}
+    filled = {name: F.coalesce(name, f"ran_{name}") for name in LOCATION}
     located = joined.select(*(filled[name].alias(name) if name in filled else F.col(name) for name in events.columns))
     return located.unionByName(_located_by_name(events.where(by_name), executions))
 

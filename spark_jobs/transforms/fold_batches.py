@@ -20,7 +20,7 @@ from spark_jobs.fold.news import JobNews
 from spark_jobs.fold.rows import LINE, newest_places
 from spark_jobs.fold.state import JobState, unpacked
 from spark_jobs.fold.wanted_snapshots import wanted_keys
-from spark_jobs.nested_tables import JOB, NESTED, RETRACTED, ROWS, ddl, struct
+from spark_jobs.nested_tables import JOB, NESTED, RETRACTED, ROWS, struct
 from spark_jobs.serving import (
     CHECKPOINT_FACT,
     FINDING_SIGHT,
@@ -34,6 +34,7 @@ from spark_jobs.serving import (
     SKIPPED_INPUT,
     ServingTable,
 )
+from spark_jobs.step_schemas import COMPARISON, JOB_KEY, LOOKUP
 from spark_jobs.transforms import group_windows
 from spark_jobs.transforms.grouped_batches import Group, groups
 
@@ -54,20 +55,14 @@ _PASSED_ON: Mapping[str, tuple[ServingTable, tuple[str, ...], tuple[str, ...], M
 _MADE = (CHECKPOINT_FACT, JOB_ANNOTATION, JOB_CURRENT, SIZE_TREND, FINDING_SIGHT, JOB_JUDGEMENT, RETRACTED)
 _TABLES = (*NESTED, RETRACTED)
 
-_COMPARISON = pa.struct(
-    [("checkpoint_id", pa.int64()), ("trigger_time", pa.int64()), ("directory", pa.string()), ("compared_with", pa.string())]
-)
-_COMPARISON_DDL = "array<struct<checkpoint_id: bigint, trigger_time: bigint, directory: string, compared_with: string>>"
-_LOOKUP = pa.struct([("from_ms", pa.int64()), ("to_ms", pa.int64()), ("keys", pa.list_(pa.string()))])
-
 FOLDED = pa.schema(
     [
-        *((name, pa.string()) for name in JOB),
+        *JOB_KEY,
         *((table.name, pa.list_(struct(table))) for table in _TABLES),
-        ("comparisons", pa.list_(_COMPARISON)),
+        ("comparisons", pa.list_(pa.struct(list(COMPARISON)))),
         ("wanted_keys", pa.list_(pa.string())),
         ("state", pa.binary()),
-        ("lookup", _LOOKUP),
+        ("lookup", pa.struct(list(LOOKUP))),
         (ROWS, pa.struct([(table.name, pa.int64()) for table in _TABLES])),
     ]
 )
@@ -76,17 +71,6 @@ FOLDED = pa.schema(
 Where asked for: ``comparisons``, the snapshots that its checkpoints' uploads are compared with, and ``wanted_keys``, those whose
 full size or type would tell something (:mod:`spark_jobs.fold.wanted_snapshots`).
 """
-FOLDED_SCHEMA = ", ".join(
-    (
-        *(f"{name} string" for name in JOB),
-        *(f"{table.name} {ddl(table)}" for table in _TABLES),
-        f"comparisons {_COMPARISON_DDL}",
-        "wanted_keys array<string>",
-        "state binary",
-        "lookup struct<from_ms: bigint, to_ms: bigint, keys: array<string>>",
-        f"{ROWS} struct<{', '.join(f'{table.name}: bigint' for table in _TABLES)}>",
-    )
-)
 
 _READ: Mapping[str, Sequence[str] | None] = {
     "skips": ("observed_at", "subject", "reason", "detail", "as_of"),

@@ -1,8 +1,7 @@
 """Log records → typed events by the pattern table, as columns of what :mod:`ingest.flink_logs.event_parser` reads."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from datetime import datetime
-from typing import Any, get_args, get_type_hints
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -19,43 +18,21 @@ from ingest.flink_logs.event_parser import (
     parse_message,
     path_of,
 )
-from ingest.flink_logs.events import LogEvent
+from spark_jobs.arrow_schemas import INSTANT
+from spark_jobs.schemas import spark_schema
 from spark_jobs.serving import LOG_EVENT_FIELDS
+from spark_jobs.step_schemas import EVENT
 
 RECORD_COLUMNS = ("cluster", "observed_at", "process", "ts", "level", "record_hash", "ordinal", "file", "offset")
-EVENT_COLUMNS = (
-    "kind", *RECORD_COLUMNS, "job_id", "job_name", "checkpoint_id", "checkpoint_type", "is_savepoint", "trigger_time",
-    "execution_id", "vertex_id", "task", "subtask", "parallelism", "attempt", "container", "host", "from_state", "to_state",
-    "reason", "reason_text", "state_bytes", "duration_ms", "alignment_ms", "path", "count", "message", "detail",
-)  # fmt: skip
-
-_DDL_OF_TYPE = {str: "string", int: "bigint", bool: "boolean", datetime: "timestamp"}
-_NOT_OF_EVENT = {"cluster": "string", "observed_at": "timestamp", "fields": "string", "served_reason": "string"}
-
-
-def _ddl(name: str) -> str:
-    if name in _NOT_OF_EVENT:
-        return _NOT_OF_EVENT[name]
-    hint = get_type_hints(LogEvent)[name]
-    return next(_DDL_OF_TYPE[kind] for kind in get_args(hint) or (hint,) if kind in _DDL_OF_TYPE)
-
-
-def schema_of(names: Iterable[str]) -> str:
-    """Spark's schema of some columns of events."""
-    return ", ".join(f"`{name}` {_ddl(name)}" for name in names)
-
-
-SERVED_SCHEMA = schema_of((*EVENT_COLUMNS, "fields", "served_reason"))
-"""Of what :func:`with_served` makes."""
 
 
 def recognised(log_records: DataFrame) -> DataFrame:
-    """One row per event (``EVENT_COLUMNS``), as often as the lake holds it: a map over the records, nothing is sorted or sent around."""
-    return log_records.select(*RECORD_COLUMNS, "message").mapInArrow(event_batches, schema_of(EVENT_COLUMNS))
+    """One row per event (``EVENT``), as often as the lake holds it: a map over the records, nothing is sorted or sent around."""
+    return log_records.select(*RECORD_COLUMNS, "message").mapInArrow(event_batches, spark_schema(EVENT))
 
 
 def with_served(located: DataFrame) -> DataFrame:
-    """Located events and what ``log_event`` has beside their columns: ``fields``, and the reason or the change of state."""
+    """Located events as ``SERVED_EVENT``."""
     change = F.concat_ws(" -> ", "from_state", "to_state")
     rest = F.struct(*(F.col(name) for name in LOG_EVENT_FIELDS))
     return located.withColumns(
@@ -67,7 +44,7 @@ def with_served(located: DataFrame) -> DataFrame:
 
 
 def event_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Records (at least ``level`` and ``message``) → their events: those of ``EVENT_COLUMNS`` that are known, in that order."""
+    """Records (at least ``level`` and ``message``) → their events: the columns of ``EVENT`` that are known, in that order."""
     for batch in batches:
         found, told = [], []
         levels, messages = batch.column("level").to_pylist(), batch.column("message").to_pylist()
@@ -79,7 +56,7 @@ def event_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]
         if told:
             records = batch.take(pa.array(found))
             columns = {**{name: records.column(name) for name in batch.schema.names if name in RECORD_COLUMNS}, **_columns(told)}
-            names = [name for name in EVENT_COLUMNS if name in columns]
+            names = [name for name in EVENT.names if name in columns]
             yield pa.RecordBatch.from_arrays([columns[name] for name in names], names)
 
 
@@ -99,7 +76,7 @@ def _columns(told: Sequence[ParsedMessage]) -> dict[str, pa.Array]:
         "message": pa.array(messages, pa.string()),
         "detail": pa.array(details, pa.string()),
         "is_savepoint": _of_distinct(read["checkpoint_type"], is_savepoint, pa.bool_()),
-        "trigger_time": _of_distinct(read["trigger_time"], instant_of, pa.timestamp("us", "UTC")),
+        "trigger_time": _of_distinct(read["trigger_time"], instant_of, INSTANT),
         "path": _of_distinct(read["path"], path_of, pa.string()),
         "vertex_id": pc.coalesce(vertex, read["vertex_id"]),
         "subtask": pc.coalesce(subtask, pc.if_else(pc.greater(number, 0), pc.subtract(number, 1), pa.scalar(None, pa.int64()))),

@@ -20,15 +20,13 @@ from pyspark.sql import functions as F
 from ingest.flink_logs.layouts import FLINK, Layout, zone_of
 from ingest.flink_logs.names import process_of
 from ingest.flink_logs.record_splitter import MAX_RECORD_BYTES, Keep, RawRecord, RecordSplitter
+from spark_jobs.arrow_schemas import INSTANT
+from spark_jobs.schemas import spark_schema
 from spark_jobs.transforms.log_noise import noise
 
-READ_SCHEMA = (
-    "ts timestamp, level string, logger string, message string, record_hash string, ordinal long, offset long, "
-    "process string, file string, headers long, stray boolean"
-)
 _ARROW_SCHEMA = pa.schema(
     [
-        ("ts", pa.timestamp("us", "UTC")),
+        ("ts", INSTANT),
         *((name, pa.string()) for name in ("level", "logger", "message", "record_hash")),
         *((name, pa.int64()) for name in ("ordinal", "offset")),
         *((name, pa.string()) for name in ("process", "file")),
@@ -36,6 +34,7 @@ _ARROW_SCHEMA = pa.schema(
         ("stray", pa.bool_()),
     ]
 )
+READ_SCHEMA = spark_schema(_ARROW_SCHEMA)
 
 
 def line_separator(layout: Layout) -> str:

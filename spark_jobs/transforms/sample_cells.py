@@ -15,6 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from spark_jobs.arrow_schemas import INSTANT
 from spark_jobs.diagnosis.window_contents import WINDOW_MS
 from spark_jobs.fold.rows import rank
 from spark_jobs.transforms.plain_rows import plain
@@ -22,7 +23,6 @@ from spark_jobs.transforms.plain_rows import plain
 KEY = ("cluster", "job_id", "vertex_id")
 ORDER = (*KEY, "ts", "observed_at", "commit_seq")
 
-_INSTANT = pa.timestamp("us", "UTC")
 _US_PER_MS = 1000
 
 Reals = npt.NDArray[np.float64]
@@ -121,7 +121,7 @@ def _codes(values: pa.Array) -> npt.NDArray[Any]:
 
 def ms_of(samples: pa.RecordBatch, name: str) -> Ints:
     values = samples[name]
-    return _whole(values.cast(_INSTANT).cast(pa.int64())) // _US_PER_MS
+    return _whole(values.cast(INSTANT).cast(pa.int64())) // _US_PER_MS
 
 
 def _whole(values: pa.Array) -> Ints:
@@ -147,4 +147,4 @@ def wholes(values: Reals) -> pa.Array:
 
 
 def instants(ms: Ints) -> pa.Array:
-    return pa.array(ms * _US_PER_MS).cast(_INSTANT)
+    return pa.array(ms * _US_PER_MS).cast(INSTANT)

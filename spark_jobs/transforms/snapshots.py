@@ -7,9 +7,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from spark_jobs.nested_tables import JOB
-
-OF_JOB = ("owner_id", "metadata_path", "metadata_bytes", "metadata_modified", "reader_version", "checkpoint_id", "state_bytes",
-          "is_savepoint", "observed_at")  # fmt: skip
+from spark_jobs.step_schemas import SNAPSHOT
 
 
 def of_jobs(wanted: DataFrame, snapshots: DataFrame) -> DataFrame:
@@ -20,4 +18,4 @@ def of_jobs(wanted: DataFrame, snapshots: DataFrame) -> DataFrame:
     by_key = read.withColumn("key", F.explode(F.array_distinct(F.array("owner_id", directory, above))))
     of_job = wanted.select(*JOB, F.explode("wanted_keys").alias("key"))
     found = by_key.join(F.broadcast(of_job), on="key", how="inner").where((F.col("read_by") == "") | (F.col("read_by") == F.col("cluster")))
-    return found.select(*JOB, *OF_JOB).distinct()
+    return found.select(*SNAPSHOT.names).distinct()

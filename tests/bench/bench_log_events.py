@@ -16,9 +16,11 @@ from ingest.flink_logs.layouts import FLINK
 from ingest.flink_logs.patterns import PATTERNS
 from ingest.lake.store import Lake
 from spark_jobs.log_archives import ARCHIVE_OPTIONS, WRITTEN, LogArchives
+from spark_jobs.schemas import spark_schema
 from spark_jobs.session import open_session
+from spark_jobs.step_schemas import EVENT
 from spark_jobs.transforms import log_records
-from spark_jobs.transforms.log_events import EVENT_COLUMNS, event_batches, schema_of
+from spark_jobs.transforms.log_events import event_batches
 from tests.bench.generated_log import generated_log
 from tests.bench.harness import Report
 
@@ -58,7 +60,9 @@ def _timed_events(reader: LogArchives, log: Path, out: Path) -> float:
 def _events(reader: LogArchives, log: Path, out: Path) -> None:
     """One pass: no block of this log begins amid a record and no record is there twice, which the job would find out."""
     named = {"cluster": F.lit("bench"), "observed_at": F.lit(reader.observed_at)}
-    events = log_records.pieces(reader.text([str(log)])).mapInArrow(_told, schema_of(name for name in EVENT_COLUMNS if name not in named))
+    events = log_records.pieces(reader.text([str(log)])).mapInArrow(
+        _told, spark_schema(pa.schema([field for field in EVENT if field.name not in named]))
+    )
     events.withColumns(named).write.options(**WRITTEN).parquet(str(out))
 
 

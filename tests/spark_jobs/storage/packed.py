@@ -48,7 +48,7 @@ def inputs_of(spark: SparkSession, worlds: Sequence[World], folder: Path, *, wri
 
     parsed = _parsed(spark, worlds, folder) if written else frame("parsed", {field.name: field.type for field in PARSED})
     read = reading.outcome(parsed, {})
-    doubts = frame("doubt", dict.fromkeys(_names(DOUBTS), _TEXT))
+    doubts = frame("doubt", dict.fromkeys(DOUBTS.names, _TEXT))
     return Inputs(
         roots=frame("root", _ROOT),
         listing=frame("file", _FILE),
@@ -57,7 +57,7 @@ def inputs_of(spark: SparkSession, worlds: Sequence[World], folder: Path, *, wri
         doubts=read.doubts.unionByName(doubts),
         vanished=read.vanished,
         seen=frame("seen", _SEEN),
-        referred=frame("referred", dict.fromkeys(_names(REFERRED), _TEXT)),
+        referred=frame("referred", dict.fromkeys(REFERRED.names, _TEXT)),
     )
 
 
@@ -132,7 +132,3 @@ def _frame(spark: SparkSession, at: Path, rows: list[dict[str, Any]], types: Map
     columns = {name: pa.array([row.get(name) for row in rows], type_) for name, type_ in types.items()}
     pq.write_table(pa.table(columns), at)
     return spark.read.parquet(str(at))
-
-
-def _names(ddl: str) -> list[str]:
-    return [column.split()[0] for column in ddl.split(",")]

@@ -4,7 +4,7 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
-from spark_jobs.storage.inputs import REFERENCES, columns
+from spark_jobs.storage.inputs import REFERENCES
 from spark_jobs.storage.references import written_in
 
 CASES = {
@@ -20,7 +20,7 @@ CASES = {
 def said(spark: SparkSession) -> dict[str, bool]:
     rows = [{"audit_id": "a", "metadata_path": name} | row for name, (given, _) in CASES.items() for row in given]
     texts = {"audit_id", "metadata_path", "written_path", "task_owned_directory", "shared_directory"}
-    given = {name: pa.array([row.get(name) for row in rows], pa.string() if name in texts else pa.int64()) for name in columns(REFERENCES)}
+    given = {name: pa.array([row.get(name) for row in rows], pa.string() if name in texts else pa.int64()) for name in REFERENCES.names}
     return {row["metadata_path"]: row["relocatable"] for row in written_in(spark.createDataFrame(pa.table(given))).toArrow().to_pylist()}
 
 

@@ -12,11 +12,12 @@ from ingest.flink_logs.event_parser import event_of
 from ingest.flink_logs.events import LogEvent
 from ingest.flink_logs.files import records_of
 from ingest.flink_logs.task_locations import located
-from spark_jobs.schemas import lake_schema
+from spark_jobs.schemas import lake_schema, spark_schema
 from spark_jobs.small import events as small_events
 from spark_jobs.small import executions as small_executions
 from spark_jobs.small.rows import Row
-from spark_jobs.transforms.executions import EXECUTION_COLUMNS, EXECUTION_SCHEMA, executions, locate, of_taskmanagers
+from spark_jobs.step_schemas import EXECUTION
+from spark_jobs.transforms.executions import executions, locate, of_taskmanagers
 from spark_jobs.transforms.log_events import recognised, with_served
 
 JOB, OTHER = "26eb676de8b3e133f9078fabe3704eb6", "11111111111111111111111111111111"
@@ -67,7 +68,7 @@ class BySpark:
         return [row.asDict() for row in of_taskmanagers(told, executions(told, self._carried(carried))).collect()]
 
     def _carried(self, rows: Sequence[Row]) -> DataFrame:
-        return self.spark.createDataFrame([tuple(row[name] for name in EXECUTION_COLUMNS) for row in rows], EXECUTION_SCHEMA)
+        return self.spark.createDataFrame([tuple(row[name] for name in EXECUTION.names) for row in rows], spark_schema(EXECUTION))
 
 
 class ByPython:
@@ -149,7 +150,7 @@ def test_a_line_that_names_only_task_and_attempt_means_the_one_of_that_name_depl
 def test_the_newest_attempt_of_a_subtask_outlives_the_others(by: BySpark | ByPython) -> None:
     def ran(execution: str, days_ago: int) -> Row:
         values = ("c", JOB, execution, VERTEX, "enrich", 1, 0, "tm", "host", START - timedelta(days=days_ago))
-        return dict(zip(EXECUTION_COLUMNS, values, strict=True))
+        return dict(zip(EXECUTION.names, values, strict=True))
 
     carried = [ran("old", 60), ran("newest", 50)]
     now = by.told(DEPLOY_NEW.replace("(2/4)", "(3/4)").replace(f"{VERTEX}_1", f"{VERTEX}_2"))

@@ -6,7 +6,6 @@ import pyarrow.parquet as pq
 import pytest
 from django.utils import timezone
 
-from spark_jobs.audit_request import JOB_COLUMNS
 from tests.webapp.builders import cluster, fact, job
 from webapp.storage.auditing import known_jobs
 
@@ -26,10 +25,6 @@ def told(tmp_path):
 
 def ended(row: dict) -> list[tuple[int, bool, bool]]:
     return [(one["checkpoint_id"], one["completed"], one["discarded"]) for one in row["checkpoints_ended"]]
-
-
-def test_its_columns_are_those_that_an_audit_reads():
-    assert set(known_jobs.SCHEMA.names) == set(JOB_COLUMNS)
 
 
 def test_only_a_job_seen_to_have_ended_is_terminal(told):

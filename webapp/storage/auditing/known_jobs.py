@@ -1,4 +1,4 @@
-"""What the database knows of jobs, as the file that an audit reads (``JOB_COLUMNS`` of :mod:`spark_jobs.audit_request`).
+"""What the database knows of jobs, as the file that an audit reads (``JOB_SCHEMA`` of :mod:`spark_jobs.audit_request`).
 
 Only what was seen counts: a job that nobody reports any more, or of a cluster that cannot be seen, is still running for an audit.
 """
@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from django.db.models import Max, Min, Q
 
+from spark_jobs.audit_request import JOB_SCHEMA
 from spark_jobs.serving import FAILED_OUTCOMES
 from webapp.checkpoints.models import CheckpointFact
 from webapp.fleet.models import Cluster, JobCurrent
@@ -25,44 +26,16 @@ _NEVER_COMPLETED = (*FAILED_OUTCOMES, "aborted")
 _MAYBE_WRITTEN = "FINALIZE_CHECKPOINT_FAILURE"
 """Flink itself does not know then whether the _metadata was written."""
 
-_INSTANT = pa.timestamp("ms", tz="UTC")
-_ENDED = pa.struct(
-    [
-        ("checkpoint_id", pa.int64()),
-        ("completed", pa.bool_()),
-        ("discarded", pa.bool_()),
-        ("triggered_at", _INSTANT),
-        ("ended_at", _INSTANT),
-        ("reason", pa.string()),
-    ]
-)
-SCHEMA = pa.schema(
-    [
-        ("cluster", pa.string()),
-        ("job_id", pa.string()),
-        ("name", pa.string()),
-        ("state", pa.string()),
-        ("terminal", pa.bool_()),
-        ("seen", pa.bool_()),
-        ("restored_path", pa.string()),
-        ("restored_is_savepoint", pa.bool_()),
-        ("restored_at", _INSTANT),
-        ("last_completed_at", _INSTANT),
-        ("in_flight_since", _INSTANT),
-        ("checkpoints_ended", pa.list_(_ENDED)),
-    ]
-)
-
 
 def write(target: str, at: datetime) -> int:
     """Write all jobs to the Parquet file ``target`` (a path or URI); returns how many. Jobs of a cluster that was removed are not seen."""
     seen = set(Cluster.objects.values_list("name", flat=True)) - set(Cluster.objects.unseen(at).values_list("name", flat=True))
     count = 0
-    with fsspec.open(target, "wb") as file, pq.ParquetWriter(file, SCHEMA) as writer:
+    with fsspec.open(target, "wb") as file, pq.ParquetWriter(file, JOB_SCHEMA) as writer:
         for jobs in _chunks():
             rows = [{**job, "terminal": bool(job["terminal"]), "seen": job["cluster"] in seen} for job in jobs]
             _add_checkpoints(rows, at)
-            writer.write_table(pa.Table.from_pylist(rows, SCHEMA))
+            writer.write_table(pa.Table.from_pylist(rows, JOB_SCHEMA))
             count += len(rows)
     return count
 

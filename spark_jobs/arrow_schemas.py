@@ -1,0 +1,31 @@
+"""Arrow schemas of serving tables, derived from their declarations; Spark's follow from these (:mod:`spark_jobs.schemas`)."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from spark_jobs.serving import Kind, ServingTable
+
+INSTANT = pa.timestamp("us", "UTC")
+_OF_KIND: Mapping[Kind, pa.DataType] = {
+    "text": pa.string(), "int": pa.int64(), "real": pa.float64(), "flag": pa.bool_(), "instant": INSTANT, "json": pa.string(),
+}  # fmt: skip
+
+
+def arrow_schema(table: ServingTable) -> pa.Schema:
+    return pa.schema([(column.name, _OF_KIND[column.kind]) for column in table.columns])
+
+
+def in_microseconds(kind: pa.DataType) -> pa.DataType:
+    """The type as Delta and Spark have it, which know no other instants."""
+    if pa.types.is_list(kind):
+        return pa.list_(in_microseconds(kind.value_type))
+    if pa.types.is_struct(kind):
+        return pa.struct([(one.name, in_microseconds(one.type)) for one in kind])
+    return INSTANT if pa.types.is_timestamp(kind) else kind
+
+
+def serving_rows(rows: Sequence[Mapping[str, Any]], table: ServingTable) -> pa.Table:
+    """Plain rows in the columns of a serving table."""
+    return pa.Table.from_pylist(rows, arrow_schema(table))

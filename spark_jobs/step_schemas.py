@@ -1,0 +1,56 @@
+"""Arrow schemas of the rows that the steps of a cycle hand to each other: Spark and a small cycle take them from here."""
+
+from datetime import datetime
+from typing import Any, get_args, get_type_hints
+
+import pyarrow as pa
+
+from ingest.flink_logs.events import LogEvent
+from ingest.lake.tables import SNAPSHOTS
+from spark_jobs.arrow_schemas import INSTANT, in_microseconds
+from spark_jobs.fold.lost_taskmanagers import COLUMNS as OF_TASKMANAGER_LINE
+from spark_jobs.nested_tables import JOB
+
+_ARROW_OF_TYPE = {str: pa.string(), int: pa.int64(), bool: pa.bool_(), datetime: INSTANT}
+
+
+def _arrow(hint: Any) -> pa.DataType:
+    return next(_ARROW_OF_TYPE[kind] for kind in get_args(hint) or (hint,) if kind in _ARROW_OF_TYPE)
+
+
+JOB_KEY = [(name, pa.string()) for name in JOB]
+
+EVENT = pa.schema(
+    [("cluster", pa.string()), ("observed_at", INSTANT), *((name, _arrow(hint)) for name, hint in get_type_hints(LogEvent).items())]
+)
+"""A typed log event, as read."""
+SERVED_EVENT = pa.schema([*EVENT, ("fields", pa.string()), ("served_reason", pa.string())])
+"""An event with what ``log_event`` has beside its columns: ``fields``, and the reason or the change of state."""
+
+EXECUTION = pa.schema(
+    [
+        *((name, pa.string()) for name in ("cluster", "job_id", "execution_id", "vertex_id", "task")),
+        *((name, pa.int64()) for name in ("subtask", "attempt")),
+        *((name, pa.string()) for name in ("container", "host")),
+        ("deployed_at", INSTANT),
+    ]
+)
+"""Where an attempt of a subtask ran."""
+TASKMANAGER_LINE = pa.schema([*JOB_KEY, *(EVENT.field(name) for name in OF_TASKMANAGER_LINE)])
+"""A line about the end of a TaskManager, for a job that had tasks there."""
+
+_OF_SNAPSHOT = ("metadata_path", "metadata_bytes", "metadata_modified", "reader_version", "checkpoint_id", "state_bytes", "is_savepoint",
+                "observed_at")  # fmt: skip
+SNAPSHOT = pa.schema(
+    [*JOB_KEY, ("owner_id", pa.string()), *((name, in_microseconds(SNAPSHOTS.schema.field(name).type)) for name in _OF_SNAPSHOT)]
+)
+"""What a ``_metadata`` says as a whole, for a job that wants it; ``owner_id``: the job whose directory it lies in."""
+
+COMPARISON = pa.schema(
+    [("checkpoint_id", pa.int64()), ("trigger_time", pa.int64()), ("directory", pa.string()), ("compared_with", pa.string())]
+)
+"""The snapshot that the upload of a checkpoint is compared with; ``trigger_time`` in epoch ms."""
+LOOKUP = pa.schema([("from_ms", pa.int64()), ("to_ms", pa.int64()), ("keys", pa.list_(pa.string()))])
+"""First and last trigger of checkpoints whose rows a job needs, and keys of the snapshots that it needs."""
+FOUND = pa.schema([*JOB_KEY, *(LOOKUP.field(name) for name in ("from_ms", "to_ms"))])
+"""The span that was looked up for a job."""
