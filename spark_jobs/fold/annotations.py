@@ -13,7 +13,7 @@ from spark_jobs.fold.log_marks import log_marks
 from spark_jobs.fold.lost_taskmanagers import KIND as TASKMANAGER_LOST
 from spark_jobs.fold.marks import Mark
 from spark_jobs.fold.rest_marks import rest_marks
-from spark_jobs.fold.rows import Row, floor_ms, json_text
+from spark_jobs.fold.rows import Row, floor_ms
 from spark_jobs.fold.snapshots import NO_TYPES, Types
 
 APART_MS = {
@@ -81,6 +81,6 @@ def _savepoint(fact: Row) -> dict[str, Any]:
         "subject": number,
         "at": fact["trigger_time"],
         "label": f"savepoint {number}" + ("" if outcome == "completed" else " " + outcome.replace("_", " ")),
-        "detail": json_text(detail),
+        "detail": detail,
         "as_of": fact["as_of"],
     }

@@ -13,7 +13,7 @@ from spark_jobs.fold.failures import failures
 from spark_jobs.fold.full_sizes import FullSizes
 from spark_jobs.fold.outcomes import JobLife, Outcome, outcome
 from spark_jobs.fold.reported import FIGURES, last_figures, reported
-from spark_jobs.fold.rows import Row, first_known, grouped, json_text, largest, rank
+from spark_jobs.fold.rows import Row, first_known, grouped, largest, rank
 from spark_jobs.fold.sizes import Writing, sizes
 from spark_jobs.fold.triggers import Key
 from spark_jobs.serving import PHASES
@@ -115,14 +115,10 @@ def _fact(
         "checkpointed_bytes": uploaded,
         "uploaded_ratio": uploaded / full if full and uploaded is not None else None,
         **_phases(phases, job),
-        "declines": json_text(log.declines(said, job.names)),
-        "not_acknowledged": json_text(
-            not_acknowledged(phases, job.names, rest["subtasks"], figures["acknowledged"]) if ended.is_lost else None
-        ),
+        "declines": log.declines(said, job.names),
+        "not_acknowledged": not_acknowledged(phases, job.names, rest["subtasks"], figures["acknowledged"]) if ended.is_lost else None,
         "late_message_count": len(said.late),
-        "late_messages": json_text(
-            log.late_messages(said, job.names, first_known(said.expired_at, said.declined_at, rest["failure_time"]))
-        ),
+        "late_messages": log.late_messages(said, job.names, first_known(said.expired_at, said.declined_at, rest["failure_time"])),
         "exception": trace and shortened(trace, log.EXCEPTION_CHARS),
         "sources": "+".join(name for name, as_of in (("rest", by_rest), ("log", said.as_of)) if as_of is not None),
         "as_of": largest(by_rest, said.as_of, ended.ending and ended.ending.as_of),

@@ -1,6 +1,5 @@
 """Which snapshot the upload of each completed checkpoint is compared with."""
 
-import json
 from collections.abc import Iterable
 from typing import Any
 
@@ -24,7 +23,7 @@ def comparisons(facts: Iterable[Row], state: JobState) -> list[dict[str, Any]]:
     restores = [
         (mark["at"], None, directory)
         for mark in annotations(state.answers, (), state.events)
-        if mark["kind"] == "restore" and (directory := directory_of(json.loads(mark["detail"] or "{}").get("path")))
+        if mark["kind"] == "restore" and (directory := directory_of((mark["detail"] or {}).get("path")))
     ]
     found, before = [], None
     # At one instant the restore comes first.

@@ -3,7 +3,7 @@
 import json
 import sys
 from bisect import bisect_left
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import lru_cache
 from itertools import groupby
@@ -13,7 +13,7 @@ from typing import Any, TypeVar, cast
 from spark_jobs.diagnosis import samples
 from spark_jobs.diagnosis.registry import events_read
 from spark_jobs.diagnosis.stack_traces import condensed
-from spark_jobs.diagnosis.window_contents import DETAIL_CHARS, MESSAGE_CHARS, PAST_WINDOWS, Timed, checkpoint_config
+from spark_jobs.diagnosis.window_contents import DETAIL_CHARS, MESSAGE_CHARS, PAST_WINDOWS, Timed
 from spark_jobs.fold.rows import Row, iso, rank
 from spark_jobs.serving import LOG_EVENT_FIELDS
 
@@ -33,7 +33,7 @@ _NAMES: dict[type, tuple[str, ...]] = {
 }  # fmt: skip
 
 _DOCUMENTS: dict[str, Any] = {"declines": (), "not_acknowledged": (), "late_messages": (), "detail": {}}
-"""Fields that come as JSON text, and what they are where there is none."""
+"""Fields of documents, and what they are where there is none."""
 _COLUMN_OF: dict[tuple[type, str], str] = {(samples.JobFailure, "name"): "exception_name", (samples.JobFailure, "at_ms"): "ts"}
 
 
@@ -102,7 +102,7 @@ def _values(part: Any, known: tuple[str, ...]) -> Callable[[Row], Sequence[Any]]
     def read(row: Row) -> Sequence[Any]:
         values = [None if name is None else row[name] for name in found]
         for place, otherwise in documents:
-            values[place] = otherwise if values[place] is None else _document(values[place], otherwise)
+            values[place] = otherwise if values[place] is None else _document(values[place])
         return values
 
     return read
@@ -150,10 +150,9 @@ def past_before(known: Timed, start_ms: int, since_ms: int) -> tuple[samples.Ver
     return tuple(reversed(kept))
 
 
-@lru_cache(maxsize=256)
-def plan_of(graph: str | None) -> tuple[tuple[samples.Vertex, ...], tuple[samples.Edge, ...]]:
+def plan_of(graph: Mapping[str, Any] | None) -> tuple[tuple[samples.Vertex, ...], tuple[samples.Edge, ...]]:
     """Vertices and edges out of ``job_current.graph``."""
-    plan = json.loads(graph or "{}")
+    plan = graph or {}
     vertices = (
         samples.Vertex(one["vertex_id"], one.get("name") or one["vertex_id"], one.get("parallelism"))
         for one in plan.get("vertices") or ()
@@ -163,15 +162,10 @@ def plan_of(graph: str | None) -> tuple[tuple[samples.Vertex, ...], tuple[sample
     return tuple(vertices), tuple(edges)
 
 
-@lru_cache(maxsize=256)
-def config_of(document: str | None) -> samples.CheckpointConfig:
-    """Out of ``job_current.checkpoint_config``."""
-    return checkpoint_config(json.loads(document or "{}"))
-
-
-def _document(text: str | None, otherwise: Any) -> Any:
-    document = json.loads(text) if text else None
-    return otherwise if document is None else tuple(document) if isinstance(document, list) else document
+def _document(value: Any) -> Any:
+    # Earlier versions remembered the JSON text.
+    document = json.loads(value) if isinstance(value, str) else value
+    return tuple(document) if isinstance(document, list) else document
 
 
 def _per_subtask(values: Sequence[Any]) -> tuple[Any, ...]:

@@ -19,7 +19,7 @@ from spark_jobs.fold.job_current import job_current
 from spark_jobs.fold.judging import Settings, joined, judged, runs
 from spark_jobs.fold.lost_taskmanagers import losses, lost_marks
 from spark_jobs.fold.news import JobNews
-from spark_jobs.fold.rows import Row, json_text, largest
+from spark_jobs.fold.rows import Row, largest
 from spark_jobs.fold.size_trend import size_trend
 from spark_jobs.fold.snapshots import types_of
 from spark_jobs.fold.state import JobState
@@ -31,7 +31,7 @@ from spark_jobs.fold.windows import job_windows, judged_starts
 
 @dataclass(frozen=True)
 class JobResult:
-    """Rows of serving tables without cluster and job; ``judgement`` is None where no window was judged.
+    """Rows of serving tables without cluster and job, JSON columns as values; ``judgement`` is None where no window was judged.
 
     ``retracted``: keys of facts that turned out to be others. ``new_annotations``: those that did not come out before in these words.
     ``known``: all facts at hand.
@@ -68,7 +68,7 @@ def fold(news: JobNews, before: JobState, settings: Settings) -> JobResult | Loo
     types = types_of(state.snapshots)
     marks = annotations(state.answers, [*facts, *found.older.savepoints], state.events, state.outages, lost, types)
     trend = size_trend(facts, marks, found.older)
-    current = job_current(state.answers, facts, state.pressure, state.events, found.older, types) | {"states": json_text(states or None)}
+    current = job_current(state.answers, facts, state.pressure, state.events, found.older, types) | {"states": states or None}
     full_states = vertex_states(found.rows.vertex_checkpoints, found.told, before.vertex_states)
     starts, newest_ms = _to_judge(news, before, found.told, current, losses(news.taskmanager_lines, states))
     if news.found is None and (lookup := lacks_history(facts, before, starts, WINDOW_MS)):
@@ -98,7 +98,7 @@ def fold(news: JobNews, before: JobState, settings: Settings) -> JobResult | Loo
     windows = job_windows(news.cluster, news.job_id, starts, newest_ms, current, size, in_window, history)
     judgement = judged(windows, settings.limits(news.cluster, news.job_id), settings.recovery_point(news.cluster, news.job_id))
     covered = joined([*before.judged_runs, *runs(starts)])
-    judgement["covered"] = json_text(covered)
+    judgement["covered"] = covered
     state = replace(state, judged_start=latest[0], judged_to=latest[1], judged_runs=covered)
     return JobResult(told, found.retracted, marks, untold, current, trend, judgement, state, facts, surroundings.names, windows)
 

@@ -8,7 +8,7 @@ from spark_jobs.diagnosis.window_contents import TERMINAL_STATES
 from spark_jobs.fold.job_logged import job_logged
 from spark_jobs.fold.job_reported import job_reported
 from spark_jobs.fold.older_facts import NONE_OLDER, OlderFacts, is_completed_checkpoint
-from spark_jobs.fold.rows import Row, first_known, json_text, largest, least, newest_by, percentile
+from spark_jobs.fold.rows import Row, first_known, largest, least, newest_by, percentile
 from spark_jobs.fold.snapshots import NO_TYPES, Types, is_savepoint
 from spark_jobs.serving import FAILED_OUTCOMES, PHASES
 
@@ -112,7 +112,7 @@ def _recent(facts: Iterable[Row]) -> dict[str, Any]:
     whole_ms = sum(fact["slowest_end_to_end_ms"] or 0 for fact in completed)
     is_known = phase_ms[dominant] > 0
     return {
-        "recent_outcomes": json_text(shown),
+        "recent_outcomes": shown,
         "last_outcome": recent[-1]["outcome"],
         "recent_total": len(counted),
         "recent_failed": sum(fact["outcome"] in FAILED_OUTCOMES for fact in counted),

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from spark_jobs.fold.rows import Row, first_known, json_text, rank
+from spark_jobs.fold.rows import Row, first_known, rank
 
 _RESTORE = ("restored_at", "restored_checkpoint_id", "restored_is_savepoint", "restored_path")
 
@@ -59,15 +59,13 @@ def job_reported(jobs: Sequence[Row]) -> dict[str, Any]:
         "state_at": state.get("observed_at"),
         "end_time": state.get("end_time"),
         "vertex_count": len(plan["vertices"]) if plan else None,
-        "graph": json_text(_graph(plan)),
-        "checkpoint_config": json_text({name: settings[column] for column, name in _CHECKPOINT_CONFIG.items()} if settings else None),
-        "configuration": json_text(_last_of_each_key(configuration["configuration"]) if configuration else None),
+        "graph": _graph(plan),
+        "checkpoint_config": {name: settings[column] for column, name in _CHECKPOINT_CONFIG.items()} if settings else None,
+        "configuration": _last_of_each_key(configuration["configuration"]) if configuration else None,
         "checkpoint_interval_ms": settings.get("checkpoint_interval_ms"),
         "checkpoint_timeout_ms": settings.get("checkpoint_timeout_ms"),
         **{name: restore.get(name) for name in _RESTORE},
-        "flink_counts": json_text(
-            {"at": counts["observed_at"], **{name: counts[column] for column, name in _COUNTS.items()}} if counts else None
-        ),
+        "flink_counts": {"at": counts["observed_at"], **{name: counts[column] for column, name in _COUNTS.items()}} if counts else None,
         "first_seen_at": min(row["observed_at"] for row in jobs),
         "last_seen_at": max(row["observed_at"] for row in jobs),
     }

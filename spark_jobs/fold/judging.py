@@ -11,15 +11,15 @@ from spark_jobs.diagnosis.plain import finding_to_plain, recovery_point_from_pla
 from spark_jobs.diagnosis.samples import JobWindow, RecoveryPoint
 from spark_jobs.diagnosis.thresholds import Limits
 from spark_jobs.diagnosis.window_contents import WINDOW_MS
-from spark_jobs.fold.rows import json_text
 
 logger = logging.getLogger(__name__)
 
 Scoped = Mapping[str, Any]
 """An override: ``key``, ``value``, and where it holds: ``cluster`` and ``job_id``, empty for all."""
 
-TEXTS = ("rule", "severity", "confidence", "subject_kind", "subject_id", "subject", "title", "cause", "next_step")
-DOCUMENTS = ("evidence", "related", "data")
+COLUMNS = ("rule", "severity", "confidence", "subject_kind", "subject_id", "subject", "title", "cause", "next_step", "evidence",
+           "related", "data")  # fmt: skip
+"""Of ``finding_sight``, as fields of a finding."""
 MOST_RUNS = 500
 """Of judged minutes without a gap, for each job; a job that is asked steadily has one after months."""
 
@@ -82,8 +82,8 @@ def judged(windows: Sequence[JobWindow], limits: Limits, point: RecoveryPoint | 
             sights.setdefault((finding.rule, finding.subject_id, window.window_start_ms), _sight(finding, window))
     return {
         "judged_to": windows[-1].at_ms,
-        "windows": json_text(runs([window.window_start_ms for window in windows])),
-        "unknowns": json_text([{"rule": unknown.rule, "missing": unknown.missing} for unknown in unknowns]),
+        "windows": runs([window.window_start_ms for window in windows]),
+        "unknowns": [{"rule": unknown.rule, "missing": unknown.missing} for unknown in unknowns],
         "sights": list(sights.values()),
     }
 
@@ -95,9 +95,8 @@ def with_recovery_point(window: JobWindow, point: RecoveryPoint | None) -> JobWi
 
 def _sight(finding: Finding, window: JobWindow) -> dict[str, Any]:
     plain = finding_to_plain(finding)
-    documents = {name: json_text(plain[name]) for name in DOCUMENTS}
     instants = {"window_start": window.window_start_ms, "seen_at": min(int(plain["seen_at_ms"]), window.at_ms), "as_of": window.at_ms}
-    return {"job_name": window.job_name, **{name: plain[name] for name in TEXTS}, **documents, **instants}
+    return {"job_name": window.job_name, **{name: plain[name] for name in COLUMNS}, **instants}
 
 
 def runs(starts_ms: Sequence[int]) -> list[dict[str, int]]:

@@ -1,44 +1,47 @@
 """Mentions of what happened to a job, before those of one happening are folded into an annotation."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from spark_jobs.fold.rows import Row, json_text, rank
 from spark_jobs.fold.snapshots import NO_TYPES, Types, is_savepoint
 
-_NO_PATH = '"path":null'
-
 
 @dataclass(frozen=True)
 class Mark:
-    """One mention by one source. ``detail`` is JSON. Without it, and of a restore without a path, the mention is vague: another may know
-    more."""
+    """One mention by one source. Without ``detail``, and of a restore without a path, the mention is vague: another may know more."""
 
     kind: str
     subject: str
     seen_at: int
     by_log: bool
     label: str
-    detail: str | None
+    detail: dict[str, Any] | None
     as_of: int
+
+    @cached_property
+    def _content(self) -> Any:
+        """Orders details of different members too."""
+        return rank(json_text(self.detail))
 
     @property
     def words(self) -> Any:
         """Order in which mentions of one happening give its words. Of a restart only the log tells when all tasks ran again."""
-        is_vague = self.detail is None or (self.kind == "restore" and _NO_PATH in self.detail)
-        return is_vague, self.kind == "restart" and not self.by_log, self.seen_at, self.by_log, self.label, rank(self.detail)
+        is_vague = self.detail is None or (self.kind == "restore" and self.detail["path"] is None)
+        return is_vague, self.kind == "restart" and not self.by_log, self.seen_at, self.by_log, self.label, self._content
 
     @property
     def place(self) -> Any:
-        return self.seen_at, self.by_log, self.detail is None, self.label, rank(self.detail)
+        return self.seen_at, self.by_log, self.detail is None, self.label, self._content
 
 
 def by_rest(kind: str, subject: str, seen_at: int, label: str, detail: dict[str, Any] | None, row: Row) -> Mark:
-    return Mark(kind, subject, seen_at, False, label, json_text(detail), row["observed_at"])
+    return Mark(kind, subject, seen_at, False, label, detail, row["observed_at"])
 
 
 def by_log(kind: str, subject: str, label: str, detail: dict[str, Any] | None, row: Row) -> Mark:
-    return Mark(kind, subject, row["ts"], True, label, json_text(detail), row["observed_at"])
+    return Mark(kind, subject, row["ts"], True, label, detail, row["observed_at"])
 
 
 def restore_words(

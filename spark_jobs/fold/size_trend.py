@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from spark_jobs.fold.older_facts import NONE_OLDER, OlderFacts, is_completed_checkpoint
 from spark_jobs.fold.older_facts import points as points_of
-from spark_jobs.fold.rows import HOUR_MS, Row, iso, json_text, largest, percentile, quantile, rank
+from spark_jobs.fold.rows import HOUR_MS, Row, iso, largest, percentile, quantile, rank
 
 MIN_POINTS = 5
 MIN_SPAN_MS = HOUR_MS
@@ -68,7 +68,7 @@ def size_trend(facts: Iterable[Row], annotations: Iterable[Row], older: OlderFac
     return {
         **_slope(since),
         "points": len(since),
-        "change_points": json_text(shown),
+        "change_points": shown,
         "as_of": largest(older.completed_as_of, *(fact["as_of"] for fact in completed)),
     }
 

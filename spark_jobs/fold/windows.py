@@ -13,11 +13,12 @@ from spark_jobs.diagnosis.window_contents import (
     UPLOADS,
     WINDOW_MS,
     as_known_at,
+    checkpoint_config,
     is_terminal,
     newest,
     newest_events,
 )
-from spark_jobs.fold.history import PAST_MS, History, config_of, past_before, plan_of
+from spark_jobs.fold.history import PAST_MS, History, past_before, plan_of
 from spark_jobs.fold.rows import Row, floor_ms
 
 CHUNK_MS = 600_000
@@ -49,7 +50,7 @@ def job_windows(
 ) -> list[JobWindow]:
     """A window for each of ``starts_ms``. ``newest_ms``: up to when the job is judged; the newest window may still be running."""
     vertices, edges = plan_of(current["graph"])
-    config = config_of(current["checkpoint_config"])
+    config = checkpoint_config(current["checkpoint_config"] or {})
     windows = []
     for start_ms in starts_ms:
         end_ms = start_ms + WINDOW_MS

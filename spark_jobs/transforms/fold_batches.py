@@ -17,7 +17,7 @@ from spark_jobs.fold.comparisons import comparisons
 from spark_jobs.fold.job import JobResult, fold
 from spark_jobs.fold.judging import Settings
 from spark_jobs.fold.news import JobNews
-from spark_jobs.fold.rows import LINE, newest_places
+from spark_jobs.fold.rows import LINE, json_text, newest_places
 from spark_jobs.fold.state import JobState, unpacked
 from spark_jobs.fold.wanted_snapshots import wanted_keys
 from spark_jobs.nested_tables import JOB, NESTED, RETRACTED, ROWS, struct
@@ -145,16 +145,22 @@ def _unchanged(group: Group) -> dict[str, Any]:
 def _of_result(result: JobResult) -> dict[str, Any]:
     judgement = result.judgement
     return {
-        CHECKPOINT_FACT.name: result.facts,
+        CHECKPOINT_FACT.name: _with_texts(result.facts, CHECKPOINT_FACT),
         RETRACTED.name: [{"checkpoint_id": key[0], "trigger_time": key[1]} for key in result.retracted],
-        JOB_ANNOTATION.name: result.new_annotations,
-        JOB_CURRENT.name: [result.current],
-        SIZE_TREND.name: [result.trend] if result.trend else [],
-        FINDING_SIGHT.name: judgement["sights"] if judgement else [],
-        JOB_JUDGEMENT.name: [judgement | {"as_of": judgement["judged_to"]}] if judgement else [],
+        JOB_ANNOTATION.name: _with_texts(result.new_annotations, JOB_ANNOTATION),
+        JOB_CURRENT.name: _with_texts([result.current], JOB_CURRENT),
+        SIZE_TREND.name: _with_texts([result.trend] if result.trend else [], SIZE_TREND),
+        FINDING_SIGHT.name: _with_texts(judgement["sights"] if judgement else [], FINDING_SIGHT),
+        JOB_JUDGEMENT.name: _with_texts([judgement | {"as_of": judgement["judged_to"]}] if judgement else [], JOB_JUDGEMENT),
         "state": result.state.packed(),
         "vertex_names": result.vertex_names,
     }
+
+
+def _with_texts(rows: Sequence[dict[str, Any]], table: ServingTable) -> list[dict[str, Any]]:
+    """Documents as the JSON text of their columns."""
+    documents = [column.name for column in table.columns if column.kind == "json"]
+    return [row | {name: json_text(row[name]) for name in documents} for row in rows]
 
 
 def _failed(group: Group, error: Exception) -> dict[str, Any]:

@@ -1,6 +1,5 @@
 """Checkpoint facts from hand-made rows: one rule a test."""
 
-import json
 from collections.abc import Iterable
 from typing import Any
 
@@ -127,7 +126,7 @@ def test_a_decline_says_who_where_why_and_which_line() -> None:
     }  # fmt: skip
     job = {"state": "RUNNING", "vertices": [(VERTEX, "enrich", 2, None, None, None)]}
     fact = only(facts(log=[TRIGGERED, decline], jobs=[job]))
-    (said,) = json.loads(fact["declines"])
+    (said,) = fact["declines"]
     assert said == {
         "vertex_id": VERTEX, "vertex_name": "enrich", "subtask": 1, "attempt": 0, "execution_id": "e_1",
         "container": "tm-1:4", "host": "h1",
@@ -141,7 +140,7 @@ def test_a_decline_says_who_where_why_and_which_line() -> None:
 def test_late_messages_say_by_how_much_they_missed() -> None:
     late = [{"kind": "late_message", "ts": noon(5 + n), "subtask": n, "host": "h"} for n in range(1, 60)]
     fact = only(facts(log=[TRIGGERED, {"kind": "checkpoint_expired", "ts": noon(5)}, *late]))
-    told = json.loads(fact["late_messages"])
+    told = fact["late_messages"]
     assert (fact["late_message_count"], len(told), told[0]["late_ms"], told[-1]["late_ms"]) == (59, 50, 1000, 50000)
 
 
@@ -181,13 +180,13 @@ def test_an_expiry_says_which_subtasks_had_not_acknowledged() -> None:
     part = {"status": "FAILED", "subtasks": 5000, "acknowledged": 2500, "subtask_ack_time": acks}
     hosts = [{"ts": noon(-1), "host": [f"h{n % 4}" for n in range(5000)]}]
     fact = only(facts(rest=[failed("Checkpoint expired before completing.")], vertices=[part], hosts=hosts))
-    (missing,) = json.loads(fact["not_acknowledged"])
+    (missing,) = fact["not_acknowledged"]
     assert (missing["count"], missing["subtasks"], missing["hosts"]) == (2500, list(range(1, 100, 2)), ["h1", "h3"])
 
 
 def test_where_only_counts_are_known_the_count_is_told() -> None:
     row = failed("Checkpoint expired before completing.") | {"subtasks": 10, "acknowledged": 2}
-    assert json.loads(only(facts(rest=[row]))["not_acknowledged"]) == [
+    assert only(facts(rest=[row]))["not_acknowledged"] == [
         {"vertex_id": None, "vertex_name": None, "subtasks": [], "count": 8, "hosts": []}
     ]
 
@@ -300,7 +299,7 @@ def test_a_vertex_whose_subtasks_had_all_acknowledged_is_known_although_the_chec
 def test_who_had_not_acknowledged_before_the_end_is_not_who_never_did() -> None:
     pending = ARRAYS | {"status": "IN_PROGRESS", "acknowledged": 1, "subtask_ack_time": [noon(1), None, None]}
     last = failed("Checkpoint expired before completing.") | {"subtasks": 3, "acknowledged": 2}
-    (missing,) = json.loads(only(facts(rest=[last], vertices=[pending]))["not_acknowledged"])
+    (missing,) = only(facts(rest=[last], vertices=[pending]))["not_acknowledged"]
     assert (missing["vertex_id"], missing["count"]) == (None, 1)
 
 
@@ -309,7 +308,7 @@ def test_the_count_of_those_missing_is_that_of_the_subtasks_that_are_named() -> 
     earlier = {"status": "FAILED", "subtasks": 4, "acknowledged": 2, "observed_at": noon(6)}
     aborted = acks | {"subtask_ack_time": [1, 1, 1, 1], "subtask_aborted": [False, False, False, True]}
     for rows in ([acks, earlier], [aborted]):
-        (missing,) = json.loads(only(facts(rest=[failed("Checkpoint expired before completing.")], vertices=rows))["not_acknowledged"])
+        (missing,) = only(facts(rest=[failed("Checkpoint expired before completing.")], vertices=rows))["not_acknowledged"]
         assert (missing["count"], missing["subtasks"]) == (1, [3])
 
 

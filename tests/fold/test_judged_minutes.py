@@ -34,7 +34,7 @@ def test_every_minute_in_which_a_running_job_was_answered_for_is_judged(recordin
         life = told(job)
         assert life.judgement is not None
         answered = answered_minutes(recording, job.job_id)
-        assert answered <= minutes(json.loads(life.judgement["covered"]))
+        assert answered <= minutes(life.judgement["covered"])
         compared += len(answered)
     assert compared >= 2
 

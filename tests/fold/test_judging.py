@@ -1,6 +1,5 @@
 """What an audit found of the newest retained checkpoint reaches the rules, in windows after the audit alone."""
 
-import json
 from dataclasses import asdict
 
 from spark_jobs.diagnosis import registry
@@ -19,7 +18,7 @@ def rules_told(point, *checkpoints, at=700):
 def test_a_checkpoint_that_lacks_files_leaves_its_job_unprotected():
     sight = rules_told(BROKEN, *minutely(12))["checkpoint.unprotected"]
     assert sight["severity"] == "critical"
-    assert json.loads(sight["data"])["missing_files"] == 2
+    assert sight["data"]["missing_files"] == 2
 
 
 def test_windows_before_the_audit_know_nothing_of_it():

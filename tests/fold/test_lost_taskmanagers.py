@@ -1,7 +1,5 @@
 """Lines about TaskManagers: which of them tell of a loss, and what becomes of them."""
 
-import json
-
 import pytest
 
 from spark_jobs.fold.annotations import annotations
@@ -51,7 +49,7 @@ def test_one_loss_that_several_processes_notice_is_one_annotation():
         noon(50),
         "TaskManager tm-1:4-d1 lost",
     )
-    assert json.loads(row["detail"])["reason"] == "heartbeat timed out"
+    assert row["detail"]["reason"] == "heartbeat timed out"
 
 
 def test_a_taskmanager_that_outlived_the_job_is_no_loss_to_it():

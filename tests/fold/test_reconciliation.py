@@ -84,7 +84,7 @@ def test_who_had_not_acknowledged_a_lost_checkpoint_is_who_flink_does_not_count(
         if fact["outcome"] in ("completed", "in_progress") or known.final is None:
             assert fact["not_acknowledged"] is None or fact["outcome"] not in ("completed", "in_progress")
             continue
-        entries = json.loads(fact["not_acknowledged"] or "[]")
+        entries = fact["not_acknowledged"] or []
         assert sum(one["count"] for one in entries) == known.final["num_subtasks"] - known.final["num_acknowledged_subtasks"], key
         silent = {
             vertex_id: {part["index"] for part in parts if "ack_timestamp" not in part or part.get("aborted")}

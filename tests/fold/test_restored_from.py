@@ -1,6 +1,5 @@
 """What each job was restored from, by the directories that its log names."""
 
-import json
 import re
 
 import pytest
@@ -34,7 +33,7 @@ def test_every_restore_is_called_what_its_directory_is(recording: str) -> None:
         if wanted:
             kind = "savepoint" if life.current["restored_is_savepoint"] else "checkpoint"
             assert f"{kind} {life.current['restored_checkpoint_id']}" == wanted[-1]
-            assert {json.loads(row["detail"])["from"] for row in marks} == {words.split()[0] for words in wanted}
+            assert {row["detail"]["from"] for row in marks} == {words.split()[0] for words in wanted}
 
 
 @pytest.mark.parametrize(

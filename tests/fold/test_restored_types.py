@@ -1,6 +1,5 @@
 """What a job was restored from where the directory does not say it: the type in its ``_metadata``, whenever that is read."""
 
-import json
 from dataclasses import replace
 from typing import Any
 
@@ -38,7 +37,7 @@ def read(is_savepoint: bool | None, directory: str = MOVED, at_s: float = 60) ->
 
 def shown(result: JobResult) -> tuple[bool | None, str, str | None]:
     (mark,) = (one for one in result.annotations if one["kind"] == "restore")
-    return result.current["restored_is_savepoint"], mark["label"], json.loads(mark["detail"])["from"]
+    return result.current["restored_is_savepoint"], mark["label"], mark["detail"]["from"]
 
 
 def after(news: JobNews) -> JobState:

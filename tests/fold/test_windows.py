@@ -169,5 +169,5 @@ def test_judgements_name_the_windows_in_runs() -> None:
     assert judgement is not None
     at = noon() // 1000
     runs = [(0, 60), (540, 600), (900, 900)]
-    assert judgement["windows"] == "[" + ",".join(f'{{"first":{at + first},"last":{at + last}}}' for first, last in runs) + "]"
+    assert judgement["windows"] == [{"first": at + first, "last": at + last} for first, last in runs]
     assert judgement["judged_to"] == noon(900)

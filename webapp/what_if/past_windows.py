@@ -3,7 +3,6 @@
 Bounded in minutes, rows and samples. Full state per subtask is not read: a rule on it says that it is unknown.
 """
 
-import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime, timedelta
@@ -103,8 +102,8 @@ class _Known:
         job = self.job
         current = {
             "name": job.name, "state": job.state, "start_time": _ms(job.start_time), "end_time": _ms(job.end_time),
-            "flink_version": job.flink_version, "graph": json.dumps(job.graph or {}),
-            "checkpoint_config": json.dumps(job.checkpoint_config or {}),
+            "flink_version": job.flink_version, "graph": job.graph,
+            "checkpoint_config": job.checkpoint_config,
         }  # fmt: skip
         made = job_windows(job.cluster, job.job_id, starts, self.newest_ms, current, self.trend, vertices, self.history)
         return [with_recovery_point(window, self.recovery_point) for window in made]
