@@ -97,15 +97,11 @@ def loss_evidence(found: Losses, rule_id: str, limits: Limits, words: str) -> tu
     if found.periodic:
         share_note = f"{found.periodic_lost} of {found.periodic}, savepoints left out"
         evidence.append(
-            Evidence(
-                "share of checkpoints lost for any reason", found.share, "ratio", limits[share_key], ">=", share_key, at_ms, share_note
-            )
+            limits.compared("share of checkpoints lost for any reason", found.share, "ratio", ">=", share_key, at_ms, share_note)
         )
     if found.tolerance_left is not None:
         left_note = f"{found.consecutive} in a row of {found.tolerable} tolerable ones"
-        evidence.append(
-            Evidence("tolerable failures left", found.tolerance_left, "count", limits[left_key], "<=", left_key, at_ms, left_note)
-        )
+        evidence.append(limits.compared("tolerable failures left", found.tolerance_left, "count", "<=", left_key, at_ms, left_note))
     return tuple(evidence)
 
 

@@ -15,6 +15,8 @@ from spark_jobs.diagnosis.samples import JobWindow
 from spark_jobs.diagnosis.thresholds import Limits
 from spark_jobs.diagnosis.topology import POINTWISE, Topology
 
+BACKPRESSURED = "pressure.root.backpressured_ratio"
+
 
 @dataclass(frozen=True, slots=True)
 class Held:
@@ -139,7 +141,7 @@ def _asks_the_same(one: JobWindow, other: JobWindow) -> bool:
 def _pressure(window: JobWindow, limits: Limits) -> Pressure | NotJudged:
     if not window.vertex_windows:
         return Pressure(Topology((), ()), {}) if window.terminal else NotJudged("metrics of any vertex in this window")
-    larger_part = limits["pressure.root.backpressured_ratio"]
+    larger_part = limits[BACKPRESSURED]
     silent = {} if window.terminal else _silent(window)
     held = {}
     for vertex in window.vertex_windows:
@@ -166,7 +168,7 @@ def _pressure(window: JobWindow, limits: Limits) -> Pressure | NotJudged:
 
 def _marks(limits: Limits) -> Marks:
     return Marks(
-        held=limits["pressure.root.backpressured_ratio"],
+        held=limits[BACKPRESSURED],
         busy=limits["pressure.root.busy_ratio"],
         own_backpressure=limits["pressure.root.own_backpressured_ratio"],
         slack=limits["pressure.root.slack_ratio"],
@@ -242,7 +244,7 @@ def _explain(pressure: Pressure, held: Held, holders: Holders, limits: Limits) -
 
 def _all_rest(pressure: Pressure, vertex_id: str, limits: Limits) -> bool:
     """Whether every subtask of every consumer is known neither to be busy nor to wait, also those that the held subtasks do not reach."""
-    busy, waits = limits["pressure.root.busy_ratio"], limits["pressure.root.backpressured_ratio"]
+    busy, waits = limits["pressure.root.busy_ratio"], limits[BACKPRESSURED]
     targets = (pressure.vertices[target] for target in pressure.topology.downstream(vertex_id))
     return all(_rests(target, index, busy, waits) for target in targets for index in range(target.parallelism))
 

@@ -12,9 +12,9 @@ from typing import Any
 from spark_jobs.diagnosis.barrier_holders import Holder, holder_between
 from spark_jobs.diagnosis.checkpoint_history import FLINK_TIMEOUT_MS, anything_known, completed, recent
 from spark_jobs.diagnosis.findings import Confidence, Evidence, Finding, NotJudged, Related
-from spark_jobs.diagnosis.job_subject import job_finding
 from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow
 from spark_jobs.diagnosis.statistics import quantile
+from spark_jobs.diagnosis.subjects import job_finding
 from spark_jobs.diagnosis.thresholds import Limits, Threshold
 from spark_jobs.diagnosis.wording import count_text, ms_text, share_text, subtask_text
 
@@ -165,14 +165,14 @@ def _evidence(window: JobWindow, rule_id: str, phase: str, limits: Limits, cost:
     key = f"{rule_id}.{phase}_ms"
     over = f"95th percentile of {count_text(cost.checkpoints, 'completed checkpoint')}"
     derived = "; derived as end-to-end less the other phases" if newest.phases_derived and phase == "start_delay" else ""
-    yield Evidence(WORDS[phase], cost.p95_ms, "ms", limits[key], ">=", key, at_ms, over + derived)
+    yield limits.compared(WORDS[phase], cost.p95_ms, "ms", ">=", key, at_ms, over + derived)
     yield Evidence(
         "end to end", cost.end_to_end_p95_ms, "ms", window.config.timeout_ms, "<", at_ms=at_ms, note=f"{over}; time-out beside it"
     )
     share, share_key = min(1.0, cost.p95_ms / max(cost.end_to_end_p95_ms, 1)), f"{rule_id}.dominates"
-    yield Evidence(f"share of the {WORDS[phase]}", share, "ratio", limits[share_key], ">=", share_key, at_ms, share_text(share))
+    yield limits.compared(f"share of the {WORDS[phase]}", share, "ratio", ">=", share_key, at_ms, share_text(share))
     if len(cost.slow) >= limits[f"{rule_id}.minimum"]:
-        yield Evidence("slow checkpoints", len(cost.slow), "count", limits[f"{rule_id}.minimum"], ">=", f"{rule_id}.minimum", at_ms)
+        yield limits.compared("slow checkpoints", len(cost.slow), "count", ">=", f"{rule_id}.minimum", at_ms)
     else:
         yield Evidence("slow checkpoints", len(cost.slow), "count", at_ms=at_ms, note="enough, since the holder of the barrier was seen")
     if newest.slowest_vertex_id:

@@ -4,9 +4,10 @@ from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import Any
 
-from spark_jobs.diagnosis.findings import Related
-from spark_jobs.diagnosis.origins import Pressure, Way
+from spark_jobs.diagnosis.findings import Evidence, Related
+from spark_jobs.diagnosis.origins import BACKPRESSURED, Held, Pressure, Way
 from spark_jobs.diagnosis.samples import JobWindow
+from spark_jobs.diagnosis.thresholds import Limits
 from spark_jobs.diagnosis.wording import brief, count_text, list_text, share_text
 
 MOST_SUBTASKS = 50
@@ -45,6 +46,12 @@ def held_back(window: JobWindow, ways: Iterable[Way]) -> tuple[Related, ...]:
         for held, path in islice(ways, MOST_HELD)
         if (named := names(window, path))
     )
+
+
+def waiting_evidence(window: JobWindow, limits: Limits, pressure: Pressure, held: Held) -> Evidence:
+    """How long a held vertex waited."""
+    name, on = brief_name(window, held.vertex_id), subtasks_text(held.subtasks, pressure.vertices[held.vertex_id].parallelism)
+    return limits.compared(f"{name} back-pressured", held.ratio, "ratio", ">=", BACKPRESSURED, window.at_ms, f"{on}, median")
 
 
 def path_data(window: JobWindow, path: Sequence[str]) -> list[dict[str, str]]:

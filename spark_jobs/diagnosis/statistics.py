@@ -1,5 +1,6 @@
 """The few figures that rules and advice take of small samples."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from math import ceil, comb
 
@@ -27,11 +28,13 @@ def at_least_by_chance(hits: int, tries: int, chance: float) -> float:
     return sum(comb(tries, k) * chance**k * (1 - chance) ** (tries - k) for k in range(hits, tries + 1))
 
 
+def counts_of(values: Iterable[str]) -> dict[str, int]:
+    """How often each value occurs, the most frequent first, then by the alphabet."""
+    return dict(sorted(Counter(values).items(), key=lambda item: (-item[1], item[0])))
+
+
 def largest_group(values: Sequence[str]) -> tuple[str, int]:
     """The most frequent value and how often it occurs; the first in the alphabet where several are. Raises ValueError for none."""
     if not values:
         raise ValueError("no values have no most frequent one")
-    counts: dict[str, int] = {}
-    for value in values:
-        counts[value] = counts.get(value, 0) + 1
-    return min(counts.items(), key=lambda item: (-item[1], item[0]))
+    return next(iter(counts_of(values).items()))

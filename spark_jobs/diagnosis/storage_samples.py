@@ -5,6 +5,9 @@ Sizes are ``*_bytes``, instants epoch milliseconds UTC (``*_ms``). None is unkno
 
 from dataclasses import dataclass
 
+TWO_DAYS_S = 172_800
+"""A daily audit may come late; what one saw and the next did not is closed by that next one."""
+
 
 @dataclass(frozen=True, slots=True)
 class Share:

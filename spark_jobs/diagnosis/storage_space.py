@@ -35,10 +35,20 @@ def space_evidence(sample: StorageRootSample, part: Share, limits: Limits, rule:
     """Bytes, share of the root and files; ``word`` names them, such as 'orphaned'."""
     at_ms, least, key = sample.audited_at_ms, f"{rule}.minimum_bytes", f"{rule}.share"
     share = _share_of_root(sample, part)
-    yield Evidence(f"{word} bytes", part.bytes, "bytes", limits[least], ">=", least, at_ms)
-    yield Evidence("share of the root", share, "ratio", limits[key], ">=", key, at_ms, f"of {bytes_text(sample.all.bytes)}")
+    yield limits.compared(f"{word} bytes", part.bytes, "bytes", ">=", least, at_ms)
+    yield limits.compared("share of the root", share, "ratio", ">=", key, at_ms, f"of {bytes_text(sample.all.bytes)}")
     yield Evidence(f"{word} files", part.files, "count", at_ms=at_ms, note=f"of {count_text(sample.all.files, 'file')}")
 
 
 def _share_of_root(sample: StorageRootSample, part: Share) -> float:
     return part.bytes / sample.all.bytes if sample.all.bytes else 0.0
+
+
+def clean_up_step(sample: StorageRootSample, what: str) -> str:
+    """How to get rid of ``what``, or what bars it first."""
+    barred = f" First resolve what prevents it: {', '.join(sample.clean_up_barred_by)}." if sample.clean_up_barred_by else ""
+    return (
+        f"Let Weir make a clean-up plan for {what}, read it and approve it: the button on the root's page, or "
+        f"`manage.py plan_cleanup {sample.root}`. It moves the files into quarantine, from where they can be brought back.{barred} "
+        "Do not delete by age: files of incremental checkpoints are old and needed all the same."
+    )

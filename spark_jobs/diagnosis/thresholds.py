@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from spark_jobs.diagnosis.findings import Evidence
+
 
 @dataclass(frozen=True, slots=True)
 class Threshold:
@@ -40,3 +42,9 @@ class Limits:
 
     def __getitem__(self, key: str) -> float:
         return self._values[key]
+
+    def compared(
+        self, name: str, value: float | int | None, unit: str, comparison: str, key: str, at_ms: int | None = None, note: str = ""
+    ) -> Evidence:
+        """A figure beside the threshold that it was compared with."""
+        return Evidence(name, value, unit, self[key], comparison, key, at_ms, note)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from spark_jobs.diagnosis.checkpoint_history import INCREMENTAL_SIZE_SINCE, by_time
-from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow
+from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow, UploadedFiles
 
 BREAKS = frozenset({"restore", "restart", "rescale", "deploy"})
 """After these, the first upload has reasons of its own."""
@@ -70,12 +70,16 @@ def _reports_one_size(window: JobWindow, done: Sequence[CheckpointSample]) -> bo
     return all(one.state_bytes is None for one in own) or any(one.state_bytes is None and one.checkpointed_bytes is not None for one in own)
 
 
+def files_of(window: JobWindow, checkpoint: CheckpointSample) -> UploadedFiles | None:
+    """What its `_metadata` tells of its upload; None where it has not been read."""
+    key = (checkpoint.checkpoint_id, checkpoint.trigger_time_ms)
+    return next((files for files in window.uploads if (files.checkpoint_id, files.trigger_time_ms) == key), None)
+
+
 def _file_bytes(window: JobWindow, checkpoint: CheckpointSample) -> int | None:
     """Of all its RocksDB files, where its `_metadata` has been read: a little less than its state."""
-    for files in window.uploads:
-        if (files.checkpoint_id, files.trigger_time_ms) == (checkpoint.checkpoint_id, checkpoint.trigger_time_ms):
-            return (files.kept_bytes or 0) + (files.same_name_bytes or 0) + (files.new_name_bytes or 0) or None
-    return None
+    files = files_of(window, checkpoint)
+    return (files.kept_bytes or 0) + (files.same_name_bytes or 0) + (files.new_name_bytes or 0) or None if files else None
 
 
 def _savepoint_bytes(earlier: Sequence[CheckpointSample], all_savepoints: Sequence[CheckpointSample]) -> int | None:

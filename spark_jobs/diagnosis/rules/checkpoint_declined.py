@@ -10,11 +10,11 @@ from typing import Any
 from spark_jobs.diagnosis.checkpoint_history import name_of
 from spark_jobs.diagnosis.checkpoint_reasons import ReasonWords, words_of
 from spark_jobs.diagnosis.findings import Evidence, Finding, Related
-from spark_jobs.diagnosis.job_subject import job_finding
 from spark_jobs.diagnosis.losses import HOLD_S, Losses, consequence, counted, ids, loss_evidence, loss_thresholds, losses, severity_of
 from spark_jobs.diagnosis.registry import rule
 from spark_jobs.diagnosis.samples import JobWindow
-from spark_jobs.diagnosis.statistics import largest_group
+from spark_jobs.diagnosis.statistics import counts_of, largest_group
+from spark_jobs.diagnosis.subjects import job_finding
 from spark_jobs.diagnosis.thresholds import Limits
 from spark_jobs.diagnosis.wording import brief, count_text, list_text, subtask_text
 
@@ -107,9 +107,5 @@ def _who(found: Losses, declines: list[dict[str, Any]]) -> Iterator[Evidence]:
 
 
 def _hosts(declines: Iterable[Mapping[str, Any]]) -> Iterator[Related]:
-    counts: dict[str, int] = {}
-    for decline in declines:
-        if decline.get("host"):
-            counts[decline["host"]] = counts.get(decline["host"], 0) + 1
-    for host, count in sorted(counts.items(), key=lambda item: (-item[1], item[0])):
+    for host, count in counts_of(decline["host"] for decline in declines if decline.get("host")).items():
         yield Related("host", host, count_text(count, "decline"))

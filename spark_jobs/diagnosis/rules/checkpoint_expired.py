@@ -6,10 +6,10 @@ from typing import Any
 from spark_jobs.diagnosis.barrier_holders import Holder, holder_between, pressure_is_known
 from spark_jobs.diagnosis.checkpoint_history import FLINK_TIMEOUT_MS, name_of
 from spark_jobs.diagnosis.findings import Confidence, Evidence, Finding, Related
-from spark_jobs.diagnosis.job_subject import job_finding
 from spark_jobs.diagnosis.losses import HOLD_S, Losses, consequence, counted, ids, loss_evidence, loss_thresholds, losses, severity_of
 from spark_jobs.diagnosis.registry import rule
 from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow
+from spark_jobs.diagnosis.subjects import job_finding
 from spark_jobs.diagnosis.thresholds import Limits
 from spark_jobs.diagnosis.wording import brief, list_text, ms_text
 

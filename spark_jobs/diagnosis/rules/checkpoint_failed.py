@@ -4,17 +4,17 @@ Those that were pending when a task failed follow from its restart, which has ru
 lost that the job hardly has a recovery point.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from spark_jobs.diagnosis.checkpoint_history import COUNTED_REASONS, NO_ID, name_of
 from spark_jobs.diagnosis.checkpoint_reasons import LOST_WITH_JOB, words_of
 from spark_jobs.diagnosis.findings import Evidence, Finding
-from spark_jobs.diagnosis.job_subject import job_finding
 from spark_jobs.diagnosis.losses import HOLD_S, Losses, consequence, counted, ids, loss_evidence, loss_thresholds, losses, severity_of
 from spark_jobs.diagnosis.registry import rule
 from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow, LogEvent
-from spark_jobs.diagnosis.statistics import largest_group
+from spark_jobs.diagnosis.statistics import counts_of
+from spark_jobs.diagnosis.subjects import job_finding
 from spark_jobs.diagnosis.thresholds import Limits
 
 RULE = "checkpoint.failed"
@@ -40,7 +40,8 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     if severity != "critical" and all(one.reason in LOST_WITH_JOB for one in found.lost):
         return
     newest = found.newest
-    reason, _ = largest_group([one.reason or NO_REASON for one in found.lost])
+    reasons = counts_of(one.reason or NO_REASON for one in found.lost)
+    reason = next(iter(reasons))
     words = words_of(reason)
     yield job_finding(
         window,
@@ -51,8 +52,8 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         cause=words.means,
         next_step=f"{words.next_step} {consequence(found)}",
         seen_at_ms=newest.ended_ms,
-        evidence=(*loss_evidence(found, RULE, limits, "failed checkpoints"), *_by_reason(found), *_message(found)),
-        data={"checkpoints": ids(found.lost), "newest": newest.checkpoint_id, "reasons": _counts(found)},
+        evidence=(*loss_evidence(found, RULE, limits, "failed checkpoints"), *_by_reason(reasons, newest.ended_ms), *_message(found)),
+        data={"checkpoints": ids(found.lost), "newest": newest.checkpoint_id, "reasons": reasons},
     )
 
 
@@ -73,16 +74,9 @@ def _tells_of_one_without_id(event: LogEvent) -> bool:
     return event.kind in TELLING and not event.checkpoint_id and event.reason in COUNTED_REASONS
 
 
-def _counts(found: Losses) -> dict[str, int]:
-    counts: dict[str, int] = {}
-    for one in found.lost:
-        counts[one.reason or NO_REASON] = counts.get(one.reason or NO_REASON, 0) + 1
-    return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
-
-
-def _by_reason(found: Losses) -> Iterator[Evidence]:
-    for reason, count in _counts(found).items():
-        yield Evidence(f"failed with {reason}", count, "count", at_ms=found.newest.ended_ms)
+def _by_reason(reasons: Mapping[str, int], at_ms: int) -> Iterator[Evidence]:
+    for reason, count in reasons.items():
+        yield Evidence(f"failed with {reason}", count, "count", at_ms=at_ms)
 
 
 def _message(found: Losses) -> Iterator[Evidence]:

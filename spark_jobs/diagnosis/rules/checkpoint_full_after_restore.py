@@ -8,9 +8,10 @@ from collections.abc import Iterator
 
 from spark_jobs.diagnosis.findings import Evidence, Finding, NotJudged, Related
 from spark_jobs.diagnosis.registry import rule
-from spark_jobs.diagnosis.samples import Annotation, JobWindow, UploadedFiles
+from spark_jobs.diagnosis.samples import Annotation, JobWindow
+from spark_jobs.diagnosis.subjects import checkpoint_finding
 from spark_jobs.diagnosis.thresholds import Limits, Threshold
-from spark_jobs.diagnosis.uploads import Upload, uploads_of
+from spark_jobs.diagnosis.uploads import Upload, files_of, uploads_of
 from spark_jobs.diagnosis.wording import bytes_text
 
 RULE = "checkpoint.full_after_restore"
@@ -41,10 +42,10 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     first = next((one for one in uploads_of(window) if one.checkpoint.trigger_time_ms >= restore.at_ms), None)
     if first is None:
         return
-    files = _files(window, first)
-    if files is None:
+    files = files_of(window, first.checkpoint)
+    if files is None or files.same_name_bytes is None:
         raise NotJudged(f"the `_metadata` of checkpoint {first.checkpoint.checkpoint_id}, the first after a restore, has not been read")
-    again, fresh = files.same_name_bytes or 0, files.new_name_bytes or 0
+    again, fresh = files.same_name_bytes, files.new_name_bytes or 0
     share = again / (again + fresh) if again + fresh else 0.0
     if share >= limits[f"{RULE}.same_names"]:
         yield _finding(window, limits, restore, first, again, share)
@@ -58,38 +59,29 @@ def _is_foreign(window: JobWindow, restore: Annotation) -> bool:
     return not any(one.outcome == "completed" and one.trigger_time_ms < restore.at_ms for one in window.checkpoints)
 
 
-def _files(window: JobWindow, first: Upload) -> UploadedFiles | None:
-    key = (first.checkpoint.checkpoint_id, first.checkpoint.trigger_time_ms)
-    return next(
-        (one for one in window.uploads if (one.checkpoint_id, one.trigger_time_ms) == key and one.same_name_bytes is not None), None
-    )
-
-
 def _finding(window: JobWindow, limits: Limits, restore: Annotation, first: Upload, again: int, share: float) -> Finding:
     checkpoint, key = first.checkpoint, f"{RULE}.same_names"
     mode = restore.detail.get("claim_mode") or "not known"
     at_ms = checkpoint.ended_ms
     evidence = [
         Evidence("bytes uploaded again", again, "bytes", at_ms=at_ms, note="by `_metadata`"),
-        Evidence("share under the restored names", share, "ratio", limits[key], ">=", key, at_ms),
+        limits.compared("share under the restored names", share, "ratio", ">=", key, at_ms),
         Evidence("claim mode", mode, at_ms=restore.at_ms, note="as far as the log and REST show it"),
     ]
     if checkpoint.end_to_end_ms is not None:
         evidence.append(Evidence("end to end", checkpoint.end_to_end_ms, "ms", at_ms=at_ms))
-    return Finding(
-        rule=RULE,
-        severity="info",
-        confidence="high",
-        subject_kind="checkpoint",
-        subject_id=f"checkpoint {checkpoint.checkpoint_id} @ {checkpoint.trigger_time_ms}",
-        subject=f"checkpoint {checkpoint.checkpoint_id}",
+    return checkpoint_finding(
+        window,
+        checkpoint,
+        RULE,
+        "info",
+        "high",
         title=f"Checkpoint {checkpoint.checkpoint_id} uploaded {bytes_text(again)} of restored files again",
         cause="The job was restored in NO_CLAIM mode: it owns nothing of the restored snapshot, so its first checkpoint copies every file "
         "of it under its own directory. That is what makes the old snapshot free to delete.",
         next_step="Nothing, if the copy fits into the time-out. Restore in CLAIM mode where the old job never comes back and its files may "
         "be taken over.",
-        seen_at_ms=min(at_ms, window.at_ms),
-        evidence=tuple(evidence),
+        evidence=evidence,
         related=(Related("checkpoint", restore.label or "restore", str(restore.detail.get("path") or "")),),
         data={"checkpoint_id": checkpoint.checkpoint_id, "bytes_again": again, "claim_mode": mode, "restored": dict(restore.detail)},
     )

@@ -13,8 +13,9 @@ from spark_jobs.diagnosis.flink_bugs import FLINK_23949, FLINK_23949_RELEASES, h
 from spark_jobs.diagnosis.registry import rule
 from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow, UploadedFiles
 from spark_jobs.diagnosis.statistics import at_least_by_chance, median
+from spark_jobs.diagnosis.subjects import checkpoint_finding
 from spark_jobs.diagnosis.thresholds import Limits, Threshold
-from spark_jobs.diagnosis.uploads import Upload, uploads_of
+from spark_jobs.diagnosis.uploads import Upload, files_of, uploads_of
 from spark_jobs.diagnosis.wording import bytes_text, count_text, share_text
 
 RULE = "checkpoint.full_after_savepoint"
@@ -125,14 +126,8 @@ def _confidence(window: JobWindow, upload: Upload, pattern: _Pattern, limits: Li
 
 
 def _files(window: JobWindow, checkpoint: CheckpointSample) -> UploadedFiles | None:
-    for files in window.uploads:
-        if (files.checkpoint_id, files.trigger_time_ms) == (checkpoint.checkpoint_id, checkpoint.trigger_time_ms) and _is_told(files):
-            return files
-    return None
-
-
-def _is_told(files: UploadedFiles) -> bool:
-    return files.kept_bytes is not None or files.same_name_bytes is not None
+    files = files_of(window, checkpoint)
+    return files if files and (files.kept_bytes is not None or files.same_name_bytes is not None) else None
 
 
 def _uploaded_again(files: UploadedFiles) -> bool:
@@ -147,18 +142,16 @@ def _finding(
     if savepoint is None:
         raise ValueError("only checkpoints after a savepoint are judged")
     affected = has_flink_23949(window.flink_version)
-    return Finding(
-        rule=RULE,
-        severity="warning",
-        confidence=confidence,
-        subject_kind="checkpoint",
-        subject_id=f"checkpoint {checkpoint.checkpoint_id} @ {checkpoint.trigger_time_ms}",
-        subject=f"checkpoint {checkpoint.checkpoint_id}",
+    return checkpoint_finding(
+        window,
+        checkpoint,
+        RULE,
+        "warning",
+        confidence,
         title=f"Checkpoint {checkpoint.checkpoint_id} uploaded {bytes_text(excess)} too much after savepoint {savepoint.checkpoint_id}",
         cause=_cause(window, affected, savepoint),
         next_step=_next_step(affected),
-        seen_at_ms=min(checkpoint.ended_ms, window.at_ms),
-        evidence=tuple(_evidence(window, upload, before, excess, pattern, limits)),
+        evidence=_evidence(window, upload, before, excess, pattern, limits),
         related=(Related("checkpoint", f"savepoint {savepoint.checkpoint_id}", "the savepoint before it"),),
         data={
             "checkpoint_id": checkpoint.checkpoint_id,
@@ -197,15 +190,15 @@ def _evidence(
 ) -> Iterator[Evidence]:
     at_ms = upload.checkpoint.ended_ms
     minimum, full, small = f"{RULE}.minimum_excess_bytes", f"{RULE}.full_ratio", f"{RULE}.incremental_ratio"
-    yield Evidence("bytes uploaded in excess", excess, "bytes", limits[minimum], ">=", minimum, at_ms)
+    yield limits.compared("bytes uploaded in excess", excess, "bytes", ">=", minimum, at_ms)
     source = "full state as the savepoint or the `_metadata` has it: this release reports one size only" if upload.one_size else ""
-    yield Evidence("uploaded share of the full state", upload.ratio, "ratio", limits[full], ">=", full, at_ms, source)
+    yield limits.compared("uploaded share of the full state", upload.ratio, "ratio", ">=", full, at_ms, source)
     usual = median(_share_of(one, upload.full_bytes or 1) for one in before)
     over = f"median of the {count_text(len(before), 'checkpoint')} before"
-    yield Evidence("usual share", usual, "ratio", limits[small], "<", small, at_ms, over)
+    yield limits.compared("usual share", usual, "ratio", "<", small, at_ms, over)
     after = f"{pattern.after_full} of {pattern.after} after savepoints, {pattern.elsewhere_full} of {pattern.elsewhere} elsewhere"
     chance = f"{RULE}.chance"
-    yield Evidence("chance that compaction did it", pattern.chance, "ratio", limits[chance], "<=", chance, at_ms, f"full uploads: {after}")
+    yield limits.compared("chance that compaction did it", pattern.chance, "ratio", "<=", chance, at_ms, f"full uploads: {after}")
     files = _files(window, upload.checkpoint)
     if files is not None:
         again = (files.kept_bytes or 0) + (files.same_name_bytes or 0)

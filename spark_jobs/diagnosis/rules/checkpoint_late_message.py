@@ -4,11 +4,11 @@ from collections.abc import Iterator
 
 from spark_jobs.diagnosis.checkpoint_history import anything_known, name_of, recent
 from spark_jobs.diagnosis.findings import Evidence, Finding
-from spark_jobs.diagnosis.job_subject import job_finding
 from spark_jobs.diagnosis.losses import HOLD_S
 from spark_jobs.diagnosis.registry import rule
 from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow
 from spark_jobs.diagnosis.statistics import median
+from spark_jobs.diagnosis.subjects import job_finding
 from spark_jobs.diagnosis.thresholds import Limits, Threshold
 from spark_jobs.diagnosis.wording import count_text, ms_text, subtask_text
 

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 from spark_jobs.diagnosis.checkpoint_history import completed, name_of
 from spark_jobs.diagnosis.findings import Evidence, Finding
-from spark_jobs.diagnosis.job_subject import job_finding
 from spark_jobs.diagnosis.registry import rule
 from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow
 from spark_jobs.diagnosis.statistics import quantile
+from spark_jobs.diagnosis.subjects import job_finding
 from spark_jobs.diagnosis.thresholds import Limits, Threshold
 from spark_jobs.diagnosis.timeout_advice import timeout_for
 from spark_jobs.diagnosis.wording import count_text, ms_text
@@ -79,7 +79,7 @@ def _finding(
         "checkpoints instead.",
         seen_at_ms=at_ms,
         evidence=(
-            Evidence("savepoint over checkpoint duration", savepoint_ms / max(p99_ms, 1), "times", limits[times], ">=", times, at_ms),
+            limits.compared("savepoint over checkpoint duration", savepoint_ms / max(p99_ms, 1), "times", ">=", times, at_ms),
             Evidence("slowest savepoint", savepoint_ms, "ms", at_ms=at_ms, note=name_of(slowest)),
             Evidence("99th percentile of checkpoints", p99_ms, "ms", at_ms=at_ms),
             Evidence("time-out", timeout_ms, "ms", limits[f"{RULE}.advised_times"] * enough_ms, ">=", at_ms=at_ms),

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 from spark_jobs.diagnosis.checkpoint_history import INCREMENTAL_SIZE_SINCE, by_time, completed
 from spark_jobs.diagnosis.findings import Confidence, Evidence, Finding, NotJudged, Related
-from spark_jobs.diagnosis.job_subject import job_finding
 from spark_jobs.diagnosis.registry import rule
 from spark_jobs.diagnosis.samples import JobWindow, SizeTrend
+from spark_jobs.diagnosis.subjects import job_finding
 from spark_jobs.diagnosis.thresholds import Limits, Threshold
 from spark_jobs.diagnosis.wording import brief, bytes_text, ms_text, share_text
 
@@ -70,11 +70,8 @@ def _finding(window: JobWindow, limits: Limits, trend: SizeTrend, size: int, per
     grows, forecast_key = f"{RULE}.growth_per_day", f"{RULE}.forecast_bytes"
     span_ms = (trend.to_time_ms or 0) - (trend.from_time_ms or 0)
     evidence = [
-        Evidence("growth per day", per_day, "ratio", limits[grows], ">=", grows, seen_at_ms, f"{bytes_text(slope)} per hour, robust slope"),
-        Evidence(
-            f"forecast in {ms_text(limits[f'{RULE}.horizon_h'] * HOUR_MS)}", forecast, "bytes", limits[forecast_key], ">=", forecast_key,
-            seen_at_ms,
-        ),
+        limits.compared("growth per day", per_day, "ratio", ">=", grows, seen_at_ms, f"{bytes_text(slope)} per hour, robust slope"),
+        limits.compared(f"forecast in {ms_text(limits[f'{RULE}.horizon_h'] * HOUR_MS)}", forecast, "bytes", ">=", forecast_key, seen_at_ms),
         Evidence("full state now", size, "bytes", at_ms=seen_at_ms),
         Evidence("time to double", doubled_ms, "ms", at_ms=seen_at_ms),
         Evidence("observed for", span_ms, "ms", limits[f"{RULE}.hours"] * HOUR_MS, ">=", f"{RULE}.hours", seen_at_ms),

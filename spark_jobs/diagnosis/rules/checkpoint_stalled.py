@@ -8,10 +8,10 @@ from itertools import pairwise
 
 from spark_jobs.diagnosis.checkpoint_history import FAILED_OUTCOMES, FLINK_TIMEOUT_MS, by_time, checkpoints_are_off, completed, name_of
 from spark_jobs.diagnosis.findings import Confidence, Evidence, Finding, NotJudged, Severity
-from spark_jobs.diagnosis.job_subject import job_finding
 from spark_jobs.diagnosis.registry import rule
 from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow
-from spark_jobs.diagnosis.statistics import median
+from spark_jobs.diagnosis.statistics import counts_of, median
+from spark_jobs.diagnosis.subjects import job_finding
 from spark_jobs.diagnosis.thresholds import Limits, Threshold
 from spark_jobs.diagnosis.wording import count_text, ms_text
 
@@ -110,13 +110,6 @@ def _confidence(window: JobWindow, tried: list[CheckpointSample]) -> Confidence:
     return "medium" if tried or window.state == "RUNNING" else "low"
 
 
-def _outcomes(tried: list[CheckpointSample]) -> dict[str, int]:
-    counts: dict[str, int] = {}
-    for one in tried:
-        counts[one.outcome] = counts.get(one.outcome, 0) + 1
-    return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
-
-
 def _cause(window: JobWindow, tried: list[CheckpointSample]) -> str:
     if window.state not in (None, "RUNNING"):
         return f"The job is {window.state}: no checkpoint can complete until all of its tasks run."
@@ -125,7 +118,7 @@ def _cause(window: JobWindow, tried: list[CheckpointSample]) -> str:
             "None was even started: some task is not running (one that has finished, before 1.14), the coordinator has stopped, "
             "or the minimum pause is never over."
         )
-    told = ", ".join(f"{count} {outcome.replace('_', ' ')}" for outcome, count in _outcomes(tried).items())
+    told = ", ".join(f"{count} {outcome.replace('_', ' ')}" for outcome, count in counts_of(one.outcome for one in tried).items())
     return f"Of {count_text(len(tried), 'checkpoint')} since then none completed: {told}."
 
 
@@ -148,5 +141,5 @@ def _evidence(
         yield Evidence("last success", name_of(last), at_ms=last.ended_ms)
     else:
         yield Evidence("last success", "none since the job started or its history begins", at_ms=window.at_ms)
-    for outcome, count in _outcomes(tried).items():
+    for outcome, count in counts_of(one.outcome for one in tried).items():
         yield Evidence(f"attempts since: {outcome.replace('_', ' ')}", count, "count", at_ms=window.at_ms)

@@ -6,11 +6,11 @@ from spark_jobs.diagnosis.barrier_holders import holder_between, pressure_is_kno
 from spark_jobs.diagnosis.checkpoint_history import anything_known, completed, recent
 from spark_jobs.diagnosis.findings import Evidence, Finding, NotJudged
 from spark_jobs.diagnosis.interval_advice import interval_for
-from spark_jobs.diagnosis.job_subject import job_finding
 from spark_jobs.diagnosis.phases import BARRIER_PHASES, dominating_phase
 from spark_jobs.diagnosis.registry import rule
 from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow
 from spark_jobs.diagnosis.statistics import median, quantile
+from spark_jobs.diagnosis.subjects import job_finding
 from spark_jobs.diagnosis.thresholds import Limits, Threshold
 from spark_jobs.diagnosis.wording import ms_text, share_text
 
@@ -110,7 +110,7 @@ def _finding(
         f"execution.checkpointing.min-pause to {ms_text(advised_ms / 2)}.",
         seen_at_ms=at_ms,
         evidence=(
-            Evidence("duration over interval", share, "ratio", limits[share_key], ">", share_key, at_ms, "median"),
+            limits.compared("duration over interval", share, "ratio", ">", share_key, at_ms, "median"),
             Evidence("checkpoint interval", interval_ms, "ms", fleet_minimum_ms or None, "<" if fleet_minimum_ms else "", at_ms=at_ms),
             Evidence("usual duration", usual_ms, "ms", at_ms=at_ms, note=f"median of {len(durations)}"),
             Evidence("99th percentile of the duration", p99_ms, "ms", at_ms=at_ms),

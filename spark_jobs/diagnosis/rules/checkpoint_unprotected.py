@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 from spark_jobs.diagnosis.checkpoint_history import checkpoints_are_off
 from spark_jobs.diagnosis.findings import Evidence, Finding, NotJudged
-from spark_jobs.diagnosis.job_subject import job_finding
 from spark_jobs.diagnosis.registry import rule
 from spark_jobs.diagnosis.samples import JobWindow
+from spark_jobs.diagnosis.subjects import job_finding
 from spark_jobs.diagnosis.thresholds import Limits, Threshold
 from spark_jobs.diagnosis.wording import bytes_text, count_text, ms_text
 
@@ -49,7 +49,7 @@ def _not_whole(window: JobWindow, limits: Limits) -> Finding:
     if point is None:
         raise ValueError("a finding of this kind rests on a recovery point")
     evidence = [
-        Evidence("missing files", point.missing_files, "count", limits[key], ">=", key, point.audited_at_ms),
+        limits.compared("missing files", point.missing_files, "count", ">=", key, point.audited_at_ms),
         Evidence("newest retained checkpoint", f"checkpoint {point.checkpoint_id}", at_ms=point.audited_at_ms, note=point.path or ""),
     ]
     if point.missing_bytes is not None:

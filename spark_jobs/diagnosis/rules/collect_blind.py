@@ -45,7 +45,7 @@ def _finding(window: JobWindow, limits: Limits, gap: SourceGap) -> Finding:
     key = f"{RULE}.cycles"
     silent_ms = max(0, window.at_ms - gap.since_ms)
     evidence = [
-        Evidence("missed cycles", gap.cycles, "cycles", limits[key], ">=", key, window.at_ms),
+        limits.compared("missed cycles", gap.cycles, "cycles", ">=", key, window.at_ms),
         Evidence("silent for", silent_ms, "ms", at_ms=window.at_ms),
     ]
     if gap.error:

@@ -11,6 +11,7 @@ from spark_jobs.diagnosis.pressure_words import brief_name
 from spark_jobs.diagnosis.record_rates import Rates, records_in, records_out
 from spark_jobs.diagnosis.registry import rule
 from spark_jobs.diagnosis.samples import JobWindow, VertexWindow
+from spark_jobs.diagnosis.subjects import vertex_finding
 from spark_jobs.diagnosis.thresholds import Limits, Threshold
 from spark_jobs.diagnosis.unevenness import REPORTING_SHARE, Spread, spread
 from spark_jobs.diagnosis.wording import bytes_text, list_text, share_text
@@ -125,18 +126,16 @@ def _finding(window: JobWindow, limits: Limits, uneven: Uneven) -> Finding:
     main, busy = uneven.main, uneven.busy
     hot = list_text(f"{name}/{index}" for index in main.top)
     hosts = uneven.window.host if uneven.window else ()
-    return Finding(
-        rule=RULE,
-        severity="warning" if busy is not None and busy >= limits[BUSY] and not uneven.is_source else "info",
-        confidence="high" if uneven.state or (uneven.rates and uneven.rates.counted_ms) else "medium",
-        subject_kind="vertex",
-        subject_id=uneven.vertex_id,
-        subject=window.vertex_name(uneven.vertex_id),
+    return vertex_finding(
+        window,
+        uneven.vertex_id,
+        RULE,
+        "warning" if busy is not None and busy >= limits[BUSY] and not uneven.is_source else "info",
+        "high" if uneven.state or (uneven.rates and uneven.rates.counted_ms) else "medium",
         title=f"{hot} {'has' if len(main.top) == 1 else 'have'} {share_text(main.top_share)} of the {uneven.of}",
         cause=_cause(name, uneven, _sets_pace(window, limits, uneven)),
         next_step=_next_step(name, uneven),
-        seen_at_ms=window.at_ms,
-        evidence=tuple(_evidence(window, limits, uneven)),
+        evidence=_evidence(window, limits, uneven),
         data={
             "vertex_id": uneven.vertex_id,
             "vertex_ids": [uneven.vertex_id],
@@ -154,17 +153,17 @@ def _evidence(window: JobWindow, limits: Limits, uneven: Uneven) -> Iterator[Evi
     if (spread := uneven.records) and uneven.rates:
         source, at_ms = uneven.rates.source, window.at_ms
         note = "a typical sibling gets none" if spread.ratio is None else "largest over the median of the others"
-        yield Evidence("records, largest over typical", spread.ratio, "times", limits[RATIO], ">=", RATIO, at_ms, f"{note}; {source}")
-        yield Evidence("records of the hottest subtask", spread.largest, "records/s", limits[MIN_RECORDS], ">=", MIN_RECORDS, at_ms, source)
+        yield limits.compared("records, largest over typical", spread.ratio, "times", ">=", RATIO, at_ms, f"{note}; {source}")
+        yield limits.compared("records of the hottest subtask", spread.largest, "records/s", ">=", MIN_RECORDS, at_ms, source)
         yield Evidence("records of a typical sibling", spread.typical, "records/s", at_ms=at_ms, note=source)
     if spread := uneven.state:
         taken_at_ms = uneven.state_at_ms
         note = "a typical sibling has none" if spread.ratio is None else "full state; largest over the median of the others"
-        yield Evidence("state, largest over typical", spread.ratio, "times", limits[STATE_RATIO], ">=", STATE_RATIO, taken_at_ms, note)
+        yield limits.compared("state, largest over typical", spread.ratio, "times", ">=", STATE_RATIO, taken_at_ms, note)
         yield Evidence("state of the largest subtask", int(spread.largest), "bytes", int(limits[MIN_STATE]), ">=", MIN_STATE, taken_at_ms)
     if uneven.busy is not None:
         sign = ">=" if uneven.busy >= limits[BUSY] else "<"
-        yield Evidence("busiest of the hot subtasks", uneven.busy, "ratio", limits[BUSY], sign, BUSY, window.at_ms)
+        yield limits.compared("busiest of the hot subtasks", uneven.busy, "ratio", sign, BUSY, window.at_ms)
 
 
 def _cause(name: str, uneven: Uneven, sets_pace: bool) -> str:

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from spark_jobs.diagnosis.findings import Confidence, Evidence, Finding, NotJudged
 from spark_jobs.diagnosis.origins import Outbound, Pressure, pressure_of
 from spark_jobs.diagnosis.pressure import typical
-from spark_jobs.diagnosis.pressure_words import brief_name, brief_names, held_back, hot_data, subtasks_text
+from spark_jobs.diagnosis.pressure_words import brief_name, brief_names, held_back, hot_data, waiting_evidence
 from spark_jobs.diagnosis.registry import rule
-from spark_jobs.diagnosis.rules.pressure_root import BACKPRESSURED
 from spark_jobs.diagnosis.samples import JobWindow
+from spark_jobs.diagnosis.subjects import vertex_finding
 from spark_jobs.diagnosis.thresholds import Limits, Threshold
 from spark_jobs.diagnosis.wording import list_text
 
@@ -52,44 +52,25 @@ def _finding(window: JobWindow, limits: Limits, pressure: Pressure, outbound: Ou
     behind = list_text(brief_names(window, following))
     upstream = pressure.ways_to(held.vertex_id)
     mark = outbound.floor + limits[OUTPUT_LEVEL] * (outbound.ceiling - outbound.floor)
+    floor_and_ceiling = f"idle floor {outbound.floor:.2f}, one hot channel lifts it to {outbound.ceiling:.2f}"
     working = [
         typical(pressure.vertices[target].working(index) for index in range(pressure.vertices[target].parallelism)) for target in following
     ]
-    return Finding(
-        rule=RULE,
-        severity="warning",
-        confidence=_confidence(vertex.window.samples),
-        subject_kind="vertex",
-        subject_id=held.vertex_id,
-        subject=window.vertex_name(held.vertex_id),
+    return vertex_finding(
+        window,
+        held.vertex_id,
+        RULE,
+        "warning",
+        _confidence(vertex.window.samples),
         title=f"{name} waits for its output while {behind} has time to spare",
         cause=f"{name} produces more than its channels carry: a function that multiplies records, a slow network, or a remote host.",
         next_step=(
             f"Compare records in and out of {name}, and bytes sent to {behind} with what the network between their hosts gives. "
             "Filter or aggregate before the exchange, or keep the two in one chain."
         ),
-        seen_at_ms=window.at_ms,
         evidence=(
-            Evidence(
-                f"{name} back-pressured",
-                held.ratio,
-                "ratio",
-                limits[BACKPRESSURED],
-                ">=",
-                BACKPRESSURED,
-                window.at_ms,
-                f"{subtasks_text(held.subtasks, vertex.parallelism)}, median",
-            ),
-            Evidence(
-                f"{name} output",
-                outbound.usage,
-                "ratio",
-                mark,
-                ">",
-                OUTPUT_LEVEL,
-                window.at_ms,
-                f"idle floor {outbound.floor:.2f}, one hot channel lifts it to {outbound.ceiling:.2f}",
-            ),
+            waiting_evidence(window, limits, pressure, held),
+            Evidence(f"{name} output", outbound.usage, "ratio", mark, ">", OUTPUT_LEVEL, window.at_ms, floor_and_ceiling),
             *(
                 Evidence(f"{target} working", share, "ratio", at_ms=window.at_ms, note="median over subtasks")
                 for target, share in zip(brief_names(window, following), working, strict=True)

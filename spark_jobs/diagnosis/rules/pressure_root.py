@@ -4,17 +4,17 @@ from collections.abc import Iterator, Sequence
 
 from spark_jobs.diagnosis.findings import Confidence, Evidence, Finding, NotJudged, Severity
 from spark_jobs.diagnosis.holding import Origin
-from spark_jobs.diagnosis.origins import Held, Pressure, Way, pressure_of
+from spark_jobs.diagnosis.origins import BACKPRESSURED, Held, Pressure, Way, pressure_of
 from spark_jobs.diagnosis.pressure import typical, value
-from spark_jobs.diagnosis.pressure_words import MOST_NAMED, brief_name, brief_names, held_back, hot_data, subtasks_text
+from spark_jobs.diagnosis.pressure_words import MOST_NAMED, brief_name, brief_names, held_back, hot_data, subtasks_text, waiting_evidence
 from spark_jobs.diagnosis.registry import rule
 from spark_jobs.diagnosis.samples import JobWindow
+from spark_jobs.diagnosis.subjects import vertex_finding
 from spark_jobs.diagnosis.thresholds import Limits, Threshold
 from spark_jobs.diagnosis.wording import list_text, share_text
 
 RULE = "pressure.root"
-BACKPRESSURED, BUSY = f"{RULE}.backpressured_ratio", f"{RULE}.busy_ratio"
-FULL_INPUT, CRITICAL = f"{RULE}.full_input_ratio", f"{RULE}.critical_ratio"
+BUSY, FULL_INPUT, CRITICAL = f"{RULE}.busy_ratio", f"{RULE}.full_input_ratio", f"{RULE}.critical_ratio"
 
 
 @rule(
@@ -103,18 +103,16 @@ def _finding(window: JobWindow, limits: Limits, pressure: Pressure, origin: Orig
         if origin.measured
         else f"{hot[0].upper()}{hot[1:]} of {name} had full inputs and did not wait"
     )
-    return Finding(
-        rule=RULE,
-        severity=_severity(limits, pressure, origin, held),
-        confidence=confidence,
-        subject_kind="vertex",
-        subject_id=origin.vertex_id,
-        subject=window.vertex_name(origin.vertex_id),
+    return vertex_finding(
+        window,
+        origin.vertex_id,
+        RULE,
+        _severity(limits, pressure, origin, held),
+        confidence,
         title=f"{name} back-pressures {held_names}",
         cause=f"{works}, while {held_names} waited for room in the output: records arrive faster than {name} processes them.",
         next_step=_next_step(pressure, origin, name),
-        seen_at_ms=window.at_ms,
-        evidence=tuple(_evidence(window, limits, pressure, origin, held)),
+        evidence=_evidence(window, limits, pressure, origin, held),
         related=held_back(window, ways),
         data=hot_data(window, pressure, origin.vertex_id, origin.subtasks, ways),
     )
@@ -124,21 +122,14 @@ def _evidence(window: JobWindow, limits: Limits, pressure: Pressure, origin: Ori
     at_ms = window.at_ms
     vertex = pressure.vertices[origin.vertex_id]
     name = brief_name(window, origin.vertex_id)
-    worst = max(held, key=lambda one: one.ratio)
-    waits = Evidence(
-        f"{brief_name(window, worst.vertex_id)} back-pressured", worst.ratio, "ratio", limits[BACKPRESSURED], ">=", BACKPRESSURED, at_ms,
-        f"{subtasks_text(worst.subtasks, pressure.vertices[worst.vertex_id].parallelism)}, median",
-    )  # fmt: skip
     busy = typical(vertex.busy(index) for index in origin.subtasks)
     if busy is not None:
         on = subtasks_text(origin.subtasks, vertex.parallelism)
-        yield Evidence(f"{name} busy", busy, "ratio", limits[BUSY], ">=", BUSY, at_ms, f"{on}, median")
-        yield waits
-    else:
-        yield waits
+        yield limits.compared(f"{name} busy", busy, "ratio", ">=", BUSY, at_ms, f"{on}, median")
+    yield waiting_evidence(window, limits, pressure, max(held, key=lambda one: one.ratio))
     own = typical(vertex.backpressured(index) for index in origin.subtasks)
     if own is not None:
-        yield Evidence(f"{name} back-pressured", own, "ratio", limits[BACKPRESSURED], "<", BACKPRESSURED, at_ms)
+        yield limits.compared(f"{name} back-pressured", own, "ratio", "<", BACKPRESSURED, at_ms)
     level = max((known for index in origin.subtasks if (known := vertex.input_level(index)) is not None), default=None)
     if level is not None:
         note = "" if origin.full_input else "local channels have no buffers here: 0 does not mean empty"

@@ -10,6 +10,7 @@ from spark_jobs.diagnosis.pressure_words import MOST_SUBTASKS, brief_name, hot_d
 from spark_jobs.diagnosis.record_rates import records_in
 from spark_jobs.diagnosis.registry import rule
 from spark_jobs.diagnosis.samples import JobWindow
+from spark_jobs.diagnosis.subjects import vertex_finding
 from spark_jobs.diagnosis.thresholds import Limits, Threshold
 from spark_jobs.diagnosis.wording import count_text, list_text, share_text
 
@@ -63,18 +64,16 @@ def _finding(window: JobWindow, limits: Limits, pressure: Pressure, origin: Orig
     channels = _hot_channel_subtasks(vertex, origin, limits)
     producers = _producers(window, pressure, origin) if channels else []
     hot = subtasks_text(origin.subtasks, vertex.parallelism)
-    return Finding(
-        rule=RULE,
-        severity="warning",
-        confidence=_confidence(origin, share, even_share, vertex.window.samples),
-        subject_kind="vertex",
-        subject_id=origin.vertex_id,
-        subject=window.vertex_name(origin.vertex_id),
+    return vertex_finding(
+        window,
+        origin.vertex_id,
+        RULE,
+        "warning",
+        _confidence(origin, share, even_share, vertex.window.samples),
         title=f"{name}: {hot} busy, the others idle",
         cause=_cause(hot, vertex.parallelism, share, producers),
         next_step=_next_step(share, even_share, name),
-        seen_at_ms=window.at_ms,
-        evidence=tuple(_evidence(window, limits, vertex, origin, siblings_working, share)),
+        evidence=_evidence(window, limits, vertex, origin, siblings_working, share),
         data={
             **hot_data(window, pressure, origin.vertex_id, origin.subtasks, pressure.ways_to(origin.vertex_id)),
             "hot_channel_subtasks": channels[:MOST_SUBTASKS],
@@ -94,17 +93,10 @@ def _evidence(
 ) -> Iterator[Evidence]:
     at_ms = window.at_ms
     count = len(origin.subtasks)
-    yield Evidence(
-        "busy subtasks",
-        count / vertex.parallelism,
-        "ratio",
-        limits[HOT_SHARE],
-        "<=",
-        HOT_SHARE,
-        at_ms,
-        f"{count:,} of {vertex.parallelism:,}",
+    yield limits.compared(
+        "busy subtasks", count / vertex.parallelism, "ratio", "<=", HOT_SHARE, at_ms, f"{count:,} of {vertex.parallelism:,}"
     )
-    yield Evidence("working time of the others", siblings_working, "ratio", limits[SIBLINGS], "<=", SIBLINGS, at_ms, "median")
+    yield limits.compared("working time of the others", siblings_working, "ratio", "<=", SIBLINGS, at_ms, "median")
     if share is not None:
         even = f"an even share would be {share_text(count / vertex.parallelism)}"
         yield Evidence("records they take", share, "ratio", at_ms=at_ms, note=f"{even}; {records_in(vertex.window).source}")
@@ -114,7 +106,7 @@ def _evidence(
         ("exclusive input buffers in use", vertex.window.exclusive_usage, HOT_EXCLUSIVE, "<="),
     ):
         if (usage := value(values, first)) is not None:
-            yield Evidence(name, usage, "ratio", limits[key], sign, key, at_ms, f"subtask {first}")
+            yield limits.compared(name, usage, "ratio", sign, key, at_ms, f"subtask {first}")
 
 
 def _hot_channel_subtasks(vertex: Subtasks, origin: Origin, limits: Limits) -> list[int]:

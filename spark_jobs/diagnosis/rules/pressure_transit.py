@@ -6,10 +6,10 @@ from spark_jobs.diagnosis.findings import Evidence, Finding, NotJudged, Related
 from spark_jobs.diagnosis.origins import Held, Pressure, pressure_of
 from spark_jobs.diagnosis.pool_states import TRANSITIONAL, WORDS, PoolState, is_any_full, pool_state
 from spark_jobs.diagnosis.pressure import typical, value
-from spark_jobs.diagnosis.pressure_words import brief_names, names, path_data, subtasks_text
+from spark_jobs.diagnosis.pressure_words import brief_names, names, path_data, waiting_evidence
 from spark_jobs.diagnosis.registry import rule
-from spark_jobs.diagnosis.rules.pressure_root import BACKPRESSURED
 from spark_jobs.diagnosis.samples import JobWindow
+from spark_jobs.diagnosis.subjects import vertex_finding
 from spark_jobs.diagnosis.thresholds import Limits
 from spark_jobs.diagnosis.topology import Topology
 from spark_jobs.diagnosis.wording import list_text
@@ -55,28 +55,17 @@ def _finding(window: JobWindow, limits: Limits, pressure: Pressure, held: Held, 
     still = (
         " The state is transitional: its own input is not full yet, so those before it are not affected." if state in TRANSITIONAL else ""
     )
-    return Finding(
-        rule=RULE,
-        severity="info",
-        confidence="high" if pressure.vertices[held.vertex_id].window.samples > 1 else "medium",
-        subject_kind="vertex",
-        subject_id=held.vertex_id,
-        subject=window.vertex_name(held.vertex_id),
+    return vertex_finding(
+        window,
+        held.vertex_id,
+        RULE,
+        "info",
+        "high" if pressure.vertices[held.vertex_id].window.samples > 1 else "medium",
         title=f"{name} waits for {origin}",
         cause=f"{origin} does not take records as fast as they come; its full buffers reach back to {name}{between}.{also}{still}",
         next_step=f"Nothing here: relieve {origin}, and this ends by itself.",
-        seen_at_ms=window.at_ms,
         evidence=(
-            Evidence(
-                f"{name} back-pressured",
-                held.ratio,
-                "ratio",
-                limits[BACKPRESSURED],
-                ">=",
-                BACKPRESSURED,
-                window.at_ms,
-                f"{subtasks_text(held.subtasks, pressure.vertices[held.vertex_id].parallelism)}, median",
-            ),
+            waiting_evidence(window, limits, pressure, held),
             *([Evidence("buffers", WORDS[state], at_ms=window.at_ms)] if state in TRANSITIONAL else []),
         ),
         related=tuple(Related("vertex", named[-1], "origin", named) for named in (names(window, one) for one in paths)),

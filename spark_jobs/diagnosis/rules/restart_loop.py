@@ -4,13 +4,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from spark_jobs.diagnosis.findings import Evidence, Finding, Related
-from spark_jobs.diagnosis.job_subject import job_finding
 from spark_jobs.diagnosis.regional_advice import region_size
 from spark_jobs.diagnosis.registry import rule
 from spark_jobs.diagnosis.restart_episodes import READS, Episode, episodes
 from spark_jobs.diagnosis.root_exceptions import lost_taskmanager, root_of, tells_of_a_lost_taskmanager
 from spark_jobs.diagnosis.samples import JobFailure, JobWindow
-from spark_jobs.diagnosis.statistics import largest_group, median
+from spark_jobs.diagnosis.statistics import counts_of, largest_group, median
+from spark_jobs.diagnosis.subjects import job_finding
 from spark_jobs.diagnosis.thresholds import Limits, Threshold
 from spark_jobs.diagnosis.wording import count_text, list_text, ms_text, share_text
 
@@ -157,7 +157,7 @@ def _finding(window: JobWindow, limits: Limits, found: Sequence[Episode], troubl
         related=(*(Related("taskmanager", name, "lost") for name in lost), *((Related("host", host[0], "most failures"),) if host else ())),
         data={
             "episodes": [_as_data(episode, trouble) for episode, trouble in zip(found, troubles, strict=True)][-20:],
-            "groups": _groups(troubles),
+            "groups": counts_of(trouble.group for trouble in troubles),
             "lost_taskmanagers": lost,
         },
     )
@@ -176,13 +176,6 @@ def _only_task(troubles: Sequence[_Trouble]) -> str | None:
     """The one subtask that all failures come from: it stays on its host, so neither can be told from the other."""
     tasks = {trouble.first.task.split(" - execution", 1)[0] for trouble in troubles if trouble.first and trouble.first.task}
     return next(iter(tasks)) if len(tasks) == 1 else None
-
-
-def _groups(troubles: Sequence[_Trouble]) -> dict[str, int]:
-    counts: dict[str, int] = {}
-    for trouble in troubles:
-        counts[trouble.group] = counts.get(trouble.group, 0) + 1
-    return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
 
 
 def _cause(group: str, often: int, of: int, message: str, lost: list[str], host: tuple[str, float] | None) -> str:
@@ -222,12 +215,12 @@ def _evidence(
     key, share_key, at_ms = f"{RULE}.episodes", f"{RULE}.host_share", found[-1].restarts[-1]
     span = f"within {ms_text(limits[f'{RULE}.window_s'] * 1000)}"
     if stuck:
-        yield Evidence("restarts without all tasks running again", len(found[-1].restarts), "count", limits[key], ">=", key, at_ms, span)
+        yield limits.compared("restarts without all tasks running again", len(found[-1].restarts), "count", ">=", key, at_ms, span)
     else:
-        yield Evidence("restart episodes", len(found), "count", limits[key], ">=", key, at_ms, span)
+        yield limits.compared("restart episodes", len(found), "count", ">=", key, at_ms, span)
     restarts = sum(len(episode.restarts) for episode in found)
     yield Evidence("restarts", restarts, "count", at_ms=at_ms, note="several may belong to one episode")
-    for group, count in list(_groups(troubles).items())[:5]:
+    for group, count in list(counts_of(trouble.group for trouble in troubles).items())[:5]:
         yield Evidence("root exception", group, at_ms=at_ms, note=count_text(count, "episode"))
     last = next((trouble.first for trouble in reversed(troubles) if trouble.first), None)
     if last:
@@ -235,7 +228,7 @@ def _evidence(
     for name in sorted({name for trouble in troubles for name in trouble.lost})[:5]:
         yield Evidence("lost TaskManager", name, at_ms=at_ms)
     if host:
-        yield Evidence("share of failures on one host", host[1], "ratio", limits[share_key], ">=", share_key, at_ms, host[0])
+        yield limits.compared("share of failures on one host", host[1], "ratio", ">=", share_key, at_ms, host[0])
     per_failure, source = _tasks_per_failure(window, found[0].begun_ms, last)
     if per_failure is not None:
         tasks = sum(vertex.parallelism or 0 for vertex in window.vertices)

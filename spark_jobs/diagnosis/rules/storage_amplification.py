@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from spark_jobs.diagnosis.findings import Evidence, Finding, Severity
 from spark_jobs.diagnosis.registry import rule
-from spark_jobs.diagnosis.storage_samples import StorageJobSample
-from spark_jobs.diagnosis.storage_subject import TWO_DAYS_S, stored_job_finding
+from spark_jobs.diagnosis.storage_samples import TWO_DAYS_S, StorageJobSample
+from spark_jobs.diagnosis.subjects import stored_job_finding
 from spark_jobs.diagnosis.thresholds import Limits, Threshold
 from spark_jobs.diagnosis.wording import bytes_text, count_text
 
@@ -56,8 +56,8 @@ def judge(sample: StorageJobSample, limits: Limits) -> Iterator[Finding]:
         f"uploads live segments again; without {KEYS}.across-checkpoint-boundary files are merged within one checkpoint only. There is "
         "nothing to delete by hand: needed and unused segments are in the same files.",
         evidence=(
-            Evidence("amplification", ratio, "times", limits[key], ">=", key, at_ms),
-            Evidence("unused bytes in merged files", excess, "bytes", limits[least], ">=", least, at_ms),
+            limits.compared("amplification", ratio, "times", ">=", key, at_ms),
+            limits.compared("unused bytes in merged files", excess, "bytes", ">=", least, at_ms),
             Evidence("merged files on disk", on_disk, "bytes", at_ms=at_ms, note=count_text(sample.segmented.files, "file")),
             Evidence("live segments", live, "bytes", at_ms=at_ms),
         ),

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 from spark_jobs.diagnosis.findings import Evidence, Finding, Related, Severity
 from spark_jobs.diagnosis.registry import rule
-from spark_jobs.diagnosis.storage_samples import Dependence, StorageJobSample
-from spark_jobs.diagnosis.storage_subject import TWO_DAYS_S, stored_job_finding
+from spark_jobs.diagnosis.storage_samples import TWO_DAYS_S, Dependence, StorageJobSample
+from spark_jobs.diagnosis.subjects import stored_job_finding
 from spark_jobs.diagnosis.thresholds import Limits, Threshold
 from spark_jobs.diagnosis.wording import brief, bytes_text, count_text, list_text
 
@@ -56,10 +56,10 @@ def _finding(sample: StorageJobSample, limits: Limits, files: int) -> Finding:
         f"files with the snapshot it began with. {snapshots} cannot be restored without those files.",
         next_step=f"Leave the directories of {names} alone, whatever their age. {_independence(sample.ended)}",
         evidence=(
-            Evidence("files of other jobs", files, "count", limits[least], ">=", least, at_ms),
+            limits.compared("files of other jobs", files, "count", ">=", least, at_ms),
             Evidence("snapshots that need them", sample.dependent, "count", at_ms=at_ms, note=f"of {sample.retained} retained"),
             Evidence("bytes of other jobs", size, "bytes", at_ms=at_ms),
-            Evidence("jobs behind this one", sample.chain, "count", limits[long], ">=", long, at_ms, "each needed by the one before it"),
+            limits.compared("jobs behind this one", sample.chain, "count", ">=", long, at_ms, "each needed by the one before it"),
         ),
         related=tuple(Related("job", one.job_name or one.job_id, _note(one)) for one in others[:MOST_SHOWN]),
         data={

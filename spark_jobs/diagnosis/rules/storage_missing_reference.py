@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 from spark_jobs.diagnosis.findings import Evidence, Finding, Related, Severity
 from spark_jobs.diagnosis.registry import rule
-from spark_jobs.diagnosis.storage_samples import IncompleteSnapshot, StorageJobSample
-from spark_jobs.diagnosis.storage_subject import TWO_DAYS_S, stored_job_finding
+from spark_jobs.diagnosis.storage_samples import TWO_DAYS_S, IncompleteSnapshot, StorageJobSample
+from spark_jobs.diagnosis.subjects import stored_job_finding
 from spark_jobs.diagnosis.thresholds import Limits, Threshold
 from spark_jobs.diagnosis.wording import bytes_text, count_text
 
@@ -43,7 +43,7 @@ def _finding(sample: StorageJobSample, limits: Limits, incomplete: list[Incomple
     lacks = f"{count_text(first.missing.files, 'file')} ({bytes_text(first.missing.bytes)})"
     more = f", and {count_text(len(incomplete) - 1, 'more snapshot')} of this job" if len(incomplete) > 1 else ""
     evidence = [
-        Evidence("missing files", first.missing.files, "count", limits[key], ">=", key, at_ms, name),
+        limits.compared("missing files", first.missing.files, "count", ">=", key, at_ms, name),
         Evidence("missing bytes", first.missing.bytes, "bytes", at_ms=at_ms, note=first.path),
         Evidence("snapshots that lack files", len(incomplete), "count", at_ms=at_ms, note=f"of {sample.checkpoints} retained"),
     ]

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 
 from spark_jobs.diagnosis.findings import Evidence, Finding, Related, Severity
 from spark_jobs.diagnosis.registry import rule
-from spark_jobs.diagnosis.storage_samples import StorageRootSample
-from spark_jobs.diagnosis.storage_space import severity_of_space, space_evidence, space_thresholds
-from spark_jobs.diagnosis.storage_subject import TWO_DAYS_S, clean_up_step, root_finding
+from spark_jobs.diagnosis.storage_samples import TWO_DAYS_S, StorageRootSample
+from spark_jobs.diagnosis.storage_space import clean_up_step, severity_of_space, space_evidence, space_thresholds
+from spark_jobs.diagnosis.subjects import root_finding
 from spark_jobs.diagnosis.thresholds import Limits
 from spark_jobs.diagnosis.wording import bytes_text, count_text, list_text, share_text
 

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 from spark_jobs.diagnosis.findings import Evidence, Finding, Severity
 from spark_jobs.diagnosis.registry import rule
-from spark_jobs.diagnosis.storage_samples import StorageJobSample
-from spark_jobs.diagnosis.storage_subject import TWO_DAYS_S, stored_job_finding
+from spark_jobs.diagnosis.storage_samples import TWO_DAYS_S, StorageJobSample
+from spark_jobs.diagnosis.subjects import stored_job_finding
 from spark_jobs.diagnosis.thresholds import Limits, Threshold
 from spark_jobs.diagnosis.wording import bytes_text, count_text, share_text
 
@@ -56,8 +56,8 @@ def judge(sample: StorageJobSample, limits: Limits) -> Iterator[Finding]:
         "execution.checkpointing.data-inline-threshold (state.storage.fs.memory-threshold before 1.20; 20 kB by default, 1 MB at most), "
         "which moves small states into the _metadata, take checkpoints less often, or lower the parallelism of small operators.",
         evidence=(
-            Evidence("small files", sample.small_files, "count", limits[key], ">=", key, at_ms),
-            Evidence("share of its files", share, "ratio", limits[part], ">=", part, at_ms, f"of {count_text(sample.all.files, 'file')}"),
+            limits.compared("small files", sample.small_files, "count", ">=", key, at_ms),
+            limits.compared("share of its files", share, "ratio", ">=", part, at_ms, f"of {count_text(sample.all.files, 'file')}"),
             Evidence("mean file size", each, "bytes", at_ms=at_ms, note=f"of {bytes_text(sample.all.bytes)}"),
             Evidence("retained checkpoints", sample.checkpoints, "count", at_ms=at_ms),
         ),

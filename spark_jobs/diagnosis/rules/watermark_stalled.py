@@ -7,6 +7,7 @@ from spark_jobs.diagnosis.findings import Evidence, Finding, NotJudged, Related
 from spark_jobs.diagnosis.pressure_words import MOST_SUBTASKS, brief_name, brief_names, names
 from spark_jobs.diagnosis.registry import rule
 from spark_jobs.diagnosis.samples import JobWindow, VertexPast, VertexWindow
+from spark_jobs.diagnosis.subjects import vertex_finding
 from spark_jobs.diagnosis.thresholds import Limits, Threshold
 from spark_jobs.diagnosis.topology import Topology
 from spark_jobs.diagnosis.wording import list_text, ms_text, subtask_text
@@ -97,19 +98,17 @@ def _finding(window: JobWindow, limits: Limits, topology: Topology, stall: Stall
     held = [index for index, mark in enumerate(stall.vertex.watermark_ms) if mark == stall.watermark_ms]
     silent_names = [_silent_text(window, one) for one in silent]
     because = f": {list_text(silent_names)} emits nothing" if silent else ""
-    return Finding(
-        rule=RULE,
-        severity="warning",
-        confidence="high" if silent else "medium",
-        subject_kind="vertex",
-        subject_id=vertex_id,
-        subject=window.vertex_name(vertex_id),
+    return vertex_finding(
+        window,
+        vertex_id,
+        RULE,
+        "warning",
+        "high" if silent else "medium",
         title=f"Event time of {name} has not advanced for {ms_text(still_ms)}{because}",
         cause=_cause(window, topology, vertex_id, silent_names),
         next_step=_next_step(silent_names),
-        seen_at_ms=window.at_ms,
         evidence=(
-            Evidence("watermark unmoved", still_ms, "ms", limits[STILL], ">=", STILL, window.at_ms),
+            limits.compared("watermark unmoved", still_ms, "ms", ">=", STILL, window.at_ms),
             Evidence("records arriving", stall.records_in_per_s, "records/s", 0, ">", at_ms=window.at_ms),
             Evidence("watermark", stall.watermark_ms, "ms", at_ms=stall.since_ms, note="epoch, lowest over subtasks"),
             Evidence("event time behind the clock", window.at_ms - stall.watermark_ms, "ms", at_ms=window.at_ms),

@@ -1,0 +1,72 @@
+"""Findings by what they are about: a job, a vertex, a checkpoint, a root of the checkpoint storage or a job's directory in it."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Required, TypedDict, Unpack
+
+from spark_jobs.diagnosis.findings import Confidence, Evidence, Finding, Related, Severity, SubjectKind
+from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow
+from spark_jobs.diagnosis.storage_samples import StorageJobSample, StorageRootSample
+
+
+class Words(TypedDict, total=False):
+    """``seen_at_ms`` is the instant of judging where it is left out; a later one (clocks differ) is brought back to it."""
+
+    title: Required[str]
+    cause: Required[str]
+    next_step: Required[str]
+    evidence: Required[Iterable[Evidence]]
+    related: Iterable[Related]
+    data: Mapping[str, Any]
+    seen_at_ms: int
+
+
+def job_finding(window: JobWindow, rule: str, severity: Severity, confidence: Confidence, **words: Unpack[Words]) -> Finding:
+    return _finding(rule, severity, confidence, ("job", "job", window.job_name or window.job_id), window.at_ms, words)
+
+
+def vertex_finding(
+    window: JobWindow, vertex_id: str, rule: str, severity: Severity, confidence: Confidence, **words: Unpack[Words]
+) -> Finding:
+    return _finding(rule, severity, confidence, ("vertex", vertex_id, window.vertex_name(vertex_id)), window.at_ms, words)
+
+
+def checkpoint_finding(
+    window: JobWindow, checkpoint: CheckpointSample, rule: str, severity: Severity, confidence: Confidence, **words: Unpack[Words]
+) -> Finding:
+    """Seen when the checkpoint ended."""
+    name = f"checkpoint {checkpoint.checkpoint_id}"
+    words["seen_at_ms"] = checkpoint.ended_ms
+    return _finding(rule, severity, confidence, ("checkpoint", f"{name} @ {checkpoint.trigger_time_ms}", name), window.at_ms, words)
+
+
+def root_finding(sample: StorageRootSample, rule: str, severity: Severity, **words: Unpack[Words]) -> Finding:
+    words["data"] = {"root": sample.root, **words.get("data", {})}
+    return _finding(rule, severity, "high", ("root", sample.root, sample.root), sample.audited_at_ms, words)
+
+
+def stored_job_finding(sample: StorageJobSample, rule: str, severity: Severity, **words: Unpack[Words]) -> Finding:
+    """A job that no cluster has told of has no page of its own: there the subject is its directory."""
+    directory = f"{sample.root}/{sample.job_id}"
+    subject: _Subject = ("job", sample.root, sample.job_name or sample.job_id) if sample.cluster else ("root", directory, directory)
+    words["data"] = {"root": sample.root, "job_id": sample.job_id, **words.get("data", {})}
+    return _finding(rule, severity, "high", subject, sample.audited_at_ms, words)
+
+
+_Subject = tuple[SubjectKind, str, str]
+"""Kind, id and name for people."""
+
+
+def _finding(rule: str, severity: Severity, confidence: Confidence, subject: _Subject, at_ms: int, words: Words) -> Finding:
+    return Finding(
+        rule,
+        severity,
+        confidence,
+        *subject,
+        title=words["title"],
+        cause=words["cause"],
+        next_step=words["next_step"],
+        seen_at_ms=min(words.get("seen_at_ms", at_ms), at_ms),
+        evidence=tuple(words["evidence"]),
+        related=tuple(words.get("related", ())),
+        data=words.get("data", {}),
+    )
