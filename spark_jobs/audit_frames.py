@@ -17,7 +17,7 @@ from ingest.storage.identities import SECOND_NAME
 from ingest.storage.snapshots import LISTED, SCHEMA, Snapshot
 from ingest.uris import Spellings, canonical
 from spark_jobs.audit_request import JOB_SCHEMA, Audit, AuditedRoot, UnlistedDirectory
-from spark_jobs.places import absolute_root, hadoop_path, without_globs
+from spark_jobs.paths import absolute_root, hadoop_path, without_globs
 from spark_jobs.schemas import spark_schema
 from spark_jobs.storage.doubts import AUTHORITY
 from spark_jobs.storage.inputs import DOUBTS, JOBS, LISTING, ROOTS

@@ -17,7 +17,7 @@ from spark_jobs.audit_frames import listing_files
 from spark_jobs.audit_request import Audit
 from spark_jobs.manifest import Manifest
 from spark_jobs.parsed_metadata import KEPT_FOR, TABLE
-from spark_jobs.places import absolute_root
+from spark_jobs.paths import absolute_root
 
 MOST_LISTED, MOST_JOBS = 10_000, 5_000
 MOST_CARRIED = 50_000

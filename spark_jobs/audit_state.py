@@ -5,7 +5,7 @@ from pyspark.sql import functions as F
 
 from spark_jobs.run_dir import Carried
 from spark_jobs.storage.inputs import REFERRED, SEEN
-from spark_jobs.storage.places import is_below
+from spark_jobs.storage.layout_columns import is_below
 
 OF_FILES = ("storage_file", "storage_live", "storage_absent")
 OF_REFERENCES = ("storage_reference", "storage_pending")

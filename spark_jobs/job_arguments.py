@@ -5,7 +5,7 @@ import os
 
 from ingest.lake.environment import lake_of
 from ingest.lake.store import Lake
-from spark_jobs.places import absolute_root
+from spark_jobs.paths import absolute_root
 from spark_jobs.small.rows import MOST_ROWS
 
 

@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 from ingest.lake.derived import ALL_TABLES
 from ingest.lake.store import DataFile, Lake
 from ingest.lake.tables import TABLES
-from spark_jobs.places import absolute_root, hadoop_path, without_globs
+from spark_jobs.paths import absolute_root, hadoop_path, without_globs
 from spark_jobs.schemas import lake_schema
 from spark_jobs.spans import Span
 

@@ -30,7 +30,7 @@ from ingest.flink_logs.layouts import Layout
 from ingest.flink_logs.record_splitter import Keep
 from ingest.lake.store import Lake
 from ingest.records import Skip
-from spark_jobs.places import absolute_root, hadoop_path, without_globs
+from spark_jobs.paths import absolute_root, hadoop_path, without_globs
 from spark_jobs.schemas import lake_schema
 from spark_jobs.transforms import log_records
 

@@ -19,9 +19,9 @@ from ingest.metadata.reader import READER_VERSION
 from ingest.metadata.snapshots import READ, snapshots
 from ingest.records import Observed
 from spark_jobs.lake import pin
-from spark_jobs.places import hadoop_path, without_globs
+from spark_jobs.paths import hadoop_path, without_globs
 from spark_jobs.storage import reading
-from spark_jobs.storage.judging import Keep
+from spark_jobs.storage.audit import Keep
 
 TABLE = "references"
 KEPT_FOR = timedelta(days=30)

@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T
 
 from spark_jobs.manifest import Manifest, Output
-from spark_jobs.places import absolute_root, hadoop_path, without_globs
+from spark_jobs.paths import absolute_root, hadoop_path, without_globs
 from spark_jobs.run_files import JOB_STATE, RunFiles
 
 STATE_SCHEMA = "cluster string, job_id string, packed binary"

@@ -4,7 +4,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from spark_jobs.spans import Span, instant, merged
-from spark_jobs.transforms.instants import floor_to
+from spark_jobs.transforms.time_spans import floor_to
 
 MOST_SPANS = 400
 """Beyond it the whole time between them is as good: each is a part of every filter."""

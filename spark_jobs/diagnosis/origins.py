@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from spark_jobs.diagnosis.findings import NotJudged
-from spark_jobs.diagnosis.holding import Holders, Least, Marks, Origin, Walk
 from spark_jobs.diagnosis.pressure import Subtasks, held_subtasks, output_bounds, typical, value
+from spark_jobs.diagnosis.pressure_walk import Holders, Least, Marks, Origin, Walk
 from spark_jobs.diagnosis.samples import JobWindow
 from spark_jobs.diagnosis.thresholds import Limits
 from spark_jobs.diagnosis.topology import POINTWISE, Topology

@@ -9,10 +9,10 @@ joins later does not move it. The first mention that is not vague gives the word
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from spark_jobs.fold.log_marks import log_marks
+from spark_jobs.fold.log_mentions import log_marks
 from spark_jobs.fold.lost_taskmanagers import KIND as TASKMANAGER_LOST
-from spark_jobs.fold.marks import Mark
-from spark_jobs.fold.rest_marks import rest_marks
+from spark_jobs.fold.mentions import Mark
+from spark_jobs.fold.rest_mentions import rest_marks
 from spark_jobs.fold.rows import Row, floor_ms
 from spark_jobs.fold.snapshots import NO_TYPES, Types
 

@@ -6,13 +6,13 @@ from typing import Any
 
 from ingest.traces import shortened
 from spark_jobs.fold import checkpoint_log as log
+from spark_jobs.fold.checkpoint_by_rest import FIGURES, last_figures, reported
 from spark_jobs.fold.checkpoint_phases import CheckpointPhases, HostHistory, checkpoint_phases, not_acknowledged
 from spark_jobs.fold.checkpoint_rows import CheckpointRows
 from spark_jobs.fold.endings import endings
 from spark_jobs.fold.failures import failures
 from spark_jobs.fold.full_sizes import FullSizes
 from spark_jobs.fold.outcomes import JobLife, Outcome, outcome
-from spark_jobs.fold.reported import FIGURES, last_figures, reported
 from spark_jobs.fold.rows import Row, first_known, grouped, largest, rank
 from spark_jobs.fold.sizes import Writing, sizes
 from spark_jobs.fold.triggers import Key

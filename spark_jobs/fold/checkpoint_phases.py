@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
 
+from spark_jobs.fold.checkpoint_by_rest import is_final
 from spark_jobs.fold.checkpoint_log import Names
-from spark_jobs.fold.reported import is_final
 from spark_jobs.fold.rows import Row, grouped, largest, newest_known, rank
 from spark_jobs.serving import PHASES
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any
 
-from spark_jobs.fold import checkpoint_phases, reported
+from spark_jobs.fold import checkpoint_by_rest, checkpoint_phases
 from spark_jobs.fold.rows import LINE, Row, grouped, newest_by, rank
 from spark_jobs.fold.triggers import Key, key_of
 
@@ -60,7 +60,11 @@ class CheckpointRows:
     def essential(self, keys: Collection[Key], key_of_line: Mapping[int, Key]) -> "CheckpointRows":
         """Of ``keys`` the rows that say the same as all of them; ``key_of_line``: checkpoint of each line by its ``id()``."""
         return CheckpointRows(
-            [row for same in self._by_key(self.checkpoints, keys) for row in _telling(same, reported.TOLD, reported.order)],
+            [
+                row
+                for same in self._by_key(self.checkpoints, keys)
+                for row in _telling(same, checkpoint_by_rest.TOLD, checkpoint_by_rest.order)
+            ],
             [
                 row
                 for same in self._by_key(self.vertex_checkpoints, keys)

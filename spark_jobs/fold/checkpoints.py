@@ -17,7 +17,7 @@ from spark_jobs.fold.checkpoint_rows import CheckpointRows, lacks_place, to_hold
 from spark_jobs.fold.endings import COORDINATOR_STOPPED, STATE_CHANGED, reported_states
 from spark_jobs.fold.failures import tells_of_failure
 from spark_jobs.fold.full_sizes import FullSizes
-from spark_jobs.fold.news import JobNews
+from spark_jobs.fold.job_update import JobNews
 from spark_jobs.fold.older_facts import OlderFacts
 from spark_jobs.fold.outcomes import DROPPED_WITHIN_MS, LOST_WITH_JOB
 from spark_jobs.fold.rows import HOUR_MS, LINE, Row, largest, percentile

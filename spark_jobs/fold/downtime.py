@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from spark_jobs.diagnosis.window_contents import TERMINAL_STATES
-from spark_jobs.fold.kept import events_whole_from
+from spark_jobs.fold.retention import events_whole_from
 from spark_jobs.fold.rows import Row, grouped, iso, rank
 
 DETECTED_WITHIN_MS = 60_000

@@ -7,19 +7,19 @@ from typing import Any
 
 from spark_jobs.diagnosis import samples
 from spark_jobs.diagnosis.window_contents import WINDOW_MS
-from spark_jobs.fold import kept
+from spark_jobs.fold import retention
 from spark_jobs.fold.annotations import annotations
 from spark_jobs.fold.checkpoint_facts import JobSurroundings
 from spark_jobs.fold.checkpoint_log import Names
 from spark_jobs.fold.checkpoints import Lookup, checkpoints, facts_remembered, lacks_history
-from spark_jobs.fold.counted import Earlier, answers, rates
 from spark_jobs.fold.downtime import outages
 from spark_jobs.fold.history import History, entered_states, read_by_rules, sample, timed, vertex_window
 from spark_jobs.fold.job_current import job_current
-from spark_jobs.fold.judging import Settings, joined, judged, runs
+from spark_jobs.fold.job_update import JobNews
 from spark_jobs.fold.lost_taskmanagers import losses, lost_marks
-from spark_jobs.fold.news import JobNews
+from spark_jobs.fold.record_counters import Earlier, answers, rates
 from spark_jobs.fold.rows import Row, largest
+from spark_jobs.fold.rule_evaluation import Settings, joined, judged, runs
 from spark_jobs.fold.size_trend import size_trend
 from spark_jobs.fold.snapshots import types_of
 from spark_jobs.fold.state import JobState
@@ -55,7 +55,7 @@ def fold(news: JobNews, before: JobState, settings: Settings) -> JobResult | Loo
 
     :class:`Lookup` where rows are needed that are only in the lake; with them in ``news.found_…`` it is a result.
     """
-    events = kept.each_once([*before.events, *news.events])
+    events = retention.each_once([*before.events, *news.events])
     state = _remembered(news, before, events)
     surroundings = JobSurroundings.of(state.answers, state.events, state.placements, state.failures)
     found = checkpoints(news, before, surroundings)
@@ -113,15 +113,15 @@ def _untold(marks: Sequence[dict[str, Any]], before: JobState) -> tuple[list[dic
 def _remembered(news: JobNews, before: JobState, events: Sequence[Row]) -> JobState:
     return replace(
         before,
-        answers=kept.answers([*before.answers, *news.answers]),
-        events=kept.events(events),
-        placements=kept.placements([*before.placements, *news.placements]),
-        pressure=kept.pressure([*before.pressure, *news.pressure]),
-        counters=kept.counters([*before.counters, *answers(news.vertex_windows)]),
-        failures=kept.failures([*before.failures, *news.exceptions]),
-        uploads=kept.uploads([*before.uploads, *news.uploads]),
-        taskmanager_lines=kept.taskmanager_lines([*before.taskmanager_lines, *news.taskmanager_lines]),
-        snapshots=kept.snapshots([*before.snapshots, *news.snapshots, *news.found_snapshots]),
+        answers=retention.answers([*before.answers, *news.answers]),
+        events=retention.events(events),
+        placements=retention.placements([*before.placements, *news.placements]),
+        pressure=retention.pressure([*before.pressure, *news.pressure]),
+        counters=retention.counters([*before.counters, *answers(news.vertex_windows)]),
+        failures=retention.failures([*before.failures, *news.exceptions]),
+        uploads=retention.uploads([*before.uploads, *news.uploads]),
+        taskmanager_lines=retention.taskmanager_lines([*before.taskmanager_lines, *news.taskmanager_lines]),
+        snapshots=retention.snapshots([*before.snapshots, *news.snapshots, *news.found_snapshots]),
         judged_runs=list(before.judged_runs),
     )
 

@@ -5,8 +5,8 @@ from operator import itemgetter
 from typing import Any
 
 from spark_jobs.diagnosis.window_contents import TERMINAL_STATES
-from spark_jobs.fold.job_logged import job_logged
-from spark_jobs.fold.job_reported import job_reported
+from spark_jobs.fold.job_by_log import job_logged
+from spark_jobs.fold.job_by_rest import job_reported
 from spark_jobs.fold.older_facts import NONE_OLDER, OlderFacts, is_completed_checkpoint
 from spark_jobs.fold.rows import Row, first_known, largest, least, newest_by, percentile
 from spark_jobs.fold.snapshots import NO_TYPES, Types, is_savepoint

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from spark_jobs.diagnosis.window_contents import TERMINAL_STATES
-from spark_jobs.fold.marks import Mark, by_log
+from spark_jobs.fold.mentions import Mark, by_log
 from spark_jobs.fold.rows import Row
 
 KIND = "taskmanager_lost"

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 from ingest.flink_logs.reasons import PREFLIGHT, REASONS, reason_of
 from spark_jobs.diagnosis import checkpoint_reasons
+from spark_jobs.fold.checkpoint_by_rest import is_final
 from spark_jobs.fold.checkpoint_log import CheckpointLog
 from spark_jobs.fold.endings import Ending, ending_between, first_ending
 from spark_jobs.fold.failures import LOGGED_LATE_MS, TOGETHER_MS, Failure, failure_between
-from spark_jobs.fold.reported import is_final
 from spark_jobs.fold.rows import Row, first_known
 
 UNKNOWN_REASON = ""
@@ -89,7 +89,7 @@ def outcome_of(reason: str) -> str:
 
 
 def outcome(trigger_time: int, rest: Row, said: CheckpointLog, job: JobLife) -> Outcome:
-    """``rest``: what REST reported of the checkpoint, see :mod:`spark_jobs.fold.reported`."""
+    """``rest``: what REST reported of the checkpoint, see :mod:`spark_jobs.fold.checkpoint_by_rest`."""
     if said.completed_at is not None or rest["status"] == "COMPLETED":
         return Outcome("completed", None, None)
     text = first_known(rest["failure_message"], said.declined_text, said.failed_text)

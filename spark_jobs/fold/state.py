@@ -16,14 +16,14 @@ _NAMES, _VALUES = "names", "values"
 
 @dataclass(frozen=True)
 class JobState:
-    """Rows as :mod:`spark_jobs.fold.kept` and :mod:`spark_jobs.fold.checkpoints` keep them.
+    """Rows as :mod:`spark_jobs.fold.retention` and :mod:`spark_jobs.fold.checkpoints` keep them.
 
     ``checkpoints``, ``vertex_checkpoints``, ``lines``: rows of the checkpoints whose keys ``anchors`` holds; those of others
     triggered up to ``released_to`` are in the lake only. ``facts``: all from ``facts_since`` on (None: all there ever were),
     and earlier ones without an outcome. ``stand_ins``: facts whose trigger no source told. ``unplaced``: executions, by checkpoint,
     whose task or host no source told. ``outages``: those that ended. ``told_annotations``: hashes of those that came out before.
     ``judged_start``, ``judged_to``: the newest judged window, and up to when. ``judged_runs``: all judged minutes, as
-    :func:`spark_jobs.fold.judging.joined` tells them.
+    :func:`spark_jobs.fold.rule_evaluation.joined` tells them.
     """
 
     answers: Sequence[Row] = ()

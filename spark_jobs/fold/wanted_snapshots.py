@@ -6,7 +6,7 @@ A key is the id of a job, for all files in its directory, or a directory, for th
 from collections.abc import Iterable, Sequence
 
 from spark_jobs.fold.checkpoints import NO_CHECKPOINTS, Lookup
-from spark_jobs.fold.news import JobNews
+from spark_jobs.fold.job_update import JobNews
 from spark_jobs.fold.older_facts import is_completed_checkpoint
 from spark_jobs.fold.rows import Row
 from spark_jobs.fold.sizes import Writing

@@ -28,14 +28,14 @@ from spark_jobs.lake import SMALL_ROWS
 from spark_jobs.left_attempts import interrupt_attempts
 from spark_jobs.manifest import Manifest
 from spark_jobs.parsed_metadata import ParsedMetadata
-from spark_jobs.places import absolute_root, hadoop_path
+from spark_jobs.paths import absolute_root, hadoop_path
 from spark_jobs.run_dir import Carried, RunDir
 from spark_jobs.session import SMALL_INPUT_OPTIONS, configure, session_of_attempt
 from spark_jobs.shipping import ship_code
 from spark_jobs.signals import exits_on_sigterm
 from spark_jobs.storage import reading
+from spark_jobs.storage.audit import Judged, judge
 from spark_jobs.storage.inputs import Inputs
-from spark_jobs.storage.judging import Judged, judge
 from spark_jobs.storage.ordering import by_path
 from spark_jobs.storage_words import LIVE
 from spark_jobs.transforms.contract import serving_rows

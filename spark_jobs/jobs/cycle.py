@@ -28,7 +28,7 @@ from spark_jobs.job_arguments import add_attempt, add_lake, add_most_rows, lake_
 from spark_jobs.kept_facts import keep
 from spark_jobs.left_attempts import interrupt_attempts
 from spark_jobs.manifest import Manifest, Output
-from spark_jobs.places import absolute_root
+from spark_jobs.paths import absolute_root
 from spark_jobs.previous_run import PreviousLost
 from spark_jobs.run_files import JOB_STATE, RunFiles
 from spark_jobs.serving import SERVING_TABLES

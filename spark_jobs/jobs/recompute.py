@@ -16,7 +16,7 @@ from pyspark.sql import functions as F
 from ingest.lake.tables import TABLES
 from spark_jobs.fold.checkpoint_log import TELLING
 from spark_jobs.fold.checkpoint_rows import OF_VERTEX
-from spark_jobs.fold.judging import Scoped, Settings
+from spark_jobs.fold.rule_evaluation import Scoped, Settings
 from spark_jobs.lake import PinnedLake
 from spark_jobs.manifest import Manifest
 from spark_jobs.nested_tables import JOB
@@ -27,9 +27,9 @@ from spark_jobs.spans import LINES_AFTER_TRIGGER, OTHER_SIDE_WITHIN, WINDOW, Ask
 from spark_jobs.step_schemas import EXECUTION, FOUND, SERVED_EVENT
 from spark_jobs.touched_spans import spans
 from spark_jobs.transforms import executions, folding, group_windows, log_events, snapshots, uploads
-from spark_jobs.transforms.instants import floor_to
 from spark_jobs.transforms.job_exceptions import job_exceptions
 from spark_jobs.transforms.skipped_inputs import skipped_inputs
+from spark_jobs.transforms.time_spans import floor_to
 
 _UNREAD = ("source",)
 WINDOW_S = WINDOW // timedelta(seconds=1)
@@ -90,7 +90,7 @@ class Recompute:
 
     @cached_property
     def parts(self) -> dict[str, DataFrame]:
-        """What is new of each job and what is remembered of it, by part: see :class:`spark_jobs.fold.news.JobNews`."""
+        """What is new of each job and what is remembered of it, by part: see :class:`spark_jobs.fold.job_update.JobNews`."""
         parts = self._parts_of_life
         if self._names_executions:
             parts["executions"] = executions.newly_placed(self.executions, self.carried_executions)

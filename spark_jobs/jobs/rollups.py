@@ -18,7 +18,7 @@ from spark_jobs.arrow_schemas import serving_rows
 from spark_jobs.job_arguments import add_attempt, add_lake, add_most_rows, lake_at
 from spark_jobs.left_attempts import interrupt_attempts
 from spark_jobs.manifest import Manifest
-from spark_jobs.places import absolute_root
+from spark_jobs.paths import absolute_root
 from spark_jobs.run_files import RunFiles
 from spark_jobs.serving import CHECKPOINT_ROLLUP
 from spark_jobs.signals import exits_on_sigterm

@@ -21,11 +21,11 @@ from ingest.lake.store import Lake
 from spark_jobs.diagnosis.plain import window_to_plain
 from spark_jobs.diagnosis.samples import JobWindow
 from spark_jobs.fold.job import JobResult
-from spark_jobs.fold.judging import Settings
+from spark_jobs.fold.rule_evaluation import Settings
 from spark_jobs.job_arguments import add_lake, lake_at
 from spark_jobs.jobs.recompute import Recompute
 from spark_jobs.lake import pin
-from spark_jobs.places import hadoop_path
+from spark_jobs.paths import hadoop_path
 from spark_jobs.run_dir import RunDir
 from spark_jobs.session import open_session
 from spark_jobs.transforms import folding

@@ -15,8 +15,8 @@ from ingest.traces import shortened
 from spark_jobs.arrow_schemas import serving_rows
 from spark_jobs.fold.checkpoint_log import TELLING
 from spark_jobs.fold.checkpoint_rows import OF_VERTEX
-from spark_jobs.fold.judging import Scoped, Settings
 from spark_jobs.fold.lost_taskmanagers import TELLING as TELLING_OF_LOSS
+from spark_jobs.fold.rule_evaluation import Scoped, Settings
 from spark_jobs.manifest import Manifest
 from spark_jobs.nested_tables import JOB
 from spark_jobs.run_files import EXECUTIONS, JOB_STATE, RunFiles
@@ -90,7 +90,7 @@ class SmallCycle:
 
     @cached_property
     def parts(self) -> Parts:
-        """What is new of each job and what is remembered of it, by part: see :class:`spark_jobs.fold.news.JobNews`."""
+        """What is new of each job and what is remembered of it, by part: see :class:`spark_jobs.fold.job_update.JobNews`."""
         parts = dict(self._parts_of_life)
         if self._names_executions:
             placed = executions.newly_placed(self.executions, self.carried_executions)

@@ -14,7 +14,7 @@ import pyarrow.dataset as ds
 from ingest.lake.derived import ALL_TABLES
 from ingest.lake.store import DataFile, Lake
 from spark_jobs.arrow_schemas import INSTANT, in_microseconds
-from spark_jobs.places import absolute_root
+from spark_jobs.paths import absolute_root
 from spark_jobs.spans import Span
 
 MOST_ROWS = 40_000

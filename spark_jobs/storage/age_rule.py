@@ -4,7 +4,7 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from spark_jobs.storage.keys import FILE_KEY, with_file_key
-from spark_jobs.storage.places import is_below
+from spark_jobs.storage.layout_columns import is_below
 from spark_jobs.storage_words import LIVE, ORPHAN
 
 MOST_CHECKPOINTS = 200

@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 
 from ingest.storage.layout import UUID_CHARS
 from spark_jobs.storage.inputs import DOUBTS
-from spark_jobs.storage.places import cut, is_candidate
+from spark_jobs.storage.layout_columns import cut, is_candidate
 from spark_jobs.storage_words import TWO_NAMES
 
 _FILE = ["audit_id", "job_id", "name"]

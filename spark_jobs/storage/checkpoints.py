@@ -4,7 +4,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from spark_jobs.storage.keys import FILE_KEY, looked_up, with_file_key
-from spark_jobs.storage.places import is_below, with_places
+from spark_jobs.storage.layout_columns import is_below, with_places
 from spark_jobs.storage.references import with_roots
 from spark_jobs.storage_words import LIVE, RETAINED_WASTE
 

@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from spark_jobs.storage.inputs import DOUBTS
-from spark_jobs.storage.places import is_below, with_places
+from spark_jobs.storage.layout_columns import is_below, with_places
 
 AUTHORITY = "^([a-z][a-z0-9+.-]*:(?://[^/]*)?)"
 _TAIL = "/((?:[0-9a-f]{32}/(?:chk-[0-9]+|shared|taskowned|dstl)|savepoint-[0-9a-f]{6}-[0-9a-f]{12})/.+)$"

@@ -5,7 +5,7 @@ from pyspark.sql import functions as F
 
 from spark_jobs.storage.inputs import KNOWN_OF_FILE
 from spark_jobs.storage.keys import FILE_KEY, looked_up, with_file_key
-from spark_jobs.storage.places import above_job, with_places
+from spark_jobs.storage.layout_columns import above_job, with_places
 
 
 def numbered(roots: DataFrame) -> DataFrame:

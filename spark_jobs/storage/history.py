@@ -3,7 +3,7 @@
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from spark_jobs.storage.places import is_below, with_places
+from spark_jobs.storage.layout_columns import is_below, with_places
 
 CHECKPOINT = ["audit_id", "metadata_path"]
 

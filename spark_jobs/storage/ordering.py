@@ -7,7 +7,7 @@ paths they always are, so the key leaves out what all files of a root share.
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from spark_jobs.storage.places import cut
+from spark_jobs.storage.layout_columns import cut
 
 _BEFORE, _BELOW, _BEHIND = "012"
 """A listed path may, by its spelling, lie outside its root."""

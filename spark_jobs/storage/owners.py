@@ -3,7 +3,7 @@
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from spark_jobs.storage.places import with_places
+from spark_jobs.storage.layout_columns import with_places
 
 MOST_ENDED = 1000
 """Checkpoints of a job that tell why a file was left; older ones say nothing of what is still there."""

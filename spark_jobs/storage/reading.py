@@ -13,7 +13,7 @@ from ingest.uris import Spellings
 from spark_jobs.schemas import spark_schema
 from spark_jobs.storage import parsing
 from spark_jobs.storage.inputs import REFERENCES
-from spark_jobs.storage.places import is_metadata, with_places
+from spark_jobs.storage.layout_columns import is_metadata, with_places
 
 WANTED = spark_schema(parsing.WANTED)
 PARSED = spark_schema(parsing.PARSED)

@@ -5,7 +5,7 @@ from functools import reduce
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from spark_jobs.storage.places import directory_of, is_below, with_places
+from spark_jobs.storage.layout_columns import directory_of, is_below, with_places
 
 
 def read_snapshots(references: DataFrame) -> DataFrame:

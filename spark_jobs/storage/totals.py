@@ -3,7 +3,7 @@
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from spark_jobs.storage.places import is_metadata
+from spark_jobs.storage.layout_columns import is_metadata
 from spark_jobs.storage_words import TWO_NAMES, VERDICTS
 
 SMALL_FILE_BYTES = 1 << 20

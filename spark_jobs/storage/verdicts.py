@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 
 from spark_jobs.audit_tables import STORAGE_FILE
 from spark_jobs.storage.keys import FILE_KEY, looked_up
-from spark_jobs.storage.places import MERGED, TASK_OWNED, directory_of, is_candidate, is_metadata
+from spark_jobs.storage.layout_columns import MERGED, TASK_OWNED, directory_of, is_candidate, is_metadata
 from spark_jobs.storage_words import KEPT, KINDS, LIVE, ORPHAN, RETAINED_WASTE, YOUNG
 
 TASK_LOST = ("TASK_FAILURE", "JOB_FAILURE", "JOB_FAILOVER_REGION", "CHECKPOINT_COORDINATOR_SUSPEND", "TASK_CHECKPOINT_FAILURE")

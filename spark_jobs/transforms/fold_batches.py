@@ -15,9 +15,9 @@ from spark_jobs.fold.checkpoint_facts import writing_of
 from spark_jobs.fold.checkpoints import Lookup
 from spark_jobs.fold.comparisons import comparisons
 from spark_jobs.fold.job import JobResult, fold
-from spark_jobs.fold.judging import Settings
-from spark_jobs.fold.news import JobNews
+from spark_jobs.fold.job_update import JobNews
 from spark_jobs.fold.rows import LINE, json_text, newest_places
+from spark_jobs.fold.rule_evaluation import Settings
 from spark_jobs.fold.state import JobState, unpacked
 from spark_jobs.fold.wanted_snapshots import wanted_keys
 from spark_jobs.nested_tables import JOB, NESTED, RETRACTED, ROWS, struct
@@ -89,7 +89,7 @@ def folded_batches(
     """Batches of ``FOLDED``, a row for each job. ``batches``: rows of ``cluster``, ``job_id`` and a struct for each part, sorted by job.
 
     A job that cannot be folded stops only itself: its state stays, and a skipped input says why.
-    ``older_snapshots``: see :class:`spark_jobs.fold.news.JobNews`.
+    ``older_snapshots``: see :class:`spark_jobs.fold.job_update.JobNews`.
     """
     # Rows hold no cycles: looking for some among millions of them took more time than the rules.
     gc.disable()

@@ -6,7 +6,7 @@ from functools import partial, reduce
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from spark_jobs.fold.judging import Settings
+from spark_jobs.fold.rule_evaluation import Settings
 from spark_jobs.nested_tables import JOB
 from spark_jobs.schemas import spark_schema
 from spark_jobs.transforms.fold_batches import FOLDED, folded_batches

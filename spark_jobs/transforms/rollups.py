@@ -6,7 +6,7 @@ from pyspark.sql import functions as F
 from ingest.lake.derived import CHECKPOINT_FACTS, REFUSED
 from spark_jobs.serving import CHECKPOINT_FACT, CHECKPOINT_ROLLUP, OUTCOMES, PHASES, SLOPE_SPAN_H
 from spark_jobs.transforms.contract import serving_rows
-from spark_jobs.transforms.instants import DAY_S, HOUR_S, floor_to
+from spark_jobs.transforms.time_spans import DAY_S, HOUR_S, floor_to
 
 PERIOD_S = {"hour": HOUR_S, "day": DAY_S}
 PERCENTILES = {"p50": 0.5, "p95": 0.95, "p99": 0.99}

@@ -14,7 +14,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from spark_jobs.fold.judging import Settings
+from spark_jobs.fold.rule_evaluation import Settings
 from spark_jobs.nested_tables import JOB
 from spark_jobs.schemas import lake_schema, serving_schema
 from spark_jobs.serving import SERVING_TABLES

@@ -18,9 +18,9 @@ from spark_jobs import manifest as manifests
 from spark_jobs.diagnosis.samples import VertexWindow
 from spark_jobs.diagnosis.window_contents import WINDOW_MS
 from spark_jobs.fold.job import JobResult, fold
-from spark_jobs.fold.judging import Settings
-from spark_jobs.fold.news import JobNews
+from spark_jobs.fold.job_update import JobNews
 from spark_jobs.fold.rows import Row
+from spark_jobs.fold.rule_evaluation import Settings
 from spark_jobs.fold.state import JobState
 from spark_jobs.manifest import Manifest
 from spark_jobs.run_files import JOB_STATE

@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from spark_jobs.fold.checkpoint_log import TELLING
 from spark_jobs.fold.checkpoints import Lookup
 from spark_jobs.fold.job import JobResult, fold
-from spark_jobs.fold.judging import Settings
-from spark_jobs.fold.news import JobNews
+from spark_jobs.fold.job_update import JobNews
 from spark_jobs.fold.rows import Row
+from spark_jobs.fold.rule_evaluation import Settings
 from spark_jobs.fold.state import JobState, unpacked
 from spark_jobs.fold.triggers import Key, key_of
 

@@ -12,7 +12,7 @@ from ingest.lake.rows import group_by_table, to_arrow
 from ingest.lake.tables import TABLES
 from ingest.recordings.recording import Recording
 from ingest.records import LogRecord, Observed
-from spark_jobs.fold.news import JobNews
+from spark_jobs.fold.job_update import JobNews
 from spark_jobs.fold.rows import Row, grouped
 from spark_jobs.transforms.plain_rows import plain
 from tests.fold.rows import UNREAD, events

@@ -1,7 +1,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from spark_jobs.fold import kept
+from spark_jobs.fold import retention
 from spark_jobs.fold.annotations import annotations
 from tests.fold.rows import JOB, VERTEX, Row, events, facts, lake, noon, only
 
@@ -10,7 +10,7 @@ OTHER_JOB = "f" * 32
 
 def notes(jobs: Iterable[Row] = (), checkpoints: Iterable[Row] = (), log: Iterable[Row] = ()) -> list[dict[str, Any]]:
     """As a run makes them: from what it remembers, each row once."""
-    return annotations(kept.answers(lake("jobs", jobs)), facts(checkpoints), kept.events(kept.each_once(events(log))))
+    return annotations(retention.answers(lake("jobs", jobs)), facts(checkpoints), retention.events(retention.each_once(events(log))))
 
 
 def states(at_s: float, **since_s: float) -> dict[str, Any]:

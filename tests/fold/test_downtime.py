@@ -7,8 +7,8 @@ import pytest
 
 from spark_jobs.fold.downtime import outages
 from spark_jobs.fold.job import JobResult
-from spark_jobs.fold.judging import Settings
-from spark_jobs.fold.kept import EVENTS_KEPT
+from spark_jobs.fold.retention import EVENTS_KEPT
+from spark_jobs.fold.rule_evaluation import Settings
 from spark_jobs.fold.state import JobState, unpacked
 from tests.fold.pieces import split, told
 from tests.fold.recorded import recorded_job

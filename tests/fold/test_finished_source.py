@@ -8,8 +8,8 @@ from ingest.flink_logs.files import records_of
 from ingest.flink_logs.task_locations import located
 from spark_jobs.diagnosis import registry
 from spark_jobs.fold.job import JobResult
-from spark_jobs.fold.judging import Settings
-from spark_jobs.fold.news import JobNews
+from spark_jobs.fold.job_update import JobNews
+from spark_jobs.fold.rule_evaluation import Settings
 from spark_jobs.fold.state import JobState
 from tests.diagnosis.graphs import LIMITS
 from tests.fold.pieces import told

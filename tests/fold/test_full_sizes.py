@@ -8,8 +8,8 @@ import pytest
 from spark_jobs.fold.checkpoints import FACTS_KEPT_MOST, Lookup
 from spark_jobs.fold.full_sizes import FullSizes
 from spark_jobs.fold.job import JobResult, fold
-from spark_jobs.fold.judging import Settings
-from spark_jobs.fold.news import JobNews
+from spark_jobs.fold.job_update import JobNews
+from spark_jobs.fold.rule_evaluation import Settings
 from spark_jobs.fold.state import JobState, unpacked
 from tests.fold.pieces import told, with_found
 from tests.fold.rows import events, lake, noon, only

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from spark_jobs.fold.checkpoint_log import TELLING
 from spark_jobs.fold.job import JobResult
-from spark_jobs.fold.judging import Settings
-from spark_jobs.fold.news import JobNews
+from spark_jobs.fold.job_update import JobNews
 from spark_jobs.fold.rows import Row
+from spark_jobs.fold.rule_evaluation import Settings
 from spark_jobs.fold.state import JobState, unpacked
 from spark_jobs.fold.triggers import key_of
 from tests.fold.pieces import PARTS, in_two_runs, split

@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from spark_jobs.fold import kept
+from spark_jobs.fold import retention
 from spark_jobs.fold.job_current import job_current
 from spark_jobs.serving import PHASES
 from tests.fold.rows import VERTEX, Row, events, facts, lake, noon, serving
@@ -16,8 +16,8 @@ def current(
 ) -> dict[str, Any]:
     """As a run makes it: from what it remembers, each row once."""
     of_job = [event for event in events(log) if event["job_id"] is not None]
-    windows = kept.pressure(serving("pressure_window", pressure))
-    return job_current(kept.answers(lake("jobs", jobs)), facts(checkpoints), windows, kept.events(kept.each_once(of_job)))
+    windows = retention.pressure(serving("pressure_window", pressure))
+    return job_current(retention.answers(lake("jobs", jobs)), facts(checkpoints), windows, retention.events(retention.each_once(of_job)))
 
 
 def seen(at_s: float, **values: Any) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from spark_jobs.fold.judging import MOST_RUNS, joined, runs
+from spark_jobs.fold.rule_evaluation import MOST_RUNS, joined, runs
 from tests.fold.recorded import recorded_jobs
 from tests.fold.test_recorded_lives import told
 from tests.ingest.recorded import RECORDINGS

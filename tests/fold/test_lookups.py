@@ -6,8 +6,8 @@ from typing import Any
 from spark_jobs.fold.checkpoint_rows import HELD_LEAST, HELD_MS
 from spark_jobs.fold.checkpoints import FACTS_KEPT, FACTS_KEPT_MOST, Lookup
 from spark_jobs.fold.job import JobResult, fold
-from spark_jobs.fold.judging import Settings
-from spark_jobs.fold.news import JobNews
+from spark_jobs.fold.job_update import JobNews
+from spark_jobs.fold.rule_evaluation import Settings
 from spark_jobs.fold.state import JobState, unpacked
 from tests.fold.pieces import told, with_found
 from tests.fold.rows import JOB, events, lake, noon

@@ -3,9 +3,9 @@
 import pytest
 
 from spark_jobs.fold.annotations import annotations
-from spark_jobs.fold.judging import Settings
+from spark_jobs.fold.job_update import JobNews
 from spark_jobs.fold.lost_taskmanagers import COLUMNS, losses, lost_marks
-from spark_jobs.fold.news import JobNews
+from spark_jobs.fold.rule_evaluation import Settings
 from spark_jobs.fold.state import JobState, unpacked
 from tests.fold.pieces import told
 from tests.fold.rows import JOB, events, noon

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from spark_jobs.fold.judging import Settings
+from spark_jobs.fold.rule_evaluation import Settings
 from tests.acceptance.recount import Key, Mentioned, counters, figures, has_one_size, recount, refusals
 from tests.fold.pieces import in_two_runs, split
 from tests.fold.recorded import recorded_job, recorded_jobs

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from spark_jobs.fold.job import JobResult
-from spark_jobs.fold.judging import Settings
-from spark_jobs.fold.news import JobNews
+from spark_jobs.fold.job_update import JobNews
+from spark_jobs.fold.rule_evaluation import Settings
 from spark_jobs.fold.state import JobState
 from tests.fold.pieces import told as told_by
 from tests.fold.recorded import recorded_job, recorded_jobs

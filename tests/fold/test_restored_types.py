@@ -7,8 +7,8 @@ import pytest
 
 from spark_jobs.fold.checkpoints import Lookup
 from spark_jobs.fold.job import JobResult, fold
-from spark_jobs.fold.judging import Settings
-from spark_jobs.fold.news import JobNews
+from spark_jobs.fold.job_update import JobNews
+from spark_jobs.fold.rule_evaluation import Settings
 from spark_jobs.fold.sizes import Writing
 from spark_jobs.fold.state import JobState, unpacked
 from spark_jobs.fold.wanted_snapshots import wanted_keys

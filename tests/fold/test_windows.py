@@ -10,8 +10,8 @@ from spark_jobs.diagnosis.samples import JobWindow, VertexWindow
 from spark_jobs.diagnosis.window_contents import EVENTS
 from spark_jobs.fold import windows as judged_windows
 from spark_jobs.fold.job import JobResult
-from spark_jobs.fold.judging import Settings
-from spark_jobs.fold.news import JobNews
+from spark_jobs.fold.job_update import JobNews
+from spark_jobs.fold.rule_evaluation import Settings
 from spark_jobs.fold.state import JobState
 from tests.fold.pieces import told as told_by
 from tests.fold.rows import JOB, VERTEX, Row, events, facts, lake, noon, serving

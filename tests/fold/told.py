@@ -6,7 +6,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from spark_jobs.fold.checkpoint_log import TELLING
-from spark_jobs.fold.news import JobNews
+from spark_jobs.fold.job_update import JobNews
 from spark_jobs.serving import OUTCOMES
 from tests.fold.rows import JOB, VERTEX, events, facts, lake, noon, serving
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame
 
-from spark_jobs.fold.judging import Settings
+from spark_jobs.fold.rule_evaluation import Settings
 from spark_jobs.nested_tables import JOB, NESTED, RETRACTED, cut
 from spark_jobs.transforms import folding, log_events
 from tests.spark_jobs.rows import Row

@@ -10,7 +10,7 @@ from ingest.lake.store import Lake
 from ingest.lake.tables import TABLES
 from ingest.records import Checkpoint, Observed, Skip
 from spark_jobs.lake import pin
-from spark_jobs.places import hadoop_path
+from spark_jobs.paths import hadoop_path
 from spark_jobs.schemas import lake_schema
 
 START = datetime(2026, 11, 21, 4, 0, tzinfo=UTC)

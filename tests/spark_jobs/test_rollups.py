@@ -15,7 +15,7 @@ from ingest.lake.store import Lake
 from spark_jobs import manifest as manifests
 from spark_jobs.__main__ import main
 from spark_jobs.fold.job import fold
-from spark_jobs.fold.judging import Settings
+from spark_jobs.fold.rule_evaluation import Settings
 from spark_jobs.fold.state import JobState
 from spark_jobs.jobs import roll_up, rollups
 from spark_jobs.kept_facts import TABLE, keep

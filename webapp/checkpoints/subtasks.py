@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
+from spark_jobs.fold.checkpoint_by_rest import is_final
 from spark_jobs.fold.checkpoint_phases import is_last
-from spark_jobs.fold.reported import is_final
 from spark_jobs.fold.sizes import of_rest
 from webapp.checkpoints.parts import SubtaskPart, in_order
 from webapp.work.lake import lake

@@ -19,7 +19,7 @@ from spark_jobs.diagnosis.stack_traces import condensed
 from spark_jobs.diagnosis.window_contents import DETAIL_CHARS, MESSAGE_CHARS, OF_SUBTASKS, WINDOW_MS, Timed
 from spark_jobs.fold.endings import STATE_CHANGED
 from spark_jobs.fold.history import History, in_order
-from spark_jobs.fold.judging import with_recovery_point
+from spark_jobs.fold.rule_evaluation import with_recovery_point
 from spark_jobs.fold.windows import job_windows
 from webapp.checkpoints.models import CheckpointFact, CheckpointUpload, SizeTrend
 from webapp.fleet.models import JobAnnotation, JobCurrent, JobException, LogEvent

@@ -11,7 +11,7 @@ from typing import Any
 
 from spark_jobs.diagnosis.samples import VertexWindow
 from spark_jobs.diagnosis.window_contents import WINDOW_MS
-from spark_jobs.fold.counted import Earlier, answers, rates
+from spark_jobs.fold.record_counters import Earlier, answers, rates
 from webapp.what_if.counted_samples import COUNTED, counters
 from webapp.work.lake import lake
 

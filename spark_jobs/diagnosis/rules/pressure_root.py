@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Sequence
 
 from spark_jobs.diagnosis.findings import Confidence, Evidence, Finding, NotJudged, Severity
-from spark_jobs.diagnosis.holding import Origin
 from spark_jobs.diagnosis.origins import BACKPRESSURED, Held, Pressure, Way, pressure_of
 from spark_jobs.diagnosis.pressure import typical, value
+from spark_jobs.diagnosis.pressure_walk import Origin
 from spark_jobs.diagnosis.pressure_words import MOST_NAMED, brief_name, brief_names, held_back, hot_data, subtasks_text, waiting_evidence
 from spark_jobs.diagnosis.registry import rule
 from spark_jobs.diagnosis.samples import JobWindow

@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Sequence
 
 from spark_jobs.diagnosis.findings import Confidence, Evidence, Finding, NotJudged
-from spark_jobs.diagnosis.holding import Origin
 from spark_jobs.diagnosis.origins import Pressure, pressure_of
 from spark_jobs.diagnosis.pressure import Subtasks, typical, value
+from spark_jobs.diagnosis.pressure_walk import Origin
 from spark_jobs.diagnosis.pressure_words import MOST_SUBTASKS, brief_name, hot_data, subtasks_text
 from spark_jobs.diagnosis.record_rates import records_in
 from spark_jobs.diagnosis.registry import rule

@@ -16,7 +16,7 @@ from pyspark.sql import functions as F
 
 from spark_jobs.in_process.session import in_process_session
 from spark_jobs.in_process.values import Unsupported, spark_type
-from spark_jobs.storage.places import above_job, directory_of, is_below, with_places
+from spark_jobs.storage.layout_columns import above_job, directory_of, is_below, with_places
 
 _WHEN = pa.timestamp("us", tz="UTC")
 _ENDED = pa.list_(pa.struct([("number", pa.int64()), ("done", pa.bool_()), ("at", _WHEN), ("why", pa.string())]))

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 
-from spark_jobs.storage.judging import judge
+from spark_jobs.storage.audit import judge
 from spark_jobs.storage_words import ORPHAN, RETAINED_WASTE
 from tests.spark_jobs.storage.packed import inputs_of
 from tests.spark_jobs.storage.worlds import World

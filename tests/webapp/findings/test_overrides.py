@@ -3,7 +3,7 @@
 import pytest
 
 from spark_jobs.diagnosis import registry
-from spark_jobs.fold.judging import Settings
+from spark_jobs.fold.rule_evaluation import Settings
 from webapp.findings import overrides
 from webapp.findings.models import ThresholdOverride
 

@@ -9,20 +9,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spark_jobs.diagnosis.window_contents import UPLOADS
-from spark_jobs.fold import kept
+from spark_jobs.fold import retention
 from spark_jobs.fold.rows import Row
 from tests.fold.rows import VERTEX, events, lake, noon, serving
 from tests.fold.told import ANSWERS, EVENTS, FAILURES, PLACEMENTS, PRESSURE, SNAPSHOTS, UPLOADED
 
 Keep = Callable[[Iterable[Row]], list[Row]]
 KINDS: dict[str, tuple[Keep, st.SearchStrategy[list[dict[str, Any]]]]] = {
-    "answers": (kept.answers, ANSWERS),
-    "events": (lambda lines: kept.events(kept.each_once(lines)), EVENTS),
-    "placements": (kept.placements, PLACEMENTS),
-    "pressure": (kept.pressure, PRESSURE),
-    "failures": (kept.failures, FAILURES),
-    "uploads": (kept.uploads, UPLOADED),
-    "snapshots": (kept.snapshots, SNAPSHOTS),
+    "answers": (retention.answers, ANSWERS),
+    "events": (lambda lines: retention.events(retention.each_once(lines)), EVENTS),
+    "placements": (retention.placements, PLACEMENTS),
+    "pressure": (retention.pressure, PRESSURE),
+    "failures": (retention.failures, FAILURES),
+    "uploads": (retention.uploads, UPLOADED),
+    "snapshots": (retention.snapshots, SNAPSHOTS),
 }
 every_kind = pytest.mark.parametrize("kind", KINDS)
 
@@ -59,29 +59,29 @@ def test_keeping_in_pieces_is_keeping_at_once(kind: str, data: st.DataObject, cu
 
 def test_answers_in_which_nothing_changes_are_kept_as_the_first_and_the_last() -> None:
     told = [{"observed_at": noon(second), "state": "RUNNING" if second < 50 else "CANCELED"} for second in range(0, 100, 10)]
-    assert [row["observed_at"] for row in kept.answers(lake("jobs", told))] == [noon(0), noon(40), noon(50), noon(90)]
+    assert [row["observed_at"] for row in retention.answers(lake("jobs", told))] == [noon(0), noon(40), noon(50), noon(90)]
 
 
 def test_of_many_answers_the_newest_are_kept() -> None:
-    told = lake("jobs", [{"observed_at": noon(number), "restarts": number} for number in range(kept.JOB_ANSWERS_KEPT + 7)])
-    assert [row["restarts"] for row in kept.answers(told)] == list(range(7, kept.JOB_ANSWERS_KEPT + 7))
+    told = lake("jobs", [{"observed_at": noon(number), "restarts": number} for number in range(retention.JOB_ANSWERS_KEPT + 7)])
+    assert [row["restarts"] for row in retention.answers(told)] == list(range(7, retention.JOB_ANSWERS_KEPT + 7))
 
 
 def test_of_the_lines_those_that_tell_of_the_jobs_life_are_kept_and_its_first_and_last() -> None:
     kinds = ["tm_registered", "task_state", "job_state", "tm_registered", "checkpoint_triggered", "tm_registered"]
     lines = events([{"kind": kind, "ts": noon(number), "to_state": "FAILED"} for number, kind in enumerate(kinds)])
-    assert [event["ts"] for event in kept.events(kept.each_once(lines))] == [noon(0), noon(1), noon(2), noon(5)]
+    assert [event["ts"] for event in retention.events(retention.each_once(lines))] == [noon(0), noon(1), noon(2), noon(5)]
 
 
 def test_of_many_lines_the_newest_and_the_first_are_kept() -> None:
-    lines = events([{"kind": "job_state", "ts": noon(number)} for number in range(kept.EVENTS_KEPT + 9)])
-    assert [event["offset"] for event in kept.events(kept.each_once(lines))] == [0, *range(9, kept.EVENTS_KEPT + 9)]
+    lines = events([{"kind": "job_state", "ts": noon(number)} for number in range(retention.EVENTS_KEPT + 9)])
+    assert [event["offset"] for event in retention.events(retention.each_once(lines))] == [0, *range(9, retention.EVENTS_KEPT + 9)]
 
 
 def test_a_placement_is_dated_by_its_first_sight() -> None:
     sights = ((9, ["a"]), (5, ["a"]), (7, ["b"]), (1, []))
     seen = [{"vertex_id": VERTEX, "ts": noon(at), "host": host, "attempt": [0]} for at, host in sights]
-    assert sorted((row["ts"], row["host"]) for row in kept.placements(seen)) == [(noon(5), ["a"]), (noon(7), ["b"])]
+    assert sorted((row["ts"], row["host"]) for row in retention.placements(seen)) == [(noon(5), ["a"]), (noon(7), ["b"])]
 
 
 def test_of_each_vertex_the_newest_pressure_windows_are_kept_as_last_told() -> None:
@@ -89,18 +89,18 @@ def test_of_each_vertex_the_newest_pressure_windows_are_kept_as_last_told() -> N
         {"vertex_id": vertex, "window_start": noon(60 * number), "busy_share": share, "as_of": noon(as_of)}
         for vertex in "ab" for number in range(12) for share, as_of in ((0.5, 900), (0.1, 800))
     ]  # fmt: skip
-    windows = kept.pressure(serving("pressure_window", told))
+    windows = retention.pressure(serving("pressure_window", told))
     assert sorted((row["vertex_id"], row["window_start"]) for row in windows) == [(one, noon(60 * n)) for one in "ab" for n in range(2, 12)]
     assert {row["busy_share"] for row in windows} == {0.5}
 
 
 def test_failures_are_kept_newest_first_with_their_traces_cut() -> None:
     told = [{"ts": noon(number), "task_key": "", "exception_name": "x", "stacktrace": "y" * 5000} for number in range(60)]
-    found = kept.failures(serving("job_exception", told))
+    found = retention.failures(serving("job_exception", told))
     assert [row["ts"] for row in found] == [noon(number) for number in range(59, 9, -1)]
-    assert {len(row["stacktrace"]) for row in found} == {kept.TRACE_CHARS}
+    assert {len(row["stacktrace"]) for row in found} == {retention.TRACE_CHARS}
 
 
 def test_the_newest_uploads_are_kept() -> None:
     told = [{"checkpoint_id": number, "trigger_time": noon(number), "as_of": noon(number)} for number in range(30)]
-    assert [row["checkpoint_id"] for row in kept.uploads(serving("checkpoint_upload", told))] == list(range(30 - UPLOADS, 30))
+    assert [row["checkpoint_id"] for row in retention.uploads(serving("checkpoint_upload", told))] == list(range(30 - UPLOADS, 30))

@@ -13,7 +13,7 @@ from typing import Any
 from spark_jobs.diagnosis.registry import events_read
 from spark_jobs.diagnosis.stack_traces import condensed
 from spark_jobs.diagnosis.window_contents import BRIEFLY_MS, DETAIL_CHARS, EVENT_KINDS, OF_SUBTASKS, UPLOADS
-from spark_jobs.fold.counted import MOST_SPAN_MS
+from spark_jobs.fold.record_counters import MOST_SPAN_MS
 from spark_jobs.fold.rows import LINE, Row, grouped, newest_by, rank
 
 EVENTS_KEPT = 500
@@ -122,7 +122,7 @@ def pressure(windows: Iterable[Row]) -> list[Row]:
 
 
 def counters(answers: Iterable[Row]) -> list[Row]:
-    """Answers of :func:`spark_jobs.fold.counted.answers` → those of each vertex that a later one may be compared with."""
+    """Answers of :func:`spark_jobs.fold.record_counters.answers` → those of each vertex that a later one may be compared with."""
     kept: list[Row] = []
     for of_vertex in grouped(newest_by(answers, ("vertex_id", "window_start"), ("as_of",)), "vertex_id").values():
         newest = max(row["at"] for row in of_vertex)

@@ -13,10 +13,10 @@ from pyspark.sql import functions as F
 from spark_jobs.storage import aliases, history, lineage, owners, references, totals, verdicts
 from spark_jobs.storage import checkpoints as of_checkpoints
 from spark_jobs.storage import doubts as doubting
+from spark_jobs.storage.file_facts import Known, facts_of_files, judged_directories
 from spark_jobs.storage.files import absent_files, held_directories, listed_files, merged
 from spark_jobs.storage.inputs import Inputs
-from spark_jobs.storage.known import Known, facts_of_files, judged_directories
-from spark_jobs.storage.places import is_metadata
+from spark_jobs.storage.layout_columns import is_metadata
 
 MOST_MISSING = 1000
 """Rows of ``storage_missing`` a checkpoint; their count is exact in ``storage_checkpoint``."""

@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spark_jobs.diagnosis.samples import VertexWindow
-from spark_jobs.fold import kept
-from spark_jobs.fold.counted import Earlier, answers, rates
-from spark_jobs.fold.judging import Settings
-from spark_jobs.fold.news import JobNews
+from spark_jobs.fold import retention
+from spark_jobs.fold.job_update import JobNews
+from spark_jobs.fold.record_counters import Earlier, answers, rates
 from spark_jobs.fold.rows import Row
+from spark_jobs.fold.rule_evaluation import Settings
 from spark_jobs.fold.state import JobState, unpacked
 from tests.fold.pieces import told
 from tests.fold.rows import JOB, VERTEX, lake, noon
@@ -86,9 +86,9 @@ def test_without_counters_nothing_is_counted() -> None:
 
 def test_of_each_vertex_the_answers_of_the_last_three_minutes_are_kept() -> None:
     every = [window(answer(60 * minute, minute, minute), vertex_id=name) for minute in range(30) for name in ("a", "b")]
-    found = kept.counters(answers(every))
+    found = retention.counters(answers(every))
     assert sorted((row["vertex_id"], row["records_in"][0]) for row in found) == [(name, n) for name in ("a", "b") for n in range(26, 30)]
-    assert kept.counters([*found, *found]) == found
+    assert retention.counters([*found, *found]) == found
 
 
 @settings(deadline=None)

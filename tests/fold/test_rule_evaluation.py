@@ -5,7 +5,7 @@ from dataclasses import asdict
 from spark_jobs.diagnosis import registry
 from spark_jobs.diagnosis.plain import recovery_point_from_plain
 from spark_jobs.diagnosis.samples import RecoveryPoint
-from spark_jobs.fold.judging import judged
+from spark_jobs.fold.rule_evaluation import judged
 from tests.diagnosis.jobs import minutely, ms, savepoint, window
 
 BROKEN = RecoveryPoint(3, ms(600), "s3://b/chk-3/_metadata", missing_files=2, missing_bytes=100)

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from spark_jobs.diagnosis.window_contents import TERMINAL_STATES
 from spark_jobs.fold.downtime import words_of
-from spark_jobs.fold.marks import Mark, by_log, restore_words
+from spark_jobs.fold.mentions import Mark, by_log, restore_words
 from spark_jobs.fold.rows import Row, grouped, iso, rank
 from spark_jobs.fold.snapshots import NO_TYPES, Types
 

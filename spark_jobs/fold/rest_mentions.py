@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from spark_jobs.diagnosis.window_contents import TERMINAL_STATES
-from spark_jobs.fold.marks import Mark, by_rest, restore_words
+from spark_jobs.fold.mentions import Mark, by_rest, restore_words
 from spark_jobs.fold.rows import Row, iso
 from spark_jobs.fold.snapshots import NO_TYPES, Types
 
