@@ -161,23 +161,23 @@ def _rows(run: Manifest) -> Iterator[pa.RecordBatch]:
 def _refusals(lines: pa.RecordBatch) -> pa.RecordBatch:
     """Log events → those of triggers that were refused and took no id, as if they were facts."""
     is_refusal = pc.and_(pc.equal(lines["kind"], REFUSAL_KIND), pc.and_(pc.is_null(lines["checkpoint_id"]), pc.is_valid(lines["job_id"])))
-    told = lines.filter(is_refusal)
+    reported = lines.filter(is_refusal)
     return pa.RecordBatch.from_pydict({
-        **{name: told[name] for name in ("cluster", "job_id", "checkpoint_id", "as_of")},
-        "trigger_time": told["ts"],
-        "line": pc.binary_join_element_wise(*(told[name].cast(pa.string()) for name in _LINE), "/"),
-        "outcome": _all(REFUSED, told),
-        "final": _all(True, told),
+        **{name: reported[name] for name in ("cluster", "job_id", "checkpoint_id", "as_of")},
+        "trigger_time": reported["ts"],
+        "line": pc.binary_join_element_wise(*(reported[name].cast(pa.string()) for name in _LINE), "/"),
+        "outcome": _all(REFUSED, reported),
+        "final": _all(True, reported),
     })  # fmt: skip
 
 
-def _row(run: Manifest, told: pa.RecordBatch, retracted: bool = False) -> pa.RecordBatch:
-    """In the table's columns; what ``told`` lacks is unknown. ``commit_seq`` is stamped by the commit."""
-    columns = {name: told[name] for name in told.schema.names}
-    columns |= {"observed_at": columns.get("as_of"), "source": _all(run.attempt, told), "retracted": _all(retracted, told)}
+def _row(run: Manifest, reported: pa.RecordBatch, retracted: bool = False) -> pa.RecordBatch:
+    """In the table's columns; what ``reported`` lacks is unknown. ``commit_seq`` is stamped by the commit."""
+    columns = {name: reported[name] for name in reported.schema.names}
+    columns |= {"observed_at": columns.get("as_of"), "source": _all(run.attempt, reported), "retracted": _all(retracted, reported)}
     columns["date"] = _day(columns["trigger_time"], columns["observed_at"])
     # Spark and hand-written runs differ in the precision of instants; the lake has milliseconds.
-    made = [_cast(columns.get(field.name), field.type, told.num_rows) for field in CHECKPOINT_FACTS.schema]
+    made = [_cast(columns.get(field.name), field.type, reported.num_rows) for field in CHECKPOINT_FACTS.schema]
     return pa.RecordBatch.from_arrays(made, schema=CHECKPOINT_FACTS.schema)
 
 

@@ -225,6 +225,6 @@ def _named_file(error: BaseException, paths: Sequence[str]) -> str | None:
 
 
 def _first_line(error: BaseException) -> str:
-    told = str(error)
-    cause = told.rsplit("Caused by: ", 1)[-1] if "Caused by: " in told else told
+    reported = str(error)
+    cause = reported.rsplit("Caused by: ", 1)[-1] if "Caused by: " in reported else reported
     return (cause.strip().splitlines() or [type(error).__name__])[0][:300]

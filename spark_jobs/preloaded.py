@@ -156,9 +156,9 @@ class _Parent:
         if b"kill" in word:
             _kill_all(child)
 
-    def _answer(self, **told: int) -> None:
+    def _answer(self, **reported: int) -> None:
         try:
-            self._control.sendall(json.dumps(told).encode() + b"\n")
+            self._control.sendall(json.dumps(reported).encode() + b"\n")
         except OSError:
             _gone()
 

@@ -19,7 +19,7 @@ WINDOW = timedelta(milliseconds=WINDOW_MS)
 CLOSE_TOGETHER = timedelta(minutes=10)
 
 
-class Asked(NamedTuple):
+class JobLookup(NamedTuple):
     """A job and the first and last trigger, in epoch ms, of the checkpoints whose rows it needs; no span, where the last comes first.
 
     ``keys``: of the snapshots that it needs, see :mod:`spark_jobs.fold.wanted_snapshots`.
@@ -60,7 +60,7 @@ def windows_between(times: Sequence[tuple[datetime | None, datetime | None]], le
     return merged((floor(first, length), floor(last, length) + length) for first, last in known)
 
 
-def asked_for(asked: Iterable[Asked]) -> tuple[list[Span], list[Span]]:
+def lookup_spans(lookups: Iterable[JobLookup]) -> tuple[list[Span], list[Span]]:
     """Where the triggers of what jobs asked for lie, and where the lines about them."""
-    triggers = merged((instant(one.from_ms // 1000), instant(one.to_ms // 1000 + 1)) for one in asked if one.from_ms <= one.to_ms)
+    triggers = merged((instant(one.from_ms // 1000), instant(one.to_ms // 1000 + 1)) for one in lookups if one.from_ms <= one.to_ms)
     return triggers, merged((start, end + LINES_AFTER_TRIGGER) for start, end in triggers)

@@ -72,5 +72,5 @@ def _attempt(checkpoint: CheckpointSample, regions: Mapping[Subtask, Part] | Non
     if checkpoint.outcome == "completed":
         return Attempt(checkpoint.checkpoint_id, True)
     # After a decline the JobManager aborts the checkpoint at once: who had not acknowledged by then was not late.
-    told = {"declined": checkpoint.declines, "expired": checkpoint.not_acknowledged}.get(checkpoint.outcome, ())
-    return Attempt(checkpoint.checkpoint_id, False, parts_of(told, regions))
+    reported = {"declined": checkpoint.declines, "expired": checkpoint.not_acknowledged}.get(checkpoint.outcome, ())
+    return Attempt(checkpoint.checkpoint_id, False, parts_of(reported, regions))

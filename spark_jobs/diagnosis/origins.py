@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from spark_jobs.diagnosis.findings import NotJudged
 from spark_jobs.diagnosis.pressure import Subtasks, held_subtasks, output_bounds, typical, value
-from spark_jobs.diagnosis.pressure_walk import Holders, Least, Marks, Origin, Walk
+from spark_jobs.diagnosis.pressure_walk import Holders, LeastWork, Origin, Walk, WalkLimits
 from spark_jobs.diagnosis.samples import JobWindow
 from spark_jobs.diagnosis.thresholds import Limits
 from spark_jobs.diagnosis.topology import POINTWISE, Topology
@@ -152,7 +152,7 @@ def _pressure(window: JobWindow, limits: Limits) -> Pressure | NotJudged:
         return Pressure(Topology((), ()), {})
     topology = Topology(window.vertices, window.edges)
     pressure = Pressure(topology, _subtasks(window, topology), held)
-    walk = Walk(topology, pressure.vertices, _marks(limits))
+    walk = Walk(topology, pressure.vertices, _walk_limits(limits))
     for one in held.values():
         _explain(pressure, one, walk.holders_of_held(one.vertex_id, one.subtasks, one.ratio), limits)
     for (vertex_id, _), holders in walk.partly_held.items():
@@ -166,8 +166,8 @@ def _pressure(window: JobWindow, limits: Limits) -> Pressure | NotJudged:
     return pressure
 
 
-def _marks(limits: Limits) -> Marks:
-    return Marks(
+def _walk_limits(limits: Limits) -> WalkLimits:
+    return WalkLimits(
         held=limits[BACKPRESSURED],
         busy=limits["pressure.root.busy_ratio"],
         own_backpressure=limits["pressure.root.own_backpressured_ratio"],
@@ -274,10 +274,10 @@ def _may_be_held(pressure: Pressure, vertex_id: str, subtasks: list[int] | None,
     Over an all-to-all edge a consumer that holds one holds all: where most siblings reported that they do not wait, one of which
     little is known gets the benefit of the doubt.
     """
-    marks = walk.marks
+    limits = walk.limits
     if subtasks is None:
-        return any(_may_work(pressure.vertices.get(target), marks) for target in pressure.topology.downstream(vertex_id))
-    holders = walk.holders(vertex_id, subtasks, Least(marks.busy, marks.busy, empty_clears=False))
+        return any(_may_work(pressure.vertices.get(target), limits) for target in pressure.topology.downstream(vertex_id))
+    holders = walk.holders(vertex_id, subtasks, LeastWork(limits.busy, limits.busy, empty_clears=False))
     if holders.origins or holders.passing or holders.rivals:
         return True
     mostly_silent = len(subtasks) > (1 - reporting_share) * pressure.vertices[vertex_id].parallelism
@@ -285,7 +285,7 @@ def _may_be_held(pressure: Pressure, vertex_id: str, subtasks: list[int] | None,
     return any(edge.target in holders.unknown and (mostly_silent or edge.ship_strategy in POINTWISE) for edge in edges)
 
 
-def _may_work(consumer: Subtasks | None, marks: Marks) -> bool:
+def _may_work(consumer: Subtasks | None, limits: WalkLimits) -> bool:
     if consumer is None:
         return True
-    return any((working := consumer.working(index)) is None or working >= marks.busy for index in range(consumer.parallelism))
+    return any((working := consumer.working(index)) is None or working >= limits.busy for index in range(consumer.parallelism))

@@ -21,7 +21,7 @@ Role = Literal["origin", "held", "mixed", "free", "unknown"]
 
 
 @dataclass(frozen=True, slots=True)
-class Marks:
+class WalkLimits:
     """The thresholds of the walk; see ``rules/pressure_root.py`` for units and reasons."""
 
     held: float
@@ -33,7 +33,7 @@ class Marks:
 
 
 @dataclass(frozen=True, slots=True)
-class Least:
+class LeastWork:
     """For what share of the window a consumer must not have been idle: to pass back-pressure on, and to be its origin.
 
     Both must be at work whenever the producer waits. An origin is also slower than a producer that is busy itself.
@@ -82,14 +82,14 @@ class Holders:
 class Walk:
     """Asks of any vertex and its waiting subtasks who holds them. One instance per job and window."""
 
-    def __init__(self, topology: Topology, vertices: Mapping[str, Subtasks], marks: Marks) -> None:
+    def __init__(self, topology: Topology, vertices: Mapping[str, Subtasks], limits: WalkLimits) -> None:
         self._topology = topology
         self._vertices = vertices
-        self.marks = marks
+        self.limits = limits
         self.partly_held: dict[tuple[str, tuple[int, ...]], Holders] = {}
         self._asking: set[str] = set()
 
-    def holders(self, vertex_id: str, subtasks: Sequence[int], least: Least) -> Holders:
+    def holders(self, vertex_id: str, subtasks: Sequence[int], least: LeastWork) -> Holders:
         """Who keeps these subtasks of a vertex waiting."""
         found = Holders()
         possible: list[Origin] = []
@@ -104,16 +104,16 @@ class Walk:
         Where the figures of two vertices do not agree, as they may while things change, a consumer that is busy for the larger part, or
         waits itself, explains more than nobody.
         """
-        least = ratio - self.marks.slack
-        strict = self.holders(vertex_id, subtasks, Least(least, least))
+        least = ratio - self.limits.slack
+        strict = self.holders(vertex_id, subtasks, LeastWork(least, least))
         if not strict.is_empty:
             return strict
-        loose = self.holders(vertex_id, subtasks, Least(0.0, self.marks.busy, empty_clears=False))
+        loose = self.holders(vertex_id, subtasks, LeastWork(0.0, self.limits.busy, empty_clears=False))
         loose.origins = [replace(origin, agrees=False) for origin in loose.origins]
         return loose
 
     def _judge_consumer(
-        self, vertex_id: str, subtasks: Sequence[int], target: str, least: Least, found: Holders, possible: list[Origin]
+        self, vertex_id: str, subtasks: Sequence[int], target: str, least: LeastWork, found: Holders, possible: list[Origin]
     ) -> None:
         consumer = self._vertices.get(target)
         if consumer is None:
@@ -145,7 +145,7 @@ class Walk:
         if lacking and not passes:
             found.unknown.append(target)
 
-    def _could_be_held(self, vertex_id: str, silent: Sequence[int], least: Least) -> bool:
+    def _could_be_held(self, vertex_id: str, silent: Sequence[int], least: LeastWork) -> bool:
         """Whether subtasks that did not tell enough could be waiting for a consumer: not if all that they reach have time to spare."""
         if not silent:
             return False
@@ -165,7 +165,7 @@ class Walk:
         if not unproven or found.origins:
             return
         unproven.sort(key=lambda origin: -origin.working)
-        leads = all(unproven[0].working - origin.working_at_most >= self.marks.slack for origin in unproven[1:])
+        leads = all(unproven[0].working - origin.working_at_most >= self.limits.slack for origin in unproven[1:])
         if leads and not found.passing and not found.unknown:
             found.origins = unproven[:1]
         elif not found.passing:
@@ -181,35 +181,35 @@ class Walk:
             vertex = self._vertices[vertex_id]
             waits = typical(vertex.backpressured(index) for index in mixed) or 0.0
             works = typical(vertex.working(index) for index in mixed) or waits
-            answer = self.holders(vertex_id, mixed, Least(waits - self.marks.slack, works - self.marks.slack))
+            answer = self.holders(vertex_id, mixed, LeastWork(waits - self.limits.slack, works - self.limits.slack))
             self._asking.discard(vertex_id)
             self.partly_held[key] = answer
         return self.partly_held[key]
 
-    def _role(self, consumer: Subtasks, index: int, producers: Places, least: Least) -> Role:
-        marks = self.marks
+    def _role(self, consumer: Subtasks, index: int, producers: Places, least: LeastWork) -> Role:
+        limits = self.limits
         busy, backpressured, working = consumer.busy(index), consumer.backpressured(index), consumer.working(index)
-        if backpressured is not None and backpressured >= marks.held:
+        if backpressured is not None and backpressured >= limits.held:
             return "held"
-        never_waits = backpressured is not None and backpressured < marks.own_backpressure
+        never_waits = backpressured is not None and backpressured < limits.own_backpressure
         if working is not None and working < (least.origin if never_waits else least.passing):
             return "free"
-        empty = least.empty_clears and consumer.has_empty_input(index, marks.empty_input / consumer.gates)
+        empty = least.empty_clears and consumer.has_empty_input(index, limits.empty_input / consumer.gates)
         if empty and _has_remote_channels(consumer, index, producers):
             return "free"
         if backpressured is None:
             waits_at_most = 1.0 if busy is None else (1.0 if working is None else working) - busy
-            return "origin" if waits_at_most < marks.own_backpressure and self._is_busy(consumer, index, least) else "unknown"
+            return "origin" if waits_at_most < limits.own_backpressure and self._is_busy(consumer, index, least) else "unknown"
         if not never_waits:
             return "mixed"
         return "origin" if self._is_busy(consumer, index, least) else "unknown"
 
-    def _is_busy(self, consumer: Subtasks, index: int, least: Least) -> bool:
+    def _is_busy(self, consumer: Subtasks, index: int, least: LeastWork) -> bool:
         """Without busy time a full input stands for it: records wait although the subtask does not."""
         busy = consumer.busy(index)
         if _works(consumer, index, least.origin) is False:
             return False
-        return (consumer.input_level(index) or 0.0) >= self._full(consumer) if busy is None else busy >= self.marks.busy
+        return (consumer.input_level(index) or 0.0) >= self._full(consumer) if busy is None else busy >= self.limits.busy
 
     def _origin(self, vertex_id: str, consumer: Subtasks, hot: list[int], silent: Sequence[int]) -> Origin:
         full = self._full(consumer)
@@ -221,7 +221,7 @@ class Walk:
 
     def _full(self, consumer: Subtasks) -> float:
         # One gate of several is full when its part of the whole is; below a quarter, ordinary traffic looks the same.
-        return max(0.25, self.marks.full_input / consumer.gates)
+        return max(0.25, self.limits.full_input / consumer.gates)
 
     def _reached(self, vertex_id: str, subtasks: Sequence[int], target: str) -> dict[int, Places]:
         """Consumer subtasks these write to, each with where its producers run, edge by edge."""

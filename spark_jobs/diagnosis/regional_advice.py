@@ -154,13 +154,13 @@ def _leader(leader: dict[Subtask, Subtask], subtask: Subtask) -> Subtask:
     return subtask
 
 
-def parts_of(told: Iterable[Mapping[str, object]], regions: Mapping[Subtask, Part] | None = None) -> frozenset[Part] | None:
+def parts_of(reported: Iterable[Mapping[str, object]], regions: Mapping[Subtask, Part] | None = None) -> frozenset[Part] | None:
     """The parts named by entries of ``declines`` (with ``subtask``) or ``not_acknowledged`` (with ``subtasks`` and ``count``).
 
     Without ``regions`` each subtask is a part. None where an entry names fewer than it counts, or nobody at all.
     """
     parts: set[Part] = set()
-    for entry in told:
+    for entry in reported:
         vertex_id, indexes = entry.get("vertex_id"), entry.get("subtasks")
         told_indexes = list(indexes) if isinstance(indexes, list | tuple) else [entry.get("subtask")]
         named = [index for index in told_indexes if isinstance(index, int)]

@@ -30,7 +30,7 @@ class Rule:
     """``hold_s``: two sights of one finding no further apart than this belong to one episode; it closes when so long nothing was seen.
 
     ``judges``: the class of sample that ``judge`` takes. What rules on storage see lasts from one audit to the next.
-    ``reads``: kinds of log events, as ``LogEvent.told`` names them.
+    ``reads``: kinds of log events, as ``LogEvent.rule_kind`` names them.
     """
 
     id: str
@@ -104,7 +104,7 @@ def all_thresholds() -> tuple[Threshold, ...]:
 
 
 def events_read() -> frozenset[str]:
-    """The kinds of log events that any rule reads, as ``LogEvent.told`` names them: what job windows hold."""
+    """The kinds of log events that any rule reads, as ``LogEvent.rule_kind`` names them: what job windows hold."""
     _in_order()
     return _events_read
 
@@ -143,5 +143,5 @@ def as_read(sample: Sample, reads: frozenset[str]) -> Sample:
     """The sample with the log events of these kinds alone."""
     if not isinstance(sample, JobWindow) or not sample.events:
         return sample
-    events = tuple(event for event in sample.events if event.told in reads)
+    events = tuple(event for event in sample.events if event.rule_kind in reads)
     return sample if len(events) == len(sample.events) else replace(sample, events=events)

@@ -54,8 +54,8 @@ def episodes(window: JobWindow, since_ms: int) -> list[Episode]:
         return []
     checkpoints = sorted(one.trigger_time_ms for one in window.checkpoints if one.outcome != "preflight")
     # Of a job with more tasks than a window holds lines, these prove nothing.
-    whole_ms = max(whole_since(window.events, told) for told in (DEPLOYED, RUNNING))
-    tasks = [event for event in window.events if event.told in (DEPLOYED, RUNNING)]
+    whole_ms = max(whole_since(window.events, reported) for reported in (DEPLOYED, RUNNING))
+    tasks = [event for event in window.events if event.rule_kind in (DEPLOYED, RUNNING)]
     failures = (*window.failures, *_untold(window))
     lost = [one for one in window.annotations if one.kind == TASKMANAGER_LOST]
     groups: list[tuple[list[int], int | None]] = []
@@ -90,23 +90,23 @@ def _ends(window: JobWindow) -> dict[int, int]:
 
 def _restarts(window: JobWindow) -> list[int]:
     """Instants at which the job restarted, each once, from the log and from annotations."""
-    told = {event.at_ms for event in window.events if event.kind == "job_state" and event.fields.get("to_state") == "RESTARTING"}
+    reported = {event.at_ms for event in window.events if event.kind == "job_state" and event.fields.get("to_state") == "RESTARTING"}
     # In order of time: of three that are a second apart, the middle one would otherwise take the place of both others.
     for annotated_ms in sorted(one.at_ms for one in window.annotations if one.kind == "restart"):
-        if not any(abs(at_ms - annotated_ms) <= SAME_MS for at_ms in told):
-            told.add(annotated_ms)
-    return sorted(at_ms for at_ms in told if at_ms <= window.at_ms)
+        if not any(abs(at_ms - annotated_ms) <= SAME_MS for at_ms in reported):
+            reported.add(annotated_ms)
+    return sorted(at_ms for at_ms in reported if at_ms <= window.at_ms)
 
 
 def _running_again(window: JobWindow, at_ms: int, until_ms: int, checkpoints: list[int], tasks: Iterable[LogEvent]) -> int | None:
     """When all tasks ran again between this restart and ``until_ms``; None where they did not, as far as is known."""
     proofs = [trigger_ms for trigger_ms in checkpoints if at_ms + SAME_MS < trigger_ms < until_ms][:1]
-    told = [(event, (event.vertex_id or event.vertex_name, event.subtask)) for event in tasks if at_ms <= event.at_ms < until_ms]
+    reported = [(event, (event.vertex_id or event.vertex_name, event.subtask)) for event in tasks if at_ms <= event.at_ms < until_ms]
     # Regions are deployed one after the other: the first may run before the last is told of.
-    deployed = {task for event, task in told if event.told == DEPLOYED}
+    deployed = {task for event, task in reported if event.rule_kind == DEPLOYED}
     running: dict[Task, int] = {}
-    for event, task in told:
-        if event.told == RUNNING and task in deployed:
+    for event, task in reported:
+        if event.rule_kind == RUNNING and task in deployed:
             running[task] = min(event.at_ms, running.get(task, event.at_ms))
     if deployed and len(running) == len(deployed):
         proofs.append(max(running.values()))
@@ -136,9 +136,9 @@ def _untold(window: JobWindow) -> Iterable[JobFailure]:
     """Tasks that failed by the log alone: REST keeps the last exceptions only, and of those that come together one."""
     if not window.failures:
         return _failed_tasks(window.events)
-    told = {(_task_of(one.task), one.at_ms // SAME_MS + step) for one in window.failures for step in (-1, 0, 1)}
+    reported = {(_task_of(one.task), one.at_ms // SAME_MS + step) for one in window.failures for step in (-1, 0, 1)}
     traced = (one for one in _failed_tasks(window.events) if one.stacktrace)
-    return (one for one in traced if (_task_of(one.task), one.at_ms // SAME_MS) not in told)
+    return (one for one in traced if (_task_of(one.task), one.at_ms // SAME_MS) not in reported)
 
 
 def _task_of(task: str | None) -> str:
@@ -149,6 +149,6 @@ def _task_of(task: str | None) -> str:
 def _failed_tasks(events: Iterable[LogEvent]) -> Iterable[JobFailure]:
     """What the log tells of failed tasks."""
     for event in events:
-        if event.told == FAILED:
+        if event.rule_kind == FAILED:
             name = (event.detail or event.message or "").split(":", 1)[0].strip() or "unknown"
             yield JobFailure(event.at_ms, name, event.vertex_name, event.host, event.container, None, event.detail)

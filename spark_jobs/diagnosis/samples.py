@@ -193,7 +193,7 @@ class LogEvent:
     fields: Mapping[str, Any] = field(default_factory=dict)
 
     @property
-    def told(self) -> str:
+    def rule_kind(self) -> str:
         """Its kind as rules declare it: a task's change of state with the state entered, ``task_state RUNNING``."""
         return f"{self.kind} {self.fields.get('to_state')}" if self.kind == "task_state" else self.kind
 

@@ -48,16 +48,16 @@ def newest_events(timed: Timed, end_ms: int) -> tuple[LogEvent, ...]:
     left: dict[str, int] = {}
     kept: list[LogEvent] = []
     for event in reversed(timed[1][: bisect_left(timed[0], end_ms)]):
-        told = event.told
-        left[told] = left.get(told, EVENTS) - 1
-        if left[told] >= 0 and (told not in OF_SUBTASKS or event.at_ms >= end_ms - BRIEFLY_MS):
+        kind = event.rule_kind
+        left[kind] = left.get(kind, EVENTS) - 1
+        if left[kind] >= 0 and (kind not in OF_SUBTASKS or event.at_ms >= end_ms - BRIEFLY_MS):
             kept.append(event)
     return tuple(reversed(kept))
 
 
-def whole_since(events: Iterable[LogEvent], told: str) -> int:
+def whole_since(events: Iterable[LogEvent], kind: str) -> int:
     """From when on a window holds every event of a kind: where it has as many as it may, older ones were cut."""
-    found = [event.at_ms for event in events if event.told == told]
+    found = [event.at_ms for event in events if event.rule_kind == kind]
     return min(found) + 1 if len(found) >= EVENTS else 0
 
 

@@ -9,10 +9,10 @@ joins later does not move it. The first mention that is not vague gives the word
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from spark_jobs.fold.log_mentions import log_marks
+from spark_jobs.fold.log_mentions import log_mentions
 from spark_jobs.fold.lost_taskmanagers import KIND as TASKMANAGER_LOST
-from spark_jobs.fold.mentions import Mark
-from spark_jobs.fold.rest_mentions import rest_marks
+from spark_jobs.fold.mentions import Mention
+from spark_jobs.fold.rest_mentions import rest_mentions
 from spark_jobs.fold.rows import Row, floor_ms
 from spark_jobs.fold.snapshots import NO_TYPES, Types
 
@@ -31,7 +31,7 @@ def annotations(
     facts: Iterable[Row],
     events: Sequence[Row],
     outages: Sequence[Row] = (),
-    lost: Iterable[Mark] = (),
+    lost: Iterable[Mention] = (),
     types: Types = NO_TYPES,
 ) -> list[dict[str, Any]]:
     """Everything known of one job → its ``job_annotation`` rows, without cluster and job.
@@ -42,34 +42,34 @@ def annotations(
     ``lost``: mentions of TaskManagers that were lost, see :mod:`spark_jobs.fold.lost_taskmanagers`;
     ``types``: see :mod:`spark_jobs.fold.snapshots`.
     """
-    marks = [*rest_marks(jobs, types), *log_marks(events, outages, types), *lost]
-    return [*(_folded(close) for close in _close_together(marks)), *(_savepoint(fact) for fact in facts if fact["is_savepoint"])]
+    mentions = [*rest_mentions(jobs, types), *log_mentions(events, outages, types), *lost]
+    return [*(_folded(close) for close in _close_together(mentions)), *(_savepoint(fact) for fact in facts if fact["is_savepoint"])]
 
 
-def _close_together(marks: Iterable[Mark]) -> Iterator[list[Mark]]:
+def _close_together(mentions: Iterable[Mention]) -> Iterator[list[Mention]]:
     """Runs of mentions of one happening that follow each other closely."""
-    run: list[Mark] = []
-    for mark in sorted(marks, key=lambda one: (one.kind, one.subject, *one.place)):
+    run: list[Mention] = []
+    for mention in sorted(mentions, key=lambda one: (one.kind, one.subject, *one.place)):
         if run and (
-            (run[-1].kind, run[-1].subject) != (mark.kind, mark.subject)
-            or mark.seen_at - run[-1].seen_at > APART_MS.get(mark.kind, APART_OTHERWISE_MS)
+            (run[-1].kind, run[-1].subject) != (mention.kind, mention.subject)
+            or mention.seen_at - run[-1].seen_at > APART_MS.get(mention.kind, APART_OTHERWISE_MS)
         ):
             yield run
             run = []
-        run.append(mark)
+        run.append(mention)
     if run:
         yield run
 
 
-def _folded(marks: Sequence[Mark]) -> dict[str, Any]:
-    dated, worded = min(marks, key=lambda one: (one.by_log, one.seen_at)), min(marks, key=lambda one: one.words)
+def _folded(mentions: Sequence[Mention]) -> dict[str, Any]:
+    dated, worded = min(mentions, key=lambda one: (one.by_log, one.seen_at)), min(mentions, key=lambda one: one.words)
     return {
         "kind": dated.kind,
         "subject": dated.subject,
         "at": floor_ms(dated.seen_at, 1000),
         "label": worded.label,
         "detail": worded.detail,
-        "as_of": max(mark.as_of for mark in marks),
+        "as_of": max(mention.as_of for mention in mentions),
     }
 
 

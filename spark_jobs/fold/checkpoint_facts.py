@@ -15,7 +15,7 @@ from spark_jobs.fold.full_sizes import FullSizes
 from spark_jobs.fold.outcomes import JobLife, Outcome, outcome
 from spark_jobs.fold.rows import Row, first_known, grouped, largest, rank
 from spark_jobs.fold.sizes import Writing, sizes
-from spark_jobs.fold.triggers import Key
+from spark_jobs.fold.triggers import CheckpointKey
 from spark_jobs.serving import PHASES
 
 _REPORTED = ("savepoint_format", "subtasks", "external_path", "discarded", "failure_message")
@@ -71,8 +71,8 @@ def _sources(planned: Sequence[Row]) -> frozenset[str]:
 
 
 def checkpoint_facts(
-    rows: CheckpointRows, anchored: Mapping[Key, Sequence[Row]], job: JobSurroundings, full_sizes: FullSizes
-) -> dict[Key, dict[str, Any]]:
+    rows: CheckpointRows, anchored: Mapping[CheckpointKey, Sequence[Row]], job: JobSurroundings, full_sizes: FullSizes
+) -> dict[CheckpointKey, dict[str, Any]]:
     """All rows of some checkpoints of one job → their ``checkpoint_fact`` rows, without cluster and job.
 
     ``anchored``: lines by checkpoint, as :func:`spark_jobs.fold.triggers.anchored` finds them. A row may be there several times.
@@ -86,53 +86,53 @@ def checkpoint_facts(
 
 
 def _fact(
-    key: Key, rest_rows: Sequence[Row], lines: Sequence[Row], vertices: Sequence[Row], job: JobSurroundings, full_sizes: FullSizes
+    key: CheckpointKey, rest_rows: Sequence[Row], lines: Sequence[Row], vertices: Sequence[Row], job: JobSurroundings, full_sizes: FullSizes
 ) -> dict[str, Any]:
-    rest, said = reported(rest_rows), log.checkpoint_log(lines)
-    ended = outcome(key[1], rest, said, job.life)
+    rest, logged = reported(rest_rows), log.checkpoint_log(lines)
+    ended = outcome(key[1], rest, logged, job.life)
     is_settled = ended.outcome != "in_progress"
     figures = last_figures(rest_rows) if is_settled else {name: rest[name] for name in FIGURES}
     phases = checkpoint_phases(vertices, key[1], job.hosts, is_settled, job.sources)
-    is_savepoint = first_known(rest["is_savepoint"], said.is_savepoint)
-    full, uploaded = sizes(figures, said, is_savepoint, job.writing)
+    is_savepoint = first_known(rest["is_savepoint"], logged.is_savepoint)
+    full, uploaded = sizes(figures, logged, is_savepoint, job.writing)
     if full is None and ended.is_completed:
         full = full_sizes.of(key, rest["external_path"])
     by_rest = largest(rest["as_of"], phases.as_of)
-    trace = first_known(ended.failure and ended.failure.trace, said.declined_trace, said.failed_trace) if ended.is_lost else None
+    trace = first_known(ended.failure and ended.failure.trace, logged.declined_trace, logged.failed_trace) if ended.is_lost else None
     return {
         "checkpoint_id": key[0],
         "trigger_time": key[1],
         **{name: rest[name] for name in _REPORTED},
         **{name: figures[name] for name in _FIGURES},
         "is_savepoint": is_savepoint,
-        "checkpoint_type": first_known(rest["checkpoint_type"], said.checkpoint_type),
+        "checkpoint_type": first_known(rest["checkpoint_type"], logged.checkpoint_type),
         "outcome": ended.outcome,
         "final": is_settled,
         "reason": ended.reason or None,
         "reason_text": ended.text,
-        **_times(key[1], rest, figures, said, ended),
+        **_times(key[1], rest, figures, logged, ended),
         "state_bytes": full,
         "checkpointed_bytes": uploaded,
         "uploaded_ratio": uploaded / full if full and uploaded is not None else None,
         **_phases(phases, job),
-        "declines": log.declines(said, job.names),
+        "declines": log.declines(logged, job.names),
         "not_acknowledged": not_acknowledged(phases, job.names, rest["subtasks"], figures["acknowledged"]) if ended.is_lost else None,
-        "late_message_count": len(said.late),
-        "late_messages": log.late_messages(said, job.names, first_known(said.expired_at, said.declined_at, rest["failure_time"])),
+        "late_message_count": len(logged.late),
+        "late_messages": log.late_messages(logged, job.names, first_known(logged.expired_at, logged.declined_at, rest["failure_time"])),
         "exception": trace and shortened(trace, log.EXCEPTION_CHARS),
-        "sources": "+".join(name for name, as_of in (("rest", by_rest), ("log", said.as_of)) if as_of is not None),
-        "as_of": largest(by_rest, said.as_of, ended.ending and ended.ending.as_of),
+        "sources": "+".join(name for name, as_of in (("rest", by_rest), ("log", logged.as_of)) if as_of is not None),
+        "as_of": largest(by_rest, logged.as_of, ended.ending and ended.ending.as_of),
     }
 
 
-def _times(trigger_time: int, rest: Row, figures: Row, said: log.CheckpointLog, ended: Outcome) -> dict[str, int | None]:
-    end_to_end_ms = first_known(figures["end_to_end_ms"], said.completed_ms)
+def _times(trigger_time: int, rest: Row, figures: Row, logged: log.CheckpointLog, ended: Outcome) -> dict[str, int | None]:
+    end_to_end_ms = first_known(figures["end_to_end_ms"], logged.completed_ms)
     end_time = None
     if ended.is_completed:
-        end_time = said.completed_at if end_to_end_ms is None else trigger_time + end_to_end_ms
+        end_time = logged.completed_at if end_to_end_ms is None else trigger_time + end_to_end_ms
     elif ended.is_lost:
         at = ended.ending.ended_at if ended.ending else None
-        end_time = first_known(said.expired_at, said.declined_at, rest["failure_time"], said.failed_at, at)
+        end_time = first_known(logged.expired_at, logged.declined_at, rest["failure_time"], logged.failed_at, at)
     return {"end_time": end_time, "end_to_end_ms": end_to_end_ms}
 
 

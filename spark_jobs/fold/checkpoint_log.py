@@ -88,7 +88,7 @@ def checkpoint_log(lines: Iterable[Row]) -> CheckpointLog:
 
 def declines(log: CheckpointLog, names: Names) -> list[dict[str, Any]] | None:
     """Entries of the ``declines`` column, the earliest first; None where nobody declined."""
-    told = [{"at": event["ts"], **{name: event[name] for name in _DECLINE}, **_why(event)} for event in log.declined]
+    reported = [{"at": event["ts"], **{name: event[name] for name in _DECLINE}, **_why(event)} for event in log.declined]
     return [
         {
             "vertex_id": one["vertex_id"],
@@ -97,13 +97,13 @@ def declines(log: CheckpointLog, names: Names) -> list[dict[str, Any]] | None:
             "at": iso(one["at"]),
             **{name: one[name] for name in ("reason", "exception", "log_line")},
         }
-        for one in sorted(told, key=rank)[:DECLINES_KEPT]
+        for one in sorted(reported, key=rank)[:DECLINES_KEPT]
     ] or None
 
 
 def late_messages(log: CheckpointLog, names: Names, expired_at: int | None) -> list[dict[str, Any]] | None:
     """Entries of the ``late_messages`` column, each with how long after ``expired_at`` it came; None where none came."""
-    told = [{"at": event["ts"], **{name: event[name] for name in _LATE}} for event in log.late]
+    reported = [{"at": event["ts"], **{name: event[name] for name in _LATE}} for event in log.late]
     return [
         {
             "vertex_id": one["vertex_id"],
@@ -112,7 +112,7 @@ def late_messages(log: CheckpointLog, names: Names, expired_at: int | None) -> l
             "at": iso(one["at"]),
             "late_ms": None if expired_at is None else one["at"] - expired_at,
         }
-        for one in sorted(told, key=rank)[:LATE_MESSAGES_KEPT]
+        for one in sorted(reported, key=rank)[:LATE_MESSAGES_KEPT]
     ] or None
 
 
@@ -145,8 +145,8 @@ def _first(events: Iterable[Row], name: str) -> Any:
     return next((event[name] for event in events if event[name] is not None), None)
 
 
-def _name(told: Mapping[str, Any], names: Names) -> str | None:
-    return names.get(told["vertex_id"]) or told["task"]
+def _name(reported: Mapping[str, Any], names: Names) -> str | None:
+    return names.get(reported["vertex_id"]) or reported["task"]
 
 
 def _order(event: Row) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 
 from spark_jobs.fold import checkpoint_by_rest, checkpoint_phases
 from spark_jobs.fold.rows import LINE, Row, grouped, newest_by, rank
-from spark_jobs.fold.triggers import Key, key_of
+from spark_jobs.fold.triggers import CheckpointKey, key_of
 
 HELD_MS = 120_000
 """Before the newest trigger: rows of one checkpoint come in different runs, as sources are read one after the other."""
@@ -40,7 +40,7 @@ class CheckpointRows:
         """Those of these checkpoint ids, whatever their trigger."""
         return CheckpointRows(*([row for row in rows if row["checkpoint_id"] in numbers] for rows in self._parts))
 
-    def answered(self) -> set[Key]:
+    def answered(self) -> set[CheckpointKey]:
         """Checkpoints that REST told of."""
         return {key_of(row) for row in (*self.checkpoints, *self.vertex_checkpoints)}
 
@@ -57,7 +57,7 @@ class CheckpointRows:
             lines.append(line)
         return CheckpointRows(self.checkpoints, self.vertex_checkpoints, lines), changed
 
-    def essential(self, keys: Collection[Key], key_of_line: Mapping[int, Key]) -> "CheckpointRows":
+    def essential(self, keys: Collection[CheckpointKey], key_of_line: Mapping[int, CheckpointKey]) -> "CheckpointRows":
         """Of ``keys`` the rows that say the same as all of them; ``key_of_line``: checkpoint of each line by its ``id()``."""
         return CheckpointRows(
             [
@@ -75,7 +75,7 @@ class CheckpointRows:
         )
 
     @staticmethod
-    def _by_key(rows: Iterable[Row], keys: Collection[Key]) -> Iterable[list[Row]]:
+    def _by_key(rows: Iterable[Row], keys: Collection[CheckpointKey]) -> Iterable[list[Row]]:
         return grouped((row for row in rows if key_of(row) in keys), "checkpoint_id", "trigger_time").values()
 
     @property
@@ -87,7 +87,9 @@ def lacks_place(line: Row) -> bool:
     return line["execution_id"] is not None and (line["task"] is None or line["host"] is None)
 
 
-def to_hold(triggers: Iterable[Key], pending: Collection[Key], values_of: Mapping[Key, int]) -> set[Key]:
+def to_hold(
+    triggers: Iterable[CheckpointKey], pending: Collection[CheckpointKey], values_of: Mapping[CheckpointKey, int]
+) -> set[CheckpointKey]:
     """Checkpoints whose rows are held: the newest, and those that have not ended."""
     newest_first = sorted(triggers, key=lambda key: (key[1], key[0]), reverse=True)
     open_ones = [key for key in newest_first if key in pending][:PENDING_HELD]

@@ -17,12 +17,12 @@ from spark_jobs.fold.checkpoint_rows import CheckpointRows, lacks_place, to_hold
 from spark_jobs.fold.endings import COORDINATOR_STOPPED, STATE_CHANGED, reported_states
 from spark_jobs.fold.failures import tells_of_failure
 from spark_jobs.fold.full_sizes import FullSizes
-from spark_jobs.fold.job_update import JobNews
+from spark_jobs.fold.job_update import JobUpdate
 from spark_jobs.fold.older_facts import OlderFacts
 from spark_jobs.fold.outcomes import DROPPED_WITHIN_MS, LOST_WITH_JOB
 from spark_jobs.fold.rows import HOUR_MS, LINE, Row, largest, percentile
 from spark_jobs.fold.state import JobState
-from spark_jobs.fold.triggers import Key, key_of
+from spark_jobs.fold.triggers import CheckpointKey, key_of
 
 FACTS_KEPT, FACTS_KEPT_MOST = CHECKPOINTS + 4, 300
 """One by one: at least those that a window looks back to, and all of the last minutes, which may be judged again."""
@@ -52,25 +52,25 @@ NO_CHECKPOINTS = (0, -1)
 
 @dataclass(frozen=True)
 class Checkpoints:
-    """``told``: facts that come out anew; ``retracted``: keys of earlier ones that turned out to be others.
+    """``recomputed``: facts that come out anew; ``retracted``: keys of earlier ones that turned out to be others.
 
-    ``known``: all facts at hand, those told among them; ``older``: what is known of the others. ``rows``: of those told.
+    ``known``: all facts at hand, those recomputed among them; ``older``: what is known of the others. ``rows``: of those told.
     ``remembered``: fields of the job's next state.
     """
 
-    told: dict[Key, dict[str, Any]]
-    retracted: list[Key]
-    known: dict[Key, Row]
+    recomputed: dict[CheckpointKey, dict[str, Any]]
+    retracted: list[CheckpointKey]
+    known: dict[CheckpointKey, Row]
     older: OlderFacts
     rows: CheckpointRows
     remembered: dict[str, Any]
 
 
-def checkpoints(news: JobNews, before: JobState, job: JobSurroundings) -> Checkpoints | Lookup:
-    """:class:`Lookup` where rows are missing that ``news`` could not hold; never where they were looked up already."""
-    held, moved = CheckpointRows(before.checkpoints, before.vertex_checkpoints, before.lines).placed(news.executions)
-    fresh = CheckpointRows(news.checkpoints, news.vertex_checkpoints, [event for event in news.events if event["kind"] in TELLING])
-    rows = held + fresh + CheckpointRows(news.found_checkpoints, news.found_vertex_checkpoints, news.found_lines)
+def checkpoints(update: JobUpdate, before: JobState, job: JobSurroundings) -> Checkpoints | Lookup:
+    """:class:`Lookup` where rows are missing that ``update`` could not hold; never where they were looked up already."""
+    held, moved = CheckpointRows(before.checkpoints, before.vertex_checkpoints, before.lines).placed(update.executions)
+    fresh = CheckpointRows(update.checkpoints, update.vertex_checkpoints, [event for event in update.events if event["kind"] in TELLING])
+    rows = held + fresh + CheckpointRows(update.found_checkpoints, update.found_vertex_checkpoints, update.found_lines)
     known_triggers = triggers.merged(
         triggers.of_rows(before.triggers), triggers.known_triggers(rows.checkpoints, rows.vertex_checkpoints, rows.lines)
     )
@@ -80,38 +80,38 @@ def checkpoints(news: JobNews, before: JobState, job: JobSurroundings) -> Checkp
     held_keys = {key_of(row) for row in before.anchors}
     stand_ins = {key_of(row) for row in before.stand_ins}
 
-    def is_held(key: Key) -> bool:
+    def is_held(key: CheckpointKey) -> bool:
         return key in held_keys or before.released_to is None or key[1] > before.released_to
 
     new_lines = {_line(line) for line in (*fresh.lines, *moved)}
     touched = fresh.answered() | {key_of_line[id(line)] for line in rows.lines if id(line) in key_of_line and _line(line) in new_lines}
-    snapshots = [*before.snapshots, *news.snapshots, *news.found_snapshots]
-    full_sizes = FullSizes(news.job_id, snapshots, known_triggers)
-    sized, written_ms = _sized_by_now(news, before, job, full_sizes, known_triggers)
-    touched |= sized | _perhaps_ended(news, before) | _perhaps_explained(news, before) | _placed_by_now(news, before)
+    snapshots = [*before.snapshots, *update.snapshots, *update.found_snapshots]
+    full_sizes = FullSizes(update.job_id, snapshots, known_triggers)
+    sized, written_ms = _sized_by_now(update, before, job, full_sizes, known_triggers)
+    touched |= sized | _perhaps_ended(update, before) | _perhaps_explained(update, before) | _placed_by_now(update, before)
     numbers = {number for number, _ in touched}
     touched |= {key for key in stand_ins if key[0] in numbers}
     touched |= {key for key in (*known_triggers, *held_keys) if key[0] in numbers and is_held(key)}
-    if news.found is None and (missing := [*written_ms, *(key[1] for key in touched if not is_held(key))]):
+    if update.found is None and (missing := [*written_ms, *(key[1] for key in touched if not is_held(key))]):
         return Lookup(min(missing) - _looked_back_ms(before), max(missing))
 
     of_touched = rows.about(numbers)
-    of_numbers = {key: lines for key, lines in anchored.items() if news.found or key[0] in numbers}
-    every = checkpoint_facts(rows if news.found else of_touched, of_numbers, job, full_sizes)
-    told = {key: fact for key, fact in every.items() if key in touched}
-    retracted = {key for key in stand_ins & touched if key not in told}
+    of_numbers = {key: lines for key, lines in anchored.items() if update.found or key[0] in numbers}
+    every = checkpoint_facts(rows if update.found else of_touched, of_numbers, job, full_sizes)
+    recomputed = {key: fact for key, fact in every.items() if key in touched}
+    retracted = {key for key in stand_ins & touched if key not in recomputed}
     remembered = {key: fact for fact in before.facts if (key := key_of(fact)) not in retracted}
-    known = {**_of_found(every, news, known_triggers), **remembered, **told}
+    known = {**_of_found(every, update, known_triggers), **remembered, **recomputed}
     return Checkpoints(
-        told,
+        recomputed,
         sorted(retracted),
         known,
         before.older.without(known.keys() | retracted),
         of_touched,
         {
-            **_rows_remembered(rows, known, key_of_line, before, news),
+            **_rows_remembered(rows, known, key_of_line, before, update),
             "triggers": triggers.as_rows(known_triggers),
-            "stand_ins": _as_rows((stand_ins - touched) | {key for key in told if key not in known_triggers}),
+            "stand_ins": _as_rows((stand_ins - touched) | {key for key in recomputed if key not in known_triggers}),
         },
     )
 
@@ -147,15 +147,15 @@ def _looked_back_ms(before: JobState) -> int:
     return min(max(2 * round(usual_ms) * CHECKPOINTS, HOUR_MS // 6), 24 * HOUR_MS)
 
 
-def _perhaps_ended(news: JobNews, before: JobState) -> set[Key]:
+def _perhaps_ended(update: JobUpdate, before: JobState) -> set[CheckpointKey]:
     """Checkpoints that have no outcome, where the job's end may have given them one."""
-    ended = any(answer["state"] in TERMINAL_STATES for answer in news.answers) or any(
-        event["kind"] in (COORDINATOR_STOPPED, *STATE_CHANGED) for event in news.events
+    ended = any(answer["state"] in TERMINAL_STATES for answer in update.answers) or any(
+        event["kind"] in (COORDINATOR_STOPPED, *STATE_CHANGED) for event in update.events
     )
     return {key_of(fact) for fact in before.facts if not fact["final"]} if ended else set()
 
 
-def _perhaps_explained(news: JobNews, before: JobState) -> set[Key]:
+def _perhaps_explained(update: JobUpdate, before: JobState) -> set[CheckpointKey]:
     """Checkpoints dropped with their job, where something new of the job may tell why."""
     dropped = [fact for fact in before.facts if fact["final"] and (fact["outcome"] == "aborted" or fact["reason"] in LOST_WITH_JOB)]
     if not dropped:
@@ -164,9 +164,9 @@ def _perhaps_explained(news: JobNews, before: JobState) -> set[Key]:
     known_failures = {(row["ts"], row["task_key"], row["exception_name"]) for row in before.failures}
     known_lines = {_line(event) for event in before.events}
     instants = {
-        *(at for answer in news.answers for at, state in reported_states(answer) if (at, state) not in known_states),
-        *(row["ts"] for row in news.exceptions if (row["ts"], row["task_key"], row["exception_name"]) not in known_failures),
-        *(event["ts"] for event in news.events if _tells_of_the_job(event) and _line(event) not in known_lines),
+        *(at for answer in update.answers for at, state in reported_states(answer) if (at, state) not in known_states),
+        *(row["ts"] for row in update.exceptions if (row["ts"], row["task_key"], row["exception_name"]) not in known_failures),
+        *(event["ts"] for event in update.events if _tells_of_the_job(event) and _line(event) not in known_lines),
     }
     return {
         key_of(fact)
@@ -180,49 +180,49 @@ def _tells_of_the_job(event: Row) -> bool:
 
 
 def _sized_by_now(
-    news: JobNews, before: JobState, job: JobSurroundings, full_sizes: FullSizes, known: Mapping[Key, Any]
-) -> tuple[set[Key], list[int]]:
+    update: JobUpdate, before: JobState, job: JobSurroundings, full_sizes: FullSizes, known: Mapping[CheckpointKey, Any]
+) -> tuple[set[CheckpointKey], list[int]]:
     """Checkpoints whose full size new snapshots tell; and when files were written of which no checkpoint is known any more, in epoch ms."""
-    if not news.snapshots or not job.writing.may_lack_full_size:
+    if not update.snapshots or not job.writing.may_lack_full_size:
         return set(), []
     lacking = (fact for fact in before.facts if fact["state_bytes"] is None)
     found = {key_of(fact) for fact in lacking if full_sizes.of(key_of(fact), fact["external_path"]) is not None}
     if before.facts_since is None:
         return found, []
     answered = {fact["checkpoint_id"] for fact in before.facts if fact["state_bytes"] is not None} | {number for number, _ in found}
-    numbers = {row["checkpoint_id"] for row in news.snapshots} - answered
+    numbers = {row["checkpoint_id"] for row in update.snapshots} - answered
     looked_at = range(before.facts_since - SIZED_LATE_MS, before.facts_since)
     older = {key for key in known if key[0] in numbers and key[1] in looked_at}
     unknown = numbers - {number for number, _ in known}
-    written = (row["metadata_modified"] for row in news.snapshots if row["checkpoint_id"] in unknown)
+    written = (row["metadata_modified"] for row in update.snapshots if row["checkpoint_id"] in unknown)
     return found | older, [at for at in written if at in looked_at]
 
 
-def _placed_by_now(news: JobNews, before: JobState) -> set[Key]:
+def _placed_by_now(update: JobUpdate, before: JobState) -> set[CheckpointKey]:
     """Checkpoints of lines that are not held any more and whose task or host was not known when they came."""
-    known = {row["execution_id"] for row in news.executions}
+    known = {row["execution_id"] for row in update.executions}
     return {key_of(row) for row in before.unplaced if row["execution_id"] in known}
 
 
-def _of_found(every: Mapping[Key, Row], news: JobNews, known: Mapping[Key, Any]) -> dict[Key, Row]:
+def _of_found(every: Mapping[CheckpointKey, Row], update: JobUpdate, known: Mapping[CheckpointKey, Any]) -> dict[CheckpointKey, Row]:
     """Of rows that were looked up: facts of checkpoints all of whose rows were."""
-    if news.found is None:
+    if update.found is None:
         return {}
-    from_ms, to_ms = news.found
+    from_ms, to_ms = update.found
     return {key: fact for key, fact in every.items() if key in known and from_ms <= key[1] <= to_ms}
 
 
 def _rows_remembered(
-    rows: CheckpointRows, known: Mapping[Key, Row], key_of_line: Mapping[int, Key], before: JobState, news: JobNews
+    rows: CheckpointRows, known: Mapping[CheckpointKey, Row], key_of_line: Mapping[int, CheckpointKey], before: JobState, update: JobUpdate
 ) -> dict[str, Any]:
     keys = rows.answered() | set(key_of_line.values())
-    values: dict[Key, int] = {}
+    values: dict[CheckpointKey, int] = {}
     for row in rows.vertex_checkpoints:
         key = key_of(row)
         values[key] = values.get(key, 0) + 9 * (row["subtasks"] or 0)
     held = to_hold(keys, {key for key in keys if key in known and not known[key]["final"]}, values)
     kept = rows.essential(held, key_of_line)
-    placed = {row["execution_id"] for row in news.executions}
+    placed = {row["execution_id"] for row in update.executions}
     unplaced = [row for row in before.unplaced if row["execution_id"] not in placed]
     for line in rows.lines:
         line_key = key_of_line.get(id(line))
@@ -245,7 +245,7 @@ def _remembered(fact: Row, with_texts: bool) -> Row:
     return {name: None if name in left_out else value for name, value in fact.items() if name not in _UNREAD}
 
 
-def _as_rows(keys: Iterable[Key]) -> list[dict[str, int]]:
+def _as_rows(keys: Iterable[CheckpointKey]) -> list[dict[str, int]]:
     return [{"checkpoint_id": key[0], "trigger_time": key[1]} for key in sorted(keys)]
 
 

@@ -27,7 +27,7 @@ _Task = tuple[Any, Any]
 
 
 @dataclass
-class _Episode:
+class _Outage:
     """What is known of an outage so far. ``down``: tasks that do not run; ``restarts``: each RESTARTING, ``again``: RUNNING after it."""
 
     failed_at: int | None
@@ -55,7 +55,7 @@ def outages(events: Iterable[Row], remembered: Sequence[Row] = (), known: Sequen
 def words_of(outage: Row) -> tuple[str, dict[str, Any]]:
     """Label and detail of the restart with which an outage began."""
     parts = {"detect": outage["detect_ms"], **outage["parts_ms"]}
-    told = ", ".join(f"{name.replace('_', ' ')} {_seconds(ms)}" for name, ms in parts.items() if ms is not None)
+    reported = ", ".join(f"{name.replace('_', ' ')} {_seconds(ms)}" for name, ms in parts.items() if ms is not None)
     several = f", {len(outage['restarts'])} restarts" if len(outage["restarts"]) > 1 else ""
     detail = {
         "began_at": iso(outage["at"]),
@@ -64,13 +64,13 @@ def words_of(outage: Row) -> tuple[str, dict[str, Any]]:
         "restarts": len(outage["restarts"]),
         "parts_ms": parts,
     }
-    return f"restart: down {_seconds(outage['downtime_ms'])}{several} ({told})", detail
+    return f"restart: down {_seconds(outage['downtime_ms'])}{several} ({reported})", detail
 
 
 def _ended(events: Iterable[Row], whole_from: int) -> Iterator[Row]:
     """Of the log of one JobManager: TaskManagers log changes of their tasks too, by clocks of their own."""
     failed: list[tuple[int, _Task]] = []
-    episode: _Episode | None = None
+    outage: _Outage | None = None
     in_order = sorted(events, key=lambda one: [rank(one[name]) for name in ("ts", "file", "offset", "record_hash", "ordinal")])
     for event in in_order:
         kind, state, at = event["kind"], event["to_state"], event["ts"]
@@ -79,51 +79,51 @@ def _ended(events: Iterable[Row], whole_from: int) -> Iterator[Row]:
         task = event["task"], event["subtask"]
         if kind == "job_state":
             if state == "RESTARTING":
-                if episode is None:
+                if outage is None:
                     since = [one for one in failed if at - one[0] <= DETECTED_WITHIN_MS]
-                    episode = _Episode(since[0][0] if since else None, {one for _, one in since})
+                    outage = _Outage(since[0][0] if since else None, {one for _, one in since})
                     failed.clear()
-                _restart(episode, at)
-            elif state == "RUNNING" and episode is not None and len(episode.again) < len(episode.restarts):
-                episode.again.append(at)
+                _restart(outage, at)
+            elif state == "RUNNING" and outage is not None and len(outage.again) < len(outage.restarts):
+                outage.again.append(at)
             elif state in TERMINAL_STATES or state in ("FAILING", "CANCELLING", "SUSPENDED"):
-                episode = None
-        elif episode is None:
+                outage = None
+        elif outage is None:
             if kind == "task_state" and state == "FAILED":
                 failed.append((at, task))
         elif kind == "task_deployed" or (kind == "task_state" and state in _ENDED):
-            episode.down.add(task)
-            if state in _ENDED and len(episode.again) < len(episode.restarts):
-                episode.cancelled[-1] = max(episode.cancelled[-1], at)
+            outage.down.add(task)
+            if state in _ENDED and len(outage.again) < len(outage.restarts):
+                outage.cancelled[-1] = max(outage.cancelled[-1], at)
         elif kind == "task_state" and state == "INITIALIZING":
-            episode.restoring_at = at
+            outage.restoring_at = at
         elif kind == "task_state" and state == "RUNNING":
-            episode.down.discard(task)
-            if not episode.down and len(episode.again) == len(episode.restarts):
-                yield _outage(episode, at)
-                episode = None
+            outage.down.discard(task)
+            if not outage.down and len(outage.again) == len(outage.restarts):
+                yield _outage(outage, at)
+                outage = None
 
 
-def _restart(episode: _Episode, at: int) -> None:
-    if len(episode.again) < len(episode.restarts):
+def _restart(outage: _Outage, at: int) -> None:
+    if len(outage.again) < len(outage.restarts):
         # RESTARTING twice without RUNNING between them: the JobManager changed.
-        episode.again.append(at)
-    episode.restarts.append(at)
-    episode.cancelled.append(at)
-    episode.restoring_at = None
+        outage.again.append(at)
+    outage.restarts.append(at)
+    outage.cancelled.append(at)
+    outage.restoring_at = None
 
 
-def _outage(episode: _Episode, ended_at: int) -> Row:
-    begun, deployed_at = episode.restarts[0], episode.again[-1]
-    pairs = list(zip(episode.restarts, episode.cancelled, episode.again, strict=True))
-    attempts = sum(restarted - again for again, restarted in zip(episode.again, episode.restarts[1:], strict=False))
-    restoring_at = episode.restoring_at
+def _outage(outage: _Outage, ended_at: int) -> Row:
+    begun, deployed_at = outage.restarts[0], outage.again[-1]
+    pairs = list(zip(outage.restarts, outage.cancelled, outage.again, strict=True))
+    attempts = sum(restarted - again for again, restarted in zip(outage.again, outage.restarts[1:], strict=False))
+    restoring_at = outage.restoring_at
     return {
         "at": begun,
-        "restarts": list(episode.restarts),
+        "restarts": list(outage.restarts),
         "ended_at": ended_at,
         "downtime_ms": ended_at - begun,
-        "detect_ms": None if episode.failed_at is None else begun - episode.failed_at,
+        "detect_ms": None if outage.failed_at is None else begun - outage.failed_at,
         "parts_ms": {
             "cancel": sum(cancelled - restarted for restarted, cancelled, _ in pairs),
             "wait": sum(again - cancelled for _, cancelled, again in pairs),

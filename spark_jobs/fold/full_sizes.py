@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from spark_jobs.fold.rows import Row, first_known, grouped
 from spark_jobs.fold.snapshots import directory_of
-from spark_jobs.fold.triggers import CLOCK_SLACK_MS, Key
+from spark_jobs.fold.triggers import CLOCK_SLACK_MS, CheckpointKey
 
 _FIXED_ID = re.compile(r"0{16}$")
 """``new JobID(hash of the cluster's id, 0)`` in application mode with high availability, up to 1.14 ``new JobID(0, 0)``."""
@@ -19,7 +19,7 @@ _FIXED_ID = re.compile(r"0{16}$")
 class FullSizes:
     """``snapshots``: rows of the lake table, those of other jobs among them perhaps; ``triggers``: all that are known of the job."""
 
-    def __init__(self, job_id: str, snapshots: Iterable[Row] = (), triggers: Iterable[Key] = ()) -> None:
+    def __init__(self, job_id: str, snapshots: Iterable[Row] = (), triggers: Iterable[CheckpointKey] = ()) -> None:
         rows = [{**row, "directory": directory_of(row["metadata_path"])} for row in snapshots]
         self._by_directory = grouped(rows, "directory")
         own = [] if _FIXED_ID.search(job_id) else [row for row in rows if row["owner_id"] == job_id]
@@ -28,14 +28,14 @@ class FullSizes:
         for number, trigger in triggers if rows else ():
             self._triggers.setdefault(number, set()).add(trigger)
 
-    def of(self, key: Key, path: str | None) -> int | None:
+    def of(self, key: CheckpointKey, path: str | None) -> int | None:
         """In bytes; ``path`` as REST reported it. None where no file is that of the checkpoint, or several that differ may be."""
         directory = directory_of(path)
         rows = self._by_number.get(key[0], ()) if directory is None else self._by_directory.get(directory, ())
         sizes = {row["state_bytes"] for row in rows if self._is_of(row, key)}
         return sizes.pop() if len(sizes) == 1 else None
 
-    def _is_of(self, row: Row, key: Key) -> bool:
+    def _is_of(self, row: Row, key: CheckpointKey) -> bool:
         if row["checkpoint_id"] != key[0]:
             return False
         written_at = row["metadata_modified"]

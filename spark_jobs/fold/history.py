@@ -128,7 +128,7 @@ def log_event(event: Row) -> samples.LogEvent:
 def read_by_rules(events: Iterable[Row]) -> Timed:
     """Located events of the kinds that any rule declares, as rules get them."""
     told = (log_event(event) for event in events)
-    return in_order([(one.at_ms, one) for one in told if one.told in events_read()], most=sys.maxsize)
+    return in_order([(one.at_ms, one) for one in told if one.rule_kind in events_read()], most=sys.maxsize)
 
 
 def vertex_window(row: Row, counted: Row) -> samples.VertexWindow:

@@ -15,15 +15,15 @@ from spark_jobs.fold.checkpoints import Lookup, checkpoints, facts_remembered, l
 from spark_jobs.fold.downtime import outages
 from spark_jobs.fold.history import History, entered_states, read_by_rules, sample, timed, vertex_window
 from spark_jobs.fold.job_current import job_current
-from spark_jobs.fold.job_update import JobNews
-from spark_jobs.fold.lost_taskmanagers import losses, lost_marks
+from spark_jobs.fold.job_update import JobUpdate
+from spark_jobs.fold.lost_taskmanagers import losses, lost_mentions
 from spark_jobs.fold.record_counters import Earlier, answers, rates
 from spark_jobs.fold.rows import Row, largest
 from spark_jobs.fold.rule_evaluation import Settings, joined, judged, runs
 from spark_jobs.fold.size_trend import size_trend
 from spark_jobs.fold.snapshots import types_of
 from spark_jobs.fold.state import JobState
-from spark_jobs.fold.triggers import Key
+from spark_jobs.fold.triggers import CheckpointKey
 from spark_jobs.fold.vertex_states import vertex_states
 from spark_jobs.fold.wanted_snapshots import lacks_snapshots, wanted_keys
 from spark_jobs.fold.windows import job_windows, judged_starts
@@ -38,7 +38,7 @@ class JobResult:
     """
 
     facts: list[dict[str, Any]]
-    retracted: list[Key]
+    retracted: list[CheckpointKey]
     annotations: list[dict[str, Any]]
     new_annotations: list[dict[str, Any]]
     current: dict[str, Any]
@@ -50,32 +50,32 @@ class JobResult:
     windows: list[samples.JobWindow] = field(default_factory=list, repr=False)
 
 
-def fold(news: JobNews, before: JobState, settings: Settings) -> JobResult | Lookup:
+def fold(update: JobUpdate, before: JobState, settings: Settings) -> JobResult | Lookup:
     """Idempotent: what was told before and comes again changes nothing.
 
-    :class:`Lookup` where rows are needed that are only in the lake; with them in ``news.found_…`` it is a result.
+    :class:`Lookup` where rows are needed that are only in the lake; with them in ``update.found_…`` it is a result.
     """
-    events = retention.each_once([*before.events, *news.events])
-    state = _remembered(news, before, events)
+    events = retention.each_once([*before.events, *update.events])
+    state = _remembered(update, before, events)
     surroundings = JobSurroundings.of(state.answers, state.events, state.placements, state.failures)
-    found = checkpoints(news, before, surroundings)
+    found = checkpoints(update, before, surroundings)
     if isinstance(found, Lookup):
-        return found._replace(keys=wanted_keys(news.job_id, state, [*before.facts, *news.checkpoints], surroundings.writing))
+        return found._replace(keys=wanted_keys(update.job_id, state, [*before.facts, *update.checkpoints], surroundings.writing))
     facts = list(found.known.values())
     state = replace(state, outages=outages(events, before.events, before.outages))
     states = entered_states(state.answers, state.events)
-    lost = lost_marks(losses(state.taskmanager_lines, states))
+    lost = lost_mentions(losses(state.taskmanager_lines, states))
     types = types_of(state.snapshots)
-    marks = annotations(state.answers, [*facts, *found.older.savepoints], state.events, state.outages, lost, types)
-    trend = size_trend(facts, marks, found.older)
+    mentions = annotations(state.answers, [*facts, *found.older.savepoints], state.events, state.outages, lost, types)
+    trend = size_trend(facts, mentions, found.older)
     current = job_current(state.answers, facts, state.pressure, state.events, found.older, types) | {"states": states or None}
-    full_states = vertex_states(found.rows.vertex_checkpoints, found.told, before.vertex_states)
-    starts, newest_ms = _to_judge(news, before, found.told, current, losses(news.taskmanager_lines, states))
-    if news.found is None and (lookup := lacks_history(facts, before, starts, WINDOW_MS)):
-        return lookup._replace(keys=wanted_keys(news.job_id, state, facts, surroundings.writing))
-    if lookup := lacks_snapshots(news, before, state, facts, surroundings.writing):
+    full_states = vertex_states(found.rows.vertex_checkpoints, found.recomputed, before.vertex_states)
+    starts, newest_ms = _to_judge(update, before, found.recomputed, current, losses(update.taskmanager_lines, states))
+    if update.found is None and (lookup := lacks_history(facts, before, starts, WINDOW_MS)):
+        return lookup._replace(keys=wanted_keys(update.job_id, state, facts, surroundings.writing))
+    if lookup := lacks_snapshots(update, before, state, facts, surroundings.writing):
         return lookup
-    untold, hashes = _untold(marks, before)
+    untold, hashes = _untold(mentions, before)
     latest = (
         max((before.judged_start or 0, before.judged_to or 0), (starts[-1], min(starts[-1] + WINDOW_MS, newest_ms))) if starts else None
     )
@@ -86,58 +86,58 @@ def fold(news: JobNews, before: JobState, settings: Settings) -> JobResult | Loo
         vertex_states=full_states[-1:],
         told_annotations=hashes,
     )
-    told = list(found.told.values())
+    recomputed = list(found.recomputed.values())
     if latest is None:
-        return JobResult(told, found.retracted, marks, untold, current, trend, None, state, facts, surroundings.names)
-    history = _history(news, before, state, events, facts, marks, full_states, states)
+        return JobResult(recomputed, found.retracted, mentions, untold, current, trend, None, state, facts, surroundings.names)
+    history = _history(update, before, state, events, facts, mentions, full_states, states)
     in_window: dict[int, list[samples.VertexWindow]] = {}
-    earlier = Earlier([*before.counters, *answers(news.vertex_windows)])
-    for row in news.vertex_windows:
+    earlier = Earlier([*before.counters, *answers(update.vertex_windows)])
+    for row in update.vertex_windows:
         in_window.setdefault(row["window_start"], []).append(vertex_window(row, rates(row, earlier)))
     size = sample(samples.SizeTrend, trend) if trend else None
-    windows = job_windows(news.cluster, news.job_id, starts, newest_ms, current, size, in_window, history)
-    judgement = judged(windows, settings.limits(news.cluster, news.job_id), settings.recovery_point(news.cluster, news.job_id))
+    windows = job_windows(update.cluster, update.job_id, starts, newest_ms, current, size, in_window, history)
+    judgement = judged(windows, settings.limits(update.cluster, update.job_id), settings.recovery_point(update.cluster, update.job_id))
     covered = joined([*before.judged_runs, *runs(starts)])
     judgement["covered"] = covered
     state = replace(state, judged_start=latest[0], judged_to=latest[1], judged_runs=covered)
-    return JobResult(told, found.retracted, marks, untold, current, trend, judgement, state, facts, surroundings.names, windows)
+    return JobResult(recomputed, found.retracted, mentions, untold, current, trend, judgement, state, facts, surroundings.names, windows)
 
 
-def _untold(marks: Sequence[dict[str, Any]], before: JobState) -> tuple[list[dict[str, Any]], list[int]]:
+def _untold(mentions: Sequence[dict[str, Any]], before: JobState) -> tuple[list[dict[str, Any]], list[int]]:
     """Annotations that did not come out before in the same words, and hashes of all."""
-    hashes = [zlib.crc32(repr(mark).encode()) for mark in marks]
+    hashes = [zlib.crc32(repr(mention).encode()) for mention in mentions]
     known = set(before.told_annotations)
-    return [mark for mark, digest in zip(marks, hashes, strict=True) if digest not in known], sorted(hashes)
+    return [mention for mention, digest in zip(mentions, hashes, strict=True) if digest not in known], sorted(hashes)
 
 
-def _remembered(news: JobNews, before: JobState, events: Sequence[Row]) -> JobState:
+def _remembered(update: JobUpdate, before: JobState, events: Sequence[Row]) -> JobState:
     return replace(
         before,
-        answers=retention.answers([*before.answers, *news.answers]),
+        answers=retention.answers([*before.answers, *update.answers]),
         events=retention.events(events),
-        placements=retention.placements([*before.placements, *news.placements]),
-        pressure=retention.pressure([*before.pressure, *news.pressure]),
-        counters=retention.counters([*before.counters, *answers(news.vertex_windows)]),
-        failures=retention.failures([*before.failures, *news.exceptions]),
-        uploads=retention.uploads([*before.uploads, *news.uploads]),
-        taskmanager_lines=retention.taskmanager_lines([*before.taskmanager_lines, *news.taskmanager_lines]),
-        snapshots=retention.snapshots([*before.snapshots, *news.snapshots, *news.found_snapshots]),
+        placements=retention.placements([*before.placements, *update.placements]),
+        pressure=retention.pressure([*before.pressure, *update.pressure]),
+        counters=retention.counters([*before.counters, *answers(update.vertex_windows)]),
+        failures=retention.failures([*before.failures, *update.exceptions]),
+        uploads=retention.uploads([*before.uploads, *update.uploads]),
+        taskmanager_lines=retention.taskmanager_lines([*before.taskmanager_lines, *update.taskmanager_lines]),
+        snapshots=retention.snapshots([*before.snapshots, *update.snapshots, *update.found_snapshots]),
         judged_runs=list(before.judged_runs),
     )
 
 
 def _to_judge(
-    news: JobNews, before: JobState, recomputed: dict[Key, dict[str, Any]], current: Row, lost: Sequence[Row]
+    update: JobUpdate, before: JobState, recomputed: dict[CheckpointKey, dict[str, Any]], current: Row, lost: Sequence[Row]
 ) -> tuple[list[int], int]:
     """Starts of the windows to judge, and up to when the job is judged. ``lost``: lines of lost TaskManagers."""
     instants = [
         *(at for fact in recomputed.values() for at in (fact["trigger_time"], fact["end_time"])),
-        *(row["observed_at"] for row in news.answers),
-        *(min(event["ts"], event["observed_at"]) for event in news.events),
-        *(row["ts"] for row in news.exceptions),
+        *(row["observed_at"] for row in update.answers),
+        *(min(event["ts"], event["observed_at"]) for event in update.events),
+        *(row["ts"] for row in update.exceptions),
         *(min(row["ts"], row["observed_at"]) for row in lost),
-        *(row["newest_ts"] for row in news.vertex_windows),
-        *(row["as_of"] for row in news.uploads),
+        *(row["newest_ts"] for row in update.vertex_windows),
+        *(row["as_of"] for row in update.uploads),
     ]
     known = [at for at in instants if at is not None]
     ended_ms = current["end_time"] if current["terminal"] else None
@@ -145,14 +145,14 @@ def _to_judge(
 
 
 def _history(
-    news: JobNews, before: JobState, state: JobState, events: Sequence[Row], facts: Sequence[Row], marks: Sequence[Row],
+    update: JobUpdate, before: JobState, state: JobState, events: Sequence[Row], facts: Sequence[Row], mentions: Sequence[Row],
     full_states: Sequence[Row], states: Sequence[tuple[int, str]],
 ) -> History:  # fmt: skip
-    renewed = {(row["vertex_id"], row["window_start"]) for row in news.pressure}
-    past = [*news.pressure, *(row for row in before.pressure if (row["vertex_id"], row["window_start"]) not in renewed)]
+    renewed = {(row["vertex_id"], row["window_start"]) for row in update.pressure}
+    past = [*update.pressure, *(row for row in before.pressure if (row["vertex_id"], row["window_start"]) not in renewed)]
     return History(
         checkpoints=timed(samples.CheckpointSample, facts, "trigger_time"),
-        annotations=timed(samples.Annotation, marks, "at"),
+        annotations=timed(samples.Annotation, mentions, "at"),
         failures=timed(samples.JobFailure, state.failures, "ts"),
         events=read_by_rules(events),
         uploads=timed(samples.UploadedFiles, state.uploads, "as_of"),

@@ -37,45 +37,45 @@ def job_current(
     taken from the newest one that did. ``facts`` and ``events`` each once; ``older``: facts that are not among them any more.
     ``types``: see :mod:`spark_jobs.fold.snapshots`.
     """
-    rest, said, windows = job_reported(jobs), job_logged(events), newest_by(pressure, ("vertex_id",), ("window_start", "as_of"))
-    state = _state(rest, said)
+    rest, logged, windows = job_reported(jobs), job_logged(events), newest_by(pressure, ("vertex_id",), ("window_start", "as_of"))
+    state = _state(rest, logged)
     is_terminal = None if state is None else state in TERMINAL_STATES
-    log_end = said["state_at"] if is_terminal and said["state"] == state else None
-    restored = said if _restored_by_log(rest, said) else rest
+    log_end = logged["state_at"] if is_terminal and logged["state"] == state else None
+    restored = logged if _restored_by_log(rest, logged) else rest
     known_at = largest(older.as_of, *(fact["as_of"] for fact in facts), *(window["as_of"] for window in windows))
     return {
         **{name: rest[name] for name in _AS_REPORTED},
-        "name": first_known(rest["name"], said["name"]),
+        "name": first_known(rest["name"], logged["name"]),
         "state": state,
         "terminal": is_terminal,
-        "start_time": first_known(rest["start_time"], said["start_time"]),
+        "start_time": first_known(rest["start_time"], logged["start_time"]),
         "end_time": first_known(rest["end_time"], log_end),
-        "restarts": first_known(rest["restarts"], said["restarts"]),
+        "restarts": first_known(rest["restarts"], logged["restarts"]),
         **_last_completed([*facts, older.last_completed] if older.last_completed else facts),
         **_recent(facts),
         "pressured_share": largest(*(window["backpressured_share"] for window in windows)),
         **{name: restored[name] for name in _RESTORE},
         "restored_is_savepoint": is_savepoint(restored["restored_path"], restored["restored_is_savepoint"], types),
         "first_seen_at": least(
-            rest["first_seen_at"], said["first_seen_at"], older.first_trigger, *(fact["trigger_time"] for fact in facts)
+            rest["first_seen_at"], logged["first_seen_at"], older.first_trigger, *(fact["trigger_time"] for fact in facts)
         ),
-        "last_seen_at": largest(rest["last_seen_at"], said["last_seen_at"], known_at),
-        "as_of": largest(rest["last_seen_at"], said["as_of"], known_at),
+        "last_seen_at": largest(rest["last_seen_at"], logged["last_seen_at"], known_at),
+        "as_of": largest(rest["last_seen_at"], logged["as_of"], known_at),
     }
 
 
-def _state(rest: Row, said: Row) -> str | None:
+def _state(rest: Row, logged: Row) -> str | None:
     """The later one of the two, and REST in a tie, since it was asked for it."""
     by_rest = [(rest["state_at"], 1, rest["state"])] if rest["state"] is not None else []
-    by_log = [(said["state_at"], 0, said["state"])] if said["state"] is not None else []
+    by_log = [(logged["state_at"], 0, logged["state"])] if logged["state"] is not None else []
     newest: tuple[int, int, str | None] = max([*by_rest, *by_log], default=(0, 0, None))
     return newest[2]
 
 
-def _restored_by_log(rest: Row, said: Row) -> bool:
+def _restored_by_log(rest: Row, logged: Row) -> bool:
     if rest["restored_at"] is None:
         return True
-    return said["restored_at"] is not None and said["restored_at"] - rest["restored_at"] > RESTORE_TOLERANCE_MS
+    return logged["restored_at"] is not None and logged["restored_at"] - rest["restored_at"] > RESTORE_TOLERANCE_MS
 
 
 _age = itemgetter("trigger_time", "checkpoint_id")

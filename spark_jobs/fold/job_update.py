@@ -7,7 +7,7 @@ from spark_jobs.fold.rows import Row
 
 
 @dataclass(frozen=True)
-class JobNews:
+class JobUpdate:
     """Rows of one job that came since the last run; ``executions``: attempts of subtasks whose task and host are known since;
     ``taskmanager_lines``: of TaskManagers that its tasks ran on, as :mod:`spark_jobs.fold.lost_taskmanagers` reads them.
 

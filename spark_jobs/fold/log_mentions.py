@@ -4,19 +4,19 @@ from collections.abc import Iterator, Sequence
 
 from spark_jobs.diagnosis.window_contents import TERMINAL_STATES
 from spark_jobs.fold.downtime import words_of
-from spark_jobs.fold.mentions import Mark, by_log, restore_words
+from spark_jobs.fold.mentions import Mention, by_log, restore_words
 from spark_jobs.fold.rows import Row, grouped, iso, rank
 from spark_jobs.fold.snapshots import NO_TYPES, Types
 
 CAUSE_CHARS = 500
 
 
-def log_marks(events: Sequence[Row], outages: Sequence[Row] = (), types: Types = NO_TYPES) -> list[Mark]:
+def log_mentions(events: Sequence[Row], outages: Sequence[Row] = (), types: Types = NO_TYPES) -> list[Mention]:
     """``events``: located log events of one job, each once; ``outages``: see :mod:`spark_jobs.fold.downtime`."""
-    return [mark for event in events for mark in _of_one_line(event, types)] + [*_restarted(events, outages)]
+    return [mention for event in events for mention in _of_one_line(event, types)] + [*_restarted(events, outages)]
 
 
-def _of_one_line(event: Row, types: Types) -> Iterator[Mark]:
+def _of_one_line(event: Row, types: Types) -> Iterator[Mention]:
     kind, state = event["kind"], event["to_state"]
     if kind == "job_submitted":
         yield by_log("deploy", "", "submitted", None, event)
@@ -30,7 +30,7 @@ def _of_one_line(event: Row, types: Types) -> Iterator[Mark]:
         yield by_log("terminal", state, state.lower(), None, event)
 
 
-def _failed(event: Row) -> Mark:
+def _failed(event: Row) -> Mention:
     """A task that failed, or a job that began to fail; the first of those that follow closely gives the words."""
     task, cause = event["task"], event["reason_text"]
     detail = {name: event[name] for name in ("task", "subtask", "attempt", "container", "host")}
@@ -39,7 +39,7 @@ def _failed(event: Row) -> Mark:
     return by_log("failure", "", "job failing" if task is None else f"{task} failed", words, event)
 
 
-def _restarted(events: Sequence[Row], outages: Sequence[Row]) -> Iterator[Mark]:
+def _restarted(events: Sequence[Row], outages: Sequence[Row]) -> Iterator[Mention]:
     begun = {one["at"]: one for one in outages}
     part_of = {at: one for one in outages for at in one["restarts"][1:]}
     for of_process in grouped((event for event in events if event["kind"] == "job_state"), "process").values():

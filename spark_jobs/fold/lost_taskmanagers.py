@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from spark_jobs.diagnosis.window_contents import TERMINAL_STATES
-from spark_jobs.fold.mentions import Mark, by_log
+from spark_jobs.fold.mentions import Mention, by_log
 from spark_jobs.fold.rows import Row
 
 KIND = "taskmanager_lost"
@@ -26,7 +26,7 @@ _LOST = re.compile(
 """Of the reasons for a closed connection: ResourceManagers pass on what YARN or Kubernetes says of the end of a container."""
 
 
-def lost_marks(losses: Iterable[Row]) -> Iterator[Mark]:
+def lost_mentions(losses: Iterable[Row]) -> Iterator[Mention]:
     for line in losses:
         name = line["container"][:NAME_CHARS]
         yield by_log(KIND, name, f"TaskManager {name} lost", {"taskmanager_id": name, "reason": _reason(line)}, line)

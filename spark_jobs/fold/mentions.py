@@ -9,7 +9,7 @@ from spark_jobs.fold.snapshots import NO_TYPES, Types, is_savepoint
 
 
 @dataclass(frozen=True)
-class Mark:
+class Mention:
     """One mention by one source. Without ``detail``, and of a restore without a path, the mention is vague: another may know more."""
 
     kind: str
@@ -36,12 +36,12 @@ class Mark:
         return self.seen_at, self.by_log, self.detail is None, self.label, self._content
 
 
-def by_rest(kind: str, subject: str, seen_at: int, label: str, detail: dict[str, Any] | None, row: Row) -> Mark:
-    return Mark(kind, subject, seen_at, False, label, detail, row["observed_at"])
+def by_rest(kind: str, subject: str, seen_at: int, label: str, detail: dict[str, Any] | None, row: Row) -> Mention:
+    return Mention(kind, subject, seen_at, False, label, detail, row["observed_at"])
 
 
-def by_log(kind: str, subject: str, label: str, detail: dict[str, Any] | None, row: Row) -> Mark:
-    return Mark(kind, subject, row["ts"], True, label, detail, row["observed_at"])
+def by_log(kind: str, subject: str, label: str, detail: dict[str, Any] | None, row: Row) -> Mention:
+    return Mention(kind, subject, row["ts"], True, label, detail, row["observed_at"])
 
 
 def restore_words(

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from spark_jobs.fold.rows import HOUR_MS, Row, first_known, largest, least
-from spark_jobs.fold.triggers import Key, key_of
+from spark_jobs.fold.triggers import CheckpointKey, key_of
 
 POINTS_KEPT = 300
 """The newest, each; before them the last of every hour."""
@@ -26,7 +26,7 @@ class OlderFacts:
     points: Sequence[Sequence[int]] = field(default_factory=list)
     savepoints: Sequence[Row] = field(default_factory=list)
 
-    def without(self, keys: Collection[Key]) -> "OlderFacts":
+    def without(self, keys: Collection[CheckpointKey]) -> "OlderFacts":
         """Those of ``keys`` left out, since their facts are known again."""
         if not keys:
             return self

@@ -88,28 +88,28 @@ def outcome_of(reason: str) -> str:
     return OUTCOME_OF_REASON.get(reason, "failed")
 
 
-def outcome(trigger_time: int, rest: Row, said: CheckpointLog, job: JobLife) -> Outcome:
+def outcome(trigger_time: int, rest: Row, logged: CheckpointLog, job: JobLife) -> Outcome:
     """``rest``: what REST reported of the checkpoint, see :mod:`spark_jobs.fold.checkpoint_by_rest`."""
-    if said.completed_at is not None or rest["status"] == "COMPLETED":
+    if logged.completed_at is not None or rest["status"] == "COMPLETED":
         return Outcome("completed", None, None)
-    text = first_known(rest["failure_message"], said.declined_text, said.failed_text)
+    text = first_known(rest["failure_message"], logged.declined_text, logged.failed_text)
     by_rest = None
     if rest["status"] == "FAILED":
         known = reason_of(rest["failure_message"])
         by_rest = known.code if known else UNKNOWN_REASON
-    if said.expired_at is not None:
+    if logged.expired_at is not None:
         return Outcome("expired", "CHECKPOINT_EXPIRED", text)
-    if said.declined_at is not None:
-        return Outcome("declined", said.declined_reason or by_rest or "CHECKPOINT_DECLINED", text)
+    if logged.declined_at is not None:
+        return Outcome("declined", logged.declined_reason or by_rest or "CHECKPOINT_DECLINED", text)
     reason = by_rest
-    if reason is None and said.failed_at is not None:
-        reason = said.failed_reason or UNKNOWN_REASON
+    if reason is None and logged.failed_at is not None:
+        reason = logged.failed_reason or UNKNOWN_REASON
     if reason in LOST_WITH_JOB:
-        at = first_known(rest["failure_time"], said.failed_at, trigger_time)
+        at = first_known(rest["failure_time"], logged.failed_at, trigger_time)
         return _lost_with_job(trigger_time, at, reason, text, ending_between(job.endings, trigger_time, at + DROPPED_WITHIN_MS), job)
     if reason is not None:
         return Outcome(outcome_of(reason), reason, text)
-    ending = None if is_final(rest["status"]) else first_ending(job.endings, trigger_time, said.triggered_at, job.timeout_ms)
+    ending = None if is_final(rest["status"]) else first_ending(job.endings, trigger_time, logged.triggered_at, job.timeout_ms)
     if ending is not None:
         lost = _lost_with_job(trigger_time, ending.ended_at, None, ending.text, ending, job)
         return Outcome(lost.outcome, lost.reason, lost.text, ending, lost.failure)
@@ -127,6 +127,6 @@ def _lost_with_job(trigger_time: int, at: int, reason: str | None, text: str | N
     if failure is not None:
         return Outcome("failed", WITH_ITS_TASK if failure.of_task else WITH_ITS_JOB, failure.text or text, failure=failure)
     if ending is not None and not ending.is_meant:
-        told = reason if reason is not None and reason not in DROPPED else WITH_ITS_JOB
-        return Outcome("failed", told, ending.text)
+        reported = reason if reason is not None and reason not in DROPPED else WITH_ITS_JOB
+        return Outcome("failed", reported, ending.text)
     return Outcome(outcome_of(reason) if reason else "aborted", reason, text)

@@ -32,8 +32,8 @@ def answers(vertex_windows: Iterable[Row]) -> list[Row]:
 class Earlier:
     """Answers of windows, by vertex in order of time."""
 
-    def __init__(self, told: Iterable[Row]) -> None:
-        once = newest_by(told, ("vertex_id", "window_start"), ("as_of",))
+    def __init__(self, reported: Iterable[Row]) -> None:
+        once = newest_by(reported, ("vertex_id", "window_start"), ("as_of",))
         self._answers = {
             vertex_id: sorted(rows, key=lambda row: (row["at"], row["window_start"]))
             for vertex_id, rows in grouped(once, "vertex_id").items()
@@ -67,8 +67,8 @@ def _earlier(row: Row, at_ms: int, earlier: Earlier) -> Iterator[Row]:
     for least_ms in (WANTED_SPAN_MS, LEAST_SPAN_MS):
         if first is not None and at_ms - first["at"] >= least_ms:
             yield first
-        if told := earlier.before(row["vertex_id"], at_ms - least_ms, at_ms - MOST_SPAN_MS):
-            yield told
+        if reported := earlier.before(row["vertex_id"], at_ms - least_ms, at_ms - MOST_SPAN_MS):
+            yield reported
 
 
 def _since(since: Row, newest: Row, row: Row) -> Mapping[str, Any]:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from spark_jobs.diagnosis.window_contents import TERMINAL_STATES
-from spark_jobs.fold.mentions import Mark, by_rest, restore_words
+from spark_jobs.fold.mentions import Mention, by_rest, restore_words
 from spark_jobs.fold.rows import Row, iso
 from spark_jobs.fold.snapshots import NO_TYPES, Types
 
@@ -12,12 +12,12 @@ COUNTER_LAG_MS = 60_000
 """The counter is a metric, fetched every ten seconds and asked for in another request: it may rise well after the state changed."""
 
 
-def rest_marks(jobs: Sequence[Row], types: Types = NO_TYPES) -> list[Mark]:
+def rest_mentions(jobs: Sequence[Row], types: Types = NO_TYPES) -> list[Mention]:
     """``jobs``: lake rows of one job, one for each instant, in order of time."""
-    return [mark for row in jobs for mark in _of_one_answer(row, types)] + [*_uncounted_restarts(jobs), *_rescaled(jobs)]
+    return [mention for row in jobs for mention in _of_one_answer(row, types)] + [*_uncounted_restarts(jobs), *_rescaled(jobs)]
 
 
-def _of_one_answer(row: Row, types: Types) -> Iterator[Mark]:
+def _of_one_answer(row: Row, types: Types) -> Iterator[Mention]:
     if row["start_time"] is not None:
         detail = {"flink_version": row["flink_version"], "parallelism": row["parallelism"]}
         yield by_rest("deploy", "", row["start_time"], "submitted", detail, row)
@@ -45,7 +45,7 @@ def _entered(row: Row, state: str) -> int | None:
     return next((entry["since"] for entry in row["state_since"] or () if entry["state"] == state), None)
 
 
-def _uncounted_restarts(jobs: Sequence[Row]) -> Iterator[Mark]:
+def _uncounted_restarts(jobs: Sequence[Row]) -> Iterator[Mention]:
     """Restarts that the counter tells of and no state does: regions that restart while the job keeps RUNNING (up to 1.10)."""
     counted = [row for row in jobs if row["restarts"] is not None]
     for before, row in pairwise(counted):
@@ -55,7 +55,7 @@ def _uncounted_restarts(jobs: Sequence[Row]) -> Iterator[Mark]:
             yield by_rest("restart", "", row["observed_at"], "restart", {"count": row["restarts"] - before["restarts"]}, row)
 
 
-def _rescaled(jobs: Sequence[Row]) -> Iterator[Mark]:
+def _rescaled(jobs: Sequence[Row]) -> Iterator[Mention]:
     parallelism: dict[str, int] = {}
     for row in jobs:
         for vertex in row["vertices"] or ():

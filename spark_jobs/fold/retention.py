@@ -91,9 +91,9 @@ def answers(jobs: Iterable[Row]) -> list[Row]:
     ends: dict[str, list[Row]] = {}
     before: tuple[Any, ...] = ()
     for row in once:
-        told = _changing(row)
-        if told != before:
-            before, spell = told, ends.setdefault(json.dumps(told), [row])
+        reported = _changing(row)
+        if reported != before:
+            before, spell = reported, ends.setdefault(json.dumps(reported), [row])
         spell[1:] = [row] if row is not spell[0] else []
     kept = sorted((row for spell in ends.values() for row in spell), key=lambda row: row["observed_at"])
     return kept[-JOB_ANSWERS_KEPT:]

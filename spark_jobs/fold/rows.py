@@ -10,6 +10,8 @@ from datetime import UTC, datetime
 from operator import itemgetter
 from typing import Any
 
+from spark_jobs.serving import ServingTable
+
 Row = Mapping[str, Any]
 
 HOUR_MS = 3_600_000
@@ -138,6 +140,12 @@ def floor_ms(at_ms: int, step_ms: int) -> int:
 def json_text(value: Any) -> str | None:
     """Compact JSON, members that are None kept; None for None."""
     return None if value is None else json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+
+def served_rows(rows: Iterable[Row], table: ServingTable) -> list[dict[str, Any]]:
+    """Rows of a serving table with the documents in its JSON columns as text."""
+    documents = [column.name for column in table.columns if column.kind == "json"]
+    return [{**row, **{name: json_text(row[name]) for name in documents}} for row in rows]
 
 
 def iso(at_ms: int | None) -> str | None:

@@ -72,19 +72,19 @@ def _if_allowed(key: str, value: float) -> dict[str, float]:
 
 def judged(windows: Sequence[JobWindow], limits: Limits, point: RecoveryPoint | None = None) -> dict[str, Any]:
     """Windows of one job, at least one, in order → what ``job_judgement`` and ``finding_sight`` get of them."""
-    sights: dict[tuple[str, str, int], dict[str, Any]] = {}
+    occurrences: dict[tuple[str, str, int], dict[str, Any]] = {}
     unknowns: tuple[Unknown, ...] = ()
     for window in windows:
-        said = registry.diagnose(with_recovery_point(window, point), limits)
-        unknowns = said.unknowns
-        for finding in said.findings:
+        diagnosis = registry.diagnose(with_recovery_point(window, point), limits)
+        unknowns = diagnosis.unknowns
+        for finding in diagnosis.findings:
             # Of one subject a rule says one thing a window; the later one of two would only be an accident.
-            sights.setdefault((finding.rule, finding.subject_id, window.window_start_ms), _sight(finding, window))
+            occurrences.setdefault((finding.rule, finding.subject_id, window.window_start_ms), _occurrence(finding, window))
     return {
         "judged_to": windows[-1].at_ms,
         "windows": runs([window.window_start_ms for window in windows]),
         "unknowns": [{"rule": unknown.rule, "missing": unknown.missing} for unknown in unknowns],
-        "sights": list(sights.values()),
+        "occurrences": list(occurrences.values()),
     }
 
 
@@ -93,7 +93,7 @@ def with_recovery_point(window: JobWindow, point: RecoveryPoint | None) -> JobWi
     return window if point is None or point.audited_at_ms > window.at_ms else replace(window, recovery_point=point)
 
 
-def _sight(finding: Finding, window: JobWindow) -> dict[str, Any]:
+def _occurrence(finding: Finding, window: JobWindow) -> dict[str, Any]:
     plain = finding_to_plain(finding)
     instants = {"window_start": window.window_start_ms, "seen_at": min(int(plain["seen_at_ms"]), window.at_ms), "as_of": window.at_ms}
     return {"job_name": window.job_name, **{name: plain[name] for name in COLUMNS}, **instants}

@@ -23,14 +23,14 @@ class Sizes(NamedTuple):
     uploaded: int | None
 
 
-def sizes(figures: Row, said: CheckpointLog, is_savepoint: bool | None, job: "Writing") -> Sizes:
+def sizes(figures: Row, logged: CheckpointLog, is_savepoint: bool | None, job: "Writing") -> Sizes:
     """``figures``: what REST reported last."""
     is_whole = bool(is_savepoint) or job.writes_everything
     if figures["checkpointed_bytes"] is not None or figures["state_bytes"] is not None:
         return of_rest(figures["state_bytes"], figures["checkpointed_bytes"], is_whole=is_whole)
-    if said.completed_as_before_1_14 if job.version is None else job.version < INCREMENTAL_SIZE_SINCE:
-        return of_rest(said.completed_bytes, None, is_whole=is_whole)
-    return Sizes(said.completed_bytes, None)
+    if logged.completed_as_before_1_14 if job.version is None else job.version < INCREMENTAL_SIZE_SINCE:
+        return of_rest(logged.completed_bytes, None, is_whole=is_whole)
+    return Sizes(logged.completed_bytes, None)
 
 
 def of_rest(state_bytes: int | None, checkpointed_bytes: int | None, *, is_whole: bool = False) -> Sizes:

@@ -27,11 +27,11 @@ def directory_of(path: str | None) -> str | None:
     return _S3.sub("s3://", local)
 
 
-def is_savepoint(path: str | None, told: bool | None, types: Types) -> bool | None:
-    """``told``: what Flink calls it. Where no directory is known, its checkpoint is one; what it calls a savepoint may be either."""
+def is_savepoint(path: str | None, reported: bool | None, types: Types) -> bool | None:
+    """``reported``: what Flink calls it. Where no directory is known, its checkpoint is one; what it calls a savepoint may be either."""
     directory = directory_of(path)
     if directory is None:
-        return False if told is False else None
+        return False if reported is False else None
     place = _PLACE.search(directory)
     return types.get(directory) if place is None else place["checkpoint"] is None
 

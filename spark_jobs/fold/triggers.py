@@ -15,20 +15,20 @@ TRIGGERED = "checkpoint_triggered"
 TRIGGERS_KEPT = 200
 """Of a job: a line of an earlier checkpoint has its trigger looked up in the lake."""
 
-Key = tuple[int, int]
+CheckpointKey = tuple[int, int]
 """Checkpoint id and trigger time of a checkpoint of one job."""
 
 
-def key_of(row: Row) -> Key:
+def key_of(row: Row) -> CheckpointKey:
     return row["checkpoint_id"], row["trigger_time"]
 
 
-def known_triggers(checkpoints: Iterable[Row], vertex_checkpoints: Iterable[Row], events: Iterable[Row]) -> dict[Key, int | None]:
+def known_triggers(checkpoints: Iterable[Row], vertex_checkpoints: Iterable[Row], events: Iterable[Row]) -> dict[CheckpointKey, int | None]:
     """Every known trigger of one job → when the log told of it, None where only REST did.
 
     The log's time differs from the trigger time where the time zone declared for the log is wrong.
     """
-    known: dict[Key, int | None] = {}
+    known: dict[CheckpointKey, int | None] = {}
     for row in (*checkpoints, *vertex_checkpoints):
         if row["checkpoint_id"] is not None and row["trigger_time"] is not None:
             known.setdefault(key_of(row), None)
@@ -39,22 +39,22 @@ def known_triggers(checkpoints: Iterable[Row], vertex_checkpoints: Iterable[Row]
     return known
 
 
-def as_rows(known: dict[Key, int | None]) -> list[dict[str, int | None]]:
+def as_rows(known: dict[CheckpointKey, int | None]) -> list[dict[str, int | None]]:
     """The last ``TRIGGERS_KEPT``, to be remembered; :func:`of_rows` reads them back."""
     newest = sorted(known, key=lambda key: (key[1], key[0]))[-TRIGGERS_KEPT:]
     return [{"checkpoint_id": key[0], "trigger_time": key[1], "logged_at": known[key]} for key in newest]
 
 
-def of_rows(rows: Iterable[Row]) -> dict[Key, int | None]:
+def of_rows(rows: Iterable[Row]) -> dict[CheckpointKey, int | None]:
     return {key_of(row): row["logged_at"] for row in rows}
 
 
-def merged(one: dict[Key, int | None], other: dict[Key, int | None]) -> dict[Key, int | None]:
+def merged(one: dict[CheckpointKey, int | None], other: dict[CheckpointKey, int | None]) -> dict[CheckpointKey, int | None]:
     """Of both; the earliest line that told of a trigger counts."""
     return {**one, **{key: least(one.get(key), logged_at) for key, logged_at in other.items()}}
 
 
-def anchored(events: Iterable[Row], known: dict[Key, int | None]) -> dict[Key, list[Row]]:
+def anchored(events: Iterable[Row], known: dict[CheckpointKey, int | None]) -> dict[CheckpointKey, list[Row]]:
     """Events that name a checkpoint id, by checkpoint.
 
     Where no trigger is known, as in a log that begins in mid-checkpoint, the time of the first mention less
@@ -67,7 +67,7 @@ def anchored(events: Iterable[Row], known: dict[Key, int | None]) -> dict[Key, l
             by_id[checkpoint_id].append((first_known(logged_at, trigger_time), trigger_time))
     for triggers in by_id.values():
         triggers.sort()
-    placed: dict[Key, list[Row]] = {}
+    placed: dict[CheckpointKey, list[Row]] = {}
     without: dict[int, list[Row]] = {}
     for event in events:
         trigger_time = first_known(event["trigger_time"], _nearest(by_id.get(event["checkpoint_id"], ()), event["ts"]))

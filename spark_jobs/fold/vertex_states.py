@@ -5,11 +5,11 @@ from typing import Any
 
 from spark_jobs.fold.checkpoint_phases import is_last
 from spark_jobs.fold.rows import Row, floor_ms, grouped, rank
-from spark_jobs.fold.triggers import Key
+from spark_jobs.fold.triggers import CheckpointKey
 from spark_jobs.fold.windows import CHUNK_MS
 
 
-def vertex_states(vertex_checkpoints: Iterable[Row], facts: Mapping[Key, Row], carried: Iterable[Row]) -> list[dict[str, Any]]:
+def vertex_states(vertex_checkpoints: Iterable[Row], facts: Mapping[CheckpointKey, Row], carried: Iterable[Row]) -> list[dict[str, Any]]:
     """Rows of ``at`` and ``states``, in order of time. ``carried`` is an earlier result."""
     newest: dict[int, dict[str, Any]] = {}
     for one in (*_of_checkpoints(vertex_checkpoints, facts), *carried):
@@ -20,7 +20,7 @@ def vertex_states(vertex_checkpoints: Iterable[Row], facts: Mapping[Key, Row], c
     return [newest[chunk] for chunk in sorted(newest)]
 
 
-def _of_checkpoints(vertex_checkpoints: Iterable[Row], facts: Mapping[Key, Row]) -> Iterable[dict[str, Any]]:
+def _of_checkpoints(vertex_checkpoints: Iterable[Row], facts: Mapping[CheckpointKey, Row]) -> Iterable[dict[str, Any]]:
     # Releases that report no uploaded bytes give these as the state's, which they are not.
     full = (row for row in vertex_checkpoints if row["subtask_state_bytes"] and row["subtask_checkpointed_bytes"] and is_last(row))
     for key, rows in grouped(full, "checkpoint_id", "trigger_time").items():

@@ -6,7 +6,7 @@ A key is the id of a job, for all files in its directory, or a directory, for th
 from collections.abc import Iterable, Sequence
 
 from spark_jobs.fold.checkpoints import NO_CHECKPOINTS, Lookup
-from spark_jobs.fold.job_update import JobNews
+from spark_jobs.fold.job_update import JobUpdate
 from spark_jobs.fold.older_facts import is_completed_checkpoint
 from spark_jobs.fold.rows import Row
 from spark_jobs.fold.sizes import Writing
@@ -23,23 +23,23 @@ def wanted_keys(job_id: str, state: JobState, checkpoints: Iterable[Row], writin
     return tuple(sorted(of_restores | (_of_checkpoints(job_id, checkpoints) if writing.may_lack_full_size else set())))
 
 
-def lacks_snapshots(news: JobNews, before: JobState, state: JobState, facts: Sequence[Row], writing: Writing) -> Lookup | None:
+def lacks_snapshots(update: JobUpdate, before: JobState, state: JobState, facts: Sequence[Row], writing: Writing) -> Lookup | None:
     """What to look up of files that were read before this run knew of the job, or of what it was restored from."""
-    if not news.older_snapshots or news.found is not None:
+    if not update.older_snapshots or update.found is not None:
         return None
-    keys = unnamed(_restored(news))
+    keys = unnamed(_restored(update))
     if keys:
         keys -= unnamed(_restored(before)) | types_of(state.snapshots).keys()
     is_new = not (before.answers or before.events or before.facts)
     if is_new and writing.may_lack_full_size and any(is_completed_checkpoint(fact) and fact["state_bytes"] is None for fact in facts):
-        keys |= _of_checkpoints(news.job_id, facts)
+        keys |= _of_checkpoints(update.job_id, facts)
     return Lookup(*NO_CHECKPOINTS, tuple(sorted(keys))) if keys else None
 
 
-def _restored(told: JobState | JobNews) -> set[str | None]:
+def _restored(reported: JobState | JobUpdate) -> set[str | None]:
     return {
-        *(answer["restored_path"] for answer in told.answers),
-        *(event["path"] for event in told.events if event["kind"] == "restored"),
+        *(answer["restored_path"] for answer in reported.answers),
+        *(event["path"] for event in reported.events if event["kind"] == "restored"),
     }
 
 

@@ -12,7 +12,7 @@ from spark_jobs.in_process.values import Table, Unsupported, arrow_type, from_ar
 
 
 def read(paths: Sequence[str], schema: str, options: Mapping[str, str]) -> Table:
-    """Rows of files or folders; columns of ``schema`` that a file lacks are null, or are told by its folder (``name=value``)."""
+    """Rows of files or folders; columns of ``schema`` that a file lacks are null, or are reported by its folder (``name=value``)."""
     files = [file for path in paths for file in _files(local(path))]
     wanted = _schema(schema, files)
     tables = [_read(file, wanted) for file in files]
@@ -62,13 +62,13 @@ def _read(file: Path, wanted: pa.Schema) -> pa.Table:
     with file.open("rb") as opened, pq.ParquetFile(opened, page_checksum_verification=True) as parquet:
         held = [name for name in wanted.names if name in parquet.schema_arrow.names]
         found = parquet.read(held)
-    told = dict(folder.split("=", 1) for folder in file.parent.parts if "=" in folder)
+    reported = dict(folder.split("=", 1) for folder in file.parent.parts if "=" in folder)
     columns = []
     for field in wanted:
         if field.name in held:
             columns.append(_cast(found.column(field.name), field.type))
-        elif field.name in told and field.type == pa.date32():
-            columns.append(pa.repeat(pa.scalar(date.fromisoformat(told[field.name]), field.type), found.num_rows))
+        elif field.name in reported and field.type == pa.date32():
+            columns.append(pa.repeat(pa.scalar(date.fromisoformat(reported[field.name]), field.type), found.num_rows))
         else:
             columns.append(pa.nulls(found.num_rows, field.type))
     return pa.table(columns, schema=wanted)

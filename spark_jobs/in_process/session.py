@@ -116,8 +116,8 @@ class _Service:
         if command.WhichOneof("command_type") != "write_operation" or write.source != "parquet" or write.partitioning_columns:
             raise Unsupported(f"the command {command.WhichOneof('command_type')}")
         mode = "overwrite" if write.mode == pc.WriteOperation.SAVE_MODE_OVERWRITE else "error"
-        asked = {name.removeprefix(_DICTIONARY): value == "true" for name, value in write.options.items()}
-        files.write(self._relations.table(write.input), write.path, mode, asked)
+        requested = {name.removeprefix(_DICTIONARY): value == "true" for name, value in write.options.items()}
+        files.write(self._relations.table(write.input), write.path, mode, requested)
 
     def analyze(self, request: pb.AnalyzePlanRequest) -> pb.AnalyzePlanResponse:
         answer = pb.AnalyzePlanResponse(session_id=request.session_id)

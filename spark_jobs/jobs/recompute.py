@@ -23,7 +23,7 @@ from spark_jobs.nested_tables import JOB
 from spark_jobs.run_dir import Carried, RunDir
 from spark_jobs.run_files import EXECUTIONS, JOB_STATE
 from spark_jobs.schemas import spark_schema
-from spark_jobs.spans import LINES_AFTER_TRIGGER, OTHER_SIDE_WITHIN, WINDOW, Asked, asked_for, instant, windows_between
+from spark_jobs.spans import LINES_AFTER_TRIGGER, OTHER_SIDE_WITHIN, WINDOW, JobLookup, instant, lookup_spans, windows_between
 from spark_jobs.step_schemas import EXECUTION, FOUND, SERVED_EVENT
 from spark_jobs.touched_spans import spans
 from spark_jobs.transforms import executions, folding, group_windows, log_events, snapshots, uploads
@@ -90,7 +90,7 @@ class Recompute:
 
     @cached_property
     def parts(self) -> dict[str, DataFrame]:
-        """What is new of each job and what is remembered of it, by part: see :class:`spark_jobs.fold.job_update.JobNews`."""
+        """What is new of each job and what is remembered of it, by part: see :class:`spark_jobs.fold.job_update.JobUpdate`."""
         parts = self._parts_of_life
         if self._names_executions:
             parts["executions"] = executions.newly_placed(self.executions, self.carried_executions)
@@ -159,9 +159,9 @@ class Recompute:
         return rows.where("ts is not null").select(*group_windows.SAMPLE, (F.col("commit_seq") > after_seq).alias(group_windows.IS_NEW))
 
     def _of_touched_windows(self, after_seq: int) -> DataFrame:
-        told = windows_between(self.lake.times_of_new("vertex_metrics", after_seq), WINDOW)
-        if told is not None:
-            return self.lake.rows_in("vertex_metrics", told)
+        reported = windows_between(self.lake.times_of_new("vertex_metrics", after_seq), WINDOW)
+        if reported is not None:
+            return self.lake.rows_in("vertex_metrics", reported)
         # Far apart: of these times only what the jobs with news need is sent around.
         window, start = [*JOB, "vertex_id", "window_start"], floor_to("ts", WINDOW_S).alias("window_start")
         new = self._new("vertex_metrics")
@@ -192,42 +192,42 @@ class Recompute:
 
     # What came longer ago.
 
-    def _lookups(self) -> list[Asked]:
+    def _lookups(self) -> list[JobLookup]:
         """Of the jobs that were not folded for lack of rows."""
         return [
-            Asked(row["cluster"], row["job_id"], **row["lookup"])
+            JobLookup(row["cluster"], row["job_id"], **row["lookup"])
             for batch in self.run_dir.read(self.run_dir.state[JOB_STATE], [*JOB, "lookup"])
             for row in batch.filter(pc.is_valid(batch["lookup"])).to_pylist()
         ]
 
-    def _with_found(self, lookups: Sequence[Asked]) -> Mapping[str, DataFrame]:
+    def _with_found(self, lookups: Sequence[JobLookup]) -> Mapping[str, DataFrame]:
         """The parts of these jobs, and rows of theirs that were triggered in the spans they asked for."""
-        asked = self.lake.session.createDataFrame([one[:4] for one in lookups], spark_schema(FOUND))
-        triggers, lines = asked_for(lookups)
+        ranges = self.lake.session.createDataFrame([one[:4] for one in lookups], spark_schema(FOUND))
+        triggers, lines = lookup_spans(lookups)
         records = self.lake.rows_in("log_records", lines).where(F.col("message").contains("heckpoint"))
-        told = log_events.with_served(log_events.recognised(records)).where(F.col("kind").isin(*TELLING))
+        reported = log_events.with_served(log_events.recognised(records)).where(F.col("kind").isin(*TELLING))
         found = {
-            "found_checkpoints": _asked_for(self.lake.rows_in("checkpoints", triggers).drop(*_UNREAD), asked, "trigger_time"),
-            "found_vertex_checkpoints": _asked_for(
-                self.lake.rows_in("vertex_checkpoints", triggers).select(*JOB, *OF_VERTEX), asked, "trigger_time"
+            "found_checkpoints": _within_spans(self.lake.rows_in("checkpoints", triggers).drop(*_UNREAD), ranges, "trigger_time"),
+            "found_vertex_checkpoints": _within_spans(
+                self.lake.rows_in("vertex_checkpoints", triggers).select(*JOB, *OF_VERTEX), ranges, "trigger_time"
             ),
-            "found_lines": _asked_for(executions.locate(told, self._known_executions), asked, "ts", LINES_AFTER_TRIGGER),
+            "found_lines": _within_spans(executions.locate(reported, self._known_executions), ranges, "ts", LINES_AFTER_TRIGGER),
         }
         if any(one.keys for one in lookups):
             keys = [(one.cluster, one.job_id, list(one.keys)) for one in lookups]
             wanted = self.lake.session.createDataFrame(keys, "cluster string, job_id string, wanted_keys array<string>")
             found["found_snapshots"] = snapshots.of_jobs(wanted, self.lake.new_rows("snapshots", 0))
-        of_jobs = {name: rows.join(F.broadcast(asked.select(*JOB)), on=list(JOB), how="left_semi") for name, rows in self.parts.items()}
-        return {**of_jobs, **found, "found": asked}
+        of_jobs = {name: rows.join(F.broadcast(ranges.select(*JOB)), on=list(JOB), how="left_semi") for name, rows in self.parts.items()}
+        return {**of_jobs, **found, "found": ranges}
 
     @property
     def _known_executions(self) -> DataFrame:
         return self.executions if self._names_executions else self.carried_executions
 
 
-def _asked_for(rows: DataFrame, asked: DataFrame, time_column: str, after: timedelta = timedelta()) -> DataFrame:
+def _within_spans(rows: DataFrame, ranges: DataFrame, time_column: str, after: timedelta = timedelta()) -> DataFrame:
     at_ms = F.unix_millis(time_column)
-    joined = rows.join(F.broadcast(asked), on=list(JOB), how="inner")
+    joined = rows.join(F.broadcast(ranges), on=list(JOB), how="inner")
     return joined.where((at_ms >= F.col("from_ms")) & (at_ms <= F.col("to_ms") + after // timedelta(milliseconds=1))).drop(
         "from_ms", "to_ms"
     )

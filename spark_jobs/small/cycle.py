@@ -23,7 +23,7 @@ from spark_jobs.run_files import EXECUTIONS, JOB_STATE, RunFiles
 from spark_jobs.serving import CHECKPOINT_UPLOAD, JOB_EXCEPTION, SKIPPED_INPUT
 from spark_jobs.small import events, executions, snapshots, uploads
 from spark_jobs.small.rows import MOST_BYTES, Row, SmallLake, TooLarge, lies_here
-from spark_jobs.spans import EPOCH, LINES_AFTER_TRIGGER, OTHER_SIDE_WITHIN, WINDOW, Asked, asked_for, merged, windows_between
+from spark_jobs.spans import EPOCH, LINES_AFTER_TRIGGER, OTHER_SIDE_WITHIN, WINDOW, JobLookup, lookup_spans, merged, windows_between
 from spark_jobs.step_schemas import EXECUTION, FOUND, TASKMANAGER_LINE
 from spark_jobs.transforms import group_windows
 from spark_jobs.transforms.fold_batches import FOLDED, folded_batches
@@ -69,8 +69,8 @@ class SmallCycle:
             yield CHECKPOINT_UPLOAD.name, self.run_dir.take_table(CHECKPOINT_UPLOAD.name, self.new_uploads)
         jobs = self._folded(self.parts)
         yield "jobs", self.run_dir.take_jobs("jobs", jobs)
-        if asked := _asked(jobs):
-            yield "jobs looked up", self.run_dir.take_jobs("jobs_looked_up", self._folded(self._with_found(asked)))
+        if lookups := _asked(jobs):
+            yield "jobs looked up", self.run_dir.take_jobs("jobs_looked_up", self._folded(self._with_found(lookups)))
         if self._names_executions:
             yield EXECUTIONS, self.run_dir.take_state(EXECUTIONS, pa.Table.from_pylist(self.executions, EXECUTION))
         elif self.previous:
@@ -90,7 +90,7 @@ class SmallCycle:
 
     @cached_property
     def parts(self) -> Parts:
-        """What is new of each job and what is remembered of it, by part: see :class:`spark_jobs.fold.job_update.JobNews`."""
+        """What is new of each job and what is remembered of it, by part: see :class:`spark_jobs.fold.job_update.JobUpdate`."""
         parts = dict(self._parts_of_life)
         if self._names_executions:
             placed = executions.newly_placed(self.executions, self.carried_executions)
@@ -204,27 +204,27 @@ class SmallCycle:
 
     # What came longer ago.
 
-    def _with_found(self, asked: Sequence[Asked]) -> Parts:
+    def _with_found(self, lookups: Sequence[JobLookup]) -> Parts:
         """The parts of these jobs, and rows of theirs that were triggered in the spans they asked for."""
-        triggers, lines = asked_for(asked)
+        triggers, lines = lookup_spans(lookups)
         records = self.lake.rows_in("log_records", lines)
         records = records.filter(pc.match_substring(records["message"], "heckpoint"))
-        told = [event for event in events.recognised(records) if event["kind"] in TELLING]
+        reported = [event for event in events.recognised(records) if event["kind"] in TELLING]
         found = {
             "found_checkpoints": self.lake.rows_in("checkpoints", triggers).drop_columns(["source"]),
             "found_vertex_checkpoints": self.lake.rows_in("vertex_checkpoints", triggers).select([*JOB, *OF_VERTEX]),
-            "found_lines": events.served(executions.locate(told, self._known_executions)),
+            "found_lines": events.served(executions.locate(reported, self._known_executions)),
         }
-        jobs = {(one.cluster, one.job_id): one for one in asked}
+        jobs = {(one.cluster, one.job_id): one for one in lookups}
         cut = {name: _asked_rows(rows, jobs, "ts" if name == "found_lines" else "trigger_time") for name, rows in found.items()}
-        wanted = [(one.cluster, one.job_id, one.keys) for one in asked]
-        if any(one.keys for one in asked):
+        wanted = [(one.cluster, one.job_id, one.keys) for one in lookups]
+        if any(one.keys for one in lookups):
             cut["found_snapshots"] = snapshots.of_jobs(wanted, self.lake.new_rows("snapshots", 0).to_pylist())
         of_jobs = {name: _of_jobs(rows, jobs) for name, rows in self.parts.items()}
         return {
             **of_jobs,
             **cut,
-            "found": pa.Table.from_pylist([one._asdict() for one in asked], FOUND),
+            "found": pa.Table.from_pylist([one._asdict() for one in lookups], FOUND),
         }
 
 
@@ -248,17 +248,17 @@ def _one(column: pa.ChunkedArray) -> pa.Array:
     return column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
 
 
-def _asked(jobs: pa.Table) -> list[Asked]:
+def _asked(jobs: pa.Table) -> list[JobLookup]:
     rows = jobs.select([*JOB, "lookup"]).filter(pc.is_valid(jobs["lookup"])).to_pylist()
-    return [Asked(row["cluster"], row["job_id"], **row["lookup"]) for row in rows]
+    return [JobLookup(row["cluster"], row["job_id"], **row["lookup"]) for row in rows]
 
 
-def _of_jobs(rows: pa.Table, jobs: Mapping[tuple[str, str], Asked]) -> pa.Table:
+def _of_jobs(rows: pa.Table, jobs: Mapping[tuple[str, str], JobLookup]) -> pa.Table:
     keys = zip(rows["cluster"].to_pylist(), rows["job_id"].to_pylist(), strict=True)
     return rows.filter(pa.array([key in jobs for key in keys], pa.bool_()))
 
 
-def _asked_rows(rows: pa.Table, jobs: Mapping[tuple[str, str], Asked], time_column: str) -> pa.Table:
+def _asked_rows(rows: pa.Table, jobs: Mapping[tuple[str, str], JobLookup], time_column: str) -> pa.Table:
     of_jobs = _of_jobs(rows, jobs)
     later = LINES_AFTER_TRIGGER // timedelta(milliseconds=1) if time_column == "ts" else 0
     instants = of_jobs[time_column].cast(pa.timestamp("ms", "UTC"), safe=False).cast(pa.int64()).to_pylist()
@@ -286,14 +286,14 @@ def _comparisons(folded: pa.Table) -> list[Row]:
     ]
 
 
-def _exceptions(told: pa.Table) -> pa.Table:
+def _exceptions(reported: pa.Table) -> pa.Table:
     """See :func:`spark_jobs.transforms.job_exceptions.job_exceptions`."""
-    made = {name: told[name] for name in told.column_names} | {
-        "task_key": pc.fill_null(told["task"], ""),
-        "exception_name": pc.fill_null(told["exception_name"], "unknown"),
-        "stacktrace": _shortened(told["stacktrace"]),
-        "host": pc.replace_substring_regex(told["endpoint"], r":[^:\]]*$", ""),
-        "as_of": told["observed_at"],
+    made = {name: reported[name] for name in reported.column_names} | {
+        "task_key": pc.fill_null(reported["task"], ""),
+        "exception_name": pc.fill_null(reported["exception_name"], "unknown"),
+        "stacktrace": _shortened(reported["stacktrace"]),
+        "host": pc.replace_substring_regex(reported["endpoint"], r":[^:\]]*$", ""),
+        "as_of": reported["observed_at"],
     }
     return pa.table({name: made[name] for name in JOB_EXCEPTION.column_names})
 
@@ -302,9 +302,9 @@ def _shortened(traces: pa.ChunkedArray) -> pa.Array:
     return pa.array([trace and shortened(trace, STACKTRACE_CHARS) for trace in traces.to_pylist()], pa.string())
 
 
-def _skips(told: pa.Table) -> pa.Table:
+def _skips(reported: pa.Table) -> pa.Table:
     """They name no job."""
-    made = {name: told[name] for name in told.column_names} | {
-        "as_of": told["observed_at"], "job_id": pa.nulls(told.num_rows, pa.string()),
+    made = {name: reported[name] for name in reported.column_names} | {
+        "as_of": reported["observed_at"], "job_id": pa.nulls(reported.num_rows, pa.string()),
     }  # fmt: skip
     return pa.table({name: made[name] for name in (*SKIPPED_INPUT.column_names, "job_id")})

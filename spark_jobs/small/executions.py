@@ -23,20 +23,20 @@ CARRIED_DAYS = 7
 """Older attempts are forgotten, but the newest of each subtask, which may still run, only after ``NEWEST_DAYS``."""
 NEWEST_DAYS = 400
 
-Key = tuple[str, str]
+ExecutionKey = tuple[str, str]
 """Cluster and execution."""
 
 
 def executions(events: Sequence[Row], carried: Sequence[Row]) -> list[Row]:
-    """What these events and earlier runs (``carried``: an earlier result) told, one row of ``COLUMNS`` per attempt."""
-    tellings: dict[Key, list[tuple[Any, Row]]] = defaultdict(list)
+    """What these events and earlier runs (``carried``: an earlier result) reported, one row of ``COLUMNS`` per attempt."""
+    tellings: dict[ExecutionKey, list[tuple[Any, Row]]] = defaultdict(list)
     for row in carried:
         tellings[row["cluster"], row["execution_id"]].append((_order(row["deployed_at"], True, None), row))
     for event in events:
         if event["execution_id"] is not None and event["kind"] != GRAPH_CREATED:
             order = _order(event["ts"], event["kind"] == "task_deployed", event["process"])
             tellings[event["cluster"], event["execution_id"]].append((order, event))
-    known = [_learnt(key, told) for key, told in tellings.items()]
+    known = [_learnt(key, reported) for key, reported in tellings.items()]
     _take_deploy_lines_without_id(known, events)
     _take_jobs(known, events, carried)
     return [{name: row[name] for name in COLUMNS} for row in _newest(known)]
@@ -66,10 +66,10 @@ def locate(events: Iterable[Row], executions: Iterable[Row]) -> list[Row]:
 
 def of_taskmanagers(events: Iterable[Row], executions: Iterable[Row]) -> list[Row]:
     """Lines about the end of a TaskManager, one for each job that had tasks there, or had until lately."""
-    told: dict[Key, list[Row]] = defaultdict(list)
+    reported: dict[ExecutionKey, list[Row]] = defaultdict(list)
     for event in events:
         if event["kind"] in TELLING and event["container"] is not None:
-            told[event["cluster"], event["container"]].append(event)
+            reported[event["cluster"], event["container"]].append(event)
     places: dict[Any, list[Row]] = defaultdict(list)
     for row in executions:
         if row["job_id"] is not None and row["deployed_at"] is not None:
@@ -79,14 +79,14 @@ def of_taskmanagers(events: Iterable[Row], executions: Iterable[Row]) -> list[Ro
         of_subtask.sort(key=lambda row: (row["deployed_at"], row["execution_id"]))
         for row, following in zip(of_subtask, [*of_subtask[1:], None], strict=True):
             left_at = following["deployed_at"] if following else None
-            for event in told.get((row["cluster"], row["container"]), ()):
+            for event in reported.get((row["cluster"], row["container"]), ()):
                 if row["deployed_at"] <= event["ts"] and (left_at is None or left_at >= event["ts"] - NOTICED_WITHIN):
                     line = {"cluster": row["cluster"], "job_id": row["job_id"], **{name: event[name] for name in TASKMANAGER_LINE}}
                     found[tuple(line.values())] = line
     return list(found.values())
 
 
-def _located(event: Row, ran: Mapping[Key, Row], runs: Mapping[Any, Sequence[Row]]) -> Row:
+def _located(event: Row, ran: Mapping[ExecutionKey, Row], runs: Mapping[Any, Sequence[Row]]) -> Row:
     """Lines that name task, subtask and attempt without an id mean the one of that name deployed last before them."""
     names: tuple[str, ...]
     if event["execution_id"] is not None:
@@ -113,16 +113,16 @@ def _nulls_first(value: Any) -> tuple[bool, Any]:
     return (value is not None, value if value is not None else 0)
 
 
-def _learnt(key: Key, told: list[tuple[Any, Row]]) -> Row:
-    told.sort(key=lambda one: one[0])
+def _learnt(key: ExecutionKey, reported: list[tuple[Any, Row]]) -> Row:
+    reported.sort(key=lambda one: one[0])
     row: Row = {"cluster": key[0], "execution_id": key[1]}
     for name in LOCATION:
-        row[name] = next((of[name] for _, of in told if of[name] is not None), None)
-    times = [_time(of) for _, of in told]
-    deployed = [_time(of) for (later, *_), of in told if not later]
+        row[name] = next((of[name] for _, of in reported if of[name] is not None), None)
+    times = [_time(of) for _, of in reported]
+    deployed = [_time(of) for (later, *_), of in reported if not later]
     row["first_told"] = min((at for at in times if at is not None), default=None)
     row["deployed_at"] = min((at for at in deployed if at is not None), default=None)
-    row["process"] = min((of["process"] for _, of in told if of.get("process") is not None), default=None)
+    row["process"] = min((of["process"] for _, of in reported if of.get("process") is not None), default=None)
     return row
 
 
@@ -160,7 +160,7 @@ def _by_content(line: Row) -> Any:
 def _take_jobs(known: Iterable[Row], events: Iterable[Row], carried: Iterable[Row]) -> None:
     """The job: from a line that names both, else from the execution graph, else where a log tells of one job only."""
     with_job = [event for event in events if event["job_id"] is not None]
-    of_graph: dict[Key, str] = {}
+    of_graph: dict[ExecutionKey, str] = {}
     for row in (*(event for event in with_job if event["execution_id"] is not None), *carried):
         if row["job_id"] is not None:
             graph = row["cluster"], _graph(row["execution_id"])

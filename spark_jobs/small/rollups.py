@@ -54,9 +54,9 @@ def newest(kept: Iterable[Row]) -> list[Row]:
     for row in kept:
         if row["retracted"] and None not in (fact := _values(row, _FACT)):
             back[fact] = max(row["commit_seq"], back.get(fact, 0))
-    told: dict[Any, list[Row]] = defaultdict(list)
+    reported: dict[Any, list[Row]] = defaultdict(list)
     for row in kept:
-        told[_values(row, _KEY)].append(row)
+        reported[_values(row, _KEY)].append(row)
 
     def order(row: Row) -> Any:
         is_void = row["commit_seq"] < back.get(_values(row, _FACT), 0)
@@ -64,7 +64,7 @@ def newest(kept: Iterable[Row]) -> list[Row]:
         return not is_void, not row["retracted"], _nulls_first(row["final"]), _nulls_first(row["observed_at"]), row["commit_seq"], figures
 
     found = []
-    for key, rows in told.items():
+    for key, rows in reported.items():
         best = max(rows, key=order)
         figures = {name: best[name] for name in _FIGURES}
         found.append(dict(zip(_KEY, key, strict=True)) | figures | {"as_of": _latest(rows, "observed_at")})

@@ -74,12 +74,12 @@ def _files(rows: Iterable[Row], version: tuple[Any, ...]) -> Files:
 
 
 def _bytes(mine: Files, theirs: Files) -> dict[str, int]:
-    told = {"kept_bytes": 0, "same_name_bytes": 0, "new_name_bytes": 0}
+    reported = {"kept_bytes": 0, "same_name_bytes": 0, "new_name_bytes": 0}
     for name, (file, size) in mine.items():
         their_file, their_size = theirs.get(name, (None, None)) if None not in name else (None, None)
         if size is None or (their_file is not None and their_size is None):
             continue
         # Of equal numbers in a RocksDB that was built anew, the size tells that they are different files.
         same = their_file is not None and size == their_size
-        told["kept_bytes" if same and file == their_file else "same_name_bytes" if same else "new_name_bytes"] += size
-    return {name: total if total <= _LARGEST else 0 for name, total in told.items()}
+        reported["kept_bytes" if same and file == their_file else "same_name_bytes" if same else "new_name_bytes"] += size
+    return {name: total if total <= _LARGEST else 0 for name, total in reported.items()}

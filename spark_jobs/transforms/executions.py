@@ -17,9 +17,9 @@ EXECUTION = ("cluster", "execution_id")
 
 def executions(events: DataFrame, carried: DataFrame) -> DataFrame:
     """What these events and earlier runs (``carried``: an earlier result) told, one row per attempt."""
-    told = events.where(F.col("execution_id").isNotNull() & (F.col("kind") != GRAPH_CREATED))
+    reported = events.where(F.col("execution_id").isNotNull() & (F.col("kind") != GRAPH_CREATED))
     deployed = F.col("kind") == "task_deployed"
-    now = told.select(*EXECUTION, "process", *LOCATION, deployed.alias("by_deploy"), "ts", F.lit(False).alias("is_carried"))
+    now = reported.select(*EXECUTION, "process", *LOCATION, deployed.alias("by_deploy"), "ts", F.lit(False).alias("is_carried"))
     before = carried.select(
         *EXECUTION, F.lit(None).cast("string").alias("process"), *LOCATION,
         F.lit(True).alias("by_deploy"), F.col("deployed_at").alias("ts"), F.lit(True).alias("is_carried"),
@@ -59,14 +59,14 @@ def locate(events: DataFrame, executions: DataFrame) -> DataFrame:
 
 def of_taskmanagers(events: DataFrame, executions: DataFrame) -> DataFrame:
     """Lines about the end of a TaskManager, one for each job that had tasks there, or had until lately."""
-    told = events.where(F.col("kind").isin(*TELLING) & F.col("container").isNotNull()).select("cluster", *TASKMANAGER_LINE)
+    reported = events.where(F.col("kind").isin(*TELLING) & F.col("container").isNotNull()).select("cluster", *TASKMANAGER_LINE)
     next_one = Window.partitionBy(*SUBTASK).orderBy("deployed_at", "execution_id")
     ran = executions.where(F.col("job_id").isNotNull() & F.col("deployed_at").isNotNull()).select(
         "cluster", "job_id", "container", "deployed_at", F.lead("deployed_at").over(next_one).alias("left_at")
     )
     had_left = F.col("left_at") < F.col("ts") - F.make_dt_interval(secs=F.lit(NOTICED_WITHIN_S))
     there = (F.col("deployed_at") <= F.col("ts")) & ~F.coalesce(had_left, F.lit(False))
-    joined = told.join(ran, on=["cluster", "container"], how="inner").where(there)
+    joined = reported.join(ran, on=["cluster", "container"], how="inner").where(there)
     return joined.select("cluster", "job_id", *TASKMANAGER_LINE).distinct()
 
 

@@ -15,8 +15,8 @@ from spark_jobs.fold.checkpoint_facts import writing_of
 from spark_jobs.fold.checkpoints import Lookup
 from spark_jobs.fold.comparisons import comparisons
 from spark_jobs.fold.job import JobResult, fold
-from spark_jobs.fold.job_update import JobNews
-from spark_jobs.fold.rows import LINE, json_text, newest_places
+from spark_jobs.fold.job_update import JobUpdate
+from spark_jobs.fold.rows import LINE, newest_places, served_rows
 from spark_jobs.fold.rule_evaluation import Settings
 from spark_jobs.fold.state import JobState, unpacked
 from spark_jobs.fold.wanted_snapshots import wanted_keys
@@ -89,7 +89,7 @@ def folded_batches(
     """Batches of ``FOLDED``, a row for each job. ``batches``: rows of ``cluster``, ``job_id`` and a struct for each part, sorted by job.
 
     A job that cannot be folded stops only itself: its state stays, and a skipped input says why.
-    ``older_snapshots``: see :class:`spark_jobs.fold.job_update.JobNews`.
+    ``older_snapshots``: see :class:`spark_jobs.fold.job_update.JobUpdate`.
     """
     # Rows hold no cycles: looking for some among millions of them took more time than the rules.
     gc.disable()
@@ -145,22 +145,16 @@ def _unchanged(group: Group) -> dict[str, Any]:
 def _of_result(result: JobResult) -> dict[str, Any]:
     judgement = result.judgement
     return {
-        CHECKPOINT_FACT.name: _with_texts(result.facts, CHECKPOINT_FACT),
+        CHECKPOINT_FACT.name: served_rows(result.facts, CHECKPOINT_FACT),
         RETRACTED.name: [{"checkpoint_id": key[0], "trigger_time": key[1]} for key in result.retracted],
-        JOB_ANNOTATION.name: _with_texts(result.new_annotations, JOB_ANNOTATION),
-        JOB_CURRENT.name: _with_texts([result.current], JOB_CURRENT),
-        SIZE_TREND.name: _with_texts([result.trend] if result.trend else [], SIZE_TREND),
-        FINDING_SIGHT.name: _with_texts(judgement["sights"] if judgement else [], FINDING_SIGHT),
-        JOB_JUDGEMENT.name: _with_texts([judgement | {"as_of": judgement["judged_to"]}] if judgement else [], JOB_JUDGEMENT),
+        JOB_ANNOTATION.name: served_rows(result.new_annotations, JOB_ANNOTATION),
+        JOB_CURRENT.name: served_rows([result.current], JOB_CURRENT),
+        SIZE_TREND.name: served_rows([result.trend] if result.trend else [], SIZE_TREND),
+        FINDING_SIGHT.name: served_rows(judgement["occurrences"] if judgement else [], FINDING_SIGHT),
+        JOB_JUDGEMENT.name: served_rows([judgement | {"as_of": judgement["judged_to"]}] if judgement else [], JOB_JUDGEMENT),
         "state": result.state.packed(),
         "vertex_names": result.vertex_names,
     }
-
-
-def _with_texts(rows: Sequence[dict[str, Any]], table: ServingTable) -> list[dict[str, Any]]:
-    """Documents as the JSON text of their columns."""
-    documents = [column.name for column in table.columns if column.kind == "json"]
-    return [row | {name: json_text(row[name]) for name in documents} for row in rows]
 
 
 def _failed(group: Group, error: Exception) -> dict[str, Any]:
@@ -178,10 +172,10 @@ def fold_group(group: Group, settings: Settings, older_snapshots: bool = False) 
     return fold(_news(group, older_snapshots), unpacked(_unchanged(group)["state"]), settings)
 
 
-def _news(group: Group, older_snapshots: bool) -> JobNews:
+def _news(group: Group, older_snapshots: bool) -> JobUpdate:
     windows, found = group.rows("windows"), group.rows("found")
     as_told: dict[str, Any] = {part: group.rows(part) for part in _AS_NEWS}
-    return JobNews(
+    return JobUpdate(
         group.key[0],
         group.key[1] or "",
         **as_told,

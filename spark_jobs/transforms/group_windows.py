@@ -41,15 +41,15 @@ def with_windows(found: Iterable[Group]) -> Iterator[Group]:
 
 
 def _made(held: Sequence[Group]) -> Sequence[Group]:
-    told = [(group, pa.concat_arrays(group.arrays(PART))) for group in held if PART in group.parts]
-    if told:
-        owner = np.repeat(np.arange(len(told)), [len(rows) for _, rows in told])
-        samples = pa.RecordBatch.from_struct_array(pa.concat_arrays([rows for _, rows in told]))
-        clusters = pa.array([group.key[0] for group, _ in told]).take(pa.array(owner))
+    reported = [(group, pa.concat_arrays(group.arrays(PART))) for group in held if PART in group.parts]
+    if reported:
+        owner = np.repeat(np.arange(len(reported)), [len(rows) for _, rows in reported])
+        samples = pa.RecordBatch.from_struct_array(pa.concat_arrays([rows for _, rows in reported]))
+        clusters = pa.array([group.key[0] for group, _ in reported]).take(pa.array(owner))
         samples = samples.append_column("cluster", clusters).append_column("owner", pa.array(owner))
         order = pc.sort_indices(samples, [(name, "ascending") for name in ("owner", "vertex_id", "ts", "observed_at", "commit_seq")])
         ordered = samples.take(order)
-        groups = [group for group, _ in told]
+        groups = [group for group, _ in reported]
         for group in groups:
             del group.parts[PART]
         _give(groups, "windows", *_windows(ordered), WINDOW)

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from spark_jobs.transforms.plain_rows import plain
 
-Key = tuple[str, str | None]
+JobKey = tuple[str, str | None]
 """Cluster and job; rows that name no job are a group of their cluster."""
 
 Piece = tuple[list[Any], pa.StructArray]
@@ -21,7 +21,7 @@ Piece = tuple[list[Any], pa.StructArray]
 class Group:
     """All rows of one job by part: as plain rows, and as they came."""
 
-    key: Key
+    key: JobKey
     parts: dict[str, list[Piece]] = field(default_factory=dict)
     size: int = 0
 

@@ -12,8 +12,8 @@ UNNAMED = "unknown"
 
 
 def job_exceptions(exceptions: DataFrame) -> DataFrame:
-    """Lake rows of ``exceptions`` → ``job_exception`` rows, as often as they were told; ``task_key`` is "" for a global failure."""
-    told = exceptions.withColumns(
+    """Lake rows of ``exceptions`` → ``job_exception`` rows, as often as they were reported; ``task_key`` is "" for a global failure."""
+    reported = exceptions.withColumns(
         {
             "task_key": F.coalesce("task", F.lit("")),
             "exception_name": F.coalesce("exception_name", F.lit(UNNAMED)),
@@ -23,7 +23,7 @@ def job_exceptions(exceptions: DataFrame) -> DataFrame:
             "as_of": F.col("observed_at"),
         }
     )
-    return serving_rows(told, JOB_EXCEPTION)
+    return serving_rows(reported, JOB_EXCEPTION)
 
 
 def _shortened(trace: Column) -> Column:

@@ -46,23 +46,23 @@ def with_served(located: DataFrame) -> DataFrame:
 def event_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Records (at least ``level`` and ``message``) → their events: the columns of ``EVENT`` that are known, in that order."""
     for batch in batches:
-        found, told = [], []
+        found, reported = [], []
         levels, messages = batch.column("level").to_pylist(), batch.column("message").to_pylist()
         for place, (level, message) in enumerate(zip(levels, messages, strict=True)):
             event = None if message is None else parse_message(level, message)
             if event:
                 found.append(place)
-                told.append(event)
-        if told:
+                reported.append(event)
+        if reported:
             records = batch.take(pa.array(found))
-            columns = {**{name: records.column(name) for name in batch.schema.names if name in RECORD_COLUMNS}, **_columns(told)}
+            columns = {**{name: records.column(name) for name in batch.schema.names if name in RECORD_COLUMNS}, **_columns(reported)}
             names = [name for name in EVENT.names if name in columns]
             yield pa.RecordBatch.from_arrays([columns[name] for name in names], names)
 
 
-def _columns(told: Sequence[ParsedMessage]) -> dict[str, pa.Array]:
+def _columns(reported: Sequence[ParsedMessage]) -> dict[str, pa.Array]:
     """What events tell, typed as :func:`ingest.flink_logs.event_parser.event_of` does."""
-    kinds, texts, reasons, reason_texts, messages, details = zip(*told, strict=True)
+    kinds, texts, reasons, reason_texts, messages, details = zip(*reported, strict=True)
     read = {name: pa.array(column, pa.string()) for name, column in zip(READ_FIELDS, zip(*texts, strict=True), strict=True)}
     whole = {name: read[name].cast(pa.int64()) for name in INT_FIELDS}
     number = whole.pop("subtask_number")

@@ -120,12 +120,12 @@ def _newest_watermarks(cells: Cells) -> tuple[Ints, Flags]:
 
 def _newest_places_of_tasks(cells: Cells) -> dict[str, pa.Array]:
     """Of each slot: host and TaskManager of the last sample that tells one of them."""
-    told = {name: cells.texts(name) for name in PLACE}
-    known = np.flatnonzero(np.any([places >= 0 for places, _ in told.values()], axis=0))
+    reported = {name: cells.texts(name) for name in PLACE}
+    known = np.flatnonzero(np.any([places >= 0 for places, _ in reported.values()], axis=0))
     newest = np.full(cells.slots, -1)
     newest[cells.slot[known]] = known
     found = {}
-    for name, (places, texts) in told.items():
+    for name, (places, texts) in reported.items():
         of_slot = np.where(newest >= 0, places[newest] if len(places) else -1, -1)
         found[name] = texts.take(pa.array(of_slot, mask=of_slot < 0))
     return found
@@ -230,9 +230,9 @@ def _parallelism(samples: pa.RecordBatch, cells: Cells) -> pa.Array:
     """As the newest sample tells that tells it, else as many as reported."""
     found = cells.subtasks.astype(np.int64)
     of_window = np.cumsum(begins(samples)) - 1
-    told = samples["parallelism"]
-    known = pc.is_valid(told).to_numpy(zero_copy_only=False)
-    found[of_window[known]] = pc.fill_null(told, 0).to_numpy(zero_copy_only=False)[known]
+    reported = samples["parallelism"]
+    known = pc.is_valid(reported).to_numpy(zero_copy_only=False)
+    found[of_window[known]] = pc.fill_null(reported, 0).to_numpy(zero_copy_only=False)[known]
     return pa.array(found)
 
 

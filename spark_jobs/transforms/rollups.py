@@ -17,12 +17,12 @@ _FACT = CHECKPOINT_FACT.key
 _FIGURES = tuple(column.name for column in CHECKPOINT_FACTS.columns if column.name not in (*_KEY, "retracted"))
 
 
-def summed(told: DataFrame, periods: DataFrame) -> DataFrame:
+def summed(reported: DataFrame, periods: DataFrame) -> DataFrame:
     """Checkpoints and refusals as :func:`newest` has them, all of the touched days → ``checkpoint_rollup`` rows of ``periods``.
 
     A checkpoint belongs to the period of its trigger.
     """
-    held = by_period(told).join(periods, on=list(PERIOD), how="left_semi")
+    held = by_period(reported).join(periods, on=list(PERIOD), how="left_semi")
     refusals = F.count_if(F.col("outcome") == REFUSED)
     every = (
         *_counts(),

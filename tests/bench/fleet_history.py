@@ -18,7 +18,7 @@ from spark_jobs import manifest as manifests
 from spark_jobs.diagnosis.samples import VertexWindow
 from spark_jobs.diagnosis.window_contents import WINDOW_MS
 from spark_jobs.fold.job import JobResult, fold
-from spark_jobs.fold.job_update import JobNews
+from spark_jobs.fold.job_update import JobUpdate
 from spark_jobs.fold.rows import Row
 from spark_jobs.fold.rule_evaluation import Settings
 from spark_jobs.fold.state import JobState
@@ -89,12 +89,12 @@ def _without_tasks(read: Observed) -> Observed:
     return replace(read, records=tuple(one for one in read.records if not isinstance(one, VertexCheckpoint | VertexMetrics)))
 
 
-def _news(observed: Sequence[Observed], subtasks: int) -> JobNews:
+def _news(observed: Sequence[Observed], subtasks: int) -> JobUpdate:
     rows: dict[str, list[Row]] = {"vertex_checkpoints": [], "vertex_metrics": []}
     rows |= {name: _plain_rows(to_arrow(TABLES[name], told, 1)) for name, told in group_by_table(observed).items()}
     metrics = rows["vertex_metrics"]
     windows = [_window(row, subtasks) for row in metrics if row["ts"] % WINDOW_MS < WINDOW_MS // 2]
-    return JobNews(
+    return JobUpdate(
         cluster_name(CLUSTER),
         job_id_of(CLUSTER, JOB),
         answers=rows["jobs"],

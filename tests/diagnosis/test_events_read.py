@@ -21,7 +21,7 @@ def state(at, to, **values):
 
 @pytest.fixture(scope="module")
 def seen():
-    return {one.told for name in recorded() for judged in recorded_windows(name) for one in judged.events}
+    return {one.rule_kind for name in recorded() for judged in recorded_windows(name) for one in judged.events}
 
 
 @pytest.mark.parametrize(("rule", "told"), READ)

@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 from spark_jobs.fold.checkpoint_log import TELLING
 from spark_jobs.fold.checkpoints import Lookup
 from spark_jobs.fold.job import JobResult, fold
-from spark_jobs.fold.job_update import JobNews
+from spark_jobs.fold.job_update import JobUpdate
 from spark_jobs.fold.rows import Row
 from spark_jobs.fold.rule_evaluation import Settings
 from spark_jobs.fold.state import JobState, unpacked
-from spark_jobs.fold.triggers import Key, key_of
+from spark_jobs.fold.triggers import CheckpointKey, key_of
 
 PARTS = ("answers", "checkpoints", "vertex_checkpoints", "events", "exceptions", "placements", "uploads", "snapshots")
 
@@ -21,22 +21,22 @@ class TwoRuns:
 
     first: JobResult
     second: JobResult
-    facts: dict[Key, Row]
+    facts: dict[CheckpointKey, Row]
     lookup: Lookup | None
 
 
-def split(job: JobNews, is_early: Callable[[Row], bool]) -> tuple[JobNews, JobNews]:
+def split(job: JobUpdate, is_early: Callable[[Row], bool]) -> tuple[JobUpdate, JobUpdate]:
     return _where(job, is_early), _where(job, lambda row: not is_early(row))
 
 
-def told(job: JobNews, before: JobState, settings: Settings) -> JobResult:
+def told(job: JobUpdate, before: JobState, settings: Settings) -> JobResult:
     """Where nothing has to be looked up."""
     result = fold(job, before, settings)
     assert isinstance(result, JobResult), result
     return result
 
 
-def in_two_runs(early: JobNews, late: JobNews, settings: Settings) -> TwoRuns:
+def in_two_runs(early: JobUpdate, late: JobUpdate, settings: Settings) -> TwoRuns:
     """Like one run over both, as far as bounds of what is kept are not reached."""
     first = told(early, JobState(), settings)
     before = unpacked(first.state.packed())
@@ -50,7 +50,7 @@ def in_two_runs(early: JobNews, late: JobNews, settings: Settings) -> TwoRuns:
     return TwoRuns(first, second, facts, lookup)
 
 
-def with_found(late: JobNews, early: JobNews, lookup: Lookup) -> JobNews:
+def with_found(late: JobUpdate, early: JobUpdate, lookup: Lookup) -> JobUpdate:
     """What the lake holds by the time of the second run."""
 
     def of(name: str, instant: str, to_ms: int = lookup.to_ms) -> list[Row]:
@@ -68,5 +68,5 @@ def with_found(late: JobNews, early: JobNews, lookup: Lookup) -> JobNews:
     )
 
 
-def _where(job: JobNews, is_wanted: Callable[[Row], bool]) -> JobNews:
+def _where(job: JobUpdate, is_wanted: Callable[[Row], bool]) -> JobUpdate:
     return replace(job, **{name: [row for row in getattr(job, name) if is_wanted(row)] for name in PARTS})

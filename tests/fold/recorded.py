@@ -12,7 +12,7 @@ from ingest.lake.rows import group_by_table, to_arrow
 from ingest.lake.tables import TABLES
 from ingest.recordings.recording import Recording
 from ingest.records import LogRecord, Observed
-from spark_jobs.fold.job_update import JobNews
+from spark_jobs.fold.job_update import JobUpdate
 from spark_jobs.fold.rows import Row, grouped
 from spark_jobs.transforms.plain_rows import plain
 from tests.fold.rows import UNREAD, events
@@ -60,7 +60,7 @@ def recorded_events(recording: str) -> list[dict[str, Any]]:
 
 
 @cache
-def recorded_jobs(recording: str) -> list[JobNews]:
+def recorded_jobs(recording: str) -> list[JobUpdate]:
     """All that REST and the logs tell of each job; pressure windows are made by Spark and left out."""
     log = recorded_events(recording)
     placements = [{name: row[name] for name in PLACEMENT} for row in recorded_rows(recording, "vertex_metrics")]
@@ -73,10 +73,10 @@ def recorded_jobs(recording: str) -> list[JobNews]:
     }
     by_job = {name: grouped((row for row in rows if row["job_id"] is not None), "job_id") for name, rows in parts.items()}
     job_ids = sorted({job_id for groups in by_job.values() for job_id in groups})
-    return [JobNews(CLUSTER, job_id, **{name: groups.get(job_id, []) for name, groups in by_job.items()}) for job_id in job_ids]
+    return [JobUpdate(CLUSTER, job_id, **{name: groups.get(job_id, []) for name, groups in by_job.items()}) for job_id in job_ids]
 
 
-def recorded_job(recording: str) -> JobNews:
+def recorded_job(recording: str) -> JobUpdate:
     """The one job of a recording that has no others."""
     (job,) = recorded_jobs(recording)
     return job

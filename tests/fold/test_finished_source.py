@@ -8,7 +8,7 @@ from ingest.flink_logs.files import records_of
 from ingest.flink_logs.task_locations import located
 from spark_jobs.diagnosis import registry
 from spark_jobs.fold.job import JobResult
-from spark_jobs.fold.job_update import JobNews
+from spark_jobs.fold.job_update import JobUpdate
 from spark_jobs.fold.rule_evaluation import Settings
 from spark_jobs.fold.state import JobState
 from tests.diagnosis.graphs import LIMITS
@@ -25,7 +25,7 @@ def folded(text: str) -> JobResult:
     rows = [{name: getattr(event, name) for name in event.__slots__} for event in located(filter(None, map(event_of, records)))]
     job_id = re.search(r"for job ([0-9a-f]{32})", text)[1]  # type: ignore[index]
     found = events({name: in_ms(value) for name, value in row.items()} for row in rows if row["job_id"] in (job_id, None))
-    return told(JobNews("c", job_id, events=found), JobState(), Settings())
+    return told(JobUpdate("c", job_id, events=found), JobState(), Settings())
 
 
 def test_the_log_is_of_a_source_that_finished_right_before() -> None:

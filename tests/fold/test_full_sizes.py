@@ -8,7 +8,7 @@ import pytest
 from spark_jobs.fold.checkpoints import FACTS_KEPT_MOST, Lookup
 from spark_jobs.fold.full_sizes import FullSizes
 from spark_jobs.fold.job import JobResult, fold
-from spark_jobs.fold.job_update import JobNews
+from spark_jobs.fold.job_update import JobUpdate
 from spark_jobs.fold.rule_evaluation import Settings
 from spark_jobs.fold.state import JobState, unpacked
 from tests.fold.pieces import told, with_found
@@ -46,7 +46,7 @@ def version(release: str) -> list[dict[str, Any]]:
     return lake("jobs", [{"job_id": JOB, "state": "RUNNING", "flink_version": release, "observed_at": noon()}])
 
 
-def after(news: JobNews, before: JobState | None = None) -> JobState:
+def after(news: JobUpdate, before: JobState | None = None) -> JobState:
     return unpacked(told(news, before or JobState(), Settings()).state.packed())
 
 
@@ -55,7 +55,7 @@ def sizes(result: JobResult) -> dict[int, tuple[int | None, int | None]]:
 
 
 def test_the_file_of_a_checkpoint_tells_its_full_size_and_nothing_else_of_it() -> None:
-    news = JobNews("c", JOB, checkpoints=answered(1, 2))
+    news = JobUpdate("c", JOB, checkpoints=answered(1, 2))
     without, with_files = told(news, JobState(), Settings()), told(replace(news, snapshots=[read(2)]), JobState(), Settings())
     assert sizes(without) == {1: (None, 1), 2: (None, 1)}
     assert sizes(with_files) == {1: (None, 1), 2: (82, 1)}
@@ -66,7 +66,7 @@ def test_the_file_of_a_checkpoint_tells_its_full_size_and_nothing_else_of_it() -
 
 @pytest.mark.parametrize("first", ["answer", "file"])
 def test_it_does_not_matter_which_comes_first(first: str) -> None:
-    answer, file = JobNews("c", JOB, checkpoints=answered(1)), JobNews("c", JOB, snapshots=[read(1)])
+    answer, file = JobUpdate("c", JOB, checkpoints=answered(1)), JobUpdate("c", JOB, snapshots=[read(1)])
     early, late = (answer, file) if first == "answer" else (file, answer)
     result = told(late, after(early), Settings())
     assert sizes(result) == {1: (82, 1)}
@@ -74,13 +74,13 @@ def test_it_does_not_matter_which_comes_first(first: str) -> None:
 
 
 def test_a_file_that_was_read_before_tells_nothing_again() -> None:
-    news = JobNews("c", JOB, checkpoints=answered(1), snapshots=[read(1)])
-    assert told(JobNews("c", JOB, snapshots=[read(1)]), after(news), Settings()).facts == []
+    news = JobUpdate("c", JOB, checkpoints=answered(1), snapshots=[read(1)])
+    assert told(JobUpdate("c", JOB, snapshots=[read(1)]), after(news), Settings()).facts == []
 
 
 def test_from_1_15_on_a_file_changes_nothing_as_flink_reports_the_full_size() -> None:
     rows = [row | {"state_bytes": 50, "checkpointed_bytes": 1} for row in answered(1)]
-    news = JobNews("c", JOB, answers=version("1.20.5"), checkpoints=rows, snapshots=[read(1)])
+    news = JobUpdate("c", JOB, answers=version("1.20.5"), checkpoints=rows, snapshots=[read(1)])
     assert sizes(told(news, JobState(), Settings())) == {1: (50, 1)}
 
 
@@ -95,7 +95,7 @@ def test_of_a_checkpoint_that_only_the_log_tells_of_the_jobs_directory_and_its_n
     )  # fmt: skip
     for owner, expected in ((JOB, 82), ("f" * 32, None), (None, None)):
         directory = f"s3://b/{owner or 'c'}/chk-3"
-        news = JobNews("c", JOB, events=log, snapshots=[read(3, directory=directory, owner_id=owner)])
+        news = JobUpdate("c", JOB, events=log, snapshots=[read(3, directory=directory, owner_id=owner)])
         assert sizes(told(news, JobState(), Settings())) == {3: (expected, 7)}
 
 
@@ -107,7 +107,7 @@ def test_a_fixed_job_id_alone_does_not_say_whose_file_it_is() -> None:
 
 def test_a_copy_in_another_directory_is_not_the_file_that_flink_named() -> None:
     copy = read(1, size=99, directory=f"file:/backup/{JOB}/chk-1")
-    news = JobNews("c", JOB, checkpoints=answered(1), snapshots=[copy])
+    news = JobUpdate("c", JOB, checkpoints=answered(1), snapshots=[copy])
     assert sizes(told(news, JobState(), Settings())) == {1: (None, 1)}
     both = replace(news, snapshots=[copy, read(1)])
     assert sizes(told(both, JobState(), Settings())) == {1: (82, 1)}
@@ -135,7 +135,7 @@ def test_of_a_number_that_repeats_the_file_is_that_of_the_last_trigger_before_it
 
 def test_a_file_whose_number_is_not_that_of_its_directory_tells_nothing() -> None:
     file = read(2, directory=f"file:/c/{JOB}/chk-1")
-    news = JobNews("c", JOB, checkpoints=answered(1, 2), snapshots=[file])
+    news = JobUpdate("c", JOB, checkpoints=answered(1, 2), snapshots=[file])
     assert sizes(told(news, JobState(), Settings())) == {1: (None, 1), 2: (None, 1)}
 
 
@@ -143,20 +143,20 @@ def test_a_checkpoint_that_was_lost_has_no_full_size() -> None:
     rows = [
         row | {"status": "FAILED", "state_bytes": None, "failure_message": "Checkpoint expired before completing."} for row in answered(1)
     ]
-    news = JobNews("c", JOB, checkpoints=rows, snapshots=[read(1)])
+    news = JobUpdate("c", JOB, checkpoints=rows, snapshots=[read(1)])
     assert sizes(told(news, JobState(), Settings())) == {1: (None, None)}
 
 
-def long_life() -> tuple[JobNews, JobState]:
+def long_life() -> tuple[JobUpdate, JobState]:
     """More checkpoints than facts are kept of."""
-    every = JobNews("c", JOB, answers=version("1.12.5"), checkpoints=answered(*range(1, FACTS_KEPT_MOST + 100)))
+    every = JobUpdate("c", JOB, answers=version("1.12.5"), checkpoints=answered(*range(1, FACTS_KEPT_MOST + 100)))
     return every, after(every)
 
 
 @pytest.mark.parametrize("number", [2, 150])
 def test_the_file_of_a_checkpoint_that_left_memory_asks_for_its_rows_and_then_tells_its_full_size(number: int) -> None:
     every, before = long_life()
-    news = JobNews("c", JOB, snapshots=[read(number, written_s=EVERY_S * number + 3)])
+    news = JobUpdate("c", JOB, snapshots=[read(number, written_s=EVERY_S * number + 3)])
     lookup = fold(news, before, Settings())
     assert isinstance(lookup, Lookup)
     assert lookup.from_ms <= noon(EVERY_S * number) <= lookup.to_ms and JOB in lookup.keys
@@ -169,7 +169,7 @@ def test_a_late_line_about_a_checkpoint_that_left_memory_does_not_take_its_full_
     line = events(
         [{"kind": "late_message", "checkpoint_id": 150, "ts": noon(EVERY_S * 150 + 9), "task": "map", "host": "a", "job_id": JOB}]
     )
-    news = JobNews("c", JOB, events=line, older_snapshots=True)
+    news = JobUpdate("c", JOB, events=line, older_snapshots=True)
     lookup = fold(news, before, Settings())
     assert isinstance(lookup, Lookup)
     fact = only(told(with_found(news, every, lookup), before, Settings()).facts)
@@ -177,16 +177,16 @@ def test_a_late_line_about_a_checkpoint_that_left_memory_does_not_take_its_full_
 
 
 def test_a_job_that_appears_after_its_files_were_read_asks_for_them_once() -> None:
-    news = JobNews("c", JOB, answers=version("1.12.5"), checkpoints=answered(1), older_snapshots=True)
+    news = JobUpdate("c", JOB, answers=version("1.12.5"), checkpoints=answered(1), older_snapshots=True)
     lookup = fold(news, JobState(), Settings())
     assert isinstance(lookup, Lookup) and lookup.from_ms > lookup.to_ms
     assert set(lookup.keys) == {JOB, f"file:/c/{JOB}"}
     found = replace(news, found=lookup[:2], found_snapshots=[read(1)])
     assert sizes(told(found, JobState(), Settings())) == {1: (82, 1)}
-    assert isinstance(fold(JobNews("c", JOB, checkpoints=answered(2), older_snapshots=True), after(found), Settings()), JobResult)
+    assert isinstance(fold(JobUpdate("c", JOB, checkpoints=answered(2), older_snapshots=True), after(found), Settings()), JobResult)
 
 
 def test_a_job_of_1_20_asks_for_nothing() -> None:
     rows = [row | {"checkpointed_bytes": 1} for row in answered(1)]
-    news = JobNews("c", JOB, answers=version("1.20.5"), checkpoints=rows, older_snapshots=True)
+    news = JobUpdate("c", JOB, answers=version("1.20.5"), checkpoints=rows, older_snapshots=True)
     assert isinstance(fold(news, JobState(), Settings()), JobResult)

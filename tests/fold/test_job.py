@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from spark_jobs.fold.checkpoint_log import TELLING
 from spark_jobs.fold.job import JobResult
-from spark_jobs.fold.job_update import JobNews
+from spark_jobs.fold.job_update import JobUpdate
 from spark_jobs.fold.rows import Row
 from spark_jobs.fold.rule_evaluation import Settings
 from spark_jobs.fold.state import JobState, unpacked
@@ -29,7 +29,7 @@ RECORDED = ("1.12.5/G", "1.20.5/H", "1.20.5/J")
 patient = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
-def told(job: JobNews, before: JobState = NEW) -> JobResult:
+def told(job: JobUpdate, before: JobState = NEW) -> JobResult:
     return told_by(job, before, Settings())
 
 
@@ -37,7 +37,7 @@ def rows(result: JobResult) -> dict[str, Any]:
     """All that is told of the job, in one order."""
     return lasting(result) | {
         "facts": sorted(result.facts, key=key_of),
-        "judgement": result.judgement and result.judgement | {"sights": sorted(result.judgement["sights"], key=str)},
+        "judgement": result.judgement and result.judgement | {"occurrences": sorted(result.judgement["occurrences"], key=str)},
         "windows": result.windows,
     }
 
@@ -47,7 +47,7 @@ def lasting(result: JobResult) -> dict[str, Any]:
     return {"annotations": sorted(result.annotations, key=str), "current": result.current, "trend": result.trend}
 
 
-def shuffled(job: JobNews, chance: Random) -> JobNews:
+def shuffled(job: JobUpdate, chance: Random) -> JobUpdate:
     """In another order, and some of it twice."""
     parts = {name: list(getattr(job, name)) for name in PARTS}
     for part in parts.values():
@@ -65,7 +65,7 @@ def is_lucky(row: Row, salt: int) -> bool:
     return zlib.crc32(f"{salt} {row}".encode()) % 2 == 0
 
 
-def with_one_trigger_for_each_id(job: JobNews) -> JobNews:
+def with_one_trigger_for_each_id(job: JobUpdate) -> JobUpdate:
     """Of an id that repeats, a trigger that comes late takes lines from a fact that is not told again."""
 
     def dated(row: Row) -> Row:
@@ -76,7 +76,7 @@ def with_one_trigger_for_each_id(job: JobNews) -> JobNews:
 
 
 @cache
-def recorded() -> tuple[JobNews, ...]:
+def recorded() -> tuple[JobUpdate, ...]:
     return tuple(job for name in RECORDED for job in recorded_jobs(name))
 
 
@@ -85,19 +85,19 @@ recorded_job = st.deferred(lambda: st.sampled_from(recorded()))
 
 @patient
 @given(NEWS, st.randoms(use_true_random=False))
-def test_order_and_replays_of_anything_do_not_matter(job: JobNews, chance: Random) -> None:
+def test_order_and_replays_of_anything_do_not_matter(job: JobUpdate, chance: Random) -> None:
     assert rows(told(shuffled(job, chance))) == rows(told(job))
 
 
 @settings(patient, max_examples=8)
 @given(recorded_job, st.randoms(use_true_random=False))
-def test_order_and_replays_of_a_recorded_life_do_not_matter(job: JobNews, chance: Random) -> None:
+def test_order_and_replays_of_a_recorded_life_do_not_matter(job: JobUpdate, chance: Random) -> None:
     assert rows(told(shuffled(job, chance))) == rows(told(job))
 
 
 @patient
 @given(NEWS, st.integers(0, 99))
-def test_rows_of_checkpoints_that_come_late_in_any_order_are_as_if_they_had_come_at_once(job: JobNews, salt: int) -> None:
+def test_rows_of_checkpoints_that_come_late_in_any_order_are_as_if_they_had_come_at_once(job: JobUpdate, salt: int) -> None:
     job = with_one_trigger_for_each_id(job)
     once = told(job)
     twice = in_two_runs(*split(job, lambda row: not is_about_a_checkpoint(row) or is_lucky(row, salt)), Settings())
@@ -107,14 +107,14 @@ def test_rows_of_checkpoints_that_come_late_in_any_order_are_as_if_they_had_come
 
 @patient
 @given(NEWS, st.integers(0, 99))
-def test_what_is_told_of_a_life_may_come_late_in_any_order(job: JobNews, salt: int) -> None:
+def test_what_is_told_of_a_life_may_come_late_in_any_order(job: JobUpdate, salt: int) -> None:
     life = replace(split(job, lambda row: not is_about_a_checkpoint(row))[0], uploads=job.uploads, snapshots=job.snapshots)
     assert lasting(in_two_runs(*split(life, lambda row: is_lucky(row, salt)), Settings()).second) == lasting(told(life))
 
 
 @settings(patient, max_examples=10)
 @given(recorded_job, st.floats(0, 1))
-def test_a_life_that_is_read_while_it_goes_on_is_as_read_at_once(job: JobNews, part: float) -> None:
+def test_a_life_that_is_read_while_it_goes_on_is_as_read_at_once(job: JobUpdate, part: float) -> None:
     instants = sorted(event["ts"] for event in job.events)
     now = instants[round(part * (len(instants) - 1))]
     once = told(job)
@@ -127,7 +127,7 @@ def test_a_life_that_is_read_while_it_goes_on_is_as_read_at_once(job: JobNews, p
 
 @patient
 @given(NEWS)
-def test_what_comes_again_in_a_later_run_changes_nothing(job: JobNews) -> None:
+def test_what_comes_again_in_a_later_run_changes_nothing(job: JobUpdate) -> None:
     once = told(job)
     again = in_two_runs(job, job, Settings()).second
     assert rows(again)["facts"] == rows(once)["facts"]
@@ -138,13 +138,13 @@ def test_what_comes_again_in_a_later_run_changes_nothing(job: JobNews) -> None:
 
 @patient
 @given(NEWS)
-def test_what_is_remembered_survives_packing(job: JobNews) -> None:
+def test_what_is_remembered_survives_packing(job: JobUpdate) -> None:
     state = told(job).state
     assert unpacked(state.packed()) == state
 
 
 def test_nothing_told_is_a_job_without_anything() -> None:
-    result = told(JobNews("c", "0" * 32))
+    result = told(JobUpdate("c", "0" * 32))
     assert (result.facts, result.annotations, result.trend, result.judgement, result.windows) == ([], [], None, None, [])
     assert set(result.current.values()) == {None}
 

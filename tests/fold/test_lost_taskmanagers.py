@@ -3,8 +3,8 @@
 import pytest
 
 from spark_jobs.fold.annotations import annotations
-from spark_jobs.fold.job_update import JobNews
-from spark_jobs.fold.lost_taskmanagers import COLUMNS, losses, lost_marks
+from spark_jobs.fold.job_update import JobUpdate
+from spark_jobs.fold.lost_taskmanagers import COLUMNS, losses, lost_mentions
 from spark_jobs.fold.rule_evaluation import Settings
 from spark_jobs.fold.state import JobState, unpacked
 from tests.fold.pieces import told
@@ -17,7 +17,7 @@ def line(at_s=0, kind="tm_unreachable", container="tm-1:4-d1", reason_text=None)
 
 
 def notes(*lines, states=()):
-    return annotations((), (), (), (), lost_marks(losses(lines, states)))
+    return annotations((), (), (), (), lost_mentions(losses(lines, states)))
 
 
 @pytest.mark.parametrize(
@@ -59,9 +59,9 @@ def test_a_taskmanager_that_outlived_the_job_is_no_loss_to_it():
 
 
 def test_what_came_in_an_earlier_run_is_remembered_and_not_told_twice():
-    first = told(JobNews("c", JOB, taskmanager_lines=[line(0), line(0)]), JobState(), Settings())
+    first = told(JobUpdate("c", JOB, taskmanager_lines=[line(0), line(0)]), JobState(), Settings())
     second = told(
-        JobNews("c", JOB, taskmanager_lines=[line(0), line(300, container="tm-2:4-d1")]), unpacked(first.state.packed()), Settings()
+        JobUpdate("c", JOB, taskmanager_lines=[line(0), line(300, container="tm-2:4-d1")]), unpacked(first.state.packed()), Settings()
     )
     assert [row["subject"] for row in first.new_annotations] == ["tm-1:4-d1"]
     assert [row["subject"] for row in second.new_annotations] == ["tm-2:4-d1"]

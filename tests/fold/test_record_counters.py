@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from spark_jobs.diagnosis.samples import VertexWindow
 from spark_jobs.fold import retention
-from spark_jobs.fold.job_update import JobNews
+from spark_jobs.fold.job_update import JobUpdate
 from spark_jobs.fold.record_counters import Earlier, answers, rates
 from spark_jobs.fold.rows import Row
 from spark_jobs.fold.rule_evaluation import Settings
@@ -111,6 +111,6 @@ def test_windows_told_in_two_runs_are_counted_as_in_one(steps: list[tuple[int, i
     assert second_run.state.counters == whole.state.counters
 
 
-def job(vertex_windows: list[Row]) -> JobNews:
+def job(vertex_windows: list[Row]) -> JobUpdate:
     jobs = lake("jobs", [{"name": "orders", "state": "RUNNING", "observed_at": noon(), "vertices": [], "edges": []}])
-    return JobNews("c", JOB, answers=jobs, vertex_windows=vertex_windows)
+    return JobUpdate("c", JOB, answers=jobs, vertex_windows=vertex_windows)

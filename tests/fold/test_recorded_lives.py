@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from spark_jobs.fold.job import JobResult
-from spark_jobs.fold.job_update import JobNews
+from spark_jobs.fold.job_update import JobUpdate
 from spark_jobs.fold.rule_evaluation import Settings
 from spark_jobs.fold.state import JobState
 from tests.fold.pieces import told as told_by
@@ -28,7 +28,7 @@ def life(recording: str) -> JobResult:
     return told(recorded_job(recording))
 
 
-def told(job: JobNews) -> JobResult:
+def told(job: JobUpdate) -> JobResult:
     return told_by(job, JobState(), Settings())
 
 
@@ -48,7 +48,7 @@ def test_five_failures_are_five_restarts_from_five_checkpoints() -> None:
 def test_rest_alone_and_rest_with_the_log_agree_on_every_key() -> None:
     """So that a log that is collected later adds annotations, and moves none."""
     job = recorded_job("1.20.5/J")
-    without, both = keys(told(JobNews(job.cluster, job.job_id, answers=job.answers))), keys(life("1.20.5/J"))
+    without, both = keys(told(JobUpdate(job.cluster, job.job_id, answers=job.answers))), keys(life("1.20.5/J"))
     assert without <= both
     assert len([kind for kind, _, _ in without if kind == "restart"]) == 5
 
@@ -89,7 +89,7 @@ def test_the_fleet_row_of_a_failing_job() -> None:
 def test_the_log_alone_knows_the_job_too() -> None:
     """State, restarts, restore and end agree with what REST said."""
     job = recorded_job("1.20.5/J")
-    row = told(JobNews(job.cluster, job.job_id, events=job.events)).current
+    row = told(JobUpdate(job.cluster, job.job_id, events=job.events)).current
     assert (row["name"], row["state"], row["restarts"], row["restored_checkpoint_id"]) == ("lab-J-failing", "CANCELED", 5, 15)
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from spark_jobs.fold.checkpoints import Lookup
 from spark_jobs.fold.job import JobResult, fold
-from spark_jobs.fold.job_update import JobNews
+from spark_jobs.fold.job_update import JobUpdate
 from spark_jobs.fold.rule_evaluation import Settings
 from spark_jobs.fold.sizes import Writing
 from spark_jobs.fold.state import JobState, unpacked
@@ -40,7 +40,7 @@ def shown(result: JobResult) -> tuple[bool | None, str, str | None]:
     return result.current["restored_is_savepoint"], mark["label"], mark["detail"]["from"]
 
 
-def after(news: JobNews) -> JobState:
+def after(news: JobUpdate) -> JobState:
     return unpacked(told(news, JobState(), Settings()).state.packed())
 
 
@@ -54,19 +54,19 @@ KINDS = [
 @pytest.mark.parametrize("source", [{"answers": answer()}, {"events": log()}, {"answers": answer(), "events": log()}])
 @pytest.mark.parametrize(("kind", "expected"), KINDS)
 def test_the_type_in_the_file_decides_what_a_moved_snapshot_is(source: dict[str, Any], kind: bool | None, expected: tuple) -> None:
-    assert shown(told(JobNews("c", JOB, **source, snapshots=[read(kind)]), JobState(), Settings())) == expected
+    assert shown(told(JobUpdate("c", JOB, **source, snapshots=[read(kind)]), JobState(), Settings())) == expected
 
 
 @pytest.mark.parametrize(("kind", "expected"), KINDS)
 def test_a_file_that_is_read_after_the_restore_corrects_what_was_said_before(kind: bool | None, expected: tuple) -> None:
-    before = after(JobNews("c", JOB, answers=answer(), events=log()))
+    before = after(JobUpdate("c", JOB, answers=answer(), events=log()))
     assert wanted_keys(JOB, before, (), Writing((1, 20))) == (MOVED,)
-    assert shown(told(JobNews("c", JOB, snapshots=[read(kind)]), before, Settings())) == expected
+    assert shown(told(JobUpdate("c", JOB, snapshots=[read(kind)]), before, Settings())) == expected
 
 
 def test_a_restore_from_what_was_read_before_asks_for_it_once() -> None:
-    before = after(JobNews("c", JOB, answers=answer(None, restored_at=None, restored_checkpoint_id=None, restored_is_savepoint=None)))
-    news = JobNews("c", JOB, answers=answer(observed_at=noon(99)), older_snapshots=True)
+    before = after(JobUpdate("c", JOB, answers=answer(None, restored_at=None, restored_checkpoint_id=None, restored_is_savepoint=None)))
+    news = JobUpdate("c", JOB, answers=answer(observed_at=noon(99)), older_snapshots=True)
     lookup = fold(news, before, Settings())
     assert isinstance(lookup, Lookup) and lookup.keys == (MOVED,) and lookup.from_ms > lookup.to_ms
     found = told(replace(news, found=lookup[:2], found_snapshots=[read(False)]), before, Settings())
@@ -77,18 +77,18 @@ def test_a_restore_from_what_was_read_before_asks_for_it_once() -> None:
 
 def test_where_the_directory_says_what_it_holds_no_file_is_asked_for() -> None:
     for path in ("s3a://b/backup/chk-21", "s3a://b/sp/savepoint-0-1", None):
-        news = JobNews("c", JOB, answers=answer(path), events=log(path), older_snapshots=True)
+        news = JobUpdate("c", JOB, answers=answer(path), events=log(path), older_snapshots=True)
         result = told(news, JobState(), Settings())
         assert wanted_keys(JOB, result.state, (), Writing((1, 20))) == ()
 
 
 def test_a_line_without_a_path_gives_way_to_the_answer_that_has_one() -> None:
-    result = told(JobNews("c", JOB, answers=answer("s3a://b/ck/0/chk-21"), events=log(None)), JobState(), Settings())
+    result = told(JobUpdate("c", JOB, answers=answer("s3a://b/ck/0/chk-21"), events=log(None)), JobState(), Settings())
     assert shown(result) == (False, "restored from checkpoint 21", "checkpoint")
 
 
 def test_what_a_line_without_a_path_calls_a_savepoint_may_be_either() -> None:
-    assert shown(told(JobNews("c", JOB, events=log(None)), JobState(), Settings())) == (
+    assert shown(told(JobUpdate("c", JOB, events=log(None)), JobState(), Settings())) == (
         None,
         "restored from checkpoint or savepoint 21",
         None,

@@ -10,7 +10,7 @@ from spark_jobs.diagnosis.samples import JobWindow, VertexWindow
 from spark_jobs.diagnosis.window_contents import EVENTS
 from spark_jobs.fold import windows as judged_windows
 from spark_jobs.fold.job import JobResult
-from spark_jobs.fold.job_update import JobNews
+from spark_jobs.fold.job_update import JobUpdate
 from spark_jobs.fold.rule_evaluation import Settings
 from spark_jobs.fold.state import JobState
 from tests.fold.pieces import told as told_by
@@ -31,7 +31,7 @@ ORDERS: Row = {
 def folded(at: Iterable[int], job: Row = ORDERS, before: JobState = NEW, **news: Any) -> JobResult:
     """The job answers at these instants; ``news`` are other parts of its news, as rows of the fold."""
     answers = lake("jobs", [{**job, "observed_at": instant} for instant in at])
-    return told_by(JobNews("c", news.pop("job_id", JOB), answers=answers, **news), before, Settings())
+    return told_by(JobUpdate("c", news.pop("job_id", JOB), answers=answers, **news), before, Settings())
 
 
 def windows(at: Iterable[int], job: Row = ORDERS, before: JobState = NEW, **news: Any) -> list[JobWindow]:
@@ -106,7 +106,7 @@ def test_a_window_holds_the_events_that_rules_read_and_of_thousands_of_one_kind_
     running = [{"kind": "task_state", "to_state": state, "ts": noon(20)} for state in ("RUNNING", "SCHEDULED")]
     submitted = {"kind": "job_submitted", "ts": noon(-301)}
     window = windows([noon(30)], events=events([submitted, restarting, *deployed, *running]))[-1]
-    assert [event.told for event in window.events] == ["job_state", *["task_deployed"] * EVENTS, "task_state RUNNING"]
+    assert [event.rule_kind for event in window.events] == ["job_state", *["task_deployed"] * EVENTS, "task_state RUNNING"]
     assert [event.subtask for event in window.events if event.kind == "task_deployed"] == list(range(50, EVENTS + 50))
 
 

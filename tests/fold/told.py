@@ -6,7 +6,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from spark_jobs.fold.checkpoint_log import TELLING
-from spark_jobs.fold.job_update import JobNews
+from spark_jobs.fold.job_update import JobUpdate
 from spark_jobs.serving import OUTCOMES
 from tests.fold.rows import JOB, VERTEX, events, facts, lake, noon, serving
 
@@ -187,8 +187,8 @@ PARTS_OF_NEWS: Mapping[str, Rows] = {
 }
 
 
-def _news(parts: dict[str, list[dict[str, Any]]]) -> JobNews:
-    return JobNews("c", JOB, **parts)
+def _news(parts: dict[str, list[dict[str, Any]]]) -> JobUpdate:
+    return JobUpdate("c", JOB, **parts)
 
 
-NEWS: st.SearchStrategy[JobNews] = st.fixed_dictionaries(dict(PARTS_OF_NEWS)).map(_news)
+NEWS: st.SearchStrategy[JobUpdate] = st.fixed_dictionaries(dict(PARTS_OF_NEWS)).map(_news)

@@ -15,6 +15,7 @@ from ingest.lake.store import Lake
 from spark_jobs import manifest as manifests
 from spark_jobs.__main__ import main
 from spark_jobs.fold.job import fold
+from spark_jobs.fold.rows import served_rows
 from spark_jobs.fold.rule_evaluation import Settings
 from spark_jobs.fold.state import JobState
 from spark_jobs.jobs import roll_up, rollups
@@ -168,7 +169,7 @@ def open_fact(one: Mapping[str, Any]) -> dict[str, Any]:
 def _facts(name: str) -> Iterator[dict[str, Any]]:
     instants = [column.name for column in CHECKPOINT_FACT.columns if column.kind == "instant"]
     for job in recorded_jobs(name):
-        for one in fold(job, JobState(), Settings()).facts:
+        for one in served_rows(fold(job, JobState(), Settings()).facts, CHECKPOINT_FACT):
             at = {key: datetime.fromtimestamp(one[key] / 1000, UTC) for key in instants if one[key] is not None}
             yield {**one, **at, "cluster": name, "job_id": job.job_id}
 

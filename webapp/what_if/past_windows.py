@@ -79,7 +79,7 @@ class _Known:
                 (samples.Annotation(_ms(mark.at) or 0, mark.kind, mark.subject, mark.label, mark.detail or {}) for mark in marks), "at_ms"
             ),
             failures=_timed((_failure(one) for one in thrown), "at_ms"),
-            events=_timed((one for one in events if one.told in events_read()), "at_ms"),
+            events=_timed((one for one in events if one.rule_kind in events_read()), "at_ms"),
             # In the order in which they became known: a window sees none from after it.
             uploads=in_order([(_ms(one.as_of) or 0, _upload(one)) for one in read]),
             past=_timed((_past(row) for row in measured.order_by("-window_start").values(*_PAST)[:MOST_PRESSURE]), "window_start_ms"),

@@ -75,8 +75,8 @@ def _task(decline: Mapping[str, Any]) -> str:
 
 def _exception(found: Losses) -> str | None:
     """Of the newest decline that has one, else what REST says of the failure."""
-    told = [decline["exception"] for one in found.lost for decline in one.declines if decline.get("exception")]
-    return told[-1] if told else found.newest.failure_message
+    reported = [decline["exception"] for one in found.lost for decline in one.declines if decline.get("exception")]
+    return reported[-1] if reported else found.newest.failure_message
 
 
 def _cause(words: ReasonWords, exception: str | None) -> str:

@@ -73,8 +73,8 @@ def _holder(window: JobWindow, limits: Limits, found: Losses) -> Holder | None:
 
 def _missing(expired: CheckpointSample) -> list[Missing]:
     """Most first."""
-    told = [(part.get("vertex_name") or part.get("vertex_id") or "", part.get("count") or 0, part) for part in expired.not_acknowledged]
-    return sorted(told, key=lambda part: (-part[1], part[0]))
+    reported = [(part.get("vertex_name") or part.get("vertex_id") or "", part.get("count") or 0, part) for part in expired.not_acknowledged]
+    return sorted(reported, key=lambda part: (-part[1], part[0]))
 
 
 def _phase(window: JobWindow, expired: CheckpointSample, holder: Holder | None) -> str | None:

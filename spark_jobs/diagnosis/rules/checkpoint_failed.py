@@ -59,9 +59,9 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
 
 def _with_those_without_id(window: JobWindow) -> JobWindow:
     """A checkpoint whose storage did not answer gets no id and no place in any history: only the log tells of it."""
-    told = sorted((one for one in window.events if _tells_of_one_without_id(one)), key=lambda one: (one.at_ms, one.kind))
+    reported = sorted((one for one in window.events if _tells_of_one_without_id(one)), key=lambda one: (one.at_ms, one.kind))
     without_id: list[CheckpointSample] = []
-    for event in told:
+    for event in reported:
         # Coordinator and failure manager both log it.
         if not without_id or event.at_ms - without_id[-1].trigger_time_ms > SAME_MS:
             text = event.fields.get("reason_text") or event.detail or event.message
@@ -82,7 +82,9 @@ def _by_reason(reasons: Mapping[str, int], at_ms: int) -> Iterator[Evidence]:
 def _message(found: Losses) -> Iterator[Evidence]:
     newest = found.newest
     # Of one lost with its job Flink's message is the same whatever the failure was.
-    told = (newest.reason_text, newest.failure_message) if newest.reason in LOST_WITH_JOB else (newest.failure_message, newest.reason_text)
-    message = next(filter(None, told), None)
+    reported = (
+        (newest.reason_text, newest.failure_message) if newest.reason in LOST_WITH_JOB else (newest.failure_message, newest.reason_text)
+    )
+    message = next(filter(None, reported), None)
     if message:
         yield Evidence("failure message", message[:500], at_ms=newest.ended_ms, note=name_of(newest))

@@ -165,13 +165,13 @@ def _finding(
 
 
 def _cause(window: JobWindow, affected: str, savepoint: CheckpointSample) -> str:
-    told = {
+    reported = {
         "yes": f"Flink {window.flink_version} has {FLINK_23949}",
         "no": f"Flink {window.flink_version} should not have {FLINK_23949} any more, but behaves like it",
         "unknown": f"It behaves like {FLINK_23949}; whether this release of Flink has it is not known",
     }[affected]
     return (
-        f"{told}: when savepoint {savepoint.checkpoint_id} completed, the RocksDB backend forgot which files it had uploaded, "
+        f"{reported}: when savepoint {savepoint.checkpoint_id} completed, the RocksDB backend forgot which files it had uploaded, "
         "so the next incremental checkpoint uploaded everything again."
     )
 

@@ -34,7 +34,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     if not late:
         return
     newest = late[-1]
-    misses = sorted(told["late_ms"] for one in late for told in one.late_messages if told.get("late_ms") is not None)
+    misses = sorted(reported["late_ms"] for one in late for reported in one.late_messages if reported.get("late_ms") is not None)
     count = sum(one.late_message_count or 0 for one in late)
     known = bool(misses)
     yield job_finding(
@@ -46,11 +46,11 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         cause="The tasks finished their part of the checkpoint after the JobManager had given it up. What they had written is discarded, "
         "and may stay behind as files that nothing refers to.",
         next_step=_next_step(window, misses),
-        seen_at_ms=newest.ended_ms + max((told.get("late_ms") or 0 for told in newest.late_messages), default=0),
+        seen_at_ms=newest.ended_ms + max((reported.get("late_ms") or 0 for reported in newest.late_messages), default=0),
         evidence=_evidence(window, newest, count, misses),
         data={
             "checkpoints": [one.checkpoint_id for one in late],
-            "late_messages": [dict(told) for told in newest.late_messages],
+            "late_messages": [dict(reported) for reported in newest.late_messages],
             "enough_timeout_ms": _enough_ms(window, misses),
         },
     )
@@ -77,7 +77,7 @@ def _evidence(window: JobWindow, newest: CheckpointSample, count: int, misses: l
     yield Evidence("acknowledgements after expiry", count, "count", 1, ">=", at_ms=at_ms)
     if window.config.timeout_ms:
         yield Evidence("checkpoint time-out", window.config.timeout_ms, "ms", at_ms=at_ms)
-    latest = max(newest.late_messages, key=lambda told: (told.get("late_ms") or 0, str(told)), default=None)
+    latest = max(newest.late_messages, key=lambda reported: (reported.get("late_ms") or 0, str(reported)), default=None)
     if latest:
         task = subtask_text(latest.get("vertex_name") or latest.get("vertex_id"), latest.get("subtask"))
         host = f", on {latest['host']}" if latest.get("host") else ""

@@ -100,7 +100,7 @@ def _largest(window: JobWindow) -> tuple[str, str, int, str] | None:
     for state in window.vertex_states:
         total = sum(size for size in state.subtask_state_bytes if size is not None)
         sizes.setdefault(state.vertex_id, []).append((state.trigger_time_ms, total))
-    grown = {vertex_id: max(told)[1] - min(told)[1] for vertex_id, told in sizes.items() if len({at for at, _ in told}) > 1}
+    grown = {vertex_id: max(reported)[1] - min(reported)[1] for vertex_id, reported in sizes.items() if len({at for at, _ in reported}) > 1}
     if grown and max(grown.values()) > 0:
         vertex_id = min(grown, key=lambda id: (-grown[id], id))
         return window.vertex_name(vertex_id), "grown by most", grown[vertex_id], "grows most"

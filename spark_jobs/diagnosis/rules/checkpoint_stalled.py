@@ -118,8 +118,8 @@ def _cause(window: JobWindow, tried: list[CheckpointSample]) -> str:
             "None was even started: some task is not running (one that has finished, before 1.14), the coordinator has stopped, "
             "or the minimum pause is never over."
         )
-    told = ", ".join(f"{count} {outcome.replace('_', ' ')}" for outcome, count in counts_of(one.outcome for one in tried).items())
-    return f"Of {count_text(len(tried), 'checkpoint')} since then none completed: {told}."
+    reported = ", ".join(f"{count} {outcome.replace('_', ' ')}" for outcome, count in counts_of(one.outcome for one in tried).items())
+    return f"Of {count_text(len(tried), 'checkpoint')} since then none completed: {reported}."
 
 
 def _next_step(window: JobWindow, tried: list[CheckpointSample]) -> str:

@@ -82,8 +82,8 @@ def _admit_unknown(window: JobWindow, pressure: Pressure) -> None:
     for vertex_id, lacking in pressure.unexplained.items():
         waits = brief_name(window, vertex_id)
         if lacking:
-            told = list_text(brief_names(window, lacking))
-            raise NotJudged(f"{waits} is back-pressured, and the figures of {told} do not show whether it is the origin")
+            reported = list_text(brief_names(window, lacking))
+            raise NotJudged(f"{waits} is back-pressured, and the figures of {reported} do not show whether it is the origin")
         if vertex_id not in pressure.topology.out_edges:
             raise NotJudged(f"{waits} is back-pressured, and the job graph does not say what follows it")
         raise NotJudged(f"{waits} is back-pressured, though all that follows has time to spare and its output is not known to be full")

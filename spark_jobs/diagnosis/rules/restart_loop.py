@@ -84,12 +84,12 @@ def _trouble(episode: Episode) -> _Trouble:
         return _Trouble(LOST, root.message, lost, first)
     if root.is_wrapper:
         near = [one for one in episode.failures if abs(one.at_ms - first.at_ms) <= WRAPPED_WITHIN_MS]
-        told = [(one, found) for one in near if not (found := root_of(one.name, one.stacktrace)).is_wrapper]
+        reported = [(one, found) for one in near if not (found := root_of(one.name, one.stacktrace)).is_wrapper]
         if any(tells_of_a_lost_taskmanager(one.name, one.stacktrace) for one in near):
             return _Trouble(LOST, root.message, lost, first)
-        if told:
+        if reported:
             # A frame of the job's own code says most.
-            first, root = min(told, key=lambda pair: pair[1].frame is None)
+            first, root = min(reported, key=lambda pair: pair[1].frame is None)
     return _Trouble(root.group, root.message, lost, first)
 
 
@@ -139,7 +139,7 @@ def _finding(window: JobWindow, limits: Limits, found: Sequence[Episode], troubl
     host = _host(troubles, limits)
     lost = sorted({name for trouble in troubles for name in trouble.lost})
     message = next((trouble.message for trouble in reversed(troubles) if trouble.group == group), "")
-    told = sum(trouble.first is not None for trouble in troubles)
+    reported = sum(trouble.first is not None for trouble in troubles)
     if stuck:
         title = f"{count_text(len(found[-1].restarts), 'restart')} without all tasks running again"
     else:
@@ -148,7 +148,7 @@ def _finding(window: JobWindow, limits: Limits, found: Sequence[Episode], troubl
         window,
         RULE,
         "critical",
-        "high" if told * 2 >= len(found) else "medium",
+        "high" if reported * 2 >= len(found) else "medium",
         title=f"{title}: {list_text(lost) + ' lost' if group == LOST and lost else group}",
         cause=_cause(group, often, len(found), message, lost, host),
         next_step=_next_step(group, host, _only_task(troubles)),

@@ -24,7 +24,7 @@ def of():
 
 def seen(of):
     past = read_past(of, T0 - timedelta(minutes=10), T0, ("restart",))
-    return [one.told for one in past.windows[-1].events]
+    return [one.rule_kind for one in past.windows[-1].events]
 
 
 @pytest.mark.parametrize("kind", sorted(events_read()))
