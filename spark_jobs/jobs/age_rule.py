@@ -13,13 +13,13 @@ from pyspark.sql import DataFrame, SparkSession
 
 from ingest.errors import Refused
 from spark_jobs import manifest as manifests
+from spark_jobs.attempts import exits_on_sigterm
 from spark_jobs.audit_tables import AUDIT_TABLES, FILE_TABLES
 from spark_jobs.lake import SMALL_ROWS
 from spark_jobs.manifest import Manifest
 from spark_jobs.paths import absolute_root, hadoop_path, without_globs
 from spark_jobs.schemas import serving_schema
 from spark_jobs.session import SMALL_INPUT_OPTIONS, configure, session_of_attempt
-from spark_jobs.signals import exits_on_sigterm
 from spark_jobs.storage import age_rule
 from spark_jobs.storage_words import age_rule_name
 

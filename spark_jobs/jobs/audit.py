@@ -20,25 +20,24 @@ from ingest.errors import Refused
 from ingest.lake.store import Lake
 from spark_jobs import audit_frames, audit_request, audit_size, audit_state, previous_run
 from spark_jobs import manifest as manifests
+from spark_jobs.attempts import exits_on_sigterm, interrupt_attempts
 from spark_jobs.audit_request import Audit
 from spark_jobs.audit_tables import AUDIT_TABLES, STORAGE_FILE, STORAGE_LIVE, STORAGE_REFERENCE
 from spark_jobs.in_process.session import in_process_session
 from spark_jobs.job_arguments import add_attempt, add_lake, lake_at
 from spark_jobs.lake import SMALL_ROWS
-from spark_jobs.left_attempts import interrupt_attempts
 from spark_jobs.manifest import Manifest
 from spark_jobs.parsed_metadata import ParsedMetadata
 from spark_jobs.paths import absolute_root, hadoop_path
 from spark_jobs.run_dir import Carried, RunDir
+from spark_jobs.schemas import serving_columns
 from spark_jobs.session import SMALL_INPUT_OPTIONS, configure, session_of_attempt
 from spark_jobs.shipping import ship_code
-from spark_jobs.signals import exits_on_sigterm
 from spark_jobs.storage import reading
 from spark_jobs.storage.audit import Judged, judge
 from spark_jobs.storage.inputs import Inputs
 from spark_jobs.storage.ordering import by_path
 from spark_jobs.storage_words import LIVE
-from spark_jobs.transforms.contract import serving_rows
 
 JOB = "audit"
 ROWS_A_TASK = 300_000
@@ -161,13 +160,13 @@ class AuditRun:
 
     def _write(self, judged: Judged, other_files: DataFrame, other_references: DataFrame) -> None:
         for name, frame in judged.tables.items():
-            self._say(name, self.run_dir.write_table(name, serving_rows(frame, AUDIT_TABLES[name])))
+            self._say(name, self.run_dir.write_table(name, serving_columns(frame, AUDIT_TABLES[name])))
         live = F.col("verdict") == LIVE
         others, live_files = by_path(judged.files.where(~live), sum(len(audit.roots) for audit in self.audits)), judged.files.where(live)
         for table, frame in ((STORAGE_FILE, others), (STORAGE_LIVE, live_files)):
             spelled = frame.withColumn("listed_path", F.coalesce("listed_path", "path"))
-            self._say(table.name, self.run_dir.write_table(table.name, serving_rows(spelled, table), PATHS))
-        self._say("storage_reference", self.run_dir.write_table("storage_reference", serving_rows(judged.references, STORAGE_REFERENCE)))
+            self._say(table.name, self.run_dir.write_table(table.name, serving_columns(spelled, table), PATHS))
+        self._say("storage_reference", self.run_dir.write_table("storage_reference", serving_columns(judged.references, STORAGE_REFERENCE)))
         # The next audit starts from the same files; only what no table holds is written besides.
         for name in ("storage_file", "storage_live", "storage_reference"):
             self.run_dir.state[name] = self.run_dir.outputs[name].files

@@ -23,16 +23,15 @@ from ingest.lake.store import Lake
 from ingest.lake.tables import TABLES
 from spark_jobs import cycle_request, previous_run
 from spark_jobs import manifest as manifests
+from spark_jobs.attempts import exits_on_sigterm, interrupt_attempts
 from spark_jobs.cycle_request import CycleRequest
 from spark_jobs.job_arguments import add_attempt, add_lake, add_most_rows, lake_at
 from spark_jobs.kept_facts import keep
-from spark_jobs.left_attempts import interrupt_attempts
 from spark_jobs.manifest import Manifest, Output
 from spark_jobs.paths import absolute_root
 from spark_jobs.previous_run import PreviousLost
 from spark_jobs.run_files import JOB_STATE, RunFiles
 from spark_jobs.serving import SERVING_TABLES
-from spark_jobs.signals import exits_on_sigterm
 from spark_jobs.small.cycle import SmallCycle, fits
 from spark_jobs.small.rows import SmallLake, TooLarge
 

@@ -19,11 +19,11 @@ from ingest.flink_logs.files import LogFile, find
 from ingest.flink_logs.layouts import layout_of, zone_of
 from ingest.flink_logs.names import is_packed
 from ingest.records import Observed, Skip
+from spark_jobs.attempts import exits_on_sigterm
 from spark_jobs.job_arguments import add_lake, lake_at
 from spark_jobs.log_archives import ARCHIVE_OPTIONS, LogArchives, batches
 from spark_jobs.session import open_session
 from spark_jobs.shipping import ship_code
-from spark_jobs.signals import exits_on_sigterm
 
 UNPACKED_RATIO = 12
 """Logs shrink by about this much; only the size of a batch depends on it."""

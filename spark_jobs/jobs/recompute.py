@@ -25,11 +25,10 @@ from spark_jobs.run_files import EXECUTIONS, JOB_STATE
 from spark_jobs.schemas import spark_schema
 from spark_jobs.spans import LINES_AFTER_TRIGGER, OTHER_SIDE_WITHIN, WINDOW, JobLookup, instant, lookup_spans, windows_between
 from spark_jobs.step_schemas import EXECUTION, FOUND, SERVED_EVENT
-from spark_jobs.touched_spans import spans
 from spark_jobs.transforms import executions, folding, group_windows, log_events, snapshots, uploads
 from spark_jobs.transforms.job_exceptions import job_exceptions
 from spark_jobs.transforms.skipped_inputs import skipped_inputs
-from spark_jobs.transforms.time_spans import floor_to
+from spark_jobs.transforms.time_spans import floor_to, spans
 
 _UNREAD = ("source",)
 WINDOW_S = WINDOW // timedelta(seconds=1)

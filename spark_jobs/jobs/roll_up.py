@@ -11,9 +11,8 @@ from spark_jobs.run_dir import RunDir
 from spark_jobs.serving import CHECKPOINT_ROLLUP
 from spark_jobs.session import SMALL_INPUT_OPTIONS, configure, session_of_attempt
 from spark_jobs.spans import Span
-from spark_jobs.touched_spans import spans
 from spark_jobs.transforms.rollups import PERIOD, by_period, newest, summed
-from spark_jobs.transforms.time_spans import DAY_S, floor_to
+from spark_jobs.transforms.time_spans import DAY_S, floor_to, spans
 
 TABLE = CHECKPOINT_FACTS.name
 _DAY = ("cluster", "job_id", "day")

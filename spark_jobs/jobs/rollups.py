@@ -15,13 +15,12 @@ from ingest.lake.derived import CHECKPOINT_FACTS
 from ingest.lake.store import Lake
 from spark_jobs import manifest as manifests
 from spark_jobs.arrow_schemas import serving_rows
+from spark_jobs.attempts import exits_on_sigterm, interrupt_attempts
 from spark_jobs.job_arguments import add_attempt, add_lake, add_most_rows, lake_at
-from spark_jobs.left_attempts import interrupt_attempts
 from spark_jobs.manifest import Manifest
 from spark_jobs.paths import absolute_root
 from spark_jobs.run_files import RunFiles
 from spark_jobs.serving import CHECKPOINT_ROLLUP
-from spark_jobs.signals import exits_on_sigterm
 from spark_jobs.small import rollups as small
 from spark_jobs.small.rows import SmallLake, TooLarge, lies_here
 

@@ -4,8 +4,8 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from ingest.traces import CAUSED, CUT
+from spark_jobs.schemas import serving_columns
 from spark_jobs.serving import JOB_EXCEPTION
-from spark_jobs.transforms.contract import serving_rows
 
 STACKTRACE_CHARS = 16 * 1024
 UNNAMED = "unknown"
@@ -23,7 +23,7 @@ def job_exceptions(exceptions: DataFrame) -> DataFrame:
             "as_of": F.col("observed_at"),
         }
     )
-    return serving_rows(reported, JOB_EXCEPTION)
+    return serving_columns(reported, JOB_EXCEPTION)
 
 
 def _shortened(trace: Column) -> Column:

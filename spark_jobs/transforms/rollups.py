@@ -4,8 +4,8 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from ingest.lake.derived import CHECKPOINT_FACTS, REFUSED
+from spark_jobs.schemas import serving_columns
 from spark_jobs.serving import CHECKPOINT_FACT, CHECKPOINT_ROLLUP, OUTCOMES, PHASES, SLOPE_SPAN_H
-from spark_jobs.transforms.contract import serving_rows
 from spark_jobs.transforms.time_spans import DAY_S, HOUR_S, floor_to
 
 PERIOD_S = {"hour": HOUR_S, "day": DAY_S}
@@ -31,7 +31,7 @@ def summed(reported: DataFrame, periods: DataFrame) -> DataFrame:
         *_sizes(),
         F.max("as_of").alias("as_of"),
     )
-    return serving_rows(held.groupBy(*PERIOD).agg(*every).where(F.col("as_of").isNotNull()), CHECKPOINT_ROLLUP)
+    return serving_columns(held.groupBy(*PERIOD).agg(*every).where(F.col("as_of").isNotNull()), CHECKPOINT_ROLLUP)
 
 
 def newest(kept: DataFrame) -> DataFrame:

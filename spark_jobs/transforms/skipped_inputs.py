@@ -3,10 +3,10 @@
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from spark_jobs.schemas import serving_columns
 from spark_jobs.serving import SKIPPED_INPUT
-from spark_jobs.transforms.contract import serving_rows
 
 
 def skipped_inputs(skips: DataFrame) -> DataFrame:
     """Lake rows of ``skips`` → ``skipped_input`` rows, as often as they were told; they name no job."""
-    return serving_rows(skips.withColumn("as_of", F.col("observed_at")), SKIPPED_INPUT).withColumn("job_id", F.lit(None).cast("string"))
+    return serving_columns(skips.withColumn("as_of", F.col("observed_at")), SKIPPED_INPUT).withColumn("job_id", F.lit(None).cast("string"))

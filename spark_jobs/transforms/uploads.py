@@ -9,8 +9,8 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from spark_jobs.nested_tables import JOB
+from spark_jobs.schemas import serving_columns
 from spark_jobs.serving import CHECKPOINT_UPLOAD
-from spark_jobs.transforms.contract import serving_rows
 from spark_jobs.transforms.replays import newest_by
 
 SST = ".sst"
@@ -58,7 +58,7 @@ def uploads(compared: DataFrame, references: DataFrame) -> DataFrame:
         _bytes(~same).alias("new_name_bytes"),
         known_at.alias("as_of"),
     )
-    return serving_rows(summed, CHECKPOINT_UPLOAD)
+    return serving_columns(summed, CHECKPOINT_UPLOAD)
 
 
 def _directory() -> Column:

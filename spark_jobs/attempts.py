@@ -1,8 +1,8 @@
-"""How a job ends that is asked to."""
+"""How an attempt of a job ends that is asked to, and what earlier ones may have left running on a Spark Connect server."""
 
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from types import FrameType
 
@@ -22,3 +22,12 @@ def exits_on_sigterm() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
+
+
+def interrupt_attempts(tags: Sequence[str]) -> None:
+    """Spark is imported only where there are any: that takes longer than a small job."""
+    if tags:
+        from spark_jobs.session import interrupt_attempt
+
+        for tag in tags:
+            interrupt_attempt(tag)
