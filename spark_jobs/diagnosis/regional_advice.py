@@ -11,12 +11,10 @@ from dataclasses import dataclass
 from math import exp, floor, lgamma, log
 
 from spark_jobs.diagnosis.samples import Edge, Vertex
+from spark_jobs.diagnosis.topology import POINTWISE
 
 Part = str
 Subtask = tuple[str, int]
-
-POINTWISE = frozenset({"FORWARD", "RESCALE"})
-"""Ship strategies by which a subtask reaches only its own share of the subtasks below."""
 
 
 @dataclass(frozen=True, slots=True)

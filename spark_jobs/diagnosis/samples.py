@@ -130,11 +130,6 @@ class CheckpointSample:
     failure_message: str | None = None
 
     @property
-    def counts_as_checkpoint(self) -> bool:
-        """Savepoints take ids and time but are no periodic checkpoint; unknown counts as a checkpoint."""
-        return not self.is_savepoint
-
-    @property
     def ended_ms(self) -> int:
         """When its outcome was known; its trigger where no source told the end."""
         return self.trigger_time_ms if self.end_time_ms is None else self.end_time_ms

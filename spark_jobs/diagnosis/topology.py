@@ -5,11 +5,12 @@ and edges to vertices the plan does not name.
 """
 
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 
 from spark_jobs.diagnosis.samples import Edge, Vertex
 
 POINTWISE = frozenset({"FORWARD", "RESCALE"})
+"""Ship strategies by which a subtask reaches only its own share of the subtasks below."""
 
 
 class Topology:
@@ -39,10 +40,14 @@ class Topology:
 
     def all_downstream(self, vertex_id: str) -> frozenset[str]:
         """Everything reachable; the vertex itself only where it lies on a cycle."""
-        return _reachable(vertex_id, self.downstream)
-
-    def all_upstream(self, vertex_id: str) -> frozenset[str]:
-        return _reachable(vertex_id, self.upstream)
+        seen: set[str] = set()
+        waiting = list(self.downstream(vertex_id))
+        while waiting:
+            here = waiting.pop()
+            if here not in seen:
+                seen.add(here)
+                waiting.extend(self.downstream(here))
+        return frozenset(seen)
 
     def path(self, start: str, end: str, through: Collection[str] | None = None) -> tuple[str, ...]:
         """The shortest way with the stream from ``start`` to ``end``, both included; empty where there is none.
@@ -84,17 +89,6 @@ def consumers(edge: Edge, producer: int, producers: int, consumer_count: int) ->
         consumer = ((producer + 1) * consumer_count - 1) // producers
         return range(consumer, consumer + 1)
     return range(-(-producer * consumer_count // producers), -(-(producer + 1) * consumer_count // producers))
-
-
-def _reachable(start: str, following: Callable[[str], Sequence[str]]) -> frozenset[str]:
-    seen: set[str] = set()
-    waiting = list(following(start))
-    while waiting:
-        here = waiting.pop()
-        if here not in seen:
-            seen.add(here)
-            waiting.extend(following(here))
-    return frozenset(seen)
 
 
 def _walked(came_from: dict[str, str | None], end: str) -> tuple[str, ...]:

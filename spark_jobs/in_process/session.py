@@ -16,7 +16,7 @@ from pyspark.sql.connect.types import pyspark_types_to_proto_types
 
 from spark_jobs.in_process import files
 from spark_jobs.in_process.relations import Relations
-from spark_jobs.in_process.values import Table, Unsupported, parsed_type
+from spark_jobs.in_process.values import Table, Unsupported
 
 _MODE = "SPARK_CONNECT_MODE_ENABLED"
 """PySpark writes columns for Connect while this variable is set."""
@@ -125,8 +125,6 @@ class _Service:
             case "schema":
                 schema = self._relations.table(request.schema.plan.root).schema
                 answer.schema.schema.CopyFrom(pyspark_types_to_proto_types(schema))
-            case "ddl_parse":
-                answer.ddl_parse.parsed.CopyFrom(pyspark_types_to_proto_types(parsed_type(request.ddl_parse.ddl_string)))
             case "persist":
                 answer.persist.SetInParent()
             case "unpersist":

@@ -1,7 +1,6 @@
 """Columns and tables as Python lists with an Arrow type. Instants and spans of time are whole microseconds."""
 
 import json
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,7 +16,6 @@ _ATOMS = {
     "string": T.StringType(), "bigint": T.LongType(), "long": T.LongType(), "int": T.IntegerType(), "integer": T.IntegerType(),
     "double": T.DoubleType(), "boolean": T.BooleanType(), "timestamp": T.TimestampType(), "binary": T.BinaryType(), "date": T.DateType(),
 }  # fmt: skip
-_WORD = re.compile(r"\s*([A-Za-z_0-9]+|[<>:,])")
 
 
 class Unsupported(Exception):
@@ -110,11 +108,12 @@ def spark_type(type_: pa.DataType) -> T.DataType:
 
 
 def parsed_type(text: str) -> T.DataType:
-    """A type as Spark writes it: JSON, or ``name type, …`` for a row, or one type."""
+    """A type as the client writes it: a row as JSON, or the name of a plain type."""
     if text.lstrip().startswith("{"):
         return T.StructType.fromJson(json.loads(text))
-    words = [match[1] for match in _WORD.finditer(text)]
-    return _row(words, 0, "")[0] if len(words) > 1 and words[1] != "<" else _type(words, 0)[0]
+    if text not in _ATOMS:
+        raise Unsupported(f"the type {text}")
+    return _ATOMS[text]
 
 
 def parsed_row(text: str) -> T.StructType:
@@ -122,30 +121,6 @@ def parsed_row(text: str) -> T.StructType:
     if not isinstance(row, T.StructType):
         raise Unsupported(f"{text} as the columns of a table")
     return row
-
-
-def _type(words: Sequence[str], at: int) -> tuple[T.DataType, int]:
-    word = words[at].lower()
-    if word == "array":
-        element, at = _type(words, at + 2)
-        return T.ArrayType(element), at + 1
-    if word == "struct":
-        row, at = _row(words, at + 2, ":")
-        return row, at + 1
-    if word not in _ATOMS:
-        raise Unsupported(f"the type {word}")
-    return _ATOMS[word], at + 1
-
-
-def _row(words: Sequence[str], at: int, between: str) -> tuple[T.StructType, int]:
-    fields = []
-    while True:
-        name, at = words[at], at + 1 + bool(between)
-        type_, at = _type(words, at)
-        fields.append(T.StructField(name, type_))
-        if at >= len(words) or words[at] != ",":
-            return T.StructType(fields), at
-        at += 1
 
 
 def common_type(types: Iterable[pa.DataType]) -> pa.DataType:

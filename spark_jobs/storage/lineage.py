@@ -9,6 +9,8 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from spark_jobs.schemas import spark_schema
+
 _NEEDED = pa.schema([("audit_id", pa.string()), ("job_id", pa.string())])
 
 
@@ -32,7 +34,7 @@ def needed_ancestors(edges: DataFrame, holders: DataFrame) -> DataFrame:
     nested_edges = edges.groupBy("audit_id").agg(F.collect_list(F.struct("ancestor", "descendant")).alias("edges"))
     nested_holders = holders.groupBy("audit_id").agg(F.collect_set("job_id").alias("holders"))
     graphs = nested_holders.join(nested_edges, "audit_id", "left").select("audit_id", "holders", "edges")
-    return graphs.mapInArrow(_walked, "audit_id string, job_id string")
+    return graphs.mapInArrow(_walked, spark_schema(_NEEDED))
 
 
 def _walked(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

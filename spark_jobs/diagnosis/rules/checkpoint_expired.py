@@ -11,6 +11,7 @@ from spark_jobs.diagnosis.registry import rule
 from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow
 from spark_jobs.diagnosis.subjects import job_finding
 from spark_jobs.diagnosis.thresholds import Limits
+from spark_jobs.diagnosis.topology import Topology
 from spark_jobs.diagnosis.wording import brief, list_text, ms_text
 
 RULE = "checkpoint.expired"
@@ -83,7 +84,7 @@ def _phase(window: JobWindow, expired: CheckpointSample, holder: Holder | None) 
         return "async"
     if not holder:
         return None
-    below = {holder.vertex_id, *_below(window, holder.vertex_id), *holder.held}
+    below = {holder.vertex_id, *Topology(window.vertices, window.edges).all_downstream(holder.vertex_id), *holder.held}
     waiting = [part.get("vertex_id") for part in expired.not_acknowledged]
     # Whoever waits for the barrier sits at the holder, among those it blocks, or below it.
     return "start_delay" if not any(waiting) or any(vertex_id in below for vertex_id in waiting) else None
@@ -98,16 +99,6 @@ def _writing(window: JobWindow, expired: CheckpointSample) -> int:
         if event.checkpoint_id == expired.checkpoint_id and expired.trigger_time_ms <= event.at_ms <= expired.ended_ms
     }
     return len(missing & begun)
-
-
-def _below(window: JobWindow, vertex_id: str) -> set[str]:
-    seen: set[str] = set()
-    waiting = [vertex_id]
-    for above in waiting:
-        fresh = [edge.target for edge in window.edges if edge.source == above and edge.target not in seen]
-        seen.update(fresh)
-        waiting.extend(fresh)
-    return seen
 
 
 def _confidence(expired: CheckpointSample, holder: Holder | None) -> Confidence:
