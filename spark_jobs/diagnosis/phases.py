@@ -63,7 +63,8 @@ class PhaseCost:
 
 def phase_ms(checkpoint: CheckpointSample, phase: str) -> float | None:
     """The phase of its slowest subtask, of the whole checkpoint where that is not known; None is unknown."""
-    parts = _slowest(checkpoint) if checkpoint.slowest_end_to_end_ms is not None else _largest(checkpoint)
+    of_slowest = "" if checkpoint.slowest_end_to_end_ms is None else "slowest_"
+    parts: dict[str, int | None] = {name: getattr(checkpoint, f"{of_slowest}{name}_ms") for name in PHASES}
     own, alignment = parts[phase], parts["alignment"] or 0
     if own is None:
         return None
@@ -210,21 +211,3 @@ def _confidence(cost: PhaseCost, holder_known: bool) -> Confidence:
     if len(cost.slow) >= 3 and (holder_known or not cost.largest_over_all):
         return "high"
     return "medium" if len(cost.slow) >= 2 or holder_known else "low"
-
-
-def _slowest(checkpoint: CheckpointSample) -> dict[str, int | None]:
-    return {
-        "start_delay": checkpoint.slowest_start_delay_ms,
-        "alignment": checkpoint.slowest_alignment_ms,
-        "sync": checkpoint.slowest_sync_ms,
-        "async": checkpoint.slowest_async_ms,
-    }
-
-
-def _largest(checkpoint: CheckpointSample) -> dict[str, int | None]:
-    return {
-        "start_delay": checkpoint.start_delay_ms,
-        "alignment": checkpoint.alignment_ms,
-        "sync": checkpoint.sync_ms,
-        "async": checkpoint.async_ms,
-    }

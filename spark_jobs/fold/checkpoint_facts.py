@@ -16,10 +16,7 @@ from spark_jobs.fold.outcomes import JobLife, Outcome, outcome
 from spark_jobs.fold.rows import Row, first_known, grouped, largest, rank
 from spark_jobs.fold.sizes import Writing, sizes
 from spark_jobs.fold.triggers import CheckpointKey
-from spark_jobs.serving import PHASES
-
-_REPORTED = ("savepoint_format", "subtasks", "external_path", "discarded", "failure_message")
-_FIGURES = ("processed_bytes", "persisted_bytes", "acknowledged")
+from spark_jobs.serving import CHECKPOINT_FACT, PHASES
 
 
 @dataclass(frozen=True)
@@ -102,8 +99,8 @@ def _fact(
     return {
         "checkpoint_id": key[0],
         "trigger_time": key[1],
-        **{name: rest[name] for name in _REPORTED},
-        **{name: figures[name] for name in _FIGURES},
+        **{name: rest[name] for name in CHECKPOINT_FACT.column_names if name in rest},
+        **figures,
         "is_savepoint": is_savepoint,
         "checkpoint_type": first_known(rest["checkpoint_type"], logged.checkpoint_type),
         "outcome": ended.outcome,

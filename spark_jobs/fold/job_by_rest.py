@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from spark_jobs.fold.rows import Row, first_known, rank
+from spark_jobs.fold.rows import Row, first_known, largest, least, rank
 
 _RESTORE = ("restored_at", "restored_checkpoint_id", "restored_is_savepoint", "restored_path")
 
@@ -25,13 +25,6 @@ _CHECKPOINT_CONFIG = {
 }
 _COUNTS = {f"checkpoints_{name}": name for name in ("total", "completed", "failed", "in_progress", "restored")}
 _EACH_BY_ITSELF = ("name", "start_time", "restarts", "flink_version", "parallelism")
-_NOTHING: dict[str, Any] = dict.fromkeys(
-    (
-        "name", "state", "state_at", "start_time", "end_time", "flink_version", "parallelism", "vertex_count", "restarts", "graph",
-        "checkpoint_config", "configuration", "checkpoint_interval_ms", "checkpoint_timeout_ms", *_RESTORE, "flink_counts",
-        "first_seen_at", "last_seen_at",
-    )
-)  # fmt: skip
 
 
 def job_reported(jobs: Sequence[Row]) -> dict[str, Any]:
@@ -40,8 +33,6 @@ def job_reported(jobs: Sequence[Row]) -> dict[str, Any]:
     Each value is that of the newest answer that had it; those that only make sense together (state and
     end, a restore, the checkpoint settings, Flink's counters) come from one answer.
     """
-    if not jobs:
-        return _NOTHING
     state = _newest(jobs, ("state", "end_time", "observed_at"), lambda row: row["state"] is not None)
     restore = _newest(jobs, _RESTORE, lambda row: row["restored_at"] is not None)
     settings = _newest(
@@ -66,8 +57,8 @@ def job_reported(jobs: Sequence[Row]) -> dict[str, Any]:
         "checkpoint_timeout_ms": settings.get("checkpoint_timeout_ms"),
         **{name: restore.get(name) for name in _RESTORE},
         "flink_counts": {"at": counts["observed_at"], **{name: counts[column] for column, name in _COUNTS.items()}} if counts else None,
-        "first_seen_at": min(row["observed_at"] for row in jobs),
-        "last_seen_at": max(row["observed_at"] for row in jobs),
+        "first_seen_at": least(*(row["observed_at"] for row in jobs)),
+        "last_seen_at": largest(*(row["observed_at"] for row in jobs)),
     }
 
 

@@ -10,7 +10,7 @@ from spark_jobs.fold.job_by_rest import job_reported
 from spark_jobs.fold.older_facts import NONE_OLDER, OlderFacts, is_completed_checkpoint
 from spark_jobs.fold.rows import Row, first_known, largest, least, newest_by, percentile
 from spark_jobs.fold.snapshots import NO_TYPES, Types, is_savepoint
-from spark_jobs.serving import FAILED_OUTCOMES, PHASES
+from spark_jobs.serving import FAILED_OUTCOMES, JOB_CURRENT, PHASES
 
 RECENT = 16
 """Checkpoints that the fleet page shows of a job; the recent figures rest on them."""
@@ -18,8 +18,6 @@ RECENT = 16
 # Flink notes a restore in its log and for REST some milliseconds apart; REST then tells more exactly what it was.
 RESTORE_TOLERANCE_MS = 1000
 
-_AS_REPORTED = ("flink_version", "parallelism", "vertex_count", "graph", "checkpoint_config", "configuration",
-                "checkpoint_interval_ms", "checkpoint_timeout_ms", "flink_counts")  # fmt: skip
 _RESTORE = ("restored_checkpoint_id", "restored_at", "restored_is_savepoint", "restored_path")
 
 
@@ -44,7 +42,7 @@ def job_current(
     restored = logged if _restored_by_log(rest, logged) else rest
     known_at = largest(older.as_of, *(fact["as_of"] for fact in facts), *(window["as_of"] for window in windows))
     return {
-        **{name: rest[name] for name in _AS_REPORTED},
+        **{name: rest[name] for name in JOB_CURRENT.column_names if name in rest},
         "name": first_known(rest["name"], logged["name"]),
         "state": state,
         "terminal": is_terminal,
