@@ -40,7 +40,7 @@ def fits_one_process(audits: Sequence[Audit], previous: Manifest | None, lake: L
     listed = [file.removeprefix("file://") for root in roots for file in listing_files(root.listing)]
     carried = [f"{before}/{file}" for files in previous.state.values() for file in files] if previous else []
     if not all(Path(file).exists() for file in jobs):
-        return False  # whoever reads it says so
+        return False  # the reader refuses it
     return (
         _rows(listed) <= MOST_LISTED
         and _rows(jobs) <= MOST_JOBS

@@ -7,7 +7,7 @@ no lake, no thread of ours, since none of them outlives a fork.
 Standard input is a Unix socket. A request is one line of JSON, ``{"arguments": […], "environment": {…}}``, which comes with two open
 files, the child's standard output and error. The answers are a line when it was started, ``{"pid": n}``, and one when it and all it
 started have ended, ``{"code": n}`` (below 0: the signal that ended it). In between, a line ``stop`` asks it to end and ``kill`` makes
-it. Whoever asks may vanish at any time: the end of the socket ends child and parent.
+it. The client may vanish at any time: the end of the socket ends child and parent.
 """
 
 import gc
@@ -56,7 +56,7 @@ def main() -> None:
 
 def _import(names: Sequence[str]) -> None:
     for name in names:
-        with suppress(ImportError):  # whoever needs it will say so
+        with suppress(ImportError):  # the job that needs it fails and says why
             importlib.import_module(name)
     # What is imported stays as it is: the collector would otherwise touch, and so copy, every page of it in each child.
     gc.collect()
@@ -97,7 +97,7 @@ class _Parent:
         while not (line := self._asked()):
             try:
                 data, received, _flags, _address = socket.recv_fds(self._control, REQUEST_BYTES, 2)
-            except OSError:  # nothing for a long time, or whoever asks is gone
+            except OSError:  # no request for a long time, or the client is gone
                 data, received = b"", []
             if not data:
                 sys.exit(0)
@@ -181,7 +181,7 @@ def _kill_group(child: int) -> None:
 
 
 def _gone() -> NoReturn:
-    """Whoever asked is gone; a child of ours dies with us."""
+    """The client is gone; a child of this process dies with it."""
     sys.exit(0)
 
 

@@ -1,7 +1,6 @@
 """The run that another one carries on from: found lost or damaged before Spark meets it, and where Spark stumbled over it.
 
-A lost one is no fault of whoever asked, and trying again does not help: exit code ``LOST`` says so to whoever started the
-job, which then starts without it.
+Exit code ``LOST`` tells the caller that the run is lost: a retry does not help, and it starts the job without it.
 """
 
 from collections.abc import Iterator, Mapping

@@ -4,7 +4,7 @@
 else ``local[*]``. Results must not depend on which.
 
 A client that is killed leaves its work running on a Connect server. So each attempt owns a session of
-its own, named after its tag: whoever starts next can find that session and interrupt what is left in it.
+its own, named after its tag: the next attempt can find that session and interrupt what is left in it.
 """
 
 import os

@@ -35,7 +35,7 @@ FAMILIES_WITHOUT_DEDUCTION = frozenset({"storage"})
 
 
 class OpenFinding(Protocol):
-    """What health asks of a finding, whoever keeps it."""
+    """What health reads of a finding."""
 
     @property
     def rule(self) -> str: ...

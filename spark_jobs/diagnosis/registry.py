@@ -27,7 +27,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """``hold_s``: two sights of one finding no further apart than this belong to one episode; it closes when so long nothing was seen.
+    """``hold_s``: occurrences no further apart than this belong to one episode; it closes when none came for so long.
 
     ``judges``: the class of sample that ``judge`` takes. What rules on storage see lasts from one audit to the next.
     ``reads``: kinds of log events, as ``LogEvent.rule_kind`` names them.

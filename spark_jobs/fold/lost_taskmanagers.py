@@ -1,6 +1,6 @@
 """TaskManagers that were lost while tasks of a job ran on them, or had lately: what the lines about TaskManagers say, which name no job.
 
-Whoever notices first says why; ResourceManager and JobMaster log the same loss apart, within the interval of heartbeats.
+The first to notice says why; ResourceManager and JobMaster log the same loss apart, within the interval of heartbeats.
 """
 
 import re

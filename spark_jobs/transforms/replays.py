@@ -1,4 +1,4 @@
-"""Folding rows that the lake holds more than once: replays, overlapping imports, several sights of one thing."""
+"""Folding rows that the lake holds more than once: replays, overlapping imports, several observations of one thing."""
 
 from collections.abc import Sequence
 

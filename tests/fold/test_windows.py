@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from spark_jobs.diagnosis.samples import JobWindow, VertexWindow
+from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow, VertexWindow
 from spark_jobs.diagnosis.window_contents import EVENTS
 from spark_jobs.fold import windows as judged_windows
+from spark_jobs.fold.history import timed
 from spark_jobs.fold.job import JobResult
 from spark_jobs.fold.job_update import JobUpdate
 from spark_jobs.fold.rule_evaluation import Settings
@@ -171,3 +172,9 @@ def test_judgements_name_the_windows_in_runs() -> None:
     runs = [(0, 60), (540, 600), (900, 900)]
     assert judgement["windows"] == [{"first": at + first, "last": at + last} for first, last in runs]
     assert judgement["judged_to"] == noon(900)
+
+
+def test_documents_that_an_earlier_version_remembered_as_text_are_read() -> None:
+    fact = {"checkpoint_id": 7, "trigger_time": 5, "outcome": "declined", "declines": '[{"subtask": 3}]', "late_messages": None}
+    (_, (sample,)) = timed(CheckpointSample, [fact], "trigger_time")
+    assert (sample.declines, sample.late_messages, sample.not_acknowledged) == (({"subtask": 3},), (), ())

@@ -92,7 +92,7 @@ def _who(found: Losses, declines: list[dict[str, Any]]) -> Iterator[Evidence]:
         if last.get("host"):
             yield Evidence("host", last["host"], at_ms=at_ms, note=last.get("container") or "")
     for part in () if declines else newest.not_acknowledged[:VERTICES_SHOWN]:
-        # REST does not say who declined; whoever had acknowledged did not.
+        # REST does not say who declined; a subtask that had acknowledged did not.
         name = brief(part.get("vertex_name") or part.get("vertex_id") or "unnamed tasks")
         indexes = ", ".join(str(index) for index in part.get("subtasks") or ())
         note = f"subtasks {indexes}; among those is the one that declined" if indexes else ""

@@ -86,7 +86,7 @@ def _phase(window: JobWindow, expired: CheckpointSample, holder: Holder | None) 
         return None
     below = {holder.vertex_id, *Topology(window.vertices, window.edges).all_downstream(holder.vertex_id), *holder.held}
     waiting = [part.get("vertex_id") for part in expired.not_acknowledged]
-    # Whoever waits for the barrier sits at the holder, among those it blocks, or below it.
+    # A task that waits for the barrier sits at the holder, among those it blocks, or below it.
     return "start_delay" if not any(waiting) or any(vertex_id in below for vertex_id in waiting) else None
 
 

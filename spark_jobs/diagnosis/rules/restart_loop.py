@@ -104,7 +104,7 @@ def _lost(episode: Episode) -> tuple[str, ...]:
     """Each once, those that the log names first. A TaskManager that is told by its id and by its address counts by its id."""
     named = [*episode.lost]
     named += [name for one in episode.failures if (name := lost_taskmanager(one.stacktrace))]
-    # Whoever cannot be reached is dead; who reports a broken connection is not.
+    # A TaskManager that cannot be reached is dead; one that reports a broken connection is not.
     named += [one.taskmanager_id for one in episode.failures if "RecipientUnreachable" in one.name and one.taskmanager_id]
     ids = [name for name in named if "/" not in name]
     return tuple(dict.fromkeys(ids or named))
