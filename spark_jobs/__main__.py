@@ -18,6 +18,7 @@ from ingest.lake.derived import ALL_TABLES
 from ingest.lake.environment import lake_of
 from ingest.privacy import keep_private
 from spark_jobs import previous_run
+from spark_jobs.attempts import exits_on_sigterm
 from spark_jobs.manifest import BadManifest
 from spark_jobs.previous_run import PreviousLost
 
@@ -39,7 +40,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     args = parser.parse_args(words[1:])
     try:
         keep_private(os.environ)
-        code: int = job.run(args)
+        with exits_on_sigterm():
+            code: int = job.run(args)
         return code
     except PreviousLost as error:
         print(f"spark_jobs {words[0]}: {error}", file=sys.stderr)

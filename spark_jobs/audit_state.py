@@ -1,5 +1,7 @@
 """What an audit carries over from the one before: every file it listed, and who referred to what."""
 
+from functools import reduce
+
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
@@ -44,8 +46,4 @@ def of_other_snapshots(referred: DataFrame, roots: DataFrame) -> DataFrame:
 
 
 def _union(carried: Carried, names: tuple[str, ...], empty: DataFrame) -> DataFrame:
-    frames = [carried.frame(name, empty) for name in names]
-    whole = frames[0]
-    for frame in frames[1:]:
-        whole = whole.unionByName(frame)
-    return whole
+    return reduce(DataFrame.unionByName, (carried.frame(name, empty) for name in names))

@@ -13,7 +13,6 @@ from pyspark.sql import DataFrame, SparkSession
 
 from ingest.errors import Refused
 from spark_jobs import manifest as manifests
-from spark_jobs.attempts import exits_on_sigterm
 from spark_jobs.audit_tables import AUDIT_TABLES, FILE_TABLES
 from spark_jobs.lake import SMALL_ROWS
 from spark_jobs.manifest import Manifest
@@ -44,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
     if found.job != "audit":
         raise Refused(f"{args.audit_run} is the directory of a {found.job} run; name that of an audit.")
     attempt = args.attempt or f"{found.attempt}-age-{age_rule_name(args.days, args.below)}"
-    with exits_on_sigterm(), session_of_attempt(f"weir {JOB} {attempt}", attempt) as session:
+    with session_of_attempt(f"weir {JOB} {attempt}", attempt) as session:
         result = simulated(session, found, args.days, args.below)
     with fsspec.open(absolute_root(args.out), "wb") as out:
         out.write(json.dumps(result, ensure_ascii=False, indent=1).encode())

@@ -20,7 +20,7 @@ from ingest.errors import Refused
 from ingest.lake.store import Lake
 from spark_jobs import audit_frames, audit_request, audit_size, audit_state, previous_run
 from spark_jobs import manifest as manifests
-from spark_jobs.attempts import exits_on_sigterm, interrupt_attempts
+from spark_jobs.attempts import interrupt_attempts
 from spark_jobs.audit_request import Audit
 from spark_jobs.audit_tables import AUDIT_TABLES, STORAGE_FILE, STORAGE_LIVE, STORAGE_REFERENCE
 from spark_jobs.in_process.session import in_process_session
@@ -68,11 +68,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """0 with a manifest, anything else without."""
-    with exits_on_sigterm():
-        return _run(args)
-
-
-def _run(args: argparse.Namespace) -> int:
     started = datetime.now(UTC)
     audits = audit_request.read(absolute_root(args.request), started)
     previous = previous_run.read(args.previous) if args.previous else None

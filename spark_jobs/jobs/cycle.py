@@ -23,7 +23,7 @@ from ingest.lake.store import Lake
 from ingest.lake.tables import TABLES
 from spark_jobs import cycle_request, previous_run
 from spark_jobs import manifest as manifests
-from spark_jobs.attempts import exits_on_sigterm, interrupt_attempts
+from spark_jobs.attempts import interrupt_attempts
 from spark_jobs.cycle_request import CycleRequest
 from spark_jobs.job_arguments import add_attempt, add_lake, add_most_rows, lake_at
 from spark_jobs.kept_facts import keep
@@ -50,11 +50,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """0 with a manifest, anything else without."""
-    with exits_on_sigterm():
-        return _run(args)
-
-
-def _run(args: argparse.Namespace) -> int:
     started = datetime.now(UTC)
     lake = lake_at(args)
     previous = previous_run.read(args.previous, _commits(args.previous_to, "--previous-to")) if args.previous else None

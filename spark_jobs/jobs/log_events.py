@@ -19,7 +19,6 @@ from ingest.flink_logs.files import LogFile, find
 from ingest.flink_logs.layouts import layout_of, zone_of
 from ingest.flink_logs.names import is_packed
 from ingest.records import Observed, Skip
-from spark_jobs.attempts import exits_on_sigterm
 from spark_jobs.job_arguments import add_lake, lake_at
 from spark_jobs.log_archives import ARCHIVE_OPTIONS, LogArchives, batches
 from spark_jobs.session import open_session
@@ -59,11 +58,10 @@ def run(args: argparse.Namespace) -> int:
         ship_code(session)
         archives = LogArchives(session, lake, args.cluster, layout, args.time_zone, args.keep, at)
         try:
-            with exits_on_sigterm():
-                for batch in batches(sizes, int(args.batch_gib * 2**30)):
-                    rows += archives.load(batch)
-                    done += len(batch)
-                    print(f"{done} of {len(sizes)} files, {rows} records kept, {time.monotonic() - clock:.1f} s", flush=True)
+            for batch in batches(sizes, int(args.batch_gib * 2**30)):
+                rows += archives.load(batch)
+                done += len(batch)
+                print(f"{done} of {len(sizes)} files, {rows} records kept, {time.monotonic() - clock:.1f} s", flush=True)
         finally:
             session.stop()
         skips += archives.skips

@@ -15,7 +15,7 @@ from ingest.lake.derived import CHECKPOINT_FACTS
 from ingest.lake.store import Lake
 from spark_jobs import manifest as manifests
 from spark_jobs.arrow_schemas import serving_rows
-from spark_jobs.attempts import exits_on_sigterm, interrupt_attempts
+from spark_jobs.attempts import interrupt_attempts
 from spark_jobs.job_arguments import add_attempt, add_lake, add_most_rows, lake_at
 from spark_jobs.manifest import Manifest
 from spark_jobs.paths import absolute_root
@@ -38,11 +38,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """0 with a manifest, anything else without."""
-    with exits_on_sigterm():
-        return _run(args)
-
-
-def _run(args: argparse.Namespace) -> int:
     started = datetime.now(UTC)
     lake = lake_at(args)
     newest_seq = lake.version(TABLE)

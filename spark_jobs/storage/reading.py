@@ -1,11 +1,9 @@
 """From a listing to what its ``_metadata`` refer to, read on executors, with what could not be read."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
-import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
@@ -62,7 +60,8 @@ def outcome(parsed: DataFrame, spellings_of: Mapping[str, Spellings]) -> Read:
     followed = placed.join(newest, ["audit_id", "root", "job_id"], "left").withColumn(
         "followed", F.coalesce((F.col("failure") == "vanished_metadata") & (F.col("newest") > F.col("checkpoint_id")), F.lit(False))
     )
-    rows = parsed.where(F.col("failure").isNull()).select(*REFERENCES.names).mapInArrow(_canonicalising(spellings_of, "path"), REFERENCES)
+    spelled = partial(parsing.canonicalised, spellings_of=dict(spellings_of))
+    rows = parsed.where(F.col("failure").isNull()).select(*REFERENCES.names).mapInArrow(spelled, REFERENCES)
     unspelled = rows.where(F.col("path").isNull() & F.col("written_path").isNotNull())
     bad = unspelled.groupBy("audit_id", F.col("metadata_path").alias("subject")).agg(
         F.max("root").alias("root"),
@@ -81,13 +80,5 @@ def outcome(parsed: DataFrame, spellings_of: Mapping[str, Spellings]) -> Read:
 
 def with_canonical_restores(jobs: DataFrame, spellings_of: Mapping[str, Spellings]) -> DataFrame:
     """``restored_path`` as the canonical directory; Flink takes that of the ``_metadata`` as well."""
-    spelled = jobs.mapInArrow(_canonicalising(spellings_of, "restored_path"), jobs.schema)
+    spelled = jobs.mapInArrow(partial(parsing.canonicalised, spellings_of=dict(spellings_of), column="restored_path"), jobs.schema)
     return spelled.withColumn("restored_path", F.regexp_replace("restored_path", "/_metadata$", ""))
-
-
-def _canonicalising(spellings_of: Mapping[str, Spellings], column: str) -> Any:  # what mapInArrow takes
-    return partial(_canonicalised, spellings_of=dict(spellings_of), column=column)
-
-
-def _canonicalised(batches: Iterable[pa.RecordBatch], spellings_of: Mapping[str, Spellings], column: str) -> Iterator[pa.RecordBatch]:
-    return parsing.canonicalised(batches, spellings_of, column)

@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
+from pyspark.sql import types as T
 
 from spark_jobs.in_process.session import in_process_session
 from spark_jobs.in_process.values import Unsupported, spark_type
@@ -208,4 +209,4 @@ def test_what_is_not_known_is_an_error_and_no_guess(tmp_path: Path) -> None:
 
 def test_a_missing_file_is_an_error(tmp_path: Path) -> None:
     with in_process_session() as session, pytest.raises(FileNotFoundError):
-        session.read.schema("n bigint").parquet(str(tmp_path / "gone.parquet")).toArrow()
+        session.read.schema(T.StructType([T.StructField("n", T.LongType())])).parquet(str(tmp_path / "gone.parquet")).toArrow()
