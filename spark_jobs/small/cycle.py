@@ -11,7 +11,6 @@ import pyarrow.parquet as pq
 
 from ingest.lake.store import Lake
 from ingest.lake.tables import TABLES
-from ingest.traces import shortened
 from spark_jobs.arrow_schemas import serving_rows
 from spark_jobs.fold.checkpoint_log import TELLING
 from spark_jobs.fold.checkpoint_rows import OF_VERTEX
@@ -20,15 +19,15 @@ from spark_jobs.fold.rule_evaluation import Scoped, Settings
 from spark_jobs.manifest import Manifest
 from spark_jobs.nested_tables import JOB
 from spark_jobs.run_files import EXECUTIONS, JOB_STATE, RunFiles
-from spark_jobs.serving import CHECKPOINT_UPLOAD, JOB_EXCEPTION, SKIPPED_INPUT
+from spark_jobs.serving import CHECKPOINT_UPLOAD, SKIPPED_INPUT
 from spark_jobs.small import events, executions, snapshots, uploads
 from spark_jobs.small.rows import MOST_BYTES, Row, SmallLake, TooLarge, lies_here
 from spark_jobs.spans import EPOCH, LINES_AFTER_TRIGGER, OTHER_SIDE_WITHIN, WINDOW, JobLookup, lookup_spans, merged, windows_between
 from spark_jobs.step_schemas import EXECUTION, FOUND, TASKMANAGER_LINE
 from spark_jobs.transforms import group_windows
+from spark_jobs.transforms.exception_batches import exception_columns
 from spark_jobs.transforms.fold_batches import FOLDED, folded_batches
 
-STACKTRACE_CHARS = 16 * 1024
 MOST_STATE_BYTES = 4 * MOST_BYTES
 MOST_EXECUTIONS = 100_000
 """Attempts of subtasks that are remembered: as plain rows they take a kilobyte each."""
@@ -99,7 +98,7 @@ class SmallCycle:
             lines = executions.of_taskmanagers(self._read_events, self._known_executions)
             parts["taskmanager_lines"] = pa.Table.from_pylist(lines, TASKMANAGER_LINE)
         if self._has_new("exceptions"):
-            parts["exceptions"] = _exceptions(self._new("exceptions"))
+            parts["exceptions"] = pa.table(exception_columns(self._new("exceptions")))
         if self._has_new("skips"):
             parts["skips"] = _skips(self._new("skips"))
         if self._has_new("vertex_metrics"):
@@ -284,22 +283,6 @@ def _comparisons(folded: pa.Table) -> list[Row]:
         for row in rows
         for one in row["comparisons"]
     ]
-
-
-def _exceptions(reported: pa.Table) -> pa.Table:
-    """See :func:`spark_jobs.transforms.job_exceptions.job_exceptions`."""
-    made = {name: reported[name] for name in reported.column_names} | {
-        "task_key": pc.fill_null(reported["task"], ""),
-        "exception_name": pc.fill_null(reported["exception_name"], "unknown"),
-        "stacktrace": _shortened(reported["stacktrace"]),
-        "host": pc.replace_substring_regex(reported["endpoint"], r":[^:\]]*$", ""),
-        "as_of": reported["observed_at"],
-    }
-    return pa.table({name: made[name] for name in JOB_EXCEPTION.column_names})
-
-
-def _shortened(traces: pa.ChunkedArray) -> pa.Array:
-    return pa.array([trace and shortened(trace, STACKTRACE_CHARS) for trace in traces.to_pylist()], pa.string())
 
 
 def _skips(reported: pa.Table) -> pa.Table:

@@ -1,7 +1,8 @@
 from pyspark.sql import DataFrame, SparkSession
 
 from ingest.traces import shortened
-from spark_jobs.transforms.job_exceptions import STACKTRACE_CHARS, job_exceptions
+from spark_jobs.transforms.exception_batches import STACKTRACE_CHARS
+from spark_jobs.transforms.job_exceptions import job_exceptions
 from tests.ingest.test_traces import DEEP
 from tests.spark_jobs.rows import Row, collected, lake_rows, noon, only
 
@@ -24,7 +25,6 @@ def test_the_host_is_the_endpoint_without_its_port(spark: SparkSession) -> None:
 
 
 def test_a_long_trace_is_cut(spark: SparkSession) -> None:
-    """As the cycle without Spark cuts it."""
     early, none = f"a.B: c\n\tat d\nCaused by: e.F: g\n{'x' * 60_000}", "x" * 60_000
     traces = [None, "", "short\nCaused by: a.B: c", none, early, DEEP, DEEP * 3, f"{DEEP}\nCaused by: {none}"]
     rows = exceptions(spark, *(FAILED | {"ts": noon(n), "stacktrace": trace} for n, trace in enumerate(traces)))
