@@ -1,31 +1,23 @@
-"""Log records → typed events, by the Python side of the pattern table; what :mod:`spark_jobs.transforms.log_events` gives."""
+"""Log records → typed events as plain rows; what :mod:`spark_jobs.transforms.log_events` gives as a frame."""
 
 import json
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
-from typing import Any, get_type_hints
+from typing import Any
 
 import pyarrow as pa
 
-from ingest.flink_logs.event_parser import event_of
-from ingest.flink_logs.events import LogEvent
-from ingest.records import LogRecord
 from spark_jobs.serving import LOG_EVENT_FIELDS
 from spark_jobs.small.rows import Row
-from spark_jobs.step_schemas import SERVED_EVENT
-
-_FIELDS = tuple(get_type_hints(LogEvent))
-_OF_RECORD = tuple(get_type_hints(LogRecord))
+from spark_jobs.step_schemas import EVENT, SERVED_EVENT
+from spark_jobs.transforms.event_batches import RECORD_COLUMNS, event_batches
 
 
 def recognised(log_records: pa.Table) -> list[Row]:
-    """A row for each event, as often as the lake holds it: fields of ``LogEvent``, ``cluster`` and ``observed_at``."""
-    found = []
-    for row in log_records.to_pylist():
-        event = event_of(LogRecord(*(row[name] for name in _OF_RECORD)))
-        if event:
-            found.append({"cluster": row["cluster"], "observed_at": row["observed_at"], **{name: getattr(event, name) for name in _FIELDS}})
-    return found
+    """A row of ``EVENT`` for each event, as often as the lake holds it."""
+    nothing = dict.fromkeys(EVENT.names)
+    records = log_records.select([*RECORD_COLUMNS, "message"]).to_batches()
+    return [nothing | row for batch in event_batches(records) for row in batch.to_pylist()]
 
 
 def served(located: Iterable[Row]) -> pa.Table:

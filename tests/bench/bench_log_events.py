@@ -20,7 +20,7 @@ from spark_jobs.schemas import spark_schema
 from spark_jobs.session import open_session
 from spark_jobs.step_schemas import EVENT
 from spark_jobs.transforms import log_records
-from spark_jobs.transforms.log_events import event_batches
+from spark_jobs.transforms.event_batches import event_batches
 from tests.bench.generated_log import generated_log
 from tests.bench.harness import Report
 

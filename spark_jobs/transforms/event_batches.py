@@ -1,0 +1,80 @@
+"""Log records → typed events over Arrow batches: for Spark's workers and for small cycles.
+
+Types are those of :func:`ingest.flink_logs.event_parser.event_of`.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ingest.flink_logs.event_parser import (
+    INT_FIELDS,
+    READ_FIELDS,
+    ParsedMessage,
+    attempt_of,
+    instant_of,
+    is_savepoint,
+    parse_message,
+    path_of,
+)
+from spark_jobs.arrow_schemas import INSTANT
+from spark_jobs.step_schemas import EVENT
+
+RECORD_COLUMNS = ("cluster", "observed_at", "process", "ts", "level", "record_hash", "ordinal", "file", "offset")
+
+
+def event_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Records (at least ``level`` and ``message``) → their events: the columns of ``EVENT`` that are known, in that order."""
+    for batch in batches:
+        found, reported = [], []
+        levels, messages = batch.column("level").to_pylist(), batch.column("message").to_pylist()
+        for place, (level, message) in enumerate(zip(levels, messages, strict=True)):
+            event = None if message is None else parse_message(level, message)
+            if event:
+                found.append(place)
+                reported.append(event)
+        if reported:
+            records = batch.take(pa.array(found))
+            columns = {**{name: records.column(name) for name in batch.schema.names if name in RECORD_COLUMNS}, **_columns(reported)}
+            names = [name for name in EVENT.names if name in columns]
+            yield pa.RecordBatch.from_arrays([columns[name] for name in names], names)
+
+
+def _columns(reported: Sequence[ParsedMessage]) -> dict[str, pa.Array]:
+    """What events tell, typed as :func:`ingest.flink_logs.event_parser.event_of` does."""
+    kinds, texts, reasons, reason_texts, messages, details = zip(*reported, strict=True)
+    read = {name: pa.array(column, pa.string()) for name, column in zip(READ_FIELDS, zip(*texts, strict=True), strict=True)}
+    whole = {name: read[name].cast(pa.int64()) for name in INT_FIELDS}
+    number = whole.pop("subtask_number")
+    vertex, subtask, attempt = _attempts(read["execution_id"])
+    return {
+        **read,
+        **whole,
+        "kind": pa.array(kinds, pa.string()),
+        "reason": pa.array(reasons, pa.string()),
+        "reason_text": pa.array(reason_texts, pa.string()),
+        "message": pa.array(messages, pa.string()),
+        "detail": pa.array(details, pa.string()),
+        "is_savepoint": _of_distinct(read["checkpoint_type"], is_savepoint, pa.bool_()),
+        "trigger_time": _of_distinct(read["trigger_time"], instant_of, INSTANT),
+        "path": _of_distinct(read["path"], path_of, pa.string()),
+        "vertex_id": pc.coalesce(vertex, read["vertex_id"]),
+        "subtask": pc.coalesce(subtask, pc.if_else(pc.greater(number, 0), pc.subtract(number, 1), pa.scalar(None, pa.int64()))),
+        "attempt": pc.coalesce(attempt, whole["attempt"]),
+    }
+
+
+def _attempts(execution_ids: pa.Array) -> tuple[pa.Array, ...]:
+    """Vertex, subtask and attempt."""
+    distinct = execution_ids.dictionary_encode()
+    read = [attempt_of(text) or (None, None, None) for text in distinct.dictionary.to_pylist()]
+    kinds = (pa.string(), pa.int64(), pa.int64())
+    return tuple(pa.array([parts[place] for parts in read], kind).take(distinct.indices) for place, kind in enumerate(kinds))
+
+
+def _of_distinct(texts: pa.Array, function: Callable[[str], Any], kind: pa.DataType) -> pa.Array:
+    """The function's value for each text; null for null."""
+    distinct = texts.dictionary_encode()
+    return pa.array([function(text) for text in distinct.dictionary.to_pylist()], kind).take(distinct.indices)
