@@ -1,27 +1,17 @@
 """Arrow schemas of the rows that the steps of a cycle hand to each other: Spark and a small cycle take them from here."""
 
-from datetime import datetime
-from typing import Any, get_args, get_type_hints
-
 import pyarrow as pa
 
 from ingest.flink_logs.events import LogEvent
-from ingest.lake.tables import SNAPSHOTS
+from ingest.lake.tables import TABLES, columns_of
 from spark_jobs.arrow_schemas import INSTANT, in_microseconds
 from spark_jobs.fold.lost_taskmanagers import COLUMNS as OF_TASKMANAGER_LINE
 from spark_jobs.nested_tables import JOB
 
-_ARROW_OF_TYPE = {str: pa.string(), int: pa.int64(), bool: pa.bool_(), datetime: INSTANT}
-
-
-def _arrow(hint: Any) -> pa.DataType:
-    return next(_ARROW_OF_TYPE[kind] for kind in get_args(hint) or (hint,) if kind in _ARROW_OF_TYPE)
-
-
 JOB_KEY = [(name, pa.string()) for name in JOB]
 
 EVENT = pa.schema(
-    [("cluster", pa.string()), ("observed_at", INSTANT), *((name, _arrow(hint)) for name, hint in get_type_hints(LogEvent).items())]
+    [("cluster", pa.string()), ("observed_at", INSTANT), *((one.name, in_microseconds(one.type)) for one in columns_of(LogEvent))]
 )
 """A typed log event, as read."""
 SERVED_EVENT = pa.schema([*EVENT, ("fields", pa.string()), ("served_reason", pa.string())])
@@ -42,7 +32,7 @@ TASKMANAGER_LINE = pa.schema([*JOB_KEY, *(EVENT.field(name) for name in OF_TASKM
 _OF_SNAPSHOT = ("metadata_path", "metadata_bytes", "metadata_modified", "reader_version", "checkpoint_id", "state_bytes", "is_savepoint",
                 "observed_at")  # fmt: skip
 SNAPSHOT = pa.schema(
-    [*JOB_KEY, ("owner_id", pa.string()), *((name, in_microseconds(SNAPSHOTS.schema.field(name).type)) for name in _OF_SNAPSHOT)]
+    [*JOB_KEY, ("owner_id", pa.string()), *((name, in_microseconds(TABLES["snapshots"].schema.field(name).type)) for name in _OF_SNAPSHOT)]
 )
 """What a ``_metadata`` says as a whole, for a job that wants it; ``owner_id``: the job whose directory it lies in."""
 

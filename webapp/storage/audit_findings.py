@@ -14,7 +14,7 @@ from spark_jobs.diagnosis.plain import finding_to_plain
 from spark_jobs.diagnosis.registry import Sample
 from spark_jobs.diagnosis.storage_samples import StorageJobSample, StorageRootSample
 from spark_jobs.diagnosis.thresholds import Limits
-from spark_jobs.fold.judging import Settings
+from spark_jobs.fold.rule_evaluation import Settings
 from webapp.findings import marks
 from webapp.findings.choices import SEVERITY_RANK, Severity
 from webapp.findings.models import Finding
