@@ -1,7 +1,7 @@
 """``python -m ingest COMMAND``: obtain what Flink clusters show and keep it in the lake.
 
 Each command is a module of ``ingest.commands`` with a docstring (its help), ``add_arguments(parser)`` and
-``run(args) -> int``. Only the command that is asked for is imported. Exit codes: 0 done, 1 some inputs
+``run(args) -> int``. Only the requested command is imported. Exit codes: 0 done, 1 some inputs
 were skipped, 2 refused.
 """
 

@@ -44,10 +44,10 @@ SHARD_ENDPOINT_BYTES = 256 * 1024 * 1024
 """Of whole log files over REST."""
 
 LOG_ENDPOINT_TIMEOUT_S = 45.0
-"""Of one cluster: 256 KiB a second are asked for on average, so this is generous, and nobody else waits longer."""
+"""Of one cluster: 256 KiB a second are transferred on average, so this is generous, and no other cluster waits longer."""
 
 NO_ENDPOINT_AGAIN_AFTER_S = 900
-"""A JobManager that writes no log file is not asked for one every minute."""
+"""No request every minute to a JobManager that writes no log file."""
 
 CollectorCursor = dict[str, Any]
 

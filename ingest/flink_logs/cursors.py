@@ -20,10 +20,10 @@ FORGET_GONE_AFTER_CYCLES = 10
 
 @dataclass(slots=True)
 class FileCursor:
-    """``offset`` is where reading must begin again, ``read_to`` how far bytes were seen, both unpacked.
+    """``offset`` is where reading must begin again, ``read_to`` how far bytes were read, both unpacked.
 
-    ``pending``: bytes behind ``offset`` belong to a record whose end was not seen. ``more``: the cycle's
-    budget ended before the file did. ``seen`` are the newest records' counts, see :class:`stitch.RecordSplitter`.
+    ``pending``: bytes behind ``offset`` belong to a record whose end was not read. ``more``: the cycle's
+    budget ended before the file did. ``seen`` are the newest records' counts, see :class:`record_splitter.RecordSplitter`.
     """
 
     path: str

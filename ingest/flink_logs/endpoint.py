@@ -1,7 +1,7 @@
 """Follow a JobManager's logs over REST, where no file of it can be reached.
 
 Flink sends a log file whole or not at all, so following costs a transfer of the whole file each time it has
-grown. That is why it is asked seldom, the larger the seldomer, and not at all above 64 MiB: such a cluster
+grown. So it is requested seldom, the larger the seldomer, and not at all above 64 MiB: such a cluster
 wants a glob. Files are recognised by content as in :mod:`ingest.flink_logs.tail`, so rotation loses nothing.
 """
 
@@ -52,11 +52,10 @@ class Transfer:
 
 @dataclass(frozen=True, slots=True)
 class EndpointResult:
-    """As a result of tailing; ``cursor`` is to be saved after the records are safe."""
+    """``cursor`` is to be saved after the records are safe; skips are among the records."""
 
     observed: tuple[Observed, ...]
     cursor: dict[str, Any]
-    skips: tuple[Skip, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +67,7 @@ class ListedLog:
 
 
 def is_due(cursor: dict[str, Any], now: datetime) -> bool:
-    """Whether the endpoint may be asked again; ``cursor`` is one of ``read_new`` or empty."""
+    """Whether a request is due again; ``cursor`` is one of ``read_new`` or empty."""
     due_at, wait_s = cursor.get("due_at"), cursor.get("wait_s")
     if not isinstance(due_at, int | float) or not isinstance(wait_s, int | float):
         return True
@@ -109,7 +108,7 @@ async def read_new(
     total = sum(file.size for file in files)
     wait_s = max(LEAST_INTERVAL_S, total / BYTES_PER_S)
     observed = (Observed(cluster, at, SOURCE, (*reader.records, *reader.skips)),) if reader.records or reader.skips else ()
-    return EndpointResult(observed, {**reader.cursor.to_json(), **waiting(at, wait_s)}, tuple(reader.skips))
+    return EndpointResult(observed, {**reader.cursor.to_json(), **waiting(at, wait_s)})
 
 
 @dataclass(slots=True)
@@ -148,7 +147,7 @@ class _Reader:
                     piece, known = head, self._recognised(file, head[:HEAD_BYTES])
                     splitter = RecordSplitter(
                         layout, zone, file=file.name, process=process_of(file.name),
-                        offset=known.offset, mid_record=known.mid_record, seen=known.seen,
+                        offset=known.offset, mid_record=known.mid_record, recent=known.seen,
                     )  # fmt: skip
                 new = piece[max(0, len(piece) - (position - known.offset)) :] if position > known.offset else b""
                 if new:
@@ -172,7 +171,7 @@ class _Reader:
         self.updates[file.name] = FileCursor(
             path=file.name, size=position, head=fingerprint(head[:HEAD_BYTES]), head_bytes=min(len(head), HEAD_BYTES),
             offset=splitter.resume_offset, read_to=position, mid_record=splitter.resumes_mid_record,
-            pending=splitter.pending, headers=headers, reported=no_records, seen=splitter.seen(),
+            pending=splitter.pending, headers=headers, reported=no_records, seen=splitter.recent_counts(),
         )  # fmt: skip
 
     def _recognised(self, file: ListedLog, head: bytes) -> FileCursor:

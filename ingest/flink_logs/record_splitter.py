@@ -50,7 +50,7 @@ class RecordSplitter:
 
     def __init__(
         self, layout: Layout, zone: ZoneInfo, *, file: str, process: str, keep: Keep = "events",
-        offset: int = 0, mid_record: bool = False, seen: Iterable[RecordCount] = (),
+        offset: int = 0, mid_record: bool = False, recent: Iterable[RecordCount] = (),
     ) -> None:  # fmt: skip
         self.skips: list[Skip] = []
         self.headers = 0
@@ -75,7 +75,7 @@ class RecordSplitter:
         self._open_header: tuple[datetime, bytes, bytes, int] | None = None
         self._seconds: dict[bytes, datetime | None] = {}
         self._texts: dict[bytes, str] = {}
-        self._counts: dict[str, tuple[int, datetime]] = {key: (count, _EPOCH + timedelta(milliseconds=ms)) for ms, key, count in seen}
+        self._counts: dict[str, tuple[int, datetime]] = {key: (count, _EPOCH + timedelta(milliseconds=ms)) for ms, key, count in recent}
 
     @property
     def resume_offset(self) -> int:
@@ -94,7 +94,7 @@ class RecordSplitter:
         """Whether bytes were read that belong to a record not returned yet."""
         return bool(self._open or self._carry) and not self._skipping
 
-    def seen(self) -> list[RecordCount]:
+    def recent_counts(self) -> list[RecordCount]:
         """Counts of the newest records, for the next reading of this file: equal ones come close together or never."""
         newest = max((ts for _, ts in self._counts.values()), default=_EPOCH) - timedelta(milliseconds=RECENT_WITHIN_MS)
         close = [(int((ts - _EPOCH) / _MS), key, count) for key, (count, ts) in self._counts.items() if ts >= newest]

@@ -141,7 +141,7 @@ class _Cycle:
         unchanged = (known.size, known.changed) == (file.size, file.changed)
         splitter = RecordSplitter(
             self.layout, self.zone, file=file.path, process=process_of(file.path), keep=self.keep,
-            offset=known.offset, mid_record=known.mid_record, seen=known.seen,
+            offset=known.offset, mid_record=known.mid_record, recent=known.seen,
         )  # fmt: skip
         position, ended = known.offset, False
         _move_to(stream, position)
@@ -167,7 +167,7 @@ class _Cycle:
             head="" if hollow else fingerprint(head), head_bytes=0 if hollow else len(head),
             offset=splitter.resume_offset, read_to=read_to, mid_record=splitter.resumes_mid_record,
             pending=splitter.pending, more=not ended, quiet_cycles=known.quiet_cycles, served_cycle=self.cursor.cycle,
-            headers=headers, reported=no_records, seen=splitter.seen(),
+            headers=headers, reported=no_records, seen=splitter.recent_counts(),
         )  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""Where a JobManager is asked, with what is secret in it taken out."""
+"""The address of a JobManager, its secrets kept apart."""
 
 import base64
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""What was asked of one cluster and one job at about one instant, before anything is understood of it.
+"""The answers about one cluster and one job at about one instant, before they are parsed.
 
 The live collector fills these from HTTP answers, the importer from recorded ones, the archive reader
 from archived documents; :mod:`ingest.flink_rest.assembly` turns them into records.
@@ -15,7 +15,7 @@ from ingest.records import Record
 class Answer:
     """One successful answer: decoded JSON, and when it came (UTC).
 
-    ``path`` is what was asked, with its query: ``/jobs/<id>/checkpoints``. It distinguishes
+    ``path`` is what was requested, with its query: ``/jobs/<id>/checkpoints``. It distinguishes
     subtask metrics from vertex metrics, and names skipped input.
     """
 
@@ -33,7 +33,7 @@ class Answer:
 
 @dataclass(slots=True)
 class JobAnswers:
-    """Answers about one job. Whatever was not asked or not answered is ``None`` or absent.
+    """Answers about one job. Whatever was not requested or not answered is ``None`` or absent.
 
     ``overview`` holds this job's entry of ``/jobs/overview`` as its body (see ``listed_jobs``);
     it alone is enough for a job record. ``plan``, ``config``, ``checkpoint_config`` and ``jobmanager_config``

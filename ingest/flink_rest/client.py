@@ -1,4 +1,4 @@
-"""Asks one JobManager (or History Server) over HTTP: bounded in number, time and size.
+"""Requests to one JobManager (or History Server) over HTTP: bounded in number, time and size.
 
 Only GET, only the registered address: no proxy of the environment is used, and no redirect leaves the
 address. No message, log line or ``repr`` carries a secret, not even one that the server sends back.
@@ -136,7 +136,7 @@ class RestClient:
             return await attempts(self._once, path)
 
     def _pause_s(self, state: RetryCallState) -> float:
-        """What was asked is not asked again at once; where no connection came about, nothing was asked."""
+        """A request that was sent is not repeated at once; where no connection came about, none was sent."""
         error = state.outcome.exception() if state.outcome else None
         sent = not isinstance(error, Unanswered) or error.connected
         pause_s = self._gate.same_path_pause_s if sent else min(CONNECT_AGAIN_AFTER_S, self._gate.same_path_pause_s)

@@ -43,7 +43,7 @@ class JobCursor:
 
 @dataclass(slots=True)
 class ClusterCursor:
-    """``taskmanagers`` maps id to when it was asked last."""
+    """``taskmanagers`` maps id to the time of its last request."""
 
     flink_version: str | None = None
     static_at: float = 0
@@ -59,7 +59,7 @@ class ClusterCursor:
             self.taskmanagers = {name: at for name, at in self.taskmanagers.items() if name in known}
 
     def forget_settings(self) -> None:
-        """Another release answers under this address: what is asked once in a while is asked now, also of jobs with fixed ids."""
+        """Another release answers under this address: what is requested once in a while is due now, also for jobs with fixed ids."""
         self.static_at = 0
         for job in self.jobs.values():
             job.static_at = job.full_at = 0

@@ -6,7 +6,7 @@ from ingest.errors import Retryable, Skipped
 class Unanswered(Retryable):
     """No usable answer now: ``reason`` is unreachable, timeout or http_error; a later request may succeed.
 
-    ``connected`` is false where not even a connection came about, so that nothing was asked.
+    ``connected`` is false where not even a connection came about, so that nothing was requested.
     """
 
     def __init__(self, message: str, reason: str, path: str, status: int | None = None, *, connected: bool = True) -> None:

@@ -1,4 +1,4 @@
-"""How often one JobManager may be asked: its REST endpoint uses the JobManager's memory and threads."""
+"""Limits requests to one JobManager: its REST endpoint uses the JobManager's memory and threads."""
 
 import asyncio
 import contextlib
@@ -57,5 +57,5 @@ class Gates:
         self._gates: dict[str, Gate] = {}
 
     def of(self, url: str) -> Gate:
-        """The one gate of this address. Raises ``Refused`` for what is no address."""
+        """The gate of this address. Raises ``Refused`` for what is no address."""
         return self._gates.setdefault(parse_address(url, None).origin, Gate(self._pause_s))

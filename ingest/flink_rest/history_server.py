@@ -33,7 +33,7 @@ WHOLE = SamplingRate(0, lean=False, reason="read once")
 
 @dataclass(frozen=True, slots=True)
 class HistoryRead:
-    """``reachable`` is ``None`` where nothing was due; ``behind`` says that more jobs are waiting."""
+    """``reachable`` is ``None`` where nothing was due."""
 
     observed: tuple[Observed, ...]
     cursor: dict[str, Any]
@@ -41,7 +41,6 @@ class HistoryRead:
     reachable: bool | None = None
     error: str | None = None
     jobs_seen: int = 0
-    behind: bool = False
 
 
 async def read_history(client: RestClient, cluster: str, cursor: Mapping[str, Any], at: Callable[[], datetime]) -> HistoryRead:
@@ -79,9 +78,7 @@ async def read_history(client: RestClient, cluster: str, cursor: Mapping[str, An
     newest = dict(sorted(kept.items(), key=lambda item: item[1])[-MAX_KNOWN:])
     behind = any(known.get(job.job_id) != job.end_ms for job in new)
     next_at = now.timestamp() + (0 if behind else INTERVAL_S)
-    return HistoryRead(
-        tuple(observed), {"jobs": newest, "due_at": next_at}, tuple(session.skips), reachable=True, jobs_seen=len(found), behind=behind
-    )
+    return HistoryRead(tuple(observed), {"jobs": newest, "due_at": next_at}, tuple(session.skips), reachable=True, jobs_seen=len(found))
 
 
 async def _read_job(client: RestClient, job: ListedJob, cluster: str, skips: list[Skip], now: datetime) -> list[Observed] | None:

@@ -43,7 +43,7 @@ class JobReader:
     flink_version: str | None
     jobmanager_config: Answer | None = None
     retry_empty: bool = False
-    """Ask again after a pause what Flink answers empty the first time; for a handful of new jobs only."""
+    """Request again after a pause what Flink answers empty the first time; for a handful of new jobs only."""
 
     async def read(self, job: ListedJob, cursor: JobCursor) -> JobAnswers:
         """Everything due of ``job``; ``cursor`` is brought up to what was answered."""

@@ -39,7 +39,7 @@ def add_job(reading: JobAnswers, results: ParseResults) -> None:
 
 
 def _state(reading: JobAnswers, results: ParseResults) -> tuple[Answer, jobs.JobState] | None:
-    """A job that is listed but cannot be asked is still there, and one that is listed as ended has ended.
+    """A job that is listed but does not answer is still there, and one that is listed as ended has ended.
 
     The JobManager answers ``/jobs/:id`` out of a cache, so it may still say RUNNING when the overview knows better.
     """

@@ -1,4 +1,4 @@
-"""How much is asked of a cluster in one cycle, how often, and why."""
+"""How many requests are made to a cluster in one cycle, how often, and why."""
 
 import math
 from dataclasses import dataclass, replace
@@ -13,11 +13,11 @@ class RequestLimits:
     requests_per_job: int = 400
     """Of one cycle: one huge job must not use up the cluster's budget."""
     requests_per_vertex: int = 25
-    """For subtask metrics: covers 350 subtasks; of larger vertices the hottest and a rotating share are asked."""
+    """For subtask metrics: covers 350 subtasks; of larger vertices the hottest and a rotating share are requested."""
     cycle_timeout_s: float = 45
     """Writing what was read takes a few seconds more; the whole shall fit into a minute even on a starved machine."""
     taskmanagers_per_cycle: int = 40
-    """The ones asked longest ago; a TaskManager costs two requests."""
+    """The ones requested longest ago; a TaskManager costs two requests."""
     small_job_subtasks: int = 64
     """Jobs up to this size give subtask details of every checkpoint."""
     sample_every: int = 10
@@ -70,7 +70,7 @@ def limits_per_cluster(total_requests: int, sources: int, limits: RequestLimits)
 
 
 class Budget:
-    """Counts requests down, its parent's too; ``left_out`` counts what was due and not asked."""
+    """Counts requests down, its parent's too; ``left_out`` counts what was due and not requested."""
 
     def __init__(self, requests: int, parent: "Budget | None" = None) -> None:
         self._left, self._parent = requests, parent

@@ -1,4 +1,4 @@
-"""Which metrics are asked of which subtasks, in requests short enough for Flink."""
+"""Which metrics of which subtasks are requested, in paths short enough for Flink."""
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
@@ -11,7 +11,7 @@ from ingest.flink_rest.versions import major
 def names_for(flink_version: str | None) -> tuple[str, ...]:
     """Metric ids that this release has, one per metric: the shortest complete set, so that few requests do.
 
-    Up to 1.20 the flat group ``buffers`` is there; 2.x has the long names only. Of an unknown release all are asked.
+    Up to 1.20 the flat group ``buffers`` is there; 2.x has the long names only. For an unknown release all are requested.
     """
     return tuple(name for spellings in SUBTASK_METRICS.values() for name in _of_release(spellings, major(flink_version)))
 

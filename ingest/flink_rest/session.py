@@ -1,4 +1,4 @@
-"""The requests of one cycle: every failed one becomes a skip, and a JobManager that is down is asked no more."""
+"""The requests of one cycle: every failed one becomes a skip, and a JobManager that is down gets no more."""
 
 from collections.abc import Callable
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""Reads TaskManagers: the list each time it is due, and memory figures of those asked longest ago."""
+"""Reads TaskManagers: the list each time it is due, and memory figures of those requested longest ago."""
 
 import asyncio
 from typing import Any

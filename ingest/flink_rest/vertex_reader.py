@@ -26,7 +26,7 @@ class VertexReader:
         self._names = names_for(flink_version)
 
     async def read(self, job_id: str, reading: JobAnswers, cursor: JobCursor, *, placed: bool, retry_empty: bool) -> None:
-        """``placed``: also where the subtasks run. ``retry_empty``: ask again after a pause what came empty."""
+        """``placed``: also where the subtasks run. ``retry_empty``: request again after a pause what came empty."""
         paths = {vertex_id: f"/jobs/{job_id}/vertices/{vertex_id}" for vertex_id in cursor.vertices}
         if placed:
             await self._read_placement(paths, reading, cursor)
@@ -86,7 +86,7 @@ class VertexReader:
         return [(vertex_id, answer) for vertex_id, answer in zip(affordable, answers, strict=True) if answer is not None]
 
     def _at_most(self, path: str, cursor: JobCursor, vertex_id: str) -> int:
-        """Subtasks asked per sample: a vertex's part of its job's budget, and never more than the limits allow."""
+        """Subtasks requested per sample: a vertex's part of its job's budget, and never more than the limits allow."""
         requests = max(1, min(self._limits.requests_per_vertex, self._limits.requests_per_job // (2 * max(1, len(cursor.vertices)))))
         return requests * subtasks_per_request(
             self._names, cursor.vertices[vertex_id], self._prefix_bytes + len(path) + len("/metrics?get=")

@@ -11,7 +11,7 @@ from ingest.records import VertexMetrics
 
 
 def add_vertex_samples(reading: JobAnswers, results: ParseResults) -> None:
-    """One sample per vertex of which anything was asked."""
+    """One sample per vertex of which anything was requested."""
     for vertex_id in dict.fromkeys((*reading.metrics, *reading.backpressure, *reading.vertices)):
         _add_sample(reading, vertex_id, results)
 

@@ -29,10 +29,6 @@ class ArchiveFile:
     changed_at: datetime | None
     stamp: str
 
-    @property
-    def job_id(self) -> str:
-        return self.name.rsplit("/", 1)[-1]
-
 
 class ArchiveDirectory:
     """A local path or any fsspec URI. Raises ``Skipped`` where it cannot be reached."""

@@ -113,7 +113,7 @@ class _Reader:
         respelled = self._spellings.apply(directory)
         root = next((root for root in self._roots if is_below(respelled, root.uri)), None)
         if root is None and not directory.startswith("file:"):
-            # Addresses come from Flink: only what an operator has registered is asked over a network.
+            # Addresses come from Flink: only what an operator has registered is requested over a network.
             raise ValueError("it is below no registered storage root; register the root to have it read")
         read_at = root.readable(respelled) if root else local_path(directory)
         if "://" not in read_at:

@@ -41,11 +41,11 @@ def key_of(file: MetadataFile) -> FileKey:
 
 def reference_batches(file: MetadataFile) -> Iterator[pa.RecordBatch]:
     """Batches of ``SCHEMA``; the last one is the single row with ordinal 0. Raises what reading raises."""
-    seen = _Seen(file)
-    for batch in columns.batches(seen.watch(file.pieces())):
-        seen.handles += batch.num_rows
-        yield seen.of_handles(batch)
-    yield seen.of_file()
+    rows = _FileRows(file)
+    for batch in columns.batches(rows.watch(file.pieces())):
+        rows.handles += batch.num_rows
+        yield rows.of_handles(batch)
+    yield rows.of_file()
 
 
 def references(file: MetadataFile) -> Iterator[Reference]:
@@ -56,7 +56,7 @@ def references(file: MetadataFile) -> Iterator[Reference]:
             yield Reference(**row, states=None if states is None else tuple(NamedListState(**state) for state in states))
 
 
-class _Seen:
+class _FileRows:
     """What all rows of a file share, and what only its end shows."""
 
     def __init__(self, file: MetadataFile) -> None:

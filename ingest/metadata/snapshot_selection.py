@@ -35,9 +35,9 @@ class SnapshotSelection:
     def __init__(self, remembered: Mapping[str, Any] | None = None) -> None:
         names = {field.name for field in fields(_JobHistory)}
         self._jobs = {
-            job_id: _JobHistory(**{name: value for name, value in seen.items() if name in names})
-            for job_id, seen in (remembered or {}).items()
-            if isinstance(seen, dict)
+            job_id: _JobHistory(**{name: value for name, value in history.items() if name in names})
+            for job_id, history in (remembered or {}).items()
+            if isinstance(history, dict)
         }
 
     def wanted(self, observed: Iterable[Observed]) -> list[str]:
@@ -57,39 +57,39 @@ class SnapshotSelection:
     def remembered(self, at: datetime) -> dict[str, Any]:
         """What the next cycle needs; jobs not heard of for a day are forgotten."""
         since = at.timestamp() - FORGOTTEN_AFTER_S
-        return {job_id: asdict(seen) for job_id, seen in self._jobs.items() if seen.seen_s >= since}
+        return {job_id: asdict(history) for job_id, history in self._jobs.items() if history.seen_s >= since}
 
-    def _seen(self, job_id: str, at: datetime) -> _JobHistory:
-        seen = self._jobs.setdefault(job_id, _JobHistory())
-        seen.seen_s = max(seen.seen_s, at.timestamp())
-        return seen
+    def _history(self, job_id: str, at: datetime) -> _JobHistory:
+        history = self._jobs.setdefault(job_id, _JobHistory())
+        history.seen_s = max(history.seen_s, at.timestamp())
+        return history
 
     def _of_job(self, job: Job, at: datetime) -> list[str]:
-        seen, restored_ms = self._seen(job.job_id, at), _ms(job.restored_at)
-        if restored_ms <= seen.restored_ms or not job.restored_path:
+        history, restored_ms = self._history(job.job_id, at), _ms(job.restored_at)
+        if restored_ms <= history.restored_ms or not job.restored_path:
             return []
-        seen.restored_ms = restored_ms
+        history.restored_ms = restored_ms
         # A job that recovers from its own checkpoint owns the files already: nothing is uploaded again.
         if job.job_id in job.restored_path or restored_ms < _ms(at) - OLD_RESTORE_MS:
             return []
-        seen.awaited_since_ms = max(seen.awaited_since_ms, restored_ms)
+        history.awaited_since_ms = max(history.awaited_since_ms, restored_ms)
         return [job.restored_path]
 
     def _of_checkpoint(self, checkpoint: Checkpoint, at: datetime) -> list[str]:
-        seen, trigger_ms = self._seen(checkpoint.job_id, at), _ms(checkpoint.trigger_time)
+        history, trigger_ms = self._history(checkpoint.job_id, at), _ms(checkpoint.trigger_time)
         if checkpoint.is_savepoint:
-            if trigger_ms <= seen.savepoint_ms or checkpoint.status == "FAILED":
+            if trigger_ms <= history.savepoint_ms or checkpoint.status == "FAILED":
                 return []
-            seen.savepoint_ms = seen.awaited_since_ms = max(seen.awaited_since_ms, trigger_ms)
-            return [seen.last_path] if seen.last_path else []
-        if checkpoint.status != "COMPLETED" or not checkpoint.external_path or trigger_ms <= seen.last_ms:
+            history.savepoint_ms = history.awaited_since_ms = max(history.awaited_since_ms, trigger_ms)
+            return [history.last_path] if history.last_path else []
+        if checkpoint.status != "COMPLETED" or not checkpoint.external_path or trigger_ms <= history.last_ms:
             return []
-        seen.last_path, seen.last_ms = checkpoint.external_path, trigger_ms
-        if not seen.awaited_since_ms:
+        history.last_path, history.last_ms = checkpoint.external_path, trigger_ms
+        if not history.awaited_since_ms:
             return []
         # One that was under way when the savepoint began is the one before it after all.
-        if trigger_ms > seen.awaited_since_ms:
-            seen.awaited_since_ms = 0
+        if trigger_ms > history.awaited_since_ms:
+            history.awaited_since_ms = 0
         return [checkpoint.external_path]
 
 

@@ -21,7 +21,7 @@ RESOLVE_WITHIN_S = 5
 
 
 class RefusedAddress(OSError):
-    """Nothing was asked there. The message names no more than the host."""
+    """No connection was made. The message names no more than the host."""
 
     def __init__(self, host: str, why: str) -> None:
         super().__init__(errno.EACCES, f"{host} {why}")

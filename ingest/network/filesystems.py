@@ -1,4 +1,4 @@
-"""File systems that URIs of people name, opened only where clusters may be."""
+"""File systems that the URIs of users name, opened only where clusters may be."""
 
 from typing import Any
 

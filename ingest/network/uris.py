@@ -1,4 +1,4 @@
-"""Which hosts URIs of people name, and whether these may be asked. Imports no client, as every process of Weir reads this."""
+"""Which hosts the URIs of users name, and whether Weir may connect to them. Imports no client, as every process of Weir reads this."""
 
 import re
 from urllib.parse import urlsplit
@@ -11,7 +11,7 @@ _NO_HOST = re.compile(r"file|local|memory|data|zip|tar|s3|s3a|s3n|gs|gcs|abfs|ab
 
 
 def check_uri(uri: str) -> None:
-    """Raises ``RefusedAddress`` where a host in it may not be asked; also in chains such as ``simplecache::http://…``."""
+    """Raises ``RefusedAddress`` where a host in it is refused; also in chains such as ``simplecache::http://…``."""
     for part in _PART.finditer(uri):
         if _NO_HOST.fullmatch(part["scheme"].lower()):
             continue

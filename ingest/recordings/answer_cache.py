@@ -1,4 +1,4 @@
-"""What a recorded cluster was asked once, and what holds for all later polls."""
+"""Answers of a recorded cluster that were requested once and hold for all later polls."""
 
 from dataclasses import dataclass, field
 

@@ -25,7 +25,7 @@ _OPENS_A_POLL = ("/overview", "/jobs/overview", "/taskmanagers")
 
 @dataclass(slots=True)
 class Poll:
-    """Answers between two rounds of asking. A job has more than one reading where it was asked the same twice."""
+    """Answers of one round of requests. A job has more than one reading where the same was requested twice."""
 
     started_at: datetime
     size_bytes: int = 0
@@ -56,7 +56,7 @@ class Poll:
 class Polls:
     """Feed it answers in recorded order; it hands out what each finished poll observed.
 
-    A poll ends where the cluster's lists are asked again, or at its bounds in time and bytes.
+    A poll ends where the cluster's lists are requested again, or at its bounds in time and bytes.
     """
 
     def __init__(self, cluster: str, version: str | None = None) -> None:
@@ -139,7 +139,7 @@ class Polls:
             readings.append(JobAnswers(job.job_id, overview=job.answer))
 
     def _complete(self, reading: JobAnswers) -> None:
-        """Add what earlier polls asked, and keep what later ones will not ask again."""
+        """Add answers of earlier polls, and keep those that later ones will not request again."""
         cache, job_id = self._cache, reading.job_id
         reading.flink_version = cache.flink_version
         reading.jobmanager_config = cache.jobmanager_config

@@ -81,7 +81,7 @@ class Recording:
 
 
 def _declared_version(bundle: Bundle) -> str | None:
-    """The Flink version in ``scenario.json``, for recordings that begin before ``/config`` was asked."""
+    """The Flink version in ``scenario.json``, for recordings that begin before ``/config`` was requested."""
     try:
         with bundle.open(bundle.directory / "scenario.json") as file:
             version = json.loads(file.read(MAX_SCENARIO_BYTES)).get("version")

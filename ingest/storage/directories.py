@@ -86,20 +86,20 @@ class S3:
         # Keys are compared as text, so a directory with an empty name between two slashes is one like any other.
         prefix = f"{self._prefix}{below}/" if self._prefix else f"{below}/".removeprefix("/")
         query: dict[str, Any] = {"Bucket": self._bucket, "Prefix": prefix, "Delimiter": "/", "MaxKeys": KEYS_A_PAGE}
-        seen = False
+        is_there = False
         while True:
             page = self._filesystem.call_s3("list_objects_v2", **query)
             for common in page.get("CommonPrefixes", ()):
-                seen = True
+                is_there = True
                 yield Entry(common["Prefix"][len(prefix) : -1], Kind.DIRECTORY)
             for key in page.get("Contents", ()):
-                seen = True
+                is_there = True
                 if key["Key"] != prefix:
                     yield Entry(key["Key"][len(prefix) :], Kind.FILE, int(key["Size"]), cut(modified_at(key)))
             if not page.get("IsTruncated"):
                 break
             query["ContinuationToken"] = page["NextContinuationToken"]
-        if not seen and not below:
+        if not is_there and not below:
             raise FileNotFoundError("no object has this prefix")
 
     def identity(self, below: str) -> Hashable:

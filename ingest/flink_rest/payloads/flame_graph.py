@@ -1,4 +1,4 @@
-"""``/jobs/:id/vertices/:vid/flamegraph``: what the threads of a vertex were seen doing, as a tree of methods.
+"""``/jobs/:id/vertices/:vid/flamegraph``: what the threads of a vertex were doing when sampled, as a tree of methods.
 
 Since Flink 1.13. The root holds all stack traces that were sampled, a node those in which its frame was called by that of its parent.
 """
@@ -19,7 +19,7 @@ NAME_CHARS = 300
 
 
 class FlameGraphState(StrEnum):
-    """What became of a request. ``OFF``: rest.flamegraph.enabled is false; ``SAMPLING``: to be asked again; ``ENDED``: its tasks have."""
+    """What became of a request. ``OFF``: rest.flamegraph.enabled is false; ``SAMPLING``: to be requested again; ``ENDED``: no tasks."""
 
     SAMPLED = "sampled"
     SAMPLING = "sampling"

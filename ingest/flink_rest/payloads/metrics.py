@@ -15,7 +15,7 @@ _SUBTASK_IN_PATH = re.compile(r"/subtasks/(\d{1,5})/metrics$")
 
 
 def values(body: Any) -> dict[str, Any]:
-    """Raw value by metric id. A list of names without values (nothing was asked) gives nothing.
+    """Raw value by metric id. A list of names without values (nothing was requested) gives nothing.
 
     Raises ``Skipped`` on a bad shape.
     """

@@ -33,7 +33,7 @@ def entries(body: Any) -> list[tuple[str, Any]]:
 
 
 def taskmanager(entry: Any, ts: datetime, metric_values: Mapping[str, Any] | None = None, place: str = "") -> TaskManager:
-    """One sample out of a list entry or a detail answer, and what was asked of its metrics.
+    """One sample out of a list entry or a detail answer, and its requested metrics.
 
     Memory in use is known from the detail answer or the metrics only. Raises ``Skipped`` on a bad shape.
     """
@@ -73,7 +73,7 @@ def taskmanager(entry: Any, ts: datetime, metric_values: Mapping[str, Any] | Non
 
 
 def _collected(detail: Fields | None) -> Fields:
-    """Flink answers zeros until it has fetched the first metrics: a JVM without any heap is one not asked yet."""
+    """Flink answers zeros until it has fetched the first metrics: a JVM without any heap is one not measured yet."""
     return detail if detail and detail.whole("heapCommitted") else Fields({})
 
 

@@ -115,7 +115,7 @@ def test_reading_on_where_a_reader_stopped_gives_the_rest(lines: list[bytes], at
     data = b"\n".join(lines)
     first = splitter()
     records = first.feed(data[:at])
-    second = splitter(offset=first.resume_offset, mid_record=first.resumes_mid_record, seen=first.seen())
+    second = splitter(offset=first.resume_offset, mid_record=first.resumes_mid_record, recent=first.recent_counts())
     records += second.feed(data[first.resume_offset :])
     assert records + second.close() == records_of(data, file="jm.log")
 
