@@ -160,6 +160,9 @@ def elements(value: Any, place: str = "") -> list[tuple[str, Any]]:
 
 def whole(value: Any) -> int | None:
     """Whole number, ``None`` where unknown. Raises ``ValueError`` for anything that is none."""
+    if type(value) is int and 0 <= value <= LARGEST_WHOLE:
+        # Nearly all of them, and answers about subtasks hold tens of thousands.
+        return value
     number = _number(value)
     if number is None or number < 0:
         return None
