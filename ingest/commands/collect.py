@@ -9,9 +9,9 @@ import json
 import sys
 import time
 from pathlib import Path
-from typing import Any
 
 from ingest.cluster_options import add_connection_arguments, add_log_arguments, source_of, sources_in
+from ingest.commands.cursor_file import load_cursor, save_cursor
 from ingest.errors import Refused
 from ingest.flink_rest.gate import SAME_PATH_PAUSE_S
 from ingest.lake.environment import lake_of
@@ -41,14 +41,17 @@ def run(args: argparse.Namespace) -> int:
         raise Refused(f"--every must be at least {SAME_PATH_PAUSE_S:g} s: JobManagers are not asked the same more often.")
     lake = lake_of(args.lake)
     cursor_file = args.cursors or _beside(lake.root)
-    cursors = _load(cursor_file)
+    cursors = {name: cursor for name, cursor in load_cursor(cursor_file).items() if isinstance(cursor, dict)}
     skipped = False
     cycle = 0
     while True:
         started = time.monotonic()
         outcomes = collect_shard(sources, cursors, lake, cycle_s=args.every)
         cursors = {**cursors, **{outcome.cluster: outcome.cursor for outcome in outcomes}}
-        _save(cursor_file, cursors)
+        try:
+            save_cursor(cursor_file, cursors)
+        except OSError as error:
+            print(f"collect: cursors could not be kept in {cursor_file} ({error.strerror})", file=sys.stderr)
         for outcome in outcomes:
             skipped = skipped or not outcome.reachable or outcome.skips > 0
             print(_as_json(outcome) if args.json else described(outcome), flush=True)
@@ -85,24 +88,3 @@ def _beside(root: str) -> Path:
     if "://" in root and not root.startswith("file://"):
         raise Refused("With a remote lake, say where cursors are kept: --cursors FILE.")
     return Path(root.removeprefix("file://")) / "collect-cursors.json"
-
-
-def _load(path: Path) -> dict[str, dict[str, Any]]:
-    try:
-        found = json.loads(path.read_text("utf-8"))
-    except FileNotFoundError:
-        return {}
-    except (OSError, ValueError) as error:
-        raise Refused(f"The cursors in {path} cannot be read; remove the file to read everything again.") from error
-    return {name: cursor for name, cursor in found.items() if isinstance(cursor, dict)} if isinstance(found, dict) else {}
-
-
-def _save(path: Path, cursors: dict[str, dict[str, Any]]) -> None:
-    """A new file takes the place of the old one, so that a crash leaves one of them whole."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    fresh = path.with_name(path.name + ".new")
-    try:
-        fresh.write_text(json.dumps(cursors), "utf-8")
-        fresh.replace(path)
-    except OSError as error:
-        print(f"collect: cursors could not be kept in {path} ({error.strerror})", file=sys.stderr)

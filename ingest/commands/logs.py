@@ -10,8 +10,8 @@ import json
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
+from ingest.commands.cursor_file import load_cursor, save_cursor
 from ingest.errors import Refused
 from ingest.flink_logs.tail import read_new
 from ingest.lake.store import Lake
@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     lake = Lake(args.lake, _options(args.lake_options))
     source = LogSource(tuple(args.globs), args.layout, args.time_zone)
-    cursor = _saved(args.cursor)
+    cursor = load_cursor(args.cursor) if args.cursor else {}
     records = skipped = 0
     behind = True
     while behind:
@@ -43,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
         lake.append((*result.observed, *skips))
         cursor, behind = result.cursor, result.behind
         if args.cursor:
-            _save(args.cursor, cursor)
+            save_cursor(args.cursor, cursor)
         records += sum(len(observed.records) for observed in result.observed)
         skipped += len(result.skips)
         for skip in result.skips:
@@ -60,19 +60,3 @@ def _options(text: str) -> dict[str, str]:
     if not isinstance(options, dict):
         raise Refused("--lake-options is not a JSON object.")
     return {str(name): str(value) for name, value in options.items()}
-
-
-def _saved(path: Path | None) -> dict[str, Any] | None:
-    if path is None or not path.exists():
-        return None
-    try:
-        cursor: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise Refused(f"The cursor {path} cannot be read; delete it to read everything again, nothing is kept twice.") from error
-    return cursor
-
-
-def _save(path: Path, cursor: dict[str, Any]) -> None:
-    unfinished = path.with_name(f"{path.name}.part")
-    unfinished.write_text(json.dumps(cursor), encoding="utf-8")
-    unfinished.replace(path)
