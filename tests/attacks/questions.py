@@ -10,8 +10,8 @@ from random import Random
 from typing import Any
 
 WEBAPP = Path(__file__).resolve().parents[2] / "webapp"
-_ASKED = re.compile(r"""(?:\bget|getlist|_text|instant)\([^"'\n]*["']([a-z_]{1,24})["']""")
-_DECLARED = re.compile(r"(?m)^    ([a-z_]{1,24}) = (?:Text|Choice|Whole|Flag|Instant|Status|Order)\(")
+_ASKED = re.compile(r"""(?:\bget|getlist|parameter|instant)\([^"'\n]*["']([a-z_]{1,24})["']""")
+_DECLARED = re.compile(r"(?m)^    ([a-z_]{1,24})(?:: Parameter)? = (?:Text|LongText|Choice|Whole|Flag|Instant|Status|Order)\(")
 ADMIN = (
     "q",
     "o",
