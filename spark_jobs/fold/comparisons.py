@@ -21,9 +21,9 @@ def comparisons(facts: Iterable[Row], state: JobState) -> list[dict[str, Any]]:
         if is_completed_checkpoint(fact) and (directory := directory_of(fact["external_path"]))
     ]
     restores = [
-        (mention["at"], None, directory)
-        for mention in annotations(state.answers, (), state.events)
-        if mention["kind"] == "restore" and (directory := directory_of((mention["detail"] or {}).get("path")))
+        (annotation["at"], None, directory)
+        for annotation in annotations(state.answers, (), state.events)
+        if annotation["kind"] == "restore" and (directory := directory_of((annotation["detail"] or {}).get("path")))
     ]
     found, before = [], None
     # At one instant the restore comes first.

@@ -51,7 +51,7 @@ class JobResult:
 
 
 def fold(update: JobUpdate, before: JobState, settings: Settings) -> JobResult | Lookup:
-    """Idempotent: what was told before and comes again changes nothing.
+    """Idempotent: rows that come again change nothing.
 
     :class:`Lookup` where rows are needed that are only in the lake; with them in ``update.found_…`` it is a result.
     """
@@ -66,8 +66,8 @@ def fold(update: JobUpdate, before: JobState, settings: Settings) -> JobResult |
     states = entered_states(state.answers, state.events)
     lost = lost_mentions(losses(state.taskmanager_lines, states))
     types = types_of(state.snapshots)
-    mentions = annotations(state.answers, [*facts, *found.older.savepoints], state.events, state.outages, lost, types)
-    trend = size_trend(facts, mentions, found.older)
+    annotated = annotations(state.answers, [*facts, *found.older.savepoints], state.events, state.outages, lost, types)
+    trend = size_trend(facts, annotated, found.older)
     current = job_current(state.answers, facts, state.pressure, state.events, found.older, types) | {"states": states or None}
     full_states = vertex_states(found.rows.vertex_checkpoints, found.recomputed, before.vertex_states)
     starts, newest_ms = _to_judge(update, before, found.recomputed, current, losses(update.taskmanager_lines, states))
@@ -75,7 +75,7 @@ def fold(update: JobUpdate, before: JobState, settings: Settings) -> JobResult |
         return lookup._replace(keys=wanted_keys(update.job_id, state, facts, surroundings.writing))
     if lookup := lacks_snapshots(update, before, state, facts, surroundings.writing):
         return lookup
-    untold, hashes = _untold(mentions, before)
+    untold, hashes = _untold(annotated, before)
     latest = (
         max((before.judged_start or 0, before.judged_to or 0), (starts[-1], min(starts[-1] + WINDOW_MS, newest_ms))) if starts else None
     )
@@ -88,8 +88,8 @@ def fold(update: JobUpdate, before: JobState, settings: Settings) -> JobResult |
     )
     recomputed = list(found.recomputed.values())
     if latest is None:
-        return JobResult(recomputed, found.retracted, mentions, untold, current, trend, None, state, facts, surroundings.names)
-    history = _history(update, before, state, events, facts, mentions, full_states, states)
+        return JobResult(recomputed, found.retracted, annotated, untold, current, trend, None, state, facts, surroundings.names)
+    history = _history(update, before, state, events, facts, annotated, full_states, states)
     in_window: dict[int, list[samples.VertexWindow]] = {}
     earlier = Earlier([*before.counters, *answers(update.vertex_windows)])
     for row in update.vertex_windows:
@@ -100,14 +100,14 @@ def fold(update: JobUpdate, before: JobState, settings: Settings) -> JobResult |
     covered = joined([*before.judged_runs, *runs(starts)])
     judgement["covered"] = covered
     state = replace(state, judged_start=latest[0], judged_to=latest[1], judged_runs=covered)
-    return JobResult(recomputed, found.retracted, mentions, untold, current, trend, judgement, state, facts, surroundings.names, windows)
+    return JobResult(recomputed, found.retracted, annotated, untold, current, trend, judgement, state, facts, surroundings.names, windows)
 
 
-def _untold(mentions: Sequence[dict[str, Any]], before: JobState) -> tuple[list[dict[str, Any]], list[int]]:
+def _untold(annotated: Sequence[dict[str, Any]], before: JobState) -> tuple[list[dict[str, Any]], list[int]]:
     """Annotations that did not come out before in the same words, and hashes of all."""
-    hashes = [zlib.crc32(repr(mention).encode()) for mention in mentions]
+    hashes = [zlib.crc32(repr(annotation).encode()) for annotation in annotated]
     known = set(before.told_annotations)
-    return [mention for mention, digest in zip(mentions, hashes, strict=True) if digest not in known], sorted(hashes)
+    return [annotation for annotation, digest in zip(annotated, hashes, strict=True) if digest not in known], sorted(hashes)
 
 
 def _remembered(update: JobUpdate, before: JobState, events: Sequence[Row]) -> JobState:
@@ -145,14 +145,14 @@ def _to_judge(
 
 
 def _history(
-    update: JobUpdate, before: JobState, state: JobState, events: Sequence[Row], facts: Sequence[Row], mentions: Sequence[Row],
+    update: JobUpdate, before: JobState, state: JobState, events: Sequence[Row], facts: Sequence[Row], annotated: Sequence[Row],
     full_states: Sequence[Row], states: Sequence[tuple[int, str]],
 ) -> History:  # fmt: skip
     renewed = {(row["vertex_id"], row["window_start"]) for row in update.pressure}
     past = [*update.pressure, *(row for row in before.pressure if (row["vertex_id"], row["window_start"]) not in renewed)]
     return History(
         checkpoints=timed(samples.CheckpointSample, facts, "trigger_time"),
-        annotations=timed(samples.Annotation, mentions, "at"),
+        annotations=timed(samples.Annotation, annotated, "at"),
         failures=timed(samples.JobFailure, state.failures, "ts"),
         events=read_by_rules(events),
         uploads=timed(samples.UploadedFiles, state.uploads, "as_of"),
