@@ -56,9 +56,6 @@ class SilenceQuerySet(QuerySet["Silence"]):
     def over(self, at: datetime) -> Self:
         return self.filter(ends_at__lte=at)
 
-    def not_over(self, at: datetime) -> Self:
-        return self.filter(ends_at__gt=at)
-
 
 class MaintenanceWindowQuerySet(QuerySet["MaintenanceWindow"]):
     def not_over(self, at: datetime) -> Self:
