@@ -56,13 +56,20 @@ TOGETHER = {**dict.fromkeys(REAL_FLINK, "flink"), **dict.fromkeys(ON_WARM_SPARK,
 LONGEST_FIRST = (
     *REAL_FLINK,
     *ON_WARM_SPARK,
-    "integration/",
-    "spark_jobs/storage/test_worlds.py",
-    "spark_jobs/",
-    "webapp/cleanup/test_whole.py",
     "webapp/pipeline/test_workers.py",
+    "spark_jobs/storage/test_worlds.py",
+    "webapp/config/test_frozen_redis.py",
+    "spark_jobs/storage/",
+    "webapp/test_databases.py",
+    "integration/",
+    "spark_jobs/",
+    "webapp/delivery/test_killed.py",
+    "webapp/cleanup/test_killed.py",
+    "webapp/cleanup/test_whole.py",
+    "webapp/cleanup/test_applying.py",
+    "ingest/test_memory.py",
 )
-"""Files and folders that take minutes, so that none of them is left for the end."""
+"""Files and folders that take minutes, so that none of them is left for the end; those that wait in turn with those that calculate."""
 
 
 class Together(LoadScopeScheduling):
