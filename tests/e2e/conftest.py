@@ -5,12 +5,17 @@ import shutil
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from django.conf import settings
 from django.core.cache import cache
+from django.core.management import call_command
+from django.test import override_settings
 from django.utils import timezone
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from pytest_django.live_server_helper import LiveServer
 
 from ingest.lake.store import Lake
 from ingest.records import Observed, VertexMetrics
@@ -37,18 +42,23 @@ def browser() -> Iterator[Browser]:
         started.close()
 
 
-@pytest.fixture
-def site(transactional_db, live_server, home) -> Iterator[str]:
-    """Address of a server whose job ``clickstream`` shows every block of its page."""
-    cache.clear()
-    fill(Lake(str(home / "lake")))
-    fill_storage(home, timezone.now())
-    yield live_server.url
-    _let_requests_end()
+@pytest.fixture(scope="module")
+def site(django_db_setup, django_db_blocker, tmp_path_factory) -> Iterator[str]:
+    """Address of a server whose job ``clickstream`` shows every block of its page. What a test changes is rolled back."""
+    home = tmp_path_factory.mktemp("site")
+    weir = replace(settings.WEIR, home=home, lake_root=str(home / "lake"), runs_root=str(home / "runs"))
+    with django_db_blocker.unblock(), override_settings(WEIR=weir, ALLOWED_HOSTS=[*settings.ALLOWED_HOSTS, "localhost"]):
+        cache.clear()
+        fill(Lake(weir.lake_root))
+        fill_storage(home, timezone.now())
+        server = LiveServer("localhost")
+        yield server.url
+        server.stop()
+        call_command("flush", interactive=False, verbosity=0)
 
 
 def _let_requests_end(within_s: float = 20) -> None:
-    """A page may still be asking for its charts when its test has seen enough; the database goes away after this."""
+    """A page may still be asking for its charts when its test has seen enough; its changes are rolled back after this."""
     deadline = time.monotonic() + within_s
     while any("process_request_thread" in thread.name for thread in threading.enumerate()) and time.monotonic() < deadline:
         time.sleep(0.05)
@@ -87,10 +97,11 @@ def fill(lake: Lake) -> None:
 
 @pytest.fixture
 def context(browser: Browser, site: str) -> Iterator[BrowserContext]:
-    """Closed before the site's data go away: a browser left open goes on asking."""
+    """Closed before the test's changes go away: a browser left open goes on asking."""
     made = browser.new_context(viewport={"width": 1440, "height": 900})
     yield made
     made.close()
+    _let_requests_end()
 
 
 @pytest.fixture

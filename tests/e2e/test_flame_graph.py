@@ -12,7 +12,7 @@ from tests.webapp.builders import finding
 from webapp.flame_graphs.requests import keep, want
 from webapp.fleet.models import JobCurrent
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.browser, pytest.mark.django_db]
 
 SOURCE, SINK = "v1", "v4"
 BODY = graphs("1.20.5")[0]["body"]

@@ -11,7 +11,7 @@ from webapp.checkpoints.models import CheckpointFact
 from webapp.checkpoints.querysets import trigger_ms
 from webapp.findings.models import Finding
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.browser, pytest.mark.django_db]
 
 JOB = f"/jobs/prod-eu/{'c' * 32}/"
 PAGES = (

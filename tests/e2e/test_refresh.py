@@ -5,7 +5,7 @@ from playwright.sync_api import expect
 
 from webapp.fleet.models import JobCurrent
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.browser, pytest.mark.django_db]
 
 REFRESH = "document.dispatchEvent(new CustomEvent('weir:refresh'))"
 
