@@ -19,6 +19,9 @@ FOLDER = PROJECT / ".pytest_cache"
 QUIET = "-Xlog:cds=off -Xlog:cds+dynamic=off -Xlog:class+path=off"
 """An archive that is not there yet, or is of another class path, is no news."""
 
+WRITTEN_WITHIN_S = 300
+"""Some seconds on an idle machine; here, tests have the cores."""
+
 
 def archive() -> Path:
     """Where it lies: another one for each Spark and each Java."""
@@ -48,8 +51,10 @@ def main() -> None:
     with TemporaryDirectory(prefix="spark-classes-", dir=FOLDER) as name:
         folder = Path(name)
         import_recording(PROJECT / "tests/fixtures/recordings/1.20.5/E", "c", Lake(str(folder / "lake")))
-        os.environ["JDK_JAVA_OPTIONS"] = f"-XX:TieredStopAtLevel=1 -XX:ArchiveClassesAtExit={folder / 'made.jsa'} {QUIET}"
-        with connect_server(folder / "spark") as remote:
+        # Not for the JVM that only puts the server's command line together.
+        os.environ["SPARK_SUBMIT_OPTS"] = f"-XX:ArchiveClassesAtExit={folder / 'made.jsa'} {QUIET}"
+        os.environ["JDK_JAVA_OPTIONS"] = "-XX:TieredStopAtLevel=1"
+        with connect_server(folder / "spark", stops_within_s=WRITTEN_WITHIN_S) as remote:
             run_cycle(folder / "lake", folder / "run", "classes", {"SPARK_REMOTE": remote}, "--most-rows-without-spark", "0").wait(300)
         # In one step: no JVM maps half of it.
         (folder / "made.jsa").rename(archive())

@@ -40,7 +40,7 @@ def standalone_cluster(folder: Path, workers: int = 2) -> Iterator[str]:
 
 
 @contextmanager
-def connect_server(folder: Path, master: str = "local[2]") -> Iterator[str]:
+def connect_server(folder: Path, master: str = "local[2]", stops_within_s: float = STOPS_WITHIN_S) -> Iterator[str]:
     """A Spark Connect server with a heap of 1 GiB; yields its ``sc://`` URL."""
     port = free_port()
     conf = {
@@ -56,13 +56,15 @@ def connect_server(folder: Path, master: str = "local[2]") -> Iterator[str]:
     }
     settings = [word for name, value in conf.items() for word in ("--conf", f"{name}={value}")]
     server = ["--class", "org.apache.spark.sql.connect.service.SparkConnectServer", "--master", master, *settings, "spark-internal"]
-    with spark_class("connect", ["org.apache.spark.deploy.SparkSubmit", *server], folder, daemon_heap="1g") as process:
+    with spark_class("connect", ["org.apache.spark.deploy.SparkSubmit", *server], folder, "1g", stops_within_s) as process:
         process.wait_for_port(port)
         yield f"sc://127.0.0.1:{port}"
 
 
 @contextmanager
-def spark_class(name: str, arguments: Sequence[str], folder: Path, daemon_heap: str = "256m") -> Iterator["SparkProcess"]:
+def spark_class(
+    name: str, arguments: Sequence[str], folder: Path, daemon_heap: str = "256m", stops_within_s: float = STOPS_WITHIN_S
+) -> Iterator["SparkProcess"]:
     """Run one of Spark's main classes. It and all it started are stopped at the end."""
     folder.mkdir(parents=True, exist_ok=True)
     log = folder / f"{name}.log"
@@ -81,10 +83,10 @@ def spark_class(name: str, arguments: Sequence[str], folder: Path, daemon_heap: 
         try:
             yield SparkProcess(process, log)
         finally:
-            stop_group(process)
+            stop_group(process, stops_within_s)
 
 
-def stop_group(process: "subprocess.Popen[bytes]") -> None:
+def stop_group(process: "subprocess.Popen[bytes]", within_s: float = STOPS_WITHIN_S) -> None:
     """Ask the process and its children to stop, then make them."""
     for wish in (signal.SIGTERM, signal.SIGKILL):
         try:
@@ -92,7 +94,7 @@ def stop_group(process: "subprocess.Popen[bytes]") -> None:
         except ProcessLookupError:
             break
         try:
-            process.wait(STOPS_WITHIN_S)
+            process.wait(within_s)
         except subprocess.TimeoutExpired:
             continue
     process.wait()
