@@ -56,6 +56,14 @@ def pairs(mapping: Mapping[str, Any]) -> list[tuple[str, Any]]:
 
 
 @register.filter
+def counted(value: Any) -> str:
+    """A count of a run; several by name as in "12 merged, 3 removed"."""
+    if isinstance(value, Mapping):
+        return ", ".join(f"{counted(one)} {words(name)}" for name, one in value.items()) or "none"
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+@register.filter
 def age(instant: datetime | None, at: datetime) -> str:
     """``{{ job.last_completed_at|age:now }}``."""
     return instants.age_text(instant, at)

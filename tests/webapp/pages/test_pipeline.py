@@ -40,6 +40,14 @@ def test_a_failed_run_shows_its_error_and_the_end_of_its_log(viewer):
     assert "&lt;b&gt;last line" in page
 
 
+def test_counts_of_several_things_are_said_in_words(viewer):
+    run = _run(kind="maintain", counts={"checkpoints": {"merged": 1200, "removed": 3}, "deleted": {}, "restarted": "from the lake"})
+    for address in (reverse("pipeline"), reverse("pipeline-run", args=(run.pk,))):
+        page = viewer.get(address).content.decode()
+        assert "1,200 merged, 3 removed" in page and "from the lake" in page and "none" in page
+        assert "&#x27;merged" not in page
+
+
 def test_runs_page_and_filter_by_kind(viewer):
     for n in range(30):
         _run(kind="collect" if n % 2 else "spark", started_at=timezone.now() - timedelta(minutes=n))
