@@ -6,7 +6,7 @@ from typing import Any
 from django.core.management.base import BaseCommand
 
 from webapp.lib.printing import print_lines
-from webapp.lib.sentences import matching, sentences
+from webapp.lib.sentences import Sentence, matching, sentences
 
 
 class Command(BaseCommand):
@@ -20,4 +20,9 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         found = matching(sentences(), no_terms_only=options["no_terms"])
-        print_lines(self.stdout, (f"{one.path}:{one.line}: {one.text}" for one in found))
+        print_lines(self.stdout, (f"{one.path}:{one.line}: {_marked(one)}{one.text}" for one in found))
+
+
+def _marked(sentence: Sentence) -> str:
+    """Its words that are no terms, before the sentence."""
+    return f"[{', '.join(sentence.no_terms)}] " if sentence.no_terms else ""
