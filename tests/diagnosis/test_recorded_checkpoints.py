@@ -10,13 +10,13 @@ from tests.diagnosis.jobs import LIMITS, evidence
 from tests.ingest.recorded import RECORDINGS
 from tests.windows import recorded, recorded_windows
 
-MINE = tuple(id for id in registry.all_rules() if id.split(".")[0] in ("checkpoint", "restart", "collect"))
+CHECKPOINT_RULES = tuple(id for id in registry.all_rules() if id.split(".")[0] in ("checkpoint", "restart", "collect"))
 
 
 def told(recording: str, *rules: str) -> list[Finding]:
     """Every finding of these rules (all by default) in every window of a recording, by time."""
     windows = recorded_windows(recording)
-    return [finding for one in windows for finding in registry.diagnose(one, LIMITS, only=rules or MINE).findings]
+    return [finding for one in windows for finding in registry.diagnose(one, LIMITS, only=rules or CHECKPOINT_RULES).findings]
 
 
 def rules_of(recording: str) -> set[str]:
@@ -48,7 +48,7 @@ def test_barriers_that_back_pressure_holds_are_not_blamed_on_a_source():
 def test_no_rule_breaks_on_a_recording():
     for recording in recorded():
         for judged in recorded_windows(recording):
-            for lacking in registry.diagnose(judged, LIMITS, only=MINE).unknowns:
+            for lacking in registry.diagnose(judged, LIMITS, only=CHECKPOINT_RULES).unknowns:
                 assert "broke" not in lacking.missing, (recording, lacking)
 
 

@@ -71,6 +71,10 @@ def hostile(text: str, count: int = 3) -> Notice:
     return notice(*alerts, group=f"prod-eu/{text}")
 
 
+def test_every_format_of_webhooks_has_its_published_schema_and_is_tried_by_what_follows() -> None:
+    assert set(SCHEMAS) == set(FORMATS) - {"email"}
+
+
 @pytest.mark.parametrize("name", SCHEMAS)
 @pytest.mark.parametrize("kind", ["firing", "changed", "resolved", "repeat", "test"])
 def test_every_kind_of_notice_fits_the_published_schema(name: str, kind: str) -> None:

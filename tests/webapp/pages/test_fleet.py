@@ -11,6 +11,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from tests.webapp.builders import cluster, finding, job, unsaved_job
+from webapp.fleet.columns import FLEET_COLUMNS
 from webapp.fleet.models import JobCurrent
 from webapp.fleet.sorting import FLEET_SORTS
 
@@ -78,6 +79,14 @@ def test_jobs_of_a_cluster_that_cannot_be_seen_are_unknown_never_running(viewer,
     assert b"? unknown" in page.content
     assert b"running</span>" not in page.content
     assert page.context["totals"]["unknown"] == 1
+
+
+def test_each_row_has_a_cell_under_each_heading_and_each_heading_sorts_by_something_known(viewer, now):
+    job(at=now)
+    table = viewer.get("/").content.decode().partition("<thead>")[2]
+    head, _, rest = table.partition("</thead>")
+    assert head.count("<th ") == rest.partition("</tr>")[0].count("<td") == len(FLEET_COLUMNS)
+    assert {column.sort for column in FLEET_COLUMNS} <= {"", *FLEET_SORTS}
 
 
 def test_the_query_count_does_not_grow_with_the_fleet(viewer, now, django_assert_max_num_queries, django_assert_num_queries):
