@@ -1,4 +1,4 @@
-"""Every format by its name. Adding one: copy the nearest module, add it here and to ``FormatName``."""
+"""Every format by its name. Adding one: CONTRIBUTING, "A format of notices"."""
 
 from webapp.delivery.choices import FormatName
 from webapp.delivery.formats import alertmanager, dingtalk, email, feishu, pagerduty, slack, wecom, weir
