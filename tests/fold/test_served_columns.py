@@ -1,4 +1,4 @@
-"""Every column of a serving table that the fold makes is computed: a row without one would stay empty for ever, and nothing else would say so."""
+"""Every column of a serving table that the fold makes is computed: else it would stay empty for ever, and nothing else would say so."""
 
 import pytest
 
