@@ -52,13 +52,20 @@ def rates(row: Row, earlier: Earlier) -> Mapping[str, Any]:
     newest = row["counters"]["newest"]
     if newest is None:
         return UNKNOWN
-    # An answer that is far enough back fits both spans.
-    answers_before = {id(one): one for one in _earlier(row, newest["at"], earlier)}.values()
-    found = [_since(since, newest, row) for since in answers_before]
     # The first that tells of the most subtasks.
-    return max(
-        found, key=lambda one: sum(rate is not None for rate in (*one["counted_in_per_s"], *one["counted_out_per_s"])), default=UNKNOWN
-    )
+    fullest, most = UNKNOWN, 0
+    compared: list[Row] = []
+    for since in _earlier(row, newest["at"], earlier):
+        if any(since is one for one in compared):
+            continue  # far enough back for both spans
+        compared.append(since)
+        found = _since(since, newest, row)
+        known = sum(rate is not None for rate in (*found["counted_in_per_s"], *found["counted_out_per_s"]))
+        if known > most:
+            fullest, most = found, known
+        if most == 2 * len(newest["attempt"]):
+            break
+    return fullest
 
 
 def _earlier(row: Row, at_ms: int, earlier: Earlier) -> Iterator[Row]:
@@ -83,12 +90,18 @@ def _per_second(newest: Row, since: Row, name: str, span_ms: int, meters: Sequen
     Unknown where the attempt is another one, where the counter fell, and where it stood still while the meter moved: it was not collected
     in between.
     """
-    found: list[float | None] = []
-    for subtask, (attempt, count) in enumerate(zip(newest["attempt"], newest[name], strict=True)):
-        same_attempt = attempt is not None and attempt == _at(since["attempt"], subtask)
-        grown = _grown(count, _at(since[name], subtask), _at(meters, subtask)) if same_attempt else None
-        found.append(None if grown is None else grown * 1000 / span_ms)
-    return tuple(found) if any(rate is not None for rate in found) else ()
+    subtasks = len(newest["attempt"])
+    of_subtasks = zip(
+        newest["attempt"], _of_each(since["attempt"], subtasks), newest[name], _of_each(since[name], subtasks), _of_each(meters, subtasks),
+        strict=True,
+    )  # fmt: skip
+    grown = [
+        _grown(count, before, meter) if attempt is not None and attempt == attempt_before else None
+        for attempt, attempt_before, count, before, meter in of_subtasks
+    ]
+    if all(one is None for one in grown):
+        return ()
+    return tuple(None if one is None else one * 1000 / span_ms for one in grown)
 
 
 def _grown(count: int | None, before: int | None, meter: float | None) -> int | None:
@@ -97,5 +110,6 @@ def _grown(count: int | None, before: int | None, meter: float | None) -> int | 
     return count - before
 
 
-def _at(values: Sequence[Any], subtask: int) -> Any:
-    return values[subtask] if subtask < len(values) else None
+def _of_each(values: Sequence[Any], subtasks: int) -> Sequence[Any]:
+    """One for each subtask; None where there are fewer."""
+    return values if len(values) == subtasks else [*values[:subtasks], *[None] * (subtasks - len(values))]
