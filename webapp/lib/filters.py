@@ -57,9 +57,9 @@ def pairs(mapping: Mapping[str, Any]) -> list[tuple[str, Any]]:
 
 @register.filter
 def counted(value: Any) -> str:
-    """A count of a run; several by name as in "12 merged, 3 removed"."""
+    """A count of a run; several by name as in "12 merged, 3 removed", without those of which there are none."""
     if isinstance(value, Mapping):
-        return ", ".join(f"{counted(one)} {words(name)}" for name, one in value.items()) or "none"
+        return ", ".join(f"{counted(one)} {words(name)}" for name, one in value.items() if one) or "none"
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 

@@ -55,6 +55,12 @@ def test_page_and_api_name_parameter_value_and_what_is_accepted(viewer, api, pag
     assert accepted in shown.content.decode()
 
 
+def test_a_wrong_time_of_a_list_is_not_said_to_be_replaced_by_another(viewer, now):
+    page = viewer.get("/findings/", {"from": "yesterday"}).content.decode()
+    assert "write now-6h" in page and "Shown instead" not in page
+    assert "Shown instead" in viewer.get(f"/jobs/{job(at=now).cluster}/{'a' * 32}/", {"from": "yesterday"}, follow=True).content.decode()
+
+
 @pytest.mark.parametrize("page", ["fleet", "alerts", "deliveries", "reports"])
 def test_a_download_with_a_wrong_value_is_refused(viewer, page):
     answer = viewer.get(reverse(f"{page}-export", args=("csv",)), {"state": "x" * 501, "status": "gone"})
