@@ -61,6 +61,12 @@ def test_a_wrong_time_of_a_list_is_not_said_to_be_replaced_by_another(viewer, no
     assert "Shown instead" in viewer.get(f"/jobs/{job(at=now).cluster}/{'a' * 32}/", {"from": "yesterday"}, follow=True).content.decode()
 
 
+def test_a_list_that_nobody_narrowed_by_time_shows_no_range_as_chosen(viewer, now):
+    assert 'aria-current="true">6 h' not in viewer.get("/findings/").content.decode()
+    assert 'aria-current="true">6 h' in viewer.get("/findings/", {"from": "now-6h", "to": "now"}).content.decode()
+    assert 'aria-current="true">6 h' in viewer.get("/").content.decode()
+
+
 @pytest.mark.parametrize("page", ["fleet", "alerts", "deliveries", "reports"])
 def test_a_download_with_a_wrong_value_is_refused(viewer, page):
     answer = viewer.get(reverse(f"{page}-export", args=("csv",)), {"state": "x" * 501, "status": "gone"})

@@ -41,7 +41,8 @@ def test_a_failed_run_shows_its_error_and_the_end_of_its_log(viewer):
 
 
 def test_counts_of_several_things_are_said_in_words(viewer):
-    run = _run(kind="maintain", counts={"checkpoints": {"merged": 1200, "removed": 3, "lost": 0}, "deleted": {}, "restarted": "from the lake"})
+    of_tables = {"checkpoints": {"merged": 1200, "removed": 3, "lost": 0}}
+    run = _run(kind="maintain", counts={**of_tables, "deleted": {}, "restarted": "from the lake"})
     for address in (reverse("pipeline"), reverse("pipeline-run", args=(run.pk,))):
         page = viewer.get(address).content.decode()
         assert "1,200 merged, 3 removed" in page and "from the lake" in page and "none" in page
