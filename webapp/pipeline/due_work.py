@@ -12,7 +12,7 @@ from webapp.work.hints import Task, hint
 from webapp.work.keys import COLLECT, CYCLE, collect_key, number_of
 from webapp.work.lease import Lease
 from webapp.work.models import DueWork
-from webapp.work.registry import DAY_S, HOUR_S, ClaimedWork, Ended, Work, register
+from webapp.work.registry import DAY_S, HOUR_S, MAINTAIN_TASK, ClaimedWork, Ended, Work, register
 from webapp.work.runs import RunRecord
 from webapp.work.spark_process import spark_task
 
@@ -21,7 +21,6 @@ LAKE = "maintenance/lake"
 
 COLLECT_TASK = Task("pipeline.collect", schedule.COLLECT, 300)
 CYCLE_TASK = spark_task("pipeline.spark_cycle", schedule.SPARK)
-MAINTAIN_TASK = Task("pipeline.maintain", schedule.DEFAULT, 3600)
 
 COLLECTION_RESTS_AT_MOST = timedelta(seconds=30)
 """A JobManager that takes seconds to answer is left alone for twice as long."""

@@ -7,11 +7,15 @@ from functools import cache
 
 from django.utils.module_loading import autodiscover_modules
 
+from webapp.config import schedule
 from webapp.work.hints import Task
 from webapp.work.lease import Lease
 from webapp.work.runs import RunRecord
 
 MINUTE_S, HOUR_S, DAY_S = 60, 3600, 86_400
+
+MAINTAIN_TASK = Task("pipeline.maintain", schedule.DEFAULT, HOUR_S)
+"""For what any feature does now and then, without Spark and without a worker of its own."""
 
 
 @dataclass(frozen=True)
@@ -90,8 +94,12 @@ def intervals_s() -> dict[str, int]:
 
 
 def tasks() -> tuple[Task, ...]:
-    """Every Celery task that does work, once."""
-    return tuple({work.task.name: work.task for work in works()}.values())
+    """Every Celery task that does work, once. Raises ``ValueError`` where two of one name have not the same queue and limits."""
+    found: dict[str, Task] = {}
+    for work in works():
+        if found.setdefault(work.task.name, work.task) != work.task:
+            raise ValueError(f"Two tasks are called {work.task.name}, with another queue or other limits.")
+    return tuple(found.values())
 
 
 @cache

@@ -58,6 +58,14 @@ def test_runs_page_and_filter_by_kind(viewer):
     assert {run.kind for run in viewer.get(reverse("pipeline"), {"kind": "collect"}).context["runs"].rows} == {"collect"}
 
 
+def test_every_kind_of_work_that_ran_is_a_link_above_the_runs(viewer):
+    for kind in ("reports", "spark", "something-new"):
+        _run(kind=kind)
+    page = viewer.get(reverse("pipeline"))
+    assert list(page.context["kinds"]) == ["reports", "something-new", "spark"]
+    assert "kind=something-new" in page.content.decode()
+
+
 def test_skipped_inputs_say_what_was_expected(viewer):
     now = timezone.now()
     SkippedInput.objects.create(

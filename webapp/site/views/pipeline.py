@@ -45,7 +45,7 @@ def pipeline(request: HttpRequest) -> HttpResponse:
         "filters": filters,
         "skip_filters": of_skips,
         "kind": filters.values.get("kind"),
-        "kinds": ("collect", "spark", "rollups", "storage", "import", "maintenance"),
+        "kinds": PipelineRun.objects.order_by("kind").values_list("kind", flat=True).distinct(),
         "skips": skips,
         "cluster": of_skips.values.get("cluster"),
     }
