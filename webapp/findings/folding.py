@@ -20,6 +20,7 @@ from webapp.findings.models import Finding, FindingSight, JobJudgement
 from webapp.findings.occurrences import Changed, Identity, Job
 from webapp.fleet.choices import ClusterKind
 from webapp.fleet.models import Cluster, JobCurrent, RemovedCluster
+from webapp.lib.chunks import chunks
 
 OCCURRENCES_KEPT = timedelta(days=2)
 JOBS_AT_ONCE = 50
@@ -65,14 +66,13 @@ def lives_of(jobs: Iterable[Job]) -> dict[Job, Life]:
     return lives
 
 
-def chunks(changed: Changed) -> Iterable[list[Identity]]:
+def some_jobs_at_once(changed: Changed) -> Iterable[list[Identity]]:
     """Identities by job, those of some jobs at once."""
     by_job: dict[Job, list[Identity]] = defaultdict(list)
     for identity in sorted(changed.spans):
         by_job[identity[:2]].append(identity)
-    jobs = list(by_job)
-    for start in range(0, len(jobs), JOBS_AT_ONCE):
-        yield [identity for job in jobs[start : start + JOBS_AT_ONCE] for identity in by_job[job]]
+    for of_jobs in chunks(by_job.values(), JOBS_AT_ONCE):
+        yield [identity for of_job in of_jobs for identity in of_job]
 
 
 def fold(identities: Sequence[Identity], changed: Changed, now: datetime) -> int:

@@ -19,6 +19,7 @@ from webapp.findings.models import Finding, JobJudgement
 from webapp.findings.occurrences import JOBS_AT_ONCE
 from webapp.fleet.choices import UNKNOWN_STATUS, UNWATCHED_STATUS, HealthState
 from webapp.fleet.models import Cluster, JobCurrent
+from webapp.lib.chunks import chunks
 
 ROWS_AT_ONCE = 500
 STORAGE_RULES = "storage."
@@ -30,8 +31,7 @@ def close_unseen() -> int:
     # What an audit of the storage found, the next audit settles.
     rows = list(Finding.objects.open().exclude(job_id="").exclude(rule__startswith=STORAGE_RULES).values_list(*names))
     over: list[tuple[int, datetime]] = []
-    for start in range(0, len(rows), ROWS_AT_ONCE):
-        part = rows[start : start + ROWS_AT_ONCE]
+    for part in chunks(rows, ROWS_AT_ONCE):
         lives = lives_of((cluster, job_id) for _id, cluster, job_id, _rule, _last in part)
         for id_, cluster, job_id, rule, last_seen in part:
             life = lives[cluster, job_id]
@@ -56,10 +56,8 @@ def give_health(judgements: Sequence[Mapping[str, Any]]) -> None:
         by_cluster[row["cluster"]][row["job_id"]] = had_data(json.loads(row["unknowns"]))
     unseen = set(Cluster.objects.unseen(timezone.now()).values_list("name", flat=True))
     for cluster, of_cluster in by_cluster.items():
-        jobs = list(of_cluster)
-        for start in range(0, len(jobs), JOBS_AT_ONCE):
-            part = {job: of_cluster[job] for job in jobs[start : start + JOBS_AT_ONCE]}
-            _give_health(cluster, part, is_seen=cluster not in unseen)
+        for part in chunks(of_cluster.items(), JOBS_AT_ONCE):
+            _give_health(cluster, dict(part), is_seen=cluster not in unseen)
 
 
 def _give_health(cluster: str, jobs: Mapping[str, bool], *, is_seen: bool) -> None:
@@ -88,7 +86,7 @@ def forget_unseen(now: datetime) -> int:
     for status, becomes in ((UNKNOWN_STATUS, HealthState.UNKNOWN), (UNWATCHED_STATUS, HealthState.ENDED)):
         found: Any = JobCurrent.objects.with_status(now).filter(Q(status=status) & ~Q(health_state=becomes))
         ids = list(found.order_by().values_list("pk", flat=True))
-        for start in range(0, len(ids), ROWS_AT_ONCE):
-            JobCurrent.objects.filter(pk__in=ids[start : start + ROWS_AT_ONCE]).update(health=None, health_state=becomes)
+        for part in chunks(ids, ROWS_AT_ONCE):
+            JobCurrent.objects.filter(pk__in=part).update(health=None, health_state=becomes)
         changed += len(ids)
     return changed

@@ -34,7 +34,7 @@ class FindingLoad:
         now = timezone.now()
         occurrences.left_to_fold(self.changed)
         folded = 0
-        for identities in folding.chunks(self.changed):
+        for identities in folding.some_jobs_at_once(self.changed):
             with self.guard.writing():
                 folded += folding.fold(identities, self.changed, now)
         with self.guard.writing():

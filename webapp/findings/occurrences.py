@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from webapp.findings.models import Finding, FindingSight
+from webapp.lib.chunks import chunks
 
 JOBS_AT_ONCE = 400
 IDS_AT_ONCE = 500
@@ -43,9 +44,8 @@ def delete_superseded(judgements: Sequence[Mapping[str, Any]], changed: Changed)
     for row in judgements:
         by_cluster[row["cluster"]][row["job_id"]] = [(run["first"], run["last"]) for run in json.loads(row["windows"])]
     for cluster, runs_of_job in by_cluster.items():
-        jobs = sorted(runs_of_job)
-        for start in range(0, len(jobs), JOBS_AT_ONCE):
-            deleted += _delete_superseded(cluster, {job: runs_of_job[job] for job in jobs[start : start + JOBS_AT_ONCE]}, changed)
+        for jobs in chunks(sorted(runs_of_job), JOBS_AT_ONCE):
+            deleted += _delete_superseded(cluster, {job: runs_of_job[job] for job in jobs}, changed)
     return deleted
 
 
@@ -65,8 +65,8 @@ def _delete_superseded(cluster: str, runs_of_job: Mapping[str, list[tuple[int, i
             changed.add(identity, seen_at)
             touched[identity] = min(seen_at, touched.get(identity, seen_at))
     _mark(cluster, touched)
-    for begin in range(0, len(gone), IDS_AT_ONCE):
-        FindingSight.objects.filter(id__in=gone[begin : begin + IDS_AT_ONCE]).delete()
+    for ids in chunks(gone, IDS_AT_ONCE):
+        FindingSight.objects.filter(id__in=ids).delete()
     return len(gone)
 
 
