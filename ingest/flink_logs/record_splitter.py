@@ -120,6 +120,10 @@ class RecordSplitter:
         self._emit(out)
         return out
 
+    def ordinals(self, digests: Iterable[str]) -> list[int]:
+        """For records that the caller made of whole parts, in place of ``take``; ``recent_counts`` does not know their times."""
+        return [self._ordinal(digest, _EPOCH) for digest in digests]
+
     def _records(self, raw_records: list[RawRecord]) -> list[LogRecord]:
         process, file = self._process, self._file
         return [
@@ -247,11 +251,7 @@ class RecordSplitter:
             message = message.replace("\r\n", "\n")
         if "\0" in message:
             message = message.replace("\0", "\ufffd")
-        # Equal texts have equal times: the header is part of them.
-        ordinal = self._counts[digest][0] if digest in self._counts else 0
-        self._counts[digest] = ordinal + 1, instant
-        if len(self._counts) > 2 * REMEMBERED:
-            self._counts = dict(list(self._counts.items())[-REMEMBERED:])
+        ordinal = self._ordinal(digest, instant)
         texts = self._texts
         out.append(
             (
@@ -264,6 +264,14 @@ class RecordSplitter:
                 self._open_offset,
             )
         )
+
+    def _ordinal(self, digest: str, instant: datetime) -> int:
+        """Equal texts have equal times: the header is part of them."""
+        ordinal = self._counts[digest][0] if digest in self._counts else 0
+        self._counts[digest] = ordinal + 1, instant
+        if len(self._counts) > 2 * REMEMBERED:
+            self._counts = dict(list(self._counts.items())[-REMEMBERED:])
+        return ordinal
 
     def _cut(self, out: list[RawRecord]) -> None:
         """A record too long to be held: take its beginning now and pass over the rest."""

@@ -22,7 +22,7 @@ from ingest.flink_logs.names import process_of
 from ingest.flink_logs.record_splitter import MAX_RECORD_BYTES, Keep, RawRecord, RecordSplitter
 from spark_jobs.arrow_schemas import INSTANT
 from spark_jobs.schemas import spark_schema
-from spark_jobs.transforms.log_noise import noise
+from spark_jobs.transforms import whole_records
 
 _ARROW_SCHEMA = pa.schema(
     [
@@ -35,6 +35,9 @@ _ARROW_SCHEMA = pa.schema(
     ]
 )
 READ_SCHEMA = spark_schema(_ARROW_SCHEMA)
+
+MOST_CHANGES = 20
+"""Between pieces that are records alone and others, in one batch: beyond it the way that is faster for many costs more."""
 
 
 def line_separator(layout: Layout) -> str:
@@ -82,13 +85,13 @@ def record_batches(
     done: list[pa.RecordBatch] = []
     for batch in batches:
         values = batch.column("value")
-        skipped = noise(values, layout) if keep == "events" else None
+        alone = whole_records.alone(values, layout)
         for begin, end in _runs(batch):
             key = batch.column("file")[begin].as_py(), batch.column("block")[begin].as_py()
             if block is None or block.key[: 1 if whole_files else 2] != key[: 1 if whole_files else 2]:
                 done += block.end() if block else []
                 block = _Block(key, layout, time_zone, keep)
-            done += block.take(values.slice(begin, end - begin), None if skipped is None else skipped[begin:end])
+            done += block.take(values.slice(begin, end - begin), alone[begin:end])
         if done:
             yield _together(done)
             done = []
@@ -119,25 +122,28 @@ class _Block:
         self.key = key
         self._file = file_name(key[0])
         self._process = process_of(self._file)
-        self._splitter = RecordSplitter(layout, zone_of(time_zone, layout), file=self._file, process=self._process, keep=keep)
+        self._layout, self._zone, self._keep = layout, zone_of(time_zone, layout), keep
+        self._splitter = RecordSplitter(layout, self._zone, file=self._file, process=self._process, keep=keep)
         self._opening = layout.opening.encode()
         self._at_file_start = key[1] == 0
         self._headers = 0
 
-    def take(self, values: pa.BinaryArray, skipped: np.ndarray | None) -> list[pa.RecordBatch]:
-        """``skipped``: records that need not be looked at."""
-        if skipped is not None:
-            # What the next block begins with may belong to the last piece of this one.
-            skipped[-1] = False
+    def take(self, values: pa.BinaryArray, alone: np.ndarray) -> list[pa.RecordBatch]:
+        """``alone``: pieces that are records, whole and alone, wherever the next piece is of this block too."""
+        # What the next block begins with may belong to the last piece of this one.
+        alone[-1] = False
+        if self._keep == "events":
+            skipped = alone & whole_records.unread(values)
             self._headers += int(skipped.sum())
-            values = values.filter(pa.array(~skipped))
-        pieces = values.to_pylist()
-        if self._at_file_start:
-            self._at_file_start = False
-            first = pieces[0].lstrip(b"\0")
-            begins = first.startswith(self._opening)
-            pieces = [*([first[len(self._opening) :]] if begins else []), *pieces[1:]]
-        return self._batches(self._splitter.take(pieces))
+            values, alone = values.filter(pa.array(~skipped)), alone[~skipped]
+        changes = np.flatnonzero(alone[1:] != alone[:-1]) + 1
+        if len(changes) > MOST_CHANGES:
+            return self._split(values)
+        out: list[pa.RecordBatch] = []
+        for begin, end in pairwise([0, *changes.tolist(), len(values)]):
+            part = values.slice(begin, end - begin)
+            out += self._whole(part) if alone[begin] else self._split(part)
+        return out
 
     def end(self) -> list[pa.RecordBatch]:
         counts = {"process": self._process, "file": self._file, "headers": self._headers + self._splitter.headers, "stray": self._stray}
@@ -147,20 +153,43 @@ class _Block:
     def _stray(self) -> bool:
         return self._splitter.stray and self.key[1] > 0
 
+    def _whole(self, values: pa.BinaryArray) -> list[pa.RecordBatch]:
+        columns = whole_records.columns_of(values, self._layout, self._zone, self._keep)
+        if columns is None:
+            return self._split(values)
+        before = self._batches(self._splitter.end())
+        self._headers += len(values)
+        *arrays, hashes = columns
+        return [*before, self._batch([*arrays, hashes, self._splitter.ordinals(hashes), None])] if hashes else before
+
+    def _split(self, values: pa.BinaryArray) -> list[pa.RecordBatch]:
+        pieces = values.to_pylist()
+        if self._at_file_start:
+            self._at_file_start = False
+            first = pieces[0].lstrip(b"\0")
+            begins = first.startswith(self._opening)
+            pieces = [*([first[len(self._opening) :]] if begins else []), *pieces[1:]]
+        return self._batches(self._splitter.take(pieces))
+
     def _batches(self, records: list[RawRecord]) -> list[pa.RecordBatch]:
         if not records:
             return []
         *columns, _ = zip(*records, strict=True)
-        every: list[Any] = [*columns, None, self._process, self._file, None, None]
-        return [
-            pa.RecordBatch.from_arrays(
-                [_array(values, field.type, len(records)) for values, field in zip(every, _ARROW_SCHEMA, strict=True)], schema=_ARROW_SCHEMA
-            )
-        ]
+        return [self._batch([*columns, None])]
+
+    def _batch(self, columns: list[Any]) -> pa.RecordBatch:
+        """``columns`` up to ``offset``."""
+        every = [*columns, self._process, self._file, None, None]
+        rows = len(columns[0])
+        return pa.RecordBatch.from_arrays(
+            [_array(values, field.type, rows) for values, field in zip(every, _ARROW_SCHEMA, strict=True)], schema=_ARROW_SCHEMA
+        )
 
 
 def _array(values: Any, kind: pa.DataType, rows: int) -> pa.Array:
-    return pa.array(values, kind) if isinstance(values, tuple) else pa.repeat(pa.scalar(values, kind), rows)
+    if isinstance(values, pa.Array):
+        return values
+    return pa.array(values, kind) if isinstance(values, tuple | list) else pa.repeat(pa.scalar(values, kind), rows)
 
 
 def file_name(uri: str) -> str:

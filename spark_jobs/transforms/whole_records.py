@@ -1,0 +1,123 @@
+"""Pieces of a log that are a record each, whole and alone → columns of the lake's ``log_records``, a column at a time.
+
+Which they are is decided for a whole column at once by an automaton that never goes back; everything else goes to
+:class:`ingest.flink_logs.record_splitter.RecordSplitter`, piece by piece, which gives the same rows at four times the cost.
+"""
+
+import re
+from functools import cache
+from hashlib import sha256
+from zoneinfo import ZoneInfo
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ingest.flink_logs.layouts import FLINK, Layout
+from ingest.flink_logs.patterns import KEPT_LEVELS, contained, starts
+from ingest.flink_logs.record_splitter import MAX_RECORD_BYTES, Keep
+from spark_jobs.arrow_schemas import INSTANT
+
+_DAY = "(?:(?:0[1-9]|1[0-2])-(?:0[1-9]|1[0-9]|2[0-8])|(?:0[13-9]|1[0-2])-(?:29|30)|(?:0[13578]|1[02])-31)"
+"""A month's day that each year has."""
+_HEADERS = {
+    FLINK.name: f"^[0-9]{{2}}-{_DAY} (?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9],[0-9]{{3}} "
+    r"(?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL) +[^ \n-][^ \n]* +(?:[^\n]* )?- "
+}
+"""Valid headers, for layouts that are read this way. The first " - " of such a piece ends its header."""
+_SECOND_BYTES = len("26-11-21 04:00:00")
+_TIME_BYTES = len("26-11-21 04:00:00,001 ")
+_HEADER_END = b" - "
+_REPLACED = (b"\0", b"\r")
+"""What a message holds otherwise than its bytes."""
+
+
+Columns = tuple[pa.Array, pa.Array, pa.Array, pa.Array, list[str]]
+"""Instants, levels, loggers, messages and hashes of records."""
+
+
+def alone(pieces: pa.BinaryArray, layout: Layout) -> np.ndarray:
+    """True for pieces (see ``RecordSplitter.take``) that surely are records, whole, and nothing but that."""
+    header = _HEADERS.get(layout.name)
+    found = np.zeros(len(pieces), bool)
+    if header and len(pieces) > 1:
+        begins = _holds(pieces, header)
+        found[:-1] = begins[:-1] & begins[1:]
+    return found
+
+
+def unread(pieces: pa.BinaryArray) -> np.ndarray:
+    """True for records (see :func:`alone`) of which none is an event or of a level that is kept; the others may be.
+
+    An archive is mostly those: looking at each of them in Python would cost several times as much as reading them.
+    """
+    return ~_holds(pieces, _read())
+
+
+def columns_of(pieces: pa.BinaryArray, layout: Layout, zone: ZoneInfo, keep: Keep) -> Columns | None:
+    """What is kept of pieces that are records alone; None where some of them need a closer look."""
+    count = len(pieces)
+    _, offset_buffer, data = pieces.buffers()
+    offsets = np.frombuffer(offset_buffer, np.int32)[pieces.offset : pieces.offset + count + 1].astype(np.int64)
+    text = np.frombuffer(data, np.uint8)
+    begins, ends = offsets[:-1], offsets[1:]
+    held = memoryview(data)[offsets[0] : offsets[-1]].tobytes()
+    long = (ends - begins).max() > MAX_RECORD_BYTES - len(layout.opening)
+    if long or (text[ends - 1] == ord("\n")).any() or any(piece in held for piece in _REPLACED):
+        return None
+    messages_begin = begins + pc.find_substring(pieces, _HEADER_END).to_numpy() + len(_HEADER_END)
+    cuts = np.append(np.column_stack([begins, begins + _TIME_BYTES, messages_begin]).ravel(), ends[-1]).astype(np.int32)
+    cut = pa.BinaryArray.from_buffers(pa.binary(), 3 * count, [None, pa.py_buffer(cuts), data])
+    level, logger = _names(cut.take(pa.array(np.arange(1, 3 * count, 3))), layout)
+    columns = [pieces, _instants(pieces, text, begins, layout, zone), level, logger, cut.take(pa.array(np.arange(2, 3 * count, 3)))]
+    if keep == "events":
+        kept = pa.array(_kept(level, columns[-1]))
+        columns = [column.filter(kept) for column in columns]
+    kept_pieces, ts, level, logger, message = columns
+    try:
+        messages = message.cast(pa.string())
+    except pa.ArrowInvalid:
+        return None
+    opening = layout.opening.encode()
+    return ts, level, logger, messages, [sha256(opening + piece).hexdigest()[:32] for piece in kept_pieces.to_pylist()]
+
+
+def _kept(level: pa.Array, message: pa.BinaryArray) -> np.ndarray:
+    """As ``RecordSplitter`` does with ``events``."""
+    kept: np.ndarray = pc.is_in(level, pa.array(KEPT_LEVELS)).to_numpy(zero_copy_only=False) | _holds(message, f"^(?:{_any(starts())})")
+    others = np.flatnonzero(~kept)
+    kept[others] = _holds(message.take(pa.array(others)), f"^[^\\n]*(?:{_any(contained())})")
+    return kept
+
+
+def _instants(pieces: pa.BinaryArray, text: np.ndarray, begins: np.ndarray, layout: Layout, zone: ZoneInfo) -> pa.Array:
+    seconds = pc.binary_slice(pieces, 0, _SECOND_BYTES).dictionary_encode()
+    distinct = pa.array([layout.instant(second.decode(), zone) for second in seconds.dictionary.to_pylist()], INSTANT)
+    digits = [text[begins + _SECOND_BYTES + 1 + place].astype(np.int64) - ord("0") for place in range(3)]
+    microseconds = (digits[0] * 100 + digits[1] * 10 + digits[2]) * 1000
+    return pc.add(distinct.cast(pa.int64()).take(seconds.indices), pa.array(microseconds)).cast(INSTANT)
+
+
+def _names(headers: pa.BinaryArray, layout: Layout) -> tuple[pa.Array, pa.Array]:
+    """Level and logger out of what stands between time and message."""
+    distinct = headers.dictionary_encode()
+    match = re.compile(layout.header.encode()).match
+    matches = [match(b"26-11-21 04:00:00,001 " + header) for header in distinct.dictionary.to_pylist()]
+    columns = ([found[layout.group(name)].decode("utf-8", "replace") for found in matches if found] for name in ("level", "logger"))
+    level, logger = (pa.array(column, pa.string()).take(distinct.indices) for column in columns)
+    return level, logger
+
+
+def _holds(pieces: pa.BinaryArray, regex: str) -> np.ndarray:
+    found: np.ndarray = pc.match_substring_regex(pieces, regex).to_numpy(zero_copy_only=False)
+    return found
+
+
+@cache
+def _read() -> str:
+    """Whatever is kept has such a level, or in its first line what an entry of the table begins with or holds."""
+    return f"^(?:[0-9: ,-]{{{_TIME_BYTES}}}(?:{_any(KEPT_LEVELS)}) |[^\\n]*(?: - (?:{_any(starts())})|{_any(contained())}))"
+
+
+def _any(pieces: tuple[str, ...]) -> str:
+    return "|".join(map(re.escape, pieces))
