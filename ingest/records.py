@@ -35,6 +35,12 @@ class Edge:
 
 
 @dataclass(frozen=True, slots=True)
+class SlotSharing:
+    vertex_id: str
+    slot_sharing_group_id: str
+
+
+@dataclass(frozen=True, slots=True)
 class StateSince:
     state: str
     since: datetime
@@ -58,6 +64,7 @@ class Job:
     parallelism: Annotated[int | None, "largest of its vertices", "subtasks"] = None
     vertices: Annotated[tuple[Vertex, ...] | None, "job vertices in plan order"] = None
     edges: Annotated[tuple[Edge, ...] | None, "edges between vertices"] = None
+    slot_sharing: Annotated[tuple[SlotSharing, ...] | None, "of vertices, as far as the version reports it (1.20 does)"] = None
     state_since: Annotated[tuple[StateSince, ...] | None, "last entry into each state that was ever entered"] = None
     restarts: Annotated[int | None, "numRestarts metric"] = None
     checkpointing_mode: Annotated[str | None, "exactly_once or at_least_once"] = None

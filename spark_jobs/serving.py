@@ -63,7 +63,11 @@ JOB_CURRENT = ServingTable(
         Column("parallelism", "int", "largest of its vertices"),
         Column("vertex_count", "int"),
         Column("restarts", "int", "since submission, as far as reported"),
-        Column("graph", "json", '{"vertices": [{vertex_id, name, parallelism, status}], "edges": [{source, target, ship_strategy}]}'),
+        Column(
+            "graph",
+            "json",
+            '{"vertices": [{vertex_id, name, parallelism, status, slot_sharing_group_id}], "edges": [{source, target, ship_strategy}]}',
+        ),
         Column(
             "checkpoint_config",
             "json",

@@ -30,6 +30,7 @@ def add_job(reading: JobAnswers, results: ParseResults) -> None:
             parallelism=max((vertex.parallelism for vertex in vertices or () if vertex.parallelism), default=None),
             vertices=vertices,
             edges=results.parse(plan.edges, plan_answer),
+            slot_sharing=results.parse(plan.slot_sharing, reading.job),
             state_since=results.parse(jobs.state_since, reading.job),
             restarts=_restarts(reading, results),
             configuration=_configuration(reading, results),

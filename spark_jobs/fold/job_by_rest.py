@@ -42,7 +42,7 @@ def job_reported(jobs: Sequence[Row]) -> dict[str, Any]:
     )
     counts = _newest(jobs, ("observed_at", *_COUNTS), _has("checkpoints_total"))
     # Before the plan is made, the job is reported with an empty one.
-    plan = _newest(jobs, ("vertices", "edges"), lambda row: bool(row["vertices"]))
+    plan = _newest(jobs, ("vertices", "edges", "slot_sharing"), lambda row: bool(row["vertices"]))
     configuration = _newest(jobs, ("configuration",), lambda row: bool(row["configuration"]))
     return {
         **{name: _newest(jobs, (name,), _has(name)).get(name) for name in _EACH_BY_ITSELF},
@@ -73,15 +73,23 @@ def _newest(jobs: Sequence[Row], names: Sequence[str], having: Callable[[Row], b
         return {}
     newest = max((row["observed_at"], row["commit_seq"] or 0) for row in kept)
     tied = [row for row in kept if (row["observed_at"], row["commit_seq"] or 0) == newest]
-    row = tied[0] if len(tied) == 1 else max(tied, key=lambda one: [rank(one[name]) for name in names])
-    return {name: row[name] for name in names}
+    row = tied[0] if len(tied) == 1 else max(tied, key=lambda one: [rank(one.get(name)) for name in names])
+    # Rows that an earlier version remembered lack columns that were added since.
+    return {name: row.get(name) for name in names}
 
 
 def _graph(plan: dict[str, Any]) -> dict[str, Any] | None:
     if not plan:
         return None
+    groups = {one["vertex_id"]: one["slot_sharing_group_id"] for one in plan["slot_sharing"] or ()}
     return {
-        "vertices": [{name: vertex[name] for name in ("vertex_id", "name", "parallelism", "status")} for vertex in plan["vertices"]],
+        "vertices": [
+            {
+                **{name: vertex[name] for name in ("vertex_id", "name", "parallelism", "status")},
+                "slot_sharing_group_id": groups.get(vertex["vertex_id"]),
+            }
+            for vertex in plan["vertices"]
+        ],
         "edges": [
             {"source": edge["source_vertex_id"], "target": edge["target_vertex_id"], "ship_strategy": edge["ship_strategy"]}
             for edge in plan["edges"] or ()

@@ -22,6 +22,8 @@ KEPT_PREFIXES = (
     "taskmanager.memory.",
     "taskmanager.network.memory.",
     "taskmanager.numberOfTaskSlots",
+    "taskmanager.load-balance.mode",
+    "cluster.evenly-spread-out-slots",
     "taskmanager.cpu.cores",
     "parallelism.default",
     "web.checkpoints.history",

@@ -5,7 +5,7 @@ import re
 from typing import Any
 
 from ingest.flink_rest.payloads.fields import Fields
-from ingest.records import Edge, Vertex
+from ingest.records import Edge, SlotSharing, Vertex
 
 _TAG = re.compile(r"<br\s*/?>")
 
@@ -23,6 +23,12 @@ def vertices(job: Any) -> tuple[Vertex, ...]:
         )
         for vertex in Fields(job).objects("vertices")
     )
+
+
+def slot_sharing(job: Any) -> tuple[SlotSharing, ...] | None:
+    """Slot sharing groups out of ``/jobs/:id``; None where the version reports none. Raises ``Skipped`` on a bad shape."""
+    groups = ((vertex.the_flink_id("id"), vertex.text("slotSharingGroupId")) for vertex in Fields(job).objects("vertices"))
+    return tuple(SlotSharing(vertex_id, group) for vertex_id, group in groups if group) or None
 
 
 def planned_vertices(plan: Any) -> tuple[Vertex, ...]:

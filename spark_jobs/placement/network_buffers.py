@@ -1,0 +1,70 @@
+"""Network buffers that a job needs on each TaskManager, from its plan and where its tasks run. Pipelined exchanges: streaming jobs.
+
+A subtask owns ``buffers_per_channel`` buffers for each input channel whose producer is on another TaskManager, and one for each subpartition
+it writes with one more; that much has to be there or the task fails ("Insufficient number of network buffers"). On top of it come floating
+buffers, per input gate and per result partition, as far as the pool has them (Flink: SingleInputGate, NettyShuffleUtils).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from spark_jobs.placement.plan import Indices, Plan, PlannedEdge, consumers_of_each, producers
+
+Buffers = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class BufferSettings:
+    """Flink's defaults of all versions from 1.12 to 2.3."""
+
+    buffers_per_channel: int = 2
+    floating_per_gate: int = 8
+    segment_bytes: int = 32 * 1024
+
+
+@dataclass(frozen=True)
+class BufferNeed:
+    """By TaskManager: ``least`` buffers, below which tasks fail, and as many as are used under load."""
+
+    least: Buffers
+    most: Buffers
+
+
+def buffers_needed(plan: Plan, taskmanager_of: Sequence[Indices], taskmanagers: int, settings: BufferSettings) -> BufferNeed:
+    """``taskmanager_of``: by vertex, of each subtask; below 0 where unknown, which is then another one than any."""
+    least, most = np.zeros(taskmanagers, dtype=np.int64), np.zeros(taskmanagers, dtype=np.int64)
+    tasks = [np.bincount(where[where >= 0], minlength=taskmanagers) for where in taskmanager_of]
+    for edge in plan.edges:
+        source, target = plan.vertices[edge.source].parallelism, plan.vertices[edge.target].parallelism
+        if edge.is_pointwise:
+            written = _sum_by(taskmanager_of[edge.source], consumers_of_each(source, target), taskmanagers)
+            remote = _sum_by(taskmanager_of[edge.target], _remote_pointwise(edge, source, target, taskmanager_of), taskmanagers)
+        else:
+            written = tasks[edge.source] * target
+            remote = tasks[edge.target] * (source - tasks[edge.source])
+        exclusive = remote * settings.buffers_per_channel
+        # One gate and one result partition for each edge and subtask.
+        least += exclusive + tasks[edge.target] + written + tasks[edge.source]
+        floating = settings.floating_per_gate
+        output = np.maximum(written + tasks[edge.source], written * settings.buffers_per_channel + tasks[edge.source] * floating)
+        most += exclusive + tasks[edge.target] * floating + output
+    return BufferNeed(least, most)
+
+
+def _remote_pointwise(edge: PlannedEdge, source: int, target: int, taskmanager_of: Sequence[Indices]) -> Indices:
+    """Of each consumer: how many of its producers are on another TaskManager."""
+    first, end = producers(source, target)
+    here, there = taskmanager_of[edge.target], taskmanager_of[edge.source]
+    remote = np.zeros(target, dtype=np.int64)
+    for offset in range(int((end - first).max(initial=0))):
+        producer = np.minimum(first + offset, source - 1)
+        remote += (first + offset < end) & ((there[producer] != here) | (here < 0))
+    return remote
+
+
+def _sum_by(taskmanager: Indices, values: Indices, taskmanagers: int) -> Buffers:
+    known = taskmanager >= 0
+    return np.bincount(taskmanager[known], weights=values[known], minlength=taskmanagers).astype(np.int64)

@@ -1,0 +1,107 @@
+"""What a placement needs of a job's plan: vertices, what connects them, and which share slots."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+Indices = npt.NDArray[np.int64]
+
+POINTWISE = ("FORWARD", "RESCALE")
+"""Ship strategies that connect a subtask to few of the other side; all others connect each with each."""
+
+
+@dataclass(frozen=True)
+class PlannedVertex:
+    """``slot_group``: vertices of one slot sharing group share slots; None is the group of those whose group is not known."""
+
+    vertex_id: str
+    name: str
+    parallelism: int
+    slot_group: str | None = None
+
+
+@dataclass(frozen=True)
+class PlannedEdge:
+    """Positions of producer and consumer among the vertices."""
+
+    source: int
+    target: int
+    is_pointwise: bool
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Vertices in plan order. Edges may come in any order; a cycle is cut where it closes."""
+
+    vertices: tuple[PlannedVertex, ...]
+    edges: tuple[PlannedEdge, ...]
+
+    @property
+    def tasks(self) -> int:
+        return sum(vertex.parallelism for vertex in self.vertices)
+
+    def groups(self) -> dict[str | None, list[int]]:
+        """Vertices by slot sharing group, groups in plan order."""
+        found: dict[str | None, list[int]] = {}
+        for position, vertex in enumerate(self.vertices):
+            found.setdefault(vertex.slot_group, []).append(position)
+        return found
+
+    def slots_needed(self) -> int:
+        """Of each group as many as its largest vertex has subtasks."""
+        return sum(max(self.vertices[position].parallelism for position in of_group) for of_group in self.groups().values())
+
+    def inputs(self) -> list[list[PlannedEdge]]:
+        """The edges that end at each vertex."""
+        found: list[list[PlannedEdge]] = [[] for _ in self.vertices]
+        for edge in self.edges:
+            found[edge.target].append(edge)
+        return found
+
+    def in_order(self) -> list[int]:
+        """Producers before their consumers, else in plan order."""
+        inputs = self.inputs()
+        consumers: list[list[int]] = [[] for _ in self.vertices]
+        open_inputs = [len(edges) for edges in inputs]
+        for edge in self.edges:
+            consumers[edge.source].append(edge.target)
+        ready = [position for position, count in enumerate(open_inputs) if not count]
+        ordered: list[int] = []
+        for position in ready:  # grows while it is read
+            ordered.append(position)
+            for consumer in consumers[position]:
+                open_inputs[consumer] -= 1
+                if not open_inputs[consumer]:
+                    ready.append(consumer)
+        placed = set(ordered)
+        return ordered + [position for position in range(len(self.vertices)) if position not in placed]
+
+
+def planned(vertices: Iterable[PlannedVertex], edges: Iterable[tuple[str, str, str | None]]) -> Plan:
+    """A plan of edges by vertex id and ship strategy; those of unknown vertices are left out."""
+    known = tuple(vertices)
+    position = {vertex.vertex_id: at for at, vertex in enumerate(known)}
+    found = (
+        PlannedEdge(position[source], position[target], (ship_strategy or "").upper() in POINTWISE)
+        for source, target, ship_strategy in edges
+        if source in position and target in position
+    )
+    return Plan(known, tuple(found))
+
+
+def producers(source: int, target: int) -> Sequence[Indices]:
+    """Pointwise: the first and, exclusive, the last producer of each consumer, for both parallelisms (Flink's EdgeManagerBuildUtil)."""
+    consumer = np.arange(target, dtype=np.int64)
+    first = consumer * source // target
+    if source <= target:
+        return first, first + 1
+    return first, (consumer + 1) * source // target
+
+
+def consumers_of_each(source: int, target: int) -> Indices:
+    """Pointwise: how many consumers each producer has."""
+    if source <= target:
+        return np.bincount(producers(source, target)[0], minlength=source)
+    return np.ones(source, dtype=np.int64)

@@ -1,0 +1,168 @@
+"""Which slot each subtask takes, and which TaskManager each slot: by Flink's default, and by the two rules that even it out."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from spark_jobs.placement.plan import Indices, Plan, PlannedEdge, producers
+
+
+@dataclass(frozen=True)
+class Placement:
+    """``slot_of``: by vertex, the slot of each subtask. ``taskmanager_of``: by slot."""
+
+    slot_of: Sequence[Indices]
+    taskmanager_of: Indices
+
+    def taskmanagers(self, vertex: int) -> Indices:
+        """Of each subtask of the vertex."""
+        return self.taskmanager_of[self.slot_of[vertex]]
+
+
+@dataclass(frozen=True)
+class Simulated:
+    """``by_count``: tasks go to the slots with the fewest tasks. ``by_content``: slots of equal content are spread out."""
+
+    by_default: Placement
+    by_count: Placement
+    by_content: Placement
+    by_both: Placement
+
+
+def simulated(plan: Plan, slots_each: Sequence[int]) -> Simulated:
+    """``slots_each`` by TaskManager; raises ``ValueError`` where they do not suffice."""
+    needed = plan.slots_needed()
+    if sum(slots_each) < needed:
+        raise ValueError(f"The job needs {needed} slots and the TaskManagers have {sum(slots_each)}: raise their number or their slots.")
+    filled, dealt = np.repeat(np.arange(len(slots_each)), slots_each)[:needed], _dealt(slots_each)[:needed]
+    by_index, by_count = _by_index(plan), _fewest_tasks(plan)
+    return Simulated(
+        Placement(by_index, filled),
+        Placement(by_count, filled),
+        Placement(by_index, _spread_out(plan, by_index, dealt)),
+        Placement(by_count, _spread_out(plan, by_count, dealt)),
+    )
+
+
+def _spread_out(plan: Plan, slot_of: Sequence[Indices], dealt: Indices) -> Indices:
+    taskmanager_of = np.empty(len(dealt), dtype=np.int64)
+    taskmanager_of[_by_content(plan, slot_of, len(dealt))] = dealt
+    return taskmanager_of
+
+
+def _by_index(plan: Plan) -> list[Indices]:
+    """Flink's default comes to this: the first slots of a group hold a subtask of each of its vertices, the last of the largest alone."""
+    slot_of: list[Indices] = [np.empty(0, dtype=np.int64)] * len(plan.vertices)
+    first = 0
+    for of_group in plan.groups().values():
+        for position in of_group:
+            slot_of[position] = first + np.arange(plan.vertices[position].parallelism)
+        first += max(plan.vertices[position].parallelism for position in of_group)
+    return slot_of
+
+
+def _fewest_tasks(plan: Plan) -> list[Indices]:
+    """Subtask by subtask, producers first: a slot of what feeds it, of those the one with the fewest tasks; else the one with the fewest."""
+    slot_of: list[Indices] = [np.empty(0, dtype=np.int64)] * len(plan.vertices)
+    first_slot, size, first = {}, {}, 0
+    for group, of_group in plan.groups().items():
+        first_slot[group], size[group] = first, max(plan.vertices[position].parallelism for position in of_group)
+        first += size[group]
+    tasks = np.zeros(first, dtype=np.int64)
+    inputs = plan.inputs()
+    for position in plan.in_order():
+        vertex = plan.vertices[position]
+        own = slice(first_slot[vertex.slot_group], first_slot[vertex.slot_group] + size[vertex.slot_group])
+        near = [edge for edge in inputs[position] if len(slot_of[edge.source]) and plan.vertices[edge.source].slot_group == vertex.slot_group]
+        pointwise = [edge for edge in near if edge.is_pointwise]
+        taken = np.full(vertex.parallelism, -1, dtype=np.int64)
+        if pointwise:
+            taken = _beside_producers(_candidates(plan, pointwise, slot_of), tasks)
+        elif near:
+            feeds = np.zeros(len(tasks), dtype=bool)
+            for edge in near:
+                feeds[slot_of[edge.source]] = True
+            chosen = _emptiest(np.flatnonzero(feeds), tasks, vertex.parallelism)
+            taken[: len(chosen)] = chosen
+        left = np.flatnonzero(taken < 0)
+        if len(left):
+            is_free = np.ones(size[vertex.slot_group], dtype=bool)
+            is_free[taken[taken >= 0] - own.start] = False
+            taken[left] = _emptiest(own.start + np.flatnonzero(is_free), tasks, len(left))
+        slot_of[position] = taken
+        tasks[taken] += 1
+    return slot_of
+
+
+def _emptiest(slots: Indices, tasks: Indices, count: int) -> Indices:
+    """Those with the fewest tasks, of equal ones the first."""
+    return slots[np.argsort(tasks[slots] * len(tasks) + slots)[:count]]
+
+
+def _candidates(plan: Plan, edges: Sequence[PlannedEdge], slot_of: Sequence[Indices]) -> Indices:
+    """By consumer, the slots of its pointwise producers; -1 fills up."""
+    target = plan.vertices[edges[0].target].parallelism
+    columns = []
+    for edge in edges:
+        first, end = producers(plan.vertices[edge.source].parallelism, target)
+        for offset in range(int((end - first).max())):
+            within = first + offset < end
+            columns.append(np.where(within, slot_of[edge.source][np.where(within, first + offset, first)], -1))
+    return np.stack(columns, axis=1)
+
+
+def _beside_producers(candidates: Indices, tasks: Indices) -> Indices:
+    """Consumers choose one after the other, each the emptiest of its candidates that none before it took; -1 where none is left.
+
+    All choose at once and a slot keeps the first that chose it, until nobody has to choose again: slots prefer consumers by their
+    index alone, so this ends where choosing one after the other does.
+    """
+    consumers, choices = candidates.shape
+    if choices == 1:
+        return _first_come(candidates[:, 0], len(tasks))
+    cost = np.where(candidates >= 0, tasks[candidates] * (len(tasks) + 1) + candidates, np.iinfo(np.int64).max)
+    candidates = np.take_along_axis(candidates, np.argsort(cost, axis=1, kind="stable"), axis=1)
+    holder = np.full(len(tasks), consumers, dtype=np.int64)
+    next_choice = np.zeros(consumers, dtype=np.int64)
+    choosing = np.arange(consumers)
+    while len(choosing):
+        choosing = choosing[next_choice[choosing] < candidates.shape[1]]
+        wanted = candidates[choosing, next_choice[choosing]]
+        choosing, wanted = choosing[wanted >= 0], wanted[wanted >= 0]
+        before = holder[wanted]
+        np.minimum.at(holder, wanted, choosing)
+        displaced = before[(before < consumers) & (holder[wanted] != before)]
+        refused = np.concatenate([choosing[holder[wanted] != choosing], np.unique(displaced)])
+        next_choice[refused] += 1
+        choosing = np.sort(refused)
+    taken = np.full(consumers, -1, dtype=np.int64)
+    held = np.flatnonzero(holder < consumers)
+    taken[holder[held]] = held
+    return taken
+
+
+def _first_come(wanted: Indices, slots: int) -> Indices:
+    """Each its only candidate, where none before it took that."""
+    consumers = np.arange(len(wanted))
+    holder = np.empty(slots, dtype=np.int64)
+    holder[wanted[::-1]] = consumers[::-1]
+    return np.where(holder[wanted] == consumers, wanted, -1)
+
+
+def _by_content(plan: Plan, slot_of: Sequence[Indices], slots: int) -> Indices:
+    """Slots in the order of dealing: those with the most tasks first, equal content together."""
+    tasks, content = np.zeros(slots, dtype=np.int64), np.zeros(slots, dtype=np.uint64)
+    # Sums of random marks tell contents apart; seeded, so that the same plan is always dealt alike.
+    marks = np.random.default_rng(0).integers(1, np.iinfo(np.uint64).max, size=len(plan.vertices), dtype=np.uint64)
+    for position, taken in enumerate(slot_of):
+        tasks[taken] += 1
+        content[taken] += marks[position]
+    return np.lexsort((np.arange(slots), content, -tasks))
+
+
+def _dealt(slots_each: Sequence[int]) -> Indices:
+    """TaskManagers in the order of dealing: one slot each, again and again, as long as they have any."""
+    taskmanager = np.repeat(np.arange(len(slots_each)), slots_each)
+    turn = np.concatenate([np.arange(slots) for slots in slots_each]) if len(slots_each) else np.empty(0, dtype=np.int64)
+    return taskmanager[np.lexsort((taskmanager, turn))]

@@ -1,0 +1,92 @@
+"""How evenly tasks are spread over TaskManagers: counts, work and network buffers of each, and how many subtasks would move."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from spark_jobs.placement.network_buffers import BufferNeed, BufferSettings, buffers_needed
+from spark_jobs.placement.plan import Indices, Plan
+
+Reals = npt.NDArray[np.float64]
+MOVED_AT_ONCE = 1_000_000
+
+
+@dataclass(frozen=True)
+class Spread:
+    """By TaskManager: ``tasks``, ``busy_cores`` (threads at work; None where no busy time is known) and ``buffers``.
+
+    ``tasks_of``: vertices × TaskManagers. Tasks whose TaskManager is unknown count nowhere.
+    """
+
+    tasks_of: Indices
+    busy_cores: Reals | None
+    buffers: BufferNeed
+
+    @property
+    def tasks(self) -> Indices:
+        return np.asarray(self.tasks_of.sum(axis=0))
+
+    @property
+    def max_over_mean(self) -> float | None:
+        """Tasks of the fullest TaskManager over the mean; 1 is even."""
+        return _max_over_mean(self.tasks)
+
+    @property
+    def busy_max_over_mean(self) -> float | None:
+        return None if self.busy_cores is None else _max_over_mean(self.busy_cores)
+
+    def concentration(self) -> Reals:
+        """By vertex: its most subtasks on one TaskManager over the even share, rounded up; 1 is even, 0 where none is known."""
+        even = -(-self.tasks_of.sum(axis=1) // max(self.tasks_of.shape[1], 1))
+        return np.divide(self.tasks_of.max(axis=1, initial=0), even, out=np.zeros(len(even)), where=even > 0)
+
+
+def spread(
+    plan: Plan, taskmanager_of: Sequence[Indices], taskmanagers: int, settings: BufferSettings, busy_ratio: Sequence[float | None] | None = None
+) -> Spread:
+    """``busy_ratio``: by vertex, the mean of its subtasks; a vertex of unknown busy time makes the work of TaskManagers unknown."""
+    counts = [np.bincount(where[where >= 0], minlength=taskmanagers) for where in taskmanager_of]
+    tasks_of = np.stack(counts) if counts else np.zeros((0, taskmanagers), dtype=np.int64)
+    busy = None
+    if busy_ratio and all(ratio is not None for ratio in busy_ratio):
+        busy = np.asarray(np.array(busy_ratio, dtype=np.float64) @ tasks_of)
+    return Spread(tasks_of, busy, buffers_needed(plan, taskmanager_of, taskmanagers, settings))
+
+
+def moved(before: Sequence[Indices], after: Sequence[Indices], taskmanagers: int) -> int:
+    """Subtasks that would run on another TaskManager than now, TaskManagers of the simulation named so that few do.
+
+    Pairs of largest overlap are named first. Subtasks of unknown place count as moved.
+    """
+    overlap = np.zeros(taskmanagers * taskmanagers, dtype=np.int64)
+    total = 0
+    for then, now in _pieces(after, before):
+        total += len(now)
+        known = now >= 0
+        overlap += np.bincount(then[known] * taskmanagers + now[known], minlength=len(overlap))
+    stays, named, taken = 0, np.zeros(taskmanagers, dtype=bool), np.zeros(taskmanagers, dtype=bool)
+    for pair in np.argsort(-overlap, kind="stable")[: np.count_nonzero(overlap)]:
+        new, old = divmod(int(pair), taskmanagers)
+        if not named[new] and not taken[old]:
+            named[new] = taken[old] = True
+            stays += int(overlap[pair])
+    return total - stays
+
+
+def _pieces(after: Sequence[Indices], before: Sequence[Indices]) -> list[tuple[Indices, Indices]]:
+    """Vertices joined to pieces of about a million tasks: few large counts cost less than many."""
+    pieces, held, size = [], [], 0
+    for pair in zip(after, before, strict=True):
+        held.append(pair)
+        size += len(pair[0])
+        if size >= MOVED_AT_ONCE:
+            pieces.append(held)
+            held, size = [], 0
+    return [(np.concatenate([a for a, _ in one]), np.concatenate([b for _, b in one])) for one in [*pieces, held] if one]
+
+
+def _max_over_mean(values: npt.NDArray[np.generic]) -> float | None:
+    mean = float(np.mean(values)) if len(values) else 0.0
+    return float(np.max(values)) / mean if mean > 0 else None

@@ -1,0 +1,136 @@
+"""Where tasks would run: the arrays against the rules carried out task by task, on any small plan."""
+
+from collections import Counter
+from itertools import permutations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from spark_jobs.placement.network_buffers import BufferSettings, buffers_needed
+from spark_jobs.placement.plan import Plan, PlannedVertex, planned
+from spark_jobs.placement.slots import Placement, simulated
+from spark_jobs.placement.spread import moved, spread
+from tests.placement import brute_force
+from tests.placement.brute_force import Job
+
+
+@st.composite
+def jobs(draw: st.DrawFn) -> Job:
+    vertices = draw(st.lists(st.tuples(st.integers(1, 7), st.sampled_from("ab")), min_size=1, max_size=7))
+    pairs = [(i, j) for j in range(len(vertices)) for i in range(j)]
+    chosen = draw(st.lists(st.sampled_from(pairs), unique=True, max_size=9)) if pairs else []
+    return Job(vertices, [(i, j, draw(st.booleans())) for i, j in chosen])
+
+
+def plan_of(job: Job) -> Plan:
+    vertices = [PlannedVertex(f"v{at}", f"v{at}", parallelism, group) for at, (parallelism, group) in enumerate(job.vertices)]
+    return planned(vertices, [(f"v{i}", f"v{j}", "RESCALE" if pointwise else "HASH") for i, j, pointwise in job.edges])
+
+
+def slots_of(placement: Placement) -> dict[tuple[int, int], int]:
+    return {(v, i): int(slot) for v, slots in enumerate(placement.slot_of) for i, slot in enumerate(slots)}
+
+
+def taskmanagers_of(job: Job, placement: Placement) -> dict[tuple[int, int], int]:
+    return {(v, i): int(tm) for v in range(len(job.vertices)) for i, tm in enumerate(placement.taskmanagers(v))}
+
+
+def clusters(job: Job) -> list[list[int]]:
+    """TaskManagers of one size and of several, with and without room to spare."""
+    needed = sum(len(slots) for slots in brute_force.slots_by_group(job).values())
+    return [[2] * -(-needed // 2), [3] * (-(-needed // 3) + 1), [1, needed, 2]]
+
+
+@settings(max_examples=300, deadline=None)
+@given(jobs())
+def test_tasks_take_the_slots_that_choosing_one_after_the_other_gives(job):
+    found = simulated(plan_of(job), clusters(job)[0])
+    assert slots_of(found.by_count) == slots_of(found.by_both) == brute_force.fewest_tasks(job)
+    assert slots_of(found.by_default) == slots_of(found.by_content) == brute_force.by_index(job)
+
+
+@settings(max_examples=200, deadline=None)
+@given(jobs())
+def test_slots_of_equal_content_are_as_even_over_taskmanagers_of_one_size_as_they_can_be(job):
+    for slots_each in clusters(job)[:2]:
+        found = simulated(plan_of(job), slots_each)
+        for placement, placed in ((found.by_content, brute_force.by_index(job)), (found.by_both, brute_force.fewest_tasks(job))):
+            alike = Counter[tuple[frozenset[int], int]]()
+            for slot, content in brute_force.contents(job, placed).items():
+                alike[content, int(placement.taskmanager_of[slot])] += 1
+            for content in {content for content, _ in alike}:
+                counts = [alike[content, tm] for tm in range(len(slots_each))]
+                assert max(counts) - min(counts) <= 1
+
+
+@settings(max_examples=200, deadline=None)
+@given(jobs())
+def test_no_slot_has_two_subtasks_of_a_vertex_and_no_taskmanager_more_slots_than_it_has(job):
+    for slots_each in clusters(job):
+        found = simulated(plan_of(job), slots_each)
+        for placement in (found.by_default, found.by_count, found.by_content, found.by_both):
+            for taken in placement.slot_of:
+                assert len(set(taken.tolist())) == len(taken)
+            used = Counter(placement.taskmanager_of.tolist())
+            assert all(used[tm] <= slots for tm, slots in enumerate(slots_each))
+
+
+@settings(max_examples=200, deadline=None)
+@given(jobs(), st.integers(1, 4), st.integers(0, 9))
+def test_network_buffers_are_those_of_every_channel_counted_alone(job, per_channel, floating):
+    slots_each = clusters(job)[0]
+    placement = simulated(plan_of(job), slots_each).by_both
+    where = [placement.taskmanagers(v) for v in range(len(job.vertices))]
+    need = buffers_needed(plan_of(job), where, len(slots_each), BufferSettings(per_channel, floating))
+    least, most = brute_force.buffers(job, taskmanagers_of(job, placement), len(slots_each), per_channel, floating)
+    assert need.least.tolist() == least
+    assert (need.most >= need.least).all() or floating == 0
+    if floating >= 1 and per_channel >= 1:
+        assert need.most.tolist() == most
+
+
+@settings(max_examples=150, deadline=None)
+@given(jobs(), st.data())
+def test_counts_by_taskmanager_are_those_of_the_tasks(job, data):
+    plan = plan_of(job)
+    where = [np.array(data.draw(st.lists(st.integers(-1, 2), min_size=p, max_size=p)), dtype=np.int64) for p, _ in job.vertices]
+    busy = [data.draw(st.floats(0, 1)) for _ in job.vertices]
+    found = spread(plan, where, 3, BufferSettings(), busy)
+    for tm in range(3):
+        assert found.tasks[tm] == sum((of_vertex == tm).sum() for of_vertex in where)
+        assert found.busy_cores[tm] == pytest.approx(sum(b * (of_vertex == tm).sum() for b, of_vertex in zip(busy, where, strict=True)))
+    for concentration, of_vertex in zip(found.concentration(), where, strict=True):
+        counts = Counter(of_vertex[of_vertex >= 0].tolist())
+        assert concentration == (max(counts.values()) / -(-sum(counts.values()) // 3) if counts else 0)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), min_size=1, max_size=12))
+def test_subtasks_that_move_are_never_fewer_than_under_the_best_names(pairs):
+    before, after = np.array([b for b, _ in pairs]), np.array([a for _, a in pairs])
+    best = min(sum(names[a] != b for b, a in pairs) for names in permutations(range(3)))
+    found = moved([before], [after], 3)
+    assert best <= found <= len(pairs)
+    assert moved([before], [before], 3) == 0
+
+
+def test_the_four_sources_of_the_article_get_a_slot_each():
+    """Four sources of one subtask and two vertices of four: by default all sources share the first slot."""
+    job = Job([(1, "a")] * 4 + [(4, "a"), (4, "a")], [(source, 4, False) for source in range(4)] + [(4, 5, False)])
+    found = simulated(plan_of(job), [2, 2])
+    assert [int(found.by_default.slot_of[source][0]) for source in range(4)] == [0, 0, 0, 0]
+    assert sorted(int(found.by_count.slot_of[source][0]) for source in range(4)) == [0, 1, 2, 3]
+    tasks = spread(plan_of(job), [found.by_both.taskmanagers(v) for v in range(6)], 2, BufferSettings()).tasks
+    assert tasks.tolist() == [6, 6]
+
+
+def test_too_few_slots_are_refused_with_both_numbers():
+    with pytest.raises(ValueError, match="needs 4 slots and the TaskManagers have 3"):
+        simulated(plan_of(Job([(4, "a")], [])), [1, 2])
+
+
+def test_a_plan_with_a_cycle_is_placed_as_if_it_were_cut_there():
+    plan = planned([PlannedVertex("a", "a", 2), PlannedVertex("b", "b", 2)], [("a", "b", "HASH"), ("b", "a", "HASH")])
+    assert [slots.tolist() for slots in simulated(plan, [2]).by_both.slot_of] == [[0, 1], [0, 1]]
