@@ -1,8 +1,9 @@
 """Network buffers that a job needs on each TaskManager, from its plan and where its tasks run. Pipelined exchanges: streaming jobs.
 
-A subtask owns ``buffers_per_channel`` buffers for each input channel whose producer is on another TaskManager, and one for each subpartition
-it writes with one more; that much has to be there or the task fails ("Insufficient number of network buffers"). On top of it come floating
-buffers, per input gate and per result partition, as far as the pool has them (Flink: SingleInputGate, NettyShuffleUtils).
+A subtask owns ``buffers_per_channel`` buffers for each input channel whose producer is on another TaskManager, and one for each
+subpartition that it writes with one more; that much has to be there or the task fails ("Insufficient number of network buffers").
+On top of it come floating buffers, per input gate and per result partition, as far as the pool has them (Flink: SingleInputGate,
+NettyShuffleUtils).
 """
 
 from collections.abc import Sequence

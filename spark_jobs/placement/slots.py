@@ -63,7 +63,7 @@ def _by_index(plan: Plan) -> list[Indices]:
 
 
 def _fewest_tasks(plan: Plan) -> list[Indices]:
-    """Subtask by subtask, producers first: a slot of what feeds it, of those the one with the fewest tasks; else the one with the fewest."""
+    """Subtask by subtask, producers first: of the slots of what feeds it the one with the fewest tasks; else of all slots."""
     slot_of: list[Indices] = [np.empty(0, dtype=np.int64)] * len(plan.vertices)
     first_slot, size, first = {}, {}, 0
     for group, of_group in plan.groups().items():
@@ -74,7 +74,9 @@ def _fewest_tasks(plan: Plan) -> list[Indices]:
     for position in plan.in_order():
         vertex = plan.vertices[position]
         own = slice(first_slot[vertex.slot_group], first_slot[vertex.slot_group] + size[vertex.slot_group])
-        near = [edge for edge in inputs[position] if len(slot_of[edge.source]) and plan.vertices[edge.source].slot_group == vertex.slot_group]
+        near = [
+            edge for edge in inputs[position] if len(slot_of[edge.source]) and plan.vertices[edge.source].slot_group == vertex.slot_group
+        ]
         pointwise = [edge for edge in near if edge.is_pointwise]
         taken = np.full(vertex.parallelism, -1, dtype=np.int64)
         if pointwise:

@@ -26,7 +26,7 @@ class Spread:
 
     @property
     def tasks(self) -> Indices:
-        return np.asarray(self.tasks_of.sum(axis=0))
+        return np.asarray(self.tasks_of.sum(axis=0), dtype=np.int64)
 
     @property
     def max_over_mean(self) -> float | None:
@@ -40,11 +40,16 @@ class Spread:
     def concentration(self) -> Reals:
         """By vertex: its most subtasks on one TaskManager over the even share, rounded up; 1 is even, 0 where none is known."""
         even = -(-self.tasks_of.sum(axis=1) // max(self.tasks_of.shape[1], 1))
-        return np.divide(self.tasks_of.max(axis=1, initial=0), even, out=np.zeros(len(even)), where=even > 0)
+        most: Indices = self.tasks_of.max(axis=1, initial=0)
+        return np.where(even > 0, most / np.maximum(even, 1), 0.0)
 
 
 def spread(
-    plan: Plan, taskmanager_of: Sequence[Indices], taskmanagers: int, settings: BufferSettings, busy_ratio: Sequence[float | None] | None = None
+    plan: Plan,
+    taskmanager_of: Sequence[Indices],
+    taskmanagers: int,
+    settings: BufferSettings,
+    busy_ratio: Sequence[float | None] | None = None,
 ) -> Spread:
     """``busy_ratio``: by vertex, the mean of its subtasks; a vertex of unknown busy time makes the work of TaskManagers unknown."""
     counts = [np.bincount(where[where >= 0], minlength=taskmanagers) for where in taskmanager_of]
@@ -87,6 +92,6 @@ def _pieces(after: Sequence[Indices], before: Sequence[Indices]) -> list[tuple[I
     return [(np.concatenate([a for a, _ in one]), np.concatenate([b for _, b in one])) for one in [*pieces, held] if one]
 
 
-def _max_over_mean(values: npt.NDArray[np.generic]) -> float | None:
+def _max_over_mean(values: Indices | Reals) -> float | None:
     mean = float(np.mean(values)) if len(values) else 0.0
     return float(np.max(values)) / mean if mean > 0 else None

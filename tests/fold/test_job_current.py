@@ -34,7 +34,9 @@ def test_what_the_newest_sight_lacks_is_carried_from_the_newest_that_had_it() ->
     plan = {"vertices": [{"vertex_id": VERTEX, "name": "map", "parallelism": 4}], "edges": []}
     settings = {"checkpointing_mode": "exactly_once", "checkpoint_interval_ms": 5000, "configuration": [{"key": "a", "value": "1"}]}
     row = current([seen(10, **plan, **settings, restarts=2), seen(20, state="RUNNING", vertices=[], edges=[])])
-    assert row["graph"]["vertices"] == [{"vertex_id": VERTEX, "name": "map", "parallelism": 4, "status": None, "slot_sharing_group_id": None}]
+    assert row["graph"]["vertices"] == [
+        {"vertex_id": VERTEX, "name": "map", "parallelism": 4, "status": None, "slot_sharing_group_id": None}
+    ]
     assert (row["vertex_count"], row["restarts"], row["checkpoint_interval_ms"]) == (1, 2, 5000)
     assert row["checkpoint_config"]["mode"] == "exactly_once"
     assert row["configuration"] == {"a": "1"}

@@ -35,6 +35,7 @@ INSTALLED_APPS = [
     "webapp.work.apps.WorkConfig",
     "webapp.fleet",
     "webapp.flame_graphs",
+    "webapp.placement",
     "webapp.findings",
     "webapp.pressure",
     "webapp.checkpoints",

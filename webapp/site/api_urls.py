@@ -13,6 +13,7 @@ from webapp.findings import api_urls as findings
 from webapp.fleet import api_urls as fleet
 from webapp.lib.api.docs import docs
 from webapp.lib.api.errors import no_such_address
+from webapp.placement import api_urls as placement
 from webapp.pressure import api_urls as pressure
 from webapp.reports import api_urls as reports
 from webapp.site.api_job import JobDetailView
@@ -26,6 +27,7 @@ for feature in (fleet, checkpoints, pressure, findings, alerting, work, storage,
 
 urlpatterns = [
     path("jobs/<name:cluster>/<name:job_id>/", JobDetailView.as_view(), name="api-job"),
+    *placement.urlpatterns,
     *delivery.urlpatterns,
     *storage.urlpatterns,
     *router.urls,

@@ -28,5 +28,6 @@ urlpatterns = [
     path("", include("webapp.storage.urls")),
     path("", include("webapp.checkpoints.urls")),
     path("", include("webapp.flame_graphs.urls")),
+    path("", include("webapp.placement.urls")),
     path("", include("webapp.site.page_urls")),
 ]

@@ -1,0 +1,50 @@
+"""The plan and the buffer settings of a job, out of what its row in the database says."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from spark_jobs.placement.network_buffers import BufferSettings
+from spark_jobs.placement.plan import Plan, PlannedVertex, planned
+from webapp.fleet.models import JobCurrent
+
+_CHANNEL = "taskmanager.network.memory.buffers-per-channel"
+_GATE = "taskmanager.network.memory.floating-buffers-per-gate"
+_SEGMENT = "taskmanager.memory.segment-size"
+_SIZE = re.compile(r"(\d{1,12})\s*([kmg]?)(?:i?b(?:ytes)?)?", re.IGNORECASE)
+_UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
+
+
+def plan_of(job: JobCurrent) -> Plan | None:
+    """None where the plan, or how many subtasks a vertex of it has, is not known."""
+    graph: Mapping[str, Any] = job.graph or {}
+    vertices = [
+        PlannedVertex(one["vertex_id"], one.get("name") or one["vertex_id"], one.get("parallelism") or 0, one.get("slot_sharing_group_id"))
+        for one in graph.get("vertices") or ()
+        if one.get("vertex_id")
+    ]
+    if not vertices or any(vertex.parallelism < 1 for vertex in vertices):
+        return None
+    edges = ((str(edge.get("source")), str(edge.get("target")), edge.get("ship_strategy")) for edge in graph.get("edges") or ())
+    return planned(vertices, edges)
+
+
+def buffer_settings(configuration: Mapping[str, Any] | None) -> BufferSettings:
+    """As configured, else Flink's defaults."""
+    known, defaults = configuration or {}, BufferSettings()
+    return BufferSettings(
+        _whole(known.get(_CHANNEL), defaults.buffers_per_channel),
+        _whole(known.get(_GATE), defaults.floating_per_gate),
+        _size_bytes(known.get(_SEGMENT), defaults.segment_bytes),
+    )
+
+
+def _whole(text: Any, default: int) -> int:
+    found = str(text or "").strip()
+    return int(found) if re.fullmatch(r"\d{1,6}", found) else default
+
+
+def _size_bytes(text: Any, default: int) -> int:
+    """``32kb``, ``32 kb``, ``32768``: Flink's memory sizes are powers of two."""
+    found = _SIZE.fullmatch(str(text or "").strip())
+    return int(found[1]) * _UNITS[found[2].lower()] or default if found else default
