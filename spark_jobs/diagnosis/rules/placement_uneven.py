@@ -1,0 +1,131 @@
+"""Uneven placement: one TaskManager runs far more tasks of the job than the others do."""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from spark_jobs.diagnosis.findings import Evidence, Finding, NotJudged
+from spark_jobs.diagnosis.pressure_words import brief_name
+from spark_jobs.diagnosis.registry import rule
+from spark_jobs.diagnosis.samples import JobWindow
+from spark_jobs.diagnosis.subjects import job_finding
+from spark_jobs.diagnosis.thresholds import Limits, Threshold
+from spark_jobs.diagnosis.unevenness import REPORTING_SHARE
+
+RULE = "placement.uneven"
+RATIO, EXTRA, BUSY_RATIO = f"{RULE}.max_over_mean", f"{RULE}.extra_tasks", f"{RULE}.busy_max_over_mean"
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """What one TaskManager runs of the job; ``busy`` is the sum of the busy ratios of its subtasks."""
+
+    taskmanager_id: str
+    host: str | None
+    tasks: int
+    busy: float
+    of_vertices: Counter[str]
+
+
+@rule(
+    RULE,
+    "Uneven placement",
+    "One TaskManager runs far more tasks of the job than the others that the job runs on.",
+    thresholds=(
+        Threshold(RATIO, 1.5, "times", 1.1, 1000.0, "Half as many again as the mean: all TaskManagers are made as large as the fullest."),
+        Threshold(EXTRA, 4, "count", 1, 1e6, "Fewer tasks than that above the mean are a matter of rounding in a small job."),
+        Threshold(BUSY_RATIO, 1.5, "times", 1.1, 1000.0, "Where the fullest is the busiest by as much, it is the limit of the job."),
+    ),
+)
+def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
+    if window.terminal:
+        return
+    loads, tasks = _loads(window)
+    placed = sum(load.tasks for load in loads)
+    if not tasks or placed < REPORTING_SHARE * tasks:
+        raise NotJudged("on which TaskManagers its subtasks run")
+    if len(loads) < 2:
+        return
+    mean, fullest = placed / len(loads), max(loads, key=lambda load: (load.tasks, load.busy, load.taskmanager_id))
+    if fullest.tasks >= limits[RATIO] * mean and fullest.tasks - mean >= limits[EXTRA]:
+        yield _finding(window, limits, loads, fullest, mean)
+
+
+def _loads(window: JobWindow) -> tuple[list[Load], int]:
+    """By TaskManager, and how many tasks there are."""
+    of_vertices: dict[str, Counter[str]] = {}
+    busy, hosts, tasks = Counter[str](), dict[str, str | None](), 0
+    for vertex in window.vertex_windows:
+        tasks += vertex.parallelism or len(vertex.taskmanager_id)
+        for subtask, taskmanager in enumerate(vertex.taskmanager_id):
+            if taskmanager:
+                of_vertices.setdefault(taskmanager, Counter())[vertex.vertex_id] += 1
+                hosts.setdefault(taskmanager, vertex.host[subtask] if subtask < len(vertex.host) else None)
+                busy[taskmanager] += (vertex.busy_ratio[subtask] if subtask < len(vertex.busy_ratio) else None) or 0
+    found = (Load(name, hosts[name], counts.total(), busy[name], counts) for name, counts in of_vertices.items())
+    return sorted(found, key=lambda load: load.taskmanager_id), tasks
+
+
+def _finding(window: JobWindow, limits: Limits, loads: list[Load], fullest: Load, mean: float) -> Finding:
+    where, at_ms = fullest.host or fullest.taskmanager_id, window.at_ms
+    mean_busy = sum(load.busy for load in loads) / len(loads)
+    is_busiest = fullest.busy > 0 and fullest.busy >= limits[BUSY_RATIO] * mean_busy
+    concentrated = _most_concentrated(loads, fullest)
+    evidence = [
+        limits.compared("tasks of the fullest TaskManager over the mean", fullest.tasks / mean, "times", ">=", RATIO, at_ms),
+        limits.compared("its tasks above the mean", fullest.tasks - mean, "count", ">=", EXTRA, at_ms),
+        Evidence("tasks of the fullest TaskManager", fullest.tasks, "count", at_ms=at_ms, note=fullest.taskmanager_id),
+        Evidence("TaskManagers of the job", len(loads), "count", at_ms=at_ms),
+    ]
+    if mean_busy > 0:
+        sign = ">=" if is_busiest else "<"
+        evidence.append(
+            limits.compared("busy time of the fullest over the mean", fullest.busy / mean_busy, "times", sign, BUSY_RATIO, at_ms)
+        )
+    return job_finding(
+        window,
+        RULE,
+        "warning" if is_busiest else "info",
+        "high",
+        title=f"{where} runs {fullest.tasks} of {sum(load.tasks for load in loads)} tasks",
+        cause=_cause(window, loads, fullest, concentrated, is_busiest),
+        next_step=_next_step(window),
+        evidence=evidence,
+        data={
+            "taskmanager_id": fullest.taskmanager_id,
+            "hosts": [fullest.host] if fullest.host else [],
+            "tasks": {load.taskmanager_id: load.tasks for load in sorted(loads, key=lambda load: -load.tasks)[:20]},
+            "vertex_ids": [concentrated] if concentrated else [],
+        },
+    )
+
+
+def _most_concentrated(loads: list[Load], fullest: Load) -> str | None:
+    """The vertex with most subtasks on the fullest TaskManager above its even share; None where none is."""
+    total = sum((load.of_vertices for load in loads), Counter[str]())
+    above = {vertex: count - -(-total[vertex] // len(loads)) for vertex, count in fullest.of_vertices.items()}
+    worst = max(above, key=lambda vertex: (above[vertex], vertex))
+    return worst if above[worst] > 0 else None
+
+
+def _cause(window: JobWindow, loads: list[Load], fullest: Load, concentrated: str | None, is_busiest: bool) -> str:
+    others = [load.tasks for load in loads if load is not fullest]
+    spread = f"{min(others)}" if min(others) == max(others) else f"{min(others)} to {max(others)}"
+    vertex = f", among them {fullest.of_vertices[concentrated]} of {brief_name(window, concentrated)}" if concentrated else ""
+    busy = " It is the busiest too: the job waits for it." if is_busiest else ""
+    return (
+        f"Flink put {fullest.tasks} tasks on {fullest.host or fullest.taskmanager_id}{vertex}; the other "
+        f"{'one runs' if len(others) == 1 else f'{len(others)} TaskManagers run'} {spread}.{busy}"
+    )
+
+
+def _next_step(window: JobWindow) -> str:
+    version = window.version
+    look = "See the job's placement page for what each rule of placement would bring."
+    if version is None:
+        return look
+    if version >= (2, 2):
+        return f"Set taskmanager.load-balance.mode: TASKS for the cluster and restart the job. {look}"
+    if version >= (2, 0):
+        return f"Set taskmanager.load-balance.mode: SLOTS for the cluster, which spreads slots (TASKS needs 2.2). {look}"
+    return f"Set cluster.evenly-spread-out-slots: true for the cluster, which spreads slots over TaskManagers. {look}"

@@ -1,0 +1,86 @@
+"""placement.uneven: what a real Flink did with its tasks, counted from its raw answers."""
+
+import json
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+
+from spark_jobs.diagnosis.registry import diagnose, limits
+from tests.replayed import RECORDINGS
+from tests.windows import recorded_windows
+
+RULE = "placement.uneven"
+
+
+def judged(window, **overrides):
+    return diagnose(window, limits({f"{RULE}.{name}": value for name, value in overrides.items()}), only=[RULE])
+
+
+def findings(recording, **overrides):
+    return [(window, one) for window in recorded_windows(recording) for one in judged(window, **overrides).findings]
+
+
+def tasks_by_taskmanager(recording):
+    """(epoch s, job, vertex) → tasks by TaskManager, as Flink answered."""
+    found = {}
+    for line in (RECORDINGS / recording.replace("-", "/", 1) / "rest.jsonl").read_text("utf-8").splitlines():
+        entry = json.loads(line)
+        parts = entry["path"].strip("/").split("/")
+        if entry["status"] == 200 and len(parts) == 4 and parts[::2] == ["jobs", "vertices"]:
+            found[entry["ts"], parts[1], parts[3]] = Counter(one.get("taskmanager-id") for one in entry["body"]["subtasks"])
+    return found
+
+
+def test_a_taskmanager_with_eleven_of_fourteen_tasks_is_found():
+    (window, found), *_ = findings("1.20.5-L2")
+    newest = {}
+    for (at, job_id, vertex_id), tasks in tasks_by_taskmanager("1.20.5-L2").items():
+        if job_id == window.job_id and at * 1000 <= window.at_ms:
+            newest[vertex_id] = tasks
+    counted = sum(newest.values(), Counter())
+    assert sorted(counted.values()) == [3, 11]
+    assert dict(found.data["tasks"]) == dict(counted)
+    assert found.severity == "info"
+    assert found.title.endswith("runs 11 of 14 tasks")
+    assert "Flink put 11 tasks on" in found.cause and "the other one runs 3" in found.cause
+    assert "cluster.evenly-spread-out-slots: true" in found.next_step
+    assert found.evidence[0].value == pytest.approx(11 / 7)
+
+
+@pytest.mark.parametrize("recording", ["1.20.5-B", "1.20.5-E", "1.20.5-G", "1.20.5-K", "1.20.5-L1", "1.12.5-G"])
+def test_small_differences_are_no_finding(recording):
+    assert findings(recording) == []
+
+
+def test_it_is_a_warning_where_the_fullest_taskmanager_is_the_busiest():
+    (window, found), *_ = findings("1.20.5-L2")
+    fullest = found.data["taskmanager_id"]
+    busy = [replace(v, busy_ratio=tuple(0.9 if tm == fullest else 0.1 for tm in v.taskmanager_id)) for v in window.vertex_windows]
+    (loaded,) = judged(replace(window, vertex_windows=tuple(busy))).findings
+    assert loaded.severity == "warning"
+    assert "It is the busiest too" in loaded.cause
+
+
+def test_where_tasks_run_is_unknown_while_they_are_scheduled():
+    window, _found = findings("1.20.5-L2")[0]
+    nowhere = [replace(v, taskmanager_id=(None,) * len(v.taskmanager_id)) for v in window.vertex_windows]
+    found = judged(replace(window, vertex_windows=tuple(nowhere)))
+    assert found.findings == ()
+    assert [one.missing for one in found.unknowns] == ["on which TaskManagers its subtasks run"]
+
+
+def test_one_taskmanager_has_nothing_to_spread():
+    window, _found = findings("1.20.5-L2")[0]
+    alone = [replace(v, taskmanager_id=("tm",) * len(v.taskmanager_id)) for v in window.vertex_windows]
+    assert judged(replace(window, vertex_windows=tuple(alone))) == judged(replace(window, terminal=True))
+
+
+@pytest.mark.parametrize(
+    ("version", "setting"),
+    [("1.20.5", "cluster.evenly-spread-out-slots: true"), ("2.1.0", "load-balance.mode: SLOTS"), ("2.3.0", "load-balance.mode: TASKS")],
+)
+def test_what_to_set_fits_the_version(version, setting):
+    window, _found = findings("1.20.5-L2")[0]
+    (found,) = judged(replace(window, flink_version=version)).findings
+    assert setting in found.next_step
