@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+import hypothesis
 import pytest
 from pytest_django.fixtures import Settings
 from xdist.remote import Producer
@@ -16,6 +17,11 @@ from tests.weir_settings import WeirSettings
 
 # No JVM of the tests lives long enough to win back what the slower, better compiler takes of two cores.
 os.environ.setdefault("JDK_JAVA_OPTIONS", f"-XX:TieredStopAtLevel=1 {spark_classes.jvm_options()}")
+
+
+# How long examples take to make depends on who else computes: no property is judged by it.
+hypothesis.settings.register_profile("weir", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
+hypothesis.settings.load_profile("weir")
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -21,7 +21,7 @@ BACK_WITHIN_S = 120
 
 
 @pytest.fixture(scope="module")
-def weir(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningWeir]:
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningWeir]:
     """Spark is elsewhere: its client dies in ``test_disturbed.py``."""
     with RunningWeir(tmp_path_factory.mktemp("killed") / "home", SPARK_MASTER="local[1]") as running:
         running.wait_for_line(r"Dashboard +http://")  # its recordings go on being imported meanwhile
@@ -29,26 +29,26 @@ def weir(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningWeir]:
 
 
 @pytest.mark.parametrize("words", PARTS)
-def test_a_process_that_is_killed_comes_back_and_the_house_stands(weir: RunningWeir, words: str) -> None:
-    before = until(lambda: weir.pid_of(words), BACK_WITHIN_S, f"{words} running")
+def test_a_process_that_is_killed_comes_back_and_the_house_stands(running: RunningWeir, words: str) -> None:
+    before = until(lambda: running.pid_of(words), BACK_WITHIN_S, f"{words} running")
     os.kill(before, signal.SIGKILL)
-    until(lambda: weir.pid_of(words) not in (None, before), BACK_WITHIN_S, f"{words} coming back")
-    until(lambda: _answers(weir), BACK_WITHIN_S, "the dashboard answering")
-    assert weir.process.poll() is None
+    until(lambda: running.pid_of(words) not in (None, before), BACK_WITHIN_S, f"{words} coming back")
+    until(lambda: _answers(running), BACK_WITHIN_S, "the dashboard answering")
+    assert running.process.poll() is None
 
 
-def test_every_process_is_among_those_that_were_killed(weir: RunningWeir) -> None:
+def test_every_process_is_among_those_that_were_killed(running: RunningWeir) -> None:
     spared = ("webapp.supervisor", "spark", "java", "recordings")
-    unknown = [command for command in weir.processes().values() if not any(words in command for words in (*PARTS, *spared))]
+    unknown = [command for command in running.processes().values() if not any(words in command for words in (*PARTS, *spared))]
     assert not unknown
 
 
-def test_no_secret_was_lost_on_the_way(weir: RunningWeir) -> None:
-    assert (Path(weir.home) / "weir.sqlite3").exists() and weir.page("/sign-in/")[0] == 200
+def test_no_secret_was_lost_on_the_way(running: RunningWeir) -> None:
+    assert (Path(running.home) / "weir.sqlite3").exists() and running.page("/sign-in/")[0] == 200
 
 
-def _answers(weir: RunningWeir) -> bool:
+def _answers(running: RunningWeir) -> bool:
     try:
-        return weir.page("/healthz")[0] == 200
+        return running.page("/healthz")[0] == 200
     except OSError:
         return False

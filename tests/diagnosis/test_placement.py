@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from spark_jobs.diagnosis.registry import diagnose, limits
+from tests.played import sights
 from tests.replayed import RECORDINGS
 from tests.windows import recorded_windows
 
@@ -51,6 +52,10 @@ def test_a_taskmanager_with_eleven_of_fourteen_tasks_is_found():
 @pytest.mark.parametrize("recording", ["1.20.5-B", "1.20.5-E", "1.20.5-G", "1.20.5-K", "1.20.5-L1", "1.12.5-G"])
 def test_small_differences_are_no_finding(recording):
     assert findings(recording) == []
+
+
+def test_flinks_balanced_scheduling_is_no_finding():
+    assert RULE not in {one["rule"] for one in sights("2.3.0/balanced")}
 
 
 def test_it_is_a_warning_where_the_fullest_taskmanager_is_the_busiest():

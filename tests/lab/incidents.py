@@ -65,6 +65,12 @@ INCIDENTS = {
             network_bytes_per_s=400_000,
         ),
         Incident(
+            "balanced",
+            "vertices of 2, 4, 7 and 1 subtasks, spread by Flink's own balanced scheduling (2.2 and later)",
+            {"rate": "500", "partitions": "2", "parse-parallelism": "4", "enrich-parallelism": "7"},
+            {"taskmanager.load-balance.mode": "TASKS"},
+        ),
+        Incident(
             "idle-partition",
             "one of two partitions has no more data after 45 s and is not declared idle: event time stands still behind the source",
             {"rate": "200", "partitions": "2", "silent-after-s": "45"},

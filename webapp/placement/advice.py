@@ -16,7 +16,7 @@ def advice(version: str | None, configuration: Mapping[str, Any] | None) -> str:
     numbers = tuple(int(part) for part in parts[:2] if part.isdecimal() and len(part) < 6)
     settings = configuration or {}
     mode = str(settings.get(MODE) or "").upper()
-    by_hand = "Below that, give heavy vertices of smaller parallelism a slot sharing group of their own, or the parallelism of the others."
+    by_hand = "Before 2.2, give vertices of smaller parallelism a slot sharing group of their own, or all vertices the same parallelism."
     if len(numbers) < 2:
         return f"The version of Flink is not known: {MODE} TASKS (2.2 and later), SLOTS (1.19 and later) or {EVENLY} (before) spread tasks."
     if numbers >= (2, 2):

@@ -59,7 +59,10 @@ def read_samples(cluster: str, job_id: str, tasks: int, at: datetime) -> Sampled
     of_cluster = opened.read(
         "taskmanagers", where={"cluster": cluster}, from_time=start, to_time=at, columns=_OF_TASKMANAGERS, limit=MOST_TASKMANAGER_SAMPLES
     )
-    newest = {row["taskmanager_id"]: row for row in _oldest_first(of_cluster.to_pylist()) if row["taskmanager_id"] in used}
+    sampled_at = max((vertex.at for vertex in vertices.values()), default=at)
+    # Of the time when its tasks ran there: what a TaskManager uses once the job has ended says nothing of the job.
+    then = [row for row in of_cluster.to_pylist() if row["taskmanager_id"] in used and row["ts"] <= sampled_at]
+    newest = {row["taskmanager_id"]: row for row in _oldest_first(then)}
     return Sampled(vertices, {name: _taskmanager(row) for name, row in newest.items()})
 
 

@@ -13,7 +13,7 @@ LABELS = {
 }
 MEANINGS = {
     NOW: "as sampled",
-    DEFAULT: "slots filled by subtask index, TaskManagers one after the other",
+    DEFAULT: "slots filled by subtask index, TaskManagers one after the other; Flink's own order is random",
     COUNT: "a task goes beside what feeds it, else to the slot with the fewest tasks",
     CONTENT: "slots that hold the same vertices go to different TaskManagers",
     BOTH: "what taskmanager.load-balance.mode TASKS of Flink 2.2 aims at",

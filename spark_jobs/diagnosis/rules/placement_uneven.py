@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from spark_jobs.diagnosis.findings import Evidence, Finding, NotJudged
+from spark_jobs.diagnosis.pressure import value
 from spark_jobs.diagnosis.pressure_words import brief_name
 from spark_jobs.diagnosis.registry import rule
 from spark_jobs.diagnosis.samples import JobWindow
@@ -54,14 +55,14 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
 def _loads(window: JobWindow) -> tuple[list[Load], int]:
     """By TaskManager, and how many tasks there are."""
     of_vertices: dict[str, Counter[str]] = {}
-    busy, hosts, tasks = Counter[str](), dict[str, str | None](), 0
+    busy, hosts, tasks = dict[str, float](), dict[str, str | None](), 0
     for vertex in window.vertex_windows:
         tasks += vertex.parallelism or len(vertex.taskmanager_id)
         for subtask, taskmanager in enumerate(vertex.taskmanager_id):
             if taskmanager:
                 of_vertices.setdefault(taskmanager, Counter())[vertex.vertex_id] += 1
-                hosts.setdefault(taskmanager, vertex.host[subtask] if subtask < len(vertex.host) else None)
-                busy[taskmanager] += (vertex.busy_ratio[subtask] if subtask < len(vertex.busy_ratio) else None) or 0
+                hosts.setdefault(taskmanager, value(vertex.host, subtask))
+                busy[taskmanager] = busy.get(taskmanager, 0.0) + (value(vertex.busy_ratio, subtask) or 0.0)
     found = (Load(name, hosts[name], counts.total(), busy[name], counts) for name, counts in of_vertices.items())
     return sorted(found, key=lambda load: load.taskmanager_id), tasks
 
@@ -120,12 +121,11 @@ def _cause(window: JobWindow, loads: list[Load], fullest: Load, concentrated: st
 
 
 def _next_step(window: JobWindow) -> str:
+    look = "The job's placement page shows what is set, and what each rule of placement would bring."
     version = window.version
-    look = "See the job's placement page for what each rule of placement would bring."
     if version is None:
         return look
     if version >= (2, 2):
-        return f"Set taskmanager.load-balance.mode: TASKS for the cluster and restart the job. {look}"
-    if version >= (2, 0):
-        return f"Set taskmanager.load-balance.mode: SLOTS for the cluster, which spreads slots (TASKS needs 2.2). {look}"
-    return f"Set cluster.evenly-spread-out-slots: true for the cluster, which spreads slots over TaskManagers. {look}"
+        return f"Unless it is set, set taskmanager.load-balance.mode: TASKS for the cluster and restart the job. {look}"
+    setting = "taskmanager.load-balance.mode: SLOTS" if version >= (2, 0) else "cluster.evenly-spread-out-slots: true"
+    return f"Unless it is set, set {setting} for the cluster, which spreads slots over TaskManagers. {look}"

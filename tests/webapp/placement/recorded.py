@@ -1,0 +1,64 @@
+"""Recorded jobs as the web has them: Flink's answers in a lake, the job's row as a cycle makes it; and recounts of the raw answers."""
+
+import gzip
+import json
+from collections import Counter
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from ingest.lake.store import Lake
+from ingest.lake.tables import TABLES
+from ingest.recordings.importer import import_recording
+from spark_jobs import manifest as manifests
+from spark_jobs.manifest import Manifest
+from spark_jobs.run_files import RunFiles
+from spark_jobs.run_rows import rows_of
+from spark_jobs.serving import JOB_CURRENT
+from spark_jobs.small.cycle import SmallCycle
+from spark_jobs.small.rows import SmallLake
+from webapp.fleet.models import JobCurrent
+
+FIXTURES = Path(__file__).parents[2] / "fixtures"
+CLUSTER = "lab"
+
+
+def taken_up(recording: str, home: Path) -> list[JobCurrent]:
+    """``recordings/<version>/<scenario>`` or ``incidents/…`` → the saved rows of its jobs; the lake is that of the home."""
+    lake = Lake(str(home / "lake"))
+    import_recording(FIXTURES / recording, CLUSTER, lake)
+    versions = {table: lake.version(table) for table in TABLES}
+    run_dir = RunFiles(str(home / "run"))
+    cycle = SmallCycle(SmallLake(lake, versions, most_rows=1_000_000), None, run_dir)
+    list(cycle.steps())
+    at = datetime.now(UTC)
+    left = Manifest("cycle", "recorded", cycle.from_seq, versions, run_dir.outputs, run_dir.state, at, at, run_dir.retracted)
+    manifest = manifests.read(manifests.write(left, run_dir.uri))
+    rows = [row for batch in rows_of(manifest, JOB_CURRENT.name, JOB_CURRENT.column_names, 1000) for row in batch.to_pylist()]
+    documents = [column.name for column in JOB_CURRENT.columns if column.kind == "json"]
+    parsed = (row | {name: row[name] and json.loads(row[name]) for name in documents} for row in rows)
+    return JobCurrent.objects.bulk_create(JobCurrent(**row) for row in parsed)
+
+
+def answers(recording: str) -> list[dict[str, Any]]:
+    """Flink's good answers in order of time, with their times in seconds."""
+    plain, packed = FIXTURES / recording / "rest.jsonl", FIXTURES / recording / "rest.jsonl.gz"
+    text = plain.read_text("utf-8") if plain.exists() else gzip.decompress(packed.read_bytes()).decode()
+    told = (json.loads(line) for line in text.splitlines())
+    return sorted((one for one in told if one["status"] == 200), key=lambda one: one["ts"])
+
+
+def subtasks(recording: str, job_id: str) -> dict[str, list[str | None]]:
+    """By vertex: the TaskManager of each subtask in the newest answer that had all of them placed."""
+    found = {}
+    for told in answers(recording):
+        parts = told["path"].split("?")[0].strip("/").split("/")
+        if len(parts) == 4 and parts[:3] == ["jobs", job_id, "vertices"]:
+            placed = [one.get("taskmanager-id") for one in told["body"]["subtasks"] if one["status"] == "RUNNING"]
+            if len(placed) == len(told["body"]["subtasks"]):
+                found[parts[3]] = placed
+    return found
+
+
+def tasks_of(recording: str, job_id: str) -> Counter[str]:
+    return Counter(taskmanager for placed in subtasks(recording, job_id).values() for taskmanager in placed)

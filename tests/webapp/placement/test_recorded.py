@@ -1,0 +1,131 @@
+"""Where the tasks of recorded jobs run: page, API and command against Flink's raw answers."""
+
+import json
+from datetime import timedelta
+from io import StringIO
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.urls import reverse
+
+from tests.webapp.placement.recorded import CLUSTER, answers, subtasks, taken_up, tasks_of
+from webapp.placement.lookup import look_up_placement
+from webapp.placement.words import verdict
+
+pytestmark = pytest.mark.django_db
+L2, OLD, NEW = "recordings/1.20.5/L2", "recordings/1.12.5/G", "incidents/2.3.0/slow-sync"
+
+
+def placement(job):
+    return look_up_placement(job, job.last_seen_at)
+
+
+@pytest.mark.parametrize("recording", [L2, OLD, NEW])
+def test_tasks_of_taskmanagers_are_those_of_flinks_answers(recording, home):
+    for job in taken_up(recording, home):
+        found = placement(job)
+        told = tasks_of(recording, job.job_id)
+        assert {one.taskmanager_id: one.tasks for one in found.taskmanagers} == told
+        assert list(found.outcome("now").tasks) == sorted(told.values(), reverse=True)
+        for vertex in found.vertices:
+            counts = subtasks(recording, job.job_id)[vertex.vertex_id]
+            assert vertex.most == max(counts.count(one) for one in counts)
+            assert (vertex.parallelism, vertex.unknown) == (len(counts), 0)
+
+
+@pytest.mark.parametrize("recording", [L2, NEW])
+def test_slots_needed_are_those_that_flink_says_are_taken(recording, home):
+    """``/overview`` counts the slots of the cluster; the lab runs one job."""
+    (job,) = taken_up(recording, home)
+    taken = [told["body"]["slots-total"] - told["body"]["slots-available"] for told in answers(recording) if told["path"] == "/overview"]
+    assert placement(job).slots_needed == max(taken)
+
+
+@pytest.mark.parametrize("recording", [L2, OLD, NEW])
+def test_buffers_in_use_lie_between_the_least_and_the_most_that_the_plan_needs(recording, home):
+    (job,) = taken_up(recording, home)
+    for one in placement(job).taskmanagers:
+        assert one.buffers_used is not None
+        assert one.buffers_least <= one.buffers_used <= one.buffers_most <= one.buffers
+
+
+def test_flinks_own_balanced_scheduling_comes_to_what_both_rules_are_simulated_to_bring(home):
+    """2.3 with taskmanager.load-balance.mode TASKS: as many tasks on each TaskManager."""
+    (job,) = taken_up("incidents/2.3.0/balanced", home)
+    found = placement(job)
+    assert list(found.outcome("now").tasks) == list(found.outcome("both").tasks)
+    assert found.outcome("now").max_over_mean < found.outcome("default").max_over_mean
+    assert "TASKS already" in found.advice
+
+
+def test_slot_sharing_groups_are_unknown_before_flink_reports_them(home):
+    (job,) = taken_up(OLD, home)
+    assert "Slot sharing groups are not reported by this version of Flink: simulated as one group." in placement(job).unknown
+
+
+def test_groups_of_the_plan_are_those_of_the_answer(home):
+    (job,) = taken_up(L2, home)
+    told = next(one["body"] for one in answers(L2) if one["path"] == f"/jobs/{job.job_id}" and one["body"]["vertices"])
+    assert {v["vertex_id"]: v["slot_sharing_group_id"] for v in job.graph["vertices"]} == {
+        v["id"]: v["slotSharingGroupId"] for v in told["vertices"]
+    }
+
+
+def test_page_api_and_command_say_the_same(viewer, home):
+    (job,) = taken_up(L2, home)
+    at = (job.cluster, job.job_id)
+    sentence = "The fullest TaskManager has 11 of 14 tasks, 1.57 times the mean. Both rules would bring it to 1.29."
+    assert "Placement" in viewer.get(reverse("placement", args=at)).content.decode()
+    tables = viewer.get(reverse("placement-tables", args=at)).content.decode()
+    assert sentence in tables
+    document = viewer.get(reverse("api-job-placement", args=at)).json()
+    assert document["verdict"] == sentence
+    assert next((one["key"], one["tasks"]) for one in document["outcomes"]) == ("now", [11, 3])
+    out = StringIO()
+    call_command("placement", CLUSTER, job.name, "--json", stdout=out)
+    assert json.loads(out.getvalue()) == document
+    out = StringIO()
+    call_command("placement", CLUSTER, job.job_id, stdout=out)
+    assert sentence in out.getvalue()
+    figure = viewer.get(reverse("job-chart-placement", args=at)).json()["figure"]
+    assert [one["name"] for one in figure["data"]] == ["Now", "Both rules"]
+
+
+def test_an_hour_after_its_last_sample_the_present_is_unknown_and_the_plan_is_simulated(home):
+    (job,) = taken_up(L2, home)
+    found = look_up_placement(job, job.last_seen_at + timedelta(hours=1))
+    assert found.at is None
+    assert found.unknown[0].startswith("Where its subtasks run is not known")
+    assert verdict(found).sentence.startswith("How even its tasks are spread now is not known")
+    assert [one.key for one in found.outcomes] == ["default", "count", "content", "both"]
+
+
+def test_a_lake_that_cannot_be_read_leaves_the_plan(viewer, home):
+    (job,) = taken_up(L2, home)
+    for log in (home / "lake" / "vertex_metrics" / "_delta_log").iterdir():
+        log.write_text("no commit")
+    document = viewer.get(reverse("api-job-placement", args=(job.cluster, job.job_id))).json()
+    assert [one["key"] for one in document["outcomes"]] == ["default", "count", "content", "both"]
+
+
+def test_a_job_without_a_plan_says_so_behind_each_door(viewer, home):
+    (job,) = taken_up(L2, home)
+    job.graph = None
+    job.save()
+    at = (job.cluster, job.job_id)
+    assert "The plan of this job is not known" in viewer.get(reverse("placement-tables", args=at)).content.decode()
+    assert viewer.get(reverse("api-job-placement", args=at)).status_code == 404
+    assert viewer.get(reverse("job-chart-placement", args=at)).json()["empty"]["title"] == "The plan of this job is not known"
+    with pytest.raises(CommandError, match="plan of this job is not known"):
+        call_command("placement", CLUSTER, job.job_id)
+
+
+def test_a_job_that_nobody_saw_is_refused():
+    with pytest.raises(CommandError, match="no job nothing on a cluster called nowhere"):
+        call_command("placement", "nowhere", "nothing")
+
+
+def test_the_page_asks_the_database_a_constant_number_of_times(viewer, home, django_assert_max_num_queries):
+    (job,) = taken_up(L2, home)
+    with django_assert_max_num_queries(12):
+        viewer.get(reverse("placement-tables", args=(job.cluster, job.job_id)))
