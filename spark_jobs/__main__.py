@@ -15,7 +15,8 @@ from collections.abc import Sequence
 from ingest.errors import IngestError
 from ingest.lake.damage import damaged
 from ingest.lake.derived import ALL_TABLES
-from ingest.lake.environment import lake_of
+from ingest.lake.environment import lake_place
+from ingest.lake.reader import LakeReader
 from ingest.privacy import keep_private
 from spark_jobs import previous_run
 from spark_jobs.attempts import exits_on_sigterm
@@ -68,7 +69,7 @@ def _damage_of(root: str | None) -> str:
     if not root:
         return ""
     try:
-        lake = lake_of(root)
+        lake = LakeReader(*lake_place(root))
         for name, table in ALL_TABLES.items():
             if why := lake.broken_file(name):
                 return str(damaged(table, f"{lake.root}/{name}", why))

@@ -11,7 +11,8 @@ from pathlib import Path
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from ingest.lake.store import Lake
+from ingest.lake.derived import with_same_rows
+from ingest.lake.reader import LakeReader
 from ingest.storage.layout import METADATA_NAME
 from spark_jobs.audit_frames import listing_files
 from spark_jobs.audit_request import Audit
@@ -29,7 +30,7 @@ MOST_METADATA_BYTES = 4 << 20
 MOST_JOBS_BYTES = 8 << 20
 
 
-def fits_one_process(audits: Sequence[Audit], previous: Manifest | None, lake: Lake, run_dir: str) -> bool:
+def fits_one_process(audits: Sequence[Audit], previous: Manifest | None, lake: LakeReader, run_dir: str) -> bool:
     """Only where everything lies on this machine. Raises ``Refused`` for a listing that is not complete."""
     roots = [root for audit in audits for root in audit.roots]
     jobs = [absolute_root(audit.jobs) for audit in audits]
@@ -41,13 +42,14 @@ def fits_one_process(audits: Sequence[Audit], previous: Manifest | None, lake: L
     carried = [f"{before}/{file}" for files in previous.state.values() for file in files] if previous else []
     if not all(Path(file).exists() for file in jobs):
         return False  # the reader refuses it
+    since = datetime.now(UTC) - KEPT_FOR
     return (
         _rows(listed) <= MOST_LISTED
         and _rows(jobs) <= MOST_JOBS
         and sum(map(_uncompressed_bytes, jobs)) <= MOST_JOBS_BYTES
         and _rows(carried) <= MOST_CARRIED
         and sum(map(_metadata_bytes, listed)) <= MOST_METADATA_BYTES
-        and sum(file.rows for file in lake.files(TABLE, from_time=datetime.now(UTC) - KEPT_FOR)) <= MOST_REFERENCES
+        and sum(file.rows for table in with_same_rows(TABLE) for file in lake.files(table, from_time=since)) <= MOST_REFERENCES
     )
 
 

@@ -3,8 +3,8 @@
 import argparse
 import os
 
-from ingest.lake.environment import lake_of
-from ingest.lake.store import Lake
+from ingest.lake.environment import lake_place
+from ingest.lake.reader import LakeReader
 from spark_jobs.paths import absolute_root
 from spark_jobs.small.rows import MOST_ROWS
 
@@ -15,11 +15,11 @@ def add_lake(parser: argparse.ArgumentParser, *, required: bool = True) -> None:
     parser.add_argument("--lake-options", default="", metavar="JSON", help="storage options (default: WEIR_LAKE_OPTIONS)")
 
 
-def lake_at(args: argparse.Namespace) -> Lake:
+def lake_at(args: argparse.Namespace) -> LakeReader:
     """Raises ``Refused`` where the options cannot be read."""
     options = {"WEIR_LAKE_OPTIONS": args.lake_options} if args.lake_options else {}
-    found = lake_of(args.lake, {**os.environ, **options})
-    return Lake(absolute_root(found.root), found.storage_options)
+    root, storage_options = lake_place(args.lake, {**os.environ, **options})
+    return LakeReader(absolute_root(root), storage_options)
 
 
 def add_attempt(parser: argparse.ArgumentParser) -> None:

@@ -20,8 +20,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from deltalake import CommitProperties, DeltaTable, Transaction, WriterProperties, write_deltalake
 
+from ingest.lake.commit_attempts import commit_attempts
 from ingest.lake.derived import CHECKPOINT_FACTS, REFUSED
-from ingest.lake.store import Lake, commit_attempts
+from ingest.lake.derived_commits import staged_commit
+from ingest.lake.reader import LakeReader
 from spark_jobs.manifest import BadManifest, Manifest
 from spark_jobs.previous_run import PreviousLost
 from spark_jobs.run_rows import retracted_of, rows_of
@@ -63,7 +65,7 @@ class Run(Protocol):
     def to_seq(self) -> dict[str, int]: ...
 
 
-def keep(lake: Lake, run: Manifest) -> int:
+def keep(lake: LakeReader, run: Manifest) -> int:
     """Take up a complete run; returns how many rows that brought, 0 where it is there already.
 
     Raises :class:`PreviousLost` where the table does not hold what came before the run, or the run's files are damaged: then
@@ -77,7 +79,7 @@ def keep(lake: Lake, run: Manifest) -> int:
         raise PreviousLost(f"Checkpoint facts of run {run.attempt} cannot be kept: {error}") from error
 
 
-def taken(lake: Lake) -> Taken:
+def taken(lake: LakeReader) -> Taken:
     return Taken(*lake.transactions(TABLE, Taken._fields))
 
 
@@ -109,9 +111,9 @@ def _number(run: Run) -> int:
     return int.from_bytes(hashlib.sha256(name.encode()).digest()[:7])
 
 
-def _commit(lake: Lake, run: Manifest, part: int, rows: Sequence[pa.RecordBatch], is_last: bool) -> int:
+def _commit(lake: LakeReader, run: Manifest, part: int, rows: Sequence[pa.RecordBatch], is_last: bool) -> int:
     for attempt in commit_attempts():
-        with attempt, lake.staged_commit(TABLE) as (delta, version):
+        with attempt, staged_commit(lake, TABLE) as (delta, version):
             there = Taken(*(delta.transaction_version(name) or 0 for name in Taken._fields))
             if is_kept(there, run) or (there.run == _number(run) and part <= there.part):
                 return 0

@@ -1,19 +1,19 @@
-"""Frames of raw lake tables: the files of a pinned version, handed to Spark by name.
+"""Frames of lake tables: the files of a pinned version, handed to Spark by name.
 
 Spark needs no Delta jar for this. Which files are needed is decided before, from the bounds that
 each commit recorded; rows are filtered again, since a file may hold more than was asked for.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import reduce
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from ingest.lake.derived import ALL_TABLES
-from ingest.lake.store import DataFile, Lake
-from ingest.lake.tables import TABLES
+from ingest.lake.derived import ALL_TABLES, CYCLE_TABLES, with_same_rows
+from ingest.lake.reader import DataFile, LakeReader
 from spark_jobs.paths import absolute_root, hadoop_path, without_globs
 from spark_jobs.schemas import lake_schema
 from spark_jobs.spans import Span
@@ -24,50 +24,59 @@ SMALL_BYTES = 32 * 1024 * 1024
 
 @dataclass(frozen=True)
 class PinnedLake:
-    """The lake as of one version per table, so that all frames of a run agree."""
+    """The lake as of one version per table, so that all frames of a run agree.
+
+    Rows of a raw table come with those that Spark read itself. ``after`` is by table, its own and that of the derived one.
+    """
 
     session: SparkSession
-    lake: Lake
+    lake: LakeReader
     versions: dict[str, int] = field(default_factory=dict)
 
-    def new_rows(self, table: str, after_seq: int) -> DataFrame:
-        """Rows that commits after ``after_seq`` up to the pinned version brought."""
-        if self.versions[table] <= after_seq:
-            return self.empty(table)
-        files = self.lake.files(table, version=self.versions[table], after_seq=after_seq)
-        seq = F.col("commit_seq")
-        return self._frame(table, files).where((seq > after_seq) & (seq <= self.versions[table]))
+    def new_rows(self, table: str, after: Mapping[str, int]) -> DataFrame:
+        """Rows that commits after ``after`` up to the pinned version brought."""
+        seq, frames = F.col("commit_seq"), []
+        for one in with_same_rows(table):
+            if files := self._new_files(one, after):
+                frames.append(self._frame(one, files).where((seq > after.get(one, 0)) & (seq <= self.versions[one])))
+        return self._all(table, frames)
 
-    def has_new_rows(self, table: str, after_seq: int) -> bool:
+    def has_new_rows(self, table: str, after: Mapping[str, int]) -> bool:
         """Whether those commits brought any rows: one that only compacts does not."""
-        version = self.versions[table]
-        return version > after_seq and bool(self.lake.files(table, version=version, after_seq=after_seq))
+        return any(self._new_files(one, after) for one in with_same_rows(table))
 
-    def times_of_new(self, table: str, after_seq: int) -> list[tuple[datetime | None, datetime | None]]:
+    def times_of_new(self, table: str, after: Mapping[str, int]) -> list[tuple[datetime | None, datetime | None]]:
         """First and last instant in each file that holds rows of those commits, as far as its commit told them."""
-        return [(file.first_time, file.last_time) for file in self.lake.files(table, version=self.versions[table], after_seq=after_seq)]
+        return [(file.first_time, file.last_time) for one in with_same_rows(table) for file in self._new_files(one, after)]
 
-    def is_small(self, after_seq: dict[str, int]) -> bool:
+    def is_small(self, after: Mapping[str, int]) -> bool:
         """Whether the files that hold new rows are few enough for plans that need no tuning to size."""
-        files = [
-            file
-            for table, version in self.versions.items()
-            if version > after_seq[table]
-            for file in self.lake.files(table, version=version, after_seq=after_seq[table])
-        ]
-        return are_small(files)
+        return are_small([file for table in self.versions for file in self._new_files(table, after)])
 
     def rows_in(self, table: str, spans: Sequence[Span]) -> DataFrame:
         """Rows of all commits whose time column lies in one of ``spans``; empty for no spans."""
-        if not spans or self.versions[table] == 0:
-            return self.empty(table)
-        first, last = min(span[0] for span in spans), max(span[1] for span in spans)
-        files = self.lake.files(table, version=self.versions[table], from_time=first, to_time=last)
         time = F.col(ALL_TABLES[table].time_column)
         inside = F.lit(False)
         for start, end in spans:
             inside = inside | time.between(F.lit(start), F.lit(end))
-        return self._frame(table, [file for file in files if _overlaps(file, spans)]).where(inside)
+        found = {one: self._files_in(one, spans) for one in with_same_rows(table)}
+        return self._all(table, [self._frame(one, files).where(inside) for one, files in found.items() if files])
+
+    def _new_files(self, table: str, after: Mapping[str, int]) -> list[DataFile]:
+        """Of one table of its own; none where those commits only compacted."""
+        version, known = self.versions.get(table, 0), after.get(table, 0)
+        return self.lake.files(table, version=version, after_seq=known) if version > known else []
+
+    def _files_in(self, table: str, spans: Sequence[Span]) -> list[DataFile]:
+        version = self.versions.get(table, 0)
+        if not spans or not version:
+            return []
+        first, last = min(span[0] for span in spans), max(span[1] for span in spans)
+        files = self.lake.files(table, version=version, from_time=first, to_time=last)
+        return [file for file in files if _overlaps(file, spans)]
+
+    def _all(self, table: str, frames: Sequence[DataFrame]) -> DataFrame:
+        return reduce(lambda one, other: one.unionByName(other), frames) if frames else self.empty(table)
 
     def empty(self, table: str) -> DataFrame:
         return self.session.createDataFrame([], lake_schema(table))
@@ -76,8 +85,6 @@ class PinnedLake:
         base = hadoop_path(f"{absolute_root(self.lake.root)}/{table}")
         # The Delta library percent-encodes the root in what it returns; below it only ``date=`` folders lie.
         paths = [f"{base}/date={file.uri.rsplit('/date=', 1)[1]}" for file in files]
-        if not paths:
-            return self.empty(table)
         reader = self.session.read.schema(lake_schema(table)).option("basePath", base)
         return reader.parquet(*(without_globs(path) for path in paths))
 
@@ -86,10 +93,10 @@ def are_small(files: Sequence[DataFile]) -> bool:
     return sum(file.rows for file in files) <= SMALL_ROWS and sum(file.size_bytes for file in files) <= SMALL_BYTES
 
 
-def pin(session: SparkSession, lake: Lake, versions: dict[str, int] | None = None) -> PinnedLake:
-    """All tables as of now, or as of ``versions`` where given."""
-    now = {table: lake.version(table) for table in TABLES}
-    return PinnedLake(session, lake, {table: min((versions or now).get(table, now[table]), now[table]) for table in TABLES})
+def pin(session: SparkSession, lake: LakeReader, versions: dict[str, int] | None = None) -> PinnedLake:
+    """All tables of a cycle as of now, or as of ``versions`` where given."""
+    now = {table: lake.version(table) for table in CYCLE_TABLES}
+    return PinnedLake(session, lake, {table: min((versions or now).get(table, version), version) for table, version in now.items()})
 
 
 def _overlaps(file: DataFile, spans: Sequence[Span]) -> bool:

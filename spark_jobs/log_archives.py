@@ -1,4 +1,4 @@
-"""Log files of any size → the lake's ``log_records``, read and written by Spark alone.
+"""Log files of any size → the lake's ``derived/log_records``, read and written by Spark alone.
 
 A batch of files goes in two steps. *Stage*: one pass over the raw text writes the records worth keeping. *Commit*:
 they are stamped with the version that brings them, and their files join the Delta table in one commit. The step
@@ -28,13 +28,15 @@ from tenacity import Retrying, retry_if_exception_type, stop_after_attempt
 from ingest.flink_logs.files import no_header
 from ingest.flink_logs.layouts import Layout
 from ingest.flink_logs.record_splitter import Keep
-from ingest.lake.store import Lake
+from ingest.lake.derived import READ_BY_SPARK
+from ingest.lake.derived_commits import staged_commit
+from ingest.lake.reader import LakeReader
 from ingest.records import Skip
 from spark_jobs.paths import absolute_root, hadoop_path, without_globs
 from spark_jobs.schemas import lake_schema
 from spark_jobs.transforms import log_records
 
-TABLE = "log_records"
+TABLE = READ_BY_SPARK["log_records"].name
 
 ARCHIVE_OPTIONS = {
     # Many small parts end together; with the usual 128 MiB, cores wait for the last one.
@@ -52,7 +54,7 @@ class LogArchives:
     """Reads files into one lake for one cluster. Paths must be reachable by Spark's executors."""
 
     session: SparkSession
-    lake: Lake
+    lake: LakeReader
     cluster: str
     layout: Layout
     time_zone: str
@@ -108,7 +110,7 @@ class LogArchives:
         """Stamp, write and add; another writer's commit in between only means to stamp again."""
         attempts = Retrying(retry=retry_if_exception_type(CommitFailedError), stop=stop_after_attempt(COMMIT_ATTEMPTS), reraise=True)
         for attempt in attempts:
-            with attempt, self.lake.staged_commit(TABLE) as (delta, version):
+            with attempt, staged_commit(self.lake, TABLE) as (delta, version):
                 out = f"{scratch}/rows-{version}"
                 stamped = rows.withColumns(
                     {
@@ -186,10 +188,10 @@ def _stamp(instant: datetime) -> str:
 
 
 class _scratch:
-    """A folder beside the tables that is gone afterwards, whatever happens."""
+    """A folder beside the derived tables that is gone afterwards, whatever happens."""
 
-    def __init__(self, lake: Lake) -> None:
-        self._uri = f"{absolute_root(lake.root)}/_staging/{uuid.uuid4().hex}"
+    def __init__(self, lake: LakeReader) -> None:
+        self._uri = f"{absolute_root(lake.root)}/derived/_staging/{uuid.uuid4().hex}"
 
     def __enter__(self) -> str:
         return self._uri

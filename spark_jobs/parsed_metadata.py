@@ -8,13 +8,14 @@ import fsspec
 import pyarrow as pa
 import pyarrow.dataset as ds
 from deltalake import CommitProperties, WriterProperties, write_deltalake
-from deltalake.exceptions import CommitFailedError
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
-from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_random_exponential
 
-from ingest.lake.store import GIVE_UP_COMMIT_AFTER_S, Lake
-from ingest.lake.tables import REFERENCES, TABLES
+from ingest.lake.commit_attempts import commit_attempts
+from ingest.lake.derived import READ_BY_SPARK
+from ingest.lake.derived_commits import append, staged_commit
+from ingest.lake.reader import LakeReader
+from ingest.lake.tables import REFERENCES
 from ingest.metadata.reader import READER_VERSION
 from ingest.metadata.snapshots import READ, snapshots
 from ingest.records import Observed
@@ -23,7 +24,7 @@ from spark_jobs.paths import hadoop_path, without_globs
 from spark_jobs.storage import reading
 from spark_jobs.storage.audit import Keep
 
-TABLE = "references"
+TABLE = REFERENCES.name
 KEPT_FOR = timedelta(days=30)
 """Older rows are not looked at: to parse a file again costs less than to read a year of them."""
 SOURCE = "metadata"
@@ -38,7 +39,7 @@ class ParsedMetadata:
     """``work`` is a directory of this run for what is parsed; ``fresh`` parses everything whatever the lake keeps."""
 
     session: SparkSession
-    lake: Lake
+    lake: LakeReader
     work: str
     keep: Keep
     fresh: bool = False
@@ -91,18 +92,12 @@ class ParsedMetadata:
         if rows is None or not rows.count_rows(filter=ds.field("failure").is_null()):
             return
         self._keep_snapshots(rows)
-        attempts = Retrying(
-            retry=retry_if_exception_type(CommitFailedError),
-            wait=wait_random_exponential(multiplier=0.02, max=1),
-            stop=stop_after_delay(GIVE_UP_COMMIT_AFTER_S),
-            reraise=True,
-        )
-        for attempt in attempts:
-            with attempt, self.lake.staged_commit(TABLE) as (delta, version):
+        for attempt in commit_attempts():
+            with attempt, staged_commit(self.lake, READ_BY_SPARK[TABLE].name) as (delta, version):
                 batches = _stamped(rows, version, datetime.now(UTC))
                 write_deltalake(
                     delta,
-                    pa.RecordBatchReader.from_batches(TABLES[TABLE].schema, batches),
+                    pa.RecordBatchReader.from_batches(REFERENCES.schema, batches),
                     mode="append",
                     writer_properties=WriterProperties(compression="ZSTD"),
                     commit_properties=CommitProperties(max_commit_retries=0),
@@ -113,12 +108,12 @@ class ParsedMetadata:
         read = rows.scanner(columns=["audit_id", *READ], filter=ds.field("failure").is_null()).to_batches()
         # Two audits of one run may have read the same file.
         found = dict.fromkeys(snapshots(read, ("audit_id",)))
-        self.lake.append([Observed("", datetime.now(UTC), SOURCE, tuple(found))])
+        append(self.lake, [Observed("", datetime.now(UTC), SOURCE, tuple(found))])
 
 
 def _stamped(rows: ds.Dataset, version: int, at: datetime) -> Iterator[pa.RecordBatch]:
     """Lake rows: whose cluster a checkpoint is nobody knows where it is read."""
-    schema = TABLES[TABLE].schema
+    schema = REFERENCES.schema
     stamps: dict[str, str | int | datetime | date] = {
         "cluster": "", "observed_at": at, "source": SOURCE, "commit_seq": version, "date": at.date(),
     }  # fmt: skip

@@ -10,7 +10,7 @@ import fsspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ingest.lake.tables import TABLES
+from ingest.lake.derived import CYCLE_TABLES
 from spark_jobs import manifest as manifests
 from spark_jobs.manifest import BadManifest, Manifest
 
@@ -31,7 +31,7 @@ def read(uri: str, ended_at: Mapping[str, int] | None = None) -> Manifest:
         found = manifests.read(uri)
     except BadManifest as error:
         raise PreviousLost(str(error)) from error
-    if ended_at is not None and any(found.to_seq.get(table, 0) != ended_at.get(table, 0) for table in TABLES):
+    if ended_at is not None and any(found.to_seq.get(table, 0) != ended_at.get(table, 0) for table in CYCLE_TABLES):
         raise PreviousLost(f"The manifest at {uri} ends at other commits than the run that was loaded from it.")
     check(found)
     return found

@@ -13,8 +13,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ingest.lake.derived import CYCLE_TABLES
 from ingest.lake.store import Lake
-from ingest.lake.tables import TABLES
 from ingest.recordings.importer import import_recording
 from spark_jobs import manifest as manifests
 from spark_jobs.manifest import Manifest
@@ -42,7 +42,7 @@ def _judged(played: str) -> tuple[dict[str, Any], ...]:
     with tempfile.TemporaryDirectory() as folder:
         lake = Lake(f"{folder}/lake")
         import_recording(FOLDER / played, CLUSTER, lake)
-        versions = {table: lake.version(table) for table in TABLES}
+        versions = {table: lake.version(table) for table in CYCLE_TABLES}
         run_dir = RunFiles(f"{folder}/run")
         cycle = SmallCycle(SmallLake(lake, versions, most_rows=1_000_000), None, run_dir)
         list(cycle.steps())

@@ -14,7 +14,8 @@ from ingest.cluster_options import add_connection_arguments, add_log_arguments, 
 from ingest.commands.cursor_file import load_cursor, save_cursor
 from ingest.errors import Refused
 from ingest.flink_rest.gate import SAME_PATH_PAUSE_S
-from ingest.lake.environment import lake_of
+from ingest.lake.environment import lake_place
+from ingest.lake.store import Lake
 from ingest.shard_collector import ClusterOutcome, collect_shard
 from ingest.sources import ClusterSource
 
@@ -39,7 +40,7 @@ def run(args: argparse.Namespace) -> int:
     sources = _sources(args)
     if args.every < SAME_PATH_PAUSE_S:
         raise Refused(f"--every must be at least {SAME_PATH_PAUSE_S:g} s: JobManagers are not asked the same more often.")
-    lake = lake_of(args.lake)
+    lake = Lake(*lake_place(args.lake))
     cursor_file = args.cursors or _beside(lake.root)
     cursors = {name: cursor for name, cursor in load_cursor(cursor_file).items() if isinstance(cursor, dict)}
     skipped = False

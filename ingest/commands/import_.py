@@ -8,7 +8,8 @@ import argparse
 import sys
 from pathlib import Path
 
-from ingest.lake.environment import lake_of
+from ingest.lake.environment import lake_place
+from ingest.lake.store import Lake
 from ingest.recordings.importer import ImportSummary, import_recording
 
 
@@ -25,7 +26,7 @@ def run(args: argparse.Namespace) -> int:
     summary = import_recording(
         args.directory,
         args.cluster,
-        lake_of(args.lake),
+        Lake(*lake_place(args.lake)),
         log_time_zone=args.log_time_zone,
         log_layout=args.log_layout,
         progress=_progress,

@@ -1,8 +1,11 @@
-"""Tables that Spark jobs derive from the raw ones and the lake keeps, declared as those are.
+"""Tables that Spark jobs write and the lake keeps, declared as the raw ones are; those are written by ``ingest`` alone.
 
-They are no part of ``TABLES``: what commits to a raw table makes a cycle run, what a cycle derives must not.
-``source`` of their rows is the attempt that wrote them, ``observed_at`` the newest observation a row rests on.
+What Spark reads itself, out of log archives and ``_metadata``, are rows as ``ingest`` makes them, in tables of the same columns.
+What a cycle derives from all that makes no cycle run: there ``source`` is the attempt that wrote a row, ``observed_at`` the newest
+observation it rests on.
 """
+
+from dataclasses import replace
 
 from ingest.lake.tables import FLAG, INSTANT, INT, TABLES, TEXT, Column, Table
 
@@ -34,6 +37,18 @@ CHECKPOINT_FACTS = Table(
     ("cluster", "job_id", "trigger_time"),
 )
 
-DERIVED: dict[str, Table] = {table.name: table for table in (CHECKPOINT_FACTS,)}
+READ_BY_SPARK: dict[str, Table] = {
+    name: replace(TABLES[name], name=f"derived/{name}") for name in ("log_records", "references", "snapshots", "skips")
+}
+"""By the raw table of the same rows, where earlier versions of Weir wrote these, too."""
+
+DERIVED: dict[str, Table] = {table.name: table for table in (*READ_BY_SPARK.values(), CHECKPOINT_FACTS)}
+CYCLE_TABLES: dict[str, Table] = {**TABLES, **{table.name: table for table in READ_BY_SPARK.values()}}
+"""Every table of which a new commit makes a cycle run."""
 ALL_TABLES: dict[str, Table] = {**TABLES, **DERIVED}
 """Every table that a lake may hold."""
+
+
+def with_same_rows(table: str) -> tuple[str, ...]:
+    """The table and, where Spark reads such rows itself, the derived one that holds them."""
+    return (table, READ_BY_SPARK[table].name) if table in READ_BY_SPARK else (table,)

@@ -1,4 +1,4 @@
-"""Which lake a command means: its option, else the environment, else the one under ``WEIR_HOME``."""
+"""Where the lake lies that a command means: at its option, else the environment's, else under ``WEIR_HOME``."""
 
 import json
 import os
@@ -6,17 +6,16 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ingest.errors import Refused
-from ingest.lake.store import Lake
 
 
-def lake_of(root: str | None = None, environment: Mapping[str, str] = os.environ) -> Lake:
-    """``root``, else ``WEIR_LAKE_ROOT``, else ``$WEIR_HOME/lake``; storage options from ``WEIR_LAKE_OPTIONS`` (JSON).
+def lake_place(root: str | None = None, environment: Mapping[str, str] = os.environ) -> tuple[str, dict[str, str]]:
+    """``root``, else ``WEIR_LAKE_ROOT``, else ``$WEIR_HOME/lake``; and storage options from ``WEIR_LAKE_OPTIONS`` (JSON).
 
     Raises ``Refused`` where the options are not a JSON object of texts.
     """
     home = environment.get("WEIR_HOME") or "var"
     chosen = root or environment.get("WEIR_LAKE_ROOT") or str(Path(home) / "lake")
-    return Lake(chosen, _options(environment.get("WEIR_LAKE_OPTIONS") or "{}"))
+    return chosen, _options(environment.get("WEIR_LAKE_OPTIONS") or "{}")
 
 
 def _options(text: str) -> dict[str, str]:

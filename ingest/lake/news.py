@@ -1,11 +1,14 @@
 """Which rows are news (a checkpoint that ended, an exception, a sample), and which only confirm what is known.
 
-A commit of nothing but the latter is marked as routine (:meth:`ingest.lake.store.Lake.has_news`): it need not be computed at once.
+A commit of nothing but the latter is marked as routine (:meth:`ingest.lake.reader.LakeReader.has_news`): it need not be computed at once.
 """
 
 from collections.abc import Iterable
 
 from ingest.records import Checkpoint, Job, LogRecord, Record, Skip
+
+ROUTINE = "weir.routine"
+"""In the description of a commit that brought no news."""
 
 NEWS_LEVELS = frozenset({"WARN", "WARNING", "ERROR", "FATAL", "SEVERE"})
 """The rest of a log is read for what it says about checkpoints, which REST reports as well and sooner."""

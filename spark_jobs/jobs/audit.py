@@ -17,7 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from ingest.errors import Refused
-from ingest.lake.store import Lake
+from ingest.lake.reader import LakeReader
 from spark_jobs import audit_frames, audit_request, audit_size, audit_state, previous_run
 from spark_jobs import manifest as manifests
 from spark_jobs.attempts import interrupt_attempts
@@ -96,7 +96,7 @@ class AuditRun:
     """Frames in, files of a run directory out."""
 
     session: SparkSession
-    lake: Lake
+    lake: LakeReader
     run_dir: RunDir
     audits: Sequence[Audit]
     previous: Manifest | None

@@ -19,8 +19,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from ingest.errors import Refused
-from ingest.lake.store import Lake
-from ingest.lake.tables import TABLES
+from ingest.lake.derived import CYCLE_TABLES
+from ingest.lake.reader import LakeReader
 from spark_jobs import cycle_request, previous_run
 from spark_jobs import manifest as manifests
 from spark_jobs.attempts import interrupt_attempts
@@ -57,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
         raise PreviousLost(f"What run {previous.attempt} remembers is of an earlier version of Weir.")
     if previous:
         keep(lake, previous)  # its process may have been killed before it did
-    from_seq = {table: previous.to_seq.get(table, 0) if previous else 0 for table in TABLES}
+    from_seq = {table: previous.to_seq.get(table, 0) if previous else 0 for table in CYCLE_TABLES}
     to_seq = _to_seq(args.to, lake, from_seq)
     run_dir = RunFiles(absolute_root(args.run_dir))
     request = cycle_request.read(absolute_root(args.request)) if args.request else CycleRequest()
@@ -80,7 +80,7 @@ def say(line: str) -> None:
 
 @dataclass(frozen=True)
 class _Cycle:
-    lake: Lake
+    lake: LakeReader
     from_seq: dict[str, int]
     to_seq: dict[str, int]
     previous: Manifest | None
@@ -128,10 +128,10 @@ def _with_spark(cycle: _Cycle, attempt: str) -> RunFiles:
     return run_dir
 
 
-def _to_seq(text: str, lake: Lake, from_seq: dict[str, int]) -> dict[str, int]:
+def _to_seq(text: str, lake: LakeReader, from_seq: dict[str, int]) -> dict[str, int]:
     wanted = _commits(text, "--to") or {}
-    to_seq = {table: min(wanted.get(table, sys.maxsize), lake.version(table)) for table in TABLES}
-    if behind := [table for table in TABLES if to_seq[table] < from_seq[table]]:
+    to_seq = {table: min(wanted.get(table, sys.maxsize), lake.version(table)) for table in CYCLE_TABLES}
+    if behind := [table for table in CYCLE_TABLES if to_seq[table] < from_seq[table]]:
         raise Refused(f"The lake is behind the previous run in {', '.join(behind)}; was it replaced? Start without --previous.")
     return to_seq
 
@@ -142,6 +142,6 @@ def _commits(text: str, option: str) -> dict[str, int] | None:
         commits = {str(table): int(seq) for table, seq in json.loads(text or "{}").items()}
     except (ValueError, AttributeError, TypeError) as error:
         raise Refused(f'{option} must be a JSON object of table → commit, such as {{"checkpoints": 12}}.') from error
-    if unknown := commits.keys() - TABLES.keys():
+    if unknown := commits.keys() - CYCLE_TABLES.keys():
         raise Refused(f"{option} names tables the lake does not have: {', '.join(sorted(unknown))}.")
     return commits if text else None

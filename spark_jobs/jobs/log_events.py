@@ -1,7 +1,7 @@
 """Read log archives of any size into the lake: hundreds of GB of .log, .log.N and .gz, without tailing them.
 
 Spark reads the raw text itself, folds stack traces, keeps what the pattern table may read and everything from
-WARN up, and commits it to log_records, from where the next cycle makes events. Reading the same files again,
+WARN up, and commits it to the lake's derived/log_records, from where the next cycle makes events. Reading the same files again,
 or having tailed them before, adds nothing new: rows of the same identity fold.
 
 Archives and lake must be reachable by Spark's executors. On object storage (s3://…) that needs Spark's S3A
@@ -18,6 +18,7 @@ from ingest.errors import Refused
 from ingest.flink_logs.files import LogFile, find
 from ingest.flink_logs.layouts import layout_of, zone_of
 from ingest.flink_logs.names import is_packed
+from ingest.lake.derived_commits import append
 from ingest.records import Observed, Skip
 from spark_jobs.job_arguments import add_lake, lake_at
 from spark_jobs.log_archives import ARCHIVE_OPTIONS, LogArchives, batches
@@ -66,7 +67,7 @@ def run(args: argparse.Namespace) -> int:
             session.stop()
         skips += archives.skips
     if skips:
-        lake.append([Observed(args.cluster, at, "log", tuple(skips))])
+        append(lake, [Observed(args.cluster, at, "log", tuple(skips))])
     for skip in skips:
         print(f"skipped {skip.subject}: {skip.detail}", file=sys.stderr)
     return 1 if skips else 0

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from ingest.lake.derived import CYCLE_TABLES, with_same_rows
 from ingest.lake.tables import TABLES
 from spark_jobs.fold.checkpoint_log import TELLING
 from spark_jobs.fold.checkpoint_rows import OF_VERTEX
@@ -44,7 +45,7 @@ class Recompute:
         self.lake = lake
         self.run_dir = run_dir
         self.settings = Settings(thresholds, recovery_points)
-        self.from_seq = {table: previous.to_seq.get(table, 0) if previous else 0 for table in TABLES}
+        self.from_seq = {table: previous.to_seq.get(table, 0) if previous else 0 for table in CYCLE_TABLES}
         self.previous = previous
         self.carried = Carried(lake.session, previous)
 
@@ -62,7 +63,7 @@ class Recompute:
             self.run_dir.copy_snapshot(self.previous, EXECUTIONS)
 
     def _folded(self, parts: Mapping[str, DataFrame]) -> DataFrame:
-        return folding.folded(parts, self.settings, older_snapshots=self.from_seq["snapshots"] > 0)
+        return folding.folded(parts, self.settings, older_snapshots=any(self.from_seq[table] for table in with_same_rows("snapshots")))
 
     def stage_events(self) -> int:
         """Read what is new in the logs, once for all that follows."""
@@ -73,14 +74,14 @@ class Recompute:
     # What is new.
 
     def _new(self, table: str) -> DataFrame:
-        return self.lake.new_rows(table, self.from_seq[table])
+        return self.lake.new_rows(table, self.from_seq)
 
     def _has_new(self, table: str) -> bool:
         return table in self._tables_with_news
 
     @cached_property
     def _tables_with_news(self) -> frozenset[str]:
-        return frozenset(table for table, seq in self.from_seq.items() if self.lake.has_new_rows(table, seq))
+        return frozenset(table for table in TABLES if self.lake.has_new_rows(table, self.from_seq))
 
     @cached_property
     def is_first(self) -> bool:
@@ -154,11 +155,11 @@ class Recompute:
     def samples(self) -> DataFrame:
         """New ones, and all of the windows that they fall into."""
         after_seq = self.from_seq["vertex_metrics"]
-        rows = self._new("vertex_metrics") if self.is_first else self._of_touched_windows(after_seq)
+        rows = self._new("vertex_metrics") if self.is_first else self._of_touched_windows()
         return rows.where("ts is not null").select(*group_windows.SAMPLE, (F.col("commit_seq") > after_seq).alias(group_windows.IS_NEW))
 
-    def _of_touched_windows(self, after_seq: int) -> DataFrame:
-        reported = windows_between(self.lake.times_of_new("vertex_metrics", after_seq), WINDOW)
+    def _of_touched_windows(self) -> DataFrame:
+        reported = windows_between(self.lake.times_of_new("vertex_metrics", self.from_seq), WINDOW)
         if reported is not None:
             return self.lake.rows_in("vertex_metrics", reported)
         # Far apart: of these times only what the jobs with news need is sent around.
@@ -215,7 +216,7 @@ class Recompute:
         if any(one.keys for one in lookups):
             keys = [(one.cluster, one.job_id, list(one.keys)) for one in lookups]
             wanted = self.lake.session.createDataFrame(keys, "cluster string, job_id string, wanted_keys array<string>")
-            found["found_snapshots"] = snapshots.of_jobs(wanted, self.lake.new_rows("snapshots", 0))
+            found["found_snapshots"] = snapshots.of_jobs(wanted, self.lake.new_rows("snapshots", {}))
         of_jobs = {name: rows.join(F.broadcast(ranges.select(*JOB)), on=list(JOB), how="left_semi") for name, rows in self.parts.items()}
         return {**of_jobs, **found, "found": ranges}
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pyspark.sql import DataFrame
 
 from ingest.lake.derived import CHECKPOINT_FACTS
-from ingest.lake.store import Lake
+from ingest.lake.reader import LakeReader
 from spark_jobs.lake import PinnedLake, are_small
 from spark_jobs.run_dir import RunDir
 from spark_jobs.serving import CHECKPOINT_ROLLUP
@@ -18,11 +18,11 @@ TABLE = CHECKPOINT_FACTS.name
 _DAY = ("cluster", "job_id", "day")
 
 
-def roll_up(lake: Lake, from_seq: int, to_seq: int, uri: str, attempt: str) -> RunDir:
+def roll_up(lake: LakeReader, from_seq: int, to_seq: int, uri: str, attempt: str) -> RunDir:
     run_dir = RunDir(uri)
     with session_of_attempt(f"weir rollups {attempt}", attempt) as session:
         pinned = PinnedLake(session, lake, {TABLE: to_seq})
-        new = pinned.new_rows(TABLE, from_seq)
+        new = pinned.new_rows(TABLE, {TABLE: from_seq})
         days = spans(new, "trigger_time", DAY_S)
         if _is_small(pinned, days):
             configure(session, SMALL_INPUT_OPTIONS)

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 
 from ingest.errors import Refused
 from ingest.lake.derived import CHECKPOINT_FACTS
-from ingest.lake.store import Lake
+from ingest.lake.reader import LakeReader
 from spark_jobs import manifest as manifests
 from spark_jobs.arrow_schemas import serving_rows
 from spark_jobs.attempts import interrupt_attempts
@@ -57,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _roll_up(lake: Lake, args: argparse.Namespace, to_seq: int, run_dir: RunFiles) -> RunFiles:
+def _roll_up(lake: LakeReader, args: argparse.Namespace, to_seq: int, run_dir: RunFiles) -> RunFiles:
     if args.most_rows_without_spark and lies_here(lake.root, run_dir.uri):
         with suppress(TooLarge):
             rows = small.rolled_up(SmallLake(lake, {TABLE: to_seq}, args.most_rows_without_spark), args.from_seq)

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from ingest.lake.store import Lake
+from ingest.lake.reader import LakeReader
 from spark_jobs.diagnosis.plain import window_to_plain
 from spark_jobs.diagnosis.samples import JobWindow
 from spark_jobs.fold.job import JobResult
@@ -52,7 +52,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def windows_of(
-    session: SparkSession, lake: Lake, scratch: str, cluster: str | None = None, job_id: str | None = None
+    session: SparkSession, lake: LakeReader, scratch: str, cluster: str | None = None, job_id: str | None = None
 ) -> Iterator[JobWindow]:
     """All job windows of a lake, by cluster, job and time."""
     recompute = Recompute(pin(session, lake), None, RunDir(scratch))

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from ingest.lake.store import Lake
-from ingest.lake.tables import TABLES
+from ingest.lake.derived import CYCLE_TABLES, with_same_rows
+from ingest.lake.reader import LakeReader
 from spark_jobs.arrow_schemas import serving_rows
 from spark_jobs.fold.checkpoint_log import TELLING
 from spark_jobs.fold.checkpoint_rows import OF_VERTEX
@@ -37,7 +37,7 @@ _WRITTEN_STATE = ("cluster", "job_id", "state")
 Parts = dict[str, pa.Table]
 
 
-def fits(lake: Lake, previous: Manifest | None, run_dir: str) -> bool:
+def fits(lake: LakeReader, previous: Manifest | None, run_dir: str) -> bool:
     """Whether all lies on this machine, and what is remembered is little. How much is new is seen while it is read."""
     if not lies_here(lake.root, run_dir, previous.run_dir if previous else ""):
         return False
@@ -60,7 +60,7 @@ class SmallCycle:
         self.previous = previous
         self.run_dir = run_dir
         self.settings = Settings(thresholds, recovery_points)
-        self.from_seq = {table: previous.to_seq.get(table, 0) if previous else 0 for table in TABLES}
+        self.from_seq = {table: previous.to_seq.get(table, 0) if previous else 0 for table in CYCLE_TABLES}
 
     def steps(self) -> Iterator[tuple[str, int]]:
         """Write part after part; yields the name of each and how many rows it got."""
@@ -76,16 +76,16 @@ class SmallCycle:
             self.run_dir.copy_snapshot(self.previous, EXECUTIONS)
 
     def _folded(self, parts: Parts) -> pa.Table:
-        older_snapshots = self.from_seq["snapshots"] > 0
+        older_snapshots = any(self.from_seq[table] for table in with_same_rows("snapshots"))
         return pa.Table.from_batches(folded_batches(_in_order(parts).to_batches(), self.settings, False, older_snapshots), FOLDED)
 
     # What is new.
 
     def _new(self, table: str) -> pa.Table:
-        return self.lake.new_rows(table, self.from_seq[table])
+        return self.lake.new_rows(table, self.from_seq)
 
     def _has_new(self, table: str) -> bool:
-        return bool(self.lake.new_files(table, self.from_seq[table]))
+        return bool(self.lake.new_files(table, self.from_seq))
 
     @cached_property
     def parts(self) -> Parts:
@@ -102,7 +102,7 @@ class SmallCycle:
         if self._has_new("skips"):
             parts["skips"] = _skips(self._new("skips"))
         if self._has_new("vertex_metrics"):
-            parts[group_windows.PART] = self._samples(self._new("vertex_metrics"), self.from_seq["vertex_metrics"])
+            parts[group_windows.PART] = self._samples(self._new("vertex_metrics"))
         if self._has_new("references"):
             parts["uploads"] = self.new_uploads
         if self._has_new("snapshots"):
@@ -168,18 +168,18 @@ class SmallCycle:
 
     # Metric samples.
 
-    def _samples(self, new: pa.Table, after_seq: int) -> pa.Table:
+    def _samples(self, new: pa.Table) -> pa.Table:
         """New ones, and all of the windows that they fall into."""
         rows = new
         if any(self.from_seq.values()):
-            times = [(file.first_time, file.last_time) for file in self.lake.new_files("vertex_metrics", after_seq)]
+            times = [(file.first_time, file.last_time) for file in self.lake.new_files("vertex_metrics", self.from_seq)]
             touched = windows_between(times, WINDOW)
             if touched is None:
                 starts = pc.unique(pc.floor_temporal(new["ts"].drop_null(), WINDOW // timedelta(seconds=1), "second")).to_pylist()
                 touched = merged((start, start + WINDOW) for start in starts)
             rows = self.lake.rows_in("vertex_metrics", touched)
         dated = rows.filter(pc.is_valid(rows["ts"]))
-        is_new = pc.greater(dated["commit_seq"], after_seq)
+        is_new = pc.greater(dated["commit_seq"], self.from_seq["vertex_metrics"])
         return dated.select(list(group_windows.SAMPLE)).append_column(group_windows.IS_NEW, is_new)
 
     # What parsed _metadata tell.
@@ -218,7 +218,7 @@ class SmallCycle:
         cut = {name: _asked_rows(rows, jobs, "ts" if name == "found_lines" else "trigger_time") for name, rows in found.items()}
         wanted = [(one.cluster, one.job_id, one.keys) for one in lookups]
         if any(one.keys for one in lookups):
-            cut["found_snapshots"] = snapshots.of_jobs(wanted, self.lake.new_rows("snapshots", 0).to_pylist())
+            cut["found_snapshots"] = snapshots.of_jobs(wanted, self.lake.new_rows("snapshots", {}).to_pylist())
         of_jobs = {name: _of_jobs(rows, jobs) for name, rows in self.parts.items()}
         return {
             **of_jobs,

@@ -30,7 +30,7 @@ Period = tuple[str, str, str, datetime]
 
 def rolled_up(lake: SmallLake, after_seq: int) -> list[Row]:
     """``checkpoint_rollup`` rows of the hours and days that facts kept after commit ``after_seq`` touch."""
-    new = _rows(lake.new_rows(TABLE, after_seq))
+    new = _rows(lake.new_rows(TABLE, {TABLE: after_seq}))
     day = LENGTHS["day"]
     days = merged((start, start + day) for start in {floor(row["trigger_time"], day) for row in new})
     touched = {period for row in new for period in _periods(row)}

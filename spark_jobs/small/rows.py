@@ -1,6 +1,6 @@
 """Rows of a pinned lake as Arrow tables, few enough for one process."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import reduce
@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
-from ingest.lake.derived import ALL_TABLES
-from ingest.lake.store import DataFile, Lake
+from ingest.lake.derived import ALL_TABLES, with_same_rows
+from ingest.lake.reader import DataFile, LakeReader
 from spark_jobs.arrow_schemas import INSTANT, in_microseconds
 from spark_jobs.paths import absolute_root
 from spark_jobs.spans import Span
@@ -37,33 +37,41 @@ class TooLarge(Exception):
 
 @dataclass
 class SmallLake:
-    """A lake on this machine's disk as of one version per table. Its methods raise :class:`TooLarge`."""
+    """A lake on this machine's disk as of one version per table. Its methods raise :class:`TooLarge`.
 
-    lake: Lake
+    Rows of a raw table come with those that Spark read itself. ``after`` is by table, its own and that of the derived one.
+    """
+
+    lake: LakeReader
     versions: dict[str, int]
     most_rows: int = MOST_ROWS
     _rows: int = field(default=0, init=False)
     _bytes: int = field(default=0, init=False)
 
-    def new_files(self, table: str, after_seq: int) -> list[DataFile]:
-        """Files that hold rows of commits after ``after_seq``; none where those only compacted."""
-        version = self.versions[table]
-        return self.lake.files(table, version=version, after_seq=after_seq) if version > after_seq else []
+    def new_files(self, table: str, after: Mapping[str, int]) -> list[DataFile]:
+        """Files that hold rows of commits after ``after``; none where those only compacted."""
+        return [file for one in with_same_rows(table) for file in self._new_files(one, after)]
 
-    def new_rows(self, table: str, after_seq: int) -> pa.Table:
-        return self._read(table, self.new_files(table, after_seq), pc.field("commit_seq") > after_seq)
+    def new_rows(self, table: str, after: Mapping[str, int]) -> pa.Table:
+        newer = {one: pc.field("commit_seq") > after.get(one, 0) for one in with_same_rows(table)}
+        return _as_one(self._read(one, self._new_files(one, after), is_newer) for one, is_newer in newer.items())
 
     def rows_in(self, table: str, spans: Sequence[Span]) -> pa.Table:
         """Rows of all commits whose time column lies in one of ``spans``."""
-        if not spans or not self.versions[table]:
-            return self._read(table, (), None)
-        first, last = spans[0][0], spans[-1][1]
-        files = self.lake.files(table, version=self.versions[table], from_time=first, to_time=last)
         time = pc.field(ALL_TABLES[table].time_column)
-        inside = ((time >= _scalar(start)) & (time <= _scalar(end)) for start, end in spans)
-        return self._read(table, files, reduce(or_, inside))
+        inside = reduce(or_, ((time >= _scalar(start)) & (time <= _scalar(end)) for start, end in spans), pc.scalar(False))
+        return _as_one(self._read(one, self._files_in(one, spans), inside) for one in with_same_rows(table))
 
-    def _read(self, table: str, files: Iterable[DataFile], condition: pc.Expression | None) -> pa.Table:
+    def _new_files(self, table: str, after: Mapping[str, int]) -> list[DataFile]:
+        """Of one table of its own."""
+        version, known = self.versions.get(table, 0), after.get(table, 0)
+        return self.lake.files(table, version=version, after_seq=known) if version > known else []
+
+    def _files_in(self, table: str, spans: Sequence[Span]) -> list[DataFile]:
+        version = self.versions.get(table, 0)
+        return self.lake.files(table, version=version, from_time=spans[0][0], to_time=spans[-1][1]) if spans and version else []
+
+    def _read(self, table: str, files: Iterable[DataFile], condition: pc.Expression) -> pa.Table:
         schema = pa.schema([pa.field(one.name, in_microseconds(one.type)) for one in ALL_TABLES[table].schema if one.name != "date"])
         base = f"{absolute_root(self.lake.root)}/{table}"
         paths = []
@@ -76,7 +84,11 @@ class SmallLake:
             raise TooLarge(f"{self._rows} rows in {self._bytes} bytes of the lake are more than one process should hold.")
         if not paths:
             return schema.empty_table()
-        return ds.dataset(paths, schema=schema, format="parquet").to_table(filter=condition).combine_chunks()
+        return ds.dataset(paths, schema=schema, format="parquet").to_table(filter=condition)
+
+
+def _as_one(rows: Iterable[pa.Table]) -> pa.Table:
+    return pa.concat_tables(rows).combine_chunks()
 
 
 def _scalar(at: datetime) -> pa.Scalar:

@@ -16,6 +16,8 @@ import pyarrow.parquet as pq
 from deltalake import write_deltalake
 from pyspark.sql import SparkSession
 
+from ingest.lake.derived import READ_BY_SPARK
+from ingest.lake.derived_commits import staged_commit
 from ingest.lake.store import Lake
 from ingest.lake.tables import TABLES
 from ingest.metadata.reader import READER_VERSION
@@ -130,7 +132,7 @@ def jobs(count: int) -> pa.Table:
 def _commit(lake: Lake, jobs: int, files: int) -> None:
     """References as an audit before would have kept them: the reader has a bench of its own."""
     schema = TABLES["references"].schema
-    with lake.staged_commit("references") as (delta, version):
+    with staged_commit(lake, READ_BY_SPARK["references"].name) as (delta, version):
         batches = pa.RecordBatchReader.from_batches(schema, _references(schema, version, jobs, files))
         write_deltalake(delta, batches, mode="append")
 

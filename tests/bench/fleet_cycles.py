@@ -11,8 +11,8 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ingest.lake.derived import CYCLE_TABLES
 from ingest.lake.store import Lake
-from ingest.lake.tables import TABLES
 from spark_jobs import manifest as manifests
 from spark_jobs.nested_tables import JOB, cut
 from spark_jobs.run_dir import RunDir
@@ -42,7 +42,7 @@ def _cycle(folder: Path, jobs: int, hours: int, server: Path, remote: str) -> Us
     fleet = Fleet(jobs, VERTICES, SUBTASKS)
     lake = Lake(str(folder / "lake"))
     append_history(lake, fleet, hours)
-    to_seq = {table: lake.version(table) for table in TABLES}
+    to_seq = {table: lake.version(table) for table in CYCLE_TABLES}
     previous = write_previous_run(folder / "earlier", fleet, state_after(fleet, 60 * hours), to_seq)
     append_minute(lake, fleet, 60 * hours)
     started = time.monotonic()

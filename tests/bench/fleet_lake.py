@@ -6,6 +6,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from deltalake import CommitProperties, WriterProperties, write_deltalake
 
+from ingest.lake.commits import staged_commit
 from ingest.lake.rows import group_by_table, to_arrow
 from ingest.lake.store import Lake
 from ingest.lake.tables import TABLES
@@ -37,7 +38,7 @@ def append_minute(lake: Lake, fleet: Fleet, number: int) -> None:
 
 
 def _commit(lake: Lake, name: str, one: pa.Table, clusters: range) -> None:
-    with lake.staged_commit(name) as (delta, version):
+    with staged_commit(lake, TABLES[name]) as (delta, version):
         stamped = one.set_column(one.schema.get_field_index("commit_seq"), "commit_seq", pa.repeat(pa.scalar(version), len(one)))
         write_deltalake(
             delta,

@@ -65,4 +65,4 @@ def test_a_cycle_reads_it_before_and_after_the_first_new_row(lake, writes):
     for minute in range(writes):
         lake.append([sample(minute + 1)])
     small = SmallLake(lake, {"vertex_metrics": lake.version("vertex_metrics")}, most_rows=100)
-    assert small.new_rows("vertex_metrics", 0).sort_by("ts")["records_in"].to_pylist() == [None, *[[7]] * writes]
+    assert small.new_rows("vertex_metrics", {}).sort_by("ts")["records_in"].to_pylist() == [None, *[[7]] * writes]

@@ -11,8 +11,9 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
+from ingest.lake import derived_commits
+from ingest.lake.derived import CYCLE_TABLES
 from ingest.lake.store import Lake
-from ingest.lake.tables import TABLES
 from ingest.metadata.evidence import rows_of as rows_of_file
 from ingest.metadata.files import MetadataFile
 from ingest.recordings.importer import import_recording
@@ -59,7 +60,7 @@ class Instance:
     def cycle(self) -> Manifest:
         previous = self.manifests[-1] if self.manifests else None
         run_dir = RunDir(str(self.root / f"run-{len(self.manifests)}"))
-        versions = {table: self.lake.version(table) for table in TABLES}
+        versions = {table: self.lake.version(table) for table in CYCLE_TABLES}
         cycle = self._cycle_of(versions, previous, run_dir)
         list(cycle.steps())
         tables = {name: run_dir.outputs.get(name, Output(0)) for name in SERVING_TABLES}
@@ -119,7 +120,7 @@ def play_whole(instance: Instance) -> None:
 
 
 def play_in_pieces(instance: Instance, folder: Path) -> None:
-    """Five runs: what belongs together comes bit by bit, then nothing comes, then only a compaction."""
+    """Five runs: what belongs together comes bit by bit, some of it read by Spark, then nothing comes, then only a compaction."""
     bare = folder / "bare"
     if not folder.exists():
         _split(RECORDINGS / PIECES, folder / "early", folder / "late")
@@ -127,20 +128,20 @@ def play_in_pieces(instance: Instance, folder: Path) -> None:
 
     import_recording(folder / "late", PIECES, instance.lake)
     import_recording(bare, UPLOAD, instance.lake)
-    _log(instance, "late-trigger", DECLINED)
-    _log(instance, "late-deploy", TRIGGERED, DECLINED)
+    instance.lake.append([jobmanager_log("late-trigger", DECLINED), jobmanager_log("late-deploy", TRIGGERED, DECLINED)])
     instance.cycle()
     for piece in (folder / "early", RECORDINGS / PIECES):
         import_recording(piece, PIECES, instance.lake)
-    instance.lake.append([_parsed(RECORDINGS / UPLOAD, 6)])
-    _log(instance, "late-trigger", TRIGGERED)
-    _log(instance, "late-deploy", DEPLOYED)
+    instance.lake.append([parsed(RECORDINGS / UPLOAD, 6)])
+    derived_commits.append(instance.lake, [jobmanager_log("late-trigger", TRIGGERED)])
+    instance.lake.append([jobmanager_log("late-deploy", DEPLOYED)])
     instance.cycle()
-    instance.lake.append([_parsed(RECORDINGS / UPLOAD, 8)])
+    derived_commits.append(instance.lake, [parsed(RECORDINGS / UPLOAD, 8)])
     instance.cycle()
     instance.cycle()
-    instance.lake.compact("references")
-    assert instance.lake.version("references") > instance.manifests[-1].to_seq["references"]
+    for table in CYCLE_TABLES:
+        instance.lake.compact(table)
+    assert instance.lake.version("log_records") > instance.manifests[-1].to_seq["log_records"]
     instance.cycle()
 
 
@@ -157,7 +158,7 @@ def _split(recording: Path, early: Path, late: Path) -> None:
         (late / "logs" / f"{log.name}.3.gz").write_bytes(gzip.compress(log.read_bytes()))
 
 
-def _parsed(recording: Path, number: int) -> Observed:
+def parsed(recording: Path, number: int) -> Observed:
     """One checkpoint's ``_metadata`` as the collector reads it, while the job still ran."""
     (path,) = recording.glob(f"ckpt/*/chk-{number}/_metadata")
     written = f"file:/opt/l/lab/run/1.12.5-G/{path.relative_to(recording).as_posix()}"
@@ -165,10 +166,10 @@ def _parsed(recording: Path, number: int) -> Observed:
     return Observed("1.12.5/G", datetime(2026, 11, 21, 4, 19, 30 + number, tzinfo=UTC), "metadata", tuple(rows_of_file(file, 1 << 20)))
 
 
-def _log(instance: Instance, cluster: str, *lines: str) -> None:
-    """A JobManager's log of these lines, one a second, appended to the lake."""
+def jobmanager_log(cluster: str, *lines: str) -> Observed:
+    """A JobManager's log of these lines, each with its second."""
     records = [
         LogRecord("jm.log", noon(second), "INFO", "CC", message, f"{second:032x}", 0, "jm.log", second)
         for second, message in ((int(line.split(" ", 1)[0]), line.split(" ", 1)[1]) for line in lines)
     ]
-    instance.lake.append([Observed(cluster, noon(3600), "log", tuple(records))])
+    return Observed(cluster, noon(3600), "log", tuple(records))

@@ -2,22 +2,32 @@
 
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
+from ingest.lake import derived_commits
+from ingest.lake.derived import DERIVED
+from ingest.recordings.importer import import_recording
+from ingest.records import Observed, Skip
 from spark_jobs.serving import SERVING_TABLES
 from tests.acceptance.recount import Key, Mentioned, full_sizes, recount
 from tests.spark_jobs.instances import (
+    DECLINED,
     NAMES,
     PIECES,
     RECORDINGS,
+    TRIGGERED,
     UPLOAD,
     Instance,
     Rows,
     SmallInstance,
     assert_same_rows,
+    jobmanager_log,
+    parsed,
     play_in_pieces,
     play_whole,
 )
@@ -124,6 +134,28 @@ def test_without_spark_pieces_leave_the_same_rows_run_for_run(spark: SparkSessio
     small = SmallInstance(spark, tmp_path)
     play_in_pieces(small, later.root / "pieces")
     assert_same_rows(later, small)
+
+
+@pytest.mark.parametrize("kind", [Instance, SmallInstance])
+def test_rows_that_spark_read_follow_on_raw_ones_of_an_earlier_version_and_none_counts_twice(
+    spark: SparkSession, tmp_path: Path, kind: type[Instance]
+) -> None:
+    """Earlier versions had only raw tables, whoever wrote them, and their manifests name no others."""
+    raw, mixed = SmallInstance(spark, tmp_path / "raw"), kind(spark, tmp_path / "mixed")
+    skip = Observed("archive", noon(), "log", (Skip("bad.log.gz", "unreadable_file", "torn"),))
+    before = [parsed(RECORDINGS / UPLOAD, 6), jobmanager_log("late-trigger", DECLINED), skip]
+    after = [*before, parsed(RECORDINGS / UPLOAD, 8), jobmanager_log("late-trigger", TRIGGERED), replace(skip, cluster="later")]
+    for instance, append in ((raw, raw.lake.append), (mixed, partial(derived_commits.append, mixed.lake))):
+        import_recording(RECORDINGS / UPLOAD, UPLOAD, instance.lake)
+        instance.lake.append(before)
+        manifest = instance.cycle()
+        for commits in (manifest.from_seq, manifest.to_seq):
+            for table in DERIVED:
+                commits.pop(table, None)
+        append(after)
+        instance.cycle()
+    assert mixed.manifests[1].to_seq["derived/references"] == 1
+    assert_same_rows(raw, mixed)
 
 
 def test_pieces_in_another_order_and_again_leave_the_same_rows(whole: Instance, later: Instance) -> None:

@@ -29,13 +29,13 @@ def ids(frame) -> list[int]:
 def test_files_are_found_whatever_their_folder_is_called(spark: SparkSession, tmp_path: Path, folder: str) -> None:
     lake = Lake(str(tmp_path / folder))
     lake.append([checkpoint(1)])
-    assert ids(pin(spark, lake).new_rows("checkpoints", 0)) == [1]
+    assert ids(pin(spark, lake).new_rows("checkpoints", {})) == [1]
 
 
 def test_rows_come_with_the_declared_types_and_utc_instants(spark: SparkSession, tmp_path: Path) -> None:
     lake = Lake(str(tmp_path))
     lake.append([checkpoint(1)])
-    frame = pin(spark, lake).new_rows("checkpoints", 0)
+    frame = pin(spark, lake).new_rows("checkpoints", {})
     assert frame.schema == lake_schema("checkpoints")
     row = frame.selectExpr("unix_millis(trigger_time) AS ms", "string(date) AS day").first()
     assert (row.ms, row.day) == (START.timestamp() * 1000, "2026-11-21")
@@ -45,7 +45,7 @@ def test_a_run_sees_its_range_of_commits_and_no_other(spark: SparkSession, tmp_p
     lake = Lake(str(tmp_path))
     versions = [lake.append([checkpoint(number)])["checkpoints"] for number in (1, 2, 3)]
     pinned = pin(spark, lake, {"checkpoints": versions[1]})
-    assert ids(pinned.new_rows("checkpoints", versions[0])) == [2]
+    assert ids(pinned.new_rows("checkpoints", {"checkpoints": versions[0]})) == [2]
     assert ids(pinned.rows_in("checkpoints", [(START, START)])) == [1, 2]
 
 
@@ -55,7 +55,7 @@ def test_compaction_brings_nothing_new(spark: SparkSession, tmp_path: Path) -> N
     lake.compact("checkpoints")
     pinned = pin(spark, lake)
     assert pinned.versions["checkpoints"] > seen
-    assert ids(pinned.new_rows("checkpoints", seen)) == []
+    assert ids(pinned.new_rows("checkpoints", {"checkpoints": seen})) == []
 
 
 def test_rows_are_pruned_to_spans_of_time(spark: SparkSession, tmp_path: Path) -> None:
@@ -69,7 +69,7 @@ def test_rows_are_pruned_to_spans_of_time(spark: SparkSession, tmp_path: Path) -
 @pytest.mark.parametrize("table", TABLES)
 def test_a_table_that_was_never_written_is_an_empty_frame(spark: SparkSession, tmp_path: Path, table: str) -> None:
     pinned = pin(spark, Lake(str(tmp_path)))
-    assert pinned.new_rows(table, 0).schema == lake_schema(table)
+    assert pinned.new_rows(table, {}).schema == lake_schema(table)
     assert pinned.rows_in(table, [(START, START)]).count() == 0
 
 
@@ -77,7 +77,7 @@ def test_three_hundred_commits_are_one_frame(spark: SparkSession, tmp_path: Path
     lake = Lake(str(tmp_path))
     for number in range(300):
         lake.append([Observed("c", START, "rest", (Skip(str(number), "timeout", ""),))])
-    assert pin(spark, lake).new_rows("skips", 100).count() == 200
+    assert pin(spark, lake).new_rows("skips", {"skips": 100}).count() == 200
 
 
 @pytest.mark.parametrize(

@@ -15,9 +15,10 @@ from pyspark.sql import SparkSession
 from ingest.flink_logs.layouts import FLINK
 from ingest.flink_logs.tail import read_new
 from ingest.lake.store import Lake
+from ingest.lake.tables import TABLES
 from ingest.records import LogRecord
 from ingest.sources import LogSource
-from spark_jobs.log_archives import LogArchives, batches
+from spark_jobs.log_archives import TABLE, LogArchives, batches
 
 LOGS = Path(__file__).parent.parent / "fixtures" / "recordings" / "1.20.5" / "E" / "logs"
 AT = datetime(2026, 11, 22, tzinfo=UTC)
@@ -47,7 +48,7 @@ def archives(spark: SparkSession, lake: Lake) -> LogArchives:
 
 
 def in_lake(lake: Lake) -> list[dict[str, Any]]:
-    table = DeltaTable(f"{lake.root}/log_records").to_pyarrow_table()
+    table = DeltaTable(f"{lake.root}/derived/log_records").to_pyarrow_table()
     return table.sort_by([("process", "ascending"), ("ts", "ascending")]).to_pylist()
 
 
@@ -75,18 +76,18 @@ def test_rows_are_stamped_and_their_bounds_recorded(spark: SparkSession, tmp_pat
     archives(spark, lake).load([path])
     rows = in_lake(lake)
     assert {row["commit_seq"] for row in rows} == {1, 2}
-    newest = lake.files("log_records", after_seq=lake.version("log_records") - 1)
-    assert {(file.first_seq, file.last_seq) for file in newest} == {(lake.version("log_records"),) * 2}
+    newest = lake.files(TABLE, after_seq=lake.version(TABLE) - 1)
+    assert {(file.first_seq, file.last_seq) for file in newest} == {(lake.version(TABLE),) * 2}
     assert min(file.first_time for file in newest if file.first_time) == min(row["ts"] for row in rows)
     assert sum(file.rows for file in newest) * 2 == len(rows)
-    found = lake.read("log_records", where={"cluster": "c"}, from_time=rows[0]["ts"], to_time=rows[-1]["ts"], limit=10_000)
+    found = lake.read(TABLE, where={"cluster": "c"}, from_time=rows[0]["ts"], to_time=rows[-1]["ts"], limit=10_000)
     assert pc.count_distinct(found["record_hash"]).as_py() > 100
 
 
 def test_nothing_is_left_beside_the_tables(spark: SparkSession, tmp_path: Path) -> None:
     lake = Lake(str(tmp_path / "lake"))
     archives(spark, lake).load([str(next(LOGS.glob("*.log")))])
-    assert list((tmp_path / "lake" / "_staging").iterdir()) == []
+    assert list((tmp_path / "lake" / "derived" / "_staging").iterdir()) == []
 
 
 def test_files_are_taken_in_batches_of_about_equal_size() -> None:
@@ -109,4 +110,6 @@ def test_the_job_reads_globs_and_names_what_it_skipped(
     )
     assert code == 1
     assert "bad.log.1.gz" in capsys.readouterr().err
-    assert DeltaTable(f"{lake}/skips").to_pyarrow_table().num_rows == 2
+    assert DeltaTable(f"{lake}/derived/skips").to_pyarrow_table().num_rows == 2
+    written = Lake(str(lake))
+    assert written.version(TABLE) and not any(written.version(table) for table in TABLES), "what is raw is left to ingest"

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from django.db import transaction
 from django.utils import timezone
 
-from ingest.lake.tables import TABLES
+from ingest.lake.derived import CYCLE_TABLES
 from spark_jobs.manifest import Manifest as RunManifest
 from webapp.findings.loading import FindingLoad
 from webapp.findings.signals import findings_changed
@@ -103,8 +103,8 @@ def load(row: Manifest, manifest: RunManifest, lease: Lease, say: Say) -> dict[s
 
 def same_commits(one: Mapping[str, int], other: Mapping[str, int]) -> bool:
     """A table that is not named stands at 0."""
-    return all(one.get(table, 0) == other.get(table, 0) for table in TABLES)
+    return all(one.get(table, 0) == other.get(table, 0) for table in CYCLE_TABLES)
 
 
 def _words(commits: Mapping[str, int]) -> str:
-    return ", ".join(f"{table} {commits.get(table, 0)}" for table in TABLES if commits.get(table, 0)) or "nothing"
+    return ", ".join(f"{table} {commits.get(table, 0)}" for table in CYCLE_TABLES if commits.get(table, 0)) or "nothing"

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping
 
 from django.conf import settings
 
+from ingest.lake.derived import CYCLE_TABLES
 from ingest.lake.store import Lake
-from ingest.lake.tables import TABLES
 
 
 def lake() -> Lake:
@@ -13,14 +13,14 @@ def lake() -> Lake:
 
 
 def commits() -> dict[str, int]:
-    """Newest commit of every table."""
+    """Newest commit of every table of which one makes a cycle run."""
     opened = lake()
-    return {table: opened.version(table) for table in TABLES}
+    return {table: opened.version(table) for table in CYCLE_TABLES}
 
 
 def is_at(commits: Mapping[str, int]) -> bool:
-    """Whether every table stands at exactly these commits, those that are not named at none."""
-    return lake().is_at({table: commits.get(table, 0) for table in TABLES})
+    """Whether every one of them stands at exactly these commits, those that are not named at none."""
+    return lake().is_at({table: commits.get(table, 0) for table in CYCLE_TABLES})
 
 
 def has_news(known: Mapping[str, int], tables: Iterable[str]) -> bool:

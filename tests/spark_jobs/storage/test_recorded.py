@@ -13,6 +13,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from ingest.lake.store import Lake
+from ingest.lake.tables import TABLES
 from spark_jobs.in_process.session import in_process_session
 from spark_jobs.jobs.age_rule import simulated
 from spark_jobs.manifest import Manifest
@@ -248,13 +249,14 @@ def test_what_two_checkpoints_share_is_counted_in_physical_files_and_in_segments
 
 
 def test_the_second_audit_parses_nothing_again(recorded: Recorded) -> None:
-    lake = Path(recorded.second.manifest.run_dir).parent / "lake" / "references" / "_delta_log"
+    lake = Path(recorded.second.manifest.run_dir).parent / "lake" / "derived" / "references" / "_delta_log"
     assert len(list(lake.glob("*.json"))) == 2
 
 
 def test_every_file_that_was_read_is_in_the_lake_with_the_size_and_type_that_flinks_own_loader_read(recorded: Recorded) -> None:
     lake = Lake(str(Path(recorded.second.manifest.run_dir).parent / "lake"))
-    kept = lake.read("snapshots", where={"cluster": ""}, from_time=BEGINNING, to_time=datetime.now(UTC), limit=1000).to_pylist()
+    assert not any(lake.version(table) for table in TABLES), "what is raw is left to ingest"
+    kept = lake.read("derived/snapshots", where={"cluster": ""}, from_time=BEGINNING, to_time=datetime.now(UTC), limit=1000).to_pylist()
     told = {(row["metadata_path"], row["state_bytes"], row["is_savepoint"]) for row in kept}
     assert len(kept) == len({(row["metadata_path"], row["metadata_modified"]) for row in kept}), "one that two audits read is there once"
     wanted = {

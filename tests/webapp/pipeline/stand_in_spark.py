@@ -15,7 +15,8 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 
-from ingest.lake.environment import lake_of
+from ingest.lake.environment import lake_place
+from ingest.lake.reader import LakeReader
 from spark_jobs import manifest as manifests
 from spark_jobs import previous_run
 from spark_jobs.kept_facts import TABLE, keep
@@ -35,7 +36,7 @@ def cycle() -> int:
     arguments = dict(zip(sys.argv[2::2], sys.argv[3::2], strict=True))
     home, run_dir = Path(os.environ["WEIR_HOME"]), Path(arguments["--run-dir"])
     carried = previous_run.read(arguments["--previous"], json.loads(arguments["--previous-to"])) if "--previous" in arguments else None
-    lake, previous = lake_of(arguments["--lake"]), carried.to_seq if carried else {}
+    lake, previous = LakeReader(*lake_place(arguments["--lake"])), carried.to_seq if carried else {}
     if carried:
         keep(lake, carried)
     to = json.loads(arguments["--to"])
@@ -61,7 +62,7 @@ def rollups() -> int:
     arguments = dict(zip(sys.argv[2::2], sys.argv[3::2], strict=True))
     begin(Path(os.environ["WEIR_HOME"]), "-rollups")
     start, end = int(arguments["--from"]), int(arguments["--to"])
-    files = lake_of(arguments["--lake"]).files(TABLE, version=end)
+    files = LakeReader(*lake_place(arguments["--lake"])).files(TABLE, version=end)
     read = [row for file in files for row in pq.read_table(file.uri, partitioning=None).to_pylist()]
     keys = {(row["cluster"], row["job_id"], row["checkpoint_id"], row["trigger_time"]): row["observed_at"] for row in read}
     hours: dict[tuple[str, str, datetime], list[datetime]] = {}

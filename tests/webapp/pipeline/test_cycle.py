@@ -14,8 +14,9 @@ from django.core.management.base import CommandError
 from django.db.models import QuerySet
 from django.utils import timezone
 
+from ingest.lake import derived_commits
 from ingest.lake.store import Lake
-from ingest.records import Job, Observed
+from ingest.records import Job, LogRecord, Observed
 from spark_jobs import cycle_request
 from tests.webapp.pipeline.runs import AT
 from tests.webapp.storage.builders import unprotected_fleet
@@ -107,6 +108,17 @@ def test_who_asks_by_hand_waits_for_nothing(see: Callable[..., None], home: Path
     run_pipeline()
     Lake(str(home / "lake")).append([Observed("c", AT, "rest", (Job("a" * 32, "job", "RUNNING"),))])
     assert "new in the lake: jobs 1 commits" in run_pipeline()
+
+
+def test_what_spark_itself_read_makes_a_cycle_run_also_after_one_of_an_earlier_version(see: Callable[..., None], home: Path) -> None:
+    see(1)
+    run_pipeline()
+    Manifest.objects.update(to_seq={"checkpoints": 1})
+    assert "new in the lake" not in run_pipeline()
+    line = LogRecord("jm.log", AT, "WARN", "a.b.C", "x", "0" * 32, 0, "jm.log", 0)
+    derived_commits.append(Lake(str(home / "lake")), [Observed("c", AT, "log", (line,))])
+    assert "new in the lake: derived/log_records 1 commits" in run_pipeline()
+    assert "new in the lake" not in run_pipeline()
 
 
 def test_what_is_new_is_processed_once(see: Callable[..., None]) -> None:

@@ -1,0 +1,16 @@
+"""How often a writer that lost the race for a version tries again."""
+
+from deltalake.exceptions import CommitFailedError
+from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_random_exponential
+
+GIVE_UP_COMMIT_AFTER_S = 120
+
+
+def commit_attempts() -> Retrying:
+    """Losing the race for a version is normal with several writers; anything else is raised at once."""
+    return Retrying(
+        retry=retry_if_exception_type(CommitFailedError),
+        wait=wait_random_exponential(multiplier=0.02, max=1),
+        stop=stop_after_delay(GIVE_UP_COMMIT_AFTER_S),
+        reraise=True,
+    )

@@ -1,0 +1,112 @@
+"""Commits to a table of the lake, whichever it is, without a JVM.
+
+Writers agree on ``commit_seq`` by optimistic commits: a writer stamps the next version and commits without automatic rebase;
+the one that loses re-stamps and tries again. So rows become visible in the order of ``commit_seq``, and compaction, which moves
+rows into new files, neither adds nor renumbers any.
+"""
+
+import contextlib
+import fcntl
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from deltalake import CommitProperties, DeltaTable, WriterProperties, write_deltalake
+
+from ingest.errors import Refused
+from ingest.lake.added_columns import lacking_columns
+from ingest.lake.commit_attempts import commit_attempts
+from ingest.lake.damage import LakeDamaged
+from ingest.lake.news import ROUTINE, has_news
+from ingest.lake.reader import LakeReader
+from ingest.lake.rows import group_by_table, to_arrow
+from ingest.lake.tables import Table
+from ingest.records import Observed, Record
+
+
+def append(lake: LakeReader, observed: Iterable[Observed], tables: Mapping[str, Table]) -> dict[str, int]:
+    """Write the readings, one commit per table that has rows; returns table name → version. ``tables`` is by name of the raw table.
+
+    Safe to repeat: the same rows again are duplicates by the table's identity, which every
+    reader folds. Raises the storage's own error when a commit does not succeed in two minutes, and ``LakeDamaged`` where a table
+    cannot be written, once all others are.
+    """
+    versions: dict[str, int] = {}
+    damage: LakeDamaged | None = None
+    for name, rows in group_by_table(observed).items():
+        table = tables[name]
+        try:
+            versions[table.name] = _append(lake, table, rows)
+        except LakeDamaged as error:
+            damage = damage or error
+    if damage:
+        raise damage
+    return versions
+
+
+@contextlib.contextmanager
+def staged_commit(lake: LakeReader, table: Table) -> Iterator[tuple[DeltaTable, int]]:
+    """Hold the table for a writer that stamps files itself: yields (table, version to stamp)."""
+    with _writers_turn(lake, table):
+        delta = _open(lake, table)
+        yield delta, delta.version() + 1
+
+
+def _append(lake: LakeReader, table: Table, rows: Sequence[tuple[Observed, Record]]) -> int:
+    described = None if has_news(record for _, record in rows) else {ROUTINE: "true"}
+    for attempt in commit_attempts():
+        with attempt, staged_commit(lake, table) as (delta, version):
+            write_deltalake(
+                delta,
+                to_arrow(table, rows, version),
+                mode="append",
+                writer_properties=WriterProperties(compression="ZSTD"),
+                commit_properties=CommitProperties(max_commit_retries=0, custom_metadata=described),
+            )
+            return version
+    raise AssertionError("unreachable: Retrying either returns or raises")
+
+
+def _open(lake: LakeReader, table: Table) -> DeltaTable:
+    """For a writer. A table that an earlier version made gets the columns that were added since."""
+    delta = lake.open_or_none(table)
+    if delta is not None:
+        if lacking := lacking_columns(delta, table):
+            delta.alter.add_columns(lacking)
+        return delta
+    if lake.local_root:
+        lake.local_root.mkdir(parents=True, exist_ok=True)
+    return DeltaTable.create(
+        lake.uri(table),
+        table.schema,
+        mode="ignore",
+        partition_by=["date"],
+        description=table.row,
+        # Bounds are recorded for these only: wide arrays would make the log larger than the data.
+        configuration={"delta.dataSkippingStatsColumns": ",".join(_bounded_columns(table))},
+        storage_options=dict(lake.storage_options) or None,
+    )
+
+
+@contextlib.contextmanager
+def _writers_turn(lake: LakeReader, table: Table) -> Iterator[None]:
+    """On a local disk writers queue instead of racing; elsewhere optimistic commits alone decide."""
+    root = lake.local_root
+    if root is None:
+        yield
+        return
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+        handle = os.open(root / f".{table.name.replace('/', '-')}.lock", os.O_CREAT | os.O_RDWR, 0o644)
+    except OSError as error:
+        raise Refused(f"The lake at {root} cannot be written ({error.strerror}); check WEIR_HOME or WEIR_LAKE_ROOT.") from error
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _bounded_columns(table: Table) -> list[str]:
+    names = ["commit_seq", table.time_column, "observed_at", "cluster"]
+    names += [column.name for column in table.columns if column.name in ("job_id", "checkpoint_id", "process")]
+    return list(dict.fromkeys(names))

@@ -1,0 +1,21 @@
+"""Commits to derived tables, the only ones that Spark writes: no module of ``spark_jobs`` imports what writes a raw table."""
+
+from collections.abc import Iterable
+from contextlib import AbstractContextManager
+
+from deltalake import DeltaTable
+
+from ingest.lake import commits
+from ingest.lake.derived import DERIVED, READ_BY_SPARK
+from ingest.lake.reader import LakeReader
+from ingest.records import Observed
+
+
+def append(lake: LakeReader, observed: Iterable[Observed]) -> dict[str, int]:
+    """:func:`ingest.lake.commits.append` to the tables of ``READ_BY_SPARK``; no other record can be written so."""
+    return commits.append(lake, observed, READ_BY_SPARK)
+
+
+def staged_commit(lake: LakeReader, table: str) -> AbstractContextManager[tuple[DeltaTable, int]]:
+    """:func:`ingest.lake.commits.staged_commit` of a derived table."""
+    return commits.staged_commit(lake, DERIVED[table])

@@ -1,0 +1,191 @@
+"""The lake as it is read: Delta tables on a local disk, HDFS or object storage, opened without a JVM.
+
+Every row carries ``commit_seq``, the version of its table that brought it; a reader that has seen version V has seen every row
+up to V (:mod:`ingest.lake.commits`).
+
+The Delta library runs threads of its own: never open a lake in a process that forks afterwards.
+"""
+
+import contextlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from urllib.parse import unquote
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from deltalake import DeltaTable
+from deltalake.exceptions import TableNotFoundError
+
+from ingest.lake.added_columns import with_columns
+from ingest.lake.damage import broken_file, readable_errors
+from ingest.lake.derived import ALL_TABLES
+from ingest.lake.news import ROUTINE
+from ingest.lake.tables import Table
+
+
+@dataclass(frozen=True)
+class DataFile:
+    """One Parquet file of a pinned version, with the bounds its commit recorded."""
+
+    uri: str
+    size_bytes: int
+    rows: int
+    first_seq: int | None
+    last_seq: int | None
+    first_time: datetime | None
+    last_time: datetime | None
+
+
+@dataclass(frozen=True)
+class LakeReader:
+    """All raw and derived tables below one root.
+
+    ``root`` is a path or a URI (``file:``, ``hdfs:``, ``s3:``); ``storage_options`` are those of the
+    Delta library for that kind of storage.
+    """
+
+    root: str
+    storage_options: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    def version(self, table: str) -> int:
+        """Newest version; 0 where nothing was ever written."""
+        delta = self.open_or_none(ALL_TABLES[table])
+        return delta.version() if delta else 0
+
+    def transactions(self, table: str, names: Sequence[str]) -> list[int]:
+        """For each of these Delta transactions what the newest commit that names it says; 0 where none does."""
+        delta = self.open_or_none(ALL_TABLES[table])
+        return [(delta.transaction_version(name) or 0) if delta else 0 for name in names]
+
+    def is_at(self, commits: Mapping[str, int]) -> bool:
+        """Whether these tables stand at exactly these commits; on a local disk without opening any of them."""
+        newest = self.version if self.local_root is None else self._newest_logged
+        return all(newest(table) == seq for table, seq in commits.items())
+
+    def _newest_logged(self, table: str) -> int:
+        """The newest version by the names in the table's log; opening it would read what every file of it holds."""
+        try:
+            names = [path.name for path in Path(f"{self.local_root}/{table}/_delta_log").iterdir()]
+        except OSError:
+            return 0
+        return max((int(name[:20]) for name in names if name[:20].isdigit() and name[20:] == ".json"), default=0)
+
+    def has_news(self, table: str, after: int) -> bool:
+        """Whether any commit later than version ``after`` brought news (:mod:`ingest.lake.news`)."""
+        delta = self.open_or_none(ALL_TABLES[table])
+        later = delta.version() - after if delta else 0
+        if delta is None or later <= 0:
+            return False
+        with self.readable_errors(ALL_TABLES[table]):
+            # Compaction and removal are recorded as other operations.
+            return any(commit["operation"] == "WRITE" and ROUTINE not in commit for commit in delta.history(later))
+
+    def files(
+        self,
+        table: str,
+        *,
+        version: int | None = None,
+        after_seq: int = 0,
+        from_time: datetime | None = None,
+        to_time: datetime | None = None,
+    ) -> list[DataFile]:
+        """Files of a pinned version that may hold rows with ``commit_seq > after_seq`` in that time.
+
+        Files are chosen by recorded bounds, so callers still filter rows. Empty where the table does not exist.
+        """
+        delta = self.open_or_none(ALL_TABLES[table], version)
+        if delta is None:
+            return []
+        chosen = []
+        for data_file in _data_files(delta, ALL_TABLES[table].time_column):
+            if data_file.last_seq is not None and data_file.last_seq <= after_seq:
+                continue
+            if from_time and data_file.last_time and data_file.last_time < from_time:
+                continue
+            if to_time and data_file.first_time and data_file.first_time > to_time:
+                continue
+            chosen.append(data_file)
+        return chosen
+
+    def read(
+        self,
+        table: str,
+        *,
+        where: Mapping[str, str | int],
+        from_time: datetime,
+        to_time: datetime,
+        columns: Sequence[str] | None = None,
+        limit: int,
+    ) -> pa.Table:
+        """At most ``limit`` rows by equality on ``where`` and the table's time column in ``[from_time, to_time]``.
+
+        Meant for pages: bounded by ``limit``, pruned by partition and file bounds.
+        """
+        declared = ALL_TABLES[table]
+        wanted = list(columns or (column.name for column in declared.all_columns))
+        delta = self.open_or_none(declared)
+        if delta is None:
+            return pa.schema([declared.schema.field(name) for name in wanted]).empty_table()
+        time = pc.field(declared.time_column)
+        condition = (time >= _ms(from_time)) & (time <= _ms(to_time))
+        condition &= (pc.field("date") >= from_time.astimezone(UTC).date()) & (pc.field("date") <= to_time.astimezone(UTC).date())
+        for name, value in where.items():
+            condition &= pc.field(name) == value
+        with self.readable_errors(declared, its_files=True):
+            rows = delta.to_pyarrow_dataset()
+            known = [name for name in wanted if name in rows.schema.names]
+            return with_columns(rows.scanner(columns=known, filter=condition).head(limit), declared.schema, wanted)
+
+    def broken_file(self, table: str) -> str:
+        """What is wrong with the first data file that cannot be read, "" where all can or the lake lies elsewhere."""
+        if self.local_root is None:
+            return ""
+        uris = (file.uri for file in reversed(self.files(table)))
+        return broken_file(ALL_TABLES[table], (Path(unquote(uri.removeprefix("file://"))) for uri in uris))
+
+    def open_or_none(self, table: Table, version: int | None = None) -> DeltaTable | None:
+        try:
+            with self.readable_errors(table):
+                return DeltaTable(self.uri(table), version=version, storage_options=dict(self.storage_options) or None)
+        except TableNotFoundError:
+            return None
+
+    def uri(self, table: Table) -> str:
+        return f"{self.root.rstrip('/')}/{table.name}"
+
+    def readable_errors(self, table: Table, *, its_files: bool = False) -> contextlib.AbstractContextManager[None]:
+        root = self.local_root
+        in_files = partial(self.broken_file, table.name) if its_files else str
+        return readable_errors(table, self.uri(table), root / table.name if root else None, in_files)
+
+    @property
+    def local_root(self) -> Path | None:
+        if "://" in self.root and not self.root.startswith("file://"):
+            return None
+        return Path(self.root.removeprefix("file://"))
+
+
+def _data_files(delta: DeltaTable, time_column: str) -> Iterator[DataFile]:
+    actions = pa.table(delta.get_add_actions(flatten=True)).to_pylist()
+    uri_of = {uri.rstrip("/").rsplit("/", 1)[-1]: uri for uri in delta.file_uris()}
+    for action in actions:
+        yield DataFile(
+            uri=uri_of[action["path"].rsplit("/", 1)[-1]],
+            size_bytes=action["size_bytes"],
+            rows=action.get("num_records") or 0,
+            first_seq=action.get("min.commit_seq"),
+            last_seq=action.get("max.commit_seq"),
+            first_time=_aware(action.get(f"min.{time_column}")),
+            last_time=_aware(action.get(f"max.{time_column}")),
+        )
+
+
+def _aware(instant: datetime | None) -> datetime | None:
+    return instant if instant is None or instant.tzinfo else instant.replace(tzinfo=UTC)
+
+
+def _ms(instant: datetime) -> pa.Scalar:
+    return pa.scalar(instant, type=pa.timestamp("ms", tz="UTC"))
