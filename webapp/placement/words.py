@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from webapp.placement.job_placement import BOTH, CONTENT, COUNT, DEFAULT, NOW, JobPlacement
 
 LABELS = {
-    NOW: "Now",
+    NOW: "Observed",
     DEFAULT: "Flink's default",
     COUNT: "Fewest tasks a slot",
     CONTENT: "Equal slots apart",

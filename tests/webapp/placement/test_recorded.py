@@ -88,7 +88,7 @@ def test_page_api_and_command_say_the_same(viewer, home):
     call_command("placement", CLUSTER, job.job_id, stdout=out)
     assert sentence in out.getvalue()
     figure = viewer.get(reverse("job-chart-placement", args=at)).json()["figure"]
-    assert [one["name"] for one in figure["data"]] == ["Now", "Both rules"]
+    assert [one["name"] for one in figure["data"]] == ["Observed", "Both rules"]
 
 
 def test_an_hour_after_its_last_sample_the_present_is_unknown_and_the_plan_is_simulated(home):
