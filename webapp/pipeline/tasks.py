@@ -30,6 +30,7 @@ def tick() -> None:
     DueWork.objects.ensure(intervals, now)
     if mended := DueWork.objects.mend(now):
         logger.warning("The clock was set back: %d entries of due work lay too far ahead and are due again", mended)
+    DueWork.objects.release_from_the_dead()
     DueWork.objects.exclude(key__in=intervals).filter(lease_until__isnull=True).delete()
     until_next_tick = now + timedelta(seconds=schedule.TICK_S)
     for key, due_at in DueWork.objects.due(now, by=until_next_tick).values_list("key", "next_attempt_at"):

@@ -57,7 +57,7 @@ class DueWorkQuerySet(QuerySet["DueWork"]):
 
     def claim(self, key: str, now: datetime, *, even_if_not_due: bool = False, lease: timedelta = LEASE) -> "Lease | None":
         """Take the row, or ``None`` where it is held or its time has not come."""
-        self._release_from_the_dead(key)
+        self.filter(key=key).release_from_the_dead()
         holder = me()
         free = self.filter(Q(lease_until__isnull=True) | Q(lease_until__lt=now), key=key)
         if not even_if_not_due:
@@ -67,8 +67,8 @@ class DueWorkQuerySet(QuerySet["DueWork"]):
         row = self.filter(key=key, leased_by=holder).first()
         return Lease(row.key, row.fence, row.interval_s, lease) if row else None
 
-    def _release_from_the_dead(self, key: str) -> None:
+    def release_from_the_dead(self) -> None:
         """A holder of this machine whose process is gone need not be waited for."""
-        held = self.filter(key=key, lease_until__isnull=False).values_list("leased_by", "fence").first()
-        if held and held[0] and is_dead(held[0]):
-            self.filter(key=key, fence=held[1]).update(lease_until=None)
+        for key, holder, fence in self.filter(lease_until__isnull=False).values_list("key", "leased_by", "fence"):
+            if holder and is_dead(holder):
+                self.filter(key=key, fence=fence).update(lease_until=None)

@@ -77,6 +77,17 @@ def test_a_held_lease_of_a_process_that_died_is_free_at_once() -> None:
     assert DueWork.objects.claim(KEY, now) is not None
 
 
+def test_what_a_process_that_died_held_is_due_to_be_hinted_at() -> None:
+    now = timezone.now()
+    assert DueWork.objects.claim(KEY, now)
+    DueWork.objects.release_from_the_dead()
+    assert not DueWork.objects.due(now).exists()
+    machine, pid, _, nonce = lease_holders.me().split("/")
+    DueWork.objects.update(leased_by=f"{machine}/{pid}/1/{nonce}")
+    DueWork.objects.release_from_the_dead()
+    assert DueWork.objects.due(now).exists()
+
+
 def test_a_holder_on_another_machine_is_never_taken_for_dead() -> None:
     assert not lease_holders.is_dead("another-boot:pid/1/1/abc")
     assert not lease_holders.is_dead("")
