@@ -66,17 +66,18 @@ def bundle(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("make", HOSTILE)
-@pytest.mark.parametrize("name", ["rest-2.jsonl", "logs/tm.log", "logs/tm.log.gz", "scenario.json"])
-def test_a_recording_is_imported_without_what_does_not_end_or_leads_out(bundle: Path, make: Callable[[Path], None], name: str) -> None:
-    make(bundle / name)
+def test_a_recording_is_imported_without_what_does_not_end_or_leads_out(bundle: Path, make: Callable[[Path], None]) -> None:
+    read = ("rest-2.jsonl", "logs/tm.log", "logs/tm.log.gz")
+    for name in (*read, "scenario.json"):
+        make(bundle / name)
     done = imported(bundle, bundle.parent / "lake")
     assert done.returncode == 0, done.stderr
     assert "Traceback" not in done.stderr
     lake = Lake(str(bundle.parent / "lake"))
     assert len(rows(lake, "checkpoints")) > 100
     assert {row["message"] for row in rows(lake, "log_records")} == {"Something happened, number 7."}
-    if name != "scenario.json":
-        assert name in done.stdout, done.stdout
+    told = done.stdout.split()
+    assert all(any(word.strip(",:;").endswith(name) for word in told) for name in read), done.stdout
 
 
 @pytest.mark.parametrize("make", HOSTILE)
