@@ -10,11 +10,11 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-import pgserver
 import pytest
 import yaml
 
 from tests.integration.running import until
+from tests.postgresql import postgresql
 from webapp.config import secrets
 from webapp.config.environment import PROJECT_DIR
 from webapp.supervisor import redis
@@ -98,8 +98,7 @@ def production(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Production]
     home = Home(tmp_path_factory.mktemp("production") / "home")
     socket = home.socket_path("redis.sock")
     with ExitStack() as stack:
-        database = pgserver.get_server(tmp_path_factory.mktemp("pg"), cleanup_mode="delete")
-        stack.callback(database.cleanup)
+        database = stack.enter_context(postgresql(tmp_path_factory.mktemp("pg")))
         queue = Child(redis.embedded(home, socket, dict(os.environ)), home.folder("logs"))
         stack.callback(queue.stop)
         queue.start()

@@ -1,26 +1,25 @@
 """What holds on SQLite holds on PostgreSQL: the same tests there, and races of real processes on both."""
 
 import os
+import shutil
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
-import pgserver
 import pytest
 
+from tests import postgresql as installed
+from tests.webapp.pipeline.site import migrated_database
 from webapp.config.environment import PROJECT_DIR
 
 PROCESSES, ROWS = 4, 60
-START_IN_S = 8
 
 
 @pytest.fixture(scope="module")
 def postgresql(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    server = pgserver.get_server(tmp_path_factory.mktemp("postgresql"), cleanup_mode="delete")
-    yield str(server.get_uri())
-    server.cleanup()
+    with installed.postgresql(tmp_path_factory.mktemp("postgresql")) as server:
+        yield str(server.get_uri())
 
 
 def environment(home: Path, database_url: str) -> dict[str, str]:
@@ -30,7 +29,8 @@ def environment(home: Path, database_url: str) -> dict[str, str]:
 
 @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
 def test_each_row_is_claimed_by_exactly_one_of_several_processes(kind: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
-    url = f"sqlite://{tmp_path}/race.sqlite3" if kind == "sqlite" else request.getfixturevalue("postgresql")
+    race = shutil.copy(migrated_database(), tmp_path / "race.sqlite3")
+    url = f"sqlite://{race}" if kind == "sqlite" else request.getfixturevalue("postgresql")
     variables = environment(tmp_path, url)
     make = (
         "import django; django.setup()\n"
@@ -39,9 +39,12 @@ def test_each_row_is_claimed_by_exactly_one_of_several_processes(kind: str, tmp_
         f"DueWork.objects.ensure({{f'collect/{{n}}': 3600 for n in range({ROWS})}}, timezone.now())"
     )
     subprocess.run([sys.executable, "-c", make], env=variables, cwd=PROJECT_DIR, check=True)
-    start_at = str(time.time() + START_IN_S)
-    command = [sys.executable, "-m", "tests.webapp.work.claim_race", start_at]
-    running = [subprocess.Popen(command, env=variables, cwd=PROJECT_DIR, stdout=subprocess.PIPE, text=True) for _ in range(PROCESSES)]
+    command = [sys.executable, "-m", "tests.webapp.work.claim_race"]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    running = [subprocess.Popen(command, env=variables, cwd=PROJECT_DIR, **pipes) for _ in range(PROCESSES)]
+    assert all(process.stdout and process.stdout.readline() == "ready\n" for process in running)
+    for process in running:
+        print(file=process.stdin, flush=True)
     claimed = [key for process in running for key in process.communicate(timeout=240)[0].split()]
     assert [process.returncode for process in running] == [0] * PROCESSES
     assert sorted(claimed) == sorted(f"collect/{n}" for n in range(ROWS))

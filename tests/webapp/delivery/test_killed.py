@@ -16,10 +16,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-import pgserver
 import psycopg
 import pytest
 
+from tests.postgresql import postgresql
 from tests.webapp.pipeline.site import Site, kill, wait_for
 
 NOTICES, ENDPOINTS = 1_000, 10
@@ -101,9 +101,8 @@ class Delivering(Site):
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    found = pgserver.get_server(tmp_path_factory.mktemp("postgresql"), cleanup_mode="delete")
-    yield found
-    found.cleanup()
+    with postgresql(tmp_path_factory.mktemp("postgresql")) as found:
+        yield found
 
 
 @pytest.fixture

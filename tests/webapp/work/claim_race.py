@@ -1,7 +1,9 @@
-"""One of several processes that claim the same rows at the same time; prints the keys it got."""
+"""One of several processes that claim the same rows at the same time; prints the keys it got.
+
+It says when it is ready, and begins when it is told a line.
+"""
 
 import sys
-import time
 
 import django
 
@@ -13,9 +15,9 @@ def main() -> None:
 
     from webapp.work.models import DueWork
 
-    start_at = float(sys.argv[1])
     keys = list(DueWork.objects.values_list("key", flat=True))
-    time.sleep(max(0.0, start_at - time.time()))
+    print("ready", flush=True)
+    sys.stdin.readline()
     for key in keys:
         lease = DueWork.objects.claim(key, timezone.now())
         if lease:

@@ -1,0 +1,20 @@
+"""A PostgreSQL for tests: nobody asks for its rows after a power cut, so none waits until they lie on a disk."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pgserver
+
+
+@contextmanager
+def postgresql(folder: Path) -> Iterator[pgserver.PostgresServer]:
+    """A server on a socket of its own, stopped and deleted at the end."""
+    server = pgserver.get_server(folder, cleanup_mode="delete")
+    try:
+        for setting in ("fsync", "synchronous_commit", "full_page_writes"):
+            server.psql(f"ALTER SYSTEM SET {setting} = off;")
+        server.psql("SELECT pg_reload_conf();")
+        yield server
+    finally:
+        server.cleanup()
