@@ -28,7 +28,7 @@ integration: preflight-java $(VENV)/.installed-dev ## the tests against a real F
 	$(PY) -m pytest -m integration tests/integration $(PYTEST)
 
 attack: preflight-java $(VENV)/.installed-dev ## everything an attacker tries, in full; `make test` plays a short form of it
-	WEIR_ATTACK=full $(PY) -m pytest tests/attacks tests/webapp/test_cursors.py $(PYTEST)
+	WEIR_ATTACK=full $(PY) -m pytest tests/attacks tests/webapp/test_cursors.py tests/spark_jobs/storage/test_worlds.py $(PYTEST)
 
 bench: preflight-java $(VENV)/.installed-dev ## measure against the budgets; BENCH='name …' picks some
 	$(PY) -m tests.bench $(BENCH)

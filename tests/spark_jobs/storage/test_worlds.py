@@ -1,4 +1,4 @@
-"""10,000 random worlds, judged by Spark in one run and held against what is really true in each of them, and against one process."""
+"""Thousands of random worlds, judged by Spark in one run and held against what is really true in each of them, and against one process."""
 
 import re
 from collections import Counter
@@ -12,13 +12,14 @@ from pyspark.sql import SparkSession
 from ingest.storage.layout import CANDIDATES
 from spark_jobs.in_process.session import in_process_session
 from spark_jobs.storage_words import DOUBTS, KEPT, KINDS, ORPHAN, REASONS, RETAINED_WASTE
+from tests.attacks.scale import FULL, examples
 from tests.spark_jobs.storage.judged_worlds import Judged, judged_worlds
 from tests.spark_jobs.storage.worlds import FAILURES, GUARD, NOW, Job, Snapshot, World, world
 from tests.storage_places import place_of
 
-WORLDS = {"packed": 10_000, "written": 150}
+WORLDS = {"packed": examples(2_000, 10_000), "written": 150}
 """How many get their references as rows, and how many have real ``_metadata`` that executors read."""
-IN_ONE_PROCESS = {"packed": 1_000, "written": 60}
+IN_ONE_PROCESS = {"packed": examples(400, 1_000), "written": 60}
 """How many of them are judged a second time, without Spark."""
 FIRST_SEED = 4_000_000
 
@@ -27,13 +28,13 @@ FIRST_SEED = 4_000_000
 def worlds(request: pytest.FixtureRequest, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Judged:
     made = [world(FIRST_SEED + number) for number in range(WORLDS[request.param])]
     written = request.param == "written"
-    with nullcontext() if written else compiled(spark):
+    with compiled(spark) if FULL and not written else nullcontext():
         return judged_worlds(spark, made, tmp_path_factory.mktemp("worlds"), written=written)
 
 
 @contextmanager
 def compiled(spark: SparkSession) -> Iterator[None]:
-    """The session of the tests interprets its plans, which does not pay for the files of ten thousand worlds."""
+    """The session of the tests interprets its plans, which does not pay for the files of thousands of worlds."""
     options = {"spark.sql.codegen.wholeStage": "true", "spark.sql.codegen.factoryMode": "FALLBACK"}
     before = {name: spark.conf.get(name) for name in options}
     try:
