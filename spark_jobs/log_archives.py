@@ -1,4 +1,4 @@
-"""Log files of any size → the lake's ``derived/log_records``, read and written by Spark alone.
+"""Log files of any size → the lake's ``derived/log_records``, read by Spark's Python workers and written by Spark.
 
 A batch of files goes in two steps. *Stage*: one pass over the raw text writes the records worth keeping. *Commit*:
 they are stamped with the version that brings them, and their files join the Delta table in one commit. The step
@@ -6,33 +6,31 @@ under the table's lock thus touches only what is kept, not the raw text.
 """
 
 import json
-import re
 import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
-from urllib.parse import unquote
 
 import fsspec
 from deltalake import CommitProperties, DeltaTable
 from deltalake.exceptions import CommitFailedError
 from deltalake.transaction import AddAction, RemoveAction
-from py4j.protocol import Py4JJavaError
-from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from tenacity import Retrying, retry_if_exception_type, stop_after_attempt
 
-from ingest.flink_logs.files import no_header
+from ingest.flink_logs.files import LogFile, no_header
 from ingest.flink_logs.layouts import Layout
+from ingest.flink_logs.names import is_packed
 from ingest.flink_logs.record_splitter import Keep
 from ingest.lake.derived import READ_BY_SPARK
 from ingest.lake.derived_commits import staged_commit
 from ingest.lake.reader import LakeReader
 from ingest.records import Skip
-from spark_jobs.paths import absolute_root, hadoop_path, without_globs
+from ingest.redaction.texts import redact
+from spark_jobs.paths import absolute_root, hadoop_path
 from spark_jobs.schemas import lake_schema
 from spark_jobs.transforms import log_records
 
@@ -47,6 +45,8 @@ ARCHIVE_OPTIONS = {
 # No two records have the same text: looking for repetitions would only cost.
 WRITTEN = {"compression": "zstd", **{f"parquet.enable.dictionary#{name}": "false" for name in ("message", "record_hash")}}
 COMMIT_ATTEMPTS = 5
+UNPACKED_RATIO = 12
+"""Logs shrink by about this much; only the size of a batch depends on it."""
 
 
 @dataclass(frozen=True)
@@ -62,49 +62,24 @@ class LogArchives:
     observed_at: datetime
     skips: list[Skip] = field(default_factory=list)
 
-    def load(self, paths: Sequence[str]) -> int:
-        """Rows committed for these files. A file that cannot be read is skipped and named; halving finds it where Spark is silent."""
+    def load(self, files: Sequence[LogFile]) -> int:
+        """Rows committed for these files. A file that cannot be read to its end is skipped and named."""
         with _scratch(self.lake) as scratch:
-            try:
-                return self._load(paths, scratch)
-            except (PySparkException, Py4JJavaError) as error:
-                if not _is_of_a_file(error):
-                    raise
-                failure = error
-        bad = _named_file(failure, paths)
-        if bad:
-            detail = f"Spark could not read it ({_first_line(failure)}); check that it is whole and readable."
-            self.skips.append(Skip(bad, "unreadable_file", detail))
-            rest = [path for path in paths if path != bad]
-            return self.load(rest) if rest else 0
-        middle = len(paths) // 2
-        return self.load(paths[:middle]) + self.load(paths[middle:])
+            return self._load(files, scratch)
 
-    def _load(self, paths: Sequence[str], scratch: str) -> int:
+    def _load(self, files: Sequence[LogFile], scratch: str) -> int:
         staged = f"{scratch}/staged"
-        log_records.by_block(self.text(paths), self.layout, self.time_zone, self.keep).write.options(**WRITTEN).parquet(hadoop_path(staged))
+        read = log_records.by_block(self.session, files, self.layout, self.time_zone, self.keep)
+        read.write.options(**WRITTEN).parquet(hadoop_path(staged))
         rows = self.session.read.schema(log_records.READ_SCHEMA).parquet(hadoop_path(staged))
-        counts = rows.where("record_hash is null").groupBy("file").agg(F.sum("headers").alias("headers"), F.max("stray").alias("stray"))
-        files = counts.collect()
-        self.skips.extend(no_header(file.file) for file in files if not file.headers)
-        torn = [file.file for file in files if file.stray and file.headers]
-        records = rows.where("record_hash is not null")
+        told = rows.where("record_hash is null").groupBy("file").agg(F.sum("headers").alias("headers"), F.max("failure").alias("failure"))
+        read_files = told.collect()
+        self.skips.extend(Skip(redact(file.file), "unreadable_file", file.failure) for file in read_files if file.failure)
+        self.skips.extend(no_header(file.file) for file in read_files if not file.headers and not file.failure)
+        failed = [file.file for file in read_files if file.failure]
+        records = rows.where("record_hash is not null").where(~F.col("file").isin(failed))
         repeated = records.groupBy("file", "record_hash").count().where("count > 1").select("file").distinct()
-        return self._commit(self._rows(records, torn, [row.file for row in repeated.collect()]), scratch)
-
-    def _rows(self, staged: DataFrame, torn: Sequence[str], repeated: Sequence[str]) -> DataFrame:
-        """Rows of files that are as they should be, as they come; others are sorted or counted first."""
-        rows = staged.where(~F.col("file").isin(*torn, *repeated))
-        if repeated:
-            rows = rows.unionByName(log_records.numbered(staged.where(F.col("file").isin(*repeated) & ~F.col("file").isin(*torn))))
-        if torn:
-            rows = rows.unionByName(log_records.in_order(self.text(torn), self.layout, self.time_zone, self.keep))
-        return rows.where("record_hash is not null")
-
-    def text(self, paths: Sequence[str]) -> DataFrame:
-        reader = self.session.read.option("lineSep", log_records.line_separator(self.layout))
-        text = reader.text([without_globs(hadoop_path(path)) for path in paths])
-        return text.select("value", "_metadata.file_path", "_metadata.file_block_start").toDF("value", "file", "block")
+        return self._commit(_rows(records, [row.file for row in repeated.collect()]), scratch)
 
     def _commit(self, rows: DataFrame, scratch: str) -> int:
         """Stamp, write and add; another writer's commit in between only means to stamp again."""
@@ -155,15 +130,24 @@ class LogArchives:
 _EDGES = (("min", F.min), ("max", F.max))
 
 
-def batches(files: Sequence[tuple[str, int]], batch_bytes: int) -> Iterator[list[str]]:
-    """Paths of files (path, size in bytes unpacked) in groups of about ``batch_bytes``; each has at least one."""
-    batch: list[str] = []
+def _rows(records: DataFrame, repeated: Sequence[str]) -> DataFrame:
+    """Rows of files as they come; those of files with ``repeated`` records are counted first."""
+    if not repeated:
+        return records
+    once = records.where(~F.col("file").isin(repeated))
+    return once.unionByName(log_records.numbered(records.where(F.col("file").isin(repeated))))
+
+
+def batches(files: Sequence[LogFile], batch_bytes: int) -> Iterator[list[LogFile]]:
+    """Files in groups of about ``batch_bytes`` unpacked; each has at least one."""
+    batch: list[LogFile] = []
     held = 0
-    for path, size in files:
+    for file in files:
+        size = file.size * (UNPACKED_RATIO if is_packed(file.path) else 1)
         if batch and held + size > batch_bytes:
             yield batch
             batch, held = [], 0
-        batch.append(path)
+        batch.append(file)
         held += size
     if batch:
         yield batch
@@ -200,33 +184,3 @@ class _scratch:
         with suppress(FileNotFoundError):
             filesystem, root = fsspec.core.url_to_fs(self._uri)
             filesystem.rm(root, recursive=True)
-
-
-_OF_A_FILE = (
-    "FAILED_READ_FILE", "PATH_NOT_FOUND", "FileNotFoundException", "AccessControlException", "Permission denied", "EOFException",
-    "ZipException", "ZlibException", "incorrect header check", "incorrect data check", "not a gzip", "invalid block type",
-    "invalid stored block", "invalid distance", "invalid code", "bad block header", "crc error",
-)  # fmt: skip
-_OF_THE_CLUSTER = ("No space left", "No FileSystem for scheme", "ClassNotFoundException", "OutOfMemoryError")
-
-
-def _is_of_a_file(error: BaseException) -> bool:
-    """Whether an input is to blame. Classic Spark raises some of these through, Connect wraps them all."""
-    text = str(error)
-    return any(piece in text for piece in _OF_A_FILE) and not any(piece in text for piece in _OF_THE_CLUSTER)
-
-
-def _named_file(error: BaseException, paths: Sequence[str]) -> str | None:
-    """The input that Spark names in its error, or the only one there is."""
-    if len(paths) == 1:
-        return paths[0]
-    named = re.search(r"while reading file ([^ \n]+?)\.? ", str(error))
-    name = unquote(named[1]).rsplit("/", 1)[-1] if named else None
-    found = [path for path in paths if path.rsplit("/", 1)[-1] == name]
-    return found[0] if len(found) == 1 else None
-
-
-def _first_line(error: BaseException) -> str:
-    reported = str(error)
-    cause = reported.rsplit("Caused by: ", 1)[-1] if "Caused by: " in reported else reported
-    return (cause.strip().splitlines() or [type(error).__name__])[0][:300]

@@ -108,22 +108,6 @@ class RecordSplitter:
         """The file is taken to have ended: returns the last record. Whatever is fed or resumed later is mid-record."""
         return self._records(self._close())
 
-    def take(self, parts: Sequence[bytes]) -> list[RawRecord]:
-        """Whole parts of a file that the caller split at each ``separator``; returns the records that they complete."""
-        out: list[RawRecord] = []
-        self._take(parts, out)
-        return out
-
-    def end(self) -> list[RawRecord]:
-        """The last record of what was taken."""
-        out: list[RawRecord] = []
-        self._emit(out)
-        return out
-
-    def ordinals(self, digests: Iterable[str]) -> list[int]:
-        """For records that the caller made of whole parts, in place of ``take``; ``recent_counts`` does not know their times."""
-        return [self._ordinal(digest, _EPOCH) for digest in digests]
-
     def _records(self, raw_records: list[RawRecord]) -> list[LogRecord]:
         process, file = self._process, self._file
         return [
@@ -151,7 +135,7 @@ class RecordSplitter:
             found = buffer.find(self._separator)
             if found < 0:
                 kept = len(self._separator) - 1
-                tail = buffer[len(buffer) - kept :] if kept else b""
+                tail = buffer[max(len(buffer) - kept, 0) :]
                 self._carry_offset += len(buffer) - len(tail)
                 self._carry = tail
                 return out

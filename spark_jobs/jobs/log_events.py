@@ -1,12 +1,13 @@
 """Read log archives of any size into the lake: hundreds of GB of .log, .log.N and .gz, without tailing them.
 
-Spark reads the raw text itself, folds stack traces, keeps what the pattern table may read and everything from
-WARN up, and commits it to the lake's derived/log_records, from where the next cycle makes events. Reading the same files again,
+Spark's workers read the raw text, fold stack traces, keep what the pattern table may read and everything from
+WARN up, and it is committed to the lake's derived/log_records, from where the next cycle makes events. Reading the same files again,
 or having tailed them before, adds nothing new: rows of the same identity fold.
 
-Archives and lake must be reachable by Spark's executors. On object storage (s3://…) that needs Spark's S3A
-connector, which is not part of the PyPI package: start Spark with --packages org.apache.hadoop:hadoop-aws:VERSION
-(the version of its hadoop-client jars) and fs.s3a.* credentials; the Python side takes the usual AWS variables.
+Archives and lake must be reachable by Spark's executors, the archives by their Python: on object storage (s3://…) that
+takes fsspec's package for it and the usual variables. Writing there needs Spark's S3A connector, which is not part of the
+PyPI package: start Spark with --packages org.apache.hadoop:hadoop-aws:VERSION (the version of its hadoop-client jars) and
+fs.s3a.* credentials.
 """
 
 import argparse
@@ -15,20 +16,14 @@ import time
 from datetime import UTC, datetime
 
 from ingest.errors import Refused
-from ingest.flink_logs.files import LogFile, find
+from ingest.flink_logs.files import find
 from ingest.flink_logs.layouts import layout_of, zone_of
-from ingest.flink_logs.names import is_packed
 from ingest.lake.derived_commits import append
-from ingest.records import Observed, Skip
+from ingest.records import Observed
 from spark_jobs.job_arguments import add_lake, lake_at
 from spark_jobs.log_archives import ARCHIVE_OPTIONS, LogArchives, batches
 from spark_jobs.session import open_session
 from spark_jobs.shipping import ship_code
-
-UNPACKED_RATIO = 12
-"""Logs shrink by about this much; only the size of a batch depends on it."""
-
-READ_BY_SPARK = (".gz", ".bz2")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -49,20 +44,17 @@ def run(args: argparse.Namespace) -> int:
     files, skips = find(args.from_files)
     if not files and not skips:
         raise Refused(f"No file matches {', '.join(args.from_files)}; check the path.")
-    readable = [file for file in files if _is_readable(file)]
-    skips += [_unsupported(file) for file in files if not _is_readable(file)]
-    sizes = [(file.path, file.size * (UNPACKED_RATIO if is_packed(file.path) else 1)) for file in readable]
     clock, at = time.monotonic(), datetime.now(UTC)
     rows = done = 0
-    if sizes:
+    if files:
         session = open_session("weir log_events", options=ARCHIVE_OPTIONS)
         ship_code(session)
         archives = LogArchives(session, lake, args.cluster, layout, args.time_zone, args.keep, at)
         try:
-            for batch in batches(sizes, int(args.batch_gib * 2**30)):
+            for batch in batches(files, int(args.batch_gib * 2**30)):
                 rows += archives.load(batch)
                 done += len(batch)
-                print(f"{done} of {len(sizes)} files, {rows} records kept, {time.monotonic() - clock:.1f} s", flush=True)
+                print(f"{done} of {len(files)} files, {rows} records kept, {time.monotonic() - clock:.1f} s", flush=True)
         finally:
             session.stop()
         skips += archives.skips
@@ -71,11 +63,3 @@ def run(args: argparse.Namespace) -> int:
     for skip in skips:
         print(f"skipped {skip.subject}: {skip.detail}", file=sys.stderr)
     return 1 if skips else 0
-
-
-def _is_readable(file: LogFile) -> bool:
-    return not is_packed(file.path) or file.path.endswith(READ_BY_SPARK)
-
-
-def _unsupported(file: LogFile) -> Skip:
-    return Skip(file.path, "unreadable_file", "Spark reads gzip and bzip2 only; unpack it, or read it with `python -m ingest logs`.")

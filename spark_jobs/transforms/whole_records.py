@@ -37,7 +37,7 @@ Columns = tuple[pa.Array, pa.Array, pa.Array, pa.Array, list[str]]
 
 
 def alone(pieces: pa.BinaryArray, layout: Layout) -> np.ndarray:
-    """True for pieces (see ``RecordSplitter.take``) that surely are records, whole, and nothing but that."""
+    """True for pieces (see ``RecordSplitter._take``) that surely are records, whole, and nothing but that."""
     header = _HEADERS.get(layout.name)
     found = np.zeros(len(pieces), bool)
     if header and len(pieces) > 1:

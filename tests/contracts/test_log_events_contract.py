@@ -1,6 +1,5 @@
 """Python and Spark read the same records and the same events out of the same bytes."""
 
-from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
@@ -9,16 +8,17 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from ingest.flink_logs.event_parser import event_of
-from ingest.flink_logs.files import read_file
+from ingest.flink_logs.files import find, read_file
 from ingest.flink_logs.layouts import FLINK, Layout, layout_of
 from ingest.flink_logs.patterns import PATTERNS, TRACE_PATTERNS
 from ingest.flink_logs.record_splitter import MAX_RECORD_BYTES
+from spark_jobs.transforms.log_blocks import BLOCK_BYTES
 from spark_jobs.transforms.log_events import recognised
-from spark_jobs.transforms.log_records import by_block, in_order, line_separator, numbered
+from spark_jobs.transforms.log_records import by_block, numbered
 from tests.attacks.log_lines import hostile_lines
 from tests.attacks.scale import examples
 
@@ -35,18 +35,16 @@ def by_python(paths: list[Path], layout: str = "flink", zone: str = "UTC") -> tu
     return rows, events
 
 
-def by_spark(spark: SparkSession, paths: list[Path], layout: Layout = FLINK, zone: str = "UTC") -> tuple[dict[Key, Any], dict[Key, Any]]:
-    read = by_block(text_of(spark, paths, layout), layout, zone).persist()
-    torn = [row.file for row in read.where("stray").select("file").distinct().collect()]
-    records = numbered(read.where("record_hash is not null").where(~F.col("file").isin(torn)))
-    if torn:
-        again = in_order(text_of(spark, torn, layout), layout, zone).where("record_hash is not null")
-        records = records.unionByName(again)
+def by_spark(
+    spark: SparkSession, paths: list[Path], layout: Layout = FLINK, zone: str = "UTC", block_bytes: int = BLOCK_BYTES
+) -> tuple[dict[Key, Any], dict[Key, Any]]:
+    files, _ = find(map(str, paths))
+    read = by_block(spark, files, layout, zone, block_bytes=block_bytes)
+    records = numbered(read.where("record_hash is not null"))
     kept = records.withColumns({"cluster": F.lit("c"), "observed_at": F.lit(datetime(2026, 1, 1, tzinfo=UTC))}).persist()
     rows = {_key(row): (row.level, row.logger, row.message) for row in _collected(kept)}
     events = {_key(row): row.asDict() for row in _collected(recognised(kept))}
     kept.unpersist()
-    read.unpersist()
     for event in events.values():
         del event["cluster"], event["observed_at"]
         if event["trigger_time"]:
@@ -55,22 +53,17 @@ def by_spark(spark: SparkSession, paths: list[Path], layout: Layout = FLINK, zon
     return rows, events
 
 
-def text_of(spark: SparkSession, paths: Sequence[Path | str], layout: Layout) -> DataFrame:
-    text = spark.read.option("lineSep", line_separator(layout)).text([str(path) for path in paths])
-    return text.select("value", "_metadata.file_path", "_metadata.file_block_start").toDF("value", "file", "block")
-
-
 def _key(row: Any) -> Key:
     return row.process, row.file, row.ts.astimezone(UTC), row.record_hash, row.ordinal
 
 
-def _collected(frame: DataFrame) -> list[Any]:
+def _collected(frame: Any) -> list[Any]:
     return frame.collect()
 
 
-def assert_same(spark: SparkSession, paths: list[Path], layout: str = "flink", zone: str = "UTC") -> int:
+def assert_same(spark: SparkSession, paths: list[Path], layout: str = "flink", zone: str = "UTC", block_bytes: int = BLOCK_BYTES) -> int:
     rows, events = by_python(paths, layout, zone)
-    spark_rows, spark_events = by_spark(spark, paths, layout_of(layout), zone)
+    spark_rows, spark_events = by_spark(spark, paths, layout_of(layout), zone, block_bytes)
     assert spark_rows == rows
     assert spark_events == events
     return len(events)
@@ -114,12 +107,7 @@ def test_blocks_that_begin_amid_a_record_give_the_same_rows(spark: SparkSession,
     header = f"2026-11-21 04:00:00,001 WARN  {CC}    [] - "
     path = tmp_path / "jm.log"
     path.write_text("".join(f"{header}number {number % 7}\n" + "2026 is a line of the trace\n" * (number % 5) for number in range(200)))
-    spark.conf.set("spark.sql.files.maxPartitionBytes", "500")
-    try:
-        assert by_block(text_of(spark, [path], FLINK)).where("stray").count() > 5
-        assert_same(spark, [path])
-    finally:
-        spark.conf.unset("spark.sql.files.maxPartitionBytes")
+    assert_same(spark, [path], block_bytes=500)
 
 
 @pytest.mark.parametrize("zone", ["America/New_York", "Asia/Shanghai", "Australia/Lord_Howe"])

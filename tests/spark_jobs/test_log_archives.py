@@ -12,6 +12,7 @@ import pytest
 from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
+from ingest.flink_logs.files import LogFile, find
 from ingest.flink_logs.layouts import FLINK
 from ingest.flink_logs.tail import read_new
 from ingest.lake.store import Lake
@@ -60,7 +61,7 @@ def key(row: Any) -> tuple[Any, ...]:
 def test_archives_give_the_rows_that_tailing_gives(spark: SparkSession, archive: Path, tmp_path: Path) -> None:
     lake = Lake(str(tmp_path / "lake"))
     loader = archives(spark, lake)
-    count = loader.load(sorted(str(path) for path in archive.iterdir()))
+    count = loader.load(find([f"{archive}/*"])[0])
     rows = in_lake(lake)
     tailed = read_new(LogSource(globs=(f"{archive}/*",)), "c", None, AT, final=True)
     expected = [record for observed in tailed.observed for record in observed.records if isinstance(record, LogRecord)]
@@ -71,9 +72,9 @@ def test_archives_give_the_rows_that_tailing_gives(spark: SparkSession, archive:
 
 def test_rows_are_stamped_and_their_bounds_recorded(spark: SparkSession, tmp_path: Path) -> None:
     lake = Lake(str(tmp_path / "lake"))
-    path = str(next(LOGS.glob("*standalone*.log")))
-    archives(spark, lake).load([path])
-    archives(spark, lake).load([path])
+    files, _ = find([f"{LOGS}/*standalone*.log"])
+    archives(spark, lake).load(files[:1])
+    archives(spark, lake).load(files[:1])
     rows = in_lake(lake)
     assert {row["commit_seq"] for row in rows} == {1, 2}
     newest = lake.files(TABLE, after_seq=lake.version(TABLE) - 1)
@@ -86,13 +87,13 @@ def test_rows_are_stamped_and_their_bounds_recorded(spark: SparkSession, tmp_pat
 
 def test_nothing_is_left_beside_the_tables(spark: SparkSession, tmp_path: Path) -> None:
     lake = Lake(str(tmp_path / "lake"))
-    archives(spark, lake).load([str(next(LOGS.glob("*.log")))])
+    archives(spark, lake).load(find([f"{LOGS}/*.log"])[0][:1])
     assert list((tmp_path / "lake" / "derived" / "_staging").iterdir()) == []
 
 
 def test_files_are_taken_in_batches_of_about_equal_size() -> None:
-    files = [("a", 6), ("b", 5), ("c", 50), ("d", 1), ("e", 2)]
-    assert list(batches(files, 10)) == [["a"], ["b"], ["c"], ["d", "e"]]
+    files = [LogFile(path, size, "") for path, size in (("a", 6), ("b", 5), ("c.gz", 2), ("d", 1), ("e", 2))]
+    assert [[file.path for file in batch] for batch in batches(files, 10)] == [["a"], ["b"], ["c.gz"], ["d", "e"]]
 
 
 def test_the_job_reads_globs_and_names_what_it_skipped(

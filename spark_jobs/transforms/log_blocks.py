@@ -1,0 +1,194 @@
+"""Blocks of log files → batches of records: what a Python worker of Spark does with its share of the bytes.
+
+A record belongs to the block in which it begins, and the worker reads on behind the block until that record ends. So large files
+are read on many cores and yet give the records that reading them from the beginning to the end gives.
+"""
+
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import pairwise
+from typing import IO, Any
+from zoneinfo import ZoneInfo
+
+import numpy as np
+import pyarrow as pa
+
+from ingest.flink_logs.files import UNREADABLE, LogFile, open_unpacked, unreadable
+from ingest.flink_logs.layouts import Layout
+from ingest.flink_logs.names import is_packed, process_of
+from ingest.flink_logs.record_splitter import MAX_RECORD_BYTES, Keep, RawRecord, RecordSplitter
+from spark_jobs.arrow_schemas import INSTANT
+from spark_jobs.transforms import whole_records
+
+BLOCK_BYTES = 32 * 1024 * 1024
+READ_BYTES = 4 * 1024 * 1024
+READ_ON_BYTES = 64 * 1024
+
+MOST_CHANGES = 20
+"""Between parts that are records alone and others, in one reading: beyond it the way that is faster for many costs more."""
+
+RECORDS = pa.schema(
+    [
+        ("ts", INSTANT),
+        *((name, pa.string()) for name in ("level", "logger", "message", "record_hash")),
+        *((name, pa.int64()) for name in ("ordinal", "offset")),
+        *((name, pa.string()) for name in ("process", "file")),
+        ("headers", pa.int64()),
+        ("failure", pa.string()),
+    ]
+)
+"""``offset`` is not known, ``ordinal`` only within a block. Each block has one more row, without ``record_hash``: how many
+``headers`` it has (some of which may be those behind it), and why it could not be read to its end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Bytes of an unpacked file. A packed one is a single block."""
+
+    path: str
+    begin: int
+    end: int
+
+
+def shares(files: Iterable[LogFile], block_bytes: int = BLOCK_BYTES) -> list[list[Block]]:
+    """The files' blocks in groups of about equal size."""
+    out: list[list[Block]] = []
+    left = 0
+    for file in files:
+        # No packed file can be read from its middle.
+        most = sys.maxsize if is_packed(file.path) else block_bytes
+        for begin in range(0, file.size, most):
+            block = Block(file.path, begin, most if is_packed(file.path) else min(begin + most, file.size))
+            size = min(block.end - begin, file.size)
+            if left < size or not out:
+                out.append([])
+                left = block_bytes
+            out[-1].append(block)
+            left -= size
+    return out
+
+
+def record_batches(blocks: Iterable[Block], layout: Layout, zone: ZoneInfo, keep: Keep) -> Iterator[pa.RecordBatch]:
+    """``RECORDS`` of the blocks. Never raises for a bad file."""
+    for block in blocks:
+        splitter = ColumnSplitter(block, layout, zone, keep)
+        failure = None
+        try:
+            with open_unpacked(block.path) as stream:
+                for rows in splitter.read(stream):
+                    if rows.num_rows:
+                        yield rows
+        except UNREADABLE as error:
+            failure = unreadable(block.path, error).detail
+        yield splitter.counts(failure)
+
+
+class ColumnSplitter(RecordSplitter):
+    """Makes columns of parts that are records whole and alone; the others go the usual way. Knows no offsets of single records."""
+
+    def __init__(self, block: Block, layout: Layout, zone: ZoneInfo, keep: Keep) -> None:
+        super().__init__(
+            layout, zone, file=block.path.removeprefix("file://"), process=process_of(block.path), keep=keep,
+            # Whether a record begins with the block shows in the byte before it.
+            offset=max(block.begin - 1, 0), mid_record=block.begin > 0,
+        )  # fmt: skip
+        self._block = block
+        self._keep: Keep = keep
+        self._done: list[pa.RecordBatch] = []
+        self._one_by_one = False
+
+    def read(self, stream: IO[bytes]) -> Iterator[pa.RecordBatch]:
+        """Records that begin in the block."""
+        position, end = self._carry_offset, self._block.end
+        if not self._block.begin:
+            # Copy-and-truncate rotation may leave a hole, of any size; what follows it belongs to the first block.
+            position = self._carry_offset = _hole(stream)
+            end = max(end, position + 1)
+        stream.seek(position)
+        while data := stream.read(min(READ_BYTES, end - position)):
+            position += len(data)
+            yield self._batch(self._feed(data))
+        self._one_by_one = True
+        left = MAX_RECORD_BYTES + READ_ON_BYTES
+        while self.resume_offset < end and left > 0 and (data := stream.read(READ_ON_BYTES)):
+            left -= len(data)
+            yield self._batch([record for record in self._feed(data) if record[-1] < end])
+        if self.resume_offset < end:
+            yield self._batch([record for record in self._close() if record[-1] < end])
+
+    def counts(self, failure: str | None) -> pa.RecordBatch:
+        row = {"process": self._process, "file": self._file, "headers": self.headers, "failure": failure}
+        return pa.RecordBatch.from_pylist([row], RECORDS)
+
+    def _take(self, parts: Sequence[bytes], out: list[RawRecord]) -> None:
+        if self._one_by_one or len(parts) < 2:
+            super()._take(parts, out)
+            return
+        behind = self._carry_offset + sum(map(len, parts)) + len(parts) * len(self._separator)
+        pieces = pa.array(parts, pa.binary())
+        alone = whole_records.alone(pieces, self._layout)
+        if not self._keep_all:
+            skipped = alone & whole_records.unread(pieces)
+            self.headers += int(skipped.sum())
+            pieces, alone = pieces.filter(pa.array(~skipped)), alone[~skipped]
+        changes = np.flatnonzero(alone[1:] != alone[:-1]) + 1
+        many = len(changes) > MOST_CHANGES
+        for begin, end in pairwise([0, *([] if many else changes.tolist()), len(pieces)]):
+            some = pieces.slice(begin, end - begin)
+            if many or not alone[begin] or not self._take_whole(some, out):
+                super()._take(some.to_pylist(), out)
+        self._carry_offset = behind
+
+    def _take_whole(self, pieces: pa.BinaryArray, out: list[RawRecord]) -> bool:
+        columns = whole_records.columns_of(pieces, self._layout, self._zone, self._keep)
+        if columns is None:
+            return False
+        self._emit(out)
+        self._hold(out)
+        out.clear()
+        self.headers += len(pieces)
+        *arrays, hashes = columns
+        # Their times only matter to whoever reads on later.
+        self._hold_columns([*arrays, hashes, [self._ordinal(digest, _NO_TIME) for digest in hashes], None], len(hashes))
+        return True
+
+    def _batch(self, records: list[RawRecord]) -> pa.RecordBatch:
+        """All that was held, and these."""
+        self._hold(records)
+        held, self._done = self._done, []
+        return pa.Table.from_batches(held, RECORDS).combine_chunks().to_batches()[0] if held else _NO_RECORDS
+
+    def _hold(self, records: list[RawRecord]) -> None:
+        if records:
+            *columns, _ = zip(*records, strict=True)
+            self._hold_columns([*columns, None], len(records))
+
+    def _hold_columns(self, columns: list[Any], rows: int) -> None:
+        """``columns`` up to ``offset``."""
+        if rows:
+            every = [*columns, self._process, self._file, None, None]
+            arrays = [_array(values, field.type, rows) for values, field in zip(every, RECORDS, strict=True)]
+            self._done.append(pa.RecordBatch.from_arrays(arrays, schema=RECORDS))
+
+
+def _hole(stream: IO[bytes]) -> int:
+    """Number of NULs with which a file begins."""
+    size = 0
+    while data := stream.read(READ_ON_BYTES):
+        rest = data.lstrip(b"\0")
+        size += len(data) - len(rest)
+        if rest:
+            break
+    return size
+
+
+def _array(values: Any, kind: pa.DataType, rows: int) -> pa.Array:
+    if isinstance(values, pa.Array):
+        return values
+    return pa.array(values, kind) if isinstance(values, tuple | list) else pa.repeat(pa.scalar(values, kind), rows)
+
+
+_NO_TIME = datetime(1970, 1, 1, tzinfo=UTC)
+_NO_RECORDS = pa.RecordBatch.from_pylist([], RECORDS)

@@ -1,0 +1,142 @@
+"""Blocks of a file, each read alone, give the records that reading the file gives, wherever it is cut."""
+
+import gzip
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from ingest.flink_logs.files import LogFile, find, records_of
+from ingest.flink_logs.layouts import layout_of, zone_of
+from ingest.flink_logs.patterns import PATTERNS
+from ingest.flink_logs.record_splitter import MAX_RECORD_BYTES
+from spark_jobs.transforms import log_blocks
+from spark_jobs.transforms.log_blocks import Block, record_batches, shares
+
+HEADER = "2026-11-21 04:00:00,001 WARN  a.B [] - "
+LINES = st.sampled_from(
+    [
+        *(f"2026-11-21 04:00:00,001 INFO  a.B    [] - {pattern.example}" for pattern in PATTERNS[::9]),
+        "2026-11-21 04:00:00,001 INFO  a.B    [] - Served something.",
+        "2026-11-21 04:00:00,001 INFO  a.B    [] - Served - Triggering checkpoint something.",
+        "2026-11-21 04:00:00,001 DEBUG a.B - Served something\n\tat a.b.C\n\tand task x switched from A to B",
+        f"{HEADER}careful\nCaused by: java.io.IOException: x",
+        f"{HEADER}careful\n\n",
+        f"{HEADER}windows\r\n\tat a.B\r",
+        f"{HEADER}a \0 and no UTF-8: \udcff",
+        "2026-02-28 04:00:00,001 INFO  a.B [] - a day\r",
+        "2026-02-30 04:00:00,001 INFO  a.B [] - no such day",
+        "2024-02-29 04:00:00,001 ERROR a.B [] - a day every four years",
+        "2026-11-31 04:00:00,001 INFO  a.B [] - no such day",
+        "2026-11-21 24:00:00,001 INFO  a.B [] - no such hour",
+        "2026-11-21 04:00:00,001 INFO   - no logger",
+        "2026-11-21 04:00:00,001 INFO a.B - - dashes",
+        "2026-11-21 04:00:00,001 NOTE a.B - no such level",
+        "2026-11-21 04:00:00,001 INFO  a.B [] -no end",
+        "2026 is a line of a trace",
+        "20",
+        "",
+        "\0\0",
+    ]
+)
+NAMES = ("process", "file", "ts", "level", "logger", "message", "record_hash")
+
+
+@contextmanager
+def read_in_pieces(size: int) -> Iterator[None]:
+    """Of so many bytes, and as many behind the end of a block."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(log_blocks, "READ_BYTES", size)
+        patch.setattr(log_blocks, "READ_ON_BYTES", size)
+        yield
+
+
+def rows_of(blocks: Iterable[Block], layout: str = "flink", keep: Any = "events") -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Records, and what is said of each block."""
+    found = layout_of(layout)
+    rows = [row for batch in record_batches(blocks, found, zone_of("UTC", found), keep) for row in batch.to_pylist()]
+    return [row for row in rows if row["record_hash"]], [row for row in rows if not row["record_hash"]]
+
+
+def told(rows: Iterable[Any]) -> Counter[tuple[Any, ...]]:
+    return Counter(tuple(row[name] if isinstance(row, dict) else getattr(row, name) for name in NAMES) for row in rows)
+
+
+def of_file(path: Path, block_bytes: int) -> list[Block]:
+    (file,) = find([str(path)])[0]
+    return [block for share in shares([file], block_bytes) for block in share]
+
+
+@settings(deadline=None, max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.lists(LINES, max_size=30),
+    st.integers(1, 400) | st.just(10_000),
+    st.integers(1, 300) | st.just(5_000),
+    st.sampled_from(["events", "all"]),
+)
+def test_blocks_give_what_the_file_gives(tmp_path: Path, lines: list[str], block_bytes: int, read_bytes: int, keep: Any) -> None:
+    data = "".join(f"{line}\n" for line in lines).encode(errors="surrogateescape")
+    path = tmp_path / "jm.log"
+    path.write_bytes(data)
+    with read_in_pieces(read_bytes):
+        records, counts = rows_of(of_file(path, block_bytes), keep=keep)
+    expected = records_of(data, file=str(path), keep=keep)
+    assert told(records) == told(expected)
+    headers = len(records_of(data, file=str(path), keep="all"))
+    assert (headers > 0) == (sum(row["headers"] for row in counts) > 0)
+    if block_bytes > len(data):
+        assert [row["ordinal"] for row in records] == [record.ordinal for record in expected]
+        assert sum(row["headers"] for row in counts) == headers
+
+
+@pytest.mark.parametrize("block_bytes", [1_000, 300_000, 5_000_000])
+def test_records_and_holes_longer_than_a_block_are_of_the_block_they_begin_in(tmp_path: Path, block_bytes: int) -> None:
+    lines = (f"{HEADER}one", f"{HEADER}{'x' * (MAX_RECORD_BYTES + 500)}", f"{HEADER}two" + "\n2026 is a year\n" * 9_000, f"{HEADER}three")
+    data = b"\0" * 150_000 + "\n".join(lines).encode()
+    path = tmp_path / "jm.log"
+    path.write_bytes(data)
+    with read_in_pieces(70_000):
+        records, _ = rows_of(of_file(path, block_bytes))
+    assert told(records) == told(records_of(data, file=str(path)))
+
+
+@pytest.mark.parametrize("layout", ["[%d{yyyy/MM/dd HH:mm:ss}] %p %m%n", "%p %d{yyyy-MM-dd HH:mm:ss} %m%n"])
+@pytest.mark.parametrize("block_bytes", [1, 7, 40, 1_000])
+def test_other_layouts_are_read_in_blocks(tmp_path: Path, layout: str, block_bytes: int) -> None:
+    line = "[2026/11/21 04:00:00] INFO " if layout.startswith("[") else "INFO 2026-11-21 04:00:00 "
+    data = f"{line}Served\n{line}Triggering savepoint\n\tat a.b.C\n{line}Served".encode()
+    path = tmp_path / "jm.log"
+    path.write_bytes(data)
+    records, _ = rows_of(of_file(path, block_bytes), layout, "all")
+    assert told(records) == told(records_of(data, file=str(path), layout=layout, keep="all"))
+
+
+def test_a_packed_file_is_one_block_and_a_torn_one_is_told(tmp_path: Path) -> None:
+    data = "".join(f"{HEADER}number {number}\n" for number in range(20_000)).encode()
+    whole, torn = tmp_path / "jm.log.1.gz", tmp_path / "jm.log.2.gz"
+    whole.write_bytes(gzip.compress(data))
+    torn.write_bytes(gzip.compress(data)[:-500])
+    with read_in_pieces(10_000):
+        records, (count,) = rows_of(of_file(whole, 1_000))
+        _, (failed,) = rows_of(of_file(torn, 1_000))
+    assert told(records) == told(records_of(data, file=str(whole)))
+    assert (count["headers"], count["failure"]) == (20_000, None)
+    assert "could not be read to its end" in failed["failure"]
+
+
+def test_shares_are_of_about_equal_size() -> None:
+    files = [
+        LogFile("a.log", 25, ""),
+        LogFile("b.log", 4, ""),
+        LogFile("empty.log", 0, ""),
+        LogFile("c.gz", 90, ""),
+        LogFile("d.log", 1, ""),
+    ]
+    assert [[(block.path, block.begin) for block in share] for share in shares(files, 10)] == [
+        [("a.log", 0)], [("a.log", 10)], [("a.log", 20), ("b.log", 0)], [("c.gz", 0)], [("d.log", 0)],
+    ]  # fmt: skip
