@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from math import exp, floor, lgamma, log
 
 from spark_jobs.diagnosis.samples import Edge, Vertex
-from spark_jobs.diagnosis.topology import POINTWISE
+from spark_jobs.diagnosis.topology import POINTWISE, consumers
 
 Part = str
 Subtask = tuple[str, int]
@@ -107,8 +107,9 @@ def regions_of(vertices: Iterable[Vertex], edges: Iterable[Edge]) -> dict[Subtas
         if not above or not below:
             continue
         if edge.ship_strategy in POINTWISE:
-            for index in range(max(above, below)):
-                _join(leader, (edge.source, index * above // max(above, below)), (edge.target, index * below // max(above, below)))
+            for producer in range(above):
+                for consumer in consumers(edge, producer, above, below):
+                    _join(leader, (edge.source, producer), (edge.target, consumer))
         else:
             for index in range(above):
                 _join(leader, (edge.source, index), (edge.target, 0))

@@ -1,15 +1,15 @@
 """What a placement needs of a job's plan: vertices, what connects them, and which share slots."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-Indices = npt.NDArray[np.int64]
+from spark_jobs.diagnosis.samples import Edge
+from spark_jobs.diagnosis.topology import is_pointwise
 
-POINTWISE = ("FORWARD", "RESCALE")
-"""Ship strategies that connect a subtask to few of the other side; all others connect each with each."""
+Indices = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -79,16 +79,20 @@ class Plan:
         return ordered + [position for position in range(len(self.vertices)) if position not in placed]
 
 
-def planned(vertices: Iterable[PlannedVertex], edges: Iterable[tuple[str, str, str | None]]) -> Plan:
-    """A plan of edges by vertex id and ship strategy; those of unknown vertices are left out."""
+def planned(vertices: Iterable[PlannedVertex], edges: Iterable[Edge]) -> Plan:
+    """Edges of unknown vertices are left out."""
     known = tuple(vertices)
     position = {vertex.vertex_id: at for at, vertex in enumerate(known)}
     found = (
-        PlannedEdge(position[source], position[target], (ship_strategy or "").upper() in POINTWISE)
-        for source, target, ship_strategy in edges
-        if source in position and target in position
+        PlannedEdge(position[edge.source], position[edge.target], _is_pointwise(edge, known, position))
+        for edge in edges
+        if edge.source in position and edge.target in position
     )
     return Plan(known, tuple(found))
+
+
+def _is_pointwise(edge: Edge, vertices: Sequence[PlannedVertex], position: Mapping[str, int]) -> bool:
+    return is_pointwise(edge, vertices[position[edge.source]].parallelism, vertices[position[edge.target]].parallelism)
 
 
 def producers(source: int, target: int) -> Sequence[Indices]:

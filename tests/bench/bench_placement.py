@@ -4,6 +4,7 @@ import random
 import resource
 import time
 
+from spark_jobs.diagnosis.samples import Edge
 from spark_jobs.placement.network_buffers import BufferSettings
 from spark_jobs.placement.plan import Plan, PlannedVertex, planned
 from spark_jobs.placement.slots import simulated
@@ -43,5 +44,5 @@ def layered_plan() -> Plan:
     for at in range(layer, VERTICES):
         source = chance.randrange(at - layer, at)
         within = "FORWARD" if vertices[source].parallelism == vertices[at].parallelism else "RESCALE"
-        edges.append((str(source), str(at), "HASH" if at // layer != source // layer else within))
+        edges.append(Edge(str(source), str(at), "HASH" if at // layer != source // layer else within))
     return planned(vertices, edges)

@@ -106,3 +106,23 @@ def buffers(job: Job, where: dict[tuple[int, int], int], taskmanagers: int, per_
             least[there] += written[producer] + 1
             most[there] += written[producer] * per_channel + floating
     return least, most
+
+
+def regions(job: Job) -> list[set[tuple[int, int]]]:
+    """Tasks that exchange records, found one from the other."""
+    beside: dict[tuple[int, int], set[tuple[int, int]]] = {(v, i): set() for v, (p, _) in enumerate(job.vertices) for i in range(p)}
+    for edge in job.edges:
+        for consumer in range(job.vertices[edge[1]][0]):
+            for producer in feeders(job, edge, consumer):
+                beside[edge[0], producer].add((edge[1], consumer))
+                beside[edge[1], consumer].add((edge[0], producer))
+    found: list[set[tuple[int, int]]] = []
+    for task in beside:
+        if not any(task in region for region in found):
+            region, waiting = {task}, [task]
+            while waiting:
+                fresh = beside[waiting.pop()] - region
+                region |= fresh
+                waiting += fresh
+            found.append(region)
+    return found

@@ -8,8 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from spark_jobs.diagnosis.regional_advice import regions_of
+from spark_jobs.diagnosis.samples import Edge, Vertex
 from spark_jobs.placement.network_buffers import BufferSettings, buffers_needed
 from spark_jobs.placement.plan import Plan, PlannedVertex, planned
+from spark_jobs.placement.regions import region_sizes, regions, restarted_by_taskmanager
 from spark_jobs.placement.slots import Placement, simulated
 from spark_jobs.placement.spread import moved, spread
 from tests.placement import brute_force
@@ -26,7 +29,7 @@ def jobs(draw: st.DrawFn) -> Job:
 
 def plan_of(job: Job) -> Plan:
     vertices = [PlannedVertex(f"v{at}", f"v{at}", parallelism, group) for at, (parallelism, group) in enumerate(job.vertices)]
-    return planned(vertices, [(f"v{i}", f"v{j}", "RESCALE" if pointwise else "HASH") for i, j, pointwise in job.edges])
+    return planned(vertices, [Edge(f"v{i}", f"v{j}", "RESCALE" if pointwise else "HASH") for i, j, pointwise in job.edges])
 
 
 def slots_of(placement: Placement) -> dict[tuple[int, int], int]:
@@ -116,6 +119,33 @@ def test_subtasks_that_move_are_never_fewer_than_under_the_best_names(pairs):
     assert moved([before], [before], 3) == 0
 
 
+@settings(max_examples=300, deadline=None)
+@given(jobs())
+def test_regions_are_what_exchanges_records(job):
+    found = regions(plan_of(job))
+    by_label: dict[int, set[tuple[int, int]]] = {}
+    for vertex, labels in enumerate(found):
+        for subtask, label in enumerate(labels.tolist()):
+            by_label.setdefault(label, set()).add((vertex, subtask))
+    expected = brute_force.regions(job)
+    assert sorted(map(sorted, by_label.values())) == sorted(map(sorted, expected))
+    assert sorted(region_sizes(found).tolist()) == sorted(map(len, expected))
+    edges = [Edge(f"v{i}", f"v{j}", "RESCALE" if pointwise else "HASH") for i, j, pointwise in job.edges]
+    as_advised = regions_of([Vertex(f"v{at}", "", p) for at, (p, _) in enumerate(job.vertices)], edges)
+    assert len(set(as_advised.values())) == len(expected)
+
+
+@settings(max_examples=150, deadline=None)
+@given(jobs(), st.data())
+def test_a_lost_taskmanager_restarts_every_region_that_it_runs_a_task_of(job, data):
+    where = [np.array(data.draw(st.lists(st.integers(-1, 2), min_size=p, max_size=p)), dtype=np.int64) for p, _ in job.vertices]
+    found = restarted_by_taskmanager(regions(plan_of(job)), where, 3)
+    for taskmanager in range(3):
+        lost = [one for one in brute_force.regions(job) if any(where[v][i] == taskmanager for v, i in one)]
+        assert found[taskmanager] == sum(map(len, lost))
+    assert set(np.concatenate(regions(plan_of(job), full=True)).tolist()) == {0}
+
+
 def test_the_four_sources_of_the_article_get_a_slot_each():
     """Four sources of one subtask and two vertices of four: by default all sources share the first slot."""
     job = Job([(1, "a")] * 4 + [(4, "a"), (4, "a")], [(source, 4, False) for source in range(4)] + [(4, 5, False)])
@@ -132,5 +162,5 @@ def test_too_few_slots_are_refused_with_both_numbers():
 
 
 def test_a_plan_with_a_cycle_is_placed_as_if_it_were_cut_there():
-    plan = planned([PlannedVertex("a", "a", 2), PlannedVertex("b", "b", 2)], [("a", "b", "HASH"), ("b", "a", "HASH")])
+    plan = planned([PlannedVertex("a", "a", 2), PlannedVertex("b", "b", 2)], [Edge("a", "b", "HASH"), Edge("b", "a", "HASH")])
     assert [slots.tolist() for slots in simulated(plan, [2]).by_both.slot_of] == [[0, 1], [0, 1]]

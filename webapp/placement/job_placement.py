@@ -8,11 +8,12 @@ import numpy as np
 
 from spark_jobs.placement.network_buffers import BufferSettings
 from spark_jobs.placement.plan import Indices, Plan
+from spark_jobs.placement.regions import region_sizes, regions, restarted_by_taskmanager
 from spark_jobs.placement.slots import Placement, simulated
 from spark_jobs.placement.spread import Spread, moved, spread
 from webapp.fleet.models import JobCurrent
 from webapp.placement.advice import advice
-from webapp.placement.job_plan import buffer_settings, plan_of
+from webapp.placement.job_plan import buffer_settings, plan_of, restarts_all
 from webapp.placement.samples import Sampled
 
 LARGEST_READ = 2_000_000
@@ -39,7 +40,8 @@ class Outcome:
 
 @dataclass(frozen=True)
 class TaskManagerLoad:
-    """``buffers``: of its pool; ``short_by``: how many it lacks to what the tasks on it need at least."""
+    """``buffers``: of its pool; ``short_by``: how many it lacks to what the tasks on it need at least. ``restarts``: tasks that restart
+    when it is lost."""
 
     taskmanager_id: str
     host: str | None
@@ -50,6 +52,7 @@ class TaskManagerLoad:
     buffers_most: int
     buffers: int | None
     buffers_used: int | None
+    restarts: int
 
     @property
     def short_by(self) -> int:
@@ -58,7 +61,8 @@ class TaskManagerLoad:
 
 @dataclass(frozen=True)
 class VertexSpread:
-    """``most``: subtasks on the TaskManager that has most of them, where ``even`` would be its share."""
+    """``most``: subtasks on the TaskManager that has most of them, where ``even`` would be its share. ``restarts``: tasks that restart
+    when one of its subtasks fails, at most."""
 
     vertex_id: str
     name: str
@@ -67,15 +71,18 @@ class VertexSpread:
     most: int
     even: int
     unknown: int
+    restarts: int
 
 
 @dataclass(frozen=True)
 class JobPlacement:
-    """``outcomes``: now (where known), Flink's default, each rule alone, both. ``unknown``: sentences on what is not known."""
+    """``outcomes``: now (where known), Flink's default, each rule alone, both. ``regions``: parts that restart by themselves.
+    ``unknown``: sentences on what is not known."""
 
     at: datetime | None
     tasks: int
     slots_needed: int
+    regions: int
     outcomes: Sequence[Outcome]
     taskmanagers: Sequence[TaskManagerLoad]
     vertices: Sequence[VertexSpread]
@@ -115,13 +122,15 @@ def placement_of(job: JobCurrent, sampled: Sampled) -> JobPlacement | None:
         where = _where(plan, placement)
         elsewhere = moved(now, where, max(len(slots_each), len(names))) if now is not None and key != DEFAULT else None
         outcomes.append(_outcome(key, plan, spread(plan, where, len(slots_each), settings, busy), elsewhere))
+    found_regions = regions(plan, full=restarts_all(job.configuration))
     return JobPlacement(
         sampled.at,
         plan.tasks,
         plan.slots_needed(),
+        len(region_sizes(found_regions)),
         outcomes,
-        _taskmanagers(spread_now, sampled, names, settings) if now is not None else (),
-        _vertices(plan, spread_now, now) if now is not None else (),
+        _taskmanagers(spread_now, sampled, names, settings, restarted_by_taskmanager(found_regions, now, len(names))) if now else (),
+        _vertices(plan, spread_now, now, found_regions) if now else (),
         settings.segment_bytes,
         advice(job.flink_version, job.configuration),
         unknown,
@@ -175,7 +184,9 @@ def _outcome(key: str, plan: Plan, found: Spread, elsewhere: int | None) -> Outc
     )
 
 
-def _taskmanagers(found: Spread, sampled: Sampled, names: Sequence[str], settings: BufferSettings) -> list[TaskManagerLoad]:
+def _taskmanagers(
+    found: Spread, sampled: Sampled, names: Sequence[str], settings: BufferSettings, restarted: Indices
+) -> list[TaskManagerLoad]:
     """Fullest first."""
     loads = []
     for at, name in enumerate(names):
@@ -192,20 +203,27 @@ def _taskmanagers(found: Spread, sampled: Sampled, names: Sequence[str], setting
                 int(found.buffers.most[at]),
                 None if total is None else total // settings.segment_bytes,
                 None if used is None else used // settings.segment_bytes,
+                int(restarted[at]),
             )
         )
     return sorted(loads, key=lambda load: (-load.tasks, load.taskmanager_id))
 
 
-def _vertices(plan: Plan, found: Spread, now: Sequence[Indices]) -> list[VertexSpread]:
+def _vertices(plan: Plan, found: Spread, now: Sequence[Indices], found_regions: Sequence[Indices]) -> list[VertexSpread]:
     """Most concentrated first, then in plan order."""
-    spreads = []
-    for vertex, counts, where in zip(plan.vertices, found.tasks_of, now, strict=True):
+    sizes, spreads = region_sizes(found_regions), []
+    for vertex, counts, where, of_subtasks in zip(plan.vertices, found.tasks_of, now, found_regions, strict=True):
         known, taskmanagers = int(counts.sum()), len(counts)
-        even = -(-known // taskmanagers)
         spreads.append(
             VertexSpread(
-                vertex.vertex_id, vertex.name, vertex.parallelism, int((counts > 0).sum()), int(counts.max()), even, int((where < 0).sum())
+                vertex.vertex_id,
+                vertex.name,
+                vertex.parallelism,
+                taskmanagers=int((counts > 0).sum()),
+                most=int(counts.max()),
+                even=-(-known // taskmanagers),
+                unknown=int((where < 0).sum()),
+                restarts=int(sizes[of_subtasks].max()),
             )
         )
     return sorted(spreads, key=lambda one: -(one.most / one.even if one.even else 0))

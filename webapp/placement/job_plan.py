@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from spark_jobs.fold.history import plan_of as plan_edges
 from spark_jobs.placement.network_buffers import BufferSettings
 from spark_jobs.placement.plan import Plan, PlannedVertex, planned
 from webapp.fleet.models import JobCurrent
@@ -25,8 +26,7 @@ def plan_of(job: JobCurrent) -> Plan | None:
     ]
     if not vertices or any(vertex.parallelism < 1 for vertex in vertices):
         return None
-    edges = ((str(edge.get("source")), str(edge.get("target")), edge.get("ship_strategy")) for edge in graph.get("edges") or ())
-    return planned(vertices, edges)
+    return planned(vertices, plan_edges(graph)[1])
 
 
 def buffer_settings(configuration: Mapping[str, Any] | None) -> BufferSettings:
@@ -37,6 +37,13 @@ def buffer_settings(configuration: Mapping[str, Any] | None) -> BufferSettings:
         _whole(known.get(_GATE), defaults.floating_per_gate),
         _size_bytes(known.get(_SEGMENT), defaults.segment_bytes),
     )
+
+
+def restarts_all(configuration: Mapping[str, Any] | None) -> bool:
+    """Whether a failure restarts all tasks: by the failover strategy ``full``, or under the adaptive scheduler, which knows no other."""
+    known = {key: str(value or "").lower() for key, value in (configuration or {}).items()}
+    adaptive = known.get("jobmanager.scheduler") == "adaptive" or known.get("scheduler-mode") == "reactive"
+    return adaptive or known.get("jobmanager.execution.failover-strategy") == "full"
 
 
 def _whole(text: Any, default: int) -> int:

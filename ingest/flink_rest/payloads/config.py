@@ -19,6 +19,8 @@ KEPT_PREFIXES = (
     "restart-strategy",
     "jobmanager.memory.",
     "jobmanager.execution.failover-strategy",
+    "jobmanager.scheduler",
+    "scheduler-mode",
     "taskmanager.memory.",
     "taskmanager.network.memory.",
     "taskmanager.numberOfTaskSlots",

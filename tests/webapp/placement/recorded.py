@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import re
 from collections import Counter
 from datetime import UTC, datetime
 from pathlib import Path
@@ -62,3 +63,10 @@ def subtasks(recording: str, job_id: str) -> dict[str, list[str | None]]:
 
 def tasks_of(recording: str, job_id: str) -> Counter[str]:
     return Counter(taskmanager for placed in subtasks(recording, job_id).values() for taskmanager in placed)
+
+
+def redeployed_tasks(recording: str) -> list[int]:
+    """How many tasks each restart deployed, by the log of the JobManager."""
+    (log,) = (FIXTURES / recording / "logs").glob("*standalonesession*.log")
+    attempts = re.findall(r" Deploying (.+? \(\d+/\d+\)) \(attempt #(\d+)\)", log.read_text("utf-8"))
+    return [count for attempt, count in Counter(attempt for _task, attempt in set(attempts)).items() if attempt != "0"]

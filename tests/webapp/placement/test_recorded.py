@@ -5,10 +5,11 @@ from datetime import timedelta
 from io import StringIO
 
 import pytest
+from django.core.cache import cache
 from django.core.management import CommandError, call_command
 from django.urls import reverse
 
-from tests.webapp.placement.recorded import CLUSTER, answers, subtasks, taken_up, tasks_of
+from tests.webapp.placement.recorded import CLUSTER, answers, redeployed_tasks, subtasks, taken_up, tasks_of
 from webapp.placement.lookup import look_up_placement
 from webapp.placement.words import verdict
 
@@ -129,3 +130,26 @@ def test_the_page_asks_the_database_a_constant_number_of_times(viewer, home, dja
     (job,) = taken_up(L2, home)
     with django_assert_max_num_queries(12):
         viewer.get(reverse("placement-tables", args=(job.cluster, job.job_id)))
+
+
+def test_the_tasks_that_a_lost_taskmanager_restarts_are_those_that_flink_deployed_again(home):
+    """TaskManagers were killed: each time Flink's log deploys as many tasks anew."""
+    (job,) = taken_up("recordings/1.20.5/I", home)
+    found = placement(job)
+    deployed = redeployed_tasks("recordings/1.20.5/I")
+    assert deployed
+    assert set(deployed) == {one.restarts for one in found.taskmanagers} == {found.tasks}
+    assert {one.restarts for one in found.vertices} == {found.tasks}
+    assert found.regions == 1
+
+
+@pytest.mark.parametrize(
+    "setting", [{"jobmanager.execution.failover-strategy": "full"}, {"jobmanager.scheduler": "Adaptive"}, {"scheduler-mode": "reactive"}]
+)
+def test_where_a_failure_restarts_all_tasks_there_is_one_region(setting, home):
+    (job,) = taken_up(OLD, home)
+    job.graph["edges"] = []
+    assert placement(job).regions == 8
+    cache.clear()
+    job.configuration = setting
+    assert placement(job).regions == 1

@@ -42,6 +42,7 @@ class TaskManagerSerializer(serializers.Serializer[TaskManagerLoad]):
     buffers = serializers.IntegerField(allow_null=True, help_text="of its network memory")
     buffers_used = serializers.IntegerField(allow_null=True, help_text="of them in use when it was sampled")
     short_by = serializers.IntegerField(help_text="buffers that it lacks to buffers_least")
+    restarts = serializers.IntegerField(help_text="tasks that restart when it is lost: those of all failover regions with a task on it")
 
 
 class VertexSerializer(serializers.Serializer[VertexSpread]):
@@ -52,6 +53,7 @@ class VertexSerializer(serializers.Serializer[VertexSpread]):
     most = serializers.IntegerField(help_text="of its subtasks on one TaskManager")
     even = serializers.IntegerField(help_text="even share of a TaskManager, rounded up")
     unknown = serializers.IntegerField(help_text="of its subtasks, at a place that is not known")
+    restarts = serializers.IntegerField(help_text="tasks that restart when one of its subtasks fails, at most")
 
 
 class PlacementSerializer(serializers.Serializer[JobPlacement]):
@@ -61,6 +63,7 @@ class PlacementSerializer(serializers.Serializer[JobPlacement]):
     verdict = serializers.SerializerMethodField()
     tasks = serializers.IntegerField()
     slots_needed = serializers.IntegerField()
+    regions = serializers.IntegerField(help_text="failover regions: parts of the job that restart by themselves")
     segment_bytes = serializers.IntegerField(help_text="of one network buffer")
     advice = serializers.CharField()
     unknown = serializers.ListField(child=serializers.CharField(), help_text="sentences on what is not known")

@@ -57,6 +57,9 @@ def _table(found: JobPlacement) -> Iterator[str]:
             f"{LABELS[one.key]:<22}{one.tasks[0]:>9,}{_number(one.max_over_mean):>8}{one.concentration:>8.2f}{_number(one.busy_max):>8}"
             f"{one.buffers_least:>10,}{'-' if one.moved is None else format(one.moved, ','):>10}"
         )
+    if found.taskmanagers:
+        most = max(one.restarts for one in found.taskmanagers)
+        yield f"{found.regions:,} failover regions; the loss of one TaskManager restarts up to {most:,} of {found.tasks:,} tasks."
     for line in found.unknown:
         yield f"? {line}"
     yield found.advice

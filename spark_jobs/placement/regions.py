@@ -1,0 +1,80 @@
+"""Failover regions: what Flink restarts when a subtask, or a TaskManager with all its subtasks, is lost.
+
+Tasks that exchange records directly, or through others, restart together (``jobmanager.execution.failover-strategy: region``, the default);
+one exchange of each with each makes its vertices one region. Pipelined exchanges: streaming jobs.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from spark_jobs.placement.plan import Indices, Plan, PlannedEdge, producers
+
+
+def regions(plan: Plan, *, full: bool = False) -> list[Indices]:
+    """By vertex, the region of each subtask, numbered from 0. ``full``: the failover strategy that restarts all tasks."""
+    firsts = np.cumsum([0, *(vertex.parallelism for vertex in plan.vertices)])
+    labels = [first + np.arange(vertex.parallelism) for first, vertex in zip(firsts, plan.vertices, strict=False)]
+    if full:
+        return [np.zeros_like(of_vertex) for of_vertex in labels]
+    for vertices, edges in _connected(plan):
+        if all(edge.is_pointwise for edge in edges):
+            # The smallest label of a region reaches its subtasks from edge to edge, with the stream and against it.
+            while sum(_joined(plan, edge, labels) for edge in (*edges, *reversed(edges))):
+                pass
+        else:
+            for vertex in vertices:
+                labels[vertex][:] = firsts[vertices[0]]
+    # A region is labelled with the first of its tasks.
+    every = np.concatenate(labels)
+    numbers = np.cumsum(every == np.arange(len(every))) - 1
+    return np.split(numbers[every], firsts[1:-1])
+
+
+def _connected(plan: Plan) -> list[tuple[list[int], list[PlannedEdge]]]:
+    """Vertices that any edges connect, and these edges, producers first. One edge of each with each makes them one region: every
+    subtask of a vertex has a producer and a consumer on each of its other edges."""
+    beside: list[set[int]] = [set() for _ in plan.vertices]
+    for edge in plan.edges:
+        beside[edge.source].add(edge.target)
+        beside[edge.target].add(edge.source)
+    component: dict[int, int] = {}
+    for start in range(len(plan.vertices)):
+        waiting = [] if start in component else [start]
+        for vertex in waiting:  # grows while it is read
+            if vertex not in component:
+                component[vertex] = start
+                waiting.extend(beside[vertex] - component.keys())
+    found: dict[int, tuple[list[int], list[PlannedEdge]]] = {}
+    for vertex, first in component.items():
+        found.setdefault(first, ([], []))[0].append(vertex)
+    place = {vertex: at for at, vertex in enumerate(plan.in_order())}
+    for edge in sorted(plan.edges, key=lambda edge: place[edge.source]):
+        found[component[edge.source]][1].append(edge)
+    return list(found.values())
+
+
+def restarted_by_taskmanager(found: Sequence[Indices], taskmanager_of: Sequence[Indices], taskmanagers: int) -> Indices:
+    """Tasks that restart when a TaskManager is lost: those of all regions with a task on it. Unknown places, below 0, count on none."""
+    sizes = region_sizes(found)
+    regions_of, where = np.concatenate(found), np.concatenate(taskmanager_of)
+    hit = np.unique(where[where >= 0] * len(sizes) + regions_of[where >= 0])
+    return np.bincount(hit // len(sizes), weights=sizes[hit % len(sizes)], minlength=taskmanagers).astype(np.int64)
+
+
+def region_sizes(found: Sequence[Indices]) -> Indices:
+    """Tasks by region."""
+    return np.bincount(np.concatenate(found))
+
+
+def _joined(plan: Plan, edge: PlannedEdge, labels: list[Indices]) -> bool:
+    """Give both sides of a pointwise edge their smaller labels; whether that changed any."""
+    above, below = labels[edge.source], labels[edge.target]
+    first, end = producers(plan.vertices[edge.source].parallelism, plan.vertices[edge.target].parallelism)
+    before = int(above.sum() + below.sum())
+    choices = [np.where(first + offset < end, first + offset, first) for offset in range(int((end - first).max()))]
+    for producer in choices:
+        np.minimum(below, above[producer], out=below)
+    for producer in choices:
+        np.minimum.at(above, producer, below)
+    return int(above.sum() + below.sum()) != before
