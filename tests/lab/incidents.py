@@ -71,6 +71,12 @@ INCIDENTS = {
             {"taskmanager.load-balance.mode": "TASKS"},
         ),
         Incident(
+            "few-buffers",
+            "TaskManagers have fewer network buffers than the tasks on them need: the job fails at each start",
+            {"rate": "500", "enrich-parallelism": "6"},
+            {"taskmanager.memory.network.min": "1mb", "taskmanager.memory.network.max": "1mb"},
+        ),
+        Incident(
             "idle-partition",
             "one of two partitions has no more data after 45 s and is not declared idle: event time stands still behind the source",
             {"rate": "200", "partitions": "2", "silent-after-s": "45"},

@@ -1,6 +1,7 @@
 """Where the tasks of recorded jobs run: page, API and command against Flink's raw answers."""
 
 import json
+import re
 from datetime import timedelta
 from io import StringIO
 
@@ -48,6 +49,18 @@ def test_buffers_in_use_lie_between_the_least_and_the_most_that_the_plan_needs(r
     for one in placement(job).taskmanagers:
         assert one.buffers_used is not None
         assert one.buffers_least <= one.buffers_used <= one.buffers_most <= one.buffers
+
+
+def test_a_taskmanager_lacks_the_buffers_that_flink_says_it_lacks(home):
+    """TaskManagers had 32 buffers: the last task to start required 2 and found 1."""
+    recording = "incidents/1.20.5/few-buffers"
+    (job,) = taken_up(recording, home)
+    told = [one["body"]["exceptionHistory"]["entries"] for one in answers(recording) if "/exceptions" in one["path"]]
+    lacked = {int(a) - int(b) for a, b in re.findall(r"required (\d+), but only (\d+) available", str(told))}
+    found = placement(job)
+    assert {one.short_by for one in found.taskmanagers if one.short_by} == lacked == {1}
+    assert {one.buffers for one in found.taskmanagers} == {32}
+    assert "1 of 2 TaskManagers have fewer network buffers than the tasks on them need at least" in verdict(found).sentence
 
 
 def test_flinks_own_balanced_scheduling_comes_to_what_both_rules_are_simulated_to_bring(home):

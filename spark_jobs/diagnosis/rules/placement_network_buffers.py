@@ -1,0 +1,105 @@
+"""Tasks that cannot start: their TaskManager has fewer network buffers than the tasks on it need.
+
+The numbers are those of Flink's exception (NetworkBufferPool), the same text from 1.12 to 2.3.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from spark_jobs.diagnosis.findings import Evidence, Finding
+from spark_jobs.diagnosis.registry import rule
+from spark_jobs.diagnosis.samples import JobWindow
+from spark_jobs.diagnosis.statistics import counts_of
+from spark_jobs.diagnosis.subjects import job_finding
+from spark_jobs.diagnosis.thresholds import Limits, Threshold
+from spark_jobs.diagnosis.wording import bytes_text, count_text, list_text
+
+RULE = "placement.network_buffers"
+FAILURES, CRITICAL, WINDOW = f"{RULE}.failures", f"{RULE}.critical_failures", f"{RULE}.window_s"
+MOST_HOSTS = 5
+_TOLD = re.compile(
+    r"Insufficient number of network buffers: required (\d{1,12}), but only (\d{1,12}) available"
+    r"(?:\. The total number of network buffers is currently set to (\d{1,12}) of (\d{1,12}) bytes each)?"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Shortage:
+    """One task that found too few buffers; ``total`` of ``segment_bytes`` are what its TaskManager has."""
+
+    at_ms: int
+    host: str | None
+    required: int
+    available: int
+    total: int | None
+    segment_bytes: int | None
+
+
+@rule(
+    RULE,
+    "Too few network buffers",
+    "Tasks failed at their start because their TaskManager has fewer network buffers than the tasks on it need.",
+    hold_s=600,
+    reads=("task_state FAILED",),
+    thresholds=(
+        Threshold(FAILURES, 1, "count", 1, 1000, "One is enough: a task does not start with fewer, and the next attempt needs as many."),
+        Threshold(CRITICAL, 3, "count", 1, 1000, "Flink places tasks again at each attempt: three that failed show that none fits."),
+        Threshold(WINDOW, 600, "s", 60, 86_400, "Ten minutes: as long as attempts follow each other, they are one story."),
+    ),
+)
+def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
+    since_ms = window.at_ms - int(limits[WINDOW] * 1000)
+    found = [one for one in _shortages(window) if since_ms < one.at_ms <= window.at_ms]
+    if len(found) >= limits[FAILURES]:
+        yield _finding(window, limits, found)
+
+
+def _shortages(window: JobWindow) -> list[Shortage]:
+    """Of exceptions as REST lists them, else of the log: both tell of the same failures."""
+    reported = [(one.at_ms, one.host, one.stacktrace) for one in window.failures]
+    logged = [(one.at_ms, one.host, one.detail) for one in window.events]
+    for told in (reported, logged):
+        found = [_shortage(at_ms, host, match) for at_ms, host, text in told if (match := _TOLD.search(text or ""))]
+        if found:
+            return sorted(found, key=lambda one: one.at_ms)
+    return []
+
+
+def _shortage(at_ms: int, host: str | None, match: re.Match[str]) -> Shortage:
+    required, available, total, segment_bytes = (int(text) if text else None for text in match.groups())
+    return Shortage(at_ms, host, required or 0, available or 0, total, segment_bytes)
+
+
+def _finding(window: JobWindow, limits: Limits, found: list[Shortage]) -> Finding:
+    newest, stays_down = found[-1], len(found) >= limits[CRITICAL]
+    hosts = list(counts_of(one.host for one in found if one.host))[:MOST_HOSTS]
+    where = f" on {list_text(hosts)}" if hosts else ""
+    pool = f" of {newest.total:,}" if newest.total else ""
+    size = f" ({bytes_text(newest.total * newest.segment_bytes)})" if newest.total and newest.segment_bytes else ""
+    evidence = [
+        limits.compared("failures for want of buffers", len(found), "count", ">=", FAILURES, newest.at_ms),
+        Evidence("buffers that the task required", newest.required, "count", at_ms=newest.at_ms),
+        Evidence("buffers that were available", newest.available, "count", at_ms=newest.at_ms),
+    ]
+    if newest.total and newest.segment_bytes:
+        evidence.append(Evidence("buffers of the TaskManager", newest.total, "count", at_ms=newest.at_ms))
+        evidence.append(Evidence("its network memory", newest.total * newest.segment_bytes, "bytes", at_ms=newest.at_ms))
+    return job_finding(
+        window,
+        RULE,
+        "critical" if stays_down else "warning",
+        "high",
+        title=f"{count_text(len(found), 'task')} found too few network buffers{where}",
+        cause=(
+            f"A task required {newest.required:,} network buffers and {newest.available:,}{pool}{size} were available: "
+            "the tasks that Flink placed on that TaskManager need more than it has."
+        ),
+        next_step=(
+            "Raise taskmanager.memory.network.max (with network.fraction or network.min), or let fewer tasks share a TaskManager. "
+            "The job's placement page shows how many buffers its plan needs on each TaskManager, and what an even placement would need."
+        ),
+        seen_at_ms=newest.at_ms,
+        evidence=evidence,
+        data={"hosts": hosts, "required": newest.required, "available": newest.available, "total": newest.total},
+    )
