@@ -1,4 +1,4 @@
-"""Whether an audit is small enough to be carried out in one process: told by the footers of what it would read.
+"""Whether an audit is small enough to be carried out in one process: as the footers say of what it would read.
 
 To plan the frames of an audit takes Spark half a minute of CPU, however few files there are; in one process, without Spark,
 some thousand take a few seconds.

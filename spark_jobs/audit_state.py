@@ -35,7 +35,7 @@ def of_others(seen: DataFrame, roots: DataFrame) -> DataFrame:
 
 
 def of_audited_snapshots(referred: DataFrame, roots: DataFrame) -> DataFrame:
-    """Whether a ``_metadata`` is gone can be told below audited roots only."""
+    """Whether a ``_metadata`` is gone can be known below audited roots only."""
     below = F.broadcast(roots.select("audit_id", "root"))
     return referred.join(below, is_below(F.col("metadata_path"), F.col("root"))).select(*REFERRED.names)
 

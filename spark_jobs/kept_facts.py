@@ -1,4 +1,4 @@
-"""What runs told of checkpoints, kept in the lake: the roll-ups of late facts need all facts of their hour.
+"""What runs found of checkpoints, kept in the lake: the roll-ups of late facts need all facts of their hour.
 
 Each run is taken up once, in the order of the chain. The table itself says how far it got, in the Delta transactions of its
 commits, so that no kill comes between rows and the note of them:

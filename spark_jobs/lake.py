@@ -46,7 +46,7 @@ class PinnedLake:
         return any(self._new_files(one, after) for one in with_same_rows(table))
 
     def times_of_new(self, table: str, after: Mapping[str, int]) -> list[tuple[datetime | None, datetime | None]]:
-        """First and last instant in each file that holds rows of those commits, as far as its commit told them."""
+        """First and last instant in each file that holds rows of those commits, as far as its commit recorded them."""
         return [(file.first_time, file.last_time) for one in with_same_rows(table) for file in self._new_files(one, after)]
 
     def is_small(self, after: Mapping[str, int]) -> bool:

@@ -1,4 +1,4 @@
-"""Weir's own packages as a file to send along, and by what they are told from those of another version."""
+"""Weir's own packages as a file to send along, and what distinguishes them from those of another version."""
 
 import hashlib
 import zipfile

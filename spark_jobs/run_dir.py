@@ -15,7 +15,7 @@ from spark_jobs.run_files import JOB_STATE, RunFiles
 STATE_SCHEMA = "cluster string, job_id string, packed binary"
 _WRITTEN_STATE = "cluster string, job_id string, state binary"
 _VERIFIED = {"parquet.page.verify-checksum.enabled": "true"}
-"""A flipped byte that still unpacks would otherwise be remembered for ever. Parquet writers leave sums, and no reader looks unless told."""
+"""A flipped byte that still unpacks would otherwise be remembered for ever. Writers leave sums; readers verify them only on request."""
 
 
 @dataclass(frozen=True)

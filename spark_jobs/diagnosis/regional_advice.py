@@ -28,7 +28,7 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class RegionalWhatIf:
-    """``rescued`` are the ids of failed checkpoints that would have completed; the others are told by what forbids it.
+    """``rescued`` are the ids of failed checkpoints that would have completed; the others are counted by what forbids it.
 
     ``over_reuse`` also holds those before the first success, when there is no snapshot to refer to; ``not_known`` lack who failed.
     """

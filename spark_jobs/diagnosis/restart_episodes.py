@@ -102,7 +102,7 @@ def _running_again(window: JobWindow, at_ms: int, until_ms: int, checkpoints: li
     """When all tasks ran again between this restart and ``until_ms``; None where they did not, as far as is known."""
     proofs = [trigger_ms for trigger_ms in checkpoints if at_ms + SAME_MS < trigger_ms < until_ms][:1]
     reported = [(event, (event.vertex_id or event.vertex_name, event.subtask)) for event in tasks if at_ms <= event.at_ms < until_ms]
-    # Regions are deployed one after the other: the first may run before the last is told of.
+    # Regions are deployed one after the other: the first may run before the last is reported.
     deployed = {task for event, task in reported if event.rule_kind == DEPLOYED}
     running: dict[Task, int] = {}
     for event, task in reported:

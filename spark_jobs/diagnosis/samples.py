@@ -36,7 +36,7 @@ class Edge:
 class VertexWindow:
     """One vertex in the judged window: each subtask's mean over its samples, start-up values left out.
 
-    ``backpressured_ratio`` is the time metric, before 1.13 what the back-pressure endpoint told. ``busy_ratio`` is
+    ``backpressured_ratio`` is the time metric, before 1.13 what the back-pressure endpoint reported. ``busy_ratio`` is
     unknown before 1.13. ``idle_ratio`` of 1.12 includes back-pressured time.
 
     ``records_…_per_s`` are Flink's meters, which remember a minute: records of before the window, a burst at the start of the job
@@ -131,7 +131,7 @@ class CheckpointSample:
 
     @property
     def ended_ms(self) -> int:
-        """When its outcome was known; its trigger where no source told the end."""
+        """When its outcome was known; its trigger where no source reported the end."""
         return self.trigger_time_ms if self.end_time_ms is None else self.end_time_ms
 
 

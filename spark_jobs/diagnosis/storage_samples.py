@@ -72,7 +72,7 @@ class Dependence:
 
 @dataclass(frozen=True, slots=True)
 class StorageJobSample:
-    """The directory of one job in one root. ``cluster`` is empty where no registered cluster has told of the job.
+    """The directory of one job in one root. ``cluster`` is empty where no registered cluster has reported the job.
 
     ``segmented`` are physical files of merged state, ``live_segment_bytes`` what of them is still referred to. ``chain`` is how many jobs
     stand behind this one, each needed by the one before it. ``retained`` are its checkpoints and savepoints in all roots that were read,

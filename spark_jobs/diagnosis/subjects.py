@@ -45,7 +45,7 @@ def root_finding(sample: StorageRootSample, rule: str, severity: Severity, **wor
 
 
 def stored_job_finding(sample: StorageJobSample, rule: str, severity: Severity, **words: Unpack[Words]) -> Finding:
-    """A job that no cluster has told of has no page of its own: there the subject is its directory."""
+    """A job that no cluster has reported has no page of its own: there the subject is its directory."""
     directory = f"{sample.root}/{sample.job_id}"
     subject: _Subject = ("job", sample.root, sample.job_name or sample.job_id) if sample.cluster else ("root", directory, directory)
     words["data"] = {"root": sample.root, "job_id": sample.job_id, **words.get("data", {})}

@@ -66,7 +66,7 @@ def _reports_one_size(window: JobWindow, done: Sequence[CheckpointSample]) -> bo
     if window.version is not None:
         return window.version < INCREMENTAL_SIZE_SINCE
     own = [one for one in done if not one.is_savepoint]
-    # Of some, their file may have told the full size besides.
+    # Of some, their file may have given the full size besides.
     return all(one.state_bytes is None for one in own) or any(one.state_bytes is None and one.checkpointed_bytes is not None for one in own)
 
 

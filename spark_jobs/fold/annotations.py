@@ -2,7 +2,7 @@
 
 REST and the log note the same restart some milliseconds apart, and either may be missing. So
 mentions of one kind and subject that lie close together are one annotation, dated by REST where it
-told of it (it is polled in every cycle, logs may come later), to the full second, so that a source that
+reported it (it is polled in every cycle, logs may come later), to the full second, so that a source that
 joins later does not move it. The first mention that is not vague gives the words.
 """
 

@@ -7,14 +7,14 @@ from spark_jobs.fold.rows import Row, largest, newest_known, rank
 
 FINAL_STATUS = ("COMPLETED", "FAILED")
 
-TOLD = (
+REPORTED = (
     "status", "is_savepoint", "savepoint_format", "checkpoint_type", "latest_ack_time", "end_to_end_ms", "state_bytes",
     "checkpointed_bytes", "processed_bytes", "persisted_bytes", "subtasks", "acknowledged", "external_path", "discarded",
     "failure_time", "failure_message",
 )  # fmt: skip
 FIGURES = ("end_to_end_ms", "state_bytes", "checkpointed_bytes", "processed_bytes", "persisted_bytes", "acknowledged")
 """These grow until the checkpoint ends: of one that has ended, an answer that found it in progress tells none of them."""
-NOTHING: dict[str, Any] = {**dict.fromkeys(TOLD), "as_of": None}
+NOTHING: dict[str, Any] = {**dict.fromkeys(REPORTED), "as_of": None}
 
 
 def reported(rows: Iterable[Row]) -> dict[str, Any]:
@@ -26,8 +26,8 @@ def reported(rows: Iterable[Row]) -> dict[str, Any]:
     seen = list(rows)
     if not seen:
         return NOTHING
-    told = newest_known(seen, TOLD, order)
-    return told | {"as_of": largest(*(row["observed_at"] for row in seen))}
+    known = newest_known(seen, REPORTED, order)
+    return known | {"as_of": largest(*(row["observed_at"] for row in seen))}
 
 
 def last_figures(rows: Iterable[Row]) -> dict[str, Any]:

@@ -55,8 +55,8 @@ def _newest(jobs: Sequence[Row], name: str) -> Any:
 
 def _newest_names(planned: Sequence[Row]) -> dict[str, str | None]:
     newest = max((job["observed_at"] for job in planned), default=None)
-    told = [[(vertex["vertex_id"], vertex["name"]) for vertex in job["vertices"]] for job in planned if job["observed_at"] == newest]
-    return dict(max(told, key=rank, default=()))
+    reported = [[(vertex["vertex_id"], vertex["name"]) for vertex in job["vertices"]] for job in planned if job["observed_at"] == newest]
+    return dict(max(reported, key=rank, default=()))
 
 
 def _sources(planned: Sequence[Row]) -> frozenset[str]:

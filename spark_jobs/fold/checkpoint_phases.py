@@ -19,7 +19,7 @@ INDEXES_KEPT = 50
 HOSTS_KEPT = 50
 
 _TIMES = tuple(f"subtask_{name}_ms" for name in ("end_to_end", *PHASES))
-TOLD = ("subtasks", "acknowledged", "subtask_ack_time", "subtask_unaligned", "subtask_aborted", *_TIMES)
+REPORTED = ("subtasks", "acknowledged", "subtask_ack_time", "subtask_unaligned", "subtask_aborted", *_TIMES)
 
 Hosts = Sequence[str | None]
 
@@ -57,7 +57,7 @@ class Subtask:
 
     @property
     def slowness(self) -> Any:
-        """Equally slow ones are told apart by index and vertex, whatever the order of rows."""
+        """Equally slow ones are ordered by index and vertex, whatever the order of rows."""
         phases = (rank(self.phase_ms[phase]) for phase in PHASES)
         return (self.end_to_end_ms, -self.index, self.vertex_id, rank(self.host), *phases)
 
@@ -74,10 +74,10 @@ class Durations:
     is_derived: bool
 
     @classmethod
-    def of(cls, vertex_id: str, told: Mapping[str, Any], hosts: Hosts) -> "Durations":
+    def of(cls, vertex_id: str, reported: Mapping[str, Any], hosts: Hosts) -> "Durations":
         """None where no arrays were seen."""
-        columns: list[Sequence[Any]] = [told[name] or () for name in _TIMES]
-        aborted = _aborted(told)
+        columns: list[Sequence[Any]] = [reported[name] or () for name in _TIMES]
+        aborted = _aborted(reported)
         most = max(map(len, columns))
         ends, delays, *others = ([*column, *[None] * (most - len(column))] for column in columns)
         indexes: Sequence[int] = range(most)
@@ -150,12 +150,12 @@ def checkpoint_phases(
     for vertex_id, seen in grouped(rows, "vertex_id").items():
         last = [row for row in seen if is_last(row)] if is_settled else seen
         is_partial |= not last or (_has_durations(seen) and not _has_durations(last))
-        told = newest_known(last, TOLD, order)
+        reported = newest_known(last, REPORTED, order)
         of_vertex = hosts.at(vertex_id, trigger_time)
-        durations.append(Durations.of(vertex_id, told, of_vertex))
-        lacking = _missing(vertex_id, told, of_vertex)
+        durations.append(Durations.of(vertex_id, reported, of_vertex))
+        lacking = _missing(vertex_id, reported, of_vertex)
         missing += [lacking] if lacking.count > 0 else []
-        unaligned += [any(told["subtask_unaligned"])] if told["subtask_unaligned"] is not None else []
+        unaligned += [any(reported["subtask_unaligned"])] if reported["subtask_unaligned"] is not None else []
         as_of = largest(as_of, *(row["observed_at"] for row in seen))
     if as_of is None:
         return CheckpointPhases()
@@ -218,22 +218,22 @@ def _start_delay(reported: int | None, end_to_end: int, sync: int | None, async_
     return 0 if sync is None or async_ is None else max(end_to_end - sync - async_, 0)
 
 
-def _missing(vertex_id: str, told: dict[str, Any], hosts: Hosts) -> Missing:
-    acknowledged_at = told["subtask_ack_time"] or ()
-    aborted = _aborted(told)
+def _missing(vertex_id: str, reported: dict[str, Any], hosts: Hosts) -> Missing:
+    acknowledged_at = reported["subtask_ack_time"] or ()
+    aborted = _aborted(reported)
     absent = (
         [index for index, at in enumerate(acknowledged_at) if at is None or index in aborted] if None in acknowledged_at or aborted else []
     )
     places = sorted({host for index in absent if (host := _host(hosts, index)) is not None})
-    known = told["subtasks"] is not None and told["acknowledged"] is not None
+    known = reported["subtasks"] is not None and reported["acknowledged"] is not None
     # Counts come without subtasks too, perhaps of another instant: where these are known, they are what was counted.
-    count = len(absent) if acknowledged_at else told["subtasks"] - told["acknowledged"] if known else 0
+    count = len(absent) if acknowledged_at else reported["subtasks"] - reported["acknowledged"] if known else 0
     return Missing(vertex_id, count, tuple(absent[:INDEXES_KEPT]), tuple(places[:HOSTS_KEPT]))
 
 
-def _aborted(told: Mapping[str, Any]) -> frozenset[int]:
+def _aborted(reported: Mapping[str, Any]) -> frozenset[int]:
     """Subtasks that reported their part of a snapshot that was aborted: Flink calls them completed, and counts no acknowledgement."""
-    return frozenset(index for index, is_aborted in enumerate(told["subtask_aborted"] or ()) if is_aborted)
+    return frozenset(index for index, is_aborted in enumerate(reported["subtask_aborted"] or ()) if is_aborted)
 
 
 def _host(hosts: Hosts, index: int) -> str | None:

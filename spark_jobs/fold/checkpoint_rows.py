@@ -17,7 +17,7 @@ VALUES_HELD = 1_000_000
 
 PLACE = ("vertex_id", "task", "subtask", "attempt", "container", "host")
 OF_VERTEX = ("checkpoint_id", "trigger_time", "vertex_id", "observed_at", "status", "subtask_state_bytes", "subtask_checkpointed_bytes",
-             *checkpoint_phases.TOLD)  # fmt: skip
+             *checkpoint_phases.REPORTED)  # fmt: skip
 """Columns of ``vertex_checkpoints`` that anything is made of."""
 
 
@@ -41,7 +41,7 @@ class CheckpointRows:
         return CheckpointRows(*([row for row in rows if row["checkpoint_id"] in numbers] for rows in self._parts))
 
     def answered(self) -> set[CheckpointKey]:
-        """Checkpoints that REST told of."""
+        """Checkpoints that REST reported."""
         return {key_of(row) for row in (*self.checkpoints, *self.vertex_checkpoints)}
 
     def placed(self, executions: Iterable[Row]) -> "tuple[CheckpointRows, list[Row]]":
@@ -63,7 +63,7 @@ class CheckpointRows:
             [
                 row
                 for same in self._by_key(self.checkpoints, keys)
-                for row in _telling(same, checkpoint_by_rest.TOLD, checkpoint_by_rest.order)
+                for row in _reporting(same, checkpoint_by_rest.REPORTED, checkpoint_by_rest.order)
             ],
             [
                 row
@@ -106,7 +106,7 @@ def to_hold(
 def _of_vertex(rows: Sequence[Row]) -> list[Row]:
     if len(rows) == 1:
         return [_of_columns(rows[0])]
-    kept = _telling(rows, checkpoint_phases.TOLD, checkpoint_phases.order)
+    kept = _reporting(rows, checkpoint_phases.REPORTED, checkpoint_phases.order)
     sized = [row for row in rows if row["subtask_state_bytes"] and row["subtask_checkpointed_bytes"]]
     if sized:
         best = max(sized, key=lambda row: (rank(row["acknowledged"]), rank(row["subtask_state_bytes"])))
@@ -121,7 +121,7 @@ def _of_columns(row: Row) -> Row:
     return row if len(row) == len(OF_VERTEX) else dict(zip(OF_VERTEX, _taken(row), strict=True))
 
 
-def _telling(rows: Sequence[Row], names: Sequence[str], order: Any) -> list[Row]:
+def _reporting(rows: Sequence[Row], names: Sequence[str], order: Any) -> list[Row]:
     """The rows that a value of ``names`` is taken from where the newest that has one counts, and the one observed last."""
     if len(rows) == 1:
         return list(rows)

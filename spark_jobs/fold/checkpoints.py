@@ -1,4 +1,4 @@
-"""Which checkpoints new rows tell of, their facts told again from all rows of theirs, and what is held for the next run.
+"""Which checkpoints new rows are about, their facts recomputed from all rows of theirs, and what is held for the next run.
 
 Rows of a checkpoint come in several runs. Those of the newest ones are held; where a row comes later, the earlier
 ones have to be looked up in the lake, and the job is folded again with what was found.
@@ -54,7 +54,7 @@ NO_CHECKPOINTS = (0, -1)
 class Checkpoints:
     """``recomputed``: facts that come out anew; ``retracted``: keys of earlier ones that turned out to be others.
 
-    ``known``: all facts at hand, those recomputed among them; ``older``: what is known of the others. ``rows``: of those told.
+    ``known``: all facts at hand, those recomputed among them; ``older``: what is known of the others. ``rows``: of those recomputed.
     ``remembered``: fields of the job's next state.
     """
 

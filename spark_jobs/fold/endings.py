@@ -43,7 +43,7 @@ def endings(jobs: Iterable[Row], events: Iterable[Row]) -> list[Ending]:
         Ending(event["ts"], (event["to_state"] or STOPPED).upper(), event["observed_at"]) for event in events if _tells_of_an_end(event)
     )
     reported = (Ending(at, state, job["observed_at"]) for job in jobs for at, state in reported_states(job) if state in ENDING_STATES)
-    # A state is reported again and again; the first that told of it counts.
+    # A state is reported again and again; the first report counts.
     first: dict[tuple[int, str], Ending] = {}
     for ending in sorted({*logged, *reported}):
         first.setdefault((ending.ended_at, ending.ending), ending)
@@ -65,7 +65,7 @@ def ending_between(every: Sequence[Ending], from_ms: int, to_ms: int) -> Ending 
 def first_ending(every: Sequence[Ending], trigger_time: int, logged_trigger: int | None, timeout_ms: int | None) -> Ending | None:
     """The first after the trigger; None where the job outlived the checkpoint, as far as known.
 
-    Where only REST told of the trigger, the ending must come within the time-out: later, the answer that
+    Where only REST reported the trigger, the ending must come within the time-out: later, the answer that
     nobody saw may have been any.
     """
     within_ms = DEFAULT_TIMEOUT_MS if timeout_ms is None else timeout_ms

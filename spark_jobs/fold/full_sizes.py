@@ -1,4 +1,4 @@
-"""Full sizes that ``_metadata`` told, by checkpoint: before Flink 1.15 nothing else tells that of an incremental one.
+"""Full sizes by ``_metadata``, by checkpoint: before Flink 1.15 nothing else has that of an incremental one.
 
 A file is that of a checkpoint where REST named its directory. Of one that only the log tells of, the directory of its job and its number
 say so, but not where Flink gave the job a fixed id: there ids of jobs and checkpoints repeat. Where a number was triggered more

@@ -1,4 +1,4 @@
-"""A job as logs told of it."""
+"""A job as logs report it."""
 
 from collections.abc import Sequence
 from typing import Any

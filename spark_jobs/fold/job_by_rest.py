@@ -1,4 +1,4 @@
-"""A job as REST told of it: what each of many answers knew, carried forward into one row."""
+"""A job as REST reports it: what each of many answers knew, carried forward into one row."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -28,7 +28,7 @@ _EACH_BY_ITSELF = ("name", "start_time", "restarts", "flink_version", "paralleli
 
 
 def job_reported(jobs: Sequence[Row]) -> dict[str, Any]:
-    """Lake rows of one job → what is known by REST, all None where it never told.
+    """Lake rows of one job → what is known by REST, all None where it never said so.
 
     Each value is that of the newest answer that had it; those that only make sense together (state and
     end, a restore, the checkpoint settings, Flink's counters) come from one answer.

@@ -47,7 +47,7 @@ def by_log(kind: str, subject: str, label: str, detail: dict[str, Any] | None, r
 def restore_words(
     what: str | None, checkpoint_id: int | None, path: str | None, job_id: str, types: Types = NO_TYPES
 ) -> tuple[str, str, dict[str, Any]]:
-    """Subject, label and detail of a restore, the same whichever source told of it.
+    """Subject, label and detail of a restore, the same whichever source reported it.
 
     ``what``: what Flink calls it, "savepoint" or "checkpoint". The subject is the id alone.
     A job that starts from another job's checkpoint *as a checkpoint* has claimed it; as a "savepoint", it

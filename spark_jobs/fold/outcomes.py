@@ -1,6 +1,6 @@
 """How a checkpoint ended: from REST's answer, the log's lines and what happened to its job.
 
-What is certain goes first: a completion wherever it is told, then the log's own lines of expiry and decline, then the failure that
+What is certain goes first: a completion wherever it is reported, then the log's own lines of expiry and decline, then the failure that
 REST reports, then the log's general failure line, then the end of the job.
 
 A job that leaves RUNNING drops its pending checkpoints with one and the same reason, whatever the cause. Lost to a failure of

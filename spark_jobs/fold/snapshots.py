@@ -15,7 +15,7 @@ _LOCAL = re.compile(r"^(file:)?/+")
 _S3 = re.compile(r"^s3[an]://")
 
 Types = Mapping[str, bool]
-"""Directory → whether the ``_metadata`` in it is of a savepoint, as far as files told that."""
+"""Directory → whether the ``_metadata`` in it is of a savepoint, as far as files say so."""
 NO_TYPES: Types = {}
 
 

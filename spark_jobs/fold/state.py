@@ -20,8 +20,8 @@ class JobState:
 
     ``checkpoints``, ``vertex_checkpoints``, ``lines``: rows of the checkpoints whose keys ``anchors`` holds; those of others
     triggered up to ``released_to`` are in the lake only. ``facts``: all from ``facts_since`` on (None: all there ever were),
-    and earlier ones without an outcome. ``stand_ins``: facts whose trigger no source told. ``unplaced``: executions, by checkpoint,
-    whose task or host no source told. ``outages``: those that ended. ``told_annotations``: hashes of those that came out before.
+    and earlier ones without an outcome. ``stand_ins``: facts whose trigger no source reported. ``unplaced``: executions, by checkpoint,
+    whose task or host no source reported. ``outages``: those that ended. ``told_annotations``: hashes of those that came out before.
     ``judged_start``, ``judged_to``: the newest judged window, and up to when. ``judged_runs``: all judged minutes, as
     :func:`spark_jobs.fold.rule_evaluation.joined` tells them.
     """

@@ -24,7 +24,7 @@ def key_of(row: Row) -> CheckpointKey:
 
 
 def known_triggers(checkpoints: Iterable[Row], vertex_checkpoints: Iterable[Row], events: Iterable[Row]) -> dict[CheckpointKey, int | None]:
-    """Every known trigger of one job → when the log told of it, None where only REST did.
+    """Every known trigger of one job → when the log reported it, None where only REST did.
 
     The log's time differs from the trigger time where the time zone declared for the log is wrong.
     """
@@ -50,7 +50,7 @@ def of_rows(rows: Iterable[Row]) -> dict[CheckpointKey, int | None]:
 
 
 def merged(one: dict[CheckpointKey, int | None], other: dict[CheckpointKey, int | None]) -> dict[CheckpointKey, int | None]:
-    """Of both; the earliest line that told of a trigger counts."""
+    """Of both; the earliest line that reports a trigger counts."""
     return {**one, **{key: least(one.get(key), logged_at) for key, logged_at in other.items()}}
 
 

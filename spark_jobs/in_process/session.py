@@ -82,7 +82,7 @@ class _Channel(grpc.Channel):
         """The state of this channel never changes."""
 
     def unsubscribe(self, callback: Any) -> None:
-        """Nobody was told anything."""
+        """No callback was ever called."""
 
     def close(self) -> None:
         """There is nothing open."""

@@ -138,7 +138,7 @@ class Recompute:
 
     @cached_property
     def _names_executions(self) -> bool:
-        """Whether any new line names an attempt of a subtask: then where it ran is told or asked for."""
+        """Whether any new line names an attempt of a subtask: then where it ran is reported or needed."""
         return self._has_new("log_records") and any(self.run_dir.staged_holds("events", name) for name in ("execution_id", "attempt"))
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Sum up the checkpoints of each job over hours and days: of those hours and days of which runs of the cycle told something.
+"""Sum up the checkpoints of each job over hours and days: those of which runs of the cycle had news.
 
 Reads the rows that commits after --from brought to the lake's table of kept facts, then all rows of the jobs and days that they
 touch: in this process where they are few, else with Spark. Nothing is carried from run to run. Writes the hours and days that

@@ -150,7 +150,7 @@ class SmallCycle:
 
     @cached_property
     def _names_executions(self) -> bool:
-        """Whether any new line names an attempt of a subtask: then where it ran is told or asked for."""
+        """Whether any new line names an attempt of a subtask: then where it ran is reported or needed."""
         return any(event[name] is not None for event in self._read_events for name in ("execution_id", "attempt"))
 
     @cached_property

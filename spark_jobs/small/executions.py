@@ -105,7 +105,7 @@ def _by_deployment(row: Row) -> Any:
 
 
 def _order(at: Any, by_deploy: bool, process: str | None) -> Any:
-    """A deploy line knows best; among the others what was told first stays."""
+    """A deploy line knows best; among the others what was reported first stays."""
     return not by_deploy, _nulls_first(at), _nulls_first(process)
 
 
@@ -131,7 +131,7 @@ def _time(row: Row) -> Any:
 
 
 def _take_deploy_lines_without_id(known: Sequence[Row], events: Iterable[Row]) -> None:
-    """Up to 1.11 a deploy line names task and attempt only: the first one after the attempt was first told of is meant."""
+    """Up to 1.11 a deploy line names task and attempt only: the first one after the attempt was first reported is meant."""
     lines: dict[Any, list[Row]] = defaultdict(list)
     for event in events:
         if event["kind"] == "task_deployed" and event["execution_id"] is None and (name := _subtask_of_log(event)):
@@ -148,7 +148,7 @@ def _take_deploy_lines_without_id(known: Sequence[Row], events: Iterable[Row]) -
 
 
 def _subtask_of_log(row: Row) -> Any:
-    """None where it is not told whose the row is."""
+    """None where it is not known whose the row is."""
     name = tuple(row[part] for part in ("cluster", "process", "task", "subtask"))
     return None if None in name else name
 

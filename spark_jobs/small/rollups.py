@@ -48,7 +48,7 @@ def _named(period: Period) -> Row:
 
 
 def newest(kept: Iterable[Row]) -> list[Row]:
-    """Each key once: what was told before a key was taken back is void; else a settled one counts before an open one, then the newest."""
+    """Each key once: what was there before a key was taken back is void; else a settled one counts before an open one, then the newest."""
     kept = list(kept)
     back: dict[Any, int] = {}
     for row in kept:

@@ -18,7 +18,7 @@ from spark_jobs.paths import absolute_root
 from spark_jobs.spans import Span
 
 MOST_ROWS = 40_000
-"""Of the files that a cycle reads, all told: seconds of work. Beyond it Spark's planning no longer weighs."""
+"""Of all files that a cycle reads: seconds of work. Beyond it Spark's planning no longer weighs."""
 MOST_BYTES = 8 << 20
 """The same files, as they lie in the lake; rows of thousands of subtasks are long."""
 

@@ -13,9 +13,9 @@ _NEVER = "9999-01-01 00:00:00"
 
 
 def resolved(references: DataFrame, files: DataFrame, snapshots: DataFrame, roots: DataFrame) -> DataFrame:
-    """Each reference with what is there: ``found``; ``missing``, null where it cannot be told; ``own``, ``other_job_id``.
+    """Each reference with what is there: ``found``; ``missing``, null where it cannot be known; ``own``, ``other_job_id``.
 
-    Cannot be told: below no audited root, below one that was not listed whole, and younger than the listing.
+    Cannot be known: below no audited root, below one that was not listed whole, and younger than the listing.
     """
     named = with_file_key(references)
     # Two listed names may be one canonical path. Only files that anything refers to are looked at for that.
@@ -44,7 +44,7 @@ def resolved(references: DataFrame, files: DataFrame, snapshots: DataFrame, root
 
 
 def figures(resolved_references: DataFrame, snapshots: DataFrame, written: DataFrame) -> DataFrame:
-    """Snapshots with the counts and sums of their references; ``resolvable`` is null where it cannot be told."""
+    """Snapshots with the counts and sums of their references; ``resolvable`` is null where it cannot be known."""
     sums = resolved_references.groupBy(*CHECKPOINT).agg(
         F.count("*").alias("files"),
         F.sum("bytes").alias("bytes"),

@@ -62,7 +62,7 @@ def _first_of_same(cells: Cells, known: Flags, attempts: Reals, newest: Ints) ->
 
 
 def _answers(cells: Cells, read: dict[str, Reals], known: Flags, places: Ints) -> pa.StructArray:
-    """What the samples at ``places`` told; null for -1."""
+    """What the samples at ``places`` reported; null for -1."""
     there = places >= 0
     wide = np.where(there, cells.wide[np.maximum(places, 0)], 0)
     starts = np.cumsum(wide) - wide

@@ -16,7 +16,7 @@ EXECUTION = ("cluster", "execution_id")
 
 
 def executions(events: DataFrame, carried: DataFrame) -> DataFrame:
-    """What these events and earlier runs (``carried``: an earlier result) told, one row per attempt."""
+    """What these events and earlier runs (``carried``: an earlier result) reported, one row per attempt."""
     reported = events.where(F.col("execution_id").isNotNull() & (F.col("kind") != GRAPH_CREATED))
     deployed = F.col("kind") == "task_deployed"
     now = reported.select(*EXECUTION, "process", *LOCATION, deployed.alias("by_deploy"), "ts", F.lit(False).alias("is_carried"))
@@ -24,7 +24,7 @@ def executions(events: DataFrame, carried: DataFrame) -> DataFrame:
         *EXECUTION, F.lit(None).cast("string").alias("process"), *LOCATION,
         F.lit(True).alias("by_deploy"), F.col("deployed_at").alias("ts"), F.lit(True).alias("is_carried"),
     )  # fmt: skip
-    # A deploy line knows best; among the others what was told first stays.
+    # A deploy line knows best; among the others what was reported first stays.
     order = F.struct((~F.col("by_deploy")).alias("later"), F.col("ts"), F.col("process"))
     known = (
         now.unionByName(before)
@@ -85,7 +85,7 @@ def _located_by_name(events: DataFrame, executions: DataFrame) -> DataFrame:
 
 
 def _with_deploy_lines_without_id(known: DataFrame, events: DataFrame) -> DataFrame:
-    """Up to 1.11 a deploy line names task and attempt only: the first one after the attempt was first told of is meant."""
+    """Up to 1.11 a deploy line names task and attempt only: the first one after the attempt was first reported is meant."""
     lines = events.where((F.col("kind") == "task_deployed") & F.col("execution_id").isNull()).select(
         "cluster", "process", "task", "subtask", F.struct("ts", "attempt", "container", "host").alias("line")
     )

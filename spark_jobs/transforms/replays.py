@@ -10,7 +10,7 @@ def newest_by(df: DataFrame, keys: Sequence[str], order: Sequence[str | Column])
     """One row for each distinct ``keys``: the one that is largest by ``order``, nulls lowest.
 
     Columns come out in their old order. Keys may be null; null is a key of its own. Rows that tie on
-    ``order`` are told apart by their whole content, so the answer never depends on how the rows were
+    ``order`` are ordered by their whole content, so the answer never depends on how the rows were
     partitioned or in which order they were read. Columns must be orderable (no maps).
     """
     ranks = [F.col(rank) if isinstance(rank, str) else rank for rank in order]

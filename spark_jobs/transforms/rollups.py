@@ -37,15 +37,15 @@ def summed(reported: DataFrame, periods: DataFrame) -> DataFrame:
 def newest(kept: DataFrame) -> DataFrame:
     """Rows of the lake's ``checkpoint_facts`` → each key once, as the database holds it.
 
-    What was told before a key was taken back is void, whatever it said: so commits decide about that, as they follow the chain of runs.
+    What was recorded before a key was taken back is void, whatever it was: so commits decide about that, as they follow the chain of runs.
     Of the rest, as for the loader, a settled one counts before an open one, then the newest. A key that stays taken back has no
     figures; its ``as_of`` is that of what was taken back, so that the roll-up without it replaces the one with it.
     """
     back = kept.where("retracted").groupBy(*_FACT).agg(F.max("commit_seq").alias("back_seq"))
     is_void = F.coalesce(F.col("commit_seq") < F.col("back_seq"), F.lit(False))
     order = F.struct(~is_void, ~F.col("retracted"), "final", "observed_at", "commit_seq", F.struct(*_FIGURES).alias("figures"))
-    rows = kept.join(back, on=list(_FACT), how="left").groupBy(*_KEY).agg(F.max(order).alias("told"), F.max("observed_at").alias("as_of"))
-    return rows.select(*_KEY, "as_of", "told.figures.*")
+    rows = kept.join(back, on=list(_FACT), how="left").groupBy(*_KEY).agg(F.max(order).alias("newest"), F.max("observed_at").alias("as_of"))
+    return rows.select(*_KEY, "as_of", "newest.figures.*")
 
 
 def by_period(rows: DataFrame) -> DataFrame:

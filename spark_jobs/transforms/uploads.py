@@ -1,4 +1,4 @@
-"""What checkpoints uploaded, told by the names of their RocksDB files: parsed ``_metadata`` → rows of ``checkpoint_upload``.
+"""What checkpoints uploaded, found by the names of their RocksDB files: parsed ``_metadata`` → rows of ``checkpoint_upload``.
 
 RocksDB numbers the files of one subtask and never writes one again, so the name and size of a file say which it is, and the
 path where it lies. Under a name of the compared snapshot in the same place, it was kept; in another place, uploaded again; under

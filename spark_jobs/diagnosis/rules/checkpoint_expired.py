@@ -20,7 +20,7 @@ WRITING = ("checkpoint_sync_done", "checkpoint_async_started")
 """Only DEBUG logs of TaskManagers tell."""
 
 Missing = tuple[str, int, Mapping[str, Any]]
-"""A vertex, how many of its subtasks had not acknowledged, and what was told of them."""
+"""A vertex, how many of its subtasks had not acknowledged, and what was reported of them."""
 
 
 @rule(

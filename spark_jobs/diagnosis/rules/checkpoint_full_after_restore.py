@@ -52,7 +52,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
 
 
 def _is_foreign(window: JobWindow, restore: Annotation) -> bool:
-    """A job that recovers from its own checkpoint owns the files already. Where no path is told, one that had completed some does."""
+    """A job that recovers from its own checkpoint owns the files already. Where no path is reported, one that had completed some does."""
     path = restore.detail.get("path")
     if path:
         return window.job_id not in str(path)

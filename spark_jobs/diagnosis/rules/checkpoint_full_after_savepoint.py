@@ -1,6 +1,6 @@
 """The first checkpoint after a savepoint uploads the whole state again although checkpoints are incremental.
 
-Compaction of RocksDB rewrites everything too, and may follow a savepoint by chance. It is told apart, strongest first, by the files
+Compaction of RocksDB rewrites everything too, and may follow a savepoint by chance. It is distinguished, strongest first, by the files
 that `_metadata` names, by how often such uploads follow savepoints against how often they come elsewhere, and by whether the release
 has the fault.
 """

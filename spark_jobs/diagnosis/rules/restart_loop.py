@@ -20,7 +20,7 @@ UNTOLD = "no exception reported"
 RESCALE_SEEN_MS = 90_000
 ROOT_WITHIN_MS = 2_000
 WRAPPED_WITHIN_MS = 5_000
-"""What Flink wraps is told by another task or another source at about the same time."""
+"""What Flink wraps is reported by another task or another source at about the same time."""
 COUNTED = "region_restart"
 
 
@@ -94,14 +94,14 @@ def _trouble(episode: Episode) -> _Trouble:
 
 
 def _first(episode: Episode) -> JobFailure:
-    """What Flink calls the root of the failure, where it told of it near the first sign."""
+    """What Flink calls the root of the failure, where it reported it near the first sign."""
     earliest = episode.failures[0]
     roots = (one for one in episode.failures if one.is_root and one.at_ms - earliest.at_ms <= ROOT_WITHIN_MS)
     return next(roots, earliest)
 
 
 def _lost(episode: Episode) -> tuple[str, ...]:
-    """Each once, those that the log names first. A TaskManager that is told by its id and by its address counts by its id."""
+    """Each once, those that the log names first. A TaskManager that is named by its id and by its address counts by its id."""
     named = [*episode.lost]
     named += [name for one in episode.failures if (name := lost_taskmanager(one.stacktrace))]
     # A TaskManager that cannot be reached is dead; one that reports a broken connection is not.
@@ -173,7 +173,7 @@ def _host(troubles: Sequence[_Trouble], limits: Limits) -> tuple[str, float] | N
 
 
 def _only_task(troubles: Sequence[_Trouble]) -> str | None:
-    """The one subtask that all failures come from: it stays on its host, so neither can be told from the other."""
+    """The one subtask that all failures come from: it stays on its host, so neither can be distinguished from the other."""
     tasks = {trouble.first.task.split(" - execution", 1)[0] for trouble in troubles if trouble.first and trouble.first.task}
     return next(iter(tasks)) if len(tasks) == 1 else None
 

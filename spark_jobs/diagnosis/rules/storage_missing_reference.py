@@ -1,7 +1,7 @@
 """A retained checkpoint or savepoint refers to files that are not there: it cannot be restored.
 
 Where a later checkpoint of the chain is whole it is information only, as CLAIM leaves it. The newest checkpoint of a running job is
-also told by ``checkpoint.unprotected``, which is what takes points from its health.
+also reported by ``checkpoint.unprotected``, which is what takes points from its health.
 """
 
 from collections.abc import Iterator
