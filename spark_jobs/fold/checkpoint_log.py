@@ -14,7 +14,7 @@ DECLINED = "checkpoint_declined"
 EXPIRED = "checkpoint_expired"
 LATE = "late_message"
 FAILED = ("checkpoint_failed", "trigger_failed", "checkpoint_discarded")
-TELLING = (TRIGGERED, COMPLETED, DECLINED, EXPIRED, LATE, *FAILED)
+KINDS_OF_CHECKPOINT = (TRIGGERED, COMPLETED, DECLINED, EXPIRED, LATE, *FAILED)
 """Kinds that tell of one checkpoint by its id. Restores name ids too, but of what was restored."""
 
 DECLINES_KEPT = 50

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from spark_jobs.diagnosis.window_contents import CHECKPOINTS, TERMINAL_STATES
 from spark_jobs.fold import triggers
 from spark_jobs.fold.checkpoint_facts import JobSurroundings, checkpoint_facts
-from spark_jobs.fold.checkpoint_log import TELLING
+from spark_jobs.fold.checkpoint_log import KINDS_OF_CHECKPOINT
 from spark_jobs.fold.checkpoint_rows import CheckpointRows, lacks_place, to_hold
 from spark_jobs.fold.endings import COORDINATOR_STOPPED, STATE_CHANGED, reported_states
 from spark_jobs.fold.failures import tells_of_failure
@@ -69,7 +69,9 @@ class Checkpoints:
 def checkpoints(update: JobUpdate, before: JobState, job: JobSurroundings) -> Checkpoints | Lookup:
     """:class:`Lookup` where rows are missing that ``update`` could not hold; never where they were looked up already."""
     held, moved = CheckpointRows(before.checkpoints, before.vertex_checkpoints, before.lines).placed(update.executions)
-    fresh = CheckpointRows(update.checkpoints, update.vertex_checkpoints, [event for event in update.events if event["kind"] in TELLING])
+    fresh = CheckpointRows(
+        update.checkpoints, update.vertex_checkpoints, [event for event in update.events if event["kind"] in KINDS_OF_CHECKPOINT]
+    )
     rows = held + fresh + CheckpointRows(update.found_checkpoints, update.found_vertex_checkpoints, update.found_lines)
     known_triggers = triggers.merged(
         triggers.of_rows(before.triggers), triggers.known_triggers(rows.checkpoints, rows.vertex_checkpoints, rows.lines)

@@ -12,7 +12,7 @@ from spark_jobs.fold.rows import Row
 
 KIND = "taskmanager_lost"
 """Of the annotation; its subject is the id of the TaskManager."""
-TELLING = ("tm_heartbeat_timeout", "tm_unreachable", "tm_disconnected")
+KINDS_OF_LOSS = ("tm_heartbeat_timeout", "tm_unreachable", "tm_disconnected")
 COLUMNS = ("process", "ts", "record_hash", "ordinal", "observed_at", "kind", "container", "reason_text")
 """Of a line that is brought to each job it may concern."""
 NOTICED_WITHIN_S = 300
@@ -40,7 +40,7 @@ def losses(lines: Iterable[Row], states: Sequence[tuple[int, str]]) -> list[Row]
 def _tells_of_loss(line: Row) -> bool:
     """A connection is closed as well where a job ends or an idle TaskManager is released."""
     if line["kind"] != "tm_disconnected":
-        return line["kind"] in TELLING
+        return line["kind"] in KINDS_OF_LOSS
     reason = line["reason_text"] or ""
     return _LOST.search(reason) is not None and _DISMISSED.search(reason) is None
 

@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 
 from ingest.lake.derived import CYCLE_TABLES, with_same_rows
 from ingest.lake.tables import TABLES
-from spark_jobs.fold.checkpoint_log import TELLING
+from spark_jobs.fold.checkpoint_log import KINDS_OF_CHECKPOINT
 from spark_jobs.fold.checkpoint_rows import OF_VERTEX
 from spark_jobs.fold.rule_evaluation import Scoped, Settings
 from spark_jobs.lake import PinnedLake
@@ -205,7 +205,7 @@ class Recompute:
         ranges = self.lake.session.createDataFrame([one[:4] for one in lookups], spark_schema(FOUND))
         triggers, lines = lookup_spans(lookups)
         records = self.lake.rows_in("log_records", lines).where(F.col("message").contains("heckpoint"))
-        reported = log_events.with_served(log_events.recognised(records)).where(F.col("kind").isin(*TELLING))
+        reported = log_events.with_served(log_events.recognised(records)).where(F.col("kind").isin(*KINDS_OF_CHECKPOINT))
         found = {
             "found_checkpoints": _within_spans(self.lake.rows_in("checkpoints", triggers).drop(*_UNREAD), ranges, "trigger_time"),
             "found_vertex_checkpoints": _within_spans(

@@ -12,9 +12,9 @@ import pyarrow.parquet as pq
 from ingest.lake.derived import CYCLE_TABLES, with_same_rows
 from ingest.lake.reader import LakeReader
 from spark_jobs.arrow_schemas import serving_rows
-from spark_jobs.fold.checkpoint_log import TELLING
+from spark_jobs.fold.checkpoint_log import KINDS_OF_CHECKPOINT
 from spark_jobs.fold.checkpoint_rows import OF_VERTEX
-from spark_jobs.fold.lost_taskmanagers import TELLING as TELLING_OF_LOSS
+from spark_jobs.fold.lost_taskmanagers import KINDS_OF_LOSS
 from spark_jobs.fold.rule_evaluation import Scoped, Settings
 from spark_jobs.manifest import Manifest
 from spark_jobs.nested_tables import JOB
@@ -94,7 +94,7 @@ class SmallCycle:
         if self._names_executions:
             placed = executions.newly_placed(self.executions, self.carried_executions)
             parts["executions"] = pa.Table.from_pylist(placed, EXECUTION).drop_columns(["deployed_at"])
-        if any(event["kind"] in TELLING_OF_LOSS for event in self._read_events):
+        if any(event["kind"] in KINDS_OF_LOSS for event in self._read_events):
             lines = executions.of_taskmanagers(self._read_events, self._known_executions)
             parts["taskmanager_lines"] = pa.Table.from_pylist(lines, TASKMANAGER_LINE)
         if self._has_new("exceptions"):
@@ -208,7 +208,7 @@ class SmallCycle:
         triggers, lines = lookup_spans(lookups)
         records = self.lake.rows_in("log_records", lines)
         records = records.filter(pc.match_substring(records["message"], "heckpoint"))
-        reported = [event for event in events.recognised(records) if event["kind"] in TELLING]
+        reported = [event for event in events.recognised(records) if event["kind"] in KINDS_OF_CHECKPOINT]
         found = {
             "found_checkpoints": self.lake.rows_in("checkpoints", triggers).drop_columns(["source"]),
             "found_vertex_checkpoints": self.lake.rows_in("vertex_checkpoints", triggers).select([*JOB, *OF_VERTEX]),

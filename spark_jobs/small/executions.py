@@ -7,7 +7,7 @@ from typing import Any
 
 from ingest.flink_logs.task_locations import GRAPH_CREATED
 from spark_jobs.fold.lost_taskmanagers import COLUMNS as TASKMANAGER_LINE
-from spark_jobs.fold.lost_taskmanagers import NOTICED_WITHIN_S, TELLING
+from spark_jobs.fold.lost_taskmanagers import KINDS_OF_LOSS, NOTICED_WITHIN_S
 from spark_jobs.small.rows import Row
 from spark_jobs.spans import EPOCH
 from spark_jobs.step_schemas import EXECUTION
@@ -68,7 +68,7 @@ def of_taskmanagers(events: Iterable[Row], executions: Iterable[Row]) -> list[Ro
     """Lines about the end of a TaskManager, one for each job that had tasks there, or had until lately."""
     reported: dict[ExecutionKey, list[Row]] = defaultdict(list)
     for event in events:
-        if event["kind"] in TELLING and event["container"] is not None:
+        if event["kind"] in KINDS_OF_LOSS and event["container"] is not None:
             reported[event["cluster"], event["container"]].append(event)
     places: dict[Any, list[Row]] = defaultdict(list)
     for row in executions:

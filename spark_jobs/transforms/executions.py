@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 
 from ingest.flink_logs.task_locations import GRAPH_CREATED
 from spark_jobs.fold.lost_taskmanagers import COLUMNS as TASKMANAGER_LINE
-from spark_jobs.fold.lost_taskmanagers import NOTICED_WITHIN_S, TELLING
+from spark_jobs.fold.lost_taskmanagers import KINDS_OF_LOSS, NOTICED_WITHIN_S
 from spark_jobs.small.executions import CARRIED_DAYS, COLUMNS, LOCATION, NAME, NEWEST_DAYS, SUBTASK
 
 EXECUTION = ("cluster", "execution_id")
@@ -59,7 +59,7 @@ def locate(events: DataFrame, executions: DataFrame) -> DataFrame:
 
 def of_taskmanagers(events: DataFrame, executions: DataFrame) -> DataFrame:
     """Lines about the end of a TaskManager, one for each job that had tasks there, or had until lately."""
-    reported = events.where(F.col("kind").isin(*TELLING) & F.col("container").isNotNull()).select("cluster", *TASKMANAGER_LINE)
+    reported = events.where(F.col("kind").isin(*KINDS_OF_LOSS) & F.col("container").isNotNull()).select("cluster", *TASKMANAGER_LINE)
     next_one = Window.partitionBy(*SUBTASK).orderBy("deployed_at", "execution_id")
     ran = executions.where(F.col("job_id").isNotNull() & F.col("deployed_at").isNotNull()).select(
         "cluster", "job_id", "container", "deployed_at", F.lead("deployed_at").over(next_one).alias("left_at")

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from spark_jobs.fold.checkpoint_log import TELLING
+from spark_jobs.fold.checkpoint_log import KINDS_OF_CHECKPOINT
 from spark_jobs.fold.checkpoints import Lookup
 from spark_jobs.fold.job import JobResult, fold
 from spark_jobs.fold.job_update import JobUpdate
@@ -63,7 +63,7 @@ def with_found(late: JobUpdate, early: JobUpdate, lookup: Lookup) -> JobUpdate:
         found=(lookup.from_ms, lookup.to_ms),
         found_checkpoints=of("checkpoints", "trigger_time"),
         found_vertex_checkpoints=of("vertex_checkpoints", "trigger_time"),
-        found_lines=[line for line in of("events", "ts", lookup.to_ms + 86_400_000) if line["kind"] in TELLING],
+        found_lines=[line for line in of("events", "ts", lookup.to_ms + 86_400_000) if line["kind"] in KINDS_OF_CHECKPOINT],
         found_snapshots=[*early.snapshots, *late.snapshots] if lookup.keys else (),
     )
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from spark_jobs.fold.checkpoint_facts import JobSurroundings, checkpoint_facts
-from spark_jobs.fold.checkpoint_log import TELLING
+from spark_jobs.fold.checkpoint_log import KINDS_OF_CHECKPOINT
 from spark_jobs.fold.checkpoint_rows import CheckpointRows
 from spark_jobs.fold.full_sizes import FullSizes
 from spark_jobs.fold.triggers import anchored, known_triggers
@@ -30,7 +30,7 @@ def facts(
     rows = CheckpointRows(
         lake("checkpoints", [default | dict(row) for row in rest]),
         lake("vertex_checkpoints", [default | {"vertex_id": VERTEX} | dict(row) for row in vertices]),
-        [line for line in lines if line["kind"] in TELLING],
+        [line for line in lines if line["kind"] in KINDS_OF_CHECKPOINT],
     )
     known = known_triggers(rows.checkpoints, rows.vertex_checkpoints, rows.lines)
     return list(checkpoint_facts(rows, anchored(rows.lines, known), job, FullSizes(JOB, snapshots, known)).values())

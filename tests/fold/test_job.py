@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from spark_jobs.fold.checkpoint_log import TELLING
+from spark_jobs.fold.checkpoint_log import KINDS_OF_CHECKPOINT
 from spark_jobs.fold.job import JobResult
 from spark_jobs.fold.job_update import JobUpdate
 from spark_jobs.fold.rows import Row
@@ -57,7 +57,7 @@ def shuffled(job: JobUpdate, chance: Random) -> JobUpdate:
 
 
 def is_about_a_checkpoint(row: Row) -> bool:
-    return row["kind"] in TELLING if "kind" in row else "trigger_time" in row or "metadata_path" in row
+    return row["kind"] in KINDS_OF_CHECKPOINT if "kind" in row else "trigger_time" in row or "metadata_path" in row
 
 
 def is_lucky(row: Row, salt: int) -> bool:

@@ -5,7 +5,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from spark_jobs.fold.checkpoint_log import TELLING
+from spark_jobs.fold.checkpoint_log import KINDS_OF_CHECKPOINT
 from spark_jobs.fold.job_update import JobUpdate
 from spark_jobs.serving import OUTCOMES
 from tests.fold.rows import JOB, VERTEX, events, facts, lake, noon, serving
@@ -106,7 +106,9 @@ EVENTS = _rows(
     _lines,
     ts=instants,
     observed_at=late,
-    kind=st.sampled_from([*TELLING, "job_state", "job_submitted", "restored", "task_state", "coordinator_stopped", "tm_registered"]),
+    kind=st.sampled_from(
+        [*KINDS_OF_CHECKPOINT, "job_state", "job_submitted", "restored", "task_state", "coordinator_stopped", "tm_registered"]
+    ),
     record_hash=st.sampled_from("abc"),
     process=st.sampled_from(["jm.log", "tm.log"]),
     offset=st.integers(0, 2),

@@ -20,7 +20,7 @@ from spark_jobs.diagnosis.thresholds import Limits
 RULE = "checkpoint.failed"
 NO_REASON = "no reason reported"
 SAME_MS = 1_000
-TELLING = ("trigger_failed", "checkpoint_failed")
+KINDS = ("trigger_failed", "checkpoint_failed")
 
 
 @rule(
@@ -29,7 +29,7 @@ TELLING = ("trigger_failed", "checkpoint_failed")
     "Checkpoints were lost for reasons other than a decline or an expiry.",
     hold_s=HOLD_S,
     thresholds=loss_thresholds(RULE),
-    reads=TELLING,
+    reads=KINDS,
 )
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     window = _with_those_without_id(window)
@@ -71,7 +71,7 @@ def _with_those_without_id(window: JobWindow) -> JobWindow:
 
 
 def _tells_of_one_without_id(event: LogEvent) -> bool:
-    return event.kind in TELLING and not event.checkpoint_id and event.reason in COUNTED_REASONS
+    return event.kind in KINDS and not event.checkpoint_id and event.reason in COUNTED_REASONS
 
 
 def _by_reason(reasons: Mapping[str, int], at_ms: int) -> Iterator[Evidence]:
