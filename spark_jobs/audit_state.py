@@ -6,16 +6,16 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from spark_jobs.run_dir import Carried
-from spark_jobs.storage.inputs import REFERRED, SEEN
+from spark_jobs.storage.inputs import KNOWN_FILES, REFERRED
 from spark_jobs.storage.layout_columns import is_below
 
 OF_FILES = ("storage_file", "storage_live", "storage_absent")
 OF_REFERENCES = ("storage_reference", "storage_pending")
 
 
-def seen(carried: Carried) -> DataFrame:
+def known_files(carried: Carried) -> DataFrame:
     """Of all roots there ever were, without ``audit_id``."""
-    empty = carried.session.createDataFrame([], SEEN).drop("audit_id")
+    empty = carried.session.createDataFrame([], KNOWN_FILES).drop("audit_id")
     return _union(carried, OF_FILES, empty)
 
 
@@ -24,14 +24,14 @@ def referred(carried: Carried) -> DataFrame:
     return _union(carried, OF_REFERENCES, empty)
 
 
-def of_audited(seen: DataFrame, roots: DataFrame) -> DataFrame:
-    return seen.join(F.broadcast(roots.select("audit_id", "root")), "root").select(*SEEN.names)
+def of_audited(known: DataFrame, roots: DataFrame) -> DataFrame:
+    return known.join(F.broadcast(roots.select("audit_id", "root")), "root").select(*KNOWN_FILES.names)
 
 
-def of_others(seen: DataFrame, roots: DataFrame) -> DataFrame:
+def of_others(known: DataFrame, roots: DataFrame) -> DataFrame:
     """Files below roots that this run does not audit: the next one may."""
-    others = seen.join(F.broadcast(roots.select("root")), "root", "left_anti")
-    return seen.limit(0) if others.select("root").isEmpty() else others
+    others = known.join(F.broadcast(roots.select("root")), "root", "left_anti")
+    return known.limit(0) if others.select("root").isEmpty() else others
 
 
 def of_audited_snapshots(referred: DataFrame, roots: DataFrame) -> DataFrame:

@@ -52,7 +52,7 @@ def _close_together(mentions: Iterable[Mention]) -> Iterator[list[Mention]]:
     for mention in sorted(mentions, key=lambda one: (one.kind, one.subject, *one.place)):
         if run and (
             (run[-1].kind, run[-1].subject) != (mention.kind, mention.subject)
-            or mention.seen_at - run[-1].seen_at > APART_MS.get(mention.kind, APART_OTHERWISE_MS)
+            or mention.at_ms - run[-1].at_ms > APART_MS.get(mention.kind, APART_OTHERWISE_MS)
         ):
             yield run
             run = []
@@ -62,11 +62,11 @@ def _close_together(mentions: Iterable[Mention]) -> Iterator[list[Mention]]:
 
 
 def _folded(mentions: Sequence[Mention]) -> dict[str, Any]:
-    dated, worded = min(mentions, key=lambda one: (one.by_log, one.seen_at)), min(mentions, key=lambda one: one.words)
+    dated, worded = min(mentions, key=lambda one: (one.by_log, one.at_ms)), min(mentions, key=lambda one: one.words)
     return {
         "kind": dated.kind,
         "subject": dated.subject,
-        "at": floor_ms(dated.seen_at, 1000),
+        "at": floor_ms(dated.at_ms, 1000),
         "label": worded.label,
         "detail": worded.detail,
         "as_of": max(mention.as_of for mention in mentions),

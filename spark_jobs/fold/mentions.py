@@ -14,7 +14,7 @@ class Mention:
 
     kind: str
     subject: str
-    seen_at: int
+    at_ms: int
     by_log: bool
     label: str
     detail: dict[str, Any] | None
@@ -29,15 +29,15 @@ class Mention:
     def words(self) -> Any:
         """Order in which mentions of one happening give its words. Of a restart only the log tells when all tasks ran again."""
         is_vague = self.detail is None or (self.kind == "restore" and self.detail["path"] is None)
-        return is_vague, self.kind == "restart" and not self.by_log, self.seen_at, self.by_log, self.label, self._content
+        return is_vague, self.kind == "restart" and not self.by_log, self.at_ms, self.by_log, self.label, self._content
 
     @property
     def place(self) -> Any:
-        return self.seen_at, self.by_log, self.detail is None, self.label, self._content
+        return self.at_ms, self.by_log, self.detail is None, self.label, self._content
 
 
-def by_rest(kind: str, subject: str, seen_at: int, label: str, detail: dict[str, Any] | None, row: Row) -> Mention:
-    return Mention(kind, subject, seen_at, False, label, detail, row["observed_at"])
+def by_rest(kind: str, subject: str, at_ms: int, label: str, detail: dict[str, Any] | None, row: Row) -> Mention:
+    return Mention(kind, subject, at_ms, False, label, detail, row["observed_at"])
 
 
 def by_log(kind: str, subject: str, label: str, detail: dict[str, Any] | None, row: Row) -> Mention:

@@ -124,7 +124,7 @@ class AuditRun:
         roots = self._keep("roots", audit_frames.roots_frame(self.session, self.audits))
         read = self._read(listing, tasks)
         carried = Carried(self.session, self.previous)
-        seen, referred = audit_state.seen(carried), audit_state.referred(carried)
+        known, referred = audit_state.known_files(carried), audit_state.referred(carried)
         jobs = audit_frames.jobs_frame(self.session, self.audits)
         inputs = Inputs(
             roots=roots,
@@ -133,11 +133,11 @@ class AuditRun:
             references=self._keep("references", read.references),
             doubts=read.doubts.unionByName(audit_frames.unlisted_doubts(self.session, self.audits)),
             vanished=read.vanished,
-            seen=audit_state.of_audited(seen, roots),
+            known_files=audit_state.of_audited(known, roots),
             referred=audit_state.of_audited_snapshots(referred, roots),
         )
         judged = judge(inputs, self._keep)
-        self._write(judged, audit_state.of_others(seen, roots), audit_state.of_other_snapshots(referred, roots))
+        self._write(judged, audit_state.of_others(known, roots), audit_state.of_other_snapshots(referred, roots))
 
     def _read(self, listing: DataFrame, tasks: int) -> reading.Read:
         """Listing comes before reading: what a listed checkpoint refers to was there before it."""

@@ -85,7 +85,7 @@ def judge(inputs: Inputs, keep: Keep) -> Judged:
     return Judged(
         files=verdicts.spelled_out(judged, directories),
         references=referred,
-        absent=absent_files(files, inputs.seen, roots),
+        absent=absent_files(files, inputs.known_files, roots),
         pending=pending,
         tables={
             "storage_root": totals.of_roots(cube, checkpoints, _distinct_files(missing), doubts, roots),
@@ -123,13 +123,13 @@ def _all_doubts(
 def _files(inputs: Inputs, keep: Keep) -> tuple[DataFrame, DataFrame]:
     """Listed files, and the directories that hold them.
 
-    To merge what was seen of a file costs as much as all else here, and is hardly ever needed: the number of rows tells.
+    To merge what is known of a file costs as much as all else here, and is hardly ever needed: the number of rows shows it.
     """
-    files = keep("files", listed_files(inputs.listing, inputs.seen, inputs.roots))
+    files = keep("files", listed_files(inputs.listing, inputs.known_files, inputs.roots))
     held = keep("held", held_directories(files, inputs.roots))
     summed = held.agg(F.sum("files")).first()
     if summed and summed[0] not in (None, inputs.listing.count()):
-        files = keep("merged_files", listed_files(inputs.listing, merged(inputs.seen), inputs.roots))
+        files = keep("merged_files", listed_files(inputs.listing, merged(inputs.known_files), inputs.roots))
         held = keep("merged_held", held_directories(files, inputs.roots))
     return files, held
 

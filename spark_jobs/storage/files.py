@@ -14,13 +14,13 @@ def numbered(roots: DataFrame) -> DataFrame:
     return roots.agg(listed.alias("listed")).select(F.posexplode("listed").alias("root_no", "of")).select("root_no", "of.*")
 
 
-def listed_files(listing: DataFrame, seen: DataFrame, roots: DataFrame) -> DataFrame:
+def listed_files(listing: DataFrame, known_files: DataFrame, roots: DataFrame) -> DataFrame:
     """Listed files with their place; first seen now where no audit saw them. Partitioned by ``FILE_KEY`` from here on.
 
-    As many rows as ``listing`` has, or more where ``seen`` has two of one file: then it is to be ``merged`` first.
+    As many rows as ``listing`` has, or more where ``known_files`` has two of one file: then it is to be ``merged`` first.
     ``listed_path`` is null where it is the same as ``path``: one long text less to be moved about.
     """
-    known = with_file_key(seen).select(*FILE_KEY, *KNOWN_OF_FILE)
+    known = with_file_key(known_files).select(*FILE_KEY, *KNOWN_OF_FILE)
     named = listing.withColumn("listed_path", F.nullif("listed_path", "path"))
     files = with_file_key(named).join(looked_up(known), FILE_KEY, "left").join(F.broadcast(numbered(roots)), ["audit_id", "root"])
     return with_places(files).withColumn("first_seen_at", F.coalesce("first_seen_at", "as_of")).drop("root", "as_of")
@@ -40,12 +40,12 @@ def held_directories(files: DataFrame, roots: DataFrame) -> DataFrame:
     return named.withColumn("held_no", F.monotonically_increasing_id())
 
 
-def merged(seen: DataFrame) -> DataFrame:
+def merged(known_files: DataFrame) -> DataFrame:
     """One row for each file: where two listed names are one path, or two roots hold it, what keeps it longer counts."""
-    return seen.groupBy("audit_id", "path").agg(*(F.max(name).alias(name) for name in KNOWN_OF_FILE))
+    return known_files.groupBy("audit_id", "path").agg(*(F.max(name).alias(name) for name in KNOWN_OF_FILE))
 
 
-def absent_files(files: DataFrame, seen: DataFrame, roots: DataFrame) -> DataFrame:
+def absent_files(files: DataFrame, known_files: DataFrame, roots: DataFrame) -> DataFrame:
     """Files seen before and not listed now, below roots that were not listed whole.
 
     When such a directory can be listed again, it must not look as if Weir saw its files for the first time, or as if
@@ -53,5 +53,5 @@ def absent_files(files: DataFrame, seen: DataFrame, roots: DataFrame) -> DataFra
     """
     torn = roots.where(F.col("unlisted") > 0).select("audit_id", "root")
     if torn.isEmpty():  # as usual: then nobody need look through all files
-        return with_file_key(seen.limit(0))
-    return with_file_key(seen.join(F.broadcast(torn), ["audit_id", "root"])).join(files.select(*FILE_KEY), FILE_KEY, "left_anti")
+        return with_file_key(known_files.limit(0))
+    return with_file_key(known_files.join(F.broadcast(torn), ["audit_id", "root"])).join(files.select(*FILE_KEY), FILE_KEY, "left_anti")

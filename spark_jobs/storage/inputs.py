@@ -37,7 +37,7 @@ REFERENCES = spark_schema(pa.schema([PARSED.field(name) for name in _OF_REFERENC
 DOUBTS = serving_schema(STORAGE_DOUBT)
 KNOWN_OF_FILE = ("first_seen_at", "unreferenced_since", "last_referred_at", "last_referrer", "vanished_referrer")
 """Columns of ``storage_file`` that the next audit starts from."""
-SEEN = spark_schema(pa.schema([arrow_schema(STORAGE_FILE).field(name) for name in (*STORAGE_FILE.key, *KNOWN_OF_FILE)]))
+KNOWN_FILES = spark_schema(pa.schema([arrow_schema(STORAGE_FILE).field(name) for name in (*STORAGE_FILE.key, *KNOWN_OF_FILE)]))
 REFERRED = spark_schema(pa.schema([arrow_schema(STORAGE_REFERENCE).field(name) for name in STORAGE_REFERENCE.key]))
 
 
@@ -47,7 +47,7 @@ class Inputs:
 
     ``jobs.restored_path`` is the directory restored from. ``references`` has a row with ordinal 0 for each ``_metadata``
     that was read to its end; rows of others are ignored. ``vanished`` are listed ``_metadata`` that were gone when read.
-    ``seen`` and ``referred`` are what the audit before left: files, and who referred to them.
+    ``known_files`` and ``referred`` are what the audit before left: files, and who referred to them.
     """
 
     roots: DataFrame
@@ -56,5 +56,5 @@ class Inputs:
     references: DataFrame
     doubts: DataFrame
     vanished: DataFrame
-    seen: DataFrame
+    known_files: DataFrame
     referred: DataFrame

@@ -24,7 +24,7 @@ _ROOT = {
     "attested": pa.bool_(), "unlisted": pa.int64(), "known_authorities": pa.list_(_TEXT),
 }  # fmt: skip
 _FILE = {"audit_id": _TEXT, "root": _TEXT, "path": _TEXT, "listed_path": _TEXT, "bytes": pa.int64(), "modified": _TIME}
-_SEEN = {
+_KNOWN_FILE = {
     "audit_id": _TEXT, "root": _TEXT, "path": _TEXT, "first_seen_at": _TIME, "unreferenced_since": _TIME,
     "last_referred_at": _TIME, "last_referrer": _TEXT, "vanished_referrer": _TEXT,
 }  # fmt: skip
@@ -39,7 +39,7 @@ _JOB = {
 
 def inputs_of(spark: SparkSession, worlds: Sequence[World], folder: Path, *, written: bool = False) -> Inputs:
     """Frames of files below ``folder``; ``written``: ``_metadata`` as well, to be read by executors."""
-    rows: dict[str, list[dict[str, Any]]] = {name: [] for name in ("root", "file", "seen", "job", "parsed", "doubt", "referred")}
+    rows: dict[str, list[dict[str, Any]]] = {name: [] for name in ("root", "file", "known_file", "job", "parsed", "doubt", "referred")}
     for world in worlds:
         _pack(world, rows)
 
@@ -56,7 +56,7 @@ def inputs_of(spark: SparkSession, worlds: Sequence[World], folder: Path, *, wri
         references=read.references,
         doubts=read.doubts.unionByName(doubts),
         vanished=read.vanished,
-        seen=frame("seen", _SEEN),
+        known_files=frame("known_file", _KNOWN_FILE),
         referred=frame("referred", dict.fromkeys(REFERRED.names, _TEXT)),
     )
 
@@ -81,8 +81,10 @@ def _pack(world: World, rows: dict[str, list[dict[str, Any]]]) -> None:
         if file.listed:
             rows["file"].append(of | {"listed_path": file.path, "bytes": file.size, "modified": file.modified})
         if file.first_seen:
-            rows["seen"].append(of | {"first_seen_at": file.first_seen, "unreferenced_since": file.unreferenced_since})
-    rows["seen"] += [audit | {"root": world.root_of(path), "path": path, "first_seen_at": at} for path, at in world.seen_again.items()]
+            rows["known_file"].append(of | {"first_seen_at": file.first_seen, "unreferenced_since": file.unreferenced_since})
+    rows["known_file"] += [
+        audit | {"root": world.root_of(path), "path": path, "first_seen_at": at} for path, at in world.seen_again.items()
+    ]
     for job in world.jobs:
         if job.known:
             ended = [{"checkpoint_id": number, "completed": completed, "discarded": gone} for number, completed, gone in job.ended]
