@@ -87,8 +87,9 @@ def fill(lake: Lake) -> None:
     finding(of, "data.skew", now, severity="warning", subject_id="v2", subject="parse", title="parse/0 has 90 % of the records", related=[])
     event(of, "late_message", now, "Received late message for now expired checkpoint attempt 30", level="WARN", host="flink-tm-2")
     exception(of, now - timedelta(minutes=60))
+    pools = {"in_pool_usage": (0.9, 0.1), "out_pool_usage": (0.2, None), "taskmanager_id": ("tm-1", "tm-2")}
     samples = tuple(
-        VertexMetrics(of.job_id, vertex_id, now - timedelta(minutes=minute), in_pool_usage=(0.9, 0.1), out_pool_usage=(0.2, None))
+        VertexMetrics(of.job_id, vertex_id, now - timedelta(minutes=minute), **pools)
         for vertex_id in ("v2", "v3")
         for minute in range(1, 60)
     )
