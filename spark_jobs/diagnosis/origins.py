@@ -114,7 +114,11 @@ class Pressure:
         return kept
 
 
-_last: tuple[JobWindow, Limits, Pressure | NotJudged] | None = None
+_last: tuple[JobWindow, Limits, Pressure | str] | None = None
+"""The last window that was asked for, and its pressure or what it lacks.
+
+As text: an exception that is kept holds the frames it passed through, which hold it again, and with them every row of the job.
+"""
 
 
 def pressure_of(window: JobWindow, limits: Limits) -> Pressure:
@@ -123,8 +127,8 @@ def pressure_of(window: JobWindow, limits: Limits) -> Pressure:
     if _last is None or not _asks_the_same(_last[0], window) or _last[1] is not limits:
         _last = (window, limits, _pressure(window, limits))
     found = _last[2]
-    if isinstance(found, NotJudged):
-        raise found
+    if isinstance(found, str):
+        raise NotJudged(found)
     return found
 
 
@@ -138,9 +142,10 @@ def _asks_the_same(one: JobWindow, other: JobWindow) -> bool:
     )
 
 
-def _pressure(window: JobWindow, limits: Limits) -> Pressure | NotJudged:
+def _pressure(window: JobWindow, limits: Limits) -> Pressure | str:
+    """What is lacking, as text, where it cannot be told."""
     if not window.vertex_windows:
-        return Pressure(Topology((), ()), {}) if window.terminal else NotJudged("metrics of any vertex in this window")
+        return Pressure(Topology((), ()), {}) if window.terminal else "metrics of any vertex in this window"
     larger_part = limits[BACKPRESSURED]
     silent = {} if window.terminal else _silent(window)
     held = {}

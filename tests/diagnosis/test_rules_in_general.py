@@ -1,5 +1,6 @@
 """What holds for every rule: nothing out of nothing, no matter of order, cheap, explained."""
 
+import gc
 import random
 from dataclasses import fields, replace
 from pathlib import Path
@@ -16,7 +17,7 @@ from spark_jobs.diagnosis.findings import CONFIDENCES
 from spark_jobs.diagnosis.samples import CheckpointConfig, CheckpointSample, JobWindow, SourceGap
 from spark_jobs.fold.outcomes import OUTCOME_OF_REASON
 from spark_jobs.serving import OUTCOMES
-from tests.diagnosis.jobs import LIMITS, START_MS, ms, restart, window
+from tests.diagnosis.jobs import LIMITS, START_MS, chain, checkpoint, ms, restart, window
 from tests.windows import recorded, recorded_windows
 
 RULES = tuple(registry.rules_for(JobWindow))
@@ -164,3 +165,16 @@ def test_recorded_windows_say_the_same_in_any_order():
 def test_a_silent_source_is_no_business_of_other_rules():
     blind = window(at=60, gaps=(SourceGap("rest", ms(0), 9),))
     assert [rule for rule in RULES if say(blind, rule)] == ["collect.blind"]
+
+
+def test_what_could_not_be_judged_is_not_held_by_its_error():
+    """Workers fold thousands of jobs with the garbage collector off."""
+    without_metrics = [window(checkpoint(1, 60), at=1_900, **chain("source", f"sink {number}")) for number in range(3)]
+    registry.diagnose(window(checkpoint(1, 60)), LIMITS)
+    gc.collect()
+    gc.disable()
+    try:
+        assert all(registry.diagnose(one, LIMITS).unknowns for one in without_metrics)
+        assert gc.collect() == 0
+    finally:
+        gc.enable()
