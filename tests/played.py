@@ -8,24 +8,14 @@ import json
 import re
 import tempfile
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ingest.lake.derived import CYCLE_TABLES
-from ingest.lake.store import Lake
-from ingest.recordings.importer import import_recording
-from spark_jobs import manifest as manifests
-from spark_jobs.manifest import Manifest
-from spark_jobs.run_files import RunFiles
-from spark_jobs.run_rows import rows_of
 from spark_jobs.serving import FINDING_SIGHT
-from spark_jobs.small.cycle import SmallCycle
-from spark_jobs.small.rows import SmallLake
+from tests.first_cycles import served
 
 FOLDER = Path(__file__).parent / "fixtures" / "incidents"
-CLUSTER = "lab"
 
 
 class Answer(NamedTuple):
@@ -40,19 +30,8 @@ class Answer(NamedTuple):
 def _judged(played: str) -> tuple[dict[str, Any], ...]:
     """What a run of the cycle in this process leaves."""
     with tempfile.TemporaryDirectory() as folder:
-        lake = Lake(f"{folder}/lake")
-        import_recording(FOLDER / played, CLUSTER, lake)
-        versions = {table: lake.version(table) for table in CYCLE_TABLES}
-        run_dir = RunFiles(f"{folder}/run")
-        cycle = SmallCycle(SmallLake(lake, versions, most_rows=1_000_000), None, run_dir)
-        list(cycle.steps())
-        at = datetime.now(UTC)
-        left = Manifest("cycle", "played", cycle.from_seq, versions, run_dir.outputs, run_dir.state, at, at, run_dir.retracted)
-        manifest = manifests.read(manifests.write(left, run_dir.uri))
-        batches = rows_of(manifest, FINDING_SIGHT.name, FINDING_SIGHT.column_names, 1000)
-        rows = [row for batch in batches for row in batch.to_pylist()]
-    parsed = (row | {name: _parsed(row[name]) for name in ("evidence", "related", "data")} for row in rows)
-    return tuple(sorted(parsed, key=lambda row: (row["window_start"], row["rule"], row["subject_id"])))
+        rows = served(FOLDER / played, Path(folder), FINDING_SIGHT)
+    return tuple(sorted(rows, key=lambda row: (row["window_start"], row["rule"], row["subject_id"])))
 
 
 def of_rule(played: str, rule: str) -> list[dict[str, Any]]:
@@ -95,7 +74,3 @@ def _told(folder: str) -> tuple[dict[str, Any], ...]:
 def _job_ids(folder: str) -> dict[str, str]:
     """Name → id of the jobs that Flink lists."""
     return {one["name"]: one["jid"] for told in _told(folder) if told["path"] == "/jobs/overview" for one in told["body"]["jobs"]}
-
-
-def _parsed(value: Any) -> Any:
-    return json.loads(value) if isinstance(value, str) else value

@@ -4,41 +4,19 @@ import gzip
 import json
 import re
 from collections import Counter
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from ingest.lake.store import Lake
-from ingest.lake.tables import TABLES
-from ingest.recordings.importer import import_recording
-from spark_jobs import manifest as manifests
-from spark_jobs.manifest import Manifest
-from spark_jobs.run_files import RunFiles
-from spark_jobs.run_rows import rows_of
 from spark_jobs.serving import JOB_CURRENT
-from spark_jobs.small.cycle import SmallCycle
-from spark_jobs.small.rows import SmallLake
+from tests.first_cycles import served
 from webapp.fleet.models import JobCurrent
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
-CLUSTER = "lab"
 
 
 def taken_up(recording: str, home: Path) -> list[JobCurrent]:
     """``recordings/<version>/<scenario>`` or ``incidents/…`` → the saved rows of its jobs; the lake is that of the home."""
-    lake = Lake(str(home / "lake"))
-    import_recording(FIXTURES / recording, CLUSTER, lake)
-    versions = {table: lake.version(table) for table in TABLES}
-    run_dir = RunFiles(str(home / "run"))
-    cycle = SmallCycle(SmallLake(lake, versions, most_rows=1_000_000), None, run_dir)
-    list(cycle.steps())
-    at = datetime.now(UTC)
-    left = Manifest("cycle", "recorded", cycle.from_seq, versions, run_dir.outputs, run_dir.state, at, at, run_dir.retracted)
-    manifest = manifests.read(manifests.write(left, run_dir.uri))
-    rows = [row for batch in rows_of(manifest, JOB_CURRENT.name, JOB_CURRENT.column_names, 1000) for row in batch.to_pylist()]
-    documents = [column.name for column in JOB_CURRENT.columns if column.kind == "json"]
-    parsed = (row | {name: row[name] and json.loads(row[name]) for name in documents} for row in rows)
-    return JobCurrent.objects.bulk_create(JobCurrent(**row) for row in parsed)
+    return JobCurrent.objects.bulk_create(JobCurrent(**row) for row in served(FIXTURES / recording, home, JOB_CURRENT))
 
 
 def answers(recording: str) -> list[dict[str, Any]]:

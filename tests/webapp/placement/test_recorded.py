@@ -10,7 +10,8 @@ from django.core.cache import cache
 from django.core.management import CommandError, call_command
 from django.urls import reverse
 
-from tests.webapp.placement.recorded import CLUSTER, answers, redeployed_tasks, subtasks, taken_up, tasks_of
+from tests.first_cycles import CLUSTER
+from tests.webapp.placement.recorded import answers, redeployed_tasks, subtasks, taken_up, tasks_of
 from webapp.placement.lookup import look_up_placement
 from webapp.placement.words import verdict
 

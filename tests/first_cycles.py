@@ -1,0 +1,35 @@
+"""What the first cycle over a recording serves, run in the process of a test."""
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from ingest.lake.derived import CYCLE_TABLES
+from ingest.lake.store import Lake
+from ingest.recordings.importer import import_recording
+from spark_jobs import manifest as manifests
+from spark_jobs.manifest import Manifest
+from spark_jobs.run_files import RunFiles
+from spark_jobs.run_rows import rows_of
+from spark_jobs.serving import ServingTable
+from spark_jobs.small.cycle import SmallCycle
+from spark_jobs.small.rows import SmallLake
+
+CLUSTER = "lab"
+
+
+def served(recording: Path, home: Path, table: ServingTable) -> list[dict[str, Any]]:
+    """Its rows of one table, documents as values; the lake is left at ``home/lake``."""
+    lake = Lake(str(home / "lake"))
+    import_recording(recording, CLUSTER, lake)
+    versions = {name: lake.version(name) for name in CYCLE_TABLES}
+    run_dir = RunFiles(str(home / "run"))
+    cycle = SmallCycle(SmallLake(lake, versions, most_rows=1_000_000), None, run_dir)
+    list(cycle.steps())
+    at = datetime.now(UTC)
+    left = Manifest("cycle", "first", cycle.from_seq, versions, run_dir.outputs, run_dir.state, at, at, run_dir.retracted)
+    manifest = manifests.read(manifests.write(left, run_dir.uri))
+    rows = [row for batch in rows_of(manifest, table.name, table.column_names, 1000) for row in batch.to_pylist()]
+    documents = [column.name for column in table.columns if column.kind == "json"]
+    return [row | {name: json.loads(row[name]) for name in documents if isinstance(row[name], str)} for row in rows]
