@@ -6,7 +6,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 import pytest
@@ -46,39 +46,40 @@ print(max(took))
 """
 
 
-@contextmanager
-def slow(to: Path, at: Path, answer_after_s: float) -> Iterator[None]:
-    """Between a Redis and its clients: every answer comes late."""
-    listening = socket.socket(socket.AF_UNIX)
-    listening.bind(str(at))
-    listening.listen(64)
+class Between:
+    """Between a Redis and its clients: answers come as late as it says just then."""
 
-    def carry(source: socket.socket, target: socket.socket, after_s: float) -> None:
+    def __init__(self, to: Path, at: Path) -> None:
+        self.at, self.answer_after_s = at, 0.0
+        self._to = to
+        self._listening = socket.socket(socket.AF_UNIX)
+        self._listening.bind(str(at))
+        self._listening.listen(64)
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def close(self) -> None:
+        self._listening.close()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                client, _ = self._listening.accept()
+            except OSError:
+                return
+            server = socket.socket(socket.AF_UNIX)
+            server.connect(str(self._to))
+            threading.Thread(target=self._carry, args=(client, server, lambda: 0.0), daemon=True).start()
+            threading.Thread(target=self._carry, args=(server, client, lambda: self.answer_after_s), daemon=True).start()
+
+    def _carry(self, source: socket.socket, target: socket.socket, after_s: Callable[[], float]) -> None:
         try:
             while data := source.recv(65536):
-                time.sleep(after_s)
+                time.sleep(after_s())
                 target.sendall(data)
         except OSError:
             pass
         finally:
             target.close()
-
-    def accept() -> None:
-        while True:
-            try:
-                client, _ = listening.accept()
-            except OSError:
-                return
-            server = socket.socket(socket.AF_UNIX)
-            server.connect(str(to))
-            threading.Thread(target=carry, args=(client, server, 0), daemon=True).start()
-            threading.Thread(target=carry, args=(server, client, answer_after_s), daemon=True).start()
-
-    threading.Thread(target=accept, daemon=True).start()
-    try:
-        yield
-    finally:
-        listening.close()
 
 
 def slowest_page(port: int, session: str, rounds: int) -> float:
@@ -98,55 +99,96 @@ def slowest_page(port: int, session: str, rounds: int) -> float:
     return worst
 
 
-@pytest.fixture
-def site(tmp_path: Path) -> Iterator[Site]:
-    with Site(tmp_path / "site") as running:
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    with Site(tmp_path_factory.mktemp("redis") / "site") as running:
         running.environment["DJANGO_SETTINGS_MODULE"] = "webapp.config.settings"
         yield running
 
 
-def freeze(site: Site) -> None:
-    os.kill(site.redis.pid, signal.SIGSTOP)
+@pytest.fixture(scope="module")
+def session(site: Site) -> str:
+    return site.python(MAKE).split()[-1]
 
 
-def die(site: Site) -> None:
-    kill(site.redis)
+@pytest.fixture(scope="module")
+def direct(site: Site, tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
+    """The port of a web server that asks Redis itself."""
+    with pages(site, tmp_path_factory.mktemp("direct"), site.socket) as port:
+        yield port
+
+
+@pytest.fixture(scope="module")
+def between(site: Site, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Between]:
+    between = Between(site.socket, tmp_path_factory.mktemp("between") / "slow.sock")
+    yield between
+    between.close()
+
+
+@pytest.fixture(scope="module")
+def behind(site: Site, between: Between, tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
+    """The port of one whose answers go through what is between."""
+    with pages(site, tmp_path_factory.mktemp("behind"), between.at) as port:
+        yield port
 
 
 @contextmanager
-def pages(site: Site, folder: Path, redis: Path) -> Iterator[tuple[int, str]]:
-    """The web server over the site's database; its port, and the key of a session."""
-    session = site.python(MAKE).split()[-1]
+def pages(site: Site, folder: Path, redis: Path) -> Iterator[int]:
+    """The web server over the site's database."""
     variables = {"WEIR_DATABASE_URL": f"sqlite:///{site.home}/weir.sqlite3", "WEIR_REDIS_URL": f"unix://{redis}"}
     secrets = {name.upper(): (site.home / "secrets" / name).read_text() for name in ("secret_key", "field_keys")}
     variables |= {f"WEIR_{name}": value for name, value in secrets.items()}
     with serving(folder, **variables) as (port, _):
-        yield port, session
+        yield port
 
 
-@pytest.mark.parametrize("harm", [freeze, die])
-def test_pages_and_saves_do_not_wait_for_redis(site: Site, tmp_path: Path, harm: Callable[[Site], None]) -> None:
-    with pages(site, tmp_path, site.socket) as (port, session):
-        slowest_page(port, session, 2)  # warm
-        harm(site)
-        assert slowest_page(port, session, 6) < WITHIN_S
+@contextmanager
+def frozen(site: Site) -> Iterator[None]:
+    os.kill(site.redis.pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        os.kill(site.redis.pid, signal.SIGCONT)
+
+
+@contextmanager
+def dead(site: Site) -> Iterator[None]:
+    kill(site.redis)
+    try:
+        yield
+    finally:
+        site.restart_redis()
+
+
+def warm(port: int, session: str) -> None:
+    """Pages were made, and Redis was found to answer."""
+    time.sleep(breaker.OPEN_S)
+    slowest_page(port, session, 2)
+
+
+@pytest.mark.parametrize("harmed", [frozen, dead])
+def test_pages_and_saves_do_not_wait_for_redis(
+    site: Site, session: str, direct: int, harmed: Callable[[Site], AbstractContextManager[None]]
+) -> None:
+    warm(direct, session)
+    with harmed(site):
+        assert slowest_page(direct, session, 6) < WITHIN_S
         assert float(site.python(SAVE)) < WITHIN_S
-        if harm is freeze:
-            os.kill(site.redis.pid, signal.SIGCONT)
 
 
 @pytest.mark.parametrize("answer_after_s", [0.1, 0.29, 1.0])
-def test_a_slow_one_is_left_alone(site: Site, tmp_path: Path, answer_after_s: float) -> None:
-    at = tmp_path / "slow.sock"
-    with slow(site.socket, at, answer_after_s):
-        site.environment["WEIR_REDIS_URL"] = f"unix://{at}"
-        assert float(site.python(SAVE)) < WITHIN_S
-        with pages(site, tmp_path, at) as (port, session):
-            slowest_page(port, session, 1)  # warm
-            assert slowest_page(port, session, 2) < WITHIN_S
+def test_a_slow_one_is_left_alone(
+    site: Site, session: str, between: Between, behind: int, monkeypatch: pytest.MonkeyPatch, answer_after_s: float
+) -> None:
+    warm(behind, session)
+    monkeypatch.setattr(between, "answer_after_s", answer_after_s)
+    monkeypatch.setitem(site.environment, "WEIR_REDIS_URL", f"unix://{between.at}")
+    assert slowest_page(behind, session, 3) < WITHIN_S
+    assert float(site.python(SAVE)) < WITHIN_S
 
 
 def test_hints_arrive_again_once_it_answers(site: Site) -> None:
+    site.flush_redis()
     script = SAVE.replace("print(max(took))", "") + (
         "import os, signal, time\n"
         f"os.kill({site.redis.pid}, signal.SIGSTOP)\n"
