@@ -7,6 +7,8 @@ PYTHON ?= $(shell for p in python3 python3.12 python3.11 python3.13 python3.14; 
 	command -v $$p >/dev/null 2>&1 && $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && exit; done; echo python3)
 VENV := .venv
 PY := $(VENV)/bin/python
+# Hundreds of processes are started: none compiles the sources anew, whatever the environment says.
+unexport PYTHONDONTWRITEBYTECODE
 PREFLIGHT := $(PYTHON) webapp/supervisor/preflight.py
 PIP := $(PY) -m pip --disable-pip-version-check --no-input
 
