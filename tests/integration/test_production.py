@@ -83,6 +83,13 @@ class Production:
         self.children[service] = child
         child.start()
 
+    def stop(self) -> None:
+        """All are asked before any is waited for."""
+        for child in self.children.values():
+            child.ask_to_stop()
+        for child in reversed(self.children.values()):
+            child.stop()
+
     def get(self, path: str) -> int:
         try:
             with urllib.request.urlopen(f"http://127.0.0.1:{self.web}{path}", timeout=20) as answer:
@@ -103,7 +110,7 @@ def production(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Production]
         stack.callback(queue.stop)
         queue.start()
         production = Production(home, database.get_uri(), f"unix://{socket}")
-        stack.callback(lambda: [child.stop() for child in reversed(production.children.values())])
+        stack.callback(production.stop)
         production.start("spark-master")
         until(lambda: listens("127.0.0.1", production.master), 90, "the Spark master")
         production.start("spark-worker")
