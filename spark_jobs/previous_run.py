@@ -63,8 +63,8 @@ def blamed_where_damaged(run: Manifest | None) -> Iterator[None]:
         raise
 
 
-def _is_damaged(run: Manifest, said: str) -> bool:
-    if f"{run.attempt}/state/" in said and "checksum" in said.lower():
+def _is_damaged(run: Manifest, error_text: str) -> bool:
+    if f"{run.attempt}/state/" in error_text and "checksum" in error_text.lower():
         return True  # Hadoop keeps sums of its own beside local files
     try:
         check(run, every_byte=True)

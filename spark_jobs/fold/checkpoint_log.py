@@ -1,4 +1,4 @@
-"""What the JobManager's log said of a checkpoint, all its lines folded into one."""
+"""What the JobManager's log has of a checkpoint, all its lines folded into one."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence

@@ -198,12 +198,12 @@ def _over_elements(name: str, arguments: Sequence[pb.Expression], scope: Scope) 
         at=rows if scope.at is None else [scope.at[row] for row in rows],
         variables={**{key: value.take(rows) for key, value in scope.variables.items()}, _variable(body.arguments[0]): elements},
     )
-    said = evaluate(body.function, inner)
+    answered = evaluate(body.function, inner)
     answers: list[list[tuple[Any, Any]]] = [[] for _ in arrays.values]
-    for row, element, answer in zip(rows, elements.values, said.values, strict=True):
+    for row, element, answer in zip(rows, elements.values, answered.values, strict=True):
         answers[row].append((element, answer))
     if name == "transform":
-        return Values(pa.list_(said.type), _where_array(arrays, [[answer for _, answer in row] for row in answers]))
+        return Values(pa.list_(answered.type), _where_array(arrays, [[answer for _, answer in row] for row in answers]))
     if name == "filter":
         return Values(arrays.type, _where_array(arrays, [[element for element, answer in row if answer] for row in answers]))
     return Values(FLAG, _where_array(arrays, [SCALAR["or"].call(False, *(answer for _, answer in row)) for row in answers]))

@@ -51,7 +51,7 @@ def facts_of_files(resolved: DataFrame, checkpoints: DataFrame, known: Known) ->
     """
     verdicts = checkpoints.select("audit_id", "metadata_path", "verdict")
     live, waste = (F.when(which, F.col("metadata_path")) for which in (F.col("verdict") == LIVE, F.col("verdict") != LIVE))
-    said = [
+    facts = [
         resolved.join(verdicts, ["audit_id", "metadata_path"]).withColumns({"live_referrer": live, "waste_referrer": waste}),
         verdicts.withColumns({"path": F.col("metadata_path"), "live_referrer": live, "waste_referrer": waste, "snapshot": F.lit(True)}),
         known.spellings.withColumn("other_spelling", F.lit(True)),
@@ -59,7 +59,7 @@ def facts_of_files(resolved: DataFrame, checkpoints: DataFrame, known: Known) ->
         known.vanished.select("audit_id", F.col("metadata_path").alias("path"), F.lit(True).alias("gone")),
         known.live_segments,
     ]
-    rows = reduce(DataFrame.unionByName, (_fact_columns(frame) for frame in said))
+    rows = reduce(DataFrame.unionByName, (_fact_columns(frame) for frame in facts))
     largest, flags = (
         [F.max(name).alias(name) for name, type_ in _FACTS.items() if type_ != "boolean"],
         [F.bool_or(name).alias(name) for name, type_ in _FACTS.items() if type_ == "boolean"],

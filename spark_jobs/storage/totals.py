@@ -24,7 +24,7 @@ def cube(files: DataFrame) -> DataFrame:
         }
     )
     segmented = F.col("segmented")
-    return rows.groupBy("held_no", "said", "kind_no", "le_step", "is_small").agg(
+    return rows.groupBy("held_no", "line_no", "kind_no", "le_step", "is_small").agg(
         F.count("*").alias("files"),
         F.sum("size").alias("bytes"),
         F.count_if("is_metadata").alias("metadata_files"),

@@ -24,7 +24,7 @@ _OF_DIRECTORY = ["audit_id", "root", "root_no", "job_id", "cluster"]
 _OF_CODES = ["verdict", "reason", "kind"]
 _JUDGED = [
     *(column.name for column in STORAGE_FILE.columns if column.name not in _OF_DIRECTORY + _OF_CODES),
-    "held_no", "said", "kind_no", "segmented", "live_segment_bytes",
+    "held_no", "line_no", "kind_no", "segmented", "live_segment_bytes",
 ]  # fmt: skip
 _KINDS = list(KINDS)
 
@@ -47,19 +47,19 @@ def judged_files(files: DataFrame, facts: DataFrame, directories: DataFrame, res
         }
     )
     lines = _lines()
-    decided = dated.withColumn("said", _first_true([condition for condition, _, _ in lines]))
-    orphan = F.col("said") == [verdict for _, verdict, _ in lines].index(ORPHAN)
+    decided = dated.withColumn("line_no", _first_true([condition for condition, _, _ in lines]))
+    orphan = F.col("line_no") == [verdict for _, verdict, _ in lines].index(ORPHAN)
     # Nothing else is kept of a file: what decided is the same for all of a job, and large.
     return decided.withColumn("kind_no", F.when(orphan, _kind_no())).select(*_JUDGED)
 
 
 def spelled_out(rows: DataFrame, directories: DataFrame) -> DataFrame:
-    """Rows by ``held_no``, ``said`` and ``kind_no`` with the words: verdict, reason, kind, and the columns of the directory."""
+    """Rows by ``held_no``, ``line_no`` and ``kind_no`` with the words: verdict, reason, kind, and the columns of the directory."""
     lines = _lines()
     words = {"verdict": [verdict for _, verdict, _ in lines], "reason": [reason for _, _, reason in lines]}
     named = rows.join(F.broadcast(directories.select("held_no", *_OF_DIRECTORY)), "held_no")
     kind = F.get(F.array(*map(F.lit, _KINDS)), F.col("kind_no"))
-    return named.withColumns({**{name: F.get(F.array(*map(F.lit, of)), F.col("said")) for name, of in words.items()}, "kind": kind})
+    return named.withColumns({**{name: F.get(F.array(*map(F.lit, of)), F.col("line_no")) for name, of in words.items()}, "kind": kind})
 
 
 def _since_before() -> Column:

@@ -50,7 +50,7 @@ def _finding(window: JobWindow, limits: Limits, gap: SourceGap) -> Finding:
     ]
     if gap.error:
         evidence.append(Evidence("last error", gap.error[:500], at_ms=window.at_ms))
-    said = f" The error of the last attempt: {gap.error[:200]}" if gap.error else ""
+    error = f" The error of the last attempt: {gap.error[:200]}" if gap.error else ""
     unseen = UNSEEN.get(gap.source, "what this source reports")
     return Finding(
         rule=RULE,
@@ -60,7 +60,7 @@ def _finding(window: JobWindow, limits: Limits, gap: SourceGap) -> Finding:
         subject_id=gap.source,
         subject=f"{window.cluster}: {gap.source}",
         title=f"{gap.source} of {window.cluster} has been silent for {count_text(gap.cycles, 'cycle')} ({ms_text(silent_ms)})",
-        cause=f"Weir does not see {unseen}. Health is unknown, not good.{said}",
+        cause=f"Weir does not see {unseen}. Health is unknown, not good.{error}",
         next_step="Check that the JobManager (or the directory of this source) can be reached from Weir's collector with the cluster's "
         "settings: address, certificate, token, firewall. A JobManager that is down shows here first.",
         seen_at_ms=window.at_ms,
