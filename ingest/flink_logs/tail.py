@@ -8,14 +8,14 @@ The last record of a file is complete when the next one begins, when the file wa
 file stood still for two cycles.
 """
 
-import gc
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import IO, Any
 from zoneinfo import ZoneInfo
 
+from ingest.collecting import without_collecting
 from ingest.flink_logs.cursors import HEAD_BYTES, FileCursor, TailCursor, fingerprint
 from ingest.flink_logs.files import READ_BYTES, UNREADABLE, LogFile, find, no_header, open_unpacked, unreadable
 from ingest.flink_logs.layouts import Layout, layout_of, zone_of
@@ -51,7 +51,7 @@ def read_new(
     layout = layout_of(log_source.layout)
     cycle = _Cycle(TailCursor.from_json(cursor), layout, zone_of(log_source.time_zone, layout), keep, final)
     files, skips = find(log_source.globs)
-    with _without_collecting():
+    with without_collecting():
         cycle.run(files, log_source.max_bytes_per_cycle)
     observed = (Observed(cluster, at, "log", tuple(cycle.records)),) if cycle.records else ()
     return TailResult(observed, cycle.cursor.to_json(), (*skips, *cycle.skips), cycle.behind)
@@ -169,18 +169,6 @@ class _Cycle:
             pending=splitter.pending, more=not ended, quiet_cycles=known.quiet_cycles, served_cycle=self.cursor.cycle,
             headers=headers, reported=no_records, seen=splitter.recent_counts(),
         )  # fmt: skip
-
-
-@contextmanager
-def _without_collecting() -> Iterator[None]:
-    """Records hold no cycles; walking all of them again and again would take a fifth of the time."""
-    collecting = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if collecting:
-            gc.enable()
 
 
 def _move_to(stream: IO[bytes], offset: int) -> None:

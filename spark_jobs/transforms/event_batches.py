@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ingest.collecting import without_collecting
 from ingest.flink_logs.event_parser import (
     INT_FIELDS,
     READ_FIELDS,
@@ -28,18 +29,26 @@ RECORD_COLUMNS = ("cluster", "observed_at", "process", "ts", "level", "record_ha
 def event_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Records (at least ``level`` and ``message``) → their events: the columns of ``EVENT`` that are known, in that order."""
     for batch in batches:
-        found, reported = [], []
-        levels, messages = batch.column("level").to_pylist(), batch.column("message").to_pylist()
-        for place, (level, message) in enumerate(zip(levels, messages, strict=True)):
-            event = None if message is None else parse_message(level, message)
-            if event:
-                found.append(place)
-                reported.append(event)
-        if reported:
-            records = batch.take(pa.array(found))
-            columns = {**{name: records.column(name) for name in batch.schema.names if name in RECORD_COLUMNS}, **_columns(reported)}
-            names = [name for name in EVENT.names if name in columns]
-            yield pa.RecordBatch.from_arrays([columns[name] for name in names], names)
+        with without_collecting():
+            events = _events_of(batch)
+        if events:
+            yield events
+
+
+def _events_of(batch: pa.RecordBatch) -> pa.RecordBatch | None:
+    found, reported = [], []
+    levels, messages = batch.column("level").to_pylist(), batch.column("message").to_pylist()
+    for place, (level, message) in enumerate(zip(levels, messages, strict=True)):
+        event = None if message is None else parse_message(level, message)
+        if event:
+            found.append(place)
+            reported.append(event)
+    if not reported:
+        return None
+    records = batch.take(pa.array(found))
+    columns = {**{name: records.column(name) for name in batch.schema.names if name in RECORD_COLUMNS}, **_columns(reported)}
+    names = [name for name in EVENT.names if name in columns]
+    return pa.RecordBatch.from_arrays([columns[name] for name in names], names)
 
 
 def _columns(reported: Sequence[ParsedMessage]) -> dict[str, pa.Array]:

@@ -25,7 +25,10 @@ _HEADERS = {
     r"(?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL) +[^ \n-][^ \n]* +(?:[^\n]* )?- "
 }
 """Valid headers, for layouts that are read this way. The first " - " of such a piece ends its header."""
-_SECOND_BYTES = len("26-11-21 04:00:00")
+_MINUTE_BYTES = len("26-11-21 04:00")
+_DIGITS_AT = (15, 16, 18, 19, 20)
+"""Of seconds and milliseconds."""
+_DIGITS_WORTH_US = (10_000_000, 1_000_000, 100_000, 10_000, 1_000)
 _TIME_BYTES = len("26-11-21 04:00:00,001 ")
 _HEADER_END = b" - "
 _REPLACED = (b"\0", b"\r")
@@ -91,11 +94,13 @@ def _kept(level: pa.Array, message: pa.BinaryArray) -> np.ndarray:
 
 
 def _instants(pieces: pa.BinaryArray, text: np.ndarray, begins: np.ndarray, layout: Layout, zone: ZoneInfo) -> pa.Array:
-    seconds = pc.binary_slice(pieces, 0, _SECOND_BYTES).dictionary_encode()
-    distinct = pa.array([layout.instant(second.decode(), zone) for second in seconds.dictionary.to_pylist()], INSTANT)
-    digits = [text[begins + _SECOND_BYTES + 1 + place].astype(np.int64) - ord("0") for place in range(3)]
-    microseconds = (digits[0] * 100 + digits[1] * 10 + digits[2]) * 1000
-    return pc.add(distinct.cast(pa.int64()).take(seconds.indices), pa.array(microseconds)).cast(INSTANT)
+    """Clocks change at whole minutes, so that only these are looked up."""
+    minutes = pc.binary_slice(pieces, 0, _MINUTE_BYTES).dictionary_encode()
+    distinct = pa.array([layout.instant(f"{minute.decode()}:00", zone) for minute in minutes.dictionary.to_pylist()], INSTANT)
+    microseconds = sum(
+        (text[begins + place].astype(np.int64) - ord("0")) * worth for place, worth in zip(_DIGITS_AT, _DIGITS_WORTH_US, strict=True)
+    )
+    return pc.add(distinct.cast(pa.int64()).take(minutes.indices), pa.array(microseconds)).cast(INSTANT)
 
 
 def _names(headers: pa.BinaryArray, layout: Layout) -> tuple[pa.Array, pa.Array]:
