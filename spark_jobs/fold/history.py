@@ -171,7 +171,7 @@ def _document(value: Any) -> Any:
 def _per_subtask(values: Sequence[Any]) -> tuple[Any, ...]:
     if values and values[0] is not None:
         return tuple(values)
-    return () if all(value is None for value in values) else tuple(values)
+    return () if values.count(None) == len(values) else tuple(values)
 
 
 STATES_KEPT = 200

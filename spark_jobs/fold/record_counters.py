@@ -60,7 +60,8 @@ def rates(row: Row, earlier: Earlier) -> Mapping[str, Any]:
             continue  # far enough back for both spans
         compared.append(since)
         found = _since(since, newest, row)
-        known = sum(rate is not None for rate in (*found["counted_in_per_s"], *found["counted_out_per_s"]))
+        counted = (*found["counted_in_per_s"], *found["counted_out_per_s"])
+        known = len(counted) - counted.count(None)
         if known > most:
             fullest, most = found, known
         if most == 2 * len(newest["attempt"]):
@@ -96,18 +97,13 @@ def _per_second(newest: Row, since: Row, name: str, span_ms: int, meters: Sequen
         strict=True,
     )  # fmt: skip
     grown = [
-        _grown(count, before, meter) if attempt is not None and attempt == attempt_before else None
+        (count - before) * 1000 / span_ms
+        if attempt is not None and attempt == attempt_before and count is not None and before is not None
+        and (count > before or (count == before and not (meter or 0) > 0))
+        else None
         for attempt, attempt_before, count, before, meter in of_subtasks
-    ]
-    if all(one is None for one in grown):
-        return ()
-    return tuple(None if one is None else one * 1000 / span_ms for one in grown)
-
-
-def _grown(count: int | None, before: int | None, meter: float | None) -> int | None:
-    if count is None or before is None or count < before or (count == before and (meter or 0) > 0):
-        return None
-    return count - before
+    ]  # fmt: skip
+    return () if grown.count(None) == subtasks else tuple(grown)
 
 
 def _of_each(values: Sequence[Any], subtasks: int) -> Sequence[Any]:

@@ -35,6 +35,7 @@ def rank(value: Any) -> Any:
 
 
 _LOWEST = (0,)
+_compact = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
 
 
 def newest_by(rows: Iterable[Row], keys: Sequence[str], order: Sequence[str]) -> list[Row]:
@@ -139,7 +140,7 @@ def floor_ms(at_ms: int, step_ms: int) -> int:
 
 def json_text(value: Any) -> str | None:
     """Compact JSON, members that are None kept; None for None."""
-    return None if value is None else json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return None if value is None else _compact(value)
 
 
 def served_rows(rows: Iterable[Row], table: ServingTable) -> list[dict[str, Any]]:

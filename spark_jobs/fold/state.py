@@ -84,10 +84,8 @@ def _table(value: Any) -> Any:
     """Rows of one shape as their names once and their values; anything else as it is."""
     if not isinstance(value, list | tuple) or len(value) < 2 or not isinstance(value[0], Mapping):
         return value
-    names = list(value[0])
-    if any(list(row) != names for row in value):
-        return value
-    return {_NAMES: names, _VALUES: [list(row.values()) for row in value]}
+    shapes = set(map(tuple, value))
+    return value if len(shapes) > 1 else {_NAMES: shapes.pop(), _VALUES: [list(row.values()) for row in value]}
 
 
 def _rows(value: Any) -> Any:

@@ -3,7 +3,8 @@
 Only few lines name the trigger time. Any other belongs to the nearest earlier trigger of its id and job.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from operator import itemgetter
 
 from spark_jobs.fold.rows import Row, first_known, least
 
@@ -19,8 +20,7 @@ CheckpointKey = tuple[int, int]
 """Checkpoint id and trigger time of a checkpoint of one job."""
 
 
-def key_of(row: Row) -> CheckpointKey:
-    return row["checkpoint_id"], row["trigger_time"]
+key_of: Callable[[Row], CheckpointKey] = itemgetter("checkpoint_id", "trigger_time")
 
 
 def known_triggers(checkpoints: Iterable[Row], vertex_checkpoints: Iterable[Row], events: Iterable[Row]) -> dict[CheckpointKey, int | None]:
