@@ -16,7 +16,7 @@ from tests.integration.running import RunningWeir, until
 from webapp.supervisor.services import QUEUES
 
 pytestmark = [pytest.mark.integration, pytest.mark.long]
-PARTS = ("gunicorn", "redis-server", " beat ", *(f"--queues {queue}" for queue in QUEUES))
+PARTS = ("gunicorn", "valkey-server", " beat ", *(f"--queues {queue}" for queue in QUEUES))
 BACK_WITHIN_S = 120
 
 
