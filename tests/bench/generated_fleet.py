@@ -6,7 +6,19 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 
-from ingest.records import Checkpoint, Edge, Job, LogRecord, Observed, Setting, StateSince, Vertex, VertexCheckpoint, VertexMetrics
+from ingest.records import (
+    Checkpoint,
+    Edge,
+    Job,
+    LogRecord,
+    Observed,
+    Setting,
+    SlotSharing,
+    StateSince,
+    Vertex,
+    VertexCheckpoint,
+    VertexMetrics,
+)
 
 BEGINS = datetime(2026, 11, 14, tzinfo=UTC)
 INTERVAL = timedelta(minutes=1)
@@ -54,6 +66,7 @@ class Fleet:
             job_id, f"job {job_id}", "RUNNING", BEGINS, None, "1.20.5", "STREAMING", self.subtasks,
             tuple(Vertex(one, f"operator {place}", self.subtasks, 128, "RUNNING", self.subtasks) for place, one in enumerate(vertices)),
             tuple(Edge(one, other, "HASH") for one, other in pairwise(vertices)),
+            tuple(SlotSharing(one, "a group that all are in") for one in vertices),
             (StateSince("CREATED", BEGINS), StateSince("RUNNING", BEGINS + timedelta(seconds=3))),
             0, "exactly_once", 60_000, 600_000, 0, 1, True, True, False, 0, 0, "rocksdb", "filesystem", False,
             configuration=_SETTINGS,
