@@ -36,9 +36,10 @@ SESSION_OPTIONS = {
     # Kept files may be removed by a vacuum only a day later; a missing file is a bug and must be loud.
     "spark.sql.files.ignoreMissingFiles": "false",
     # With a bound in bytes, Spark adds up all buffers of a batch before each row that it sends to Python: half of the JVM's work
-    # where rows are of some hundred nested columns, as those of jobs are. This value alone turns it off; rows are counted instead.
+    # where rows are of some hundred nested columns, as those of jobs are. This value alone turns it off; rows are counted instead:
+    # few enough for those of a vertex of parallelism 5,000, of half a megabyte each.
     "spark.sql.execution.arrow.maxBytesPerBatch": str(2**31 - 1),
-    "spark.sql.execution.arrow.maxRecordsPerBatch": "2000",
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "500",
     # Parquet instants with microseconds; the old INT96 has no min/max.
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
 }
