@@ -2,12 +2,13 @@
 
 import hashlib
 import logging
+from dataclasses import fields
 from datetime import datetime, timedelta
 
 from django.core.cache import cache
 
 from webapp.fleet.models import JobCurrent
-from webapp.placement.job_placement import LARGEST_READ, JobPlacement, placement_of
+from webapp.placement.job_placement import LARGEST_READ, JobPlacement, Outcome, TaskManagerLoad, VertexSpread, placement_of
 from webapp.placement.job_plan import plan_of
 from webapp.placement.samples import Sampled, read_samples
 
@@ -16,12 +17,14 @@ log = logging.getLogger(__name__)
 KEPT = timedelta(minutes=5)
 STEP = timedelta(seconds=30)
 """Instants asked for within this time have one answer."""
+_SHAPE = [[field.name for field in fields(part)] for part in (JobPlacement, Outcome, TaskManagerLoad, VertexSpread)]
+"""What an earlier version kept is not read by one whose fields differ."""
 
 
 def look_up_placement(job: JobCurrent, at: datetime) -> JobPlacement | None:
     """As of the last minutes before ``at``; None where the plan is not known. A lake that cannot be read makes only the present unknown."""
     at = datetime.fromtimestamp(-(-at.timestamp() // STEP.total_seconds()) * STEP.total_seconds(), at.tzinfo)
-    key = "placement:" + hashlib.sha256(repr((job.cluster, job.job_id, job.as_of, at)).encode()).hexdigest()
+    key = "placement:" + hashlib.sha256(repr((_SHAPE, job.cluster, job.job_id, job.as_of, at)).encode()).hexdigest()
     kept = cache.get(key)
     if isinstance(kept, JobPlacement):
         return kept
