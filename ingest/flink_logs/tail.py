@@ -15,12 +15,12 @@ from datetime import datetime
 from typing import IO, Any
 from zoneinfo import ZoneInfo
 
-from ingest.collecting import without_collecting
 from ingest.flink_logs.cursors import HEAD_BYTES, FileCursor, TailCursor, fingerprint
 from ingest.flink_logs.files import READ_BYTES, UNREADABLE, LogFile, find, no_header, open_unpacked, unreadable
 from ingest.flink_logs.layouts import Layout, layout_of, zone_of
 from ingest.flink_logs.names import age_order, is_packed, is_rotated, process_of
 from ingest.flink_logs.record_splitter import Keep, RecordSplitter
+from ingest.garbage_collection import without_garbage_collection
 from ingest.records import LogRecord, Observed, Skip
 from ingest.sources import LogSource
 
@@ -51,7 +51,7 @@ def read_new(
     layout = layout_of(log_source.layout)
     cycle = _Cycle(TailCursor.from_json(cursor), layout, zone_of(log_source.time_zone, layout), keep, final)
     files, skips = find(log_source.globs)
-    with without_collecting():
+    with without_garbage_collection():
         cycle.run(files, log_source.max_bytes_per_cycle)
     observed = (Observed(cluster, at, "log", tuple(cycle.records)),) if cycle.records else ()
     return TailResult(observed, cycle.cursor.to_json(), (*skips, *cycle.skips), cycle.behind)

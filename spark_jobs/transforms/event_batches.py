@@ -9,7 +9,6 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ingest.collecting import without_collecting
 from ingest.flink_logs.event_parser import (
     INT_FIELDS,
     READ_FIELDS,
@@ -20,6 +19,7 @@ from ingest.flink_logs.event_parser import (
     parse_message,
     path_of,
 )
+from ingest.garbage_collection import without_garbage_collection
 from spark_jobs.arrow_schemas import INSTANT
 from spark_jobs.step_schemas import EVENT
 
@@ -29,7 +29,7 @@ RECORD_COLUMNS = ("cluster", "observed_at", "process", "ts", "level", "record_ha
 def event_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Records (at least ``level`` and ``message``) → their events: the columns of ``EVENT`` that are known, in that order."""
     for batch in batches:
-        with without_collecting():
+        with without_garbage_collection():
             events = _events_of(batch)
         if events:
             yield events

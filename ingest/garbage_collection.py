@@ -1,4 +1,4 @@
-"""Many small rows at once, without the collector walking over all of them again and again."""
+"""Many small rows at once, without the garbage collector walking over all of them again and again."""
 
 import gc
 from collections.abc import Iterator
@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def without_collecting() -> Iterator[None]:
+def without_garbage_collection() -> Iterator[None]:
     """For work on rows, which hold no cycles: walking them would take a fifth of its time."""
     collecting = gc.isenabled()
     gc.disable()
