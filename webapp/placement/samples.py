@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
-from webapp.work.lake import lake
+from webapp.work.lake import lake, read_newest
 
 LOOK_BACK = timedelta(minutes=10)
 MOST_VALUES = 2_000_000
@@ -47,16 +47,11 @@ class Sampled:
 
 def read_samples(cluster: str, job_id: str, tasks: int, at: datetime) -> Sampled:
     """The newest sample of each vertex in the minutes up to ``at``; raises what the storage raises."""
-    opened = lake()
-    start, most = at - LOOK_BACK, max(500, MOST_VALUES // max(tasks, 1))
-    where: dict[str, str | int] = {"cluster": cluster, "job_id": job_id}
-    rows = opened.read("vertex_metrics", where=where, from_time=start, to_time=at, columns=_OF_VERTICES, limit=most + 1)
-    while rows.num_rows > most and at - start > timedelta(minutes=1):
-        start = at - (at - start) / 2
-        rows = opened.read("vertex_metrics", where=where, from_time=start, to_time=at, columns=_OF_VERTICES, limit=most + 1)
+    most = max(500, MOST_VALUES // max(tasks, 1))
+    rows, start = read_newest("vertex_metrics", {"cluster": cluster, "job_id": job_id}, at - LOOK_BACK, at, _OF_VERTICES, most)
     vertices = {row["vertex_id"]: _vertex(row) for row in _oldest_first(rows.to_pylist()) if row["taskmanager_id"]}
     used = {taskmanager for vertex in vertices.values() for taskmanager in vertex.taskmanagers}
-    of_cluster = opened.read(
+    of_cluster = lake().read(
         "taskmanagers", where={"cluster": cluster}, from_time=start, to_time=at, columns=_OF_TASKMANAGERS, limit=MOST_TASKMANAGER_SAMPLES
     )
     sampled_at = max((vertex.at for vertex in vertices.values()), default=at)

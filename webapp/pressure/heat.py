@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from webapp.charts.pools import PoolRow
-from webapp.work.lake import lake
+from webapp.work.lake import read_newest
 
 LONGEST = timedelta(hours=6)
 MOST_SAMPLES = 20_000
@@ -35,12 +35,9 @@ def read_heat(cluster: str, job_id: str, names: Mapping[str, str], parallelism: 
         start = end - LONGEST
         notes.append("The last 6 hours of the range.")
     limit = max(200, min(MOST_SAMPLES, MOST_VALUES // max(parallelism or 1, 1)))
-    opened = lake()
-    where = {"cluster": cluster, "job_id": job_id}
-    table = opened.read("vertex_metrics", where=where, from_time=start, to_time=end, columns=_COLUMNS, limit=limit + 1)
-    while table.num_rows > limit and end - start > timedelta(minutes=1):
-        start = end - (end - start) / 2
-        table = opened.read("vertex_metrics", where=where, from_time=start, to_time=end, columns=_COLUMNS, limit=limit + 1)
+    asked_from = start
+    table, start = read_newest("vertex_metrics", {"cluster": cluster, "job_id": job_id}, start, end, _COLUMNS, limit)
+    if start > asked_from:
         notes = [f"From {start:%H:%M} on: before it there are more samples than one chart holds."]
     rows, total = hottest_rows(table, names)
     shown = len({(row.vertex_name, row.subtask) for row in rows})

@@ -13,7 +13,7 @@ from spark_jobs.diagnosis.samples import VertexWindow
 from spark_jobs.diagnosis.window_contents import WINDOW_MS
 from spark_jobs.fold.record_counters import Earlier, answers, rates
 from webapp.what_if.counted_samples import COUNTED, counters
-from webapp.work.lake import lake
+from webapp.work.lake import lake, read_newest
 
 MOST_SAMPLES = 20_000
 MOST_VALUES = 1_500_000
@@ -35,13 +35,9 @@ def read_vertex_windows(cluster: str, job_id: str, parallelism: int | None, star
     """Windows of the newest part of the range, and from when on they are whole; raises what the storage raises."""
     limit = max(500, min(MOST_SAMPLES, MOST_VALUES // (len((*_MEASURES, *COUNTED)) * max(parallelism or 1, 1))))
     where: Mapping[str, str | int] = {"cluster": cluster, "job_id": job_id}
-    opened = lake()
     # Which samples there are is cheap to ask; how far back they fit is known before their arrays are read.
-    table = opened.read("vertex_metrics", where=where, from_time=start, to_time=end, columns=("ts",), limit=20 * limit)
-    while table.num_rows > limit and end - start > timedelta(minutes=2):
-        start = end - (end - start) / 2
-        table = opened.read("vertex_metrics", where=where, from_time=start, to_time=end, columns=("ts",), limit=20 * limit)
-    samples = opened.read("vertex_metrics", where=where, from_time=start, to_time=end, columns=_COLUMNS, limit=limit)
+    _instants, start = read_newest("vertex_metrics", where, start, end, ("ts",), limit, least=timedelta(minutes=2))
+    samples = lake().read("vertex_metrics", where=where, from_time=start, to_time=end, columns=_COLUMNS, limit=limit)
     return vertex_windows(samples.to_pylist()), start
 
 
