@@ -1,13 +1,9 @@
-"""What to set so that tasks are placed more evenly: it depends on the version of Flink.
-
-Sources: FLINK-12122 (``cluster.evenly-spread-out-slots``, 1.9.2), FLIP-370 (``taskmanager.load-balance.mode``: SLOTS since 1.19,
-TASKS since 2.2).
-"""
+"""What to set so that tasks are placed more evenly: it depends on the version of Flink, and on what is set already."""
 
 from collections.abc import Mapping
 from typing import Any
 
-MODE, EVENLY = "taskmanager.load-balance.mode", "cluster.evenly-spread-out-slots"
+from spark_jobs.diagnosis.placement_settings import EVENLY, MODE, TASKS_SINCE, spreading_setting
 
 
 def advice(version: str | None, configuration: Mapping[str, Any] | None) -> str:
@@ -19,11 +15,11 @@ def advice(version: str | None, configuration: Mapping[str, Any] | None) -> str:
     by_hand = "Before 2.2, give vertices of smaller parallelism a slot sharing group of their own, or all vertices the same parallelism."
     if len(numbers) < 2:
         return f"The version of Flink is not known: {MODE} TASKS (2.2 and later), SLOTS (1.19 and later) or {EVENLY} (before) spread tasks."
-    if numbers >= (2, 2):
+    if numbers >= TASKS_SINCE:
         if mode == "TASKS":
             return f"{MODE} is TASKS already. After failovers, a larger slot.request.max-interval lets Flink see all requests at once."
-        return f"Set {MODE}: TASKS for the cluster and restart the job: Flink then places tasks by both rules."
+        return f"Set {spreading_setting(numbers)} for the cluster and restart the job: Flink then places tasks by both rules."
     if mode == "SLOTS" or str(settings.get(EVENLY) or "").lower() == "true":
         return f"Flink spreads slots over TaskManagers already; tasks within slots it balances since 2.2 ({MODE}: TASKS). {by_hand}"
-    setting = f"{MODE}: SLOTS" if numbers >= (2, 0) else f"{EVENLY}: true"
-    return f"Set {setting} for the cluster: slots are then spread over TaskManagers. Tasks within slots Flink balances since 2.2. {by_hand}"
+    spread = "slots are then spread over TaskManagers. Tasks within slots Flink balances since 2.2."
+    return f"Set {spreading_setting(numbers)} for the cluster: {spread} {by_hand}"

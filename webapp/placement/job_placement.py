@@ -13,7 +13,7 @@ from spark_jobs.placement.slots import Placement, simulated
 from spark_jobs.placement.spread import Spread, moved, spread
 from webapp.fleet.models import JobCurrent
 from webapp.placement.advice import advice
-from webapp.placement.job_plan import buffer_settings, plan_of, restarts_all
+from webapp.placement.job_plan import buffer_settings, restarts_all
 from webapp.placement.samples import Sampled
 
 LARGEST_READ = 2_000_000
@@ -94,11 +94,7 @@ class JobPlacement:
         return next((one for one in self.outcomes if one.key == key), None)
 
 
-def placement_of(job: JobCurrent, sampled: Sampled) -> JobPlacement | None:
-    """None where the plan is not known."""
-    plan = plan_of(job)
-    if plan is None:
-        return None
+def placement_of(job: JobCurrent, plan: Plan, sampled: Sampled) -> JobPlacement:
     settings = buffer_settings(job.configuration)
     names = sorted({name for vertex in sampled.vertices.values() for name in vertex.taskmanagers if name})
     unknown = []

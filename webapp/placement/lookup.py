@@ -21,8 +21,13 @@ _SHAPE = [[field.name for field in fields(part)] for part in (JobPlacement, Outc
 """What an earlier version kept is not read by one whose fields differ."""
 
 
-def look_up_placement(job: JobCurrent, at: datetime) -> JobPlacement | None:
-    """As of the last minutes before ``at``; None where the plan is not known. A lake that cannot be read makes only the present unknown."""
+def look_up_placement(job: JobCurrent, until: datetime | None = None) -> JobPlacement | None:
+    """As of the last minutes in which the job was seen, up to ``until``; None where the plan is not known.
+
+    A lake that cannot be read makes only the present unknown.
+    """
+    at = job.last_seen_at or job.as_of
+    at = min(at, until) if until else at
     at = datetime.fromtimestamp(-(-at.timestamp() // STEP.total_seconds()) * STEP.total_seconds(), at.tzinfo)
     key = "placement:" + hashlib.sha256(repr((_SHAPE, job.cluster, job.job_id, job.as_of, at)).encode()).hexdigest()
     kept = cache.get(key)
@@ -35,7 +40,7 @@ def look_up_placement(job: JobCurrent, at: datetime) -> JobPlacement | None:
         sampled = read_samples(job.cluster, job.job_id, plan.tasks, at) if plan.tasks <= LARGEST_READ else Sampled()
     except Exception:  # The lake may be any storage, with any error; the plan is in the database.
         log.exception("Samples of %s on %s could not be read from the lake", job.job_id, job.cluster)
-        return placement_of(job, Sampled())
-    found = placement_of(job, sampled)
+        return placement_of(job, plan, Sampled())
+    found = placement_of(job, plan, sampled)
     cache.set(key, found, KEPT.total_seconds())
     return found

@@ -54,7 +54,7 @@ def chart(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
 
 def _placement(view: JobView) -> JobPlacement | None:
     """At the end of the chosen time, as far as the job was seen in it."""
-    return look_up_placement(view.job, min(view.time_range.to_time, view.job.last_seen_at or view.job.as_of))
+    return look_up_placement(view.job, view.time_range.to_time)
 
 
 def _range_query(view: JobView) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from spark_jobs.diagnosis.findings import Evidence, Finding, NotJudged
+from spark_jobs.diagnosis.placement_settings import TASKS_SINCE, spreading_setting
 from spark_jobs.diagnosis.pressure import value
 from spark_jobs.diagnosis.pressure_words import brief_name
 from spark_jobs.diagnosis.registry import rule
@@ -125,7 +126,7 @@ def _next_step(window: JobWindow) -> str:
     version = window.version
     if version is None:
         return look
-    if version >= (2, 2):
-        return f"Unless it is set, set taskmanager.load-balance.mode: TASKS for the cluster and restart the job. {look}"
-    setting = "taskmanager.load-balance.mode: SLOTS" if version >= (2, 0) else "cluster.evenly-spread-out-slots: true"
+    setting = spreading_setting(version)
+    if version >= TASKS_SINCE:
+        return f"Unless it is set, set {setting} for the cluster and restart the job. {look}"
     return f"Unless it is set, set {setting} for the cluster, which spreads slots over TaskManagers. {look}"

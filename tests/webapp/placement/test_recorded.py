@@ -20,7 +20,7 @@ L2, OLD, NEW = "recordings/1.20.5/L2", "recordings/1.12.5/G", "incidents/2.3.0/s
 
 
 def placement(job):
-    return look_up_placement(job, job.last_seen_at)
+    return look_up_placement(job)
 
 
 @pytest.mark.parametrize("recording", [L2, OLD, NEW])
@@ -108,7 +108,8 @@ def test_page_api_and_command_say_the_same(viewer, home):
 
 def test_an_hour_after_its_last_sample_the_present_is_unknown_and_the_plan_is_simulated(home):
     (job,) = taken_up(L2, home)
-    found = look_up_placement(job, job.last_seen_at + timedelta(hours=1))
+    job.last_seen_at += timedelta(hours=1)
+    found = look_up_placement(job)
     assert found.at is None
     assert found.unknown[0].startswith("Where its subtasks run is not known")
     assert verdict(found).sentence.startswith("How even its tasks are spread now is not known")

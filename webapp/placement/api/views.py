@@ -88,7 +88,7 @@ class PlacementView(APIView):
     )
     def get(self, request: Request, cluster: str, job_id: str) -> Response:
         job = get_object_or_404(JobCurrent, cluster=without_nul(cluster), job_id=without_nul(job_id))
-        placement = look_up_placement(job, job.last_seen_at or job.as_of)
+        placement = look_up_placement(job)
         if placement is None:
             raise Http404("The plan of this job is not known.")
         return Response(as_document(placement))

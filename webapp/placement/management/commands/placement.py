@@ -43,7 +43,7 @@ def _placement(cluster: str, job: str) -> JobPlacement:
         raise CommandError(f"There is no job {job} on a cluster called {cluster}.", returncode=REFUSED)
     if len(found) > 1:
         raise CommandError(f"Several jobs of {cluster} are called {job}: give the id of one.", returncode=REFUSED)
-    placement = look_up_placement(found[0], found[0].last_seen_at or found[0].as_of)
+    placement = look_up_placement(found[0])
     if placement is None:
         raise CommandError("The plan of this job is not known.", returncode=REFUSED)
     return placement

@@ -1,0 +1,16 @@
+"""The setting by which Flink spreads tasks over TaskManagers, by version.
+
+Sources: FLINK-12122 (``cluster.evenly-spread-out-slots``, 1.9.2), FLIP-370 (``taskmanager.load-balance.mode``: SLOTS since 1.19,
+TASKS since 2.2).
+"""
+
+MODE, EVENLY = "taskmanager.load-balance.mode", "cluster.evenly-spread-out-slots"
+TASKS_SINCE = (2, 2)
+"""Before it, Flink spreads slots, however full they are."""
+
+
+def spreading_setting(version: tuple[int, ...]) -> str:
+    """Key and value, as a configuration file has them."""
+    if version >= TASKS_SINCE:
+        return f"{MODE}: TASKS"
+    return f"{MODE}: SLOTS" if version >= (2, 0) else f"{EVENLY}: true"
