@@ -1,7 +1,6 @@
 """Tests a connection: what Weir would read of a cluster, and what it would miss. Nothing is stored."""
 
 import asyncio
-import re
 from collections.abc import Awaitable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -18,12 +17,10 @@ from ingest.flink_rest.gate import Gate
 from ingest.flink_rest.metric_requests import names_for, subtask_paths
 from ingest.flink_rest.payloads.fields import clean_text
 from ingest.flink_rest.payloads.jobs import TERMINAL, state_in
-from ingest.flink_rest.versions import MAX_VERSION_CHARS, has_time_metrics, is_known
+from ingest.flink_rest.versions import has_time_metrics, is_known, is_version
 from ingest.history.listing import ArchiveDirectory
 from ingest.sources import ClusterSource, LogSource
 
-_A_VERSION = re.compile(rf"\d{{1,4}}\.\d{{1,4}}[\w.+-]{{0,{MAX_VERSION_CHARS - 10}}}", re.ASCII)
-"""What says anything else is no JobManager, and what it says is not repeated."""
 GATHERING_PAUSE_S = 2
 """Flink gathers metrics only after a first request for them."""
 
@@ -86,7 +83,7 @@ async def _probe_rest(source: ClusterSource, notes: _ProbeNotes) -> None:
     async with client_of(source, source.url, Gate(same_path_pause_s=1)) as client:
         overview = await client.get("/overview")
         version = overview.get("flink-version") if isinstance(overview, dict) else None
-        if not isinstance(version, str) or not _A_VERSION.fullmatch(version):
+        if not is_version(version):  # then it is no JobManager, and what it says is not repeated
             notes.misses.append(f"{client.address.base} answers, but not as a Flink JobManager does.")
             return
         notes.flink_version = version

@@ -1,18 +1,30 @@
-"""Flink version texts: ``1.20.5``, ``2.3.0``, ``1.18-SNAPSHOT``, vendors' ``1.15.2-vvr-6.0``."""
+"""What Flink says of its version, read here alone: ``1.20.5``, ``2.3-SNAPSHOT``, ``1.20.5-rc1``, vendors' ``1.20-vvr-8.0.11``."""
 
 import re
 
-_VERSION = re.compile(r"^(\d{1,3})\.(\d{1,3})")
+_VERSION = re.compile(r"([0-9]{1,3})\.([0-9]{1,3})(?![0-9])(?:\.([0-9]{1,3})(?![0-9]))?")
 
 MAX_VERSION_CHARS = 60
+UNKNOWN = "<unknown>"
+"""What Flink says where its build did not name one."""
+_NOTHING_ELSE = re.compile(rf"[\w.+-]{{3,{MAX_VERSION_CHARS}}}", re.ASCII)
 
 KNOWN_RELEASES = frozenset((1, minor) for minor in range(12, 21)) | frozenset((2, minor) for minor in range(0, 4))
 
 
-def release(version: str | None) -> tuple[int, int] | None:
-    """(major, minor), ``None`` where the text has none."""
+def release(version: str | None) -> tuple[int, ...] | None:
+    """(1, 20, 5) of ``1.20.5-rc1``, (1, 14) of ``1.14-csa1.7.0.0``, ``None`` where the text does not begin with a release.
+
+    A snapshot or candidate counts as the release that it is to become; what a vendor appends is no part of it. Compare with (1, 13):
+    a release of two numbers is any patch of it.
+    """
     found = _VERSION.match(version or "")
-    return (int(found[1]), int(found[2])) if found else None
+    return tuple(int(number) for number in found.groups() if number is not None) if found else None
+
+
+def is_version(text: object) -> bool:
+    """Whether it is a release, with what a vendor may append, and nothing else: harmless to repeat, whoever said it."""
+    return isinstance(text, str) and release(text) is not None and _NOTHING_ELSE.fullmatch(text) is not None
 
 
 def major(version: str | None) -> int | None:
@@ -23,7 +35,7 @@ def major(version: str | None) -> int | None:
 
 def is_known(version: str | None) -> bool:
     """Whether this reader was made for that release: 1.12 to 2.3."""
-    return release(version) in KNOWN_RELEASES
+    return (release(version) or ())[:2] in KNOWN_RELEASES
 
 
 def has_time_metrics(version: str | None) -> bool:

@@ -273,7 +273,8 @@ class JobWindow:
     ``annotations``, ``failures`` and ``events`` (the kinds that rules declare, a rule sees its own alone) likewise.
     ``vertices`` and ``edges`` are the plan, ``vertex_windows`` what its vertices did in this window, ``past`` what they
     did in the windows before. ``uploads`` are known around restores and savepoints whose ``_metadata`` could be read,
-    ``recovery_point`` where an audit of the storage found the newest retained checkpoint not to be whole.
+    ``recovery_point`` where an audit of the storage found the newest retained checkpoint not to be whole. ``version``: (major, minor,
+    patch), the patch only where ``flink_version`` names one.
     """
 
     cluster: str
@@ -285,6 +286,7 @@ class JobWindow:
     terminal: bool | None = None
     start_time_ms: int | None = None
     flink_version: str | None = None
+    version: tuple[int, ...] | None = None
     vertices: tuple[Vertex, ...] = ()
     edges: tuple[Edge, ...] = ()
     vertex_windows: tuple[VertexWindow, ...] = ()
@@ -304,14 +306,6 @@ class JobWindow:
     def called(self) -> str:
         """For logs."""
         return f"job {self.job_id} of {self.cluster}"
-
-    @property
-    def version(self) -> tuple[int, int] | None:
-        """(major, minor) of Flink; None where it is not known."""
-        parts = (self.flink_version or "").split(".")
-        if len(parts) < 2 or not (parts[0].isdigit() and parts[1].isdigit()):
-            return None
-        return int(parts[0]), int(parts[1])
 
     def vertex_name(self, vertex_id: str) -> str:
         """Its name in the plan, else its id."""

@@ -43,7 +43,7 @@ def of_rest(state_bytes: int | None, checkpointed_bytes: int | None, *, is_whole
 class Writing(NamedTuple):
     """What a job's sizes mean depends on its release, None where that is not known, and on its state backend."""
 
-    version: tuple[int, int] | None = None
+    version: tuple[int, ...] | None = None
     writes_everything: bool = False
 
     @property

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from operator import attrgetter
 
+from ingest.flink_rest.versions import release
 from spark_jobs.diagnosis import samples
 from spark_jobs.diagnosis.samples import JobWindow
 from spark_jobs.diagnosis.window_contents import (
@@ -50,6 +51,7 @@ def job_windows(
 ) -> list[JobWindow]:
     """A window for each of ``starts_ms``. ``newest_ms``: up to when the job is judged; the newest window may still be running."""
     vertices, edges = plan_of(current["graph"])
+    version = release(current["flink_version"])
     config = checkpoint_config(current["checkpoint_config"] or {})
     windows = []
     for start_ms in starts_ms:
@@ -66,6 +68,7 @@ def job_windows(
                 terminal=is_terminal(state),
                 start_time_ms=current["start_time"],
                 flink_version=current["flink_version"],
+                version=version,
                 vertices=vertices,
                 edges=edges,
                 vertex_windows=tuple(sorted(in_window.get(start_ms, ()), key=attrgetter("vertex_id"))),

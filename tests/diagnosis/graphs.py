@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from ingest.flink_rest.versions import release
 from spark_jobs.diagnosis import registry
 from spark_jobs.diagnosis.findings import Finding
 from spark_jobs.diagnosis.samples import Edge, JobWindow, Vertex, VertexWindow
@@ -45,6 +46,7 @@ def job(*windows: VertexWindow, edges: str, **values: Any) -> JobWindow:
     sizes = {window.vertex_id: window.parallelism for window in windows}
     names = dict.fromkeys([*sizes, *(name for link in links for name in (link.source, link.target))])
     values.setdefault("flink_version", "1.20.5")
+    values.setdefault("version", release(values["flink_version"]))
     values.setdefault("state", "RUNNING")
     return JobWindow(
         "prod",

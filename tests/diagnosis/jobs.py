@@ -3,6 +3,7 @@
 from itertools import pairwise
 from typing import Any
 
+from ingest.flink_rest.versions import release
 from spark_jobs.diagnosis import registry
 from spark_jobs.diagnosis.findings import Finding
 from spark_jobs.diagnosis.samples import (
@@ -54,6 +55,7 @@ def window(*checkpoints: CheckpointSample, at: float | None = None, **values: An
     values.setdefault("job_name", "orders")
     values.setdefault("state", "RUNNING")
     values.setdefault("flink_version", "1.20.5")
+    values.setdefault("version", release(values["flink_version"]))
     return JobWindow("prod", "a" * 32, ms(at), ms(at) - 60_000, checkpoints=checkpoints, **values)
 
 

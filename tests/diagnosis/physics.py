@@ -149,7 +149,7 @@ def observed(chance: Random, job: Job, weather: Weather) -> JobWindow:
         window_start_ms=AT_MS - 60_000,
         job_name="planted",
         state="RUNNING",
-        flink_version="1.12.7" if weather.before_1_13 else "1.20.5",
+        version=(1, 12, 7) if weather.before_1_13 else (1, 20, 5),
         vertices=tuple(Vertex(vertex_id(index), f"operator {index}", size) for index, size in enumerate(job.parallelism)),
         edges=tuple(Edge(vertex_id(source), vertex_id(target), strategy) for source, target, strategy in job.edges),
         vertex_windows=windows,

@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from spark_jobs.diagnosis.flink_bugs import has_flink_23949, release
+from ingest.flink_rest.versions import release
+from spark_jobs.diagnosis.flink_bugs import has_flink_23949
 from spark_jobs.diagnosis.samples import Annotation, UploadedFiles
 from tests.diagnosis.jobs import MIB, checkpoint, evidence, found, ms, restart, savepoint, unknown, window
 
@@ -134,7 +135,7 @@ def test_a_savepoint_that_failed_changes_nothing():
 def test_a_checkpoint_that_only_the_log_told_of_has_no_uploaded_size():
     told = story([1, 1, 1, 1, 1, 1, 1], {5}, flink_version="1.20.5")
     by_log = tuple(replace(one, checkpointed_bytes=None) if one.checkpoint_id == 7 else one for one in told.checkpoints)
-    assert not found(replace(told, checkpoints=by_log, flink_version="1.16.0"), RULE)
+    assert not found(replace(told, checkpoints=by_log, version=(1, 16, 0)), RULE)
 
 
 def test_each_checkpoint_is_a_finding_of_its_own():
@@ -146,14 +147,11 @@ def test_each_checkpoint_is_a_finding_of_its_own():
 @pytest.mark.parametrize(
     ("version", "affected"),
     [("1.12.5", "yes"), ("1.11.4", "yes"), ("1.13.2", "yes"), ("1.13.3", "no"), ("1.13.6", "no"), ("1.14.0", "no"), ("2.0.1", "no"),
-     ("1.10.3", "unknown"), (None, "unknown"), ("1.13", "unknown"), ("1.12", "yes"), ("1.20-SNAPSHOT", "no"), ("next", "unknown")],
+     ("1.10.3", "unknown"), (None, "unknown"), ("1.13", "unknown"), ("1.12", "yes"), ("1.20-SNAPSHOT", "no"), ("1.13.2-amzn-0", "yes"),
+     ("next", "unknown")],
 )  # fmt: skip
 def test_releases_with_the_fault(version, affected):
-    assert has_flink_23949(version) == affected
-
-
-def test_vendors_append_to_release_numbers():
-    assert release("1.12.5-vendor-2") == (1, 12, 5)
+    assert has_flink_23949(release(version)) == affected
 
 
 RESTORE = Annotation(

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from ingest.flink_rest.versions import release
 from spark_jobs.diagnosis.registry import diagnose, limits
 from tests.played import sights
 from tests.replayed import RECORDINGS
@@ -87,5 +88,5 @@ def test_one_taskmanager_has_nothing_to_spread():
 )
 def test_what_to_set_fits_the_version(version, setting):
     window, _found = findings("1.20.5-L2")[0]
-    (found,) = judged(replace(window, flink_version=version)).findings
+    (found,) = judged(replace(window, version=release(version))).findings
     assert setting in found.next_step

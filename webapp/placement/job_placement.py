@@ -6,6 +6,7 @@ from datetime import datetime
 
 import numpy as np
 
+from ingest.flink_rest.versions import release
 from spark_jobs.placement.network_buffers import BufferSettings
 from spark_jobs.placement.plan import Indices, Plan
 from spark_jobs.placement.regions import region_sizes, regions, restarted_by_taskmanager
@@ -128,7 +129,7 @@ def placement_of(job: JobCurrent, plan: Plan, sampled: Sampled) -> JobPlacement:
         _taskmanagers(spread_now, sampled, names, settings, restarted_by_taskmanager(found_regions, now, len(names))) if now else (),
         _vertices(plan, spread_now, now, found_regions) if now else (),
         settings.segment_bytes,
-        advice(job.flink_version, job.configuration),
+        advice(release(job.flink_version), job.configuration),
         unknown,
     )
 

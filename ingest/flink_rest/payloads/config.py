@@ -4,7 +4,7 @@ from typing import Any
 
 from ingest.errors import Skipped
 from ingest.flink_rest.payloads.fields import Fields, clean_text, elements
-from ingest.flink_rest.versions import MAX_VERSION_CHARS
+from ingest.flink_rest.versions import MAX_VERSION_CHARS, UNKNOWN
 from ingest.records import Setting
 from ingest.redaction.marks import MASK
 from ingest.redaction.names import holds_secret
@@ -36,7 +36,7 @@ _MAX_VALUE_CHARS = 4096
 def flink_version(body: Any) -> str | None:
     """``1.20.5`` of ``/config`` or ``/overview``; ``None`` where the payload has none. Raises ``Skipped`` on a bad shape."""
     version = Fields(body).text("flink-version")
-    return clean_text(version, MAX_VERSION_CHARS) if version and not version.startswith("<") else None
+    return clean_text(version, MAX_VERSION_CHARS) if version and version != UNKNOWN else None
 
 
 def checkpoint_settings(body: Any) -> dict[str, Any]:

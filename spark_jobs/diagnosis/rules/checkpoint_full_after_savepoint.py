@@ -117,7 +117,7 @@ def _confidence(window: JobWindow, upload: Upload, pattern: _Pattern, limits: Li
     files = _files(window, upload.checkpoint)
     if files is not None:
         return "high" if _uploaded_again(files) else None
-    affected, chance, bound = has_flink_23949(window.flink_version), pattern.chance, limits[f"{RULE}.chance"]
+    affected, chance, bound = has_flink_23949(window.version), pattern.chance, limits[f"{RULE}.chance"]
     if affected == "yes":
         return "high" if chance <= bound else "medium"
     if chance <= bound:
@@ -141,7 +141,7 @@ def _finding(
     checkpoint, savepoint = upload.checkpoint, upload.savepoint
     if savepoint is None:
         raise ValueError("only checkpoints after a savepoint are judged")
-    affected = has_flink_23949(window.flink_version)
+    affected = has_flink_23949(window.version)
     return checkpoint_finding(
         window,
         checkpoint,

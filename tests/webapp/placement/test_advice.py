@@ -2,6 +2,7 @@
 
 import pytest
 
+from ingest.flink_rest.versions import release
 from webapp.placement.advice import advice
 from webapp.placement.job_plan import buffer_settings
 
@@ -16,12 +17,13 @@ from webapp.placement.job_plan import buffer_settings
         ("1.20.5", {"cluster.evenly-spread-out-slots": "true"}, "Flink spreads slots over TaskManagers already"),
         ("1.20.5", {"taskmanager.load-balance.mode": "SLOTS"}, "Flink spreads slots over TaskManagers already"),
         ("1.12.5", None, "Set cluster.evenly-spread-out-slots: true"),
-        ("2.3-SNAPSHOT", {}, "is not known"),
+        ("2.3-SNAPSHOT", {}, "Set taskmanager.load-balance.mode: TASKS"),
+        ("1.20-vvr-8.0.11", {}, "Set cluster.evenly-spread-out-slots: true"),
         (None, {}, "The version of Flink is not known"),
     ],
 )
 def test_advice_fits_the_version_and_what_is_set(version, configuration, says):
-    assert says in advice(version, configuration)
+    assert says in advice(release(version), configuration)
 
 
 @pytest.mark.parametrize(
