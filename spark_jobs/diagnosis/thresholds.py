@@ -18,8 +18,11 @@ class Threshold:
     reason: str
 
     def __post_init__(self) -> None:
-        if not self.minimum <= self.default <= self.maximum:
+        if not self.allows(self.default):
             raise ValueError(f"{self.key}: the default {self.default} is not within {self.minimum}..{self.maximum}")
+
+    def allows(self, value: float) -> bool:
+        return self.minimum <= value <= self.maximum
 
 
 class Limits:
@@ -34,7 +37,7 @@ class Limits:
         for key, value in (overrides or {}).items():
             if key not in known:
                 raise ValueError(f"There is no threshold {key!r}.")
-            if not known[key].minimum <= value <= known[key].maximum:
+            if not known[key].allows(value):
                 raise ValueError(
                     f"{key} must lie within {known[key].minimum:g} and {known[key].maximum:g} {known[key].unit}.".replace(" .", ".")
                 )

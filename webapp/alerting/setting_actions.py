@@ -64,7 +64,7 @@ def set_thresholds(values: Mapping[str, Any], cluster: str, job_id: str, user: A
             numbers[key] = float(text)
         except (TypeError, ValueError):
             raise InputRefused(f"{key} must be a number.") from None
-        if not threshold.minimum <= numbers[key] <= threshold.maximum:
+        if not threshold.allows(numbers[key]):
             raise InputRefused(f"{key} must be a number from {threshold.minimum:g} to {threshold.maximum:g} {threshold.unit}.")
     with transaction.atomic():
         return [

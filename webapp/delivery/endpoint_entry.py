@@ -17,17 +17,10 @@ from webapp.delivery.targets import RefusedTarget, Target, checked
 from webapp.findings.choices import Severity
 from webapp.lib.matchers import Matcher
 from webapp.lib.origins import ENTER_AGAIN, leads_elsewhere
+from webapp.lib.refusals import InputRefused
 
-MOST_EMAILS = 20
-LONGEST_CREDENTIAL = 1_000
-
-
-class BadEndpoint(ValueError):
-    """``fields``: what is wrong, by the field it was entered in."""
-
-    def __init__(self, fields: dict[str, str]) -> None:
-        super().__init__(" ".join(fields.values()))
-        self.fields = fields
+LONGEST_NAME, LONGEST_CREDENTIAL = 100, 1_000
+MOST_EMAILS, LONGEST_EMAIL = 20, 254
 
 
 @dataclass(frozen=True)
@@ -47,15 +40,15 @@ class EndpointEntry:
 def enter(endpoint: Endpoint, entered: EndpointEntry, rules: Policy, who: Any) -> str:
     """Check and save a new endpoint or a changed one; asks a name server for its address.
 
-    Returns the secret where one was made: this is the only time it is seen. Raises :class:`BadEndpoint`.
+    Returns the secret where one was made: this is the only time it is seen. Raises :class:`InputRefused`.
     """
     wrong: dict[str, str] = {}
     form = FORMATS.get(entered.format)
     if form is None:
-        raise BadEndpoint({"format": f"Give one of {', '.join(FormatName.values)}."})
+        raise InputRefused({"format": f"Give one of {', '.join(FormatName.values)}."})
     name = entered.name.strip()
-    if not name or len(name) > 100 or not name.isprintable():
-        wrong["name"] = "Give a name of 100 characters at most, on one line."
+    if not name or len(name) > LONGEST_NAME or not name.isprintable():
+        wrong["name"] = f"Give a name of {LONGEST_NAME} characters at most, on one line."
     elif Endpoint.objects.filter(name=name).exclude(pk=endpoint.pk).exists():
         wrong["name"] = f"There is an endpoint {name} already."
     if entered.min_severity not in Severity.values:
@@ -65,7 +58,7 @@ def enter(endpoint: Endpoint, entered: EndpointEntry, rules: Policy, who: Any) -
     target = _target(endpoint, entered, rules, wrong)
     _check_credential(endpoint, entered, target, wrong)
     if wrong:
-        raise BadEndpoint(wrong)
+        raise InputRefused(wrong)
 
     another_kind = endpoint.format != entered.format
     endpoint.name, endpoint.format, endpoint.min_severity = name, entered.format, entered.min_severity
@@ -136,4 +129,4 @@ def _is_mail(address: str) -> bool:
         validate_email(address)
     except ValidationError:
         return False
-    return True
+    return len(address) <= LONGEST_EMAIL

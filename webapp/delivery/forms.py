@@ -1,12 +1,14 @@
 """Entering an endpoint. Address and credential are written, never shown again: left empty, the stored ones stay."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from django import forms
 
 from webapp.delivery.choices import FormatName
-from webapp.delivery.endpoint_entry import EndpointEntry
+from webapp.delivery.endpoint_entry import LONGEST_CREDENTIAL, LONGEST_NAME, EndpointEntry
 from webapp.delivery.models import Endpoint
+from webapp.delivery.targets import LONGEST_URL
 from webapp.findings.choices import Severity
 from webapp.lib.matcher_fields import MatchersField
 from webapp.lib.matchers import as_lines
@@ -17,18 +19,18 @@ _HIDDEN: dict[str, Any] = {"autocomplete": "off", "spellcheck": "false"}
 class EndpointForm(forms.Form):
     """Checks that need other rows or a name server are in :mod:`webapp.delivery.endpoint_entry`."""
 
-    name = forms.CharField(max_length=100)
+    name = forms.CharField(max_length=LONGEST_NAME)
     format = forms.ChoiceField(choices=FormatName.choices, initial=FormatName.WEIR)
     url = forms.CharField(
         required=False,
-        max_length=2_000,
+        max_length=LONGEST_URL,
         label="Address",
         widget=forms.TextInput(attrs={**_HIDDEN, "placeholder": "https://…"}),
         help_text="Where it is POSTed to. For PagerDuty it may stay empty, for e-mail it has no meaning.",
     )
     credential = forms.CharField(
         required=False,
-        max_length=1_000,
+        max_length=LONGEST_CREDENTIAL,
         label="Key or sign-in",
         widget=forms.PasswordInput(render_value=False, attrs={"autocomplete": "new-password"}),
         help_text="PagerDuty: the integration key. Feishu, DingTalk: the signing key. Alertmanager: user:password or a token.",
@@ -80,6 +82,6 @@ class EndpointForm(forms.Form):
             owner_email=entered["owner_email"],
         )
 
-    def refuse(self, fields: dict[str, str]) -> None:
+    def refuse(self, fields: Mapping[str, str]) -> None:
         for name, text in fields.items():
             self.add_error(name if name in self.fields else None, text)

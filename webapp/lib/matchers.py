@@ -13,6 +13,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from webapp.lib.refusals import InputRefused
+
 EQUAL, NOT_EQUAL, MATCHES, MATCHES_NOT = "=", "!=", "=~", "!~"
 OPERATORS = (EQUAL, NOT_EQUAL, MATCHES, MATCHES_NOT)
 MOST_MATCHERS = 10
@@ -26,8 +28,11 @@ _LABEL = re.compile(r"[A-Za-z_][A-Za-z0-9_.]{0,63}")
 _WRITTEN = re.compile(r"([A-Za-z0-9_.]++)\s*+(=~|!~|!=|=)")
 
 
-class BadMatcher(ValueError):
+class BadMatcher(InputRefused):
     """A matcher that cannot be used; the message says which and why."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__({"matchers": text})
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """Actions of people that cannot be done now, as pages, API and commands report them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from django.contrib import messages
@@ -12,7 +12,11 @@ class ActionRefused(ValueError):
 
 
 class InputRefused(ActionRefused):
-    """What was entered cannot be used, whatever the state of things."""
+    """What was entered cannot be used, whatever the state of things. ``fields``: what is wrong, by field, where that is known."""
+
+    def __init__(self, wrong: str | Mapping[str, str]) -> None:
+        self.fields: Mapping[str, str] = {} if isinstance(wrong, str) else wrong
+        super().__init__(wrong if isinstance(wrong, str) else " ".join(wrong.values()))
 
 
 @contextmanager

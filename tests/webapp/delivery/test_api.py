@@ -74,6 +74,22 @@ def test_a_private_address_is_refused_by_field() -> None:
     assert "url" in answer.json()["error"]["fields"]
 
 
+@pytest.mark.parametrize(
+    ("entered", "fields"),
+    [
+        ({"owner_email": f"{'x' * 250}@a.example"}, {"owner_email": ["Give one mail address."]}),
+        ({"matchers": [{"label": "job", "operator": "?"}]},
+         {"matchers": ['0.operator: "?" is not a valid choice.', "0.value: This field is required."]}),
+        ({"matchers": [{"label": "job", "operator": "=~", "value": "(x"}], "min_severity": "awful"},
+         {"matchers": ["'(x' for job is no regular expression that RE2 understands."], "min_severity": ['"awful" is not a valid choice.']}),
+        ({"emails": ["", "a"]}, {"emails": ["0: This field may not be blank."]}),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_said_in_words_by_field_and_place(entered: dict[str, Any], fields: dict[str, list[str]]) -> None:
+    answer = client("write").post(reverse("api-endpoints-list"), {**NEW, **entered}, format="json")
+    assert answer.json()["error"]["fields"] == fields and not Endpoint.objects.exists()
+
+
 def test_rotation_switch_and_test() -> None:
     api, found = client("write"), endpoint()
     assert api.post(reverse("api-endpoints-rotate", args=[found.pk])).json()["secret"].startswith("whsec_")

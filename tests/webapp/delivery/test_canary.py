@@ -17,9 +17,10 @@ from webapp.accounts.models import User
 from webapp.config import encryption
 from webapp.config.logs import RedactingFormatter
 from webapp.delivery import addresses, signing
-from webapp.delivery.endpoint_entry import BadEndpoint, EndpointEntry, enter
+from webapp.delivery.endpoint_entry import EndpointEntry, enter
 from webapp.delivery.models import Delivery, Endpoint
 from webapp.delivery.sending import send_due
+from webapp.lib.refusals import InputRefused
 
 CANARY = "canary-4711-secret"
 
@@ -49,7 +50,7 @@ def test_a_canary_is_in_no_dump_log_page_admin_or_api(receiver: Receiver, weir: 
             delivery(to)
         dead = endpoint(f"http://{CANARY}.invalid/{CANARY}")
         delivery(dead)
-        with pytest.raises(BadEndpoint) as refused:
+        with pytest.raises(InputRefused) as refused:
             enter(Endpoint(), EndpointEntry("x", url=f"https://10.0.0.1/{CANARY}", credential=CANARY), addresses.Policy(), None)
         send_due(LOOPBACK)
         send_due(LOOPBACK)

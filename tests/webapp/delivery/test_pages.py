@@ -102,6 +102,7 @@ def test_a_change_without_an_address_keeps_the_stored_one(operator: Client) -> N
         ({"matchers": "a=b\n" * 11}, "at most 10"),
         ({"name": "taken"}, "already"),
         ({"owner_email": "x"}, "mail"),
+        ({"owner_email": f"{'x' * 250}@a.example"}, "Give one mail address"),
     ],
 )
 def test_what_makes_no_sense_is_refused_in_words(operator: Client, fields: dict[str, str], says: str) -> None:

@@ -6,9 +6,8 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from webapp.alerting.models import Alert, AlertEvent, MaintenanceWindow, RuleSetting, Silence
-from webapp.delivery.api.serializers import MatcherSerializer
+from webapp.delivery.api.serializers import MatchersField
 from webapp.findings.models import ThresholdOverride
-from webapp.lib.matchers import MOST_MATCHERS, BadMatcher, from_json
 
 
 class AlertSerializer(serializers.ModelSerializer[Alert]):
@@ -53,14 +52,8 @@ class CommentSerializer(serializers.Serializer[Any]):
 
 
 class MutesSerializer(serializers.ModelSerializer[Any]):
-    matchers = serializers.ListField(child=MatcherSerializer(), min_length=1, max_length=MOST_MATCHERS)
+    matchers = MatchersField(min_length=1)
     reason = serializers.CharField(max_length=1_000)
-
-    def validate_matchers(self, items: Any) -> Any:
-        try:
-            return [one.as_json() for one in from_json([dict(item) for item in items])]
-        except BadMatcher as error:
-            raise serializers.ValidationError(str(error)) from error
 
 
 class SilenceSerializer(MutesSerializer):

@@ -27,7 +27,6 @@ from webapp.alerting.preview import compare
 from webapp.findings.models import ThresholdOverride
 from webapp.lib.api.errors import CONFLICT
 from webapp.lib.api.lists import ERRORS, NOT_FOUND, ListView, listed
-from webapp.lib.matchers import from_json
 from webapp.lib.refusals import ActionRefused
 
 NUMBER = r"\d{1,18}"
@@ -97,7 +96,7 @@ class SilenceViews(ListView):
     def create(self, request: Request) -> Response:
         entered, now = _valid(SilenceSerializer(data=request.data)), timezone.now()
         start = entered.get("starts_at") or now
-        made = actions.silence(from_json(entered["matchers"]), start, entered["ends_at"], entered["reason"], request.user, now)
+        made = actions.silence(entered["matchers"], start, entered["ends_at"], entered["reason"], request.user, now)
         return Response(SilenceSerializer(made).data, status=status.HTTP_201_CREATED)
 
     @extend_schema(summary="End a silence now", request=None, responses={200: SilenceSerializer, **ERRORS, **NOT_FOUND, **CONFLICT})
@@ -122,7 +121,8 @@ class MaintenanceWindowViews(ListView):
     )
     def create(self, request: Request) -> Response:
         entered, now = _valid(MaintenanceWindowSerializer(data=request.data)), timezone.now()
-        window = MaintenanceWindow(**{"starts_at": now, **entered})
+        matchers = [one.as_json() for one in entered["matchers"]]
+        window = MaintenanceWindow(**{"starts_at": now, **entered, "matchers": matchers})
         made = actions.save_window(window, request.user, now)
         return Response(MaintenanceWindowSerializer(made).data, status=status.HTTP_201_CREATED)
 

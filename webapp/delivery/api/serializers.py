@@ -4,9 +4,10 @@ import json
 from typing import Any
 
 from rest_framework import serializers
+from rest_framework.fields import empty
 
 from webapp.delivery.choices import FormatName
-from webapp.delivery.endpoint_entry import LONGEST_CREDENTIAL, MOST_EMAILS, EndpointEntry
+from webapp.delivery.endpoint_entry import LONGEST_CREDENTIAL, LONGEST_EMAIL, LONGEST_NAME, MOST_EMAILS, EndpointEntry
 from webapp.delivery.models import Attempt, Delivery, Endpoint
 from webapp.delivery.orders import ENDED
 from webapp.delivery.targets import LONGEST_URL
@@ -18,6 +19,19 @@ class MatcherSerializer(serializers.Serializer[Any]):
     label: Any = serializers.CharField(max_length=64)
     operator = serializers.ChoiceField(choices=OPERATORS)
     value = serializers.CharField(max_length=LONGEST_VALUE, allow_blank=True, trim_whitespace=False)
+
+
+class MatchersField(serializers.ListField):
+    """Its value is a tuple of checked matchers."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(child=MatcherSerializer(), max_length=MOST_MATCHERS, **kwargs)
+
+    def run_validation(self, data: Any = empty) -> Any:
+        try:
+            return from_json(super().run_validation(data))
+        except BadMatcher as error:
+            raise serializers.ValidationError(str(error)) from None
 
 
 class EndpointSerializer(serializers.ModelSerializer[Endpoint]):
@@ -50,30 +64,26 @@ class NewEndpointSerializer(EndpointSerializer):
 class EndpointRequestSerializer(serializers.Serializer[Any]):
     """Leave ``url`` or ``credential`` out of a change to keep what is stored."""
 
-    name = serializers.CharField(max_length=100)
+    name = serializers.CharField(max_length=LONGEST_NAME)
     format = serializers.ChoiceField(choices=FormatName.values, default=FormatName.WEIR)
     url = serializers.CharField(max_length=LONGEST_URL, required=False, write_only=True)
     credential = serializers.CharField(
         max_length=LONGEST_CREDENTIAL, required=False, allow_blank=True, trim_whitespace=False, write_only=True
     )
-    emails = serializers.ListField(child=serializers.CharField(max_length=254), required=False, max_length=MOST_EMAILS)
-    matchers = serializers.ListField(child=MatcherSerializer(), required=False, max_length=MOST_MATCHERS)
+    emails = serializers.ListField(child=serializers.CharField(max_length=LONGEST_EMAIL), required=False, max_length=MOST_EMAILS)
+    matchers = MatchersField(required=False)
     min_severity = serializers.ChoiceField(choices=Severity.values, default=Severity.WARNING)
     owner_email = serializers.EmailField(required=False, allow_blank=True, default="")
 
     def entered(self) -> EndpointEntry:
         values: dict[str, Any] = self.validated_data
-        try:
-            matchers = from_json([dict(one) for one in values.get("matchers", [])])
-        except BadMatcher as error:
-            raise serializers.ValidationError({"matchers": [str(error)]}) from error
         return EndpointEntry(
             name=values["name"],
             format=values["format"],
             url=values.get("url"),
             credential=values.get("credential"),
             emails=tuple(values.get("emails", ())),
-            matchers=matchers,
+            matchers=values.get("matchers", ()),
             min_severity=values["min_severity"],
             owner_email=values["owner_email"],
         )

@@ -22,7 +22,7 @@ from webapp.delivery.api.serializers import (
     ReplayedSerializer,
     ReplayRangeSerializer,
 )
-from webapp.delivery.endpoint_entry import BadEndpoint, enter
+from webapp.delivery.endpoint_entry import enter
 from webapp.delivery.filters import DeliveryFilters, EndpointFilters
 from webapp.delivery.formats.weir import SCHEMA
 from webapp.delivery.models import Delivery, Endpoint
@@ -143,10 +143,7 @@ class NoticeSchemaView(APIView):
 def _entered(request: Request, endpoint: Endpoint, code: int) -> Response:
     wanted = EndpointRequestSerializer(data=request.data)
     wanted.is_valid(raise_exception=True)
-    try:
-        secret = enter(endpoint, wanted.entered(), addresses.policy(), request.user)
-    except BadEndpoint as error:
-        raise exceptions.ValidationError({name: [text] for name, text in error.fields.items()}) from error
+    secret = enter(endpoint, wanted.entered(), addresses.policy(), request.user)
     return Response(_with_secret(endpoint, secret), status=code)
 
 

@@ -13,7 +13,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from webapp.accounts.guards import operators_only
 from webapp.delivery import addresses, mail, orders
 from webapp.delivery.badges import delivery_badge, endpoint_badge, meaning
-from webapp.delivery.endpoint_entry import BadEndpoint, enter
+from webapp.delivery.endpoint_entry import enter
 from webapp.delivery.formats import weir
 from webapp.delivery.formats.registry import FORMATS
 from webapp.delivery.forms import EndpointForm
@@ -21,7 +21,7 @@ from webapp.delivery.models import Delivery, Endpoint
 from webapp.freshness.status import recent_status
 from webapp.lib.keysets import KeysetColumn, page
 from webapp.lib.matchers import as_lines
-from webapp.lib.refusals import ActionRefused
+from webapp.lib.refusals import ActionRefused, InputRefused
 from webapp.lib.row_numbers import row_number
 
 ENDPOINTS_A_PAGE = 50
@@ -144,7 +144,7 @@ def _form(request: HttpRequest, found: Endpoint) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         try:
             secret = enter(found, form.entered(), addresses.policy(), request.user)
-        except BadEndpoint as error:
+        except InputRefused as error:
             form.refuse(error.fields)
         else:
             if secret:

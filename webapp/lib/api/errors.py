@@ -3,6 +3,7 @@
 ``{"error": {"code": "not_found", "message": "…", "fields": {"from": ["…"]}}}``; ``fields`` only where the input is at fault.
 """
 
+from collections.abc import Iterator
 from typing import Any
 
 from django.contrib.auth.decorators import login_not_required
@@ -46,7 +47,7 @@ def answer(error: Exception, context: dict[str, Any]) -> Response | None:
     elif isinstance(error, PermissionDenied):
         error = exceptions.PermissionDenied()
     elif isinstance(error, InputRefused):
-        error = exceptions.ValidationError([str(error)])
+        error = exceptions.ValidationError({name: [text] for name, text in error.fields.items()} or [str(error)])
     elif isinstance(error, ActionRefused):
         error = ActionConflict(str(error))
     response = exception_handler(error, context)
@@ -72,8 +73,20 @@ def no_such_address(request: HttpRequest, rest: str = "") -> JsonResponse:
 def _body(error: exceptions.APIException) -> dict[str, Any]:
     detail = error.detail
     if isinstance(detail, dict):
-        fields = {name: [str(text) for text in (texts if isinstance(texts, list) else [texts])] for name, texts in detail.items()}
+        fields = {name: list(_texts(texts)) for name, texts in detail.items()}
         return {"code": error.default_code, "message": "Some parameters cannot be used.", "fields": fields}
     if isinstance(detail, list):
         return {"code": error.default_code, "message": " ".join(str(text) for text in detail)}
     return {"code": getattr(detail, "code", error.default_code), "message": str(detail)}
+
+
+def _texts(detail: Any, place: str = "") -> Iterator[str]:
+    """``"0.operator: …"`` of what stands deeper than in a field."""
+    if isinstance(detail, dict):
+        for name, inner in detail.items():
+            yield from _texts(inner, f"{place}.{name}" if place else f"{name}")
+    elif isinstance(detail, list):
+        for inner in detail:
+            yield from _texts(inner, place)
+    else:
+        yield f"{place}: {detail}" if place else str(detail)

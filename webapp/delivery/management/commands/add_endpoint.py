@@ -10,11 +10,12 @@ from typing import Any
 from webapp.config.preparation import PreparedCommand
 from webapp.delivery import addresses
 from webapp.delivery.choices import FormatName
-from webapp.delivery.endpoint_entry import BadEndpoint, EndpointEntry, enter
+from webapp.delivery.endpoint_entry import EndpointEntry, enter
 from webapp.delivery.formats.registry import FORMATS
 from webapp.delivery.models import Endpoint
 from webapp.findings.choices import Severity
-from webapp.lib.matchers import BadMatcher, parse_lines
+from webapp.lib.matchers import parse_lines
+from webapp.lib.refusals import InputRefused
 
 URL_VARIABLE, CREDENTIAL_VARIABLE = "WEIR_ENDPOINT_URL", "WEIR_ENDPOINT_CREDENTIAL"
 
@@ -26,7 +27,7 @@ class Command(PreparedCommand):
         "makes is printed once, here. Exit code 0, or 2 where the input is invalid."
     )
 
-    refusals = (BadMatcher, BadEndpoint)
+    refusals = (InputRefused,)
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("name", metavar="NAME")
