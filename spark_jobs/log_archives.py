@@ -72,8 +72,10 @@ class LogArchives:
         read = log_records.by_block(self.session, files, self.layout, self.time_zone, self.keep)
         read.write.options(**WRITTEN).parquet(hadoop_path(staged))
         rows = self.session.read.schema(log_records.READ_SCHEMA).parquet(hadoop_path(staged))
-        told = rows.where("record_hash is null").groupBy("file").agg(F.sum("headers").alias("headers"), F.max("failure").alias("failure"))
-        read_files = told.collect()
+        by_file = (
+            rows.where("record_hash is null").groupBy("file").agg(F.sum("headers").alias("headers"), F.max("failure").alias("failure"))
+        )
+        read_files = by_file.collect()
         self.skips.extend(Skip(redact(file.file), "unreadable_file", file.failure) for file in read_files if file.failure)
         self.skips.extend(no_header(file.file) for file in read_files if not file.headers and not file.failure)
         failed = [file.file for file in read_files if file.failure]

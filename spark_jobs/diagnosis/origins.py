@@ -124,7 +124,7 @@ As text: an exception that is kept holds the frames it passed through, which hol
 def pressure_of(window: JobWindow, limits: Limits) -> Pressure:
     """Raises NotJudged where no vertex reported anything in this window. Of a job that has ended nothing is lacking."""
     global _last  # several rules ask for the same window one after the other
-    if _last is None or not _asks_the_same(_last[0], window) or _last[1] is not limits:
+    if _last is None or not _has_the_same_pressure(_last[0], window) or _last[1] is not limits:
         _last = (window, limits, _pressure(window, limits))
     found = _last[2]
     if isinstance(found, str):
@@ -132,7 +132,7 @@ def pressure_of(window: JobWindow, limits: Limits) -> Pressure:
     return found
 
 
-def _asks_the_same(one: JobWindow, other: JobWindow) -> bool:
+def _has_the_same_pressure(one: JobWindow, other: JobWindow) -> bool:
     """Rules get one window with different events."""
     return one is other or (
         one.vertex_windows is other.vertex_windows

@@ -161,10 +161,10 @@ def parts_of(reported: Iterable[Mapping[str, object]], regions: Mapping[Subtask,
     parts: set[Part] = set()
     for entry in reported:
         vertex_id, indexes = entry.get("vertex_id"), entry.get("subtasks")
-        told_indexes = list(indexes) if isinstance(indexes, list | tuple) else [entry.get("subtask")]
-        named = [index for index in told_indexes if isinstance(index, int)]
+        listed = list(indexes) if isinstance(indexes, list | tuple) else [entry.get("subtask")]
+        named = [index for index in listed if isinstance(index, int)]
         count = entry.get("count")
-        if not isinstance(vertex_id, str) or len(named) < len(told_indexes):
+        if not isinstance(vertex_id, str) or len(named) < len(listed):
             return None
         if isinstance(count, int) and count > len(named) and regions is None:
             return None

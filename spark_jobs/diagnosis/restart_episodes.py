@@ -56,7 +56,7 @@ def episodes(window: JobWindow, since_ms: int) -> list[Episode]:
     # Of a job with more tasks than a window holds lines, these prove nothing.
     whole_ms = max(whole_since(window.events, reported) for reported in (DEPLOYED, RUNNING))
     tasks = [event for event in window.events if event.rule_kind in (DEPLOYED, RUNNING)]
-    failures = (*window.failures, *_untold(window))
+    failures = (*window.failures, *_only_logged(window))
     lost = [one for one in window.annotations if one.kind == TASKMANAGER_LOST]
     groups: list[tuple[list[int], int | None]] = []
     for index, at_ms in enumerate(starts):
@@ -114,8 +114,8 @@ def _running_again(window: JobWindow, at_ms: int, until_ms: int, checkpoints: li
         return min(proofs)
     # After a restart the next checkpoint may be a whole interval away: until then, that none was triggered means nothing.
     expected_ms = max(window.config.interval_ms or 0, window.config.min_pause_ms or 0)
-    told_otherwise = bool(deployed) or (bool(checkpoints) and until_ms - at_ms > max(expected_ms, 2 * SETTLED_MS) + SETTLED_MS)
-    return at_ms + SETTLED_MS if not told_otherwise and until_ms - at_ms > 2 * SETTLED_MS else None
+    contradicted = bool(deployed) or (bool(checkpoints) and until_ms - at_ms > max(expected_ms, 2 * SETTLED_MS) + SETTLED_MS)
+    return at_ms + SETTLED_MS if not contradicted and until_ms - at_ms > 2 * SETTLED_MS else None
 
 
 def _next_begin(groups: list[tuple[list[int], int | None]], index: int) -> int | None:
@@ -132,7 +132,7 @@ def _failures(failures: Iterable[JobFailure], begun_ms: int, next_ms: int | None
     return tuple(sorted(_within(failures, begun_ms, next_ms), key=lambda one: (one.at_ms, not one.is_root, one.name, one.task or "")))
 
 
-def _untold(window: JobWindow) -> Iterable[JobFailure]:
+def _only_logged(window: JobWindow) -> Iterable[JobFailure]:
     """Tasks that failed by the log alone: REST keeps the last exceptions only, and of those that come together one."""
     if not window.failures:
         return _failed_tasks(window.events)

@@ -78,6 +78,6 @@ def lost_taskmanager(stacktrace: str | None) -> str | None:
     return None
 
 
-def tells_of_a_lost_taskmanager(name: str, stacktrace: str | None) -> bool:
+def is_lost_taskmanager(name: str, stacktrace: str | None) -> bool:
     text = f"{name}\n{(stacktrace or '')[:4000]}"
     return lost_taskmanager(stacktrace) is not None or any(piece in text for piece in _UNREACHABLE)

@@ -15,7 +15,7 @@ from spark_jobs.fold.checkpoint_facts import JobSurroundings, checkpoint_facts
 from spark_jobs.fold.checkpoint_log import KINDS_OF_CHECKPOINT
 from spark_jobs.fold.checkpoint_rows import CheckpointRows, lacks_place, to_hold
 from spark_jobs.fold.endings import COORDINATOR_STOPPED, STATE_CHANGED, reported_states
-from spark_jobs.fold.failures import tells_of_failure
+from spark_jobs.fold.failures import is_failure
 from spark_jobs.fold.full_sizes import FullSizes
 from spark_jobs.fold.job_update import JobUpdate
 from spark_jobs.fold.older_facts import OlderFacts
@@ -168,7 +168,7 @@ def _perhaps_explained(update: JobUpdate, before: JobState) -> set[CheckpointKey
     instants = {
         *(at for answer in update.answers for at, state in reported_states(answer) if (at, state) not in known_states),
         *(row["ts"] for row in update.exceptions if (row["ts"], row["task_key"], row["exception_name"]) not in known_failures),
-        *(event["ts"] for event in update.events if _tells_of_the_job(event) and _line(event) not in known_lines),
+        *(event["ts"] for event in update.events if _is_of_the_job(event) and _line(event) not in known_lines),
     }
     return {
         key_of(fact)
@@ -177,8 +177,8 @@ def _perhaps_explained(update: JobUpdate, before: JobState) -> set[CheckpointKey
     }
 
 
-def _tells_of_the_job(event: Row) -> bool:
-    return tells_of_failure(event) or event["kind"] in (COORDINATOR_STOPPED, *STATE_CHANGED)
+def _is_of_the_job(event: Row) -> bool:
+    return is_failure(event) or event["kind"] in (COORDINATOR_STOPPED, *STATE_CHANGED)
 
 
 def _sized_by_now(

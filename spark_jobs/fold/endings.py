@@ -39,9 +39,7 @@ class Ending:
 
 def endings(jobs: Iterable[Row], events: Iterable[Row]) -> list[Ending]:
     """Each time one job is known to have dropped its pending checkpoints, in the order of time."""
-    logged = (
-        Ending(event["ts"], (event["to_state"] or STOPPED).upper(), event["observed_at"]) for event in events if _tells_of_an_end(event)
-    )
+    logged = (Ending(event["ts"], (event["to_state"] or STOPPED).upper(), event["observed_at"]) for event in events if _is_ending(event))
     reported = (Ending(at, state, job["observed_at"]) for job in jobs for at, state in reported_states(job) if state in ENDING_STATES)
     # A state is reported again and again; the first report counts.
     first: dict[tuple[int, str], Ending] = {}
@@ -75,7 +73,7 @@ def first_ending(every: Sequence[Ending], trigger_time: int, logged_trigger: int
     return None
 
 
-def _tells_of_an_end(event: Row) -> bool:
+def _is_ending(event: Row) -> bool:
     if event["kind"] == COORDINATOR_STOPPED:
         return True
     return event["kind"] in STATE_CHANGED and (event["to_state"] or "").upper() in ENDING_STATES

@@ -28,11 +28,11 @@ class Failure:
 
 def failures(events: Iterable[Row], exceptions: Iterable[Row]) -> list[Failure]:
     """``events``: located log events; ``exceptions``: rows of ``job_exception``. In order of time."""
-    found = {*map(_logged, filter(tells_of_failure, events)), *map(_reported, exceptions)}
+    found = {*map(_logged, filter(is_failure, events)), *map(_reported, exceptions)}
     return sorted(found, key=lambda one: (one.at, not one.by_log, not one.of_task, rank(one.text), rank(one.trace)))
 
 
-def tells_of_failure(event: Row) -> bool:
+def is_failure(event: Row) -> bool:
     if event["kind"] == "task_state":
         return bool(event["to_state"] == "FAILED")
     # The job's own line has a stack trace where no task failed before it.

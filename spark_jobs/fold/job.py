@@ -75,7 +75,7 @@ def fold(update: JobUpdate, before: JobState, settings: Settings) -> JobResult |
         return lookup._replace(keys=wanted_keys(update.job_id, state, facts, surroundings.writing))
     if lookup := lacks_snapshots(update, before, state, facts, surroundings.writing):
         return lookup
-    untold, hashes = _untold(annotated, before)
+    new, hashes = _new_annotations(annotated, before)
     latest = (
         max((before.judged_start or 0, before.judged_to or 0), (starts[-1], min(starts[-1] + WINDOW_MS, newest_ms))) if starts else None
     )
@@ -88,7 +88,7 @@ def fold(update: JobUpdate, before: JobState, settings: Settings) -> JobResult |
     )
     recomputed = list(found.recomputed.values())
     if latest is None:
-        return JobResult(recomputed, found.retracted, annotated, untold, current, trend, None, state, facts, surroundings.names)
+        return JobResult(recomputed, found.retracted, annotated, new, current, trend, None, state, facts, surroundings.names)
     history = _history(update, before, state, events, facts, annotated, full_states, states)
     in_window: dict[int, list[samples.VertexWindow]] = {}
     earlier = Earlier([*before.counters, *answers(update.vertex_windows)])
@@ -100,10 +100,10 @@ def fold(update: JobUpdate, before: JobState, settings: Settings) -> JobResult |
     covered = joined([*before.judged_runs, *runs(starts)])
     judgement["covered"] = covered
     state = replace(state, judged_start=latest[0], judged_to=latest[1], judged_runs=covered)
-    return JobResult(recomputed, found.retracted, annotated, untold, current, trend, judgement, state, facts, surroundings.names, windows)
+    return JobResult(recomputed, found.retracted, annotated, new, current, trend, judgement, state, facts, surroundings.names, windows)
 
 
-def _untold(annotated: Sequence[dict[str, Any]], before: JobState) -> tuple[list[dict[str, Any]], list[int]]:
+def _new_annotations(annotated: Sequence[dict[str, Any]], before: JobState) -> tuple[list[dict[str, Any]], list[int]]:
     """Annotations that did not come out before in the same words, and hashes of all."""
     hashes = [zlib.crc32(repr(annotation).encode()) for annotation in annotated]
     known = set(before.told_annotations)

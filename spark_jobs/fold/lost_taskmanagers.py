@@ -34,10 +34,10 @@ def lost_mentions(losses: Iterable[Row]) -> Iterator[Mention]:
 
 def losses(lines: Iterable[Row], states: Sequence[tuple[int, str]]) -> list[Row]:
     """Lines that tell of a loss to the job. ``states``: what it entered when, in order; a TaskManager that outlived the job is none."""
-    return [line for line in lines if _tells_of_loss(line) and not _had_ended(states, line["ts"])]
+    return [line for line in lines if _is_loss(line) and not _had_ended(states, line["ts"])]
 
 
-def _tells_of_loss(line: Row) -> bool:
+def _is_loss(line: Row) -> bool:
     """A connection is closed as well where a job ends or an idle TaskManager is released."""
     if line["kind"] != "tm_disconnected":
         return line["kind"] in KINDS_OF_LOSS

@@ -50,8 +50,8 @@ def _uncounted_restarts(jobs: Sequence[Row]) -> Iterator[Mention]:
     counted = [row for row in jobs if row["restarts"] is not None]
     for before, row in pairwise(counted):
         restarted_at = _entered(row, "RESTARTING")
-        is_told = restarted_at is not None and restarted_at - before["observed_at"] > -COUNTER_LAG_MS
-        if row["restarts"] > before["restarts"] and not is_told:
+        is_dated = restarted_at is not None and restarted_at - before["observed_at"] > -COUNTER_LAG_MS
+        if row["restarts"] > before["restarts"] and not is_dated:
             yield by_rest("restart", "", row["observed_at"], "restart", {"count": row["restarts"] - before["restarts"]}, row)
 
 

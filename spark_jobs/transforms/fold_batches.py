@@ -174,11 +174,11 @@ def fold_group(group: Group, settings: Settings, older_snapshots: bool = False) 
 
 def _news(group: Group, older_snapshots: bool) -> JobUpdate:
     windows, found = group.rows("windows"), group.rows("found")
-    as_told: dict[str, Any] = {part: group.rows(part) for part in _AS_NEWS}
+    news: dict[str, Any] = {part: group.rows(part) for part in _AS_NEWS}
     return JobUpdate(
         group.key[0],
         group.key[1] or "",
-        **as_told,
+        **news,
         older_snapshots=older_snapshots,
         vertex_windows=[
             row["readings"] | {name: row[name] for name in ("vertex_id", "window_start", "newest_ts", "as_of", "counters")}

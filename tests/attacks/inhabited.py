@@ -48,7 +48,7 @@ def inhabit(folder: Path) -> JobCurrent:
     told = delivery(endpoint(), notice(made_at=now), state="dead")
     Attempt.objects.create(delivery=told, number=1, at=now, request_id="r", status=500, latency_ms=3)
     asked = checked([JobKey(of.cluster, of.job_id)], now - timedelta(hours=1), now)
-    report = reports.ask_for(asked, user=None, name="olga", at=now)
+    report = reports.request_report(asked, user=None, name="olga", at=now)
     perform(work_keys.key_of(report.pk), even_if_not_due=True)
     stored.planned(folder)
     token_of(somebody(Role.OPERATOR, "robot"), ApiToken.Scope.WRITE)

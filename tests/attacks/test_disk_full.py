@@ -125,7 +125,7 @@ class Told:
 def test_a_report_that_could_not_be_written_is_made_when_there_is_room(small: Disk, weir: WeirSettings) -> None:
     weir(reports_root=str(small.path / "reports"))
     seen()
-    report = orders.ask_for(scope(expiring()), user=None, name="olga", at=timezone.now())
+    report = orders.request_report(scope(expiring()), user=None, name="olga", at=timezone.now())
     with small.full(), pytest.raises(OSError, match=FULL_IN_WORDS):
         perform(work_keys.key_of(report.pk), even_if_not_due=True)
     report.refresh_from_db()

@@ -91,7 +91,7 @@ def _is_number(text: str) -> bool:
 def report(of: JobCurrent) -> None:
     """Made of what is hostile by now."""
     now = timezone.now()
-    made = orders.ask_for(checked([JobKey(of.cluster, of.job_id)], now - timedelta(hours=1), now), user=None, name="olga", at=now)
+    made = orders.request_report(checked([JobKey(of.cluster, of.job_id)], now - timedelta(hours=1), now), user=None, name="olga", at=now)
     perform(work_keys.key_of(made.pk), even_if_not_due=True)
 
 

@@ -15,7 +15,7 @@ from webapp.alerting import evaluation_hint, notifications
 from webapp.alerting.finding_intake import changed_texts, copy_changed, take_marked
 from webapp.alerting.hold_times import chunks_held, hold
 from webapp.alerting.models import AlertGroup
-from webapp.alerting.muting import Mutes, mute, to_look_at
+from webapp.alerting.muting import Mutes, affected_by, mute
 from webapp.alerting.policies import Policies
 from webapp.work.lease import WriteGuard
 from webapp.work.models import Manifest
@@ -57,7 +57,7 @@ def evaluate(now: datetime, lease: WriteGuard | None = None) -> Evaluated:
         with writing():
             held += hold(pks, policies, now)
     mutes = Mutes(now)
-    for pks in to_look_at(mutes):
+    for pks in affected_by(mutes):
         with writing():
             muted += mute(pks, mutes, now)
     with writing():

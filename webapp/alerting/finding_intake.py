@@ -40,8 +40,8 @@ def take_marked(policies: Policies, now: datetime) -> int:
 
 def _take(finding: Finding, known: dict[Identity, list[Alert]], policies: Policies, written: Written, now: datetime) -> None:
     identity = (finding.cluster, finding.job_id, finding.rule, finding.subject_id)
-    wishes = policies.wishes(finding.rule, finding.cluster, finding.job_id)
-    episode = episode_of(finding, wishes.rank(finding.severity_rank))
+    rule_policy = policies.rule_policy(finding.rule, finding.cluster, finding.job_id)
+    episode = episode_of(finding, rule_policy.rank(finding.severity_rank))
     policy = policies.policy(finding.rule, finding.cluster, finding.job_id, finding.severity_rank)
     lives = [(row, life_of(row)) for row in known[identity]]
     row, last = next(

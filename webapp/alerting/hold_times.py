@@ -30,8 +30,8 @@ def hold(pks: list[int], policies: Policies, now: datetime) -> int:
     written = Written()
     for row in Alert.objects.filter(pk__in=pks, state__in=OPEN).annotate(has_finding=known).defer(*UNREAD):
         last, has_finding = life_of(row), bool(vars(row)["has_finding"])
-        wishes = policies.wishes(row.rule, row.cluster, row.job_id)
-        policy = Policy(wishes.alerts, wishes.hold_before, wishes.hold_after, policies.is_recorded(row.cluster))
+        rule_policy = policies.rule_policy(row.rule, row.cluster, row.job_id)
+        policy = Policy(rule_policy.alerts, rule_policy.hold_before, rule_policy.hold_after, policies.is_recorded(row.cluster))
         step: Step = tick(last, policy, now) if has_finding else gone(last, policy, now)
         if step.life is None:
             written.drop(row)

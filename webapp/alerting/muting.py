@@ -63,7 +63,7 @@ class Mutes:
         return next((one.held for one in self._rules if match_all(one.matchers, labels)), Held())
 
 
-def to_look_at(mutes: Mutes) -> Iterator[list[int]]:
+def affected_by(mutes: Mutes) -> Iterator[list[int]]:
     """Numbers of alerts that are or may be held back, some at once."""
     concerned = (Q(state__in=OPEN) | Q(tell_since__isnull=False)) & (Q() if mutes.any_by_label else Q(cluster__in=list(mutes.blind)))
     # Most of what a dark cluster holds back stays held back by the same alert: it need not be read again.

@@ -113,7 +113,7 @@ def _unanswered() -> AlertQuerySet:
 def _queue(
     group: AlertGroup, kind: str, changed: Sequence[Alert], facts: Facts, now: datetime, still_firing: Sequence[Alert] = ()
 ) -> Notice:
-    told_as_firing = {row.pk for row in still_firing}
+    notified_as_firing = {row.pk for row in still_firing}
     known = {row.pk for row in changed}
     others = Alert.objects.firing().filter(group=group, muted_by=Mute.NONE)
     room = max(LISTED - len(changed), 0)
@@ -123,9 +123,9 @@ def _queue(
         else []
     )
     alerts: list[NoticeAlert] = [
-        notice_alert(row, facts, status=FIRING if row.is_open or row.pk in told_as_firing else RESOLVED) for row in (*changed, *beside)
+        notice_alert(row, facts, status=FIRING if row.is_open or row.pk in notified_as_firing else RESOLVED) for row in (*changed, *beside)
     ]
-    firing_total = others.count() + len(told_as_firing)
+    firing_total = others.count() + len(notified_as_firing)
     resolved_total = sum(alert.status == RESOLVED for alert in alerts)
     notice = Notice(
         uid=new_uid("ntc"),

@@ -20,7 +20,7 @@ Scope = tuple[str, str, str]
 
 
 @dataclass(frozen=True)
-class Wishes:
+class RulePolicy:
     """What is in force for one rule and job; ``severity`` is empty where the finding's own counts."""
 
     severity: str = ""
@@ -43,14 +43,14 @@ class Policies:
         self._set: dict[Scope, RuleSetting] = {(row.rule, row.cluster, row.job_id): row for row in rows}
         self._recordings = set(Cluster.objects.filter(kind=ClusterKind.RECORDING).values_list("name", flat=True))
         self._removed = dict(RemovedCluster.objects.values_list("name", "removed_at"))
-        self._known: dict[Scope, Wishes] = {}
+        self._known: dict[Scope, RulePolicy] = {}
 
     def is_recorded(self, cluster: str) -> bool:
         return cluster in self._recordings
 
     def policy(self, rule: str, cluster: str, job_id: str, own_rank: int) -> Policy:
         """Nothing alerts of a cluster that was removed: nobody could see it end."""
-        found = self.wishes(rule, cluster, job_id).policy(own_rank, recorded=self.is_recorded(cluster))
+        found = self.rule_policy(rule, cluster, job_id).policy(own_rank, recorded=self.is_recorded(cluster))
         return replace(found, alerts=False) if cluster in self._removed else found
 
     def why_ended(self, cluster: str) -> str:
@@ -60,25 +60,25 @@ class Policies:
             return ""
         return f"Cluster {cluster} was removed from Weir at {instant_text(removed_at)}: it is no longer watched, and its state is unknown."
 
-    def wishes(self, rule: str, cluster: str, job_id: str) -> Wishes:
+    def rule_policy(self, rule: str, cluster: str, job_id: str) -> RulePolicy:
         scope = (rule, cluster, job_id)
         if scope not in self._known:
             self._known[scope] = self._narrowest(scope)
         return self._known[scope]
 
-    def _narrowest(self, scope: Scope) -> Wishes:
+    def _narrowest(self, scope: Scope) -> RulePolicy:
         rule, cluster, _job_id = scope
         found = [self._set.get(one) for one in dict.fromkeys([scope, (rule, cluster, ""), (rule, "", "")])]
         return in_force(rule, [one for one in found if one is not None])
 
 
-def in_force(rule: str, rows: list[RuleSetting]) -> Wishes:
+def in_force(rule: str, rows: list[RuleSetting]) -> RulePolicy:
     """``rows``: the settings that apply, the narrowest first."""
     severity = next((one.severity for one in rows if one.severity), "")
     alerts = next((one.alerts for one in rows if one.alerts is not None), True)
     before = next((one.hold_before_s for one in rows if one.hold_before_s is not None), None)
     after = next((one.hold_after_s for one in rows if one.hold_after_s is not None), None)
-    return Wishes(
+    return RulePolicy(
         severity,
         alerts and rule not in NO_ALERT,
         HOLD_BEFORE if before is None else timedelta(seconds=before),

@@ -63,9 +63,9 @@ def _alerts(findings: list[Finding], policies: Policies, end: datetime) -> list[
     ranks: list[int] = []
     last: Life | None = None
     for finding in findings:
-        wishes = policies.wishes(finding.rule, finding.cluster, finding.job_id)
-        policy = wishes.policy(finding.severity_rank, recorded=False)
-        episode = episode_of(finding, wishes.rank(finding.severity_rank))
+        rule_policy = policies.rule_policy(finding.rule, finding.cluster, finding.job_id)
+        policy = rule_policy.policy(finding.severity_rank, recorded=False)
+        episode = episode_of(finding, rule_policy.rank(finding.severity_rank))
         if last is not None:
             last = _later(last, policy, episode.first_seen, ranks)
         step = take(last, episode, policy, episode.closed_at or end)

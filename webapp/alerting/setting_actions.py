@@ -17,19 +17,19 @@ LONGEST_HOLD_S = 7 * 86_400
 COLUMNS = ("severity", "alerts", "hold_before_s", "hold_after_s")
 
 
-def checked(rule: str, cluster: str, job_id: str, wishes: Mapping[str, Any]) -> RuleSetting:
-    """A setting that is not saved; ``wishes`` has :data:`COLUMNS`, empty ones unset. Raises :class:`InputRefused`."""
+def checked(rule: str, cluster: str, job_id: str, values: Mapping[str, Any]) -> RuleSetting:
+    """A setting that is not saved; ``values`` has :data:`COLUMNS`, empty ones unset. Raises :class:`InputRefused`."""
     if rule not in registry.all_rules():
         raise InputRefused(f"There is no rule called {rule[:100]}.")
     _check_scope(cluster, job_id)
-    severity = wishes.get("severity") or ""
+    severity = values.get("severity") or ""
     if severity and severity not in Severity.values:
         raise InputRefused(f"A severity is one of {', '.join(Severity.values)}.")
     for name in ("hold_before_s", "hold_after_s"):
-        value = wishes.get(name)
+        value = values.get(name)
         if value is not None and not 0 <= value <= LONGEST_HOLD_S:
             raise InputRefused(f"A hold time lasts from 0 to {LONGEST_HOLD_S} seconds.")
-    return RuleSetting(rule=rule, cluster=cluster, job_id=job_id, **{name: wishes.get(name) for name in COLUMNS} | {"severity": severity})
+    return RuleSetting(rule=rule, cluster=cluster, job_id=job_id, **{name: values.get(name) for name in COLUMNS} | {"severity": severity})
 
 
 def save(wanted: RuleSetting, user: Any) -> RuleSetting:
@@ -39,14 +39,14 @@ def save(wanted: RuleSetting, user: Any) -> RuleSetting:
     said = {name: getattr(wanted, name) for name in COLUMNS} | {"author": user, "author_name": user.get_username()[:200]}
     with transaction.atomic():
         row, _made = RuleSetting.objects.update_or_create(rule=wanted.rule, cluster=wanted.cluster, job_id=wanted.job_id, defaults=said)
-        _look_again(row)
+        _mark_for_evaluation(row)
     return row
 
 
 def remove(row: RuleSetting) -> None:
     with transaction.atomic():
         row.delete()
-        _look_again(row)
+        _mark_for_evaluation(row)
 
 
 def set_thresholds(values: Mapping[str, Any], cluster: str, job_id: str, user: Any) -> list[ThresholdOverride]:
@@ -82,8 +82,8 @@ def _check_scope(cluster: str, job_id: str) -> None:
         raise InputRefused(f"There is no cluster called {cluster[:100]}.")
 
 
-def _look_again(row: RuleSetting) -> None:
-    """What is open of the rule is judged by the new wishes at the next look."""
+def _mark_for_evaluation(row: RuleSetting) -> None:
+    """What is open of the rule is judged by the new values at the next evaluation."""
     scope = {name: getattr(row, name) for name in ("cluster", "job_id") if getattr(row, name)}
     Finding.objects.open().filter(rule=row.rule, **scope).update(to_alert=True)
     evaluation_hint.wake()

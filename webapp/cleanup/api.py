@@ -123,7 +123,9 @@ class CleanupPlanViews(ListView):
         wanted = PlanRequestSerializer(data=request.data)
         wanted.is_valid(raise_exception=True)
         data, now = wanted.validated_data, timezone.now()
-        plan = planning.ask_for(data.get("roots", []), waste=data["waste"], user=request.user, name=request.user.get_username(), at=now)
+        plan = planning.request_plan(
+            data.get("roots", []), waste=data["waste"], user=request.user, name=request.user.get_username(), at=now
+        )
         orders.wake(plan, now)
         return Response(CleanupPlanSerializer(plan).data, status=status.HTTP_202_ACCEPTED)
 

@@ -30,7 +30,7 @@ from webapp.work.run_files import file_uris
 _ONE_STEP_MOVES = ("hdfs://", "viewfs://", "webhdfs://")
 
 
-def ask_for(roots: Sequence[str], *, waste: bool, user: Any, name: str, at: datetime) -> CleanupPlan:
+def request_plan(roots: Sequence[str], *, waste: bool, user: Any, name: str, at: datetime) -> CleanupPlan:
     """A plan to be made of the newest audit that looked at these roots (canonical; none named: all of the newest audit).
 
     Raises :class:`PlanRefused`.

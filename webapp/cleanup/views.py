@@ -59,7 +59,7 @@ def make(request: HttpRequest) -> HttpResponse:
     """Ask the workers for a plan of the newest audit."""
     roots = [root[:1000] for root in request.POST.getlist("root") if "\x00" not in root]
     try:
-        plan = planning.ask_for(
+        plan = planning.request_plan(
             roots, waste="waste" in request.POST, user=request.user, name=request.user.get_username(), at=timezone.now()
         )
     except ActionRefused as refused:

@@ -43,7 +43,7 @@ def disable_by_hand(endpoint: Endpoint, name: str, now: datetime) -> None:
     Endpoint.objects.filter(pk=endpoint.pk, enabled=True).update(enabled=False, changed_name=name[:200], changed_at=now, **why)
 
 
-def ask_test(endpoint: Endpoint, name: str, now: datetime) -> Delivery:
+def request_test(endpoint: Endpoint, name: str, now: datetime) -> Delivery:
     """A harmless notice through the same sender, the same checks and the same log as any other."""
     with transaction.atomic():
         return outbox.queue_for(endpoint_notices.test(endpoint, name, now), endpoint)

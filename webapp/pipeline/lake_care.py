@@ -5,7 +5,7 @@ from django.utils import timezone
 from ingest.lake.damage import LakeDamaged
 from ingest.lake.derived import ALL_TABLES, CHECKPOINT_FACTS
 from ingest.lake.store import Lake
-from webapp.config.kept_for import YEARS
+from webapp.config.row_retention import YEARS
 from webapp.fleet.choices import ClusterKind
 from webapp.fleet.models import Cluster
 from webapp.work.lake import lake

@@ -11,7 +11,7 @@ from webapp.accounts.models import SignInFailures
 from webapp.alerting.choices import AlertState
 from webapp.alerting.models import Alert, MaintenanceWindow, Silence
 from webapp.checkpoints.models import CheckpointFact, CheckpointRollup, CheckpointUpload, SizeTrend
-from webapp.config.kept_for import NOTABLE, ROUTINE, RUNS, YEARS
+from webapp.config.row_retention import NOTABLE, ROUTINE, RUNS, YEARS
 from webapp.delivery.choices import DeliveryState
 from webapp.delivery.models import Delivery
 from webapp.findings.folding import OCCURRENCES_KEPT

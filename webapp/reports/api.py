@@ -88,7 +88,7 @@ class ReportViews(ListView):
     def create(self, request: Request) -> Response:
         wanted = ReportRequest(data=request.data)
         wanted.is_valid(raise_exception=True)
-        report = _asked(wanted.validated_data, request)
+        report = _requested(wanted.validated_data, request)
         return Response(ReportSerializer(report).data, status=status.HTTP_202_ACCEPTED)
 
     @extend_schema(summary="Delete a report and its files", responses={204: None, **ERRORS, **NOT_FOUND})
@@ -116,16 +116,16 @@ class ReportViews(ListView):
         return HttpResponse(found, content_type=FORMS[form].content_type, headers={"Content-Disposition": "attachment"})
 
 
-def _asked(entered: dict[str, Any], request: Request) -> IncidentReport:
+def _requested(entered: dict[str, Any], request: Request) -> IncidentReport:
     now, name = timezone.now(), request.user.get_username()
     if entered["kind"] == ReportKind.DIGEST:
         start, end = report_scope.span(entered["from"] or "now-7d", entered["to"], now)
-        return orders.ask_for_digest(start, end, user=request.user, name=name, at=now)
+        return orders.request_digest(start, end, user=request.user, name=name, at=now)
     if entered["alert"]:
         scope = report_scope.scope_of_alert(get_object_or_404(Alert, uid=entered["alert"]), now)
     else:
         scope = report_scope.scope([JobKey(one["cluster"], one["job_id"]) for one in entered["jobs"]], entered["from"], entered["to"], now)
-    return orders.ask_for(scope, user=request.user, name=name, at=now, title=entered["title"], from_alert=entered["alert"])
+    return orders.request_report(scope, user=request.user, name=name, at=now, title=entered["title"], from_alert=entered["alert"])
 
 
 def _report(uid: str) -> IncidentReport:

@@ -34,6 +34,6 @@ register(
         work_keys.DIGEST,
         work_keys.TASK,
         every=lambda: {work_keys.DIGEST: work_keys.LOOK_S},
-        look=lambda _lease: weekly_digest.ask_where_due(timezone.now()),
+        look=lambda _lease: weekly_digest.request_where_due(timezone.now()),
     ),
 )

@@ -26,20 +26,20 @@ def scope_of(report: IncidentReport) -> ReportScope:
     return checked(jobs, report.start, report.end)
 
 
-def ask_for(scope: ReportScope, *, user: Any, name: str, at: datetime, title: str = "", from_alert: str = "") -> IncidentReport:
+def request_report(scope: ReportScope, *, user: Any, name: str, at: datetime, title: str = "", from_alert: str = "") -> IncidentReport:
     """An incident report. Raises :class:`BadScope` where none of the jobs was ever seen, and :class:`ActionRefused`."""
     if not rows_of(scope.jobs).exists():
         raise BadScope("None of these jobs was ever seen.")
     jobs = [[one.cluster, one.job_id] for one in scope.jobs]
-    return _ask(
+    return _requested(
         kind=ReportKind.INCIDENT, jobs=jobs, start=scope.start, end=scope.end, title=plain_name(title), from_alert=from_alert[:64],
         author=user, author_name=name[:200], asked_at=at,
     )  # fmt: skip
 
 
-def ask_for_digest(start: datetime, end: datetime, *, user: Any, name: str, at: datetime) -> IncidentReport:
+def request_digest(start: datetime, end: datetime, *, user: Any, name: str, at: datetime) -> IncidentReport:
     """A digest of the fleet, now. Raises :class:`ActionRefused`."""
-    return _ask(kind=ReportKind.DIGEST, start=start, end=end, author=user, author_name=name[:200], asked_at=at)
+    return _requested(kind=ReportKind.DIGEST, start=start, end=end, author=user, author_name=name[:200], asked_at=at)
 
 
 def again(report: IncidentReport, at: datetime) -> bool:
@@ -59,7 +59,7 @@ def delete(report: IncidentReport) -> None:
         transaction.on_commit(ReportFolder(report.uid).remove)
 
 
-def _ask(**fields: Any) -> IncidentReport:
+def _requested(**fields: Any) -> IncidentReport:
     if IncidentReport.objects.to_make().count() >= MOST_WAITING:
         raise ActionRefused(f"{MOST_WAITING} reports are waiting to be made already; look at why on the pipeline page.")
     with transaction.atomic():

@@ -88,7 +88,7 @@ def digest(request: HttpRequest) -> HttpResponse:
     """Of the last seven days, now."""
     now = timezone.now()
     try:
-        report = orders.ask_for_digest(now - WEEK, now, user=request.user, name=request.user.get_username(), at=now)
+        report = orders.request_digest(now - WEEK, now, user=request.user, name=request.user.get_username(), at=now)
     except ActionRefused as error:
         messages.error(request, str(error))
         return redirect("reports")
@@ -156,7 +156,7 @@ def _ordered(request: HttpRequest) -> IncidentReport:
     alert = get_object_or_404(Alert, uid=uid[:64].replace("\x00", "")) if uid else None
     scope = report_scope.scope_of_alert(alert, now) if alert else report_scope.scope_of(request.POST, now)
     title, name = request.POST.get("title", "")[:200], request.user.get_username()
-    return orders.ask_for(scope, user=request.user, name=name, at=now, title=title, from_alert=alert.uid if alert else "")
+    return orders.request_report(scope, user=request.user, name=name, at=now, title=title, from_alert=alert.uid if alert else "")
 
 
 def _report(uid: str) -> IncidentReport:

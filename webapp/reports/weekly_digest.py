@@ -26,7 +26,7 @@ def latest_end(when: str, now: datetime) -> datetime:
     return end if end <= now else end - WEEK
 
 
-def ask_where_due(now: datetime) -> bool:
+def request_where_due(now: datetime) -> bool:
     """Ask for the digest of the week that ended last, unless it was asked for before or nothing was seen in it."""
     when = settings.WEIR.weekly_digest
     if when == OFF:

@@ -59,7 +59,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
 
 def _with_those_without_id(window: JobWindow) -> JobWindow:
     """A checkpoint whose storage did not answer gets no id and no place in any history: only the log tells of it."""
-    reported = sorted((one for one in window.events if _tells_of_one_without_id(one)), key=lambda one: (one.at_ms, one.kind))
+    reported = sorted((one for one in window.events if _is_of_one_without_id(one)), key=lambda one: (one.at_ms, one.kind))
     without_id: list[CheckpointSample] = []
     for event in reported:
         # Coordinator and failure manager both log it.
@@ -70,7 +70,7 @@ def _with_those_without_id(window: JobWindow) -> JobWindow:
     return replace(window, checkpoints=(*window.checkpoints, *without_id)) if without_id else window
 
 
-def _tells_of_one_without_id(event: LogEvent) -> bool:
+def _is_of_one_without_id(event: LogEvent) -> bool:
     return event.kind in KINDS and not event.checkpoint_id and event.reason in COUNTED_REASONS
 
 

@@ -18,7 +18,7 @@ from spark_jobs.diagnosis.wording import bytes_text, count_text, list_text
 RULE = "placement.network_buffers"
 FAILURES, CRITICAL, WINDOW = f"{RULE}.failures", f"{RULE}.critical_failures", f"{RULE}.window_s"
 MOST_HOSTS = 5
-_TOLD = re.compile(
+_SHORTAGE = re.compile(
     r"Insufficient number of network buffers: required (\d{1,12}), but only (\d{1,12}) available"
     r"(?:\. The total number of network buffers is currently set to (\d{1,12}) of (\d{1,12}) bytes each)?"
 )
@@ -59,8 +59,8 @@ def _shortages(window: JobWindow) -> list[Shortage]:
     """Of exceptions as REST lists them, else of the log: both tell of the same failures."""
     reported = [(one.at_ms, one.host, one.stacktrace) for one in window.failures]
     logged = [(one.at_ms, one.host, one.detail) for one in window.events]
-    for told in (reported, logged):
-        found = [_shortage(at_ms, host, match) for at_ms, host, text in told if (match := _TOLD.search(text or ""))]
+    for source in (reported, logged):
+        found = [_shortage(at_ms, host, match) for at_ms, host, text in source if (match := _SHORTAGE.search(text or ""))]
         if found:
             return sorted(found, key=lambda one: one.at_ms)
     return []

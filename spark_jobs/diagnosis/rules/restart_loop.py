@@ -7,7 +7,7 @@ from spark_jobs.diagnosis.findings import Evidence, Finding, Related
 from spark_jobs.diagnosis.regional_advice import region_size
 from spark_jobs.diagnosis.registry import rule
 from spark_jobs.diagnosis.restart_episodes import READS, Episode, episodes
-from spark_jobs.diagnosis.root_exceptions import lost_taskmanager, root_of, tells_of_a_lost_taskmanager
+from spark_jobs.diagnosis.root_exceptions import is_lost_taskmanager, lost_taskmanager, root_of
 from spark_jobs.diagnosis.samples import JobFailure, JobWindow
 from spark_jobs.diagnosis.statistics import counts_of, largest_group, median
 from spark_jobs.diagnosis.subjects import job_finding
@@ -80,12 +80,12 @@ def _trouble(episode: Episode) -> _Trouble:
         return _Trouble(LOST if episode.lost else UNTOLD, "", episode.lost, None)
     first = _first(episode)
     root, lost = root_of(first.name, first.stacktrace), _lost(episode)
-    if tells_of_a_lost_taskmanager(first.name, first.stacktrace):
+    if is_lost_taskmanager(first.name, first.stacktrace):
         return _Trouble(LOST, root.message, lost, first)
     if root.is_wrapper:
         near = [one for one in episode.failures if abs(one.at_ms - first.at_ms) <= WRAPPED_WITHIN_MS]
         reported = [(one, found) for one in near if not (found := root_of(one.name, one.stacktrace)).is_wrapper]
-        if any(tells_of_a_lost_taskmanager(one.name, one.stacktrace) for one in near):
+        if any(is_lost_taskmanager(one.name, one.stacktrace) for one in near):
             return _Trouble(LOST, root.message, lost, first)
         if reported:
             # A frame of the job's own code says most.
@@ -131,7 +131,7 @@ def _is_rescaling(window: JobWindow, episode: Episode) -> bool:
 
 def _is_infrastructure(failure: JobFailure) -> bool:
     no_slots = "NoResourceAvailable" in f"{failure.name}{(failure.stacktrace or '')[:4000]}"
-    return no_slots or tells_of_a_lost_taskmanager(failure.name, failure.stacktrace)
+    return no_slots or is_lost_taskmanager(failure.name, failure.stacktrace)
 
 
 def _finding(window: JobWindow, limits: Limits, found: Sequence[Episode], troubles: Sequence[_Trouble], stuck: bool) -> Finding:

@@ -46,7 +46,7 @@ def audit_of(world: World, folder: Path, **figures: Any) -> StorageAudit:
 
 def made(world: World, *, waste: bool = False, name: str = "olga") -> CleanupPlan:
     """Asked for and built. The clock of plans is the real one, the world's is long ago: nothing in it is young."""
-    plan = planning.ask_for([world.uri], waste=waste, user=None, name=name, at=timezone.now())
+    plan = planning.request_plan([world.uri], waste=waste, user=None, name=name, at=timezone.now())
     return done(plan)
 
 

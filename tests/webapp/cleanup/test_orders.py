@@ -185,7 +185,7 @@ def _withheld() -> dict[str, str]:
 def test_without_an_audit_there_is_no_plan(audited: World) -> None:
     StorageAudit.objects.update(files_kept=False)
     with pytest.raises(PlanRefused, match="audit_storage"):
-        planning.ask_for([audited.uri], waste=False, user=None, name="olga", at=timezone.now())
+        planning.request_plan([audited.uri], waste=False, user=None, name="olga", at=timezone.now())
 
 
 def test_a_quarantine_within_a_root_is_refused_and_said(audited: World) -> None:

@@ -79,7 +79,7 @@ def furnish(fleet: dict[str, JobCurrent], folder: Path, at: datetime) -> None:
     stored.planned(folder)
     StorageAudit.objects.update(as_of=at)
     RootFigures.objects.update(as_of=at)
-    report = reports.ask_for(checked([JobKey(of.cluster, of.job_id)], at - timedelta(hours=1), at), user=None, name="olga", at=at)
+    report = reports.request_report(checked([JobKey(of.cluster, of.job_id)], at - timedelta(hours=1), at), user=None, name="olga", at=at)
     perform(work_keys.key_of(report.pk), even_if_not_due=True)
     told = delivery(endpoint(last_delivered_at=at), notice(made_at=at), state="delivered")
     Attempt.objects.create(delivery=told, number=1, at=at, request_id="r", status=200, latency_ms=3)

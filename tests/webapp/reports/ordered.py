@@ -20,4 +20,4 @@ if __name__ == "__main__":
     else:
         prepare_database()
         seen()
-        orders.ask_for(scope(expiring()), user=None, name="olga", at=timezone.now())
+        orders.request_report(scope(expiring()), user=None, name="olga", at=timezone.now())

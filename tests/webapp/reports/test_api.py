@@ -73,19 +73,19 @@ def test_what_makes_no_sense_is_refused(writer, of, changed, code):
 
 
 def test_a_token_that_may_only_read_asks_for_none_and_deletes_none(reader, of):
-    report = orders.ask_for(scope(of), user=None, name="olga", at=timezone.now())
+    report = orders.request_report(scope(of), user=None, name="olga", at=timezone.now())
     assert reader.post(LIST, wanted(of), format="json").status_code == 403
     assert reader.delete(f"{LIST}{report.uid}/").status_code == 403
     assert reader.get(LIST).json()["results"][0]["uid"] == report.uid
 
 
 def test_a_report_that_is_not_made_yet_has_no_file(writer, of):
-    report = orders.ask_for(scope(of), user=None, name="olga", at=timezone.now())
+    report = orders.request_report(scope(of), user=None, name="olga", at=timezone.now())
     answer = writer.get(f"{LIST}{report.uid}/files/html/")
     assert (answer.status_code, answer.json()["error"]["message"]) == (404, "This report is not made yet.")
 
 
 def test_a_report_is_deleted(writer, of):
-    report = orders.ask_for(scope(of), user=None, name="olga", at=timezone.now())
+    report = orders.request_report(scope(of), user=None, name="olga", at=timezone.now())
     assert writer.delete(reverse("api-reports-detail", args=(report.uid,))).status_code == 204
     assert not IncidentReport.objects.exists()

@@ -109,7 +109,7 @@ def test_a_hostile_name_is_only_text_in_print(chromium):
 
 def test_a_report_opens_on_our_site_in_a_sandbox_with_its_charts(browser, transactional_db, live_server, client, no_chromium, tmp_path):
     seen()
-    report = orders.ask_for(scope(expiring()), user=None, name="olga", at=timezone.now())
+    report = orders.request_report(scope(expiring()), user=None, name="olga", at=timezone.now())
     perform(work_keys.key_of(report.pk))
     client.force_login(person())
     context = browser.new_context(viewport=SCREEN)

@@ -114,8 +114,8 @@ MONDAY = datetime(2026, 3, 2, 6, 0, tzinfo=UTC)
 def test_the_digest_of_a_week_comes_once_however_often_somebody_looks():
     seen()
     expiring()
-    assert weekly_digest.ask_where_due(MONDAY + timedelta(minutes=1))
-    assert not weekly_digest.ask_where_due(MONDAY + timedelta(minutes=16))
+    assert weekly_digest.request_where_due(MONDAY + timedelta(minutes=1))
+    assert not weekly_digest.request_where_due(MONDAY + timedelta(minutes=16))
     report = IncidentReport.objects.get()
     assert (report.start, report.end, report.digest_of) == (MONDAY - timedelta(days=7), MONDAY, MONDAY)
     perform(work_keys.key_of(report.pk), even_if_not_due=True)
@@ -124,9 +124,9 @@ def test_the_digest_of_a_week_comes_once_however_often_somebody_looks():
 
 
 def test_a_week_without_any_job_one_long_past_and_one_switched_off_bring_none(weir):
-    assert not weekly_digest.ask_where_due(MONDAY)
+    assert not weekly_digest.request_where_due(MONDAY)
     seen()
     expiring()
-    assert not weekly_digest.ask_where_due(MONDAY + timedelta(days=4))
+    assert not weekly_digest.request_where_due(MONDAY + timedelta(days=4))
     weir(weekly_digest="off")
-    assert not weekly_digest.ask_where_due(MONDAY)
+    assert not weekly_digest.request_where_due(MONDAY)

@@ -23,7 +23,7 @@ from webapp.work.perform import Performed, perform
 @pytest.fixture
 def asked(db, no_chromium) -> IncidentReport:
     seen()
-    return orders.ask_for(scope(expiring()), user=None, name="olga", at=timezone.now())
+    return orders.request_report(scope(expiring()), user=None, name="olga", at=timezone.now())
 
 
 def make(report: IncidentReport) -> IncidentReport:
@@ -102,13 +102,13 @@ def test_a_deleted_report_takes_its_files_along(asked, django_capture_on_commit_
 
 def test_jobs_that_nobody_ever_saw_are_refused(db):
     with pytest.raises(BadScope, match="ever seen"):
-        orders.ask_for(checked([JobKey("a", "b")], T0, T0 + timedelta(hours=1)), user=None, name="", at=T0)
+        orders.request_report(checked([JobKey("a", "b")], T0, T0 + timedelta(hours=1)), user=None, name="", at=T0)
 
 
 def test_orders_that_pile_up_are_refused(asked, monkeypatch):
     monkeypatch.setattr(orders, "MOST_WAITING", 1)
     with pytest.raises(ActionRefused):
-        orders.ask_for(orders.scope_of(asked), user=None, name="olga", at=timezone.now())
+        orders.request_report(orders.scope_of(asked), user=None, name="olga", at=timezone.now())
 
 
 def test_one_that_is_made_is_not_made_again(asked):

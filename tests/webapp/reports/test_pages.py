@@ -28,7 +28,7 @@ def of():
 
 @pytest.fixture
 def made(of) -> IncidentReport:
-    report = orders.ask_for(scope(of), user=None, name="olga", at=timezone.now())
+    report = orders.request_report(scope(of), user=None, name="olga", at=timezone.now())
     perform(work_keys.key_of(report.pk))
     report.refresh_from_db()
     return report
@@ -174,7 +174,7 @@ def test_the_whole_file_opens_in_a_sandbox_of_its_own(viewer, made):
 def test_a_hostile_name_is_only_text_on_every_page(operator):
     seen()
     of = expiring(HOSTILE)
-    report = orders.ask_for(scope(of), user=None, name=HOSTILE, at=timezone.now())
+    report = orders.request_report(scope(of), user=None, name=HOSTILE, at=timezone.now())
     perform(work_keys.key_of(report.pk))
     for address in (reverse("reports"), reverse("report", args=(report.uid,)), f"{reverse('reports-new')}?q=script"):
         page = text_of(operator.get(address))

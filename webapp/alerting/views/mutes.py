@@ -42,7 +42,7 @@ def silences(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 def silence_new(request: HttpRequest) -> HttpResponse:
     now = timezone.now()
-    form = SilenceForm(request.POST or None, initial={"matchers": _asked(request), "hours": 2})
+    form = SilenceForm(request.POST or None, initial={"matchers": _matchers_of(request), "hours": 2})
     if request.method == "POST" and form.is_valid():
         start, end = form.span(now)
         try:
@@ -75,7 +75,7 @@ def maintenance(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 def maintenance_new(request: HttpRequest) -> HttpResponse:
     now = timezone.now()
-    form = MaintenanceForm(request.POST or None, initial={"matchers": _asked(request)})
+    form = MaintenanceForm(request.POST or None, initial={"matchers": _matchers_of(request)})
     if request.method == "POST" and form.is_valid():
         try:
             actions.save_window(_window(form, now), request.user, now)
@@ -133,7 +133,7 @@ def _every(window: MaintenanceWindow) -> str:
     return f"{WEEKDAYS[window.weekday][1]} {window.time_of_day:%H:%M}"
 
 
-def _asked(request: HttpRequest) -> str:
+def _matchers_of(request: HttpRequest) -> str:
     return request.GET.get("matchers", "")[:LONGEST_TEXT].replace("\x00", "")
 
 

@@ -90,7 +90,7 @@ def rule_setting(request: HttpRequest) -> HttpResponse:
         "job_id": job_id,
         "standing": standing,
         "clusters": list(Cluster.objects.values_list("name", flat=True)),
-        "in_force": Policies().wishes(rule, cluster, job_id),
+        "in_force": Policies().rule_policy(rule, cluster, job_id),
         "severities": SEVERITY_BADGES,
     }
     try:

@@ -77,7 +77,7 @@ class EndpointViews(ListView):
     @extend_schema(summary="Send a test", request=None, responses={202: DeliverySerializer, **ERRORS, **NOT_FOUND})
     @action(detail=True, methods=["post"])
     def test(self, request: Request, pk: str) -> Response:
-        row = orders.ask_test(_endpoint(pk), request.user.get_username(), timezone.now())
+        row = orders.request_test(_endpoint(pk), request.user.get_username(), timezone.now())
         return Response(DeliverySerializer(row).data, status=status.HTTP_202_ACCEPTED)
 
     @extend_schema(summary="Enable an endpoint", request=None, responses={200: EndpointSerializer, **ERRORS, **NOT_FOUND})

@@ -55,12 +55,12 @@ def _payload(notice: Notice, lead: NoticeAlert | None) -> dict[str, Any]:
             "firing": notice.firing_total,
             "resolved": notice.resolved_total,
             "not_listed": more,
-            "alerts": [_told(alert) for alert in alerts],
+            "alerts": [_details(alert) for alert in alerts],
         },
     }
 
 
-def _told(alert: NoticeAlert) -> dict[str, Any]:
+def _details(alert: NoticeAlert) -> dict[str, Any]:
     return {
         "state": mark(alert),
         "title": line(alert.title, 500),

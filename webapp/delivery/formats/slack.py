@@ -22,7 +22,7 @@ def render(notice: Notice, to: Addressee, at: datetime) -> Outgoing:
     title = title_of(notice)
     alerts, more = shown(notice)
     blocks: list[dict[str, Any]] = [_header(title)]
-    blocks += [_section(_told(alert)) for alert in alerts]
+    blocks += [_section(_alert_text(alert)) for alert in alerts]
     summary = f"Weir · {counted(notice)}" + (f" · {more} more are not listed here" if more else "")
     blocks.append({"type": "context", "elements": [{"type": "plain_text", "text": summary, "emoji": False}]})
     fallback = cut(title, LONGEST_FALLBACK // 2).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
@@ -30,7 +30,7 @@ def render(notice: Notice, to: Addressee, at: datetime) -> Outgoing:
     return Outgoing(to.url, json_body(document), JSON)
 
 
-def _told(alert: NoticeAlert) -> str:
+def _alert_text(alert: NoticeAlert) -> str:
     link = alert.links.get("alert", "")
     title = escaped(line(alert.title, 250))
     lines = [

@@ -108,7 +108,7 @@ def rotate(request: HttpRequest, pk: int) -> HttpResponse:
 @require_POST
 def test(request: HttpRequest, pk: int) -> HttpResponse:
     """The delivery's page shows how it went."""
-    return redirect("delivery", orders.ask_test(_endpoint(pk), request.user.get_username(), timezone.now()).uid)
+    return redirect("delivery", orders.request_test(_endpoint(pk), request.user.get_username(), timezone.now()).uid)
 
 
 @operators_only

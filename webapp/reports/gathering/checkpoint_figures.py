@@ -13,7 +13,7 @@ from spark_jobs.serving import FAILED_OUTCOMES, UNSETTLED_OUTCOMES
 from webapp.charts.downsample import worst_in_buckets
 from webapp.checkpoints import querysets as facts_of
 from webapp.checkpoints.models import CheckpointFact, CheckpointRollup
-from webapp.config.kept_for import ROUTINE
+from webapp.config.row_retention import ROUTINE
 from webapp.fleet.models import JobCurrent
 from webapp.lib.instants import ms_after
 from webapp.reports import texts

@@ -46,7 +46,7 @@ def _alerts(week: Week) -> Table:
 def _clusters(week: Week) -> Table:
     rows = tuple(
         (one.cluster, count_text(one.jobs), count_text(one.completed), count_text(one.failed), success_text(one.success))
-        for one in week.fared
+        for one in week.checkpoints
     )
     columns = ("Cluster", "Jobs", "Completed", "Failed", "Success")
     return Table(

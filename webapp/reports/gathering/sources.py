@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 
-from webapp.config.kept_for import ROUTINE
+from webapp.config.row_retention import ROUTINE
 from webapp.findings.models import JobJudgement
 from webapp.fleet.choices import Visibility
 from webapp.fleet.models import Cluster

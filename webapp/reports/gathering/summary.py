@@ -100,7 +100,7 @@ def _happened(stories: Sequence[JobStory], notable: Sequence[ReportedFinding]) -
     several = len(stories) > 1
     lines = []
     for story in stories[:MOST_LINES]:
-        said = _fared(story, brief=several)
+        said = _checkpoints(story, brief=several)
         if several:
             worst = symptom(of_job(notable, story.cluster, story.job_id))
             lines.append(f"{story.name}: {' '.join([f'{worst.title}.' if worst else '', *said]).strip() or 'nothing found.'}")
@@ -111,7 +111,7 @@ def _happened(stories: Sequence[JobStory], notable: Sequence[ReportedFinding]) -
     return tuple(lines)
 
 
-def _fared(story: JobStory, *, brief: bool = False) -> list[str]:
+def _checkpoints(story: JobStory, *, brief: bool = False) -> list[str]:
     figures, said = story.checkpoints, []
     if figures.settled:
         parts = ", ".join(f"{count_text(count)} {outcome}" for outcome, count in figures.by_outcome.items())

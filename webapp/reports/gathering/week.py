@@ -38,7 +38,7 @@ class JobWeek:
 
 
 @dataclass(frozen=True)
-class Fared:
+class ClusterCheckpoints:
     """Checkpoints of one cluster, savepoints included: roll-ups do not tell them apart by outcome."""
 
     cluster: str
@@ -61,7 +61,7 @@ class Week:
     jobs: int
     worst: tuple[JobWeek, ...]
     troubled: int
-    fared: tuple[Fared, ...]
+    checkpoints: tuple[ClusterCheckpoints, ...]
     days: tuple[Day, ...]
     began: tuple[ReportedFinding, ...]
     began_count: int
@@ -73,11 +73,11 @@ class Week:
 
     @property
     def completed(self) -> int:
-        return sum(one.completed for one in self.fared)
+        return sum(one.completed for one in self.checkpoints)
 
     @property
     def failed(self) -> int:
-        return sum(one.failed for one in self.fared)
+        return sum(one.failed for one in self.checkpoints)
 
 
 def read(start: datetime, end: datetime) -> tuple[Week, int]:
@@ -92,7 +92,7 @@ def read(start: datetime, end: datetime) -> tuple[Week, int]:
         jobs=JobCurrent.objects.filter(Q(start_time__lt=end) | Q(start_time=None), last_seen_at__gte=start).count(),
         worst=_worst(active, hours),
         troubled=active.exclude(job_id="").order_by().values("cluster", "job_id").distinct().count(),
-        fared=_fared(hours),
+        checkpoints=_checkpoints(hours),
         days=_days(hours, start, end),
         began=reported,
         began_count=began.count(),
@@ -142,10 +142,10 @@ def _of_jobs(hours: Any, keys: Sequence[JobId]) -> dict[JobId, tuple[int, int]]:
     return {(row["cluster"], row["job_id"]): ((row["completed"] or 0) + _failed(row), _failed(row)) for row in rows}
 
 
-def _fared(hours: Any) -> tuple[Fared, ...]:
+def _checkpoints(hours: Any) -> tuple[ClusterCheckpoints, ...]:
     rows = hours.order_by().values("cluster").annotate(jobs=Count("job_id", distinct=True), **_sums())
-    fared = [Fared(row["cluster"], row["jobs"], row["completed"] or 0, _failed(row)) for row in rows]
-    return tuple(sorted(fared, key=lambda one: (one.success if one.success is not None else 2, one.cluster)))
+    checkpoints = [ClusterCheckpoints(row["cluster"], row["jobs"], row["completed"] or 0, _failed(row)) for row in rows]
+    return tuple(sorted(checkpoints, key=lambda one: (one.success if one.success is not None else 2, one.cluster)))
 
 
 def _days(hours: Any, start: datetime, end: datetime) -> tuple[Day, ...]:

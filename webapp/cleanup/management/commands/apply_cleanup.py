@@ -98,9 +98,9 @@ class Command(PreparedCommand):
                     raise CommandError("A worker carries it out; its progress is on the page of the plan.", returncode=1)
                 time.sleep(LOOK_AGAIN_S)
             plan.refresh_from_db()
-        self._tell(plan, verb)
+        self._report(plan, verb)
 
-    def _tell(self, plan: CleanupPlan, verb: str) -> None:
+    def _report(self, plan: CleanupPlan, verb: str) -> None:
         done: Counter[str] = Counter({name: count for name, count in plan.done(verb).items() if isinstance(count, int)})
         if self.quiet:
             self.stdout.write(json.dumps({"plan": plan.name, "state": plan.state, verb: done, "trouble": plan.trouble or None}))

@@ -40,7 +40,7 @@ class Command(PreparedCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         roots = [canonical(root, audit_request.spellings()) for root in options["roots"]]
-        plan = planning.ask_for(roots, waste=options["waste"], user=None, name=command_line_name(), at=timezone.now())
+        plan = planning.request_plan(roots, waste=options["waste"], user=None, name=command_line_name(), at=timezone.now())
         orders.wake(plan, timezone.now())
         try:
             performed = perform(orders.key_of(plan), even_if_not_due=True, echo=self.say)

@@ -65,15 +65,15 @@ class Command(PreparedCommand):
 
 def _url(name: str) -> str | None:
     given = os.environ.get(URL_VARIABLE, "")
-    return given or (None if FORMATS[name].default_url else _asked("Address"))
+    return given or (None if FORMATS[name].default_url else _prompted("Address"))
 
 
 def _credential(name: str) -> str | None:
     """Asked for only where the format cannot do without."""
     given = os.environ.get(CREDENTIAL_VARIABLE, "")
-    return given or (_asked(FORMATS[name].credential) if FORMATS[name].credential_required else None)
+    return given or (_prompted(FORMATS[name].credential) if FORMATS[name].credential_required else None)
 
 
-def _asked(what: str) -> str:
+def _prompted(what: str) -> str:
     """From a terminal unseen, else one line of standard input."""
     return getpass.getpass(f"{what}: ") if sys.stdin.isatty() else sys.stdin.readline().strip()

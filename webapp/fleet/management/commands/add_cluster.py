@@ -51,7 +51,7 @@ class Command(PreparedCommand):
             raise CommandError(_in_words(error), returncode=REFUSED) from error
         report = None if options["untested"] else tried_connection(cluster)
         if report is not None and not report.reachable:
-            self._tell(cluster, report, options)
+            self._report(cluster, report, options)
             raise CommandError(f"{cluster.name} is not registered. Use --untested to register it all the same.", returncode=1)
         if report is not None:
             cluster.sees, cluster.misses = list(report.sees), list(report.misses)
@@ -59,7 +59,7 @@ class Command(PreparedCommand):
             cluster.save()
         else:
             register(cluster)
-        self._tell(cluster, report, options)
+        self._report(cluster, report, options)
 
     def _cluster(self, options: dict[str, Any]) -> Cluster:
         cluster: Cluster = Cluster.objects.filter(name=options["name"]).first() or Cluster(name=options["name"])
@@ -77,7 +77,7 @@ class Command(PreparedCommand):
         cluster.set_secret(_secret(scheme) if scheme else "")
         return cluster
 
-    def _tell(self, cluster: Cluster, report: TestReport | None, options: dict[str, Any]) -> None:
+    def _report(self, cluster: Cluster, report: TestReport | None, options: dict[str, Any]) -> None:
         if options["json"]:
             seen = {"reachable": report.reachable, "sees": list(report.sees), "misses": list(report.misses)} if report else {}
             self.stdout.write(json.dumps({"cluster": cluster.name, "registered": cluster.pk is not None, **seen}))
