@@ -80,6 +80,8 @@ QUERY: dict[str, dict[str, str]] = {
     "api-storage-files": {"root": "root"},
     "storage-xray": {"path": "metadata"},
     "api-storage-xray": {"path": "metadata"},
+    "missing-file": {"path": "metadata"},
+    "api-missing-file": {"path": "metadata"},
     "alert-setting": {"rule": "rule"},
 }
 """Pages that are asked for something by a parameter of the query: which one, and what of it is there."""

@@ -103,12 +103,32 @@ class Lab:
             time.sleep(0.2)
         raise LabFailed(f"The savepoint did not complete in {within_s:.0f} s.")
 
-    def play_out(self) -> None:
-        """What an incident needs besides its job: the savepoint of one that has a savepoint."""
+    def play_out(self, before_loss: Callable[[], None] | None = None) -> None:
+        """What an incident needs besides its job: the savepoint of one that has a savepoint, the files that one loses.
+
+        ``before_loss`` is called when those are still there.
+        """
         if self.incident.savepoint_after is not None:
             enough = self.incident.savepoint_after
             self.wait_for(lambda account: account["counts"]["completed"] >= enough, within_s=600)
             self.savepoint(within_s=300)
+        if self.incident.claimed_after is not None:
+            self._lose_files(self.incident.claimed_after, before_loss)
+
+    def _lose_files(self, claimed_after: int, before_loss: Callable[[], None] | None) -> None:
+        self.wait_for(lambda account: account["counts"]["completed"] >= claimed_after)
+        self.cancel()
+        newest = max((self.checkpoint_dir / self.job_id).glob("chk-*/_metadata"), key=lambda path: path.stat().st_mtime).parent
+        second = self.play(self.incident.name, restore=f"file://{newest}", claim="CLAIM")
+        self.wait_for(lambda account: account["counts"]["completed"] >= 1, job_id=second)
+        if before_loss:
+            before_loss()
+        # As a rule by age does: whatever was written before an instant, of whatever job.
+        cut = min(path.stat().st_mtime for path in (self.checkpoint_dir / self.job_id).glob("chk-*/_metadata"))
+        for path in [path for path in self.checkpoint_dir.rglob("*") if path.is_file() and path.stat().st_mtime <= cut]:
+            path.unlink()
+        self.kill_taskmanager(1)
+        self.start_taskmanager(1)
 
     def cancel(self, within_s: float = 60, job_id: str = "") -> None:
         """End a job; what Flink says of it afterwards does not change any more."""

@@ -8,7 +8,8 @@ class Incident:
     """``{switch}`` in an argument is the path of the file that switches the fault on (:attr:`tests.lab.cluster.Lab.switch`).
 
     ``network_bytes_per_s``: what one TaskManager can send to the other. ``storage_bytes_per_s``: how fast one file of a checkpoint can
-    be written. ``savepoint_after``: completed checkpoints, after which a savepoint is taken.
+    be written. ``savepoint_after``: completed checkpoints, after which a savepoint is taken. ``claimed_after``: completed checkpoints,
+    after which the job is cancelled, its newest checkpoint claimed by a second job, and old files deleted before that one restarts.
     """
 
     name: str
@@ -18,6 +19,7 @@ class Incident:
     network_bytes_per_s: int | None = None
     storage_bytes_per_s: int | None = None
     savepoint_after: int | None = None
+    claimed_after: int | None = None
 
 
 INCIDENTS = {
@@ -135,6 +137,14 @@ INCIDENTS = {
             "the source's thread is blocked for nine seconds by each record: it takes the trigger of a checkpoint late from its mailbox",
             {"rate": "1000", "source-ms": "9000"},
             {"rest.flamegraph.enabled": "true"},
+        ),
+        Incident(
+            "lost-file",
+            "a rule by age deletes files of an ended job that its successor's checkpoints need; a lost TaskManager makes that one restart",
+            {"rate": "300", "keys": "300"},
+            # RocksDB merges four small files into one: the second job still refers to the two of the first one.
+            {"execution.checkpointing.interval": "5s", "state.storage.fs.memory-threshold": "0"},
+            claimed_after=2,
         ),
         Incident("crashing", "enrich throws every 20 s and the job restarts", {"rate": "500", "fail-every-s": "20"}),
     )

@@ -2,7 +2,7 @@
 
 Writes ``FOLDER/<version>/<incident>/``: what ``python -m ingest record`` leaves, packed, and ``played.json``: the arguments and settings it
 was played with. With ``--tree`` also the checkpoint directory as it was when Flink was stopped, as ``tests/fixtures/storage`` keeps them:
-``listing-final.tsv.gz`` and ``metadata.tar.gz``.
+``listing-final.tsv.gz`` and ``metadata.tar.gz``; of an incident that loses files also as it was before.
 """
 
 import argparse
@@ -14,12 +14,15 @@ import sys
 import tarfile
 import threading
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 
 from tests.lab.cluster import Lab, start
 from tests.lab.incidents import INCIDENTS
 from tests.lab.releases import DEFAULT_VERSION, RELEASES
 from webapp.config.environment import PROJECT_DIR
+
+FINAL = "final"
 
 
 def main(arguments: list[str]) -> int:
@@ -29,7 +32,8 @@ def main(arguments: list[str]) -> int:
     with start(options.version, options.incident, options.slot) as lab:
         for beside in options.beside:
             lab.play(beside)
-        threading.Thread(target=lab.play_out, daemon=True).start()
+        before_loss = partial(keep_tree, lab.checkpoint_dir, folder, "before-loss")
+        threading.Thread(target=lab.play_out, args=(before_loss,), daemon=True).start()
         _record(lab, folder, options.seconds, options.every)
     for path in (folder / "rest.jsonl", *(folder / "logs").iterdir()):
         _pack(path)
@@ -41,12 +45,13 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
-def keep_tree(root: Path, folder: Path) -> None:
+def keep_tree(root: Path, folder: Path, at: str = FINAL) -> None:
     """Path, bytes and time of each file below a root, and the content of each ``_metadata``."""
+    folder.mkdir(parents=True, exist_ok=True)
     files = sorted((path for path in root.rglob("*") if path.is_file()), key=str)
     lines = (f"{path.relative_to(root)}\t{path.stat().st_size}\t{path.stat().st_mtime:.3f}\n" for path in files)
-    (folder / "listing-final.tsv.gz").write_bytes(gzip.compress("".join(lines).encode(), mtime=0))
-    with tarfile.open(folder / "metadata.tar.gz", "w:gz") as archive:
+    (folder / f"listing-{at}.tsv.gz").write_bytes(gzip.compress("".join(lines).encode(), mtime=0))
+    with tarfile.open(folder / ("metadata.tar.gz" if at == FINAL else f"metadata-{at}.tar.gz"), "w:gz") as archive:
         for path in (path for path in files if path.name == "_metadata"):
             archive.add(path, str(path.relative_to(root)))
 

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from webapp.cleanup import manifest as manifests
@@ -93,6 +94,15 @@ class PlanReader:
                     rows: list[dict[str, Any]] = pq.ParquetFile(stream).read_row_group(chunk - first).to_pylist()
                     return rows
         raise IndexError(chunk)
+
+    def chunk_of(self, path: str) -> int | None:
+        """The chunk that lists a file; None where the plan does not. Raises :class:`PlanDamaged`."""
+        for part, first in enumerate(self._first_chunks()):
+            if self.manifest.parts[part].first_path <= path <= self.manifest.parts[part].last_path:
+                place = pc.index(self.part(part)["path"], path).as_py()
+                if place >= 0:
+                    return int(first + place // CHUNK_ROWS)
+        return None
 
     def _first_chunks(self) -> list[int]:
         firsts, total = [], 0

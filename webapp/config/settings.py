@@ -41,6 +41,7 @@ INSTALLED_APPS = [
     "webapp.checkpoints",
     "webapp.storage",
     "webapp.cleanup",
+    "webapp.triage",
     "webapp.delivery",
     "webapp.alerting.apps.AlertingConfig",
     "webapp.reports",

@@ -92,6 +92,6 @@ def _path(path: Any) -> tuple[str, ...]:
 
 def precedence(rule: str) -> int:
     """Of two equally bad findings the one that explains the other is read first: pressure holds barriers, not the other way round."""
-    families = ("collect", "restart", "pressure", "data", "watermark")
+    families = ("collect", "restore", "restart", "pressure", "data", "watermark")
     family = rule.split(".", 1)[0]
     return families.index(family) if family in families else len(families)

@@ -18,6 +18,7 @@ from webapp.pressure import api_urls as pressure
 from webapp.reports import api_urls as reports
 from webapp.site.api_job import JobDetailView
 from webapp.storage import api_urls as storage
+from webapp.triage import api_urls as triage
 from webapp.work import api_urls as work
 
 router = SimpleRouter()
@@ -30,6 +31,7 @@ urlpatterns = [
     *placement.urlpatterns,
     *delivery.urlpatterns,
     *storage.urlpatterns,
+    *triage.urlpatterns,
     *router.urls,
     path("schema/", SpectacularJSONAPIView.as_view(), name="api-schema"),
     path("docs/", docs, name="api-docs"),

@@ -57,9 +57,12 @@ def _finding(sample: StorageJobSample, limits: Limits, incomplete: list[Incomple
         cause=_cause(first),
         next_step=_next_step(sample, first),
         evidence=evidence,
-        related=tuple(
-            Related("checkpoint", _name(one), f"{count_text(one.missing.files, 'file')} missing; {one.path}")
-            for one in incomplete[:MOST_SHOWN]
+        related=(
+            *(
+                Related("checkpoint", _name(one), f"{count_text(one.missing.files, 'file')} missing; {one.path}")
+                for one in incomplete[:MOST_SHOWN]
+            ),
+            *(Related("file", path, "missing: whose, and what deleted it") for path in first.examples),
         ),
         data={
             "snapshots": [

@@ -4,6 +4,7 @@ The file is read to its end before anything is returned; one that is damaged, in
 """
 
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -13,6 +14,8 @@ from ingest.metadata import columns
 from ingest.metadata.files import MetadataFile
 from ingest.metadata.pieces import End, Handle, Header, KeyedState, Operator, Piece, Subtask
 from ingest.metadata.summary import job_id_of, owner_directory
+from ingest.uris import canonical_column
+from webapp.storage.auditing.audit_request import spellings
 from webapp.storage.xray import measures
 from webapp.storage.xray.contents import Xray
 
@@ -44,6 +47,14 @@ def segments(file: MetadataFile) -> dict[tuple[str, int], int]:
     found = table.filter(pc.and_(pc.is_valid(table["path"]), pc.is_valid(table["offset_bytes"])))
     rows = zip(found["path"].to_pylist(), found["offset_bytes"].to_pylist(), found["size_bytes"].to_pylist(), strict=True)
     return {(path, offset): size for path, offset, size in rows}
+
+
+def handles_of(file: MetadataFile, path: str) -> list[dict[str, Any]]:
+    """Handles in one canonical path: ``operator_id``, ``operator_name``, ``subtask``, ``kind``, ``state_bytes``. Raises as :func:`read`."""
+    seen, table = _table(file)
+    found = table.filter(pc.equal(canonical_column(table["path"], spellings()), path))
+    rows = found.select(["operator_id", "subtask", "kind", "state_bytes"]).to_pylist()
+    return [row | {"operator_name": seen.operators[row["operator_id"]].name or ""} for row in rows]
 
 
 class Seen:

@@ -1,0 +1,109 @@
+"""A restore fails since a file of the checkpoint is not there any more: each attempt looks for it again, and the job stays down.
+
+The file is often of another job: the one that this job, or the one before it, was restored from. Flink's coordinator never falls back to an
+older checkpoint by itself.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from spark_jobs.diagnosis.findings import Evidence, Finding, Related
+from spark_jobs.diagnosis.missing_files import missing_at_restore
+from spark_jobs.diagnosis.registry import rule
+from spark_jobs.diagnosis.samples import JobWindow, LogEvent
+from spark_jobs.diagnosis.subjects import job_finding
+from spark_jobs.diagnosis.thresholds import Limits, Threshold
+from spark_jobs.diagnosis.wording import count_text
+
+RULE = "restore.missing_file"
+FAILURES, WINDOW = f"{RULE}.failures", f"{RULE}.window_s"
+MOST_FILES = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One task, or the job as a whole (``task`` None), that did not find ``path``."""
+
+    at_ms: int
+    path: str
+    task: str | None
+
+
+@rule(
+    RULE,
+    "Restore lacks a file",
+    "Tasks failed while they restored their state since a file of the checkpoint is not there.",
+    hold_s=600,
+    reads=("task_state FAILED",),
+    thresholds=(
+        Threshold(FAILURES, 1, "count", 1, 1000, "One is enough: the next attempt reads the same checkpoint, so the same file."),
+        Threshold(WINDOW, 600, "s", 60, 86_400, "Ten minutes: as long as attempts follow each other, they are one story."),
+    ),
+)
+def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
+    since_ms = window.at_ms - int(limits[WINDOW] * 1000)
+    found = [one for one in _attempts(window) if since_ms < one.at_ms <= window.at_ms]
+    if len(found) >= limits[FAILURES]:
+        yield _finding(window, limits, found)
+
+
+def _attempts(window: JobWindow) -> list[Attempt]:
+    """Of the log, else of exceptions as REST lists them, which are fewer: both report the same failures."""
+    logged = ((one.at_ms, (_task(one), one.attempt), one.detail) for one in window.events)
+    reported = ((one.at_ms, (one.task, one.at_ms), one.stacktrace) for one in window.failures)
+    for told in (logged, reported):
+        # JobManager and TaskManager log the same failure.
+        found = {key: Attempt(at_ms, path, key[0]) for at_ms, key, trace in told if (path := missing_at_restore(trace))}
+        if found:
+            return sorted(found.values(), key=lambda one: one.at_ms)
+    return []
+
+
+def _task(event: LogEvent) -> str | None:
+    return event.vertex_name if event.subtask is None else f"{event.vertex_name} ({event.subtask + 1})"
+
+
+def _finding(window: JobWindow, limits: Limits, found: list[Attempt]) -> Finding:
+    newest = found[-1]
+    paths = {one.path: [other for other in found if other.path == one.path] for one in reversed(found)}
+    restored = max(
+        ((one.at_ms, one.subject) for one in window.annotations if one.kind == "restore" and one.at_ms <= newest.at_ms), default=None
+    )
+    went_on = any(one.trigger_time_ms > newest.at_ms and one.outcome != "preflight" for one in window.checkpoints)
+    name = f"checkpoint {restored[1]}" if restored else "the checkpoint"
+    evidence = [
+        limits.compared("restores that lacked a file", len(found), "count", ">=", FAILURES, newest.at_ms),
+        Evidence("files that were missed", len(paths), "count", at_ms=newest.at_ms),
+        Evidence("missing file", newest.path, at_ms=newest.at_ms, note=newest.task or ""),
+    ]
+    return job_finding(
+        window,
+        RULE,
+        "warning" if went_on else "critical",
+        "high",
+        title=f"Restore failed: {count_text(len(paths), 'file')} of {name} not there",
+        cause=(
+            f"{newest.task or 'The job'} looked for {newest.path} while it restored its state and did not find it. "
+            + (
+                "The job has taken a checkpoint since, so it runs again."
+                if went_on
+                else "Flink tries the same checkpoint at every attempt, so the job stays down until the file is back or another checkpoint "
+                "or savepoint is chosen."
+            )
+        ),
+        next_step=(
+            "Open the triage of the missing file: it says which job's directory it was in, what else refers to it, when an audit last "
+            "listed it and what has likely deleted it. Bring it back from quarantine, an older version or a backup, or start from a "
+            "checkpoint or savepoint that is whole. Stop what deletes files there before the next job restarts."
+        ),
+        seen_at_ms=newest.at_ms,
+        evidence=evidence,
+        related=tuple(
+            Related("file", path, f"{count_text(len(of_path), 'attempt')}, {of_path[-1].task or 'the job as a whole'}")
+            for path, of_path in list(paths.items())[:MOST_FILES]
+        ),
+        data={
+            "files": [{"path": path, "attempts": len(of_path)} for path, of_path in list(paths.items())[:MOST_FILES]],
+            "checkpoint": restored[1] if restored else None,
+        },
+    )

@@ -1,0 +1,111 @@
+"""What audits whose lists are kept know of one file and of those beside it. Bounded by rows, however large the storage is."""
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, cast
+
+import fsspec
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from ingest.uris import is_below
+from spark_jobs.audit_tables import STORAGE_FILE, STORAGE_LIVE, STORAGE_REFERENCE
+from spark_jobs.manifest import Manifest
+from webapp.storage.auditing import loading
+from webapp.storage.models import StorageAudit
+from webapp.work.run_files import file_uris
+
+MOST_AUDITS = 12
+MOST_SCANNED = 5_000_000
+"""Rows of one audit that are looked through for one path: some seconds."""
+MOST_BESIDE = 500_000
+BATCH_ROWS = 50_000
+LISTED = (STORAGE_FILE.name, STORAGE_LIVE.name)
+_OF_FILE = ("bytes", "modified", "verdict", "reason", "first_seen_at")
+
+
+class TooMany(Exception):
+    """More files than a page looks through."""
+
+
+@dataclass(frozen=True)
+class Listed:
+    """The file as an audit listed it."""
+
+    audit_id: str
+    as_of: datetime
+    bytes: int | None
+    modified: datetime | None
+    verdict: str
+    reason: str
+    first_seen_at: datetime | None
+
+
+@dataclass(frozen=True)
+class History:
+    """``seen``: by the newest audit that listed it; ``gone``: the oldest after it that did not. ``looked`` is how many were read."""
+
+    seen: Listed | None
+    gone: StorageAudit | None
+    looked: int
+    newest: StorageAudit | None
+
+
+def history(path: str) -> History:
+    """Raises :class:`TooMany`, ``OSError`` and ``BadManifest``."""
+    gone: StorageAudit | None = None
+    looked, newest = 0, None
+    for audit in _covering(path):
+        newest = newest or audit
+        looked += 1
+        manifest = loading.read_manifest(audit)
+        rows = [row for table in LISTED for row in _rows(manifest, audit, table, "path", [path], _OF_FILE)]
+        if rows:
+            return History(
+                Listed(audit.audit_id, cast("datetime", audit.as_of), **{name: rows[0][name] for name in _OF_FILE}), gone, looked, newest
+            )
+        gone = audit
+    return History(None, gone, looked, newest)
+
+
+def beside(audit: StorageAudit, job_ids: Collection[str]) -> list[dict[str, Any]]:
+    """``path``, ``modified`` and ``job_id`` of the files in the directories of these jobs. Raises as :func:`history`."""
+    manifest = loading.read_manifest(audit)
+    rows: list[dict[str, Any]] = []
+    for table in LISTED:
+        for row in _rows(manifest, audit, table, "job_id", job_ids, ("path", "modified", "job_id")):
+            rows.append(row)
+            if len(rows) > MOST_BESIDE:
+                raise TooMany
+    return rows
+
+
+def referrers(audit: StorageAudit, path: str) -> list[str]:
+    """``_metadata`` paths that referred to it, as the audit read them. Raises as :func:`history`."""
+    rows = _rows(loading.read_manifest(audit), audit, STORAGE_REFERENCE.name, "path", [path], ("metadata_path",))
+    return sorted(row["metadata_path"] for row in rows)
+
+
+def _covering(path: str) -> Iterator[StorageAudit]:
+    kept = StorageAudit.objects.loaded().filter(files_kept=True).order_by("-as_of", "-id")[:MOST_AUDITS]
+    return (audit for audit in kept if any(is_below(path, root) for root in audit.roots))
+
+
+def _rows(
+    manifest: Manifest, audit: StorageAudit, table: str, column: str, wanted: Collection[str], columns: tuple[str, ...]
+) -> Iterator[dict[str, Any]]:
+    if table in manifest.tables and manifest.tables[table].rows > MOST_SCANNED:
+        raise TooMany
+    values = pa.array(sorted(wanted), pa.string())
+    for uri in file_uris(manifest, table):
+        with fsspec.open(uri, "rb") as stream:
+            parquet = pq.ParquetFile(stream)
+            names = [name for name in dict.fromkeys(("audit_id", column, *columns)) if name in parquet.schema_arrow.names]
+            for batch in parquet.iter_batches(BATCH_ROWS, columns=names):
+                fits = pc.and_(
+                    pc.is_in(batch[column].cast(pa.string()), values), pc.equal(batch["audit_id"].cast(pa.string()), audit.audit_id)
+                )
+                if pc.any(fits).as_py():
+                    yield from (dict.fromkeys(columns) | row for row in batch.filter(fits).to_pylist())

@@ -1,0 +1,64 @@
+"""What clean-up plans have done to one file, by their journals."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+
+from webapp.cleanup.choices import PlanState
+from webapp.cleanup.errors import PlanDamaged
+from webapp.cleanup.folder import PlanFolder
+from webapp.cleanup.journal import VERBS, Journal
+from webapp.cleanup.manifest import instant_of
+from webapp.cleanup.models import CleanupPlan
+from webapp.cleanup.outcomes import SENTENCES, FileOutcome
+from webapp.cleanup.plan_reader import reader_of
+
+MOST_PLANS = 100
+_NOTHING_DONE = (PlanState.BUILDING, PlanState.REFUSED, PlanState.PLANNED, PlanState.APPROVED, PlanState.WITHDRAWN)
+_TAKEN = (FileOutcome.QUARANTINED, FileOutcome.OCCUPIED, FileOutcome.PURGED)
+
+
+@dataclass(frozen=True)
+class Deed:
+    """``taken``: after it the file was no longer at its place. ``quarantine``: where it was moved to, as long as that is not purged."""
+
+    plan: int
+    plan_name: str
+    verb: str
+    outcome: str
+    at: datetime
+    quarantine: str | None
+
+    @property
+    def taken(self) -> bool:
+        return self.outcome in _TAKEN
+
+    @property
+    def sentence(self) -> str:
+        return f"Plan {self.plan_name}, {self.at:%Y-%m-%d %H:%M} UTC: {SENTENCES[self.outcome]}"
+
+
+def deeds(path: str) -> tuple[list[Deed], list[str]]:
+    """In order of time, and plans whose files cannot be read."""
+    found: list[Deed] = []
+    unreadable: list[str] = []
+    for plan in CleanupPlan.objects.exclude(state__in=_NOTHING_DONE).order_by("-id")[:MOST_PLANS]:
+        try:
+            found += _of_plan(plan, path)
+        except (PlanDamaged, OSError):
+            unreadable.append(plan.short_name)
+    return sorted(found, key=lambda one: one.at), unreadable
+
+
+def _of_plan(plan: CleanupPlan, path: str) -> Iterator[Deed]:
+    chunk = reader_of(plan).chunk_of(path)
+    if chunk is None:
+        return
+    for verb in VERBS:
+        try:
+            rows = Journal(PlanFolder(plan.folder), plan.name or "", verb).read(chunk).rows
+        except FileNotFoundError:
+            continue
+        for row in rows:
+            if row.path == path:
+                yield Deed(plan.pk, plan.short_name, verb, row.outcome, instant_of(row.at), row.quarantine)

@@ -1,0 +1,269 @@
+"""The triage of one file: all that Weir knows of it, put together from paths, audits, ``_metadata``, journals and jobs."""
+
+import logging
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from ingest.errors import IngestError
+from ingest.storage.roots import Root
+from spark_jobs.manifest import BadManifest
+from webapp.cleanup.references import Storage
+from webapp.fleet.models import JobCurrent
+from webapp.storage.models import ChainLink, CheckpointStorage, JobStorage, MissingFile, StorageAudit, StorageRoot
+from webapp.storage.newest_audits import latest_audits
+from webapp.storage.xray import xray_reader
+from webapp.storage.xray.location import NotLocated, located
+from webapp.triage import audited_files, journal
+from webapp.triage.audited_files import History, Listed, TooMany
+from webapp.triage.causes import Cause, Circumstances, causes
+from webapp.triage.journal import Deed
+from webapp.triage.removals import Removals, removals
+from webapp.triage.written_paths import NamedFile, named_file
+
+log = logging.getLogger(__name__)
+
+MOST_REFERRERS = 50
+MOST_READ = 3
+"""``_metadata`` files that are opened for the operators in them."""
+MOST_HANDLES = 50
+MOST_QUIET = 500
+"""Directories of ended jobs that are compared."""
+
+
+@dataclass(frozen=True)
+class Owner:
+    """The job in whose directory the file was. ``name`` and what follows None where no cluster reported it."""
+
+    job_id: str
+    cluster: str | None = None
+    name: str | None = None
+    state: str | None = None
+    ended: bool | None = None
+    end_time: datetime | None = None
+    retained_on_cancellation: bool | None = None
+
+
+@dataclass(frozen=True)
+class Referrer:
+    """A retained checkpoint or savepoint that needs the file. ``ended`` is about its job."""
+
+    metadata_path: str
+    cluster: str
+    job_id: str
+    job_name: str | None
+    ended: bool | None
+    checkpoint_id: int | None
+    is_savepoint: bool
+    superseded: bool
+
+
+@dataclass(frozen=True)
+class Handle:
+    """One use of the file in a ``_metadata``."""
+
+    metadata_path: str
+    operator_id: str
+    operator: str
+    subtask: int | None
+    kind: str
+    state_bytes: int | None
+
+
+@dataclass(frozen=True)
+class Triage:
+    """``present``: None where the storage cannot be asked. ``referrers`` by the newest audit that could know them, ``referrers_as_of``."""
+
+    path: str
+    place: str
+    root_uri: str | None
+    present: bool | None
+    owner: Owner | None
+    referrers: tuple[Referrer, ...]
+    more_referrers: int
+    referrers_as_of: datetime | None
+    handles: tuple[Handle, ...]
+    seen: Listed | None
+    gone_by: datetime | None
+    audits: int
+    deeds: tuple[Deed, ...]
+    causes: tuple[Cause, ...]
+    unknown: tuple[str, ...]
+
+    @property
+    def cause(self) -> Cause:
+        return self.causes[0]
+
+    @property
+    def in_danger(self) -> tuple[Referrer, ...]:
+        """Of jobs that have not ended: their next restart may need the file."""
+        return tuple(one for one in self.referrers if one.ended is False and not one.superseded)
+
+
+def triage(written: str) -> Triage:
+    """``written`` is a path or an exception that names one. Raises :class:`ingest.uris.BadUri`."""
+    file = named_file(written)
+    unknown = [] if file.root else ["The file lies below no registered storage root: audits do not look there."]
+    known = _history(file, unknown)
+    owner = _owner(file)
+    referrers, as_of = _referrers(file, known, unknown)
+    deeds, unreadable = journal.deeds(file.path)
+    unknown += [f"The journal of plan {name} cannot be read." for name in unreadable]
+    return Triage(
+        path=file.path,
+        place=file.place,
+        root_uri=file.root.uri if file.root else None,
+        present=_present(file),
+        owner=owner,
+        referrers=referrers[:MOST_REFERRERS],
+        more_referrers=max(len(referrers) - MOST_REFERRERS, 0),
+        referrers_as_of=as_of,
+        handles=_handles(file, referrers, unknown),
+        seen=known.seen,
+        gone_by=known.gone.as_of if known.gone else None,
+        audits=known.looked,
+        deeds=tuple(deeds),
+        causes=causes(_circumstances(file, owner, referrers, deeds, known, unknown)),
+        unknown=tuple(unknown),
+    )
+
+
+def _history(file: NamedFile, unknown: list[str]) -> History:
+    try:
+        found = audited_files.history(file.path)
+    except TooMany:
+        unknown.append("The newest audits list more files than are looked through here.")
+    except (OSError, BadManifest):
+        log.exception("Audits of %s could not be read", file.path)
+        unknown.append("The lists of the newest audits could not be read; the server's log has the reason.")
+    else:
+        if file.root and not found.looked:
+            unknown.append("No audit of its root has kept its list of files.")
+        return found
+    return History(None, None, 0, None)
+
+
+def _owner(file: NamedFile) -> Owner | None:
+    if file.job_id is None:
+        return None
+    job = JobCurrent.objects.filter(job_id=file.job_id).order_by("-as_of").first()
+    if job is None:
+        return Owner(file.job_id)
+    retained = (job.checkpoint_config or {}).get("retained_on_cancellation")
+    return Owner(file.job_id, job.cluster, job.name, job.state, bool(job.terminal), job.end_time, retained)
+
+
+def _present(file: NamedFile) -> bool | None:
+    if file.root is None:
+        return None
+    return Storage([Root(root.uri, root.read_at or None) for root in StorageRoot.objects.all()]).has(file.path)
+
+
+def _referrers(file: NamedFile, known: History, unknown: list[str]) -> tuple[tuple[Referrer, ...], datetime | None]:
+    """By the references that an audit kept, else by the files that the newest audits found missing. Those of live jobs first."""
+    audit, paths = known.newest, set()
+    if audit is not None:
+        try:
+            paths = set(audited_files.referrers(audit, file.path))
+        except (TooMany, OSError, BadManifest):
+            unknown.append("What refers to the file could not be read from the newest audit.")
+    lacking = MissingFile.objects.filter(audit__in=latest_audits(), path=file.path[:600])
+    superseded = dict(lacking.values_list("metadata_path", "superseded"))
+    rows = CheckpointStorage.objects.filter(audit__in=latest_audits(), metadata_path__in=paths | superseded.keys())
+    found = {row.metadata_path: row for row in rows.select_related("audit").order_by("id")}
+    jobs = _jobs({row.job_id for row in found.values() if row.job_id})
+    made = [
+        Referrer(
+            metadata_path=row.metadata_path,
+            cluster=row.cluster,
+            job_id=row.job_id,
+            job_name=(job.name if (job := jobs.get(row.job_id)) else None),
+            ended=bool(job.terminal) if job else None,
+            checkpoint_id=row.checkpoint_id,
+            is_savepoint=row.is_savepoint,
+            superseded=superseded.get(row.metadata_path, False),
+        )
+        for row in found.values()
+    ]
+    as_of = audit.as_of if audit else max((row.audit.as_of for row in found.values() if row.audit.as_of), default=None)
+    return tuple(
+        sorted(made, key=lambda one: (one.superseded, one.ended is not False, -(one.checkpoint_id or 0), one.metadata_path))
+    ), as_of
+
+
+def _jobs(ids: Iterable[str]) -> dict[str, JobCurrent]:
+    rows = JobCurrent.objects.filter(job_id__in=set(ids)).order_by("as_of").only("cluster", "job_id", "name", "terminal", "graph")
+    return {row.job_id: row for row in rows}
+
+
+def _handles(file: NamedFile, referrers: Sequence[Referrer], unknown: list[str]) -> tuple[Handle, ...]:
+    found: list[Handle] = []
+    jobs = _jobs(one.job_id for one in referrers[:MOST_READ])
+    for one in referrers[:MOST_READ]:
+        try:
+            rows = xray_reader.handles_of(located(one.metadata_path), file.path)
+        except (NotLocated, IngestError, OSError) as error:
+            unknown.append(f"{one.metadata_path} could not be read for the operators that need the file: {error}")
+            continue
+        graph: dict[str, Any] = (job.graph if (job := jobs.get(one.job_id)) else None) or {}
+        names = {vertex.get("vertex_id"): vertex.get("name") for vertex in graph.get("vertices") or ()}
+        found += [
+            Handle(
+                one.metadata_path,
+                row["operator_id"],
+                row["operator_name"] or names.get(row["operator_id"]) or "",
+                row["subtask"],
+                row["kind"],
+                row["state_bytes"],
+            )
+            for row in rows
+        ]
+    return tuple(found[:MOST_HANDLES])
+
+
+def _circumstances(
+    file: NamedFile, owner: Owner | None, referrers: Sequence[Referrer], deeds: Sequence[Deed], known: History, unknown: list[str]
+) -> Circumstances:
+    of_owner = owner.job_id if owner else None
+    needing = {one.job_id for one in referrers}
+    claimers = ChainLink.objects.filter(audit__in=latest_audits(), other_job_id=of_owner or "", kind="restored_from")
+    last = deeds[-1] if deeds else None
+    return Circumstances(
+        moved=last.sentence if last and last.taken else "",
+        owner=of_owner,
+        owner_ended=owner.ended if owner else None,
+        owner_state=owner.state if owner else None,
+        owner_end=owner.end_time if owner else None,
+        retained=owner.retained_on_cancellation if owner else None,
+        foreign=any(one.job_id != of_owner for one in referrers),
+        own=of_owner in needing,
+        claimers=tuple(sorted(set(claimers.values_list("job_id", flat=True)) - needing)),
+        superseded=bool(referrers) and all(one.superseded for one in referrers),
+        seen_at=known.seen.as_of if known.seen else None,
+        compared=_compared(file, owner, known, unknown),
+    )
+
+
+def _compared(file: NamedFile, owner: Owner | None, known: History, unknown: list[str]) -> Removals | None:
+    """Files of ended jobs in the last audit that listed the file, against those of the first that did not."""
+    if known.seen is None or known.gone is None or owner is None or owner.ended is False:
+        return None
+    first = StorageAudit.objects.get(audit_id=known.seen.audit_id)
+    second = known.gone
+    if first.as_of is None or second.as_of is None:
+        return None
+    if JobStorage.objects.filter(audit=first, job_id=owner.job_id, terminal=False).exists():
+        return None
+    ended = JobStorage.objects.filter(audit=first, terminal=True, root__in=second.roots).exclude(job_id="")
+    quiet = {owner.job_id, *ended.order_by("-newest_modified", "-id").values_list("job_id", flat=True)[:MOST_QUIET]}
+    try:
+        before = audited_files.beside(first, quiet)
+        left = {row["path"] for row in audited_files.beside(second, quiet)}
+    except TooMany:
+        unknown.append("Ended jobs have more files than are compared here.")
+        return None
+    except (OSError, BadManifest):
+        unknown.append("The lists of files before and after could not be compared.")
+        return None
+    return removals(before, left, owner.job_id, first.as_of, second.as_of)

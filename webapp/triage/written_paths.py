@@ -1,0 +1,52 @@
+"""From the words of an exception, or a bare path, to the canonical path below a registered root."""
+
+import re
+from dataclasses import dataclass
+
+from ingest.storage.layout import JOB_DIRECTORY, PLACES, UNKNOWN
+from ingest.uris import BadUri, canonical, is_below
+from spark_jobs.diagnosis.missing_files import missing_file
+from webapp.storage.auditing.audit_request import spellings
+from webapp.storage.models import StorageRoot
+
+_WITHOUT_AUTHORITY = ("hdfs", "viewfs", "webhdfs")
+_DIRECTORY = re.compile(JOB_DIRECTORY)
+_PLACES = tuple((place.name, re.compile(place.pattern)) for place in PLACES)
+
+
+@dataclass(frozen=True)
+class NamedFile:
+    """``place`` is one of :mod:`ingest.storage.layout`; ``job_id`` of the directory it lies in, ``directory`` that one's path; ``root``
+    None where no registered one holds it."""
+
+    path: str
+    place: str
+    job_id: str | None
+    directory: str | None
+    root: StorageRoot | None
+
+
+def named_file(written: str) -> NamedFile:
+    """Raises :class:`BadUri` where neither a path nor an exception that names one was written."""
+    text = written.strip()
+    found = missing_file(text) or text
+    roots = list(StorageRoot.objects.all())
+    path = canonical(found, spellings())
+    root = _root_of(path, roots)
+    if root is None and found.startswith("/"):
+        # A NameNode answers with the path alone.
+        for other in roots:
+            scheme, _, rest = other.uri.partition("://")
+            authority, slash, below = rest.partition("/")
+            if scheme in _WITHOUT_AUTHORITY and is_below(path.removeprefix("file:"), slash + below or "/"):
+                path, root = f"{scheme}://{authority}{path.removeprefix('file:')}", other
+                break
+    if "/" not in path.removeprefix("file:").strip("/"):
+        raise BadUri(text, "names no file of a checkpoint; give its path or the exception that names it.")
+    directory = _DIRECTORY.search(path)
+    place = next((name for name, pattern in _PLACES if pattern.search(path)), UNKNOWN)
+    return NamedFile(path, place, directory[2] if directory else None, directory[1] if directory else None, root)
+
+
+def _root_of(path: str, roots: list[StorageRoot]) -> StorageRoot | None:
+    return next((root for root in roots if is_below(path, root.uri)), None)
