@@ -37,7 +37,7 @@ NO_CLAIM = re.compile(
 )
 HAPPENED = re.compile(r'<(\w+)[^>]*class="[^"]*\bok\b[^"]*"[^>]*>● (?:completed|delivered|done|\d+ taken)</\1>')
 """What happened at an instant that stands beside it is no claim of what is so now."""
-OF_ITS_OWN_TIME = {"report", "report-open", "report-download", "reports", "api-reports-file", "storage-xray", "checkpoint"}
+OF_ITS_OWN_TIME = {"report", "report-open", "report-download", "reports", "api-reports-file", "storage-xray", "missing-file", "checkpoint"}
 """Documents of a past range; a file that is read while the page is made; a checkpoint that is over."""
 LEFT_OUT = ("export", "/sign-", "readyz", "metrics", "schema", "docs")
 """What shows no state of a job, and what probes are meant to answer with an error."""
