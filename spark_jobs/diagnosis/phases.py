@@ -54,6 +54,10 @@ def phase_thresholds(rule_id: str, phase: str, default_ms: float, reason: str) -
 class PhaseCost:
     """``p95_ms`` of the phase and ``end_to_end_p95_ms`` over the newest completed checkpoints; ``slow`` are those it dominates."""
 
+    window: JobWindow
+    rule_id: str
+    phase: str
+    limits: Limits
     p95_ms: float
     end_to_end_p95_ms: float
     slow: tuple[CheckpointSample, ...]
@@ -103,8 +107,9 @@ def cost_of(window: JobWindow, rule_id: str, phase: str, limits: Limits) -> Phas
     slow = tuple(one for one in done if _is_slow(one, phase, threshold_ms, share))
     if p95_ms < threshold_ms or p95_ms < share * whole_ms or not slow:
         return None
-    cost = PhaseCost(p95_ms, whole_ms, slow, len(done), all(one.slowest_end_to_end_ms is None for one in slow))
-    explained = phase in BARRIER_PHASES and holder_of(window, limits, cost) is not None
+    over_all = all(one.slowest_end_to_end_ms is None for one in slow)
+    cost = PhaseCost(window, rule_id, phase, limits, p95_ms, whole_ms, slow, len(done), over_all)
+    explained = phase in BARRIER_PHASES and holder_of(cost) is not None
     return cost if explained or len(slow) >= limits[f"{rule_id}.minimum"] else None
 
 
@@ -113,33 +118,23 @@ def _may_be_slow(checkpoint: CheckpointSample, threshold_ms: float) -> bool:
     return checkpoint.outcome == "completed" and (took is None or took >= threshold_ms)
 
 
-def phase_finding(
-    window: JobWindow,
-    rule_id: str,
-    phase: str,
-    limits: Limits,
-    cost: PhaseCost,
-    cause: str,
-    next_step: str,
-    more_evidence: Iterable[Evidence] = (),
-    **more_data: Any,
-) -> Finding:
+def phase_finding(cost: PhaseCost, cause: str, next_step: str, more_evidence: Iterable[Evidence] = (), **more_data: Any) -> Finding:
     """``more_evidence`` and ``more_data``: what the rule of this phase knows besides."""
-    newest = cost.slow[-1]
+    newest, window, phase = cost.slow[-1], cost.window, cost.phase
     timeout_ms = window.config.timeout_ms or FLINK_TIMEOUT_MS
-    close = cost.end_to_end_p95_ms >= limits[f"{rule_id}.critical_timeout_share"] * timeout_ms
-    holder = holder_of(window, limits, cost)
+    close = cost.end_to_end_p95_ms >= cost.limits[f"{cost.rule_id}.critical_timeout_share"] * timeout_ms
+    holder = holder_of(cost)
     held_by = f", held by back-pressure from {holder.brief}" if holder and phase in BARRIER_PHASES else ""
     return job_finding(
         window,
-        rule_id,
+        cost.rule_id,
         "critical" if close else "warning",
         _confidence(cost, holder is not None),
         title=f"Checkpoints spend {ms_text(cost.p95_ms)} of {ms_text(cost.end_to_end_p95_ms)} in the {WORDS[phase]}{held_by}",
         cause=cause,
         next_step=next_step,
         seen_at_ms=newest.ended_ms,
-        evidence=(*_evidence(window, rule_id, phase, limits, cost, holder), *more_evidence),
+        evidence=(*_evidence(cost, holder), *more_evidence),
         related=(Related("vertex", holder.name, "origin of the back-pressure", holder.path),) if held_by and holder else (),
         data={
             "phase": phase,
@@ -151,24 +146,24 @@ def phase_finding(
     )
 
 
-def holder_of(window: JobWindow, limits: Limits, cost: PhaseCost) -> Holder | None:
+def holder_of(cost: PhaseCost) -> Holder | None:
     """The origin of back-pressure while the newest slow checkpoint ran, else while one of those before did."""
     for slow in reversed(cost.slow):
-        holder = holder_between(window, limits, slow.trigger_time_ms, slow.ended_ms)
+        holder = holder_between(cost.window, cost.limits, slow.trigger_time_ms, slow.ended_ms)
         if holder:
             return holder
     return None
 
 
-def _evidence(window: JobWindow, rule_id: str, phase: str, limits: Limits, cost: PhaseCost, holder: Holder | None) -> Iterator[Evidence]:
-    newest = cost.slow[-1]
+def _evidence(cost: PhaseCost, holder: Holder | None) -> Iterator[Evidence]:
+    rule_id, phase, limits, newest = cost.rule_id, cost.phase, cost.limits, cost.slow[-1]
     at_ms = newest.ended_ms
     key = f"{rule_id}.{phase}_ms"
     over = f"95th percentile of {count_text(cost.checkpoints, 'completed checkpoint')}"
     derived = "; derived as end-to-end less the other phases" if newest.phases_derived and phase == "start_delay" else ""
     yield limits.compared(WORDS[phase], cost.p95_ms, "ms", ">=", key, at_ms, over + derived)
     yield Evidence(
-        "end to end", cost.end_to_end_p95_ms, "ms", window.config.timeout_ms, "<", at_ms=at_ms, note=f"{over}; time-out beside it"
+        "end to end", cost.end_to_end_p95_ms, "ms", cost.window.config.timeout_ms, "<", at_ms=at_ms, note=f"{over}; time-out beside it"
     )
     share, share_key = min(1.0, cost.p95_ms / max(cost.end_to_end_p95_ms, 1)), f"{rule_id}.dominates"
     yield limits.compared(f"share of the {WORDS[phase]}", share, "ratio", ">=", share_key, at_ms, share_text(share))

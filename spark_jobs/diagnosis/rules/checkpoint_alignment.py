@@ -28,7 +28,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     cost = cost_of(window, RULE, "alignment", limits)
     if not cost:
         return
-    holder = holder_of(window, limits, cost)
+    holder = holder_of(cost)
     slowest = cost.slow[-1]
     at = brief(slowest.slowest_vertex_name or "the slowest task")
     why = (
@@ -38,10 +38,6 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     pressed = f" Back-pressure from {holder.brief} stretches the gap." if holder else ""
     unaligned = " The checkpoints are unaligned: the wait costs no latency, but the records in flight become part of them."
     yield phase_finding(
-        window,
-        RULE,
-        "alignment",
-        limits,
         cost,
         why + pressed + (unaligned if slowest.unaligned else ""),
         f"Compare the input channels and the upstream subtasks of {at}: skewed keys, one slow host, one source partition with a backlog. "

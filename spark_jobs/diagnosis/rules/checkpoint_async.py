@@ -30,10 +30,6 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         return
     at = brief(cost.slow[-1].slowest_vertex_name or "the slowest task")
     yield phase_finding(
-        window,
-        RULE,
-        "async",
-        limits,
         cost,
         f"{at} needs long to write its state: much state, many small files, or a checkpoint storage or network that is slow.{_rate(cost)}",
         "Compare the hosts of the slowest subtasks and the throughput of the storage at that time. Incremental checkpoints, fewer state "

@@ -29,13 +29,13 @@ RULE = "checkpoint.start_delay"
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     cost = cost_of(window, RULE, "start_delay", limits)
     if cost:
-        holder, newest = holder_of(window, limits, cost), cost.slow[-1]
+        holder, newest = holder_of(cost), cost.slow[-1]
         # Where its output is back-pressured, that is why its thread is busy.
         source = None if holder else late_source(window, newest, phase_ms(newest, "start_delay"), limits[f"{RULE}.dominates"])
         cause = source.cause if source else _cause(window, holder, cost)
         next_step = source.next_step if source else _next_step(holder)
         evidence, known = ((source.evidence,), source.as_data()) if source else ((), None)
-        yield phase_finding(window, RULE, "start_delay", limits, cost, cause, next_step, evidence, source=known)
+        yield phase_finding(cost, cause, next_step, evidence, source=known)
 
 
 def _cause(window: JobWindow, holder: Holder | None, cost: PhaseCost) -> str:

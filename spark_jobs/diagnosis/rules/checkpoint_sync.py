@@ -30,10 +30,6 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         return
     at = brief(cost.slow[-1].slowest_vertex_name or "the slowest task")
     yield phase_finding(
-        window,
-        RULE,
-        "sync",
-        limits,
         cost,
         f"The task thread of {at} is held by the snapshot itself: a flush of the RocksDB memtables to a slow or full local disk, a lock, "
         "a large heap state that is copied, or slow code in snapshotState or in a sink's pre-commit.",
