@@ -45,7 +45,7 @@ class RecordSplitter:
     INFO log and a hundredth of a DEBUG one), or ``all``. ``mid_record`` says that ``offset`` is not the
     start of a line: everything up to the next header is dropped.
 
-    ``headers`` counts the records that began, ``stray`` says that something without a header came before the first of them.
+    ``headers`` counts the records that began.
     """
 
     def __init__(
@@ -54,7 +54,6 @@ class RecordSplitter:
     ) -> None:  # fmt: skip
         self.skips: list[Skip] = []
         self.headers = 0
-        self.stray = False
         self._layout = layout
         self._zone = zone
         self._file = file
@@ -208,9 +207,7 @@ class RecordSplitter:
 
     def _continue(self, part: bytes) -> None:
         """A part without a header is more of the record before it; before the first header it is dropped."""
-        if not self._open:
-            self.stray = True
-        elif self._open_size < MAX_RECORD_BYTES:
+        if self._open and self._open_size < MAX_RECORD_BYTES:
             self._open += [self._separator, part]
             self._open_size += len(self._separator) + len(part)
 

@@ -33,7 +33,6 @@ class DataFile:
     uri: str
     size_bytes: int
     rows: int
-    first_seq: int | None
     last_seq: int | None
     first_time: datetime | None
     last_time: datetime | None
@@ -176,7 +175,6 @@ def _data_files(delta: DeltaTable, time_column: str) -> Iterator[DataFile]:
             uri=uri_of[action["path"].rsplit("/", 1)[-1]],
             size_bytes=action["size_bytes"],
             rows=action.get("num_records") or 0,
-            first_seq=action.get("min.commit_seq"),
             last_seq=action.get("max.commit_seq"),
             first_time=_aware(action.get(f"min.{time_column}")),
             last_time=_aware(action.get(f"max.{time_column}")),

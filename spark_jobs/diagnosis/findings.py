@@ -8,7 +8,6 @@ Severity = Literal["info", "warning", "critical"]
 Confidence = Literal["low", "medium", "high"]
 SubjectKind = Literal["job", "vertex", "subtask", "taskmanager", "checkpoint", "cluster", "root"]
 
-SEVERITIES: tuple[Severity, ...] = ("info", "warning", "critical")
 CONFIDENCES: tuple[Confidence, ...] = ("low", "medium", "high")
 
 

@@ -2,11 +2,12 @@
 
 from dataclasses import dataclass
 from itertools import permutations
+from typing import get_args
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spark_jobs.diagnosis.findings import CONFIDENCES, SEVERITIES
+from spark_jobs.diagnosis.findings import CONFIDENCES, Severity
 from spark_jobs.diagnosis.health import POINTS, health_of
 
 
@@ -21,7 +22,7 @@ RULES = ("checkpoint.expired", "restart.loop", "pressure.root")
 FINDINGS = st.builds(
     Open,
     st.sampled_from(RULES),
-    st.sampled_from(SEVERITIES),
+    st.sampled_from(get_args(Severity)),
     st.sampled_from(CONFIDENCES),
 )
 

@@ -70,8 +70,3 @@ def _perform(key: str, *, even_if_not_due: bool) -> bool:
 
 for _task in registry.tasks():
     app.task(name=_task.name, soft_time_limit=_task.limit_s, time_limit=_task.limit_s + _task.grace_s)(follow)
-
-
-def registered_names() -> list[str]:
-    """Names of our own tasks, for the check that each has a queue."""
-    return sorted(name for name in app.tasks if name.startswith(("pipeline.", "alerts.")))

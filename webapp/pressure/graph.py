@@ -37,7 +37,6 @@ class DrawnVertex:
 
     node: Node
     name: str
-    full_name: str
     line: str
     level: str
     pools: tuple[Pool, Pool]
@@ -119,7 +118,6 @@ def _vertex(node: Node, vertex: Mapping[str, Any], window: PressureWindow | None
     return DrawnVertex(
         node=node,
         name=name if len(name) <= letters else name[: letters - 1] + "…",
-        full_name=name,
         line=line,
         level=usage_level(max(known, default=None)),
         pools=(_pool("in", in_pool), _pool("out", out_pool)),
