@@ -31,7 +31,8 @@ def listed(played: str, at: str = FINAL) -> list[PlayedFile]:
 
 
 def root_uri(played: str) -> str:
-    return f"file:{json.loads((FOLDER / played / 'played.json').read_text())['root']}"
+    how = json.loads((FOLDER / played / "played.json").read_text())
+    return f"hdfs://lab{how['root']}" if how.get("counts_calls") else f"file:{how['root']}"
 
 
 def newest(played: str, at: str = FINAL) -> datetime:

@@ -18,7 +18,7 @@ from typing import Any, Self
 
 from tests.lab.configuration import MODULE_OPTIONS, TASKMANAGERS, Layout, write_configuration
 from tests.lab.incidents import INCIDENTS
-from tests.lab.jars import ENTRY_CLASS, flink_jars, job_jar, lab_home
+from tests.lab.jars import ENTRY_CLASS, HADOOP_JARS, flink_jars, job_jar, lab_home
 from tests.lab.releases import DEFAULT_VERSION, RELEASES
 from tests.lab.rest import call, call_or_none, upload_jar
 from tests.lab.slow_network import SlowLink
@@ -207,14 +207,24 @@ class Lab:
             *("java", f"-Xmx{heap_mb}m", "-XX:+UseSerialGC", *MODULE_OPTIONS),
             *(f"-Djdk.net.hosts.file={self.layout.hosts}", "-Djava.net.preferIPv4Stack=true", f"-Dlog.file={log}"),
             f"-Dlog4j.configurationFile=file:{configuration}/log4j.properties",
-            *("-cp", f"{flink_jars(self.release)}/*:{job_jar(self.release)}", *options_and_class),
+            *("-cp", self._class_path(), *options_and_class),
             *("--configDir", str(configuration), *arguments),
         ]
-        variables = {**os.environ, VARIABLE: self._mark, "FLINK_CONF_DIR": str(configuration), "MALLOC_ARENA_MAX": "1"}
+        variables = {
+            **os.environ,
+            VARIABLE: self._mark,
+            "FLINK_CONF_DIR": str(configuration),
+            "HADOOP_CONF_DIR": str(self.layout.calls),
+            "MALLOC_ARENA_MAX": "1",
+        }
         with log.with_suffix(".out").open("ab") as output:
             self._processes[name] = subprocess.Popen(
                 command, env=variables, cwd=self.layout.folder, stdout=output, stderr=subprocess.STDOUT, start_new_session=True
             )
+
+    def _class_path(self) -> str:
+        hadoop = HADOOP_JARS if self.incident.counts_calls else ()
+        return ":".join((f"{flink_jars(self.release)}/*", str(job_jar(self.release)), *map(str, hadoop)))
 
     def _kill(self, name: str) -> None:
         process = self._processes[name]

@@ -69,6 +69,11 @@ class Layout:
         return self.folder / "savepoints"
 
     @property
+    def calls(self) -> Path:
+        """Where processes write down their calls to the NameNode."""
+        return self.folder / "calls"
+
+    @property
     def hosts(self) -> Path:
         return self.folder / "hosts"
 
@@ -91,6 +96,15 @@ def write_configuration(layout: Layout, release: Release, incident: Incident) ->
             "state.savepoints.dir": f"slow://{layout.savepoints}",
             "lab.storage.bytes-per-s": str(incident.storage_bytes_per_s),
         }
+    if incident.counts_calls:
+        layout.calls.mkdir(exist_ok=True)
+        settings |= {
+            "state.checkpoints.dir": f"hdfs://lab{layout.checkpoints}",
+            "state.savepoints.dir": f"hdfs://lab{layout.savepoints}",
+        }
+        hadoop = {"fs.hdfs.impl": "lab.CountedHdfs", "lab.calls": layout.calls}
+        properties = "".join(f"<property><name>{name}</name><value>{value}</value></property>" for name, value in hadoop.items())
+        (layout.calls / "core-site.xml").write_text(f"<configuration>{properties}</configuration>\n")
     _write(layout.configuration("jm"), release, settings)
     for number in range(1, TASKMANAGERS + 1):
         host, address = layout.taskmanager_host(number)
@@ -111,7 +125,7 @@ def _write(folder: Path, release: Release, settings: dict[str, str]) -> None:
 
 
 def _quoted(value: str) -> str:
-    return f'"{value}"' if ":" in value and not value.startswith(("file:", "slow:")) else value
+    return f'"{value}"' if ":" in value and not value.startswith(("file:", "slow:", "hdfs:")) else value
 
 
 def _settings(layout: Layout, release: Release) -> dict[str, str]:

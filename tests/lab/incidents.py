@@ -10,6 +10,7 @@ class Incident:
     ``network_bytes_per_s``: what one TaskManager can send to the other. ``storage_bytes_per_s``: how fast one file of a checkpoint can
     be written. ``savepoint_after``: completed checkpoints, after which a savepoint is taken. ``claimed_after``: completed checkpoints,
     after which the job is cancelled, its newest checkpoint claimed by a second job, and old files deleted before that one restarts.
+    ``counts_calls``: its storage is HDFS as Flink sees it, and each call to the NameNode is written down.
     """
 
     name: str
@@ -20,7 +21,10 @@ class Incident:
     storage_bytes_per_s: int | None = None
     savepoint_after: int | None = None
     claimed_after: int | None = None
+    counts_calls: bool = False
 
+
+_COUNTED = {"rate": "1000", "keys": "20000", "value-bytes": "100", "partitions": "2"}
 
 INCIDENTS = {
     incident.name: incident
@@ -145,6 +149,45 @@ INCIDENTS = {
             # RocksDB merges four small files into one: the second job still refers to the two of the first one.
             {"execution.checkpointing.interval": "5s", "state.storage.fs.memory-threshold": "0"},
             claimed_after=2,
+        ),
+        Incident(
+            "counted-rocksdb",
+            "calls to the NameNode of incremental checkpoints, small states kept in the _metadata",
+            _COUNTED,
+            {"state.checkpoints.num-retained": "6"},
+            counts_calls=True,
+        ),
+        Incident(
+            "counted-small",
+            "calls to the NameNode of incremental checkpoints, each of four states in files of its own",
+            _COUNTED | {"rate": "100", "keys": "2000", "states": "4"},
+            {"state.checkpoints.num-retained": "6", "state.storage.fs.memory-threshold": "0"},
+            counts_calls=True,
+        ),
+        Incident(
+            "counted-hashmap",
+            "calls to the NameNode of full checkpoints of state on the heap",
+            _COUNTED,
+            {"state.checkpoints.num-retained": "6", "state.backend": "hashmap"},
+            counts_calls=True,
+        ),
+        Incident(
+            "counted-unaligned",
+            "calls to the NameNode of unaligned checkpoints under back-pressure",
+            _COUNTED | {"rate": "5000", "slow-us": "1000"},
+            {"state.checkpoints.num-retained": "6", "execution.checkpointing.unaligned": "true"},
+            counts_calls=True,
+        ),
+        Incident(
+            "counted-merged",
+            "calls to the NameNode where checkpoint files are merged (1.20 and later)",
+            _COUNTED | {"rate": "100", "keys": "2000", "states": "4"},
+            {
+                "state.checkpoints.num-retained": "6",
+                "state.storage.fs.memory-threshold": "0",
+                "execution.checkpointing.file-merging.enabled": "true",
+            },
+            counts_calls=True,
         ),
         Incident("crashing", "enrich throws every 20 s and the job restarts", {"rate": "500", "fail-every-s": "20"}),
     )

@@ -15,11 +15,19 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import pyspark
+
 from tests.lab.releases import Release
 
 # The rest (table API, planner, connectors) is large and not used by the job.
 _NEEDED = ("flink-dist", "flink-shaded-zookeeper", "log4j-")
 SOURCES = tuple(sorted((Path(__file__).parent / "src" / "lab").glob("*.java")))
+HADOOP_JARS = tuple(
+    jar
+    for name in ("hadoop-client-api", "hadoop-client-runtime", "jcl-over-slf4j")
+    for jar in sorted((Path(pyspark.__file__).parent / "jars").glob(f"{name}-*.jar"))
+)
+"""Of Spark: what Flink's HDFS file system needs on the class path."""
 ENTRY_CLASS = "lab.IncidentJob"
 FILE_SYSTEM = ("META-INF/services/org.apache.flink.core.fs.FileSystemFactory", "lab.SlowFileSystem$Factory")
 """How Flink finds the lab's slow storage where this jar is on the class path of its processes."""
@@ -85,7 +93,15 @@ def _is_needed(name: str) -> bool:
 def _compile(release: Release, libraries: Path, jar: Path) -> None:
     with tempfile.TemporaryDirectory(dir=jar.parent) as scratch:
         classes, packed = Path(scratch, "classes"), Path(scratch, "job.jar")
-        compiler = ["javac", "-nowarn", "-Xlint:none", "--release", str(release.java), "-cp", f"{libraries}/*"]
+        compiler = [
+            "javac",
+            "-nowarn",
+            "-Xlint:none",
+            "--release",
+            str(release.java),
+            "-cp",
+            ":".join((f"{libraries}/*", *map(str, HADOOP_JARS))),
+        ]
         subprocess.run([*compiler, "-d", str(classes), *map(str, SOURCES)], check=True)
         service = classes / FILE_SYSTEM[0]
         service.parent.mkdir(parents=True)

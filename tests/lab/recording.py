@@ -3,6 +3,7 @@
 Writes ``FOLDER/<version>/<incident>/``: what ``python -m ingest record`` leaves, packed, and ``played.json``: the arguments and settings it
 was played with. With ``--tree`` also the checkpoint directory as it was when Flink was stopped, as ``tests/fixtures/storage`` keeps them:
 ``listing-final.tsv.gz`` and ``metadata.tar.gz``; of an incident that loses files also as it was before.
+Of an incident that counts calls there is ``calls.tsv.gz``.
 """
 
 import argparse
@@ -40,6 +41,9 @@ def main(arguments: list[str]) -> int:
     beside = {name: INCIDENTS[name].arguments for name in options.beside}
     how = {"version": options.version, "seconds": options.seconds, "every_s": options.every, "root": str(lab.checkpoint_dir)}
     (folder / "played.json").write_text(json.dumps({**asdict(lab.incident), "beside": beside, **how}, indent=1) + "\n")
+    if lab.incident.counts_calls:
+        calls = sorted(line for part in lab.layout.calls.glob("*.tsv") for line in part.read_text().splitlines(keepends=True))
+        (folder / "calls.tsv.gz").write_bytes(gzip.compress("".join(calls).encode(), mtime=0))
     if options.tree:
         keep_tree(lab.checkpoint_dir, folder)
     return 0

@@ -53,6 +53,8 @@ RELEASES = {
                 "state.savepoints.dir": "execution.checkpointing.savepoint-dir",
                 "state.checkpoints.num-retained": "execution.checkpointing.num-retained",
                 "restart-strategy": "restart-strategy.type",
+                "state.storage.fs.memory-threshold": "execution.checkpointing.data-inline-threshold",
+                "execution.checkpointing.unaligned": "execution.checkpointing.unaligned.enabled",
             },
             spread_out=("taskmanager.load-balance.mode", "SLOTS"),
         ),

@@ -36,6 +36,7 @@ INSTALLED_APPS = [
     "webapp.fleet",
     "webapp.flame_graphs",
     "webapp.placement",
+    "webapp.filesystem_calls",
     "webapp.findings",
     "webapp.pressure",
     "webapp.checkpoints",

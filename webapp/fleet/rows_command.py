@@ -15,6 +15,17 @@ from webapp.lib.printing import json_line, print_lines
 ROWS_AT_ONCE = 2_000
 
 
+def job_named(cluster: str, job: str) -> JobCurrent:
+    """The one job of a cluster with this id, else with this name. Raises ``CommandError`` where there is none, or several."""
+    of_cluster = JobCurrent.objects.filter(cluster=cluster)
+    found = list(of_cluster.filter(job_id=job) or of_cluster.filter(name=job)[:2])
+    if not found:
+        raise CommandError(f"There is no job {job} on a cluster called {cluster}.", returncode=REFUSED)
+    if len(found) > 1:
+        raise CommandError(f"Several jobs of {cluster} are called {job}: give the id of one.", returncode=REFUSED)
+    return found[0]
+
+
 class RowsCommand(PreparedCommand):
     model: ClassVar[type[Model]]
     filters: ClassVar[type[OfJob]]

@@ -9,6 +9,7 @@ from webapp.alerting import api_urls as alerting
 from webapp.checkpoints import api_urls as checkpoints
 from webapp.cleanup import api_urls as cleanup
 from webapp.delivery import api_urls as delivery
+from webapp.filesystem_calls import api_urls as filesystem_calls
 from webapp.findings import api_urls as findings
 from webapp.fleet import api_urls as fleet
 from webapp.lib.api.docs import docs
@@ -29,6 +30,7 @@ for feature in (fleet, checkpoints, pressure, findings, alerting, work, storage,
 urlpatterns = [
     path("jobs/<name:cluster>/<name:job_id>/", JobDetailView.as_view(), name="api-job"),
     *placement.urlpatterns,
+    *filesystem_calls.urlpatterns,
     *delivery.urlpatterns,
     *storage.urlpatterns,
     *triage.urlpatterns,

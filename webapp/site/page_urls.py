@@ -5,7 +5,9 @@ from django.urls import path
 from webapp.lib.menu import MenuEntry
 from webapp.site.views import clusters, fleet, job_charts, jobs
 
-FLEET = MenuEntry("Fleet", "fleet", key="f", of=("job", "checkpoint", "what-if", "vertex", "placement"), keeps_range=True)
+FLEET = MenuEntry(
+    "Fleet", "fleet", key="f", of=("job", "checkpoint", "what-if", "vertex", "placement", "filesystem-calls"), keeps_range=True
+)
 CLUSTERS = MenuEntry("Clusters", "clusters", key="c", of=("cluster",))
 
 urlpatterns = [

@@ -30,5 +30,6 @@ urlpatterns = [
     path("", include("webapp.checkpoints.urls")),
     path("", include("webapp.flame_graphs.urls")),
     path("", include("webapp.placement.urls")),
+    path("", include("webapp.filesystem_calls.urls")),
     path("", include("webapp.site.page_urls")),
 ]

@@ -9,7 +9,7 @@ from django.core.management.base import CommandError
 from django.core.serializers.json import DjangoJSONEncoder
 
 from webapp.config.preparation import REFUSED, PreparedCommand
-from webapp.fleet.models import JobCurrent
+from webapp.fleet.rows_command import job_named
 from webapp.lib.printing import print_lines
 from webapp.placement.api.views import as_document
 from webapp.placement.job_placement import JobPlacement
@@ -37,13 +37,7 @@ class Command(PreparedCommand):
 
 
 def _placement(cluster: str, job: str) -> JobPlacement:
-    of_cluster = JobCurrent.objects.filter(cluster=cluster)
-    found = list(of_cluster.filter(job_id=job) or of_cluster.filter(name=job)[:2])
-    if not found:
-        raise CommandError(f"There is no job {job} on a cluster called {cluster}.", returncode=REFUSED)
-    if len(found) > 1:
-        raise CommandError(f"Several jobs of {cluster} are called {job}: give the id of one.", returncode=REFUSED)
-    placement = look_up_placement(found[0])
+    placement = look_up_placement(job_named(cluster, job))
     if placement is None:
         raise CommandError("The plan of this job is not known.", returncode=REFUSED)
     return placement

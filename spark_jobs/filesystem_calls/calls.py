@@ -1,0 +1,59 @@
+"""Calls to a NameNode that one checkpoint costs: as it is written, and as it is deleted once it is subsumed."""
+
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+from spark_jobs.filesystem_calls.checkpoint_files import Numbers
+
+BLOCK_BYTES = 128 << 20
+"""``dfs.blocksize`` where nobody set it."""
+_LOOKED_AT = 3
+"""Whether ``_metadata`` and the file it is first written to are there, and how long that one became."""
+
+
+@dataclass(frozen=True)
+class Calls:
+    """By kind, as the client protocol of HDFS names them. ``fsync``: a flush that makes new blocks known."""
+
+    create: int = 0
+    add_block: int = 0
+    fsync: int = 0
+    complete: int = 0
+    rename: int = 0
+    delete: int = 0
+    get_file_info: int = 0
+    mkdirs: int = 0
+    get_listing: int = 0
+
+    @property
+    def total(self) -> int:
+        return sum(getattr(self, kind) for kind in KINDS)
+
+    def __add__(self, other: "Calls") -> "Calls":
+        return Calls(*(getattr(self, kind) + getattr(other, kind) for kind in KINDS))
+
+
+KINDS = tuple(one.name for one in fields(Calls))
+
+
+def calls_to_write(file_bytes: Numbers, metadata_bytes: int, block_bytes: int = BLOCK_BYTES) -> Calls:
+    """``file_bytes``: of each file that the checkpoint writes beside its ``_metadata``."""
+    written = np.append(file_bytes, metadata_bytes)
+    files = len(written)
+    return Calls(
+        create=files,
+        add_block=int((-(-written // block_bytes)).sum()),
+        fsync=int((written > 0).sum()),
+        complete=files,
+        rename=1,
+        get_file_info=_LOOKED_AT,
+        mkdirs=1,
+    )
+
+
+def calls_to_delete(files: int, again: int = 0) -> Calls:
+    """As many files as it wrote: what is dropped of earlier checkpoints, over time, is what later ones add. ``again``: files that another
+    subtask refers to, too, which is to delete one that is gone, and then to look whether it is.
+    """
+    return Calls(delete=files + 2 + again, get_file_info=again)

@@ -1,0 +1,154 @@
+"""The files of one checkpoint, by the handles of its ``_metadata``: which of them it wrote, and which state it keeps within itself."""
+
+import re
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Numbers = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+WRITTEN, KEPT, UNKNOWN = 1, 0, -1
+"""What a checkpoint did with a stream: wrote it, took it over from an earlier one, or nobody can say."""
+NOT_IN_FILE = -1
+COLUMNS = (
+    "kind", "operator_id", "subtask", "handle_id", "backend_id", "path", "offset_bytes", "size_bytes", "local_name", "checkpointed_bytes",
+    "inline_at", "name",
+)  # fmt: skip
+"""Of rows of the lake table ``references``."""
+_SHARED, _INCREMENTAL = "shared", ("shared", "private", "meta")
+_OF_CHANGELOG = ("stream", "other", "changelog")
+_IN_FLIGHT = "channel-"
+_NUMBER = re.compile(r"(\d{1,18})\.\w+")
+
+
+@dataclass(frozen=True)
+class CheckpointFiles:
+    """Streams of state, each as its writer closed it: ``bytes`` of each, the position of its file among ``files`` (``NOT_IN_FILE`` where it
+    is within the ``_metadata``), whether other checkpoints may share it, whether it is a segment of a merged file, whether this checkpoint
+    wrote it. ``subtask``: a number for each subtask, ``NOT_IN_FILE`` for coordinators. ``deleted_again``: how often a file of its own is
+    deleted that is gone already: files of in-flight data hold those of several subtasks, each of which deletes them.
+    """
+
+    metadata_bytes: int
+    files: int
+    bytes: Numbers
+    file_of: Numbers
+    shared: Flags
+    merged: Flags
+    written: Numbers
+    subtask: Numbers
+    deleted_again: int
+
+    @property
+    def inline_bytes(self) -> int:
+        return int(self.bytes[self.file_of == NOT_IN_FILE].sum())
+
+    def written_file_bytes(self, *, unknown: bool) -> Numbers:
+        """Of each file that the checkpoint wrote what it wrote into it; those that nobody knows of count as written if ``unknown``."""
+        mask = (self.file_of != NOT_IN_FILE) & ((self.written == WRITTEN) | (unknown & (self.written == UNKNOWN)))
+        sizes = np.bincount(self.file_of[mask], self.bytes[mask], minlength=self.files).astype(np.int64)
+        return sizes[np.bincount(self.file_of[mask], minlength=self.files) > 0]
+
+
+@dataclass
+class _Found:
+    """Lists by stream."""
+
+    bytes: list[int] = field(default_factory=list)
+    file_of: list[int] = field(default_factory=list)
+    shared: list[bool] = field(default_factory=list)
+    merged: list[bool] = field(default_factory=list)
+    written: list[int] = field(default_factory=list)
+    subtask: list[int] = field(default_factory=list)
+
+
+@dataclass
+class _Increment:
+    """Of one incremental state: what it uploaded, what of that can be shared with none, and its shared files by number."""
+
+    uploaded_bytes: int | None
+    own_bytes: int = 0
+    shared: list[tuple[int, int, int]] = field(default_factory=list)
+    """Number, bytes, position of the stream."""
+    numbered: bool = True
+
+
+def checkpoint_files(rows: Iterable[Mapping[str, Any]], directory: str, metadata_bytes: int) -> CheckpointFiles:
+    """``rows``: all handles of one ``_metadata`` with ``COLUMNS``. ``directory``: of the checkpoint, ``…/chk-N``."""
+    own, found = directory.rstrip("/").rpartition("/")[2], _Found()
+    files: dict[str, int] = {}
+    seen: set[Hashable] = set()
+    subtasks: dict[Hashable, int] = {}
+    increments: dict[Hashable, _Increment] = {}
+    users: dict[str, set[Hashable]] = {}
+    for row in rows:
+        path, size = row["path"], row["size_bytes"]
+        if size is None or (path is None and row["inline_at"] is None):
+            continue
+        key = (path, row["offset_bytes"]) if path is not None else (None, row["name"] or row["inline_at"])
+        kind, of = row["kind"], (row["operator_id"], row["subtask"])
+        if path is not None and row["offset_bytes"] is None and kind.startswith(_IN_FLIGHT):
+            users.setdefault(path, set()).add(of)
+        if key in seen:  # Several handles of one stream: channels of one subtask, or state that two operators refer to.
+            continue
+        seen.add(key)
+        position = len(found.bytes)
+        found.bytes.append(size)
+        found.file_of.append(NOT_IN_FILE if path is None else files.setdefault(path, len(files)))
+        found.shared.append(kind == _SHARED)
+        found.merged.append(row["offset_bytes"] is not None)
+        found.written.append(_written(kind, path, own))
+        found.subtask.append(NOT_IN_FILE if row["subtask"] is None else subtasks.setdefault(of, len(subtasks)))
+        if kind in _INCREMENTAL:
+            state = increments.setdefault((*of, row["handle_id"] or row["backend_id"]), _Increment(row["checkpointed_bytes"]))
+            if kind == _SHARED:
+                number = _NUMBER.fullmatch(row["local_name"] or "")
+                state.numbered &= number is not None
+                state.shared.append((int(number[1]) if number else 0, size, position))
+            else:
+                state.own_bytes += size
+    for state in increments.values():
+        for position, written in _uploaded(state):
+            found.written[position] = written
+    return CheckpointFiles(
+        metadata_bytes,
+        len(files),
+        np.array(found.bytes, np.int64),
+        np.array(found.file_of, np.int64),
+        np.array(found.shared, np.bool_),
+        np.array(found.merged, np.bool_),
+        np.array(found.written, np.int64),
+        np.array(found.subtask, np.int64),
+        sum(len(of_file) - 1 for of_file in users.values()),
+    )
+
+
+def _written(kind: str, path: str | None, own: str) -> int:
+    """What is not shared is written anew by each checkpoint, RocksDB's own files to ``shared`` as well (seen in 1.20 and 2.3). What lies in
+    the directory of another checkpoint is that one's: of subtasks that kept their state.
+    """
+    if kind == _SHARED or kind.startswith(_OF_CHANGELOG):
+        return UNKNOWN
+    directory = (path or "").rpartition("/")[0].rpartition("/")[2]
+    return KEPT if directory.startswith("chk-") and directory != own else WRITTEN
+
+
+def _uploaded(state: _Increment) -> Iterable[tuple[int, int]]:
+    """RocksDB numbers its files as it makes them, so those uploaded are the ones with the highest numbers: as many as what the handle says
+    was uploaded. Before 1.15 it does not say.
+    """
+    if state.uploaded_bytes is None or not state.numbered:
+        return
+    left, newest_first = state.uploaded_bytes - state.own_bytes, sorted(state.shared, reverse=True)
+    uploaded = 0
+    for _number, size, _position in newest_first:
+        if left <= 0:
+            break
+        left -= size
+        uploaded += 1
+    if left == 0:
+        for rank, (_number, _size, position) in enumerate(newest_first):
+            yield position, WRITTEN if rank < uploaded else KEPT

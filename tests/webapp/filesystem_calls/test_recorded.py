@@ -1,0 +1,91 @@
+"""Calls of a recorded job: page, API and command against the calls that Flink made."""
+
+import json
+from datetime import timedelta
+from io import StringIO
+from itertools import pairwise
+from statistics import median
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.urls import reverse
+
+from spark_jobs.serving import CHECKPOINT_FACT, JOB_CURRENT
+from tests.first_cycles import CLUSTER, served
+from tests.played import FOLDER, answers
+from tests.played_calls import calls_by_checkpoint
+from tests.played_trees import FINAL, audited, listed, newest
+from webapp.checkpoints.models import CheckpointFact
+from webapp.fleet.models import JobCurrent
+
+pytestmark = pytest.mark.django_db
+PLAYED = "1.20.5/counted-small"
+
+
+@pytest.fixture
+def job(weir, tmp_path):
+    """The played job as the web has it, its checkpoints audited into the lake that its cycle reads."""
+    audited(PLAYED, tmp_path, [(FINAL, newest(PLAYED) + timedelta(minutes=5))], [])
+    home = tmp_path / "audits"
+    weir(home=home, lake_root=str(home / "lake"))
+    (row,) = served(FOLDER / PLAYED, home, JOB_CURRENT)
+    facts = served(FOLDER / PLAYED, tmp_path / "facts", CHECKPOINT_FACT)
+    CheckpointFact.objects.bulk_create(CheckpointFact(**fact) for fact in facts)
+    return JobCurrent.objects.create(**row)
+
+
+def test_page_api_and_command_tell_the_calls_that_flink_made(viewer, job):
+    last = max(int(path.split("/chk-")[1].split("/")[0]) for path, _size, _modified in listed(PLAYED) if path.endswith("_metadata"))
+    made = calls_by_checkpoint(PLAYED)[last]
+    at = (job.cluster, job.job_id)
+    document = viewer.get(reverse("api-job-calls", args=at)).json()
+    assert document["checkpoint_id"] == last
+    assert document["least"] == document["most"]
+    told = document["most"]
+    assert {kind: told[kind] for kind in ("create", "fsync", "complete", "rename", "mkdirs")} == {
+        kind: made[kind] for kind in ("create", "fsync", "complete", "rename", "mkdirs")
+    }
+    assert (told["add_block"], told["get_file_info"]) == (made["addBlock"], made["getFileInfo"])
+    assert told["total"] == sum(made.values()) + made["create"] + 1
+    assert document["files_most"] == made["create"] - 1 > 10
+    every, lasted = pace()
+    assert document["every_ms"] == pytest.approx(every, rel=0.01)
+    assert document["duration_ms"] == lasted
+    assert document["per_s"] == pytest.approx(told["total"] * 1000 / every, rel=0.01)
+    out = StringIO()
+    call_command("filesystem_calls", CLUSTER, job.name, "--json", stdout=out)
+    assert json.loads(out.getvalue()) == document
+    out = StringIO()
+    call_command("filesystem_calls", CLUSTER, job.job_id, stdout=out)
+    assert document["sentence"] in out.getvalue()
+    assert f"One checkpoint costs {told['total']} calls for {made['create'] - 1} files beside its _metadata" in document["sentence"]
+    assert "File system calls" in viewer.get(reverse("filesystem-calls", args=at)).content.decode()
+    assert document["sentence"] in viewer.get(reverse("filesystem-calls-tables", args=at)).content.decode()
+    (bars,) = viewer.get(reverse("job-chart-calls", args=at)).json()["figure"]["data"]
+    assert dict(zip(bars["x"], bars["y"], strict=True))["addBlock"] == made["addBlock"]
+
+
+def pace() -> tuple[float, float]:
+    """Of the last 20 completed checkpoints, by Flink's own history."""
+    history = {}
+    for answer in answers(PLAYED, "/jobs/[0-9a-f]{32}/checkpoints"):
+        history.update({one["id"]: one for one in answer.body["history"] if one["status"] == "COMPLETED"})
+    latest = sorted(history.values(), key=lambda one: one["trigger_timestamp"])[-20:]
+    triggered = [one["trigger_timestamp"] for one in latest]
+    return median(b - a for a, b in pairwise(triggered)), median(one["end_to_end_duration"] for one in latest)
+
+
+def test_a_job_of_which_nobody_read_a_checkpoint_says_so_behind_each_door(viewer, home):
+    (row,) = served(FOLDER / PLAYED, home, JOB_CURRENT)
+    job = JobCurrent.objects.create(**row)
+    at = (job.cluster, job.job_id)
+    assert "register the root of its checkpoints" in viewer.get(reverse("filesystem-calls-tables", args=at)).content.decode()
+    assert viewer.get(reverse("api-job-calls", args=at)).status_code == 404
+    assert viewer.get(reverse("job-chart-calls", args=at)).json()["empty"]["title"] == "Its files are not known"
+    with pytest.raises(CommandError, match="No _metadata of this job was read"):
+        call_command("filesystem_calls", CLUSTER, job.job_id)
+
+
+def test_the_page_asks_the_database_a_constant_number_of_times(viewer, job, django_assert_max_num_queries):
+    with django_assert_max_num_queries(12):
+        viewer.get(reverse("filesystem-calls-tables", args=(job.cluster, job.job_id)))

@@ -1,0 +1,98 @@
+"""Calls of one job to the NameNode of its checkpoint storage. Plain data for page, API and command."""
+
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import pairwise
+
+from spark_jobs.filesystem_calls.calls import Calls, calls_to_delete, calls_to_write
+from spark_jobs.filesystem_calls.checkpoint_files import NOT_IN_FILE, CheckpointFiles
+from webapp.checkpoints.models import CheckpointFact
+from webapp.filesystem_calls.newest_metadata import ReadMetadata
+
+RECENT = 20
+"""Completed checkpoints, by which it is judged how often the job takes one and how long each lasts."""
+
+
+@dataclass(frozen=True)
+class Pace:
+    """``every_ms``: between two completed checkpoints, ``duration_ms``: of one; medians, None where unknown."""
+
+    every_ms: float | None = None
+    duration_ms: float | None = None
+
+
+@dataclass(frozen=True)
+class JobCalls:
+    """Of one checkpoint. ``least`` and ``most`` are equal unless it is not known which shared files it uploaded; ``written_total``: of most
+    the calls until it has completed. ``files_kept``: shared files that it took over from earlier ones. ``inline``: states within the
+    ``_metadata``.
+    """
+
+    metadata_path: str
+    checkpoint_id: int | None
+    modified: datetime | None
+    least: Calls
+    most: Calls
+    written_total: int
+    files_least: int
+    files_most: int
+    file_bytes: int
+    files_kept: int
+    merged_files: int
+    inline: int
+    inline_bytes: int
+    metadata_bytes: int
+    pace: Pace
+    unknown: Sequence[str]
+
+    @property
+    def per_s(self) -> float | None:
+        """Over time."""
+        return self.most.total * 1000 / self.pace.every_ms if self.pace.every_ms else None
+
+    @property
+    def burst_per_s(self) -> float | None:
+        """While the checkpoint is written: what is deleted goes after it has completed."""
+        return self.written_total * 1000 / self.pace.duration_ms if self.pace.duration_ms else None
+
+
+def pace_of(cluster: str, job_id: str) -> Pace:
+    completed = CheckpointFact.objects.filter(cluster=cluster, job_id=job_id, outcome="completed")
+    in_order = completed.exclude(is_savepoint=True).order_by("-trigger_time", "-id")
+    newest = list(in_order.values_list("trigger_time", "end_to_end_ms")[:RECENT])
+    apart = [(later - earlier).total_seconds() * 1000 for (later, _), (earlier, _) in pairwise(newest)]
+    lasted = [duration for _, duration in newest if duration]
+    return Pace(statistics.median(apart) if apart else None, statistics.median(lasted) if lasted else None)
+
+
+def job_calls(read: ReadMetadata, files: CheckpointFiles, pace: Pace) -> JobCalls:
+    least, most = files.written_file_bytes(unknown=False), files.written_file_bytes(unknown=True)
+    written, in_file = calls_to_write(most, files.metadata_bytes), files.file_of != NOT_IN_FILE
+    unknown = []
+    if len(least) < len(most):
+        unknown.append(
+            f"Which of {len(most) - len(least):,} shared files this checkpoint uploaded is not known (Flink reports it since 1.15): "
+            "counted as if it had uploaded all of them."
+        )
+    if pace.every_ms is None:
+        unknown.append("How often the job takes checkpoints is not known: fewer than two were seen.")
+    return JobCalls(
+        read.path,
+        read.checkpoint_id,
+        read.modified,
+        calls_to_write(least, files.metadata_bytes) + calls_to_delete(len(least), files.deleted_again),
+        written + calls_to_delete(len(most), files.deleted_again),
+        written.total,
+        len(least),
+        len(most),
+        int(most.sum()),
+        files.files - len(most),
+        len(set(files.file_of[in_file & files.merged].tolist())),
+        int((~in_file).sum()),
+        files.inline_bytes,
+        files.metadata_bytes,
+        pace,
+        unknown,
+    )

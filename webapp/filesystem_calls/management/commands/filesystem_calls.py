@@ -1,0 +1,47 @@
+"""Print what the checkpoints of a job ask of the NameNode of its storage."""
+
+import json
+from argparse import ArgumentParser
+from collections.abc import Iterator
+from typing import Any
+
+from django.core.management.base import CommandError
+from django.core.serializers.json import DjangoJSONEncoder
+from django.utils import timezone
+
+from webapp.config.preparation import REFUSED, PreparedCommand
+from webapp.filesystem_calls.api.views import as_document
+from webapp.filesystem_calls.job_calls import JobCalls
+from webapp.filesystem_calls.lookup import look_up_calls
+from webapp.filesystem_calls.words import rows, sentence
+from webapp.fleet.rows_command import job_named
+from webapp.lib.printing import print_lines
+
+
+class Command(PreparedCommand):
+    help = (
+        "Print the calls of one checkpoint of a job to the NameNode of its storage, by kind: a table, or with --json one object. "
+        "Exit code 0, or 2 where the job or its files are unknown."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("cluster")
+        parser.add_argument("job", metavar="JOB", help="its id, or its name where one job has it")
+        parser.add_argument("--json", action="store_true", help="one JSON object")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        found = look_up_calls(job_named(options["cluster"], options["job"]), timezone.now())
+        if found.calls is None:
+            raise CommandError(found.why, returncode=REFUSED)
+        if options["json"]:
+            print_lines(self.stdout, [json.dumps(as_document(found.calls), cls=DjangoJSONEncoder, ensure_ascii=False)])
+        else:
+            print_lines(self.stdout, _table(found.calls))
+
+
+def _table(found: JobCalls) -> Iterator[str]:
+    yield sentence(found)
+    for label, count, meaning in rows(found):
+        yield f"{label:<12}{count:>16}  {meaning}"
+    for line in found.unknown:
+        yield f"? {line}"

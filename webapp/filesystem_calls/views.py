@@ -1,0 +1,44 @@
+"""What the checkpoints of a job ask of its file system. The page comes at once; its chart and tables are worked out when they are shown."""
+
+import json
+
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_GET
+
+from webapp.charts.filesystem_calls import calls_by_kind
+from webapp.filesystem_calls.lookup import look_up_calls
+from webapp.filesystem_calls.words import by_label, rows, sentence
+from webapp.fleet.job_lookup import look_up
+
+
+@require_GET
+def page(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
+    view = look_up(request, cluster, job_id)
+    return render(request, "filesystem_calls/calls.html", {"view": view, "job": view.job})
+
+
+@require_GET
+def tables(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
+    view = look_up(request, cluster, job_id)
+    found = look_up_calls(view.job, view.now)
+    calls = found.calls
+    context = {
+        "view": view,
+        "job": view.job,
+        "calls": calls,
+        "why": found.why,
+        "sentence": sentence(calls) if calls else "",
+        "rows": rows(calls) if calls else (),
+    }
+    return render(request, "filesystem_calls/_tables.html", context)
+
+
+@require_GET
+def chart(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
+    view = look_up(request, cluster, job_id)
+    found = look_up_calls(view.job, view.now)
+    if found.calls is None:
+        return JsonResponse({"figure": None, "empty": {"title": "Its files are not known", "text": found.why}})
+    figure = calls_by_kind([("now", by_label(found.calls.most))])
+    return JsonResponse({"figure": json.loads(figure.to_json()), "note": "Calls of one checkpoint to the NameNode, by kind."})
