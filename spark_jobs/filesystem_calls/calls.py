@@ -8,6 +8,7 @@ from spark_jobs.filesystem_calls.checkpoint_files import Numbers
 
 BLOCK_BYTES = 128 << 20
 """``dfs.blocksize`` where nobody set it."""
+_PLAINLY, _SAFELY = (1, 12), (1, 20)
 _LOOKED_AT = 3
 """Whether ``_metadata`` and the file it is first written to are there, and how long that one became."""
 
@@ -37,17 +38,24 @@ class Calls:
 KINDS = tuple(one.name for one in fields(Calls))
 
 
-def calls_to_write(file_bytes: Numbers, metadata_bytes: int, block_bytes: int = BLOCK_BYTES) -> Calls:
-    """``file_bytes``: of each file that the checkpoint writes beside its ``_metadata``."""
+def ways_to_write(release: tuple[int, int] | None) -> tuple[bool, bool]:
+    """Whether files are flushed and ``_metadata`` moved into place: at least, at most. Counted of 1.12, 1.20 and 2.3."""
+    return (release or _PLAINLY) >= _SAFELY, (release or _SAFELY) > _PLAINLY
+
+
+def calls_to_write(file_bytes: Numbers, metadata_bytes: int, *, safely: bool = True) -> Calls:
+    """``file_bytes``: of each file that the checkpoint writes beside its ``_metadata``. ``safely``: each is flushed before it is closed,
+    and the ``_metadata`` is written under another name first.
+    """
     written = np.append(file_bytes, metadata_bytes)
     files = len(written)
     return Calls(
         create=files,
-        add_block=int((-(-written // block_bytes)).sum()),
-        fsync=int((written > 0).sum()),
+        add_block=int((-(-written // BLOCK_BYTES)).sum()),
+        fsync=int((written > 0).sum()) if safely else 0,
         complete=files,
-        rename=1,
-        get_file_info=_LOOKED_AT,
+        rename=int(safely),
+        get_file_info=_LOOKED_AT if safely else 0,
         mkdirs=1,
     )
 

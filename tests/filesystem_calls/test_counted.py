@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from spark_jobs.filesystem_calls.calls import Calls, calls_to_write
+from ingest.flink_rest.versions import release
+from spark_jobs.filesystem_calls.calls import Calls, calls_to_write, ways_to_write
 from spark_jobs.filesystem_calls.checkpoint_files import checkpoint_files
 from tests.played import FOLDER
 from tests.played_calls import calls, calls_by_checkpoint, metadata_rows
@@ -22,16 +23,26 @@ UPLOADS_TOLD_SINCE = ("1.20.5", "2.3.0")
 def worked_out(name: str, directory: Path) -> dict[int, tuple[Calls, Calls]]:
     """By checkpoint the least and the most."""
     found = {}
+    safely, also = ways_to_write(release(name))
+    assert safely == also
     for checkpoint, (file, rows) in metadata_rows(name, directory).items():
         files = checkpoint_files(rows, file.directory, file.size or 0)
-        least, most = (calls_to_write(files.written_file_bytes(unknown=unknown), files.metadata_bytes) for unknown in (False, True))
+        least, most = (
+            calls_to_write(files.written_file_bytes(unknown=unknown), files.metadata_bytes, safely=safely) for unknown in (False, True)
+        )
         found[checkpoint] = (least, most)
     return found
 
 
 def test_there_is_a_recording_of_each_way_to_write():
     assert {name.split("/")[1] for name in COUNTED} == {f"counted-{way}" for way in ("rocksdb", "small", "hashmap", "unaligned", "merged")}
-    assert {name.split("/")[0] for name in COUNTED} >= {"1.20.5", "2.3.0"}
+    assert {name.split("/")[0] for name in COUNTED} == {"1.12.5", "1.20.5", "2.3.0"}
+
+
+def test_between_the_releases_that_were_counted_it_is_not_known_how_files_are_written():
+    assert [ways_to_write(one) for one in ((1, 11), (1, 12), (1, 15), (1, 20), (2, 3), None)] == [
+        (False, False), (False, False), (False, True), (True, True), (True, True), (False, True),
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", COUNTED)

@@ -59,3 +59,11 @@ def test_every_argument_of_an_incident_is_one_the_job_reads() -> None:
 def test_labs_stand_side_by_side() -> None:
     ports = [port for slot in range(5) for port in (Layout(Path(), slot).rest_port, Layout(Path(), slot).rpc_port)]
     assert len(set(ports)) == len(ports)
+
+
+@pytest.mark.parametrize("version", RELEASES)
+def test_where_calls_are_counted_storage_is_hdfs_to_flink(tmp_path, version: str) -> None:
+    layout, release = Layout(tmp_path, slot=0), RELEASES[version]
+    write_configuration(layout, release, INCIDENTS["counted-small"])
+    assert f"dir: hdfs://lab{layout.checkpoints}\n" in (layout.configuration("tm1") / release.conf_file).read_text()
+    assert "<value>lab.CountedHdfs</value>" in (layout.calls / "core-site.xml").read_text()

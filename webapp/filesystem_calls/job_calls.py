@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
 
-from spark_jobs.filesystem_calls.calls import Calls, calls_to_delete, calls_to_write
+from ingest.flink_rest.versions import release
+from spark_jobs.filesystem_calls.calls import Calls, calls_to_delete, calls_to_write, ways_to_write
 from spark_jobs.filesystem_calls.checkpoint_files import NOT_IN_FILE, CheckpointFiles
 from webapp.checkpoints.models import CheckpointFact
 from webapp.filesystem_calls.newest_metadata import ReadMetadata
@@ -67,10 +68,15 @@ def pace_of(cluster: str, job_id: str) -> Pace:
     return Pace(statistics.median(apart) if apart else None, statistics.median(lasted) if lasted else None)
 
 
-def job_calls(read: ReadMetadata, files: CheckpointFiles, pace: Pace) -> JobCalls:
+def job_calls(read: ReadMetadata, files: CheckpointFiles, pace: Pace, version: str | None) -> JobCalls:
     least, most = files.written_file_bytes(unknown=False), files.written_file_bytes(unknown=True)
-    written, in_file = calls_to_write(most, files.metadata_bytes), files.file_of != NOT_IN_FILE
+    plainly, safely = ways_to_write(release(version))
+    written, in_file = calls_to_write(most, files.metadata_bytes, safely=safely), files.file_of != NOT_IN_FILE
     unknown = []
+    if plainly != safely:
+        unknown.append(
+            "Whether this version of Flink flushes files and renames the _metadata is not known: 1.12 does not, 1.20 and 2.3 do."
+        )
     if len(least) < len(most):
         unknown.append(
             f"Which of {len(most) - len(least):,} shared files this checkpoint uploaded is not known (Flink reports it since 1.15): "
@@ -82,7 +88,7 @@ def job_calls(read: ReadMetadata, files: CheckpointFiles, pace: Pace) -> JobCall
         read.path,
         read.checkpoint_id,
         read.modified,
-        calls_to_write(least, files.metadata_bytes) + calls_to_delete(len(least), files.deleted_again),
+        calls_to_write(least, files.metadata_bytes, safely=plainly) + calls_to_delete(len(least), files.deleted_again),
         written + calls_to_delete(len(most), files.deleted_again),
         written.total,
         len(least),

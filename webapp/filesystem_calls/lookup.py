@@ -30,4 +30,4 @@ def look_up_calls(job: JobCurrent, now: datetime) -> Looked:
         return Looked(None, "No _metadata of this job was read in the last 30 days: register the root of its checkpoints and audit it.")
     if read.files is None:
         return Looked(None, f"Its _metadata has {read.handles:,} handles; a page reads {MOST_HANDLES:,} at most.")
-    return Looked(job_calls(read, read.files, pace_of(job.cluster, job.job_id)))
+    return Looked(job_calls(read, read.files, pace_of(job.cluster, job.job_id), job.flink_version))
