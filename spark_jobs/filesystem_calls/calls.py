@@ -38,9 +38,9 @@ class Calls:
 KINDS = tuple(one.name for one in fields(Calls))
 
 
-def ways_to_write(release: tuple[int, int] | None) -> tuple[bool, bool]:
+def ways_to_write(release: tuple[int, ...] | None) -> tuple[bool, bool]:
     """Whether files are flushed and ``_metadata`` moved into place: at least, at most. Counted of 1.12, 1.20 and 2.3."""
-    return (release or _PLAINLY) >= _SAFELY, (release or _SAFELY) > _PLAINLY
+    return (release or _PLAINLY)[:2] >= _SAFELY, (release or _SAFELY)[:2] > _PLAINLY
 
 
 def calls_to_write(file_bytes: Numbers, metadata_bytes: int, *, safely: bool = True) -> Calls:

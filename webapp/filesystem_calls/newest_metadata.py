@@ -40,7 +40,7 @@ def newest_metadata(cluster: str, job_id: str, at: datetime) -> ReadMetadata | N
 
 def _files(table: str, cluster: str, job_id: str, start: datetime, end: datetime) -> list[dict[str, Any]]:
     """Rows of whole files of checkpoints; an audit does not know whose cluster a file is of."""
-    where = {"job_id": job_id, "ordinal": 0}
+    where: dict[str, str | int] = {"job_id": job_id, "ordinal": 0}
     rows = lake().read(table, where=where, from_time=start, to_time=end, columns=_OF_FILE, limit=MOST_FILES).to_pylist()
     return [row for row in rows if row["cluster"] in ("", cluster) and "avepoint" not in (row["checkpoint_type"] or "")]
 

@@ -11,26 +11,14 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from spark_jobs.filesystem_calls.calls import Calls
 from webapp.filesystem_calls.job_calls import JobCalls
 from webapp.filesystem_calls.lookup import look_up_calls
-from webapp.filesystem_calls.words import sentence
+from webapp.filesystem_calls.words import by_label, sentence
 from webapp.fleet.models import JobCurrent
 from webapp.lib.api.lists import ERRORS, NOT_FOUND
 from webapp.lib.path_names import without_nul
 
-
-class CallsSerializer(serializers.Serializer[Calls]):
-    create = serializers.IntegerField()
-    add_block = serializers.IntegerField()
-    fsync = serializers.IntegerField()
-    complete = serializers.IntegerField()
-    rename = serializers.IntegerField()
-    delete = serializers.IntegerField(help_text="as it is subsumed")
-    get_file_info = serializers.IntegerField()
-    mkdirs = serializers.IntegerField()
-    get_listing = serializers.IntegerField()
-    total = serializers.IntegerField()
+_BY_KIND = serializers.DictField(child=serializers.IntegerField())
 
 
 class JobCallsSerializer(serializers.Serializer[JobCalls]):
@@ -40,8 +28,10 @@ class JobCallsSerializer(serializers.Serializer[JobCalls]):
     checkpoint_id = serializers.IntegerField(allow_null=True)
     modified = serializers.DateTimeField(allow_null=True, help_text="of the _metadata")
     sentence = serializers.SerializerMethodField()
-    least = CallsSerializer(help_text="if it uploaded none of the shared files of which that is not known")
-    most = CallsSerializer(help_text="if it uploaded all of them; equal to least where it is known")
+    least = serializers.SerializerMethodField(help_text="by kind; if it uploaded none of the shared files of which that is not known")
+    most = serializers.SerializerMethodField(help_text="if it uploaded all of them; equal to least where it is known")
+    total_least = serializers.IntegerField(source="least.total")
+    total_most = serializers.IntegerField(source="most.total")
     written_total = serializers.IntegerField(help_text="of most, until the checkpoint has completed: the rest is deleted later")
     files_least = serializers.IntegerField(help_text="files that it wrote beside its _metadata")
     files_most = serializers.IntegerField()
@@ -60,6 +50,14 @@ class JobCallsSerializer(serializers.Serializer[JobCalls]):
     @extend_schema_field(serializers.CharField())
     def get_sentence(self, calls: JobCalls) -> str:
         return sentence(calls)
+
+    @extend_schema_field(_BY_KIND)
+    def get_least(self, calls: JobCalls) -> dict[str, int]:
+        return by_label(calls.least)
+
+    @extend_schema_field(_BY_KIND)
+    def get_most(self, calls: JobCalls) -> dict[str, int]:
+        return by_label(calls.most)
 
 
 def as_document(calls: JobCalls) -> dict[str, Any]:
