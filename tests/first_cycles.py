@@ -21,6 +21,10 @@ CLUSTER = "lab"
 
 def served(recording: Path, home: Path, table: ServingTable) -> list[dict[str, Any]]:
     """Its rows of one table, documents as values; the lake is left at ``home/lake``."""
+    return served_tables(recording, home, table)[0]
+
+
+def served_tables(recording: Path, home: Path, *tables: ServingTable) -> list[list[dict[str, Any]]]:
     lake = Lake(str(home / "lake"))
     import_recording(recording, CLUSTER, lake)
     versions = {name: lake.version(name) for name in CYCLE_TABLES}
@@ -30,6 +34,10 @@ def served(recording: Path, home: Path, table: ServingTable) -> list[dict[str, A
     at = datetime.now(UTC)
     left = Manifest("cycle", "first", cycle.from_seq, versions, run_dir.outputs, run_dir.state, at, at, run_dir.retracted)
     manifest = manifests.read(manifests.write(left, run_dir.uri))
+    return [_rows(manifest, table) for table in tables]
+
+
+def _rows(manifest: Manifest, table: ServingTable) -> list[dict[str, Any]]:
     rows = [row for batch in rows_of(manifest, table.name, table.column_names, 1000) for row in batch.to_pylist()]
     documents = [column.name for column in table.columns if column.kind == "json"]
     return [row | {name: json.loads(row[name]) for name in documents if isinstance(row[name], str)} for row in rows]

@@ -42,6 +42,7 @@ INSTALLED_APPS = [
     "webapp.checkpoints",
     "webapp.storage",
     "webapp.cleanup",
+    "webapp.recovery",
     "webapp.triage",
     "webapp.delivery",
     "webapp.alerting.apps.AlertingConfig",

@@ -50,7 +50,8 @@ class DirectoryContents:
 
 @dataclass(frozen=True)
 class ListedState:
-    """One named operator state. ``handle_bytes`` is the size of the handles it shares with the other states of its subtasks.
+    """One named operator state. ``handle_bytes`` is the size of the handles it shares with the other states of its subtasks; ``files`` are
+    the distinct files they lie in, the others being within the ``_metadata``. ``parallelism`` is that of its operator.
 
     ``restore_bytes`` is what all subtasks together read of it at a restore, at most: every one reads all of a UNION or BROADCAST state's
     handles, or, for BROADCAST, one of them.
@@ -60,7 +61,9 @@ class ListedState:
     operator_name: str
     name: str
     mode: str
+    parallelism: int
     subtasks: int
+    files: int
     offsets: int
     most_offsets: int
     handle_bytes: int

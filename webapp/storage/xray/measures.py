@@ -147,11 +147,15 @@ def gini(sizes: Sequence[int]) -> float | None:
 
 def listed_states(table: pa.Table, declared: Mapping[str, Operator]) -> tuple[tuple[ListedState, ...], int]:
     """Named operator states, those that a restore reads most of first."""
-    rows = table.filter(pc.is_valid(table["states"])).select(["operator_id", "subtask", "states", "size_bytes"]).to_pylist()
+    rows = table.filter(pc.is_valid(table["states"])).select(["operator_id", "states", "size_bytes", "path"]).to_pylist()
     merged: dict[tuple[str, str, str], list[tuple[int, int]]] = defaultdict(list)
+    files: dict[tuple[str, str, str], set[str]] = defaultdict(set)
     for row in rows:
         for state in row["states"]:
-            merged[row["operator_id"], state["name"], state["mode"]].append((state["offsets"], row["size_bytes"] or 0))
+            key = row["operator_id"], state["name"], state["mode"]
+            merged[key].append((state["offsets"], row["size_bytes"] or 0))
+            if row["path"] is not None:
+                files[key].add(row["path"])
     found = []
     for (operator_id, name, mode), parts in merged.items():
         operator = declared[operator_id]
@@ -162,7 +166,9 @@ def listed_states(table: pa.Table, declared: Mapping[str, Operator]) -> tuple[tu
                 operator_name=operator.name or "",
                 name=name,
                 mode=mode,
+                parallelism=operator.parallelism,
                 subtasks=len(parts),
+                files=len(files[operator_id, name, mode]),
                 offsets=sum(offsets for offsets, _size in parts),
                 most_offsets=max(offsets for offsets, _size in parts),
                 handle_bytes=handle_bytes,

@@ -13,7 +13,7 @@ from webapp.storage.xray.comparison import MetadataComparison, compared
 from webapp.storage.xray.contents import Xray
 
 KEPT_S = 24 * 3600
-_FORM = 2
+_FORM = 3
 """To be raised with every change of what is kept."""
 
 ResultT = TypeVar("ResultT")

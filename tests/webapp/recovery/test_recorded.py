@@ -1,0 +1,146 @@
+"""Restores of real jobs, against the JobManager's log, Flink's raw answers, and its own reading of ``_metadata``."""
+
+import json
+from collections import defaultdict
+from datetime import UTC, datetime
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from django.core.cache import cache
+from django.core.management import call_command
+from django.urls import reverse
+
+from spark_jobs.serving import CHECKPOINT_FACT, JOB_ANNOTATION, JOB_CURRENT
+from tests.first_cycles import CLUSTER, served_tables
+from tests.raw_outages import LINE, raw_outages
+from tests.webapp.storage.builders import root
+from webapp.checkpoints.models import CheckpointFact
+from webapp.fleet.models import JobAnnotation, JobCurrent
+from webapp.recovery.job_restores import job_restores
+
+pytestmark = pytest.mark.django_db
+RECORDINGS = Path(__file__).parents[2] / "fixtures" / "recordings"
+KILLED, FAILING, UNION = "1.20.5/I", "1.20.5/J", "1.20.5/L2"
+
+
+@pytest.fixture(scope="module")
+def cycles(tmp_path_factory):
+    kept = {}
+
+    def of(recording):
+        if recording not in kept:
+            tables = (JOB_CURRENT, CHECKPOINT_FACT, JOB_ANNOTATION)
+            kept[recording] = served_tables(RECORDINGS / recording, tmp_path_factory.mktemp("home"), *tables)
+        return kept[recording]
+
+    return of
+
+
+@pytest.fixture
+def taken_up(cycles):
+    cache.clear()
+
+    def of(recording):
+        for model, rows in zip((JobCurrent, CheckpointFact, JobAnnotation), cycles(recording), strict=True):
+            model.objects.bulk_create(model(**row) for row in rows)
+        if recording == UNION:
+            root("file:/opt/l/lab/run/1.20.5-L2", read_at=str(RECORDINGS / UNION))
+        return JobCurrent.objects.order_by("-last_seen_at").first()
+
+    return of
+
+
+def restores(job):
+    return job_restores(job, job.last_seen_at)
+
+
+def restored_by_log(recording):
+    """Begin of each outage (epoch ms) → from the last task that began to restore to its end."""
+    (log,) = (RECORDINGS / recording / "logs").glob("*standalonesession*")
+    at = [
+        round(datetime.strptime(match[1], "%Y-%m-%d %H:%M:%S,%f").replace(tzinfo=UTC).timestamp() * 1000)
+        for line in log.read_text("utf-8").splitlines()
+        if (match := LINE.match(line)) and match[3] == "INITIALIZING"
+    ]
+    return {
+        one.begun_ms: (one.ended_ms - max(ms for ms in at if one.begun_ms <= ms <= one.ended_ms), one.restored_id)
+        for one in raw_outages(recording)
+    }
+
+
+@pytest.mark.parametrize("recording", [KILLED, FAILING])
+def test_restores_are_those_of_the_log_with_the_sizes_of_flinks_answers(recording, taken_up):
+    job = taken_up(recording)
+    found = restores(job).observed
+    told = restored_by_log(recording)
+    assert {round(one.at.timestamp() * 1000): (one.restore_ms, one.checkpoint_id) for one in found} == told
+    sizes = {}
+    for line in (RECORDINGS / recording / "rest.jsonl").read_text().splitlines():
+        answer = json.loads(line)
+        if answer["status"] == 200 and answer["path"].split("?")[0].endswith(f"{job.job_id}/checkpoints"):
+            sizes |= {one["id"]: one["state_size"] for one in answer["body"]["history"] if one["status"] == "COMPLETED"}
+    assert {one.checkpoint_id: one.state_bytes for one in found if one.checkpoint_id in sizes} == {
+        one.checkpoint_id: sizes[one.checkpoint_id] for one in found if one.checkpoint_id in sizes
+    }
+
+
+def test_killed_taskmanagers_are_counted_with_the_restores_they_caused(taken_up):
+    """Five were killed in the recording; where a task failed on its own, none was lost."""
+    assert any(one.lost_taskmanagers for one in restores(taken_up(KILLED)).observed)
+
+
+def test_failing_tasks_lose_no_taskmanager(taken_up):
+    assert not any(one.lost_taskmanagers for one in restores(taken_up(FAILING)).observed)
+
+
+def test_union_state_is_that_which_flink_reads_in_the_metadata(taken_up, django_assert_max_num_queries):
+    job = taken_up(UNION)
+    with django_assert_max_num_queries(12):
+        found = restores(job)
+    checkpoint = next(one for one in found.choices if one.kind == "checkpoint")
+    folder = RECORDINGS / UNION / "ckpt" / job.job_id / f"chk-{checkpoint.checkpoint_id}"
+    header, *handles = map(json.loads, (folder / "_metadata.oracle.jsonl").read_text().splitlines())
+    parallelism = {one["operator_id"]: one["parallelism"] for one in header["operators"]}
+    files, sizes = defaultdict(set), defaultdict(int)
+    for one in handles:
+        if any(":" in mode and mode.startswith("UNION") for mode in (one.get("partitions") or {}).values()):
+            sizes[one["operator_id"]] += one["size"]
+            if one["path_or_null"]:
+                files[one["operator_id"]].add(one["path_or_null"])
+    assert found.unions_of == checkpoint.checkpoint_id
+    assert {one.operator_id: (one.parallelism, one.files, one.reads) for one in found.unions} == {
+        operator: (parallelism[operator], len(files[operator]), parallelism[operator] * len(files[operator])) for operator in sizes
+    }
+    assert {one.operator_id: one.read_bytes for one in found.unions} == {id: parallelism[id] * size for id, size in sizes.items()}
+    assert found.unions
+    assert checkpoint.files == len({one["physical_id"] for one in handles if one["path_or_null"]})
+
+
+def test_the_savepoint_is_a_choice_of_its_own_with_its_files(taken_up):
+    found = {one.kind: one for one in restores(taken_up(UNION)).choices}
+    assert found["savepoint"].path.endswith("savepoint-27f570-2db21965c708")
+    assert found["savepoint"].files > 0
+    assert found["savepoint"].estimate is None
+    assert (found["local"].files, found["local"].file_bytes) == (0, 0)
+
+
+def test_page_api_and_command_say_the_same(taken_up, viewer):
+    job = taken_up(FAILING)
+    page = viewer.get(reverse("recovery", args=(CLUSTER, job.job_id))).content.decode()
+    api = viewer.get(reverse("api-job-recovery", args=(CLUSTER, job.job_id))).json()
+    out = StringIO()
+    call_command("recovery", CLUSTER, job.job_id, "--json", stdout=out)
+    assert json.loads(out.getvalue()) == api
+    assert api["summary"] in page
+    assert api["summary"].startswith("A restore from checkpoint")
+
+
+def test_the_time_of_one_file_is_asked_for(taken_up, viewer):
+    job = taken_up(UNION)
+    slow = viewer.get(reverse("api-job-recovery", args=(CLUSTER, job.job_id)), {"read_ms": 200}).json()
+    (union, *_) = slow["unions"]
+    assert union["serial_ms"] == union["files"] * 200
+    assert union["parallel_ms"] == -(-union["files"] // 16) * 200
+    refused = viewer.get(reverse("api-job-recovery", args=(CLUSTER, job.job_id)), {"read_ms": "x"})
+    assert refused.status_code == 400

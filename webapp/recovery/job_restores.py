@@ -1,0 +1,216 @@
+"""The restores of one job: those that were observed, and what one would take now. Plain data for page, API and command."""
+
+import logging
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from ingest.errors import IngestError
+from ingest.flink_rest.versions import release
+from webapp.checkpoints.models import CheckpointFact
+from webapp.checkpoints.outages import outages
+from webapp.fleet.models import JobAnnotation, JobCurrent
+from webapp.lib.outage import Outage
+from webapp.recovery.restore_time import RestoreRange, UnionReads, restore_range, union_reads
+from webapp.storage.xray import xray_cache
+from webapp.storage.xray.contents import Xray
+from webapp.storage.xray.location import NotLocated, located
+
+log = logging.getLogger(__name__)
+
+HISTORY = timedelta(days=30)
+MOST_OBSERVED = 200
+MOST_LOST = 2_000
+LOST_BEFORE = timedelta(minutes=2)
+"""A TaskManager is reported as lost up to so long before the restart that follows: its heartbeats have to time out."""
+CHECKPOINT, SAVEPOINT, LOCAL = "checkpoint", "savepoint", "local"
+_LOCAL_SETTINGS = ("execution.state-recovery.from-local", "state.backend.local-recovery")
+SPLIT_SETTINGS = (1, 20)
+"""Since when reading local state and writing it are two settings."""
+READ_MS = 10.0
+
+
+@dataclass(frozen=True)
+class ObservedRestore:
+    """The last restore of one outage. ``restore_ms`` is its phase from the first task that reads state until all run."""
+
+    at: datetime
+    kind: str
+    checkpoint_id: int
+    restore_ms: float
+    downtime_ms: float | None
+    state_bytes: int | None
+    lost_taskmanagers: int
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One thing that the job could be restored from now. ``files`` None where its ``_metadata`` was not read; ``largest_bytes``: of the
+    subtask with most state, which the restore waits for. ``estimate`` None where no restore of this kind was observed."""
+
+    kind: str
+    checkpoint_id: int | None
+    at: datetime | None
+    path: str | None
+    state_bytes: int | None
+    files: int | None
+    file_bytes: int | None
+    largest_bytes: int | None
+    estimate: RestoreRange | None
+
+
+@dataclass(frozen=True)
+class JobRestores:
+    """``local_recovery``: whether it is switched on, None where settings are not known; ``local_setting``: what switches it on."""
+
+    job: JobCurrent
+    local_recovery: bool | None
+    local_setting: str
+    observed: tuple[ObservedRestore, ...]
+    choices: tuple[Choice, ...]
+    unions: tuple[UnionReads, ...]
+    unions_of: int | None
+    read_ms: float
+    unknown: tuple[str, ...]
+
+
+def job_restores(job: JobCurrent, until: datetime, read_ms: float = READ_MS) -> JobRestores:
+    """Restores of the time before ``until``; seven queries and two ``_metadata`` files at most."""
+    unknown: list[str] = []
+    local = local_recovery(job.configuration)
+    observed = _observed(job, until, bool(local))
+    if not observed:
+        unknown.append(f"No restore of the last {HISTORY.days} days is known with its duration: only the log of the JobManager has it.")
+    choices: list[Choice] = []
+    unions: tuple[UnionReads, ...] = ()
+    of = None
+    for kind in (CHECKPOINT, SAVEPOINT):
+        fact = _newest(job, kind)
+        if fact is None:
+            unknown.append(f"No completed {kind} is known.")
+            continue
+        xray = _xray(fact, unknown)
+        if kind == CHECKPOINT and xray is not None:
+            unions, of = _unions(xray, job, read_ms), fact.checkpoint_id
+        choices.append(_choice(kind, fact, xray, observed))
+        if kind == CHECKPOINT:
+            choices.append(_local(choices[-1], observed))
+    setting = _LOCAL_SETTINGS[0] if (release(job.flink_version) or SPLIT_SETTINGS) >= SPLIT_SETTINGS else _LOCAL_SETTINGS[1]
+    written = ", execution.checkpointing.local-backup.enabled: true" if setting == _LOCAL_SETTINGS[0] else ""
+    return JobRestores(job, local, f"{setting}: true{written}", observed, tuple(choices), unions, of, read_ms, tuple(unknown))
+
+
+def local_recovery(configuration: Mapping[str, Any] | None) -> bool | None:
+    """Off by default; None where nothing of the configuration is known."""
+    if not configuration:
+        return None
+    return any(str(configuration.get(key) or "").lower() == "true" for key in _LOCAL_SETTINGS)
+
+
+def _observed(job: JobCurrent, until: datetime, local: bool) -> tuple[ObservedRestore, ...]:
+    """Newest first."""
+    start = until - HISTORY
+    found = [one for one in outages(job, start, until) if one.part_ms["restore"] is not None and one.restored_id is not None]
+    found = found[-MOST_OBSERVED:]
+    facts = _facts(job, {one.restored_id for one in found if one.restored_id is not None})
+    lost = JobAnnotation.objects.filter(cluster=job.cluster, job_id=job.job_id, kind="taskmanager_lost", at__gte=start - LOST_BEFORE)
+    instants = list(lost.order_by("-at").values_list("at", flat=True)[:MOST_LOST])
+    made = []
+    for one in found:
+        fact = facts.get(one.restored_id or 0)
+        dead = _lost(one, instants)
+        kind = SAVEPOINT if fact is not None and fact.is_savepoint else LOCAL if local and not dead else CHECKPOINT
+        restore_ms = one.part_ms["restore"]
+        made.append(
+            ObservedRestore(one.at, kind, one.restored_id or 0, restore_ms or 0, one.downtime_ms, fact.state_bytes if fact else None, dead)
+        )
+    return tuple(reversed(made))
+
+
+def _lost(outage: Outage, instants: Iterable[datetime]) -> int:
+    until = outage.until or outage.at
+    return sum(outage.at - LOST_BEFORE <= at <= until for at in instants)
+
+
+def _facts(job: JobCurrent, numbers: set[int]) -> dict[int, CheckpointFact]:
+    rows = CheckpointFact.objects.filter(cluster=job.cluster, job_id=job.job_id, outcome="completed", checkpoint_id__in=numbers)
+    return {row.checkpoint_id: row for row in rows.order_by("trigger_time").only("checkpoint_id", "is_savepoint", "state_bytes")}
+
+
+def _newest(job: JobCurrent, kind: str) -> CheckpointFact | None:
+    rows = CheckpointFact.objects.filter(cluster=job.cluster, job_id=job.job_id, outcome="completed")
+    rows = rows.filter(is_savepoint=True) if kind == SAVEPOINT else rows.exclude(is_savepoint=True)
+    return rows.order_by("-trigger_time", "-id").first()
+
+
+def _xray(fact: CheckpointFact, unknown: list[str]) -> Xray | None:
+    name = f"{'Savepoint' if fact.is_savepoint else 'Checkpoint'} {fact.checkpoint_id}"
+    if not fact.external_path:
+        unknown.append(f"{name} reports no place of its own, so its files are not known.")
+        return None
+    try:
+        return xray_cache.xray(located(fact.external_path))
+    except FileNotFoundError:
+        unknown.append(f"{name} is not there any more: a newer one has replaced it, or it was removed.")
+    except NotLocated as error:
+        unknown.append(str(error))
+    except (IngestError, OSError) as error:
+        log.warning("%s of %s could not be read: %s", name, fact.job_id, error)
+        unknown.append(f"{name} could not be read: {error}")
+    return None
+
+
+def _choice(kind: str, fact: CheckpointFact, xray: Xray | None, observed: Sequence[ObservedRestore]) -> Choice:
+    size = xray.state_bytes if xray else fact.state_bytes
+    largest = (one.state_bytes for operator in xray.operators for one in operator.largest[:1]) if xray else ()
+    return Choice(
+        kind=kind,
+        checkpoint_id=fact.checkpoint_id,
+        at=fact.trigger_time,
+        path=fact.external_path,
+        state_bytes=size,
+        files=xray.files if xray else None,
+        file_bytes=xray.file_bytes if xray else None,
+        largest_bytes=max(largest, default=None),
+        estimate=restore_range(_times(observed, kind), size),
+    )
+
+
+def _local(remote: Choice, observed: Sequence[ObservedRestore]) -> Choice:
+    """Of the same checkpoint, where no TaskManager was lost: nothing is read from the storage."""
+    return Choice(
+        kind=LOCAL,
+        checkpoint_id=remote.checkpoint_id,
+        at=remote.at,
+        path=None,
+        state_bytes=remote.state_bytes,
+        files=0,
+        file_bytes=0,
+        largest_bytes=remote.largest_bytes,
+        estimate=restore_range(_times(observed, LOCAL), remote.state_bytes),
+    )
+
+
+def _times(observed: Iterable[ObservedRestore], kind: str) -> list[tuple[float, int | None]]:
+    return [(one.restore_ms, one.state_bytes) for one in observed if one.kind == kind]
+
+
+def _unions(xray: Xray, job: JobCurrent, read_ms: float) -> tuple[UnionReads, ...]:
+    """By operator, those that read most first: a file that holds several states of a subtask is read once."""
+    names = {one.get("vertex_id"): one.get("name") for one in ((job.graph or {}).get("vertices") or ())}
+    of_operator = defaultdict(list)
+    for state in xray.states:
+        if state.mode == "UNION":
+            of_operator[state.operator_id].append(state)
+    found = []
+    for operator_id, states in of_operator.items():
+        widest = max(states, key=lambda state: state.subtasks)
+        name = widest.operator_name or names.get(operator_id) or ""
+        handles, files = widest.subtasks, max(state.files for state in states)
+        read_bytes = max(state.restore_bytes for state in states)
+        found.append(
+            union_reads(operator_id, name, [state.name for state in states], widest.parallelism, handles, files, read_bytes, read_ms)
+        )
+    return tuple(sorted(found, key=lambda one: (-one.reads, -one.read_bytes, one.operator_id)))

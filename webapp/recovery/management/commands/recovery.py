@@ -1,0 +1,51 @@
+"""Print how long the restores of a job took, and what one would take now."""
+
+import json
+from argparse import ArgumentParser
+from collections.abc import Iterator
+from typing import Any
+
+from django.core.serializers.json import DjangoJSONEncoder
+
+from webapp.config.preparation import PreparedCommand
+from webapp.fleet.rows_command import job_named
+from webapp.lib.printing import print_lines
+from webapp.lib.quantities import bytes_text, count_text, duration_text
+from webapp.recovery.api.views import as_document
+from webapp.recovery.job_restores import READ_MS, JobRestores, job_restores
+from webapp.recovery.words import LABELS, summary
+
+
+class Command(PreparedCommand):
+    help = (
+        "Print how long the restores of a job took, what one would take now from its newest checkpoint, local state or savepoint, and what "
+        "union state makes its subtasks read: words, or with --json one object. Exit code 0, or 2 where the job is unknown."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("cluster")
+        parser.add_argument("job", metavar="JOB", help="its id, or its name where one job has it")
+        parser.add_argument("--read-ms", type=float, default=READ_MS, metavar="MS", help="to open and read one file (default: %(default)s)")
+        parser.add_argument("--json", action="store_true", help="one JSON object")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        job = job_named(options["cluster"], options["job"])
+        found = job_restores(job, job.last_seen_at or job.as_of, options["read_ms"])
+        if options["json"]:
+            print_lines(self.stdout, [json.dumps(as_document(found), cls=DjangoJSONEncoder, ensure_ascii=False)])
+        else:
+            print_lines(self.stdout, _words(found))
+
+
+def _words(found: JobRestores) -> Iterator[str]:
+    yield summary(found)
+    for one in found.choices:
+        time = duration_text(one.estimate.expected_ms) if one.estimate else "not known"
+        yield f"  {LABELS[one.kind]:<36}{bytes_text(one.file_bytes):>10} in {count_text(one.files):>8} files  {time}"
+    for union in found.unions:
+        yield (
+            f"  union state of {union.operator or union.operator_id}: {count_text(union.reads)} reads, {bytes_text(union.read_bytes)}; "
+            f"a subtask reads {duration_text(union.serial_ms)} one by one"
+        )
+    for line in found.unknown:
+        yield f"  ? {line}"

@@ -1,0 +1,29 @@
+"""How long a restore of a job takes."""
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_GET
+
+from webapp.fleet.job_lookup import look_up
+from webapp.recovery.job_restores import READ_MS, job_restores
+from webapp.recovery.parameters import RestoreParameters
+from webapp.recovery.words import LABELS, MEANINGS, summary
+
+OBSERVED_SHOWN = 20
+
+
+@require_GET
+def page(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
+    view = look_up(request, cluster, job_id)
+    asked = RestoreParameters.of_page(request.GET)
+    found = job_restores(view.job, view.time_range.to_time, asked.milliseconds or READ_MS)
+    context = {
+        "view": view,
+        "job": view.job,
+        "restores": found,
+        "summary": summary(found),
+        "choices": [(one, LABELS[one.kind], MEANINGS[one.kind]) for one in found.choices],
+        "observed": found.observed[:OBSERVED_SHOWN],
+        "range_query": view.time_range.query if view.time_range.chosen else "",
+    }
+    return render(request, "recovery/recovery.html", context)
