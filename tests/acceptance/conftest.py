@@ -24,7 +24,8 @@ def out_of_order(tmp_path_factory: pytest.TempPathFactory, warm_spark: str) -> I
         split(RECORDINGS / name, folder / f"early-{cluster_of(name)}", folder / f"late-{cluster_of(name)}")
     other.import_recordings(*((folder / f"late-{cluster_of(name)}", cluster_of(name)) for name in IN_PIECES))
     other.manage("run_pipeline")
-    for name in IN_PIECES:
-        other.import_recordings((folder / f"early-{cluster_of(name)}", cluster_of(name)), (RECORDINGS / name, cluster_of(name)))
+    other.import_recordings(
+        *((part, cluster_of(name)) for name in IN_PIECES for part in (folder / f"early-{cluster_of(name)}", RECORDINGS / name))
+    )
     other.manage("run_pipeline")
     yield other

@@ -63,6 +63,7 @@ def by_key(rows: list[dict[str, Any]]) -> dict[tuple[int, int], dict[str, Any]]:
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("door", ["api_checkpoints", "export", "command"])
 def test_every_checkpoint_has_the_recounted_figures_for_machines(shown, name: str, door: str) -> None:
+    assert shown[name].keys() >= {key[0] for key in counted(name)}
     for job_id, job in shown[name].items():
         told = {key: {field: row[field] for field in ALSO_COUNTED} for key, row in by_key(job[door]).items()}
         assert told == of_job(name, job_id)

@@ -1,6 +1,5 @@
 """A lake, the runs of the cycle over it, and what a loader makes of them; recordings that come at once and bit by bit."""
 
-import gzip
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -27,7 +26,7 @@ from spark_jobs.run_rows import retracted_of, rows_of
 from spark_jobs.serving import SERVING_TABLES
 from spark_jobs.small.cycle import SmallCycle
 from spark_jobs.small.rows import SmallLake
-from tests.acceptance.recount import Key
+from tests.acceptance.homes import split
 from tests.spark_jobs.rows import JOB, noon
 
 RECORDINGS = Path(__file__).resolve().parents[1] / "fixtures" / "recordings"
@@ -87,10 +86,6 @@ class Instance:
                     kept[key] = row
         return kept
 
-    def facts(self, cluster: str) -> dict[Key, dict[str, Any]]:
-        rows = [row for row in self.rows("checkpoint_fact").values() if row["cluster"] == cluster]
-        return {(row["job_id"], row["checkpoint_id"], round(row["trigger_time"].timestamp() * 1000)): row for row in rows}
-
 
 def _told(batches: Iterator[pa.RecordBatch]) -> Iterator[dict[str, Any]]:
     for batch in batches:
@@ -123,7 +118,7 @@ def play_in_pieces(instance: Instance, folder: Path) -> None:
     """Five runs: what belongs together comes bit by bit, some of it read by Spark, then nothing comes, then only a compaction."""
     bare = folder / "bare"
     if not folder.exists():
-        _split(RECORDINGS / PIECES, folder / "early", folder / "late")
+        split(RECORDINGS / PIECES, folder / "early", folder / "late")
         shutil.copytree(RECORDINGS / UPLOAD, bare, ignore=shutil.ignore_patterns("ckpt", "sp", "listing*"))
 
     import_recording(folder / "late", PIECES, instance.lake)
@@ -143,19 +138,6 @@ def play_in_pieces(instance: Instance, folder: Path) -> None:
         instance.lake.compact(table)
     assert instance.lake.version("log_records") > instance.manifests[-1].to_seq["log_records"]
     instance.cycle()
-
-
-def _split(recording: Path, early: Path, late: Path) -> None:
-    """Two overlapping parts; the later one has the whole logs as numbered gzip archives."""
-    lines = (recording / "rest.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
-    for part, kept in ((early, lines[: len(lines) * 2 // 3]), (late, lines[len(lines) // 3 :])):
-        (part / "logs").mkdir(parents=True)
-        (part / "rest.jsonl").write_text("".join(kept), encoding="utf-8")
-        shutil.copy(recording / "scenario.json", part)
-    for log in (recording / "logs").iterdir():
-        text = log.read_bytes().splitlines(keepends=True)
-        (early / "logs" / log.name).write_bytes(b"".join(text[: len(text) * 2 // 3]))
-        (late / "logs" / f"{log.name}.3.gz").write_bytes(gzip.compress(log.read_bytes()))
 
 
 def parsed(recording: Path, number: int) -> Observed:
