@@ -18,7 +18,8 @@ COLUMNS = (
     "inline_at", "name",
 )  # fmt: skip
 """Of rows of the lake table ``references``."""
-_SHARED, _INCREMENTAL = "shared", ("shared", "private", "meta")
+_SHARED, _OF_ROCKSDB = "shared", ("shared", "private")
+_INCREMENTAL = (*_OF_ROCKSDB, "meta")
 _OF_CHANGELOG = ("stream", "other", "changelog")
 _IN_FLIGHT = "channel-"
 _NUMBER = re.compile(r"(\d{1,18})\.\w+")
@@ -27,9 +28,9 @@ _NUMBER = re.compile(r"(\d{1,18})\.\w+")
 @dataclass(frozen=True)
 class CheckpointFiles:
     """Streams of state, each as its writer closed it: ``bytes`` of each, the position of its file among ``files`` (``NOT_IN_FILE`` where it
-    is within the ``_metadata``), whether other checkpoints may share it, whether it is a segment of a merged file, whether this checkpoint
-    wrote it. ``subtask``: a number for each subtask, ``NOT_IN_FILE`` for coordinators. ``deleted_again``: how often a file of its own is
-    deleted that is gone already: files of in-flight data hold those of several subtasks, each of which deletes them.
+    is within the ``_metadata``), whether other checkpoints may share it, whether it is a segment of a merged file, a file of RocksDB, and
+    whether this checkpoint wrote it. ``subtask``: a number for each subtask, ``NOT_IN_FILE`` for coordinators. ``deleted_again``: how often
+    a file of its own is deleted that is gone already: files of in-flight data hold those of several subtasks, each of which deletes them.
     """
 
     metadata_bytes: int
@@ -38,6 +39,7 @@ class CheckpointFiles:
     file_of: Numbers
     shared: Flags
     merged: Flags
+    incremental: Flags
     written: Numbers
     subtask: Numbers
     deleted_again: int
@@ -61,6 +63,7 @@ class _Found:
     file_of: list[int] = field(default_factory=list)
     shared: list[bool] = field(default_factory=list)
     merged: list[bool] = field(default_factory=list)
+    incremental: list[bool] = field(default_factory=list)
     written: list[int] = field(default_factory=list)
     subtask: list[int] = field(default_factory=list)
 
@@ -100,6 +103,7 @@ def checkpoint_files(rows: Iterable[Mapping[str, Any]], directory: str, metadata
         found.file_of.append(NOT_IN_FILE if path is None else files.setdefault(path, len(files)))
         found.shared.append(kind == _SHARED)
         found.merged.append(row["offset_bytes"] is not None)
+        found.incremental.append(kind in _OF_ROCKSDB)
         found.written.append(_written(kind, path, own))
         found.subtask.append(NOT_IN_FILE if row["subtask"] is None else subtasks.setdefault(of, len(subtasks)))
         if kind in _INCREMENTAL:
@@ -120,6 +124,7 @@ def checkpoint_files(rows: Iterable[Mapping[str, Any]], directory: str, metadata
         np.array(found.file_of, np.int64),
         np.array(found.shared, np.bool_),
         np.array(found.merged, np.bool_),
+        np.array(found.incremental, np.bool_),
         np.array(found.written, np.int64),
         np.array(found.subtask, np.int64),
         sum(len(of_file) - 1 for of_file in users.values()),

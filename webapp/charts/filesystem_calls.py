@@ -21,4 +21,24 @@ def calls_by_kind(series: Sequence[tuple[str, Mapping[str, int]]]) -> go.Figure:
         )
         for (label, calls), colour in zip(series, (ACCENT, OTHER), strict=False)
     ]
-    return figure(bars, HEIGHT_PX, barmode="group", xaxis={"type": "category"}, yaxis={"tickformat": ",d"})
+    return figure(bars, HEIGHT_PX, barmode="group", xaxis={"type": "category", "autotickangles": [0, 45, 90]}, yaxis={"tickformat": ",d"})
+
+
+def files_and_heap(points: Sequence[tuple[int, int, int]], now_bytes: int, knee_bytes: int | None) -> go.Figure:
+    """``points``: inline threshold, files of a checkpoint, bytes on the heap of the JobManager. Steps: nothing changes between them."""
+    thresholds = [max(point[0], 1) for point in points]
+    lines = [
+        go.Scatter(x=thresholds, y=[p[1] for p in points], name="Files of a checkpoint", line={"shape": "hv", "color": ACCENT}),
+        go.Scatter(x=thresholds, y=[p[2] for p in points], name="Heap", line={"shape": "hv", "color": OTHER}, yaxis="y2"),
+    ]
+    drawn = figure(
+        lines,
+        HEIGHT_PX,
+        xaxis={"type": "log", "title": {"text": "Inline threshold, bytes"}, "tickformat": "~s"},
+        yaxis={"tickformat": ",d", "rangemode": "tozero"},
+        yaxis2={"overlaying": "y", "side": "right", "tickformat": "~s", "ticksuffix": "B", "rangemode": "tozero", "showgrid": False},
+    )
+    for at, label in ((now_bytes, "now"), (knee_bytes, "knee")):
+        if at:
+            drawn.add_vline(x=at, line={"dash": "dot", "width": 1}, annotation_text=label, annotation_position="top left")
+    return drawn

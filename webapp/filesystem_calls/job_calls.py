@@ -27,8 +27,8 @@ class Pace:
 @dataclass(frozen=True)
 class JobCalls:
     """Of one checkpoint. ``least`` and ``most`` are equal unless it is not known which shared files it uploaded; ``written_total``: of most
-    the calls until it has completed. ``files_kept``: shared files that it took over from earlier ones. ``inline``: states within the
-    ``_metadata``.
+    the calls until it has completed; ``safely``: written as since 1.20. ``files_kept``: shared files that it took over from earlier ones.
+    ``inline``: states within the ``_metadata``.
     """
 
     metadata_path: str
@@ -37,6 +37,7 @@ class JobCalls:
     least: Calls
     most: Calls
     written_total: int
+    safely: bool
     files_least: int
     files_most: int
     file_bytes: int
@@ -91,6 +92,7 @@ def job_calls(read: ReadMetadata, files: CheckpointFiles, pace: Pace, version: s
         calls_to_write(least, files.metadata_bytes, safely=plainly) + calls_to_delete(len(least), files.deleted_again),
         written + calls_to_delete(len(most), files.deleted_again),
         written.total,
+        safely,
         len(least),
         len(most),
         int(most.sum()),

@@ -6,16 +6,22 @@ from datetime import datetime
 
 from webapp.filesystem_calls.job_calls import JobCalls, job_calls, pace_of
 from webapp.filesystem_calls.newest_metadata import MOST_HANDLES, newest_metadata
+from webapp.filesystem_calls.settings import file_settings
+from webapp.filesystem_calls.what_ifs import WhatIfs, what_ifs
 from webapp.fleet.models import JobCurrent
+from webapp.placement.job_placement import LARGEST_READ
+from webapp.placement.job_plan import plan_of
+from webapp.placement.samples import read_samples
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class Looked:
-    """``calls`` None where they are not known; ``why`` says then what is missing, and what to do."""
+    """None where the files are not known; ``why`` says then what is missing, and what to do."""
 
-    calls: JobCalls | None
+    calls: JobCalls | None = None
+    what_ifs: WhatIfs | None = None
     why: str = ""
 
 
@@ -25,9 +31,25 @@ def look_up_calls(job: JobCurrent, now: datetime) -> Looked:
         read = newest_metadata(job.cluster, job.job_id, now)
     except Exception:  # The lake may be any storage, with any error.
         log.exception("References of %s on %s could not be read from the lake", job.job_id, job.cluster)
-        return Looked(None, "The lake could not be read; the server's log has the reason.")
+        return Looked(why="The lake could not be read; the server's log has the reason.")
     if read is None:
-        return Looked(None, "No _metadata of this job was read in the last 30 days: register the root of its checkpoints and audit it.")
+        return Looked(why="No _metadata of this job was read in the last 30 days: register the root of its checkpoints and audit it.")
     if read.files is None:
-        return Looked(None, f"Its _metadata has {read.handles:,} handles; a page reads {MOST_HANDLES:,} at most.")
-    return Looked(job_calls(read, read.files, pace_of(job.cluster, job.job_id), job.flink_version))
+        return Looked(why=f"Its _metadata has {read.handles:,} handles; a page reads {MOST_HANDLES:,} at most.")
+    calls = job_calls(read, read.files, pace_of(job.cluster, job.job_id), job.flink_version)
+    settings = file_settings(job.flink_version, job.configuration)
+    min_pause_ms = (job.checkpoint_config or {}).get("min_pause_ms")
+    return Looked(calls, what_ifs(calls, read.files, settings, _taskmanagers(job), min_pause_ms))
+
+
+def _taskmanagers(job: JobCurrent) -> int | None:
+    """That it ran on when it was sampled last."""
+    plan = plan_of(job)
+    if plan is None or plan.tasks > LARGEST_READ:
+        return None
+    try:
+        sampled = read_samples(job.cluster, job.job_id, plan.tasks, job.last_seen_at or job.as_of)
+    except Exception:  # As above.
+        log.exception("Samples of %s on %s could not be read from the lake", job.job_id, job.cluster)
+        return None
+    return len({name for vertex in sampled.vertices.values() for name in vertex.taskmanagers if name}) or None

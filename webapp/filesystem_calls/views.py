@@ -6,9 +6,9 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
-from webapp.charts.filesystem_calls import calls_by_kind
+from webapp.charts.filesystem_calls import calls_by_kind, files_and_heap
 from webapp.filesystem_calls.lookup import look_up_calls
-from webapp.filesystem_calls.words import by_label, rows, sentence
+from webapp.filesystem_calls.words import by_label, floor_sentence, knee_sentence, rows, sentence, what_if_rows
 from webapp.fleet.job_lookup import look_up
 
 
@@ -31,6 +31,9 @@ def tables(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
         "sentence": sentence(calls) if calls else "",
         "rows": rows(calls) if calls else (),
     }
+    if found.what_ifs:
+        further = {"knee": knee_sentence(found.what_ifs), "floors": floor_sentence(found.what_ifs)}
+        context |= {"what_ifs": what_if_rows(found.what_ifs), "unknown": found.what_ifs.unknown, **further}
     return render(request, "filesystem_calls/_tables.html", context)
 
 
@@ -42,3 +45,16 @@ def chart(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
         return JsonResponse({"figure": None, "empty": {"title": "Its files are not known", "text": found.why}})
     figure = calls_by_kind([("now", by_label(found.calls.most))])
     return JsonResponse({"figure": json.loads(figure.to_json()), "note": "Calls of one checkpoint to the NameNode, by kind."})
+
+
+@require_GET
+def threshold_chart(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
+    view = look_up(request, cluster, job_id)
+    found = look_up_calls(view.job, view.now)
+    if found.what_ifs is None or not found.what_ifs.curve:
+        text = found.why or "Its files are merged, or it writes none beside its _metadata."
+        return JsonResponse({"figure": None, "empty": {"title": "No threshold changes its files", "text": text}})
+    points = [(one.threshold_bytes, one.files, one.heap_bytes) for one in found.what_ifs.curve]
+    best = found.what_ifs.knee
+    figure = files_and_heap(points, found.what_ifs.at_now.threshold_bytes, best.threshold_bytes if best else None)
+    return JsonResponse({"figure": json.loads(figure.to_json()), "note": knee_sentence(found.what_ifs)})

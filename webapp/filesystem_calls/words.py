@@ -2,7 +2,8 @@
 
 from spark_jobs.filesystem_calls.calls import Calls
 from webapp.filesystem_calls.job_calls import JobCalls
-from webapp.lib.quantities import duration_text
+from webapp.filesystem_calls.what_ifs import HALF, KNEE, LARGEST, MERGED, NOW, PAUSE, TWICE, UNMERGED, WhatIfs
+from webapp.lib.quantities import bytes_text, duration_text
 
 LABELS = {
     "create": "create",
@@ -26,6 +27,16 @@ MEANINGS = {
     "get_file_info": "whether the _metadata is there, how long it became; and after each delete of what is gone",
     "mkdirs": "the directory of the checkpoint",
     "get_listing": "none: Flink lists no directory to take a checkpoint",
+}
+WHAT_IFS = {
+    NOW: "As it is",
+    MERGED: "Checkpoint files merged",
+    UNMERGED: "Checkpoint files not merged",
+    KNEE: "Inline threshold at the knee",
+    LARGEST: "Largest inline threshold",
+    HALF: "Half the parallelism",
+    TWICE: "Twice the interval",
+    PAUSE: "Checkpoints back to back",
 }
 
 
@@ -53,3 +64,38 @@ def by_label(calls: Calls) -> dict[str, int]:
 
 def _rate(per_s: float | None) -> str:
     return "–" if per_s is None else f"{per_s:,.1f} calls/s" if per_s < 100 else f"{per_s:,.0f} calls/s"
+
+
+def knee_sentence(found: WhatIfs) -> str:
+    """What a higher threshold buys, against the present."""
+    now, best = found.at_now, found.knee
+    if not found.curve:
+        return "No inline threshold would change the files of this job."
+    if best is None or best.threshold_bytes <= now.threshold_bytes:
+        return f"The threshold of {bytes_text(now.threshold_bytes)} is at the knee or above: a higher one costs heap and saves few files."
+    less, heap, metadata = now.files - best.files, best.heap_bytes - now.heap_bytes, best.metadata_bytes - now.metadata_bytes
+    return (
+        f"The knee is at {bytes_text(best.threshold_bytes)}: {less:,} files less a checkpoint for {bytes_text(heap)} more on the heap of "
+        f"the JobManager ({found.retained:,} retained) and {bytes_text(metadata)} more in each _metadata."
+    )
+
+
+def floor_sentence(found: WhatIfs) -> str:
+    parts = [f"{duration_text(one.interval_ms)} for {one.per_s:,} calls/s" for one in found.floors]
+    return f"Shortest interval at which it stays within a rate, over time: {', '.join(parts)}."
+
+
+def what_if_rows(found: WhatIfs) -> list[dict[str, str]]:
+    """Cells of the table of what-ifs."""
+    return [
+        {
+            "label": WHAT_IFS[one.key],
+            "setting": one.setting,
+            "files": count_of(one.files_least, one.files_most),
+            "calls": count_of(one.calls_least, one.calls_most),
+            "rate": _rate(one.per_s),
+            "metadata": bytes_text(one.metadata_bytes),
+            "heap": bytes_text(one.heap_bytes),
+        }
+        for one in found.rows
+    ]

@@ -1,6 +1,5 @@
 """The plan and the buffer settings of a job, out of what its row in the database says."""
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -8,12 +7,11 @@ from spark_jobs.fold.history import plan_of as plan_edges
 from spark_jobs.placement.network_buffers import BufferSettings
 from spark_jobs.placement.plan import Plan, PlannedVertex, planned
 from webapp.fleet.models import JobCurrent
+from webapp.lib.flink_values import size_bytes, whole
 
 _CHANNEL = "taskmanager.network.memory.buffers-per-channel"
 _GATE = "taskmanager.network.memory.floating-buffers-per-gate"
 _SEGMENT = "taskmanager.memory.segment-size"
-_SIZE = re.compile(r"(\d{1,12})\s*([kmg]?)(?:i?b(?:ytes)?)?", re.IGNORECASE)
-_UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 
 
 def plan_of(job: JobCurrent) -> Plan | None:
@@ -33,9 +31,9 @@ def buffer_settings(configuration: Mapping[str, Any] | None) -> BufferSettings:
     """As configured, else Flink's defaults."""
     known, defaults = configuration or {}, BufferSettings()
     return BufferSettings(
-        _whole(known.get(_CHANNEL), defaults.buffers_per_channel),
-        _whole(known.get(_GATE), defaults.floating_per_gate),
-        _size_bytes(known.get(_SEGMENT), defaults.segment_bytes),
+        whole(known.get(_CHANNEL), defaults.buffers_per_channel),
+        whole(known.get(_GATE), defaults.floating_per_gate),
+        size_bytes(known.get(_SEGMENT), 0) or defaults.segment_bytes,
     )
 
 
@@ -44,14 +42,3 @@ def restarts_all(configuration: Mapping[str, Any] | None) -> bool:
     known = {key: str(value or "").lower() for key, value in (configuration or {}).items()}
     adaptive = known.get("jobmanager.scheduler") == "adaptive" or known.get("scheduler-mode") == "reactive"
     return adaptive or known.get("jobmanager.execution.failover-strategy") == "full"
-
-
-def _whole(text: Any, default: int) -> int:
-    found = str(text or "").strip()
-    return int(found) if re.fullmatch(r"\d{1,6}", found) else default
-
-
-def _size_bytes(text: Any, default: int) -> int:
-    """``32kb``, ``32 kb``, ``32768``: Flink's memory sizes are powers of two."""
-    found = _SIZE.fullmatch(str(text or "").strip())
-    return int(found[1]) * _UNITS[found[2].lower()] or default if found else default

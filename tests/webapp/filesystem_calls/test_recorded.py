@@ -13,7 +13,7 @@ from django.urls import reverse
 from spark_jobs.serving import CHECKPOINT_FACT, JOB_CURRENT
 from tests.first_cycles import CLUSTER, served
 from tests.played import FOLDER, answers
-from tests.played_calls import calls_by_checkpoint
+from tests.played_calls import calls_by_checkpoint, metadata_rows
 from tests.played_trees import FINAL, audited, listed, newest
 from webapp.checkpoints.models import CheckpointFact
 from webapp.fleet.models import JobCurrent
@@ -38,7 +38,8 @@ def test_page_api_and_command_tell_the_calls_that_flink_made(viewer, job):
     last = max(int(path.split("/chk-")[1].split("/")[0]) for path, _size, _modified in listed(PLAYED) if path.endswith("_metadata"))
     made = calls_by_checkpoint(PLAYED)[last]
     at = (job.cluster, job.job_id)
-    document = viewer.get(reverse("api-job-calls", args=at)).json()
+    whole = viewer.get(reverse("api-job-calls", args=at)).json()
+    document = whole["calls"]
     assert document["checkpoint_id"] == last
     assert document["least"] == document["most"]
     told = document["most"]
@@ -53,7 +54,7 @@ def test_page_api_and_command_tell_the_calls_that_flink_made(viewer, job):
     assert document["per_s"] == pytest.approx(document["total_most"] * 1000 / every, rel=0.01)
     out = StringIO()
     call_command("filesystem_calls", CLUSTER, job.name, "--json", stdout=out)
-    assert json.loads(out.getvalue()) == document
+    assert json.loads(out.getvalue()) == whole
     out = StringIO()
     call_command("filesystem_calls", CLUSTER, job.job_id, stdout=out)
     assert document["sentence"] in out.getvalue()
@@ -64,6 +65,32 @@ def test_page_api_and_command_tell_the_calls_that_flink_made(viewer, job):
     assert document["sentence"] in viewer.get(reverse("filesystem-calls-tables", args=at)).content.decode()
     (bars,) = viewer.get(reverse("job-chart-calls", args=at)).json()["figure"]["data"]
     assert dict(zip(bars["x"], bars["y"], strict=True))["addBlock"] == made["addBlock"]
+
+
+def test_what_ifs_are_those_of_the_handles_and_say_the_same_behind_each_door(viewer, job, tmp_path):
+    """A second look at the streams that its newest ``_metadata`` refers to."""
+    _newest, (file, rows) = max(metadata_rows(PLAYED, tmp_path / "again").items())
+    of_tasks = {row["path"]: row["size_bytes"] for row in rows if row["path"]}
+    at = (job.cluster, job.job_id)
+    found = viewer.get(reverse("api-job-calls", args=at)).json()
+    others, told = found["what_ifs"], {row["key"]: row for row in found["what_ifs"]["rows"]}
+    assert list(told) == ["now", "merged", "half", "knee", "largest", "twice", "pause"]
+    assert (others["retained"], others["threshold_key"]) == (6, "execution.checkpointing.data-inline-threshold")
+    assert (others["at_now"]["threshold_bytes"], told["now"]["files_most"]) == (0, found["calls"]["files_most"])
+    for one in others["curve"]:
+        inline = sum(size for size in of_tasks.values() if size <= one["threshold_bytes"])
+        assert one["metadata_bytes"] == file.size + inline
+    assert told["largest"]["files_most"] == 0
+    assert told["knee"]["files_most"] == others["knee"]["files"] < told["now"]["files_most"]
+    assert told["merged"]["files_least"] == 4
+    assert told["merged"]["files_most"] < told["now"]["files_most"]
+    assert told["twice"]["per_s"] == pytest.approx(told["now"]["per_s"] / 2)
+    assert [one["interval_ms"] * one["per_s"] for one in others["floors"]] == [told["now"]["calls_most"] * 1000] * 3
+    page = viewer.get(reverse("filesystem-calls-tables", args=at)).content.decode()
+    note = viewer.get(reverse("job-chart-inline", args=at)).json()["note"]
+    assert note in page
+    assert f"{told['now']['files_most'] - others['knee']['files']} files less a checkpoint" in note
+    assert "Checkpoint files merged" in page
 
 
 def pace() -> tuple[float, float]:

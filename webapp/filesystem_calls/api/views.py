@@ -11,9 +11,11 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from spark_jobs.filesystem_calls.inlining import Inlined
 from webapp.filesystem_calls.job_calls import JobCalls
-from webapp.filesystem_calls.lookup import look_up_calls
-from webapp.filesystem_calls.words import by_label, sentence
+from webapp.filesystem_calls.lookup import Looked, look_up_calls
+from webapp.filesystem_calls.what_ifs import Floor, WhatIf, WhatIfs
+from webapp.filesystem_calls.words import WHAT_IFS, by_label, sentence
 from webapp.fleet.models import JobCurrent
 from webapp.lib.api.lists import ERRORS, NOT_FOUND
 from webapp.lib.path_names import without_nul
@@ -60,19 +62,61 @@ class JobCallsSerializer(serializers.Serializer[JobCalls]):
         return by_label(calls.most)
 
 
-def as_document(calls: JobCalls) -> dict[str, Any]:
-    return dict(JobCallsSerializer(calls).data)
+class WhatIfSerializer(serializers.Serializer[WhatIf]):
+    key = serializers.ChoiceField(tuple(WHAT_IFS))
+    files_least = serializers.IntegerField(help_text="beside the _metadata")
+    files_most = serializers.IntegerField()
+    calls_least = serializers.IntegerField(help_text="of one checkpoint, deleted files too")
+    calls_most = serializers.IntegerField()
+    per_s = serializers.FloatField(allow_null=True, help_text="calls a second over time, at most")
+    metadata_bytes = serializers.IntegerField(allow_null=True)
+    heap_bytes = serializers.IntegerField(allow_null=True, help_text="of inline state on the heap of the JobManager, for all retained")
+    setting = serializers.CharField(help_text="what to set")
+
+
+class InlinedSerializer(serializers.Serializer[Inlined]):
+    threshold_bytes = serializers.IntegerField()
+    files = serializers.IntegerField()
+    metadata_bytes = serializers.IntegerField()
+    heap_bytes = serializers.IntegerField()
+
+
+class FloorSerializer(serializers.Serializer[Floor]):
+    per_s = serializers.IntegerField(help_text="calls a second, over time")
+    interval_ms = serializers.FloatField(help_text="shortest interval that stays within them")
+
+
+class WhatIfsSerializer(serializers.Serializer[WhatIfs]):
+    """What other settings would make of the calls."""
+
+    rows = WhatIfSerializer(many=True)
+    curve = InlinedSerializer(many=True, help_text="by inline threshold, ascending; empty where files are merged")
+    at_now = InlinedSerializer(help_text="at the threshold of the present")
+    knee = InlinedSerializer(allow_null=True, help_text="where heap buys most")
+    floors = FloorSerializer(many=True)
+    threshold_key = serializers.CharField(help_text="the setting as this version of Flink calls it")
+    retained = serializers.IntegerField(help_text="checkpoints")
+    unknown = serializers.ListField(child=serializers.CharField())
+
+
+class LookedSerializer(serializers.Serializer[Looked]):
+    calls = JobCallsSerializer()
+    what_ifs = WhatIfsSerializer()
+
+
+def as_document(found: Looked) -> dict[str, Any]:
+    return dict(LookedSerializer(found).data)
 
 
 class FilesystemCallsView(APIView):
     @extend_schema(
         summary="Calls of a job's checkpoints to the NameNode",
         operation_id="jobs_filesystem_calls",
-        responses={200: JobCallsSerializer, **ERRORS, **NOT_FOUND},
+        responses={200: LookedSerializer, **ERRORS, **NOT_FOUND},
     )
     def get(self, request: Request, cluster: str, job_id: str) -> Response:
         job = get_object_or_404(JobCurrent, cluster=without_nul(cluster), job_id=without_nul(job_id))
         found = look_up_calls(job, timezone.now())
         if found.calls is None:
             raise Http404(found.why)
-        return Response(as_document(found.calls))
+        return Response(as_document(found))

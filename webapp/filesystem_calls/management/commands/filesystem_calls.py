@@ -13,7 +13,8 @@ from webapp.config.preparation import REFUSED, PreparedCommand
 from webapp.filesystem_calls.api.views import as_document
 from webapp.filesystem_calls.job_calls import JobCalls
 from webapp.filesystem_calls.lookup import look_up_calls
-from webapp.filesystem_calls.words import rows, sentence
+from webapp.filesystem_calls.what_ifs import WhatIfs
+from webapp.filesystem_calls.words import floor_sentence, knee_sentence, rows, sentence, what_if_rows
 from webapp.fleet.rows_command import job_named
 from webapp.lib.printing import print_lines
 
@@ -34,14 +35,22 @@ class Command(PreparedCommand):
         if found.calls is None:
             raise CommandError(found.why, returncode=REFUSED)
         if options["json"]:
-            print_lines(self.stdout, [json.dumps(as_document(found.calls), cls=DjangoJSONEncoder, ensure_ascii=False)])
+            print_lines(self.stdout, [json.dumps(as_document(found), cls=DjangoJSONEncoder, ensure_ascii=False)])
         else:
-            print_lines(self.stdout, _table(found.calls))
+            print_lines(self.stdout, _table(found.calls, found.what_ifs))
 
 
-def _table(found: JobCalls) -> Iterator[str]:
+def _table(found: JobCalls, others: WhatIfs | None) -> Iterator[str]:
     yield sentence(found)
     for label, count, meaning in rows(found):
         yield f"{label:<12}{count:>16}  {meaning}"
     for line in found.unknown:
         yield f"? {line}"
+    if others:
+        yield f"{'':<30}{'files':>12}{'calls':>16}{'':>4}{'heap':>10}"
+        for row in what_if_rows(others):
+            yield f"{row['label']:<30}{row['files']:>12}{row['calls']:>16}{row['rate']:>18}{row['heap']:>10}  {row['setting']}"
+        yield knee_sentence(others)
+        yield floor_sentence(others)
+        for line in others.unknown:
+            yield f"? {line}"

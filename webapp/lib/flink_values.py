@@ -1,0 +1,18 @@
+"""Values of Flink's settings, as people write them."""
+
+import re
+from typing import Any
+
+_SIZE = re.compile(r"(\d{1,12})\s*([kmg]?)(?:i?b(?:ytes)?)?", re.IGNORECASE)
+_UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
+
+
+def whole(text: Any, default: int) -> int:
+    found = str(text or "").strip()
+    return int(found) if re.fullmatch(r"\d{1,6}", found) else default
+
+
+def size_bytes(text: Any, default: int) -> int:
+    """``32kb``, ``32 kb``, ``32768``: Flink's memory sizes are powers of two."""
+    found = _SIZE.fullmatch(str("" if text is None else text).strip())
+    return int(found[1]) * _UNITS[found[2].lower()] if found else default
