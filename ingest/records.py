@@ -172,6 +172,22 @@ class VertexMetrics:
 
 
 @dataclass(frozen=True, slots=True)
+class VertexStart:
+    """Instants are those of the JobManager's clock."""
+
+    job_id: Annotated[str, "32 hex digits"]
+    vertex_id: Annotated[str, "32 hex digits"]
+    ts: Annotated[datetime, "of the answer"]
+    attempt: Annotated[PerSubtask[int], "execution attempt, from 0"] = None
+    host: Annotated[PerSubtask[str], "where it runs"] = None
+    taskmanager_id: Annotated[PerSubtask[str], "resource id of its TaskManager"] = None
+    scheduled_at: Annotated[PerSubtask[datetime], "slots were asked for"] = None
+    deploying_at: Annotated[PerSubtask[datetime], "it had its slot, and its deployment began"] = None
+    initializing_at: Annotated[PerSubtask[datetime], "it was deployed and began to restore its state"] = None
+    running_at: Annotated[PerSubtask[datetime], "its state was restored and its operators opened"] = None
+
+
+@dataclass(frozen=True, slots=True)
 class TaskManager:
     taskmanager_id: Annotated[str, "resource id"]
     host: str | None
@@ -285,7 +301,9 @@ class Skip:
     detail: Annotated[str, "one sentence: what was expected, what to do"]
 
 
-Record = Job | Checkpoint | VertexCheckpoint | VertexMetrics | TaskManager | JobException | LogRecord | Reference | Snapshot | Skip
+Record = (
+    Job | Checkpoint | VertexCheckpoint | VertexMetrics | VertexStart | TaskManager | JobException | LogRecord | Reference | Snapshot | Skip
+)
 
 
 @dataclass(frozen=True, slots=True)

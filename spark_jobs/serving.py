@@ -317,6 +317,47 @@ JOB_ANNOTATION = ServingTable(
     ),
 )
 
+JOB_START = ServingTable(
+    "job_start",
+    "one start of a job, a first one or a restart, by its phases; there once all of its tasks ran",
+    ("cluster", "job_id", "at"),
+    (
+        *_key("cluster", "job_id", "at"),
+        Column("kind", "text", "start, restart or rescale (a restart with another parallelism)", required=True),
+        Column("begun_at", "instant", "submission, or of a restart RESTARTING"),
+        Column("deployed_at", "instant", "the deployment of its last task began", required=True),
+        Column("running_at", "instant", "its last task ran", required=True),
+        Column("total_ms", "int", "from its beginning until its last task ran: of a restart the downtime"),
+        Column("detect_ms", "int", "before a restart: from the first failed task to the decision to restart"),
+        Column("graph_ms", "int", "from the submission until the job's state was RUNNING"),
+        Column("cancel_ms", "int", "of a restart: until the last task of the attempt before had ended"),
+        Column("wait_ms", "int", "of a restart: from there until the job's state was RUNNING; with cancel_ms where no log was read"),
+        Column("failed_attempts_ms", "int", "of a restart: in deployments whose tasks failed before all ran"),
+        Column("slots_ms", "int", "until the last task had its slot", required=True),
+        Column("deploy_ms", "int", "from there until the last task began to restore; before 1.14 until it ran", required=True),
+        Column("restore_ms", "int", "from there until the last task ran; null before 1.14"),
+        Column("tasks", "int", "that were deployed", required=True),
+        Column("taskmanagers", "int", "that they were deployed to"),
+        Column("hosts", "int"),
+        Column(
+            "stragglers",
+            "int",
+            "tasks that took three times as long as the median task of their vertex, and a second longer",
+            required=True,
+        ),
+        Column("held_up_ms", "int", "how much later the last straggler ran than all other tasks", required=True),
+        Column("reported_by", "text", "rest or log", required=True),
+        Column(
+            "detail",
+            "json",
+            "the slowest 12 of each, in median and largest ms of each phase and of deploy and restore together (own_ms): "
+            "{vertices, taskmanagers, hosts, slowest: the slowest 1 % of tasks and the stragglers}",
+            required=True,
+        ),
+        _AS_OF,
+    ),
+)
+
 SKIPPED_INPUT = ServingTable(
     "skipped_input",
     "one input that was skipped, and why",
@@ -374,6 +415,6 @@ SERVING_TABLES: dict[str, ServingTable] = {
     table.name: table
     for table in (
         JOB_CURRENT, CHECKPOINT_FACT, CHECKPOINT_ROLLUP, PRESSURE_WINDOW, SIZE_TREND, CHECKPOINT_UPLOAD,
-        LOG_EVENT, JOB_EXCEPTION, JOB_ANNOTATION, SKIPPED_INPUT, FINDING_SIGHT, JOB_JUDGEMENT,
+        LOG_EVENT, JOB_EXCEPTION, JOB_ANNOTATION, JOB_START, SKIPPED_INPUT, FINDING_SIGHT, JOB_JUDGEMENT,
     )
 }  # fmt: skip

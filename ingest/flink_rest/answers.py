@@ -58,6 +58,8 @@ class JobAnswers:
     details: dict[int, Answer] = field(default_factory=dict)
     subtasks: dict[tuple[int, str], Answer] = field(default_factory=dict)
     vertices: dict[str, Answer] = field(default_factory=dict)
+    starts_known: bool = False
+    """Whether an earlier reading told when these tasks were started."""
     backpressure: dict[str, Answer] = field(default_factory=dict)
     metrics: dict[str, list[Answer]] = field(default_factory=dict)
     metrics_paths: set[str] = field(default_factory=set, repr=False)

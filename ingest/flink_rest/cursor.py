@@ -28,6 +28,8 @@ class JobCursor:
     failed: int | None = None
     exceptions: int = 0
     """Checksum of the last exceptions answer."""
+    started: int = 0
+    """Checksum of the attempts whose starts were read."""
     turn: int = 0
     """Counts metric samples: which share of a large vertex is due."""
     reported: list[str] = field(default_factory=list)
@@ -98,6 +100,7 @@ def _job_to_json(job: JobCursor) -> dict[str, Any]:
         "metrics_at": round(job.metrics_at, 1),
         "failed": job.failed,
         "exceptions": job.exceptions,
+        "started": job.started,
         "turn": job.turn,
         "told": job.reported[: MAX_VERTICES + 1],
         "vertices": dict(list(job.vertices.items())[:MAX_VERTICES]),
@@ -118,6 +121,7 @@ def _job_from_json(fields: Any) -> JobCursor:
         metrics_at=_number(fields.get("metrics_at")),
         failed=fields.get("failed") if isinstance(fields.get("failed"), int) else None,
         exceptions=int(_number(fields.get("exceptions"))),
+        started=int(_number(fields.get("started"))),
         turn=int(_number(fields.get("turn"))),
         reported=[str(item) for item in reported] if isinstance(reported, list) else [],
         ended=fields.get("ended") is True,

@@ -9,6 +9,7 @@ from ingest.flink_rest.limits import Budget, RequestLimits
 from ingest.flink_rest.metric_requests import chosen_subtasks, names_for, subtask_paths, subtasks_per_request
 from ingest.flink_rest.session import RestSession
 from ingest.flink_rest.versions import has_time_metrics
+from ingest.flink_rest.vertex_rows import attempts_checksum
 
 RETRY_PAUSE_S = 3.5
 SAMPLING_PAUSE_S = 6.5
@@ -47,6 +48,9 @@ class VertexReader:
             cursor.reported.append("placed")
         for vertex_id, answer in await self._gather({vertex_id: paths[vertex_id] for vertex_id in due}):
             reading.vertices[vertex_id] = answer
+        checksum = attempts_checksum(reading) if len(reading.vertices) == len(paths) else None
+        reading.starts_known = checksum in (None, cursor.started)
+        cursor.started = cursor.started if checksum is None else checksum
 
     async def _read_backpressure(self, paths: dict[str, str], reading: JobAnswers, cursor: JobCursor) -> None:
         """The only figure before 1.13; of large vertices the only one for all subtasks at once."""

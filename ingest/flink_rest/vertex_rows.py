@@ -1,5 +1,6 @@
 """The ``vertex_metrics`` rows of a reading: metrics, back-pressure and placement joined per subtask."""
 
+import zlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -7,13 +8,49 @@ from ingest.flink_rest.answers import Answer, JobAnswers
 from ingest.flink_rest.metric_names import SUBTASK_METRICS
 from ingest.flink_rest.parse_results import ParseResults
 from ingest.flink_rest.payloads import metrics, vertices
-from ingest.records import VertexMetrics
+from ingest.records import VertexMetrics, VertexStart
+
+_PLACE = ("attempt", "host", "taskmanager_id")
+_ENTERED = ("scheduled_at", "deploying_at", "initializing_at", "running_at")
 
 
 def add_vertex_samples(reading: JobAnswers, results: ParseResults) -> None:
     """One sample per vertex of which anything was requested."""
     for vertex_id in dict.fromkeys((*reading.metrics, *reading.backpressure, *reading.vertices)):
         _add_sample(reading, vertex_id, results)
+
+
+def add_vertex_starts(reading: JobAnswers, results: ParseResults) -> None:
+    """When each subtask was started, once all of those that were asked for run or have run."""
+    if reading.starts_known:
+        return
+    found = {vertex_id: results.parse(vertices.started, answer) or {} for vertex_id, answer in reading.vertices.items()}
+    if not all(found.values()) or any(one.running_at is None for of_vertex in found.values() for one in of_vertex.values()):
+        return
+    for vertex_id, of_vertex in found.items():
+        answer, length = reading.vertices[vertex_id], max(of_vertex) + 1
+        placements = results.parse(vertices.placements, answer) or {}
+        row = VertexStart(
+            reading.job_id,
+            vertex_id,
+            answer.at,
+            **{name: _by_index({at: getattr(one, name) for at, one in placements.items()}, length) for name in _PLACE},
+            **{name: _by_index({at: getattr(one, name) for at, one in of_vertex.items()}, length) for name in _ENTERED},
+        )
+        results.add(answer, row)
+
+
+def attempts_checksum(reading: JobAnswers) -> int | None:
+    """Tells one set of attempts that run, or have run to their end, from another; None while some do not."""
+    bodies = {vertex_id: answer.body for vertex_id, answer in reading.vertices.items()}
+    subtasks = {vertex_id: body.get("subtasks") for vertex_id, body in bodies.items() if isinstance(body, dict)}
+    attempts = []
+    for vertex_id, of_vertex in subtasks.items():
+        for one in of_vertex if isinstance(of_vertex, list) else ():
+            if not isinstance(one, dict) or one.get("status") not in ("RUNNING", "FINISHED"):
+                return None
+            attempts.append((vertex_id, one.get("attempt")))
+    return zlib.crc32(repr(attempts).encode("utf-8", "replace"))
 
 
 def _add_sample(reading: JobAnswers, vertex_id: str, results: ParseResults) -> None:

@@ -22,6 +22,7 @@ from ingest.records import (
     TaskManager,
     VertexCheckpoint,
     VertexMetrics,
+    VertexStart,
 )
 
 INSTANT = pa.timestamp("ms", tz="UTC")
@@ -134,6 +135,14 @@ TABLE_OF_RECORD: dict[type[Record], Table] = dict(
             ("cluster", "job_id", "vertex_id", "ts"),
             "ts",
             ("cluster", "job_id", "vertex_id", "ts"),
+        ),
+        _raw(
+            VertexStart,
+            "vertex_starts",
+            "when the subtasks of one vertex were scheduled, deployed and ran, once all tasks of the job did",
+            ("cluster", "job_id", "vertex_id", "ts"),
+            "ts",
+            ("cluster", "job_id", "ts", "vertex_id"),
         ),
         _raw(
             TaskManager,

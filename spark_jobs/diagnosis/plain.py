@@ -16,6 +16,7 @@ _PARTS: dict[str, type] = {
     "checkpoints": samples.CheckpointSample,
     "vertex_states": samples.VertexState,
     "annotations": samples.Annotation,
+    "starts": samples.JobStart,
     "failures": samples.JobFailure,
     "events": samples.LogEvent,
     "gaps": samples.SourceGap,

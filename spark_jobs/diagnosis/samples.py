@@ -157,6 +157,26 @@ class Annotation:
 
 
 @dataclass(frozen=True, slots=True)
+class JobStart:
+    """A start of which all tasks ran, by its phases; ``at_ms``: scheduling began. See the serving table ``job_start``."""
+
+    at_ms: int
+    kind: str
+    running_at_ms: int
+    begun_at_ms: int | None = None
+    total_ms: int | None = None
+    graph_ms: int | None = None
+    cancel_ms: int | None = None
+    slots_ms: int | None = None
+    deploy_ms: int | None = None
+    restore_ms: int | None = None
+    tasks: int = 0
+    stragglers: int = 0
+    held_up_ms: int = 0
+    detail: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class JobFailure:
     """An exception of the job's history; ``task`` is None for a global failure. ``stacktrace`` may be cut."""
 
@@ -294,6 +314,7 @@ class JobWindow:
     checkpoints: tuple[CheckpointSample, ...] = ()
     vertex_states: tuple[VertexState, ...] = ()
     annotations: tuple[Annotation, ...] = ()
+    starts: tuple[JobStart, ...] = ()
     failures: tuple[JobFailure, ...] = ()
     events: tuple[LogEvent, ...] = ()
     size_trend: SizeTrend | None = None

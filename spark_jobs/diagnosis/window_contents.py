@@ -17,6 +17,8 @@ BRIEFLY_MS = 3_600_000
 """How far back a window looks for kinds of which a job may log one for each subtask: thousands at once."""
 TREND_AHEAD_MS = 3_600_000
 """A trend is of the time around its newest point: windows longer ago than this before it know nothing of it."""
+STARTS = 12
+"""Of a job; what the newest one is compared with."""
 UPLOADS = 20
 """Of a job; the rules look at the newest."""
 MESSAGE_CHARS, DETAIL_CHARS = 500, 2_000

@@ -27,8 +27,8 @@ SampleT = TypeVar("SampleT")
 _NAMES: dict[type, tuple[str, ...]] = {
     part: tuple(field.name for field in fields(part))
     for part in (
-        samples.CheckpointSample, samples.Annotation, samples.JobFailure, samples.LogEvent, samples.UploadedFiles, samples.VertexPast,
-        samples.VertexWindow, samples.SizeTrend,
+        samples.CheckpointSample, samples.Annotation, samples.JobStart, samples.JobFailure, samples.LogEvent, samples.UploadedFiles,
+        samples.VertexPast, samples.VertexWindow, samples.SizeTrend,
     )
 }  # fmt: skip
 
@@ -43,6 +43,7 @@ class History:
 
     checkpoints: Timed
     annotations: Timed
+    starts: Timed
     failures: Timed
     events: Timed
     uploads: Timed

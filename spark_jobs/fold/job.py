@@ -22,6 +22,7 @@ from spark_jobs.fold.rows import Row, largest
 from spark_jobs.fold.rule_evaluation import Settings, joined, judged, runs
 from spark_jobs.fold.size_trend import size_trend
 from spark_jobs.fold.snapshots import types_of
+from spark_jobs.fold.starts import TOLD_BY, Life, job_starts
 from spark_jobs.fold.state import JobState
 from spark_jobs.fold.triggers import CheckpointKey
 from spark_jobs.fold.vertex_states import vertex_states
@@ -34,7 +35,7 @@ class JobResult:
     """Rows of serving tables without cluster and job, JSON columns as values; ``judgement`` is None where no window was judged.
 
     ``retracted``: keys of facts that turned out to be others. ``new_annotations``: those that did not come out before in these words.
-    ``known``: all facts at hand.
+    ``known``: all facts at hand. ``new_starts``: those that did not come out before as they are now.
     """
 
     facts: list[dict[str, Any]]
@@ -46,6 +47,7 @@ class JobResult:
     judgement: dict[str, Any] | None
     state: JobState = field(repr=False)
     known: list[Row] = field(default_factory=list, repr=False)
+    new_starts: Sequence[Row] = ()
     vertex_names: Names = field(default_factory=dict, repr=False)
     windows: list[samples.JobWindow] = field(default_factory=list, repr=False)
 
@@ -64,12 +66,14 @@ def fold(update: JobUpdate, before: JobState, settings: Settings) -> JobResult |
     facts = list(found.known.values())
     state = replace(state, outages=outages(events, before.events, before.outages))
     states = entered_states(state.answers, state.events)
+    state = replace(state, starts=_starts(update, before, state, events, states, surroundings.names))
     lost = lost_mentions(losses(state.taskmanager_lines, states))
     types = types_of(state.snapshots)
     annotated = annotations(state.answers, [*facts, *found.older.savepoints], state.events, state.outages, lost, types)
     trend = size_trend(facts, annotated, found.older)
     current = job_current(state.answers, facts, state.pressure, state.events, found.older, types) | {"states": states or None}
     full_states = vertex_states(found.rows.vertex_checkpoints, found.recomputed, before.vertex_states)
+    new_starts = [one for one in state.starts if one not in before.starts]
     starts, newest_ms = _to_judge(update, before, found.recomputed, current, losses(update.taskmanager_lines, states))
     if update.found is None and (lookup := lacks_history(facts, before, starts, WINDOW_MS)):
         return lookup._replace(keys=wanted_keys(update.job_id, state, facts, surroundings.writing))
@@ -88,7 +92,7 @@ def fold(update: JobUpdate, before: JobState, settings: Settings) -> JobResult |
     )
     recomputed = list(found.recomputed.values())
     if latest is None:
-        return JobResult(recomputed, found.retracted, annotated, new, current, trend, None, state, facts, surroundings.names)
+        return JobResult(recomputed, found.retracted, annotated, new, current, trend, None, state, facts, new_starts, surroundings.names)
     history = _history(update, before, state, events, facts, annotated, full_states, states)
     in_window: dict[int, list[samples.VertexWindow]] = {}
     earlier = Earlier([*before.counters, *answers(update.vertex_windows)])
@@ -100,7 +104,19 @@ def fold(update: JobUpdate, before: JobState, settings: Settings) -> JobResult |
     covered = joined([*before.judged_runs, *runs(starts)])
     judgement["covered"] = covered
     state = replace(state, judged_start=latest[0], judged_to=latest[1], judged_runs=covered)
-    return JobResult(recomputed, found.retracted, annotated, new, current, trend, judgement, state, facts, surroundings.names, windows)
+    return JobResult(
+        recomputed, found.retracted, annotated, new, current, trend, judgement, state, facts, new_starts, surroundings.names, windows
+    )
+
+
+def _starts(
+    update: JobUpdate, before: JobState, state: JobState, events: Sequence[Row], states: Sequence[tuple[int, str]], names: Names
+) -> Sequence[Row]:
+    """Nothing is computed where nothing new tells of a start."""
+    is_told = update.vertex_starts or any(event["kind"] in TOLD_BY for event in update.events)
+    if not is_told and all(one["begun_at"] is not None for one in before.starts):
+        return list(before.starts)
+    return job_starts(Life(state.answers, events, before.events, states, state.outages, names), update.vertex_starts, before.starts)
 
 
 def _new_annotations(annotated: Sequence[dict[str, Any]], before: JobState) -> tuple[list[dict[str, Any]], list[int]]:
@@ -153,6 +169,7 @@ def _history(
     return History(
         checkpoints=timed(samples.CheckpointSample, facts, "trigger_time"),
         annotations=timed(samples.Annotation, annotated, "at"),
+        starts=timed(samples.JobStart, state.starts, "running_at"),
         failures=timed(samples.JobFailure, state.failures, "ts"),
         events=read_by_rules(events),
         uploads=timed(samples.UploadedFiles, state.uploads, "as_of"),

@@ -24,6 +24,7 @@ class JobUpdate:
     events: Sequence[Row] = ()
     exceptions: Sequence[Row] = ()
     placements: Sequence[Row] = ()
+    vertex_starts: Sequence[Row] = ()
     vertex_windows: Sequence[Row] = ()
     pressure: Sequence[Row] = ()
     uploads: Sequence[Row] = ()

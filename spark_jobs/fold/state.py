@@ -21,7 +21,8 @@ class JobState:
     ``checkpoints``, ``vertex_checkpoints``, ``lines``: rows of the checkpoints whose keys ``anchors`` holds; those of others
     triggered up to ``released_to`` are in the lake only. ``facts``: all from ``facts_since`` on (None: all there ever were),
     and earlier ones without an outcome. ``stand_ins``: facts whose trigger no source reported. ``unplaced``: executions, by checkpoint,
-    whose task or host no source reported. ``outages``: those that ended. ``told_annotations``: hashes of those that came out before.
+    whose task or host no source reported. ``outages``: those that ended.
+    ``starts``: as :mod:`spark_jobs.fold.starts` makes them. ``told_annotations``: hashes of those that came out before.
     ``judged_start``, ``judged_to``: the newest judged window, and up to when. ``judged_runs``: all judged minutes, as
     :func:`spark_jobs.fold.rule_evaluation.joined` tells them.
     """
@@ -47,6 +48,7 @@ class JobState:
     facts_since: int | None = None
     older: OlderFacts = field(default_factory=OlderFacts)
     outages: Sequence[Row] = ()
+    starts: Sequence[Row] = ()
     taskmanager_lines: Sequence[Row] = ()
     told_annotations: Sequence[int] = ()
     judged_start: int | None = None

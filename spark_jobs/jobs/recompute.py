@@ -96,6 +96,8 @@ class Recompute:
             parts["executions"] = executions.newly_placed(self.executions, self.carried_executions)
         if self._has_new("log_records"):
             parts["taskmanager_lines"] = executions.of_taskmanagers(self._staged_events, self._known_executions)
+        if self._has_new("vertex_starts"):
+            parts["vertex_starts"] = self._new("vertex_starts").drop(*_UNREAD)
         if self._has_new("exceptions"):
             parts["exceptions"] = job_exceptions(self._new("exceptions"))
         if self._has_new("skips"):

@@ -97,6 +97,8 @@ class SmallCycle:
         if any(event["kind"] in KINDS_OF_LOSS for event in self._read_events):
             lines = executions.of_taskmanagers(self._read_events, self._known_executions)
             parts["taskmanager_lines"] = pa.Table.from_pylist(lines, TASKMANAGER_LINE)
+        if self._has_new("vertex_starts"):
+            parts["vertex_starts"] = self._new("vertex_starts").drop_columns(["source"])
         if self._has_new("exceptions"):
             parts["exceptions"] = pa.table(exception_columns(self._new("exceptions")))
         if self._has_new("skips"):

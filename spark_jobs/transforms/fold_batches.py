@@ -28,6 +28,7 @@ from spark_jobs.serving import (
     JOB_CURRENT,
     JOB_EXCEPTION,
     JOB_JUDGEMENT,
+    JOB_START,
     LOG_EVENT,
     PRESSURE_WINDOW,
     SIZE_TREND,
@@ -52,7 +53,7 @@ _PASSED_ON: Mapping[str, tuple[ServingTable, tuple[str, ...], tuple[str, ...], M
     "skips": (SKIPPED_INPUT, ("observed_at", "subject", "reason"), ("as_of", "detail"), {}),
 }
 """Part → serving table whose rows it has, what tells its rows apart, which of two is newer, and columns under another name."""
-_MADE = (CHECKPOINT_FACT, JOB_ANNOTATION, JOB_CURRENT, SIZE_TREND, FINDING_SIGHT, JOB_JUDGEMENT, RETRACTED)
+_MADE = (CHECKPOINT_FACT, JOB_ANNOTATION, JOB_START, JOB_CURRENT, SIZE_TREND, FINDING_SIGHT, JOB_JUDGEMENT, RETRACTED)
 _TABLES = (*NESTED, RETRACTED)
 
 FOLDED = pa.schema(
@@ -78,7 +79,7 @@ _READ: Mapping[str, Sequence[str] | None] = {
 }
 """Fields of a part that are taken out of Arrow; of parts that are not named, all."""
 _UNFIT = (pa.ArrowException, OverflowError, ValueError, TypeError)
-_AS_NEWS = ("answers", "checkpoints", "vertex_checkpoints", "events", "exceptions", "placements", "uploads", "executions",
+_AS_NEWS = ("answers", "checkpoints", "vertex_checkpoints", "events", "exceptions", "placements", "uploads", "executions", "vertex_starts",
             "taskmanager_lines", "snapshots", "found_checkpoints", "found_vertex_checkpoints", "found_lines",
             "found_snapshots")  # fmt: skip
 
@@ -148,6 +149,7 @@ def _of_result(result: JobResult) -> dict[str, Any]:
         CHECKPOINT_FACT.name: served_rows(result.facts, CHECKPOINT_FACT),
         RETRACTED.name: [{"checkpoint_id": key[0], "trigger_time": key[1]} for key in result.retracted],
         JOB_ANNOTATION.name: served_rows(result.new_annotations, JOB_ANNOTATION),
+        JOB_START.name: served_rows(result.new_starts, JOB_START),
         JOB_CURRENT.name: served_rows([result.current], JOB_CURRENT),
         SIZE_TREND.name: served_rows([result.trend] if result.trend else [], SIZE_TREND),
         FINDING_SIGHT.name: served_rows(judgement["occurrences"] if judgement else [], FINDING_SIGHT),

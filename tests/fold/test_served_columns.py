@@ -5,13 +5,23 @@ import pytest
 from spark_jobs.fold.job import JobResult, fold
 from spark_jobs.fold.rule_evaluation import Settings
 from spark_jobs.fold.state import JobState
-from spark_jobs.serving import CHECKPOINT_FACT, FINDING_SIGHT, JOB_ANNOTATION, JOB_CURRENT, JOB_JUDGEMENT, SIZE_TREND, ServingTable
+from spark_jobs.serving import (
+    CHECKPOINT_FACT,
+    FINDING_SIGHT,
+    JOB_ANNOTATION,
+    JOB_CURRENT,
+    JOB_JUDGEMENT,
+    JOB_START,
+    SIZE_TREND,
+    ServingTable,
+)
 from tests.fold.recorded import recorded_jobs
 from tests.ingest.recorded import RECORDINGS
 
 MADE = {
     CHECKPOINT_FACT: lambda result: result.facts,
     JOB_ANNOTATION: lambda result: result.annotations,
+    JOB_START: lambda result: result.new_starts,
     JOB_CURRENT: lambda result: [result.current],
     SIZE_TREND: lambda result: [result.trend] if result.trend else [],
     FINDING_SIGHT: lambda result: result.judgement["occurrences"] if result.judgement else [],

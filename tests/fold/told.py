@@ -134,6 +134,20 @@ PLACEMENTS = st.lists(
     ),
     max_size=12,
 )
+STARTS = _rows(
+    _of("vertex_starts"),
+    2,
+    ts=instants,
+    observed_at=instants,
+    vertex_id=vertices,
+    attempt=_two(st.integers(0, 1)),
+    host=_two(st.sampled_from([None, "a", "b"])),
+    taskmanager_id=_two(st.sampled_from(["tm-a", "tm-b"])),
+    scheduled_at=_two(perhaps_instants),
+    deploying_at=_two(perhaps_instants),
+    initializing_at=_two(perhaps_instants),
+    running_at=_two(perhaps_instants),
+)
 PRESSURE = _rows(
     _serving("pressure_window"), vertex_id=vertices, window_start=instants, busy_share=st.sampled_from([None, 0.5]), as_of=instants
 )
@@ -184,6 +198,7 @@ PARTS_OF_NEWS: Mapping[str, Rows] = {
     "events": EVENTS,
     "exceptions": FAILURES,
     "placements": PLACEMENTS,
+    "vertex_starts": STARTS,
     "uploads": UPLOADED,
     "snapshots": SNAPSHOTS,
 }

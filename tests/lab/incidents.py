@@ -189,6 +189,12 @@ INCIDENTS = {
             },
             counts_calls=True,
         ),
+        Incident(
+            "slow-restore",
+            "enrich fails every 40 s, and its first subtask takes 15 s to restore: all others wait for it",
+            {"rate": "500", "enrich-parallelism": "4", "fail-every-s": "40", "restore-ms": "15000"},
+            {"execution.checkpointing.interval": "5s"},
+        ),
         Incident("crashing", "enrich throws every 20 s and the job restarts", {"rate": "500", "fail-every-s": "20"}),
     )
 }

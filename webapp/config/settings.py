@@ -37,6 +37,7 @@ INSTALLED_APPS = [
     "webapp.flame_graphs",
     "webapp.placement",
     "webapp.filesystem_calls",
+    "webapp.starts",
     "webapp.findings",
     "webapp.pressure",
     "webapp.checkpoints",

@@ -20,6 +20,7 @@ from webapp.flame_graphs.models import FlameGraph
 from webapp.fleet.choices import ClusterKind
 from webapp.fleet.models import Cluster, JobAnnotation, JobCurrent, JobException, LogEvent
 from webapp.pressure.models import PressureWindow
+from webapp.starts.models import JobStart
 from webapp.storage.auditing import audit_retention
 from webapp.work.lease import Lease
 from webapp.work.models import Manifest, PipelineAlarm, PipelineRun, SkippedInput
@@ -53,6 +54,7 @@ def _too_old(now: datetime) -> Iterator[QuerySet[Any]]:
         LogEvent.objects.filter(ts__lt=now - ROUTINE),
         JobException.objects.filter(ts__lt=now - NOTABLE),
         JobAnnotation.objects.filter(at__lt=now - NOTABLE),
+        JobStart.objects.filter(at__lt=now - NOTABLE),
         JobCurrent.objects.filter(as_of__lt=now - NOTABLE),
         SizeTrend.objects.filter(as_of__lt=now - NOTABLE),
         SkippedInput.objects.filter(observed_at__lt=now - ROUTINE),

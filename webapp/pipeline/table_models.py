@@ -11,6 +11,7 @@ from webapp.findings.models import FindingSight, JobJudgement
 from webapp.fleet.models import JobAnnotation, JobCurrent, JobException, LogEvent
 from webapp.fleet.trouble_score import trouble
 from webapp.pressure.models import PressureWindow
+from webapp.starts.models import JobStart
 from webapp.work.models import SkippedInput
 from webapp.work.upserts import Row
 
@@ -37,6 +38,7 @@ SERVED: dict[str, TableModel] = {
         ("log_event", LogEvent, {}, ()),
         ("job_exception", JobException, {}, ()),
         ("job_annotation", JobAnnotation, {}, ()),
+        ("job_start", JobStart, {}, ()),
         ("skipped_input", SkippedInput, {}, ()),
         # In this order: see webapp.findings.loading.
         ("job_judgement", JobJudgement, {}, ()),

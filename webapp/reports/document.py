@@ -97,6 +97,20 @@ class CheckpointFigures:
 
 
 @dataclass(frozen=True)
+class ReportedStart:
+    """A start of which all tasks ran. ``parts``: (phase, ms). ``usual_ms``: median of earlier ones. ``held_up_by``: the slowest task."""
+
+    at: datetime
+    kind: str
+    total_ms: int | None
+    usual_ms: int | None
+    parts: tuple[tuple[str, float], ...]
+    tasks: int
+    held_up_ms: int = 0
+    held_up_by: str = ""
+
+
+@dataclass(frozen=True)
 class PressureRow:
     """One vertex: ``(start of the window, back-pressured share, busy share)``, the largest subtask's median."""
 
@@ -183,6 +197,7 @@ class JobStory:
     uploaded_bytes: int | None = None
     counters: ReportedCounters | None = None
     outages: tuple[Outage, ...] = ()
+    starts: tuple[ReportedStart, ...] = ()
     points: tuple[ReportedCheckpoint, ...] = ()
     marks: tuple[ChartMark, ...] = ()
     pressure: tuple[PressureRow, ...] = ()

@@ -19,6 +19,7 @@ from webapp.pressure import api_urls as pressure
 from webapp.recovery import api_urls as recovery
 from webapp.reports import api_urls as reports
 from webapp.site.api_job import JobDetailView
+from webapp.starts import api_urls as starts
 from webapp.storage import api_urls as storage
 from webapp.triage import api_urls as triage
 from webapp.work import api_urls as work
@@ -33,6 +34,7 @@ urlpatterns = [
     *placement.urlpatterns,
     *filesystem_calls.urlpatterns,
     *recovery.urlpatterns,
+    *starts.urlpatterns,
     *delivery.urlpatterns,
     *storage.urlpatterns,
     *triage.urlpatterns,

@@ -6,7 +6,11 @@ from webapp.lib.menu import MenuEntry
 from webapp.site.views import clusters, fleet, job_charts, jobs
 
 FLEET = MenuEntry(
-    "Fleet", "fleet", key="f", of=("job", "checkpoint", "what-if", "vertex", "placement", "recovery", "filesystem-calls"), keeps_range=True
+    "Fleet",
+    "fleet",
+    key="f",
+    of=("job", "checkpoint", "what-if", "vertex", "placement", "recovery", "filesystem-calls", "starts"),
+    keeps_range=True,
 )
 CLUSTERS = MenuEntry("Clusters", "clusters", key="c", of=("cluster",))
 

@@ -32,5 +32,6 @@ urlpatterns = [
     path("", include("webapp.flame_graphs.urls")),
     path("", include("webapp.placement.urls")),
     path("", include("webapp.filesystem_calls.urls")),
+    path("", include("webapp.starts.urls")),
     path("", include("webapp.site.page_urls")),
 ]

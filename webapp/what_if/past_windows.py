@@ -25,6 +25,7 @@ from webapp.checkpoints.models import CheckpointFact, CheckpointUpload, SizeTren
 from webapp.fleet.models import JobAnnotation, JobCurrent, JobException, LogEvent
 from webapp.lib.instants import epoch_ms
 from webapp.pressure.models import PressureWindow
+from webapp.starts.models import JobStart
 from webapp.storage.recovery import recovery_point_of
 from webapp.what_if.vertex_samples import Windows, read_vertex_windows
 
@@ -67,6 +68,7 @@ class _Known:
         facts = CheckpointFact.objects.filter(**own, trigger_time__lte=end).order_by("-trigger_time", "-id")[:MOST_FACTS]
         marks = JobAnnotation.objects.filter(**own, at__lte=end).order_by("-at", "-id")[:MOST_FACTS]
         thrown = JobException.objects.filter(**own, ts__lte=end).order_by("-ts", "-id")[:MOST_FACTS]
+        began = JobStart.objects.filter(**own, running_at__lte=end).order_by("-at", "-id")[:MOST_FACTS]
         logged = LogEvent.objects.filter(**own, ts__gte=start - LOOK_BACK, ts__lte=end).order_by("-ts", "-id")
         # Apart, so that thousands of deployed tasks do not push out the other events.
         of_tasks, of_life = events_read() & OF_SUBTASKS, {*(events_read() - OF_SUBTASKS), *STATE_CHANGED}
@@ -78,6 +80,7 @@ class _Known:
             annotations=_timed(
                 (samples.Annotation(_ms(mark.at) or 0, mark.kind, mark.subject, mark.label, mark.detail or {}) for mark in marks), "at_ms"
             ),
+            starts=_timed(map(_start, began), "running_at_ms"),
             failures=_timed((_failure(one) for one in thrown), "at_ms"),
             events=_timed((one for one in events if one.rule_kind in events_read()), "at_ms"),
             # In the order in which they became known: a window sees none from after it.
@@ -148,6 +151,11 @@ def _upload(one: CheckpointUpload) -> samples.UploadedFiles:
 
 def _failure(one: JobException) -> samples.JobFailure:
     return samples.JobFailure(_ms(one.ts) or 0, one.exception_name, one.task, one.host, one.taskmanager_id, one.is_root, one.stacktrace)
+
+
+def _start(one: JobStart) -> samples.JobStart:
+    same = {field.name: getattr(one, field.name) for field in fields(samples.JobStart) if not field.name.endswith("at_ms")}
+    return samples.JobStart(at_ms=_ms(one.at) or 0, begun_at_ms=_ms(one.begun_at), running_at_ms=_ms(one.running_at) or 0, **same)
 
 
 def _event(one: LogEvent) -> samples.LogEvent:

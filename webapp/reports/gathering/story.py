@@ -1,4 +1,4 @@
-"""One job as a report describes it: what it is, how its checkpoints fared, what was said and thrown. About twelve queries."""
+"""One job as a report describes it: what it is, how its checkpoints fared, what was said and thrown. About fourteen queries."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
@@ -9,7 +9,7 @@ from webapp.checkpoints.outages import outages
 from webapp.fleet.models import JobCurrent
 from webapp.reports import texts
 from webapp.reports.document import JobStory, Moment, ReportedCounters, StoragePlace
-from webapp.reports.gathering import checkpoint_figures, events, pressure, timeline
+from webapp.reports.gathering import checkpoint_figures, events, pressure, starts, timeline
 from webapp.reports.gathering.checkpoint_figures import Outline
 from webapp.reports.gathering.scope import ReportScope
 from webapp.reports.gathering.timeline import most_important
@@ -59,6 +59,7 @@ def of_job(job: JobCurrent, scope: ReportScope, now: datetime, recordings: Colle
         uploaded_bytes=sum(uploads) if uploads and one_by_one else None,
         counters=_counters(job),
         outages=outages(job, scope.start, scope.end),
+        starts=starts.rows(job, scope),
         points=checkpoint_figures.points(seen, scope.points_a_job),
         marks=marks,
         pressure=pressure.rows(job, scope),

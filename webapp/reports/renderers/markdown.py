@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from webapp.lib.instants import clock_text, day_and_clock_text, instant_text
 from webapp.lib.outage import Outage
 from webapp.lib.quantities import bytes_text, count_text, duration_text
-from webapp.reports.document import Document, JobStory, Moment, ReportedFinding
+from webapp.reports.document import Document, JobStory, Moment, ReportedFinding, ReportedStart
 from webapp.reports.presentation import shown
 
 MOST_MOMENTS, MOST_EXCERPTS = 60, 12
@@ -143,6 +143,9 @@ def _job(story: JobStory) -> Iterator[str]:
         yield from _table(
             "Outages", ("Began (UTC)", "Down", "Restarts", "Parts", "Processed again"), [_outage(one) for one in story.outages]
         )
+    if story.starts:
+        columns = ("Scheduled (UTC)", "Kind", "Whole", "Usually", "Parts", "Tasks", "Held up")
+        yield from _table("Starts", columns, [_start(one) for one in story.starts])
     if story.storage:
         rows = [
             (place.root, bytes_text(place.bytes), bytes_text(place.orphan_bytes), count_text(place.missing_files))
@@ -162,8 +165,17 @@ def _job(story: JobStory) -> Iterator[str]:
 def _outage(one: Outage) -> tuple[str, ...]:
     is_known = one.downtime_ms is not None or one.at_least_ms is None
     down = duration_text(one.downtime_ms) if is_known else f"at least {duration_text(one.at_least_ms)}"
-    parts = ", ".join(f"{name.replace('_', ' ')} {duration_text(ms)}" for name, ms in one.parts)
-    return day_and_clock_text(one.at), down, count_text(one.restarts), parts or "–", duration_text(one.reprocessed_ms)
+    return day_and_clock_text(one.at), down, count_text(one.restarts), _parts(one.parts), duration_text(one.reprocessed_ms)
+
+
+def _start(one: ReportedStart) -> tuple[str, ...]:
+    held_up = f"{duration_text(one.held_up_ms)} by {one.held_up_by}" if one.held_up_by else "–"
+    took = duration_text(one.total_ms), duration_text(one.usual_ms)
+    return day_and_clock_text(one.at), one.kind, *took, _parts(one.parts), count_text(one.tasks), held_up
+
+
+def _parts(parts: Iterable[tuple[str, float]]) -> str:
+    return ", ".join(f"{name.replace('_', ' ')} {duration_text(ms)}" for name, ms in parts) or "–"
 
 
 def _table(title: str, columns: Iterable[str], rows: Iterable[Iterable[str]], empty: str = "") -> Iterator[str]:

@@ -32,6 +32,7 @@ final class Enrich extends KeyedProcessFunction<Long, Long, byte[]> implements C
     private final long declineEvery;
     private final long asyncMs;
     private final long syncMs;
+    private final long restoreMs;
     private final long states;
     private final long grownKeys;
     private final long grownBytes;
@@ -56,6 +57,7 @@ final class Enrich extends KeyedProcessFunction<Long, Long, byte[]> implements C
         declineEvery = arguments.number("decline-every", 0);
         asyncMs = arguments.number("async-ms", 0);
         syncMs = arguments.number("sync-ms", 0);
+        restoreMs = arguments.number("restore-ms", 0);
         states = arguments.number("states", 1);
         grownKeys = arguments.number("grown-keys", 0);
         grownBytes = arguments.number("grown-bytes", 0);
@@ -63,6 +65,9 @@ final class Enrich extends KeyedProcessFunction<Long, Long, byte[]> implements C
 
     @Override
     public void initializeState(FunctionInitializationContext context) throws Exception {
+        if (context.isRestored() && isFirst()) {
+            Thread.sleep(restoreMs);
+        }
         last = context.getKeyedStateStore().getState(new ValueStateDescriptor<>("last", byte[].class));
         further = new ArrayList<>();
         for (long number = 1; number < states; number++) {
@@ -80,11 +85,10 @@ final class Enrich extends KeyedProcessFunction<Long, Long, byte[]> implements C
 
     @Override
     public void snapshotState(FunctionSnapshotContext context) throws Exception {
-        boolean isFirst = Thread.currentThread().getName().contains("(1/");
-        boolean breaks = declineEvery > 0 && context.getCheckpointId() % declineEvery == 0 && isFirst;
+        boolean breaks = declineEvery > 0 && context.getCheckpointId() % declineEvery == 0 && isFirst();
         fragile.clear();
         fragile.add(new Fragile(breaks, asyncMs, context.getCheckpointId()));
-        if (isFirst) {
+        if (isFirst()) {
             Thread.sleep(syncMs);
         }
     }
@@ -110,6 +114,10 @@ final class Enrich extends KeyedProcessFunction<Long, Long, byte[]> implements C
         for (long copy = 0; copy < copies; copy++) {
             out.collect(value);
         }
+    }
+
+    private static boolean isFirst() {
+        return Thread.currentThread().getName().contains("(1/");
     }
 
     /** Random bytes, which no compression makes smaller. */

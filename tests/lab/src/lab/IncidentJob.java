@@ -19,7 +19,8 @@ import org.apache.flink.util.Collector;
  * slow as long as this file exists), copies (records enrich emits for each it reads), sink-us (time the sink
  * takes for a record), fail-every-s, decline-every (every n-th checkpoint's asynchronous part fails on the
  * first enrich subtask), async-ms (how long enrich writes at the end of each asynchronous part), sync-ms (how long
- * the synchronous part takes on the first enrich subtask), states (keyed states of enrich), grown-keys and grown-bytes
+ * the synchronous part takes on the first enrich subtask), restore-ms (how long that subtask takes to restore), states
+ * (keyed states of enrich), grown-keys and grown-bytes
  * (so many of the keys grow to so many bytes of state each), partitions (subtasks of the source), silent-after-s
  * (there is event time, and after so long the last partition has no more data), idle-after-s (it then counts as idle).
  */

@@ -1,0 +1,86 @@
+"""What the tasks of one start took, by vertex, TaskManager and host, and which of them the others waited for."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from statistics import median_low
+from typing import Any
+
+from spark_jobs.fold.checkpoint_log import Names
+from spark_jobs.fold.start_tasks import Task
+
+NAMED = 12
+"""Of vertices, TaskManagers, hosts and subtasks of a start: the slowest."""
+STRAGGLES_RATIO, STRAGGLES_MS = 3, 1_000
+"""A task straggles that takes so many times, and so much longer, than the median task of its vertex."""
+
+
+def summary(tasks: Sequence[Task], names: Names) -> dict[str, Any]:
+    by_vertex, by_manager = _grouped(tasks, "vertex_id"), _grouped(tasks, "taskmanager_id")
+    straggling = {task for of_vertex in by_vertex.values() for task in _stragglers(of_vertex)}
+    deployed_at = max(task.deploying_at for task in tasks)
+    running_at = max(task.running_at for task in tasks)
+    restoring = [task.initializing_at for task in tasks if task.initializing_at is not None]
+    restoring_at = max(restoring) if len(restoring) == len(tasks) else None
+    others = [task.running_at for task in tasks if task not in straggling]
+    slowest = sorted(tasks, key=lambda task: (-task.own_ms, task.vertex_id, task.subtask))
+    return {
+        "running_at": running_at,
+        "deployed_at": deployed_at,
+        "deploy_ms": (running_at if restoring_at is None else restoring_at) - deployed_at,
+        "restore_ms": None if restoring_at is None else running_at - restoring_at,
+        "tasks": len(tasks),
+        "taskmanagers": len({task.taskmanager_id for task in tasks if task.taskmanager_id}) or None,
+        "hosts": len({task.host for task in tasks if task.host}) or None,
+        "stragglers": len(straggling),
+        "held_up_ms": max(running_at - max(others), 0) if straggling and others else 0,
+        "detail": {
+            "vertices": [{"vertex_id": key, "name": names.get(key) or key, **spread} for key, spread in _slowest(by_vertex)],
+            "taskmanagers": [
+                {"taskmanager_id": key, "host": by_manager[key][0].host, **spread}
+                for key, spread in _slowest(by_manager)
+            ],
+            "hosts": [{"host": key, **spread} for key, spread in _slowest(_grouped(tasks, "host"))],
+            "slowest": [
+                {
+                    "vertex_id": task.vertex_id, "name": names.get(task.vertex_id) or task.vertex_id, "subtask": task.subtask,
+                    "attempt": task.attempt, "host": task.host, "taskmanager_id": task.taskmanager_id, "straggles": task in straggling,
+                    "slots_ms": task.slots_ms, "deploy_ms": task.deploy_ms,
+                    "restore_ms": task.restore_ms, "own_ms": task.own_ms,
+                }
+                for task in slowest[: min(max(-(-len(tasks) // 100), len(straggling)), NAMED)]
+            ],
+        },
+    }  # fmt: skip
+
+
+def _stragglers(tasks: Sequence[Task]) -> Iterator[Task]:
+    usual_ms = median_low(task.own_ms for task in tasks)
+    return (task for task in tasks if task.own_ms >= max(STRAGGLES_RATIO * usual_ms, usual_ms + STRAGGLES_MS))
+
+
+def _grouped(tasks: Iterable[Task], name: str) -> dict[str, list[Task]]:
+    found: dict[str, list[Task]] = {}
+    for task in tasks:
+        if (key := getattr(task, name)) is not None:
+            found.setdefault(key, []).append(task)
+    return found
+
+
+def _slowest(groups: Mapping[str, Sequence[Task]]) -> list[tuple[str, dict[str, Any]]]:
+    """How long the tasks of each group took, slowest first."""
+    spreads = [(key, _spread(tasks)) for key, tasks in groups.items()]
+    return sorted(spreads, key=lambda one: (-one[1]["own_max_ms"], one[0]))[:NAMED]
+
+
+def _spread(tasks: Sequence[Task]) -> dict[str, Any]:
+    durations: dict[str, list[int | None]] = {
+        "slots": [task.slots_ms for task in tasks],
+        "deploy": [task.deploy_ms for task in tasks],
+        "restore": [task.restore_ms for task in tasks],
+        "own": [task.own_ms for task in tasks],
+    }
+    found: dict[str, Any] = {"tasks": len(tasks)}
+    for name, values in durations.items():
+        reported = [value for value in values if value is not None]
+        found[f"{name}_median_ms"] = median_low(reported) if reported else None
+        found[f"{name}_max_ms"] = max(reported, default=None)
+    return found

@@ -1,0 +1,121 @@
+"""Starts of a job, first ones and restarts, by their phases: how long until all tasks ran, and which tasks were last.
+
+A start begins to be scheduled when the job's state becomes RUNNING. All instants are those of the JobManager's clock, by REST
+(``vertex_starts``) or by its log. The parts add up to the time from the submission, or from RESTARTING, until all tasks ran:
+
+* graph: until the job's state is RUNNING: the execution graph is built, the snapshot's ``_metadata`` read; under the adaptive
+  scheduler also the wait for slots. Of a restart instead cancel, wait and failed_attempts, see :mod:`spark_jobs.fold.downtime`;
+  where no log tells, wait is all of it;
+* slots: until the last task was given its slot and its deployment began;
+* deploy: until the last task began to restore: it was sent to its TaskManager, which fetched the job's jars;
+* restore: until the last task ran: state is restored, operators are opened. Before 1.14, which does not tell the two apart, deploy
+  is until then.
+"""
+
+from collections.abc import Iterable, Sequence
+from itertools import chain
+from typing import Any, NamedTuple
+
+from spark_jobs.diagnosis.window_contents import STARTS
+from spark_jobs.fold.checkpoint_log import Names
+from spark_jobs.fold.rows import Row
+from spark_jobs.fold.start_summary import summary
+from spark_jobs.fold.start_tasks import answered, latest, logged
+
+SAME_MS = 1_000
+"""Of changes of state to RUNNING, those so close together are one, by REST and by the log."""
+TOLD_BY = frozenset({"job_state", "job_submitted", "task_deployed", "task_state"})
+"""Kinds of log lines that tell of a start."""
+_BEFORE = ("detect", "graph", "cancel", "wait", "failed_attempts")
+PARTS = (*_BEFORE, "slots", "deploy", "restore")
+
+
+class Life(NamedTuple):
+    """What is known of a job beside its tasks: its answers by REST, log events, the states it entered, its outages, names of vertices."""
+
+    answers: Sequence[Row]
+    events: Sequence[Row]
+    remembered: Sequence[Row]
+    states: Sequence[tuple[int, str]]
+    outages: Sequence[Row]
+    names: Names
+
+
+def job_starts(life: Life, new_rows: Iterable[Row], known: Sequence[Row]) -> list[Row]:
+    """Starts of which all tasks ran, oldest first, the newest ones: rows of ``job_start`` with detail as plain values.
+
+    ``new_rows``: of the lake table ``vertex_starts``; ``known``: what came out before. What REST tells of tasks is preferred to the log.
+    """
+    begins = _begins(life, known)
+    found = {one["at"]: one for one in known}
+    for source, tasks_of in (("log", logged(life.events, life.remembered, begins)), ("rest", answered(new_rows, begins))):
+        for at, tasks in tasks_of.items():
+            before = found.get(at)
+            # After the restart of a region REST tells of the other tasks' start again.
+            if before is None or (source, len(tasks)) > (before["reported_by"], before["tasks"]):
+                found[at] = {"at": at, "reported_by": source, **summary(tasks, life.names)}
+    kept = sorted(found.values(), key=lambda one: int(one["at"]))[-STARTS:]
+    return [{**one, **_beginning(one, life, begins)} for one in kept]
+
+
+def _begins(life: Life, known: Sequence[Row]) -> list[int]:
+    """When scheduling began, oldest first: each time once, as it was dated first, else as REST dates it."""
+    by_rest = {entry["since"] for answer in life.answers for entry in answer["state_since"] or () if entry["state"] == "RUNNING"}
+    by_log = (at for at, state in life.states if state == "RUNNING")
+    begins: list[int] = []
+    for at in chain((one["at"] for one in known), sorted(by_rest - {None}), by_log):
+        if not any(abs(at - other) <= SAME_MS for other in begins):
+            begins.append(at)
+    return sorted(begins)
+
+
+def _beginning(start: Row, life: Life, begins: Sequence[int]) -> dict[str, Any]:
+    """What came before its tasks were scheduled, as far as it is known by now; what was known before stays."""
+    at = start["at"]
+    kind, begun_at, parts = _before(at, life, begins)
+    if start.get("begun_at") is not None and "cancel" not in parts:
+        kind, begun_at, parts = start["kind"], start["begun_at"], {name: start[f"{name}_ms"] for name in _BEFORE}
+    if kind == "restart" and (start.get("kind") == "rescale" or _is_rescaled(life.answers, at)):
+        kind = "rescale"
+    return {
+        "kind": kind,
+        "begun_at": begun_at,
+        "total_ms": _since(begun_at, start["running_at"]),
+        **{f"{name}_ms": parts.get(name) for name in _BEFORE},
+        "slots_ms": max(start["deployed_at"] - at, 0),
+        "as_of": start["running_at"],
+    }
+
+
+def _before(at: int, life: Life, begins: Sequence[int]) -> tuple[str, int | None, dict[str, Any]]:
+    """Whether it was a first start or a restart, when it began, and its parts until scheduling began."""
+    outage = next((one for one in life.outages if one["at"] <= at + SAME_MS and at <= one["ended_at"]), None)
+    if outage:
+        before = outage["parts_ms"]
+        # REST may date RUNNING some milliseconds apart.
+        wait_ms = at - outage["at"] - before["cancel"] - (before["failed_attempts"] or 0)
+        return "restart", outage["at"], {"detect": outage["detect_ms"], **before, "wait": max(wait_ms, 0)}
+    after = latest(begins, at - SAME_MS) or 0
+    restarting_at = latest((since for since, state in life.states if state == "RESTARTING" and since > after), at)
+    if restarting_at is not None:
+        return "restart", restarting_at, {"wait": at - restarting_at}
+    by_log = (event["ts"] for event in life.events if event["kind"] == "job_submitted")
+    submitted = [since for since in chain((one["start_time"] for one in life.answers), by_log) if since is not None and since > after]
+    begun_at = latest(submitted, at)
+    return "start", begun_at, {"graph": _since(begun_at, at)}
+
+
+def _since(begun_at: int | None, ended_at: int) -> int | None:
+    return None if begun_at is None else ended_at - begun_at
+
+
+def _is_rescaled(answers: Sequence[Row], at: int) -> bool:
+    """Whether any vertex has another parallelism since."""
+    seen = [(answer["observed_at"], _parallelism(answer)) for answer in answers if answer["vertices"]]
+    before = [parallelism for observed_at, parallelism in seen if observed_at < at]
+    after = [parallelism for observed_at, parallelism in seen if observed_at > at]
+    return bool(before and after) and any(after[0].get(vertex, size) != size for vertex, size in before[-1].items())
+
+
+def _parallelism(answer: Row) -> dict[str, int]:
+    return {one["vertex_id"]: one["parallelism"] for one in answer["vertices"] if one["parallelism"] is not None}

@@ -1,0 +1,138 @@
+"""Starts of recorded jobs: page, API and command against Flink's raw answers and logs."""
+
+import json
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.urls import reverse
+
+from spark_jobs.serving import CHECKPOINT_FACT, JOB_CURRENT, JOB_START
+from tests.first_cycles import CLUSTER, served_tables
+from tests.raw_starts import FIXTURES, by_log, by_rest, states_by_rest
+from webapp.checkpoints.models import CheckpointFact
+from webapp.fleet.models import JobCurrent
+from webapp.starts.job_starts import job_starts
+from webapp.starts.models import JobStart
+from webapp.starts.words import verdict
+
+pytestmark = pytest.mark.django_db
+SLOW = ["incidents/1.20.5/slow-restore", "incidents/2.3.0/slow-restore"]
+
+
+def taken_up(recording: str, home: Path) -> list[JobCurrent]:
+    models = {JOB_CURRENT: JobCurrent, JOB_START: JobStart, CHECKPOINT_FACT: CheckpointFact}
+    for model, rows in zip(models.values(), served_tables(FIXTURES / recording, home, *models), strict=True):
+        model.objects.bulk_create(model(**row) for row in rows)  # type: ignore[attr-defined]
+    return list(JobCurrent.objects.order_by("start_time"))
+
+
+def ms(at: Any) -> int:
+    return round(at.timestamp() * 1000)
+
+
+def duration(start: Any, phase: str) -> int:
+    return int(start.phase_of[phase].duration_ms)
+
+
+@pytest.mark.parametrize("recording", SLOW)
+def test_phases_are_those_of_flinks_answers(recording: str, home: Path) -> None:
+    (job,) = taken_up(recording, home)
+    found = job_starts(job)
+    raw, entered = by_rest(recording), states_by_rest(recording)
+    assert len(found.starts) == len(raw) >= 3
+    for one, answers in zip(reversed(found.starts), raw, strict=True):
+        assert (one.reported_by, one.tasks) == ("rest", answers["tasks"])
+        assert ms(one.running_at) == answers["RUNNING"]
+        assert duration(one, "restore") == answers["RUNNING"] - answers["INITIALIZING"]
+        assert duration(one, "deploy") == answers["INITIALIZING"] - answers["DEPLOYING"]
+        assert duration(one, "slots") == answers["DEPLOYING"] - ms(one.at)
+        assert ms(one.at) in entered["RUNNING"]
+        assert sum(phase.duration_ms for phase in one.phases if phase.name != "detect") == one.total_ms
+    first = found.starts[-1]
+    assert ms(first.begun_at) in entered["INITIALIZING"]
+    assert duration(first, "graph") == ms(first.at) - ms(first.begun_at)
+    for one in found.starts[:-1]:
+        assert (one.kind, one.downtime_ms) == ("restart", one.total_ms)
+        assert min(abs(ms(one.begun_at) - at) for at in entered["RESTARTING"]) <= 20  # dated by the log
+
+
+@pytest.mark.parametrize("recording", ["recordings/1.12.5/G", "incidents/1.20.5/few-buffers"])
+def test_where_no_answer_tells_the_log_does(recording: str, home: Path) -> None:
+    (job,) = taken_up(recording, home)
+    found = [one for one in reversed(job_starts(job).starts) if one.reported_by == "log"]
+    raw = {one["RUNNING"]: one for one in by_log(recording)}
+    assert found
+    for one in found:
+        lines = raw[ms(one.running_at)]
+        assert one.tasks == lines["tasks"]
+        assert duration(one, "deploy") == lines.get("INITIALIZING", lines["RUNNING"]) - lines["DEPLOYING"]
+        assert ("restore" in one.phase_of) == ("INITIALIZING" in lines)
+
+
+def test_the_output_gap_lies_between_completed_checkpoints(home: Path) -> None:
+    (job,) = taken_up(SLOW[0], home)
+    done = sorted(ms(one.end_time) for one in CheckpointFact.objects.filter(outcome="completed"))
+    begun = {one.checkpoint_id: ms(one.trigger_time) for one in CheckpointFact.objects.filter(outcome="completed")}
+    for one in job_starts(job).starts[:-1]:
+        after = min(
+            (
+                ms(fact.end_time)
+                for fact in CheckpointFact.objects.filter(outcome="completed")
+                if begun[fact.checkpoint_id] >= ms(one.running_at)
+            ),
+            default=None,
+        )
+        before = max(at for at in done if at <= ms(one.begun_at))
+        assert one.output_gap_ms == (None if after is None else after - before)
+
+
+def test_phases_are_compared_with_earlier_starts_of_jobs_of_the_name(home: Path) -> None:
+    jobs = taken_up("recordings/1.20.5/H", home)
+    JobCurrent.objects.update(name="the same")
+    last = JobCurrent.objects.get(pk=jobs[-1].pk)
+    found = job_starts(last)
+    own = JobStart.objects.get(job_id=last.job_id)
+    earlier = sorted(one.restore_ms for one in JobStart.objects.filter(at__lt=own.at))
+    assert (found.compared, found.jobs) == (len(earlier) + 1, len(jobs))
+    assert found.starts[0].phase_of["restore"].usual_ms == earlier[(len(earlier) - 1) // 2]
+    first = job_starts(JobCurrent.objects.get(pk=jobs[0].pk))
+    assert first.starts[0].usual_total_ms is None
+    assert "median" not in verdict(first).sentence
+
+
+def test_page_api_and_command_say_the_same(viewer: Any, home: Path, django_assert_max_num_queries: Any) -> None:
+    (job,) = taken_up(SLOW[0], home)
+    at = (job.cluster, job.job_id)
+    sentence = verdict(job_starts(job)).sentence
+    assert "enrich/0 on flink-tm-" in sentence
+    assert "held all others up for 15 s" in sentence
+    with django_assert_max_num_queries(14):
+        page = viewer.get(reverse("starts", args=at)).content.decode()
+    assert sentence in page
+    assert "usually" in page
+    assert sentence in viewer.get(reverse("starts-tables", args=at)).content.decode()
+    document = viewer.get(reverse("api-job-starts", args=at)).json()
+    assert document["verdict"] == sentence
+    assert [one["kind"] for one in document["starts"]] == ["restart", "restart", "start"]
+    out = StringIO()
+    call_command("starts", CLUSTER, job.name, "--json", stdout=out)
+    assert json.loads(out.getvalue()) == document
+    out = StringIO()
+    call_command("starts", CLUSTER, job.job_id, stdout=out)
+    assert sentence in out.getvalue()
+    figure = viewer.get(reverse("job-chart-starts", args=at)).json()["figure"]
+    assert [one["name"] for one in figure["data"]] == ["Graph", "Cancel", "Wait", "Slots", "Deploy", "Restore"]
+    with pytest.raises(CommandError, match="There is no job"):
+        call_command("starts", CLUSTER, "no such")
+
+
+def test_a_job_of_which_no_start_was_seen_says_so(viewer: Any, home: Path) -> None:
+    (job,) = taken_up(SLOW[0], home)
+    JobStart.objects.all().delete()
+    at = (job.cluster, job.job_id)
+    page = viewer.get(reverse("starts", args=at)).content.decode()
+    assert "No start of this job was seen from its beginning until all tasks ran." in page
+    assert viewer.get(reverse("job-chart-starts", args=at)).json()["figure"] is None

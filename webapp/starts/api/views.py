@@ -1,0 +1,74 @@
+"""Starts of a job over the API."""
+
+from typing import Any
+
+from django.shortcuts import get_object_or_404
+from drf_spectacular.utils import extend_schema, extend_schema_field
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from spark_jobs.fold.starts import PARTS
+from webapp.fleet.models import JobCurrent
+from webapp.lib.api.lists import ERRORS, NOT_FOUND
+from webapp.lib.path_names import without_nul
+from webapp.starts.job_starts import JobStarts, Phase, Start, job_starts
+from webapp.starts.words import verdict
+
+
+class PhaseSerializer(serializers.Serializer[Phase]):
+    name = serializers.ChoiceField(PARTS)
+    duration_ms = serializers.IntegerField()
+    usual_ms = serializers.IntegerField(allow_null=True, help_text="median of this phase at earlier starts of jobs of the name")
+    over_usual = serializers.FloatField(allow_null=True)
+
+
+class StartSerializer(serializers.Serializer[Start]):
+    at = serializers.DateTimeField(help_text="scheduling began")
+    kind = serializers.ChoiceField(("start", "restart", "rescale"))
+    begun_at = serializers.DateTimeField(allow_null=True, help_text="submission, or of a restart RESTARTING")
+    running_at = serializers.DateTimeField(help_text="its last task ran")
+    total_ms = serializers.IntegerField(allow_null=True, help_text="all phases but detect")
+    usual_total_ms = serializers.IntegerField(allow_null=True, help_text="median of earlier starts of jobs of the name")
+    downtime_ms = serializers.IntegerField(allow_null=True, help_text="of a restart: no task ran")
+    output_gap_ms = serializers.IntegerField(
+        allow_null=True, help_text="from the last completed checkpoint before it to the first one after it"
+    )
+    first_completed_at = serializers.DateTimeField(allow_null=True, help_text="end of the first completed checkpoint after it")
+    phases = PhaseSerializer(many=True)
+    tasks = serializers.IntegerField(help_text="that were deployed")
+    taskmanagers = serializers.IntegerField(allow_null=True)
+    hosts = serializers.IntegerField(allow_null=True)
+    stragglers = serializers.IntegerField(help_text="tasks that took three times as long as the median task of their vertex")
+    held_up_ms = serializers.IntegerField(help_text="how much later the last of them ran than all other tasks")
+    reported_by = serializers.ChoiceField(("rest", "log"))
+    detail = serializers.DictField(help_text="slowest vertices, taskmanagers, hosts, and tasks (slowest 1 % and stragglers)")
+
+
+class JobStartsSerializer(serializers.Serializer[JobStarts]):
+    """The newest starts of a job by their phases, beside earlier starts of jobs of its name."""
+
+    verdict = serializers.SerializerMethodField()
+    compared = serializers.IntegerField(help_text="starts of jobs of the name that are known, at most 60")
+    jobs = serializers.IntegerField(help_text="job ids among them")
+    starts = StartSerializer(many=True)
+
+    @extend_schema_field(serializers.CharField())
+    def get_verdict(self, found: JobStarts) -> str:
+        return verdict(found).sentence
+
+
+def as_document(found: JobStarts) -> dict[str, Any]:
+    return dict(JobStartsSerializer(found).data)
+
+
+class StartsView(APIView):
+    @extend_schema(
+        summary="Starts of a job by their phases",
+        operation_id="jobs_starts",
+        responses={200: JobStartsSerializer, **ERRORS, **NOT_FOUND},
+    )
+    def get(self, request: Request, cluster: str, job_id: str) -> Response:
+        job = get_object_or_404(JobCurrent, cluster=without_nul(cluster), job_id=without_nul(job_id))
+        return Response(as_document(job_starts(job)))

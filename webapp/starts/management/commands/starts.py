@@ -1,0 +1,43 @@
+"""Print how long the starts of a job took, phase by phase."""
+
+import json
+from argparse import ArgumentParser
+from collections.abc import Iterator
+from typing import Any
+
+from django.core.serializers.json import DjangoJSONEncoder
+
+from webapp.config.preparation import PreparedCommand
+from webapp.fleet.rows_command import job_named
+from webapp.lib.instants import instant_text
+from webapp.lib.printing import print_lines
+from webapp.lib.quantities import duration_text
+from webapp.starts.api.views import as_document
+from webapp.starts.job_starts import JobStarts, job_starts
+from webapp.starts.words import KINDS, PHASES, verdict
+
+
+class Command(PreparedCommand):
+    help = (
+        "Print how long the starts of a job took, phase by phase, and which tasks were last: a table, or with --json one object. "
+        "Exit code 0, or 2 where the job is unknown."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("cluster")
+        parser.add_argument("job", metavar="JOB", help="its id, or its name where one job has it")
+        parser.add_argument("--json", action="store_true", help="one JSON object")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        found = job_starts(job_named(options["cluster"], options["job"]))
+        if options["json"]:
+            print_lines(self.stdout, [json.dumps(as_document(found), cls=DjangoJSONEncoder, ensure_ascii=False)])
+        else:
+            print_lines(self.stdout, _table(found))
+
+
+def _table(found: JobStarts) -> Iterator[str]:
+    yield verdict(found).sentence
+    for one in found.starts:
+        phases = ", ".join(f"{PHASES[phase.name][0].lower()} {duration_text(phase.duration_ms)}" for phase in one.phases)
+        yield f"{instant_text(one.at)}  {KINDS[one.kind]:<8}{duration_text(one.total_ms):>10}  {one.tasks:,} tasks: {phases}"

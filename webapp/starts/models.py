@@ -1,0 +1,39 @@
+"""Starts of jobs, one row each."""
+
+from django.db import models
+
+
+class JobStart(models.Model):
+    """Serving table ``job_start``."""
+
+    cluster = models.CharField(max_length=100)
+    job_id = models.CharField(max_length=64)
+    at = models.DateTimeField()
+    kind = models.CharField(max_length=16)
+    begun_at = models.DateTimeField(null=True)
+    deployed_at = models.DateTimeField()
+    running_at = models.DateTimeField()
+    total_ms = models.BigIntegerField(null=True)
+    detect_ms = models.BigIntegerField(null=True)
+    graph_ms = models.BigIntegerField(null=True)
+    cancel_ms = models.BigIntegerField(null=True)
+    wait_ms = models.BigIntegerField(null=True)
+    failed_attempts_ms = models.BigIntegerField(null=True)
+    slots_ms = models.BigIntegerField()
+    deploy_ms = models.BigIntegerField()
+    restore_ms = models.BigIntegerField(null=True)
+    tasks = models.BigIntegerField()
+    taskmanagers = models.BigIntegerField(null=True)
+    hosts = models.BigIntegerField(null=True)
+    stragglers = models.BigIntegerField()
+    held_up_ms = models.BigIntegerField()
+    reported_by = models.CharField(max_length=16)
+    detail = models.JSONField()
+    as_of = models.DateTimeField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["cluster", "job_id", "at"], name="job_start_key")]
+        indexes = [models.Index(fields=["at"], name="start_age")]
+
+    def __str__(self) -> str:
+        return f"{self.kind} of {self.job_id} at {self.at:%Y-%m-%d %H:%M:%S}"

@@ -1,0 +1,58 @@
+"""What a start came to, in words."""
+
+from dataclasses import dataclass
+
+from webapp.lib.quantities import duration_text
+from webapp.starts.job_starts import JobStarts, Start
+
+PHASES = {
+    "detect": ("Detect", "from the first failed task to the decision to restart; before the downtime"),
+    "graph": ("Graph", "from the submission until scheduling began: the execution graph is built, the snapshot's _metadata is read"),
+    "cancel": ("Cancel", "until the last task of the attempt before had ended"),
+    "wait": ("Wait", "until the job was RUNNING again: the delay of its restart strategy, or no slots"),
+    "failed_attempts": ("Failed attempts", "deployments in which tasks failed again before all ran"),
+    "slots": ("Slots", "until the last task had its slot"),
+    "deploy": ("Deploy", "until the last task began to restore: it is sent to its TaskManager, which fetches the jars"),
+    "restore": ("Restore", "until the last task ran: state is restored, operators are opened"),
+}
+KINDS = {"start": "Start", "restart": "Restart", "rescale": "Rescale"}
+MUCH_LONGER = 2.0
+"""Times the usual from which a start is called slow."""
+HELD_UP_MS = 1_000
+NAME_CHARS = 80
+
+
+@dataclass(frozen=True)
+class Verdict:
+    tone: str
+    shape: str
+    sentence: str
+
+
+def verdict(found: JobStarts) -> Verdict:
+    newest = found.newest
+    if newest is None:
+        return Verdict("unknown", "?", "No start of this job was seen from its beginning until all tasks ran.")
+    took = (
+        f"The newest {newest.kind} took {duration_text(newest.total_ms)}"
+        if newest.total_ms is not None
+        else f"All tasks of the newest {newest.kind} ran"
+    )
+    phase = newest.slowest_phase
+    most = f", most of it in {PHASES[phase.name][0].lower()} ({duration_text(phase.duration_ms)})" if phase else ""
+    slowest = straggler(newest)
+    held = f" {slowest} held all others up for {duration_text(newest.held_up_ms)}." if slowest else ""
+    ratio = newest.total_ms / newest.usual_total_ms if newest.total_ms is not None and newest.usual_total_ms else None
+    usual = "" if ratio is None else f" That is {ratio:.1f} times the median of earlier starts of jobs of this name."
+    is_slow = bool(held) or (ratio is not None and ratio >= MUCH_LONGER)
+    return Verdict("warn" if is_slow else "ok", "◆" if is_slow else "●", f"{took}{most}.{usual}{held}")
+
+
+def straggler(start: Start) -> str:
+    """The slowest of the tasks that others waited for, and where it ran; empty where they did not."""
+    slowest = next((one for one in start.detail.get("slowest") or () if one["straggles"]), None)
+    if slowest is None or start.held_up_ms < HELD_UP_MS:
+        return ""
+    place = slowest["host"] or slowest["taskmanager_id"]
+    name = slowest["name"] if len(slowest["name"]) <= NAME_CHARS else f"{slowest['name'][: NAME_CHARS - 1]}…"
+    return f"{name}/{slowest['subtask']}{f' on {place}' if place else ''}"
