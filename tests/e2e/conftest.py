@@ -21,7 +21,21 @@ from ingest.lake.store import Lake
 from ingest.metadata.reader import READER_VERSION
 from ingest.records import Observed, Reference, VertexMetrics
 from tests.e2e.stored import fill_storage
-from tests.webapp.builders import annotation, cluster, declined, event, exception, expired, fact, finding, job, person, sights, window
+from tests.webapp.builders import (
+    annotation,
+    cluster,
+    declined,
+    event,
+    exception,
+    expired,
+    fact,
+    finding,
+    job,
+    person,
+    sights,
+    start,
+    window,
+)
 
 CHROMIUM = os.environ.get("CHROMIUM", "") or shutil.which("chromium") or shutil.which("google-chrome") or ""
 FLAGS = [
@@ -82,6 +96,7 @@ def fill(lake: Lake) -> None:
     declined(of, 31, now - timedelta(minutes=1))
     fact(of, 32, now - timedelta(seconds=30), is_savepoint=True)
     annotation(of, "restart", now - timedelta(minutes=60), "restart 1")
+    start(of, now - timedelta(minutes=59))
     for vertex_id in ("v1", "v2", "v3", "v4"):
         window(of, vertex_id, now - timedelta(minutes=1))
     sights(finding(of, at=now - timedelta(minutes=1)))

@@ -11,6 +11,7 @@ from webapp.findings.models import Finding, FindingSight
 from webapp.fleet.models import Cluster, JobAnnotation, JobCurrent, JobException, LogEvent
 from webapp.fleet.trouble_score import trouble
 from webapp.pressure.models import PressureWindow
+from webapp.starts.models import JobStart
 
 T0 = datetime(2026, 3, 1, 4, 10, tzinfo=UTC)
 _numbers = itertools.count(1)
@@ -220,6 +221,26 @@ def exception(of: JobCurrent, at: datetime, name: str = "java.lang.RuntimeExcept
 def annotation(of: JobCurrent, kind: str, at: datetime, label: str, **fields: Any) -> JobAnnotation:
     row = {"subject": label, "label": label, "as_of": at, **fields}
     return JobAnnotation.objects.create(cluster=of.cluster, job_id=of.job_id, at=at, kind=kind, **row)
+
+
+def start(of: JobCurrent, at: datetime, **fields: Any) -> JobStart:
+    """A restart of 17 s that one task of two held up."""
+    slowest = {
+        "vertex_id": "v3", "name": "slow-enrich", "subtask": 0, "attempt": 1, "host": "flink-tm-1", "taskmanager_id": "tm-1",
+        "straggles": True, "slots_ms": 11, "deploy_ms": 125, "restore_ms": 15_158, "own_ms": 15_283,
+    }  # fmt: skip
+    spread = {"tasks": 2} | {f"{part}_{stat}_ms": 9 for part in ("slots", "deploy", "restore", "own") for stat in ("median", "max")}
+    detail = {
+        "vertices": [{"vertex_id": "v3", "name": "slow-enrich", **spread}], "slowest": [slowest],
+        "taskmanagers": [{"taskmanager_id": "tm-1", "host": "flink-tm-1", **spread}], "hosts": [{"host": "flink-tm-1", **spread}],
+    }  # fmt: skip
+    row = {
+        "kind": "restart", "begun_at": at - timedelta(seconds=2), "deployed_at": at, "running_at": at + timedelta(seconds=15),
+        "total_ms": 17_000, "detect_ms": 54, "cancel_ms": 280, "wait_ms": 1_720, "slots_ms": 28, "deploy_ms": 129, "restore_ms": 14_843,
+        "tasks": 2, "taskmanagers": 1, "hosts": 1, "stragglers": 1, "held_up_ms": 14_900, "reported_by": "rest", "detail": detail,
+        "as_of": at, **fields,
+    }  # fmt: skip
+    return JobStart.objects.create(cluster=of.cluster, job_id=of.job_id, at=at, **row)
 
 
 def unsaved_finding(

@@ -29,7 +29,10 @@ def chart(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
         empty = {"title": "No start was seen", "text": "Phases are known once all tasks of a start ran."}
         return JsonResponse({"figure": None, "empty": empty})
     oldest_first = [
-        (f"{KINDS[one.kind]} {one.at:%m-%d %H:%M:%S}", {phase.name: phase.duration_ms for phase in one.phases if phase.name != "detect"})
+        (
+            f"{KINDS[one.kind]}<br>{one.at:%m-%d}<br>{one.at:%H:%M:%S}",
+            {phase.name: phase.duration_ms for phase in one.phases if phase.name != "detect"},
+        )
         for one in reversed(found.starts)
     ]
     figure = phases_by_start(oldest_first, {name: label for name, (label, _) in PHASES.items()})
