@@ -208,6 +208,12 @@ def test_hostile_names_are_text(viewer: Client) -> None:
         assert "<script>alert" not in text(viewer.get(page))
 
 
+def test_a_delivery_says_how_many_alerts_there_are_where_it_shows_fewer(viewer: Client) -> None:
+    few, many = delivery(endpoint()), delivery(endpoint(), notice(*(alert() for _ in range(25)), alerts_total=25))
+    assert "in all" not in text(viewer.get(reverse("delivery", args=[few.uid])))
+    assert "25 in all" in text(viewer.get(reverse("delivery", args=[many.uid])))
+
+
 def test_csv_runs_no_formula(viewer: Client) -> None:
     delivery(endpoint(name="=cmd()"))
     exported = b"".join(viewer.get(reverse("deliveries-export", args=["csv"])).streaming_content)  # type: ignore[attr-defined]
