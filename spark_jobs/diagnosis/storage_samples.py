@@ -21,6 +21,17 @@ NOTHING = Share()
 
 
 @dataclass(frozen=True, slots=True)
+class IdleSnapshots:
+    """A savepoint, or the checkpoints of an ended job, that no job which has not ended needs. ``idle_ms`` since it was written."""
+
+    path: str
+    idle_ms: float
+    size: Share
+    is_savepoint: bool
+    job_name: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class StorageRootSample:
     """One root. ``orphan_kinds``: why they are orphans, as :mod:`spark_jobs.storage_words` names it. ``clean_up_barred_by``: codes, empty
     where a plan may be made. ``jobs_with_most``: names of the jobs with most orphans or waste, most first.
@@ -36,6 +47,7 @@ class StorageRootSample:
     clean_up_barred_by: tuple[str, ...] = ()
     jobs_with_most_orphans: tuple[str, ...] = ()
     jobs_with_most_waste: tuple[str, ...] = ()
+    idle: tuple[IdleSnapshots, ...] = ()
 
     @property
     def called(self) -> str:

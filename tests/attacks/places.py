@@ -75,6 +75,8 @@ QUERY: dict[str, dict[str, str]] = {
     "storage-jobs-export": {"uri": "root"},
     "storage-root": {"uri": "root"},
     "storage-simulator": {"uri": "root"},
+    "storage-retention": {"uri": "root"},
+    "api-storage-retention": {"root": "root"},
     "storage-chart-history": {"uri": "root"},
     "storage-chart-sizes": {"uri": "root"},
     "api-storage-files": {"root": "root"},

@@ -20,7 +20,7 @@ PAGES = (
     "/findings/", "/rules/", "/rules/pressure.root/", "/clusters/", "/clusters/add/", "/pipeline/", "/account/", "/api/v1/docs/",
     "/storage/", "/storage/roots/add", f"/storage/root/?uri={ROOT}", f"/storage/files/?uri={ROOT}", f"/storage/simulator/?uri={ROOT}",
     f"/storage/xray/?path={CHECKPOINT}", f"/storage/xray/?path={CHECKPOINT}&with={OTHER}",
-    f"/storage/missing-file/?path={CHECKPOINT}/_metadata",
+    f"/storage/retention/?uri={ROOT}", f"/storage/missing-file/?path={CHECKPOINT}/_metadata",
 )  # fmt: skip
 
 

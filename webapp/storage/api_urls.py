@@ -3,6 +3,7 @@
 from django.urls import path
 
 from webapp.lib.api.routes import Routes
+from webapp.storage.api.retention import RetentionView
 from webapp.storage.api.views import (
     AgeRuleViews,
     AuditDoubtViews,
@@ -33,5 +34,6 @@ ROUTES: Routes = (
 
 urlpatterns = [
     path("storage-files/", StorageFilesView.as_view(), name="api-storage-files"),
+    path("storage-retention/", RetentionView.as_view(), name="api-storage-retention"),
     path("storage-xray/", XrayView.as_view(), name="api-storage-xray"),
 ]

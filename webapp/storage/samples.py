@@ -5,11 +5,12 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from django.db.models import Count, Q, Sum
 
-from spark_jobs.diagnosis.storage_samples import Dependence, IncompleteSnapshot, Share, StorageJobSample, StorageRootSample
+from spark_jobs.diagnosis.storage_samples import Dependence, IdleSnapshots, IncompleteSnapshot, Share, StorageJobSample, StorageRootSample
 from spark_jobs.storage_words import NOT_CLEANABLE, ORPHAN
 from webapp.lib.chunks import chunks
 from webapp.lib.instants import epoch_ms
 from webapp.storage.models import ChainLink, CheckpointStorage, JobStorage, MissingFile, RootFigures, StorageAudit, VerdictFigures
+from webapp.storage.retention import LAST, NEEDED, SUPERSEDED, ended_jobs, kept_savepoints
 
 JOBS_AT_ONCE = 500
 MOST_NAMES = 5
@@ -34,7 +35,20 @@ def root_samples(audit: StorageAudit, roots: Iterable[RootFigures]) -> Iterator[
             clean_up_barred_by=tuple(_bar(code) for code in row.not_cleanable) + ((str(withheld),) if withheld else ()),
             jobs_with_most_orphans=_names(jobs.filter(orphan_bytes__gt=0).order_by("-orphan_bytes", "-id")[:MOST_NAMES]),
             jobs_with_most_waste=_names(jobs.filter(retained_waste_bytes__gt=0).order_by("-retained_waste_bytes", "-id")[:MOST_NAMES]),
+            idle=tuple(_idle(row)),
         )
+
+
+def _idle(root: RootFigures) -> Iterator[IdleSnapshots]:
+    """Of a savepoint that is the last whole snapshot of its job nobody can say that it is not needed, unless that job has ended."""
+    ended = {(job.cluster, job.job_id): job for job in ended_jobs(root)}
+    for one in kept_savepoints(root):
+        job = ended.get((one.cluster, one.job_id))
+        if one.age_ms is not None and (one.standing == SUPERSEDED or (one.standing == LAST and job is not None)):
+            yield IdleSnapshots(one.path, one.age_ms, Share(one.files, one.bytes), is_savepoint=True, job_name=job.name if job else None)
+    for of in ended.values():
+        if of.idle_ms is not None and of.standing != NEEDED:
+            yield IdleSnapshots(f"{root.root}/{of.job_id}", of.idle_ms, Share(of.files, of.bytes), is_savepoint=False, job_name=of.name)
 
 
 def job_samples(audit: StorageAudit, roots: Iterable[RootFigures], least_small_files: float) -> Iterator[StorageJobSample]:

@@ -3,7 +3,7 @@
 from django.urls import path
 
 from webapp.lib.menu import MenuEntry
-from webapp.storage.views import charts, files, overview, root, roots, simulator, xray
+from webapp.storage.views import charts, files, overview, retention, root, roots, simulator, xray
 
 MENU = MenuEntry("Storage", "storage", key="s", of=("storage", "cleanup"))
 
@@ -15,6 +15,7 @@ urlpatterns = [
     path("storage/files/", files.files, name="storage-files"),
     path("storage/files/export.<str:form>", files.export, name="storage-files-export"),
     path("storage/jobs/export.<str:form>", root.export_jobs, name="storage-jobs-export"),
+    path("storage/retention/", retention.page, name="storage-retention"),
     path("storage/root/", root.root, name="storage-root"),
     path("storage/roots/add", roots.add, name="storage-root-add"),
     path("storage/roots/<int:pk>/", roots.edit, name="storage-root-edit"),

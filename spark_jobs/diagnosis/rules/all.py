@@ -28,6 +28,7 @@ import spark_jobs.diagnosis.rules.restore_missing_file
 import spark_jobs.diagnosis.rules.start_slow_phase
 import spark_jobs.diagnosis.rules.storage_amplification
 import spark_jobs.diagnosis.rules.storage_cross_job
+import spark_jobs.diagnosis.rules.storage_idle_snapshots
 import spark_jobs.diagnosis.rules.storage_missing_reference
 import spark_jobs.diagnosis.rules.storage_orphans
 import spark_jobs.diagnosis.rules.storage_retained_waste

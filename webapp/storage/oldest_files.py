@@ -1,0 +1,61 @@
+"""The oldest file that snapshots of each job refer to, out of the lists that an audit left: files of cold keys are never rewritten."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+import fsspec
+import pyarrow as pa
+import pyarrow.parquet as pq
+from django.core.cache import cache
+
+from spark_jobs.audit_tables import STORAGE_LIVE, STORAGE_REFERENCE
+from spark_jobs.manifest import BadManifest, Manifest
+from webapp.storage.auditing import loading
+from webapp.storage.models import CheckpointStorage, StorageAudit
+from webapp.work.run_files import file_uris
+
+MOST_READ = 3_000_000
+"""Rows of one list that are read for a page."""
+KEPT_S = 24 * 3600
+_LISTS = (STORAGE_REFERENCE.name, STORAGE_LIVE.name)
+
+
+def oldest_files(audit: StorageAudit) -> dict[str, datetime] | None:
+    """Job → when the oldest of them was written. None where the lists of the audit are gone or too long."""
+    key = f"oldest-files:{audit.audit_id}"
+    kept: dict[str, datetime] | None = cache.get(key)
+    if kept is not None:
+        return kept
+    try:
+        manifest = loading.read_manifest(audit) if audit.files_kept else None
+    except (OSError, BadManifest):
+        manifest = None
+    if manifest is None or any(manifest.tables[name].rows > MOST_READ for name in _LISTS if name in manifest.tables):
+        return None
+    found = _oldest_referred(manifest, audit)
+    cache.set(key, found, KEPT_S)
+    return found
+
+
+def _oldest_referred(manifest: Manifest, audit: StorageAudit) -> dict[str, datetime]:
+    references = _column_table(manifest, audit, STORAGE_REFERENCE.name, ("metadata_path", "path"))
+    files = _column_table(manifest, audit, STORAGE_LIVE.name, ("path", "modified"))
+    joined = references.join(files, "path", join_type="inner").group_by("metadata_path").aggregate([("modified", "min")])
+    jobs = dict(CheckpointStorage.objects.filter(audit=audit).values_list("metadata_path", "job_id").iterator(5_000))
+    found: dict[str, datetime] = {}
+    for row in joined.to_pylist():
+        job_id, at = jobs.get(row["metadata_path"]), row["modified_min"]
+        if job_id and at is not None:
+            found[job_id] = min(at, found.get(job_id, at))
+    return found
+
+
+def _column_table(manifest: Manifest, audit: StorageAudit, table: str, columns: Sequence[str]) -> pa.Table:
+    parts = []
+    for uri in file_uris(manifest, table):
+        with fsspec.open(uri, "rb") as stream:
+            parts.append(
+                pq.read_table(stream, columns=["audit_id", *columns], filters=[("audit_id", "=", audit.audit_id)]).select(list(columns))
+            )
+    schema = pa.schema([(name, pa.timestamp("us", tz="UTC") if name == "modified" else pa.string()) for name in columns])
+    return pa.concat_tables([part.cast(schema) for part in parts]) if parts else schema.empty_table()
