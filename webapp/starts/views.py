@@ -2,24 +2,26 @@
 
 import json
 
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse, QueryDict
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
 from webapp.charts.starts import phases_by_start
 from webapp.fleet.job_lookup import JobView, look_up
+from webapp.starts.jar_downloads import jar_downloads
 from webapp.starts.job_starts import JobStarts, job_starts
-from webapp.starts.words import KINDS, PHASES, verdict
+from webapp.starts.parameters import StartParameters
+from webapp.starts.words import KINDS, PHASES, about_jars, verdict
 
 
 @require_GET
 def page(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
-    return render(request, "starts/starts.html", _context(look_up(request, cluster, job_id)))
+    return render(request, "starts/starts.html", _context(look_up(request, cluster, job_id), request.GET))
 
 
 @require_GET
 def tables(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
-    return render(request, "starts/_tables.html", _context(look_up(request, cluster, job_id)))
+    return render(request, "starts/_tables.html", _context(look_up(request, cluster, job_id), request.GET))
 
 
 @require_GET
@@ -39,9 +41,15 @@ def chart(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
     return JsonResponse({"figure": json.loads(figure.to_json()), "note": "Oldest first; instants are UTC."})
 
 
-def _context(view: JobView) -> dict[str, object]:
-    found = _starts(view)
+def _context(view: JobView, query: QueryDict) -> dict[str, object]:
+    found, asked = _starts(view), StartParameters.of_page(query)
+    jars = jar_downloads(view.job, found, asked.jar_bytes, asked.link_bytes_per_s)
     return {
+        "jars": jars,
+        "about_jars": about_jars(jars),
+        "jar_kb": asked.jar_bytes and asked.jar_bytes // 1_000,
+        "asked_query": "&".join(f"{name}={value}" for name, value in asked.values.items() if value is not None),
+        "link_mbit": asked.link_bytes_per_s // 125_000,
         "view": view,
         "job": view.job,
         "found": found,

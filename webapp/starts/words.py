@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass
 
-from webapp.lib.quantities import duration_text
+from webapp.lib.quantities import bytes_text, count_text, duration_text
+from webapp.starts.jar_downloads import JarDownloads
 from webapp.starts.job_starts import JobStarts, Start
 
 PHASES = {
@@ -46,6 +47,38 @@ def verdict(found: JobStarts) -> Verdict:
     usual = "" if ratio is None else f" That is {ratio:.1f} times the median of earlier starts of jobs of this name."
     is_slow = bool(held) or (ratio is not None and ratio >= MUCH_LONGER)
     return Verdict("warn" if is_slow else "ok", "◆" if is_slow else "●", f"{took}{most}.{usual}{held}")
+
+
+def about_jars(found: JarDownloads) -> list[str]:
+    """Sentences on what a deployment sends, and on what is not known of it."""
+    said = []
+    if found.processes:
+        longest = found.downloads[0].at_most_ms
+        took = f"; the longest took at most {duration_text(longest)}" if longest is not None else ""
+        files = "file" if found.files == 1 else "files"
+        said.append(f"{count_text(found.processes)} TaskManagers fetched {count_text(found.files)} {files} from the JobManager{took}.")
+    else:
+        said.append(
+            "No log of a TaskManager has a download from the JobManager: jars lie where TaskManagers find them, or no log was read."
+        )
+    if found.high_availability:
+        said.append("High availability is on: TaskManagers read jars from its storage, and from the JobManager only where that fails.")
+    elif found.high_availability is None:
+        said.append("Whether high availability is on is not known, and so is what the JobManager sends.")
+    if found.jar_bytes is None:
+        said.append("How large the jars are Flink reports nowhere: give it, and bytes and seconds follow.")
+    elif found.sent_bytes is not None and found.saved_bytes is not None:
+        said.append(
+            f"The JobManager sends {bytes_text(found.sent_bytes)} for one deployment, {duration_text(found.sent_ms)} at the given link."
+        )
+        said.append(
+            f"One download a host would save {bytes_text(found.saved_bytes)}, {duration_text(found.saved_ms)} of that."
+            if found.saved_bytes
+            else "Each host runs one of its TaskManagers: one download a host would save nothing."
+        )
+    elif found.taskmanagers is None or found.hosts is None:
+        said.append("On how many TaskManagers and hosts it runs is not known.")
+    return said
 
 
 def straggler(start: Start) -> str:

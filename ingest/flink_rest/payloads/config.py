@@ -29,7 +29,10 @@ KEPT_PREFIXES = (
     "taskmanager.cpu.cores",
     "parallelism.default",
     "web.checkpoints.history",
+    "high-availability.type",
 )
+KEPT_KEYS = ("high-availability",)
+"""What 1.x calls the type; other keys that begin so are addresses and directories."""
 _MAX_VALUE_CHARS = 4096
 
 
@@ -69,7 +72,7 @@ def cluster_settings(body: Any) -> tuple[Setting, ...]:
     for place, item in elements(body):
         entry = Fields(item, place)
         key = entry.the_text("key")
-        if key.startswith(KEPT_PREFIXES):
+        if key.startswith(KEPT_PREFIXES) or key in KEPT_KEYS:
             found[key] = _masked(key, entry)
     return tuple(Setting(key, value) for key, value in sorted(found.items()))
 

@@ -9,11 +9,11 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.urls import reverse
 
-from spark_jobs.serving import CHECKPOINT_FACT, JOB_CURRENT, JOB_START
+from spark_jobs.serving import CHECKPOINT_FACT, JOB_CURRENT, JOB_START, LOG_EVENT
 from tests.first_cycles import CLUSTER, served_tables
 from tests.raw_starts import FIXTURES, by_log, by_rest, states_by_rest
 from webapp.checkpoints.models import CheckpointFact
-from webapp.fleet.models import JobCurrent
+from webapp.fleet.models import JobCurrent, LogEvent
 from webapp.starts.job_starts import job_starts
 from webapp.starts.models import JobStart
 from webapp.starts.words import verdict
@@ -23,7 +23,7 @@ SLOW = ["incidents/1.20.5/slow-restore", "incidents/2.3.0/slow-restore"]
 
 
 def taken_up(recording: str, home: Path) -> list[JobCurrent]:
-    models = {JOB_CURRENT: JobCurrent, JOB_START: JobStart, CHECKPOINT_FACT: CheckpointFact}
+    models = {JOB_CURRENT: JobCurrent, JOB_START: JobStart, CHECKPOINT_FACT: CheckpointFact, LOG_EVENT: LogEvent}
     for model, rows in zip(models.values(), served_tables(FIXTURES / recording, home, *models), strict=True):
         model.objects.bulk_create(model(**row) for row in rows)  # type: ignore[attr-defined]
     return list(JobCurrent.objects.order_by("start_time"))
@@ -109,7 +109,7 @@ def test_page_api_and_command_say_the_same(viewer: Any, home: Path, django_asser
     sentence = verdict(job_starts(job)).sentence
     assert "enrich/0 on flink-tm-" in sentence
     assert "held all others up for 15 s" in sentence
-    with django_assert_max_num_queries(14):
+    with django_assert_max_num_queries(16):
         page = viewer.get(reverse("starts", args=at)).content.decode()
     assert sentence in page
     assert "usually" in page

@@ -11,9 +11,12 @@ from rest_framework.views import APIView
 
 from spark_jobs.fold.starts import PARTS
 from webapp.fleet.models import JobCurrent
+from webapp.lib.api.filtering import described, given
 from webapp.lib.api.lists import ERRORS, NOT_FOUND
 from webapp.lib.path_names import without_nul
+from webapp.starts.jar_downloads import Download, JarDownloads, jar_downloads
 from webapp.starts.job_starts import JobStarts, Phase, Start, job_starts
+from webapp.starts.parameters import StartParameters
 from webapp.starts.words import verdict
 
 
@@ -46,6 +49,31 @@ class StartSerializer(serializers.Serializer[Start]):
     detail = serializers.DictField(help_text="slowest vertices, taskmanagers, hosts, and tasks (slowest 1 % and stragglers)")
 
 
+class DownloadSerializer(serializers.Serializer[Download]):
+    process = serializers.CharField(help_text="log of the TaskManager")
+    at = serializers.DateTimeField(help_text="it began")
+    files = serializers.IntegerField()
+    at_most_ms = serializers.IntegerField(allow_null=True, help_text="until its first task was deployed: Flink does not log the end")
+
+
+class JarsSerializer(serializers.Serializer[JarDownloads]):
+    at = serializers.DateTimeField(allow_null=True, help_text="the start that it is about")
+    taskmanagers = serializers.IntegerField(allow_null=True)
+    hosts = serializers.IntegerField(allow_null=True)
+    high_availability = serializers.BooleanField(allow_null=True, help_text="then TaskManagers read jars from its storage")
+    processes = serializers.IntegerField(help_text="TaskManagers that logged a download from the JobManager")
+    files = serializers.IntegerField(help_text="different files that they fetched")
+    downloads = DownloadSerializer(many=True, help_text="the longest 12")
+    jar_bytes = serializers.IntegerField(allow_null=True, help_text="as asked with")
+    link_bytes_per_s = serializers.IntegerField(help_text="as asked with")
+    by_taskmanager_bytes = serializers.IntegerField(allow_null=True, help_text="jars times TaskManagers")
+    by_host_bytes = serializers.IntegerField(allow_null=True, help_text="jars times hosts")
+    saved_bytes = serializers.IntegerField(allow_null=True, help_text="by one download a host")
+    sent_bytes = serializers.IntegerField(allow_null=True, help_text="by the JobManager for one deployment")
+    sent_ms = serializers.IntegerField(allow_null=True)
+    saved_ms = serializers.IntegerField(allow_null=True, help_text="of sent_ms, by one download a host")
+
+
 class JobStartsSerializer(serializers.Serializer[JobStarts]):
     """The newest starts of a job by their phases, beside earlier starts of jobs of its name."""
 
@@ -59,16 +87,25 @@ class JobStartsSerializer(serializers.Serializer[JobStarts]):
         return verdict(found).sentence
 
 
-def as_document(found: JobStarts) -> dict[str, Any]:
-    return dict(JobStartsSerializer(found).data)
+class WithJarsSerializer(JobStartsSerializer):
+    """Starts, and what TaskManagers fetch when the job is deployed."""
+
+    jars = JarsSerializer()
+
+
+def as_document(job: JobCurrent, asked: StartParameters) -> dict[str, Any]:
+    found = job_starts(job)
+    jars = jar_downloads(job, found, asked.jar_bytes, asked.link_bytes_per_s)
+    return {**JobStartsSerializer(found).data, "jars": JarsSerializer(jars).data}
 
 
 class StartsView(APIView):
     @extend_schema(
         summary="Starts of a job by their phases",
         operation_id="jobs_starts",
-        responses={200: JobStartsSerializer, **ERRORS, **NOT_FOUND},
+        parameters=described(StartParameters),
+        responses={200: WithJarsSerializer, **ERRORS, **NOT_FOUND},
     )
     def get(self, request: Request, cluster: str, job_id: str) -> Response:
         job = get_object_or_404(JobCurrent, cluster=without_nul(cluster), job_id=without_nul(job_id))
-        return Response(as_document(job_starts(job)))
+        return Response(as_document(job, given(StartParameters, request)))

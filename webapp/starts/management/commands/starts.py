@@ -8,13 +8,16 @@ from typing import Any
 from django.core.serializers.json import DjangoJSONEncoder
 
 from webapp.config.preparation import PreparedCommand
+from webapp.fleet.models import JobCurrent
 from webapp.fleet.rows_command import job_named
 from webapp.lib.instants import instant_text
 from webapp.lib.printing import print_lines
 from webapp.lib.quantities import duration_text
 from webapp.starts.api.views import as_document
-from webapp.starts.job_starts import JobStarts, job_starts
-from webapp.starts.words import KINDS, PHASES, verdict
+from webapp.starts.jar_downloads import jar_downloads
+from webapp.starts.job_starts import job_starts
+from webapp.starts.parameters import StartParameters
+from webapp.starts.words import KINDS, PHASES, about_jars, verdict
 
 
 class Command(PreparedCommand):
@@ -26,18 +29,23 @@ class Command(PreparedCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("cluster")
         parser.add_argument("job", metavar="JOB", help="its id, or its name where one job has it")
+        parser.add_argument("--jar-kb", type=int, metavar="KB", help="kilobytes of all jars of the job; without it bytes are unknown")
+        parser.add_argument("--link-mbit", type=int, metavar="MBIT", help="megabits a second that the JobManager can send (default: 10000)")
         parser.add_argument("--json", action="store_true", help="one JSON object")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        found = job_starts(job_named(options["cluster"], options["job"]))
+        job = job_named(options["cluster"], options["job"])
+        asked = StartParameters({name: str(options[name]) for name in ("jar_kb", "link_mbit") if options[name] is not None})
         if options["json"]:
-            print_lines(self.stdout, [json.dumps(as_document(found), cls=DjangoJSONEncoder, ensure_ascii=False)])
+            print_lines(self.stdout, [json.dumps(as_document(job, asked), cls=DjangoJSONEncoder, ensure_ascii=False)])
         else:
-            print_lines(self.stdout, _table(found))
+            print_lines(self.stdout, _table(job, asked))
 
 
-def _table(found: JobStarts) -> Iterator[str]:
+def _table(job: JobCurrent, asked: StartParameters) -> Iterator[str]:
+    found = job_starts(job)
     yield verdict(found).sentence
     for one in found.starts:
         phases = ", ".join(f"{PHASES[phase.name][0].lower()} {duration_text(phase.duration_ms)}" for phase in one.phases)
         yield f"{instant_text(one.at)}  {KINDS[one.kind]:<8}{duration_text(one.total_ms):>10}  {one.tasks:,} tasks: {phases}"
+    yield from about_jars(jar_downloads(job, found, asked.jar_bytes, asked.link_bytes_per_s))
