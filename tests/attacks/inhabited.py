@@ -6,10 +6,12 @@ from pathlib import Path
 from django.contrib.auth.models import Group
 from django.utils import timezone
 
+from ingest.records import Observed
 from tests.webapp.api.test_lists import everything
 from tests.webapp.builders import finding, person
 from tests.webapp.cleanup import stored
 from tests.webapp.delivery.builders import delivery, endpoint, notice
+from tests.webapp.filesystem_calls.builders import metadata_of
 from webapp.accounts.models import ApiToken, User
 from webapp.accounts.roles import Role
 from webapp.alerting.evaluation import evaluate
@@ -22,6 +24,7 @@ from webapp.fleet.models import Cluster, JobCurrent
 from webapp.reports import orders as reports
 from webapp.reports import work_keys
 from webapp.reports.gathering.scope import JobKey, checked
+from webapp.work.lake import lake
 from webapp.work.models import Heartbeat, PipelineAlarm
 from webapp.work.perform import perform
 
@@ -51,6 +54,7 @@ def inhabit(folder: Path) -> JobCurrent:
     report = reports.request_report(asked, user=None, name="olga", at=now)
     perform(work_keys.key_of(report.pk), even_if_not_due=True)
     stored.planned(folder)
+    lake().append([Observed("", now, "metadata", metadata_of(of.job_id))])
     token_of(somebody(Role.OPERATOR, "robot"), ApiToken.Scope.WRITE)
     Heartbeat.objects.update_or_create(name="beat", defaults={"at": now})
     PipelineAlarm.objects.create(code="lake.full", subject="lake", detail="no space", since=now)

@@ -18,8 +18,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 from pytest_django.live_server_helper import LiveServer
 
 from ingest.lake.store import Lake
-from ingest.metadata.reader import READER_VERSION
-from ingest.records import Observed, Reference, VertexMetrics
+from ingest.records import Observed, VertexMetrics
 from tests.e2e.stored import fill_storage
 from tests.webapp.builders import (
     annotation,
@@ -36,6 +35,7 @@ from tests.webapp.builders import (
     start,
     window,
 )
+from tests.webapp.filesystem_calls.builders import metadata_of
 
 CHROMIUM = os.environ.get("CHROMIUM", "") or shutil.which("chromium") or shutil.which("google-chrome") or ""
 FLAGS = [
@@ -110,19 +110,6 @@ def fill(lake: Lake) -> None:
         for minute in range(1, 60)
     )
     lake.append([Observed(of.cluster, now, "rest", samples), Observed("", now, "metadata", metadata_of(of.job_id))])
-
-
-def metadata_of(job_id: str) -> tuple[Reference, ...]:
-    """What an audit read of a checkpoint of 80 small states in files of their own, and two inline."""
-    directory, size = f"hdfs://nn1/flink/{job_id}/chk-29", 9_000
-    read = (f"{directory}/_metadata", size, None, READER_VERSION)
-    of = {"job_id": job_id, "checkpoint_id": 29, "operator_id": "a" * 32, "kind": "managed-op"}
-    apart = (
-        Reference(*read, number, **of, subtask=number % 8, path=f"{directory}/{number}", size_bytes=21_000 + number**3)
-        for number in range(1, 81)
-    )
-    inline = (Reference(*read, number, **of, subtask=number % 8, inline_at=number, size_bytes=800) for number in (81, 82))
-    return (*apart, *inline, Reference(*read, 0, job_id=job_id, checkpoint_id=29, kind="file", handles=82))
 
 
 @pytest.fixture

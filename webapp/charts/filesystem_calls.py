@@ -1,6 +1,7 @@
-"""Calls of one checkpoint by kind: a bar each, beside those of what it is compared with."""
+"""Calls to file systems: of one checkpoint by kind, by inline threshold, of all jobs by second."""
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
 
 import plotly.graph_objects as go
 
@@ -42,3 +43,13 @@ def files_and_heap(points: Sequence[tuple[int, int, int]], now_bytes: int, knee_
         if at:
             drawn.add_vline(x=at, line={"dash": "dot", "width": 1}, annotation_text=label, annotation_position="top left")
     return drawn
+
+
+def calls_by_second(series: Sequence[tuple[str, Sequence[float]]], start: datetime) -> go.Figure:
+    """``series``: a file system and its calls of each second from ``start``."""
+    at = [start + timedelta(seconds=second) for second in range(max(len(calls) for _label, calls in series))]
+    lines = [
+        go.Scatter(x=at, y=list(calls), name=label, mode="lines", line={"shape": "hv", "width": 1}, hovertemplate="%{y:,.0f} calls")
+        for label, calls in series
+    ]
+    return figure(lines, HEIGHT_PX, xaxis={"type": "date"}, yaxis={"tickformat": ",d", "rangemode": "tozero"})

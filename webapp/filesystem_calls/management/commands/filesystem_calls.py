@@ -10,7 +10,10 @@ from django.core.serializers.json import DjangoJSONEncoder
 from django.utils import timezone
 
 from webapp.config.preparation import REFUSED, PreparedCommand
+from webapp.filesystem_calls.api import fleet_views
 from webapp.filesystem_calls.api.views import as_document
+from webapp.filesystem_calls.fleet_calls import MOST_MORE, fleet_calls
+from webapp.filesystem_calls.fleet_words import balance_sentence, burst_sentence
 from webapp.filesystem_calls.job_calls import JobCalls
 from webapp.filesystem_calls.lookup import look_up_calls
 from webapp.filesystem_calls.what_ifs import WhatIfs
@@ -21,16 +24,23 @@ from webapp.lib.printing import print_lines
 
 class Command(PreparedCommand):
     help = (
-        "Print the calls of one checkpoint of a job to the NameNode of its storage, by kind: a table, or with --json one object. "
+        "Print the calls of one checkpoint of a job to the NameNode of its storage by kind, or of all jobs by second: a table, or with "
+        "--json one object. "
         "Exit code 0, or 2 where the job or its files are unknown."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("cluster")
-        parser.add_argument("job", metavar="JOB", help="its id, or its name where one job has it")
+        parser.add_argument("cluster", nargs="?", help="without one: calls of all jobs")
+        parser.add_argument("job", metavar="JOB", nargs="?", help="its id, or its name where one job has it")
+        parser.add_argument("--more", type=int, choices=range(MOST_MORE + 1), default=0, help="of all jobs: file systems to suppose")
         parser.add_argument("--json", action="store_true", help="one JSON object")
 
     def handle(self, *args: Any, **options: Any) -> None:
+        if options["cluster"] is None:
+            self._fleet(options["more"], options["json"])
+            return
+        if options["job"] is None:
+            raise CommandError("Name a job too, or neither a cluster nor a job.", returncode=REFUSED)
         found = look_up_calls(job_named(options["cluster"], options["job"]), timezone.now())
         if found.calls is None:
             raise CommandError(found.why, returncode=REFUSED)
@@ -38,6 +48,15 @@ class Command(PreparedCommand):
             print_lines(self.stdout, [json.dumps(as_document(found), cls=DjangoJSONEncoder, ensure_ascii=False)])
         else:
             print_lines(self.stdout, _table(found.calls, found.what_ifs))
+
+    def _fleet(self, more: int, as_json: bool) -> None:
+        found = fleet_calls(timezone.now(), more)
+        if as_json:
+            document = json.dumps(fleet_views.as_document(found), cls=DjangoJSONEncoder, ensure_ascii=False)
+            print_lines(self.stdout, [document])
+            return
+        moves = (f"{one.name}  {one.per_s:,.1f} calls/s  {one.setting}" for one in found.moves)
+        print_lines(self.stdout, [*map(burst_sentence, found.file_systems), balance_sentence(found), *moves])
 
 
 def _table(found: JobCalls, others: WhatIfs | None) -> Iterator[str]:

@@ -1,0 +1,77 @@
+"""Calls of all jobs to their file systems over the API."""
+
+from typing import Any
+
+from django.utils import timezone
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from webapp.filesystem_calls.fleet_calls import MOST_MORE, FileSystemCalls, FleetCalls, JobMove, Together, fleet_calls
+from webapp.lib.api.lists import ERRORS
+
+
+class TogetherSerializer(serializers.Serializer[Together]):
+    cluster = serializers.CharField()
+    job_id = serializers.CharField()
+    name = serializers.CharField()
+    calls = serializers.FloatField(help_text="in the worst second")
+
+
+class FileSystemCallsSerializer(serializers.Serializer[FileSystemCalls]):
+    file_system = serializers.CharField(help_text="scheme and authority; empty where unknown")
+    jobs = serializers.IntegerField()
+    unknown = serializers.IntegerField(help_text="of them those whose files no audit counted; they are left out")
+    per_s = serializers.FloatField(help_text="calls a second over time")
+    peak = serializers.FloatField(help_text="calls in the worst second")
+    peak_at = serializers.DateTimeField(allow_null=True)
+    together = TogetherSerializer(many=True, help_text="jobs at work in it, most calls first")
+    steady_peak = serializers.FloatField(help_text="of the jobs that keep a pace")
+    staggered_peak = serializers.FloatField(help_text="of them, if each began at the second that suits best")
+    seconds = serializers.ListField(child=serializers.FloatField(), help_text="calls of each second from start")
+
+
+class JobMoveSerializer(serializers.Serializer[JobMove]):
+    cluster = serializers.CharField()
+    job_id = serializers.CharField()
+    name = serializers.CharField()
+    per_s = serializers.FloatField(help_text="calls a second over time")
+    source_file_system = serializers.CharField()
+    target_file_system = serializers.CharField()
+    setting = serializers.CharField(help_text="what to set")
+
+
+class FleetCallsSerializer(serializers.Serializer[FleetCalls]):
+    """Calls of the newest ten minutes in which jobs took checkpoints."""
+
+    start = serializers.DateTimeField()
+    end = serializers.DateTimeField()
+    file_systems = FileSystemCallsSerializer(many=True, help_text="worst second first")
+    before = serializers.DictField(child=serializers.FloatField(), help_text="calls a second over time, by file system")
+    after = serializers.DictField(child=serializers.FloatField(), help_text="with the moves made")
+    moves = JobMoveSerializer(many=True, help_text="most calls first")
+
+
+def as_document(found: FleetCalls) -> dict[str, Any]:
+    return dict(FleetCallsSerializer(found).data)
+
+
+class _More(serializers.Serializer[Any]):
+    more = serializers.IntegerField(default=0, min_value=0, max_value=MOST_MORE)
+
+
+class FleetCallsView(APIView):
+    @extend_schema(
+        summary="Calls of all jobs to their file systems, by second",
+        operation_id="filesystem_calls",
+        parameters=[
+            OpenApiParameter("more", {"type": "integer", "minimum": 0, "maximum": MOST_MORE}, description="file systems to suppose")
+        ],
+        responses={200: FleetCallsSerializer, **ERRORS},
+    )
+    def get(self, request: Request) -> Response:
+        asked = _More(data=request.query_params.dict())
+        asked.is_valid(raise_exception=True)
+        return Response(as_document(fleet_calls(timezone.now(), asked.validated_data["more"])))

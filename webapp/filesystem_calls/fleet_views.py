@@ -1,0 +1,52 @@
+"""Calls of all jobs to their file systems. The page comes at once; what it shows is worked out when it is shown."""
+
+import json
+
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import render
+from django.utils import timezone
+from django.views.decorators.http import require_GET
+
+from webapp.charts.filesystem_calls import calls_by_second
+from webapp.filesystem_calls.fleet_calls import MOST_MORE, FleetCalls, fleet_calls
+from webapp.filesystem_calls.fleet_words import balance_sentence, burst_sentence
+
+SHOWN = 50
+
+
+def more_of(text: str) -> int:
+    """How many file systems more are to be supposed; what is no such number supposes none."""
+    return min(int(text), MOST_MORE) if text.isascii() and text.isdecimal() and len(text) < 4 else 0
+
+
+@require_GET
+def page(request: HttpRequest) -> HttpResponse:
+    return render(request, "filesystem_calls/fleet.html", {"more": more_of(request.GET.get("more", "")), "choices": range(4)})
+
+
+@require_GET
+def tables(request: HttpRequest) -> HttpResponse:
+    found = _found(request)
+    context = {
+        "found": found,
+        "systems": [(one, burst_sentence(one), one.together[:SHOWN]) for one in found.file_systems],
+        "balance": balance_sentence(found),
+        "loads": [(name, found.before[name], found.after[name]) for name in found.before],
+        "moves": found.moves[:SHOWN],
+    }
+    return render(request, "filesystem_calls/_fleet_tables.html", context)
+
+
+@require_GET
+def chart(request: HttpRequest) -> HttpResponse:
+    found = _found(request)
+    series = [(one.file_system or "unknown", one.seconds) for one in found.file_systems if any(one.seconds)]
+    if not series:
+        empty = {"title": "No calls are known", "text": "No job whose files an audit counted took a checkpoint in these minutes."}
+        return JsonResponse({"figure": None, "empty": empty})
+    figure = calls_by_second(series, found.start)
+    return JsonResponse({"figure": json.loads(figure.to_json()), "note": "Calls of each second, a checkpoint's evenly over its duration."})
+
+
+def _found(request: HttpRequest) -> FleetCalls:
+    return fleet_calls(timezone.now(), more_of(request.GET.get("more", "")))

@@ -1,0 +1,25 @@
+"""What calls of a fleet come to, in words."""
+
+from webapp.filesystem_calls.fleet_calls import FileSystemCalls, FleetCalls
+
+
+def burst_sentence(one: FileSystemCalls) -> str:
+    name = one.file_system or "a file system that is not known"
+    left_out = f" {one.unknown:,} of its {one.jobs:,} jobs are left out: no audit counted their files." if one.unknown else ""
+    if not one.peak:
+        return f"Calls to {name} are not known.{left_out}"
+    rate = f"{one.peak:,.0f} calls in its worst second, of {len(one.together):,} jobs together, against {one.per_s:,.1f} calls/s over time."
+    gain = " To stagger them would gain little."
+    if one.staggered_peak < one.steady_peak * 0.95:
+        gain = f" Begun at other seconds the worst would be {one.staggered_peak:,.0f} instead of {one.steady_peak:,.0f}."
+    return f"{name}: {rate}{gain}{left_out}"
+
+
+def balance_sentence(found: FleetCalls) -> str:
+    if len(found.before) < 2:
+        return "There is one file system: suppose more of them to see which jobs would move."
+    if not found.moves:
+        return "No other distribution by this rule would relieve the file system that has most to do."
+    before, after = max(found.before.values()), max(found.after.values())
+    jobs = "1 job" if len(found.moves) == 1 else f"{len(found.moves):,} jobs"
+    return f"{jobs} moved, the busiest file system would have {after:,.1f} calls/s over time instead of {before:,.1f}."
