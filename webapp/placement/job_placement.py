@@ -76,6 +76,16 @@ class VertexSpread:
 
 
 @dataclass(frozen=True)
+class HostLoad:
+    """``restarts``: tasks that restart when the host is lost with all its TaskManagers."""
+
+    host: str
+    taskmanagers: int
+    tasks: int
+    restarts: int
+
+
+@dataclass(frozen=True)
 class JobPlacement:
     """``outcomes``: now (where known), Flink's default, each rule alone, both. ``regions``: parts that restart by themselves.
     ``unknown``: sentences on what is not known."""
@@ -86,6 +96,7 @@ class JobPlacement:
     regions: int
     outcomes: Sequence[Outcome]
     taskmanagers: Sequence[TaskManagerLoad]
+    hosts: Sequence[HostLoad]
     vertices: Sequence[VertexSpread]
     segment_bytes: int
     advice: str
@@ -127,6 +138,7 @@ def placement_of(job: JobCurrent, plan: Plan, sampled: Sampled) -> JobPlacement:
         len(region_sizes(found_regions)),
         outcomes,
         _taskmanagers(spread_now, sampled, names, settings, restarted_by_taskmanager(found_regions, now, len(names))) if now else (),
+        _hosts(sampled, names, now, found_regions) if now else (),
         _vertices(plan, spread_now, now, found_regions) if now else (),
         settings.segment_bytes,
         advice(release(job.flink_version), job.configuration),
@@ -204,6 +216,19 @@ def _taskmanagers(
             )
         )
     return sorted(loads, key=lambda load: (-load.tasks, load.taskmanager_id))
+
+
+def _hosts(sampled: Sampled, names: Sequence[str], now: Sequence[Indices], found_regions: Sequence[Indices]) -> list[HostLoad]:
+    """Those whose loss restarts most first; TaskManagers whose host is not known are left out."""
+    of_name = [sampled.taskmanagers[name].host if name in sampled.taskmanagers else None for name in names]
+    hosts = sorted({host for host in of_name if host})
+    # An unknown place is counted from the end, which is unknown too.
+    position = np.array([*(hosts.index(host) if host else -1 for host in of_name), -1], dtype=np.int64)
+    where = [position[of_vertex] for of_vertex in now]
+    restarted = restarted_by_taskmanager(found_regions, where, len(hosts))
+    tasks = np.bincount(np.concatenate(where)[np.concatenate(where) >= 0], minlength=len(hosts))
+    loads = [HostLoad(host, of_name.count(host), int(tasks[at]), int(restarted[at])) for at, host in enumerate(hosts)]
+    return sorted(loads, key=lambda load: (-load.restarts, -load.tasks, load.host))
 
 
 def _vertices(plan: Plan, found: Spread, now: Sequence[Indices], found_regions: Sequence[Indices]) -> list[VertexSpread]:

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from django.core.cache import cache
 
 from webapp.fleet.models import JobCurrent
-from webapp.placement.job_placement import LARGEST_READ, JobPlacement, Outcome, TaskManagerLoad, VertexSpread, placement_of
+from webapp.placement.job_placement import LARGEST_READ, HostLoad, JobPlacement, Outcome, TaskManagerLoad, VertexSpread, placement_of
 from webapp.placement.job_plan import plan_of
 from webapp.placement.samples import Sampled, read_samples
 
@@ -17,7 +17,7 @@ log = logging.getLogger(__name__)
 KEPT = timedelta(minutes=5)
 STEP = timedelta(seconds=30)
 """Instants asked for within this time have one answer."""
-_SHAPE = [[field.name for field in fields(part)] for part in (JobPlacement, Outcome, TaskManagerLoad, VertexSpread)]
+_SHAPE = [[field.name for field in fields(part)] for part in (JobPlacement, Outcome, TaskManagerLoad, HostLoad, VertexSpread)]
 """What an earlier version kept is not read by one whose fields differ."""
 
 

@@ -1,1 +1,1 @@
-"""How long a restore of a job takes: from a checkpoint, a savepoint or local state, as observed and as it would be now."""
+"""What a failure of a job restarts, how long a restore takes, and what would shorten it: as observed and as it would be now."""

@@ -13,6 +13,7 @@ from webapp.checkpoints.models import CheckpointFact
 from webapp.checkpoints.outages import outages
 from webapp.fleet.models import JobAnnotation, JobCurrent
 from webapp.lib.outage import Outage
+from webapp.recovery.failover import Failover, failover
 from webapp.recovery.restore_time import RestoreRange, UnionReads, restore_range, union_reads
 from webapp.storage.xray import xray_cache
 from webapp.storage.xray.contents import Xray
@@ -74,13 +75,18 @@ class JobRestores:
     unions_of: int | None
     read_ms: float
     unknown: tuple[str, ...]
+    failover: Failover | None
 
 
 def job_restores(job: JobCurrent, until: datetime, read_ms: float = READ_MS) -> JobRestores:
-    """Restores of the time before ``until``; seven queries and two ``_metadata`` files at most."""
+    """Restores of the time before ``until``; a dozen queries, two ``_metadata`` files and the newest samples at most."""
     unknown: list[str] = []
     local = local_recovery(job.configuration)
-    observed = _observed(job, until, bool(local))
+    of_job = _outages(job, until)
+    observed = _observed(job, of_job, bool(local))
+    regions = failover(job, until, until - HISTORY, of_job)
+    if regions is None:
+        unknown.append("What a failure restarts is not known: the plan of this job is not, or it is too large for a page.")
     if not observed:
         unknown.append(f"No restore of the last {HISTORY.days} days is known with its duration: only the log of the JobManager has it.")
     choices: list[Choice] = []
@@ -99,7 +105,7 @@ def job_restores(job: JobCurrent, until: datetime, read_ms: float = READ_MS) -> 
             choices.append(_local(choices[-1], observed))
     setting = _LOCAL_SETTINGS[0] if (release(job.flink_version) or SPLIT_SETTINGS) >= SPLIT_SETTINGS else _LOCAL_SETTINGS[1]
     written = ", execution.checkpointing.local-backup.enabled: true" if setting == _LOCAL_SETTINGS[0] else ""
-    return JobRestores(job, local, f"{setting}: true{written}", observed, tuple(choices), unions, of, read_ms, tuple(unknown))
+    return JobRestores(job, local, f"{setting}: true{written}", observed, tuple(choices), unions, of, read_ms, tuple(unknown), regions)
 
 
 def local_recovery(configuration: Mapping[str, Any] | None) -> bool | None:
@@ -109,29 +115,34 @@ def local_recovery(configuration: Mapping[str, Any] | None) -> bool | None:
     return any(str(configuration.get(key) or "").lower() == "true" for key in _LOCAL_SETTINGS)
 
 
-def _observed(job: JobCurrent, until: datetime, local: bool) -> tuple[ObservedRestore, ...]:
-    """Newest first."""
+def _outages(job: JobCurrent, until: datetime) -> list[tuple[Outage, int]]:
+    """Oldest first, each with how many TaskManagers were lost."""
     start = until - HISTORY
-    found = [one for one in outages(job, start, until) if one.part_ms["restore"] is not None and one.restored_id is not None]
-    found = found[-MOST_OBSERVED:]
-    facts = _facts(job, {one.restored_id for one in found if one.restored_id is not None})
+    found = outages(job, start, until)[-MOST_OBSERVED:]
     lost = JobAnnotation.objects.filter(cluster=job.cluster, job_id=job.job_id, kind="taskmanager_lost", at__gte=start - LOST_BEFORE)
     instants = list(lost.order_by("-at").values_list("at", flat=True)[:MOST_LOST])
+    ends = [start, *(one.until or one.at for one in found)]
+    return [(one, _lost(one, before, instants)) for one, before in zip(found, ends, strict=False)]
+
+
+def _observed(job: JobCurrent, of_job: Sequence[tuple[Outage, int]], local: bool) -> tuple[ObservedRestore, ...]:
+    """Newest first."""
+    facts = _facts(job, {one.restored_id for one, _dead in of_job if one.restored_id is not None})
     made = []
-    for one in found:
-        fact = facts.get(one.restored_id or 0)
-        dead = _lost(one, instants)
+    for one, dead in reversed(of_job):
+        restore_ms, number = one.part_ms["restore"], one.restored_id
+        if restore_ms is None or number is None:
+            continue
+        fact = facts.get(number)
         kind = SAVEPOINT if fact is not None and fact.is_savepoint else LOCAL if local and not dead else CHECKPOINT
-        restore_ms = one.part_ms["restore"]
-        made.append(
-            ObservedRestore(one.at, kind, one.restored_id or 0, restore_ms or 0, one.downtime_ms, fact.state_bytes if fact else None, dead)
-        )
-    return tuple(reversed(made))
+        made.append(ObservedRestore(one.at, kind, number, restore_ms, one.downtime_ms, fact.state_bytes if fact else None, dead))
+    return tuple(made)
 
 
-def _lost(outage: Outage, instants: Iterable[datetime]) -> int:
-    until = outage.until or outage.at
-    return sum(outage.at - LOST_BEFORE <= at <= until for at in instants)
+def _lost(outage: Outage, before: datetime, instants: Iterable[datetime]) -> int:
+    """``before``: when the outage before it ended, to which earlier losses belong. Instants of marks are full seconds."""
+    since = max(outage.at - LOST_BEFORE, before.replace(microsecond=0))
+    return sum(since < at <= (outage.until or outage.at) for at in instants)
 
 
 def _facts(job: JobCurrent, numbers: set[int]) -> dict[int, CheckpointFact]:

@@ -1,4 +1,4 @@
-"""How long a restore of a job takes."""
+"""What a failure of a job restarts, and how long its restore takes."""
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -10,6 +10,8 @@ from webapp.recovery.parameters import RestoreParameters
 from webapp.recovery.words import LABELS, MEANINGS, summary
 
 OBSERVED_SHOWN = 20
+VERTICES_SHOWN = 50
+LOSSES_SHOWN = 10
 
 
 @require_GET
@@ -24,6 +26,11 @@ def page(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
         "summary": summary(found),
         "choices": [(one, LABELS[one.kind], MEANINGS[one.kind]) for one in found.choices],
         "observed": found.observed[:OBSERVED_SHOWN],
+        "failover": found.failover,
+        "vertices": found.failover.vertices[:VERTICES_SHOWN] if found.failover else (),
+        "losses": found.failover.taskmanagers[:LOSSES_SHOWN] if found.failover else (),
+        "hosts": found.failover.hosts[:LOSSES_SHOWN] if found.failover else (),
+        "restarts": found.failover.observed[:LOSSES_SHOWN] if found.failover else (),
         "range_query": view.time_range.query if view.time_range.chosen else "",
     }
     return render(request, "recovery/recovery.html", context)

@@ -1,22 +1,25 @@
 """Restores of real jobs, against the JobManager's log, Flink's raw answers, and its own reading of ``_metadata``."""
 
 import json
+import re
 from collections import defaultdict
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from io import StringIO
 from pathlib import Path
+from statistics import median
 
 import pytest
 from django.core.cache import cache
 from django.core.management import call_command
 from django.urls import reverse
 
-from spark_jobs.serving import CHECKPOINT_FACT, JOB_ANNOTATION, JOB_CURRENT
+from spark_jobs.serving import CHECKPOINT_FACT, JOB_ANNOTATION, JOB_CURRENT, LOG_EVENT
 from tests.first_cycles import CLUSTER, served_tables
 from tests.raw_outages import LINE, raw_outages
+from tests.webapp.builders import window
 from tests.webapp.storage.builders import root
 from webapp.checkpoints.models import CheckpointFact
-from webapp.fleet.models import JobAnnotation, JobCurrent
+from webapp.fleet.models import JobAnnotation, JobCurrent, LogEvent
 from webapp.recovery.job_restores import job_restores
 
 pytestmark = pytest.mark.django_db
@@ -30,7 +33,7 @@ def cycles(tmp_path_factory):
 
     def of(recording):
         if recording not in kept:
-            tables = (JOB_CURRENT, CHECKPOINT_FACT, JOB_ANNOTATION)
+            tables = (JOB_CURRENT, CHECKPOINT_FACT, JOB_ANNOTATION, LOG_EVENT)
             kept[recording] = served_tables(RECORDINGS / recording, tmp_path_factory.mktemp("home"), *tables)
         return kept[recording]
 
@@ -42,7 +45,7 @@ def taken_up(cycles):
     cache.clear()
 
     def of(recording):
-        for model, rows in zip((JobCurrent, CheckpointFact, JobAnnotation), cycles(recording), strict=True):
+        for model, rows in zip((JobCurrent, CheckpointFact, JobAnnotation, LogEvent), cycles(recording), strict=True):
             model.objects.bulk_create(model(**row) for row in rows)
         if recording == UNION:
             root("file:/opt/l/lab/run/1.20.5-L2", read_at=str(RECORDINGS / UNION))
@@ -86,8 +89,8 @@ def test_restores_are_those_of_the_log_with_the_sizes_of_flinks_answers(recordin
 
 
 def test_killed_taskmanagers_are_counted_with_the_restores_they_caused(taken_up):
-    """Five were killed in the recording; where a task failed on its own, none was lost."""
-    assert any(one.lost_taskmanagers for one in restores(taken_up(KILLED)).observed)
+    """In the recording one was killed five times, each time when all tasks ran again."""
+    assert [one.lost_taskmanagers for one in restores(taken_up(KILLED)).observed] == [1] * 5
 
 
 def test_failing_tasks_lose_no_taskmanager(taken_up):
@@ -96,7 +99,7 @@ def test_failing_tasks_lose_no_taskmanager(taken_up):
 
 def test_union_state_is_that_which_flink_reads_in_the_metadata(taken_up, django_assert_max_num_queries):
     job = taken_up(UNION)
-    with django_assert_max_num_queries(12):
+    with django_assert_max_num_queries(16):
         found = restores(job)
     checkpoint = next(one for one in found.choices if one.kind == "checkpoint")
     folder = RECORDINGS / UNION / "ckpt" / job.job_id / f"chk-{checkpoint.checkpoint_id}"
@@ -144,3 +147,49 @@ def test_the_time_of_one_file_is_asked_for(taken_up, viewer):
     assert union["parallel_ms"] == -(-union["files"] // 16) * 200
     refused = viewer.get(reverse("api-job-recovery", args=(CLUSTER, job.job_id)), {"read_ms": "x"})
     assert refused.status_code == 400
+
+
+def told_restarts(recording):
+    (log,) = (RECORDINGS / recording / "logs").glob("*standalonesession*")
+    return [int(count) for count in re.findall(r" - (\d+) tasks will be restarted to recover", log.read_text("utf-8"))]
+
+
+@pytest.mark.parametrize("recording", [KILLED, FAILING])
+def test_restarts_that_were_observed_stand_beside_the_regions_of_the_plan(recording, taken_up):
+    """Their jobs shuffle each with each: one region, and every restart was of all tasks."""
+    found = restores(taken_up(recording)).failover
+    assert sorted(one.tasks for one in found.observed) == sorted(told_restarts(recording))
+    assert (found.regions, found.largest) == (1, found.tasks)
+    assert {one.tasks for one in found.observed} == {found.tasks}
+    assert {one.restarts for one in (*found.vertices, *found.taskmanagers, *found.hosts)} == {found.tasks}
+
+
+@pytest.mark.parametrize("recording", [KILLED, FAILING])
+def test_phases_are_the_medians_of_what_the_log_has(recording, taken_up):
+    found = restores(taken_up(recording)).failover
+    raw = raw_outages(recording)
+    assert found.phases.outages == len(raw)
+    assert found.phases.downtime_ms == median(one.ended_ms - one.begun_ms for one in raw)
+    assert found.phases.alone_ms < found.phases.downtime_ms
+
+
+def test_killed_taskmanagers_waited_for_slots_and_failed_tasks_did_not(taken_up):
+    killed = restores(taken_up(KILLED))
+    assert any(one.lost_taskmanagers for one in killed.observed)
+    spare = killed.failover.spare
+    assert spare is not None
+    assert spare.saved_ms == max(spare.lost_wait_ms - spare.usual_ms, 0)
+
+
+def test_a_job_that_lost_no_taskmanager_knows_nothing_of_spare_slots(taken_up):
+    assert restores(taken_up(FAILING)).failover.spare is None
+
+
+def test_records_that_a_task_alone_would_lose_are_its_rate_for_the_time_it_is_away(taken_up):
+    job = taken_up(FAILING)
+    window(job, job.graph["vertices"][1]["vertex_id"], job.last_seen_at - timedelta(minutes=1), records_in_per_s=300.0)
+    found = restores(job).failover
+    one = found.vertices[1]
+    assert one.alone_records == pytest.approx(300 / one.parallelism * found.phases.alone_ms / 1000)
+    assert one.alone_share == 1 / one.parallelism
+    assert found.vertices[0].alone_records is None

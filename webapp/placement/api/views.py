@@ -13,7 +13,7 @@ from rest_framework.views import APIView
 from webapp.fleet.models import JobCurrent
 from webapp.lib.api.lists import ERRORS, NOT_FOUND
 from webapp.lib.path_names import without_nul
-from webapp.placement.job_placement import JobPlacement, Outcome, TaskManagerLoad, VertexSpread
+from webapp.placement.job_placement import HostLoad, JobPlacement, Outcome, TaskManagerLoad, VertexSpread
 from webapp.placement.lookup import look_up_placement
 from webapp.placement.words import verdict
 
@@ -45,6 +45,13 @@ class TaskManagerSerializer(serializers.Serializer[TaskManagerLoad]):
     restarts = serializers.IntegerField(help_text="tasks that restart when it is lost: those of all failover regions with a task on it")
 
 
+class HostSerializer(serializers.Serializer[HostLoad]):
+    host = serializers.CharField()
+    taskmanagers = serializers.IntegerField()
+    tasks = serializers.IntegerField()
+    restarts = serializers.IntegerField(help_text="tasks that restart when it is lost with all its TaskManagers")
+
+
 class VertexSerializer(serializers.Serializer[VertexSpread]):
     vertex_id = serializers.CharField()
     name = serializers.CharField()
@@ -69,6 +76,7 @@ class PlacementSerializer(serializers.Serializer[JobPlacement]):
     unknown = serializers.ListField(child=serializers.CharField(), help_text="sentences on what is not known")
     outcomes = OutcomeSerializer(many=True)
     taskmanagers = TaskManagerSerializer(many=True)
+    hosts = HostSerializer(many=True, help_text="those whose loss restarts most first")
     vertices = VertexSerializer(many=True)
 
     @extend_schema_field(serializers.CharField())

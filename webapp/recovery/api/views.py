@@ -13,8 +13,10 @@ from webapp.fleet.models import JobCurrent
 from webapp.lib.api.filtering import described, given
 from webapp.lib.api.lists import ERRORS, NOT_FOUND
 from webapp.lib.path_names import without_nul
+from webapp.recovery.failover import Failover, ObservedRestart, VertexRegions
 from webapp.recovery.job_restores import READ_MS, Choice, JobRestores, ObservedRestore, job_restores
 from webapp.recovery.parameters import RestoreParameters
+from webapp.recovery.phases import Phases, SpareSlots
 from webapp.recovery.restore_time import RestoreRange, UnionReads
 from webapp.recovery.words import summary
 
@@ -61,8 +63,66 @@ class UnionSerializer(serializers.Serializer[UnionReads]):
     parallel_ms = serializers.FloatField(help_text="of one that would read 16 at a time")
 
 
+class VertexRegionsSerializer(serializers.Serializer[VertexRegions]):
+    vertex_id = serializers.CharField()
+    name = serializers.CharField()
+    parallelism = serializers.IntegerField()
+    regions = serializers.IntegerField(help_text="failover regions that it has subtasks in")
+    restarts = serializers.IntegerField(help_text="tasks that restart when one of its subtasks fails, at most")
+    records_per_s = serializers.FloatField(allow_null=True)
+    alone_records = serializers.FloatField(allow_null=True, help_text="lost if one of its subtasks came back alone")
+    alone_share = serializers.FloatField(help_text="of its input that one subtask takes")
+
+
+class RestartSerializer(serializers.Serializer[ObservedRestart]):
+    at = serializers.DateTimeField()
+    tasks = serializers.IntegerField()
+    is_global = serializers.BooleanField()
+
+
+class LossSerializer(serializers.Serializer[Any]):
+    taskmanager_id = serializers.CharField()
+    tasks = serializers.IntegerField()
+    restarts = serializers.IntegerField()
+
+
+class HostLossSerializer(serializers.Serializer[Any]):
+    host = serializers.CharField()
+    taskmanagers = serializers.IntegerField()
+    tasks = serializers.IntegerField()
+    restarts = serializers.IntegerField()
+
+
+class PhasesSerializer(serializers.Serializer[Phases]):
+    outages = serializers.IntegerField()
+    downtime_ms = serializers.FloatField(allow_null=True, help_text="median")
+    wait_ms = serializers.FloatField(allow_null=True, help_text="median, for the restart strategy and for slots")
+    alone_ms = serializers.FloatField(allow_null=True, help_text="median of detection, deployment and restore alone")
+
+
+class SpareSerializer(serializers.Serializer[SpareSlots]):
+    outages = serializers.IntegerField(help_text="in which TaskManagers were lost")
+    lost_wait_ms = serializers.FloatField(help_text="their median wait")
+    usual_ms = serializers.FloatField(help_text="wait without such a loss")
+    saved_ms = serializers.FloatField(help_text="by spare slots, for each failure")
+    slots = serializers.IntegerField(allow_null=True, help_text="to keep spare: those of one TaskManager")
+
+
+class FailoverSerializer(serializers.Serializer[Failover]):
+    tasks = serializers.IntegerField()
+    regions = serializers.IntegerField()
+    largest = serializers.IntegerField(help_text="tasks of the largest region")
+    restarts_all = serializers.BooleanField(help_text="by its scheduler or failover strategy any failure restarts all tasks")
+    vertices = VertexRegionsSerializer(many=True)
+    taskmanagers = LossSerializer(many=True, help_text="those whose loss restarts most first")
+    hosts = HostLossSerializer(many=True)
+    observed = RestartSerializer(many=True, help_text="by the JobManager's log, newest first")
+    phases = PhasesSerializer()
+    spare = SpareSerializer(allow_null=True)
+
+
 class RecoverySerializer(serializers.Serializer[JobRestores]):
-    """How long restores of a job took, and what one would take now."""
+    """What a failure of the job restarts, how long its restores took, and what one would take now."""
 
     summary = serializers.SerializerMethodField()
     local_recovery = serializers.BooleanField(allow_null=True)
@@ -72,6 +132,7 @@ class RecoverySerializer(serializers.Serializer[JobRestores]):
     unions = UnionSerializer(many=True)
     unions_of = serializers.IntegerField(allow_null=True, help_text="the checkpoint they were read from")
     read_ms = serializers.FloatField(help_text="assumed for one file")
+    failover = FailoverSerializer(allow_null=True, help_text="what a failure restarts; null where the plan is not known")
     unknown = serializers.ListField(child=serializers.CharField(), help_text="sentences on what is not known")
 
     @extend_schema_field(serializers.CharField())
@@ -85,7 +146,7 @@ def as_document(found: JobRestores) -> dict[str, Any]:
 
 class RecoveryView(APIView):
     @extend_schema(
-        summary="How long restores of a job took, and what one would take now",
+        summary="What a failure of a job restarts, how long its restores took, and what one would take now",
         operation_id="jobs_recovery",
         parameters=described(RestoreParameters),
         responses={200: RecoverySerializer, **ERRORS, **NOT_FOUND},

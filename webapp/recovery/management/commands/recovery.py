@@ -18,8 +18,9 @@ from webapp.recovery.words import LABELS, summary
 
 class Command(PreparedCommand):
     help = (
-        "Print how long the restores of a job took, what one would take now from its newest checkpoint, local state or savepoint, and what "
-        "union state makes its subtasks read: words, or with --json one object. Exit code 0, or 2 where the job is unknown."
+        "Print what a failure of a job restarts, how long its restores took, what one would take now from its newest checkpoint, local "
+        "state or savepoint, and what union state makes its subtasks read: words, or with --json one object. "
+        "Exit code 0, or 2 where the job is unknown."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -47,5 +48,14 @@ def _words(found: JobRestores) -> Iterator[str]:
             f"  union state of {union.operator or union.operator_id}: {count_text(union.reads)} reads, {bytes_text(union.read_bytes)}; "
             f"a subtask reads {duration_text(union.serial_ms)} one by one"
         )
+    if found.failover:
+        of = found.failover
+        yield f"  {count_text(of.tasks)} tasks in {count_text(of.regions)} failover regions; the largest has {count_text(of.largest)}"
+        for host in of.hosts[:1]:
+            yield f"  the loss of host {host.host} restarts {count_text(host.restarts)} tasks"
+        for restart in of.observed[:1]:
+            yield f"  observed last: {count_text(restart.tasks)} tasks restarted at {restart.at.isoformat()}"
+        if of.spare:
+            yield f"  spare slots would save {duration_text(of.spare.saved_ms)} for each TaskManager lost"
     for line in found.unknown:
         yield f"  ? {line}"
