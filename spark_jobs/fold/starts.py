@@ -5,7 +5,8 @@ A start begins to be scheduled when the job's state becomes RUNNING. All instant
 
 * graph: until the job's state is RUNNING: the execution graph is built, the snapshot's ``_metadata`` read; under the adaptive
   scheduler also the wait for slots. Of a restart instead cancel, wait and failed_attempts, see :mod:`spark_jobs.fold.downtime`;
-  where no log tells, wait is all of it;
+  where no log was read, wait is all of it. Under the adaptive scheduler a restart begins with CANCELLING, and failed attempts before
+  the one whose tasks all ran are restarts of their own;
 * slots: until the last task was given its slot and its deployment began;
 * deploy: until the last task began to restore: it was sent to its TaskManager, which fetched the job's jars;
 * restore: until the last task ran: state is restored, operators are opened. Before 1.14, which does not tell the two apart, deploy
@@ -96,13 +97,16 @@ def _before(at: int, life: Life, begins: Sequence[int]) -> tuple[str, int | None
         wait_ms = at - outage["at"] - before["cancel"] - (before["failed_attempts"] or 0)
         return "restart", outage["at"], {"detect": outage["detect_ms"], **before, "wait": max(wait_ms, 0)}
     after = latest(begins, at - SAME_MS) or 0
-    restarting_at = latest((since for since, state in life.states if state == "RESTARTING" and since > after), at)
-    if restarting_at is not None:
-        return "restart", restarting_at, {"wait": at - restarting_at}
     by_log = (event["ts"] for event in life.events if event["kind"] == "job_submitted")
     submitted = [since for since in chain((one["start_time"] for one in life.answers), by_log) if since is not None and since > after]
     begun_at = latest(submitted, at)
-    return "start", begun_at, {"graph": _since(begun_at, at)}
+    # The adaptive scheduler cancels what ran, and makes another execution graph.
+    stopped = [since for since, state in life.states if state in ("RESTARTING", "CANCELLING") and after < since <= at]
+    if begun_at is not None or not stopped:
+        return "start", begun_at, {"graph": _since(begun_at, at)}
+    cancelled_at = latest((since for since, state in life.states if state == "CANCELED" and since > stopped[0]), at)
+    parts = {} if cancelled_at is None else {"cancel": cancelled_at - stopped[0]}
+    return "restart", stopped[0], {**parts, "wait": at - (stopped[0] if cancelled_at is None else cancelled_at)}
 
 
 def _since(begun_at: int | None, ended_at: int) -> int | None:

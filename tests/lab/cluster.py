@@ -112,8 +112,19 @@ class Lab:
             enough = self.incident.savepoint_after
             self.wait_for(lambda account: account["counts"]["completed"] >= enough, within_s=600)
             self.savepoint(within_s=300)
+        if self.incident.rescaled_after is not None:
+            seen = self.incident.rescaled_after
+            self.wait_for(lambda account: account["counts"]["completed"] >= seen)
+            self._rescale(4, 2)
         if self.incident.claimed_after is not None:
             self._lose_files(self.incident.claimed_after, before_loss)
+
+    def _rescale(self, before: int, after: int) -> None:
+        wanted = self.get(f"/jobs/{self.job_id}/resource-requirements")
+        for vertex in wanted.values():
+            if vertex["parallelism"]["upperBound"] == before:
+                vertex["parallelism"]["upperBound"] = after
+        call(f"{self.url}/jobs/{self.job_id}/resource-requirements", wanted, method="PUT")
 
     def _lose_files(self, claimed_after: int, before_loss: Callable[[], None] | None) -> None:
         self.wait_for(lambda account: account["counts"]["completed"] >= claimed_after)

@@ -10,6 +10,7 @@ class Incident:
     ``network_bytes_per_s``: what one TaskManager can send to the other. ``storage_bytes_per_s``: how fast one file of a checkpoint can
     be written. ``savepoint_after``: completed checkpoints, after which a savepoint is taken. ``claimed_after``: completed checkpoints,
     after which the job is cancelled, its newest checkpoint claimed by a second job, and old files deleted before that one restarts.
+    ``rescaled_after``: completed checkpoints, after which every vertex of parallelism 4 is asked to run with 2.
     ``counts_calls``: its storage is HDFS as Flink sees it, and each call to the NameNode is written down.
     """
 
@@ -21,6 +22,7 @@ class Incident:
     storage_bytes_per_s: int | None = None
     savepoint_after: int | None = None
     claimed_after: int | None = None
+    rescaled_after: int | None = None
     counts_calls: bool = False
 
 
@@ -194,6 +196,13 @@ INCIDENTS = {
             "enrich fails every 40 s, and its first subtask takes 15 s to restore: all others wait for it",
             {"rate": "500", "enrich-parallelism": "4", "fail-every-s": "40", "restore-ms": "15000"},
             {"execution.checkpointing.interval": "5s"},
+        ),
+        Incident(
+            "rescaled",
+            "the adaptive scheduler takes enrich from 4 subtasks to 2, as it is asked to",
+            {"rate": "500", "enrich-parallelism": "4"},
+            {"execution.checkpointing.interval": "5s", "jobmanager.scheduler": "adaptive"},
+            rescaled_after=3,
         ),
         Incident("crashing", "enrich throws every 20 s and the job restarts", {"rate": "500", "fail-every-s": "20"}),
     )

@@ -1,6 +1,9 @@
 """Starts of recorded jobs: page, API and command against Flink's raw answers and logs."""
 
+import gzip
 import json
+import re
+from datetime import UTC, datetime
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -70,6 +73,24 @@ def test_where_no_answer_tells_the_log_does(recording: str, home: Path) -> None:
         assert one.tasks == lines["tasks"]
         assert duration(one, "deploy") == lines.get("INITIALIZING", lines["RUNNING"]) - lines["DEPLOYING"]
         assert ("restore" in one.phase_of) == ("INITIALIZING" in lines)
+
+
+def test_a_rescale_under_the_adaptive_scheduler_is_told_by_its_phases(home: Path) -> None:
+    """The job is never RESTARTING: what ran is cancelled, and a new execution graph made."""
+    recording = "incidents/1.20.5/rescaled"
+    (job,) = taken_up(recording, home)
+    rescale, first = job_starts(job).starts
+    assert (first.kind, first.tasks, rescale.kind, rescale.tasks) == ("start", 8, "rescale", 6)
+    (log,) = (FIXTURES / recording / "logs").glob("*standalonesession*")
+    lines = gzip.decompress(log.read_bytes()).decode()
+    found = re.findall(r"^(\S+ \S+) INFO .* - Job .* switched from state \w+ to (\w+)", lines, re.MULTILINE)
+    changes = {state: ms(datetime.strptime(at, "%Y-%m-%d %H:%M:%S,%f").replace(tzinfo=UTC)) for at, state in found}
+    assert abs(ms(rescale.begun_at) - changes["CANCELLING"]) <= 2
+    assert abs(duration(rescale, "cancel") - (changes["CANCELED"] - changes["CANCELLING"])) <= 2
+    assert abs(ms(rescale.at) - changes["RUNNING"]) <= 2
+    last = by_rest(recording)[-1]
+    assert (ms(rescale.running_at), duration(rescale, "restore")) == (last["RUNNING"], last["RUNNING"] - last["INITIALIZING"])
+    assert sum(phase.duration_ms for phase in rescale.phases) == rescale.total_ms == rescale.downtime_ms
 
 
 def test_the_output_gap_lies_between_completed_checkpoints(home: Path) -> None:
