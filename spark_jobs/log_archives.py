@@ -31,7 +31,7 @@ from ingest.lake.reader import LakeReader
 from ingest.records import Skip
 from ingest.redaction.texts import redact
 from spark_jobs.paths import absolute_root, hadoop_path
-from spark_jobs.schemas import lake_schema
+from spark_jobs.schemas import lake_schema, spark_schema
 from spark_jobs.transforms import log_records
 
 TABLE = READ_BY_SPARK["log_records"].name
@@ -70,8 +70,10 @@ class LogArchives:
     def _load(self, files: Sequence[LogFile], scratch: str) -> int:
         staged = f"{scratch}/staged"
         read = log_records.by_block(self.session, files, self.layout, self.time_zone, self.keep)
-        read.write.options(**WRITTEN).parquet(hadoop_path(staged))
-        rows = self.session.read.schema(log_records.READ_SCHEMA).parquet(hadoop_path(staged))
+        written = [hadoop_path(f"{staged}/{name}") for name in read.written(staged, ("message", "record_hash")).files]
+        if not written:
+            return 0
+        rows = self.session.read.schema(spark_schema(read.schema)).parquet(*written)
         by_file = (
             rows.where("record_hash is null").groupBy("file").agg(F.sum("headers").alias("headers"), F.max("failure").alias("failure"))
         )

@@ -11,6 +11,7 @@ from pyspark.sql import types as T
 from spark_jobs.manifest import Manifest, Output
 from spark_jobs.paths import absolute_root, hadoop_path, without_globs
 from spark_jobs.run_files import JOB_STATE, RunFiles
+from spark_jobs.worker_rows import WorkerRows
 
 STATE_SCHEMA = "cluster string, job_id string, packed binary"
 _WRITTEN_STATE = "cluster string, job_id string, state binary"
@@ -27,17 +28,18 @@ class RunDir(RunFiles):
         self.outputs[name] = self._write(frame, f"tables/{name}", unrepeated)
         return self.outputs[name].rows
 
-    def write_jobs(self, folder: str, jobs: DataFrame) -> int:
+    def write_jobs(self, folder: str, jobs: WorkerRows) -> int:
         """See :meth:`RunFiles.count_jobs`."""
-        return self.count_jobs(self._write(jobs, folder))
+        return self.count_jobs(self._write_by_workers(jobs, folder))
 
-    def stage(self, name: str, frame: DataFrame) -> int:
+    def stage(self, name: str, rows: WorkerRows) -> int:
         """Write rows that later steps of this run start from; returns how many."""
-        self.stages[name] = self._write(frame, f"staged/{name}")
+        self.stages[name] = self._write_by_workers(rows, f"staged/{name}")
         return self.stages[name].rows
 
     def staged(self, session: SparkSession, name: str, schema: T.StructType) -> DataFrame:
-        return session.read.schema(schema).parquet(*(without_globs(f"{hadoop_path(self.uri)}/{file}") for file in self.stages[name].files))
+        files = [without_globs(f"{hadoop_path(self.uri)}/{file}") for file in self.stages[name].files]
+        return session.read.schema(schema).parquet(*files) if files else session.createDataFrame([], schema)
 
     def staged_holds(self, name: str, column: str) -> bool:
         """Whether any row that was staged has a value in this column, as the files' own statistics tell."""
@@ -53,6 +55,10 @@ class RunDir(RunFiles):
         output = self._write(frame, f"state/{name}")
         self.state[name] = output.files
         return output.rows
+
+    def _write_by_workers(self, rows: WorkerRows, folder: str) -> Output:
+        written = rows.written(f"{self.uri}/{folder}")
+        return Output(written.rows, tuple(f"{folder}/{name}" for name in written.files))
 
     def _write(self, frame: DataFrame, folder: str, unrepeated: Sequence[str] = ()) -> Output:
         # Parquet would look for repetitions in them, and write them plainly after all.

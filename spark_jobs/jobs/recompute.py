@@ -30,6 +30,7 @@ from spark_jobs.transforms import executions, folding, group_windows, log_events
 from spark_jobs.transforms.job_exceptions import job_exceptions
 from spark_jobs.transforms.skipped_inputs import skipped_inputs
 from spark_jobs.transforms.time_spans import floor_to, spans
+from spark_jobs.worker_rows import WorkerRows
 
 _UNREAD = ("source",)
 WINDOW_S = WINDOW // timedelta(seconds=1)
@@ -62,14 +63,14 @@ class Recompute:
         elif self.previous:
             self.run_dir.copy_snapshot(self.previous, EXECUTIONS)
 
-    def _folded(self, parts: Mapping[str, DataFrame]) -> DataFrame:
+    def _folded(self, parts: Mapping[str, DataFrame]) -> WorkerRows:
         return folding.folded(parts, self.settings, older_snapshots=any(self.from_seq[table] for table in with_same_rows("snapshots")))
 
     def stage_events(self) -> int:
         """Read what is new in the logs, once for all that follows."""
         if not self._has_new("log_records"):
             return 0
-        return self.run_dir.stage("events", log_events.with_served(log_events.recognised(self._new("log_records"))))
+        return self.run_dir.stage("events", log_events.recognised(self._new("log_records")))
 
     # What is new.
 
@@ -176,7 +177,7 @@ class Recompute:
     @cached_property
     def _asked_of_files(self) -> DataFrame:
         """What every job would know of them."""
-        return _held(folding.folded(self._parts_of_life, self.settings, compares=True).select(*JOB, "comparisons", "wanted_keys"))
+        return _held(folding.folded(self._parts_of_life, self.settings, compares=True).frame().select(*JOB, "comparisons", "wanted_keys"))
 
     @cached_property
     def new_uploads(self) -> DataFrame:
@@ -207,7 +208,7 @@ class Recompute:
         ranges = self.lake.session.createDataFrame([one[:4] for one in lookups], spark_schema(FOUND))
         triggers, lines = lookup_spans(lookups)
         records = self.lake.rows_in("log_records", lines).where(F.col("message").contains("heckpoint"))
-        reported = log_events.with_served(log_events.recognised(records)).where(F.col("kind").isin(*KINDS_OF_CHECKPOINT))
+        reported = log_events.recognised(records).frame().where(F.col("kind").isin(*KINDS_OF_CHECKPOINT))
         found = {
             "found_checkpoints": _within_spans(self.lake.rows_in("checkpoints", triggers).drop(*_UNREAD), ranges, "trigger_time"),
             "found_vertex_checkpoints": _within_spans(

@@ -23,7 +23,7 @@ from spark_jobs.serving import CHECKPOINT_UPLOAD, SKIPPED_INPUT
 from spark_jobs.small import events, executions, snapshots, uploads
 from spark_jobs.small.rows import MOST_BYTES, Row, SmallLake, TooLarge, lies_here
 from spark_jobs.spans import EPOCH, LINES_AFTER_TRIGGER, OTHER_SIDE_WITHIN, WINDOW, JobLookup, lookup_spans, merged, windows_between
-from spark_jobs.step_schemas import EXECUTION, FOUND, TASKMANAGER_LINE
+from spark_jobs.step_schemas import EXECUTION, FOUND, SERVED_EVENT, TASKMANAGER_LINE
 from spark_jobs.transforms import group_windows
 from spark_jobs.transforms.exception_batches import exception_columns
 from spark_jobs.transforms.fold_batches import FOLDED, folded_batches
@@ -121,7 +121,7 @@ class SmallCycle:
         if self._has_new("vertex_checkpoints"):
             parts["vertex_checkpoints"] = self._new("vertex_checkpoints").select([*JOB, *OF_VERTEX])
         if self._has_new("log_records"):
-            parts["events"] = events.served(self.events)
+            parts["events"] = pa.Table.from_pylist(self.events, SERVED_EVENT)
         return parts
 
     def _carried(self, name: str, columns: Sequence[str]) -> pa.Table:
@@ -214,7 +214,7 @@ class SmallCycle:
         found = {
             "found_checkpoints": self.lake.rows_in("checkpoints", triggers).drop_columns(["source"]),
             "found_vertex_checkpoints": self.lake.rows_in("vertex_checkpoints", triggers).select([*JOB, *OF_VERTEX]),
-            "found_lines": events.served(executions.locate(reported, self._known_executions)),
+            "found_lines": pa.Table.from_pylist(executions.locate(reported, self._known_executions), SERVED_EVENT),
         }
         jobs = {(one.cluster, one.job_id): one for one in lookups}
         cut = {name: _asked_rows(rows, jobs, "ts" if name == "found_lines" else "trigger_time") for name, rows in found.items()}

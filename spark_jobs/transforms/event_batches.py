@@ -3,7 +3,9 @@
 Types are those of :func:`ingest.flink_logs.event_parser.event_of`.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 import pyarrow as pa
@@ -21,7 +23,8 @@ from ingest.flink_logs.event_parser import (
 )
 from ingest.garbage_collection import without_garbage_collection
 from spark_jobs.arrow_schemas import INSTANT
-from spark_jobs.step_schemas import EVENT
+from spark_jobs.serving import LOG_EVENT_FIELDS
+from spark_jobs.step_schemas import EVENT, SERVED_EVENT
 
 RECORD_COLUMNS = ("cluster", "observed_at", "process", "ts", "level", "record_hash", "ordinal", "file", "offset")
 
@@ -33,6 +36,35 @@ def event_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]
             events = _events_of(batch)
         if events:
             yield events
+
+
+def served_event_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Records of ``RECORD_COLUMNS`` and ``message`` → their events as ``SERVED_EVENT``."""
+    return map(with_served, event_batches(batches))
+
+
+def with_served(events: pa.RecordBatch) -> pa.RecordBatch:
+    """``EVENT`` → ``SERVED_EVENT``. Columns that no line can fill may be missing."""
+    known = {name: events.column(name) for name in events.schema.names}
+    change = pc.binary_join_element_wise(known["from_state"], known["to_state"], " -> ")  # null where one is not known
+    known["served_reason"] = pc.coalesce(known["reason"], change, known["to_state"], known["from_state"])
+    known["fields"] = pa.array(_fields(known, events.num_rows), pa.string())
+    columns = [known.get(field.name, pa.nulls(events.num_rows, field.type)) for field in SERVED_EVENT]
+    return pa.RecordBatch.from_arrays(columns, schema=SERVED_EVENT)
+
+
+def _fields(known: Mapping[str, pa.Array], rows: int) -> Iterator[str]:
+    """One JSON text for each row."""
+    columns = {name: values.to_pylist() for name, values in known.items() if name in LOG_EVENT_FIELDS and values.null_count < rows}
+    columns["trigger_time"] = _of_distinct(known["trigger_time"], _in_json, pa.string()).to_pylist()
+    names = [name for name in LOG_EVENT_FIELDS if name in columns]
+    for values in zip(*(columns[name] for name in names), strict=True):
+        told = {name: value for name, value in zip(names, values, strict=True) if value is not None}
+        yield json.dumps(told, separators=(",", ":"), ensure_ascii=False) if told else "{}"
+
+
+def _in_json(instant: datetime) -> str:
+    return instant.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def _events_of(batch: pa.RecordBatch) -> pa.RecordBatch | None:
@@ -83,7 +115,7 @@ def _attempts(execution_ids: pa.Array) -> tuple[pa.Array, ...]:
     return tuple(pa.array([parts[place] for parts in read], kind).take(distinct.indices) for place, kind in enumerate(kinds))
 
 
-def _of_distinct(texts: pa.Array, function: Callable[[str], Any], kind: pa.DataType) -> pa.Array:
-    """The function's value for each text; null for null."""
-    distinct = texts.dictionary_encode()
-    return pa.array([function(text) for text in distinct.dictionary.to_pylist()], kind).take(distinct.indices)
+def _of_distinct(values: pa.Array, function: Callable[[Any], Any], kind: pa.DataType) -> pa.Array:
+    """The function's value for each; null for null."""
+    distinct = values.dictionary_encode()
+    return pa.array([function(value) for value in distinct.dictionary.to_pylist()], kind).take(distinct.indices)

@@ -8,17 +8,17 @@ from pyspark.sql import functions as F
 
 from spark_jobs.fold.rule_evaluation import Settings
 from spark_jobs.nested_tables import JOB
-from spark_jobs.schemas import spark_schema
 from spark_jobs.transforms.fold_batches import FOLDED, folded_batches
+from spark_jobs.worker_rows import WorkerRows
 
 
-def folded(parts: Mapping[str, DataFrame], settings: Settings, compares: bool = False, older_snapshots: bool = False) -> DataFrame:
+def folded(parts: Mapping[str, DataFrame], settings: Settings, compares: bool = False, older_snapshots: bool = False) -> WorkerRows:
     """One row for each job, see ``FOLDED``; ``parts``: name → rows with ``cluster`` and ``job_id``, read by the fold under it.
 
     ``compares``: every job's comparisons of uploads come out too, and which snapshots it wants.
     """
     fold = partial(folded_batches, settings=settings, compares=compares, older_snapshots=older_snapshots)
-    return in_order(parts).mapInArrow(fold, spark_schema(FOLDED))
+    return WorkerRows(in_order(parts), fold, FOLDED)
 
 
 def in_order(parts: Mapping[str, DataFrame]) -> DataFrame:

@@ -10,10 +10,8 @@ from pyspark.sql import functions as F
 from ingest.flink_logs.files import LogFile
 from ingest.flink_logs.layouts import FLINK, Layout, zone_of
 from ingest.flink_logs.record_splitter import Keep
-from spark_jobs.schemas import spark_schema
 from spark_jobs.transforms.log_blocks import BLOCK_BYTES, RECORDS, Block, record_batches, shares
-
-READ_SCHEMA = spark_schema(RECORDS)
+from spark_jobs.worker_rows import WorkerRows
 
 
 def by_block(
@@ -23,18 +21,14 @@ def by_block(
     time_zone: str = "UTC",
     keep: Keep = "events",
     block_bytes: int = BLOCK_BYTES,
-) -> DataFrame:
-    """``READ_SCHEMA`` of the files, see ``log_blocks.RECORDS``."""
-    read = partial(read_shares, shares=shares(files, block_bytes), layout=layout, time_zone=time_zone, keep=keep)
-    return share_numbers(session, read.keywords["shares"]).mapInArrow(read, READ_SCHEMA)
+) -> WorkerRows:
+    """``RECORDS`` of the files, a task for each share of their blocks."""
+    blocks = shares(files, block_bytes)
+    read = partial(_read, shares=blocks, layout=layout, time_zone=time_zone, keep=keep)
+    return WorkerRows(session.range(0, len(blocks), 1, max(len(blocks), 1)), read, RECORDS)
 
 
-def share_numbers(session: SparkSession, shares: Sequence[Sequence[Block]]) -> DataFrame:
-    """A task for each share."""
-    return session.range(0, len(shares), 1, max(len(shares), 1))
-
-
-def read_shares(
+def _read(
     numbers: Iterable[pa.RecordBatch], shares: Sequence[Sequence[Block]], layout: Layout, time_zone: str, keep: Keep
 ) -> Iterator[pa.RecordBatch]:
     """``RECORDS`` of the shares with these numbers."""

@@ -67,7 +67,7 @@ def _kept(session: SparkSession, told: DataFrame, folder: str) -> DataFrame:
 def _judged(rows: DataFrame) -> tuple[float, tuple[int, int, int]]:
     started = time.monotonic()
     parts = {name: rows.where(F.col(name).isNotNull()).select(*JOB, f"{name}.*") for name in PARTS}
-    jobs = folding.folded(parts, Settings()).where(F.size("job_judgement") > 0).select("finding_sight")
+    jobs = folding.folded(parts, Settings()).frame().where(F.size("job_judgement") > 0).select("finding_sight")
     roots = F.size(F.filter("finding_sight", lambda sight: sight["rule"] == "pressure.root"))
     sights = F.size("finding_sight")
     counted = jobs.agg(F.count(F.lit(1)).alias("jobs"), F.sum(sights).alias("sights"), F.sum(roots).alias("roots")).collect()[0]

@@ -9,21 +9,20 @@ from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
-from pyspark.sql import functions as F
 
 from ingest.flink_logs.files import find
 from ingest.flink_logs.layouts import FLINK
 from ingest.flink_logs.patterns import PATTERNS
 from ingest.lake.store import Lake
-from spark_jobs.log_archives import ARCHIVE_OPTIONS, WRITTEN, LogArchives
-from spark_jobs.schemas import spark_schema
+from spark_jobs.arrow_schemas import INSTANT
+from spark_jobs.log_archives import ARCHIVE_OPTIONS, LogArchives
 from spark_jobs.session import open_session
 from spark_jobs.step_schemas import EVENT
-from spark_jobs.transforms import log_blocks, log_records
+from spark_jobs.transforms import log_records
 from spark_jobs.transforms.event_batches import event_batches
+from spark_jobs.worker_rows import Make, WorkerRows
 from tests.bench.generated_log import generated_log
 from tests.bench.harness import Report
 
@@ -62,15 +61,15 @@ def _timed_events(reader: LogArchives, log: Path, out: Path) -> float:
 
 def _events(reader: LogArchives, log: Path, out: Path) -> None:
     """One pass: this log holds no record twice, which the job would find out."""
-    named = {"cluster": F.lit("bench"), "observed_at": F.lit(reader.observed_at)}
-    told = spark_schema(pa.schema([field for field in EVENT if field.name not in named]))
-    read = partial(_told, shares=log_blocks.shares(find([str(log)])[0]), layout=reader.layout, time_zone=reader.time_zone, keep=reader.keep)
-    events = log_records.share_numbers(reader.session, read.keywords["shares"]).mapInArrow(read, told)
-    events.withColumns(named).write.options(**WRITTEN).parquet(str(out))
+    read = log_records.by_block(reader.session, find([str(log)])[0], reader.layout, reader.time_zone, reader.keep)
+    WorkerRows(read.given, partial(_recognised, read=read.make, observed_at=reader.observed_at), EVENT).written(str(out))
 
 
-def _told(numbers: Iterable[pa.RecordBatch], **reading: Any) -> Iterator[pa.RecordBatch]:
-    return event_batches(log_records.read_shares(numbers, **reading))
+def _recognised(numbers: Iterable[pa.RecordBatch], read: Make, observed_at: datetime) -> Iterator[pa.RecordBatch]:
+    stamps = {"cluster": pa.scalar("bench"), "observed_at": pa.scalar(observed_at, INSTANT)}
+    for events in event_batches(read(numbers)):
+        columns = [pa.repeat(stamps[name], events.num_rows) if name in stamps else events.column(name) for name in EVENT.names]
+        yield pa.RecordBatch.from_arrays(columns, schema=EVENT)
 
 
 def _grep(log: Path) -> float:

@@ -39,14 +39,15 @@ def by_spark(
     spark: SparkSession, paths: list[Path], layout: Layout = FLINK, zone: str = "UTC", block_bytes: int = BLOCK_BYTES
 ) -> tuple[dict[Key, Any], dict[Key, Any]]:
     files, _ = find(map(str, paths))
-    read = by_block(spark, files, layout, zone, block_bytes=block_bytes)
+    read = by_block(spark, files, layout, zone, block_bytes=block_bytes).frame()
     records = numbered(read.where("record_hash is not null"))
     kept = records.withColumns({"cluster": F.lit("c"), "observed_at": F.lit(datetime(2026, 1, 1, tzinfo=UTC))}).persist()
     rows = {_key(row): (row.level, row.logger, row.message) for row in _collected(kept)}
-    events = {_key(row): row.asDict() for row in _collected(recognised(kept))}
+    events = {_key(row): row.asDict() for row in _collected(recognised(kept).frame())}
     kept.unpersist()
     for event in events.values():
-        del event["cluster"], event["observed_at"]
+        for name in ("cluster", "observed_at", "fields", "served_reason"):
+            del event[name]
         if event["trigger_time"]:
             event["trigger_time"] = event["trigger_time"].astimezone(UTC)
         event["ts"] = event["ts"].astimezone(UTC)

@@ -7,7 +7,9 @@ from pyspark.sql import DataFrame
 
 from spark_jobs.fold.rule_evaluation import Settings
 from spark_jobs.nested_tables import JOB, NESTED, RETRACTED, cut
-from spark_jobs.transforms import folding, log_events
+from spark_jobs.schemas import spark_schema
+from spark_jobs.step_schemas import SERVED_EVENT
+from spark_jobs.transforms import event_batches, folding
 from tests.spark_jobs.rows import Row
 
 Tables = dict[str, list[dict[str, Any]]]
@@ -15,11 +17,15 @@ Tables = dict[str, list[dict[str, Any]]]
 
 def folded(parts: Mapping[str, DataFrame]) -> tuple[Tables, list[dict[str, Any]]]:
     """Rows of all tables, and what came out of each job beside them."""
-    told = {name: log_events.with_served(rows) if name == "events" else rows for name, rows in parts.items()}
-    result = folding.folded(told, Settings()).toArrow()
+    told = {name: with_served(rows) if name == "events" else rows for name, rows in parts.items()}
+    result = folding.folded(told, Settings()).frame().toArrow()
     (jobs,) = result.combine_chunks().to_batches() or [result.schema.empty_table().to_batches()]
     tables = {table.name: cut(jobs, table).to_pylist() for table in (*NESTED, RETRACTED)}
     return tables, result.select([*JOB, "state", "lookup", "comparisons"]).to_pylist()
+
+
+def with_served(events: DataFrame) -> DataFrame:
+    return events.mapInArrow(lambda batches: map(event_batches.with_served, batches), spark_schema(SERVED_EVENT))
 
 
 def table(name: str, **parts: DataFrame) -> list[Row]:

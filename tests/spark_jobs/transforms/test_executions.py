@@ -18,7 +18,7 @@ from spark_jobs.small import executions as small_executions
 from spark_jobs.small.rows import Row
 from spark_jobs.step_schemas import EXECUTION
 from spark_jobs.transforms.executions import executions, locate, of_taskmanagers
-from spark_jobs.transforms.log_events import recognised, with_served
+from spark_jobs.transforms.log_events import recognised
 
 JOB, OTHER = "26eb676de8b3e133f9078fabe3704eb6", "11111111111111111111111111111111"
 GRAPH, VERTEX = "a932b3badd0047fc56bb20dcdd6164f3", "9c32e3838cee893dbb2fc90ccad79598"
@@ -56,13 +56,13 @@ class BySpark:
         frame = self.spark.createDataFrame(
             [tuple(row[name] for name in names) for row in log_records(*messages)], lake_schema("log_records")
         )
-        return recognised(frame)
+        return recognised(frame).frame()
 
     def executions(self, told: DataFrame, carried: Sequence[Row] = ()) -> list[Row]:
         return [row.asDict() for row in executions(told, self._carried(carried)).collect()]
 
     def located(self, told: DataFrame, carried: Sequence[Row] = ()) -> list[Row]:
-        return [row.asDict() for row in with_served(locate(told, executions(told, self._carried(carried)))).collect()]
+        return [row.asDict() for row in locate(told, executions(told, self._carried(carried))).collect()]
 
     def of_taskmanagers(self, told: DataFrame, carried: Sequence[Row] = ()) -> list[Row]:
         return [row.asDict() for row in of_taskmanagers(told, executions(told, self._carried(carried))).collect()]
@@ -81,7 +81,7 @@ class ByPython:
         return small_executions.executions(told, carried)
 
     def located(self, told: list[Row], carried: Sequence[Row] = ()) -> list[Row]:
-        return small_events.served(small_executions.locate(told, self.executions(told, carried))).to_pylist()
+        return small_executions.locate(told, self.executions(told, carried))
 
     def of_taskmanagers(self, told: list[Row], carried: Sequence[Row] = ()) -> list[Row]:
         return small_executions.of_taskmanagers(told, self.executions(told, carried))
