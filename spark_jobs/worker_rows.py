@@ -47,12 +47,12 @@ class WorkerRows:
         filesystem.makedirs(path, exist_ok=True)
         repeated = [name for name in self.schema.names if name not in unrepeated] if unrepeated else True
         options = {"compression": "zstd", "use_dictionary": repeated, "write_page_checksum": True, "store_schema": False}
-        write = partial(_written, make=self.make, folder=folder, schema=self.schema, options=options)
+        write = partial(write_batches, make=self.make, folder=folder, schema=self.schema, options=options)
         files = sorted(self.given.mapInArrow(write, spark_schema(_FILE)).collect())
         return Output(sum(rows for _, rows in files), tuple(name for name, _ in files))
 
 
-def _written(
+def write_batches(
     batches: Iterable[pa.RecordBatch], make: Make, folder: str, schema: pa.Schema, options: dict[str, Any]
 ) -> Iterator[pa.RecordBatch]:
     """``_FILE`` of what one task writes."""
