@@ -30,7 +30,7 @@ from ingest.lake.derived_commits import staged_commit
 from ingest.lake.reader import LakeReader
 from ingest.records import Skip
 from ingest.redaction.texts import redact
-from spark_jobs.paths import absolute_root, hadoop_path
+from spark_jobs.paths import absolute_root, hadoop_path, without_globs
 from spark_jobs.schemas import lake_schema, spark_schema
 from spark_jobs.transforms import log_records
 
@@ -70,7 +70,7 @@ class LogArchives:
     def _load(self, files: Sequence[LogFile], scratch: str) -> int:
         staged = f"{scratch}/staged"
         read = log_records.by_block(self.session, files, self.layout, self.time_zone, self.keep)
-        written = [hadoop_path(f"{staged}/{name}") for name in read.written(staged, ("message", "record_hash")).files]
+        written = [without_globs(hadoop_path(f"{staged}/{name}")) for name in read.written(staged, ("message", "record_hash")).files]
         if not written:
             return 0
         rows = self.session.read.schema(spark_schema(read.schema)).parquet(*written)
