@@ -88,7 +88,8 @@ class StorageJobSample:
 
     ``segmented`` are physical files of merged state, ``live_segment_bytes`` what of them is still referred to. ``chain`` is how many jobs
     stand behind this one, each needed by the one before it. ``retained`` are its checkpoints and savepoints in all roots that were read,
-    ``dependent`` those of them that refer to files of other jobs.
+    ``dependent`` those of them that refer to files of other jobs. ``calls``: to the name service for one checkpoint, by the files that it
+    wrote, with deleting them; ``interval_ms`` as configured.
     """
 
     root: str
@@ -107,6 +108,13 @@ class StorageJobSample:
     retained: int = 0
     dependent: int = 0
     incomplete: tuple[IncompleteSnapshot, ...] = ()
+    calls: float | None = None
+    interval_ms: int | None = None
+
+    @property
+    def calls_per_s(self) -> float | None:
+        """Over time."""
+        return self.calls * 1000 / self.interval_ms if self.calls is not None and self.interval_ms else None
 
     @property
     def called(self) -> str:

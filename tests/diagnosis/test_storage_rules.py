@@ -46,6 +46,7 @@ FIRES = [
     (CHAINED, "storage.cross_job"),
     (MERGED, "storage.amplification"),
     (job(small_files=1_500, all=Share(2_000, 400 * MB)), "storage.small_files"),
+    (job(small_files=90, calls=126, interval_ms=2_000), "storage.small_files"),
 ]
 QUIET = [
     (root(orphans=Share(3, 100_000)), "storage.orphans"),
@@ -58,6 +59,9 @@ QUIET = [
     (job(segmented=Share(3, 4 * MB), live_segment_bytes=MB), "storage.amplification"),
     (job(segmented=Share(3, 40 * MB)), "storage.amplification"),
     (job(small_files=90), "storage.small_files"),
+    (job(small_files=90, calls=126, interval_ms=10_000), "storage.small_files"),
+    (job(small_files=90, calls=126, interval_ms=2_000, ended=True), "storage.small_files"),
+    (job(small_files=10, calls=126, interval_ms=2_000), "storage.small_files"),
     (job(small_files=1_500, all=Share(9_000, 90_000 * MB)), "storage.small_files"),
 ]
 

@@ -2,19 +2,17 @@
 
 import re
 import statistics
-from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import pairwise
 from urllib.parse import urlsplit
 
-import numpy as np
-
-from spark_jobs.filesystem_calls.calls import calls_to_delete, calls_to_write
+from spark_jobs.filesystem_calls.calls import calls_of_files
 from webapp.checkpoints.models import CheckpointFact
 from webapp.fleet.models import JobCurrent
 from webapp.storage.models import CheckpointStorage
 from webapp.storage.newest_audits import latest_audits
+from webapp.storage.written_files import files_by_job
 
 WINDOW = timedelta(minutes=10)
 MOST_FACTS, MOST_JOBS = 20_000, 1_000
@@ -64,22 +62,8 @@ def fleet_jobs(now: datetime) -> tuple[datetime, list[FleetJob]]:
     job_ids = [job_id for _cluster, job_id in chosen]
     current = JobCurrent.objects.filter(job_id__in=job_ids).only("cluster", "job_id", "name", "flink_version")
     known = {(job.cluster, job.job_id): job for job in current}
-    files = files_by_job(job_ids)
+    files = files_by_job(CheckpointStorage.objects.filter(audit__in=latest_audits(), job_id__in=job_ids))
     return newest, [_job(key, facts[key], known.get(key), files.get(key[1])) for key in chosen]
-
-
-def files_by_job(job_ids: Iterable[str]) -> dict[str, float]:
-    """Files that a checkpoint of each writes beside its ``_metadata``, as the newest audits saw its newest ones: what is new in one against
-    the retained one before, shared over the checkpoints between; all that one refers to where there is none before.
-    """
-    retained = CheckpointStorage.objects.filter(audit__in=latest_audits(), is_savepoint=False, job_id__in=list(job_ids))
-    found: dict[str, tuple[int, float]] = {}
-    for job_id, checkpoint, files, new, before in retained.values_list("job_id", "checkpoint_id", "files", "new_files", "previous_path"):
-        earlier = _CHECKPOINT.search(before or "")
-        between = max((checkpoint or 0) - int(earlier[1]), 1) if earlier else 1
-        if (checkpoint or 0) >= found.get(job_id, (-1, 0.0))[0]:
-            found[job_id] = (checkpoint or 0, files if new is None else new / between)
-    return {job_id: files for job_id, (_checkpoint, files) in found.items()}
 
 
 def _job(key: tuple[str, str], facts: list[tuple[datetime, int | None, str]], job: JobCurrent | None, files: float | None) -> FleetJob:
@@ -95,7 +79,7 @@ def _job(key: tuple[str, str], facts: list[tuple[datetime, int | None, str]], jo
         file_system_of(path),
         _CHECKPOINT.sub("", path),
         files,
-        None if files is None else _calls(files),
+        None if files is None else calls_of_files(files),
         taken,
         statistics.median(apart) if apart else None,
     )
@@ -104,9 +88,3 @@ def _job(key: tuple[str, str], facts: list[tuple[datetime, int | None, str]], jo
 def file_system_of(path: str) -> str:
     parts = urlsplit(path) if path else None
     return f"{parts.scheme}://{parts.netloc}" if parts and parts.scheme else ""
-
-
-def _calls(files: float) -> float:
-    """Each further file costs the same: it has one block, since its size is not in the database."""
-    none, one = (calls_to_write(np.ones(n, np.int64), 1).total + calls_to_delete(n).total for n in (0, 1))
-    return none + files * (one - none)

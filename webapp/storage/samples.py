@@ -6,13 +6,18 @@ from collections.abc import Iterable, Iterator, Sequence
 from django.db.models import Count, Q, Sum
 
 from spark_jobs.diagnosis.storage_samples import Dependence, IdleSnapshots, IncompleteSnapshot, Share, StorageJobSample, StorageRootSample
+from spark_jobs.filesystem_calls.calls import calls_of_files
 from spark_jobs.storage_words import NOT_CLEANABLE, ORPHAN
+from webapp.fleet.models import JobCurrent
 from webapp.lib.chunks import chunks
 from webapp.lib.instants import epoch_ms
 from webapp.storage.models import ChainLink, CheckpointStorage, JobStorage, MissingFile, RootFigures, StorageAudit, VerdictFigures
 from webapp.storage.retention import LAST, NEEDED, SUPERSEDED, ended_jobs, kept_savepoints
+from webapp.storage.written_files import files_by_job
 
 JOBS_AT_ONCE = 500
+FEW_FILES = 50
+"""Jobs with fewer small files are not asked how many calls a second they cost."""
 MOST_NAMES = 5
 MOST_SNAPSHOTS = 50
 MOST_EXAMPLES = 3
@@ -52,8 +57,10 @@ def _idle(root: RootFigures) -> Iterator[IdleSnapshots]:
 
 
 def job_samples(audit: StorageAudit, roots: Iterable[RootFigures], least_small_files: float) -> Iterator[StorageJobSample]:
-    """Of jobs with at least so many small files, merged files, references to other jobs or snapshots that lack files."""
-    notable = Q(small_files__gte=least_small_files) | Q(segmented_files__gt=0) | Q(foreign_files__gt=0) | Q(missing_files__gt=0)
+    """Of jobs with at least so many small files (or ``FEW_FILES``, which short intervals make many), merged files, references to other jobs or snapshots that lack files."""
+    notable = (
+        Q(small_files__gte=min(least_small_files, FEW_FILES)) | Q(segmented_files__gt=0) | Q(foreign_files__gt=0) | Q(missing_files__gt=0)
+    )
     depths = _Depths(audit)
     for root in roots:
         lacking = _lacking(audit, root.root)
@@ -61,6 +68,9 @@ def job_samples(audit: StorageAudit, roots: Iterable[RootFigures], least_small_f
         for chunk in chunks(rows, JOBS_AT_ONCE):
             depends_on = _dependences(audit, chunk)
             snapshots = _snapshots(audit, chunk)
+            job_ids = [row.job_id for row in chunk if row.small_files >= FEW_FILES]
+            written = files_by_job(CheckpointStorage.objects.filter(audit=audit, job_id__in=job_ids))
+            intervals = _intervals(job_ids)
             for row in chunk:
                 yield StorageJobSample(
                     root=root.root,
@@ -79,10 +89,17 @@ def job_samples(audit: StorageAudit, roots: Iterable[RootFigures], least_small_f
                     retained=snapshots.get((row.cluster, row.job_id), (0, 0))[0],
                     dependent=snapshots.get((row.cluster, row.job_id), (0, 0))[1],
                     incomplete=tuple(lacking.pop((row.cluster, row.job_id), ())),
+                    calls=calls_of_files(written[row.job_id]) if row.job_id in written else None,
+                    interval_ms=intervals.get((row.cluster, row.job_id)),
                 )
         # Savepoints of which nobody knows whose they are, and snapshots of jobs without a directory of their own here.
         for (cluster, job_id), incomplete in lacking.items():
             yield StorageJobSample(root.root, cluster, job_id, epoch_ms(root.as_of), incomplete=tuple(incomplete))
+
+
+def _intervals(job_ids: Sequence[str]) -> dict[tuple[str, str], int | None]:
+    rows = JobCurrent.objects.filter(job_id__in=job_ids).values_list("cluster", "job_id", "checkpoint_interval_ms")
+    return {(cluster, job_id): interval_ms for cluster, job_id, interval_ms in rows}
 
 
 def _lacking(audit: StorageAudit, root: str) -> dict[tuple[str, str], list[IncompleteSnapshot]]:

@@ -1,4 +1,5 @@
-"""A job writes its checkpoints as very many small files: the storage's name service or request bill pays, not the space.
+"""A job writes its checkpoints as very many small files, or so often that they cost many calls: the storage's name service or request
+bill pays, not the space.
 
 HDFS keeps each file in the NameNode's memory, object stores charge by request and throttle by prefix, and each file is one more
 round trip in the asynchronous part of a checkpoint and in a restore.
@@ -11,7 +12,7 @@ from spark_jobs.diagnosis.registry import rule
 from spark_jobs.diagnosis.storage_samples import TWO_DAYS_S, StorageJobSample
 from spark_jobs.diagnosis.subjects import stored_job_finding
 from spark_jobs.diagnosis.thresholds import Limits, Threshold
-from spark_jobs.diagnosis.wording import bytes_text, count_text, share_text
+from spark_jobs.diagnosis.wording import bytes_text, count_text, ms_text, share_text
 
 RULE = "storage.small_files"
 SMALL = "1 MiB"
@@ -20,7 +21,7 @@ SMALL = "1 MiB"
 @rule(
     RULE,
     "Many small files",
-    "The directory of a job holds thousands of files of at most 1 MiB.",
+    "The directory of a job holds thousands of files of at most 1 MiB, or what it writes of them costs many calls a second.",
     hold_s=TWO_DAYS_S,
     judges=StorageJobSample,
     thresholds=(
@@ -36,14 +37,19 @@ SMALL = "1 MiB"
             f"{RULE}.very_many_files", 100_000, "files", 1, 1_000_000_000,
             "A hundred thousand files of one job are felt by everybody who uses the same name service.",
         ),
+        Threshold(
+            f"{RULE}.calls_per_s", 50, "calls/s", 0.1, 1_000_000,
+            "A hundred such jobs make five thousand calls a second, a good part of what one NameNode answers.",
+        ),
     ),
 )  # fmt: skip
 def judge(sample: StorageJobSample, limits: Limits) -> Iterator[Finding]:
     share = sample.small_files / sample.all.files if sample.all.files else 0.0
-    if sample.small_files < limits[f"{RULE}.files"] or share < limits[f"{RULE}.share"]:
+    per_s, rate = (0.0 if sample.ended else sample.calls_per_s) or 0.0, f"{RULE}.calls_per_s"
+    if share < limits[f"{RULE}.share"] or (sample.small_files < limits[f"{RULE}.files"] and per_s < limits[rate]):
         return
     at_ms, key, part, many = sample.audited_at_ms, f"{RULE}.files", f"{RULE}.share", f"{RULE}.very_many_files"
-    severity: Severity = "warning" if sample.small_files >= limits[many] else "info"
+    severity: Severity = "warning" if sample.small_files >= limits[many] or per_s >= limits[rate] else "info"
     each = sample.all.bytes / sample.all.files
     yield stored_job_finding(
         sample,
@@ -54,12 +60,30 @@ def judge(sample: StorageJobSample, limits: Limits) -> Iterator[Finding]:
         "states and short checkpoint intervals multiply.",
         next_step="On 1.20 and later turn on execution.checkpointing.file-merging.enabled and watch the amplification. Else raise "
         "execution.checkpointing.data-inline-threshold (state.storage.fs.memory-threshold before 1.20; 20 kB by default, 1 MB at most), "
-        "which moves small states into the _metadata, take checkpoints less often, or lower the parallelism of small operators.",
+        "which moves small states into the _metadata, take checkpoints less often, or lower the parallelism of small operators."
+        + _pace(sample),
         evidence=(
             limits.compared("small files", sample.small_files, "count", ">=", key, at_ms),
             limits.compared("share of its files", share, "ratio", ">=", part, at_ms, f"of {count_text(sample.all.files, 'file')}"),
+            *_calls(sample, limits),
             Evidence("mean file size", each, "bytes", at_ms=at_ms, note=f"of {bytes_text(sample.all.bytes)}"),
             Evidence("retained checkpoints", sample.checkpoints, "count", at_ms=at_ms),
         ),
         data={"small_files": sample.small_files, "files": sample.all.files},
+    )
+
+
+def _calls(sample: StorageJobSample, limits: Limits) -> Iterator[Evidence]:
+    if sample.calls_per_s is not None and not sample.ended:
+        note = f"{sample.calls:,.0f} of one checkpoint, one every {ms_text(sample.interval_ms or 0)}"
+        yield limits.compared("name service", sample.calls_per_s, "calls/s", ">=", f"{RULE}.calls_per_s", sample.audited_at_ms, note)
+
+
+def _pace(sample: StorageJobSample) -> str:
+    """What another interval gives, in figures; what merging and the threshold give is worked out where the handles are read."""
+    if sample.calls_per_s is None or sample.ended:
+        return ""
+    return (
+        f" One checkpoint costs {sample.calls:,.0f} calls, {sample.calls_per_s:,.0f} a second at its interval; twice the interval would halve "
+        "that. The page File system calls of the job says what merging and each inline threshold would leave of them."
     )

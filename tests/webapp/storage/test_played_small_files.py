@@ -5,6 +5,8 @@ from datetime import timedelta
 import pytest
 
 from tests import played_trees
+from tests.played_calls import calls_by_checkpoint
+from tests.webapp.builders import job
 from tests.webapp.storage.builders import audit
 from webapp.findings.models import Finding
 from webapp.storage import audit_findings
@@ -21,14 +23,20 @@ def listed():
 
 @pytest.fixture
 def found(lease, tmp_path):
-    (job_id,) = {path.split("/")[0] for path, _size, _modified in listed()}
-    as_of = played_trees.newest(PLAYED) + timedelta(minutes=5)
-    job = {"cluster": "lab", "job_id": job_id, "name": "lab-small-files", "terminal": False, "seen": True}
-    [audited] = played_trees.audited(PLAYED, tmp_path, [("final", as_of)], [job])
-    of = audit("run-1", as_of=as_of, roots=[played_trees.root_uri(PLAYED)])
+    return judged(PLAYED, lease, tmp_path)
+
+
+def judged(played, lease, tmp_path, **fields):
+    """What the rule says of the checkpoints that an incident left. ``fields``: of the job as Flink told it."""
+    (job_id,) = {path.split("/")[0] for path, _size, _modified in played_trees.listed(played)}
+    as_of = played_trees.newest(played) + timedelta(minutes=5)
+    told = {"cluster": "lab", "job_id": job_id, "name": f"lab-{played.split('/')[1]}"}
+    [audited] = played_trees.audited(played, tmp_path, [("final", as_of)], [told | {"terminal": False, "seen": True}])
+    of = audit("run-1", as_of=as_of, roots=[played_trees.root_uri(played)])
     for table, model in AUDIT_MODELS.items():
         for row in audited.rows(table, "run-1"):
             model.objects.create(**row)
+    job(at=as_of, **told | fields)
     audit_findings.judge(of, lease, lambda _line: None)
     return list(Finding.objects.filter(rule="storage.small_files"))
 
@@ -43,3 +51,20 @@ def test_the_job_with_a_file_for_each_state_is_named_with_its_exact_counts(found
     assert by_name["small files"] == len(small)
     assert by_name["retained checkpoints"] == len(retained)
     assert by_name["mean file size"] == pytest.approx(sum(size for _path, size, _modified in listed()) / len(listed()))
+
+
+def test_a_job_of_few_small_files_at_a_short_interval_is_named_for_the_calls_that_flink_made(lease, tmp_path):
+    """The newest checkpoint, call by call, and once more for each file that it deletes."""
+    played = "1.20.5/counted-small"
+    (finding,) = judged(played, lease, tmp_path, checkpoint_interval_ms=2_000)
+    made = calls_by_checkpoint(played)
+    last = made[max(checkpoint for checkpoint, of in made.items() if of["rename"])]
+    calls = sum(last.values()) + last["create"] + 1
+    by_name = {one["name"]: one for one in finding.evidence}
+    assert by_name["name service"]["value"] == calls / 2 > by_name["name service"]["threshold"]
+    assert finding.severity == "warning"
+    assert f"One checkpoint costs {calls:,} calls" in finding.next_step
+
+
+def test_the_same_job_with_merged_files_is_not_named(lease, tmp_path):
+    assert judged("1.20.5/counted-merged", lease, tmp_path, checkpoint_interval_ms=2_000) == []
