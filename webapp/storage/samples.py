@@ -57,7 +57,9 @@ def _idle(root: RootFigures) -> Iterator[IdleSnapshots]:
 
 
 def job_samples(audit: StorageAudit, roots: Iterable[RootFigures], least_small_files: float) -> Iterator[StorageJobSample]:
-    """Of jobs with at least so many small files (or ``FEW_FILES``, which short intervals make many), merged files, references to other jobs or snapshots that lack files."""
+    """Of jobs with at least so many small files (or ``FEW_FILES``, which short intervals make many), merged files, references to other
+    jobs or snapshots that lack files.
+    """
     notable = (
         Q(small_files__gte=min(least_small_files, FEW_FILES)) | Q(segmented_files__gt=0) | Q(foreign_files__gt=0) | Q(missing_files__gt=0)
     )

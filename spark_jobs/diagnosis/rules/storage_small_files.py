@@ -84,6 +84,6 @@ def _pace(sample: StorageJobSample) -> str:
     if sample.calls_per_s is None or sample.ended:
         return ""
     return (
-        f" One checkpoint costs {sample.calls:,.0f} calls, {sample.calls_per_s:,.0f} a second at its interval; twice the interval would halve "
-        "that. The page File system calls of the job says what merging and each inline threshold would leave of them."
+        f" One checkpoint costs {sample.calls:,.0f} calls, {sample.calls_per_s:,.0f} a second at its interval; twice the interval would "
+        "halve that. The page File system calls of the job says what merging and each inline threshold would leave of them."
     )
