@@ -111,6 +111,20 @@ class ReportedStart:
 
 
 @dataclass(frozen=True)
+class ReportedMissingFile:
+    """A file that a restore did not find. ``snapshots`` need it. ``causes``: (what, verdict, why), best founded first."""
+
+    path: str
+    summary: str
+    owner: str
+    snapshots: int
+    operators: tuple[str, ...]
+    last_listed: datetime | None
+    gone_by: datetime | None
+    causes: tuple[tuple[str, str, str], ...] = ()
+
+
+@dataclass(frozen=True)
 class PressureRow:
     """One vertex: ``(start of the window, back-pressured share, busy share)``, the largest subtask's median."""
 
@@ -198,6 +212,7 @@ class JobStory:
     counters: ReportedCounters | None = None
     outages: tuple[Outage, ...] = ()
     starts: tuple[ReportedStart, ...] = ()
+    missing_files: tuple[ReportedMissingFile, ...] = ()
     points: tuple[ReportedCheckpoint, ...] = ()
     marks: tuple[ChartMark, ...] = ()
     pressure: tuple[PressureRow, ...] = ()

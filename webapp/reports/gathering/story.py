@@ -9,7 +9,7 @@ from webapp.checkpoints.outages import outages
 from webapp.fleet.models import JobCurrent
 from webapp.reports import texts
 from webapp.reports.document import JobStory, Moment, ReportedCounters, StoragePlace
-from webapp.reports.gathering import checkpoint_figures, events, pressure, starts, timeline
+from webapp.reports.gathering import checkpoint_figures, events, missing_files, pressure, starts, timeline
 from webapp.reports.gathering.checkpoint_figures import Outline
 from webapp.reports.gathering.scope import ReportScope
 from webapp.reports.gathering.timeline import most_important
@@ -60,6 +60,7 @@ def of_job(job: JobCurrent, scope: ReportScope, now: datetime, recordings: Colle
         counters=_counters(job),
         outages=outages(job, scope.start, scope.end),
         starts=starts.rows(job, scope),
+        missing_files=missing_files.rows(job, scope),
         points=checkpoint_figures.points(seen, scope.points_a_job),
         marks=marks,
         pressure=pressure.rows(job, scope),

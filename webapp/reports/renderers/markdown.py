@@ -146,6 +146,12 @@ def _job(story: JobStory) -> Iterator[str]:
     if story.starts:
         columns = ("Scheduled (UTC)", "Kind", "Whole", "Usually", "Parts", "Tasks", "Held up")
         yield from _table("Starts", columns, [_start(one) for one in story.starts])
+    for lost in story.missing_files:
+        yield f"* missing file `{_code(lost.path)}`: {plain(lost.summary)} In the directory of {plain(lost.owner or 'no known job')},"
+        listed, gone = instant_text(lost.last_listed), instant_text(lost.gone_by)
+        yield f"  needed by {count_text(lost.snapshots)} snapshots; last listed {listed}, gone by {gone}"
+        yield ""
+        yield from _table("What may have deleted it", ("Cause", "Verdict", "Why"), lost.causes)
     if story.storage:
         rows = [
             (place.root, bytes_text(place.bytes), bytes_text(place.orphan_bytes), count_text(place.missing_files))

@@ -1,0 +1,51 @@
+"""Files that restores of one job did not find in the time of a report, each with its triage."""
+
+from ingest.uris import BadUri
+from webapp.findings.models import Finding
+from webapp.fleet.models import JobCurrent
+from webapp.reports import texts
+from webapp.reports.document import ReportedMissingFile
+from webapp.reports.gathering.scope import ReportScope
+from webapp.triage.causes import RULED_OUT
+from webapp.triage.missing_file import Triage, triage
+from webapp.triage.words import LABELS, VERDICTS, summary
+
+RULE = "restore.missing_file"
+MOST_FILES = 3
+"""Each looks through lists of audits."""
+
+
+def rows(job: JobCurrent, scope: ReportScope) -> tuple[ReportedMissingFile, ...]:
+    """One query where no restore lacked a file."""
+    found = Finding.objects.filter(cluster=job.cluster, job_id=job.job_id, rule=RULE, first_seen__lte=scope.end, last_seen__gte=scope.start)
+    told = [
+        file["path"]
+        for data in found.order_by("-last_seen").values_list("data", flat=True)[:MOST_FILES]
+        for file in data.get("files") or ()
+    ]
+    return tuple(one for path in list(dict.fromkeys(told))[:MOST_FILES] if (one := _reported(path)))
+
+
+def _reported(path: str) -> ReportedMissingFile | None:
+    try:
+        found = triage(path)
+    except BadUri:
+        return None
+    owner = found.owner
+    causes = tuple(
+        (LABELS[one.key], VERDICTS[one.verdict].word, texts.bounded(one.because)) for one in found.causes if one.verdict != RULED_OUT
+    )
+    return ReportedMissingFile(
+        path=texts.bounded(found.path),
+        summary=texts.bounded(summary(found).word),
+        owner=texts.name(owner.name, owner.job_id) if owner else "",
+        snapshots=len(found.referrers) + found.more_referrers,
+        operators=_operators(found),
+        last_listed=found.seen.as_of if found.seen else None,
+        gone_by=found.gone_by,
+        causes=causes,
+    )
+
+
+def _operators(found: Triage) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(texts.name(one.operator, one.operator_id) for one in found.handles))
