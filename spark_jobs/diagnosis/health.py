@@ -15,7 +15,7 @@ Held vertices (``pressure.transit``) take nothing: their origin does. What stora
 newest checkpoint is not whole, ``checkpoint.unprotected`` takes the points. Without data there is no health: unknown, never 100.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
@@ -57,20 +57,17 @@ class Deduction(Generic[F]):
 
 @dataclass(frozen=True, slots=True)
 class Health(Generic[F]):
-    """``value`` is 0..100, None where unknown: then ``unknown_because`` says why. Deductions may add up to more than 100."""
+    """``value`` is 0..100, None where no rule had data. Deductions may add up to more than 100."""
 
     value: int | None
     deductions: tuple[Deduction[F], ...] = ()
-    unknown_because: str = ""
 
 
-def health_of(findings: Iterable[F], *, judged: bool = True, silent_sources: Collection[str] = ()) -> Health[F]:
+def health_of(findings: Iterable[F], *, judged: bool = True) -> Health[F]:
     """``findings`` are the open ones of a job, in any order. ``judged``: any rule ever had data to judge the job by."""
     deductions = deductions_of(findings)
-    if silent_sources:
-        return Health(None, deductions, f"no data from {', '.join(sorted(silent_sources))}")
     if not judged:
-        return Health(None, deductions, "no rule has had data to judge this job by")
+        return Health(None, deductions)
     return Health(max(0, BEST - sum(deduction.points for deduction in deductions)), deductions)
 
 

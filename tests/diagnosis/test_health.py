@@ -46,10 +46,9 @@ def test_many_findings_of_one_rule_weigh_little_more_than_one():
     assert health_of([Open("checkpoint.full_after_savepoint", "warning")] * 20).value == 100 - 15 - 10
 
 
-def test_no_source_no_health():
-    assert health_of([], silent_sources=["rest"]).value is None
+def test_no_data_no_health():
     assert health_of([], judged=False).value is None
-    assert "rest" in health_of([], silent_sources=["rest"]).unknown_because
+    assert health_of([Open("checkpoint.expired", "warning")], judged=False).value is None
 
 
 def test_points_fall_with_severity_and_with_confidence():
