@@ -192,7 +192,7 @@ class ReportedCounters:
 
 @dataclass(frozen=True)
 class JobStory:
-    """All that a report contains of one job."""
+    """All that a report contains of one job. ``restarts`` are all of the time, ``outages`` and ``marks`` the newest."""
 
     cluster: str
     job_id: str

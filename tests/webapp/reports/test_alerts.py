@@ -13,7 +13,9 @@ pytestmark = pytest.mark.django_db
 
 
 def of(row, start, end):
-    return gathered(ReportScope((JobKey(row.cluster, row.job_id),), at(start), at(end)))
+    rows, left_out = gathered(ReportScope((JobKey(row.cluster, row.job_id),), at(start), at(end)))
+    assert left_out == 0
+    return rows
 
 
 def test_alerts_of_the_range_come_with_who_acknowledged_them():

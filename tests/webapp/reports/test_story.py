@@ -12,8 +12,10 @@ from webapp.alerting.evaluation import evaluate
 from webapp.alerting.models import Alert
 from webapp.checkpoints.models import CheckpointRollup
 from webapp.fleet.models import Cluster, JobCurrent
+from webapp.reports.gathering import alerts, checkpoint_figures, incident
 from webapp.reports.gathering.incident import gather
 from webapp.reports.gathering.scope import BadScope, JobKey, checked
+from webapp.reports.renderers import html, markdown
 
 pytestmark = pytest.mark.django_db
 
@@ -63,6 +65,44 @@ def test_restarts_are_told_with_what_was_thrown():
     assert any("restarted 3 times; thrown: java.net.ConnectException in slow-enrich (1/4)" in line for line in document.summary.happened)
     assert [moment.kind for moment in document.timeline].count("restart") == 3
     assert document.stories[0].exceptions[0].more == 2
+
+
+def test_restarts_are_counted_by_all_marks_of_the_time_and_marks_that_are_left_out_are_said():
+    of = job(at=T0, start_time=T0 - timedelta(hours=2))
+    annotation(of, "restart", T0 - timedelta(hours=1), "before the report's time")
+    annotation(of, "restart", T0 - timedelta(minutes=29), "two between two answers", detail={"count": 2})
+    for number in range(150):
+        annotation(of, "restart", T0 - timedelta(seconds=5 * number), "restart", detail={"began_at": T0.isoformat()} if number else None)
+        annotation(of, "failure", T0 - timedelta(seconds=5 * number + 1), "failed")
+    document = told(of)
+    assert (document.stories[0].restarts, len(document.stories[0].marks)) == (152, 200)
+    assert [kpi.value for kpi in document.summary.kpis if kpi.label == "Restarts"] == ["152"]
+    assert any("restarted 152 times" in line for line in document.summary.happened)
+    assert document.summary.started_at == T0 - timedelta(minutes=29)
+    said = f"{of.name}: charts and the time line have the newest 200 of 301 restarts, failures and other marks."
+    assert said in document.cut
+    for form in (html.render(document), markdown.render(document)):
+        assert said in form and "152" in form
+
+
+def test_checkpoints_are_counted_by_all_of_the_time_and_what_is_not_looked_at_is_said(monkeypatch):
+    monkeypatch.setattr(checkpoint_figures, "MOST", 4)
+    monkeypatch.setattr(incident, "MOST_CHECKPOINTS", 4)
+    document = told(expiring())
+    figures = document.stories[0].checkpoints
+    assert (figures.settled, figures.completed, figures.failed, figures.by_outcome) == (10, 6, 4, {"expired": 4, "completed": 6})
+    assert any("those of the newest 4 checkpoints" in line for line in document.cut)
+
+
+def test_outages_and_alerts_that_are_left_out_are_said(monkeypatch):
+    monkeypatch.setattr(incident, "MOST_RESTARTS", 2)
+    monkeypatch.setattr(alerts, "MOST", 1)
+    expired_too = expiring()
+    evaluate(T0)
+    document = told(expired_too, restarting())
+    assert "payments: outages are those of the newest 2 of 3 restarts." in document.cut
+    assert "Alerts that are left out and not counted, the least severe: 1." in document.cut
+    assert len(document.alerts) == 1
 
 
 def test_a_job_that_restarted_cost_something_even_where_its_downtime_is_not_known():

@@ -9,15 +9,19 @@ from webapp.reports import texts
 from webapp.reports.document import ReportedAlert
 from webapp.reports.gathering.scope import ReportScope
 
-MOST_READ, MOST = 500, 200
+MOST = 200
 MOST_RULES = 50
 
 
-def gathered(scope: ReportScope) -> tuple[ReportedAlert, ...]:
-    """Those that fired, in order of time; instants are those of the data, except who acknowledged when."""
-    worst = Alert.objects.overlapping(scope.start, scope.end).filter(scope.rows).order_by("-severity_rank", "-starts_at", "-id")
-    rows = sorted(worst[:MOST_READ], key=lambda row: (row.starts_at, row.pk))
-    return tuple([_reported(row) for row in rows if row.fired_at][:MOST])
+def gathered(scope: ReportScope) -> tuple[tuple[ReportedAlert, ...], int]:
+    """The worst of those that fired, in order of time, and how many were left out. Two queries at most.
+
+    Instants are those of the data, except who acknowledged when.
+    """
+    fired = Alert.objects.overlapping(scope.start, scope.end).filter(scope.rows, fired_at__isnull=False)
+    worst = fired.order_by("-severity_rank", "-starts_at", "-id")[:MOST]
+    rows = sorted(worst, key=lambda row: (row.starts_at, row.pk))
+    return tuple(_reported(row) for row in rows), fired.count() - MOST if len(rows) == MOST else 0
 
 
 def by_rule(start: datetime, end: datetime) -> tuple[tuple[str, int, int], ...]:

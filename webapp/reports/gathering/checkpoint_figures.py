@@ -2,14 +2,14 @@
 
 import itertools
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime, timedelta
 from typing import Any
 
 from django.db.models import Sum
 
-from spark_jobs.serving import FAILED_OUTCOMES, UNSETTLED_OUTCOMES
+from spark_jobs.serving import FAILED_OUTCOMES, OUTCOMES, UNSETTLED_OUTCOMES
 from webapp.charts.downsample import worst_in_buckets
 from webapp.checkpoints import querysets as facts_of
 from webapp.checkpoints.models import CheckpointFact, CheckpointRollup
@@ -60,21 +60,25 @@ def outlines(job: JobCurrent, scope: ReportScope) -> list[Outline]:
 
 
 def figures(job: JobCurrent, scope: ReportScope, seen: Sequence[Outline], *, kept_one_by_one: bool) -> CheckpointFigures:
-    """Two queries at most. ``kept_one_by_one`` is false where completed ones of the range are too old to be still there."""
+    """Three queries at most; counts are of all, the rest of those that are looked at.
+
+    ``kept_one_by_one`` is false where completed ones of the range are too old to be still there.
+    """
     settings: dict[str, Any] = {"interval_ms": job.checkpoint_interval_ms, "timeout_ms": job.checkpoint_timeout_ms}
     if not kept_one_by_one:
         return _by_hours(job, scope, settings)
     own = [one for one in seen if not one.is_savepoint]
-    outcomes = Counter(one.outcome for one in own if one.outcome not in UNSETTLED_OUTCOMES)
+    counts = facts_of.outcome_counts(facts_of.of_job(job.cluster, job.job_id, scope.start, scope.end))
+    outcomes = {outcome: counts[outcome] for outcome in OUTCOMES if outcome not in UNSETTLED_OUTCOMES}
     gap = _longest_gap(job, scope, own)
     lost = [one.checkpointed_bytes for one in seen if one.failed or one.outcome == "aborted"]
     wasted = [size for size in lost if size is not None]
     return CheckpointFigures(
-        settled=outcomes.total(),
-        completed=outcomes["completed"],
-        failed=sum(outcomes[outcome] for outcome in FAILED_OUTCOMES),
+        settled=counts["total"],
+        completed=counts["completed"],
+        failed=counts["bad"],
         by_outcome=_failures_first(outcomes),
-        savepoints=len(seen) - len(own),
+        savepoints=counts["savepoints"],
         longest_gap_ms=(gap[1] - gap[0]) / _MS if gap else None,
         gap_from=gap[0] if gap else None,
         gap_to=gap[1] if gap else None,
@@ -173,6 +177,6 @@ def _by_hours(job: JobCurrent, scope: ReportScope, settings: dict[str, Any]) -> 
     )
 
 
-def _failures_first(outcomes: Counter[str]) -> dict[str, int]:
+def _failures_first(outcomes: Mapping[str, int]) -> dict[str, int]:
     ordered = sorted(outcomes.items(), key=lambda item: (item[0] not in FAILED_OUTCOMES, -item[1]))
     return {outcome: count for outcome, count in ordered if count}

@@ -1,7 +1,12 @@
 """What logs and the JobManager said of one job: excerpts, exceptions, marks. Every query is bounded."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from datetime import datetime
+
+from django.db.models import BigIntegerField, Count, Max, Min, Q, Sum
+from django.db.models.fields.json import KT
+from django.db.models.functions import Cast, Coalesce
 
 from webapp.fleet.log_kinds import ROUTINE_KINDS
 from webapp.fleet.models import JobAnnotation, JobCurrent, JobException, LogEvent
@@ -17,6 +22,9 @@ TRACE_LINES = 6
 MOST_EXCEPTIONS = 8
 MOST_THROWN = 2_000
 MOST_MARKS = 200
+_BROKE = Q(kind__in=("restart", "failure"))
+_TIMES = Coalesce(Cast(KT("detail__count"), BigIntegerField()), 1)
+"""A counter that rose by several between two answers left one mark."""
 _QUIET_KINDS = (
     *ROUTINE_KINDS, "checkpoint_triggered", "checkpoint_completed", "tm_registered", "execution_graph_created", "late_decline",
     "job_submitted", "job_started", "job_terminal", "coordinator_stopped", "scheduler_started", "scheduler_stopped", "job_archived",
@@ -85,10 +93,35 @@ def exceptions(job: JobCurrent, scope: ReportScope) -> tuple[Exception_, ...]:
     )
 
 
-def marks(job: JobCurrent, scope: ReportScope) -> tuple[ChartMark, ...]:
-    """Savepoints, restarts, deployments, restores, failures and ends; the newest where there are too many."""
+@dataclass(frozen=True, slots=True)
+class MarksOfTime:
+    """``marks`` are the newest of ``count``; ``restarts`` and ``signs`` (first and last restart or failure) are of all."""
+
+    marks: tuple[ChartMark, ...]
+    count: int
+    restarts: int
+    restart_marks: int
+    signs: tuple[datetime, ...]
+
+
+def marks(job: JobCurrent, scope: ReportScope) -> MarksOfTime:
+    """Savepoints, restarts, deployments, restores, failures and ends. Two queries."""
     rows = JobAnnotation.objects.filter(cluster=job.cluster, job_id=job.job_id, at__gte=scope.start, at__lte=scope.end)
+    restart = Q(kind="restart")
+    of_all = rows.aggregate(
+        count=Count("pk"),
+        restarts=Sum(_TIMES, filter=restart),
+        restart_marks=Count("pk", filter=restart),
+        first=Min("at", filter=_BROKE),
+        last=Max("at", filter=_BROKE),
+    )
     newest: list[tuple[datetime, str, str | None, str]] = list(
         rows.order_by("-at", "-id").values_list("at", "kind", "label", "subject")[:MOST_MARKS]
     )
-    return tuple(ChartMark(at, kind, texts.name(label or subject or kind)) for at, kind, label, subject in reversed(newest))
+    return MarksOfTime(
+        tuple(ChartMark(at, kind, texts.name(label or subject or kind)) for at, kind, label, subject in reversed(newest)),
+        of_all["count"],
+        of_all["restarts"] or 0,
+        of_all["restart_marks"],
+        tuple(at for at in (of_all["first"], of_all["last"]) if at),
+    )

@@ -1,12 +1,15 @@
 """Gathering an incident report: the rows of some jobs in a stretch of time → one document."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import datetime
 
+from webapp.checkpoints.outages import MOST_RESTARTS
 from webapp.fleet.choices import ClusterKind
 from webapp.fleet.models import Cluster
+from webapp.lib.quantities import count_text
 from webapp.reports.document import Document
 from webapp.reports.gathering import alerts, rule_findings, sources, story, summary, timeline
+from webapp.reports.gathering.checkpoint_figures import MOST as MOST_CHECKPOINTS
 from webapp.reports.gathering.scope import JobKey, ReportScope, rows_of
 
 Progress = Callable[[int, str], None]
@@ -34,15 +37,15 @@ def gather(
         gathered.append(story.of_job(jobs[key], scope, made_at, recordings))
     progress(68, "reading findings and alerts")
     findings, findings_left_out = rule_findings.gathered(scope)
-    alerted = alerts.gathered(scope)
+    alerted, alerts_left_out = alerts.gathered(scope)
     moments, moments_left_out = timeline.timeline([moment for one in gathered for moment in one.moments], findings, alerted)
     stories = summary.worst_first([one.story for one in gathered], findings)
     first_screen = summary.summary(gathered, findings, alerted, scope)
     cut = [
         f"{findings_left_out} less severe findings are left out." if findings_left_out else "",
+        f"Alerts that are left out and not counted, the least severe: {alerts_left_out}." if alerts_left_out else "",
         f"{moments_left_out} less important moments are left out of the time line." if moments_left_out else "",
-        *(f"{one.story.name}: only the first log events of the time were looked at." for one in gathered if one.events_cut),
-        *(_points_cut(one) for one in gathered),
+        *(f"{one.story.name}: {what}" for one in gathered for what in _cut_of(one)),
     ]
     return Document(
         kind=INCIDENT,
@@ -64,10 +67,16 @@ def gather(
     )
 
 
-def _points_cut(gathered: story.GatheredJob) -> str:
-    left_out = gathered.checkpoints - len(gathered.story.points)
-    return (
-        f"{gathered.story.name}: of {gathered.checkpoints} checkpoints the worst {len(gathered.story.points)} are listed one by one."
-        if left_out > 0
-        else ""
-    )
+def _cut_of(gathered: story.GatheredJob) -> Iterator[str]:
+    """What the report has of this job only in part."""
+    shown, marks = len(gathered.story.points), gathered.marks
+    if gathered.events_cut:
+        yield "only the first log events of the time were looked at."
+    if gathered.checkpoints >= MOST_CHECKPOINTS and not gathered.story.checkpoints.by_hours:
+        yield f"sizes and the longest time without a recovery point are those of the newest {count_text(MOST_CHECKPOINTS)} checkpoints."
+    if gathered.checkpoints > shown:
+        yield f"of {gathered.checkpoints} checkpoints the worst {shown} are listed one by one."
+    if marks.count > len(marks.marks):
+        yield f"charts and the time line have the newest {len(marks.marks)} of {count_text(marks.count)} restarts, failures and other marks."
+    if marks.restart_marks > MOST_RESTARTS:
+        yield f"outages are those of the newest {MOST_RESTARTS} of {count_text(marks.restart_marks)} restarts."

@@ -1,4 +1,4 @@
-"""One job as a report describes it: what it is, how its checkpoints fared, what was said and thrown. About fourteen queries."""
+"""One job as a report describes it: what it is, how its checkpoints fared, what was said and thrown. About sixteen queries."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
@@ -11,6 +11,7 @@ from webapp.reports import texts
 from webapp.reports.document import JobStory, Moment, ReportedCounters, StoragePlace
 from webapp.reports.gathering import checkpoint_figures, events, missing_files, pressure, starts, timeline
 from webapp.reports.gathering.checkpoint_figures import Outline
+from webapp.reports.gathering.events import MarksOfTime
 from webapp.reports.gathering.scope import ReportScope
 from webapp.reports.gathering.timeline import most_important
 from webapp.storage.models import JobStorage
@@ -24,7 +25,8 @@ MOST_SETTINGS = 120
 class GatheredJob:
     """The story, its ``moments`` for the time line (the most important ones), and the first and last signs of trouble.
 
-    ``checkpoints`` counts those that were looked at; ``events_cut`` says that the log held more than is looked at.
+    ``checkpoints`` counts those that were looked at; ``events_cut`` says that the log held more than is looked at; ``marks`` of how many
+    those of the story are the newest.
     """
 
     story: JobStory
@@ -32,6 +34,7 @@ class GatheredJob:
     signs: tuple[datetime, ...]
     checkpoints: int
     events_cut: bool
+    marks: MarksOfTime
 
 
 def of_job(job: JobCurrent, scope: ReportScope, now: datetime, recordings: Collection[str]) -> GatheredJob:
@@ -53,7 +56,7 @@ def of_job(job: JobCurrent, scope: ReportScope, now: datetime, recordings: Colle
         last_seen_at=job.last_seen_at,
         judged_at=job.judged_at,
         is_recording=is_recording,
-        restarts=sum(mark.kind == "restart" for mark in marks),
+        restarts=marks.restarts,
         restored_from=_restored_from(job),
         checkpoints=checkpoint_figures.figures(job, scope, seen, kept_one_by_one=one_by_one),
         uploaded_bytes=sum(uploads) if uploads and one_by_one else None,
@@ -62,21 +65,19 @@ def of_job(job: JobCurrent, scope: ReportScope, now: datetime, recordings: Colle
         starts=starts.rows(job, scope),
         missing_files=missing_files.rows(job, scope),
         points=checkpoint_figures.points(seen, scope.points_a_job),
-        marks=marks,
+        marks=marks.marks,
         pressure=pressure.rows(job, scope),
         storage=_storage(job),
         configuration=_configuration(job),
         logs=excerpts,
         exceptions=events.exceptions(job, scope),
     )
-    return GatheredJob(story, most_important(timeline.of_job(story, seen)), _signs(story, seen), len(seen), events_cut)
+    return GatheredJob(story, most_important(timeline.of_job(story, seen)), _signs(marks, seen), len(seen), events_cut, marks)
 
 
-def _signs(story: JobStory, seen: Sequence[Outline]) -> tuple[datetime, ...]:
+def _signs(marks: MarksOfTime, seen: Sequence[Outline]) -> tuple[datetime, ...]:
     """Failed checkpoints, restarts and failures: the first and the last of them."""
-    failed = [one.ended_at for one in seen if one.failed]
-    broke = [mark.at for mark in story.marks if mark.kind in ("restart", "failure")]
-    signs = [*failed, *broke]
+    signs = [*(one.ended_at for one in seen if one.failed), *marks.signs]
     return (min(signs), max(signs)) if signs else ()
 
 

@@ -131,6 +131,7 @@ def _job(story: JobStory) -> Iterator[str]:
     state = plain(story.state.lower() or "state unknown")
     yield f"* `{_code(story.job_id)}` on {plain(story.cluster)}, Flink {plain(story.flink_version or '–')}, {state}"
     yield f"* lived {instant_text(story.started_at)} – {instant_text(story.ended_at or story.last_seen_at)}"
+    yield f"* restarts: {count_text(story.restarts)}"
     outcomes = ", ".join(f"{count_text(count)} {outcome}" for outcome, count in story.checkpoints.by_outcome.items())
     yield f"* checkpoints: {outcomes or 'none ended'}"
     if story.counters:
