@@ -79,7 +79,7 @@ def test_restarts_are_counted_by_all_marks_of_the_time_and_marks_that_are_left_o
     assert [kpi.value for kpi in document.summary.kpis if kpi.label == "Restarts"] == ["152"]
     assert any("restarted 152 times" in line for line in document.summary.happened)
     assert document.summary.started_at == T0 - timedelta(minutes=29)
-    said = f"{of.name}: charts and the time line have the newest 200 of 301 restarts, failures and other marks."
+    said = f"{of.name}: charts and the time line have the newest 200 of 301 marks, restarts among them."
     assert said in document.cut
     for form in (html.render(document), markdown.render(document)):
         assert said in form and "152" in form
