@@ -47,6 +47,13 @@ class Rule:
         return self.id.split(".", 1)[0]
 
 
+class _RulesOfSample(dict[str, Rule]):
+    """By id; asking for one that is not there says what may be missing."""
+
+    def __missing__(self, id: str) -> Rule:
+        raise KeyError(f"no rule {id!r} judges such samples: is its module imported in spark_jobs/diagnosis/rules/all.py?")
+
+
 RULES: dict[str, Rule] = {}
 _sorted: Mapping[str, Rule] = {}
 _by_sample: Mapping[type[Sample], Mapping[str, Rule]] = {}
@@ -94,7 +101,7 @@ def _in_order() -> Mapping[str, Rule]:
     if len(_sorted) != len(RULES):
         _sorted = dict(sorted(RULES.items()))
         kinds = {known.judges for known in RULES.values()}
-        _by_sample = {kind: {id: known for id, known in _sorted.items() if known.judges is kind} for kind in kinds}
+        _by_sample = {kind: _RulesOfSample({id: known for id, known in _sorted.items() if known.judges is kind}) for kind in kinds}
         _events_read = frozenset(kind for known in _sorted.values() for kind in known.reads)
     return _sorted
 
