@@ -4,6 +4,7 @@ import base64
 import hashlib
 import hmac
 import json
+import re
 from datetime import datetime, timedelta
 from email.header import decode_header, make_header
 from typing import Any
@@ -16,6 +17,8 @@ from hypothesis import strategies as st
 
 from tests.webapp.delivery import published
 from tests.webapp.delivery.builders import T0, alert, notice
+from webapp.config.environment import PROJECT_DIR
+from webapp.delivery.choices import FormatName
 from webapp.delivery.formats import weir
 from webapp.delivery.formats.base import Addressee, Mail, Outgoing
 from webapp.delivery.formats.registry import FORMATS
@@ -69,6 +72,15 @@ def hostile(text: str, count: int = 3) -> Notice:
     evidence = ({"name": text, "value": text, "unit": text},)
     alerts = [alert(**one, evidence=evidence, muted=(text,), muted_count=1, acknowledged_by=text) for _ in range(count)]
     return notice(*alerts, group=f"prod-eu/{text}")
+
+
+def test_every_format_can_be_chosen_and_stands_in_the_readme() -> None:
+    assert set(FORMATS) == set(FormatName.values), (
+        "name it in FormatName (webapp/delivery/choices.py), then `manage.py makemigrations delivery`"
+    )
+    table = (PROJECT_DIR / "README.md").read_text().partition("| format | what it is |\n")[2].partition("\n\n")[0]
+    named = {name for row in table.splitlines() for name in re.findall(r"`(\w+)`", row.split("|")[1])}
+    assert set(FORMATS) == named, "name it in README's table of formats"
 
 
 def test_every_format_of_webhooks_has_its_published_schema_and_is_tried_by_what_follows() -> None:
