@@ -3,7 +3,9 @@
 import csv
 import io
 import json
+import re
 from datetime import timedelta
+from html import unescape
 
 import pytest
 from django.core.cache import cache
@@ -14,6 +16,7 @@ from tests.webapp.builders import cluster, finding, job, unsaved_job
 from webapp.fleet.columns import FLEET_COLUMNS
 from webapp.fleet.models import JobCurrent
 from webapp.fleet.sorting import FLEET_SORTS
+from webapp.site.views.fleet import EXPORT_COLUMNS
 
 pytestmark = pytest.mark.django_db
 QUERIES = 15
@@ -87,6 +90,42 @@ def test_each_row_has_a_cell_under_each_heading_and_each_heading_sorts_by_someth
     head, _, rest = table.partition("</thead>")
     assert head.count("<th ") == rest.partition("</tr>")[0].count("<td") == len(FLEET_COLUMNS)
     assert {column.sort for column in FLEET_COLUMNS} <= {"", *FLEET_SORTS}
+
+
+def test_each_figure_stands_under_its_heading(viewer, now):
+    at = now - timedelta(minutes=3)
+    row = job(
+        at=now, name="orders", health=57, state="RESTARTING", end_to_end_p95_ms=4_321, state_bytes=1_000_000, checkpointed_bytes=20_000,
+        pressured_share=0.37, orphan_bytes=3_000, restarts=1_234, last_completed_at=at,
+        recent_outcomes=[{"checkpoint_id": 7, "outcome": "expired", "is_savepoint": False}],
+    )  # fmt: skip
+    finding(row, at=now, title="slow back-pressures parse")
+    head, _, body = viewer.get("/").content.decode().partition("<thead>")[2].partition("</thead>")
+    cells = [words(cell) for cell in re.findall(r"<td.*?</td>", body.partition("</tr>")[0], re.DOTALL)]
+    shown = dict(zip([words(heading) for heading in re.findall(r"<th .*?</th>", head, re.DOTALL)], cells, strict=True))
+    expected = {
+        "Health ↑": "▲ 57",
+        "Status": "◆ restarting",
+        "Job": "orders prod-eu · restarting ▲ slow back-pressures parse",
+        "Why": "▲ slow back-pressures parse",
+        "Last 16 checkpoints": "1 last: 1 expired; newest expired",
+        "p95": "4.3 s",
+        "State": "1.0 MB",
+        "Uploaded": "20 kB",
+        "Pressure": "37 %",
+        "Orphans": "3.0 kB",
+        "Restarts": "1,234",
+        "Last success": "3 min ago",
+    }
+    assert shown == expected
+
+
+def test_whatever_sorts_is_in_the_download():
+    assert {sort.field for sort in FLEET_SORTS.values()} <= set(EXPORT_COLUMNS), "name it in EXPORT_COLUMNS (webapp/site/views/fleet.py)"
+
+
+def words(html):
+    return " ".join(unescape(re.sub(r"<[^>]*>", " ", html)).split())
 
 
 def test_the_query_count_does_not_grow_with_the_fleet(viewer, now, django_assert_max_num_queries, django_assert_num_queries):
