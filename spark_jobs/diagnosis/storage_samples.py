@@ -89,7 +89,8 @@ class StorageJobSample:
     ``segmented`` are physical files of merged state, ``live_segment_bytes`` what of them is still referred to. ``chain`` is how many jobs
     stand behind this one, each needed by the one before it. ``retained`` are its checkpoints and savepoints in all roots that were read,
     ``dependent`` those of them that refer to files of other jobs. ``calls``: to the name service for one checkpoint, by the files that it
-    wrote, with deleting them; ``interval_ms`` as configured.
+    wrote, with deleting them; ``interval_ms`` as configured. Of the ``files_written`` there would be at most ``files_merged`` if Flink
+    merged them, and ``files_inlined`` at an inline threshold of ``inline_bytes``.
     """
 
     root: str
@@ -110,6 +111,10 @@ class StorageJobSample:
     incomplete: tuple[IncompleteSnapshot, ...] = ()
     calls: float | None = None
     interval_ms: int | None = None
+    files_written: float | None = None
+    files_merged: int | None = None
+    files_inlined: int | None = None
+    inline_bytes: int | None = None
 
     @property
     def calls_per_s(self) -> float | None:

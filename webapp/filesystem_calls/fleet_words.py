@@ -8,7 +8,8 @@ def burst_sentence(one: FileSystemCalls) -> str:
     left_out = f" {one.unknown:,} of its {one.jobs:,} jobs are left out: no audit counted their files." if one.unknown else ""
     if not one.peak:
         return f"Calls to {name} are not known.{left_out}"
-    rate = f"{one.peak:,.0f} calls in its worst second, of {len(one.together):,} jobs together, against {one.per_s:,.1f} calls/s over time."
+    jobs = f"{len(one.together):,} jobs together" if len(one.together) > 1 else "1 job"
+    rate = f"{one.peak:,.0f} calls in its worst second, of {jobs}, against {one.per_s:,.1f} calls/s over time."
     gain = " To stagger them would gain little."
     if one.staggered_peak < one.steady_peak * 0.95:
         gain = f" Begun at other seconds the worst would be {one.staggered_peak:,.0f} instead of {one.steady_peak:,.0f}."

@@ -10,7 +10,7 @@ from ingest.flink_rest.versions import release
 from spark_jobs.filesystem_calls.calls import Calls, calls_to_delete, calls_to_write, ways_to_write
 from spark_jobs.filesystem_calls.checkpoint_files import NOT_IN_FILE, CheckpointFiles
 from webapp.checkpoints.models import CheckpointFact
-from webapp.filesystem_calls.newest_metadata import ReadMetadata
+from webapp.storage.newest_metadata import ReadMetadata
 
 RECENT = 20
 """Completed checkpoints, by which it is judged how often the job takes one and how long each lasts."""

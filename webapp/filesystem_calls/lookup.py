@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from webapp.filesystem_calls.job_calls import JobCalls, job_calls, pace_of
-from webapp.filesystem_calls.newest_metadata import MOST_HANDLES, newest_metadata
-from webapp.filesystem_calls.settings import file_settings
 from webapp.filesystem_calls.what_ifs import WhatIfs, what_ifs
 from webapp.fleet.models import JobCurrent
 from webapp.placement.job_placement import LARGEST_READ
 from webapp.placement.job_plan import plan_of
 from webapp.placement.samples import read_samples
+from webapp.storage.file_settings import file_settings
+from webapp.storage.newest_metadata import MOST_HANDLES, newest_metadata
 
 log = logging.getLogger(__name__)
 

@@ -10,8 +10,8 @@ from spark_jobs.filesystem_calls.checkpoint_files import KEPT, NOT_IN_FILE, Chec
 from spark_jobs.filesystem_calls.inlining import LARGEST_BYTES, Inlined, inlined, inlined_at, knee, observed_threshold, unmerged_files
 from spark_jobs.filesystem_calls.merging import merged
 from webapp.filesystem_calls.job_calls import JobCalls
-from webapp.filesystem_calls.settings import MERGING, FileSettings
 from webapp.lib.quantities import bytes_text, duration_text
+from webapp.storage.file_settings import MERGING, FileSettings
 
 NOW, MERGED, UNMERGED, KNEE, LARGEST, HALF, TWICE, PAUSE = "now", "merged", "unmerged", "knee", "largest", "half", "twice", "pause"
 RATES_PER_S = (1, 10, 100)

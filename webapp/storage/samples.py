@@ -1,9 +1,11 @@
 """Rows of one audit → what the rules on storage read. Bounded in memory: jobs go by in chunks, and only those a rule could speak of."""
 
+import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
 from django.db.models import Count, Q, Sum
+from django.utils import timezone
 
 from spark_jobs.diagnosis.storage_samples import Dependence, IdleSnapshots, IncompleteSnapshot, Share, StorageJobSample, StorageRootSample
 from spark_jobs.filesystem_calls.calls import calls_of_files
@@ -11,6 +13,7 @@ from spark_jobs.storage_words import NOT_CLEANABLE, ORPHAN
 from webapp.fleet.models import JobCurrent
 from webapp.lib.chunks import chunks
 from webapp.lib.instants import epoch_ms
+from webapp.storage.fewer_files import FewerFiles, fewer_files
 from webapp.storage.models import ChainLink, CheckpointStorage, JobStorage, MissingFile, RootFigures, StorageAudit, VerdictFigures
 from webapp.storage.retention import LAST, NEEDED, SUPERSEDED, ended_jobs, kept_savepoints
 from webapp.storage.written_files import files_by_job
@@ -18,6 +21,8 @@ from webapp.storage.written_files import files_by_job
 JOBS_AT_ONCE = 500
 FEW_FILES = 50
 """Jobs with fewer small files are not asked how many calls a second they cost."""
+LEAST_PER_S, MOST_READ = 10, 50
+"""Of jobs with so many calls a second, the first so many of an audit have their handles read: what would leave fewer files."""
 MOST_NAMES = 5
 MOST_SNAPSHOTS = 50
 MOST_EXAMPLES = 3
@@ -63,7 +68,7 @@ def job_samples(audit: StorageAudit, roots: Iterable[RootFigures], least_small_f
     notable = (
         Q(small_files__gte=min(least_small_files, FEW_FILES)) | Q(segmented_files__gt=0) | Q(foreign_files__gt=0) | Q(missing_files__gt=0)
     )
-    depths = _Depths(audit)
+    depths, to_read = _Depths(audit), MOST_READ
     for root in roots:
         lacking = _lacking(audit, root.root)
         rows = JobStorage.objects.filter(notable, audit=audit, root=root.root).order_by("id").iterator(chunk_size=JOBS_AT_ONCE)
@@ -72,8 +77,14 @@ def job_samples(audit: StorageAudit, roots: Iterable[RootFigures], least_small_f
             snapshots = _snapshots(audit, chunk)
             job_ids = [row.job_id for row in chunk if row.small_files >= FEW_FILES]
             written = files_by_job(CheckpointStorage.objects.filter(audit=audit, job_id__in=job_ids))
-            intervals = _intervals(job_ids)
+            current = {(one.cluster, one.job_id): one for one in JobCurrent.objects.filter(job_id__in=job_ids).defer("graph")}
             for row in chunk:
+                told, calls = current.get((row.cluster, row.job_id)), None
+                if row.job_id in written:
+                    calls = calls_of_files(written[row.job_id])
+                fewer = FewerFiles()
+                if told and calls and calls * 1000 >= LEAST_PER_S * (told.checkpoint_interval_ms or math.inf) and to_read:
+                    fewer, to_read = fewer_files(told, timezone.now()), to_read - 1
                 yield StorageJobSample(
                     root=root.root,
                     cluster=row.cluster,
@@ -91,17 +102,16 @@ def job_samples(audit: StorageAudit, roots: Iterable[RootFigures], least_small_f
                     retained=snapshots.get((row.cluster, row.job_id), (0, 0))[0],
                     dependent=snapshots.get((row.cluster, row.job_id), (0, 0))[1],
                     incomplete=tuple(lacking.pop((row.cluster, row.job_id), ())),
-                    calls=calls_of_files(written[row.job_id]) if row.job_id in written else None,
-                    interval_ms=intervals.get((row.cluster, row.job_id)),
+                    calls=calls,
+                    interval_ms=told.checkpoint_interval_ms if told else None,
+                    files_written=written.get(row.job_id),
+                    files_merged=fewer.merged,
+                    files_inlined=fewer.inlined,
+                    inline_bytes=fewer.inline_bytes,
                 )
         # Savepoints of which nobody knows whose they are, and snapshots of jobs without a directory of their own here.
         for (cluster, job_id), incomplete in lacking.items():
             yield StorageJobSample(root.root, cluster, job_id, epoch_ms(root.as_of), incomplete=tuple(incomplete))
-
-
-def _intervals(job_ids: Sequence[str]) -> dict[tuple[str, str], int | None]:
-    rows = JobCurrent.objects.filter(job_id__in=job_ids).values_list("cluster", "job_id", "checkpoint_interval_ms")
-    return {(cluster, job_id): interval_ms for cluster, job_id, interval_ms in rows}
 
 
 def _lacking(audit: StorageAudit, root: str) -> dict[tuple[str, str], list[IncompleteSnapshot]]:

@@ -80,10 +80,16 @@ def _calls(sample: StorageJobSample, limits: Limits) -> Iterator[Evidence]:
 
 
 def _pace(sample: StorageJobSample) -> str:
-    """What another interval gives, in figures; what merging and the threshold give is worked out where the handles are read."""
+    """What each of these would leave, in figures."""
     if sample.calls_per_s is None or sample.ended:
         return ""
+    parts = []
+    if sample.files_written is not None and sample.files_merged is not None:
+        parts.append(f"at most {sample.files_merged:,} when merged")
+    if sample.files_written is not None and sample.files_inlined is not None and sample.inline_bytes:
+        parts.append(f"{sample.files_inlined:,} at an inline threshold of {bytes_text(sample.inline_bytes)}")
+    files = f" Of the {sample.files_written:,.0f} files it writes there would be {' or '.join(parts)}." if parts else ""
     return (
         f" One checkpoint costs {sample.calls:,.0f} calls, {sample.calls_per_s:,.0f} a second at its interval; twice the interval would "
-        "halve that. The page File system calls of the job says what merging and each inline threshold would leave of them."
+        f"halve that.{files} The page File system calls of the job compares all of these."
     )

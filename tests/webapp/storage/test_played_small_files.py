@@ -1,5 +1,6 @@
 """storage.small_files on the checkpoint directory of a job whose states Flink wrote to files of their own: listed, audited, judged."""
 
+import re
 from datetime import timedelta
 
 import pytest
@@ -22,11 +23,11 @@ def listed():
 
 
 @pytest.fixture
-def found(lease, tmp_path):
-    return judged(PLAYED, lease, tmp_path)
+def found(lease, weir, tmp_path):
+    return judged(PLAYED, lease, weir, tmp_path)
 
 
-def judged(played, lease, tmp_path, **fields):
+def judged(played, lease, weir, tmp_path, **fields):
     """What the rule says of the checkpoints that an incident left. ``fields``: of the job as Flink told it."""
     (job_id,) = {path.split("/")[0] for path, _size, _modified in played_trees.listed(played)}
     as_of = played_trees.newest(played) + timedelta(minutes=5)
@@ -36,7 +37,8 @@ def judged(played, lease, tmp_path, **fields):
     for table, model in AUDIT_MODELS.items():
         for row in audited.rows(table, "run-1"):
             model.objects.create(**row)
-    job(at=as_of, **told | fields)
+    job(at=as_of, **told | {"flink_version": played.split("/")[0]} | fields)
+    weir(lake_root=str(tmp_path / "audits" / "lake"))
     audit_findings.judge(of, lease, lambda _line: None)
     return list(Finding.objects.filter(rule="storage.small_files"))
 
@@ -53,10 +55,10 @@ def test_the_job_with_a_file_for_each_state_is_named_with_its_exact_counts(found
     assert by_name["mean file size"] == pytest.approx(sum(size for _path, size, _modified in listed()) / len(listed()))
 
 
-def test_a_job_of_few_small_files_at_a_short_interval_is_named_for_the_calls_that_flink_made(lease, tmp_path):
+def test_a_job_of_few_small_files_at_a_short_interval_is_named_for_the_calls_that_flink_made(lease, weir, tmp_path):
     """The newest checkpoint, call by call, and once more for each file that it deletes."""
     played = "1.20.5/counted-small"
-    (finding,) = judged(played, lease, tmp_path, checkpoint_interval_ms=2_000)
+    (finding,) = judged(played, lease, weir, tmp_path, checkpoint_interval_ms=2_000)
     made = calls_by_checkpoint(played)
     last = made[max(checkpoint for checkpoint, of in made.items() if of["rename"])]
     calls = sum(last.values()) + last["create"] + 1
@@ -64,7 +66,13 @@ def test_a_job_of_few_small_files_at_a_short_interval_is_named_for_the_calls_tha
     assert by_name["name service"]["value"] == calls / 2 > by_name["name service"]["threshold"]
     assert finding.severity == "warning"
     assert f"One checkpoint costs {calls:,} calls" in finding.next_step
+    said = re.search(r"Of the (\d+) files .* at most (\d+) when merged or (\d+) at", finding.next_step)
+    written, merged, inlined = map(int, said.groups())
+    assert written == last["create"] - 1
+    others = [of["create"] - 1 for of in calls_by_checkpoint("1.20.5/counted-merged").values() if of["rename"]]
+    assert max(others) <= merged < last["create"] - 1
+    assert inlined < last["create"] - 1
 
 
-def test_the_same_job_with_merged_files_is_not_named(lease, tmp_path):
-    assert judged("1.20.5/counted-merged", lease, tmp_path, checkpoint_interval_ms=2_000) == []
+def test_the_same_job_with_merged_files_is_not_named(lease, weir, tmp_path):
+    assert judged("1.20.5/counted-merged", lease, weir, tmp_path, checkpoint_interval_ms=2_000) == []
