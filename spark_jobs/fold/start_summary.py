@@ -9,6 +9,8 @@ from spark_jobs.fold.start_tasks import Task
 
 NAMED = 12
 """Of vertices, TaskManagers, hosts and subtasks of a start: the slowest."""
+NAME_CHARS = 200
+"""Names of vertices may run to kilobytes, and those of twelve starts are remembered."""
 STRAGGLES_RATIO, STRAGGLES_MS = 3, 1_000
 """A task straggles that takes so many times, and so much longer, than the median task of its vertex."""
 
@@ -33,7 +35,7 @@ def summary(tasks: Sequence[Task], names: Names) -> dict[str, Any]:
         "stragglers": len(straggling),
         "held_up_ms": max(running_at - max(others), 0) if straggling and others else 0,
         "detail": {
-            "vertices": [{"vertex_id": key, "name": names.get(key) or key, **spread} for key, spread in _slowest(by_vertex)],
+            "vertices": [{"vertex_id": key, "name": _name(names, key), **spread} for key, spread in _slowest(by_vertex)],
             "taskmanagers": [
                 {"taskmanager_id": key, "host": by_manager[key][0].host, **spread}
                 for key, spread in _slowest(by_manager)
@@ -41,7 +43,7 @@ def summary(tasks: Sequence[Task], names: Names) -> dict[str, Any]:
             "hosts": [{"host": key, **spread} for key, spread in _slowest(_grouped(tasks, "host"))],
             "slowest": [
                 {
-                    "vertex_id": task.vertex_id, "name": names.get(task.vertex_id) or task.vertex_id, "subtask": task.subtask,
+                    "vertex_id": task.vertex_id, "name": _name(names, task.vertex_id), "subtask": task.subtask,
                     "attempt": task.attempt, "host": task.host, "taskmanager_id": task.taskmanager_id, "straggles": task in straggling,
                     "slots_ms": task.slots_ms, "deploy_ms": task.deploy_ms,
                     "restore_ms": task.restore_ms, "own_ms": task.own_ms,
@@ -50,6 +52,10 @@ def summary(tasks: Sequence[Task], names: Names) -> dict[str, Any]:
             ],
         },
     }  # fmt: skip
+
+
+def _name(names: Names, vertex_id: str) -> str:
+    return (names.get(vertex_id) or vertex_id)[:NAME_CHARS]
 
 
 def _stragglers(tasks: Sequence[Task]) -> Iterator[Task]:

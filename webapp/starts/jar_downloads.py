@@ -14,7 +14,7 @@ from operator import or_
 from django.db.models import Min, Q
 
 from webapp.fleet.models import JobCurrent, LogEvent
-from webapp.lib.instants import ms_after
+from webapp.lib.instants import drawable
 from webapp.starts.job_starts import JobStarts, Start
 
 MOST_LINES = 5_000
@@ -150,7 +150,8 @@ def _download(process: str, files: Sequence[tuple[datetime, str]], deployed_at: 
 
 
 def _span(start: Start) -> tuple[datetime, datetime]:
-    return (start.begun_at or start.at) - CLOCKS_APART, ms_after(start.running_at, 0) + CLOCKS_APART
+    # Between the instants that pages reckon with there is room for this.
+    return drawable(start.begun_at or start.at) - CLOCKS_APART, drawable(start.running_at) + CLOCKS_APART
 
 
 def _is_of(start: Start, at: datetime) -> bool:

@@ -15,6 +15,7 @@ from django.urls import reverse
 from spark_jobs.serving import CHECKPOINT_FACT, JOB_CURRENT, JOB_START, LOG_EVENT
 from tests.first_cycles import CLUSTER, served_tables
 from tests.raw_starts import FIXTURES, by_log, by_rest, states_by_rest
+from tests.webapp.builders import cluster, job, start
 from webapp.checkpoints.models import CheckpointFact
 from webapp.fleet.models import JobCurrent, LogEvent
 from webapp.starts.job_starts import job_starts
@@ -157,3 +158,13 @@ def test_a_job_of_which_no_start_was_seen_says_so(viewer: Any, home: Path) -> No
     page = viewer.get(reverse("starts", args=at)).content.decode()
     assert "No start of this job was seen from its beginning until all tasks ran." in page
     assert viewer.get(reverse("job-chart-starts", args=at)).json()["figure"] is None
+
+
+@pytest.mark.parametrize("at", [datetime(1, 1, 2, tzinfo=UTC), datetime(9999, 12, 31, 23, 59, tzinfo=UTC)], ids=["year 1", "year 9999"])
+def test_starts_at_the_ends_of_the_calendar_cost_no_page(viewer: Any, at: datetime) -> None:
+    cluster(at=datetime(2026, 1, 1, tzinfo=UTC))
+    of = job(at=datetime(2026, 1, 1, tzinfo=UTC))
+    start(of, datetime(2026, 1, 1, tzinfo=UTC), begun_at=at, running_at=at, deployed_at=at)
+    where = (of.cluster, of.job_id)
+    for name in ("starts", "starts-tables", "job-chart-starts", "api-job-starts"):
+        assert viewer.get(reverse(name, args=where)).status_code == 200
