@@ -28,6 +28,7 @@ def phases_by_start(starts: Sequence[tuple[str, Mapping[str, int]]], labels: Map
             y=[durations.get(phase, 0) / 1000 for _, durations in starts],
             name=labels[phase],
             marker={"color": COLOURS[phase]},
+            width=min(0.8, 0.1 * len(starts)),
             customdata=[duration_text(durations.get(phase)) for _, durations in starts],
             hovertemplate=f"%{{x}}: %{{customdata}}<extra>{labels[phase]}</extra>",
         )

@@ -81,7 +81,7 @@ def knee_sentence(found: WhatIfs) -> str:
 
 
 def floor_sentence(found: WhatIfs) -> str:
-    parts = [f"{duration_text(one.interval_ms)} for {one.per_s:,} calls/s" for one in found.floors]
+    parts = [f"{duration_text(one.interval_ms)} for {one.per_s:,} call{'' if one.per_s == 1 else 's'}/s" for one in found.floors]
     return f"Shortest interval at which it stays within a rate, over time: {', '.join(parts)}."
 
 
