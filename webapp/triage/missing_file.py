@@ -1,33 +1,28 @@
 """The triage of one file: all that Weir knows of it, put together from paths, audits, ``_metadata``, journals and jobs."""
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
-from ingest.errors import IngestError
 from ingest.storage.roots import Root
 from spark_jobs.manifest import BadManifest
 from webapp.cleanup.references import Storage
 from webapp.fleet.models import JobCurrent
-from webapp.storage.models import ChainLink, CheckpointStorage, JobStorage, MissingFile, StorageAudit, StorageRoot
+from webapp.storage.models import ChainLink, JobStorage, StorageAudit, StorageRoot
 from webapp.storage.newest_audits import latest_audits
-from webapp.storage.xray import xray_reader
-from webapp.storage.xray.location import NotLocated, located
 from webapp.triage import audited_files, journal
 from webapp.triage.audited_files import History, Listed, TooMany
 from webapp.triage.causes import Cause, Circumstances, causes
+from webapp.triage.handles import Handle, handles
 from webapp.triage.journal import Deed
+from webapp.triage.referrers import Referrer, referrers
 from webapp.triage.removals import Removals, removals
 from webapp.triage.written_paths import NamedFile, named_file
 
 log = logging.getLogger(__name__)
 
 MOST_REFERRERS = 50
-MOST_READ = 3
-"""``_metadata`` files that are opened for the operators in them."""
-MOST_HANDLES = 50
 MOST_QUIET = 500
 """Directories of ended jobs that are compared."""
 
@@ -43,32 +38,6 @@ class Owner:
     ended: bool | None = None
     end_time: datetime | None = None
     retained_on_cancellation: bool | None = None
-
-
-@dataclass(frozen=True)
-class Referrer:
-    """A retained checkpoint or savepoint that needs the file. ``ended`` is about its job."""
-
-    metadata_path: str
-    cluster: str
-    job_id: str
-    job_name: str | None
-    ended: bool | None
-    checkpoint_id: int | None
-    is_savepoint: bool
-    superseded: bool
-
-
-@dataclass(frozen=True)
-class Handle:
-    """One use of the file in a ``_metadata``."""
-
-    metadata_path: str
-    operator_id: str
-    operator: str
-    subtask: int | None
-    kind: str
-    state_bytes: int | None
 
 
 @dataclass(frozen=True)
@@ -107,7 +76,7 @@ def triage(written: str) -> Triage:
     unknown = [] if file.root else ["The file lies below no registered storage root: audits do not look there."]
     known = _history(file, unknown)
     owner = _owner(file)
-    referrers, as_of = _referrers(file, known, unknown)
+    needing, as_of = referrers(file, known, unknown)
     deeds, unreadable = journal.deeds(file.path)
     unknown += [f"The journal of plan {name} cannot be read." for name in unreadable]
     return Triage(
@@ -116,15 +85,15 @@ def triage(written: str) -> Triage:
         root_uri=file.root.uri if file.root else None,
         present=_present(file),
         owner=owner,
-        referrers=referrers[:MOST_REFERRERS],
-        more_referrers=max(len(referrers) - MOST_REFERRERS, 0),
+        referrers=needing[:MOST_REFERRERS],
+        more_referrers=max(len(needing) - MOST_REFERRERS, 0),
         referrers_as_of=as_of,
-        handles=_handles(file, referrers, unknown),
+        handles=handles(file, needing, unknown),
         seen=known.seen,
         gone_by=known.gone.as_of if known.gone else None,
         audits=known.looked,
         deeds=tuple(deeds),
-        causes=causes(_circumstances(file, owner, referrers, deeds, known, unknown)),
+        causes=causes(_circumstances(file, owner, needing, deeds, known, unknown)),
         unknown=tuple(unknown),
     )
 
@@ -158,68 +127,6 @@ def _present(file: NamedFile) -> bool | None:
     if file.root is None:
         return None
     return Storage([Root(root.uri, root.read_at or None) for root in StorageRoot.objects.all()]).has(file.path)
-
-
-def _referrers(file: NamedFile, known: History, unknown: list[str]) -> tuple[tuple[Referrer, ...], datetime | None]:
-    """By the references that an audit kept, else by the files that the newest audits found missing. Those of live jobs first."""
-    audit, paths = known.newest, set()
-    if audit is not None:
-        try:
-            paths = set(audited_files.referrers(audit, file.path))
-        except (TooMany, OSError, BadManifest):
-            unknown.append("What refers to the file could not be read from the newest audit.")
-    lacking = MissingFile.objects.filter(audit__in=latest_audits(), path=file.path[:600])
-    superseded = dict(lacking.values_list("metadata_path", "superseded"))
-    rows = CheckpointStorage.objects.filter(audit__in=latest_audits(), metadata_path__in=paths | superseded.keys())
-    found = {row.metadata_path: row for row in rows.select_related("audit").order_by("id")}
-    jobs = _jobs({row.job_id for row in found.values() if row.job_id})
-    made = [
-        Referrer(
-            metadata_path=row.metadata_path,
-            cluster=row.cluster,
-            job_id=row.job_id,
-            job_name=(job.name if (job := jobs.get(row.job_id)) else None),
-            ended=bool(job.terminal) if job else None,
-            checkpoint_id=row.checkpoint_id,
-            is_savepoint=row.is_savepoint,
-            superseded=superseded.get(row.metadata_path, False),
-        )
-        for row in found.values()
-    ]
-    as_of = audit.as_of if audit else max((row.audit.as_of for row in found.values() if row.audit.as_of), default=None)
-    return tuple(
-        sorted(made, key=lambda one: (one.superseded, one.ended is not False, -(one.checkpoint_id or 0), one.metadata_path))
-    ), as_of
-
-
-def _jobs(ids: Iterable[str]) -> dict[str, JobCurrent]:
-    rows = JobCurrent.objects.filter(job_id__in=set(ids)).order_by("as_of").only("cluster", "job_id", "name", "terminal", "graph")
-    return {row.job_id: row for row in rows}
-
-
-def _handles(file: NamedFile, referrers: Sequence[Referrer], unknown: list[str]) -> tuple[Handle, ...]:
-    found: list[Handle] = []
-    jobs = _jobs(one.job_id for one in referrers[:MOST_READ])
-    for one in referrers[:MOST_READ]:
-        try:
-            rows = xray_reader.handles_of(located(one.metadata_path), file.path)
-        except (NotLocated, IngestError, OSError) as error:
-            unknown.append(f"{one.metadata_path} could not be read for the operators that need the file: {error}")
-            continue
-        graph: dict[str, Any] = (job.graph if (job := jobs.get(one.job_id)) else None) or {}
-        names = {vertex.get("vertex_id"): vertex.get("name") for vertex in graph.get("vertices") or ()}
-        found += [
-            Handle(
-                one.metadata_path,
-                row["operator_id"],
-                row["operator_name"] or names.get(row["operator_id"]) or "",
-                row["subtask"],
-                row["kind"],
-                row["state_bytes"],
-            )
-            for row in rows
-        ]
-    return tuple(found[:MOST_HANDLES])
 
 
 def _circumstances(

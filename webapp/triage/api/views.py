@@ -16,8 +16,10 @@ from webapp.lib.filter_sets import ListFilters
 from webapp.lib.query_parameters import LongText
 from webapp.triage.audited_files import Listed
 from webapp.triage.causes import LABELS, RANK, Cause
+from webapp.triage.handles import Handle
 from webapp.triage.journal import Deed
-from webapp.triage.missing_file import Handle, Owner, Referrer, Triage, triage
+from webapp.triage.missing_file import Owner, Triage, triage
+from webapp.triage.referrers import Referrer
 from webapp.triage.words import summary
 
 

@@ -1,0 +1,65 @@
+"""Retained checkpoints and savepoints that need a file."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+
+from spark_jobs.manifest import BadManifest
+from webapp.fleet.models import JobCurrent
+from webapp.storage.models import CheckpointStorage, MissingFile
+from webapp.storage.newest_audits import latest_audits
+from webapp.triage import audited_files
+from webapp.triage.audited_files import History, TooMany
+from webapp.triage.written_paths import NamedFile
+
+
+@dataclass(frozen=True)
+class Referrer:
+    """A retained checkpoint or savepoint that needs the file. ``ended`` is about its job."""
+
+    metadata_path: str
+    cluster: str
+    job_id: str
+    job_name: str | None
+    ended: bool | None
+    checkpoint_id: int | None
+    is_savepoint: bool
+    superseded: bool
+
+
+def referrers(file: NamedFile, known: History, unknown: list[str]) -> tuple[tuple[Referrer, ...], datetime | None]:
+    """By the references that an audit kept, else by the files that the newest audits found missing. Those of live jobs first."""
+    audit, paths = known.newest, set()
+    if audit is not None:
+        try:
+            paths = set(audited_files.referrers(audit, file.path))
+        except (TooMany, OSError, BadManifest):
+            unknown.append("What refers to the file could not be read from the newest audit.")
+    lacking = MissingFile.objects.filter(audit__in=latest_audits(), path=file.path[:600])
+    superseded = dict(lacking.values_list("metadata_path", "superseded"))
+    rows = CheckpointStorage.objects.filter(audit__in=latest_audits(), metadata_path__in=paths | superseded.keys())
+    found = {row.metadata_path: row for row in rows.select_related("audit").order_by("id")}
+    jobs = reported_jobs({row.job_id for row in found.values() if row.job_id})
+    made = [
+        Referrer(
+            metadata_path=row.metadata_path,
+            cluster=row.cluster,
+            job_id=row.job_id,
+            job_name=(job.name if (job := jobs.get(row.job_id)) else None),
+            ended=bool(job.terminal) if job else None,
+            checkpoint_id=row.checkpoint_id,
+            is_savepoint=row.is_savepoint,
+            superseded=superseded.get(row.metadata_path, False),
+        )
+        for row in found.values()
+    ]
+    as_of = audit.as_of if audit else max((row.audit.as_of for row in found.values() if row.audit.as_of), default=None)
+    return tuple(
+        sorted(made, key=lambda one: (one.superseded, one.ended is not False, -(one.checkpoint_id or 0), one.metadata_path))
+    ), as_of
+
+
+def reported_jobs(ids: Iterable[str]) -> dict[str, JobCurrent]:
+    """By id, as some cluster reported them last."""
+    rows = JobCurrent.objects.filter(job_id__in=set(ids)).order_by("as_of").only("cluster", "job_id", "name", "terminal", "graph")
+    return {row.job_id: row for row in rows}
