@@ -49,6 +49,18 @@ def test_attempts_are_counted_once_though_two_processes_log_them(version):
     assert evidence(newest, "restores that lacked a file") == sum(one["attempts"] for one in newest["data"]["files"])
 
 
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_checkpoint_that_is_gone_as_a_whole_is_told_of_the_job_that_did_not_start(version):
+    """Flink refuses the submission and lists the job as failed; the job beside it is healthy."""
+    (told,) = sights(f"{version}/lost-checkpoint")
+    states = {one.found[0]: one.body["state"] for one in answers(f"{version}/lost-checkpoint", "/jobs/([0-9a-f]{32})")}
+    assert (told["rule"], states[told["job_id"]]) == (RULE, "FAILED")
+    assert "RUNNING" in states.values()
+    (lost,) = told["data"]["files"]
+    assert lost["path"].endswith("/37c37bd26da17b2e6ac433866d51201d/chk-7")
+    assert "did not start" in told["cause"]
+
+
 def test_other_restarts_are_none_of_it():
     assert not [one for one in sights("2.3.0/few-buffers") if one["rule"] == RULE]
 

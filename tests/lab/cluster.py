@@ -118,6 +118,10 @@ class Lab:
             self._rescale(4, 2)
         if self.incident.claimed_after is not None:
             self._lose_files(self.incident.claimed_after, before_loss)
+        if self.incident.restored_from is not None:
+            self.wait_for(lambda account: account["counts"]["completed"] >= 1)
+            with contextlib.suppress(OSError):  # Flink refuses the submission, and lists the job as failed.
+                self.play(self.incident.name, restore=f"file://{self.checkpoint_dir}/{self.incident.restored_from}")
 
     def _rescale(self, before: int, after: int) -> None:
         wanted = self.get(f"/jobs/{self.job_id}/resource-requirements")

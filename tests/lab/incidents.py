@@ -204,6 +204,12 @@ INCIDENTS = {
             {"execution.checkpointing.interval": "5s", "jobmanager.scheduler": "adaptive"},
             rescaled_after=3,
         ),
+        Incident(
+            "lost-checkpoint",
+            "a job is started from a checkpoint whose directory is not there any more, beside one that is healthy",
+            {"rate": "300"},
+            restored_from="37c37bd26da17b2e6ac433866d51201d/chk-7",
+        ),
         Incident("crashing", "enrich throws every 20 s and the job restarts", {"rate": "500", "fail-every-s": "20"}),
     )
 }

@@ -3,13 +3,14 @@
 import re
 from dataclasses import dataclass
 
-from ingest.storage.layout import JOB_DIRECTORY, PLACES, UNKNOWN
+from ingest.storage.layout import JOB_DIRECTORY, METADATA_NAME, PLACES, UNKNOWN
 from ingest.uris import BadUri, canonical, is_below
 from spark_jobs.diagnosis.missing_files import missing_file
 from webapp.storage.auditing.audit_request import spellings
 from webapp.storage.models import StorageRoot
 
 _WITHOUT_AUTHORITY = ("hdfs", "viewfs", "webhdfs")
+_SNAPSHOT = re.compile(r"/(?:chk-\d+|savepoint-[^/]+)\Z")
 _DIRECTORY = re.compile(JOB_DIRECTORY)
 _PLACES = tuple((place.name, re.compile(place.pattern)) for place in PLACES)
 
@@ -32,6 +33,9 @@ def named_file(written: str) -> NamedFile:
     found = missing_file(text) or text
     roots = list(StorageRoot.objects.all())
     path = canonical(found, spellings())
+    if _SNAPSHOT.search(path):
+        # A checkpoint or savepoint as a whole is its _metadata.
+        path = f"{path}/{METADATA_NAME}"
     root = _root_of(path, roots)
     if root is None and found.startswith("/"):
         # A NameNode answers with the path alone.

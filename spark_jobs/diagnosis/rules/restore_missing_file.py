@@ -82,15 +82,7 @@ def _finding(window: JobWindow, limits: Limits, found: list[Attempt]) -> Finding
         "warning" if went_on else "critical",
         "high",
         title=f"Restore failed: {count_text(len(paths), 'file')} of {name} not there",
-        cause=(
-            f"{newest.task or 'The job'} looked for {newest.path} while it restored its state and did not find it. "
-            + (
-                "The job has taken a checkpoint since, so it runs again."
-                if went_on
-                else "Flink tries the same checkpoint at every attempt, so the job stays down until the file is back or another checkpoint "
-                "or savepoint is chosen."
-            )
-        ),
+        cause=f"{newest.task or 'The job'} looked for {newest.path} to restore its state and did not find it. {_effect(newest, went_on)}",
         next_step=(
             "Open the triage of the missing file: it says which job's directory it was in, what else refers to it, when an audit last "
             "listed it and what has likely deleted it. Bring it back from quarantine, an older version or a backup, or start from a "
@@ -106,4 +98,15 @@ def _finding(window: JobWindow, limits: Limits, found: list[Attempt]) -> Finding
             "files": [{"path": path, "attempts": len(of_path)} for path, of_path in list(paths.items())[:MOST_FILES]],
             "checkpoint": restored[1] if restored else None,
         },
+    )
+
+
+def _effect(newest: Attempt, went_on: bool) -> str:
+    if went_on:
+        return "The job has taken a checkpoint since, so it runs again."
+    if newest.task is None:
+        return "It looked for the checkpoint as a whole, so it did not start."
+    return (
+        "Flink tries the same checkpoint at every attempt, so the job stays down until the file is back or another checkpoint or "
+        "savepoint is chosen."
     )
