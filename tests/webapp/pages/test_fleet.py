@@ -67,6 +67,14 @@ def test_the_health_of_a_job_that_cannot_be_seen_is_unknown_whatever_it_was(view
     assert "not judged now, judged up to" in page
 
 
+def test_unknown_health_says_why_beside_what_was_found(viewer, now):
+    row = job(at=now, health=None, health_state="unknown")
+    finding(row, at=now, title="slow back-pressures parse")
+    for address in ("/", reverse("job", args=(row.cluster, row.job_id))):
+        page = viewer.get(address).content.decode()
+        assert "slow back-pressures parse" in page and "no rule had the data it needs" in page
+
+
 @pytest.mark.parametrize(("band", "wanted"), [("poor", ["a"]), ("fair", ["b"]), ("unknown", ["c"]), ("good", ["d"]), ("x", [])])
 def test_a_band_of_health_shows_that_band_only(viewer, now, band, wanted):
     for name, health in (("a", 59), ("b", 60), ("c", None), ("d", 90)):
