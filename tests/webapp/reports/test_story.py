@@ -12,7 +12,7 @@ from webapp.alerting.evaluation import evaluate
 from webapp.alerting.models import Alert
 from webapp.checkpoints.models import CheckpointRollup
 from webapp.fleet.models import Cluster, JobCurrent
-from webapp.reports.gathering import alerts, checkpoint_figures, incident
+from webapp.reports.gathering import alerts, checkpoint_figures, events, incident
 from webapp.reports.gathering.incident import gather
 from webapp.reports.gathering.scope import BadScope, JobKey, checked
 from webapp.reports.renderers import html, markdown
@@ -65,6 +65,11 @@ def test_restarts_are_told_with_what_was_thrown():
     assert any("restarted 3 times; thrown: java.net.ConnectException in slow-enrich (1/4)" in line for line in document.summary.happened)
     assert [moment.kind for moment in document.timeline].count("restart") == 3
     assert document.stories[0].exceptions[0].more == 2
+
+
+def test_exceptions_are_counted_by_all_of_their_name_in_the_time(monkeypatch):
+    monkeypatch.setattr(events, "MOST_THROWN", 2)
+    assert told(restarting()).stories[0].exceptions[0].more == 2
 
 
 def test_restarts_are_counted_by_all_marks_of_the_time_and_marks_that_are_left_out_are_said():

@@ -1,4 +1,4 @@
-"""One job as a report describes it: what it is, how its checkpoints fared, what was said and thrown. About sixteen queries."""
+"""One job as a report describes it: what it is, how its checkpoints fared, what was said and thrown. About seventeen queries."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
