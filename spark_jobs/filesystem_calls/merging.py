@@ -1,7 +1,8 @@
 """What file merging (``execution.checkpointing.file-merging.enabled``, 1.20 and later) would make of a checkpoint.
 
 Flink then opens a file for each TaskManager, and one for each subtask whose state is incremental; who finds all open ones in use opens one
-more, unless ``pool-blocking`` makes it wait. A subtask uploads by several threads at once. Counted in ``*/counted-merged``.
+more, unless ``pool-blocking`` makes it wait. A subtask uploads by several threads at once. Counted in ``*/counted-merged`` and
+``*/counted-pooled``.
 """
 
 from dataclasses import dataclass

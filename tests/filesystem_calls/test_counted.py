@@ -35,7 +35,8 @@ def worked_out(name: str, directory: Path) -> dict[int, tuple[Calls, Calls]]:
 
 
 def test_there_is_a_recording_of_each_way_to_write():
-    assert {name.split("/")[1] for name in COUNTED} == {f"counted-{way}" for way in ("rocksdb", "small", "hashmap", "unaligned", "merged")}
+    ways = ("rocksdb", "small", "hashmap", "unaligned", "merged", "pooled")
+    assert {name.split("/")[1] for name in COUNTED} == {f"counted-{way}" for way in ways}
     assert {name.split("/")[0] for name in COUNTED} == {"1.12.5", "1.20.5", "2.3.0"}
 
 

@@ -30,6 +30,13 @@ def test_files_of_a_job_that_merges_lie_within_what_is_worked_out_for_one_that_d
 
 
 @pytest.mark.parametrize("version", ["1.20.5", "2.3.0"])
+def test_where_each_waits_for_the_open_file_there_are_the_least_that_are_worked_out(version, tmp_path):
+    """``counted-pooled``: one for each TaskManager and each subtask of enrich."""
+    least = {merged(files, TASKMANAGERS).least for files in of(f"{version}/counted-small", tmp_path)}
+    assert least == set(written(f"{version}/counted-pooled"))
+
+
+@pytest.mark.parametrize("version", ["1.20.5", "2.3.0"])
 def test_files_of_a_job_that_does_not_merge_are_the_streams_of_one_that_does(version, tmp_path):
     counted = written(f"{version}/counted-small")[1:]
     for files in of(f"{version}/counted-merged", tmp_path):

@@ -210,6 +210,18 @@ INCIDENTS = {
             {"rate": "300"},
             restored_from="37c37bd26da17b2e6ac433866d51201d/chk-7",
         ),
+        Incident(
+            "counted-pooled",
+            "calls to the NameNode where checkpoint files are merged, and whoever finds the open one in use waits for it",
+            _COUNTED | {"rate": "100", "keys": "2000", "states": "4"},
+            {
+                "state.checkpoints.num-retained": "6",
+                "state.storage.fs.memory-threshold": "0",
+                "execution.checkpointing.file-merging.enabled": "true",
+                "execution.checkpointing.file-merging.pool-blocking": "true",
+            },
+            counts_calls=True,
+        ),
         Incident("crashing", "enrich throws every 20 s and the job restarts", {"rate": "500", "fail-every-s": "20"}),
     )
 }
