@@ -11,6 +11,7 @@ class Incident:
     be written. ``savepoint_after``: completed checkpoints, after which a savepoint is taken. ``claimed_after``: completed checkpoints,
     after which the job is cancelled, its newest checkpoint claimed by a second job, and old files deleted before that one restarts.
     ``rescaled_after``: completed checkpoints, after which every vertex of parallelism 4 is asked to run with 2.
+    ``restored_from``: a checkpoint below the root, from which the job is started once more beside itself.
     ``counts_calls``: its storage is HDFS as Flink sees it, and each call to the NameNode is written down.
     """
 
@@ -23,6 +24,7 @@ class Incident:
     savepoint_after: int | None = None
     claimed_after: int | None = None
     rescaled_after: int | None = None
+    restored_from: str | None = None
     counts_calls: bool = False
 
 
