@@ -1,7 +1,8 @@
 """What kinds of restores are called, and what they come to."""
 
 from webapp.lib.quantities import bytes_text, duration_text
-from webapp.recovery.job_restores import CHECKPOINT, LOCAL, SAVEPOINT, JobRestores
+from webapp.recovery.job_restores import JobRestores
+from webapp.recovery.observed_restores import CHECKPOINT, LOCAL, SAVEPOINT
 
 LABELS = {CHECKPOINT: "Newest checkpoint", LOCAL: "Newest checkpoint, local recovery", SAVEPOINT: "Newest savepoint"}
 MEANINGS = {

@@ -14,8 +14,8 @@ from webapp.fleet.models import JobCurrent
 from webapp.lib.chunks import chunks
 from webapp.lib.instants import epoch_ms
 from webapp.storage.fewer_files import FewerFiles, fewer_files
+from webapp.storage.idle_snapshots import LAST, NEEDED, SUPERSEDED, ended_jobs, kept_savepoints
 from webapp.storage.models import ChainLink, CheckpointStorage, JobStorage, MissingFile, RootFigures, StorageAudit, VerdictFigures
-from webapp.storage.retention import LAST, NEEDED, SUPERSEDED, ended_jobs, kept_savepoints
 from webapp.storage.written_files import files_by_job
 
 JOBS_AT_ONCE = 500

@@ -14,7 +14,8 @@ from webapp.lib.api.filtering import described, given
 from webapp.lib.api.lists import ERRORS, NOT_FOUND
 from webapp.lib.path_names import without_nul
 from webapp.recovery.failover import Failover, ObservedRestart, VertexRegions
-from webapp.recovery.job_restores import READ_MS, Choice, JobRestores, ObservedRestore, job_restores
+from webapp.recovery.job_restores import READ_MS, Choice, JobRestores, job_restores
+from webapp.recovery.observed_restores import ObservedRestore
 from webapp.recovery.parameters import RestoreParameters
 from webapp.recovery.phases import Phases, SpareSlots
 from webapp.recovery.restore_time import RestoreRange, UnionReads

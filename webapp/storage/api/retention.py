@@ -13,8 +13,9 @@ from webapp.lib.api.filtering import described, given
 from webapp.lib.api.lists import ERRORS, NOT_FOUND
 from webapp.lib.filter_sets import ListFilters
 from webapp.lib.query_parameters import LongText
+from webapp.storage.idle_snapshots import EndedJob, KeptSavepoint
 from webapp.storage.newest_audits import latest_of
-from webapp.storage.retention import EndedJob, KeptSavepoint, Retention, RunningJob, retention
+from webapp.storage.retention import Retention, RunningJob, retention
 
 STANDING = "needed, superseded (a newer snapshot of its job is whole), last (none is), or unknown"
 
