@@ -53,10 +53,13 @@ class JobMove:
 
 @dataclass(frozen=True)
 class FleetCalls:
-    """``start``: of the seconds. ``before`` and ``after``: calls a second over time by file system, as it is and with the moves made."""
+    """``start``: of the seconds. ``left_out``: jobs with fewer checkpoints than those looked at. ``before`` and ``after``: calls a second
+    over time by file system, as it is and with the moves made.
+    """
 
     start: datetime
     end: datetime
+    left_out: int
     file_systems: Sequence[FileSystemCalls]
     before: Mapping[str, float]
     after: Mapping[str, float]
@@ -65,7 +68,7 @@ class FleetCalls:
 
 def fleet_calls(now: datetime, more: int = 0) -> FleetCalls:
     """``more``: file systems that do not exist yet and could take jobs."""
-    end, jobs = fleet_jobs(now)
+    end, jobs, left_out = fleet_jobs(now)
     # The second in which the newest was triggered is within.
     start = end.replace(microsecond=0) + timedelta(seconds=1) - WINDOW
     by_system: dict[str, list[FleetJob]] = {}
@@ -76,7 +79,7 @@ def fleet_calls(now: datetime, more: int = 0) -> FleetCalls:
     names = [name for name in by_system if name] + [f"new-{number}" for number in range(1, more + 1)]
     plan = balanced([per_s for _job, per_s in paced], [job.file_system for job, _per_s in paced], names)
     moves = [_move(*paced[one.job], one.target) for one in plan.moves]
-    return FleetCalls(start, end, sorted(found, key=lambda one: (-one.peak, one.file_system)), plan.before, plan.after, moves)
+    return FleetCalls(start, end, left_out, sorted(found, key=lambda one: (-one.peak, one.file_system)), plan.before, plan.after, moves)
 
 
 def _of_system(name: str, jobs: Sequence[FleetJob], start: datetime) -> FileSystemCalls:

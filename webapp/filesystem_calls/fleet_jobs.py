@@ -5,7 +5,10 @@ import statistics
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import pairwise
+from typing import NamedTuple
 from urllib.parse import urlsplit
+
+from django.db.models import Count
 
 from spark_jobs.filesystem_calls.calls import calls_of_files
 from webapp.checkpoints.models import CheckpointFact
@@ -15,7 +18,7 @@ from webapp.storage.newest_audits import latest_audits
 from webapp.storage.written_files import files_by_job
 
 WINDOW = timedelta(minutes=10)
-MOST_FACTS, MOST_JOBS = 20_000, 1_000
+MOST_FACTS, MOST_JOBS = 100_000, 1_000
 _CHECKPOINT = re.compile(r"/(?:[0-9a-f]{32}/)?chk-(\d+)(?:/_metadata)?/?$")
 
 
@@ -47,23 +50,38 @@ class FleetJob:
         return self.calls / self.period_s if self.calls is not None and self.period_s else None
 
 
-def fleet_jobs(now: datetime) -> tuple[datetime, list[FleetJob]]:
-    """The end of the minutes looked at, which is the newest trigger up to ``now``, and the jobs with most checkpoints in them."""
+class FleetJobs(NamedTuple):
+    """``end`` of the minutes looked at. ``left_out``: how many jobs took checkpoints in them, too, but fewer than each of ``jobs``."""
+
+    end: datetime
+    jobs: list[FleetJob]
+    left_out: int
+
+
+def fleet_jobs(now: datetime) -> FleetJobs:
+    """Jobs with most checkpoints in the minutes up to the newest trigger before ``now``."""
     taken = CheckpointFact.objects.exclude(is_savepoint=True).filter(trigger_time__lte=now)
     newest = taken.order_by("-trigger_time").values_list("trigger_time", flat=True).first()
     if newest is None:
-        return now, []
-    names = ("cluster", "job_id", "trigger_time", "end_to_end_ms", "external_path")
-    facts: dict[tuple[str, str], list[tuple[datetime, int | None, str]]] = {}
-    rows = taken.filter(trigger_time__gt=newest - WINDOW).order_by("-trigger_time").values_list(*names)[:MOST_FACTS]
-    for cluster, job_id, trigger, lasted_ms, path in rows:
-        facts.setdefault((cluster, job_id), []).append((trigger, lasted_ms, path or ""))
-    chosen = sorted(facts, key=lambda key: (-len(facts[key]), key))[:MOST_JOBS]
+        return FleetJobs(now, [], 0)
+    newest_taken = taken.filter(trigger_time__gt=newest - WINDOW)
+    busiest = newest_taken.values_list("cluster", "job_id").annotate(taken=Count("id")).order_by("-taken", "cluster", "job_id")
+    chosen, left = [], MOST_FACTS
+    for cluster, job_id, count in busiest[:MOST_JOBS]:
+        left -= count
+        if left >= 0:
+            chosen.append((cluster, job_id))
     job_ids = [job_id for _cluster, job_id in chosen]
+    facts: dict[tuple[str, str], list[tuple[datetime, int | None, str]]] = {key: [] for key in chosen}
+    rows = newest_taken.filter(job_id__in=job_ids).values_list("cluster", "job_id", "trigger_time", "end_to_end_ms", "external_path")
+    for cluster, job_id, trigger, lasted_ms, path in rows.order_by("trigger_time", "id").iterator(2_000):
+        if (cluster, job_id) in facts:
+            facts[cluster, job_id].append((trigger, lasted_ms, path or ""))
     current = JobCurrent.objects.filter(job_id__in=job_ids).only("cluster", "job_id", "name", "flink_version")
     known = {(job.cluster, job.job_id): job for job in current}
     files = files_by_job(CheckpointStorage.objects.filter(audit__in=latest_audits(), job_id__in=job_ids))
-    return newest, [_job(key, facts[key], known.get(key), files.get(key[1])) for key in chosen]
+    jobs = [_job(key, facts[key], known.get(key), files.get(key[1])) for key in chosen]
+    return FleetJobs(newest, jobs, busiest.count() - len(jobs))
 
 
 def _job(key: tuple[str, str], facts: list[tuple[datetime, int | None, str]], job: JobCurrent | None, files: float | None) -> FleetJob:
@@ -71,7 +89,7 @@ def _job(key: tuple[str, str], facts: list[tuple[datetime, int | None, str]], jo
     usual_ms = statistics.median(lasted) if lasted else 1_000
     taken = tuple(Taken(trigger, (duration or usual_ms) / 1000) for trigger, duration, _path in sorted(facts))
     apart = [(later.trigger_time - earlier.trigger_time).total_seconds() for earlier, later in pairwise(taken)]
-    path = next((path for _trigger, _duration, path in facts if _CHECKPOINT.search(path)), "")
+    path = next((path for _trigger, _duration, path in reversed(facts) if _CHECKPOINT.search(path)), "")
     return FleetJob(
         *key,
         (job and job.name) or key[1],

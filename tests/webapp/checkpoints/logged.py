@@ -5,8 +5,11 @@ from collections import defaultdict
 from functools import cache
 from typing import Any
 
-from spark_jobs.small.events import served
+import pyarrow as pa
+
 from spark_jobs.small.executions import executions, locate
+from spark_jobs.step_schemas import EVENT
+from spark_jobs.transforms.event_batches import with_served
 from tests.fold.recorded import located_events
 
 Key = tuple[str, int]
@@ -16,7 +19,8 @@ Key = tuple[str, int]
 def served_events(recording: str) -> dict[Key, list[dict[str, Any]]]:
     rows = [event | {"cluster": "c"} for event in located_events(recording) if event["ts"]]
     found: dict[Key, list[dict[str, Any]]] = defaultdict(list)
-    for row in served(locate(rows, executions(rows, []))).to_pylist():
+    located = pa.Table.from_pylist(locate(rows, executions(rows, [])), EVENT).combine_chunks().to_batches()
+    for row in (row for events in located for row in with_served(events).to_pylist()):
         if row["job_id"] and row["checkpoint_id"] is not None:
             found[row["job_id"], row["checkpoint_id"]].append(row | {"vertex_name": row["task"], "fields": json.loads(row["fields"])})
     for events in found.values():

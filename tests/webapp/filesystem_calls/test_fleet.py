@@ -16,6 +16,7 @@ from tests.played_trees import FINAL, audited, newest, root_uri
 from tests.webapp.builders import T0, fact, job
 from tests.webapp.storage.builders import audit, root_figures
 from webapp.checkpoints.models import CheckpointFact
+from webapp.filesystem_calls import fleet_jobs as fleet_jobs_module
 from webapp.filesystem_calls.fleet_calls import fleet_calls
 from webapp.filesystem_calls.fleet_jobs import fleet_jobs
 from webapp.fleet.models import JobCurrent
@@ -34,7 +35,8 @@ def test_a_recorded_job_has_the_calls_and_the_pace_of_what_flink_did(home, tmp_p
         model.objects.bulk_create(model(**row) for row in found.rows(table, "run-1"))
     JobCurrent.objects.bulk_create(JobCurrent(**row) for row in served(FOLDER / PLAYED, home, JOB_CURRENT))
     CheckpointFact.objects.bulk_create(CheckpointFact(**row) for row in served(FOLDER / PLAYED, tmp_path / "facts", CHECKPOINT_FACT))
-    end, (one,) = fleet_jobs(as_of)
+    end, (one,), left_out = fleet_jobs(as_of)
+    assert left_out == 0
     counted = calls_by_checkpoint(PLAYED)
     last = max(checkpoint for checkpoint, of in counted.items() if of["rename"])
     assert one.files == counted[last]["create"] - 1
@@ -141,3 +143,13 @@ def test_where_nobody_took_a_checkpoint_there_is_nothing_to_show(viewer):
 def test_the_page_asks_the_database_a_constant_number_of_times(viewer, fleet, django_assert_max_num_queries):
     with django_assert_max_num_queries(12):
         viewer.get(reverse("fleet-filesystem-calls-tables"))
+
+
+def test_jobs_that_are_too_many_are_left_out_and_counted(fleet, monkeypatch, viewer):
+    monkeypatch.setattr(fleet_jobs_module, "MOST_FACTS", 45)
+    found = fleet_jobs(T0)
+    assert [one.name for one in found.jobs] == [f"job-{number}" for number in range(4)]
+    assert [len(one.taken) for one in found.jobs] == [10] * 4
+    assert found.left_out == 2
+    assert "2 more jobs took fewer checkpoints" in viewer.get(reverse("fleet-filesystem-calls-tables")).content.decode()
+    assert viewer.get(reverse("api-filesystem-calls")).json()["left_out"] == 2

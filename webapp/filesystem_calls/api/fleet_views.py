@@ -48,6 +48,7 @@ class FleetCallsSerializer(serializers.Serializer[FleetCalls]):
 
     start = serializers.DateTimeField()
     end = serializers.DateTimeField()
+    left_out = serializers.IntegerField(help_text="jobs with fewer checkpoints than those looked at")
     file_systems = FileSystemCallsSerializer(many=True, help_text="worst second first")
     before = serializers.DictField(child=serializers.FloatField(), help_text="calls a second over time, by file system")
     after = serializers.DictField(child=serializers.FloatField(), help_text="with the moves made")
