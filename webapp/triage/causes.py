@@ -36,7 +36,8 @@ class Circumstances:
 
     ``retained``: whether its checkpoints outlive a cancelled job. ``foreign``: a snapshot of another job refers to the file; ``own``: one
     of its own. ``claimers``: other jobs that were restored from the owner's snapshots; ``superseded``: each referrer has a later
-    checkpoint that is whole. ``compared``: None where two audits with lists of files are not there.
+    checkpoint that is whole. ``compared``: None where two audits with lists of files are not there. ``unread``: journals of plans that
+    cannot be read.
     """
 
     moved: str
@@ -51,6 +52,7 @@ class Circumstances:
     superseded: bool
     seen_at: datetime | None
     compared: Removals | None
+    unread: int = 0
 
 
 def causes(known: Circumstances) -> tuple[Cause, ...]:
@@ -62,6 +64,8 @@ def causes(known: Circumstances) -> tuple[Cause, ...]:
 def _clean_up(known: Circumstances) -> Cause:
     if known.moved:
         return Cause(CLEAN_UP, CERTAIN, known.moved)
+    if known.unread:
+        return Cause(CLEAN_UP, UNKNOWN, f"{count_text(known.unread)} journals of plans cannot be read; no other names it.")
     return Cause(CLEAN_UP, RULED_OUT, "No journal of a plan names it.")
 
 

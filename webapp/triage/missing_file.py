@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from ingest.storage.roots import Root
@@ -93,7 +93,7 @@ def triage(written: str) -> Triage:
         gone_by=known.gone.as_of if known.gone else None,
         audits=known.looked,
         deeds=tuple(deeds),
-        causes=causes(_circumstances(file, owner, needing, deeds, known, unknown)),
+        causes=causes(replace(_circumstances(file, owner, needing, deeds, known, unknown), unread=len(unreadable))),
         unknown=tuple(unknown),
     )
 

@@ -91,6 +91,8 @@ def test_one_file_shows_no_order():
         ({"claimers": ("b",)}, "flink_claim", "possible"),
         ({"superseded": True}, "flink_claim", "likely"),
         ({"moved": "Plan 1"}, "clean_up", "certain"),
+        ({"unread": 1}, "clean_up", "unknown"),
+        ({}, "clean_up", "ruled_out"),
         ({}, "age_rule", "unknown"),
     ],
 )

@@ -1,5 +1,7 @@
 """A file that Weir's own clean-up took, by a plan that was approved, applied and undone on a real disk."""
 
+from pathlib import Path
+
 from django.core.management import call_command
 from django.utils import timezone
 
@@ -40,6 +42,16 @@ def test_what_was_put_back_is_there_again_and_the_plan_took_nothing(audited, orp
     assert found.present
     assert summary(found).tone == "ok"
     assert {one.verdict for one in found.causes if one.key == "clean_up"} == {"ruled_out"}
+
+
+def test_a_plan_whose_files_cannot_be_read_rules_nothing_out(audited, orphan):  # noqa: F811
+    plan = applied()
+    for file in Path(plan.folder).rglob("*"):
+        if file.is_file():
+            file.write_bytes(b"damaged")
+    found = triage(str(orphan))
+    assert {one.verdict for one in found.causes if one.key == "clean_up"} == {"unknown"}
+    assert any(plan.short_name in line for line in found.unknown)
 
 
 def test_a_plan_that_was_only_made_took_nothing(audited, orphan):  # noqa: F811
