@@ -14,15 +14,17 @@ def calls_by_kind(series: Sequence[tuple[str, Mapping[str, int]]]) -> go.Figure:
     """``series``: a label and calls by kind; the first is the present."""
     bars = [
         go.Bar(
-            x=list(calls),
-            y=list(calls.values()),
+            x=list(calls.values()),
+            y=list(calls),
+            orientation="h",
             name=label,
             marker={"color": colour},
-            hovertemplate=f"%{{x}}: %{{y:,}} calls<extra>{label}</extra>",
+            hovertemplate=f"%{{y}}: %{{x:,}} calls<extra>{label}</extra>",
         )
         for (label, calls), colour in zip(series, (ACCENT, OTHER), strict=False)
     ]
-    return figure(bars, HEIGHT_PX, barmode="group", xaxis={"type": "category", "autotickangles": [0, 45, 90]}, yaxis={"tickformat": ",d"})
+    # Names of calls are long: below bars they would overlap on a phone.
+    return figure(bars, HEIGHT_PX, barmode="group", yaxis={"type": "category", "autorange": "reversed"}, xaxis={"tickformat": ",d"})
 
 
 def files_and_heap(points: Sequence[tuple[int, int, int]], now_bytes: int, knee_bytes: int | None) -> go.Figure:

@@ -56,7 +56,8 @@ def about_jars(found: JarDownloads) -> list[str]:
         longest = found.downloads[0].at_most_ms
         took = f"; the longest took at most {duration_text(longest)}" if longest is not None else ""
         files = "file" if found.files == 1 else "files"
-        said.append(f"{count_text(found.processes)} TaskManagers fetched {count_text(found.files)} {files} from the JobManager{took}.")
+        managers = "TaskManager" if found.processes == 1 else "TaskManagers"
+        said.append(f"{count_text(found.processes)} {managers} fetched {count_text(found.files)} {files} from the JobManager{took}.")
     else:
         said.append(
             "No log of a TaskManager has a download from the JobManager: jars lie where TaskManagers find them, or no log was read."

@@ -64,7 +64,7 @@ def test_page_api_and_command_tell_the_calls_that_flink_made(viewer, job):
     assert "File system calls" in viewer.get(reverse("filesystem-calls", args=at)).content.decode()
     assert document["sentence"] in viewer.get(reverse("filesystem-calls-tables", args=at)).content.decode()
     (bars,) = viewer.get(reverse("job-chart-calls", args=at)).json()["figure"]["data"]
-    assert dict(zip(bars["x"], bars["y"], strict=True))["addBlock"] == made["addBlock"]
+    assert dict(zip(bars["y"], bars["x"], strict=True))["addBlock"] == made["addBlock"]
 
 
 def test_what_ifs_are_those_of_the_handles_and_say_the_same_behind_each_door(viewer, job, tmp_path):
