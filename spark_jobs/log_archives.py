@@ -42,8 +42,9 @@ ARCHIVE_OPTIONS = {
 }
 """For the session that reads archives."""
 
-# No two records have the same text: looking for repetitions would only cost.
-WRITTEN = {"compression": "zstd", **{f"parquet.enable.dictionary#{name}": "false" for name in ("message", "record_hash")}}
+UNREPEATED = ("message", "record_hash")
+"""No two records have the same text: looking for repetitions would only cost."""
+WRITTEN = {"compression": "zstd", **{f"parquet.enable.dictionary#{name}": "false" for name in UNREPEATED}}
 COMMIT_ATTEMPTS = 5
 UNPACKED_RATIO = 12
 """Logs shrink by about this much; only the size of a batch depends on it."""
@@ -70,7 +71,7 @@ class LogArchives:
     def _load(self, files: Sequence[LogFile], scratch: str) -> int:
         staged = f"{scratch}/staged"
         read = log_records.by_block(self.session, files, self.layout, self.time_zone, self.keep)
-        written = [without_globs(hadoop_path(f"{staged}/{name}")) for name in read.written(staged, ("message", "record_hash")).files]
+        written = [without_globs(hadoop_path(f"{staged}/{name}")) for name in read.written(staged, UNREPEATED).files]
         if not written:
             return 0
         rows = self.session.read.schema(spark_schema(read.schema)).parquet(*written)

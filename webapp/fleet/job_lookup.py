@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.http import Http404, HttpRequest
+from django.shortcuts import get_object_or_404
 from django.utils import timezone
 
 from webapp.fleet.badges import job_badge
@@ -13,6 +14,7 @@ from webapp.fleet.models import Cluster, JobCurrent, RemovedCluster
 from webapp.lib import timeranges
 from webapp.lib.badges import Badge
 from webapp.lib.instants import drawable
+from webapp.lib.path_names import without_nul
 from webapp.lib.timeranges import TimeRange
 
 _MARGIN = 0.03
@@ -60,6 +62,11 @@ class JobView:
         return self.time_range.from_text == self.whole.from_text and self.time_range.to_text == self.whole.to_text
 
     @property
+    def range_query(self) -> str:
+        """For links of its pages; empty where no range was chosen."""
+        return self.time_range.query if self.time_range.chosen else ""
+
+    @property
     def is_past(self) -> bool:
         """Ages would count from today, which says nothing about it."""
         return self.is_recording or self.is_unwatched or bool(self.job.terminal)
@@ -84,6 +91,11 @@ def look_up(request: HttpRequest, cluster: str, job_id: str) -> JobView:
     chosen = timeranges.of_request(request, now, fallback=whole if past else None)
     removed = RemovedCluster.objects.filter(name=cluster).values_list("removed_at", flat=True).first() if unwatched else None
     return JobView(job, registered, job_badge(job.status), at, now, chosen, whole, removed)
+
+
+def job_or_404(cluster: str, job_id: str) -> JobCurrent:
+    """For doors that show no range. Raises ``Http404``."""
+    return get_object_or_404(JobCurrent, cluster=without_nul(cluster), job_id=without_nul(job_id))
 
 
 def known_to(job: JobCurrent, now: datetime) -> datetime:

@@ -3,16 +3,22 @@
 import json
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 from django.core.management.base import OutputWrapper
+from django.core.serializers.json import DjangoJSONEncoder
 
 
 def json_line(names: Sequence[str], values: Sequence[Any]) -> str:
     """One object on one line; ``values`` in the order of ``names``, instants as ISO 8601 in UTC."""
     return json.dumps(dict(zip(names, values, strict=True)), default=_instant, ensure_ascii=False, separators=(", ", ": "))
+
+
+def print_document(out: OutputWrapper, document: Mapping[str, Any]) -> None:
+    """What the API answers, as one line of JSON."""
+    print_lines(out, [json.dumps(document, cls=DjangoJSONEncoder, ensure_ascii=False)])
 
 
 def print_lines(out: OutputWrapper, lines: Iterable[str]) -> None:

@@ -19,7 +19,7 @@ VERTICES_SHOWN = 50
 @require_GET
 def page(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
     view = look_up(request, cluster, job_id)
-    return render(request, "placement/placement.html", {"view": view, "job": view.job, "range_query": _range_query(view)})
+    return render(request, "placement/placement.html", {"view": view, "job": view.job, "range_query": view.range_query})
 
 
 @require_GET
@@ -34,7 +34,7 @@ def tables(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
         "outcomes": [(one, LABELS[one.key], MEANINGS[one.key]) for one in found.outcomes] if found else (),
         "taskmanagers": found.taskmanagers[:TASKMANAGERS_SHOWN] if found else (),
         "vertices": found.vertices[:VERTICES_SHOWN] if found else (),
-        "range_query": _range_query(view),
+        "range_query": view.range_query,
     }
     return render(request, "placement/_tables.html", context)
 
@@ -55,7 +55,3 @@ def chart(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
 def _placement(view: JobView) -> JobPlacement | None:
     """At the end of the chosen time, as far as the job was seen in it."""
     return look_up_placement(view.job, view.time_range.to_time)
-
-
-def _range_query(view: JobView) -> str:
-    return view.time_range.query if view.time_range.chosen else ""

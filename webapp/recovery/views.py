@@ -31,6 +31,6 @@ def page(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
         "losses": found.failover.taskmanagers[:LOSSES_SHOWN] if found.failover else (),
         "hosts": found.failover.hosts[:LOSSES_SHOWN] if found.failover else (),
         "restarts": found.failover.observed[:LOSSES_SHOWN] if found.failover else (),
-        "range_query": view.time_range.query if view.time_range.chosen else "",
+        "range_query": view.range_query,
     }
     return render(request, "recovery/recovery.html", context)

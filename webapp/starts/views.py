@@ -57,7 +57,7 @@ def _context(view: JobView, query: QueryDict) -> dict[str, object]:
         "phases": [(name, *words) for name, words in PHASES.items() if any(name in one.phase_of for one in found.starts)],
         "kinds": KINDS,
         "newest": found.newest,
-        "range_query": view.time_range.query if view.time_range.chosen else "",
+        "range_query": view.range_query,
     }
 
 

@@ -3,7 +3,6 @@
 from typing import Any
 
 from django.http import Http404
-from django.shortcuts import get_object_or_404
 from django.utils import timezone
 from drf_spectacular.utils import extend_schema, extend_schema_field
 from rest_framework import serializers
@@ -16,9 +15,8 @@ from webapp.filesystem_calls.job_calls import JobCalls
 from webapp.filesystem_calls.lookup import Looked, look_up_calls
 from webapp.filesystem_calls.what_ifs import Floor, WhatIf, WhatIfs
 from webapp.filesystem_calls.words import WHAT_IFS, by_label, sentence
-from webapp.fleet.models import JobCurrent
+from webapp.fleet.job_lookup import job_or_404
 from webapp.lib.api.lists import ERRORS, NOT_FOUND
-from webapp.lib.path_names import without_nul
 
 _BY_KIND = serializers.DictField(child=serializers.IntegerField())
 
@@ -115,7 +113,7 @@ class FilesystemCallsView(APIView):
         responses={200: LookedSerializer, **ERRORS, **NOT_FOUND},
     )
     def get(self, request: Request, cluster: str, job_id: str) -> Response:
-        job = get_object_or_404(JobCurrent, cluster=without_nul(cluster), job_id=without_nul(job_id))
+        job = job_or_404(cluster, job_id)
         found = look_up_calls(job, timezone.now())
         if found.calls is None:
             raise Http404(found.why)

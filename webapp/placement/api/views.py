@@ -3,16 +3,14 @@
 from typing import Any
 
 from django.http import Http404
-from django.shortcuts import get_object_or_404
 from drf_spectacular.utils import extend_schema, extend_schema_field
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from webapp.fleet.models import JobCurrent
+from webapp.fleet.job_lookup import job_or_404
 from webapp.lib.api.lists import ERRORS, NOT_FOUND
-from webapp.lib.path_names import without_nul
 from webapp.placement.job_placement import HostLoad, JobPlacement, Outcome, TaskManagerLoad, VertexSpread
 from webapp.placement.lookup import look_up_placement
 from webapp.placement.words import verdict
@@ -95,7 +93,7 @@ class PlacementView(APIView):
         responses={200: PlacementSerializer, **ERRORS, **NOT_FOUND},
     )
     def get(self, request: Request, cluster: str, job_id: str) -> Response:
-        job = get_object_or_404(JobCurrent, cluster=without_nul(cluster), job_id=without_nul(job_id))
+        job = job_or_404(cluster, job_id)
         placement = look_up_placement(job)
         if placement is None:
             raise Http404("The plan of this job is not known.")

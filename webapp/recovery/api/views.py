@@ -2,17 +2,15 @@
 
 from typing import Any
 
-from django.shortcuts import get_object_or_404
 from drf_spectacular.utils import extend_schema, extend_schema_field
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from webapp.fleet.models import JobCurrent
+from webapp.fleet.job_lookup import job_or_404
 from webapp.lib.api.filtering import described, given
 from webapp.lib.api.lists import ERRORS, NOT_FOUND
-from webapp.lib.path_names import without_nul
 from webapp.recovery.failover import Failover, ObservedRestart, VertexRegions
 from webapp.recovery.job_restores import READ_MS, Choice, JobRestores, job_restores
 from webapp.recovery.observed_restores import ObservedRestore
@@ -153,6 +151,6 @@ class RecoveryView(APIView):
         responses={200: RecoverySerializer, **ERRORS, **NOT_FOUND},
     )
     def get(self, request: Request, cluster: str, job_id: str) -> Response:
-        job = get_object_or_404(JobCurrent, cluster=without_nul(cluster), job_id=without_nul(job_id))
+        job = job_or_404(cluster, job_id)
         asked = given(RestoreParameters, request)
         return Response(as_document(job_restores(job, job.last_seen_at or job.as_of, asked.milliseconds or READ_MS)))

@@ -64,7 +64,7 @@ def job(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
         "view": view,
         "job": view.job,
         "time_range": view.time_range,
-        "range_query": view.time_range.query if view.time_range.chosen else "",
+        "range_query": view.range_query,
         "counts": facts_of.outcome_counts(facts),
         "outages": _outages(view),
         "counters": counters_of(view.job),

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from django.shortcuts import get_object_or_404
 from drf_spectacular.utils import extend_schema, extend_schema_field
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -10,10 +9,10 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from spark_jobs.fold.starts import PARTS
+from webapp.fleet.job_lookup import job_or_404
 from webapp.fleet.models import JobCurrent
 from webapp.lib.api.filtering import described, given
 from webapp.lib.api.lists import ERRORS, NOT_FOUND
-from webapp.lib.path_names import without_nul
 from webapp.starts.jar_downloads import Download, JarDownloads, jar_downloads
 from webapp.starts.job_starts import JobStarts, Phase, Start, job_starts
 from webapp.starts.parameters import StartParameters
@@ -107,5 +106,5 @@ class StartsView(APIView):
         responses={200: WithJarsSerializer, **ERRORS, **NOT_FOUND},
     )
     def get(self, request: Request, cluster: str, job_id: str) -> Response:
-        job = get_object_or_404(JobCurrent, cluster=without_nul(cluster), job_id=without_nul(job_id))
+        job = job_or_404(cluster, job_id)
         return Response(as_document(job, given(StartParameters, request)))

@@ -1,12 +1,10 @@
 """Print what the checkpoints of a job ask of the NameNode of its storage."""
 
-import json
 from argparse import ArgumentParser
 from collections.abc import Iterator
 from typing import Any
 
 from django.core.management.base import CommandError
-from django.core.serializers.json import DjangoJSONEncoder
 from django.utils import timezone
 
 from webapp.config.preparation import REFUSED, PreparedCommand
@@ -19,7 +17,7 @@ from webapp.filesystem_calls.lookup import look_up_calls
 from webapp.filesystem_calls.what_ifs import WhatIfs
 from webapp.filesystem_calls.words import floor_sentence, knee_sentence, rows, sentence, what_if_rows
 from webapp.fleet.rows_command import job_named
-from webapp.lib.printing import print_lines
+from webapp.lib.printing import print_document, print_lines
 
 
 class Command(PreparedCommand):
@@ -45,15 +43,14 @@ class Command(PreparedCommand):
         if found.calls is None:
             raise CommandError(found.why, returncode=REFUSED)
         if options["json"]:
-            print_lines(self.stdout, [json.dumps(as_document(found), cls=DjangoJSONEncoder, ensure_ascii=False)])
+            print_document(self.stdout, as_document(found))
         else:
             print_lines(self.stdout, _table(found.calls, found.what_ifs))
 
     def _fleet(self, more: int, as_json: bool) -> None:
         found = fleet_calls(timezone.now(), more)
         if as_json:
-            document = json.dumps(fleet_views.as_document(found), cls=DjangoJSONEncoder, ensure_ascii=False)
-            print_lines(self.stdout, [document])
+            print_document(self.stdout, fleet_views.as_document(found))
             return
         moves = (f"{one.name}  {one.per_s:,.1f} calls/s  {one.setting}" for one in found.moves)
         print_lines(self.stdout, [*map(burst_sentence, found.file_systems), balance_sentence(found), *moves])

@@ -1,16 +1,14 @@
 """Print where the tasks of a job run, and what other rules of placement would make of it."""
 
-import json
 from argparse import ArgumentParser
 from collections.abc import Iterator
 from typing import Any
 
 from django.core.management.base import CommandError
-from django.core.serializers.json import DjangoJSONEncoder
 
 from webapp.config.preparation import REFUSED, PreparedCommand
 from webapp.fleet.rows_command import job_named
-from webapp.lib.printing import print_lines
+from webapp.lib.printing import print_document, print_lines
 from webapp.placement.api.views import as_document
 from webapp.placement.job_placement import JobPlacement
 from webapp.placement.lookup import look_up_placement
@@ -31,7 +29,7 @@ class Command(PreparedCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         found = _placement(options["cluster"], options["job"])
         if options["json"]:
-            print_lines(self.stdout, [json.dumps(as_document(found), cls=DjangoJSONEncoder, ensure_ascii=False)])
+            print_document(self.stdout, as_document(found))
         else:
             print_lines(self.stdout, _table(found))
 

@@ -1,15 +1,12 @@
 """Print how long the restores of a job took, and what one would take now."""
 
-import json
 from argparse import ArgumentParser
 from collections.abc import Iterator
 from typing import Any
 
-from django.core.serializers.json import DjangoJSONEncoder
-
 from webapp.config.preparation import PreparedCommand
 from webapp.fleet.rows_command import job_named
-from webapp.lib.printing import print_lines
+from webapp.lib.printing import print_document, print_lines
 from webapp.lib.quantities import bytes_text, count_text, duration_text
 from webapp.recovery.api.views import as_document
 from webapp.recovery.job_restores import READ_MS, JobRestores, job_restores
@@ -33,7 +30,7 @@ class Command(PreparedCommand):
         job = job_named(options["cluster"], options["job"])
         found = job_restores(job, job.last_seen_at or job.as_of, options["read_ms"])
         if options["json"]:
-            print_lines(self.stdout, [json.dumps(as_document(found), cls=DjangoJSONEncoder, ensure_ascii=False)])
+            print_document(self.stdout, as_document(found))
         else:
             print_lines(self.stdout, _words(found))
 

@@ -1,17 +1,14 @@
 """Print how long the starts of a job took, phase by phase."""
 
-import json
 from argparse import ArgumentParser
 from collections.abc import Iterator
 from typing import Any
-
-from django.core.serializers.json import DjangoJSONEncoder
 
 from webapp.config.preparation import PreparedCommand
 from webapp.fleet.models import JobCurrent
 from webapp.fleet.rows_command import job_named
 from webapp.lib.instants import instant_text
-from webapp.lib.printing import print_lines
+from webapp.lib.printing import print_document, print_lines
 from webapp.lib.quantities import duration_text
 from webapp.starts.api.views import as_document
 from webapp.starts.jar_downloads import jar_downloads
@@ -37,7 +34,7 @@ class Command(PreparedCommand):
         job = job_named(options["cluster"], options["job"])
         asked = StartParameters({name: str(options[name]) for name in ("jar_kb", "link_mbit") if options[name] is not None})
         if options["json"]:
-            print_lines(self.stdout, [json.dumps(as_document(job, asked), cls=DjangoJSONEncoder, ensure_ascii=False)])
+            print_document(self.stdout, as_document(job, asked))
         else:
             print_lines(self.stdout, _table(job, asked))
 

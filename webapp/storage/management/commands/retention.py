@@ -1,16 +1,14 @@
 """Print what a root keeps because nobody deletes it."""
 
-import json
 from argparse import ArgumentParser
 from collections.abc import Iterator
 from typing import Any
 
 from django.core.management.base import CommandError
-from django.core.serializers.json import DjangoJSONEncoder
 
 from ingest.uris import BadUri, canonical
 from webapp.config.preparation import REFUSED, PreparedCommand
-from webapp.lib.printing import print_lines
+from webapp.lib.printing import print_document, print_lines
 from webapp.lib.quantities import bytes_text, duration_text
 from webapp.storage.api.retention import as_document
 from webapp.storage.auditing.audit_request import spellings
@@ -36,7 +34,7 @@ class Command(PreparedCommand):
             raise CommandError(f"No audit has looked at {uri}: run manage.py audit_storage {uri} first.", returncode=REFUSED)
         found = retention(figures)
         if options["json"]:
-            print_lines(self.stdout, [json.dumps(as_document(found), cls=DjangoJSONEncoder, ensure_ascii=False)])
+            print_document(self.stdout, as_document(found))
         else:
             print_lines(self.stdout, _words(found))
 

@@ -1,15 +1,12 @@
 """Say whose a missing file was, who needs it and what may have deleted it."""
 
-import json
 from argparse import ArgumentParser
 from collections.abc import Iterator
 from typing import Any
 
-from django.core.serializers.json import DjangoJSONEncoder
-
 from ingest.uris import BadUri
 from webapp.config.preparation import PreparedCommand
-from webapp.lib.printing import print_lines
+from webapp.lib.printing import print_document, print_lines
 from webapp.triage.api.views import as_document
 from webapp.triage.missing_file import Triage, triage
 from webapp.triage.words import LABELS, VERDICTS, summary
@@ -29,7 +26,7 @@ class Command(PreparedCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         found = triage(options["path"])
         if options["json"]:
-            print_lines(self.stdout, [json.dumps(as_document(found), cls=DjangoJSONEncoder, ensure_ascii=False)])
+            print_document(self.stdout, as_document(found))
         else:
             print_lines(self.stdout, _words(found))
 
