@@ -1,12 +1,17 @@
-"""The calls of a job for whoever asks."""
+"""The calls of a job for whoever asks: worked out and kept for a moment, since a ``_metadata`` may have many handles."""
 
 import logging
 from dataclasses import dataclass
 from datetime import datetime
 
-from webapp.filesystem_calls.job_calls import JobCalls, job_calls, pace_of
-from webapp.filesystem_calls.what_ifs import WhatIfs, what_ifs
+from django.core.cache import cache
+
+from spark_jobs.filesystem_calls.calls import Calls
+from spark_jobs.filesystem_calls.inlining import Inlined
+from webapp.filesystem_calls.job_calls import JobCalls, Pace, job_calls, pace_of
+from webapp.filesystem_calls.what_ifs import Floor, WhatIf, WhatIfs, what_ifs
 from webapp.fleet.models import JobCurrent
+from webapp.lib.recent_answers import KEPT_S, answer_key, end_of_step
 from webapp.placement.job_placement import LARGEST_READ
 from webapp.placement.job_plan import plan_of
 from webapp.placement.samples import read_samples
@@ -25,8 +30,22 @@ class Looked:
     why: str = ""
 
 
+_MADE_OF = (Looked, JobCalls, Calls, Pace, WhatIfs, WhatIf, Inlined, Floor)
+
+
 def look_up_calls(job: JobCurrent, now: datetime) -> Looked:
     """By the newest ``_metadata`` that was read, be the job over since."""
+    key = answer_key("filesystem-calls", _MADE_OF, job.cluster, job.job_id, job.as_of, end_of_step(now))
+    kept = cache.get(key)
+    if isinstance(kept, Looked):
+        return kept
+    found = _look_up(job, now)
+    if found.calls is not None:
+        cache.set(key, found, KEPT_S)
+    return found
+
+
+def _look_up(job: JobCurrent, now: datetime) -> Looked:
     try:
         read = newest_metadata(job.cluster, job.job_id, now)
     except Exception:  # The lake may be any storage, with any error.

@@ -1,24 +1,19 @@
 """The placement of a job for whoever asks: read, simulated, and kept for a moment, since a large plan takes seconds."""
 
-import hashlib
 import logging
-from dataclasses import fields
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from django.core.cache import cache
 
 from webapp.fleet.models import JobCurrent
+from webapp.lib.recent_answers import KEPT_S, answer_key, end_of_step
 from webapp.placement.job_placement import LARGEST_READ, HostLoad, JobPlacement, Outcome, TaskManagerLoad, VertexSpread, placement_of
 from webapp.placement.job_plan import plan_of
 from webapp.placement.samples import Sampled, read_samples
 
 log = logging.getLogger(__name__)
 
-KEPT = timedelta(minutes=5)
-STEP = timedelta(seconds=30)
-"""Instants asked for within this time have one answer."""
-_SHAPE = [[field.name for field in fields(part)] for part in (JobPlacement, Outcome, TaskManagerLoad, HostLoad, VertexSpread)]
-"""What an earlier version kept is not read by one whose fields differ."""
+_MADE_OF = (JobPlacement, Outcome, TaskManagerLoad, HostLoad, VertexSpread)
 
 
 def look_up_placement(job: JobCurrent, until: datetime | None = None) -> JobPlacement | None:
@@ -27,9 +22,8 @@ def look_up_placement(job: JobCurrent, until: datetime | None = None) -> JobPlac
     A lake that cannot be read makes only the present unknown.
     """
     at = job.last_seen_at or job.as_of
-    at = min(at, until) if until else at
-    at = datetime.fromtimestamp(-(-at.timestamp() // STEP.total_seconds()) * STEP.total_seconds(), at.tzinfo)
-    key = "placement:" + hashlib.sha256(repr((_SHAPE, job.cluster, job.job_id, job.as_of, at)).encode()).hexdigest()
+    at = end_of_step(min(at, until) if until else at)
+    key = answer_key("placement", _MADE_OF, job.cluster, job.job_id, job.as_of, at)
     kept = cache.get(key)
     if isinstance(kept, JobPlacement):
         return kept
@@ -42,5 +36,5 @@ def look_up_placement(job: JobCurrent, until: datetime | None = None) -> JobPlac
         log.exception("Samples of %s on %s could not be read from the lake", job.job_id, job.cluster)
         return placement_of(job, plan, Sampled())
     found = placement_of(job, plan, sampled)
-    cache.set(key, found, KEPT.total_seconds())
+    cache.set(key, found, KEPT_S)
     return found

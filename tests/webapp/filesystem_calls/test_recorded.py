@@ -9,6 +9,7 @@ from statistics import median
 import pytest
 from django.core.management import CommandError, call_command
 from django.urls import reverse
+from django.utils import timezone
 
 from spark_jobs.serving import CHECKPOINT_FACT, JOB_CURRENT
 from tests.first_cycles import CLUSTER, served
@@ -16,6 +17,8 @@ from tests.played import FOLDER, answers
 from tests.played_calls import calls_by_checkpoint, metadata_rows
 from tests.played_trees import FINAL, audited, listed, newest
 from webapp.checkpoints.models import CheckpointFact
+from webapp.filesystem_calls import lookup
+from webapp.filesystem_calls.lookup import look_up_calls
 from webapp.fleet.models import JobCurrent
 
 pytestmark = pytest.mark.django_db
@@ -117,3 +120,11 @@ def test_a_job_of_which_nobody_read_a_checkpoint_says_so_behind_each_door(viewer
 def test_the_page_asks_the_database_a_constant_number_of_times(viewer, job, django_assert_max_num_queries):
     with django_assert_max_num_queries(12):
         viewer.get(reverse("filesystem-calls-tables", args=(job.cluster, job.job_id)))
+
+
+def test_the_parts_of_a_page_have_its_metadata_read_once(job, monkeypatch):
+    at = timezone.now()
+    first = look_up_calls(job, at)
+    assert first.calls
+    monkeypatch.setattr(lookup, "newest_metadata", lambda *_: pytest.fail("read again"))
+    assert look_up_calls(job, at) == first
