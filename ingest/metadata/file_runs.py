@@ -33,6 +33,12 @@ class RawRun(tuple[int, int, int, bytes]):
     def of(self, operator: Operator, subtask: int, kind: str, keyed: Keyed) -> FileRun:
         return FileRun(operator, subtask, kind, keyed, *self)
 
+    def path_places(self, position: int) -> range:
+        """Where the paths stand, with their lengths, of a run that begins at ``position``."""
+        name_length, path_length, files, _ = self
+        stride = name_length + 13 + path_length
+        return range(position + name_length + 11, position + files * stride, stride)
+
 
 def take_run(window: Window, limit: int) -> RawRun | None:
     """The longest run at the window's place, at most ``limit`` entries; ``None`` where there is none."""

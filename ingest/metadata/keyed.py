@@ -104,8 +104,11 @@ def _files(reading: Reading) -> _Files:
     left = window.count("the number of files of an incremental state")
     files: _Files = []
     while left:
+        position = window.position
         run = take_run(window, left)
         if run is not None:
+            if reading.places is not None:
+                reading.places.extend(run.path_places(position))
             files.append(run)
             left -= run[2]
         else:

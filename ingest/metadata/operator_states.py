@@ -22,7 +22,7 @@ def read_operator_state(reading: Reading, operator: Operator, subtask: int, kind
     states = tuple(_state(reading) for _ in range(window.bounded_count(MOST_STATES, "operator states")))
     state_class, directories = "OperatorStreamStateHandle", None
     if tag == SEGMENT_PARTITIONABLE:
-        directories = (window.text("the task-owned directory"), window.text("the shared directory"))
+        directories = (reading.path("the task-owned directory"), reading.path("the shared directory"))
         empty = window.flag("whether merged operator state is empty")
         state_class = "EmptyFileMergingOperatorStreamStateHandle" if empty else "FileMergingOperatorStreamStateHandle"
     stream = read_stream(reading)

@@ -9,6 +9,7 @@ Nothing is executed, no Java object is made, no file but this one is opened.
 """
 
 import zlib
+from array import array
 from collections.abc import Callable, Iterator
 from typing import BinaryIO
 
@@ -25,23 +26,23 @@ READER_VERSION = 2
 Open = Callable[[], BinaryIO]
 
 
-def read_pieces(open_: Open, directory: str) -> Iterator[Piece]:
+def read_pieces(open_: Open, directory: str, places: "array[int] | None" = None) -> Iterator[Piece]:
     """Pieces of the file that ``open_`` opens (again for each attempt); ``directory`` resolves relative paths.
 
-    The last piece is :class:`End`; what was yielded before it counts only once it has come. Raises
-    ``MetadataError`` and whatever the stream raises.
+    The last piece is :class:`End`; what was yielded before it counts only once it has come. To ``places`` are added the positions
+    of all absolute paths, each of its length, which precedes it. Raises ``MetadataError`` and whatever the stream raises.
     """
     with open_() as stream:
         window = Window(stream)
         dialects = _dialects(window)
         if len(dialects) == 1:
-            yield from walk(Reading(window, dialects[0], directory))
+            yield from walk(Reading(window, dialects[0], directory, places=places))
             return
     dialect = _decide(open_, directory, dialects)
     with open_() as stream:
         window = Window(stream)
         _dialects(window)
-        yield from walk(Reading(window, dialect, directory))
+        yield from walk(Reading(window, dialect, directory, places=places))
 
 
 def _dialects(window: Window) -> tuple[Dialect, ...]:

@@ -1,5 +1,6 @@
 """What every reader of a handle needs: the bytes, how they were written, and how deep it is in them."""
 
+from array import array
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -27,6 +28,14 @@ class Reading:
     """Something was read that another dialect of the same version would read differently."""
 
     parts: int = 0
+    places: "array[int] | None" = None
+    """Where absolute paths stand, ascending: filled where there is one."""
+
+    def path(self, expected: str) -> str:
+        """An absolute path."""
+        if self.places is not None:
+            self.places.append(self.window.position)
+        return self.window.text(expected)
 
     def one_more_part(self) -> None:
         """Called for each handle that is kept until its keyed state has been read."""

@@ -59,7 +59,7 @@ def _bytes(reading: Reading) -> Stream:
 def _file(reading: Reading) -> Stream:
     window = reading.window
     size = window.size("the size of a file")
-    path = window.text("the path of a file")
+    path = reading.path("the path of a file")
     return Stream("FileStateHandle", size, path, path)
 
 
@@ -87,7 +87,7 @@ def _segment(reading: Reading) -> Stream:
     scope = window.int32("the scope of a segment")
     if scope not in (0, 1):
         raise DamagedMetadata(window.position - 4, "the scope of a segment (0 or 1)", str(scope))
-    path = window.text("the path of a segment's file")
+    path = reading.path("the path of a segment's file")
     name = window.text("the id of a segment")
     return Stream("SegmentFileStateHandle", size, path, path, start, name=name, scope=SCOPES[scope])
 

@@ -10,6 +10,7 @@ import java.util.IdentityHashMap;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import org.apache.flink.core.fs.Path;
 import org.apache.flink.runtime.checkpoint.Checkpoints;
 import org.apache.flink.runtime.checkpoint.OperatorState;
 import org.apache.flink.runtime.checkpoint.OperatorSubtaskState;
@@ -54,6 +55,9 @@ public class ListHandles {
       print((FileStateHandle) value, ((FileStateHandle) value).getFilePath().toString());
     } else if (value instanceof ByteStreamStateHandle) {
       print((ByteStreamStateHandle) value, ((ByteStreamStateHandle) value).getHandleName());
+    } else if (value instanceof Path) {
+      // Of segments, and the directories of merged files.
+      System.out.println(prefix + "\tPath\t" + value + "\t0");
     } else if (value instanceof Collection) {
       for (Object item : (Collection<?>) value) {
         walk(item);

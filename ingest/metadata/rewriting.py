@@ -1,0 +1,60 @@
+"""A ``_metadata`` with other paths: every byte is copied but those of absolute paths, so that nothing else can change.
+
+What is rewritten is what Flink opens or keeps alive: files of state, of changelogs and of channels, physical files of segments,
+and the directories of merged files. Names of inline state look like paths but are none, and relative paths mean the directory
+that the ``_metadata`` lies in: both stay. Bytes that hooks of the JobManager, coordinators and operators wrote themselves are
+theirs alone, and stay too.
+"""
+
+from array import array
+from collections.abc import Callable
+from typing import BinaryIO
+
+from ingest.errors import Refused
+from ingest.metadata.reader import Open, read_pieces
+from ingest.metadata.window import WINDOW_BYTES, Window, decode
+
+LONGEST_PATH_BYTES = 0xFFFF
+"""What a length of Java's ``writeUTF`` can say."""
+
+
+def rewrite(open_: Open, out: BinaryIO, moved: Callable[[str], str]) -> int:
+    """Write the file that ``open_`` opens to ``out``, each absolute path as ``moved`` says; how many paths it has.
+
+    Everything is read once before anything is written. Raises ``MetadataError``, ``Refused`` for a path that the format cannot
+    hold, and what ``moved`` and the streams raise.
+    """
+    places = array("q")
+    for _ in read_pieces(open_, "", places):
+        pass
+    with open_() as stream:
+        window = Window(stream)
+        for place in places:
+            _copy(window, out, place - window.position)
+            size = int.from_bytes(_taken(window, 2), "big")
+            out.write(encoded(moved(decode(_taken(window, size)))))
+        while some := window.available(1):
+            _copy(window, out, some)
+    return len(places)
+
+
+def encoded(path: str) -> bytes:
+    """As Java's ``writeUTF`` writes it. Raises ``Refused`` for what is longer than it can be."""
+    units = path.encode("utf-16-be", "surrogatepass")
+    halves = "".join(chr(units[at] << 8 | units[at + 1]) for at in range(0, len(units), 2)) if not path.isascii() else path
+    written = halves.encode("utf-8", "surrogatepass").replace(b"\x00", b"\xc0\x80")
+    if len(written) > LONGEST_PATH_BYTES:
+        raise Refused(f"A path of {len(written):,} bytes does not fit into a _metadata ({LONGEST_PATH_BYTES:,}): {path[:200]!r}…")
+    return len(written).to_bytes(2, "big") + written
+
+
+def _copy(window: Window, out: BinaryIO, size: int) -> None:
+    while size:
+        some = min(size, WINDOW_BYTES)
+        out.write(_taken(window, some))
+        size -= some
+
+
+def _taken(window: Window, size: int) -> bytes:
+    at = window.take(size, "what was there when it was read first")
+    return window.data[at : at + size]
