@@ -191,6 +191,18 @@ class ReportedCounters:
 
 
 @dataclass(frozen=True)
+class Table:
+    """A table of a digest or of a job: texts ready to be read; ``numeric`` are the places of columns that stand right."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    numeric: tuple[int, ...] = ()
+    note: str = ""
+    empty: str = ""
+
+
+@dataclass(frozen=True)
 class JobStory:
     """All that a report contains of one job. ``restarts`` are all of the time, ``outages`` and ``marks`` the newest."""
 
@@ -213,6 +225,7 @@ class JobStory:
     outages: tuple[Outage, ...] = ()
     starts: tuple[ReportedStart, ...] = ()
     missing_files: tuple[ReportedMissingFile, ...] = ()
+    tables: tuple[Table, ...] = ()
     points: tuple[ReportedCheckpoint, ...] = ()
     marks: tuple[ChartMark, ...] = ()
     pressure: tuple[PressureRow, ...] = ()
@@ -273,18 +286,6 @@ class Summary:
     kpis: tuple[Kpi, ...] = ()
     started_at: datetime | None = None
     ended_at: datetime | None = None
-
-
-@dataclass(frozen=True)
-class Table:
-    """A table of a digest: texts ready to be read; ``numeric`` are the places of columns that stand right."""
-
-    title: str
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    numeric: tuple[int, ...] = ()
-    note: str = ""
-    empty: str = ""
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from webapp.lib.quantities import count_text
 from webapp.reports.document import Document
 from webapp.reports.gathering import alerts, rule_findings, sources, story, summary, timeline
 from webapp.reports.gathering.checkpoint_figures import MOST as MOST_CHECKPOINTS
+from webapp.reports.gathering.job_tables import MOST_JOBS as MOST_WITH_TABLES
 from webapp.reports.gathering.scope import JobKey, ReportScope, rows_of
 
 Progress = Callable[[int, str], None]
@@ -27,7 +28,7 @@ def gather(
     from_alert: str = "",
     progress: Progress = lambda done, words: None,
 ) -> Document:
-    """About a dozen queries a job, each bounded."""
+    """About thirty queries a job, each bounded."""
     clusters = {cluster.name: cluster for cluster in Cluster.objects.filter(name__in={one.cluster for one in scope.jobs})}
     recordings = {name for name, cluster in clusters.items() if cluster.kind == ClusterKind.RECORDING}
     jobs = {JobKey(row.cluster, row.job_id): row for row in rows_of(scope.jobs)}
@@ -45,6 +46,9 @@ def gather(
         f"{findings_left_out} less severe findings are left out." if findings_left_out else "",
         f"Alerts that are left out and not counted, the least severe: {alerts_left_out}." if alerts_left_out else "",
         f"{moments_left_out} less important moments are left out of the time line." if moments_left_out else "",
+        f"Placement, file system calls and recovery are left out of reports of more than {MOST_WITH_TABLES} jobs."
+        if len(scope.jobs) > MOST_WITH_TABLES
+        else "",
         *(f"{one.story.name}: {what}" for one in gathered for what in _cut_of(one)),
     ]
     return Document(

@@ -153,6 +153,8 @@ def _job(story: JobStory) -> Iterator[str]:
         yield f"  needed by {count_text(lost.snapshots)} snapshots; last listed {listed}, gone by {gone}"
         yield ""
         yield from _table("What may have deleted it", ("Cause", "Verdict", "Why"), lost.causes)
+    for table in story.tables:
+        yield from _table(table.title, table.columns, table.rows, note=table.note)
     if story.storage:
         rows = [
             (place.root, bytes_text(place.bytes), bytes_text(place.orphan_bytes), count_text(place.missing_files))
@@ -185,11 +187,11 @@ def _parts(parts: Iterable[tuple[str, float]]) -> str:
     return ", ".join(f"{name.replace('_', ' ')} {duration_text(ms)}" for name, ms in parts) or "–"
 
 
-def _table(title: str, columns: Iterable[str], rows: Iterable[Iterable[str]], empty: str = "") -> Iterator[str]:
+def _table(title: str, columns: Iterable[str], rows: Iterable[Iterable[str]], empty: str = "", note: str = "") -> Iterator[str]:
     rest = [" | ".join(plain(cell) for cell in row) for row in rows]
     names = [plain(column) for column in columns]
     lines = [f"| {' | '.join(names)} |", f"|{' --- |' * len(names)}", *(f"| {row} |" for row in rest)]
-    yield from _part(title, lines if rest else [empty or "Nothing."])
+    yield from _part(title, [*((plain(note), "") if note else ()), *(lines if rest else [empty or "Nothing."])])
 
 
 def _block(lines: Iterable[str]) -> list[str]:

@@ -1,0 +1,76 @@
+"""The report of a job tells its placement, its file system calls and its recovery, in every form, as their own commands do."""
+
+import json
+from datetime import timedelta
+from html import unescape
+from io import StringIO
+
+import pytest
+from django.core.management import call_command
+from django.utils import timezone
+
+from spark_jobs.serving import CHECKPOINT_FACT, JOB_CURRENT
+from tests.first_cycles import CLUSTER, served
+from tests.played import FOLDER
+from tests.played_trees import FINAL, audited, newest
+from tests.webapp.builders import T0, cluster, job
+from tests.webapp.reports.stories import UID, gather, scope, told
+from webapp.checkpoints.models import CheckpointFact
+from webapp.fleet.models import JobCurrent
+from webapp.reports.gathering import incident, job_tables
+from webapp.reports.renderers import html, markdown
+
+pytestmark = pytest.mark.django_db
+PLAYED = "1.20.5/counted-small"
+
+
+@pytest.fixture
+def of(weir, tmp_path):
+    """The played job, its samples in the lake and its checkpoints audited."""
+    at = newest(PLAYED) + timedelta(minutes=5)
+    audited(PLAYED, tmp_path, [(FINAL, at)], [])
+    home = tmp_path / "audits"
+    weir(home=home, lake_root=str(home / "lake"))
+    (row,) = served(FOLDER / PLAYED, home, JOB_CURRENT)
+    facts = served(FOLDER / PLAYED, tmp_path / "facts", CHECKPOINT_FACT)
+    CheckpointFact.objects.bulk_create(CheckpointFact(**fact) for fact in facts)
+    cluster(CLUSTER, at=at)
+    return JobCurrent.objects.create(**row)
+
+
+def printed(command, of):
+    out = StringIO()
+    call_command(command, CLUSTER, of.job_id, "--json", stdout=out)
+    return json.loads(out.getvalue())
+
+
+def test_each_has_its_sentence_and_its_figures_in_every_form(of):
+    until = newest(PLAYED) + timedelta(minutes=10)
+    document = gather(scope(of, start=of.start_time, end=until), uid=UID, made_at=timezone.now(), made_by="olga")
+    tables = {one.title: one for one in document.stories[0].tables}
+    assert [*tables] == ["Placement", "File system calls", "Recovery"]
+    placement, calls, recovery = printed("placement", of), printed("filesystem_calls", of), printed("recovery", of)
+    assert tables["Placement"].note == placement["verdict"]
+    assert [int(row[1].replace(",", "")) for row in tables["Placement"].rows] == [max(one["tasks"]) for one in placement["outcomes"]]
+    told_calls = {kind: int(count.replace(",", "")) for kind, count in tables["File system calls"].rows}
+    assert sum(told_calls.values()) == calls["calls"]["total_most"] > 0
+    assert tables["Recovery"].note.startswith(recovery["summary"])
+    assert f"restarts {recovery['failover']['largest']} of {recovery['failover']['tasks']} tasks" in tables["Recovery"].note
+    for form in (unescape(html.render(document)), markdown.render(document).replace("\\", "")):
+        for table in tables.values():
+            assert {cell for row in table.rows for cell in row if cell not in form} == set()
+            assert table.note in form
+
+
+def test_a_job_of_which_nothing_is_worked_out_has_none(django_assert_max_num_queries):
+    of = job(at=T0)
+    with django_assert_max_num_queries(16):
+        assert job_tables.tables(of, scope(of), T0) == ()
+
+
+def test_a_report_of_many_jobs_leaves_them_out_and_says_so(of, monkeypatch):
+    for module in (job_tables, incident):
+        monkeypatch.setattr(module, "MOST_JOBS" if module is job_tables else "MOST_WITH_TABLES", 0)
+    document = told(of)
+    assert document.stories[0].tables == ()
+    assert any(line.startswith("Placement, file system calls and recovery are left out") for line in document.cut)

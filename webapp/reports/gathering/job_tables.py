@@ -1,0 +1,71 @@
+"""What Weir works out of one job beside its rows: placement, file system calls, recovery; a sentence and a bounded table each."""
+
+from collections.abc import Iterator
+from datetime import datetime
+
+from webapp.filesystem_calls import words as of_calls
+from webapp.filesystem_calls.lookup import look_up_calls
+from webapp.fleet.models import JobCurrent
+from webapp.lib.quantities import bytes_text, count_text, duration_text
+from webapp.placement import words as of_placement
+from webapp.placement.job_placement import NOW
+from webapp.placement.lookup import look_up_placement
+from webapp.recovery import words as of_recovery
+from webapp.recovery.job_restores import job_restores
+from webapp.reports.document import Table
+from webapp.reports.gathering.scope import ReportScope
+
+MOST_JOBS = 10
+"""Each reads the lake and the storage: seconds for a large job."""
+
+
+def tables(job: JobCurrent, scope: ReportScope, now: datetime) -> tuple[Table, ...]:
+    """Those that have something to say: of the end of the time, calls by what was read of its checkpoints since."""
+    if len(scope.jobs) > MOST_JOBS:
+        return ()
+    return (*_placement(job, scope.end), *_calls(job, now), *_recovery(job, min(scope.end, job.last_seen_at or job.as_of)))
+
+
+def _placement(job: JobCurrent, at: datetime) -> Iterator[Table]:
+    found = look_up_placement(job, at)
+    now = found.outcome(NOW) if found else None
+    if found is None or now is None or len(now.tasks) < 2:
+        return
+    rows = [
+        (
+            of_placement.LABELS[one.key],
+            count_text(one.tasks[0]),
+            "–" if one.max_over_mean is None else f"{one.max_over_mean:.2f}",
+            f"{one.buffers_least:,}–{one.buffers_most:,}",
+            count_text(one.moved),
+        )
+        for one in found.outcomes
+    ]
+    columns = ("Placement", "Tasks of the fullest TaskManager", "Over the mean", "Network buffers of one", "Subtasks moved")
+    yield Table("Placement", columns, tuple(rows), (1, 2, 3, 4), of_placement.verdict(found).sentence)
+
+
+def _calls(job: JobCurrent, at: datetime) -> Iterator[Table]:
+    calls = look_up_calls(job, at).calls
+    if calls is not None:
+        rows = tuple((kind, count) for kind, count, _meaning in of_calls.rows(calls) if count != "0")
+        yield Table("File system calls", ("Call to the NameNode", "By one checkpoint"), rows, (1,), of_calls.sentence(calls))
+
+
+def _recovery(job: JobCurrent, at: datetime) -> Iterator[Table]:
+    found = job_restores(job, at)
+    if not found.choices:
+        return
+    rows = [
+        (
+            f"{of_recovery.LABELS[one.kind]}, {one.checkpoint_id}",
+            duration_text(one.estimate.expected_ms) if one.estimate else "not known",
+            f"{duration_text(one.estimate.least_ms)} to {duration_text(one.estimate.most_ms)}" if one.estimate else "–",
+            bytes_text(one.state_bytes),
+            count_text(one.files),
+        )
+        for one in found.choices
+    ]
+    restarts = found.failover and f" A failed subtask restarts {found.failover.largest:,} of {found.failover.tasks:,} tasks at most."
+    columns = ("Restore from", "Expected", "Range", "State", "Files")
+    yield Table("Recovery", columns, tuple(rows), (1, 3, 4), of_recovery.summary(found) + (restarts or ""))
