@@ -36,6 +36,7 @@ INSTALLED_APPS = [
     "webapp.fleet",
     "webapp.flame_graphs",
     "webapp.placement",
+    "webapp.push",
     "webapp.filesystem_calls",
     "webapp.starts",
     "webapp.findings",

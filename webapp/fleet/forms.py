@@ -34,7 +34,7 @@ class ClusterForm(forms.ModelForm):
         model = Cluster
         fields = (
             "name", "url", "history_url", "archive_dir", "auth_scheme", "auth_user", "ca_file", "client_cert_file",
-            "client_key_file", "verify_tls", "log_globs", "log_layout", "time_zone", "metrics_interval_s",
+            "client_key_file", "verify_tls", "log_globs", "logs_are_pushed", "log_layout", "time_zone", "metrics_interval_s",
         )  # fmt: skip
         labels = {
             "url": "JobManager address",
@@ -46,6 +46,7 @@ class ClusterForm(forms.ModelForm):
             "client_cert_file": "Client certificate",
             "client_key_file": "Client key",
             "verify_tls": "Check the server's certificate",
+            "logs_are_pushed": "A log shipper pushes them",
             "log_layout": "Log layout",
             "time_zone": "Time zone of the logs",
             "metrics_interval_s": "Seconds between metric samples",

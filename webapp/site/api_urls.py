@@ -16,6 +16,7 @@ from webapp.lib.api.docs import docs
 from webapp.lib.api.errors import no_such_address
 from webapp.placement import api_urls as placement
 from webapp.pressure import api_urls as pressure
+from webapp.push import api_urls as push
 from webapp.recovery import api_urls as recovery
 from webapp.reports import api_urls as reports
 from webapp.site.api_job import JobDetailView
@@ -33,6 +34,7 @@ urlpatterns = [
     path("jobs/<name:cluster>/<name:job_id>/", JobDetailView.as_view(), name="api-job"),
     *placement.urlpatterns,
     *filesystem_calls.urlpatterns,
+    *push.urlpatterns,
     *recovery.urlpatterns,
     *starts.urlpatterns,
     *delivery.urlpatterns,

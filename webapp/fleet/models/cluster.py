@@ -14,6 +14,7 @@ from ingest.network.uris import check_uri
 from ingest.sources import Auth, ClusterSource, LogSource, Tls
 from webapp.config import encryption
 from webapp.fleet.choices import AuthScheme, ClusterKind, Visibility
+from webapp.fleet.pushed_logs import spool_of
 from webapp.fleet.querysets import ClusterQuerySet, silence_allowed
 from webapp.fleet.validators import is_time_zone, is_web_url
 
@@ -40,6 +41,7 @@ class Cluster(models.Model):
     client_key_file = models.CharField(max_length=500, blank=True)
     verify_tls = models.BooleanField(default=True)
     log_globs = models.JSONField(default=list, blank=True, help_text="paths, globs or URIs of JobManager and TaskManager logs")
+    logs_are_pushed = models.BooleanField(default=False, help_text="by a log shipper, with a token of this cluster")
     log_layout = models.CharField(max_length=500, default="flink", help_text="flink, or a log4j pattern")
     time_zone = models.CharField(max_length=64, default="UTC", validators=[is_time_zone], help_text="of the log lines, which carry none")
     metrics_interval_s = models.PositiveIntegerField(default=30)
@@ -72,7 +74,9 @@ class Cluster(models.Model):
         return self.name
 
     def clean(self) -> None:
-        if self.kind == ClusterKind.LIVE and not (self.url or self.history_url or self.archive_dir or self.log_globs):
+        if self.kind == ClusterKind.LIVE and not (
+            self.url or self.history_url or self.archive_dir or self.log_globs or self.logs_are_pushed
+        ):
             raise ValidationError("Give at least one source: an address, a History Server, an archive folder or logs.")
         if self.auth_scheme == AuthScheme.BASIC and not self.auth_user:
             raise ValidationError({"auth_user": "Basic sign-in needs a user."})
@@ -103,6 +107,7 @@ class Cluster(models.Model):
 
     def delete(self, *args: Any, **kwargs: Any) -> tuple[int, dict[str, int]]:
         RemovedCluster.objects.get_or_create(name=self.name)
+        spool_of(self.name).discard()
         return super().delete(*args, **kwargs)
 
     def set_secret(self, secret: str) -> None:
@@ -119,6 +124,7 @@ class Cluster(models.Model):
         if self.auth_scheme:
             secret = encryption.decrypt(self.auth_secret_encrypted) if self.auth_secret_encrypted else ""
             auth = Auth(self.auth_scheme, secret, self.auth_user)  # type: ignore[arg-type]  # a word of the same choices
+        pushed = (spool_of(self.name).glob,) if self.logs_are_pushed else ()
         return ClusterSource(
             name=self.name,
             url=self.url,
@@ -126,7 +132,7 @@ class Cluster(models.Model):
             archive_dir=self.archive_dir,
             auth=auth,
             tls=Tls(self.ca_file, self.client_cert_file, self.client_key_file, self.verify_tls),
-            logs=LogSource(tuple(self.log_globs), self.log_layout, self.time_zone),
+            logs=LogSource((*self.log_globs, *pushed), self.log_layout, self.time_zone),
             metrics_interval_s=self.metrics_interval_s,
         )
 

@@ -1,0 +1,38 @@
+"""Loki's push protocol in JSON, as Fluent Bit's ``loki`` output, Vector's ``loki`` sink and many clients send it.
+
+Source: the push endpoint in the documentation of Loki's HTTP API.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from ingest.errors import Refused
+from ingest.json_bounds import TooManyValues, decoded
+from ingest.pushed.bodies import TooLarge
+from ingest.pushed.entries import Entry, entry_of
+from ingest.records import Skip
+
+
+def entries(body: bytes) -> Iterator[Entry | Skip]:
+    """Lines with the labels of their stream. Raises :class:`Refused` where the body is no JSON of this form."""
+    try:
+        document, _ = decoded(body)
+        streams = document["streams"]
+    except TooManyValues as error:
+        raise TooLarge(f"The body is too large: {error}.") from error
+    except (ValueError, RecursionError, TypeError, KeyError) as error:
+        raise Refused('The body is no JSON object with "streams"; Loki\'s protocol in protobuf is not read.') from error
+    for stream in streams if isinstance(streams, list) else ():
+        match stream:
+            case {"stream": dict(labels), "values": list(values)}:
+                yield from (_entry(labels, value) for value in values)
+            case _:
+                yield Skip(ascii(str(stream)[:80]), "not_json", "A stream has labels and a list of values.")
+
+
+def _entry(labels: dict[str, Any], value: Any) -> Entry | Skip:
+    match value:
+        case [str(at), str(line), *_]:
+            return entry_of({"line": line, "ts": at}, labels) or Skip(ascii(at[:40]), "no_text", "The line is empty.")
+        case _:
+            return Skip(ascii(str(value)[:80]), "not_json", "A value of a stream is a pair of texts: nanoseconds and the line.")

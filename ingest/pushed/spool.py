@@ -1,0 +1,179 @@
+"""Pushed lines on their way to the collector: one growing file a process, read like any log that a process wrote.
+
+A shipper that got no answer sends the same again, so for each process the digests of its newest lines are kept beside its file, with
+the length that the file has with them. Lines come first, then the digests: what lies behind that length was never answered for, is cut
+off, and comes again. A file that has grown large is renamed as log4j does it; one that was read to its end is removed.
+"""
+
+import fcntl
+import os
+import shutil
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+from ingest.errors import Retryable
+from ingest.flink_logs.cursors import TailCursor
+from ingest.flink_logs.names import is_rotated
+from ingest.pushed.entries import Entry
+
+SUFFIX = ".log"
+ROTATED_AT_BYTES = 64 * 1024 * 1024
+REMEMBERED_LINES = 65_536
+"""Of each process: several of the largest batches that a shipper repeats."""
+MAX_PROCESSES = 10_000
+MAX_UNREAD_BYTES = 512 * 1024 * 1024
+"""Of one cluster: some minutes of what the collector reads. More is refused until it has caught up."""
+IDLE_S = 24 * 3600
+LEAST_FREE_SHARE = 0.05
+
+_KEY_BYTES = 12
+_LENGTH_BYTES = 8
+
+
+class Behind(Retryable):
+    """The collector has to catch up first, or the disk is full; the sender keeps what it has and sends it later."""
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """How many lines are kept now, and how many were there already."""
+
+    lines: int
+    repeated: int
+
+
+@dataclass(frozen=True)
+class Spool:
+    """The lines of one cluster, below ``folder``. Several processes may use it at once."""
+
+    folder: Path
+
+    @property
+    def glob(self) -> str:
+        """What the collector follows."""
+        return str(self.folder / f"*{SUFFIX}*")
+
+    def take(self, entries: Iterable[Entry]) -> Taken:
+        """Keep all of them, in their order, unless they are kept already. Raises :class:`Behind`; then none of the rest is kept."""
+        by_process: dict[str, list[Entry]] = {}
+        for entry in entries:
+            by_process.setdefault(entry.process, []).append(entry)
+        lines = repeated = 0
+        with self._locked():
+            room = MAX_PROCESSES - sum(1 for _ in self.folder.glob(f"*{SUFFIX}"))
+            for process, of_process in by_process.items():
+                path = self.folder / f"{process}{SUFFIX}"
+                room -= not path.exists()
+                if room < 0:
+                    raise Behind(f"Lines of more than {MAX_PROCESSES:,} processes are waiting; does their name change with every line?")
+                new = self._append(path, of_process)
+                lines += new
+                repeated += len(of_process) - new
+        return Taken(lines, repeated)
+
+    def make_room(self, read: Mapping[str, Any] | None, now_s: float) -> None:
+        """Remove what was read to its end. ``read`` is the collector's cursor of these logs, ``now_s`` the time as of files.
+
+        Raises :class:`Behind` where too much is left.
+        """
+        cursor = TailCursor.from_json(dict(read) if read else None)
+        with self._locked():
+            unread = sum(self._unread(path, cursor, now_s) for path in self.folder.glob(f"*{SUFFIX}*"))
+        if unread > MAX_UNREAD_BYTES:
+            raise Behind(f"{unread:,} bytes that were pushed are not read yet; the collector has to catch up first.")
+        disk = shutil.disk_usage(self.folder)
+        if disk.free < disk.total * LEAST_FREE_SHARE:
+            raise Behind(f"Only {disk.free:,} bytes are free on Weir's disk; nothing is taken until there is more.")
+
+    def discard(self) -> None:
+        """Nobody collects them any more."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _unread(self, path: Path, cursor: TailCursor, now_s: float) -> int:
+        """Bytes of this file that wait to be read, once it was removed where it may be."""
+        stat, known = path.stat(), cursor.files.get(str(path))
+        unread = stat.st_size - (known.read_to if known else 0)
+        if unread > 0 or (known and known.pending):
+            return max(unread, 0)
+        if is_rotated(path.name) or now_s - stat.st_mtime > IDLE_S:
+            path.unlink()
+            if not is_rotated(path.name):
+                self._keys(path).unlink(missing_ok=True)
+        return 0
+
+    def _append(self, path: Path, entries: Sequence[Entry]) -> int:
+        """How many of them are new."""
+        length, known = self._remembered(path)
+        new = {key: entry for key, entry in zip(_keys(entries), entries, strict=True) if key not in known}
+        with path.open("ab") as file:
+            if file.tell() > length:
+                file.truncate(length)
+            file.writelines(entry.text.encode("utf-8", "replace") + b"\n" for entry in new.values())
+            file.flush()
+            os.fsync(file.fileno())
+            length = file.seek(0, os.SEEK_END)
+        if length >= ROTATED_AT_BYTES:
+            _rotate(path)
+            length = 0
+        self._remember(path, length, [*known, *new])
+        return len(new)
+
+    def _remembered(self, path: Path) -> tuple[int, dict[bytes, None]]:
+        """Length of the file as far as it was answered for, and the digests of its newest lines."""
+        try:
+            content = self._keys(path).read_bytes()
+        except FileNotFoundError:
+            return 0, {}
+        digests = range(_LENGTH_BYTES, len(content) - _KEY_BYTES + 1, _KEY_BYTES)
+        return int.from_bytes(content[:_LENGTH_BYTES], "big"), {content[at : at + _KEY_BYTES]: None for at in digests}
+
+    def _remember(self, path: Path, length: int, keys: Sequence[bytes]) -> None:
+        target = self._keys(path)
+        target.parent.mkdir(exist_ok=True)
+        new = target.with_suffix(".new")
+        new.write_bytes(length.to_bytes(_LENGTH_BYTES, "big") + b"".join(keys[-REMEMBERED_LINES:]))
+        new.replace(target)
+
+    def _keys(self, path: Path) -> Path:
+        return self.folder / "keys" / path.name
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with (self.folder / "lock").open("wb") as handle:
+            fcntl.flock(handle, fcntl.LOCK_EX)
+            yield
+
+
+def _keys(entries: Sequence[Entry]) -> list[bytes]:
+    """What a repetition is known by: stamp and text; where a shipper stamps nothing, only a batch as a whole can be one.
+
+    Equal lines of one batch are told apart by their number.
+    """
+    batch = _digest(*(entry.text for entry in entries)).hex()
+    marked = [(entry.stamp or batch, entry.text) for entry in entries]
+    count: Counter[tuple[str, str]] = Counter()
+    keys = []
+    for mark in marked:
+        keys.append(_digest(*mark, str(count[mark])))
+        count[mark] += 1
+    return keys
+
+
+def _digest(*texts: str) -> bytes:
+    return blake2b("\0".join(texts).encode("utf-8", "replace"), digest_size=_KEY_BYTES).digest()
+
+
+def _rotate(path: Path) -> None:
+    """``X.log`` becomes ``X.log.1``, which was ``X.log.2`` before, and so on."""
+    last = 1
+    while path.with_name(f"{path.name}.{last}").exists():
+        last += 1
+    for number in range(last, 1, -1):
+        path.with_name(f"{path.name}.{number - 1}").rename(path.with_name(f"{path.name}.{number}"))
+    path.rename(path.with_name(f"{path.name}.1"))

@@ -1,0 +1,13 @@
+"""How log shippers sign in, for the OpenAPI document."""
+
+from drf_spectacular.extensions import OpenApiAuthenticationExtension
+
+
+class PushTokenScheme(OpenApiAuthenticationExtension):
+    """Found by drf-spectacular once this module is loaded, which the API's addresses do."""
+
+    target_class = "webapp.push.authentication.PushTokenAuthentication"
+    name = "push_token"
+
+    def get_security_definition(self, auto_schema: object) -> dict[str, str]:
+        return {"type": "http", "scheme": "bearer", "description": "A token of a cluster to push its logs."}

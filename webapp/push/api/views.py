@@ -1,0 +1,108 @@
+"""Where log shippers push: JSON records, OTLP, and Loki's protocol."""
+
+from typing import Any, cast
+
+from django.http import HttpResponse
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiResponse, extend_schema
+from google.protobuf.json_format import MessageToJson
+from rest_framework import exceptions, serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from ingest.errors import Refused
+from ingest.pushed import json_records, loki, otlp
+from ingest.pushed.bodies import TooLarge, UnknownEncoding
+from ingest.pushed.spool import Behind
+from webapp.lib.api.errors import ErrorAnswer
+from webapp.lib.api.lists import ERRORS
+from webapp.push.authentication import FromShipper, PushTokenAuthentication
+from webapp.push.models import PushToken
+from webapp.push.receiving import Reader, Received, receive
+
+RETRY_AFTER_S = 30
+PROTOBUF = "application/x-protobuf"
+
+
+class BodyTooLarge(exceptions.APIException):
+    status_code = 413
+    default_code = "too_large"
+
+
+class Unpackable(exceptions.APIException):
+    status_code = 415
+    default_code = "unsupported_encoding"
+
+
+class ReceivedSerializer(serializers.Serializer[Received]):
+    lines = serializers.IntegerField(source="taken.lines", help_text="taken")
+    repeated = serializers.IntegerField(source="taken.repeated", help_text="were there already")
+    passed_over = serializers.IntegerField(help_text="records that are no line of a log")
+    problem = serializers.CharField(help_text="of the first of them; empty where there is none")
+
+
+ANSWERS = {
+    **ERRORS,
+    400: OpenApiResponse(ErrorAnswer, "The body is damaged or of another form."),
+    413: OpenApiResponse(ErrorAnswer, "The body is too large."),
+    415: OpenApiResponse(ErrorAnswer, "The body is packed in a way that is not read."),
+    429: OpenApiResponse(ErrorAnswer, "The collector is behind; send it again after the time in Retry-After."),
+}
+
+
+# No docstring: the OpenAPI document would show it with every operation.
+class PushView(APIView):
+    authentication_classes = [PushTokenAuthentication]
+    permission_classes = [FromShipper]
+    parser_classes: list[Any] = []
+
+    def received(self, request: Request, read: Reader) -> Received:
+        try:
+            return receive(cast(PushToken, request.auth), request.stream, request.headers.get("Content-Encoding", ""), read)
+        except TooLarge as error:
+            raise BodyTooLarge(str(error)) from error
+        except UnknownEncoding as error:
+            raise Unpackable(str(error)) from error
+        except Refused as error:
+            raise exceptions.ParseError(str(error)) from error
+        except Behind as error:
+            raise exceptions.Throttled(RETRY_AFTER_S, str(error)) from error
+
+
+class JsonPushView(PushView):
+    @extend_schema(
+        summary="Push log records: JSON lines, or a list of objects",
+        description="As Fluent Bit's http output, Vector's http sink and Logstash send them; gzip or zstd. The same record again folds.",
+        request=OpenApiTypes.OBJECT,
+        responses={200: ReceivedSerializer, **ANSWERS},
+    )
+    def post(self, request: Request) -> Response:
+        return Response(ReceivedSerializer(self.received(request, json_records.entries)).data)
+
+
+class OtlpPushView(PushView):
+    @extend_schema(
+        summary="Push logs by OTLP over HTTP",
+        description="Protobuf or JSON, as OpenTelemetry's SDKs and Collector and Grafana Alloy send it; gzip or zstd.",
+        request=OpenApiTypes.OBJECT,
+        responses={200: OpenApiTypes.OBJECT, **ANSWERS},
+    )
+    def post(self, request: Request) -> HttpResponse:
+        in_protobuf = (request.content_type or "").partition(";")[0].strip() == PROTOBUF
+        found = self.received(request, otlp.from_protobuf if in_protobuf else otlp.from_json)
+        answer = otlp.accepted(found.passed_over, found.problem)
+        if in_protobuf:
+            return HttpResponse(answer.SerializeToString(), content_type=PROTOBUF)
+        return HttpResponse(MessageToJson(answer, indent=None), content_type="application/json")
+
+
+class LokiPushView(PushView):
+    @extend_schema(
+        summary="Push logs by Loki's protocol in JSON",
+        request=OpenApiTypes.OBJECT,
+        responses={204: OpenApiResponse(description="Taken."), **ANSWERS},
+    )
+    def post(self, request: Request) -> Response:
+        self.received(request, loki.entries)
+        return Response(status=204)

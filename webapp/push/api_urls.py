@@ -1,0 +1,12 @@
+"""Addresses below /api/v1/ at which log shippers push; OTLP and Loki fix the ends of theirs."""
+
+from django.urls import path
+
+from webapp.push.api import schema as schema  # describes the tokens
+from webapp.push.api.views import JsonPushView, LokiPushView, OtlpPushView
+
+urlpatterns = [
+    path("push/logs/", JsonPushView.as_view(), name="api-push-json"),
+    path("push/v1/logs", OtlpPushView.as_view(), name="api-push-otlp"),
+    path("push/loki/api/v1/push", LokiPushView.as_view(), name="api-push-loki"),
+]

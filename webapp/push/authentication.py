@@ -1,0 +1,49 @@
+"""Sign-in of log shippers: ``Authorization: Bearer weir_push_…``, or as the password of basic sign-in, which some of them have alone."""
+
+import base64
+import binascii
+
+from django.contrib.auth.models import AnonymousUser
+from django.utils import timezone
+from rest_framework import exceptions
+from rest_framework.authentication import BaseAuthentication
+from rest_framework.permissions import BasePermission
+from rest_framework.request import Request
+from rest_framework.views import APIView
+
+from webapp.push.models import PushToken
+
+
+class PushTokenAuthentication(BaseAuthentication):
+    """Sets ``request.auth`` to the token; nobody is signed in by it."""
+
+    def authenticate(self, request: Request) -> tuple[AnonymousUser, PushToken] | None:
+        scheme, _, given = request.headers.get("Authorization", "").partition(" ")
+        match scheme.lower():
+            case "bearer":
+                text = given.strip()
+            case "basic":
+                text = _password(given.strip())
+            case _:
+                return None
+        token = PushToken.objects.find(text)
+        if token is None or not token.is_valid(timezone.now()):
+            raise exceptions.AuthenticationFailed("This token is unknown, expired or revoked; it must be one to push logs.")
+        return AnonymousUser(), token
+
+    def authenticate_header(self, request: Request) -> str:
+        return "Bearer"
+
+
+class FromShipper(BasePermission):
+    message = "Only a token to push logs may do this."
+
+    def has_permission(self, request: Request, view: APIView) -> bool:
+        return isinstance(request.auth, PushToken)
+
+
+def _password(given: str) -> str:
+    try:
+        return base64.b64decode(given, validate=True).decode().partition(":")[2]
+    except (binascii.Error, ValueError):
+        return ""

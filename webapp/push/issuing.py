@@ -1,0 +1,25 @@
+"""Issuing tokens for shippers."""
+
+from datetime import datetime, timedelta
+
+from django.db import transaction
+
+from webapp.fleet.choices import ClusterKind
+from webapp.fleet.models import Cluster
+from webapp.lib.refusals import ActionRefused
+from webapp.push.models import PushToken
+
+MOST_TOKENS = 50
+
+
+def issue(cluster: Cluster, name: str, days: int, now: datetime) -> tuple[PushToken, str]:
+    """A token and its text; ``days`` until it expires, 0 for never. From now on the collector follows what is pushed."""
+    if cluster.kind != ClusterKind.LIVE:
+        raise ActionRefused(f"{cluster.name} is a recording; nothing is pushed to it.")
+    if cluster.push_tokens.count() >= MOST_TOKENS:
+        raise ActionRefused(f"{cluster.name} has {MOST_TOKENS} tokens; revoke one first.")
+    with transaction.atomic():
+        if not cluster.logs_are_pushed:
+            cluster.logs_are_pushed = True
+            cluster.save(update_fields=["logs_are_pushed"])
+        return PushToken.objects.issue(cluster, name, now + timedelta(days=days) if days else None)

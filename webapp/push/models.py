@@ -1,0 +1,50 @@
+"""Tokens by which log shippers push lines of one cluster."""
+
+import secrets
+from datetime import datetime
+from typing import ClassVar
+
+from django.db import models
+
+from webapp.accounts.querysets import PREFIX, digest_of
+from webapp.fleet.models import Cluster
+
+
+class PushTokenQuerySet(models.QuerySet["PushToken"]):
+    def issue(self, cluster: Cluster, name: str, expires_at: datetime | None = None) -> "tuple[PushToken, str]":
+        """A new token and its text, which is shown once and never kept."""
+        text = f"{PREFIX}push_{secrets.token_urlsafe(32)}"
+        token = self.create(cluster=cluster, name=name, expires_at=expires_at, prefix=text[:16], digest=digest_of(text))
+        return token, text
+
+    def find(self, text: str) -> "PushToken | None":
+        """The token of this text, valid or not."""
+        return self.select_related("cluster").filter(digest=digest_of(text)).first()
+
+
+class PushToken(models.Model):
+    """It may push lines of its cluster and do nothing else. Only its SHA-256 is kept. What it pushed is counted."""
+
+    cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE, related_name="push_tokens")
+    name = models.CharField(max_length=100)
+    prefix = models.CharField(max_length=20, editable=False)
+    digest = models.CharField(max_length=64, unique=True, editable=False)
+    created_at = models.DateTimeField(auto_now_add=True)
+    expires_at = models.DateTimeField(null=True, blank=True)
+    last_used_at = models.DateTimeField(null=True, editable=False)
+    lines = models.PositiveBigIntegerField(default=0, editable=False, help_text="taken")
+    repeated = models.PositiveBigIntegerField(default=0, editable=False, help_text="lines that were there already")
+    passed_over = models.PositiveBigIntegerField(default=0, editable=False, help_text="records that are no line of a log")
+    last_problem = models.TextField(blank=True, editable=False, help_text="why records were passed over or a request was refused, last")
+    last_problem_at = models.DateTimeField(null=True, editable=False)
+
+    objects: ClassVar = PushTokenQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["-created_at", "-id"]
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.prefix}…)"
+
+    def is_valid(self, at: datetime) -> bool:
+        return self.expires_at is None or at < self.expires_at

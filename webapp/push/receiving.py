@@ -1,0 +1,83 @@
+"""Taking what a shipper sent: unpack, read, keep, count."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import IO
+
+from django.core.cache import cache
+from django.db import DatabaseError, transaction
+from django.db.models import F
+from django.utils import timezone
+
+from ingest.errors import IngestError
+from ingest.pushed.bodies import unpacked
+from ingest.pushed.entries import Entry
+from ingest.pushed.spool import Taken
+from ingest.records import Skip
+from webapp.fleet.models import Cluster
+from webapp.fleet.pushed_logs import spool_of
+from webapp.push.models import PushToken
+
+ROOM_FOR_S = 5
+"""So often what is waiting is counted and cleared; in between a cluster pushes what it can."""
+
+NOTHING = Taken(0, 0)
+
+Reader = Callable[[bytes], Iterator[Entry | Skip]]
+
+
+@dataclass
+class Received:
+    """``passed_over`` records were no lines of a log; ``problem`` is the first one's reason."""
+
+    taken: Taken = NOTHING
+    passed_over: int = 0
+    problem: str = ""
+
+
+def receive(token: PushToken, body: IO[bytes] | None, encoding: str, read: Reader) -> Received:
+    """Keep every line of a body; raises what ``unpacked``, ``read`` and the spool raise, and then nothing was kept, or all again folds."""
+    try:
+        found = _received(token.cluster, body, encoding, read)
+    except IngestError as error:
+        _note(token, Received(problem=str(error)))
+        raise
+    _note(token, found)
+    return found
+
+
+def _received(cluster: Cluster, body: IO[bytes] | None, encoding: str, read: Reader) -> Received:
+    spool = spool_of(cluster.name)
+    if cache.get(_checked(cluster)) is None:
+        cursor = Cluster.objects.values_list("cursor", flat=True).get(pk=cluster.pk)
+        spool.make_room(cursor.get("logs") if isinstance(cursor, dict) else None, time.time())
+        cache.set(_checked(cluster), 1, ROOM_FOR_S)
+    received, entries = Received(), []
+    for found in read(unpacked(body, encoding) if body else b""):
+        if isinstance(found, Entry):
+            entries.append(found)
+        else:
+            received.passed_over += 1
+            received.problem = received.problem or f"{found.subject}: {found.detail}"
+    received.taken = spool.take(entries)
+    return received
+
+
+def _checked(cluster: Cluster) -> str:
+    return f"pushed-room:{cluster.pk}"
+
+
+def _note(token: PushToken, received: Received) -> None:
+    """Counts on the token. A database that takes no writes is no reason to refuse lines."""
+    now = timezone.now()
+    changes = {
+        "last_used_at": now,
+        "lines": F("lines") + received.taken.lines,
+        "repeated": F("repeated") + received.taken.repeated,
+        "passed_over": F("passed_over") + received.passed_over,
+        **({"last_problem": received.problem[:1000], "last_problem_at": now} if received.problem else {}),
+    }
+    with suppress(DatabaseError), transaction.atomic():
+        PushToken.objects.filter(pk=token.pk).update(**changes)

@@ -1,0 +1,10 @@
+"""Addresses of the tokens of a cluster's shippers."""
+
+from django.urls import path
+
+from webapp.push import views
+
+urlpatterns = [
+    path("clusters/<name:cluster>/pushed-logs/", views.tokens, name="push-tokens"),
+    path("clusters/<name:cluster>/pushed-logs/<int:pk>/revoke/", views.revoke, name="push-token-revoke"),
+]

@@ -1,0 +1,57 @@
+"""Tokens of a cluster's log shippers, and what came by each."""
+
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import timezone
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST
+
+from webapp.accounts.guards import operators_only
+from webapp.fleet.choices import ClusterKind
+from webapp.fleet.models import Cluster
+from webapp.lib.refusals import ActionRefused
+from webapp.push.issuing import issue
+from webapp.push.models import PushToken
+
+LIFETIMES = [("90", "90 days"), ("365", "a year"), ("0", "never")]
+
+
+class TokenForm(forms.Form):
+    name = forms.CharField(max_length=100, label="Which shipper it is for")
+    days = forms.TypedChoiceField(choices=LIFETIMES, coerce=int, initial="365", label="Expires after")
+
+
+@operators_only
+@require_http_methods(["GET", "POST"])
+@never_cache
+def tokens(request: HttpRequest, cluster: str) -> HttpResponse:
+    """The answer to a new token is the only page that ever shows it."""
+    found = get_object_or_404(Cluster, name=cluster, kind=ClusterKind.LIVE)
+    form, text = TokenForm(request.POST or None), ""
+    if request.method == "POST" and form.is_valid():
+        try:
+            _, text = issue(found, form.cleaned_data["name"], form.cleaned_data["days"], timezone.now())
+            form = TokenForm()
+        except ActionRefused as refused:
+            form.add_error(None, str(refused))
+    context: dict[str, Any] = {
+        "cluster": found,
+        "form": form,
+        "text": text,
+        "tokens": found.push_tokens.all(),
+        "root": request.build_absolute_uri("/").rstrip("/"),
+    }
+    return render(request, "push/tokens.html", context)
+
+
+@operators_only
+@require_POST
+def revoke(request: HttpRequest, cluster: str, pk: int) -> HttpResponse:
+    token = get_object_or_404(PushToken, pk=pk, cluster__name=cluster)
+    token.delete()
+    messages.success(request, f"{token.name} is revoked; nothing is taken by it any more.")
+    return redirect("push-tokens", cluster)
