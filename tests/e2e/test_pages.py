@@ -17,7 +17,8 @@ JOB = f"/jobs/prod-eu/{'c' * 32}/"
 PAGES = (
     "/", JOB, "checkpoint 30", "checkpoint 31", "finding", f"{JOB}what-if/pressure.root/", f"{JOB}placement/", f"{JOB}calls/",
     f"{JOB}recovery/", f"{JOB}starts/", "/filesystem-calls/",
-    "/findings/", "/rules/", "/rules/pressure.root/", "/clusters/", "/clusters/add/", "/clusters/prod-eu/pushed-logs/", "/pipeline/", "/account/", "/api/v1/docs/",
+    "/findings/", "/rules/", "/rules/pressure.root/", "/clusters/", "/clusters/add/", "/pipeline/", "/account/", "/api/v1/docs/",
+    "/clusters/prod-eu/pushed-logs/",
     "/storage/", "/storage/roots/add", f"/storage/root/?uri={ROOT}", f"/storage/files/?uri={ROOT}", f"/storage/simulator/?uri={ROOT}",
     f"/storage/xray/?path={CHECKPOINT}", f"/storage/xray/?path={CHECKPOINT}&with={OTHER}",
     f"/storage/retention/?uri={ROOT}", f"/storage/missing-file/?path={CHECKPOINT}/_metadata",
