@@ -224,6 +224,18 @@ INCIDENTS = {
             },
             counts_calls=True,
         ),
+        Incident(
+            "transactions",
+            "a sink commits with checkpoints every 5 s; its transactions may be open for 15 min",
+            {"rate": "200", "transaction-ms": "900000"},
+            {"execution.checkpointing.interval": "5s"},
+        ),
+        Incident(
+            "short-transactions",
+            "a sink commits with checkpoints, which take 6 s every 8 s; its transactions are aborted after 12 s: what they held is lost",
+            {"rate": "200", "transaction-ms": "12000", "async-ms": "6000"},
+            {"execution.checkpointing.interval": "8s"},
+        ),
         Incident("crashing", "enrich throws every 20 s and the job restarts", {"rate": "500", "fail-every-s": "20"}),
     )
 }

@@ -13,6 +13,7 @@ import tempfile
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import reduce
 from pathlib import Path
 
 import pyspark
@@ -102,7 +103,10 @@ def _compile(release: Release, libraries: Path, jar: Path) -> None:
             "-cp",
             ":".join((f"{libraries}/*", *map(str, HADOOP_JARS))),
         ]
-        subprocess.run([*compiler, "-d", str(classes), *map(str, SOURCES)], check=True)
+        sources = [Path(scratch, source.name) for source in SOURCES]
+        for source, copy in zip(SOURCES, sources, strict=True):
+            copy.write_text(reduce(lambda text, moved: text.replace(*moved), release.moved.items(), source.read_text()))
+        subprocess.run([*compiler, "-d", str(classes), *map(str, sources)], check=True)
         service = classes / FILE_SYSTEM[0]
         service.parent.mkdir(parents=True)
         service.write_text(FILE_SYSTEM[1] + "\n")

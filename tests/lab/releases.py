@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Release:
-    """``java`` is the class file level the job is compiled for; ``renamed`` are settings with other names there."""
+    """``java`` is the class file level the job is compiled for; ``renamed`` are settings, ``moved`` packages with other names there."""
 
     version: str
     package: str
@@ -14,6 +14,7 @@ class Release:
     conf_file: str = "flink-conf.yaml"
     download_options: tuple[str, ...] = ()
     renamed: dict[str, str] = field(default_factory=dict)
+    moved: dict[str, str] = field(default_factory=dict)
     spread_out: tuple[str, str] = ("cluster.evenly-spread-out-slots", "true")
 
 
@@ -56,6 +57,7 @@ RELEASES = {
                 "state.storage.fs.memory-threshold": "execution.checkpointing.data-inline-threshold",
                 "execution.checkpointing.unaligned": "execution.checkpointing.unaligned.enabled",
             },
+            moved={"functions.sink.TwoPhaseCommit": "functions.sink.legacy.TwoPhaseCommit"},
             spread_out=("taskmanager.load-balance.mode", "SLOTS"),
         ),
     )

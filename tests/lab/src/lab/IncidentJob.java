@@ -22,7 +22,8 @@ import org.apache.flink.util.Collector;
  * the synchronous part takes on the first enrich subtask), restore-ms (how long that subtask takes to restore), states
  * (keyed states of enrich), grown-keys and grown-bytes
  * (so many of the keys grow to so many bytes of state each), partitions (subtasks of the source), silent-after-s
- * (there is event time, and after so long the last partition has no more data), idle-after-s (it then counts as idle).
+ * (there is event time, and after so long the last partition has no more data), idle-after-s (it then counts as idle),
+ * transaction-ms (what enrich emits goes to a second sink too, which commits with checkpoints, and whose transactions time out so).
  */
 public final class IncidentJob {
     private static final long NANOS_PER_S = 1_000_000_000L;
@@ -30,7 +31,7 @@ public final class IncidentJob {
     public static void main(String[] args) throws Exception {
         Arguments arguments = new Arguments(args);
         StreamExecutionEnvironment env = StreamExecutionEnvironment.getExecutionEnvironment();
-        partitions(env, arguments)
+        DataStream<byte[]> enriched = partitions(env, arguments)
                 .rebalance()
                 .map(new Parse(arguments.number("keys", 1000)))
                 .name("parse")
@@ -39,8 +40,13 @@ public final class IncidentJob {
                 .process(new Enrich(arguments))
                 .name("enrich")
                 .uid("enrich")
-                .setParallelism((int) arguments.number("enrich-parallelism", 2))
-                .rebalance()
+                .setParallelism((int) arguments.number("enrich-parallelism", 2));
+        if (arguments.number("transaction-ms", 0) > 0) {
+            enriched.addSink(new TransactionalSink(arguments.number("transaction-ms", 0)))
+                    .name("transactional")
+                    .setParallelism(1);
+        }
+        enriched.rebalance()
                 .flatMap(new Discard(arguments.number("sink-us", 0)))
                 .name("sink")
                 .setParallelism(1);
