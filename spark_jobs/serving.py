@@ -285,7 +285,7 @@ LOG_EVENT = ServingTable(
 
 LOG_EVENT_FIELDS = (
     "job_name", "checkpoint_type", "is_savepoint", "trigger_time", "parallelism", "from_state", "to_state", "reason_text",
-    "state_bytes", "duration_ms", "alignment_ms", "path", "count",
+    "state_bytes", "duration_ms", "alignment_ms", "path", "count", "timeout_ms",
 )  # fmt: skip
 """What a line may tell beside the columns of ``log_event``: the members of ``fields``, those that are unknown left out."""
 

@@ -23,9 +23,10 @@ EXECUTION = pa.schema(
         *((name, pa.int64()) for name in ("subtask", "attempt")),
         *((name, pa.string()) for name in ("container", "host")),
         ("deployed_at", INSTANT),
+        ("log", pa.string()),
     ]
 )
-"""Where an attempt of a subtask ran."""
+"""Where an attempt of a subtask ran; ``log``: the process in whose log its TaskManager told that it received it."""
 TASKMANAGER_LINE = pa.schema([*JOB_KEY, *(EVENT.field(name) for name in OF_TASKMANAGER_LINE)])
 """A line about the end of a TaskManager, for a job that had tasks there."""
 

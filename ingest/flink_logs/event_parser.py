@@ -33,9 +33,11 @@ CHECKPOINT_FAILURE_KINDS = frozenset({"checkpoint_declined", "checkpoint_failed"
 FAILURE_KINDS = frozenset({"task_state", "job_state"})
 """Kinds whose stack trace may name a well-known cause."""
 
-INT_FIELDS = frozenset({"checkpoint_id", "subtask_number", "parallelism", "attempt", "state_bytes", "duration_ms", "alignment_ms", "count"})
+INT_FIELDS = frozenset(
+    {"checkpoint_id", "subtask_number", "parallelism", "attempt", "state_bytes", "duration_ms", "alignment_ms", "timeout_ms", "count"}
+)
 
-READ_FIELDS: tuple[str, ...] = tuple(dict.fromkeys(name for pattern in PATTERNS for name in pattern.fields))
+READ_FIELDS: tuple[str, ...] = tuple(dict.fromkeys(name for pattern in PATTERNS for name in (*pattern.fields, *(pattern.below or ())[:1])))
 """Everything that the table's expressions read, in a fixed order."""
 
 Texts = tuple[str | None, ...]
@@ -57,13 +59,16 @@ class _Entry:
     """``READ_FIELDS`` out of the groups, behind which stands a ``None``."""
     twice: tuple[tuple[int, int], ...]
     """Groups that feed one field."""
+    below: tuple[int, Callable[[str], re.Match[str] | None]] | None
+    """The place of the field that the lines below the first one feed, and what reads them."""
 
 
 def _entry(pattern: Pattern) -> _Entry:
     places = {name: place for place, name in reversed(list(enumerate(pattern.fields)))}
     twice = tuple((places[name], place) for place, name in enumerate(pattern.fields) if places[name] != place)
     in_order = itemgetter(*(places.get(name, len(pattern.fields)) for name in READ_FIELDS))
-    return _Entry(pattern.kind, pattern.reason, pattern.starts, pattern.contains, re.compile(pattern.regex).match, in_order, twice)
+    below = (READ_FIELDS.index(pattern.below[0]), re.compile(pattern.below[1]).search) if pattern.below else None
+    return _Entry(pattern.kind, pattern.reason, pattern.starts, pattern.contains, re.compile(pattern.regex).match, in_order, twice, below)
 
 
 _ENTRIES = tuple(map(_entry, PATTERNS))
@@ -115,6 +120,12 @@ def parse_message(level: str, message: str) -> ParsedMessage | None:
     if found is None:
         return _parse_trace(line, detail) if level in KEPT_LEVELS else None
     entry, texts = found
+    if entry.below:
+        place, search = entry.below
+        match = search(trace[:DETAIL_CHARS])
+        if match is None:
+            return None
+        texts, detail = (*texts[:place], match[1], *texts[place + 1 :]), None
     said = texts[_SAID] or cause_line(detail)
     reason = entry.reason or None
     if said:

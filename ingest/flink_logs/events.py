@@ -42,6 +42,7 @@ class LogEvent:
     reason_text: str | None = None
     state_bytes: int | None = None
     duration_ms: int | None = None
+    timeout_ms: int | None = None
     alignment_ms: int | None = None
     path: str | None = None
     count: int | None = None

@@ -22,7 +22,8 @@ from ingest.flink_logs import templates as t
 class Pattern:
     """Group *n* of ``regex`` feeds ``fields[n-1]``. Exactly one of ``starts`` and ``contains`` is set.
 
-    ``reason`` is a code that the line itself implies.
+    ``reason`` is a code that the line itself implies. ``below``: a field, and what has to be found in the lines below the first one,
+    whose group feeds it; of these lines nothing else is kept.
     """
 
     kind: str
@@ -33,6 +34,7 @@ class Pattern:
     starts: str = ""
     contains: str = ""
     reason: str = ""
+    below: tuple[str, str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,13 +50,16 @@ class TracePattern:
 _LITERAL = re.compile(r"(?:(?:[^][\\^$.|?*+(){}]|\\[^A-Za-z0-9])(?![*+?{]))*")
 
 
-def _pattern(kind: str, versions: str, line: str, example: str, *, starts: str = "", contains: str = "", reason: str = "") -> Pattern:
+def _pattern(
+    kind: str, versions: str, line: str, example: str, *, starts: str = "", contains: str = "", reason: str = "",
+    below: tuple[str, str] | None = None,
+) -> Pattern:  # fmt: skip
     """``starts`` is what ``line`` literally begins with, unless it or ``contains`` is given."""
     regex = "^" + re.sub(r"\?P<\w+>", "", line) + ("" if line.endswith(f"{t.REST})") else r"[^\n]*")
     literal = _LITERAL.match(line)
     if literal and not contains:
         starts = starts or re.sub(r"\\(.)", r"\1", literal[0])
-    return Pattern(kind, versions, regex, tuple(re.findall(r"\?P<(\w+)>", line)), example, starts, contains, reason)
+    return Pattern(kind, versions, regex, tuple(re.findall(r"\?P<(\w+)>", line)), example, starts, contains, reason, below)
 
 
 _TASK_PATTERNS = (
@@ -666,6 +671,41 @@ _TASKMANAGER_PATTERNS = (
         "1.9+",
         rf"Failed to fetch BLOB {t.JOB}/{t.WORD:path} from ",
         f"Failed to fetch BLOB {t.SAMPLE_JOB}/p-0a1b2c from jm/127.0.0.1:6124 and store it under /tmp/x Retrying...",
+    ),
+    _pattern(
+        # Of sinks with two-phase commit that were told to warn: with a ratio of 0 at each commit, however young the transaction.
+        "transaction_open",
+        "1.9+",
+        rf"Transaction {t.ANY} has been open for {t.MS:duration_ms} ms\. "
+        rf"This is close to or even exceeding the transaction timeout of {t.MS:timeout_ms} ms",
+        "Transaction 1790000000000-6f1c has been open for 55123 ms. "
+        "This is close to or even exceeding the transaction timeout of 60000 ms.",
+    ),
+    _pattern(
+        "transaction_lost",
+        "1.9+",
+        rf"Error while committing transaction {t.ANY}\. "
+        rf"Transaction has been open for longer than the transaction timeout \({t.MS:timeout_ms}\)",
+        "Error while committing transaction 1790000000000-6f1c. Transaction has been open for longer than the transaction timeout (60000)."
+        "Commit will not be attempted again. Data loss might have occurred.",
+    ),
+    _pattern(
+        # Of Kafka's connector, by its source: no Kafka was run. Where it reuses ids it warns of what may be none.
+        "transaction_lost",
+        "Kafka connector of 1.14+",
+        rf"Unable to commit transaction \({t.ANY}\) because its producer is already fenced\. This means "
+        rf"{t.ANY} or recovery took longer than '{t.WORD}' \({t.MS:timeout_ms}ms\)",
+        "Unable to commit transaction (KafkaCommittable{producerId=1, epoch=0, transactionalId=orders-0-7}) because its producer is "
+        "already fenced. This means that you either have a different producer with the same 'transactional.id' (this is unlikely with "
+        "the 'KafkaSink' as all generated ids are unique and shouldn't be reused) or recovery took longer "
+        "than 'transaction.timeout.ms' (60000ms).",
+    ),
+    _pattern(
+        "transaction_timeout_set",
+        "Kafka clients",
+        r"ProducerConfig values:",
+        "ProducerConfig values: \n\tacks = -1\n\ttransaction.timeout.ms = 60000\n\ttransactional.id = orders-0-7\n",
+        below=("timeout_ms", rf"\ttransaction\.timeout\.ms = ({t.MS})\n(?:\t[^\n]*\n){{0,3}}\ttransactional\.id = (?!null\n)"),
     ),
     _pattern(
         "file_merging_directory",

@@ -24,6 +24,7 @@ from spark_jobs.nested_tables import JOB
 from spark_jobs.run_dir import Carried, RunDir
 from spark_jobs.run_files import EXECUTIONS, JOB_STATE
 from spark_jobs.schemas import spark_schema
+from spark_jobs.small.executions import OF_PROCESS_HOLDS
 from spark_jobs.spans import LINES_AFTER_TRIGGER, OTHER_SIDE_WITHIN, WINDOW, JobLookup, instant, lookup_spans, windows_between
 from spark_jobs.step_schemas import EXECUTION, FOUND, SERVED_EVENT
 from spark_jobs.transforms import executions, folding, group_windows, log_events, snapshots, uploads
@@ -133,7 +134,9 @@ class Recompute:
 
     @cached_property
     def events(self) -> DataFrame:
-        return executions.locate(self._staged_events, self.executions) if self._names_executions else self._staged_events
+        located = executions.locate(self._staged_events, self.executions) if self._names_executions else self._staged_events
+        of_process = self.run_dir.staged_holds("events", OF_PROCESS_HOLDS)
+        return executions.locate_by_process(located, self._known_executions) if of_process else located
 
     @cached_property
     def _staged_events(self) -> DataFrame:

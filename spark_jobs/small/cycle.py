@@ -93,7 +93,7 @@ class SmallCycle:
         parts = dict(self._parts_of_life)
         if self._names_executions:
             placed = executions.newly_placed(self.executions, self.carried_executions)
-            parts["executions"] = pa.Table.from_pylist(placed, EXECUTION).drop_columns(["deployed_at"])
+            parts["executions"] = pa.Table.from_pylist(placed, EXECUTION).drop_columns(["deployed_at", "log"])
         if any(event["kind"] in KINDS_OF_LOSS for event in self._read_events):
             lines = executions.of_taskmanagers(self._read_events, self._known_executions)
             parts["taskmanager_lines"] = pa.Table.from_pylist(lines, TASKMANAGER_LINE)
@@ -134,7 +134,12 @@ class SmallCycle:
                 snapshot = pq.ParquetFile(handle, page_checksum_verification=True)
                 if name == EXECUTIONS and snapshot.metadata.num_rows > MOST_EXECUTIONS:
                     raise TooLarge(f"{snapshot.metadata.num_rows} remembered attempts are more than one process should hold.")
-                read.append(snapshot.read(list(columns)))
+                there = snapshot.read([column for column in columns if column in snapshot.schema_arrow.names])
+                for column in columns:
+                    # Left by an earlier version: read by the names that it shares.
+                    if column not in there.column_names:
+                        there = there.append_column(column, pa.nulls(there.num_rows, pa.string()))
+                read.append(there)
         if not read:
             return pa.table({column: pa.array([], pa.binary() if column == "state" else pa.string()) for column in columns})
         rows = pa.concat_tables(read)
@@ -144,7 +149,9 @@ class SmallCycle:
 
     @cached_property
     def events(self) -> list[Row]:
-        return executions.locate(self._read_events, self.executions) if self._names_executions else self._read_events
+        located = executions.locate(self._read_events, self.executions) if self._names_executions else self._read_events
+        of_process = any(event["kind"] in executions.OF_PROCESS for event in located)
+        return executions.locate_by_process(located, self._known_executions) if of_process else located
 
     @cached_property
     def _read_events(self) -> list[Row]:

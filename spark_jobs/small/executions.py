@@ -18,6 +18,11 @@ COLUMNS = tuple(EXECUTION.names)
 
 SUBTASK = ("cluster", "job_id", "vertex_id", "task", "subtask")
 NOTICED_WITHIN = timedelta(seconds=NOTICED_WITHIN_S)
+RECEIVED = "task_received"
+OF_PROCESS = ("transaction_open", "transaction_lost", "transaction_timeout_set")
+"""Lines of TaskManagers that name no task: they are of the job whose tasks run there, where that is one job."""
+OF_PROCESS_HOLDS = "timeout_ms"
+"""A column that all of them fill, and no other line."""
 
 CARRIED_DAYS = 7
 """Older attempts are forgotten, but the newest of each subtask, which may still run, only after ``NEWEST_DAYS``."""
@@ -62,6 +67,22 @@ def locate(events: Iterable[Row], executions: Iterable[Row]) -> list[Row]:
     for of_name in runs.values():
         of_name.sort(key=_by_deployment)
     return [_located(event, ran, runs) for event in events]
+
+
+def locate_by_process(events: Iterable[Row], executions: Iterable[Row]) -> list[Row]:
+    """Events; lines that name no task have the job whose tasks run in their process, where until then only one came there."""
+    came: dict[tuple[str, str], list[tuple[Any, str]]] = defaultdict(list)
+    for row in executions:
+        if None not in (row["log"], row["job_id"], row["deployed_at"]):
+            came[row["cluster"], row["log"]].append((row["deployed_at"], row["job_id"]))
+    located = []
+    for event in events:
+        if event["kind"] in OF_PROCESS and event["job_id"] is None:
+            there = {job_id for at, job_id in came.get((event["cluster"], event["process"]), ()) if at <= event["ts"]}
+            located.append(event | {"job_id": there.pop()} if len(there) == 1 else event)
+        else:
+            located.append(event)
+    return located
 
 
 def of_taskmanagers(events: Iterable[Row], executions: Iterable[Row]) -> list[Row]:
@@ -123,6 +144,7 @@ def _learnt(key: ExecutionKey, reported: list[tuple[Any, Row]]) -> Row:
     row["first_told"] = min((at for at in times if at is not None), default=None)
     row["deployed_at"] = min((at for at in deployed if at is not None), default=None)
     row["process"] = min((of["process"] for _, of in reported if of.get("process") is not None), default=None)
+    row["log"] = max((log for _, of in reported if (log := of["process"] if of.get("kind") == RECEIVED else of.get("log"))), default=None)
     return row
 
 

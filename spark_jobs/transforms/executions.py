@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 from ingest.flink_logs.task_locations import GRAPH_CREATED
 from spark_jobs.fold.lost_taskmanagers import COLUMNS as TASKMANAGER_LINE
 from spark_jobs.fold.lost_taskmanagers import KINDS_OF_LOSS, NOTICED_WITHIN_S
-from spark_jobs.small.executions import CARRIED_DAYS, COLUMNS, LOCATION, NAME, NEWEST_DAYS, SUBTASK
+from spark_jobs.small.executions import CARRIED_DAYS, COLUMNS, LOCATION, NAME, NEWEST_DAYS, OF_PROCESS, RECEIVED, SUBTASK
 
 EXECUTION = ("cluster", "execution_id")
 
@@ -19,10 +19,11 @@ def executions(events: DataFrame, carried: DataFrame) -> DataFrame:
     """What these events and earlier runs (``carried``: an earlier result) reported, one row per attempt."""
     reported = events.where(F.col("execution_id").isNotNull() & (F.col("kind") != GRAPH_CREATED))
     deployed = F.col("kind") == "task_deployed"
-    now = reported.select(*EXECUTION, "process", *LOCATION, deployed.alias("by_deploy"), "ts", F.lit(False).alias("is_carried"))
+    log = F.when(F.col("kind") == RECEIVED, F.col("process")).alias("log")
+    now = reported.select(*EXECUTION, "process", *LOCATION, deployed.alias("by_deploy"), "ts", F.lit(False).alias("is_carried"), log)
     before = carried.select(
         *EXECUTION, F.lit(None).cast("string").alias("process"), *LOCATION,
-        F.lit(True).alias("by_deploy"), F.col("deployed_at").alias("ts"), F.lit(True).alias("is_carried"),
+        F.lit(True).alias("by_deploy"), F.col("deployed_at").alias("ts"), F.lit(True).alias("is_carried"), "log",
     )  # fmt: skip
     # A deploy line knows best; among the others what was reported first stays.
     order = F.struct((~F.col("by_deploy")).alias("later"), F.col("ts"), F.col("process"))
@@ -34,6 +35,7 @@ def executions(events: DataFrame, carried: DataFrame) -> DataFrame:
             F.min("ts").alias("first_told"),
             F.min(F.when(F.col("by_deploy"), F.col("ts"))).alias("deployed_at"),
             F.min("process").alias("process"),
+            F.max("log").alias("log"),
         )
     )
     placed = _with_deploy_lines_without_id(known, events)
@@ -44,7 +46,7 @@ def newly_placed(now: DataFrame, carried: DataFrame) -> DataFrame:
     """Executions whose job, task and host are known ``now`` and were not in an earlier result (``carried``)."""
     known = F.col("job_id").isNotNull() & F.col("task").isNotNull() & F.col("host").isNotNull()
     before = carried.where(known).select(*EXECUTION)
-    return now.where(known).join(before, on=list(EXECUTION), how="left_anti").drop("deployed_at")
+    return now.where(known).join(before, on=list(EXECUTION), how="left_anti").drop("deployed_at", "log")
 
 
 def locate(events: DataFrame, executions: DataFrame) -> DataFrame:
@@ -55,6 +57,17 @@ def locate(events: DataFrame, executions: DataFrame) -> DataFrame:
     filled = {name: F.coalesce(name, f"ran_{name}") for name in LOCATION}
     located = joined.select(*(filled[name].alias(name) if name in filled else F.col(name) for name in events.columns))
     return located.unionByName(_located_by_name(events.where(by_name), executions))
+
+
+def locate_by_process(events: DataFrame, executions: DataFrame) -> DataFrame:
+    """Lines that name no task are of the job whose tasks run in their process, where until then only one came there."""
+    came = executions.where("log is not null and job_id is not null and deployed_at is not null")
+    came = came.groupBy("cluster", F.col("log").alias("process"), F.col("job_id").alias("came_job")).agg(F.min("deployed_at").alias("at"))
+    jobs = came.groupBy("cluster", "process").agg(F.collect_list(F.struct("at", "came_job")).alias("came"))
+    joined = events.join(F.broadcast(jobs), on=["cluster", "process"], how="left")
+    there = F.filter("came", lambda one: one["at"] <= F.col("ts"))
+    job = F.when(F.col("kind").isin(*OF_PROCESS) & (F.size(there) == 1), F.get(there, F.lit(0))["came_job"])
+    return joined.select(*(F.coalesce(name, job).alias(name) if name == "job_id" else F.col(name) for name in events.columns))
 
 
 def of_taskmanagers(events: DataFrame, executions: DataFrame) -> DataFrame:

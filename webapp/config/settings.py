@@ -44,6 +44,7 @@ INSTALLED_APPS = [
     "webapp.checkpoints",
     "webapp.storage",
     "webapp.cleanup",
+    "webapp.exactly_once",
     "webapp.recovery",
     "webapp.triage",
     "webapp.delivery",

@@ -9,6 +9,7 @@ from webapp.alerting import api_urls as alerting
 from webapp.checkpoints import api_urls as checkpoints
 from webapp.cleanup import api_urls as cleanup
 from webapp.delivery import api_urls as delivery
+from webapp.exactly_once import api_urls as exactly_once
 from webapp.filesystem_calls import api_urls as filesystem_calls
 from webapp.findings import api_urls as findings
 from webapp.fleet import api_urls as fleet
@@ -37,6 +38,7 @@ urlpatterns = [
     *push.urlpatterns,
     *recovery.urlpatterns,
     *starts.urlpatterns,
+    *exactly_once.urlpatterns,
     *delivery.urlpatterns,
     *storage.urlpatterns,
     *triage.urlpatterns,

@@ -34,5 +34,6 @@ urlpatterns = [
     path("", include("webapp.placement.urls")),
     path("", include("webapp.filesystem_calls.urls")),
     path("", include("webapp.starts.urls")),
+    path("", include("webapp.exactly_once.urls")),
     path("", include("webapp.site.page_urls")),
 ]

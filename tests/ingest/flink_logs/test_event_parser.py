@@ -148,3 +148,14 @@ def test_any_job_name_is_read_whole(name: str) -> None:
     event = read(f"Job {name} ({JOB}) switched from state RUNNING to FAILING.")
     assert event is not None
     assert (event.job_name or "", event.job_id) == (name.replace("\x01", ""), JOB)
+
+
+def test_of_a_producers_configuration_only_the_time_out_of_its_transactions_is_read() -> None:
+    told = "ProducerConfig values: \n\tacks = -1\n\tclient.id = producer-orders-0-7\n{}\tvalue.serializer = class a.B\n"
+    timeout, none, named = "\ttransaction.timeout.ms = 3600000\n", "\ttransactional.id = null\n", "\ttransactional.id = orders-0-7\n"
+    of_kafka_4 = timeout + "\ttransaction.two.phase.commit.enable = false\n" + named
+    for lines in (timeout + named, of_kafka_4):
+        event = read(told.format(lines))
+        assert event and (event.kind, event.timeout_ms, event.detail) == ("transaction_timeout_set", 3_600_000, None)
+    for lines in ("", timeout, timeout + none, named):
+        assert read(told.format(lines)) is None

@@ -17,7 +17,7 @@ from spark_jobs.small import events as small_events
 from spark_jobs.small import executions as small_executions
 from spark_jobs.small.rows import Row
 from spark_jobs.step_schemas import EXECUTION
-from spark_jobs.transforms.executions import executions, locate, of_taskmanagers
+from spark_jobs.transforms.executions import executions, locate, locate_by_process, of_taskmanagers
 from spark_jobs.transforms.log_events import recognised
 
 JOB, OTHER = "26eb676de8b3e133f9078fabe3704eb6", "11111111111111111111111111111111"
@@ -62,7 +62,8 @@ class BySpark:
         return [row.asDict() for row in executions(told, self._carried(carried)).collect()]
 
     def located(self, told: DataFrame, carried: Sequence[Row] = ()) -> list[Row]:
-        return [row.asDict() for row in locate(told, executions(told, self._carried(carried))).collect()]
+        known = executions(told, self._carried(carried))
+        return [row.asDict() for row in locate_by_process(locate(told, known), known).collect()]
 
     def of_taskmanagers(self, told: DataFrame, carried: Sequence[Row] = ()) -> list[Row]:
         return [row.asDict() for row in of_taskmanagers(told, executions(told, self._carried(carried))).collect()]
@@ -81,7 +82,8 @@ class ByPython:
         return small_executions.executions(told, carried)
 
     def located(self, told: list[Row], carried: Sequence[Row] = ()) -> list[Row]:
-        return small_executions.locate(told, self.executions(told, carried))
+        known = self.executions(told, carried)
+        return small_executions.locate_by_process(small_executions.locate(told, known), known)
 
     def of_taskmanagers(self, told: list[Row], carried: Sequence[Row] = ()) -> list[Row]:
         return small_executions.of_taskmanagers(told, self.executions(told, carried))
@@ -147,9 +149,23 @@ def test_a_line_that_names_only_task_and_attempt_means_the_one_of_that_name_depl
         assert found[1:5] == (VERTEX if job_id else None, "enrich", 1, 0)
 
 
+def test_a_line_of_a_taskmanager_that_names_no_task_is_of_the_one_job_that_runs_there(by: BySpark | ByPython) -> None:
+    warned = "Transaction a1 has been open for 7 ms. This is close to or even exceeding the transaction timeout of 9 ms."
+    received = f"Received task enrich (2/4)#0 ({NEW}), deploy into slot with allocation id {JOB}."
+    of_other = received.replace(GRAPH, OLD)
+    graphs = (f"Created execution graph {GRAPH} for job {JOB}.", f"Created execution graph {OLD} for job {OTHER}.")
+    for messages, job_id in (((received, warned), JOB), ((received, warned, of_other), JOB), ((received, of_other, warned), None),
+                             ((DEPLOY_NEW, warned), None)):  # fmt: skip
+        (found,) = [row for row in by.located(by.told(*graphs, *messages)) if row["kind"] == "transaction_open"]
+        assert (found["job_id"], found["duration_ms"], found["timeout_ms"]) == (job_id, 7, 9)
+    before = by.executions(by.told(*graphs, received))
+    (later,) = by.located(by.told(warned.replace(" 7 ms", " 8 ms")), [row | {"deployed_at": START} for row in before])
+    assert (later["job_id"], later["duration_ms"]) == (JOB, 8)
+
+
 def test_the_newest_attempt_of_a_subtask_outlives_the_others(by: BySpark | ByPython) -> None:
     def ran(execution: str, days_ago: int) -> Row:
-        values = ("c", JOB, execution, VERTEX, "enrich", 1, 0, "tm", "host", START - timedelta(days=days_ago))
+        values = ("c", JOB, execution, VERTEX, "enrich", 1, 0, "tm", "host", START - timedelta(days=days_ago), None)
         return dict(zip(EXECUTION.names, values, strict=True))
 
     carried = [ran("old", 60), ran("newest", 50)]
