@@ -12,7 +12,7 @@ from typing import Any
 from spark_jobs.fold.log_mentions import log_mentions
 from spark_jobs.fold.lost_taskmanagers import KIND as TASKMANAGER_LOST
 from spark_jobs.fold.mentions import Mention
-from spark_jobs.fold.rest_mentions import rest_mentions
+from spark_jobs.fold.rest_mentions import made_anew, rest_mentions
 from spark_jobs.fold.rows import Row, floor_ms
 from spark_jobs.fold.snapshots import NO_TYPES, Types
 
@@ -42,8 +42,17 @@ def annotations(
     ``lost``: mentions of TaskManagers that were lost, see :mod:`spark_jobs.fold.lost_taskmanagers`;
     ``types``: see :mod:`spark_jobs.fold.snapshots`.
     """
-    mentions = [*rest_mentions(jobs, types), *log_mentions(events, outages, types), *lost]
+    logged = log_mentions(events, outages, types)
+    anew = (one for one in made_anew(jobs) if not _is_logged(one, logged, events))
+    mentions = [*rest_mentions(jobs, types), *anew, *logged, *lost]
     return [*(_folded(close) for close in _close_together(mentions)), *(_savepoint(fact) for fact in facts if fact["is_savepoint"])]
+
+
+def _is_logged(anew: Mention, logged: Iterable[Mention], events: Iterable[Row]) -> bool:
+    """Whether the log has the restart for which a graph was made: it dates its beginning, REST only the graph."""
+    begun = max((one.at_ms for one in logged if one.kind == "restart" and one.at_ms <= anew.at_ms), default=None)
+    ran = (event["ts"] for event in events if event["kind"] == "job_state" and event["to_state"] == "RUNNING")
+    return begun is not None and not any(begun < at < anew.at_ms for at in ran)
 
 
 def _close_together(mentions: Iterable[Mention]) -> Iterator[list[Mention]]:

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from spark_jobs.diagnosis.window_contents import TERMINAL_STATES
+from spark_jobs.fold.adaptive_restarts import MADE_ANEW
 from spark_jobs.fold.retention import events_whole_from
 from spark_jobs.fold.rows import Row, grouped, iso, rank
 
@@ -86,6 +87,9 @@ def _ended(events: Iterable[Row], whole_from: int) -> Iterator[Row]:
                 _restart(outage, at)
             elif state == "RUNNING" and outage is not None and len(outage.again) < len(outage.restarts):
                 outage.again.append(at)
+                if event["from_state"] == MADE_ANEW:
+                    # Its tasks may be others: those that are deployed from now on.
+                    outage.down.clear()
             elif state in TERMINAL_STATES or state in ("FAILING", "CANCELLING", "SUSPENDED"):
                 outage = None
         elif outage is None:

@@ -8,6 +8,7 @@ from typing import Any
 from spark_jobs.diagnosis import samples
 from spark_jobs.diagnosis.window_contents import WINDOW_MS
 from spark_jobs.fold import retention
+from spark_jobs.fold.adaptive_restarts import as_restarts
 from spark_jobs.fold.annotations import annotations
 from spark_jobs.fold.checkpoint_facts import JobSurroundings
 from spark_jobs.fold.checkpoint_log import Names
@@ -64,14 +65,15 @@ def fold(update: JobUpdate, before: JobState, settings: Settings) -> JobResult |
     if isinstance(found, Lookup):
         return found._replace(keys=wanted_keys(update.job_id, state, [*before.facts, *update.checkpoints], surroundings.writing))
     facts = list(found.known.values())
-    state = replace(state, outages=outages(events, before.events, before.outages))
-    states = entered_states(state.answers, state.events)
-    state = replace(state, starts=_starts(update, before, state, events, states, surroundings.names))
+    lived, told = as_restarts(events), as_restarts(state.events)
+    state = replace(state, outages=outages(lived, before.events, before.outages))
+    states = entered_states(state.answers, told)
+    state = replace(state, starts=_starts(update, before, state, lived, states, surroundings.names))
     lost = lost_mentions(losses(state.taskmanager_lines, states))
     types = types_of(state.snapshots)
-    annotated = annotations(state.answers, [*facts, *found.older.savepoints], state.events, state.outages, lost, types)
+    annotated = annotations(state.answers, [*facts, *found.older.savepoints], told, state.outages, lost, types)
     trend = size_trend(facts, annotated, found.older)
-    current = job_current(state.answers, facts, state.pressure, state.events, found.older, types) | {"states": states or None}
+    current = job_current(state.answers, facts, state.pressure, told, found.older, types) | {"states": states or None}
     full_states = vertex_states(found.rows.vertex_checkpoints, found.recomputed, before.vertex_states)
     new_starts = [one for one in state.starts if one not in before.starts]
     starts, newest_ms = _to_judge(update, before, found.recomputed, current, losses(update.taskmanager_lines, states))
@@ -93,7 +95,7 @@ def fold(update: JobUpdate, before: JobState, settings: Settings) -> JobResult |
     recomputed = list(found.recomputed.values())
     if latest is None:
         return JobResult(recomputed, found.retracted, annotated, new, current, trend, None, state, facts, new_starts, surroundings.names)
-    history = _history(update, before, state, events, facts, annotated, full_states, states)
+    history = _history(update, before, state, lived, facts, annotated, full_states, states)
     in_window: dict[int, list[samples.VertexWindow]] = {}
     earlier = Earlier([*before.counters, *answers(update.vertex_windows)])
     for row in update.vertex_windows:

@@ -48,11 +48,28 @@ def _entered(row: Row, state: str) -> int | None:
 def _uncounted_restarts(jobs: Sequence[Row]) -> Iterator[Mention]:
     """Restarts that the counter tells of and no state does: regions that restart while the job keeps RUNNING (up to 1.10)."""
     counted = [row for row in jobs if row["restarts"] is not None]
+    anew = {row["observed_at"]: since for row, since in _graphs(jobs)}
     for before, row in pairwise(counted):
-        restarted_at = _entered(row, "RESTARTING")
-        is_dated = restarted_at is not None and restarted_at - before["observed_at"] > -COUNTER_LAG_MS
+        dated = (_entered(row, "RESTARTING"), max((at for seen, at in anew.items() if seen <= row["observed_at"]), default=None))
+        is_dated = any(at is not None and at - before["observed_at"] > -COUNTER_LAG_MS for at in dated)
         if row["restarts"] > before["restarts"] and not is_dated:
             yield by_rest("restart", "", row["observed_at"], "restart", {"count": row["restarts"] - before["restarts"]}, row)
+
+
+def made_anew(jobs: Sequence[Row]) -> Iterator[Mention]:
+    """Restarts under the adaptive scheduler, which dates only the graph that it made anew: the tasks were cancelled before."""
+    for row, since in _graphs(jobs):
+        running_at = _entered(row, "RUNNING")
+        detail = {"began_at": iso(since), "job_running_at": iso(running_at), "downtime_at_least_ms": (running_at or 0) - since}
+        yield by_rest("restart", "", since, "restart", detail if (running_at or 0) > since else None, row)
+
+
+def _graphs(jobs: Sequence[Row]) -> Iterator[tuple[Row, int]]:
+    """Answers that tell of another execution graph of the same submission, and since when it is there."""
+    for before, row in pairwise(row for row in jobs if _entered(row, "CREATED") is not None):
+        since = _entered(row, "CREATED") or 0
+        if row["start_time"] == before["start_time"] and since > (_entered(before, "CREATED") or 0):
+            yield row, since
 
 
 def _rescaled(jobs: Sequence[Row]) -> Iterator[Mention]:

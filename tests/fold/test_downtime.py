@@ -1,6 +1,9 @@
 """Outages around restarts, against the raw lines of the JobManager's log."""
 
+import gzip
+import re
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -13,7 +16,7 @@ from spark_jobs.fold.state import JobState, unpacked
 from tests.fold.pieces import split, told
 from tests.fold.recorded import recorded_job
 from tests.fold.rows import events, noon
-from tests.raw_outages import raw_outages
+from tests.raw_outages import RECORDINGS, raw_outages
 
 PARTS = ("cancel", "wait", "failed_attempts", "redeploy", "restore")
 
@@ -100,3 +103,50 @@ def test_what_was_told_stays_when_its_lines_are_forgotten() -> None:
     known = outages(events(RESTARTED))
     left = events([RESTARTED[1], *(task(7_200 + n / 100, "RUNNING", n) for n in range(EVENTS_KEPT))])
     assert outages([*left, *events([job_state(7_300, "RESTARTING")])], left, known) == known
+
+
+ADAPTIVE = "../incidents/1.20.5/rescaled"
+
+
+def raw_rescale() -> tuple[int, int, int]:
+    """By the log: when the job was CANCELLING and CANCELED, and when the last task of the next graph ran."""
+    (log,) = (RECORDINGS / ADAPTIVE / "logs").glob("*standalonesession*")
+    found = re.findall(
+        r"^(\S+ \S+) INFO .*ExecutionGraph.* switched from (state )?\w+ to (\w+)", gzip.decompress(log.read_bytes()).decode(), re.MULTILINE
+    )
+    at = [(round(datetime.strptime(one, "%Y-%m-%d %H:%M:%S,%f").replace(tzinfo=UTC).timestamp() * 1000), *rest) for one, *rest in found]
+    of_job = {state: ms for ms, of, state in at if of}
+    return of_job["CANCELLING"], of_job["CANCELED"], max(ms for ms, of, state in at if not of and state == "RUNNING")
+
+
+def test_a_restart_under_the_adaptive_scheduler_is_an_outage_and_no_end_of_the_job() -> None:
+    """It cancels what runs and makes another graph; two of the tasks do not come back, since it has fewer then."""
+    begun, cancelled, ended = raw_rescale()
+    result = told(recorded_job(ADAPTIVE), JobState(), Settings())
+    assert [(one["at"], one["ended_at"]) for one in result.state.outages] == [(begun, ended)]
+    (detail,) = restarts(result)
+    assert (detail["downtime_ms"], detail["parts_ms"]["cancel"]) == (ended - begun, cancelled - begun)
+    assert sum(detail["parts_ms"][name] or 0 for name in PARTS) == detail["downtime_ms"]
+    assert [row for row in result.annotations if row["kind"] == "terminal"] == []
+    assert (result.current["state"], result.current["terminal"]) == ("RUNNING", False)
+
+
+@pytest.mark.parametrize("cut_ms", [0, 100, 250, 290, 700])
+def test_its_log_tells_the_same_in_pieces_and_never_an_end(cut_ms: int) -> None:
+    """Cut between CANCELLING, CANCELED, RUNNING and the last task that runs; REST is silent."""
+    job, at = replace(recorded_job(ADAPTIVE), answers=[]), raw_rescale()[0] + cut_ms
+    early, late = split(job, lambda row: (row.get("ts") or row.get("observed_at")) < at)
+    first = told(early, JobState(), Settings())
+    second = told(late, unpacked(first.state.packed()), Settings())
+    assert list(second.state.outages) == list(told(job, JobState(), Settings()).state.outages) != []
+    for one in (first, second):
+        assert not one.current["terminal"]
+        assert not any(row["kind"] == "terminal" for row in one.annotations)
+
+
+def test_rest_alone_dates_its_restart_by_the_graph_that_was_made_anew() -> None:
+    result = told(replace(recorded_job(ADAPTIVE), events=[]), JobState(), Settings())
+    ((at, detail),) = [(row["at"], row["detail"]) for row in result.annotations if row["kind"] == "restart"]
+    cancelled = raw_rescale()[1]
+    assert cancelled // 1000 * 1000 <= at <= cancelled + 1_000
+    assert 0 < detail["downtime_at_least_ms"] < raw_rescale()[2] - cancelled

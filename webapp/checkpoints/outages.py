@@ -2,9 +2,13 @@
 
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
+
+from django.db.models import Count, FloatField, QuerySet, Sum
+from django.db.models.fields.json import KT
+from django.db.models.functions import Cast
 
 from webapp.checkpoints.models import CheckpointFact
 from webapp.fleet.models import JobAnnotation, JobCurrent
@@ -17,11 +21,20 @@ RESTORED_WITHIN = timedelta(minutes=10)
 _MS = timedelta(milliseconds=1)
 
 
+@dataclass(frozen=True)
+class OutageTotals:
+    """``unknown``: how many of them have an end that no source reported; ``downtime_ms`` is of the others."""
+
+    count: int
+    unknown: int
+    downtime_ms: float
+
+
 def outages(job: JobCurrent, start: datetime, end: datetime) -> tuple[Outage, ...]:
     """Those that began in the range, oldest first; the newest where there are too many."""
     own = JobAnnotation.objects.filter(cluster=job.cluster, job_id=job.job_id, at__gte=start)
-    restarts = own.filter(kind="restart", at__lte=end).order_by("-at", "-id").values_list("at", "detail")
-    found = [_outage(at, detail or {}) for at, detail in reversed(restarts[:MOST_RESTARTS]) if "outage_began_at" not in (detail or {})]
+    restarts = _begun(own.filter(at__lte=end)).order_by("-at", "-id").values_list("at", "detail")
+    found = [_outage(at, detail or {}) for at, detail in reversed(restarts[:MOST_RESTARTS])]
     if not found:
         return ()
     restores = own.filter(kind="restore", at__lte=end + RESTORED_WITHIN).order_by("at", "id").values_list("at", "subject")
@@ -29,6 +42,19 @@ def outages(job: JobCurrent, start: datetime, end: datetime) -> tuple[Outage, ..
     triggers = _triggers(job, {number for _, number in restored})
     following = [one.at for one in found[1:]]
     return tuple(_restored(one, until, restored, triggers) for one, until in itertools.zip_longest(found, following))
+
+
+def outage_totals(job: JobCurrent, start: datetime, end: datetime) -> OutageTotals:
+    """Of all that began in the range. One query."""
+    begun = _begun(JobAnnotation.objects.filter(cluster=job.cluster, job_id=job.job_id, at__gte=start, at__lte=end))
+    downtime_ms = Cast(KT("detail__downtime_ms"), FloatField())
+    sums = begun.aggregate(count=Count("pk"), known=Count(downtime_ms), downtime_ms=Sum(downtime_ms))
+    return OutageTotals(sums["count"], sums["count"] - sums["known"], sums["downtime_ms"] or 0)
+
+
+def _begun(marks: QuerySet[JobAnnotation]) -> QuerySet[JobAnnotation]:
+    """Without restarts before all tasks ran again."""
+    return marks.filter(kind="restart").exclude(detail__has_key="outage_began_at")
 
 
 def _outage(at: datetime, detail: Mapping[str, Any]) -> Outage:

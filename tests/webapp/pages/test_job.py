@@ -15,6 +15,7 @@ from ingest.lake.store import Lake
 from ingest.records import Observed, VertexCheckpoint, VertexMetrics
 from tests.webapp.builders import GRAPH, T0, annotation, cluster, declined, event, exception, expired, fact, job, unsaved_fact, window
 from tests.webapp.storage.builders import audit, job_storage, root_figures
+from webapp.checkpoints import outages
 from webapp.checkpoints.models import CheckpointFact
 from webapp.checkpoints.querysets import trigger_ms
 from webapp.fleet.models import Cluster
@@ -177,6 +178,19 @@ def test_the_timeline_links_each_bar_to_its_checkpoint(viewer, now):
     figure = chart(viewer, of, "checkpoints")["figure"]
     assert figure["layout"]["meta"]["bars"]["customdata"][0] == checkpoint_url(one)
     assert any("restart 1" in label["text"] for label in figure["layout"]["annotations"])
+
+
+def test_outages_are_counted_by_all_of_the_range_where_fewer_are_read(viewer, now, monkeypatch):
+    monkeypatch.setattr(outages, "MOST_RESTARTS", 3)
+    of = job(at=now)
+    for number in range(1, 8):
+        at = now - timedelta(minutes=number)
+        annotation(of, "restart", at, "restart", detail={"began_at": at.isoformat(), **({"downtime_ms": 2_000} if number > 2 else {})})
+        annotation(of, "restart", at + timedelta(seconds=3), "restart", detail={"outage_began_at": at.isoformat()})
+    annotation(of, "restart", now - timedelta(minutes=9), "restart", detail=None)
+    page = viewer.get(url(of)).content.decode()
+    assert "newest first: 8, 10 s down and more: of 3 no source has the end" in page
+    assert "the newest 3 of 8" in page
 
 
 def test_sizes_of_failed_checkpoints_do_not_bend_the_curve(viewer, now):

@@ -105,7 +105,7 @@ def test_outages_and_alerts_that_are_left_out_are_said(monkeypatch):
     expired_too = expiring()
     evaluate(T0)
     document = told(expired_too, restarting())
-    assert "payments: outages are those of the newest 2 of 3 restarts." in document.cut
+    assert "payments: outages are the newest 2; there were 3 restarts in this time." in document.cut
     assert "Alerts that are left out and not counted, the least severe: 1." in document.cut
     assert len(document.alerts) == 1
 

@@ -82,5 +82,5 @@ def _cut_of(gathered: story.GatheredJob) -> Iterator[str]:
         yield f"of {gathered.checkpoints} checkpoints the worst {shown} are listed one by one."
     if marks.count > len(marks.marks):
         yield f"charts and the time line have the newest {len(marks.marks)} of {count_text(marks.count)} marks, restarts among them."
-    if marks.restart_marks > MOST_RESTARTS:
-        yield f"outages are those of the newest {MOST_RESTARTS} of {count_text(marks.restart_marks)} restarts."
+    if len(gathered.story.outages) >= MOST_RESTARTS and marks.restart_marks > MOST_RESTARTS:
+        yield f"outages are the newest {MOST_RESTARTS}; there were {count_text(marks.restart_marks)} restarts in this time."

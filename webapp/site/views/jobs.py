@@ -11,7 +11,7 @@ from webapp.checkpoints.badges import outcome_badge
 from webapp.checkpoints.filters import JobCheckpointFilters
 from webapp.checkpoints.flink_counters import counters_of
 from webapp.checkpoints.models import SizeTrend
-from webapp.checkpoints.outages import outages
+from webapp.checkpoints.outages import outage_totals, outages
 from webapp.findings.coverage import Coverage, coverage
 from webapp.findings.job_findings import of_job
 from webapp.findings.job_judgements import had_data
@@ -116,9 +116,9 @@ def _coverage(view: JobView, judgement: JobJudgement | None) -> Coverage:
 
 def _outages(view: JobView) -> dict[str, Any]:
     """The newest ones, newest first, and what all of them cost."""
-    found = outages(view.job, view.time_range.from_time, view.time_range.to_time)
-    known = [one.downtime_ms for one in found if one.downtime_ms is not None]
-    return {"shown": found[::-1][:OUTAGES_SHOWN], "count": len(found), "unknown": len(found) - len(known), "downtime_ms": sum(known)}
+    span = view.job, view.time_range.from_time, view.time_range.to_time
+    totals = outage_totals(*span)
+    return {**vars(totals), "shown": outages(*span)[::-1][:OUTAGES_SHOWN] if totals.count else ()}
 
 
 def _place(view: JobView, vertex_id: str) -> int:
