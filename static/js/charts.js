@@ -82,5 +82,11 @@
       load(entry.target);
     });
   }, { rootMargin: "400px" });
-  charts.forEach((chart) => seen.observe(chart));
+  charts.filter((chart) => !chart.dataset.after).forEach((chart) => seen.observe(chart));
+  // What a part of the page works out first, charts of the same find kept.
+  for (const name of ["htmx:load", "htmx:responseError", "htmx:sendError"]) {
+    document.addEventListener(name, ({ detail }) => {
+      charts.filter((chart) => chart.dataset.after && chart.dataset.after === detail.elt.id).forEach((chart) => seen.observe(chart));
+    });
+  }
 })();

@@ -59,6 +59,19 @@ def test_all_charts_of_a_job_are_drawn(page, site):
     expect(page.locator(".annotation-text", has_text="restart 1").first).to_be_visible()
 
 
+@pytest.mark.parametrize("path", [f"{JOB}calls/", f"{JOB}placement/", "/filesystem-calls/"])
+def test_charts_ask_once_the_tables_are_worked_out(page, site, path):
+    """Both need the same, which is then kept."""
+    told = []
+    page.on("request", lambda request: told.append(("asked", urlsplit(request.url).path)))
+    page.on("response", lambda answer: told.append(("answered", urlsplit(answer.url).path)))
+    page.goto(site + path)
+    assert all_charts_drawn(page)
+    (tables,) = [place for place, (what, of) in enumerate(told) if what == "answered" and of.endswith("/tables")]
+    charts = [place for place, (what, of) in enumerate(told) if what == "asked" and "/charts/" in of]
+    assert charts and min(charts) > tables
+
+
 def test_a_click_on_a_bar_opens_its_checkpoint(page, site):
     page.goto(site + JOB)
     all_charts_drawn(page)

@@ -8,7 +8,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_GET
 
 from webapp.charts.filesystem_calls import calls_by_second
-from webapp.filesystem_calls.fleet_calls import MOST_MORE, FleetCalls, fleet_calls
+from webapp.filesystem_calls.fleet_calls import MOST_MORE, FleetCalls, look_up_fleet_calls
 from webapp.filesystem_calls.fleet_words import balance_sentence, burst_sentence
 
 SHOWN = 50
@@ -49,4 +49,4 @@ def chart(request: HttpRequest) -> HttpResponse:
 
 
 def _found(request: HttpRequest) -> FleetCalls:
-    return fleet_calls(timezone.now(), more_of(request.GET.get("more", "")))
+    return look_up_fleet_calls(timezone.now(), more_of(request.GET.get("more", "")))

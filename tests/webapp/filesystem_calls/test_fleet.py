@@ -16,6 +16,7 @@ from tests.played_trees import FINAL, audited, newest, root_uri
 from tests.webapp.builders import T0, fact, job
 from tests.webapp.storage.builders import audit, root_figures
 from webapp.checkpoints.models import CheckpointFact
+from webapp.filesystem_calls import fleet_calls as fleet_calls_module
 from webapp.filesystem_calls import fleet_jobs as fleet_jobs_module
 from webapp.filesystem_calls.fleet_calls import fleet_calls
 from webapp.filesystem_calls.fleet_jobs import fleet_jobs
@@ -143,6 +144,15 @@ def test_where_nobody_took_a_checkpoint_there_is_nothing_to_show(viewer):
 def test_the_page_asks_the_database_a_constant_number_of_times(viewer, fleet, django_assert_max_num_queries):
     with django_assert_max_num_queries(12):
         viewer.get(reverse("fleet-filesystem-calls-tables"))
+
+
+def test_tables_chart_and_api_work_it_out_once(viewer, fleet, monkeypatch):
+    monkeypatch.setattr("django.utils.timezone.now", lambda: T0)
+    worked_out = []
+    monkeypatch.setattr(fleet_calls_module, "fleet_calls", lambda *asked: worked_out.append(asked) or fleet_calls(*asked))
+    for name in ("fleet-filesystem-calls-tables", "chart-filesystem-calls", "api-filesystem-calls"):
+        assert viewer.get(reverse(name), {"more": 1}).status_code == 200
+    assert len(worked_out) == 1
 
 
 def test_jobs_that_are_too_many_are_left_out_and_counted(fleet, monkeypatch, viewer):

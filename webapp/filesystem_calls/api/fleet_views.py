@@ -9,7 +9,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from webapp.filesystem_calls.fleet_calls import MOST_MORE, FileSystemCalls, FleetCalls, JobMove, Together, fleet_calls
+from webapp.filesystem_calls.fleet_calls import MOST_MORE, FileSystemCalls, FleetCalls, JobMove, Together, look_up_fleet_calls
 from webapp.lib.api.lists import ERRORS
 
 
@@ -75,4 +75,4 @@ class FleetCallsView(APIView):
     def get(self, request: Request) -> Response:
         asked = _More(data=request.query_params.dict())
         asked.is_valid(raise_exception=True)
-        return Response(as_document(fleet_calls(timezone.now(), asked.validated_data["more"])))
+        return Response(as_document(look_up_fleet_calls(timezone.now(), asked.validated_data["more"])))
