@@ -188,6 +188,12 @@ class VertexStart:
 
 
 @dataclass(frozen=True, slots=True)
+class AllocatedSlot:
+    job_id: str
+    cpu_cores: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class TaskManager:
     taskmanager_id: Annotated[str, "resource id"]
     host: str | None
@@ -211,6 +217,17 @@ class TaskManager:
     cpu_load: Annotated[float | None, "JVM CPU load, 0..1", "ratio"] = None
     gc_count: Annotated[int | None, "all collectors, since start"] = None
     gc_ms: Annotated[int | None, "all collectors, since start"] = None
+    cpu_ms: Annotated[int | None, "CPU time of the JVM, since start"] = None
+    metaspace_used_bytes: int | None = None
+    metaspace_max_bytes: Annotated[int | None, "of the JVM; null where it has no limit"] = None
+    framework_heap_bytes: Annotated[int | None, "configured, as all that follow; null before 1.12"] = None
+    task_heap_bytes: int | None = None
+    framework_off_heap_bytes: int | None = None
+    task_off_heap_bytes: int | None = None
+    network_memory_bytes: int | None = None
+    metaspace_bytes: int | None = None
+    overhead_bytes: int | None = None
+    allocated_slots: Annotated[tuple[AllocatedSlot, ...] | None, "slots given to jobs; null before 1.13"] = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from ingest.flink_logs.events import LogEvent
 from ingest.lake.tables import TABLES, columns_of
 from spark_jobs.arrow_schemas import INSTANT, in_microseconds
 from spark_jobs.fold.lost_taskmanagers import COLUMNS as OF_TASKMANAGER_LINE
+from spark_jobs.fold.taskmanagers import COLUMNS as OF_TASKMANAGER
 from spark_jobs.nested_tables import JOB
 
 JOB_KEY = [(name, pa.string()) for name in JOB]
@@ -29,6 +30,8 @@ EXECUTION = pa.schema(
 """Where an attempt of a subtask ran; ``log``: the process in whose log its TaskManager told that it received it."""
 TASKMANAGER_LINE = pa.schema([*JOB_KEY, *(EVENT.field(name) for name in OF_TASKMANAGER_LINE)])
 """A line about the end of a TaskManager, for a job that had tasks there."""
+TASKMANAGER = pa.schema([*JOB_KEY, *((name, in_microseconds(TABLES["taskmanagers"].schema.field(name).type)) for name in OF_TASKMANAGER)])
+"""A sample of a TaskManager, for a job that has slots on it."""
 
 _OF_SNAPSHOT = ("metadata_path", "metadata_bytes", "metadata_modified", "reader_version", "checkpoint_id", "state_bytes", "is_savepoint",
                 "observed_at")  # fmt: skip

@@ -34,7 +34,10 @@ TASKMANAGER_METRICS: Names = {
     "mapped_used_bytes": ("Status.JVM.Memory.Mapped.MemoryUsed",),
     "network_memory_total_bytes": ("Status.Shuffle.Netty.TotalMemory",),
     "network_memory_used_bytes": ("Status.Shuffle.Netty.UsedMemory",),
+    "metaspace_used_bytes": ("Status.JVM.Memory.Metaspace.Used",),
+    "metaspace_max_bytes": ("Status.JVM.Memory.Metaspace.Max",),
     "cpu_load": ("Status.JVM.CPU.Load",),
+    "cpu_ns": ("Status.JVM.CPU.Time",),
 }
 
 

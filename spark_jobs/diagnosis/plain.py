@@ -21,6 +21,7 @@ _PARTS: dict[str, type] = {
     "events": samples.LogEvent,
     "gaps": samples.SourceGap,
     "uploads": samples.UploadedFiles,
+    "taskmanagers": samples.TaskManagerSample,
 }
 _SINGLE_PARTS: dict[str, type] = {
     "size_trend": samples.SizeTrend,

@@ -286,6 +286,42 @@ class RecoveryPoint:
 
 
 @dataclass(frozen=True, slots=True)
+class TaskManagerSample:
+    """One sample of a TaskManager that the job has slots on. ``restarts``: of the job that are known before it; ``gc_ms`` and ``cpu_ms``
+    count since the JVM began. ``metaspace_max_bytes`` is the JVM's own limit, what ends in ``memory_bytes``, ``off_heap_bytes`` and
+    ``metaspace_bytes`` is configured."""
+
+    taskmanager_id: str
+    at_ms: int
+    restarts: int = 0
+    host: str | None = None
+    cpu_cores: float | None = None
+    heap_used_bytes: int | None = None
+    heap_max_bytes: int | None = None
+    direct_used_bytes: int | None = None
+    metaspace_used_bytes: int | None = None
+    metaspace_max_bytes: int | None = None
+    framework_off_heap_bytes: int | None = None
+    task_off_heap_bytes: int | None = None
+    network_memory_bytes: int | None = None
+    metaspace_bytes: int | None = None
+    cpu_load: float | None = None
+    gc_ms: int | None = None
+    cpu_ms: int | None = None
+
+    @property
+    def metaspace_limit_bytes(self) -> int | None:
+        """The JVM's, else what Flink's scripts would make it."""
+        return self.metaspace_max_bytes or self.metaspace_bytes
+
+    @property
+    def direct_limit_bytes(self) -> int | None:
+        """What Flink's scripts set as ``-XX:MaxDirectMemorySize``."""
+        parts = (self.framework_off_heap_bytes, self.task_off_heap_bytes, self.network_memory_bytes)
+        return None if None in parts else sum(part or 0 for part in parts)
+
+
+@dataclass(frozen=True, slots=True)
 class JobWindow:
     """One job, judged at ``at_ms`` (the end of the window, or its newest data where the window is still running).
 
@@ -294,7 +330,8 @@ class JobWindow:
     ``vertices`` and ``edges`` are the plan, ``vertex_windows`` what its vertices did in this window, ``past`` what they
     did in the windows before. ``uploads`` are known around restores and savepoints whose ``_metadata`` could be read,
     ``recovery_point`` where an audit of the storage found the newest retained checkpoint not to be whole. ``version``: (major, minor,
-    patch), the patch only where ``flink_version`` names one.
+    patch), the patch only where ``flink_version`` names one. ``taskmanagers`` are samples of those it has slots on, before the window's
+    end, oldest first: lately one of each minute, before that the last one before each restart of the job.
     """
 
     cluster: str
@@ -322,6 +359,7 @@ class JobWindow:
     gaps: tuple[SourceGap, ...] = ()
     uploads: tuple[UploadedFiles, ...] = ()
     recovery_point: RecoveryPoint | None = None
+    taskmanagers: tuple[TaskManagerSample, ...] = ()
 
     @property
     def called(self) -> str:

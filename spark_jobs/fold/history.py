@@ -28,13 +28,14 @@ _NAMES: dict[type, tuple[str, ...]] = {
     part: tuple(field.name for field in fields(part))
     for part in (
         samples.CheckpointSample, samples.Annotation, samples.JobStart, samples.JobFailure, samples.LogEvent, samples.UploadedFiles,
-        samples.VertexPast, samples.VertexWindow, samples.SizeTrend,
+        samples.VertexPast, samples.VertexWindow, samples.SizeTrend, samples.TaskManagerSample,
     )
 }  # fmt: skip
 
 _DOCUMENTS: dict[str, Any] = {"declines": (), "not_acknowledged": (), "late_messages": (), "detail": {}}
 """Fields of documents, and what they are where there is none."""
-_COLUMN_OF: dict[tuple[type, str], str] = {(samples.JobFailure, "name"): "exception_name", (samples.JobFailure, "at_ms"): "ts"}
+_COLUMN_OF: dict[tuple[type, str], str] = {(samples.JobFailure, "name"): "exception_name", (samples.JobFailure, "at_ms"): "ts",
+                                            (samples.TaskManagerSample, "at_ms"): "ts"}  # fmt: skip
 
 
 @dataclass(frozen=True)

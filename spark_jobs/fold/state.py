@@ -50,6 +50,7 @@ class JobState:
     outages: Sequence[Row] = ()
     starts: Sequence[Row] = ()
     taskmanager_lines: Sequence[Row] = ()
+    taskmanagers: Sequence[Row] = ()
     told_annotations: Sequence[int] = ()
     judged_start: int | None = None
     judged_to: int | None = None

@@ -22,6 +22,7 @@ from spark_jobs.diagnosis.window_contents import (
 )
 from spark_jobs.fold.history import PAST_MS, History, past_before, plan_of
 from spark_jobs.fold.rows import Row, floor_ms
+from spark_jobs.fold.taskmanagers import TaskManagerHistory
 
 CHUNK_MS = 600_000
 """Windows of these ten minutes share what is kept once for each: the full state per subtask."""
@@ -49,11 +50,13 @@ def job_windows(
     trend: samples.SizeTrend | None,
     in_window: Mapping[int, Sequence[samples.VertexWindow]],
     history: History,
+    taskmanagers: TaskManagerHistory | None = None,
 ) -> list[JobWindow]:
     """A window for each of ``starts_ms``. ``newest_ms``: up to when the job is judged; the newest window may still be running."""
     vertices, edges = plan_of(current["graph"])
     version = release(current["flink_version"])
     config = checkpoint_config(current["checkpoint_config"] or {})
+    taskmanagers = taskmanagers or TaskManagerHistory()
     windows = []
     for start_ms in starts_ms:
         end_ms = start_ms + WINDOW_MS
@@ -83,6 +86,7 @@ def job_windows(
                 size_trend=trend if trend and (trend.to_time_ms or 0) < end_ms + TREND_AHEAD_MS else None,
                 config=config,
                 uploads=tuple(newest(history.uploads, end_ms, UPLOADS)),
+                taskmanagers=taskmanagers.before(end_ms),
             )
         )
     return windows

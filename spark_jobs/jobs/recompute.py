@@ -27,7 +27,7 @@ from spark_jobs.schemas import spark_schema
 from spark_jobs.small.executions import OF_PROCESS_HOLDS
 from spark_jobs.spans import LINES_AFTER_TRIGGER, OTHER_SIDE_WITHIN, WINDOW, JobLookup, instant, lookup_spans, windows_between
 from spark_jobs.step_schemas import EXECUTION, FOUND, SERVED_EVENT
-from spark_jobs.transforms import executions, folding, group_windows, log_events, snapshots, uploads
+from spark_jobs.transforms import executions, folding, group_windows, log_events, snapshots, taskmanagers, uploads
 from spark_jobs.transforms.job_exceptions import job_exceptions
 from spark_jobs.transforms.skipped_inputs import skipped_inputs
 from spark_jobs.transforms.time_spans import floor_to, spans
@@ -106,6 +106,8 @@ class Recompute:
             parts["skips"] = skipped_inputs(self._new("skips"))
         if self._has_new("vertex_metrics"):
             parts[group_windows.PART] = self.samples
+        if self._has_new("taskmanagers"):
+            parts["taskmanagers"] = taskmanagers.of_jobs(self._new("taskmanagers"))
         if self._has_new("references"):
             parts["uploads"] = self.new_uploads
         if self._has_new("snapshots"):

@@ -20,7 +20,7 @@ from spark_jobs.manifest import Manifest
 from spark_jobs.nested_tables import JOB
 from spark_jobs.run_files import EXECUTIONS, JOB_STATE, RunFiles
 from spark_jobs.serving import CHECKPOINT_UPLOAD, SKIPPED_INPUT
-from spark_jobs.small import events, executions, snapshots, uploads
+from spark_jobs.small import events, executions, snapshots, taskmanagers, uploads
 from spark_jobs.small.rows import MOST_BYTES, Row, SmallLake, TooLarge, lies_here
 from spark_jobs.spans import EPOCH, LINES_AFTER_TRIGGER, OTHER_SIDE_WITHIN, WINDOW, JobLookup, lookup_spans, merged, windows_between
 from spark_jobs.step_schemas import EXECUTION, FOUND, SERVED_EVENT, TASKMANAGER_LINE
@@ -105,6 +105,8 @@ class SmallCycle:
             parts["skips"] = _skips(self._new("skips"))
         if self._has_new("vertex_metrics"):
             parts[group_windows.PART] = self._samples(self._new("vertex_metrics"))
+        if self._has_new("taskmanagers"):
+            parts["taskmanagers"] = taskmanagers.of_jobs(self._new("taskmanagers").to_pylist())
         if self._has_new("references"):
             parts["uploads"] = self.new_uploads
         if self._has_new("snapshots"):

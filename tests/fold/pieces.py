@@ -12,7 +12,18 @@ from spark_jobs.fold.rule_evaluation import Settings
 from spark_jobs.fold.state import JobState, unpacked
 from spark_jobs.fold.triggers import CheckpointKey, key_of
 
-PARTS = ("answers", "checkpoints", "vertex_checkpoints", "events", "exceptions", "placements", "vertex_starts", "uploads", "snapshots")
+PARTS = (
+    "answers",
+    "checkpoints",
+    "vertex_checkpoints",
+    "events",
+    "exceptions",
+    "placements",
+    "vertex_starts",
+    "uploads",
+    "snapshots",
+    "taskmanagers",
+)
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spark_jobs.diagnosis.window_contents import UPLOADS
-from spark_jobs.fold import retention
+from spark_jobs.fold import retention, taskmanagers
 from spark_jobs.fold.rows import Row
 from tests.fold.rows import VERTEX, events, lake, noon, serving
-from tests.fold.told import ANSWERS, EVENTS, FAILURES, PLACEMENTS, PRESSURE, SNAPSHOTS, UPLOADED
+from tests.fold.told import ANSWERS, EVENTS, FAILURES, PLACEMENTS, PRESSURE, SNAPSHOTS, TASKMANAGERS, UPLOADED
 
 Keep = Callable[[Iterable[Row]], list[Row]]
 KINDS: dict[str, tuple[Keep, st.SearchStrategy[list[dict[str, Any]]]]] = {
@@ -23,6 +23,7 @@ KINDS: dict[str, tuple[Keep, st.SearchStrategy[list[dict[str, Any]]]]] = {
     "failures": (retention.failures, FAILURES),
     "uploads": (retention.uploads, UPLOADED),
     "snapshots": (retention.snapshots, SNAPSHOTS),
+    "taskmanagers": (lambda rows: taskmanagers.remembered(rows, (noon(80), noon(190))), TASKMANAGERS),
 }
 every_kind = pytest.mark.parametrize("kind", KINDS)
 

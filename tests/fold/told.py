@@ -163,6 +163,14 @@ FAILURES = _rows(
 UPLOADED = _rows(
     _serving("checkpoint_upload"), checkpoint_id=numbers, trigger_time=instants, as_of=instants, kept_bytes=st.sampled_from([0, 9])
 )
+TASKMANAGERS = _rows(
+    _of("taskmanagers"),
+    taskmanager_id=st.sampled_from(["tm-1", "tm-2"]),
+    ts=instants,
+    commit_seq=st.integers(1, 2),
+    metaspace_used_bytes=sizes,
+    gc_ms=st.none() | st.integers(0, 3),
+)
 SNAPSHOTS = st.lists(
     st.fixed_dictionaries(
         {
@@ -201,6 +209,7 @@ PARTS_OF_NEWS: Mapping[str, Rows] = {
     "vertex_starts": STARTS,
     "uploads": UPLOADED,
     "snapshots": SNAPSHOTS,
+    "taskmanagers": TASKMANAGERS,
 }
 
 

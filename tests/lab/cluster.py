@@ -164,7 +164,8 @@ class Lab:
     def start_taskmanager(self, number: int) -> None:
         """Again, after it was killed."""
         host, _address = self.layout.taskmanager_host(number)
-        self._java(f"tm{number}", f"taskexecutor-{number - 1}-{host}", 256, ["-XX:MaxDirectMemorySize=128m", TASKMANAGER_CLASS], [])
+        limits = ["-XX:MaxDirectMemorySize=128m", "-XX:MaxMetaspaceSize=128m"]
+        self._java(f"tm{number}", f"taskexecutor-{number - 1}-{host}", 256, [*limits, TASKMANAGER_CLASS], [])
 
     def stop(self) -> None:
         for process in self._processes.values():

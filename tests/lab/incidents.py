@@ -236,6 +236,22 @@ INCIDENTS = {
             {"rate": "200", "transaction-ms": "12000", "async-ms": "6000"},
             {"execution.checkpointing.interval": "8s"},
         ),
+        Incident(
+            "leaking",
+            "enrich fails every 20 s, and each time a thread that nobody stops keeps 4 MB of direct memory and 800 classes",
+            {"rate": "300", "fail-every-s": "20", "leaked-bytes": "4000000", "leaked-classes": "800"},
+        ),
+        Incident(
+            "full-heap",
+            "enrich holds 140 MB of a heap of 256 MB and makes garbage that lives for a while: the JVM collects most of the time",
+            {"rate": "4000", "hoarded-bytes": "140000000", "garbage-bytes": "60000"},
+        ),
+        Incident(
+            "computing",
+            "enrich computes 2 ms for each record: its threads have all the CPU they can use, and no garbage to speak of",
+            {"rate": "2000", "burn-us": "2000"},
+            {"rest.flamegraph.enabled": "true"},
+        ),
         Incident("crashing", "enrich throws every 20 s and the job restarts", {"rate": "500", "fail-every-s": "20"}),
     )
 }

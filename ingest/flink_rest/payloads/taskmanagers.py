@@ -9,7 +9,7 @@ from ingest.flink_rest.metric_names import TASKMANAGER_METRICS
 from ingest.flink_rest.payloads import metrics
 from ingest.flink_rest.payloads.fields import Fields
 from ingest.flink_rest.payloads.vertices import the_taskmanager_id
-from ingest.records import TaskManager
+from ingest.records import AllocatedSlot, TaskManager
 
 _HOST_OF_PATH = re.compile(r"@(.+):\d+/")
 _GC_METRIC = re.compile(r"Status\.JVM\.GarbageCollector\.(.+)\.(Count|Time)")
@@ -25,6 +25,18 @@ _DETAIL_METRICS = {
     "network_memory_total_bytes": "nettyShuffleMemoryTotal",
     "network_memory_used_bytes": "nettyShuffleMemoryUsed",
 }
+# Field of "memoryConfiguration" → our column: bytes, as configured.
+_CONFIGURED = {
+    "process_memory_bytes": "totalProcessMemory",
+    "framework_heap_bytes": "frameworkHeap",
+    "task_heap_bytes": "taskHeap",
+    "framework_off_heap_bytes": "frameworkOffHeap",
+    "task_off_heap_bytes": "taskOffHeap",
+    "network_memory_bytes": "networkMemory",
+    "metaspace_bytes": "jvmMetaspace",
+    "overhead_bytes": "jvmOverhead",
+}
+_OF_BYTES = tuple(name for name in TASKMANAGER_METRICS if name.endswith("_bytes"))
 
 
 def entries(body: Any) -> list[tuple[str, Any]]:
@@ -55,20 +67,23 @@ def taskmanager(entry: Any, ts: datetime, metric_values: Mapping[str, Any] | Non
         free_slots=fields.whole("freeSlots"),
         cpu_cores=hardware.real("cpuCores"),
         physical_memory_bytes=hardware.whole("physicalMemory"),
-        process_memory_bytes=configured.whole("totalProcessMemory"),
         managed_memory_bytes=hardware.whole("managedMemory"),
-        managed_memory_used_bytes=merged["managed_memory_used_bytes"],
-        heap_used_bytes=merged["heap_used_bytes"],
-        heap_committed_bytes=merged["heap_committed_bytes"],
-        heap_max_bytes=merged["heap_max_bytes"],
-        non_heap_used_bytes=merged["non_heap_used_bytes"],
-        direct_used_bytes=merged["direct_used_bytes"],
-        mapped_used_bytes=merged["mapped_used_bytes"],
-        network_memory_total_bytes=merged["network_memory_total_bytes"],
-        network_memory_used_bytes=merged["network_memory_used_bytes"],
         cpu_load=measured["cpu_load"],
         gc_count=gc_count,
         gc_ms=gc_ms,
+        cpu_ms=None if (cpu_ns := measured["cpu_ns"]) is None else int(cpu_ns) // 1_000_000,
+        allocated_slots=_allocated_slots(fields),
+        **{column: configured.whole(name) for column, name in _CONFIGURED.items()},
+        **{column: merged[column] for column in _OF_BYTES},
+    )
+
+
+def _allocated_slots(fields: Fields) -> tuple[AllocatedSlot, ...] | None:
+    if fields.raw("allocatedSlots") is None:
+        return None
+    return tuple(
+        AllocatedSlot(slot.the_flink_id("jobId"), (slot.object("resource") or Fields({})).real("cpuCores"))
+        for slot in fields.objects("allocatedSlots")
     )
 
 
@@ -88,8 +103,8 @@ def _bytes(value: float | int | None) -> int | None:
 
 
 def _garbage_collection(detail: Fields, metric_values: Mapping[str, Any]) -> tuple[int | None, int | None]:
-    """(collections, ms) over all collectors; ``All`` of the metrics (1.20+) is their sum already and is left out."""
-    collectors = [(gc.whole("count"), gc.whole("time")) for gc in detail.objects("garbageCollectors")]
+    """(collections, ms) over all collectors; ``All`` (1.20+) is their sum already and is left out."""
+    collectors = [(gc.whole("count"), gc.whole("time")) for gc in detail.objects("garbageCollectors") if gc.text("name") != "All"]
     if collectors:
         return _sum(count for count, _ in collectors), _sum(ms for _, ms in collectors)
     sums: dict[str, list[int | None]] = {"Count": [], "Time": []}

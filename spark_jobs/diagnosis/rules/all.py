@@ -17,6 +17,7 @@ import spark_jobs.diagnosis.rules.checkpoint_too_frequent
 import spark_jobs.diagnosis.rules.checkpoint_unprotected
 import spark_jobs.diagnosis.rules.collect_blind
 import spark_jobs.diagnosis.rules.data_skew
+import spark_jobs.diagnosis.rules.memory_step_after_restart
 import spark_jobs.diagnosis.rules.placement_network_buffers
 import spark_jobs.diagnosis.rules.placement_uneven
 import spark_jobs.diagnosis.rules.pressure_outbound

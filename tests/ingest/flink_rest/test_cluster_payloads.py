@@ -27,7 +27,17 @@ def test_a_taskmanager_tells_host_memory_slots_and_garbage_collection():
     assert record.heap_used_bytes == found["metrics"]["heapUsed"]
     assert record.network_memory_total_bytes == 67108864
     assert record.process_memory_bytes == found["memoryConfiguration"]["totalProcessMemory"]
-    assert record.gc_ms == sum(gc["time"] for gc in found["metrics"]["garbageCollectors"])
+    collectors = {gc["name"]: gc["time"] for gc in found["metrics"]["garbageCollectors"]}
+    assert record.gc_ms == collectors["All"] == sum(collectors.values()) - collectors["All"] > 0
+    configured = found["memoryConfiguration"]
+    assert (record.task_heap_bytes, record.overhead_bytes) == (configured["taskHeap"], configured["jvmOverhead"])
+
+
+def test_each_slot_names_its_job_from_1_13_on():
+    found = max(details("1.20.5/E"), key=lambda body: len(body["allocatedSlots"]))
+    told = [(slot.job_id, slot.cpu_cores) for slot in taskmanagers.taskmanager(found, AT).allocated_slots]
+    assert told == [(slot["jobId"], slot["resource"]["cpuCores"]) for slot in found["allocatedSlots"]] != []
+    assert taskmanagers.taskmanager(details("1.12.5/G")[-1], AT).allocated_slots is None
 
 
 def test_zeros_before_the_first_metrics_arrived_are_unknown():
@@ -41,6 +51,12 @@ def test_metrics_fill_in_what_a_detail_answer_lacks():
               "Status.JVM.GarbageCollector.Copy.Count": "2", "Status.JVM.GarbageCollector.MarkSweep.Count": "1"}  # fmt: skip
     record = taskmanagers.taskmanager({"id": "tm"}, AT, values)
     assert (record.heap_used_bytes, record.cpu_load, record.gc_count) == (5, 0.5, 3)
+
+
+def test_cpu_time_comes_in_nanoseconds_and_a_metaspace_without_limit_has_none():
+    values = {"Status.JVM.CPU.Time": "4300000000", "Status.JVM.Memory.Metaspace.Used": "7", "Status.JVM.Memory.Metaspace.Max": "-1"}
+    record = taskmanagers.taskmanager({"id": "tm"}, AT, values)
+    assert (record.cpu_ms, record.metaspace_used_bytes, record.metaspace_max_bytes) == (4300, 7, None)
 
 
 def test_a_host_may_be_an_address_of_version_6():

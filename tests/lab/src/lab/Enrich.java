@@ -36,6 +36,7 @@ final class Enrich extends KeyedProcessFunction<Long, Long, byte[]> implements C
     private final long states;
     private final long grownKeys;
     private final long grownBytes;
+    private final Burdens burdens;
     private transient ValueState<byte[]> last;
     private transient List<ValueState<Long>> further;
     private transient MapState<Long, byte[]> entries;
@@ -61,6 +62,7 @@ final class Enrich extends KeyedProcessFunction<Long, Long, byte[]> implements C
         states = arguments.number("states", 1);
         grownKeys = arguments.number("grown-keys", 0);
         grownBytes = arguments.number("grown-bytes", 0);
+        burdens = new Burdens(arguments);
     }
 
     @Override
@@ -68,6 +70,7 @@ final class Enrich extends KeyedProcessFunction<Long, Long, byte[]> implements C
         if (context.isRestored() && isFirst()) {
             Thread.sleep(restoreMs);
         }
+        burdens.start();
         last = context.getKeyedStateStore().getState(new ValueStateDescriptor<>("last", byte[].class));
         further = new ArrayList<>();
         for (long number = 1; number < states; number++) {
@@ -102,6 +105,7 @@ final class Enrich extends KeyedProcessFunction<Long, Long, byte[]> implements C
         if (isSlowNow(nowMs)) {
             slowness.take();
         }
+        burdens.take();
         byte[] value = last.value() == null ? new byte[valueBytes] : last.value();
         value[0]++;
         last.update(value);

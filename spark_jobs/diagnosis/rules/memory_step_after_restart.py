@@ -1,0 +1,156 @@
+"""Memory that each restart of a job leaves behind in its TaskManagers, outside the heap: metaspace and direct memory.
+
+Flink loads user classes anew for each attempt of a job on a TaskManager (``flink-docs``, "Unloading of Dynamically Loaded Classes in User
+Code"); whatever still refers to an earlier attempt keeps its classes and buffers. What RocksDB allocates is in neither figure: Flink
+reports no resident size.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations, pairwise
+
+from spark_jobs.diagnosis.findings import Evidence, Finding, NotJudged
+from spark_jobs.diagnosis.registry import rule
+from spark_jobs.diagnosis.samples import JobWindow, TaskManagerSample
+from spark_jobs.diagnosis.statistics import median
+from spark_jobs.diagnosis.subjects import job_finding
+from spark_jobs.diagnosis.thresholds import Limits, Threshold
+from spark_jobs.diagnosis.wording import bytes_text, count_text
+
+RULE = "memory.step_after_restart"
+STEP, RESTARTS, LEFT, CRITICAL = f"{RULE}.step_bytes", f"{RULE}.restarts", f"{RULE}.restarts_left", f"{RULE}.critical_restarts_left"
+MOST_FALLS = 0.2
+"""Of the steps: where levels fall now and then, what was left behind is freed after all, by a collection that unloads classes."""
+METASPACE, DIRECT = "metaspace", "direct memory"
+_ACTION = {
+    METASPACE: (
+        "Take a heap dump of the TaskManager and look for what refers to several class loaders of the job: a thread, timer or cache that "
+        "close() does not end. Libraries that do so belong into Flink's lib folder. taskmanager.memory.jvm-metaspace.size only buys time."
+    ),
+    DIRECT: (
+        "Look for clients and buffers that close() does not release: threads that outlive their task keep them. "
+        "taskmanager.memory.task.off-heap.size only buys time."
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """What one kind of memory of one TaskManager was at the end of each spell between restarts: (restarts before it, time, bytes)."""
+
+    taskmanager_id: str
+    host: str | None
+    kind: str
+    levels: Sequence[tuple[int, int, int]]
+    step_bytes: float
+    heap_step_bytes: float | None
+    limit_bytes: int | None
+
+    @property
+    def left(self) -> float | None:
+        """Restarts until the limit at this pace."""
+        return None if self.limit_bytes is None else max(self.limit_bytes - self.levels[-1][2], 0) / self.step_bytes
+
+    @property
+    def urgency(self) -> tuple[bool, float, float]:
+        return self.left is None, self.left or 0.0, -self.step_bytes
+
+
+@rule(
+    RULE,
+    "Restarts leave memory behind",
+    "Each restart of the job leaves metaspace or direct memory behind in a TaskManager, until that is full.",
+    thresholds=(
+        Threshold(STEP, 1 << 20, "bytes", 1024, 1e12, "1 MiB a restart: less is what the compiler and class loading add by themselves."),
+        Threshold(RESTARTS, 3, "count", 2, 11, "Three in a row: the first restarts load what the first start did not need."),
+        Threshold(LEFT, 50, "count", 1, 1e6, "More restarts than that are weeks of most jobs; TaskManagers are replaced before."),
+        Threshold(CRITICAL, 5, "count", 0, 1e6, "A restart loop makes five in minutes, and then TaskManagers end one after the other."),
+    ),
+)
+def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
+    if window.terminal:
+        return
+    if not window.taskmanagers and sum(one.kind == "restart" for one in window.annotations) >= limits[RESTARTS]:
+        raise NotJudged("the memory of the TaskManagers that it has slots on")
+    found = [
+        one
+        for one in _steps(window.taskmanagers, int(limits[RESTARTS]))
+        if one.step_bytes >= limits[STEP] and (one.left is None or one.left <= limits[LEFT])
+    ]
+    if found:
+        yield _finding(window, limits, sorted(found, key=lambda one: (*one.urgency, one.kind, one.taskmanager_id)))
+
+
+def _steps(samples: Sequence[TaskManagerSample], least: int) -> Iterator[Steps]:
+    of_taskmanager: dict[str, dict[int, TaskManagerSample]] = {}
+    for one in sorted(samples, key=lambda one: one.at_ms):
+        of_taskmanager.setdefault(one.taskmanager_id, {})[one.restarts] = one
+    for name, spells in of_taskmanager.items():
+        newest = list(spells.values())[-1]
+        for kind, used, limit in (
+            (METASPACE, "metaspace_used_bytes", newest.metaspace_limit_bytes),
+            (DIRECT, "direct_used_bytes", newest.direct_limit_bytes),
+        ):
+            levels = _levels(spells, used)
+            step = _slope(levels) if len(levels) > least else 0
+            falls = sum(later - earlier < -0.1 * step for (_, _, earlier), (_, _, later) in pairwise(levels))
+            if step > 0 and falls <= MOST_FALLS * (len(levels) - 1):
+                heap = _levels(spells, "heap_used_bytes")
+                yield Steps(name, newest.host, kind, levels, step, _slope(heap) if len(heap) > 1 else None, limit)
+
+
+def _levels(spells: dict[int, TaskManagerSample], used: str) -> list[tuple[int, int, int]]:
+    return [(restarts, one.at_ms, value) for restarts, one in spells.items() if (value := getattr(one, used)) is not None]
+
+
+def _slope(levels: Sequence[tuple[int, int, int]]) -> float:
+    """Bytes a restart: the median over all pairs (Theil and Sen), which one odd level does not move."""
+    return median((later - earlier) / (after - before) for (before, _, earlier), (after, _, later) in combinations(levels, 2))
+
+
+def _finding(window: JobWindow, limits: Limits, found: list[Steps]) -> Finding:
+    worst = found[0]
+    where, (restarts, at_ms, now) = worst.host or worst.taskmanager_id, worst.levels[-1]
+    left, seen = worst.left, restarts - worst.levels[0][0]
+    critical = left is not None and left <= limits[CRITICAL]
+    others = len({one.taskmanager_id for one in found}) - 1
+    also = f" {count_text(others, 'other TaskManager')} {'shows' if others == 1 else 'show'} it too." if others else ""
+    kinds = {one.kind: one for one in reversed(found) if one.kind != worst.kind}
+    also += "".join(f" {kind.capitalize()} grows by {bytes_text(round(one.step_bytes))} a restart as well." for kind, one in kinds.items())
+    heap = "" if worst.heap_step_bytes is None else f" The heap changed by {_signed(worst.heap_step_bytes)} a restart."
+    full = f"is full after {int(left)} more" if left is not None else "grows towards a limit that is not known"
+    evidence = [
+        limits.compared("left behind by a restart", round(worst.step_bytes), "bytes", ">=", STEP, at_ms, note=worst.kind),
+        limits.compared("restarts seen", seen, "count", ">=", RESTARTS, at_ms),
+        Evidence(f"{worst.kind} in use", now, "bytes", at_ms=at_ms, note=worst.taskmanager_id),
+    ]
+    if left is not None:
+        evidence[1:1] = [limits.compared("restarts until it is full", left, "count", "<=", CRITICAL if critical else LEFT, at_ms)]
+        evidence.append(Evidence(f"limit of {worst.kind}", worst.limit_bytes, "bytes", at_ms=at_ms))
+    if worst.heap_step_bytes is not None:
+        evidence.append(Evidence("heap in use, change by a restart", round(worst.heap_step_bytes), "bytes", at_ms=at_ms))
+    return job_finding(
+        window,
+        RULE,
+        "critical" if critical else "warning" if left is not None else "info",
+        "high" if left is not None else "medium",
+        title=f"Each restart leaves {bytes_text(round(worst.step_bytes))} of {worst.kind} behind on {where}",
+        cause=(
+            f"Over {count_text(seen, 'restart')}, {worst.kind} of {where} rose from {bytes_text(worst.levels[0][2])} to {bytes_text(now)}; "
+            f"at this pace it {full}.{heap}{also} Something of earlier attempts of the job is still referred to."
+        ),
+        next_step=_ACTION[worst.kind],
+        seen_at_ms=at_ms,
+        evidence=evidence,
+        data={
+            "taskmanager_id": worst.taskmanager_id,
+            "hosts": [worst.host] if worst.host else [],
+            "kind": worst.kind,
+            "levels": [list(level) for level in worst.levels],
+            "taskmanagers": sorted({one.taskmanager_id for one in found})[:20],
+        },
+    )
+
+
+def _signed(number: float) -> str:
+    return f"{'-' if number < 0 else '+'}{bytes_text(abs(round(number)))}"

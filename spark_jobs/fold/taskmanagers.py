@@ -1,0 +1,86 @@
+"""Samples of the TaskManagers that a job has slots on, by the restarts of the job between them.
+
+Memory that a restart leaves behind stays in a JVM until that ends: of each spell between two restarts the newest sample is kept.
+"""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Sequence
+from operator import itemgetter
+
+from spark_jobs.diagnosis.samples import TaskManagerSample
+from spark_jobs.fold.history import sample
+from spark_jobs.fold.rows import HOUR_MS, Row, newest_by
+
+COLUMNS = (
+    "taskmanager_id", "ts", "commit_seq", "host", "cpu_cores", "heap_used_bytes", "heap_max_bytes", "direct_used_bytes",
+    "metaspace_used_bytes", "metaspace_max_bytes", "framework_off_heap_bytes", "task_off_heap_bytes", "network_memory_bytes",
+    "metaspace_bytes", "cpu_load", "gc_ms", "cpu_ms",
+)  # fmt: skip
+"""Of the lake table ``taskmanagers``."""
+RECENT_MS = 180_000
+"""Within it one of each minute is kept: counters are compared from minute to minute."""
+SPELLS_KEPT, TASKMANAGERS_KEPT = 12, 40
+GONE_AFTER_MS = HOUR_MS
+SAME_WITHIN_MS = 1000
+"""REST and the log tell of one restart some milliseconds apart."""
+_MINUTE_MS = 60_000
+
+
+def restarts_of(states: Iterable[tuple[int, str]]) -> list[int]:
+    """Instants at which the job began to restart, in order, out of what it entered when."""
+    found: list[int] = []
+    for at_ms in sorted(at_ms for at_ms, state in states if state == "RESTARTING"):
+        if not found or at_ms - found[-1] >= SAME_WITHIN_MS:
+            found.append(at_ms)
+    return found
+
+
+def remembered(rows: Iterable[Row], restarts: Sequence[int]) -> list[Row]:
+    """Samples that were kept and new ones → those that the windows to come may see."""
+    history = TaskManagerHistory(rows, restarts)
+    return history.rows_before(history.newest_ms + 1)
+
+
+class TaskManagerHistory:
+    """What windows see: samples before their end, of each minute lately, and before that the last of each spell between restarts."""
+
+    def __init__(self, rows: Iterable[Row] = (), restarts: Sequence[int] = ()) -> None:
+        self._thinned = _thinned(rows, restarts)
+        self._instants = [row["ts"] for row in self._thinned]
+        self._read = 0
+        self._last_of_spell: dict[str, dict[int, Row]] = {}
+
+    @property
+    def newest_ms(self) -> int:
+        return self._instants[-1] if self._instants else 0
+
+    def before(self, end_ms: int) -> tuple[TaskManagerSample, ...]:
+        """Oldest first. To be asked in order of time."""
+        return tuple(sample(TaskManagerSample, row) for row in self.rows_before(end_ms))
+
+    def rows_before(self, end_ms: int) -> list[Row]:
+        while self._read < len(self._instants) and self._instants[self._read] < end_ms:
+            row = self._thinned[self._read]
+            spells = self._last_of_spell.setdefault(row["taskmanager_id"], {})
+            spells[row["restarts"]] = row
+            if len(spells) > SPELLS_KEPT:
+                del spells[min(spells)]
+            self._read += 1
+        newest = {name: max(row["ts"] for row in spells.values()) for name, spells in self._last_of_spell.items()}
+        present = sorted((-at, name) for name, at in newest.items() if at >= end_ms - GONE_AFTER_MS)[:TASKMANAGERS_KEPT]
+        names = {name for _, name in present}
+        lately = self._thinned[bisect_left(self._instants, end_ms - RECENT_MS) : self._read]
+        every = [row for name in names for row in self._last_of_spell[name].values()]
+        every += [row for row in lately if row["taskmanager_id"] in names]
+        kept = {(row["ts"], row["taskmanager_id"]): row for row in every}
+        return [kept[key] for key in sorted(kept)]
+
+
+def _thinned(rows: Iterable[Row], restarts: Sequence[int]) -> list[Row]:
+    """One of each TaskManager, spell and minute, in order; ``restarts``: how many of the job came before it."""
+    counted = (
+        {**{name: row[name] for name in COLUMNS}, "restarts": bisect_right(restarts, row["ts"]), "minute": row["ts"] // _MINUTE_MS}
+        for row in rows
+    )
+    newest = newest_by(counted, ("taskmanager_id", "restarts", "minute"), ("ts", "commit_seq"))
+    return sorted(newest, key=itemgetter("ts", "taskmanager_id"))
