@@ -23,7 +23,9 @@ class FileCursor:
     """``offset`` is where reading must begin again, ``read_to`` how far bytes were read, both unpacked.
 
     ``pending``: bytes behind ``offset`` belong to a record whose end was not read. ``more``: the cycle's
-    budget ended before the file did. ``seen`` are the newest records' counts, see :class:`record_splitter.RecordSplitter`.
+    budget ended before the file did. ``seen`` are the newest records' counts, see :class:`record_splitter.RecordCounts`.
+    Where a file holds several streams (envelope, process, output), ``streams`` says from where on each is needed again that has an
+    unfinished record; of the others everything before ``settled`` was returned.
     """
 
     path: str
@@ -42,6 +44,8 @@ class FileCursor:
     headers: int = 0
     reported: bool = False
     seen: list[tuple[int, str, int]] = field(default_factory=list)
+    settled: int = 0
+    streams: list[tuple[str, str, str, int]] = field(default_factory=list)
 
     def knows(self, path: str, head: bytes) -> bool:
         """Whether a file that begins with ``head`` is this one, perhaps grown; very few bytes suffice only under the same name."""
@@ -107,6 +111,7 @@ def _file_cursor(entry: dict[str, Any]) -> FileCursor:
     known = {item.name for item in fields(FileCursor)}
     file = FileCursor(**{name: value for name, value in entry.items() if name in known})
     file.seen = [(int(ms), str(key), int(count)) for ms, key, count in file.seen]
+    file.streams = [(str(envelope), str(process), str(stream), int(offset)) for envelope, process, stream, offset in file.streams]
     return file
 
 

@@ -17,8 +17,8 @@ from ingest.errors import IngestError, Retryable
 from ingest.flink_logs.cursors import HEAD_BYTES, FileCursor, TailCursor, fingerprint
 from ingest.flink_logs.files import no_header
 from ingest.flink_logs.layouts import layout_of, zone_of
-from ingest.flink_logs.names import age_order, process_of
-from ingest.flink_logs.record_splitter import RecordSplitter
+from ingest.flink_logs.log_reader import LogReader
+from ingest.flink_logs.names import age_order, day_of, process_of
 from ingest.records import LogRecord, Observed, Skip
 from ingest.sources import LogSource
 
@@ -135,43 +135,39 @@ class _Reader:
         path = f"/jobmanager/logs/{quote(file.name)}"
         layout = layout_of(self.log_source.layout)
         zone = zone_of(self.log_source.time_zone, layout)
-        head, known, splitter, position = b"", FileCursor(file.name), None, 0
+        head, known, reader, position = b"", FileCursor(file.name), None, 0
         found: list[LogRecord] = []
         try:
             async for piece in self.fetch(path):
                 position += len(piece)
-                if splitter is None:
+                if reader is None:
                     head += piece
                     if len(head) < HEAD_BYTES and position < file.size:
                         continue
                     piece, known = head, self._recognised(file, head[:HEAD_BYTES])
-                    splitter = RecordSplitter(
-                        layout, zone, file=file.name, process=process_of(file.name),
-                        offset=known.offset, mid_record=known.mid_record, recent=known.seen,
-                    )  # fmt: skip
+                    reader = LogReader(layout, zone, file=file.name, process=process_of(file.name), begin=known, day=day_of(file.name))
                 new = piece[max(0, len(piece) - (position - known.offset)) :] if position > known.offset else b""
                 if new:
-                    found += splitter.feed(new)
+                    found += reader.feed(new)
                 if position > MAX_FILE_BYTES:
                     break
         except IngestError as error:
             reason = "timeout" if isinstance(error, Retryable) else "unreadable_file"
             self.skips.append(Skip(path, reason, f"{error} It is read again from where it was left."))
             return
-        if splitter is None:
+        if reader is None:
             return
-        if splitter.pending and known.size == file.size:
-            found += splitter.close()
+        if reader.pending and known.size == file.size:
+            found += reader.close()
         self.records += found
-        self.skips += splitter.skips
-        headers = known.headers + splitter.headers
+        self.skips += reader.skips
+        headers = known.headers + reader.headers
         no_records = not headers and position > HEAD_BYTES
         if no_records and not known.reported:
             self.skips.append(no_header(path))
         self.updates[file.name] = FileCursor(
             path=file.name, size=position, head=fingerprint(head[:HEAD_BYTES]), head_bytes=min(len(head), HEAD_BYTES),
-            offset=splitter.resume_offset, read_to=position, mid_record=splitter.resumes_mid_record,
-            pending=splitter.pending, headers=headers, reported=no_records, seen=splitter.recent_counts(),
+            read_to=position, headers=headers, reported=no_records, **reader.resumption(),
         )  # fmt: skip
 
     def _recognised(self, file: ListedLog, head: bytes) -> FileCursor:

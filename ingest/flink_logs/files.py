@@ -4,15 +4,16 @@ import lzma
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 from typing import IO, Any
 
 import aiohttp
 from fsspec.compression import compr
 
 from ingest.flink_logs.layouts import layout_of, zone_of
-from ingest.flink_logs.names import age_order, is_packed, process_of
-from ingest.flink_logs.record_splitter import Keep, RecordSplitter
+from ingest.flink_logs.log_reader import LogReader
+from ingest.flink_logs.names import age_order, day_of, is_packed, process_of
+from ingest.flink_logs.record_splitter import Keep
 from ingest.network.filesystems import filesystem_of, opened
 from ingest.records import LogRecord, Observed, Skip
 from ingest.redaction.texts import redact
@@ -92,11 +93,11 @@ def read_files(
 
 
 def read_file(
-    path: str, *, layout: str = "flink", time_zone: str = "UTC", keep: Keep = "events"
+    path: str, *, layout: str = "flink", time_zone: str = "UTC", keep: Keep = "events", day: date | None = None
 ) -> Iterator[tuple[list[LogRecord], Sequence[Skip]]]:
     """Records of one whole file in batches, with what was skipped; never raises for a bad file."""
     compiled = layout_of(layout)
-    splitter = RecordSplitter(compiled, zone_of(time_zone, compiled), file=path, process=process_of(path), keep=keep)
+    reader = LogReader(compiled, zone_of(time_zone, compiled), file=path, process=process_of(path), keep=keep, day=day or day_of(path))
     records: list[LogRecord] = []
     trouble: list[Skip] = []
     size = 0
@@ -104,24 +105,24 @@ def read_file(
         with open_unpacked(path) as stream:
             while data := stream.read(READ_BYTES):
                 size += len(data)
-                records += splitter.feed(data)
+                records += reader.feed(data)
                 if len(records) >= BATCH_RECORDS:
                     yield records, ()
                     records = []
     except UNREADABLE as error:
         trouble.append(unreadable(path, error))
-    records += splitter.close()
-    if size and not splitter.headers and not trouble:
+    records += reader.close()
+    if size and not reader.headers and not trouble:
         trouble.append(no_header(path))
-    if records or trouble or splitter.skips:
-        yield records, (*splitter.skips, *trouble)
+    if records or trouble or reader.skips:
+        yield records, (*reader.skips, *trouble)
 
 
 def records_of(data: bytes, *, file: str, layout: str = "flink", time_zone: str = "UTC", keep: Keep = "events") -> list[LogRecord]:
     """Records of a whole log that is at hand as bytes, for example out of a REST answer."""
     compiled = layout_of(layout)
-    splitter = RecordSplitter(compiled, zone_of(time_zone, compiled), file=file, process=process_of(file), keep=keep)
-    return [*splitter.feed(data), *splitter.close()]
+    reader = LogReader(compiled, zone_of(time_zone, compiled), file=file, process=process_of(file), keep=keep, day=day_of(file))
+    return [*reader.feed(data), *reader.close()]
 
 
 def unreadable(path: str, error: BaseException) -> Skip:

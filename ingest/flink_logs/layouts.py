@@ -6,7 +6,7 @@ by which files are split without looking at each line.
 
 import re
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta, timezone
 from functools import cached_property
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -17,8 +17,9 @@ from ingest.errors import Refused
 class Layout:
     """``header`` matches from behind ``opening`` to the message; its groups are named by ``groups`` in order.
 
-    ``second`` is the time up to the second, ``fraction`` what follows it; ``second_regex`` takes a second apart
-    into ``second_parts`` (``yMdHms`` in the layout's order). ``zone`` overrides the zone declared for the source.
+    ``second`` is the time up to the second, ``fraction`` what follows it and ``offset`` from UTC what follows that;
+    ``second_regex`` takes a second, and its offset, apart into ``second_parts`` (``yMdHms`` in the layout's order).
+    ``zone`` overrides the zone declared for the source, an offset both.
     """
 
     name: str
@@ -46,10 +47,12 @@ class Layout:
         match = self._second.fullmatch(second)
         if not match:
             return None
-        part = dict(zip(self.second_parts, map(int, match.groups()), strict=True))
+        numbers = match.groups()[: len(self.second_parts)]
+        offset = match[len(numbers) + 1] if len(match.groups()) > len(numbers) else None
+        part = dict(zip(self.second_parts, map(int, numbers), strict=True))
         year = part["y"] + (2000 if part["y"] < 100 else 0)
         try:
-            local = datetime(year, part["M"], part["d"], part["H"], part["m"], part["s"], tzinfo=zone)
+            local = datetime(year, part["M"], part["d"], part["H"], part["m"], part["s"], tzinfo=_offset(offset) or zone)
             return local.astimezone(UTC)
         except (ValueError, OverflowError):
             return None
@@ -66,6 +69,36 @@ FLINK = Layout(
     r"([0-9]{2})-([0-9]{2})-([0-9]{2}) ([0-9]{2}):([0-9]{2}):([0-9]{2})",
     "yMdHms",
 )
+
+_LEVEL = "(TRACE|DEBUG|INFO|WARN|ERROR|FATAL)"
+_BRACKETS = r"\[(?:[^\[\]\n]|\[[^\[\]\n]{0,200}+\]){0,400}+\] *+"
+_BEFORE_MESSAGE = (
+    # Of a thread that is printed before the level anything may be the name.
+    rf"(?:[^\n]{{0,300}}? )?\[?{_LEVEL} *+\]? *+(?:[0-9]{{1,9}}+ ++)?(?:--- ++)?(?:{_BRACKETS})*+"
+    r"([A-Za-z_][A-Za-z0-9_.$/-]{0,300}+)(?::[0-9?]++|\[[0-9]++\]|\([^()\n]{0,200}+\))?+ *+"
+    rf"(?:{_BRACKETS}|\{{[^{{}}\n]{{0,400}}+\}} *+|(?:line:)?[0-9]{{1,9}}+ *+)*+(?:- |: )"
+)
+"""Level, thread, logger, line number and MDC, as far as they are printed, in the orders that log4j and logback users have."""
+
+DATED = Layout(
+    "date first",
+    "",
+    r"^\[?([0-9]{4}[-/][0-9]{2}[-/][0-9]{2}[T ][0-9]{2}:[0-9]{2}:[0-9]{2})(?:[.,:]([0-9]{1,9}))?"
+    rf"(?: ?(Z|UTC|[+-][0-9]{{2}}:?[0-9]{{2}}))?\]?:? ++{_BEFORE_MESSAGE}",
+    ("second", "fraction", "offset", "level", "logger"),
+    r"([0-9]{4})[-/]([0-9]{2})[-/]([0-9]{2})[T ]([0-9]{2}):([0-9]{2}):([0-9]{2})(.*)",
+    "yMdHms",
+)
+SHORT = Layout(
+    "log4j 1, short",
+    "",
+    rf"^([0-9]{{2}}/[0-9]{{2}}/[0-9]{{2}} [0-9]{{2}}:[0-9]{{2}}:[0-9]{{2}})(?:[.,]([0-9]{{1,9}}))? ++{_BEFORE_MESSAGE}",
+    ("second", "fraction", "level", "logger"),
+    r"([0-9]{2})/([0-9]{2})/([0-9]{2}) ([0-9]{2}):([0-9]{2}):([0-9]{2})",
+    "yMdHms",
+)
+CLOCK = rf"^[0-2][0-9]:[0-5][0-9]:[0-5][0-9](?:[.,][0-9]{{1,9}})? ++{_BEFORE_MESSAGE}"
+"""Times without a date: with one before it, such a line has the layout ``DATED``."""
 
 _FLINK_PATTERN = re.compile(r"%d\{yyyy-MM-dd HH:mm:ss,SSS\} %-5p %-60c (?:\[?%[xX](?:\{[^}]*\})?\]? )?- %m(?:%n.*)?")
 
@@ -207,6 +240,15 @@ class _Compiler:
 
     def _refused(self, why: str) -> Refused:
         return Refused(f"The log layout {self._pattern!r} cannot be read: {why}. Use 'flink' or a log4j pattern with %d and %m.")
+
+
+def _offset(text: str | None) -> timezone | None:
+    """``Z``, ``UTC``, ``+0800`` or ``+08:00``; ``None`` for none."""
+    if not text:
+        return None
+    digits = text.replace(":", "")[1:] if text[0] in "+-" else "0000"
+    minutes = int(digits[:2]) * 60 + int(digits[2:])
+    return timezone(timedelta(minutes=-minutes if text[0] == "-" else minutes))
 
 
 def _escaped(text: str) -> str:

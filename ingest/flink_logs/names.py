@@ -1,6 +1,7 @@
 """The process that wrote a log file, by the file's name alone."""
 
 import re
+from datetime import date
 
 COMPRESSION = r"\.(?:gz|bz2|xz|zst)$"
 ROTATION = r"(?<=[A-Za-z])\.[0-9]{1,4}$"
@@ -9,6 +10,7 @@ SUFFIXES: tuple[str, ...] = (COMPRESSION, ROTATION, DATE, ROTATION)
 """Removed one after the other."""
 
 _SUFFIXES = tuple(re.compile(suffix) for suffix in SUFFIXES)
+_DAY = re.compile(r"(?<![0-9])(20[0-9]{2})-?([0-9]{2})-?([0-9]{2})(?![0-9])")
 _NUMBER = re.compile(r"[.-]([0-9]{1,4})(?=\.log)?(?:\.(?:gz|bz2|xz|zst))?$")
 
 
@@ -19,6 +21,15 @@ def process_of(path: str) -> str:
     for suffix in _SUFFIXES:
         shortened = suffix.sub("", shortened)
     return shortened or name
+
+
+def day_of(path: str) -> date | None:
+    """The day that a file is named by."""
+    match = _DAY.search(path.rsplit("/", 1)[-1])
+    try:
+        return date(*map(int, match.groups())) if match else None
+    except ValueError:
+        return None
 
 
 def is_rotated(path: str) -> bool:

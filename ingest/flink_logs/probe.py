@@ -6,8 +6,8 @@ from datetime import datetime, timedelta
 from ingest.errors import IngestError
 from ingest.flink_logs.files import READ_BYTES, UNREADABLE, LogFile, find, open_unpacked
 from ingest.flink_logs.layouts import layout_of, zone_of
+from ingest.flink_logs.log_reader import LogReader
 from ingest.flink_logs.names import is_packed, process_of
-from ingest.flink_logs.record_splitter import RecordSplitter
 from ingest.sources import LogSource
 
 MAX_FILES_PROBED = 20
@@ -41,7 +41,7 @@ def probe_logs(logs: LogSource, now: datetime) -> LogProbe:
     newest = None
     unknown: list[str] = []
     for file in files[-MAX_FILES_PROBED:]:
-        last, headers = _last_record(file, RecordSplitter(layout, zone, file=file.path, process=process_of(file.path), keep="all"))
+        last, headers = _last_record(file, LogReader(layout, zone, file=file.path, process=process_of(file.path), keep="all"))
         if not headers and file.size:
             unknown.append(file.path)
         newest = max(filter(None, (newest, last)), default=None)
@@ -65,7 +65,7 @@ def zone_is_doubtful(newest: datetime, now: datetime) -> bool:
     return -48 <= half_hours < 0 and abs(off - half_hours * timedelta(minutes=30)) < timedelta(minutes=1)
 
 
-def _last_record(file: LogFile, splitter: RecordSplitter) -> tuple[datetime | None, int]:
+def _last_record(file: LogFile, reader: LogReader) -> tuple[datetime | None, int]:
     """Time of the last record in the file's last megabyte (its first, where it is packed), and how many there are."""
     try:
         with open_unpacked(file.path) as stream:
@@ -74,8 +74,8 @@ def _last_record(file: LogFile, splitter: RecordSplitter) -> tuple[datetime | No
             data = stream.read(READ_BYTES)
     except UNREADABLE:
         return None, 0
-    records = [*splitter.feed(data), *splitter.close()]
-    return max((record.ts for record in records), default=None), splitter.headers
+    records = [*reader.feed(data), *reader.close()]
+    return max((record.ts for record in records), default=None), reader.headers
 
 
 def _hours(off: timedelta) -> str:

@@ -1,4 +1,4 @@
-"""Bytes of one log file → records, each with its stack trace, in bounded memory.
+"""Lines of one process → records, each with its stack trace, in bounded memory.
 
 A record reaches from its header to the next one. Its text is those bytes without trailing line ends, cut at
 256 KiB; ``record_hash`` is the start of the SHA-256 of exactly these bytes. In the message, what is not UTF-8
@@ -15,11 +15,8 @@ from zoneinfo import ZoneInfo
 
 from ingest.flink_logs.layouts import Layout
 from ingest.flink_logs.patterns import KEPT_LEVELS, contained, starts
-from ingest.records import LogRecord, Skip
-from ingest.redaction.texts import redact
 
 MAX_RECORD_BYTES = 256 * 1024
-MAX_SKIPS = 50
 REMEMBERED = 20_000
 """Distinct records whose repetitions are counted at a time."""
 RECENT_WITHIN_MS = 100
@@ -31,135 +28,113 @@ RecordCount = tuple[int, str, int]
 RawRecord = tuple[datetime, str, str, str, str, int, int]
 """Time, level, logger, message, hash, ordinal and offset of a record."""
 
-_STARTS = tuple(text.encode() for text in starts())
+_STARTS_OF_TEXT = starts()
+_STARTS = tuple(text.encode() for text in _STARTS_OF_TEXT)
 _SURE_BYTES = min(map(len, _STARTS))
 _BY_OPENING = {opening: tuple(text for text in _STARTS if text.startswith(opening)) for opening in {text[:_SURE_BYTES] for text in _STARTS}}
 _CONTAINED = tuple(text.encode() for text in contained())
 _LEVELS = frozenset(level.encode() for level in KEPT_LEVELS)
 
 
-class RecordSplitter:
-    """Feed it the bytes of a file in order; it returns the records that are complete.
+class RecordCounts:
+    """How often each record of a file was returned, over all its streams and layouts."""
 
-    ``keep`` is ``events``: what the pattern table may read and everything from WARN up (a tenth of a usual
-    INFO log and a hundredth of a DEBUG one), or ``all``. ``mid_record`` says that ``offset`` is not the
-    start of a line: everything up to the next header is dropped.
-
-    ``headers`` counts the records that began.
-    """
-
-    def __init__(
-        self, layout: Layout, zone: ZoneInfo, *, file: str, process: str, keep: Keep = "events",
-        offset: int = 0, mid_record: bool = False, recent: Iterable[RecordCount] = (),
-    ) -> None:  # fmt: skip
-        self.skips: list[Skip] = []
-        self.headers = 0
-        self._layout = layout
-        self._zone = zone
-        self._file = file
-        self._process = process
-        self._keep_all = keep == "all"
-        self._opening = layout.opening.encode()
-        self._separator = b"\n" + self._opening
-        self._header = re.compile(layout.header.encode())
-        self._groups = tuple(layout.group(name) for name in ("second", "fraction", "level", "logger"))
-        self._carry = b""
-        self._carry_offset = offset
-        self._begun = mid_record
-        self._skipping = mid_record
-        self._at_file_start = offset == 0 and not mid_record
-        self._open: list[bytes] = []
-        self._open_size = 0
-        self._open_offset = offset
-        self._open_header: tuple[datetime, bytes, bytes, int] | None = None
-        self._seconds: dict[bytes, datetime | None] = {}
-        self._texts: dict[bytes, str] = {}
+    def __init__(self, recent: Iterable[RecordCount] = ()) -> None:
         self._counts: dict[str, tuple[int, datetime]] = {key: (count, _EPOCH + timedelta(milliseconds=ms)) for ms, key, count in recent}
 
-    @property
-    def resume_offset(self) -> int:
-        """Where a later reading must begin, so that nothing that is still incomplete is lost."""
-        if self.resumes_mid_record:
-            return self._carry_offset
-        return self._open_offset if self._open else self._carry_offset
+    def ordinal(self, digest: str, instant: datetime) -> int:
+        """Of one more such record. Equal texts have equal times: the header is part of them."""
+        ordinal = self._counts[digest][0] if digest in self._counts else 0
+        self._counts[digest] = ordinal + 1, instant
+        if len(self._counts) > 2 * REMEMBERED:
+            self._counts = dict(list(self._counts.items())[-REMEMBERED:])
+        return ordinal
 
-    @property
-    def resumes_mid_record(self) -> bool:
-        """Whether that is inside of a record of which everything that is kept was returned."""
-        return self._skipping
-
-    @property
-    def pending(self) -> bool:
-        """Whether bytes were read that belong to a record not returned yet."""
-        return bool(self._open or self._carry) and not self._skipping
-
-    def recent_counts(self) -> list[RecordCount]:
+    def recent(self) -> list[RecordCount]:
         """Counts of the newest records, for the next reading of this file: equal ones come close together or never."""
         newest = max((ts for _, ts in self._counts.values()), default=_EPOCH) - timedelta(milliseconds=RECENT_WITHIN_MS)
         close = [(int((ts - _EPOCH) / _MS), key, count) for key, (count, ts) in self._counts.items() if ts >= newest]
         return close[-MAX_RECENT:]
 
-    def feed(self, data: bytes) -> list[LogRecord]:
-        """Take the next bytes; returns the records that they complete."""
-        return self._records(self._feed(data))
 
-    def close(self) -> list[LogRecord]:
-        """The file is taken to have ended: returns the last record. Whatever is fed or resumed later is mid-record."""
-        return self._records(self._close())
+class RecordSplitter:
+    """Give it the lines that one process printed, in one layout and in order; it returns the records that are complete.
 
-    def _records(self, raw_records: list[RawRecord]) -> list[LogRecord]:
-        process, file = self._process, self._file
-        return [
-            LogRecord(process, ts, level, logger, message, digest, ordinal, file, offset)
-            for ts, level, logger, message, digest, ordinal, offset in raw_records
-        ]
+    ``keep`` is ``events``: what the pattern table may read and everything from WARN up (a tenth of a usual
+    INFO log and a hundredth of a DEBUG one), or ``all``. Lines before the first header are dropped.
 
-    def _feed(self, data: bytes) -> list[RawRecord]:
-        buffer = self._carry + data
+    ``headers`` counts the records that began, ``cut`` has the offsets of those that were too long.
+    Offsets count the bytes that were given.
+    """
+
+    def __init__(self, layout: Layout, zone: ZoneInfo, *, keep: Keep = "events", counts: RecordCounts | None = None) -> None:
+        self.headers = 0
+        self.cut: list[int] = []
+        self._layout = layout
+        self._zone = zone
+        self._counts = counts or RecordCounts()
+        self._keep_all = keep == "all"
+        self._opening = layout.opening.encode()
+        self._separator = b"\n" + self._opening
+        self._header = re.compile(layout.header.encode())
+        self._groups = tuple(layout.group(name) for name in ("second", "fraction", "level", "logger"))
+        self._offset_group = layout.group("offset")
+        self._carry = b""
+        self._carry_offset = 0
+        self._begun = False
+        self._open: list[bytes] = []
+        self._open_size = 0
+        self._open_offset = 0
+        self._open_header: tuple[datetime, bytes, bytes, int] | None = None
+        self._seconds: dict[bytes, datetime | None] = {}
+        self._texts: dict[bytes, str] = {}
+
+    @property
+    def resume_offset(self) -> int:
+        """Where the record begins that is not returned yet, or what follows the last one."""
+        return self._open_offset if self._open else self._carry_offset
+
+    @property
+    def pending(self) -> bool:
+        """Whether lines were given that belong to a record not returned yet."""
+        return bool(self._open or self._carry)
+
+    def take(self, lines: bytes) -> list[RawRecord]:
+        """Take the next lines, each with its end; returns the records that they complete."""
         out: list[RawRecord] = []
-        if self._at_file_start:
-            # Copy-and-truncate rotation leaves a hole where a writer goes on at its old position.
-            hole = len(buffer) - len(buffer.lstrip(b"\0"))
-            buffer, self._carry_offset, self._carry = buffer[hole:], self._carry_offset + hole, b""
         if not self._begun:
-            if len(buffer) < len(self._opening):
-                self._carry = buffer
-                return out
-            self._begun, self._at_file_start = True, False
-            if buffer.startswith(self._opening):
-                buffer = buffer[len(self._opening) :]
-            else:
-                self._skipping = True
-        if self._skipping:
-            found = buffer.find(self._separator)
-            if found < 0:
-                kept = len(self._separator) - 1
-                tail = buffer[max(len(buffer) - kept, 0) :]
-                self._carry_offset += len(buffer) - len(tail)
-                self._carry = tail
-                return out
-            self._skipping = False
-            self._carry_offset += found + 1
-            buffer = buffer[found + len(self._separator) :]
-        parts = buffer.split(self._separator)
+            begins = self._first_header(lines)
+            self._begun = begins < len(lines)
+            self._carry_offset += begins
+            lines = lines[begins + len(self._opening) :]
+        if not self._begun:
+            return out
+        parts = (self._carry + lines).split(self._separator)
         self._carry = parts.pop()
         self._take(parts, out)
         if self._open and self._begins_record(self._carry):
             self._emit(out)
-        if len(self._carry) > MAX_RECORD_BYTES + len(self._separator):
-            self._cut(out)
         return out
 
-    def _close(self) -> list[RawRecord]:
+    def end(self) -> list[RawRecord]:
+        """The record was the last one, or something else follows: returns it. What is given then must begin with a header."""
         out: list[RawRecord] = []
-        end = self._carry_offset + len(self._carry)
-        if self._begun and not self._skipping:
-            end += len(self._opening)
+        if self._begun:
+            end = self._carry_offset + len(self._opening) + len(self._carry)
             self._take([self._carry], out)
             self._emit(out)
-        kept = len(self._separator) - 1
-        self._carry, self._carry_offset = b"", max(end - kept, 0)
-        self._begun = self._skipping = True
+            self._carry, self._carry_offset, self._begun = b"", end, False
+        return out
+
+    def whole(self, instant: datetime, level: str, logger: str, message: str, record: bytes, offset: int) -> list[RawRecord]:
+        """A record that comes taken apart already, whose bytes are ``record``; alone in a splitter with others such."""
+        out: list[RawRecord] = []
+        self.headers += 1
+        line = message.partition("\n")[0]
+        if self._keep_all or level in KEPT_LEVELS or line.startswith(_STARTS_OF_TEXT) or any(piece in line for piece in contained()):
+            digest = sha256(record).hexdigest()[:32]
+            text = message.replace("\r\n", "\n").replace("\0", "\ufffd")[:MAX_RECORD_BYTES]
+            out.append((instant, level, logger, text, digest, self._counts.ordinal(digest, instant), offset))
         return out
 
     def _take(self, parts: Sequence[bytes], out: list[RawRecord]) -> None:
@@ -167,6 +142,7 @@ class RecordSplitter:
         match_header = self._header.match
         seconds = self._seconds
         second_group, fraction_group, level_group, logger_group = self._groups
+        offset_group = self._offset_group
         step = len(self._separator)
         keep_all = self._keep_all
         by_opening = _BY_OPENING
@@ -176,6 +152,8 @@ class RecordSplitter:
             instant = None
             if match:
                 second = match[second_group]
+                if offset_group:
+                    second += match[offset_group] or b""
                 instant = seconds.get(second)
                 if instant is None and second not in seconds:
                     instant = self._instant(second)
@@ -189,8 +167,7 @@ class RecordSplitter:
                 level = match[level_group] if level_group else b"UNKNOWN"
                 openings = by_opening.get(part[start : start + _SURE_BYTES])
                 if (openings and part.startswith(openings, start)) or level in _LEVELS or keep_all or _holds_piece(part, start):
-                    if fraction_group:
-                        digits = match[fraction_group]
+                    if fraction_group and (digits := match[fraction_group]):
                         instant += _MILLISECONDS.get(digits) or _fraction(digits)
                     self._open_header = (instant, level, match[logger_group] if logger_group else b"", start)
                 else:
@@ -201,9 +178,20 @@ class RecordSplitter:
             offset += len(part) + step
         self._carry_offset = offset
 
+    def _first_header(self, lines: bytes) -> int:
+        """Where the first record begins; the length of the lines where none does."""
+        begins = 0 if lines.startswith(self._opening) else lines.find(self._separator) + 1 or len(lines)
+        while begins < len(lines):
+            end = lines.find(b"\n", begins)
+            if self._begins_record(lines[begins + len(self._opening) : end if end >= 0 else len(lines)]):
+                break
+            begins = lines.find(self._separator, begins) + 1 or len(lines)
+        return begins
+
     def _begins_record(self, part: bytes) -> bool:
         match = self._header.match(part)
-        return match is not None and self._instant(match[self._groups[0]]) is not None
+        offset = match[self._offset_group] if match and self._offset_group else None
+        return match is not None and self._instant(match[self._groups[0]] + (offset or b"")) is not None
 
     def _continue(self, part: bytes) -> None:
         """A part without a header is more of the record before it; before the first header it is dropped."""
@@ -221,9 +209,7 @@ class RecordSplitter:
         limit = MAX_RECORD_BYTES - len(self._opening)
         if len(body) > limit:
             body = body[:limit]
-            self._skip(
-                "long_line", f"The record at byte {self._open_offset} is longer than {MAX_RECORD_BYTES} bytes; the rest was cut off."
-            )
+            self.cut.append(self._open_offset)
         if body[-1:] in (b"\n", b"\r"):
             body = body.rstrip(b"\r\n")
         digest = sha256(self._opening + body).hexdigest()[:32]
@@ -232,7 +218,7 @@ class RecordSplitter:
             message = message.replace("\r\n", "\n")
         if "\0" in message:
             message = message.replace("\0", "\ufffd")
-        ordinal = self._ordinal(digest, instant)
+        ordinal = self._counts.ordinal(digest, instant)
         texts = self._texts
         out.append(
             (
@@ -245,23 +231,6 @@ class RecordSplitter:
                 self._open_offset,
             )
         )
-
-    def _ordinal(self, digest: str, instant: datetime) -> int:
-        """Equal texts have equal times: the header is part of them."""
-        ordinal = self._counts[digest][0] if digest in self._counts else 0
-        self._counts[digest] = ordinal + 1, instant
-        if len(self._counts) > 2 * REMEMBERED:
-            self._counts = dict(list(self._counts.items())[-REMEMBERED:])
-        return ordinal
-
-    def _cut(self, out: list[RawRecord]) -> None:
-        """A record too long to be held: take its beginning now and pass over the rest."""
-        kept = len(self._separator) - 1
-        head, tail = self._carry[: len(self._carry) - kept], self._carry[len(self._carry) - kept :]
-        end = self._carry_offset + len(self._opening) + len(head)
-        self._take([head], out)
-        self._emit(out)
-        self._carry, self._carry_offset, self._skipping = tail, end, True
 
     def _instant(self, second: bytes) -> datetime | None:
         if second in self._seconds:
@@ -279,10 +248,6 @@ class RecordSplitter:
             if len(self._texts) < 10_000:
                 self._texts[raw] = text
         return text
-
-    def _skip(self, reason: str, detail: str) -> None:
-        if len(self.skips) < MAX_SKIPS:
-            self.skips.append(Skip(redact(self._file), reason, detail))
 
 
 def _holds_piece(part: bytes, start: int) -> bool:

@@ -18,8 +18,9 @@ from zoneinfo import ZoneInfo
 from ingest.flink_logs.cursors import HEAD_BYTES, FileCursor, TailCursor, fingerprint
 from ingest.flink_logs.files import READ_BYTES, UNREADABLE, LogFile, find, no_header, open_unpacked, unreadable
 from ingest.flink_logs.layouts import Layout, layout_of, zone_of
-from ingest.flink_logs.names import age_order, is_packed, is_rotated, process_of
-from ingest.flink_logs.record_splitter import Keep, RecordSplitter
+from ingest.flink_logs.log_reader import LogReader
+from ingest.flink_logs.names import age_order, day_of, is_packed, is_rotated, process_of
+from ingest.flink_logs.record_splitter import Keep
 from ingest.garbage_collection import without_garbage_collection
 from ingest.records import LogRecord, Observed, Skip
 from ingest.sources import LogSource
@@ -139,10 +140,9 @@ class _Cycle:
 
     def _read_on(self, file: LogFile, stream: IO[bytes], head: bytes, known: FileCursor, limit_bytes: int) -> tuple[int, FileCursor]:
         unchanged = (known.size, known.changed) == (file.size, file.changed)
-        splitter = RecordSplitter(
-            self.layout, self.zone, file=file.path, process=process_of(file.path), keep=self.keep,
-            offset=known.offset, mid_record=known.mid_record, recent=known.seen,
-        )  # fmt: skip
+        reader = LogReader(
+            self.layout, self.zone, file=file.path, process=process_of(file.path), keep=self.keep, begin=known, day=day_of(file.path)
+        )
         position, ended = known.offset, False
         _move_to(stream, position)
         while position - known.offset < limit_bytes and len(self.records) < MAX_RECORDS_PER_CYCLE:
@@ -151,13 +151,13 @@ class _Cycle:
                 ended = True
                 break
             position += len(data)
-            self.records += splitter.feed(data)
+            self.records += reader.feed(data)
         read_to = max(position, known.read_to)
         known.quiet_cycles = known.quiet_cycles if unchanged else 0
-        if ended and splitter.pending and self._has_ended(known):
-            self.records += splitter.close()
-        self.skips += splitter.skips
-        headers = known.headers + splitter.headers
+        if ended and reader.pending and self._has_ended(known):
+            self.records += reader.close()
+        self.skips += reader.skips
+        headers = known.headers + reader.headers
         no_records = not headers and position >= (1 if self.final else NO_HEADER_AFTER_BYTES)
         if no_records and not known.reported:
             self.skips.append(no_header(file.path))
@@ -165,9 +165,8 @@ class _Cycle:
         return position - known.offset, FileCursor(
             path=file.path, size=file.size, changed=file.changed,
             head="" if hollow else fingerprint(head), head_bytes=0 if hollow else len(head),
-            offset=splitter.resume_offset, read_to=read_to, mid_record=splitter.resumes_mid_record,
-            pending=splitter.pending, more=not ended, quiet_cycles=known.quiet_cycles, served_cycle=self.cursor.cycle,
-            headers=headers, reported=no_records, seen=splitter.recent_counts(),
+            read_to=read_to, more=not ended, quiet_cycles=known.quiet_cycles, served_cycle=self.cursor.cycle,
+            headers=headers, reported=no_records, **reader.resumption(),
         )  # fmt: skip
 
 

@@ -8,16 +8,19 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from itertools import pairwise
+from itertools import groupby, pairwise
+from operator import itemgetter
 from typing import IO, Any
 from zoneinfo import ZoneInfo
 
 import numpy as np
 import pyarrow as pa
 
+from ingest.flink_logs.cursors import FileCursor
 from ingest.flink_logs.files import UNREADABLE, LogFile, open_unpacked, unreadable
 from ingest.flink_logs.layouts import Layout
-from ingest.flink_logs.names import is_packed, process_of
+from ingest.flink_logs.log_reader import LogReader
+from ingest.flink_logs.names import day_of, is_packed, process_of
 from ingest.flink_logs.record_splitter import MAX_RECORD_BYTES, Keep, RawRecord, RecordSplitter
 from spark_jobs.arrow_schemas import INSTANT
 from spark_jobs.transforms import whole_records
@@ -73,57 +76,92 @@ def shares(files: Iterable[LogFile], block_bytes: int = BLOCK_BYTES) -> list[lis
 def record_batches(blocks: Iterable[Block], layout: Layout, zone: ZoneInfo, keep: Keep) -> Iterator[pa.RecordBatch]:
     """``RECORDS`` of the blocks. Never raises for a bad file."""
     for block in blocks:
-        splitter = ColumnSplitter(block, layout, zone, keep)
+        reader = BlockReader(block, layout, zone, keep)
         failure = None
         try:
             with open_unpacked(block.path) as stream:
-                for rows in splitter.read(stream):
+                for rows in reader.read(stream):
                     if rows.num_rows:
                         yield rows
         except UNREADABLE as error:
             failure = unreadable(block.path, error).detail
-        yield splitter.counts(failure)
+        yield reader.counts(failure)
 
 
-class ColumnSplitter(RecordSplitter):
-    """Makes columns of parts that are records whole and alone; the others go the usual way. Knows no offsets of single records."""
+class BlockReader(LogReader):
+    """The records that begin in a block."""
 
     def __init__(self, block: Block, layout: Layout, zone: ZoneInfo, keep: Keep) -> None:
+        self._held: list[pa.RecordBatch] = []
+        self._one_by_one = False
+        # Whether a line begins with the block shows in the byte before it.
+        begin = FileCursor(block.path, offset=max(block.begin - 1, 0), mid_record=block.begin > 0)
         super().__init__(
-            layout, zone, file=block.path.removeprefix("file://"), process=process_of(block.path), keep=keep,
-            # Whether a record begins with the block shows in the byte before it.
-            offset=max(block.begin - 1, 0), mid_record=block.begin > 0,
+            layout, zone, file=block.path.removeprefix("file://"), process=process_of(block.path), keep=keep, begin=begin,
+            day=day_of(block.path),
         )  # fmt: skip
         self._block = block
-        self._keep: Keep = keep
-        self._done: list[pa.RecordBatch] = []
-        self._one_by_one = False
 
     def read(self, stream: IO[bytes]) -> Iterator[pa.RecordBatch]:
         """Records that begin in the block."""
-        position, end = self._carry_offset, self._block.end
+        position, end = self.resume_offset, self._block.end
         if not self._block.begin:
             # Copy-and-truncate rotation may leave a hole, of any size; what follows it belongs to the first block.
-            position = self._carry_offset = _hole(stream)
+            position = self._carry_at = _hole(stream)
             end = max(end, position + 1)
         stream.seek(position)
         while data := stream.read(min(READ_BYTES, end - position)):
             position += len(data)
-            yield self._batch(self._feed(data))
+            self._feed(data)
+            yield self._batch()
         self._one_by_one = True
         left = MAX_RECORD_BYTES + READ_ON_BYTES
         while self.resume_offset < end and left > 0 and (data := stream.read(READ_ON_BYTES)):
             left -= len(data)
-            yield self._batch([record for record in self._feed(data) if record[-1] < end])
+            self._feed(data)
+            yield self._batch(end)
         if self.resume_offset < end:
-            yield self._batch([record for record in self._close() if record[-1] < end])
+            self._close()
+            yield self._batch(end)
 
     def counts(self, failure: str | None) -> pa.RecordBatch:
         row = {"process": self._process, "file": self._file, "headers": self.headers, "failure": failure}
         return pa.RecordBatch.from_pylist([row], RECORDS)
 
+    def _splitter(self, process: str, layout: Layout) -> RecordSplitter:
+        return ColumnSplitter(self, process, layout)
+
+    def _batch(self, end: int = sys.maxsize) -> pa.RecordBatch:
+        """All that was held, and records that begin before ``end``."""
+        self.hold([(process, record) for process, record in self._out if record[-1] < end])
+        self._out = []
+        held, self._held = self._held, []
+        return pa.Table.from_batches(held, RECORDS).combine_chunks().to_batches()[0] if held else _NO_RECORDS
+
+    def hold(self, records: Iterable[tuple[str, RawRecord]]) -> None:
+        for process, of_process in groupby(records, key=itemgetter(0)):
+            *columns, _ = zip(*(record for _, record in of_process), strict=True)
+            self.hold_columns(process, [*columns, None], len(columns[0]))
+
+    def hold_columns(self, process: str, columns: list[Any], rows: int) -> None:
+        """``columns`` up to ``offset``."""
+        if rows:
+            every = [*columns, process, self._file, None, None]
+            arrays = [_array(values, field.type, rows) for values, field in zip(every, RECORDS, strict=True)]
+            self._held.append(pa.RecordBatch.from_arrays(arrays, schema=RECORDS))
+
+
+class ColumnSplitter(RecordSplitter):
+    """Makes columns of parts that are records whole and alone; the others go the usual way. Knows no offsets of single records."""
+
+    def __init__(self, reader: BlockReader, process: str, layout: Layout) -> None:
+        super().__init__(layout, reader._zone, keep=reader._keep, counts=reader._counts)
+        self._reader = reader
+        self._process = process
+        self._keep: Keep = reader._keep
+
     def _take(self, parts: Sequence[bytes], out: list[RawRecord]) -> None:
-        if self._one_by_one or len(parts) < 2:
+        if self._reader._one_by_one or len(parts) < 2:
             super()._take(parts, out)
             return
         behind = self._carry_offset + sum(map(len, parts)) + len(parts) * len(self._separator)
@@ -146,31 +184,15 @@ class ColumnSplitter(RecordSplitter):
         if columns is None:
             return False
         self._emit(out)
-        self._hold(out)
+        self._reader.hold([*self._reader._out, *((self._process, record) for record in out)])
+        self._reader._out.clear()
         out.clear()
         self.headers += len(pieces)
         *arrays, hashes = columns
         # Their times only matter to whoever reads on later.
-        self._hold_columns([*arrays, hashes, [self._ordinal(digest, _NO_TIME) for digest in hashes], None], len(hashes))
+        ordinals = [self._counts.ordinal(digest, _NO_TIME) for digest in hashes]
+        self._reader.hold_columns(self._process, [*arrays, hashes, ordinals, None], len(hashes))
         return True
-
-    def _batch(self, records: list[RawRecord]) -> pa.RecordBatch:
-        """All that was held, and these."""
-        self._hold(records)
-        held, self._done = self._done, []
-        return pa.Table.from_batches(held, RECORDS).combine_chunks().to_batches()[0] if held else _NO_RECORDS
-
-    def _hold(self, records: list[RawRecord]) -> None:
-        if records:
-            *columns, _ = zip(*records, strict=True)
-            self._hold_columns([*columns, None], len(records))
-
-    def _hold_columns(self, columns: list[Any], rows: int) -> None:
-        """``columns`` up to ``offset``."""
-        if rows:
-            every = [*columns, self._process, self._file, None, None]
-            arrays = [_array(values, field.type, rows) for values, field in zip(every, RECORDS, strict=True)]
-            self._done.append(pa.RecordBatch.from_arrays(arrays, schema=RECORDS))
 
 
 def _hole(stream: IO[bytes]) -> int:

@@ -8,17 +8,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ingest.errors import Refused
+from ingest.flink_logs.cursors import FileCursor
 from ingest.flink_logs.files import records_of
 from ingest.flink_logs.layouts import FLINK, layout_of, zone_of
+from ingest.flink_logs.log_reader import LogReader
 from ingest.flink_logs.names import age_order, is_rotated, process_of
-from ingest.flink_logs.record_splitter import MAX_RECORD_BYTES, RecordSplitter
+from ingest.flink_logs.record_splitter import MAX_RECORD_BYTES
 from ingest.records import LogRecord
 
 HEADER = b"2026-11-21 04:00:00,001 WARN  a.b.C    [] - "
 
 
-def splitter(**options: object) -> RecordSplitter:
-    return RecordSplitter(FLINK, zone_of("UTC"), file="jm.log", process="jm.log", **options)  # type: ignore[arg-type]
+def splitter(begin: FileCursor | None = None) -> LogReader:
+    return LogReader(FLINK, zone_of("UTC"), file="jm.log", process="jm.log", begin=begin)
 
 
 def messages(data: bytes) -> list[str]:
@@ -115,7 +117,7 @@ def test_reading_on_where_a_reader_stopped_gives_the_rest(lines: list[bytes], at
     data = b"\n".join(lines)
     first = splitter()
     records = first.feed(data[:at])
-    second = splitter(offset=first.resume_offset, mid_record=first.resumes_mid_record, recent=first.recent_counts())
+    second = splitter(FileCursor("jm.log", **first.resumption()))
     records += second.feed(data[first.resume_offset :])
     assert records + second.close() == records_of(data, file="jm.log")
 

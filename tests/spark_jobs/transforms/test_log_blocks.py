@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from ingest.flink_logs.files import LogFile, find, records_of
@@ -17,7 +17,9 @@ from ingest.flink_logs.patterns import PATTERNS
 from ingest.flink_logs.record_splitter import MAX_RECORD_BYTES
 from spark_jobs.transforms import log_blocks
 from spark_jobs.transforms.log_blocks import Block, record_batches, shares
+from tests.ingest.flink_logs.wrapped import ENVELOPES, JSON_LAYOUTS, mixed_logs
 
+RECORDINGS = Path(__file__).parents[2] / "fixtures" / "recordings"
 HEADER = "2026-11-21 04:00:00,001 WARN  a.B [] - "
 LINES = st.sampled_from(
     [
@@ -92,6 +94,31 @@ def test_blocks_give_what_the_file_gives(tmp_path: Path, lines: list[str], block
     if block_bytes > len(data):
         assert [row["ordinal"] for row in records] == [record.ordinal for record in expected]
         assert sum(row["headers"] for row in counts) == headers
+
+
+@settings(
+    deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], phases=(Phase.explicit, Phase.generate)
+)
+@given(mixed_logs(pieces=False), st.integers(50, 600), st.integers(20, 300))
+def test_blocks_of_mixed_envelopes_and_layouts_give_what_the_file_gives(
+    tmp_path: Path, data: bytes, block_bytes: int, read_bytes: int
+) -> None:
+    path = tmp_path / "jm.log"
+    path.write_bytes(data)
+    with read_in_pieces(read_bytes):
+        records, _ = rows_of(of_file(path, block_bytes))
+    assert told(records) == told(records_of(data, file=str(path)))
+
+
+@pytest.mark.parametrize("name", ["cri", "docker json-file", "docker compose", "log4j2 JsonLayout"])
+def test_a_recorded_log_in_an_envelope_is_read_in_blocks(tmp_path: Path, name: str) -> None:
+    plain = (RECORDINGS / "1.20.5/B/logs/flink-standalonesession-0-flink-jm.log").read_bytes()
+    data = {**ENVELOPES, **JSON_LAYOUTS}[name](plain)
+    path = tmp_path / "jm.log"
+    path.write_bytes(data)
+    records, _ = rows_of(of_file(path, 50_000))
+    assert told(records) == told(records_of(data, file=str(path)))
+    assert Counter(row["message"] for row in records) == Counter(record.message for record in records_of(plain, file="jm.log"))
 
 
 @pytest.mark.parametrize("block_bytes", [1_000, 300_000, 5_000_000])

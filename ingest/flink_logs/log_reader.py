@@ -1,0 +1,446 @@
+"""Bytes of one log file → the records in it, whatever is around its lines and however they are laid out.
+
+Each line is looked at by itself: what is around it (:mod:`ingest.flink_logs.envelopes`) says which stream it belongs to, one of each
+container and of each of its outputs, and a header of any known layout begins a record there. So a file may mix them, may be read from its
+middle, and damage concerns nothing beside it. A file in one layout without envelopes is not looked at line by line.
+"""
+
+import re
+from bisect import bisect_right
+from collections import Counter, OrderedDict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from itertools import accumulate
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from ingest.flink_logs.cursors import FileCursor
+from ingest.flink_logs.envelopes import Peeled, cri, prefixed
+from ingest.flink_logs.json_records import JsonRecord
+from ingest.flink_logs.json_records import read as read_json
+from ingest.flink_logs.layouts import CLOCK, DATED, SHORT, Layout
+from ingest.flink_logs.record_splitter import MAX_RECORD_BYTES, Keep, RawRecord, RecordCounts, RecordSplitter
+from ingest.records import LogRecord, Skip
+from ingest.redaction.texts import redact
+
+MAX_LINE_BYTES = 1024 * 1024
+MAX_STREAMS = 256
+"""Containers and outputs in one file of which an unfinished record is held at a time."""
+MAX_SKIPS = 50
+MAX_SKIPS_EACH = 5
+"""Of one reason in one reading."""
+MAX_DEPTH = 3
+KEPT_PLACES = 4096
+JSON = "JSON"
+
+_OTHERS = tuple((layout, re.compile(layout.header.encode()).match) for layout in (DATED, SHORT))
+_CLOCK = re.compile(CLOCK.encode()).match
+_FOREIGN = (
+    rb"(?:\[?[0-9]{2,4}[-/:][0-9]{2}[-/:][0-9]{2}[T ,.]|\{ ?\"|<[0-9]{1,3}>|\[pod/|\x1b\[|[A-Z][a-z]{2} [ 0-9][0-9] [0-9]{2}:"
+    rb"|[A-Za-z0-9][A-Za-z0-9_.-]*+ *+\| )"
+)
+"""How a line begins that may need a closer look."""
+_WRAPPED_JSON = re.compile(rb'"(?:log|MESSAGE|line)" ?: ?"|"(?:kubernetes|stream)" ?:').search
+_STREAM_KEY = tuple[str, str, str]
+_PLAIN: _STREAM_KEY = ("", "", "")
+
+
+@dataclass(slots=True)
+class _Stream:
+    """What one process prints to one output. ``canonical`` and ``physical`` say which offset of the splitter is which one of the file."""
+
+    key: _STREAM_KEY
+    process: str
+    layout: Layout
+    splitter: RecordSplitter
+    floor: int
+    """Lines before it were read before."""
+    is_json: bool = False
+    begun_at: int = -1
+    partial: bytes = b""
+    partial_at: int = -1
+    given: int = 0
+    canonical: list[int] = field(default_factory=list)
+    physical: list[int] = field(default_factory=list)
+
+    def place(self, offset: int) -> int:
+        found = bisect_right(self.canonical, offset) - 1
+        return self.physical[found] + offset - self.canonical[found] if found >= 0 else offset
+
+    def begins(self) -> int | None:
+        """Where in the file the line or record begins that is not returned yet."""
+        of_record = self.place(self.splitter.resume_offset) if self.splitter.pending else None
+        return min((at for at in (of_record, self.partial_at if self.partial else None) if at is not None), default=None)
+
+    def forget_places(self) -> None:
+        if len(self.canonical) > KEPT_PLACES:
+            done = max(bisect_right(self.canonical, self.splitter.resume_offset) - 1, 0)
+            del self.canonical[:done], self.physical[:done]
+
+
+class LogReader:
+    """Feed it the bytes of a file in order; it returns the records that are complete.
+
+    ``layout`` is tried first. ``day`` is that of times without a date where their envelope does not say it. ``begin`` is how far the file
+    has been read; :meth:`resumption` says it anew. ``mid_line`` says that what is fed begins within a line, which is dropped.
+
+    ``forms`` counts what was recognised: pairs of envelope ("" for none) and layout, with how many records began.
+    """
+
+    def __init__(
+        self, layout: Layout, zone: ZoneInfo, *, file: str, process: str, keep: Keep = "events", begin: FileCursor | None = None,
+        day: date | None = None,
+    ) -> None:  # fmt: skip
+        begin = begin or FileCursor(file)
+        self.skips: list[Skip] = []
+        self._layout, self._zone, self._file, self._process, self._keep, self._day = layout, zone, file, process, keep, day
+        self._counts = RecordCounts(begin.seen)
+        self._floors = {(envelope, process_, stream): offset for envelope, process_, stream, offset in begin.streams}
+        self._settled = begin.settled
+        self._carry, self._carry_at = b"", begin.offset
+        self._mid_line = begin.mid_record
+        self._hole = begin.offset == 0 and not begin.mid_record
+        self._forms: Counter[tuple[str, str]] = Counter()
+        self._skipped: Counter[str] = Counter()
+        self._known: set[str] = set()
+        self._streams: OrderedDict[_STREAM_KEY, _Stream] = OrderedDict()
+        own = re.escape(layout.opening.encode()) + layout.header.encode().removeprefix(b"^")
+        self._own = re.compile(own).match
+        self._foreign = re.compile(rb"\n(?!" + own + rb")" + _FOREIGN).search
+        self._foreign_first = re.compile(rb"(?!" + own + rb")" + _FOREIGN).match
+        self._out: list[tuple[str, RawRecord]] = []
+
+    @property
+    def headers(self) -> int:
+        return sum(self.forms.values())
+
+    @property
+    def forms(self) -> Counter[tuple[str, str]]:
+        forms = Counter(self._forms)
+        for stream in self._streams.values():
+            forms[_form(stream)] += stream.splitter.headers
+        return +forms
+
+    @property
+    def pending(self) -> bool:
+        """Whether bytes were read that belong to a record not returned yet."""
+        return bool(self._carry and not self._mid_line) or any(stream.begins() is not None for stream in self._streams.values())
+
+    @property
+    def resume_offset(self) -> int:
+        """Where a later reading must begin, so that nothing that is still incomplete is lost."""
+        return min([self._carry_at, *(at for stream in self._streams.values() if (at := stream.begins()) is not None)])
+
+    def resumption(self) -> dict[str, Any]:
+        """What of a ``FileCursor`` says how far the file was read."""
+        begun = [(*key, at) for key, stream in self._streams.items() if (at := stream.begins()) is not None]
+        return {
+            "offset": self.resume_offset, "mid_record": self._mid_line and not begun, "pending": self.pending,
+            "seen": self._counts.recent(), **({"settled": self._carry_at, "streams": begun} if begun and len(self._streams) > 1 else {}),
+        }  # fmt: skip
+
+    def feed(self, data: bytes) -> list[LogRecord]:
+        """Take the next bytes; returns the records that they complete."""
+        self._feed(data)
+        return self._records()
+
+    def close(self) -> list[LogRecord]:
+        """The file is taken to have ended: returns the last records."""
+        self._close()
+        return self._records()
+
+    def _feed(self, data: bytes) -> None:
+        if self._hole:
+            # Copy-and-truncate rotation leaves a hole where a writer goes on at its old position.
+            size = len(data)
+            data = data.lstrip(b"\0")
+            self._carry_at += size - len(data)
+            self._hole = not data
+        if self._mid_line:
+            end = data.find(b"\n") + 1
+            self._carry_at += end or len(data)
+            data = data[end:] if end else b""
+            self._mid_line = not end
+        cut = data.rfind(b"\n") + 1
+        if cut:
+            block, self._carry = self._carry + data[:cut], data[cut:]
+            at, self._carry_at = self._carry_at, self._carry_at + len(block)
+            self._take(block, at)
+        else:
+            self._carry += data
+        if len(self._carry) > MAX_LINE_BYTES:
+            at, self._carry_at = self._carry_at, self._carry_at + len(self._carry)
+            line, self._carry, self._mid_line = self._carry[:MAX_LINE_BYTES], b"", True
+            self._take(line + b"\n", at)
+        for stream in self._streams.values():
+            begins = stream.begins()
+            if begins is not None and self._carry_at - begins > MAX_RECORD_BYTES:
+                self._end(stream)
+
+    def _close(self) -> None:
+        if self._carry:
+            at, self._carry_at = self._carry_at, self._carry_at + len(self._carry)
+            line, self._carry, self._mid_line = self._carry, b"", True
+            self._take(line + b"\n", at)
+        for stream in list(self._streams.values()):
+            if stream.partial:
+                self._take_lines(stream, [stream.partial], [stream.partial_at], [b""])
+                stream.partial = b""
+            self._end(stream)
+
+    def _records(self) -> list[LogRecord]:
+        out, self._out = self._out, []
+        return [
+            LogRecord(process, ts, level, logger, message, digest, ordinal, self._file, offset)
+            for process, (ts, level, logger, message, digest, ordinal, offset) in out
+        ]
+
+    def _splitter(self, process: str, layout: Layout) -> RecordSplitter:
+        return RecordSplitter(layout, self._zone, keep=self._keep, counts=self._counts)
+
+    def _take(self, block: bytes, at: int) -> None:
+        """Whole lines. Where all of them are of one kind they are taken as one."""
+        plain = self._streams.get(_PLAIN)
+        if at < self._settled or self._known or (plain and not self._is_own(plain)):
+            self._take_each(block, at)
+        elif not self._foreign_first(block) and not self._foreign(block):
+            stream = self._stream(_PLAIN)
+            stream.canonical.append(stream.given)
+            stream.physical.append(at)
+            self._give(stream, block, at)
+        elif not self._take_cri(block, at):
+            self._take_each(block, at)
+
+    def _take_cri(self, block: bytes, at: int) -> bool:
+        """Lines of one container's one output, of which each is whole."""
+        first = cri(block[:200])
+        if first is None:
+            return False
+        lines = block[:-1].split(b"\n")
+        parts = [line.split(b" ", 3) for line in lines]
+        output = first.stream.encode()
+        if not all(len(part) == 4 and part[2] == b"F" and part[1] == output and part[0][10:11] == b"T" for part in parts):
+            return False
+        stream = self._stream((first.envelope, "", first.stream))
+        if stream.partial:
+            return False
+        offsets = list(accumulate(map(len, lines), lambda offset, size: offset + size + 1, initial=at))
+        offsets.pop()
+        self._take_lines(stream, [part[3] for part in parts], offsets, [part[0] for part in parts])
+        return True
+
+    def _take_each(self, block: bytes, at: int) -> None:
+        run: tuple[list[bytes], list[int], list[bytes]] = ([], [], [])
+        last: _Stream | None = None
+        for line in block[:-1].split(b"\n"):
+            here, at = at, at + len(line) + 1
+            peeled = None if self._own(line) else self._peeled(line)
+            content, stamp = (line, b"") if peeled is None else (peeled.content, peeled.stamp)
+            stream = self._stream(_PLAIN if peeled is None else (peeled.envelope, peeled.process, peeled.stream))
+            if here < stream.floor:
+                continue
+            if peeled is not None and (stream.partial or not peeled.whole):
+                content, here = self._joined(stream, content, here)
+                if not peeled.whole:
+                    stream.partial, stream.partial_at = content, here
+                    continue
+            if stream is not last and run[0] and last is not None:
+                self._take_lines(last, *run)
+                run = ([], [], [])
+            last = stream
+            run[0].append(content)
+            run[1].append(here)
+            run[2].append(stamp)
+        if last is not None and run[0]:
+            self._take_lines(last, *run)
+
+    def _joined(self, stream: _Stream, content: bytes, here: int) -> tuple[bytes, int]:
+        """A line of which pieces came before; what is longer than a line may be is left out."""
+        if stream.partial:
+            content, here = (stream.partial + content)[:MAX_LINE_BYTES], stream.partial_at
+            stream.partial = b""
+        return content, here
+
+    def _peeled(self, line: bytes, within: tuple[str, ...] = ()) -> Peeled | None:
+        """The line without all that is around it, ``None`` where that is nothing. None stands in one of its kind."""
+        for outer in self._envelopes(line):
+            if outer.envelope in within:
+                continue
+            deeper = len(within) + 1 < MAX_DEPTH and not self._own(outer.content)
+            inner = self._peeled(outer.content, (*within, outer.envelope)) if deeper else None
+            if inner is not None:
+                process = "/".join(filter(None, (outer.process, inner.process)))
+                inner = Peeled(
+                    f"{outer.envelope}, {inner.envelope}", process, inner.stream or outer.stream, inner.content,
+                    inner.whole and outer.whole, inner.stamp or outer.stamp,
+                )  # fmt: skip
+            known = f"{outer.envelope}\t{outer.process}"
+            if outer.strict or known in self._known:
+                return inner or outer
+            if inner is not None or self._begins(outer.content):
+                if len(self._known) < 4 * MAX_STREAMS:
+                    self._known.add(known)
+                return inner or outer
+        return None
+
+    def _envelopes(self, line: bytes) -> Iterable[Peeled]:
+        if line[:1] == b"{":
+            if _WRAPPED_JSON(line):
+                try:
+                    found = read_json(line, self._zone)
+                except ValueError:
+                    return
+                if isinstance(found, Peeled):
+                    yield found
+        elif (of_kubernetes := cri(line)) is not None:
+            yield of_kubernetes
+        else:
+            yield from prefixed(line)
+
+    def _begins(self, line: bytes) -> bool:
+        """Whether a record begins with this line."""
+        if self._own(line) or _CLOCK(line) or any(match(line) for _, match in _OTHERS):
+            return True
+        try:
+            return line[:1] == b"{" and isinstance(read_json(line, self._zone), JsonRecord)
+        except ValueError:
+            return False
+
+    def _is_own(self, stream: _Stream) -> bool:
+        return stream.layout is self._layout and not stream.is_json
+
+    def _stream(self, key: _STREAM_KEY) -> _Stream:
+        found = self._streams.get(key)
+        if found is None:
+            if len(self._streams) >= MAX_STREAMS:
+                _, oldest = self._streams.popitem(last=False)
+                self._end(oldest)
+                self._forms[_form(oldest)] += oldest.splitter.headers
+            process = key[1] or self._process
+            found = _Stream(key, process, self._layout, self._splitter(process, self._layout), self._floors.get(key, self._settled))
+            self._streams[key] = found
+        elif len(self._streams) > 1:
+            self._streams.move_to_end(key)
+        return found
+
+    def _take_lines(self, stream: _Stream, lines: Sequence[bytes], offsets: Sequence[int], stamps: Sequence[bytes]) -> None:
+        """Lines of one stream, with where in the file they begin and the times that their envelopes give."""
+        block = b"\n".join(lines) + b"\n"
+        if self._is_own(stream) and not self._foreign_first(block) and not self._foreign(block):
+            sizes = accumulate(map(len, lines), lambda offset, size: offset + size + 1, initial=stream.given)
+            stream.canonical.extend(sizes)
+            stream.canonical.pop()
+            stream.physical.extend(offsets)
+            self._give(stream, block, offsets[0])
+            return
+        given: list[bytes] = []
+        size = 0
+        for line, at, stamp in zip(lines, offsets, stamps, strict=True):
+            layout, line = self._layout_of(line, stamp)
+            if layout is None:
+                if line[:1] == b"{" and self._take_json(stream, line, at, given):
+                    given, size = [], 0
+                    continue
+                if stream.is_json or stream.begun_at < 0 or at - stream.begun_at > MAX_RECORD_BYTES:
+                    continue
+            else:
+                if layout is not stream.layout or stream.is_json:
+                    self._give(stream, b"".join(given))
+                    given, size = [], 0
+                    self._switch(stream, layout)
+                stream.begun_at = at
+                stream.canonical.append(stream.given + size)
+                stream.physical.append(at)
+            given += [line, b"\n"]
+            size += len(line) + 1
+        self._give(stream, b"".join(given))
+
+    def _layout_of(self, line: bytes, stamp: bytes) -> tuple[Layout | None, bytes]:
+        """The layout whose header the line has; a date is put before a time that has none."""
+        if self._own(line):
+            return self._layout, line
+        if line[:1].isdigit() or line[:1] == b"[":
+            for layout, match in _OTHERS:
+                if match(line):
+                    return layout, line
+            if _CLOCK(line):
+                day = self._day_of(line, stamp)
+                if day is not None:
+                    return DATED, day.isoformat().encode() + b" " + line
+                self._skip("no_date", "Its times have no date; name the file by its day (2026-11-21) or declare it with --date.")
+        return None, line
+
+    def _day_of(self, line: bytes, stamp: bytes) -> date | None:
+        """By the time of the envelope: the day on which the line's time is nearest to it."""
+        try:
+            at = datetime.fromisoformat(stamp.decode("ascii")) if stamp else None
+        except (ValueError, UnicodeDecodeError):
+            at = None
+        if at is None or at.tzinfo is None:
+            return self._day
+        local = at.astimezone(self._zone)
+        behind = local.hour - int(line[:2])
+        ordinal = local.toordinal() + (1 if behind > 12 else -1 if behind < -12 else 0)
+        return date.fromordinal(ordinal)
+
+    def _take_json(self, stream: _Stream, line: bytes, at: int, given: Sequence[bytes]) -> bool:
+        """Whether the line is a record by itself, or a broken one of a log that has such."""
+        try:
+            found = read_json(line, self._zone)
+        except ValueError as error:
+            if not stream.is_json:
+                return False
+            self._skip("bad_json", f"The line at byte {at} is no JSON that can be read ({str(error)[:100]}) and was passed over.")
+            return True
+        if not isinstance(found, JsonRecord):
+            return False
+        self._give(stream, b"".join(given))
+        if found.process and found.process != stream.process:
+            stream = self._stream((stream.key[0], found.process, stream.key[2]))
+            if at < stream.floor:
+                return True
+        if not stream.is_json:
+            self._switch(stream, stream.layout)
+            stream.is_json = True
+        self._hold(stream, stream.splitter.whole(found.ts, found.level, found.logger, found.message, line, at), placed=True)
+        return True
+
+    def _switch(self, stream: _Stream, layout: Layout) -> None:
+        """Another layout from here on."""
+        self._end(stream)
+        self._forms[_form(stream)] += stream.splitter.headers
+        stream.layout, stream.is_json, stream.splitter = layout, False, self._splitter(stream.process, layout)
+        stream.given, stream.begun_at = 0, -1
+        stream.canonical, stream.physical = [], []
+
+    def _give(self, stream: _Stream, block: bytes, begun_at: int | None = None) -> None:
+        if block:
+            stream.given += len(block)
+            self._hold(stream, stream.splitter.take(block))
+            stream.forget_places()
+            if begun_at is not None:
+                begins = stream.begins()
+                stream.begun_at = begun_at if begins is None else begins
+
+    def _end(self, stream: _Stream) -> None:
+        self._hold(stream, stream.splitter.end())
+
+    def _hold(self, stream: _Stream, records: list[RawRecord], placed: bool = False) -> None:
+        for offset in stream.splitter.cut:
+            detail = f"The record at byte {stream.place(offset)} is longer than {MAX_RECORD_BYTES} bytes; the rest was cut off."
+            self._skip("long_line", detail, MAX_SKIPS)
+        stream.splitter.cut.clear()
+        if placed:
+            self._out += [(stream.process, record) for record in records]
+        else:
+            self._out += [(stream.process, (*record[:-1], stream.place(record[-1]))) for record in records]
+
+    def _skip(self, reason: str, detail: str, most: int = MAX_SKIPS_EACH) -> None:
+        self._skipped[reason] += 1
+        if self._skipped[reason] <= (1 if reason == "no_date" else most):
+            self.skips.append(Skip(redact(self._file), reason, detail))
+
+
+def _form(stream: _Stream) -> tuple[str, str]:
+    return stream.key[0], JSON if stream.is_json else stream.layout.name
