@@ -59,6 +59,7 @@ def test_tasks_keep_the_names_that_messages_of_other_releases_carry() -> None:
         "alerts.evaluate",
         "pipeline.audit_storage",
         "pipeline.collect",
+        "pipeline.discover",
         "pipeline.maintain",
         "pipeline.make_report",
         "pipeline.roll_up",

@@ -7,7 +7,6 @@ from datetime import datetime
 from webapp.alerting.choices import Happened, Notified
 from webapp.alerting.lifecycle import AlertEpisode, Event, Life
 from webapp.alerting.models import Alert, AlertEvent, AlertGroup
-from webapp.alerting.policies import Policies
 from webapp.alerting.row_updates import write
 from webapp.findings.choices import SEVERITY_RANK
 from webapp.findings.models import Finding
@@ -97,7 +96,3 @@ class Written:
             ],
             batch_size=ROWS_AT_ONCE,
         )
-
-
-def labels_of(cluster: str, policies: Policies) -> dict[str, str]:
-    return {"kind": "recording" if policies.is_recorded(cluster) else "live"} if cluster else {"kind": "storage"}

@@ -6,6 +6,7 @@ from django.db.models import QuerySet
 
 from webapp.alerting.choices import OPEN, AlertState, Mute
 from webapp.findings.choices import Severity
+from webapp.fleet.filters import LABEL
 from webapp.lib.filter_sets import ListFilters, OfJob
 from webapp.lib.keysets import NEWEST_ROWS_FIRST, KeysetColumn
 from webapp.lib.query_parameters import Choice, Flag, Text
@@ -15,6 +16,7 @@ OPEN_STATE, ANY_STATE = "open", "any"
 
 class AlertFilters(OfJob):
     rule = Text(about="e.g. checkpoint.declined")
+    label = LABEL
     state = Choice((*AlertState.values, OPEN_STATE, ANY_STATE), method="in_state")
     severity = Choice(Severity.values)
     muted_by = Choice([one for one in Mute.values if one])

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from django.db.models import F, Q
 
-from webapp.alerting.alert_rows import TEXTS, Written, copy_texts, episode_of, labels_of, life_of, put
+from webapp.alerting.alert_rows import TEXTS, Written, copy_texts, episode_of, life_of, put
 from webapp.alerting.choices import OPEN
 from webapp.alerting.lifecycle import FLAP_WINDOW, take
 from webapp.alerting.models import Alert
@@ -56,7 +56,7 @@ def _take(finding: Finding, known: dict[Identity, list[Alert]], policies: Polici
         return
     if step.is_new or row is None:
         row = Alert(cluster=finding.cluster, job_id=finding.job_id, rule=finding.rule, subject_id=finding.subject_id, created_at=now)
-        row.severity, row.recorded, row.labels = finding.severity, policy.recorded, labels_of(finding.cluster, policies)
+        row.severity, row.recorded, row.labels = finding.severity, policy.recorded, policies.labels(finding.cluster)
         known[identity].insert(0, row)
         written.new.append(row)
         copy_texts(row, finding)

@@ -41,12 +41,18 @@ class Policies:
     def __init__(self, instead: RuleSetting | None = None) -> None:
         rows = [*RuleSetting.objects.all(), *([instead] if instead else [])]
         self._set: dict[Scope, RuleSetting] = {(row.rule, row.cluster, row.job_id): row for row in rows}
-        self._recordings = set(Cluster.objects.filter(kind=ClusterKind.RECORDING).values_list("name", flat=True))
-        self._removed = dict(RemovedCluster.objects.values_list("name", "removed_at"))
+        self._clusters = {name: (kind, labels) for name, kind, labels in Cluster.objects.values_list("name", "kind", "labels")}
+        self._removed = {row.name: row for row in RemovedCluster.objects.all()}
         self._known: dict[Scope, RulePolicy] = {}
 
     def is_recorded(self, cluster: str) -> bool:
-        return cluster in self._recordings
+        return self._clusters.get(cluster, ("", {}))[0] == ClusterKind.RECORDING
+
+    def labels(self, cluster: str) -> dict[str, str]:
+        """Of the cluster, and whether it is watched."""
+        if not cluster:
+            return {"kind": "storage"}
+        return {**self._clusters.get(cluster, ("", {}))[1], "kind": "recording" if self.is_recorded(cluster) else "live"}
 
     def policy(self, rule: str, cluster: str, job_id: str, own_rank: int) -> Policy:
         """Nothing alerts of a cluster that was removed: nobody could see it end."""
@@ -55,10 +61,10 @@ class Policies:
 
     def why_ended(self, cluster: str) -> str:
         """The reason of an alert that ends now; empty where its rule sees nothing any more."""
-        removed_at = self._removed.get(cluster)
-        if removed_at is None:
+        removed = self._removed.get(cluster)
+        if removed is None:
             return ""
-        return f"Cluster {cluster} was removed from Weir at {instant_text(removed_at)}: it is no longer watched, and its state is unknown."
+        return f"Cluster {cluster} {removed.how} at {instant_text(removed.removed_at)}: it is no longer watched, and its state is unknown."
 
     def rule_policy(self, rule: str, cluster: str, job_id: str) -> RulePolicy:
         scope = (rule, cluster, job_id)

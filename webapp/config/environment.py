@@ -100,6 +100,7 @@ class Environment:
     session_age_s: int = _read(number, "WEIR_SESSION_AGE_S", 12 * 3600, 300, 30 * _DAY_S)
     lake_root: str = _read(_place, "WEIR_LAKE_ROOT", "lake")
     runs_root: str = _read(_place, "WEIR_RUNS_ROOT", "runs")
+    sources: str = _read(text, "WEIR_SOURCES", "", "the path of a YAML file that declares sources of clusters", check.is_absolute)
     keep_runs: int = _read(number, "WEIR_KEEP_RUNS", 10, 1, 10_000)
     demo: bool = _read(flag, "WEIR_DEMO", True)
     collect_interval_s: int = _read(number, "WEIR_COLLECT_INTERVAL_S", 8, 3, 3600)

@@ -23,6 +23,10 @@ def may_be_folder(path: str) -> bool:
     return "\0" not in path and (folder.is_dir() or not folder.exists())
 
 
+def is_absolute(path: str) -> bool:
+    return "\0" not in path and Path(path).is_absolute()
+
+
 def is_place(place: str) -> bool:
     scheme, separator, rest = place.partition("://")
     return bool(re.fullmatch(r"[a-z][a-z0-9+.-]*", scheme) and rest) if separator else not re.match(r"^[a-z0-9]+:[^/\\]", place)

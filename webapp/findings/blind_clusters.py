@@ -34,8 +34,8 @@ def watch(now: datetime) -> None:
 
 
 def close_unwatched(now: datetime) -> int:
-    """Nobody judges the jobs of a cluster that was removed any more. Roots of the storage belong to no cluster."""
-    of_removed = Finding.objects.open().exclude(cluster="").exclude(cluster__in=Cluster.objects.values("name"))
+    """Nobody judges the jobs of a cluster that was removed, or left its source, any more. Roots of the storage belong to no cluster."""
+    of_removed = Finding.objects.open().exclude(cluster="").exclude(cluster__in=Cluster.objects.filter(left_at__isnull=True).values("name"))
     closed: int = of_removed.update(state=FindingState.CLOSED, closed_at=now, to_alert=True)
     return closed
 

@@ -1,10 +1,11 @@
 """Addresses of the fleet below /api/v1/."""
 
-from webapp.fleet.api.views import ClusterViews, JobAnnotationViews, JobExceptionViews, JobViews, LogEventViews
+from webapp.fleet.api.views import ClusterViews, JobAnnotationViews, JobExceptionViews, JobViews, LogEventViews, SourceViews
 from webapp.lib.api.routes import Routes
 
 ROUTES: Routes = (
     ("clusters", ClusterViews, "api-clusters"),
+    ("sources", SourceViews, "api-sources"),
     ("jobs", JobViews, "api-jobs"),
     ("log-events", LogEventViews, "api-log-events"),
     ("exceptions", JobExceptionViews, "api-exceptions"),

@@ -35,6 +35,7 @@ VISIBILITY_BADGES: dict[str, Badge] = {
     Visibility.RECORDING: Badge("recording", "■", "done"),
     Visibility.NEW: Badge("not asked yet", "○", "unknown"),
     Visibility.PAUSED: Badge("paused", "■", "unknown"),
+    Visibility.LEFT: Badge("left its source", "■", "unknown"),
 }
 
 

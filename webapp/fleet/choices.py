@@ -22,6 +22,7 @@ class Visibility(models.TextChoices):
     RECORDING = "recording", "recording"
     NEW = "new", "not asked yet"
     PAUSED = "paused", "paused"
+    LEFT = "left", "left its source"
 
 
 UNKNOWN_STATUS = "UNKNOWN"

@@ -8,9 +8,11 @@ from django.db.models import Q, QuerySet
 from webapp.fleet.badges import HEALTH_GROUPS, STATUS_GROUPS
 from webapp.fleet.choices import ClusterKind, HealthState
 from webapp.fleet.log_kinds import ROUTINE_KINDS
+from webapp.fleet.models import Cluster
 from webapp.fleet.sorting import FLEET_SORTS, WORST_FIRST, Sort
 from webapp.lib.filter_sets import SORT, ListFilters, OfJob
 from webapp.lib.keysets import KeysetColumn, newest_first
+from webapp.lib.matchers import BadMatcher, Matcher, match_all, parse_lines
 from webapp.lib.query_parameters import Choice, Parameter, Text, Whole
 
 _LOWER_CASE = re.compile("[a-z]")
@@ -34,14 +36,43 @@ class Order(Choice):
         return qs
 
 
+class ClusterLabels(Parameter):
+    """Rows of clusters whose labels match, by the matchers of silences and endpoints."""
+
+    schema = Text.schema
+
+    def read(self, text: str) -> tuple[Matcher, ...]:
+        try:
+            return parse_lines(text.replace(";", "\n"))
+        except BadMatcher as error:
+            raise ValueError(f"{error} Write several with semicolons between them.") from error
+
+    def filter(self, qs: QuerySet[Any], value: Any) -> QuerySet[Any]:
+        if not value:
+            return qs
+        found = [name for name, labels in Cluster.objects.values_list("name", "labels") if match_all(value, {**labels, "cluster": name})]
+        return qs.filter(**{f"{self.field_name}__in": found})
+
+
+LABEL = ClusterLabels("cluster", about='of the cluster, such as team="payments"; as matchers of silences')
+
+
 class ClusterFilters(ListFilters):
     kind = Choice(ClusterKind.values)
+    label = ClusterLabels("name", about=LABEL.about)
+    found_by = Text(about="the source that found it")
+    q = Text("name", "icontains", about="part of the name")
+
+
+class SourceFilters(ListFilters):
+    name = Text()
 
 
 class JobFilters(ListFilters):
     """Of jobs with their ``status``."""
 
     cluster = Text()
+    label = LABEL
     state = Text(about="as Flink reports it, e.g. RUNNING")
     status = Status(method="of_status", about=f"the state, UNKNOWN or UNWATCHED, or a group of them: {', '.join(STATUS_GROUPS)}")
     name = Text(lookup_expr="icontains", about="part of the name")

@@ -11,9 +11,9 @@ from webapp.fleet.choices import UNKNOWN_STATUS, UNWATCHED_STATUS, ClusterKind
 from webapp.fleet.freshness import late_before
 
 if TYPE_CHECKING:
-    from webapp.fleet.models import Cluster, JobCurrent
+    from webapp.fleet.models import Cluster, JobCurrent, SourceReading
 else:
-    Cluster = JobCurrent = object
+    Cluster = JobCurrent = SourceReading = object
 
 MAX_SHARD_SIZE = 200
 MISSED_CYCLES_UNTIL_BLIND = 3
@@ -33,12 +33,12 @@ class ClusterQuerySet(QuerySet["Cluster"]):
 
     def collected(self) -> Self:
         """Those that the collector asks."""
-        return self.live().filter(enabled=True)
+        return self.live().filter(enabled=True, left_at__isnull=True)
 
     def unseen(self, now: datetime) -> Self:
-        """Live clusters whose jobs' state cannot be known now: blind, silent, paused or never seen."""
+        """Live clusters whose jobs' state cannot be known now: blind, silent, paused, never seen, or not listed any more."""
         silent = Q(last_success_at__isnull=True) | Q(last_success_at__lt=now - silence_allowed())
-        return self.live().filter(silent | Q(blind_since__isnull=False) | Q(enabled=False))
+        return self.live().filter(silent | Q(blind_since__isnull=False) | Q(enabled=False) | Q(left_at__isnull=False))
 
     def free_shard(self) -> int:
         """The first shard that has room."""
@@ -51,6 +51,12 @@ class ClusterQuerySet(QuerySet["Cluster"]):
         unknown = names - set(self.filter(name__in=names).values_list("name", flat=True)) - set(removed.values_list("name", flat=True))
         rows = [self.model(name=name, kind=ClusterKind.RECORDING, enabled=False) for name in sorted(unknown)]
         return len(self.bulk_create(rows, ignore_conflicts=True))
+
+
+class SourceReadingQuerySet(QuerySet["SourceReading"]):
+    def failing(self, since: datetime) -> Self:
+        """Those that could not be read whole, and were not since then."""
+        return self.filter(Q(last_success_at__isnull=True) | Q(last_success_at__lt=since), last_error__isnull=False)
 
 
 class JobCurrentQuerySet(QuerySet["JobCurrent"]):

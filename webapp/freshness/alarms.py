@@ -3,13 +3,18 @@
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from django.conf import settings
+
 from webapp.config import schedule
 from webapp.fleet.freshness import LEAST_CYCLE_S, MISSED_CYCLES
+from webapp.fleet.models import SourceReading
 from webapp.work.models import DueWork, Heartbeat, PipelineAlarm
 from webapp.work.registry import work_of
 
 SLACK = timedelta(seconds=2 * schedule.TICK_S)
 TICK = "tick"
+UNREAD_FOR = timedelta(seconds=60)
+"""A source of clusters that is deployed anew is no problem."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +41,10 @@ def problems(now: datetime) -> list[Problem]:
         problem = _problem_of(row, now)
         if problem:
             found.append(problem)
-    return found
+    return found + [
+        Problem("source.unreadable", source.name, f"Its clusters stay as they were last listed. {source.last_error}")
+        for source in (SourceReading.objects.failing(now - UNREAD_FOR) if settings.WEIR.sources else ())
+    ]
 
 
 def _problem_of(row: DueWork, now: datetime) -> Problem | None:

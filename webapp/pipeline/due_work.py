@@ -7,12 +7,12 @@ from django.utils import timezone
 
 from webapp.config import schedule
 from webapp.fleet.models import Cluster
-from webapp.pipeline import collecting, cycle, lake_care, retention, rollups
+from webapp.pipeline import collecting, cycle, discovering, lake_care, retention, rollups
 from webapp.work.hints import Task, hint
 from webapp.work.keys import COLLECT, CYCLE, collect_key, number_of
 from webapp.work.lease import Lease
 from webapp.work.models import DueWork
-from webapp.work.registry import DAY_S, HOUR_S, MAINTAIN_TASK, ClaimedWork, Ended, Work, register
+from webapp.work.registry import DAY_S, HOUR_S, MAINTAIN_TASK, ClaimedWork, Ended, Work, register, work_of
 from webapp.work.runs import RunRecord
 from webapp.work.spark_process import spark_task
 
@@ -20,6 +20,7 @@ RETENTION = "maintenance/retention"
 LAKE = "maintenance/lake"
 
 COLLECT_TASK = Task("pipeline.collect", schedule.COLLECT, 300)
+DISCOVERY_TASK = Task("pipeline.discover", schedule.DEFAULT, 120)
 CYCLE_TASK = spark_task("pipeline.spark_cycle", schedule.SPARK)
 
 COLLECTION_RESTS_AT_MOST = timedelta(seconds=30)
@@ -61,7 +62,7 @@ def _next_cycle(ended: Ended) -> datetime | None:
 def _hint_at_the_next(key: str) -> None:
     """What is due again before the next tick would say so."""
     now = timezone.now()
-    task = COLLECT_TASK if key.startswith(COLLECT) else CYCLE_TASK
+    task = work_of(key).task
     ahead = DueWork.objects.filter(key=key, next_attempt_at__gt=now, next_attempt_at__lt=now + timedelta(seconds=schedule.TICK_S))
     for due_at in ahead.values_list("next_attempt_at", flat=True):
         hint(task, key, due_at - now)
@@ -100,6 +101,13 @@ register(
         every=lambda: {rollups.KEY: settings.WEIR.rollups_interval_s},
         has_work=lambda _attempt: rollups.has_work(),
         do=rollups.run,
+    ),
+    Work(
+        discovering.KEY,
+        DISCOVERY_TASK,
+        every=lambda: {discovering.KEY: discovering.EVERY_S} if settings.WEIR.sources else {},
+        look=discovering.follow_due,
+        done=_hint_at_the_next,
     ),
     Work(RETENTION, MAINTAIN_TASK, every=lambda: {RETENTION: HOUR_S}, do=_purge),
     Work(LAKE, MAINTAIN_TASK, every=lambda: {LAKE: DAY_S}, do=lambda _lease, record: lake_care.care(record)),

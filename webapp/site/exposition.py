@@ -42,7 +42,7 @@ def _metrics(now: datetime) -> Iterator[tuple[str, str, Iterable[Sample]]]:
         ("weir_loaded_timestamp_seconds", "Newest run loaded into the database.", current.loaded_at),
     ):
         yield name, meaning, [({}, instant.timestamp())] if instant else []
-    clusters = list(Cluster.objects.live())
+    clusters = list(Cluster.objects.live().filter(left_at__isnull=True).defer("cursor"))
     yield (
         "weir_cluster_seen",
         "1 for a live cluster that can be seen now.",

@@ -5,22 +5,32 @@ from typing import Any
 from rest_framework import serializers
 
 from webapp.fleet.choices import UNKNOWN_STATUS, UNWATCHED_STATUS, HealthState
-from webapp.fleet.models import Cluster, JobAnnotation, JobCurrent, JobException, LogEvent
+from webapp.fleet.models import Cluster, JobAnnotation, JobCurrent, JobException, LogEvent, SourceReading
 from webapp.fleet.querysets import HEAVY
 
 
 class ClusterSerializer(serializers.ModelSerializer[Cluster]):
     """A cluster without anything secret."""
 
-    visibility = serializers.CharField(read_only=True, help_text="live, blind, recording, new or paused")
+    visibility = serializers.CharField(
+        read_only=True, help_text="live, blind, recording, new, paused or left (its source lists it no more)"
+    )
 
     class Meta:
         model = Cluster
         fields = (
             "name", "kind", "visibility", "enabled", "url", "history_url", "flink_version", "jobs_seen", "last_collected_at",
             "last_success_at", "last_error", "last_requests", "last_skips", "blind_since", "time_zone", "log_layout", "verify_tls",
-            "metrics_interval_s", "created_at",
+            "metrics_interval_s", "created_at", "labels", "found_by", "left_at",
         )  # fmt: skip
+
+
+class SourceReadingSerializer(serializers.ModelSerializer[SourceReading]):
+    """A declared source of clusters, and how its last reading went."""
+
+    class Meta:
+        model = SourceReading
+        exclude = ("id",)
 
 
 class JobSerializer(serializers.ModelSerializer[JobCurrent]):

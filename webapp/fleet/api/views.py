@@ -15,8 +15,9 @@ from webapp.fleet.api.serializers import (
     JobExceptionSerializer,
     JobSerializer,
     LogEventSerializer,
+    SourceReadingSerializer,
 )
-from webapp.fleet.filters import AnnotationFilters, ClusterFilters, ExceptionFilters, JobFilters, LogEventFilters
+from webapp.fleet.filters import AnnotationFilters, ClusterFilters, ExceptionFilters, JobFilters, LogEventFilters, SourceFilters
 from webapp.fleet.models import Cluster, JobCurrent
 from webapp.fleet.querysets import HEAVY
 from webapp.lib.api.lists import ERRORS, NOT_FOUND, ListView, listed
@@ -35,6 +36,11 @@ class ClusterViews(ListView):
     @extend_schema(summary="One cluster", responses={200: ClusterSerializer, **ERRORS, **NOT_FOUND})
     def retrieve(self, request: Request, name: str) -> Response:
         return Response(self.get_serializer(get_object_or_404(self.get_queryset(), name=without_nul(name))).data)
+
+
+@listed(SourceReadingSerializer, "Declared sources of clusters, and how their last reading went")
+class SourceViews(ListView):
+    filterset_class = SourceFilters
 
 
 @listed(JobSerializer, "Jobs as last seen")

@@ -1,7 +1,8 @@
 """Clusters, and what is known about their jobs."""
 
 from webapp.fleet.models.cluster import Cluster, RemovedCluster
+from webapp.fleet.models.discovery import SourceReading
 from webapp.fleet.models.events import JobAnnotation, JobException, LogEvent
 from webapp.fleet.models.job import JobCurrent
 
-__all__ = ["Cluster", "JobAnnotation", "JobCurrent", "JobException", "LogEvent", "RemovedCluster"]
+__all__ = ["Cluster", "JobAnnotation", "JobCurrent", "JobException", "LogEvent", "RemovedCluster", "SourceReading"]

@@ -46,6 +46,9 @@ class Cluster(models.Model):
     time_zone = models.CharField(max_length=64, default="UTC", validators=[is_time_zone], help_text="of the log lines, which carry none")
     metrics_interval_s = models.PositiveIntegerField(default=30)
 
+    labels = models.JSONField(default=dict, blank=True, editable=False, help_text="names with texts, such as team; alerts carry them")
+    found_by = models.CharField(max_length=100, blank=True, editable=False, help_text="the source that found it; empty: added by hand")
+    left_at = models.DateTimeField(null=True, editable=False, help_text="since when its source does not list it any more")
     shard = models.PositiveIntegerField(default=0, editable=False)
     cursor = models.JSONField(default=dict, blank=True, editable=False)
     fingerprint = models.CharField(max_length=128, blank=True, editable=False, help_text="of the recording this was imported from")
@@ -139,6 +142,8 @@ class Cluster(models.Model):
     def visibility_at(self, now: datetime) -> Visibility:
         if self.kind == ClusterKind.RECORDING:
             return Visibility.RECORDING
+        if self.left_at:
+            return Visibility.LEFT
         if not self.enabled:
             return Visibility.PAUSED
         if self.last_collected_at is None:
@@ -152,13 +157,19 @@ class Cluster(models.Model):
 
 
 class RemovedCluster(models.Model):
-    """A cluster somebody removed: rows of it that are still under way must not bring it back."""
+    """A cluster that somebody removed or that left its source: rows of it that are still under way must not bring it back."""
 
     name = models.CharField(max_length=100, unique=True)
     removed_at = models.DateTimeField(auto_now_add=True)
+    because = models.TextField(blank=True, help_text="what happened, behind the name of the cluster; empty: somebody removed it")
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def how(self) -> str:
+        """What happened to it, behind its name."""
+        return self.because or "was removed from Weir"
 
 
 def _is_file(path: str) -> bool:

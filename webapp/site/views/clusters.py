@@ -1,5 +1,6 @@
 """Clusters: what is seen of each; add, test, change, pause and remove them."""
 
+from django.conf import settings
 from django.contrib import messages
 from django.core.exceptions import ValidationError
 from django.db import transaction
@@ -14,20 +15,46 @@ from webapp.findings.signals import findings_changed
 from webapp.fleet.badges import VISIBILITY_BADGES
 from webapp.fleet.choices import ClusterKind, Visibility
 from webapp.fleet.connection_test import TestReport, tried_connection
+from webapp.fleet.filters import ClusterFilters
 from webapp.fleet.forms import ClusterForm
 from webapp.fleet.models import Cluster
 from webapp.fleet.registration import register
 from webapp.lib.badges import Badge
+from webapp.lib.list_pages import Control, filter_form
+
+Row = tuple[Cluster, Badge]
+ROWS_SHOWN = 300
+LABELS_SHOWN = 12
 
 
 @require_GET
 def clusters(request: HttpRequest) -> HttpResponse:
     now = timezone.now()
-    rows = [(cluster, VISIBILITY_BADGES[cluster.visibility_at(now)]) for cluster in Cluster.objects.defer("cursor")]
+    filters = ClusterFilters.of_page(request.GET, Cluster.objects.defer("cursor"))
+    rows = [(cluster, VISIBILITY_BADGES[cluster.visibility_at(now)]) for cluster in filters.qs]
     # What cannot be seen comes first: that is what somebody opens this page for.
-    rows.sort(key=lambda row: (row[1].tone != "crit", row[0].kind != ClusterKind.LIVE, row[0].name))
-    context = {"rows": rows, "unseen": _count_unseen(rows)}
+    rows.sort(key=lambda row: (row[1].tone != "crit", row[0].kind != ClusterKind.LIVE, row[0].left_at is not None, row[0].name))
+    label_names = sorted({name for cluster, _badge in rows for name in cluster.labels})
+    by = request.GET.get("by", "")
+    context = {
+        "filters": filters,
+        "filter_form": filter_form(request, filters, Control("q", "Name"), Control("label", "Label, as team=payments")),
+        "count": len(rows),
+        "unseen": _count_unseen(rows),
+        "shown": ROWS_SHOWN,
+        "groups": _groups(rows[:ROWS_SHOWN], by if by in label_names else ""),
+        "by": by,
+        "label_names": label_names[:LABELS_SHOWN],
+    }
     return render(request, "fleet/clusters.html", context)
+
+
+def _groups(rows: list[Row], by: str) -> list[tuple[str, list[Row], int]]:
+    """Rows by the value of a label, with how many of them are not seen; all in one without a label."""
+    found: dict[str, list[Row]] = {}
+    for row in rows:
+        found.setdefault(row[0].labels.get(by, "") if by else "", []).append(row)
+    return [(value, found[value], _count_unseen(found[value])) for value in sorted(found, key=lambda value: (not value, value))]
 
 
 @operators_only
@@ -96,6 +123,9 @@ def pause(request: HttpRequest, name: str) -> HttpResponse:
 def remove(request: HttpRequest, name: str) -> HttpResponse:
     """Forget a cluster after its name was typed; what was measured of it ages out of database and lake."""
     cluster = get_object_or_404(Cluster, name=name)
+    if settings.WEIR.sources and cluster.found_by and not cluster.left_at:
+        messages.error(request, f"{name} is listed by the source {cluster.found_by} and would come back: take it out there, or pause it.")
+        return redirect("clusters")
     if request.method == "POST":
         if request.POST.get("name") == cluster.name:
             now = timezone.now()
@@ -123,5 +153,5 @@ def _say(request: HttpRequest, cluster: Cluster, report: TestReport) -> None:
     messages.add_message(request, level, f"{cluster.name}: {report.sentence}")
 
 
-def _count_unseen(rows: list[tuple[Cluster, Badge]]) -> int:
+def _count_unseen(rows: list[Row]) -> int:
     return sum(badge is VISIBILITY_BADGES[Visibility.BLIND] for _cluster, badge in rows)

@@ -36,7 +36,7 @@ def fleet(request: HttpRequest) -> HttpResponse:
     now = timezone.now()
     filters = FleetFilters.of_page(request.GET, JobCurrent.objects.with_status(now))
     shown = page(filters.qs.defer(*HEAVY), filters.keys, request.GET.get("cursor", ""), PAGE_SIZE)
-    clusters = list(Cluster.objects.only("name", "kind"))
+    clusters = list(Cluster.objects.only("name", "kind", "labels"))
     recorded = {cluster.name for cluster in clusters if cluster.kind == "recording"}
     why = reasons(shown.rows)
     context: dict[str, Any] = {
@@ -48,6 +48,7 @@ def fleet(request: HttpRequest) -> HttpResponse:
             Control("status", "Status", [("", "Any status"), *((group.slug, group.title) for group in STATUS_GROUPS.values())]),
             Control("health", "Health", [("", "Any health"), *_health_options()]),
             Control("q", "Name or job id", id="filter-search"),
+            *([Control("label", "Label, as team=payments")] if any(cluster.labels for cluster in clusters) else []),
         ),
         "page": shown,
         "rows": [
@@ -58,6 +59,7 @@ def fleet(request: HttpRequest) -> HttpResponse:
         "health": filters.values.get("health"),
         "is_worst_first": filters.sorting[0] is WORST_FIRST,
         "clusters": clusters,
+        "labels": {cluster.name: cluster.labels for cluster in clusters},
         "health_groups": HEALTH_GROUPS.values(),
         "totals": totals(filters.values.get("cluster", ""), now),
         "matching": capped_count(filters.qs) if filters.is_narrowed else None,

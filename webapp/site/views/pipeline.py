@@ -3,10 +3,12 @@
 from datetime import timedelta
 from typing import Any
 
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, render
 from django.utils import timezone
 
+from webapp.fleet.models import SourceReading
 from webapp.freshness.status import status
 from webapp.lib.exports import export_response
 from webapp.lib.keysets import page
@@ -39,6 +41,7 @@ def pipeline(request: HttpRequest) -> HttpResponse:
         "cleared": PipelineAlarm.objects.filter(cleared_at__isnull=False).order_by("-cleared_at")[:CLEARED_SHOWN],
         "restarts": Manifest.objects.filter(restarted__isnull=False, loaded_at__gte=now - RESTARTS_SHOWN_FOR)[:RESTARTS_SHOWN],
         "work": [(row, row.is_held(now)) for row in DueWork.objects.all()],
+        "sources": SourceReading.objects.all() if settings.WEIR.sources else (),
         "heartbeats": Heartbeat.objects.order_by("name"),
         "runs": shown_runs,
         "run_rows": [(run, run_badge(run.state)) for run in shown_runs.rows],

@@ -1,0 +1,193 @@
+"""The file of ``sources:``, which operators write: read anew each time, refused as a whole where anything in it makes no sense."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+from zoneinfo import available_timezones
+
+from ingest.discovery.documents import MAX_BYTES, from_yaml
+from ingest.discovery.sources import DiscoverySource
+from ingest.errors import Refused, Skipped
+from ingest.network.clusters import RefusedAddress
+from ingest.network.uris import check_uri
+from ingest.regular_files import open_regular
+from ingest.sources import Auth, LogSource, Tls
+
+MAX_SOURCES = 200
+MAX_SECRET_BYTES = 64 * 1024
+FILE_ENDINGS = (".json", ".yml", ".yaml")
+
+_SIGN_IN = ("authorization", "basic_auth", "tls_config")
+_KEYS = ("name", "file_sd", "http_sd", "refresh_s", "cluster", "scheme", "labels", "hosts", "logs", *_SIGN_IN)
+_NAME_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")
+
+
+def read_declared(path: Path) -> tuple[DiscoverySource, ...]:
+    """Raises ``Refused`` with file, place in it and what was expected."""
+    try:
+        with open_regular(path) as file:
+            content = file.read(MAX_BYTES)
+        document = from_yaml(content)
+    except OSError as error:
+        raise Refused(f"{path} cannot be opened ({error.strerror}).") from error
+    except Skipped as error:
+        raise Refused(f"{path} cannot be used: {error}.") from error
+    try:
+        return declared(document)
+    except ValueError as error:
+        raise Refused(f"{path}: {error}.") from error
+
+
+def declared(document: Any) -> tuple[DiscoverySource, ...]:
+    """Raises ``ValueError``."""
+    entries = _mapping(document, "the file", ("sources",)).get("sources")
+    if not isinstance(entries, list) or len(entries) > MAX_SOURCES:
+        raise ValueError(f"'sources' must be a list of at most {MAX_SOURCES} sources")
+    found: dict[str, DiscoverySource] = {}
+    for number, entry in enumerate(entries):
+        source = _source(entry, f"source {number + 1}")
+        if source.name in found:
+            raise ValueError(f"two sources are called {source.name}")
+        found[source.name] = source
+    return tuple(found.values())
+
+
+def _source(entry: Any, where: str) -> DiscoverySource:
+    given = _mapping(entry, where, _KEYS)
+    name = _text(given, "name", where)
+    if not name or len(name) > 100 or not set(name) <= _NAME_CHARACTERS:
+        raise ValueError(f"{where}: 'name' must be letters, digits, dots, dashes and underscores, 100 at most")
+    where = f"source {name}"
+    if ("file_sd" in given) == ("http_sd" in given):
+        raise ValueError(f"{where} needs one of 'file_sd' and 'http_sd'")
+    auth, tls = _auth(given, where), _tls(given.get("tls_config"), where)
+    hosts = _texts(given, "hosts", where)
+    if auth and not hosts:
+        raise ValueError(f"{where} has credentials: say in 'hosts' which hosts they may be sent to, such as ['*.flink.example.org']")
+    scheme = _text(given, "scheme", where) or "http"
+    if scheme not in ("http", "https"):
+        raise ValueError(f"{where}: 'scheme' must be http or https")
+    own = _mapping(given.get("http_sd") or {}, f"{where}: http_sd", ("url", *_SIGN_IN))
+    return DiscoverySource(
+        name=name,
+        files=_files(given, where) if "file_sd" in given else (),
+        url=_url(own, where) if "http_sd" in given else "",
+        own_auth=_auth(own, f"{where}: http_sd"),
+        own_tls=_tls(own.get("tls_config"), f"{where}: http_sd"),
+        refresh_s=_seconds(given, where),
+        cluster=_text(given, "cluster", where),
+        scheme="https" if scheme == "https" else "http",
+        labels=_labels(given, where),
+        hosts=hosts,
+        auth=auth,
+        tls=tls,
+        logs=_logs(given.get("logs"), where),
+    )
+
+
+def _files(given: Mapping[str, Any], where: str) -> tuple[str, ...]:
+    files = _texts(_mapping(given["file_sd"], f"{where}: file_sd", ("files",)), "files", f"{where}: file_sd")
+    if not files or not all(file.endswith(FILE_ENDINGS) and Path(file).is_absolute() for file in files):
+        raise ValueError(f"{where}: file_sd needs 'files': absolute paths or globs that end in {', '.join(FILE_ENDINGS)}")
+    return files
+
+
+def _url(own: Mapping[str, Any], where: str) -> str:
+    url = _text(own, "url", where)
+    try:
+        parts = urlsplit(url)
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0 and "@" not in parts.netloc
+        check_uri(url)
+    except RefusedAddress as error:
+        raise ValueError(f"{where}: http_sd: {error.strerror}") from error
+    except ValueError:
+        usable = False
+    if not usable:
+        raise ValueError(f"{where}: http_sd needs a 'url' such as https://inventory.example.org/flink, without user and password")
+    return url
+
+
+def _labels(given: Mapping[str, Any], where: str) -> dict[str, str]:
+    labels = _mapping(given.get("labels") or {}, f"{where}: labels")
+    if any(not isinstance(text, str) or str(name).startswith("__") for name, text in labels.items()):
+        raise ValueError(f"{where}: 'labels' are names with texts, such as team: '{{__meta_team}}'; numbers and yes/no need quotes")
+    return dict(labels)
+
+
+def _seconds(given: Mapping[str, Any], where: str) -> int:
+    seconds = given.get("refresh_s", 15)
+    if not isinstance(seconds, int) or isinstance(seconds, bool) or not 5 <= seconds <= 3600:
+        raise ValueError(f"{where}: 'refresh_s' must be seconds, from 5 to 3600")
+    return seconds
+
+
+def _logs(given: Any, where: str) -> LogSource | None:
+    if given is None:
+        return None
+    logs = _mapping(given, f"{where}: logs", ("globs", "layout", "time_zone"))
+    globs = _texts(logs, "globs", f"{where}: logs")
+    zone = _text(logs, "time_zone", where) or "UTC"
+    if zone not in available_timezones():
+        raise ValueError(f"{where}: logs: 'time_zone' must be an IANA name such as Europe/Berlin")
+    return LogSource(globs, _text(logs, "layout", where) or "flink", zone)
+
+
+def _auth(given: Mapping[str, Any], where: str) -> Auth | None:
+    """As Prometheus declares it; secrets are in files."""
+    if "authorization" in given:
+        token = _mapping(given["authorization"], f"{where}: authorization", ("type", "credentials_file"))
+        if token.get("type", "Bearer") != "Bearer":
+            raise ValueError(f"{where}: authorization: 'type' must be Bearer")
+        return Auth("bearer", _secret(token, "credentials_file", where))
+    if "basic_auth" in given:
+        basic = _mapping(given["basic_auth"], f"{where}: basic_auth", ("username", "password_file"))
+        return Auth("basic", _secret(basic, "password_file", where), _text(basic, "username", where))
+    return None
+
+
+def _secret(given: Mapping[str, Any], key: str, where: str) -> str:
+    path = _text(given, key, where)
+    try:
+        with open_regular(path) as file:
+            secret = file.read(MAX_SECRET_BYTES).decode().strip()
+    except (OSError, ValueError):
+        raise ValueError(f"{where}: the file of '{key}' cannot be read") from None
+    if not secret or "\n" in secret:
+        raise ValueError(f"{where}: the file of '{key}' must hold one line")
+    return secret
+
+
+def _tls(given: Any, where: str) -> Tls | None:
+    if given is None:
+        return None
+    keys = ("ca_file", "cert_file", "key_file")
+    tls = _mapping(given, f"{where}: tls_config", (*keys, "insecure_skip_verify"))
+    verify = tls.get("insecure_skip_verify", False)
+    if not isinstance(verify, bool):
+        raise ValueError(f"{where}: tls_config: 'insecure_skip_verify' must be true or false")
+    ca, cert, key = (_text(tls, name, where) for name in keys)
+    return Tls(ca, cert, key, not verify)
+
+
+def _mapping(given: Any, where: str, keys: tuple[str, ...] = ()) -> Mapping[str, Any]:
+    if not isinstance(given, dict):
+        raise ValueError(f"{where} must be names with values")
+    for key in given:
+        if keys and key not in keys:
+            raise ValueError(f"{where}: {str(key)[:40]!r} is not known; use {', '.join(keys)}")
+    return given
+
+
+def _text(given: Mapping[str, Any], key: str, where: str) -> str:
+    text = given.get(key, "")
+    if not isinstance(text, str) or len(text) > 1_000 or "\0" in text:
+        raise ValueError(f"{where}: '{key}' must be a text")
+    return text
+
+
+def _texts(given: Mapping[str, Any], key: str, where: str) -> tuple[str, ...]:
+    texts = given.get(key, [])
+    if not isinstance(texts, list) or len(texts) > 100 or not all(isinstance(text, str) and 0 < len(text) <= 500 for text in texts):
+        raise ValueError(f"{where}: '{key}' must be a list of texts")
+    return tuple(texts)

@@ -1,0 +1,47 @@
+"""Documents of service discovery, decoded within bounds: JSON, and YAML without what only serves to make it explode."""
+
+from typing import Any
+
+import yaml
+
+from ingest.errors import Skipped
+from ingest.json_bounds import TooManyValues, decoded
+
+MAX_BYTES = 8 * 1024 * 1024
+"""Of one file or answer: 10,000 clusters with a dozen labels each hold some 5 MB."""
+MAX_VALUES = 500_000
+MAX_DEPTH = 16
+"""A list of groups is three deep."""
+
+_OPENS = (yaml.MappingStartEvent, yaml.SequenceStartEvent)
+_CLOSES = (yaml.MappingEndEvent, yaml.SequenceEndEvent)
+
+
+def from_json(content: bytes) -> Any:
+    """Raises ``Skipped``."""
+    try:
+        return decoded(content, MAX_VALUES)[0]
+    except TooManyValues as error:
+        raise Skipped(f"it was not read: {error}") from error
+    except (ValueError, RecursionError) as error:
+        raise Skipped("it is no whole JSON document") from error
+
+
+def from_yaml(content: bytes) -> Any:
+    """Raises ``Skipped``. Events are counted before anything is built: an alias of an alias makes gigabytes out of a line."""
+    depth = values = 0
+    try:
+        for event in yaml.parse(content, Loader=yaml.CSafeLoader):
+            values += 1
+            depth += isinstance(event, _OPENS) - isinstance(event, _CLOSES)
+            if isinstance(event, yaml.AliasEvent):
+                raise Skipped("it holds a YAML alias (*), which is not read: write the values out")
+            if depth > MAX_DEPTH or values > MAX_VALUES:
+                raise Skipped(f"it is deeper than {MAX_DEPTH} levels or holds more than {MAX_VALUES:,} values, and was not read")
+        return yaml.load(content, Loader=yaml.CSafeLoader)
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f" at line {mark.line + 1}" if mark else ""
+        raise Skipped(f"it is no YAML{where}") from error
+    except (ValueError, RecursionError) as error:  # such as a date that no calendar has
+        raise Skipped("it is no YAML: a value in it cannot be read") from error

@@ -1,0 +1,88 @@
+"""From targets to clusters: their addresses, the names they go by, and the labels that stay with them."""
+
+import ipaddress
+import re
+from collections.abc import Iterable, Mapping
+from fnmatch import fnmatchcase
+from urllib.parse import urlsplit
+
+from ingest.discovery.sources import DiscoverySource, FoundCluster, Listing, RefusedTarget
+from ingest.discovery.target_groups import Target
+from ingest.network.clusters import refusal
+
+CLUSTER_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+_PLACE = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
+_ADDRESS = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(:[0-9]{1,5})?")
+_PATH = re.compile(r"(/[A-Za-z0-9._~%@,+-]+)*/?")
+_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9._-]+")
+METRICS_PATH = "/metrics"
+"""Where Prometheus asks by default: a reporter's, so it says nothing about the REST API of a JobManager."""
+LONGEST_URL = 500
+
+
+class _Refused(ValueError):
+    """Why, as the end of a sentence."""
+
+
+def listing_of(source: DiscoverySource, targets: Iterable[Target], error: str = "") -> Listing:
+    """Clusters by name, in their order. Of two with one name the first stays."""
+    found: dict[str, FoundCluster] = {}
+    refused = []
+    for target in targets:
+        name = ""
+        try:
+            labels = {**target.labels, "__address__": target.labels.get("__address__", target.address)}
+            url = _url(source, labels)
+            labels |= {name: filled(template, labels)[:500] for name, template in source.labels.items()}
+            name = _name(source, labels)
+            cluster = FoundCluster(name, url, {key: text for key, text in sorted(labels.items()) if not key.startswith("__") and text})
+            before = found.setdefault(name, cluster)
+            if before != cluster:
+                raise _Refused(f"{before.url} goes by the name {name} already; set 'cluster' of the source to labels that differ")
+        except _Refused as why:
+            refused.append(RefusedTarget(target.address[:200], str(why), name))
+    return Listing(tuple(found.values()), tuple(refused), error)
+
+
+def filled(template: str, labels: Mapping[str, str]) -> str:
+    """``{label}`` becomes its value, "" where there is none."""
+    return _PLACE.sub(lambda place: labels.get(place[1], ""), template)
+
+
+def _name(source: DiscoverySource, labels: Mapping[str, str]) -> str:
+    written = filled(source.cluster or "{cluster}", labels)
+    if not written and not source.cluster:
+        written = _NOT_IN_NAMES.sub("-", labels["__address__"]).strip("-")
+    if not CLUSTER_NAME.fullmatch(written):
+        raise _Refused(f"{written[:100]!r} is no name of a cluster: letters, digits, dots, dashes and underscores, 100 at most")
+    return written
+
+
+def _url(source: DiscoverySource, labels: Mapping[str, str]) -> str:
+    address, scheme, path = labels["__address__"], labels.get("__scheme__") or source.scheme, labels.get("__metrics_path__", "")
+    if scheme not in ("http", "https"):
+        raise _Refused(f"__scheme__ is {scheme[:20]!r}, and must be http or https")
+    if source.auth and scheme != source.scheme:
+        raise _Refused(f"__scheme__ is {scheme}, and the credentials of the source are for {source.scheme}")
+    if not _ADDRESS.fullmatch(address):
+        raise _Refused("it is no address of the form host:port")
+    path = "" if path in ("", METRICS_PATH) else path
+    url = f"{scheme}://{address}{path}".rstrip("/")
+    if not _PATH.fullmatch(path) or len(url) > LONGEST_URL:
+        raise _Refused("__metrics_path__ is no plain path, such as /proxy/application_1")
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname or "", parts.port
+    except ValueError:
+        raise _Refused("it is no address of the form host:port") from None
+    if port == 0:
+        raise _Refused("port 0 leads nowhere")
+    if source.hosts and not any(fnmatchcase(host, glob.lower()) for glob in source.hosts):
+        raise _Refused("its host fits none of 'hosts' of the source")
+    try:
+        why = refusal(str(ipaddress.ip_address(host)))
+    except ValueError:
+        why = ""  # a name; where it leads to is checked when it is asked
+    if why:
+        raise _Refused(f"it {why}")
+    return url

@@ -1,0 +1,88 @@
+"""Reading sources: files by their globs, addresses over HTTP, all of them at once, each within its time and size."""
+
+import asyncio
+import glob
+from collections.abc import Sequence
+from itertools import islice
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from ingest.discovery.documents import MAX_BYTES, from_json, from_yaml
+from ingest.discovery.naming import listing_of
+from ingest.discovery.sources import DiscoverySource, Listing
+from ingest.discovery.target_groups import MAX_TARGETS, Target, targets_of
+from ingest.errors import IngestError, Skipped
+from ingest.flink_rest.client import RestClient
+from ingest.flink_rest.faults import BadAnswer, Unanswered
+from ingest.regular_files import open_regular
+
+REQUEST_TIMEOUT_S = 5.0
+READ_WITHIN_S = 12.0
+"""One source, with the second attempts at its address."""
+MAX_FILES = 1_000
+
+
+def read_sources(sources: Sequence[DiscoverySource]) -> list[Listing]:
+    """In the order of ``sources``. One that cannot be read is a listing with an error; nothing is raised."""
+    return asyncio.run(_read_all(sources))
+
+
+async def _read_all(sources: Sequence[DiscoverySource]) -> list[Listing]:
+    return list(await asyncio.gather(*(_guarded(source) for source in sources)))
+
+
+async def _guarded(source: DiscoverySource) -> Listing:
+    try:
+        async with asyncio.timeout(READ_WITHIN_S):
+            if source.files:
+                return await asyncio.to_thread(read_files, source)
+            return listing_of(source, targets_of(await _answer(source)))
+    except TimeoutError:
+        return Listing(error=f"{source.place} was not read within {READ_WITHIN_S:g} s.")
+    except (BadAnswer, Unanswered) as error:
+        why = f"it answers more than {MAX_BYTES >> 20} MiB" if error.reason == "too_large" else str(error).rstrip(".")
+        return Listing(error=f"{source.place} could not be read: {why}.")
+    except IngestError as error:
+        return Listing(error=f"{source.place} could not be read: {error}.")
+
+
+async def _answer(source: DiscoverySource) -> object:
+    """Asked of the declared address alone: no redirect leaves it, and no address that Weir never asks is connected to."""
+    parts = urlsplit(source.url)
+    path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+    origin = f"{parts.scheme}://{parts.netloc}"
+    async with RestClient(
+        origin, auth=source.own_auth, tls=source.own_tls, request_timeout_s=REQUEST_TIMEOUT_S, max_response_bytes=MAX_BYTES
+    ) as client:
+        return await client.get(path)
+
+
+def read_files(source: DiscoverySource) -> Listing:
+    """Files that can be read are, whatever is wrong with others. A glob that fits no file is taken for a folder that is not there now."""
+    targets: list[Target] = []
+    wrong: list[str] = []
+    for pattern in source.files:
+        paths = sorted(islice(glob.iglob(pattern), MAX_FILES + 1))  # noqa: PTH207  # patterns are absolute, which Path.glob does not take
+        if not paths:
+            wrong.append(f"no file is at {pattern}; to drop its clusters, leave one that holds []")
+        if len(paths) > MAX_FILES:
+            wrong.append(f"more than {MAX_FILES:,} files are at {pattern}")
+            continue
+        for path in paths:
+            try:
+                targets += targets_of(_document(Path(path)))
+            except Skipped as error:
+                wrong.append(f"{path}: {error}")
+            except OSError as error:
+                wrong.append(f"{path} cannot be opened ({error.strerror})")
+    if len(targets) > MAX_TARGETS:
+        return Listing(error=f"{source.place} lists more than {MAX_TARGETS:,} targets and was not taken; split it into several sources.")
+    return listing_of(source, targets, f"{wrong[0]}{f', and {len(wrong) - 1} more' if wrong[1:] else ''}." if wrong else "")
+
+
+def _document(path: Path) -> object:
+    with open_regular(path) as file:
+        content = file.read(MAX_BYTES + 1)
+    if len(content) > MAX_BYTES:
+        raise Skipped(f"it is larger than {MAX_BYTES >> 20} MiB")
+    return from_json(content) if path.suffix == ".json" else from_yaml(content)

@@ -1,0 +1,67 @@
+"""What a source of clusters is: where it is read, how its clusters are named, labelled and asked."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from ingest.sources import Auth, LogSource, Tls
+
+
+@dataclass(frozen=True, slots=True)
+class DiscoverySource:
+    """One entry of ``sources:``; exactly one of ``files`` and ``url`` is given.
+
+    ``cluster`` names a cluster out of its labels, ``{label}`` by ``{label}``; "" takes the label ``cluster``, else host and port.
+    ``labels`` are given to each of its clusters, made of its own in the same way. ``hosts``: globs, one of which each address must fit;
+    empty where any may be listed. ``auth``, ``tls`` and ``logs`` are of the clusters, ``own_…`` of the address that lists them.
+    """
+
+    name: str
+    files: tuple[str, ...] = ()
+    url: str = ""
+    own_auth: Auth | None = None
+    own_tls: Tls | None = None
+    refresh_s: int = 15
+    cluster: str = ""
+    scheme: Literal["http", "https"] = "http"
+    labels: Mapping[str, str] = field(default_factory=dict)
+    hosts: tuple[str, ...] = ()
+    auth: Auth | None = None
+    tls: Tls | None = None
+    logs: LogSource | None = None
+
+    @property
+    def kind(self) -> str:
+        return "file" if self.files else "http"
+
+    @property
+    def place(self) -> str:
+        """Where it is read, for people."""
+        return ", ".join(self.files) or self.url
+
+
+@dataclass(frozen=True, slots=True)
+class FoundCluster:
+    """A cluster as a source lists it. ``labels`` are those that stay: none begins with two underscores."""
+
+    name: str
+    url: str
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class RefusedTarget:
+    """What was listed and is not followed; ``name`` is that of the cluster where it could be told, else ""."""
+
+    what: str
+    why: str
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """What a source says now. With an ``error`` something of it could not be read, and nothing that it lacks has left."""
+
+    clusters: tuple[FoundCluster, ...] = ()
+    refused: tuple[RefusedTarget, ...] = ()
+    error: str = ""

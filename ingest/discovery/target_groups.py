@@ -1,0 +1,72 @@
+"""Target groups as Prometheus reads them from files and over HTTP: ``[{"targets": ["host:port"], "labels": {"team": "a"}}]``.
+
+https://prometheus.io/docs/prometheus/latest/http_sd/ and, in the same form, ``file_sd_config``. As there, a document is taken whole or
+not at all.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ingest.errors import Skipped
+from ingest.redaction.texts import redact
+
+MAX_TARGETS = 10_000
+"""Of one source."""
+MAX_LABELS = 64
+MAX_VALUE = 500
+
+_LABEL = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
+_UNSEEN = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """One address with all its labels, ``__meta_…`` among them; secrets in their values are taken out."""
+
+    address: str
+    labels: Mapping[str, str]
+
+
+def targets_of(document: Any) -> list[Target]:
+    """Of one file or answer. Raises ``Skipped`` with where it is wrong."""
+    if not isinstance(document, list):
+        raise Skipped(f"it must be a list of target groups, and is {_kind(document)}")
+    found: dict[tuple[str, tuple[tuple[str, str], ...]], Target] = {}
+    listed = 0
+    for number, group in enumerate(document):
+        where = f"group {number + 1}"
+        if not isinstance(group, dict):
+            raise Skipped(f"{where} must have targets and labels, and is {_kind(group)}")
+        labels = dict(_labels(group.get("labels"), where))
+        targets = group.get("targets")
+        if not isinstance(targets, list):
+            raise Skipped(f"{where}: targets must be a list of addresses, and are {_kind(targets)}")
+        listed += len(targets)
+        if listed > MAX_TARGETS:
+            raise Skipped(f"it lists more than {MAX_TARGETS:,} targets; split it into several sources")
+        for address in targets:
+            if not isinstance(address, str):
+                raise Skipped(f"{where}: a target must be a text such as jobmanager:8081, and is {_kind(address)}")
+            found.setdefault((address, tuple(sorted(labels.items()))), Target(address, labels))
+    return list(found.values())
+
+
+def _labels(given: Any, where: str) -> Iterator[tuple[str, str]]:
+    if given is None:
+        return
+    if not isinstance(given, dict) or len(given) > MAX_LABELS:
+        raise Skipped(f"{where}: labels must be at most {MAX_LABELS} names with texts, and are {_kind(given)}")
+    for name, value in given.items():
+        if not isinstance(name, str) or not _LABEL.fullmatch(name):
+            raise Skipped(f"{where}: {str(name)[:64]!r} is no name of a label: letters, digits and underscores, 64 at most")
+        if not isinstance(value, str) or len(value) > MAX_VALUE or _UNSEEN.search(value):
+            raise Skipped(f"{where}: the label {name} must be a text of at most {MAX_VALUE} characters on one line, and is {_kind(value)}")
+        yield name, redact(value)
+
+
+def _kind(value: Any) -> str:
+    if isinstance(value, list | dict | str):
+        return f"{ {list: 'a list', dict: 'a mapping', str: 'a text'}[type(value)] } of {len(value):,}"
+    return "nothing" if value is None else f"{type(value).__name__} {str(value)[:40]!r}"

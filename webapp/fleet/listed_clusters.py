@@ -1,0 +1,129 @@
+"""What a source lists now, into clusters: some come, some leave, some have another address. Returned ones go on where they were."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.db.models import Count
+
+from ingest.discovery.sources import DiscoverySource, FoundCluster, Listing, RefusedTarget
+from webapp.config import encryption
+from webapp.fleet.choices import ClusterKind
+from webapp.fleet.models import Cluster, RemovedCluster
+from webapp.fleet.querysets import MAX_SHARD_SIZE
+
+ROWS_AT_ONCE = 200
+FOLLOWED = (
+    "url", "labels", "left_at", "shard", "auth_scheme", "auth_user", "auth_secret_encrypted", "ca_file", "client_cert_file",
+    "client_key_file", "verify_tls", "log_globs", "log_layout", "time_zone",
+)  # fmt: skip
+UNREAD = ("cursor", "sees", "misses")
+
+
+@dataclass(frozen=True)
+class Changes:
+    """Names that came (back), whose address or settings changed, that left; and what is refused because its name is taken."""
+
+    came: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
+    left: tuple[str, ...] = ()
+    refused: tuple[RefusedTarget, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.came or self.changed or self.left)
+
+
+def follow(source: DiscoverySource, listing: Listing, now: datetime) -> Changes:
+    """Call it in a transaction. What a listing with an error lacks stays as it is."""
+    names = [found.name for found in listing.clusters]
+    known = {row.name: row for row in Cluster.objects.filter(name__in=names).defer(*UNREAD)}
+    own, refused = [], []
+    for found in listing.clusters:
+        row = known.get(found.name)
+        if row is None or (row.found_by == source.name and row.kind == ClusterKind.LIVE):
+            own.append(found)
+        elif row.left_at and row.found_by:
+            own.append(found)  # it moved from one source to another
+        else:
+            by = f"the source {row.found_by}" if row.found_by else "somebody"
+            refused.append(RefusedTarget(found.url, f"a cluster {found.name} is registered already, by {by}", found.name))
+    came, changed = _put(source, own, known)
+    left: list[str] = []
+    if not listing.error:
+        stay = {*(found.name for found in own), *(one.name for one in listing.refused)}
+        left = _leave(source.name, stay, f"is not listed by its source {source.name} any more, since it was read", now)
+    return Changes(tuple(came), tuple(changed), tuple(left), tuple(refused))
+
+
+def forget_sources(declared: Iterable[str], now: datetime) -> list[str]:
+    """Clusters of sources that are declared no more leave. Call it in a transaction."""
+    names = set(Cluster.objects.exclude(found_by="").order_by().values_list("found_by", flat=True).distinct()) - set(declared)
+    return [left for name in sorted(names) for left in _leave(name, set(), f"was found by the source {name}, which was gone", now)]
+
+
+def _put(source: DiscoverySource, found: list[FoundCluster], known: dict[str, Cluster]) -> tuple[list[str], list[str]]:
+    shards = _Shards()
+    new, back, changed = [], [], []
+    for one in found:
+        row = known.get(one.name)
+        if row is None:
+            row = Cluster(name=one.name, found_by=source.name, shard=shards.take())
+            _settle(row, source, one)
+            new.append(row)
+        elif row.left_at:
+            row.found_by, row.left_at, row.shard = source.name, None, shards.take()
+            row.blind_since, row.consecutive_failures = None, 0
+            _settle(row, source, one)
+            back.append(row)
+        elif _settle(row, source, one):
+            changed.append(row)
+    Cluster.objects.bulk_create(new, batch_size=ROWS_AT_ONCE)
+    Cluster.objects.bulk_update([*back, *changed], [*FOLLOWED, "found_by", "blind_since", "consecutive_failures"], batch_size=ROWS_AT_ONCE)
+    came = [row.name for row in (*new, *back)]
+    RemovedCluster.objects.filter(name__in=came).delete()
+    return came, [row.name for row in changed]
+
+
+def _settle(row: Cluster, source: DiscoverySource, found: FoundCluster) -> bool:
+    """Whether anything is new. What the source does not declare stays as somebody entered it on the page of the cluster."""
+    wanted: dict[str, Any] = {"url": found.url, "labels": dict(found.labels)}
+    if source.auth:
+        wanted |= {"auth_scheme": source.auth.scheme, "auth_user": source.auth.user}
+        if not row.auth_secret_encrypted or encryption.decrypt(row.auth_secret_encrypted) != source.auth.secret:
+            wanted["auth_secret_encrypted"] = encryption.encrypt(source.auth.secret)
+    elif row.url != found.url and row.auth_secret_encrypted:
+        # It was entered for the address that was listed then.
+        wanted["auth_secret_encrypted"] = ""
+    if tls := source.tls:
+        wanted |= {"ca_file": tls.ca_file, "verify_tls": tls.verify}
+        wanted |= {"client_cert_file": tls.client_cert_file, "client_key_file": tls.client_key_file}
+    if logs := source.logs:
+        globs = [glob.replace("{cluster}", found.name) for glob in logs.globs]
+        wanted |= {"log_globs": globs, "log_layout": logs.layout, "time_zone": logs.time_zone}
+    news = {name: value for name, value in wanted.items() if getattr(row, name) != value}
+    for name, value in news.items():
+        setattr(row, name, value)
+    return bool(news)
+
+
+def _leave(source: str, stay: set[str], because: str, now: datetime) -> list[str]:
+    listed = Cluster.objects.filter(found_by=source, left_at__isnull=True).values_list("pk", "name")
+    gone = [(pk, name) for pk, name in listed if name not in stay]
+    for start in range(0, len(gone), ROWS_AT_ONCE):
+        part = gone[start : start + ROWS_AT_ONCE]
+        Cluster.objects.filter(pk__in=[pk for pk, _name in part]).update(left_at=now, blind_since=None)
+        RemovedCluster.objects.bulk_create([RemovedCluster(name=name, because=because) for _pk, name in part], ignore_conflicts=True)
+    return [name for _pk, name in gone]
+
+
+class _Shards:
+    """Room in shards, counted once."""
+
+    def __init__(self) -> None:
+        self._sizes: dict[int, int] = dict(Cluster.objects.collected().order_by().values_list("shard").annotate(size=Count("id")))
+
+    def take(self) -> int:
+        shard = next(shard for shard in range(len(self._sizes) + 1) if self._sizes.get(shard, 0) < MAX_SHARD_SIZE)
+        self._sizes[shard] = self._sizes.get(shard, 0) + 1
+        return shard

@@ -1,0 +1,30 @@
+"""How the reading of a source of clusters went."""
+
+from typing import ClassVar
+
+from django.db import models
+
+from webapp.fleet.querysets import SourceReadingQuerySet
+
+
+class SourceReading(models.Model):
+    """One row for each declared source, and one for the file that declares them."""
+
+    name = models.CharField(max_length=100, unique=True)
+    kind = models.CharField(max_length=16)
+    place = models.TextField(help_text="where it is read")
+    due_at = models.DateTimeField(help_text="when it is read next")
+    last_read_at = models.DateTimeField(null=True)
+    last_success_at = models.DateTimeField(null=True)
+    last_error = models.TextField(null=True)
+    clusters = models.PositiveIntegerField(null=True, help_text="listed at the last success")
+    refused = models.JSONField(default=list, help_text="the first of what was listed and is not followed, with the reason")
+    refused_count = models.PositiveIntegerField(default=0)
+
+    objects: ClassVar = SourceReadingQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["name"]
+
+    def __str__(self) -> str:
+        return self.name

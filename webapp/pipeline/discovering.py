@@ -1,0 +1,83 @@
+"""Following declared sources: each is read when it is due, and clusters come and leave as it says."""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from django.conf import settings
+from django.utils import timezone
+
+from ingest.discovery.declared import read_declared
+from ingest.discovery.reading import read_sources
+from ingest.discovery.sources import DiscoverySource, Listing
+from ingest.errors import Refused
+from webapp.findings import blind_clusters, job_judgements
+from webapp.findings.signals import findings_changed
+from webapp.fleet import listed_clusters
+from webapp.fleet.listed_clusters import Changes
+from webapp.fleet.models import SourceReading
+from webapp.work.lease import WriteGuard
+from webapp.work.models import DueWork
+from webapp.work.texts import storable
+
+KEY = "discovery"
+EVERY_S = 5
+"""How often sources are looked at that may be due; each says itself how often it is read."""
+FILE = "WEIR_SOURCES"
+"""What the row of the file is called."""
+REFUSED_KEPT = 20
+
+
+def follow_due(lease: WriteGuard) -> None:
+    """Read what is due now. A file that cannot be read leaves all sources as they were."""
+    now = timezone.now()
+    path = Path(settings.WEIR.sources)
+    try:
+        sources = read_declared(path)
+    except Refused as error:
+        with lease.writing():
+            _note(FILE, "declaration", str(path), now, EVERY_S, Listing(error=f"{error} Until that is mended clusters stay as they are."))
+        return
+    known = {row.name: row for row in SourceReading.objects.all()}
+    due = [source for source in sources if source.name not in known or known[source.name].due_at <= now]
+    listings = read_sources(due)
+    with lease.writing():
+        _note(FILE, "declaration", str(path), now, EVERY_S, Listing(), len(sources))
+        SourceReading.objects.exclude(name__in=[FILE, *(source.name for source in sources)]).delete()
+        left = listed_clusters.forget_sources([source.name for source in sources], now)
+    for source, listing in zip(due, listings, strict=True):
+        with lease.writing():
+            left += apply(source, listing, now).left
+    if left:
+        with lease.writing():
+            blind_clusters.close_unwatched(now)
+            job_judgements.forget_unseen(now)
+            findings_changed.send(sender=None)
+
+
+def apply(source: DiscoverySource, listing: Listing, now: datetime) -> Changes:
+    """Call it in a transaction."""
+    changes = listed_clusters.follow(source, listing, now)
+    refused = (*listing.refused, *changes.refused)
+    count = len(listing.clusters) - len(changes.refused)
+    _note(source.name, source.kind, source.place, now, source.refresh_s, Listing(refused=refused, error=listing.error), count)
+    return changes
+
+
+def _note(name: str, kind: str, place: str, now: datetime, every_s: int, listing: Listing, clusters: int | None = None) -> None:
+    row = {
+        "kind": kind, "place": place, "last_read_at": now, "due_at": now + timedelta(seconds=every_s),
+        "last_error": storable(listing.error) or None,
+    }  # fmt: skip
+    if not listing.error:
+        row |= {"last_success_at": now, "clusters": clusters}
+    if not listing.error or listing.refused:
+        first: Sequence[dict[str, str]] = [{"what": one.what, "why": one.why} for one in listing.refused[:REFUSED_KEPT]]
+        row |= {"refused": storable(first), "refused_count": len(listing.refused)}
+    SourceReading.objects.update_or_create(name=name, defaults=row)
+
+
+def wake() -> None:
+    """Sources are read at once, whatever they say of how often."""
+    SourceReading.objects.update(due_at=timezone.now())
+    DueWork.objects.filter(key=KEY).update(next_attempt_at=timezone.now())
