@@ -35,6 +35,8 @@ def listing_of(source: DiscoverySource, targets: Iterable[Target], error: str = 
             url = _url(source, labels)
             labels |= {name: filled(template, labels)[:500] for name, template in source.labels.items()}
             name = _name(source, labels)
+            if labels.get("cluster") == name:
+                del labels["cluster"]  # said already
             cluster = FoundCluster(name, url, {key: text for key, text in sorted(labels.items()) if not key.startswith("__") and text})
             before = found.setdefault(name, cluster)
             if before != cluster:

@@ -20,6 +20,7 @@ REQUEST_TIMEOUT_S = 5.0
 READ_WITHIN_S = 12.0
 """One source, with the second attempts at its address."""
 MAX_FILES = 1_000
+_CHECK = "Check what answers there, or its entry in the file of sources."
 
 
 def read_sources(sources: Sequence[DiscoverySource]) -> list[Listing]:
@@ -41,9 +42,9 @@ async def _guarded(source: DiscoverySource) -> Listing:
         return Listing(error=f"{source.place} was not read within {READ_WITHIN_S:g} s.")
     except (BadAnswer, Unanswered) as error:
         why = f"it answers more than {MAX_BYTES >> 20} MiB" if error.reason == "too_large" else str(error).rstrip(".")
-        return Listing(error=f"{source.place} could not be read: {why}.")
+        return Listing(error=f"{source.place} could not be read: {why}. {_CHECK}")
     except IngestError as error:
-        return Listing(error=f"{source.place} could not be read: {error}.")
+        return Listing(error=f"{source.place} could not be read: {error}. {_CHECK}")
 
 
 async def _answer(source: DiscoverySource) -> object:

@@ -74,8 +74,8 @@ def test_clusters_come_with_address_and_labels_and_are_collected(place):
     rows = list(Cluster.objects.collected().order_by("name").values_list("name", "url", "labels", "found_by", "shard"))
     label = {"team": "shop"}
     assert rows == [
-        ("carts", "http://carts.example:8081", label | {"cluster": "carts"}, "prod", 0),
-        ("orders", "http://orders.example:8081", label | {"cluster": "orders"}, "prod", 0),
+        ("carts", "http://carts.example:8081", label, "prod", 0),
+        ("orders", "http://orders.example:8081", label, "prod", 0),
     ]
     assert SourceReading.objects.get(name="prod").clusters == 2
 

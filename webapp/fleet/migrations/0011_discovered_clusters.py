@@ -5,7 +5,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("fleet", "0009_counters_of_flink"),
+        ("fleet", "0010_cluster_logs_are_pushed"),
     ]
 
     operations = [
