@@ -4,8 +4,9 @@ That is on a server that has run cycles before, as `make run` keeps one.
 """
 
 import time
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -30,30 +31,53 @@ WARMING, WARMING_JOBS, WARMING_H = 3, 1_000, 4
 """Cycles of other fleets before: Spark compiles what is used often in the course of some."""
 
 
+@dataclass(frozen=True)
+class Ready:
+    """A fleet whose last minute no cycle has seen. Cycles leave the lake as it is, so that any number may run."""
+
+    folder: Path
+    fleet: Fleet
+    previous: str
+
+
 def cycle(folder: Path, jobs: int, hours: int) -> Used:
     """A minute of news of all jobs after so many hours, on two cores of a server that is warm."""
-    with connect_server(folder / "spark") as remote:
+    ((found,),) = cycles(folder, [(jobs, hours)])
+    return found
+
+
+def cycles(folder: Path, fleets: Sequence[tuple[int, int]], rounds: int = 1) -> list[list[Used]]:
+    """For each (jobs, hours) its cycles, one a round: those compared take turns on one server, so that what disturbs one disturbs all."""
+    server = folder / "spark"
+    with connect_server(server) as remote:
         for number in range(WARMING):
-            _cycle(folder / f"warming-{number}", WARMING_JOBS, WARMING_H, folder / "spark", remote)
-        return _cycle(folder / "measured", jobs, hours, folder / "spark", remote)
+            _cycle(_ready(folder / f"warming-{number}", WARMING_JOBS, WARMING_H), 0, server, remote)
+        ready = [_ready(folder / f"measured-{number}", *of) for number, of in enumerate(fleets)]
+        by_round = [[_cycle(one, number, server, remote) for one in ready] for number in range(rounds)]
+    return [list(of_fleet) for of_fleet in zip(*by_round, strict=True)]
 
 
-def _cycle(folder: Path, jobs: int, hours: int, server: Path, remote: str) -> Used:
+def _ready(folder: Path, jobs: int, hours: int) -> Ready:
     fleet = Fleet(jobs, VERTICES, SUBTASKS)
     lake = Lake(str(folder / "lake"))
     append_history(lake, fleet, hours)
     to_seq = {table: lake.version(table) for table in CYCLE_TABLES}
     previous = write_previous_run(folder / "earlier", fleet, state_after(fleet, 60 * hours), to_seq)
     append_minute(lake, fleet, 60 * hours)
+    return Ready(folder, fleet, previous)
+
+
+def _cycle(ready: Ready, number: int, server: Path, remote: str) -> Used:
+    run_dir, attempt = ready.folder / f"run-{number}", f"{ready.folder.name}-{number}"
     started = time.monotonic()
     cpu_before = cpu_s(server)
-    client = run_cycle(folder / "lake", folder / "run", folder.name, {"SPARK_REMOTE": remote}, "--previous", previous)
+    client = run_cycle(ready.folder / "lake", run_dir, attempt, {"SPARK_REMOTE": remote}, "--previous", ready.previous)
     with client, ThreadPoolExecutor(1) as reader:
         said = reader.submit(client.stdout.read if client.stdout else str)
         found = used(client, started)
     found = replace(found, cpu_s=cpu_s(server) - cpu_before, driver_bytes=found.driver_bytes + most_resident(server))
     assert client.returncode == 0, said.result()
-    _check(folder / "run", fleet)
+    _check(run_dir, ready.fleet)
     return found
 
 
