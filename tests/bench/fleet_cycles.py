@@ -21,7 +21,7 @@ from spark_jobs.serving import CHECKPOINT_FACT, JOB_CURRENT, JOB_JUDGEMENT, PRES
 from tests.bench.fleet_history import state_after, write_previous_run
 from tests.bench.fleet_lake import append_history, append_minute
 from tests.bench.generated_fleet import Fleet
-from tests.bench.process_cpu import cpu_s, most_resident
+from tests.bench.process_cpu import most_resident, servers
 from tests.bench.processes import Used, used
 from tests.spark_processes import connect_server, run_cycle
 
@@ -70,12 +70,11 @@ def _ready(folder: Path, jobs: int, hours: int) -> Ready:
 def _cycle(ready: Ready, number: int, server: Path, remote: str) -> Used:
     run_dir, attempt = ready.folder / f"run-{number}", f"{ready.folder.name}-{number}"
     started = time.monotonic()
-    cpu_before = cpu_s(server)
     client = run_cycle(ready.folder / "lake", run_dir, attempt, {"SPARK_REMOTE": remote}, "--previous", ready.previous)
     with client, ThreadPoolExecutor(1) as reader:
         said = reader.submit(client.stdout.read if client.stdout else str)
-        found = used(client, started)
-    found = replace(found, cpu_s=cpu_s(server) - cpu_before, driver_bytes=found.driver_bytes + most_resident(server))
+        found = used(client, started, beside=servers(server))
+    found = replace(found, driver_bytes=found.driver_bytes + most_resident(server))
     assert client.returncode == 0, said.result()
     _check(run_dir, ready.fleet)
     return found

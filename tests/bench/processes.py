@@ -19,17 +19,27 @@ class Used:
     driver_bytes: int
 
 
-def used(process: "subprocess.Popen[str]", started: float) -> Used:
-    """Waits for the end of a process that began at ``started`` (monotonic). What it did in its last fifth of a second may be missing."""
-    ticks: dict[int, int] = {}
+def used(process: "subprocess.Popen[str]", started: float, beside: Iterable[int] = ()) -> Used:
+    """Waits for the end of a process that began at ``started`` (monotonic). What it did in its last fifth of a second may be missing.
+
+    What the processes ``beside`` it and their descendants do meanwhile counts as well, theirs that end too: Spark's Python workers, of
+    which no kernel tells after a minute without work, since their parent ignores their end.
+    """
+    beside = list(beside)
+    before = {pid: own_ticks(pid) for pid in family(beside)}
+    ticks = dict(before)
     resident: dict[int, int] = {}
-    while process.poll() is None:
-        for pid in family([process.pid]):
+    ended = False
+    while not ended:
+        ended = process.poll() is not None
+        for pid in family([process.pid, *beside]):
             ticks[pid] = max(ticks.get(pid, 0), own_ticks(pid))
             if pid == process.pid or parent(pid) == process.pid:
                 resident[pid] = max(resident.get(pid, 0), most_resident_of(pid))
-        time.sleep(POLL_S)
-    return Used(time.monotonic() - started, sum(ticks.values()) / os.sysconf("SC_CLK_TCK"), sum(resident.values()))
+        if not ended:
+            time.sleep(POLL_S)
+    cpu_ticks = sum(ticks.values()) - sum(before.values())
+    return Used(time.monotonic() - started, cpu_ticks / os.sysconf("SC_CLK_TCK"), sum(resident.values()))
 
 
 def family(pids: Iterable[int]) -> list[int]:
