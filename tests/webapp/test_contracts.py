@@ -48,7 +48,7 @@ REGISTERED = sorted(name for name in tasks.app.tasks if name.startswith(("pipeli
 
 
 def test_every_task_has_a_queue_and_every_queue_is_declared() -> None:
-    declared = {queue.name for queue in schedule.QUEUES}
+    declared = {*schedule.QUEUES}
     assert {task.queue for task in registry.tasks()} <= declared
     assert {task.name for task in registry.tasks()} == set(REGISTERED) - {"pipeline.tick"}
 

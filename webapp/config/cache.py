@@ -4,7 +4,9 @@ from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 from django.core.cache.backends.redis import RedisCache
+from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
+from redis.retry import Retry
 
 from webapp.config import breaker
 
@@ -13,6 +15,10 @@ Result = TypeVar("Result")
 
 class ForgivingRedisCache(RedisCache):
     """Look-ups miss and writes do nothing while Redis is away or slow, so that pages are slower and never broken."""
+
+    def __init__(self, server: str, params: dict[str, Any]) -> None:
+        once = {"retry": Retry(NoBackoff(), 0)}
+        super().__init__(server, {**params, "OPTIONS": {**once, **params.get("OPTIONS", {})}})
 
     def get(self, key: str, default: Any = None, version: int | None = None) -> Any:
         return _without_failing(lambda: super(ForgivingRedisCache, self).get(key, default, version), default)

@@ -1,29 +1,4 @@
-"""Queues and the beat schedule. Beat only ever starts the tick; what is due is a row (:mod:`webapp.work.models`), never a message."""
+"""Queues, and how often the beat ticks. What is due is a row (:mod:`webapp.work.models`), never a message."""
 
-from datetime import datetime, timedelta
-
-from celery.schedules import schedule as Schedule
-from kombu.entity import Queue
-
-COLLECT, SPARK, STORAGE, ALERTS, DEFAULT = "collect", "spark", "storage", "alerts", "default"
+COLLECT, SPARK, STORAGE, ALERTS, DEFAULT = QUEUES = "collect", "spark", "storage", "alerts", "default"
 TICK_S = 15
-
-QUEUES = [Queue(name) for name in (COLLECT, SPARK, STORAGE, ALERTS, DEFAULT)]
-
-
-class Every(Schedule):
-    """Celery reckons from the last run to the next by the wall clock: one that is set back by hours would still the beat for as long."""
-
-    def remaining_estimate(self, last_run_at: datetime) -> timedelta:
-        left: timedelta = super().remaining_estimate(last_run_at)
-        return left if left <= self.run_every else timedelta(0)
-
-
-BEAT = {
-    "tick": {
-        "task": "pipeline.tick",
-        "schedule": Every(TICK_S),
-        # A tick that waited for a worker longer than this has been followed by others.
-        "options": {"queue": DEFAULT, "expires": 2 * TICK_S},
-    },
-}

@@ -3,8 +3,6 @@
 import os
 
 from csp.constants import NONCE, NONE, SELF
-from redis.backoff import NoBackoff
-from redis.retry import Retry
 
 from webapp.config import breaker, closing, schedule
 from webapp.config.environment import PROJECT_DIR, Environment
@@ -103,7 +101,6 @@ CACHES = {
         "OPTIONS": {
             "socket_timeout": breaker.TIMEOUT_S,
             "socket_connect_timeout": breaker.TIMEOUT_S,
-            "retry": Retry(NoBackoff(), 0),
         },
     }
     if WEIR.redis_url
@@ -211,8 +208,6 @@ CELERY_ACCEPT_CONTENT = ["json"]
 CELERY_TASK_ACKS_LATE = True
 CELERY_TASK_CREATE_MISSING_QUEUES = False
 CELERY_TASK_DEFAULT_QUEUE = schedule.DEFAULT
-CELERY_TASK_QUEUES = schedule.QUEUES
-CELERY_BEAT_SCHEDULE = schedule.BEAT
 CELERY_BEAT_SCHEDULE_FILENAME = str(WEIR.home / "celerybeat-schedule")
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_MAX_TASKS_PER_CHILD = 500

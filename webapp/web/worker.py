@@ -29,6 +29,8 @@ LOOP_S = 0.5
 
 class BufferedWorker(Worker):
     def run(self) -> None:
+        from webapp.work import broker  # noqa: F401 - the way to Redis is loaded before anybody waits for it
+
         logging.getLogger("waitress.queue").setLevel(logging.ERROR)
         sockets: dict[int, object] = {}
         threads = ThreadedTaskDispatcher()

@@ -6,19 +6,17 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import cache
-from typing import Any
-
-from kombu.exceptions import OperationalError
-from kombu.pools import producers
-from redis.exceptions import RedisError
 
 from webapp.config import breaker, schedule
-from webapp.config.celery import app
 
 EXPIRES_S = 2 * schedule.TICK_S
 """A hint that waited for a worker longer than this has been followed by others."""
 
 logger = logging.getLogger(__name__)
+
+
+class Unsent(Exception):
+    """There is no broker, or none that answers in time; the message names the error."""
 
 
 @dataclass(frozen=True)
@@ -35,40 +33,31 @@ class Task:
 
 
 def send(task: Task, key: str, after: timedelta = timedelta()) -> None:
-    """Raises ``OperationalError`` where there is no broker, or none that answers in time."""
+    """Raises :class:`Unsent`."""
     if not breaker.redis.allows():
-        raise OperationalError("The broker did not answer recently.")
+        raise Unsent("It did not answer recently.")
+    # Most commands send none, and Celery would take a fourth of their start.
+    from webapp.work import broker
+
     delay_s = max(after.total_seconds(), 0)
     options = {"queue": task.queue, "countdown": delay_s or None, "expires": delay_s + EXPIRES_S}
     try:
         with breaker.redis.watching():
             # Each of its answers may be in time, and all together not: connecting alone takes a dozen.
-            _sender(os.getpid()).submit(_send, task.name, key, options).result(breaker.SLOW_S)
-    except (RedisError, OSError) as error:
-        raise OperationalError(str(error) or type(error).__name__) from error
+            _sender(os.getpid()).submit(broker.send, task.name, key, options).result(breaker.SLOW_S)
+    except broker.ERRORS as error:
+        raise Unsent(type(error).__name__) from error
 
 
 def hint(task: Task, key: str, after: timedelta = timedelta()) -> None:
     """Where something else is in hand that must not fail or wait: without a broker the next tick looks."""
     try:
         send(task, key, after)
-    except OperationalError as error:
-        logger.warning("No hint at %s could be sent, the next tick will look: %s", key, type(error).__name__)
-
-
-def _send(task: str, key: str, options: dict[str, Any]) -> None:
-    with producers[_connection(os.getpid())].acquire(block=True) as producer:
-        app.send_task(task, args=[key], producer=producer, retry=False, **options)
+    except Unsent as error:
+        logger.warning("No hint at %s could be sent to the broker, the next tick will look: %s", key, error)
 
 
 @cache
 def _sender(process: int) -> ThreadPoolExecutor:
     """A thread of this process, so that nobody else has to wait for longer than they want."""
     return ThreadPoolExecutor(1, thread_name_prefix="hints")
-
-
-@cache
-def _connection(process: int) -> Any:
-    """One of this process that gives up soon; those that workers listen on may wait."""
-    short = {"socket_timeout": breaker.TIMEOUT_S, "socket_connect_timeout": breaker.TIMEOUT_S}
-    return app.connection_for_write(transport_options=short)

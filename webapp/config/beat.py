@@ -1,0 +1,28 @@
+"""The beat schedule and the queues, as Celery reads them. Beat only ever starts the tick."""
+
+from datetime import datetime, timedelta
+
+from celery.schedules import schedule as Schedule
+from kombu.entity import Queue
+
+from webapp.config.schedule import DEFAULT, QUEUES, TICK_S
+
+DECLARED = [Queue(name) for name in QUEUES]
+
+
+class Every(Schedule):
+    """Celery reckons from the last run to the next by the wall clock: one that is set back by hours would still the beat for as long."""
+
+    def remaining_estimate(self, last_run_at: datetime) -> timedelta:
+        left: timedelta = super().remaining_estimate(last_run_at)
+        return left if left <= self.run_every else timedelta(0)
+
+
+SCHEDULE = {
+    "tick": {
+        "task": "pipeline.tick",
+        "schedule": Every(TICK_S),
+        # A tick that waited for a worker longer than this has been followed by others.
+        "options": {"queue": DEFAULT, "expires": 2 * TICK_S},
+    },
+}
