@@ -23,7 +23,13 @@ START_MS = 1_790_000_000_000 - 1_790_000_000_000 % 60_000
 MIB = 1 << 20
 LIMITS = registry.limits()
 MINUTELY = CheckpointConfig(
-    mode="exactly_once", interval_ms=60_000, timeout_ms=600_000, min_pause_ms=0, externalized=True, tolerable_failed=3
+    mode="exactly_once",
+    interval_ms=60_000,
+    timeout_ms=600_000,
+    min_pause_ms=0,
+    externalized=True,
+    retained_on_cancellation=True,
+    tolerable_failed=3,
 )
 
 

@@ -235,3 +235,44 @@ def test_few_checkpoints_do_not_size_a_time_out():
 )
 def test_other_time_outs_are_left_alone(took, timeout_ms, checkpoint_took):
     assert not found(with_savepoint(took, timeout_ms, checkpoint_took), "checkpoint.savepoint_timeout")
+
+
+# checkpoint.deleted_on_cancel
+
+DELETED = replace(MINUTELY, retained_on_cancellation=False)
+
+
+def test_checkpoints_that_a_cancel_deletes_are_told_where_no_savepoint_is_fresh():
+    [finding] = found(window(*minutely(3), config=DELETED), "checkpoint.deleted_on_cancel")
+    assert finding.cause.endswith("No savepoint of it is known.")
+    [finding] = found(window(savepoint(1, 0), *minutely(3), at=90_000, config=DELETED), "checkpoint.deleted_on_cancel")
+    assert evidence(finding, "age of the newest savepoint") > 86_400
+
+
+def test_a_fresh_savepoint_or_retention_protects_a_job_that_is_cancelled():
+    assert not found(window(*minutely(3), savepoint(4, 200), config=DELETED), "checkpoint.deleted_on_cancel")
+    assert not found(window(*minutely(3)), "checkpoint.deleted_on_cancel")
+    assert not found(window(*minutely(3), config=DELETED, terminal=True), "checkpoint.deleted_on_cancel")
+    assert not found(window(*minutely(3), config=replace(DELETED, externalized=False)), "checkpoint.deleted_on_cancel")
+    assert "retained" in unknown(
+        window(*minutely(3), config=replace(DELETED, retained_on_cancellation=None)), "checkpoint.deleted_on_cancel"
+    )
+
+
+# checkpoint.uploads_after_end
+
+
+def late(id, at, took, late_ms, outcome="expired"):
+    return replace(checkpoint(id, at, outcome, took=took), late_message_count=1, late_messages=({"late_ms": late_ms},))
+
+
+def test_work_on_what_was_given_up_beside_the_next_checkpoint_is_told():
+    [finding] = found(window(late(1, 0, 10, 5_000), checkpoint(2, 11, took=20), at=60), "checkpoint.uploads_after_end")
+    assert (finding.data["together"], finding.data["given_up"], finding.data["over_ms"]) == ([1, 2], [1], 4_000)
+
+
+def test_a_pause_that_lets_it_end_or_more_that_may_be_at_once_is_no_matter():
+    assert not found(window(late(1, 0, 10, 5_000), checkpoint(2, 16, took=20), at=60), "checkpoint.uploads_after_end")
+    two = replace(MINUTELY, max_concurrent=2)
+    assert not found(window(late(1, 0, 10, 5_000), checkpoint(2, 11, took=20), at=60, config=two), "checkpoint.uploads_after_end")
+    assert not found(window(checkpoint(1, 0, took=10), checkpoint(2, 5, took=20), at=60), "checkpoint.uploads_after_end")

@@ -1,6 +1,8 @@
 """What the rules about checkpoints and restarts say of real clusters."""
 
 import json
+import re
+from datetime import UTC, datetime
 
 import pytest
 
@@ -28,7 +30,7 @@ EXPECTED = {
     "1.20.5-B": {"checkpoint.start_delay"},
     "1.20.5-C2": {"checkpoint.alignment"},
     "1.20.5-E": {"checkpoint.declined"},
-    "1.20.5-F": {"checkpoint.expired", "checkpoint.late_message"},
+    "1.20.5-F": {"checkpoint.expired", "checkpoint.late_message", "checkpoint.uploads_after_end"},
     "1.20.5-H": {"checkpoint.full_after_restore"},
     "1.20.5-I": {"restart.loop"},
     "1.20.5-J": {"restart.loop"},
@@ -73,6 +75,26 @@ def test_late_acknowledgements_tell_how_far_the_time_out_was_missed():
     finding = told("1.20.5-F", "checkpoint.late_message")[-1]
     assert evidence(finding, "acknowledgements after expiry") == 8
     assert 0 < finding.evidence[0].value < 30_000
+
+
+def test_checkpoints_that_tasks_still_worked_on_are_counted_with_those_that_were_pending():
+    """By the log of the JobManager: a checkpoint was at work from its trigger to its end, or to its last late acknowledgement."""
+    (log,) = (RECORDINGS / "1.20.5/F/logs").glob("*standalonesession*")
+    late = "late message for now expired checkpoint attempt"
+    of = r"(?:\(type|for job|of job|from task)"
+    pattern = rf"^(\S+ \S+) .*?(Triggering checkpoint|Completed checkpoint|Checkpoint|{late}) (\d+) {of}"
+    lines = re.findall(pattern, log.read_text("utf-8"), re.MULTILINE)
+    begun, until = {}, {}
+    for at, what, number in lines:
+        instant = round(datetime.strptime(at, "%Y-%m-%d %H:%M:%S,%f").replace(tzinfo=UTC).timestamp() * 1000)
+        (begun if what.startswith("Trigger") else until)[number] = instant
+    first = told("1.20.5-F", "checkpoint.uploads_after_end")[-1]
+    assert first.data["allowed"] == 1
+    names = [str(number) for number in first.data["together"]]
+    assert max(begun[number] for number in names) < min(until[number] for number in names)
+    assert [str(number) for number in first.data["given_up"]] == ["3"]
+    over = sum(max(0, until["3"] - max(begun[number], begun["3"])) for number in ("5",)) + until["4"] - begun["4"]
+    assert first.data["over_ms"] == pytest.approx(over, abs=60)
 
 
 def test_slow_barriers_point_to_the_origin_of_the_pressure():

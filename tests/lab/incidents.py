@@ -207,6 +207,17 @@ INCIDENTS = {
             rescaled_after=3,
         ),
         Incident(
+            "short-ask",
+            "RPCs may take 40 ms: TaskManagers that just started take longer, deployments time out; checkpoints are deleted on cancel",
+            {"rate": "300", "partitions": "4", "parse-parallelism": "8", "enrich-parallelism": "8"},
+            {
+                "pekko.ask.timeout": "40 ms",
+                "taskmanager.network.request-backoff.initial": "10",
+                "taskmanager.network.request-backoff.max": "20",
+                "execution.checkpointing.externalized-checkpoint-retention": "DELETE_ON_CANCELLATION",
+            },
+        ),
+        Incident(
             "lost-checkpoint",
             "a job is started from a checkpoint whose directory is not there any more, beside one that is healthy",
             {"rate": "300"},

@@ -3,6 +3,7 @@
 import spark_jobs.diagnosis.rules.checkpoint_alignment
 import spark_jobs.diagnosis.rules.checkpoint_async
 import spark_jobs.diagnosis.rules.checkpoint_declined
+import spark_jobs.diagnosis.rules.checkpoint_deleted_on_cancel
 import spark_jobs.diagnosis.rules.checkpoint_expired
 import spark_jobs.diagnosis.rules.checkpoint_failed
 import spark_jobs.diagnosis.rules.checkpoint_full_after_restore
@@ -15,6 +16,7 @@ import spark_jobs.diagnosis.rules.checkpoint_start_delay
 import spark_jobs.diagnosis.rules.checkpoint_sync
 import spark_jobs.diagnosis.rules.checkpoint_too_frequent
 import spark_jobs.diagnosis.rules.checkpoint_unprotected
+import spark_jobs.diagnosis.rules.checkpoint_uploads_after_end
 import spark_jobs.diagnosis.rules.collect_blind
 import spark_jobs.diagnosis.rules.data_skew
 import spark_jobs.diagnosis.rules.memory_step_after_restart

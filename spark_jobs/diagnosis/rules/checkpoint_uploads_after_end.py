@@ -1,0 +1,98 @@
+"""Tasks still work on checkpoints that were given up while later ones are written: more at once than max-concurrent-checkpoints lets.
+
+Flink bounds the checkpoints that its JobManager waits for. One that expired, failed or was aborted leaves that count at once; what its
+tasks snapshot and upload goes on until they are told, and have time to be told: until their late acknowledgement, where one came.
+"""
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from spark_jobs.diagnosis.checkpoint_history import anything_known, by_time, name_of
+from spark_jobs.diagnosis.findings import Evidence, Finding
+from spark_jobs.diagnosis.losses import HOLD_S
+from spark_jobs.diagnosis.registry import rule
+from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow
+from spark_jobs.diagnosis.subjects import job_finding
+from spark_jobs.diagnosis.thresholds import Limits, Threshold
+from spark_jobs.diagnosis.wording import count_text, ms_text
+
+RULE = "checkpoint.uploads_after_end"
+LOOK_BACK, TOGETHER = f"{RULE}.look_back_s", f"{RULE}.together_ms"
+FLINK_MAX_CONCURRENT = 1
+"""Flink's default of ``execution.checkpointing.max-concurrent-checkpoints``."""
+
+
+class _Work(NamedTuple):
+    """A checkpoint and until when its tasks are known to have worked on it."""
+
+    checkpoint: CheckpointSample
+    until_ms: int
+
+
+@rule(
+    RULE,
+    "Uploads after the end",
+    "Tasks still worked on checkpoints that had expired or failed while later ones were written.",
+    hold_s=HOLD_S,
+    thresholds=(
+        Threshold(LOOK_BACK, 600, "s", 60, 86_400, "Ten minutes hold several checkpoints at the usual intervals."),
+        Threshold(TOGETHER, 1_000, "ms", 1, 3_600_000, "So long more are written at once than is allowed; less costs nobody anything."),
+    ),
+)
+def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
+    if not anything_known(window):
+        return
+    since_ms = window.at_ms - limits[LOOK_BACK] * 1000
+    works = [_Work(one, _worked_until(window, one)) for one in sorted(window.checkpoints, key=by_time)]
+    works = [one for one in works if one.until_ms >= since_ms]
+    allowed = window.config.max_concurrent or FLINK_MAX_CONCURRENT
+    together, most, over_ms = _most_together(works, allowed)
+    given_up = [one for one in together if one.until_ms > one.checkpoint.ended_ms and one.checkpoint.outcome != "in_progress"]
+    if not given_up or over_ms < limits[TOGETHER]:
+        return
+    newest = max(given_up, key=lambda one: one.until_ms)
+    yield job_finding(
+        window,
+        RULE,
+        "warning",
+        "high",
+        title=f"{count_text(most, 'checkpoint')} written at once where {allowed} may be: tasks still worked on those that had ended",
+        cause=f"Tasks worked on {name_of(newest.checkpoint)} for {ms_text(newest.until_ms - newest.checkpoint.ended_ms)} after it had "
+        f"ended ({newest.checkpoint.outcome}), beside {name_of(together[-1].checkpoint)}. Flink counts only those that the JobManager "
+        "waits for; processors, network and storage serve all of them, which makes the next one late too.",
+        next_step="Give the storage room: set execution.checkpointing.min-pause so that uploads of the one before can end, and a time-out "
+        "above what checkpoints take now. What was uploaded in vain stays behind until an audit of the storage finds it.",
+        seen_at_ms=newest.until_ms,
+        evidence=(
+            limits.compared("more at once than allowed, for", over_ms, "ms", ">=", TOGETHER, newest.until_ms),
+            Evidence("checkpoints written at once", most, "count", allowed, ">", at_ms=newest.until_ms),
+            Evidence("worked on after its end, at least", newest.until_ms - newest.checkpoint.ended_ms, "ms", at_ms=newest.until_ms,
+                     note=name_of(newest.checkpoint)),
+        ),
+        data={
+            "together": [one.checkpoint.checkpoint_id for one in together],
+            "given_up": [one.checkpoint.checkpoint_id for one in given_up],
+            "allowed": allowed,
+            "over_ms": over_ms,
+        },
+    )  # fmt: skip
+
+
+def _worked_until(window: JobWindow, one: CheckpointSample) -> int:
+    if one.outcome == "in_progress":
+        return window.at_ms
+    late_ms = [reported["late_ms"] for reported in one.late_messages if reported.get("late_ms") is not None]
+    return one.ended_ms + max(late_ms, default=0)
+
+
+def _most_together(works: Sequence[_Work], allowed: int) -> tuple[list[_Work], int, int]:
+    """Those at work where most were, how many, and how long more than ``allowed`` were in all."""
+    instants = sorted({at for one in works for at in (one.checkpoint.trigger_time_ms, one.until_ms)})
+    best: list[_Work] = []
+    over_ms = 0
+    for start, end in pairwise(instants):
+        at_work = [one for one in works if one.checkpoint.trigger_time_ms <= start and one.until_ms >= end]
+        over_ms += end - start if len(at_work) > allowed else 0
+        best = at_work if len(at_work) > len(best) else best
+    return best, len(best), over_ms
