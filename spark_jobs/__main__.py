@@ -24,7 +24,7 @@ from spark_jobs.manifest import BadManifest
 from spark_jobs.previous_run import PreviousLost
 
 SHORT_CHARS = 500
-JOBS = ("age_rule", "audit", "cycle", "log_events", "rollups", "windows")
+JOBS = ("age_rule", "audit", "cycle", "log_events", "replicate", "rollups", "windows")
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -59,6 +59,46 @@ def across(here: Any, name: str, there: Any, target: str) -> None:
         raise
 
 
+def first_bytes(here: Any, name: str, there: Any, target: str, size: int, *, renames: bool) -> str:
+    """The first ``size`` bytes of a file, as a whole or not at all; their SHA-256. ``renames``: a move is one step at the target.
+
+    Readable to whom the directory is, dated now. Raises ``FileExistsError`` where ``target`` is there, ``OSError`` where the file is
+    shorter or the copy differs.
+    """
+    aside = renames or there is None
+    part = f"{target.rpartition('/')[0]}/.{target.rpartition('/')[2]}.{uuid.uuid4().hex}.part" if aside else target
+    if there is not None and there.exists(target):
+        raise FileExistsError(target)
+    try:
+        with Path(part).open("xb") if there is None else there.open(part, "wb") as out:
+            digest = _digest(here, name, out, size)
+            if there is None:
+                out.flush()
+                os.fsync(out.fileno())
+        if there is not None:
+            there.invalidate_cache(there._parent(part))
+        _compare(digest, _digest(there, part), name)
+        if there is None:
+            folders.like(Path(part), Path(target).parent.stat(), 0o666)
+            _put_in_place(Path(part), Path(target))
+        elif aside:
+            there.mv(part, target)
+    except BaseException:
+        if there is not None:
+            with suppress(OSError):
+                there.rm_file(part)
+        raise
+    finally:
+        if there is None:
+            Path(part).unlink(missing_ok=True)
+    return digest
+
+
+def first_digest(here: Any, name: str, size: int) -> str:
+    """SHA-256 of the first ``size`` bytes. Raises ``OSError`` where there are fewer."""
+    return _digest(here, name, size=size)
+
+
 def _put_in_place(part: Path, target: Path) -> None:
     try:
         os.link(part, target)
@@ -71,14 +111,18 @@ def _put_in_place(part: Path, target: Path) -> None:
         part.rename(target)
 
 
-def _digest(filesystem: Any, name: str, copy: BinaryIO | None = None) -> str:
-    """SHA-256 of the content, which is written to ``copy`` on the way."""
-    digest = hashlib.sha256()
+def _digest(filesystem: Any, name: str, copy: BinaryIO | None = None, size: int | None = None) -> str:
+    """SHA-256 of the content, or of its first ``size`` bytes, which are written to ``copy`` on the way."""
+    digest, left = hashlib.sha256(), size
     with Path(name).open("rb") if filesystem is None else filesystem.open(name, "rb") as source:
-        while chunk := source.read(_CHUNK_BYTES):
+        while chunk := source.read(_CHUNK_BYTES if left is None else min(left, _CHUNK_BYTES)):
             digest.update(chunk)
             if copy is not None:
                 copy.write(chunk)
+            if left is not None:
+                left -= len(chunk)
+    if left:
+        raise OSError(f"it has only {(size or 0) - left:,} of {size:,} bytes")
     return digest.hexdigest()
 
 

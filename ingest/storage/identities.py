@@ -85,6 +85,21 @@ def same_directory(one: str, other: str) -> bool:
         return False
 
 
+def overlap(place: str, other: str) -> bool:
+    """Whether what is written at ``place``, which need not exist, might lie in the directory ``other``, or that in it."""
+    if "://" in place or "://" in other:
+        one, two = canonical(place), canonical(other)
+        return is_below(one, two) or is_below(two, one)
+    one, two = canonical(str(Path(place).resolve())), canonical(str(Path(other).resolve()))
+    above = next(folder for folder in (Path(place), *Path(place).parents) if folder.exists())
+    if is_below(one, two) or is_below(two, one) or (above == Path(place) and same_directory(place, other)):
+        return True
+    try:
+        return _holds(other, str(above))
+    except FileNotFoundError:
+        return False
+
+
 def _holds(outer: str, inner: str) -> bool:
     if "://" in outer or "://" in inner:
         return is_below(canonical(inner), canonical(outer))

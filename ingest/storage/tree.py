@@ -6,6 +6,7 @@ or touches a directory's other contents, and a file is only taken away where it 
 
 import errno
 import os
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -19,7 +20,7 @@ from ingest.storage import copying, folders
 from ingest.storage.instants import cut, modified_at, of_nanoseconds
 from ingest.storage.roots import local_path
 
-_RENAMES = frozenset({"hdfs", "viewfs", "webhdfs"})
+RENAMES = frozenset({"hdfs", "viewfs", "webhdfs"})
 """File systems whose move is one atomic step at their server; on others it is a copy, then a deletion."""
 
 
@@ -86,7 +87,7 @@ def move(path: str, target: str, expected: Stat | None = None) -> None:
     try:
         if here is None and there is None:
             _move_locally(Path(name), Path(goal), expected)
-        elif here is there and here is not None and _protocol(here) in _RENAMES:
+        elif here is there and here is not None and _protocol(here) in RENAMES:
             _refuse_occupied(target)
             here.makedirs(here._parent(goal), exist_ok=True)
             here.mv(name, goal)
@@ -124,6 +125,32 @@ def copy(path: str, target: str, expected: Stat | None = None) -> None:
         raise Changed(f"{path} was written to while it was copied; it was left alone, and so was the copy {target}.")
 
 
+def copy_first(path: str, target: str, size: int) -> str:
+    """The first ``size`` bytes of a file that only grows, verified; their SHA-256. Raises as ``copy`` does.
+
+    What is there already stays if it is the same, else :class:`Occupied`.
+    """
+    here, name = _at(path)
+    there, goal = _at(target)
+    if stat(path).bytes < size:
+        raise Changed(f"{path} has fewer than {size:,} bytes.")
+    try:
+        if exists(target):
+            digest = copying.first_digest(here, name, size)
+            if stat(target).bytes == size and copying.first_digest(there, goal, size) == digest:
+                return digest
+            raise Occupied(f"{target} exists and differs from {path}.")
+        if there is None:
+            folders.make(Path(goal).parent)
+        else:
+            there.makedirs(there._parent(goal), exist_ok=True)
+        return copying.first_bytes(here, name, there, goal, size, renames=there is not None and _protocol(there) in RENAMES)
+    except FileExistsError as error:
+        raise Occupied(f"{target} was created in between.") from error
+    except (OSError, ValueError) as error:
+        raise _error("copied", path, error) from error
+
+
 def delete(path: str, expected: Stat | None = None) -> None:
     """One file, for good. Raises ``Gone``, ``Changed``, ``TreeError``."""
     _check(path, expected)
@@ -135,6 +162,16 @@ def delete(path: str, expected: Stat | None = None) -> None:
             filesystem.rm_file(name)
     except (OSError, ValueError) as error:
         raise _error("deleted", path, error) from error
+
+
+def remove_empty(path: str) -> None:
+    """A directory that was seen to be empty, where there are any; one that is not empty, or not to be had, stays."""
+    filesystem, name = _at(path)
+    with suppress(OSError, ValueError):
+        if filesystem is None:
+            Path(name).rmdir()
+        elif _protocol(filesystem) in RENAMES:
+            filesystem.rmdir(name)
 
 
 def _check(path: str, expected: Stat | None) -> Stat:

@@ -21,6 +21,7 @@ from ingest.lake.store import Lake
 from ingest.lake.tables import TABLES
 from ingest.recordings.log_copies import LogCopies
 from ingest.records import LogRecord, Observed
+from ingest.storage.plan_folder import PlanFolder
 from spark_jobs import manifest as manifests
 from tests.attacks.full_disk import Disk, disk
 from tests.attacks.scale import FULL, examples
@@ -28,7 +29,6 @@ from tests.webapp.cleanup.carrying import effects_equal_the_journal, plan
 from tests.webapp.cleanup.worlds import World
 from tests.webapp.reports.stories import expiring, scope, seen
 from tests.weir_settings import WeirSettings
-from webapp.cleanup.folder import PlanFolder
 from webapp.config.environment import PROJECT_DIR
 from webapp.reports import orders, work_keys
 from webapp.reports.choices import ReportState

@@ -20,6 +20,7 @@ import pyarrow.parquet as pq
 import pytest
 from django.utils import timezone
 
+from ingest.storage.plan_folder import PlanFolder
 from tests.attacks.inhabited import somebody
 from tests.webapp.cleanup import stored
 from tests.webapp.cleanup.carrying import Carried, plan
@@ -31,7 +32,6 @@ from webapp.cleanup import orders
 from webapp.cleanup.choices import PlanState
 from webapp.cleanup.entries import SCHEMA
 from webapp.cleanup.errors import CleanupError, Halted, PlanActionRefused, PlanDamaged
-from webapp.cleanup.folder import PlanFolder
 from webapp.cleanup.manifest import PartEntry, PlannedRoot, name_of
 from webapp.cleanup.models import CleanupPlan
 from webapp.cleanup.plan_reader import PlanReader

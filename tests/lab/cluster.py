@@ -212,7 +212,7 @@ class Lab:
         """
         jar = upload_jar(self.url, job_jar(self.release))
         arguments = {"name": f"lab-{incident}", **INCIDENTS[incident].arguments}
-        told = [f"{name}={value.format(switch=self.switch)}" for name, value in arguments.items()]
+        told = [f"{name}={value.format(switch=self.switch, folder=self.layout.folder)}" for name, value in arguments.items()]
         asked = {"entryClass": ENTRY_CLASS, "programArgsList": told} | ({"savepointPath": restore, "claimMode": claim} if restore else {})
         return str(call(f"{self.url}/jars/{jar}/run", asked, "POST", timeout_s=60)["jobid"])
 

@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Incident:
-    """``{switch}`` in an argument is the path of the file that switches the fault on (:attr:`tests.lab.cluster.Lab.switch`).
+    """``{switch}`` in an argument is the path of the file that switches the fault on (:attr:`tests.lab.cluster.Lab.switch`),
+    ``{folder}`` that of all that the cluster writes.
 
     ``network_bytes_per_s``: what one TaskManager can send to the other. ``storage_bytes_per_s``: how fast one file of a checkpoint can
     be written. ``savepoint_after``: completed checkpoints, after which a savepoint is taken. ``claimed_after``: completed checkpoints,
@@ -28,12 +29,34 @@ class Incident:
     counts_calls: bool = False
 
 
+_SUMMED = {
+    **{"rate": "1500", "limit": "90000", "keys": "300", "value-bytes": "50", "counts-to": "{folder}/counts"},
+    # The memory of the lab is small: RocksDB rewrites what is counted all the time. These stay in their files.
+    **{"grown-keys": "2", "grown-bytes": "1000000"},
+}
 _COUNTED = {"rate": "1000", "keys": "20000", "value-bytes": "100", "partitions": "2"}
 
 INCIDENTS = {
     incident.name: incident
     for incident in (
         Incident("healthy", "checkpoints complete in well under a second", {"rate": "500"}),
+        Incident(
+            "summed",
+            "ends after a minute of records, and writes down how often it saw each key, by its state: 300 times",
+            _SUMMED,
+            {"state.storage.fs.memory-threshold": "0"},
+        ),
+        Incident(
+            "summed-merged",
+            "the same with merged files and unaligned checkpoints",
+            _SUMMED,
+            {
+                "state.storage.fs.memory-threshold": "0",
+                "execution.checkpointing.file-merging.enabled": "true",
+                "execution.checkpointing.file-merging.across-checkpoint-boundary": "true",
+                "execution.checkpointing.unaligned": "true",
+            },
+        ),
         Incident(
             "backpressure",
             "enrich is slower than its input: source and parse are back-pressured, checkpoints wait for their barriers",

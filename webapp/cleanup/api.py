@@ -13,12 +13,12 @@ from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from ingest.storage.plan_folder import PlanFolder
 from webapp.accounts.models import ApiToken
 from webapp.accounts.roles import may_operate
 from webapp.cleanup import orders, planning
 from webapp.cleanup.errors import CleanupError
 from webapp.cleanup.filters import PlanFilters
-from webapp.cleanup.folder import PlanFolder
 from webapp.cleanup.journal import VERBS, Journal
 from webapp.cleanup.models import CleanupPlan
 from webapp.cleanup.paging import files_page, journal_page

@@ -17,8 +17,8 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any
 
+from ingest.storage.plan_folder import PlanFolder
 from webapp.cleanup.errors import PlanDamaged
-from webapp.cleanup.folder import PlanFolder
 from webapp.cleanup.manifest import instant_text
 from webapp.cleanup.seals import has_seal, is_genuine, with_seal, without_seal
 

@@ -16,9 +16,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from ingest.storage.plan_folder import PlanFolder
 from webapp.cleanup import manifest as manifests
 from webapp.cleanup.entries import CHUNK_ROWS, ORPHAN, PART_ROWS, SCHEMA, WASTE
-from webapp.cleanup.folder import PlanFolder
 from webapp.cleanup.manifest import PartEntry, PlanManifest, PlannedRoot, SearchedAudit, WithheldRoot, instant_text
 from webapp.cleanup.proof import ProofRequirements, is_metadata
 from webapp.cleanup.quarantine import refuse_unsafe

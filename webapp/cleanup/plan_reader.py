@@ -10,10 +10,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from ingest.storage.plan_folder import PlanFolder
 from webapp.cleanup import manifest as manifests
 from webapp.cleanup.entries import CHUNK_ROWS, SCHEMA
 from webapp.cleanup.errors import PlanDamaged
-from webapp.cleanup.folder import PlanFolder
 from webapp.cleanup.manifest import PlanManifest
 
 if TYPE_CHECKING:

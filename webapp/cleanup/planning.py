@@ -10,13 +10,13 @@ from django.conf import settings
 from django.utils import timezone
 
 from ingest.storage.instants import CLOCK_SKEW
+from ingest.storage.plan_folder import PlanFolder
 from ingest.storage.roots import Root, local_path
 from spark_jobs.audit_tables import STORAGE_FILE
 from spark_jobs.storage_words import NOT_CLEANABLE
 from webapp.cleanup import quarantine
 from webapp.cleanup.choices import PlanState
 from webapp.cleanup.errors import PlanRefused
-from webapp.cleanup.folder import PlanFolder
 from webapp.cleanup.manifest import PlanManifest, PlannedRoot, SearchedAudit, WithheldRoot, instant_text
 from webapp.cleanup.models import CleanupPart, CleanupPlan
 from webapp.cleanup.plan_builder import PlanRequest, Say, build

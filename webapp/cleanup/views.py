@@ -11,6 +11,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_GET, require_POST
 
+from ingest.storage.plan_folder import PlanFolder
 from spark_jobs.storage_words import KINDS, REASONS
 from webapp.accounts.guards import operators_only
 from webapp.accounts.roles import may_operate
@@ -20,7 +21,6 @@ from webapp.cleanup.choices import PlanState
 from webapp.cleanup.entries import SCHEMA
 from webapp.cleanup.errors import CleanupError
 from webapp.cleanup.filters import PlanFilters
-from webapp.cleanup.folder import PlanFolder
 from webapp.cleanup.journal import APPLY, VERBS, Journal, Row
 from webapp.cleanup.manifest import PlanManifest
 from webapp.cleanup.models import CleanupPlan

@@ -43,6 +43,7 @@ INSTALLED_APPS = [
     "webapp.storage",
     "webapp.cleanup",
     "webapp.exactly_once",
+    "webapp.replication",
     "webapp.recovery",
     "webapp.triage",
     "webapp.delivery",

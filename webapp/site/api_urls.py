@@ -19,6 +19,7 @@ from webapp.placement import api_urls as placement
 from webapp.pressure import api_urls as pressure
 from webapp.push import api_urls as push
 from webapp.recovery import api_urls as recovery
+from webapp.replication import api_urls as replication
 from webapp.reports import api_urls as reports
 from webapp.site.api_job import JobDetailView
 from webapp.starts import api_urls as starts
@@ -37,6 +38,7 @@ urlpatterns = [
     *filesystem_calls.urlpatterns,
     *push.urlpatterns,
     *recovery.urlpatterns,
+    *replication.urlpatterns,
     *starts.urlpatterns,
     *exactly_once.urlpatterns,
     *delivery.urlpatterns,

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
+from ingest.storage.plan_folder import PlanFolder
 from webapp.cleanup.choices import PlanState
 from webapp.cleanup.errors import PlanDamaged
-from webapp.cleanup.folder import PlanFolder
 from webapp.cleanup.journal import VERBS, Journal
 from webapp.cleanup.manifest import instant_of
 from webapp.cleanup.models import CleanupPlan

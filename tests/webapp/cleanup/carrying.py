@@ -9,11 +9,11 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from ingest.storage.plan_folder import PlanFolder
 from ingest.storage.roots import Root
 from ingest.storage.tree import Stat
 from tests.webapp.cleanup.worlds import GUARD, NOW, World
 from webapp.cleanup.applying import Applying
-from webapp.cleanup.folder import PlanFolder
 from webapp.cleanup.journal import Row
 from webapp.cleanup.manifest import PlannedRoot, SearchedAudit
 from webapp.cleanup.metadata_search import metadata_below

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from ingest.storage.plan_folder import PlanFolder
 from tests.webapp.cleanup.worlds import World
-from webapp.cleanup.folder import PlanFolder
 from webapp.cleanup.journal import Journal
 from webapp.cleanup.places import Places
 from webapp.cleanup.plan_reader import PlanReader

@@ -16,13 +16,13 @@ from django.core.exceptions import ValidationError
 from ingest.storage import tree
 from ingest.storage.identities import SECOND_NAME, VisitedDirectories
 from ingest.storage.listing import list_root
+from ingest.storage.plan_folder import PlanFolder
 from ingest.storage.roots import Root
 from tests.ingest.metadata import writing as w
 from tests.ingest.storage.test_object_store import endpoint, store
 from tests.webapp.cleanup.worlds import name_of_job, write_verdicts
 from webapp.cleanup.applying import Applying
 from webapp.cleanup.errors import PutBack
-from webapp.cleanup.folder import PlanFolder
 from webapp.cleanup.manifest import PlannedRoot, SearchedAudit
 from webapp.cleanup.metadata_search import metadata_below
 from webapp.cleanup.places import TreeFiles

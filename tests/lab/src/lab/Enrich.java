@@ -1,5 +1,7 @@
 package lab;
 
+import java.nio.file.Files;
+import java.nio.file.Paths;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -37,6 +39,9 @@ final class Enrich extends KeyedProcessFunction<Long, Long, byte[]> implements C
     private final long grownKeys;
     private final long grownBytes;
     private final Burdens burdens;
+    private final String countsTo;
+    private transient ValueState<Long> count;
+    private transient Map<Long, Long> counts;
     private transient ValueState<byte[]> last;
     private transient List<ValueState<Long>> further;
     private transient MapState<Long, byte[]> entries;
@@ -63,6 +68,7 @@ final class Enrich extends KeyedProcessFunction<Long, Long, byte[]> implements C
         grownKeys = arguments.number("grown-keys", 0);
         grownBytes = arguments.number("grown-bytes", 0);
         burdens = new Burdens(arguments);
+        countsTo = arguments.text("counts-to", "");
     }
 
     @Override
@@ -78,6 +84,10 @@ final class Enrich extends KeyedProcessFunction<Long, Long, byte[]> implements C
         }
         if (grownKeys > 0) {
             entries = context.getKeyedStateStore().getMapState(new MapStateDescriptor<>("entries", Long.class, byte[].class));
+        }
+        if (!countsTo.isEmpty()) {
+            count = context.getKeyedStateStore().getState(new ValueStateDescriptor<>("count", Long.class));
+            counts = new HashMap<>();
         }
         fragile = context.getOperatorStateStore()
                 .getListState(new ListStateDescriptor<>("fragile", TypeInformation.of(Fragile.class)));
@@ -109,6 +119,11 @@ final class Enrich extends KeyedProcessFunction<Long, Long, byte[]> implements C
         byte[] value = last.value() == null ? new byte[valueBytes] : last.value();
         value[0]++;
         last.update(value);
+        if (count != null) {
+            long seen = (count.value() == null ? 0 : count.value()) + 1;
+            count.update(seen);
+            counts.put(key, seen);
+        }
         for (ValueState<Long> one : further) {
             one.update(nowMs);
         }
@@ -117,6 +132,15 @@ final class Enrich extends KeyedProcessFunction<Long, Long, byte[]> implements C
         }
         for (long copy = 0; copy < copies; copy++) {
             out.collect(value);
+        }
+    }
+
+    @Override
+    public void close() throws Exception {
+        if (counts != null) {
+            List<String> lines = new ArrayList<>();
+            counts.forEach((key, seen) -> lines.add(key + " " + seen));
+            Files.write(Paths.get(countsTo + (isFirst() ? ".1" : ".2")), lines);
         }
     }
 

@@ -23,7 +23,9 @@ import org.apache.flink.util.Collector;
  * (keyed states of enrich), grown-keys and grown-bytes
  * (so many of the keys grow to so many bytes of state each), partitions (subtasks of the source), silent-after-s
  * (there is event time, and after so long the last partition has no more data), idle-after-s (it then counts as idle),
- * transaction-ms (what enrich emits goes to a second sink too, which commits with checkpoints, and whose transactions time out so).
+ * transaction-ms (what enrich emits goes to a second sink too, which commits with checkpoints, and whose transactions time out so),
+ * limit (records of the source, then the job finishes), counts-to (enrich writes there how often it saw each key, by its state,
+ * when it ends).
  */
 public final class IncidentJob {
     private static final long NANOS_PER_S = 1_000_000_000L;
@@ -56,7 +58,7 @@ public final class IncidentJob {
     private static DataStream<Long> partitions(StreamExecutionEnvironment env, Arguments arguments) {
         int partitions = (int) arguments.number("partitions", 1);
         long silentAfterS = arguments.number("silent-after-s", 0);
-        DataStream<Long> numbers = env.fromSequence(1, Long.MAX_VALUE / 2)
+        DataStream<Long> numbers = env.fromSequence(1, arguments.number("limit", Long.MAX_VALUE / 2))
                 .setParallelism(partitions)
                 .map(new Throttle(
                         arguments.number("rate", 1000),

@@ -1,6 +1,5 @@
 """Make a clean-up plan of the newest audit. Nothing is moved or deleted by it."""
 
-import getpass
 from argparse import ArgumentParser
 from collections.abc import Iterator
 from typing import Any
@@ -16,6 +15,7 @@ from webapp.cleanup.models import CleanupPlan
 from webapp.cleanup.outcomes import WITHHELD
 from webapp.cleanup.plan_reader import reader_of
 from webapp.config.preparation import PreparedCommand
+from webapp.lib.command_line import command_line_name
 from webapp.lib.printing import json_line, print_lines
 from webapp.lib.quantities import bytes_text, count_text
 from webapp.storage.auditing import audit_request
@@ -52,14 +52,6 @@ class Command(PreparedCommand):
             raise CommandError("A worker makes the plan already; see the page of clean-up plans.", returncode=1)
         plan.refresh_from_db()
         print_lines(self.stdout, _json(plan) if options["json"] else _words(plan, files=options["files"]))
-
-
-def command_line_name() -> str:
-    """For the journal: nobody is signed in at a command line, so it says whose account it was."""
-    try:
-        return f"{getpass.getuser()} at the command line"
-    except (OSError, KeyError):
-        return "the command line"
 
 
 def _words(plan: CleanupPlan, *, files: bool) -> Iterator[str]:

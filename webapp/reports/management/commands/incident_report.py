@@ -10,9 +10,9 @@ from django.core.management.base import CommandError
 from django.utils import timezone
 
 from webapp.alerting.models import Alert
-from webapp.cleanup.management.commands.plan_cleanup import command_line_name
 from webapp.config.preparation import REFUSED, PreparedCommand
 from webapp.fleet.models import JobCurrent
+from webapp.lib.command_line import command_line_name
 from webapp.reports import report_scope
 from webapp.reports.document import Document
 from webapp.reports.folder import NAMES

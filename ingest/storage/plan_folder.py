@@ -8,6 +8,8 @@ from typing import Any
 
 import fsspec
 
+from ingest.storage.tree import RENAMES
+
 
 class AlreadyWritten(FileExistsError):
     """Another process wrote this file; it stays as it is."""
@@ -29,7 +31,13 @@ class PlanFolder:
             path = f"{self._root}/{name}"
             if self._filesystem.exists(path):
                 raise AlreadyWritten(name)
-            self._filesystem.pipe_file(path, content)
+            if not RENAMES.intersection(_protocols(self._filesystem)):
+                self._filesystem.pipe_file(path, content)
+                return
+            draft = f"{self._filesystem._parent(path)}/.{path.rpartition('/')[2]}.{secrets.token_hex(6)}"
+            self._filesystem.makedirs(self._filesystem._parent(path), exist_ok=True)
+            self._filesystem.pipe_file(draft, content)
+            self._filesystem.mv(draft, path)
 
     def read(self, name: str) -> bytes:
         """Raises ``FileNotFoundError``."""

@@ -5,7 +5,7 @@ from pathlib import Path
 import fsspec
 import pytest
 
-from webapp.cleanup.folder import AlreadyWritten, PlanFolder
+from ingest.storage.plan_folder import AlreadyWritten, PlanFolder
 
 
 @pytest.fixture(params=["disk", "memory"])

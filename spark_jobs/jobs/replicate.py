@@ -1,0 +1,56 @@
+"""Bring the copy of a job's newest checkpoint at another place up to date: what it lacks is copied, verified, its paths rewritten.
+
+Reads what is asked (--request) and writes what came of it (--out), both JSON. Files are copied in batches on executors, few of them in
+this process. Killed anywhere, the next run goes on. Nothing in the origin is ever changed.
+"""
+
+import argparse
+from collections.abc import Iterator, Sequence
+
+from spark_jobs.attempts import interrupt_attempts
+from spark_jobs.paths import absolute_root
+from spark_jobs.replication.copying import Batch, Failure, in_threads
+from spark_jobs.replication.request import Request, read_request, write_result
+from spark_jobs.replication.round import replicate
+
+JOB = "replicate"
+MOST_BYTES = 256 << 20
+MOST_FILES = 2_000
+"""Up to so much is copied in this process: a session takes as long."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--request", required=True, metavar="FILE", help="JSON: source, destination, the registered roots")
+    parser.add_argument("--out", required=True, metavar="FILE", help="where to write the JSON, path or URI")
+    parser.add_argument("--attempt", required=True, metavar="TAG", help="name of this attempt, used once")
+    parser.add_argument("--interrupt", action="append", default=[], metavar="TAG", help="an attempt that may still run on the server")
+    parser.add_argument("--most-bytes-without-spark", type=int, default=MOST_BYTES, metavar="N", help=f"(default: {MOST_BYTES:,}; 0: none)")
+
+
+def run(args: argparse.Namespace) -> int:
+    interrupt_attempts(args.interrupt)
+
+    def copy_all(request: Request, round_: int, batches: Sequence[Batch]) -> Iterator[Sequence[Failure]]:
+        if (
+            sum(map(len, batches)) <= MOST_FILES
+            and sum(entry.bytes for batch in batches for entry in batch) <= args.most_bytes_without_spark
+        ):
+            yield from in_threads(request, round_, batches)
+            return
+        # To import Spark takes longer than a small round.
+        from spark_jobs.replication.executors import on_executors
+        from spark_jobs.session import session_of_attempt
+        from spark_jobs.shipping import ship_code
+
+        with session_of_attempt(f"weir {JOB} {args.attempt}", args.attempt) as session:
+            ship_code(session)
+            yield on_executors(session, request, round_, batches)
+
+    result = replicate(read_request(absolute_root(args.request)), copy_all, say)
+    write_result(absolute_root(args.out), result)
+    say(f"{result.state}: checkpoint {result.checkpoint_id}, {result.copied_files:,} files copied, {result.deleted_files:,} deleted")
+    return 0
+
+
+def say(line: str) -> None:
+    print(line, flush=True)

@@ -1,0 +1,91 @@
+"""Copying files of a plan, in batches: what runs on executors, or in threads of one process."""
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+from ingest.errors import IngestError
+from ingest.storage import tree
+from ingest.storage.roots import Root
+from ingest.uris import Spellings
+from spark_jobs.replication.origin import Origin
+from spark_jobs.replication.plan import Entry
+from spark_jobs.replication.replica import Copied, Replica
+from spark_jobs.replication.request import Request
+
+FILES_A_BATCH = 200
+BYTES_A_BATCH = 1 << 30
+"""What is copied again, at most, where a process is killed, and a batch of a file that is larger."""
+THREADS = 4
+MOST_FAILURES = 20
+"""Of a batch; after so many the rest of it is not tried."""
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A file that was not copied. ``gone``: it is not in the origin any more."""
+
+    path: str
+    why: str
+    gone: bool
+
+
+Batch = Sequence[Entry]
+CopyAll = Callable[[Request, int, Sequence[Batch]], Iterator[Sequence[Failure]]]
+"""Copies batches of a round anywhere, in any order; yields the failures of each as it ends."""
+
+
+def batches(entries: Sequence[Entry]) -> Iterator[Batch]:
+    """In their order."""
+    batch: list[Entry] = []
+    size = 0
+    for entry in entries:
+        if batch and (len(batch) >= FILES_A_BATCH or size + entry.bytes > BYTES_A_BATCH):
+            yield batch
+            batch, size = [], 0
+        batch.append(entry)
+        size += entry.bytes
+    if batch:
+        yield batch
+
+
+def origin_of(request: Request) -> Origin:
+    return Origin([Root(uri, read_at) for uri, read_at in request.roots], Spellings(request.aliases))
+
+
+def copy_batch(request: Request, round_: int, batch: Batch) -> list[Failure]:
+    """What was copied is noted in the copy itself before this returns, also where a file failed."""
+    origin, replica = origin_of(request), Replica(request)
+    done: list[Copied] = []
+    failures: list[Failure] = []
+    for entry in batch:
+        try:
+            done.append(Copied(entry.name, entry.bytes, copy_file(origin, replica, entry)))
+        except tree.Gone as error:
+            failures.append(Failure(entry.path, str(error), True))
+        except IngestError as error:
+            failures.append(Failure(entry.path, str(error), False))
+        if len(failures) >= MOST_FAILURES:
+            break
+    if done:
+        replica.write_copied(round_, done)
+    return failures
+
+
+def copy_file(origin: Origin, replica: Replica, entry: Entry) -> str:
+    """SHA-256 of what is in the copy now. Raises ``TreeError``, ``Refused``."""
+    path, target = origin.readable(entry.path), replica.at(entry.name)
+    found = tree.stat(path)
+    if entry.whole and found.bytes != entry.bytes:
+        raise tree.Changed(f"{entry.path} has {found.bytes:,} bytes, and {entry.bytes:,} by its _metadata; nothing of it was copied.")
+    try:
+        return tree.copy_first(path, target, entry.bytes)
+    except tree.Occupied:
+        # Only this copy writes here, and the name is of this file alone: half of it, or damaged since.
+        replica.remove(entry.name)
+        return tree.copy_first(path, target, entry.bytes)
+
+
+def in_threads(request: Request, round_: int, found: Sequence[Batch]) -> Iterator[Sequence[Failure]]:
+    with ThreadPoolExecutor(THREADS, "replication") as pool:
+        yield from pool.map(lambda batch: copy_batch(request, round_, batch), found)

@@ -1,0 +1,42 @@
+"""Where the files of an origin lie in a copy: below the id of the job that wrote them, as Flink laid them out.
+
+A name is never used for other bytes, so nothing in a copy is ever overwritten: of files that grow, the name says how much is copied.
+"""
+
+import hashlib
+import re
+
+from ingest.errors import Refused
+from ingest.storage.layout import JOB_DIRECTORY
+from ingest.uris import is_below
+from spark_jobs.replication.needs import Need
+
+RECORDS = "_weir"
+"""Folder of plans and of what was done. No job has this id."""
+OTHERS = "other"
+_JOB = re.compile(JOB_DIRECTORY)
+
+
+def directory_name(path: str) -> str:
+    """Of a directory or file of the origin (canonical), below the copy."""
+    match = _JOB.match(path)
+    if match:
+        return path[len(match[1]) - len(match[2]) :]
+    parent, _, name = path.rpartition("/")
+    return f"{OTHERS}/{hashlib.sha256(parent.encode()).hexdigest()[:16]}/{name}"
+
+
+def names_of(needs: dict[str, Need], directory: str, moved_to: str) -> dict[str, str]:
+    """Path → name. ``directory``: of the checkpoint, whose files go to ``moved_to``. Raises :class:`Refused` where two files meet."""
+    names: dict[str, str] = {}
+    for path, need in needs.items():
+        if is_below(path, directory):
+            name = f"{moved_to}{path[len(directory) :]}"
+        else:
+            name = directory_name(path) + ("" if need.whole else f"-{need.bytes}")
+        names[path] = name
+    if len(set(names.values())) < len(names):
+        seen: dict[str, str] = {}
+        first, second = next((seen[name], path) for path, name in names.items() if seen.setdefault(name, path) != path)
+        raise Refused(f"{first} and {second} would have one name in the copy; both are of one job id. Nothing is copied.")
+    return names

@@ -1,0 +1,52 @@
+"""The files that a checkpoint needs to be restored, of whatever job they are."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from ingest.errors import Refused
+from ingest.metadata.handles import handles
+from ingest.metadata.pieces import Piece
+from ingest.uris import Spellings, canonical, is_below
+
+MOST_FILES = 2_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """``whole``: the file has exactly so many bytes; otherwise segments of it end there, and it may still grow."""
+
+    bytes: int
+    whole: bool
+
+
+def needed_files(pieces: Iterable[Piece], directory: str, spellings: Spellings) -> dict[str, Need]:
+    """By canonical path. ``directory`` is that of the ``_metadata``, canonical, and what ``pieces`` were read with.
+
+    Raises ``MetadataError``, ``BadUri``, and ``Refused`` where handles contradict each other.
+    """
+    needs: dict[str, Need] = {}
+    for handle in handles(pieces):
+        stream = handle.stream
+        if stream is None or stream.path is None:
+            continue
+        path = canonical(stream.path, spellings)
+        if stream.path != stream.written_path and not is_below(path, directory):
+            raise Refused(f"The relative path {stream.written_path!r} leads out of {directory}: this checkpoint cannot be moved.")
+        segment = stream.offset is not None
+        needs[path] = _joined(path, needs.get(path), Need((stream.offset or 0) + stream.bytes, not segment))
+        if len(needs) > MOST_FILES:
+            raise Refused(f"{directory} needs more than {MOST_FILES:,} files; copy it by other means, and merge its files.")
+    return needs
+
+
+def _joined(path: str, known: Need | None, other: Need) -> Need:
+    if known is None:
+        return other
+    if known.whole and other.whole:
+        if known != other:
+            raise Refused(f"The _metadata says that {path} has {known.bytes:,} bytes, and {other.bytes:,}: it is not copied.")
+        return known
+    whole = known if known.whole else other if other.whole else None
+    if whole and max(known.bytes, other.bytes) > whole.bytes:
+        raise Refused(f"The _metadata names a segment beyond the end of {path}: it is not copied.")
+    return whole or Need(max(known.bytes, other.bytes), False)

@@ -1,0 +1,89 @@
+"""The plan of one round, made once and never changed: what is copied, what is there already, what goes when the copy is complete."""
+
+import hashlib
+import json
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Any
+
+from spark_jobs.replication.needs import Need
+
+FORMAT = 1
+
+
+class BadPlan(Exception):
+    """The plan of a round cannot be read; the message says which."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """``path`` in the origin, canonical; ``name`` below the copy; the first ``bytes`` of it, which is all where ``whole``.
+
+    ``kept``: a copy from before has it.
+    """
+
+    path: str
+    name: str
+    bytes: int
+    whole: bool
+    kept: bool
+
+
+@dataclass(frozen=True)
+class Plan:
+    """``metadata_name``: where its ``_metadata`` goes. ``metadata_modified``: ISO, None where the storage does not say.
+
+    ``delete``: names of files of former copies.
+    """
+
+    round: int
+    checkpoint_id: int
+    metadata_path: str
+    metadata_bytes: int
+    metadata_modified: str | None
+    metadata_name: str
+    entries: Sequence[Entry]
+    delete: Sequence[str]
+
+    @cached_property
+    def content(self) -> bytes:
+        """As it is kept: a line for the plan, one for each file."""
+        head = {name: value for name, value in self.__dict__.items() if name not in ("entries", "content", "name")}
+        lines: list[dict[str, Any]] = [{"format": FORMAT} | head, *map(asdict, self.entries)]
+        return b"".join(json.dumps(line).encode() + b"\n" for line in lines)
+
+    @cached_property
+    def name(self) -> str:
+        return hashlib.sha256(self.content).hexdigest()
+
+    @property
+    def is_of(self) -> tuple[str, int, str | None]:
+        """What says that a checkpoint is the same."""
+        return self.metadata_path, self.metadata_bytes, self.metadata_modified
+
+    @property
+    def copied(self) -> Sequence[Entry]:
+        return [entry for entry in self.entries if not entry.kept]
+
+
+def read_plan(content: bytes) -> Plan:
+    """Raises :class:`BadPlan`."""
+    try:
+        head, *entries = map(json.loads, content.splitlines())
+        if head.pop("format") != FORMAT:
+            raise ValueError("another format")
+        return Plan(**head, entries=[Entry(**entry) for entry in entries])
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise BadPlan(f"A plan of this copy cannot be read ({error}).") from error
+
+
+def entries_of(needs: Mapping[str, Need], names: Mapping[str, str], known: Mapping[str, int]) -> list[Entry]:
+    """``known``: bytes of the files that the copy has. What lies beside the ``_metadata`` goes first by Flink's hand, so it comes first."""
+    found = [Entry(path, names[path], need.bytes, need.whole, known.get(names[path]) == need.bytes) for path, need in needs.items()]
+    return sorted(found, key=lambda entry: ("/chk-" not in entry.path, entry.path))
+
+
+def deleted_by(ours: Collection[str], wanted: Collection[str]) -> list[str]:
+    """Names of ours that the new copy does not need, ``_metadata`` first: a copy goes as a whole before its files do."""
+    return sorted(set(ours) - set(wanted), key=lambda name: (not name.endswith("/_metadata"), name))

@@ -1,0 +1,202 @@
+"""A copy at its place: its marker, the files in it, and the ledger of all that was ever written there.
+
+    _weir/replica.json                     whose copy this is; nothing is written where another one's is, or where other files lie
+    _weir/rounds/<n>/plan.jsonl            before the first file of a round is copied
+                     origin.metadata       the bytes of the original _metadata
+                     copied/<token>.jsonl  what a batch has copied: name, bytes, SHA-256
+                     complete.json         after its _metadata was put in place, which is done last
+                     deleting.json         before what the new copy does not need is deleted
+                     files.jsonl           all files of the copy, with SHA-256
+                     finished.json         after that; what could not be deleted is tried again by the next round
+
+All of these are written once. Rounds before the last finished one are forgotten.
+"""
+
+import json
+import secrets
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ingest.errors import Refused
+from ingest.storage import tree
+from ingest.storage.directories import Kind, directories
+from ingest.storage.plan_folder import AlreadyWritten, PlanFolder
+from ingest.storage.roots import local_path
+from spark_jobs.replication.names import RECORDS
+from spark_jobs.replication.plan import BadPlan, Plan, read_plan
+from spark_jobs.replication.request import Request
+
+MARKER = "replica.json"
+PLAN, ORIGIN, COMPLETE, DELETING, FILES, FINISHED = (
+    "plan.jsonl", "origin.metadata", "complete.json", "deleting.json", "files.jsonl", "finished.json",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Copied:
+    """One file of a copy."""
+
+    name: str
+    bytes: int
+    sha256: str
+
+
+@dataclass
+class Ledger:
+    """``have``: files that are known to be there whole. ``ours``: names of all that may be there by our hand.
+
+    ``current``: the plan of the newest complete copy, ``unfinished`` where its deletions are not done. ``open``: of a round that was
+    interrupted before its copy was complete. ``round``: number of the newest.
+    """
+
+    have: dict[str, Copied] = field(default_factory=dict)
+    ours: set[str] = field(default_factory=set)
+    current: Plan | None = None
+    complete: Mapping[str, Any] = field(default_factory=dict)
+    unfinished: bool = False
+    open: Plan | None = None
+    round: int = 0
+
+
+class Replica:
+    """``request`` says where it is. Made by :meth:`opened`."""
+
+    def __init__(self, request: Request) -> None:
+        self.id, self.source = request.replica, request.source
+        written = request.destination.rstrip("/") or "/"
+        self.uri = f"file:{written}" if written.startswith("/") else written
+        self.reading = local_path(request.read_at or self.uri).rstrip("/") or "/"
+        self.records = PlanFolder(f"{self.reading}/{RECORDS}")
+
+    @classmethod
+    def opened(cls, request: Request) -> "Replica":
+        """Raises :class:`Refused` where the place is another copy's, or holds files of somebody else."""
+        replica = cls(request)
+        marker = {"format": 1, "replica": request.replica, "source": request.source}
+        if not replica.records.exists(MARKER):
+            if any(entry.name != RECORDS for entry in replica._entries("")):
+                raise Refused(f"{replica.reading} holds files that are no copy of Weir; name a directory that is empty or not there yet.")
+            with suppress(AlreadyWritten):
+                replica.records.write(MARKER, json.dumps(marker).encode())
+        if (found := json.loads(replica.records.read(MARKER))) != marker:
+            whose = f"{str(found.get('replica'))[:40]} of {str(found.get('source'))[:200]}"
+            raise Refused(f"{replica.reading} holds the copy {whose}; name another directory.")
+        return replica
+
+    def at(self, name: str) -> str:
+        """Where a file of it is read and written. Raises :class:`Refused` where that is not within it."""
+        path = f"{self.reading}/{name}"
+        if ".." in name.split("/") or name.startswith("/"):
+            raise Refused(f"{name!r} is no name of a copy.")
+        if "://" not in path and not Path(path).parent.resolve().is_relative_to(Path(self.reading).resolve()):
+            raise Refused(f"{path} leads out of the copy, by a link; remove the link. Nothing is written or deleted there.")
+        return path
+
+    def sizes(self, names: Iterable[str]) -> dict[str, int]:
+        """Bytes of those that are there, a listing for each directory."""
+        wanted = set(names)
+        found: dict[str, int] = {}
+        for folder in sorted({name.rpartition("/")[0] for name in wanted}):
+            for entry in self._entries(f"/{folder}"):
+                name = f"{folder}/{entry.name}"
+                if entry.kind is Kind.FILE and name in wanted:
+                    found[name] = entry.bytes
+        return found
+
+    def remove(self, name: str) -> None:
+        """It need not be there. Raises ``TreeError``."""
+        with suppress(tree.Gone):
+            tree.delete(self.at(name))
+
+    def remove_empty(self, folders: Iterable[str]) -> None:
+        """Directories that nothing is left in."""
+        for folder in sorted(set(folders), reverse=True):
+            if "/" in folder and not any(True for _ in self._entries(f"/{folder}")):
+                tree.remove_empty(self.at(folder))
+
+    def remove_parts(self, names: Iterable[str]) -> None:
+        """What killed processes left half written beside these."""
+        wanted = set(names)
+        for folder in sorted({name.rpartition("/")[0] for name in wanted}):
+            for entry in list(self._entries(f"/{folder}")):
+                base, _, end = entry.name.removesuffix(".part").rpartition(".")
+                if entry.name.endswith(".part") and len(end) == 32 and f"{folder}/{base.removeprefix('.')}" in wanted:
+                    self.remove(f"{folder}/{entry.name}")
+
+    def write(self, round_: int, name: str, content: bytes) -> None:
+        """A record; one that is there stays."""
+        with suppress(AlreadyWritten):
+            self.records.write(f"rounds/{round_:08}/{name}", content)
+
+    def read(self, round_: int, name: str) -> bytes | None:
+        try:
+            return self.records.read(f"rounds/{round_:08}/{name}")
+        except FileNotFoundError:
+            return None
+
+    def write_copied(self, round_: int, files: Iterable[Copied]) -> None:
+        self.write(round_, f"copied/{secrets.token_hex(8)}.jsonl", _lines(files))
+
+    def read_copied(self, round_: int) -> Iterator[Copied]:
+        for name in self.records.names(f"rounds/{round_:08}/copied"):
+            yield from _copied(self.read(round_, f"copied/{name}") or b"")
+
+    def write_files(self, round_: int, files: Iterable[Copied]) -> None:
+        self.write(round_, FILES, _lines(files))
+
+    def ledger(self) -> Ledger:
+        """Raises :class:`BadPlan` where a record of it cannot be read."""
+        rounds = sorted(int(name) for name in self.records.names("rounds") if name.isdigit())
+        written = {number: set(self.records.names(f"rounds/{number:08}")) for number in rounds}
+        base = max((number for number in rounds if FINISHED in written[number]), default=0)
+        ledger = Ledger(round=rounds[-1] if rounds else 0)
+        for number in (number for number in rounds if number >= base):
+            self._take_up(ledger, number, written[number])
+        return ledger
+
+    def forget_before(self, round_: int) -> None:
+        """Records of rounds that no ledger reads any more."""
+        for name in self.records.names("rounds"):
+            if name.isdigit() and int(name) < round_:
+                PlanFolder(f"{self.records.uri}/rounds/{name}").remove()
+
+    def _take_up(self, ledger: Ledger, number: int, written: set[str]) -> None:
+        content = self.read(number, PLAN)
+        if content is None:
+            return
+        plan = read_plan(content)
+        if FINISHED in written:
+            ledger.have = {file.name: file for file in _copied(self.read(number, FILES) or b"")}
+            left = json.loads(self.read(number, FINISHED) or b"{}").get("left", ())
+            ledger.ours = {*ledger.have, plan.metadata_name, *left}
+        else:
+            ledger.ours |= {plan.metadata_name, *(entry.name for entry in plan.entries)}
+            ledger.have |= {file.name: file for file in self.read_copied(number)}
+            for name in json.loads(self.read(number, DELETING) or b"[]"):
+                ledger.have.pop(name, None)
+        if COMPLETE in written:
+            ledger.current, ledger.complete, ledger.open = plan, json.loads(self.read(number, COMPLETE) or b"{}"), None
+            ledger.unfinished = FINISHED not in written
+        else:
+            ledger.open = plan
+
+    def _entries(self, below: str) -> Iterator[Any]:
+        """None where there is no such directory."""
+        try:
+            yield from directories(self.reading).entries(below)
+        except FileNotFoundError:
+            return
+
+
+def _lines(files: Iterable[Copied]) -> bytes:
+    return b"".join(json.dumps([file.name, file.bytes, file.sha256]).encode() + b"\n" for file in files)
+
+
+def _copied(content: bytes) -> Iterator[Copied]:
+    try:
+        yield from (Copied(*json.loads(line)) for line in content.splitlines())
+    except (ValueError, TypeError) as error:
+        raise BadPlan(f"A record of what was copied cannot be read ({error}).") from error

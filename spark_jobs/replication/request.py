@@ -1,0 +1,80 @@
+"""What a run of replication is asked for and what it answers, as JSON."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import fsspec
+
+from ingest.errors import Refused
+
+Pairs = tuple[tuple[str, str | None], ...]
+
+COMPLETE, UP_TO_DATE, NOTHING = "complete", "up_to_date", "nothing"
+
+
+@dataclass(frozen=True)
+class Request:
+    """``source``: the directory of a job, canonical. ``destination`` as Flink is to read it; ``read_at`` where Weir reaches it.
+
+    ``roots``: every registered root, canonical, and where it is read. ``aliases`` as of :class:`ingest.uris.Spellings`.
+    """
+
+    replica: str
+    source: str
+    destination: str
+    read_at: str | None = None
+    roots: Pairs = ()
+    aliases: tuple[tuple[str, str], ...] = ()
+
+    def text(self) -> str:
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def of(cls, text: str) -> "Request":
+        """Raises :class:`Refused`."""
+        try:
+            written = json.loads(text)
+            for name in ("roots", "aliases"):
+                written[name] = tuple((str(one), other) for one, other in written.get(name, ()))
+            return cls(**written)
+        except (ValueError, TypeError, AttributeError) as error:
+            raise Refused(f"This is no request of a replication ({error}); `manage.py replicate` writes them.") from error
+
+
+@dataclass(frozen=True)
+class Result:
+    """``state``: COMPLETE, UP_TO_DATE or NOTHING (no complete checkpoint is in the source). Of the copy that is complete now, where
+    there is one: its checkpoint, ``as_of`` (when the original ``_metadata`` was written, ISO), when it was complete,
+    where it lies, files and bytes, what its round copied. ``deleted_files``: by this run. ``overtaken``: checkpoints that this run gave
+    up for newer ones.
+    """
+
+    state: str
+    round: int = 0
+    plan: str = ""
+    checkpoint_id: int | None = None
+    as_of: str | None = None
+    completed_at: str | None = None
+    location: str = ""
+    files: int = 0
+    bytes: int = 0
+    copied_files: int = 0
+    copied_bytes: int = 0
+    deleted_files: int = 0
+    overtaken: Sequence[int] = ()
+
+
+def read_request(uri: str) -> Request:
+    with fsspec.open(uri, "rb") as file:
+        return Request.of(file.read().decode())
+
+
+def write_result(uri: str, result: Result) -> None:
+    with fsspec.open(uri, "wb") as file:
+        file.write(json.dumps(asdict(result)).encode())
+
+
+def result_of(written: dict[str, Any]) -> Result:
+    return Result(**written)

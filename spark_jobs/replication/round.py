@@ -1,0 +1,242 @@
+"""Bringing a copy up to the newest checkpoint. Killed anywhere, the next run goes on where it was, or with what is newer by then.
+
+    plan → files, in batches → all there, by size → _metadata with its new paths → complete → what only older copies needed is deleted
+
+Until ``_metadata`` is in place the copy before is whole, and nothing of it is deleted before the new one is. The origin is only read.
+"""
+
+import json
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+from ingest.errors import IngestError, Refused
+from ingest.metadata.errors import MetadataError
+from ingest.metadata.files import MetadataFile
+from ingest.metadata.handles import handles
+from ingest.metadata.reader import read_pieces
+from ingest.metadata.rewriting import rewrite
+from ingest.storage import tree
+from ingest.storage.identities import overlap
+from ingest.uris import canonical, is_below
+from spark_jobs.replication import replica as records
+from spark_jobs.replication.copying import CopyAll, Failure, batches, in_threads, origin_of
+from spark_jobs.replication.names import directory_name, names_of
+from spark_jobs.replication.needs import needed_files
+from spark_jobs.replication.origin import Found, Origin
+from spark_jobs.replication.plan import Plan, deleted_by, entries_of
+from spark_jobs.replication.replica import Ledger, Replica
+from spark_jobs.replication.request import COMPLETE, NOTHING, UP_TO_DATE, Request, Result
+
+LARGEST_METADATA_BYTES = 1 << 30
+MOST_OVERTAKEN = 5
+"""Newer checkpoints that one run turns to, one after the other."""
+
+Say = Callable[[str], None]
+
+
+class NotCopied(IngestError):
+    """A round ended before its copy was complete; the copy before it is as it was. The message says why."""
+
+
+class Overtaken(NotCopied):
+    """Files of the checkpoint went while it was copied."""
+
+
+def replicate(request: Request, copy_all: CopyAll = in_threads, say: Say = lambda _: None) -> Result:
+    """Raises ``Refused``, ``NotCopied``, ``TreeError`` and what listing raises."""
+    refuse_origin(request)
+    return _Run(request, origin_of(request), Replica.opened(request), copy_all, say).run()
+
+
+def refuse_origin(request: Request) -> None:
+    """Raises :class:`Refused` where the destination lies in a registered root, or a root in it, by name or by what is at its place."""
+    there = Replica(request)
+    origin = origin_of(request)
+    origin.readable(request.source)
+    places = {canonical(place, origin.spellings) for place in (there.uri, there.reading)}
+    for root in origin.roots:
+        others = {root.uri, canonical(root.reading, origin.spellings)}
+        named = any(is_below(one, other) or is_below(other, one) for one in places for other in others)
+        if named or overlap(there.reading, root.reading):
+            raise Refused(
+                f"The destination {request.destination} overlaps the storage root {root.uri}: a copy is never written where "
+                "checkpoints are. Name a directory outside all registered roots."
+            )
+
+
+class _Run:
+    def __init__(self, request: Request, origin: Origin, replica: Replica, copy_all: CopyAll, say: Say) -> None:
+        self.request, self.origin, self.replica, self.copy_all, self.say = request, origin, replica, copy_all, say
+        self.overtaken: list[int] = []
+
+    def run(self) -> Result:
+        for _ in range(MOST_OVERTAKEN):
+            ledger = self.replica.ledger()
+            plan = self._next_plan(ledger)
+            if plan is None:
+                return self._result(NOTHING if ledger.current is None else UP_TO_DATE, ledger, self._finish(ledger))
+            try:
+                self._copy(plan, ledger)
+            except Overtaken as error:
+                if not self._is_overtaken(plan):
+                    raise
+                self.say(f"checkpoint {plan.checkpoint_id} was overtaken: {error}")
+                self.overtaken.append(plan.checkpoint_id)
+                continue
+            self._complete(plan)
+            ledger = self.replica.ledger()
+            return self._result(COMPLETE, ledger, self._finish(ledger))
+        raise NotCopied(f"Checkpoints {self.overtaken} went while they were copied; retain more of them (num-retained), or copy faster.")
+
+    def _next_plan(self, ledger: Ledger) -> Plan | None:
+        """None where the copy is of the newest checkpoint that can be read, or there is none."""
+        for found in self.origin.checkpoints(self.request.source):
+            modified = found.modified.isoformat() if found.modified else None
+            key = (f"{found.directory}/_metadata", found.bytes, modified)
+            if ledger.current is not None and ledger.current.is_of == key:
+                return None
+            if ledger.open is not None and ledger.open.is_of == key and self.replica.read(ledger.open.round, records.ORIGIN) is not None:
+                self.say(f"going on with checkpoint {found.checkpoint_id}")
+                return ledger.open
+            try:
+                return self._make_plan(found, modified, ledger)
+            except (MetadataError, FileNotFoundError) as error:
+                self.say(f"checkpoint {found.checkpoint_id} is left out: {error}")
+        return None
+
+    def _make_plan(self, found: Found, modified: str | None, ledger: Ledger) -> Plan:
+        if found.bytes > LARGEST_METADATA_BYTES:
+            raise Refused(f"{found.directory}/_metadata has {found.bytes:,} bytes; at most {LARGEST_METADATA_BYTES:,} are read.")
+        with found.file().open() as stream:
+            content = stream.read(LARGEST_METADATA_BYTES + 1)
+        with _scratch(content) as kept:
+            needs = needed_files(read_pieces(kept.open, found.directory), found.directory, self.origin.spellings)
+        number = ledger.round + 1
+        moved_to = directory_name(found.directory)
+        if f"{moved_to}/_metadata" in ledger.ours:
+            moved_to += f"-{number}"
+        names = names_of(needs, found.directory, moved_to)
+        there = self.replica.sizes(ledger.have)
+        known = {name: size for name, size in there.items() if size == ledger.have[name].bytes}
+        metadata = f"{moved_to}/_metadata"
+        plan = Plan(
+            round=number,
+            checkpoint_id=found.checkpoint_id,
+            metadata_path=f"{found.directory}/_metadata",
+            metadata_bytes=len(content),
+            metadata_modified=modified,
+            metadata_name=metadata,
+            entries=entries_of(needs, names, known),
+            delete=deleted_by(ledger.ours, {metadata, *names.values()}),
+        )
+        self.replica.write(number, records.PLAN, plan.content)
+        self.replica.write(number, records.ORIGIN, content)
+        counts = f"{len(plan.copied):,} of {len(plan.entries):,} files to copy, {len(plan.delete):,} to delete"
+        self.say(f"checkpoint {plan.checkpoint_id}: {counts}")
+        return plan
+
+    def _copy(self, plan: Plan, ledger: Ledger) -> None:
+        names = [entry.name for entry in plan.entries]
+        there = self.replica.sizes(names)
+        # What an interrupted round wrote without noting it is compared with its original.
+        left = [entry for entry in plan.entries if entry.name not in ledger.have or there.get(entry.name) != entry.bytes]
+        failures = [one for failed in self.copy_all(self.request, plan.round, list(batches(left))) for one in failed]
+        if failures:
+            raise _failed(failures)
+        there = self.replica.sizes(names)
+        missing = [entry.name for entry in plan.entries if there.get(entry.name) != entry.bytes]
+        if missing:
+            raise NotCopied(f"{len(missing):,} files are not in the copy although they were copied, {missing[0]} among them.")
+
+    def _complete(self, plan: Plan) -> None:
+        with _scratch(self.replica.read(plan.round, records.ORIGIN) or b"") as original, _scratch(b"") as moved:
+            with Path(moved.path).open("wb") as out:
+                rewrite(original.open, out, self._mover(plan))
+            self._refuse_outside(plan, MetadataFile(moved.path))
+            size = Path(moved.path).stat().st_size
+            tree.copy_first(moved.path, self.replica.at(plan.metadata_name), size)
+        said = {"checkpoint_id": plan.checkpoint_id, "plan": plan.name, "at": datetime.now(UTC).isoformat(), "metadata_bytes": size}
+        self.replica.write(plan.round, records.COMPLETE, json.dumps(said).encode())
+
+    def _mover(self, plan: Plan) -> Callable[[str], str]:
+        names = {entry.path: entry.name for entry in plan.entries}
+        source, target = plan.metadata_path.removesuffix("/_metadata"), plan.metadata_name.removesuffix("/_metadata")
+
+        def moved(path: str) -> str:
+            found = canonical(path, self.origin.spellings)
+            # What is no file of state is a directory of merged files.
+            inside = f"{target}{found[len(source) :]}" if is_below(found, source) else directory_name(found)
+            return f"{self.replica.uri}/{names.get(found, inside)}"
+
+        return moved
+
+    def _refuse_outside(self, plan: Plan, file: MetadataFile) -> None:
+        """The file to be put in place leads to the files of the plan, and nowhere else."""
+        directory = f"{self.replica.uri}/{plan.metadata_name.removesuffix('/_metadata')}"
+        wanted = {f"{self.replica.uri}/{entry.name}" for entry in plan.entries}
+        named = {handle.stream.path for handle in handles(read_pieces(file.open, directory)) if handle.stream and handle.stream.path}
+        if named != wanted:
+            other = min(named ^ wanted)
+            raise NotCopied(f"The rewritten _metadata of checkpoint {plan.checkpoint_id} is not that of its plan: {other} differs.")
+
+    def _finish(self, ledger: Ledger) -> int:
+        """Delete what the complete copy does not need; how many files. What cannot be deleted is left to the next round."""
+        plan = ledger.current
+        if plan is None or not ledger.unfinished:
+            return 0
+        wanted = {plan.metadata_name, *(entry.name for entry in plan.entries)}
+        going = deleted_by(ledger.ours, wanted)
+        self.replica.write(plan.round, records.DELETING, json.dumps(going).encode())
+        left = []
+        for name in going:
+            try:
+                self.replica.remove(name)
+            except tree.TreeError as error:
+                self.say(str(error))
+                left.append(name)
+        self.replica.remove_parts({*going, *wanted})
+        self.replica.remove_empty({name.rpartition("/")[0] for name in going} - {name.rpartition("/")[0] for name in wanted})
+        self.replica.write_files(plan.round, [file for name, file in ledger.have.items() if name in wanted])
+        self.replica.write(plan.round, records.FINISHED, json.dumps({"left": left}).encode())
+        self.replica.forget_before(plan.round)
+        return len(going) - len(left)
+
+    def _is_overtaken(self, plan: Plan) -> bool:
+        newest = next(iter(self.origin.checkpoints(self.request.source)), None)
+        return newest is not None and newest.checkpoint_id != plan.checkpoint_id
+
+    def _result(self, state: str, ledger: Ledger, deleted: int) -> Result:
+        current = ledger.current
+        if current is None:
+            return Result(state, ledger.round, overtaken=self.overtaken)
+        return Result(
+            state,
+            current.round,
+            current.name,
+            current.checkpoint_id,
+            current.metadata_modified,
+            ledger.complete.get("at"),
+            f"{self.replica.uri}/{current.metadata_name.removesuffix('/_metadata')}",
+            len(current.entries) + 1,
+            sum(entry.bytes for entry in current.entries) + int(ledger.complete.get("metadata_bytes", 0)),
+            len(current.copied),
+            sum(entry.bytes for entry in current.copied),
+            deleted,
+            self.overtaken,
+        )
+
+
+def _failed(failures: list[Failure]) -> NotCopied:
+    told = f"{len(failures):,} files were not copied, the first: {failures[0].why}"
+    return Overtaken(told) if any(failure.gone for failure in failures) else NotCopied(told)
+
+
+@contextmanager
+def _scratch(content: bytes) -> Iterator[MetadataFile]:
+    with tempfile.NamedTemporaryFile(prefix="weir-replication-") as file:
+        file.write(content)
+        file.flush()
+        yield MetadataFile(file.name)

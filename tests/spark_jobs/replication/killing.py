@@ -1,0 +1,57 @@
+"""What a process does to files, seen from below: which places it changes, and what is left where it dies at any of these changes."""
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+_ONE_PATH = {"os.remove", "os.rmdir", "os.mkdir", "os.truncate", "os.chmod", "os.chown", "os.utime"}
+_TWO_PATHS = {"os.rename", "os.link", "os.symlink"}
+
+
+class Killed(BaseException):
+    """The process is gone: nothing catches it, and nothing that it still tries has an effect."""
+
+
+class Watched:
+    """``changed``: every path that was written to, made or taken away below ``folder``, in order."""
+
+    def __init__(self, folder: Path, after: int | None) -> None:
+        self.folder, self.after, self.changed = str(folder), after, list[str]()
+
+    def see(self, event: str, args: tuple[Any, ...]) -> None:
+        if event == "open":
+            path, _mode, flags = args
+            paths = [path] if flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT) else []
+        elif event in _ONE_PATH:
+            paths = [args[0]]
+        elif event in _TWO_PATHS:
+            paths = list(args[:2])
+        else:
+            return
+        below = [str(path) for path in paths if isinstance(path, str | os.PathLike) and str(path).startswith(self.folder)]
+        if not below:
+            return
+        if self.after is not None and len(self.changed) >= self.after:
+            raise Killed
+        self.changed += below
+
+
+_watching: list[Watched] = []
+_hooked: list[bool] = []
+
+
+@contextmanager
+def watched(folder: Path, kill_after: int | None = None) -> Iterator[Watched]:
+    """``kill_after``: so many changes come about, none after them."""
+    if not _hooked:
+        sys.addaudithook(lambda event, args: [one.see(event, args) for one in _watching] and None)
+        _hooked.append(True)
+    found = Watched(folder, kill_after)
+    _watching.append(found)
+    try:
+        yield found
+    finally:
+        _watching.remove(found)

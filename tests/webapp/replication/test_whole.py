@@ -1,0 +1,136 @@
+"""A copy of a job's checkpoints from the command that asks for it to its page, over real processes."""
+
+import json
+import random
+from collections.abc import Callable
+from datetime import timedelta
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.test import Client
+from django.utils import timezone
+
+from tests.spark_jobs.replication.worlds import JOB, World, copies, state_of, tree_digest
+from tests.webapp import builders
+from webapp.fleet.models import JobCurrent
+from webapp.replication.job_replication import job_replication
+from webapp.replication.models import Replica, ReplicaRound
+from webapp.storage.models import StorageRoot
+from webapp.work.models import DueWork
+
+pytestmark = pytest.mark.django_db(transaction=True)
+Run = Callable[..., str]
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    return World(tmp_path / "world", random.Random(2))
+
+
+@pytest.fixture
+def job(world: World) -> JobCurrent:
+    now = timezone.now()
+    builders.cluster("prod-eu", at=now)
+    job = builders.job("prod-eu", at=now, job_id=JOB)
+    while len(world.shared) < 6:
+        world.checkpoint()
+    checkpoint(world, job)
+    StorageRoot.objects.create(uri=f"file:{world.root}")
+    return job
+
+
+def checkpoint(world: World, job: JobCurrent, age_s: int = 60) -> None:
+    number = world.checkpoint()
+    path = f"file:{world.root}/{JOB}/chk-{number}"
+    builders.fact(job, number, timezone.now() - timedelta(seconds=age_s), external_path=path, is_savepoint=False)
+
+
+def run(*arguments: str) -> str:
+    out = StringIO()
+    call_command("replicate", "prod-eu", JOB, *arguments, stdout=out)
+    return out.getvalue()
+
+
+def refused(*arguments: str) -> tuple[int, str]:
+    with pytest.raises(CommandError) as refusal:
+        run(*arguments)
+    return refusal.value.returncode, str(refusal.value)
+
+
+def test_a_copy_is_made_shown_and_brought_up_to_date(world: World, job: JobCurrent, client: Client) -> None:
+    before = tree_digest(world.root)
+    first = json.loads(run(str(world.copy), "--json"))
+    assert tree_digest(world.root) == before
+    assert first["state"] == "complete" and first["checkpoint_id"] == world.newest and 60_000 <= first["lag_ms"] < 600_000
+    assert [content for _, content in state_of(copies(world.copy)[0])] == world.state()
+    assert first["files"] == len(state_of(copies(world.copy)[0])) + 1
+    assert first["bytes"] == sum(path.stat().st_size for path in world.copy.rglob("*") if path.is_file() and "_weir" not in path.parts)
+    assert DueWork.objects.filter(key__startswith="storage/replica-").exists()
+
+    checkpoint(world, job, age_s=5)
+    told = run()
+    assert f"Checkpoint {world.newest} is at file:{world.copy}" in told
+    newest, oldest = ReplicaRound.objects.all()
+    assert (oldest.copied_files, newest.kept_files + newest.copied_files) == (first["files"] - 1, newest.files - 1)
+    assert 0 < newest.copied_files < newest.files - 1 and newest.triggered_at
+
+    client.force_login(builders.person())
+    page = client.get(f"/jobs/prod-eu/{JOB}/replication/").content.decode()
+    assert f"file:{world.copy}" in page and newest.plan in page and "would be lost" in page
+    answer = client.get(f"/api/v1/jobs/prod-eu/{JOB}/replication/").json()
+    assert [one["checkpoint_id"] for one in answer["rounds"]] == [newest.checkpoint_id, oldest.checkpoint_id]
+    chart = client.get(f"/jobs/prod-eu/{JOB}/charts/replication").json()
+    lags = chart["figure"]["data"][0]["y"]
+    assert len(lags) == 4 and lags[0] >= 60 and lags[1] > lags[0] and lags[2] < lags[1]
+
+
+def test_a_try_that_fails_says_why_and_leaves_the_copy(world: World, job: JobCurrent) -> None:
+    run(str(world.copy))
+    copied = world.newest
+    checkpoint(world, job)
+    next((world.root / JOB / f"chk-{world.newest}").glob("*-*")).unlink()
+    code, why = refused()
+    assert code == 1 and "There is no file" in why
+    row = Replica.objects.get()
+    assert row.checkpoint_id == copied and "There is no file" in row.trouble
+    state_of(copies(world.copy)[0])
+    assert json.loads(run("--show", "--json"))["state"] == "last try failed"
+
+
+def test_where_a_copy_may_not_lie_none_is_asked_for(world: World, job: JobCurrent) -> None:
+    for place in (world.root, world.root / "copy", world.root.parent):
+        assert refused(str(place))[0] == 2
+    assert refused("copies/one") == (2, refused("copies/one")[1])
+    assert refused()[1] == "No copy of this job was asked for: name a DESTINATION."
+    assert refused(str(world.copy), "--source", "file:/elsewhere/x")[0] == 2
+    assert not Replica.objects.exists()
+    run(str(world.copy))
+    assert "already" in refused(str(world.folder / "two"))[1]
+    other = builders.job("prod-eu", at=timezone.now(), job_id="ee" * 16)
+    with pytest.raises(CommandError, match="overlaps the copy at"):
+        call_command("replicate", "prod-eu", other.job_id, str(world.copy / "within"), "--source", f"file:{world.root}/x")
+
+
+def test_a_copy_that_is_stopped_stays_and_makes_room_for_another(world: World, job: JobCurrent) -> None:
+    run(str(world.copy))
+    assert "stays as it is" in run("--stop")
+    assert copies(world.copy)
+    run(str(world.folder / "two"))
+    assert Replica.objects.get().destination == str(world.folder / "two") and copies(world.folder / "two") and copies(world.copy)
+
+
+def test_a_job_that_has_ended_falls_behind_no_further(job: JobCurrent, client: Client) -> None:
+    now = timezone.now()
+    assert job_replication(job, now) is None
+    client.force_login(builders.person())
+    assert "No copy was asked for" in client.get(f"/jobs/prod-eu/{JOB}/replication/").content.decode()
+    assert client.get(f"/api/v1/jobs/prod-eu/{JOB}/replication/").status_code == 404
+    Replica.objects.create(
+        name="x", cluster="prod-eu", job_id=JOB, source="file:/a", destination="/b", every_s=60, created_at=now,
+        triggered_at=now - timedelta(hours=2),
+    )  # fmt: skip
+    job.end_time = now - timedelta(hours=1)
+    found = job_replication(job, now)
+    assert found is not None and found.lag_ms == 3_600_000

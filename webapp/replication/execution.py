@@ -1,0 +1,80 @@
+"""One try to bring a copy up to the newest checkpoint: Spark's own process does it, its result becomes rows."""
+
+import json
+import tempfile
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from django.utils import timezone
+
+from spark_jobs.replication.request import COMPLETE, Request, Result, result_of
+from webapp.checkpoints.models import CheckpointFact
+from webapp.replication.models import Replica, ReplicaRound
+from webapp.storage.auditing.audit_request import spellings
+from webapp.storage.models import StorageRoot
+from webapp.work import spark_process
+from webapp.work.lease import Lease
+from webapp.work.runs import RunRecord, describe
+
+ROUNDS_KEPT = 1_000
+
+
+def is_wanted(pk: int) -> bool:
+    return Replica.objects.filter(pk=pk, enabled=True).exists()
+
+
+def replicate(pk: int, lease: Lease, record: RunRecord) -> None:
+    """Raises ``SparkFailed``; the row then says why. A try that fails is not repeated: the next one takes what is newest then."""
+    row = Replica.objects.get(pk=pk)
+    try:
+        result = _run(request_of(row), record)
+    except Exception as error:
+        with lease.writing():
+            Replica.objects.filter(pk=pk).update(trouble=describe(error)[:4000], tried_at=timezone.now())
+        raise
+    with lease.writing():
+        keep(row, result, timezone.now())
+    copied = (result.copied_files, result.copied_bytes) if result.state == COMPLETE else (0, 0)
+    record.counts |= {"copied_files": copied[0], "copied_bytes": copied[1], "deleted_files": result.deleted_files}
+
+
+def _run(request: Request, record: RunRecord) -> Result:
+    """Its process is on this machine."""
+    with tempfile.TemporaryDirectory(prefix="weir-replication-") as folder:
+        asked, answer, attempt = Path(folder, "request.json"), Path(folder, "result.json"), record.row.attempt
+        asked.write_text(request.text())
+        command = ["replicate", "--request", str(asked), "--out", str(answer), "--attempt", attempt]
+        spark_process.run([*command, *spark_process.interrupting(record.row)], record, attempt)
+        return result_of(json.loads(answer.read_text()))
+
+
+def request_of(row: Replica) -> Request:
+    roots = tuple((root.uri, root.read_at or None) for root in StorageRoot.objects.all())
+    return Request(row.name, row.source, row.destination, row.read_at or None, roots, spellings().aliases)
+
+
+def keep(row: Replica, result: Result, now: datetime) -> None:
+    """Also where the run before ended after its round was complete and before it was kept."""
+    said: dict[str, Any] = {"trouble": "", "tried_at": now}
+    if result.checkpoint_id is not None:
+        triggered_at = _triggered_at(row, result)
+        number: dict[str, Any] = {"replica": row, "number": result.round}
+        of_copy = {"checkpoint_id": result.checkpoint_id, "triggered_at": triggered_at, "files": result.files, "bytes": result.bytes}
+        done = {"completed_at": datetime.fromisoformat(result.completed_at) if result.completed_at else now}
+        counts = {"copied_files": result.copied_files, "copied_bytes": result.copied_bytes, "deleted_files": result.deleted_files}
+        fields = {"plan": result.plan, **of_copy, **done, **counts, "overtaken": list(result.overtaken)}
+        if result.state == COMPLETE:
+            ReplicaRound.objects.update_or_create(**number, defaults=fields)
+        else:
+            ReplicaRound.objects.get_or_create(**number, defaults=fields)
+        said |= of_copy | done | {"location": result.location}
+        ReplicaRound.objects.filter(replica=row, number__lte=result.round - ROUNDS_KEPT).delete()
+    Replica.objects.filter(pk=row.pk).update(**said)
+
+
+def _triggered_at(row: Replica, result: Result) -> datetime | None:
+    """What came in after this instant is not in the copy."""
+    facts = CheckpointFact.objects.filter(cluster=row.cluster, job_id=row.job_id, checkpoint_id=result.checkpoint_id or 0)
+    known = facts.values_list("trigger_time", flat=True).first()
+    return known or (datetime.fromisoformat(result.as_of) if result.as_of else None)

@@ -1,0 +1,53 @@
+"""The copy of one job's checkpoints and how far it lies behind. Plain data for page, API and command."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from webapp.fleet.models import JobCurrent
+from webapp.lib.badges import Badge
+from webapp.replication.models import Replica, ReplicaRound
+
+ROUNDS_SHOWN = 200
+
+
+@dataclass(frozen=True)
+class JobReplication:
+    """``lag_ms``: what a restore from the copy would have to do again, as of ``at``: since the trigger of its checkpoint. None where
+    there is no complete copy, or its instant is not known. ``rounds``: newest first."""
+
+    replica: Replica
+    at: datetime
+    rounds: Sequence[ReplicaRound]
+
+    @property
+    def lag_ms(self) -> int | None:
+        since = self.replica.triggered_at
+        return None if since is None else max(0, round((self.at - since).total_seconds() * 1000))
+
+    @property
+    def badge(self) -> Badge:
+        if self.replica.checkpoint_id is None:
+            return Badge("no copy yet", "?", "unknown")
+        if self.replica.trouble:
+            return Badge("last try failed", "◆", "warn")
+        return Badge("complete", "●", "ok") if self.replica.enabled else Badge("stopped", "■", "done")
+
+    def sawtooth(self) -> list[tuple[datetime, float]]:
+        """Lag in s over time, oldest first: it grows by a second a second, and falls when a newer copy is complete."""
+        points: list[tuple[datetime, float]] = []
+        before: datetime | None = None
+        for one in reversed(self.rounds):
+            points += [(one.completed_at, (one.completed_at - since).total_seconds()) for since in (before, one.triggered_at) if since]
+            before = one.triggered_at
+        if before and self.lag_ms is not None:
+            points.append((self.at, self.lag_ms / 1000))
+        return points
+
+
+def job_replication(job: JobCurrent, now: datetime) -> JobReplication | None:
+    """None where no copy was asked for. A job that has ended falls behind no further."""
+    replica = Replica.objects.filter(cluster=job.cluster, job_id=job.job_id).first()
+    if replica is None:
+        return None
+    return JobReplication(replica, min(now, job.end_time) if job.end_time else now, list(replica.rounds.all()[:ROUNDS_SHOWN]))

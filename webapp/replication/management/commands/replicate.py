@@ -1,0 +1,98 @@
+"""Copy the checkpoints of a job to another place, and keep the copy up to date."""
+
+from argparse import ArgumentParser
+from collections.abc import Iterator
+from typing import Any
+
+from django.core.management.base import CommandError
+from django.utils import timezone
+
+from webapp.config.preparation import REFUSED, PreparedCommand
+from webapp.fleet.rows_command import job_named
+from webapp.lib.command_line import command_line_name
+from webapp.lib.printing import print_document, print_lines
+from webapp.lib.quantities import bytes_text, count_text, duration_text
+from webapp.lib.refusals import InputRefused
+from webapp.replication import work_keys
+from webapp.replication.api.views import as_document
+from webapp.replication.job_replication import JobReplication, job_replication
+from webapp.replication.models import Replica
+from webapp.replication.registration import DEFAULT_EVERY_S, register
+from webapp.work.perform import Performed, perform
+from webapp.work.runs import describe
+
+
+class Command(PreparedCommand):
+    help = (
+        "Copy the newest checkpoint of a job to DESTINATION, so that the job can be restored from there alone, and keep that copy up to "
+        "date from then on. Without DESTINATION: bring the copy that there is up to date now. Nothing is ever changed where the "
+        "checkpoints are. Exit code 0, 1 where copying failed (the copy before is as it was), 2 where the input is invalid."
+    )
+    refusals = (InputRefused,)
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("cluster")
+        parser.add_argument("job", metavar="JOB", help="its id, or its name where one job has it")
+        parser.add_argument(
+            "destination", nargs="?", metavar="DESTINATION", help="an empty directory outside all storage roots, as Flink reads it"
+        )
+        parser.add_argument("--read-at", default="", metavar="DIR", help="where Weir writes the same directory, if elsewhere")
+        parser.add_argument(
+            "--source", default="", metavar="URI", help="directory of the job's checkpoints (default: that of its newest one)"
+        )
+        parser.add_argument("--every", type=int, default=DEFAULT_EVERY_S, metavar="S", help="seconds between looks (default: %(default)s)")
+        parser.add_argument("--stop", action="store_true", help="keep the copy as it is, no longer up to date")
+        parser.add_argument("--show", action="store_true", help="copy nothing now")
+        parser.add_argument("--json", action="store_true", help="one JSON object")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        job = job_named(options["cluster"], options["job"])
+        if options["destination"]:
+            register(
+                job,
+                options["destination"],
+                name=command_line_name(),
+                at=timezone.now(),
+                read_at=options["read_at"],
+                source=options["source"],
+                every_s=options["every"],
+            )
+        found = job_replication(job, timezone.now())
+        if found is None:
+            raise CommandError("No copy of this job was asked for: name a DESTINATION.", returncode=REFUSED)
+        if options["stop"]:
+            found.replica.enabled = False
+            found.replica.save(update_fields=["enabled"])
+        elif not options["show"]:
+            self._copy(found.replica)
+            found = job_replication(job, timezone.now()) or found
+        if options["json"]:
+            print_document(self.stdout, as_document(found))
+        else:
+            print_lines(self.stdout, _words(found, stopped=options["stop"]))
+
+    def _copy(self, replica: Replica) -> None:
+        work_keys.wake(replica, timezone.now())
+        try:
+            performed = perform(work_keys.key_of(replica), even_if_not_due=True, echo=self.say)
+        except Exception as error:
+            raise CommandError(describe(error), returncode=1) from error
+        if performed.state == Performed.HELD:
+            raise CommandError("A worker is copying already; see the job's page of replication.", returncode=1)
+
+
+def _words(found: JobReplication, *, stopped: bool) -> Iterator[str]:
+    copy = found.replica
+    if stopped:
+        yield f"The copy at {copy.destination} stays as it is, and is no longer kept up to date."
+    if copy.checkpoint_id is None:
+        yield f"No copy is complete yet. {copy.trouble}".strip()
+        return
+    yield f"Checkpoint {copy.checkpoint_id} is at {copy.location}: {count_text(copy.files)} files, {bytes_text(copy.bytes)}."
+    yield f"It lies {duration_text(found.lag_ms)} behind: so much would be lost with the original."
+    if found.rounds and found.rounds[0].checkpoint_id == copy.checkpoint_id:
+        one = found.rounds[0]
+        copied = f"{count_text(one.copied_files)} files ({bytes_text(one.copied_bytes)})"
+        yield f"Its round copied {copied} and kept {count_text(one.kept_files)}."
+    if copy.trouble:
+        yield f"The last try failed: {copy.trouble}"

@@ -1,0 +1,65 @@
+"""Copies of jobs' checkpoints, and the rounds that brought them up to date. What lies in a copy and was planned is in the copy itself."""
+
+from django.db import models
+
+from webapp.storage.models.columns import URI_LENGTH
+
+
+class Replica(models.Model):
+    """``name`` is in the marker of the copy. What follows ``trouble`` is of the copy that is complete now, empty before the first."""
+
+    name = models.CharField(max_length=64, unique=True)
+    cluster = models.CharField(max_length=100)
+    job_id = models.CharField(max_length=64)
+    source = models.CharField(max_length=URI_LENGTH, help_text="directory of the job, canonical")
+    destination = models.CharField(max_length=1000, unique=True, help_text="as Flink is to read it")
+    read_at = models.CharField(max_length=1000, blank=True, help_text="where Weir writes it, if elsewhere")
+    every_s = models.PositiveIntegerField(help_text="between two looks for a newer checkpoint")
+    enabled = models.BooleanField(default=True)
+    created_at = models.DateTimeField()
+    created_name = models.CharField(max_length=200, help_text="who asked for it")
+    tried_at = models.DateTimeField(null=True, help_text="end of the last try")
+    trouble = models.TextField(blank=True, help_text="why the last try failed")
+    checkpoint_id = models.BigIntegerField(null=True)
+    triggered_at = models.DateTimeField(null=True, help_text="of that checkpoint, or where unknown when its _metadata was written")
+    completed_at = models.DateTimeField(null=True, help_text="when the copy was complete")
+    location = models.CharField(max_length=URI_LENGTH, blank=True)
+    files = models.BigIntegerField(null=True)
+    bytes = models.BigIntegerField(null=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["cluster", "job_id"], name="replica_of_job")]
+        ordering = ["cluster", "job_id"]
+
+    def __str__(self) -> str:
+        return f"copy of {self.job_id} at {self.destination}"
+
+
+class ReplicaRound(models.Model):
+    """One complete copy. ``plan``: SHA-256 of its plan."""
+
+    replica = models.ForeignKey(Replica, on_delete=models.CASCADE, related_name="rounds")
+    number = models.PositiveIntegerField()
+    plan = models.CharField(max_length=64)
+    checkpoint_id = models.BigIntegerField()
+    triggered_at = models.DateTimeField(null=True)
+    completed_at = models.DateTimeField()
+    files = models.BigIntegerField()
+    bytes = models.BigIntegerField()
+    copied_files = models.BigIntegerField()
+    copied_bytes = models.BigIntegerField()
+    deleted_files = models.BigIntegerField()
+    overtaken = models.JSONField(default=list, help_text="checkpoints that it overtook")
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["replica", "number"], name="replica_round_key")]
+        indexes = [models.Index(fields=["replica", "completed_at"], name="replica_rounds")]
+        ordering = ["replica", "-number"]
+
+    def __str__(self) -> str:
+        return f"round {self.number} of {self.replica_id}"
+
+    @property
+    def kept_files(self) -> int:
+        """That the copy had from before; all but its ``_metadata``."""
+        return self.files - 1 - self.copied_files

@@ -1,0 +1,11 @@
+"""Addresses of the copy of a job's checkpoints."""
+
+from django.urls import path
+
+from webapp.replication import views
+
+urlpatterns = [
+    path("jobs/<name:cluster>/<name:job_id>/replication/", views.page, name="replication"),
+    path("jobs/<name:cluster>/<name:job_id>/replication/tables", views.tables, name="replication-tables"),
+    path("jobs/<name:cluster>/<name:job_id>/charts/replication", views.chart, name="job-chart-replication"),
+]
