@@ -106,7 +106,8 @@ def fold(update: JobUpdate, before: JobState, settings: Settings) -> JobResult |
     size = sample(samples.SizeTrend, trend) if trend else None
     taskmanagers = TaskManagerHistory(samples_of_taskmanagers, restarts)
     windows = job_windows(update.cluster, update.job_id, starts, newest_ms, current, size, in_window, history, taskmanagers)
-    judgement = judged(windows, settings.limits(update.cluster, update.job_id), settings.recovery_point(update.cluster, update.job_id))
+    limits = settings.limits(update.cluster, update.job_id, current["name"])
+    judgement = judged(windows, limits, settings.recovery_point(update.cluster, update.job_id))
     covered = joined([*before.judged_runs, *runs(starts)])
     judgement["covered"] = covered
     state = replace(state, judged_start=latest[0], judged_to=latest[1], judged_runs=covered)

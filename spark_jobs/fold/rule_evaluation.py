@@ -15,7 +15,7 @@ from spark_jobs.diagnosis.window_contents import WINDOW_MS
 logger = logging.getLogger(__name__)
 
 Scoped = Mapping[str, Any]
-"""An override: ``key``, ``value``, and where it holds: ``cluster`` and ``job_id``, empty for all."""
+"""An override: ``key``, ``value``, and where it holds: ``cluster`` and ``job_id``, empty for all; with a ``job_name`` for all of it."""
 
 COLUMNS = ("rule", "severity", "confidence", "subject_kind", "subject_id", "subject", "title", "cause", "next_step", "evidence",
            "related", "data")  # fmt: skip
@@ -35,17 +35,23 @@ class Settings:
     overrides: InitVar[Sequence[Scoped]] = ()
     recovery_points: InitVar[Sequence[Scoped]] = ()
     _set: dict[tuple[str, str], list[Scoped]] = field(default_factory=dict)
+    _named: dict[tuple[str, str], str] = field(default_factory=dict)
     _of_scope: dict[tuple[str, str], Limits] = field(default_factory=dict)
     _points: dict[tuple[str, str], RecoveryPoint] = field(default_factory=dict)
 
     def __post_init__(self, overrides: Sequence[Scoped], recovery_points: Sequence[Scoped]) -> None:
         for override in overrides:
-            self._set.setdefault((override.get("cluster") or "", override.get("job_id") or ""), []).append(override)
+            cluster, job_id = override.get("cluster") or "", override.get("job_id") or ""
+            if name := override.get("job_name"):
+                job_id = self._named.setdefault((cluster, str(name)), job_id)
+            self._set.setdefault((cluster, job_id), []).append(override)
         for one in recovery_points:
             self._points[str(one["cluster"]), str(one["job_id"])] = recovery_point_from_plain(one)
 
-    def limits(self, cluster: str, job_id: str) -> Limits:
-        scope = next((scope for scope in ((cluster, job_id), (cluster, "")) if scope in self._set), ("", ""))
+    def limits(self, cluster: str, job_id: str, name: str | None = None) -> Limits:
+        """``name``: of the job, whose overrides stay when it gets another id."""
+        by_name = self._named.get((cluster, name), job_id) if name else job_id
+        scope = next((scope for scope in ((cluster, job_id), (cluster, by_name), (cluster, "")) if scope in self._set), ("", ""))
         if scope not in self._of_scope:
             self._of_scope[scope] = self._made(*scope)
         return self._of_scope[scope]

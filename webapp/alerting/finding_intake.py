@@ -12,10 +12,13 @@ from webapp.alerting.lifecycle import FLAP_WINDOW, take
 from webapp.alerting.models import Alert
 from webapp.alerting.policies import Policies
 from webapp.alerting.row_updates import write
+from webapp.findings.choices import FindingState
 from webapp.findings.models import Finding
+from webapp.fleet.attempts import predecessors
 from webapp.lib.chunks import chunks
 
 FINDINGS_AT_ONCE = 500
+EARLIER_KEPT = 20
 
 Identity = tuple[str, str, str, str]
 
@@ -40,9 +43,11 @@ def take_marked(policies: Policies, now: datetime) -> int:
 
 def _take(finding: Finding, known: dict[Identity, list[Alert]], policies: Policies, written: Written, now: datetime) -> None:
     identity = (finding.cluster, finding.job_id, finding.rule, finding.subject_id)
-    rule_policy = policies.rule_policy(finding.rule, finding.cluster, finding.job_id)
+    rule_policy = policies.rule_policy(finding.rule, finding.cluster, finding.job_id, finding.job_name)
     episode = episode_of(finding, rule_policy.rank(finding.severity_rank))
-    policy = policies.policy(finding.rule, finding.cluster, finding.job_id, finding.severity_rank)
+    policy = policies.policy(finding.rule, finding.cluster, finding.job_id, finding.job_name, finding.severity_rank)
+    if finding.job_name and finding.state == FindingState.OPEN and not any(row.is_open for row in known[identity]):
+        _hand_over(finding, known)
     lives = [(row, life_of(row)) for row in known[identity]]
     row, last = next(
         ((row, life) for row, life in lives if life.is_open),
@@ -71,6 +76,21 @@ def _take(finding: Finding, known: dict[Identity, list[Alert]], policies: Polici
     written.note(row, step.events)
 
 
+def _hand_over(finding: Finding, known: dict[Identity, list[Alert]]) -> None:
+    """The open alert of the attempt before becomes that of this one: a job with a new id is the same job."""
+    same = {row.pk: row for rows in known.values() for row in rows if row.is_open and row.job_name == finding.job_name}
+    row = next((one for one in same.values() if (one.cluster, one.rule, one.subject_id) == _of_any_job(finding)), None)
+    if row is None or row.job_id not in predecessors([(finding.cluster, finding.job_id)])[finding.cluster, finding.job_id]:
+        return
+    row.earlier_job_ids = [*row.earlier_job_ids, row.job_id][-EARLIER_KEPT:]
+    row.job_id = finding.job_id
+    known[finding.cluster, finding.job_id, finding.rule, finding.subject_id].insert(0, row)
+
+
+def _of_any_job(finding: Finding) -> tuple[str, str, str]:
+    return finding.cluster, finding.rule, finding.subject_id
+
+
 def changed_texts() -> Iterator[list[int]]:
     """Numbers of open alerts that say something else than their finding says by now, some at once."""
     other = Alert.objects.filter(state__in=OPEN, finding__isnull=False).exclude(
@@ -94,15 +114,17 @@ def _known(findings: Iterable[Finding]) -> dict[Identity, list[Alert]]:
     findings = list(findings)
     since = min(finding.first_seen for finding in findings) - FLAP_WINDOW
     near = Q(state__in=OPEN) | Q(ends_at__gte=since) | Q(tell_since__isnull=False)
+    of_job = Q(job_id__in={finding.job_id for finding in findings}) | Q(job_name__in={one.job_name for one in findings if one.job_name})
     rows = Alert.objects.filter(
         near,
+        of_job,
         cluster__in={finding.cluster for finding in findings},
-        job_id__in={finding.job_id for finding in findings},
         rule__in={finding.rule for finding in findings},
         subject_id__in={finding.subject_id for finding in findings},
     )
     found: dict[Identity, list[Alert]] = defaultdict(list)
     # Locked, since what is written back includes who acknowledged them, which may be changed just now.
     for row in rows.order_by("-id").select_for_update():
-        found[row.identity].append(row)
+        for job_id in (row.job_id, *row.earlier_job_ids):
+            found[row.cluster, job_id, row.rule, row.subject_id].append(row)
     return found

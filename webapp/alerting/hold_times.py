@@ -30,7 +30,7 @@ def hold(pks: list[int], policies: Policies, now: datetime) -> int:
     written = Written()
     for row in Alert.objects.filter(pk__in=pks, state__in=OPEN).annotate(has_finding=known).defer(*UNREAD):
         last, has_finding = life_of(row), bool(vars(row)["has_finding"])
-        rule_policy = policies.rule_policy(row.rule, row.cluster, row.job_id)
+        rule_policy = policies.rule_policy(row.rule, row.cluster, row.job_id, row.job_name)
         policy = Policy(rule_policy.alerts, rule_policy.hold_before, rule_policy.hold_after, policies.is_recorded(row.cluster))
         step: Step = tick(last, policy, now) if has_finding else gone(last, policy, now)
         if step.life is None:

@@ -15,8 +15,8 @@ HOLD_BEFORE = timedelta()
 HOLD_AFTER = timedelta(seconds=120)
 """A finding is closed only when its rule has not seen it for minutes; this is on top of that, against the last doubt."""
 
-Scope = tuple[str, str, str]
-"""rule, cluster, job id; empty where it means all."""
+Scope = tuple[str, str, str, str]
+"""rule, cluster, job id, job name; empty where it means all."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,11 @@ class Policies:
 
     def __init__(self, instead: RuleSetting | None = None) -> None:
         rows = [*RuleSetting.objects.all(), *([instead] if instead else [])]
-        self._set: dict[Scope, RuleSetting] = {(row.rule, row.cluster, row.job_id): row for row in rows}
+        self._set: dict[Scope, RuleSetting] = {}
+        for row in rows:
+            self._set[row.rule, row.cluster, row.job_id, ""] = row
+            if row.job_name:
+                self._set[row.rule, row.cluster, "", row.job_name] = row
         self._clusters = {name: (kind, labels) for name, kind, labels in Cluster.objects.values_list("name", "kind", "labels")}
         self._removed = {row.name: row for row in RemovedCluster.objects.all()}
         self._known: dict[Scope, RulePolicy] = {}
@@ -54,9 +58,9 @@ class Policies:
             return {"kind": "storage"}
         return {**self._clusters.get(cluster, ("", {}))[1], "kind": "recording" if self.is_recorded(cluster) else "live"}
 
-    def policy(self, rule: str, cluster: str, job_id: str, own_rank: int) -> Policy:
+    def policy(self, rule: str, cluster: str, job_id: str, name: str | None, own_rank: int) -> Policy:
         """Nothing alerts of a cluster that was removed: nobody could see it end."""
-        found = self.rule_policy(rule, cluster, job_id).policy(own_rank, recorded=self.is_recorded(cluster))
+        found = self.rule_policy(rule, cluster, job_id, name).policy(own_rank, recorded=self.is_recorded(cluster))
         return replace(found, alerts=False) if cluster in self._removed else found
 
     def why_ended(self, cluster: str) -> str:
@@ -66,15 +70,16 @@ class Policies:
             return ""
         return f"Cluster {cluster} {removed.how} at {instant_text(removed.removed_at)}: it is no longer watched, and its state is unknown."
 
-    def rule_policy(self, rule: str, cluster: str, job_id: str) -> RulePolicy:
-        scope = (rule, cluster, job_id)
+    def rule_policy(self, rule: str, cluster: str, job_id: str, name: str | None = None) -> RulePolicy:
+        scope = (rule, cluster, job_id, name or "")
         if scope not in self._known:
             self._known[scope] = self._narrowest(scope)
         return self._known[scope]
 
     def _narrowest(self, scope: Scope) -> RulePolicy:
-        rule, cluster, _job_id = scope
-        found = [self._set.get(one) for one in dict.fromkeys([scope, (rule, cluster, ""), (rule, "", "")])]
+        rule, cluster, job_id, name = scope
+        wider = [(rule, cluster, job_id, ""), (rule, cluster, "", name), (rule, cluster, "", ""), (rule, "", "", "")]
+        found = [self._set.get(one) for one in dict.fromkeys(wider)]
         return in_force(rule, [one for one in found if one is not None])
 
 

@@ -38,8 +38,7 @@ class SettingComparison:
 
 def compare(wanted: RuleSetting, now: datetime) -> SettingComparison:
     present, changed = Policies(), Policies(instead=wanted)
-    scope = {name: getattr(wanted, name) for name in ("cluster", "job_id") if getattr(wanted, name)}
-    found: FindingQuerySet = Finding.objects.filter(rule=wanted.rule, **scope)
+    found: FindingQuerySet = Finding.objects.filter(wanted.narrows, rule=wanted.rule)
     end = now
     if wanted.cluster and present.is_recorded(wanted.cluster):
         # A recording's last week is its own.
@@ -63,7 +62,7 @@ def _alerts(findings: list[Finding], policies: Policies, end: datetime) -> list[
     ranks: list[int] = []
     last: Life | None = None
     for finding in findings:
-        rule_policy = policies.rule_policy(finding.rule, finding.cluster, finding.job_id)
+        rule_policy = policies.rule_policy(finding.rule, finding.cluster, finding.job_id, finding.job_name)
         policy = rule_policy.policy(finding.severity_rank, recorded=False)
         episode = episode_of(finding, rule_policy.rank(finding.severity_rank))
         if last is not None:

@@ -21,7 +21,7 @@ def checked(rule: str, cluster: str, job_id: str, values: Mapping[str, Any]) -> 
     """A setting that is not saved; ``values`` has :data:`COLUMNS`, empty ones unset. Raises :class:`InputRefused`."""
     if rule not in registry.all_rules():
         raise InputRefused(f"There is no rule called {rule[:100]}.")
-    _check_scope(cluster, job_id)
+    job_name = _name_in_scope(cluster, job_id)
     severity = values.get("severity") or ""
     if severity and severity not in Severity.values:
         raise InputRefused(f"A severity is one of {', '.join(Severity.values)}.")
@@ -29,15 +29,19 @@ def checked(rule: str, cluster: str, job_id: str, values: Mapping[str, Any]) -> 
         value = values.get(name)
         if value is not None and not 0 <= value <= LONGEST_HOLD_S:
             raise InputRefused(f"A hold time lasts from 0 to {LONGEST_HOLD_S} seconds.")
-    return RuleSetting(rule=rule, cluster=cluster, job_id=job_id, **{name: values.get(name) for name in COLUMNS} | {"severity": severity})
+    said = {column: values.get(column) for column in COLUMNS} | {"severity": severity}
+    return RuleSetting(rule=rule, cluster=cluster, job_id=job_id, job_name=job_name, **said)
 
 
 def save(wanted: RuleSetting, user: Any) -> RuleSetting:
     """In place of what was set in the same scope. Raises :class:`InputRefused` where nothing is set at all."""
     if not wanted.severity and all(getattr(wanted, name) is None for name in COLUMNS[1:]):
         raise InputRefused("Nothing is set: choose a severity, a hold time, or whether it alerts. For the defaults, remove what is set.")
-    said = {name: getattr(wanted, name) for name in COLUMNS} | {"author": user, "author_name": user.get_username()[:200]}
+    said = {name: getattr(wanted, name) for name in (*COLUMNS, "job_name")} | {"author": user, "author_name": user.get_username()[:200]}
     with transaction.atomic():
+        if wanted.job_name:
+            of_name = RuleSetting.objects.filter(rule=wanted.rule, cluster=wanted.cluster, job_name=wanted.job_name)
+            of_name.exclude(job_id=wanted.job_id).delete()
         row, _made = RuleSetting.objects.update_or_create(rule=wanted.rule, cluster=wanted.cluster, job_id=wanted.job_id, defaults=said)
         _mark_for_evaluation(row)
     return row
@@ -52,7 +56,7 @@ def remove(row: RuleSetting) -> None:
 def set_thresholds(values: Mapping[str, Any], cluster: str, job_id: str, user: Any) -> list[ThresholdOverride]:
     """Replaces those of the same scope from the next cycle on. ``values``: number or text by key. Raises :class:`InputRefused`."""
     known = {threshold.key: threshold for threshold in registry.all_thresholds()}
-    _check_scope(cluster, job_id)
+    name = _name_in_scope(cluster, job_id)
     if not values:
         raise InputRefused("No threshold was changed.")
     numbers: dict[str, float] = {}
@@ -67,23 +71,29 @@ def set_thresholds(values: Mapping[str, Any], cluster: str, job_id: str, user: A
         if not threshold.allows(numbers[key]):
             raise InputRefused(f"{key} must be a number from {threshold.minimum:g} to {threshold.maximum:g} {threshold.unit}.")
     with transaction.atomic():
+        if name:
+            ThresholdOverride.objects.filter(key__in=numbers, cluster=cluster, job_name=name).exclude(job_id=job_id).delete()
         return [
             ThresholdOverride.objects.update_or_create(
-                key=key, cluster=cluster, job_id=job_id, defaults={"value": value, "author": user}
+                key=key, cluster=cluster, job_id=job_id, defaults={"value": value, "author": user, "job_name": name}
             )[0]
             for key, value in numbers.items()
         ]  # fmt: skip
 
 
-def _check_scope(cluster: str, job_id: str) -> None:
-    if job_id and not JobCurrent.objects.filter(cluster=cluster, job_id=job_id).exists():
-        raise InputRefused(f"There is no job {job_id[:64]} of cluster {cluster[:100] or '?'}.")
+def _name_in_scope(cluster: str, job_id: str) -> str:
+    """Of the job, whose settings stay when it gets another id; "" of a wider scope, or of a job without a name."""
+    if job_id:
+        job = JobCurrent.objects.filter(cluster=cluster, job_id=job_id).only("name").first()
+        if job is None:
+            raise InputRefused(f"There is no job {job_id[:64]} of cluster {cluster[:100] or '?'}.")
+        return job.name or ""
     if cluster and not job_id and not Cluster.objects.filter(name=cluster).exists():
         raise InputRefused(f"There is no cluster called {cluster[:100]}.")
+    return ""
 
 
 def _mark_for_evaluation(row: RuleSetting) -> None:
     """What is open of the rule is judged by the new values at the next evaluation."""
-    scope = {name: getattr(row, name) for name in ("cluster", "job_id") if getattr(row, name)}
-    Finding.objects.open().filter(rule=row.rule, **scope).update(to_alert=True)
+    Finding.objects.open().filter(row.narrows, rule=row.rule).update(to_alert=True)
     evaluation_hint.wake()

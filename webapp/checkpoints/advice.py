@@ -146,7 +146,7 @@ def _in_force(job: JobCurrent, limits: Limits) -> InForce:
         interval_ms=job.checkpoint_interval_ms,
         min_pause_ms=(job.checkpoint_config or {}).get("min_pause_ms"),
         timeout_ms=job.checkpoint_timeout_ms,
-        fleet_minimum_ms=round(limits_of(job.cluster, job.job_id)[FLEET_MINIMUM] * 1000),
+        fleet_minimum_ms=round(limits_of(job.cluster, job.job_id, job.name)[FLEET_MINIMUM] * 1000),
         recovery_target_ms=None if limits.recovery_target_s is None else limits.recovery_target_s * 1000,
     )
 

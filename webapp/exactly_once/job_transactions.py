@@ -34,7 +34,7 @@ class JobTransactions:
 
 def job_transactions(job: models.JobCurrent, at: datetime, since: datetime | None = None) -> JobTransactions:
     """Commits from ``since`` on, by default of the last hour. Five queries."""
-    limits = limits_of(job.cluster, job.job_id)
+    limits = limits_of(job.cluster, job.job_id, job.name)
     own: Any = {"cluster": job.cluster, "job_id": job.job_id}
     done = CheckpointFact.objects.filter(**own, outcome="completed", is_savepoint=False, trigger_time__lte=at).order_by("-trigger_time")
     starts = StoredStart.objects.filter(**own, at__lte=at).order_by("-at")

@@ -123,6 +123,7 @@ class ThresholdOverride(models.Model):
     value = models.FloatField()
     cluster = models.CharField(max_length=100, blank=True, help_text="empty for all clusters")
     job_id = models.CharField(max_length=64, blank=True, help_text="empty for all jobs of the cluster")
+    job_name = models.CharField(max_length=300, blank=True, help_text="of that job: it holds for all of this name on the cluster")
     author = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL)
     changed_at = models.DateTimeField(auto_now=True)
 

@@ -8,10 +8,10 @@ from webapp.findings.models import ThresholdOverride
 
 
 def as_plain() -> list[dict[str, Any]]:
-    """All overrides as the Spark job takes them: {key, value, cluster, job_id}."""
-    return [dict(row) for row in ThresholdOverride.objects.order_by("id").values("key", "value", "cluster", "job_id")]
+    """All overrides as the Spark job takes them: {key, value, cluster, job_id, job_name}."""
+    return [dict(row) for row in ThresholdOverride.objects.order_by("id").values("key", "value", "cluster", "job_id", "job_name")]
 
 
-def limits_of(cluster: str = "", job_id: str = "") -> Limits:
+def limits_of(cluster: str = "", job_id: str = "", name: str | None = None) -> Limits:
     """The thresholds of a job or cluster."""
-    return Settings(as_plain()).limits(cluster, job_id)
+    return Settings(as_plain()).limits(cluster, job_id, name)

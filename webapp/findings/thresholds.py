@@ -54,5 +54,5 @@ def threshold_row(threshold: Threshold, rule_id: str, overrides: tuple[Threshold
 
 def _scope(override: ThresholdOverride) -> str:
     if override.job_id:
-        return f"job {override.job_id} of {override.cluster}"
+        return f"job {override.job_name or override.job_id} of {override.cluster}"
     return f"cluster {override.cluster}" if override.cluster else "everywhere"

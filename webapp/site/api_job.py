@@ -12,6 +12,7 @@ from rest_framework.views import APIView
 
 from webapp.checkpoints.flink_counters import Counters, Counts, counters_of
 from webapp.fleet.api.serializers import JobSerializer
+from webapp.fleet.attempts import line_of
 from webapp.fleet.models import JobCurrent
 from webapp.lib.api.lists import ERRORS, NOT_FOUND
 from webapp.lib.path_names import without_nul
@@ -42,6 +43,11 @@ class JobDetailSerializer(JobSerializer):
     """A job with its graph and configuration, and with Flink's own counters beside Weir's."""
 
     checkpoint_counters = serializers.SerializerMethodField(help_text="null where no answer of Flink had counters")
+
+    attempts = serializers.SerializerMethodField(help_text="other ids of the same job, one after the other, the newest first; 20 at most")
+
+    def get_attempts(self, job: JobCurrent) -> list[str]:
+        return [other.job_id for other in line_of(job)]
 
     @extend_schema_field(CountersSerializer(allow_null=True))
     def get_checkpoint_counters(self, job: JobCurrent) -> dict[str, Any] | None:

@@ -82,7 +82,7 @@ def _with_limits(audit: StorageAudit, roots: Iterable[RootFigures]) -> Iterator[
     for root in root_samples(audit, roots):
         yield root, everywhere
     for job in job_samples(audit, roots, lowest):
-        yield job, limits.limits(job.cluster, job.job_id)
+        yield job, limits.limits(job.cluster, job.job_id, job.job_name)
 
 
 def _job_of(sample: Sample) -> tuple[str, str]:

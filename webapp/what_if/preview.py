@@ -75,7 +75,7 @@ class Slider:
 
 
 def in_force(job: JobCurrent) -> Limits:
-    return limits_of(job.cluster, job.job_id)
+    return limits_of(job.cluster, job.job_id, job.name)
 
 
 def judged(rule: Rule, past: PastWindows, thresholds: Limits) -> WhatIfOutcome:

@@ -21,7 +21,7 @@ from webapp.checkpoints.querysets import trigger_ms
 from webapp.fleet.models import Cluster
 
 pytestmark = pytest.mark.django_db
-QUERIES = 25
+QUERIES = 26
 """Session, user, groups, job, cluster, eleven blocks of the page, and the state of the pipeline for the footer."""
 
 

@@ -90,8 +90,11 @@ class RuleSettingSerializer(serializers.ModelSerializer[RuleSetting]):
 
     class Meta:
         model = RuleSetting
-        fields = ("id", "rule", "cluster", "job_id", "severity", "alerts", "hold_before_s", "hold_after_s", "author_name", "changed_at")
-        read_only_fields = ("id", "author_name", "changed_at")
+        fields = (
+            "id", "rule", "cluster", "job_id", "job_name", "severity", "alerts", "hold_before_s", "hold_after_s", "author_name",
+            "changed_at",
+        )  # fmt: skip
+        read_only_fields = ("id", "job_name", "author_name", "changed_at")
         validators: list[Any] = []  # the same scope again is a change, not an error
         extra_kwargs = {"alerts": {"required": False, "allow_null": True}}
 
@@ -116,6 +119,6 @@ class ThresholdSerializer(serializers.ModelSerializer[ThresholdOverride]):
 
     class Meta:
         model = ThresholdOverride
-        fields = ("id", "key", "value", "cluster", "job_id", "author_name", "changed_at")
-        read_only_fields = ("id", "author_name", "changed_at")
+        fields = ("id", "key", "value", "cluster", "job_id", "job_name", "author_name", "changed_at")
+        read_only_fields = ("id", "job_name", "author_name", "changed_at")
         validators: list[Any] = []  # the same scope again is a change, not an error

@@ -27,6 +27,7 @@ class Alert(models.Model):
     uid = models.CharField(max_length=40, unique=True, default=alert_uid, editable=False)
     cluster = models.CharField(max_length=100, blank=True)
     job_id = models.CharField(max_length=64, blank=True)
+    earlier_job_ids = models.JSONField(default=list, help_text="that its job had while it was open, oldest first")
     rule = models.CharField(max_length=64)
     subject_id = models.CharField(max_length=300)
     # No constraint in the database: findings are made anew by another process, which must not wait for alerts or fail of them.

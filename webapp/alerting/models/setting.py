@@ -12,6 +12,7 @@ class RuleSetting(models.Model):
     rule = models.CharField(max_length=64)
     cluster = models.CharField(max_length=100, blank=True, help_text="empty for all clusters")
     job_id = models.CharField(max_length=64, blank=True, help_text="empty for all jobs of the cluster")
+    job_name = models.CharField(max_length=300, blank=True, help_text="of that job: it holds for all of this name on the cluster")
     severity = models.CharField(max_length=16, choices=Severity.choices, blank=True, help_text="instead of the rule's own")
     alerts = models.BooleanField(null=True, help_text="whether it alerts at all")
     hold_before_s = models.PositiveIntegerField(null=True, blank=True, help_text="seen so long before it fires")
@@ -28,7 +29,15 @@ class RuleSetting(models.Model):
         return f"{self.rule} {self.scope}"
 
     @property
+    def narrows(self) -> models.Q:
+        """Of which findings it holds."""
+        found = models.Q(cluster=self.cluster) if self.cluster else models.Q()
+        if self.job_id:
+            found &= models.Q(job_id=self.job_id) | (models.Q(job_name=self.job_name) if self.job_name else models.Q())
+        return found
+
+    @property
     def scope(self) -> str:
         if self.job_id:
-            return f"job {self.job_id} of {self.cluster}"
+            return f"job {self.job_name or self.job_id} of {self.cluster}"
         return f"cluster {self.cluster}" if self.cluster else "everywhere"

@@ -129,8 +129,9 @@ def export(request: HttpRequest, form: str) -> HttpResponseBase:
 
 
 def silence_address(found: Alert) -> str:
-    """The form for a silence of exactly this."""
-    wanted = {"cluster": found.cluster, "job_id": found.job_id, "rule": found.rule, "subject": found.subject}
+    """The form for a silence of exactly this; of its job by name, which stays when it gets another id."""
+    of_job = {"job": found.job_name} if found.job_name else {"job_id": found.job_id}
+    wanted = {"cluster": found.cluster, **of_job, "rule": found.rule, "subject": found.subject}
     lines = as_lines(one for one in (_exactly(label, value) for label, value in wanted.items() if value) if one)
     return f"{reverse('silence-new')}?{urlencode({'matchers': lines})}"
 

@@ -5,6 +5,7 @@ from urllib.parse import urlencode
 
 from django import forms
 from django.contrib import messages
+from django.db.models import Q
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -79,18 +80,20 @@ def rule_setting(request: HttpRequest) -> HttpResponse:
     found = all_rules().get(rule)
     if found is None:
         raise Http404(f"There is no rule called {rule}.")
-    standing = RuleSetting.objects.filter(rule=rule, cluster=cluster, job_id=job_id).first()
+    job = JobCurrent.objects.filter(cluster=cluster, job_id=job_id).only("name", "job_id", "cluster").first() if job_id else None
+    of_job = Q(job_name=job.name) if job and job.name else Q(job_id=job_id)
+    standing = RuleSetting.objects.filter(of_job, rule=rule, cluster=cluster).first()
     is_entered = request.method == "POST" or any(name in parameters for name in setting_actions.COLUMNS)
     form = RuleSettingForm(parameters if is_entered else None, initial=_initial(standing))
     context: dict[str, Any] = {
         "form": form,
         "rule": found,
         "cluster": cluster,
-        "job": JobCurrent.objects.filter(cluster=cluster, job_id=job_id).only("name", "job_id", "cluster").first() if job_id else None,
+        "job": job,
         "job_id": job_id,
         "standing": standing,
         "clusters": list(Cluster.objects.values_list("name", flat=True)),
-        "in_force": Policies().rule_policy(rule, cluster, job_id),
+        "in_force": Policies().rule_policy(rule, cluster, job_id, job.name if job else None),
         "severities": SEVERITY_BADGES,
     }
     try:

@@ -16,7 +16,8 @@ from webapp.findings.coverage import Coverage, coverage
 from webapp.findings.job_findings import of_job
 from webapp.findings.job_judgements import had_data
 from webapp.findings.models import JobJudgement
-from webapp.fleet.badges import health_badge_of
+from webapp.fleet.attempts import line_of
+from webapp.fleet.badges import health_badge_of, job_badge
 from webapp.fleet.filters import JobEventFilters
 from webapp.fleet.freshness import late_before
 from webapp.fleet.job_lookup import JobView, look_up
@@ -65,6 +66,7 @@ def job(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
         "job": view.job,
         "time_range": view.time_range,
         "range_query": view.range_query,
+        "attempts": [(other, job_badge(other.state)) for other in line_of(view.job)],
         "counts": facts_of.outcome_counts(facts),
         "outages": _outages(view),
         "counters": counters_of(view.job),

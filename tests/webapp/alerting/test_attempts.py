@@ -1,0 +1,130 @@
+"""A job with a new id is the same job: alerts, silences, settings and thresholds follow its name, pages show the line of its ids."""
+
+from datetime import timedelta
+from importlib import import_module
+
+import pytest
+from django.apps import apps
+from django.utils import timezone
+
+from tests.webapp.builders import cluster, finding, job, person
+from webapp.alerting import setting_actions
+from webapp.alerting.evaluation import evaluate
+from webapp.alerting.models import Alert, RuleSetting, Silence
+from webapp.alerting.policies import Policies
+from webapp.alerting.views.alerts import silence_address
+from webapp.findings import overrides
+from webapp.findings.models import Finding, ThresholdOverride
+from webapp.fleet.attempts import line_of
+
+pytestmark = pytest.mark.django_db
+KEY = "pressure.root.backpressured_ratio"
+
+
+@pytest.fixture
+def now():
+    at = timezone.now()
+    cluster(at=at)
+    return at
+
+
+def attempt(began, over=None, *, ended=True, name="orders"):
+    """A job that ran from ``began`` to ``over``; not ended: it was never seen again."""
+    terminal = over is not None and ended
+    fields = {"terminal": terminal, "state": "CANCELED" if terminal else "RUNNING", "end_time": over if terminal else None}
+    return job(at=over or timezone.now(), name=name, start_time=began, last_seen_at=over or timezone.now(), **fields)
+
+
+@pytest.fixture
+def line(now):
+    """Canceled and submitted again, then lost with its JobManager; the last one runs. Beside it runs another of the name."""
+    minute = timedelta(minutes=1)
+    return [
+        attempt(now - 90 * minute, now - 60 * minute),
+        attempt(now - 58 * minute, now - 30 * minute, ended=False),
+        attempt(now - 28 * minute),
+    ]
+
+
+def test_the_line_of_a_job_is_its_attempts_one_after_the_other_and_none_beside_it(line, now):
+    beside = attempt(now - timedelta(minutes=95))
+    attempt(now, name="carts")
+    assert line_of(line[1]) == [line[2], line[0]]
+    assert line_of(beside) == []
+
+
+def test_pages_and_api_show_the_line(line, operator):
+    page = operator.get(f"/jobs/prod-eu/{line[2].job_id}/").content.decode()
+    assert "2 other attempts of this name" in page and f"/jobs/prod-eu/{line[0].job_id}/" in page
+    assert operator.get(f"/api/v1/jobs/prod-eu/{line[2].job_id}/").json()["attempts"] == [line[1].job_id, line[0].job_id]
+
+
+def found(of, at, **fields):
+    return finding(of, at=at, first_seen=at, last_seen=at, to_alert=True, **fields)
+
+
+@pytest.mark.parametrize("order", ["closed first", "opened first"])
+def test_an_open_alert_goes_on_with_the_next_attempt(line, now, order):
+    old = found(line[1], now - timedelta(minutes=40))
+    evaluate(now)
+    (alert,) = Alert.objects.all()
+    Alert.objects.update(acknowledged_at=now, acknowledged_name="olga", told="firing")
+    closed = {"state": "closed", "closed_at": now - timedelta(minutes=30), "to_alert": True}
+    if order == "closed first":
+        Finding.objects.filter(pk=old.pk).update(**closed)
+        evaluate(now + timedelta(seconds=1))
+    new = found(line[2], now - timedelta(minutes=27))
+    evaluate(now + timedelta(seconds=2))
+    Finding.objects.filter(pk=old.pk).update(**closed)
+    evaluate(now + timedelta(seconds=3))
+    evaluate(now + timedelta(hours=1))
+    (after,) = Alert.objects.all()
+    assert (after.uid, after.job_id, after.earlier_job_ids, after.finding_id) == (alert.uid, line[2].job_id, [line[1].job_id], new.pk)
+    assert after.is_open and after.acknowledged_name == "olga" and after.told == "firing"
+    Finding.objects.filter(pk=new.pk).update(state="closed", closed_at=now, to_alert=True)
+    evaluate(now + timedelta(hours=2))
+    evaluate(now + timedelta(hours=3))
+    (over,) = Alert.objects.all()
+    assert not over.is_open
+
+
+def test_jobs_of_one_name_side_by_side_keep_their_own_alerts(now):
+    for _ in range(2):
+        found(attempt(now - timedelta(hours=2)), now - timedelta(minutes=5))
+    evaluate(now)
+    assert len({row.job_id for row in Alert.objects.open()}) == 2
+
+
+def test_what_is_set_for_a_job_stays_when_it_gets_another_id(line):
+    olga = person("olga")
+    setting_actions.set_thresholds({KEY: 0.9}, "prod-eu", line[1].job_id, olga)
+    setting_actions.save(setting_actions.checked("pressure.root", "prod-eu", line[1].job_id, {"hold_before_s": 60}), olga)
+    new = line[2]
+    assert overrides.limits_of("prod-eu", new.job_id, new.name)[KEY] == 0.9 != overrides.limits_of("prod-eu", new.job_id, "other")[KEY]
+    assert Policies().rule_policy("pressure.root", "prod-eu", new.job_id, new.name).hold_before.total_seconds() == 60
+    assert Policies().rule_policy("pressure.root", "prod-eu", new.job_id, "other").hold_before.total_seconds() == 0
+    setting_actions.set_thresholds({KEY: 0.8}, "prod-eu", new.job_id, olga)
+    setting_actions.save(setting_actions.checked("pressure.root", "prod-eu", new.job_id, {"hold_before_s": 30}), olga)
+    assert ThresholdOverride.objects.get().value == 0.8 and RuleSetting.objects.get().hold_before_s == 30
+
+
+def test_a_silence_of_an_alert_is_one_of_the_name(line, now):
+    found(line[1], now)
+    evaluate(now)
+    address = silence_address(Alert.objects.get())
+    assert "job%3D%22orders%22" in address and line[1].job_id not in address
+
+
+def test_what_was_set_by_id_before_is_named_by_the_upgrade(line, now):
+    of = {"cluster": "prod-eu", "job_id": line[2].job_id}
+    ThresholdOverride.objects.create(key=KEY, value=0.9, **of)
+    RuleSetting.objects.create(rule="pressure.root", hold_before_s=60, **of)
+    line[1].delete()
+    matchers = [{"label": label, "operator": "=", "value": value} for label, value in of.items()]
+    Silence.objects.create(matchers=matchers, reason="x", author_name="o", created_at=now, starts_at=now, ends_at=now + timedelta(hours=1))
+    import_module("webapp.findings.migrations.0005_settings_of_names").name_them(apps, None)
+    upgrade = import_module("webapp.alerting.migrations.0005_settings_of_names")
+    upgrade.name_them(apps, None)
+    upgrade.silence_names(apps, None)
+    assert {ThresholdOverride.objects.get().job_name, RuleSetting.objects.get().job_name} == {"orders"}
+    assert Silence.objects.get().matcher_lines == 'cluster="prod-eu"\njob="orders"'

@@ -1,0 +1,46 @@
+"""The line of ids that one logical job had: jobs of one name on one cluster, each submitted after the one before was over.
+
+A JobManager that comes back at its address, or somebody who submits a job again, gives it a new id. Jobs of one name that run side by
+side are different jobs: none of them follows another.
+"""
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from webapp.fleet.models import JobCurrent
+
+MOST_SHOWN = 20
+READ = ("job_id", "name", "state", "terminal", "start_time", "first_seen_at", "end_time", "last_seen_at", "as_of", "cluster")
+
+
+def line_of(job: JobCurrent) -> list[JobCurrent]:
+    """Attempts before and after this one, the newest first, without it; 20 at most."""
+    if not job.name:
+        return []
+    of_name = JobCurrent.objects.filter(cluster=job.cluster, name=job.name).exclude(job_id=job.job_id).only(*READ)
+    others = [other for other in of_name.order_by("-start_time", "-id")[: 5 * MOST_SHOWN] if follows(job, other) or follows(other, job)]
+    return others[:MOST_SHOWN]
+
+
+def follows(later: JobCurrent, earlier: JobCurrent) -> bool:
+    """Whether one began when the other was over: ended, or never seen again."""
+    began, over = began_at(later), _over_at(earlier)
+    return began is not None and over is not None and began >= over and (began_at(earlier) or over) <= over
+
+
+def began_at(job: JobCurrent) -> datetime | None:
+    began: datetime | None = job.start_time or job.first_seen_at
+    return began
+
+
+def _over_at(job: JobCurrent) -> datetime | None:
+    over: datetime | None = (job.end_time or job.last_seen_at) if job.terminal else job.last_seen_at
+    return over
+
+
+def predecessors(jobs: Iterable[tuple[str, str]]) -> dict[tuple[str, str], set[str]]:
+    """Of each job (cluster, id): the ids that it follows."""
+    wanted = set(jobs)
+    own = JobCurrent.objects.filter(cluster__in={one[0] for one in wanted}, job_id__in={one[1] for one in wanted}).only(*READ)
+    found = {(job.cluster, job.job_id): {one.job_id for one in line_of(job) if follows(job, one)} for job in own if job.name}
+    return {key: found.get(key, set()) for key in wanted}
