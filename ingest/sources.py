@@ -1,6 +1,7 @@
 """What a cluster is to the collector: where to ask, how to sign in, which logs to follow."""
 
 from dataclasses import dataclass, field
+from datetime import date
 from typing import Literal
 
 
@@ -27,8 +28,8 @@ class Tls:
 class LogSource:
     """Logs of a cluster: globs (local or any fsspec URI), their layout and time zone.
 
-    ``layout`` is ``flink`` for Flink's default layouts or a log4j pattern; ``time_zone`` is an IANA name,
-    because log lines carry none.
+    ``layout`` is ``flink`` for whatever is recognised by itself, or a log4j pattern, which is tried first; ``time_zone`` is an IANA
+    name, for lines that carry none; ``day`` is for lines that carry no date, in files whose name says none.
     """
 
     globs: tuple[str, ...] = ()
@@ -37,6 +38,7 @@ class LogSource:
     max_bytes_per_cycle: int = 256 * 1024 * 1024
     endpoint: bool = True
     """Where no glob is given: follow the JobManager's logs over its REST endpoint."""
+    day: date | None = None
 
 
 @dataclass(frozen=True, slots=True)

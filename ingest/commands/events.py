@@ -1,22 +1,32 @@
 """Print the typed events of Flink logs, each decline joined to where its task ran.
 
 With --json one JSON object a line (every field of an event), else a table for people. Files may be packed
-and rotated; give all files of one process to join over rotation.
+and rotated; give all files of one process to join over rotation. On stderr: what each file was taken for, and why one was refused.
 """
 
 import argparse
 import json
+import sys
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any
 
 from ingest.commands.output import print_all
 from ingest.flink_logs.event_parser import event_of
 from ingest.flink_logs.events import LogEvent
-from ingest.flink_logs.files import find, read_file
+from ingest.flink_logs.files import UNREADABLE, find, open_unpacked, read_file, why
 from ingest.flink_logs.task_locations import located
 from ingest.records import Skip
+from ingest.redaction.texts import redact
+
+_LAYOUTS = {
+    "flink": "in Flink's own layout",
+    "JSON": "as JSON",
+    "date first": "in a layout that begins with the date",
+    "log4j 1, short": "in log4j 1's short layout",
+}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -24,6 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="one JSON object a line")
     parser.add_argument("--kind", action="append", default=[], metavar="KIND", help="only events of this kind; may be repeated")
     parser.add_argument("--layout", default="flink", help="'flink' or a log4j pattern (default: %(default)s)")
+    parser.add_argument("--date", type=date.fromisoformat, metavar="DAY", help="day of times without a date, as 2026-11-21")
     parser.add_argument("--time-zone", default="UTC", metavar="ZONE", help="IANA zone the log is written in (default: %(default)s)")
 
 
@@ -37,12 +48,39 @@ def _events(args: argparse.Namespace, skips: list[Skip]) -> Iterator[LogEvent]:
     files, unlisted = find(args.files)
     skips += unlisted
     for file in files:
-        for records, trouble in read_file(file.path, layout=args.layout, time_zone=args.time_zone):
+        forms: Counter[tuple[str, str]] = Counter()
+        kept = found = 0
+        for records, trouble in read_file(file.path, layout=args.layout, time_zone=args.time_zone, day=args.date, forms=forms):
             skips += trouble
+            kept += len(records)
             for record in records:
                 event = event_of(record)
                 if event:
+                    found += 1
                     yield event
+        print(f"{redact(file.path)}: {_told(file.path, forms, kept, found)}", file=sys.stderr)
+
+
+def _told(path: str, forms: Counter[tuple[str, str]], kept: int, found: int) -> str:
+    """What the file was taken for, and what became of its records."""
+    if not forms:
+        return f"no log records; {_first_line(path)}"
+    names = (
+        f"{count:,} records {_LAYOUTS.get(layout, layout)}{f' in {envelope}' if envelope else ''}"
+        for (envelope, layout), count in forms.most_common()
+    )
+    nothing = "; none of the lines that are looked for is among them" if not kept else ""
+    return f"{', '.join(names)}; {found:,} events{nothing}"
+
+
+def _first_line(path: str) -> str:
+    try:
+        with open_unpacked(path) as stream:
+            lines = stream.read(4096).lstrip(b"\0\r\n \t").split(b"\n")
+    except UNREADABLE as error:
+        return f"it cannot be read ({why(error, remote='://' in path)})"
+    first = redact(lines[0][:100].decode("utf-8", "replace"))
+    return f"it begins with {first!a}, which is no header of a record that is known" if first else "it is empty"
 
 
 def _json_line(event: LogEvent) -> str:

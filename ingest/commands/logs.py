@@ -8,7 +8,7 @@ file that is still written to waits until the next one begins.
 import argparse
 import json
 import sys
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
 
 from ingest.commands.cursor_file import load_cursor, save_cursor
@@ -25,6 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--lake-options", default="{}", metavar="JSON", help="storage options of the lake")
     parser.add_argument("--cluster", required=True, metavar="NAME")
     parser.add_argument("--layout", default="flink", help="'flink' or a log4j pattern (default: %(default)s)")
+    parser.add_argument("--date", type=date.fromisoformat, metavar="DAY", help="day of times without a date, as 2026-11-21")
     parser.add_argument("--time-zone", default="UTC", metavar="ZONE", help="IANA zone the logs are written in (default: %(default)s)")
     parser.add_argument("--keep", choices=("events", "all"), default="events", help="'all' keeps every record (default: %(default)s)")
     parser.add_argument("--cursor", type=Path, metavar="FILE", help="remember how far each file was read")
@@ -32,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     lake = Lake(args.lake, _options(args.lake_options))
-    source = LogSource(tuple(args.globs), args.layout, args.time_zone)
+    source = LogSource(tuple(args.globs), args.layout, args.time_zone, day=args.date)
     cursor = load_cursor(args.cursor) if args.cursor else {}
     records = skipped = 0
     behind = True

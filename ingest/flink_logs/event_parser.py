@@ -6,19 +6,20 @@ Everything that is derived after the expression matched is written down here onc
 * ``detail``: the lines below the first one, of more than 16,384 characters their beginning and the innermost cause;
   ``message``: the first line, cut at 2,000;
 * ``reason``: the entry's own code, or for checkpoint kinds the reason of the innermost
-  ``CheckpointException`` of the trace (else of ``reason_text``), or for failures a well-known cause;
+  ``CheckpointException`` of the trace (else of ``reason_text``), or for failures a well-known cause; of a line that no entry
+  reads, how it begins;
 * ``reason_text``: what the line itself says, else the last ``Caused by:`` line, else the first line of the trace.
 """
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from operator import itemgetter
 from typing import Any
 
 from ingest.flink_logs.events import LogEvent
-from ingest.flink_logs.patterns import KEPT_LEVELS, PATTERNS, READ_CHARS, TRACE_PATTERNS, Pattern, contained
+from ingest.flink_logs.patterns import KEPT_LEVELS, NOT_LOOKED_FOR, PATTERNS, READ_CHARS, TRACE_PATTERNS, UNREAD, Pattern, contained
 from ingest.flink_logs.reasons import any_of, failure_cause_of, reason_of
 from ingest.records import LogRecord
 from ingest.traces import shortened
@@ -72,6 +73,10 @@ def _entry(pattern: Pattern) -> _Entry:
 
 
 _ENTRIES = tuple(map(_entry, PATTERNS))
+_TOLERANT = {
+    strict: _entry(replace(pattern, regex=pattern.tolerant, fields=pattern.tolerant_fields))
+    for strict, pattern in zip(_ENTRIES, PATTERNS, strict=True)
+}
 _SURE_CHARS = min(len(entry.starts) for entry in _ENTRIES if entry.starts)
 _ANYWHERE = tuple(entry for entry in _ENTRIES if not entry.starts)
 _BY_OPENING = {
@@ -86,6 +91,7 @@ _BY_OPENING_OR_ANYWHERE = {
 _CONTAINED = contained()
 
 _NOTHING: Texts = (None,) * len(READ_FIELDS)
+_UNREAD = _Entry(UNREAD, "", "", "", re.compile("").match, lambda texts: texts, (), None)
 _SAID = READ_FIELDS.index("reason_text")
 _TRACE_OF_PIECE = {pattern.piece: pattern for pattern in TRACE_PATTERNS}
 _ANY_TRACE = re.compile(any_of(_TRACE_OF_PIECE))
@@ -120,6 +126,9 @@ def parse_message(level: str, message: str) -> ParsedMessage | None:
     if found is None:
         return _parse_trace(line, detail) if level in KEPT_LEVELS else None
     entry, texts = found
+    if entry is _UNREAD:
+        in_trace = _parse_trace(line, detail) if level in KEPT_LEVELS else None
+        return in_trace or (UNREAD, _NOTHING, texts[0], None, line[:MESSAGE_CHARS], detail)
     if entry.below:
         place, search = entry.below
         match = search(trace[:DETAIL_CHARS])
@@ -160,7 +169,7 @@ def path_of(text: str) -> str | None:
 def attempt_of(execution_id: str) -> tuple[str, int, int] | None:
     """Vertex, 0-based subtask and attempt, which ids contain from 1.16 on."""
     parts = execution_id.split("_")
-    return (parts[1], int(parts[2]), int(parts[3])) if len(parts) == 4 else None
+    return (parts[1], int(parts[2]), int(parts[3])) if len(parts) == 4 and len(parts[1]) == 32 else None
 
 
 def _read(line: str) -> tuple[_Entry, Texts] | None:
@@ -174,18 +183,29 @@ def _read(line: str) -> tuple[_Entry, Texts] | None:
         if piece in line:
             entries = _BY_OPENING_OR_ANYWHERE.get(opening, _ANYWHERE)
             break
-    for entry in entries:
-        if line.startswith(entry.starts) and entry.contains in line:
-            match = entry.match(line)
-            if match:
-                groups: Texts = match.groups()
-                if "" in groups:
-                    groups = tuple(text or None for text in groups)
-                for first, second in entry.twice:
-                    if groups[second]:
-                        groups = (*groups[:first], groups[second], *groups[first + 1 :])
-                return entry, entry.in_order((*groups, None))
-    return None
+    meant = [entry for entry in entries if line.startswith(entry.starts) and entry.contains in line]
+    for entry in meant:
+        if match := entry.match(line):
+            return entry, _texts(entry, match)
+    for entry in meant:
+        tolerant = _TOLERANT[entry]
+        if match := tolerant.match(line):
+            return entry, _texts(tolerant, match)
+    if line.startswith(NOT_LOOKED_FOR):
+        return None
+    # Many lines begin with one word of these.
+    known = next((opening for entry in meant if " " in (opening := (entry.starts or entry.contains).strip())), None)
+    return (_UNREAD, (known,)) if known else None
+
+
+def _texts(entry: _Entry, match: re.Match[str]) -> Texts:
+    groups: Texts = match.groups()
+    if "" in groups:
+        groups = tuple(text or None for text in groups)
+    for first, second in entry.twice:
+        if groups[second]:
+            groups = (*groups[:first], groups[second], *groups[first + 1 :])
+    return entry.in_order((*groups, None))
 
 
 def _typed(texts: Texts) -> dict[str, Any]:

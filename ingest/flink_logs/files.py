@@ -2,6 +2,7 @@
 
 import lzma
 import zlib
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -93,9 +94,15 @@ def read_files(
 
 
 def read_file(
-    path: str, *, layout: str = "flink", time_zone: str = "UTC", keep: Keep = "events", day: date | None = None
+    path: str,
+    *,
+    layout: str = "flink",
+    time_zone: str = "UTC",
+    keep: Keep = "events",
+    day: date | None = None,
+    forms: Counter[tuple[str, str]] | None = None,
 ) -> Iterator[tuple[list[LogRecord], Sequence[Skip]]]:
-    """Records of one whole file in batches, with what was skipped; never raises for a bad file."""
+    """Records of one whole file in batches, with what was skipped; never raises for a bad file. ``forms`` is told what it was."""
     compiled = layout_of(layout)
     reader = LogReader(compiled, zone_of(time_zone, compiled), file=path, process=process_of(path), keep=keep, day=day or day_of(path))
     records: list[LogRecord] = []
@@ -112,6 +119,8 @@ def read_file(
     except UNREADABLE as error:
         trouble.append(unreadable(path, error))
     records += reader.close()
+    if forms is not None:
+        forms.update(reader.forms)
     if size and not reader.headers and not trouble:
         trouble.append(no_header(path))
     if records or trouble or reader.skips:
@@ -135,7 +144,10 @@ def unreadable(path: str, error: BaseException) -> Skip:
 
 def no_header(path: str) -> Skip:
     return Skip(
-        redact(path), "no_header", "No line of it has the declared layout; declare its log4j pattern, or leave it out of the globs."
+        redact(path),
+        "no_header",
+        "No line of it begins a log record, neither in the declared layout nor in one that is known; declare its log4j pattern, or leave"
+        " it out of the globs.",
     )
 
 

@@ -102,7 +102,9 @@ def _pod(document: Mapping[str, Any]) -> str:
     """Whoever printed it, where a shipper says so."""
     of_pod = document.get("kubernetes")
     if isinstance(of_pod, dict):
-        name = of_pod.get("pod_name") or (of_pod.get("pod") or {}).get("name") if isinstance(of_pod.get("pod") or {}, dict) else None
+        pod, container = of_pod.get("pod_name") or of_pod.get("pod"), of_pod.get("container_name") or of_pod.get("container")
+        names = (named.get("name") if isinstance(named, dict) else named for named in (pod, container))
+        name = "/".join(name for name in names if isinstance(name, str))
     else:
         host, unit = document.get("_HOSTNAME"), document.get("_SYSTEMD_UNIT") or document.get("SYSLOG_IDENTIFIER")
         name = f"{host}/{unit}" if isinstance(host, str) and isinstance(unit, str) else document.get("container_name")

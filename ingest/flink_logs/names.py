@@ -1,4 +1,4 @@
-"""The process that wrote a log file, by the file's name alone."""
+"""The process that wrote a log file, by the file's path alone."""
 
 import re
 from datetime import date
@@ -9,13 +9,34 @@ DATE = r"[.-][0-9]{4}-?[0-9]{2}-?[0-9]{2}(?:[-_.T][0-9]{1,6}){0,3}(?=\.[A-Za-z]+
 SUFFIXES: tuple[str, ...] = (COMPRESSION, ROTATION, DATE, ROTATION)
 """Removed one after the other."""
 
+_YARN = re.compile(r"/(container_(?:e[0-9]+_)?[0-9]+_[0-9]+_[0-9]+_[0-9]+)/[^/]+$")
+_PLACES = (
+    # /var/log/pods/NAMESPACE_POD_UID/CONTAINER/0.log, /var/log/containers/POD_NAMESPACE_CONTAINER-ID.log
+    re.compile(r"/pods/[^/_]+_([^/_]+)_[^/_]+/([^/]+)/[0-9]+\.log[^/]*$"),
+    re.compile(r"/containers/([^/_]+)_[^/_]+_([^/_]+)-[0-9a-f]{64}\.log[^/]*$"),
+    # /var/lib/docker/containers/ID/ID-json.log
+    re.compile(r"/([0-9a-f]{12})[0-9a-f]{52}/[0-9a-f]{64}-json\.log[^/]*$"),
+    _YARN,
+)
 _SUFFIXES = tuple(re.compile(suffix) for suffix in SUFFIXES)
 _DAY = re.compile(r"(?<![0-9])(20[0-9]{2})-?([0-9]{2})-?([0-9]{2})(?![0-9])")
 _NUMBER = re.compile(r"[.-]([0-9]{1,4})(?=\.log)?(?:\.(?:gz|bz2|xz|zst))?$")
 
 
 def process_of(path: str) -> str:
-    """``…/jm.log.3.gz``, ``jm.log-20261121`` and ``jm.log`` are the same process ``jm.log``."""
+    """``…/jm.log.3.gz``, ``jm.log-20261121`` and ``jm.log`` are the same process ``jm.log``.
+
+    Where all files have the same names, as those of pods and containers, the folders say whose they are.
+    """
+    name = _unrotated(path)
+    for place in _PLACES:
+        found = place.search(path)
+        if found:
+            return "/".join([*found.groups(), *([name] if place is _YARN else [])])
+    return name
+
+
+def _unrotated(path: str) -> str:
     name = path.rstrip("/").rsplit("/", 1)[-1]
     shortened = name
     for suffix in _SUFFIXES:
@@ -34,7 +55,7 @@ def day_of(path: str) -> date | None:
 
 def is_rotated(path: str) -> bool:
     """Whether the name says that its process writes elsewhere by now."""
-    return path.rstrip("/").rsplit("/", 1)[-1] != process_of(path)
+    return path.rstrip("/").rsplit("/", 1)[-1] != _unrotated(path)
 
 
 def is_packed(path: str) -> bool:

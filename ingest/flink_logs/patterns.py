@@ -23,7 +23,8 @@ class Pattern:
     """Group *n* of ``regex`` feeds ``fields[n-1]``. Exactly one of ``starts`` and ``contains`` is set.
 
     ``reason`` is a code that the line itself implies. ``below``: a field, and what has to be found in the lines below the first one,
-    whose group feeds it; of these lines nothing else is kept.
+    whose group feeds it; of these lines nothing else is kept. ``tolerant`` is tried where no ``regex`` matches: ids and locations may
+    have any form there, and what has an unknown one is not read.
     """
 
     kind: str
@@ -35,6 +36,8 @@ class Pattern:
     contains: str = ""
     reason: str = ""
     below: tuple[str, str] | None = None
+    tolerant: str = ""
+    tolerant_fields: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +58,22 @@ def _pattern(
     below: tuple[str, str] | None = None,
 ) -> Pattern:  # fmt: skip
     """``starts`` is what ``line`` literally begins with, unless it or ``contains`` is given."""
-    regex = "^" + re.sub(r"\?P<\w+>", "", line) + ("" if line.endswith(f"{t.REST})") else r"[^\n]*")
     literal = _LITERAL.match(line)
     if literal and not contains:
         starts = starts or re.sub(r"\\(.)", r"\1", literal[0])
-    return Pattern(kind, versions, regex, tuple(re.findall(r"\?P<(\w+)>", line)), example, starts, contains, reason, below)
+    any_form = line
+    for piece, of_any_form in t.ANY_FORM:
+        any_form = any_form.replace(piece, of_any_form)
+    strict, tolerant = (_regex(form) for form in (line, any_form))
+    return Pattern(kind, versions, strict, _names(line), example, starts, contains, reason, below, tolerant, _names(any_form))
+
+
+def _regex(line: str) -> str:
+    return "^" + re.sub(r"\?P<\w+>", "", line) + ("" if line.endswith(f"{t.REST})") else r"[^\n]*")
+
+
+def _names(line: str) -> tuple[str, ...]:
+    return tuple(re.findall(r"\?P<(\w+)>", line))
 
 
 _TASK_PATTERNS = (
@@ -568,7 +582,7 @@ _JOB_PATTERNS = (
     _pattern(
         "resource_manager_lost",
         "1.9+",
-        rf"Close ResourceManager connection {t.CONTAINER}: {t.REST:reason_text}",
+        rf"Close ResourceManager connection {t.CONTAINER}(?:: {t.REST:reason_text})?",
         "Close ResourceManager connection a1b2: Stopping JobMaster for job orders.",
     ),
     _pattern(
@@ -744,7 +758,15 @@ TRACE_PATTERNS: tuple[TracePattern, ...] = (
     ),
 )
 
-KINDS: tuple[str, ...] = tuple(dict.fromkeys([*(pattern.kind for pattern in PATTERNS), *(pattern.kind for pattern in TRACE_PATTERNS)]))
+UNREAD = "unread_line"
+"""The kind of lines that begin as lines of the table do and that no entry reads: what another release of Flink words otherwise."""
+
+KINDS: tuple[str, ...] = tuple(
+    dict.fromkeys([*(pattern.kind for pattern in PATTERNS), *(pattern.kind for pattern in TRACE_PATTERNS), UNREAD])
+)
+
+NOT_LOOKED_FOR: tuple[str, ...] = ("Application ", "Checkpoint storage is set to ")
+"""Openings of lines that hold a piece of an entry and are known to be something else."""
 
 READ_CHARS = 8192
 """Expressions see at most so much of a line, which bounds what a hostile one can cost."""

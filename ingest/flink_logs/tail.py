@@ -11,7 +11,7 @@ file stood still for two cycles.
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import date, datetime
 from typing import IO, Any
 from zoneinfo import ZoneInfo
 
@@ -50,7 +50,7 @@ def read_new(
     Raises :class:`Refused` for a layout or time zone that makes no sense; a bad file is a :class:`Skip`.
     """
     layout = layout_of(log_source.layout)
-    cycle = _Cycle(TailCursor.from_json(cursor), layout, zone_of(log_source.time_zone, layout), keep, final)
+    cycle = _Cycle(TailCursor.from_json(cursor), layout, zone_of(log_source.time_zone, layout), keep, final, log_source.day)
     files, skips = find(log_source.globs)
     with without_garbage_collection():
         cycle.run(files, log_source.max_bytes_per_cycle)
@@ -65,6 +65,7 @@ class _Cycle:
     zone: ZoneInfo
     keep: Keep
     final: bool
+    day: date | None
     records: list[LogRecord] = field(default_factory=list)
     skips: list[Skip] = field(default_factory=list)
     behind: bool = False
@@ -141,7 +142,13 @@ class _Cycle:
     def _read_on(self, file: LogFile, stream: IO[bytes], head: bytes, known: FileCursor, limit_bytes: int) -> tuple[int, FileCursor]:
         unchanged = (known.size, known.changed) == (file.size, file.changed)
         reader = LogReader(
-            self.layout, self.zone, file=file.path, process=process_of(file.path), keep=self.keep, begin=known, day=day_of(file.path)
+            self.layout,
+            self.zone,
+            file=file.path,
+            process=process_of(file.path),
+            keep=self.keep,
+            begin=known,
+            day=self.day or day_of(file.path),
         )
         position, ended = known.offset, False
         _move_to(stream, position)

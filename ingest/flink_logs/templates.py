@@ -45,6 +45,16 @@ CHECKPOINT_LOCATION = _LOCATION % ""
 JOB_LOCATION = _LOCATION % f"(?:/{JOB})?"
 """The same, and the job whose directory it is."""
 
+_END = "(?![0-9A-Za-z_-])"
+_ID = r"[^ ()'\n]{1,300}?"
+ANY_FORM: tuple[tuple[str, str], ...] = (
+    (JOB, rf"(?:{JOB}{_END}|{_ID})"),
+    (EXECUTION, rf"(?:{EXECUTION}{_END}|(?P<execution_id>{HEX}(?:_[0-9]{{1,9}}){{1,3}}){_END}|{_ID})"),
+    (LOCATION_OR_NONE, rf"(?:{LOCATION_OR_NONE}|{ANY})"),
+    (f" {HEX_BARE}{{32}}(?:", f" {_ID}(?:"),
+)
+"""Pieces of expressions, and what stands for them where ids and locations may have any form."""
+
 SAMPLE_JOB = "26eb676de8b3e133f9078fabe3704eb6"
 SAMPLE_VERTEX = "9c32e3838cee893dbb2fc90ccad79598"
 SAMPLE_EXECUTION = f"a932b3badd0047fc56bb20dcdd6164f3_{SAMPLE_VERTEX}_1_0"

@@ -2,6 +2,7 @@
 
 import re
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -10,10 +11,12 @@ from hypothesis import strategies as st
 from ingest.flink_logs.event_parser import event_of
 from ingest.flink_logs.events import LogEvent
 from ingest.flink_logs.files import records_of
-from ingest.flink_logs.patterns import KINDS, PATTERNS, TRACE_PATTERNS, Pattern
+from ingest.flink_logs.patterns import KINDS, PATTERNS, TRACE_PATTERNS, UNREAD, Pattern
 from ingest.flink_logs.reasons import COUNTS_AS_FAILURE, PREFLIGHT, REASONS, reason_of
+from ingest.flink_logs.templates import SAMPLE_EXECUTION
 from ingest.records import LogRecord
 
+RECORDINGS = Path(__file__).parents[2] / "fixtures" / "recordings"
 EXECUTION = "a932b3badd0047fc56bb20dcdd6164f3_9c32e3838cee893dbb2fc90ccad79598_1_2"
 JOB = "26eb676de8b3e133f9078fabe3704eb6"
 TRACE = (
@@ -159,3 +162,55 @@ def test_of_a_producers_configuration_only_the_time_out_of_its_transactions_is_r
         assert event and (event.kind, event.timeout_ms, event.detail) == ("transaction_timeout_set", 3_600_000, None)
     for lines in ("", timeout, timeout + none, named):
         assert read(told.format(lines)) is None
+
+
+FORMS = {
+    "of Kubernetes": {JOB: "orders-7f", EXECUTION: "orders-7f-task-3"},
+    "with numbers": {JOB: "0", EXECUTION: f"{EXECUTION.partition('_')[0]}_0_0"},
+    "longer": {JOB: f"{JOB}{JOB}", EXECUTION: f"{EXECUTION}_7"},
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(
+    "pattern", [one for one in PATTERNS if one.kind != "blob_download" and ("26eb676d" in one.example or "a932b3ba" in one.example)]
+)
+def test_an_event_is_found_where_ids_have_a_form_that_nobody_has_seen(pattern: Pattern, form: str) -> None:
+    line = pattern.example.replace(f"chk/{JOB}", "chk/x").replace(SAMPLE_EXECUTION, FORMS[form][EXECUTION]).replace(JOB, FORMS[form][JOB])
+    event, honest = read(line), read(pattern.example)
+    assert event is not None and honest is not None
+    assert (event.kind, event.checkpoint_id, event.to_state, event.state_bytes) == (
+        honest.kind, honest.checkpoint_id, honest.to_state, honest.state_bytes,
+    )  # fmt: skip
+    assert event.job_id in (None, honest.job_id)
+
+
+def test_an_attempt_whose_id_has_fewer_parts_keeps_it_and_its_task() -> None:
+    event = read(f"Source: clicks (1/2) ({'ab' * 16}_0_0) switched from RUNNING to FAILED on x.")
+    assert event is not None
+    assert (event.kind, event.execution_id, event.vertex_id, event.subtask, event.task) == (
+        "task_state", f"{'ab' * 16}_0_0", None, 0, "Source: clicks",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("line", "begins"),
+    [
+        ("Completed checkpoint number five of job x", "Completed checkpoint"),
+        ("Decline checkpoint 9 (task 7)", "Decline checkpoint"),
+        ("x is now switched from RUNNING to FAILED", "switched from"),
+    ],
+)
+def test_a_line_that_begins_as_a_known_one_and_reads_otherwise_is_told_as_such(line: str, begins: str) -> None:
+    event = read(line)
+    assert event is not None and (event.kind, event.reason, event.message) == (UNREAD, begins, line)
+
+
+@pytest.mark.parametrize("line", ["Job x is submitted.", "Found existing storage", "Checkpoint storage is set to 'filesystem'"])
+def test_lines_that_share_one_word_with_a_known_one_are_not(line: str) -> None:
+    assert read(line) is None
+
+
+@pytest.mark.parametrize("log", sorted(RECORDINGS.glob("*/*/logs/*.log"))[::4], ids=lambda log: f"{log.parts[-4]}-{log.parts[-3]}")
+def test_no_line_of_a_release_that_is_known_is_unread(log: Path) -> None:
+    assert not [event for event in map(event_of, records_of(log.read_bytes(), file="x.log")) if event and event.kind == UNREAD]

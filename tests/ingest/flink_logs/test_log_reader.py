@@ -126,6 +126,7 @@ def test_lines_as_people_have_them_are_events(name: str) -> None:
         ("Nov 21 04:00:00 host-1 flink[812]: {}", "host-1/flink"),
         ("2026-11-21T04:00:00Z stdout F {}", "x.log"),
         ('{{"log": "{}", "stream": "stdout", "kubernetes": {{"pod_name": "orders-6d8"}}}}', "orders-6d8"),
+        ('{{"log": "{}", "kubernetes": {{"pod_name": "a", "container_name": "b"}}}}', "a/b"),
     ],
 )
 def test_who_printed_a_line_is_taken_from_its_envelope(line: str, process: str) -> None:

@@ -150,6 +150,21 @@ def test_hosts_and_numbers_in_a_name_are_part_of_it(name: str) -> None:
     assert process_of(name) == name
 
 
+@pytest.mark.parametrize(
+    ("path", "process"),
+    [
+        ("/var/log/pods/flink_orders-6d8_0a1b-2c/flink-main-container/0.log", "orders-6d8/flink-main-container"),
+        ("/var/log/pods/flink_orders-6d8_0a1b-2c/flink-main-container/1.log.20241203-021806.gz", "orders-6d8/flink-main-container"),
+        (f"/var/log/containers/orders-6d8_flink_flink-main-container-{'0a' * 32}.log", "orders-6d8/flink-main-container"),
+        (f"/var/lib/docker/containers/{'0a' * 32}/{'0a' * 32}-json.log", "0a0a0a0a0a0a"),
+        ("/logs/application_1_2/container_e24_1566_8088_04_013155/taskmanager.log.1", "container_e24_1566_8088_04_013155/taskmanager.log"),
+    ],
+)
+def test_pods_and_containers_are_told_apart_by_their_folders(path: str, process: str) -> None:
+    assert process_of(path) == process
+    assert is_rotated(path) == path.endswith((".gz", ".1"))
+
+
 def test_files_of_a_process_are_read_oldest_first() -> None:
     names = ["jm.log", "jm.log.1", "jm.log.10.gz", "jm.log.2"]
     assert sorted(names, key=age_order) == ["jm.log.10.gz", "jm.log.2", "jm.log.1", "jm.log"]
