@@ -104,10 +104,9 @@ def _pod(document: Mapping[str, Any]) -> str:
     if isinstance(of_pod, dict):
         pod, container = of_pod.get("pod_name") or of_pod.get("pod"), of_pod.get("container_name") or of_pod.get("container")
         names = (named.get("name") if isinstance(named, dict) else named for named in (pod, container))
-        name = "/".join(name for name in names if isinstance(name, str))
-    else:
-        host, unit = document.get("_HOSTNAME"), document.get("_SYSTEMD_UNIT") or document.get("SYSLOG_IDENTIFIER")
-        name = f"{host}/{unit}" if isinstance(host, str) and isinstance(unit, str) else document.get("container_name")
+        return "/".join(name for name in names if isinstance(name, str))[:500]
+    host, unit = document.get("_HOSTNAME"), document.get("_SYSTEMD_UNIT") or document.get("SYSLOG_IDENTIFIER")
+    name = f"{host}/{unit}" if isinstance(host, str) and isinstance(unit, str) else document.get("container_name")
     return name[:500] if isinstance(name, str) else ""
 
 
