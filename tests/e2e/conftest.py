@@ -36,6 +36,7 @@ from tests.webapp.builders import (
     window,
 )
 from tests.webapp.filesystem_calls.builders import metadata_of
+from tests.webapp.resources.builders import taskmanager
 
 CHROMIUM = os.environ.get("CHROMIUM", "") or shutil.which("chromium") or shutil.which("google-chrome") or ""
 FLAGS = [
@@ -109,7 +110,8 @@ def fill(lake: Lake) -> None:
         for vertex_id in ("v2", "v3")
         for minute in range(1, 60)
     )
-    lake.append([Observed(of.cluster, now, "rest", samples), Observed("", now, "metadata", metadata_of(of.job_id))])
+    hosts = tuple(taskmanager(of.job_id, name, now - timedelta(minutes=age), age) for name in ("tm-1", "tm-2") for age in (9, 1))
+    lake.append([Observed(of.cluster, now, "rest", (*samples, *hosts)), Observed("", now, "metadata", metadata_of(of.job_id))])
 
 
 @pytest.fixture

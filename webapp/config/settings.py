@@ -35,6 +35,7 @@ INSTALLED_APPS = [
     "webapp.flame_graphs",
     "webapp.placement",
     "webapp.push",
+    "webapp.resources",
     "webapp.filesystem_calls",
     "webapp.starts",
     "webapp.findings",

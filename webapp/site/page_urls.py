@@ -9,7 +9,19 @@ FLEET = MenuEntry(
     "Fleet",
     "fleet",
     key="f",
-    of=("job", "checkpoint", "what-if", "vertex", "placement", "recovery", "filesystem-calls", "starts", "exactly-once", "replication"),
+    of=(
+        "job",
+        "checkpoint",
+        "what-if",
+        "vertex",
+        "placement",
+        "recovery",
+        "filesystem-calls",
+        "starts",
+        "resources",
+        "exactly-once",
+        "replication",
+    ),
     keeps_range=True,
 )
 CLUSTERS = MenuEntry("Clusters", "clusters", key="c", of=("cluster",))

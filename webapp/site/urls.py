@@ -33,6 +33,7 @@ urlpatterns = [
     path("", include("webapp.checkpoints.urls")),
     path("", include("webapp.flame_graphs.urls")),
     path("", include("webapp.placement.urls")),
+    path("", include("webapp.resources.urls")),
     path("", include("webapp.filesystem_calls.urls")),
     path("", include("webapp.starts.urls")),
     path("", include("webapp.exactly_once.urls")),

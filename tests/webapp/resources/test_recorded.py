@@ -1,0 +1,130 @@
+"""What recorded jobs have of their TaskManagers and use of it: page, API and command against Flink's raw answers."""
+
+import json
+import re
+from io import StringIO
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from tests.webapp.placement.recorded import answers, taken_up
+from webapp.resources.lookup import look_up_resources
+from webapp.resources.words import advice, unknown, verdict
+
+pytestmark = pytest.mark.django_db
+OLD, LEAKING, FULL, FULL_OLD = (
+    "recordings/1.12.5/G", "incidents/1.20.5/leaking", "incidents/2.3.0/full-heap", "incidents/1.20.5/full-heap",
+)  # fmt: skip
+
+
+def told(recording, job_id):
+    """By TaskManager: (time, detail answer, metrics) while the job had slots there, in order of time."""
+    found, values = {}, {}
+    for one in answers(recording):
+        if matched := re.fullmatch(r"/taskmanagers/([^/?]+)/metrics\?get=.*", one["path"]):
+            values.setdefault((matched[1], round(one["ts"])), {}).update({metric["id"]: metric["value"] for metric in one["body"]})
+    for one in answers(recording):
+        if matched := re.fullmatch(r"/taskmanagers/([^/?]+)", one["path"]):
+            slots = one["body"].get("allocatedSlots")
+            if slots is None or any(slot["jobId"] == job_id for slot in slots):
+                found.setdefault(matched[1], []).append((one["ts"], one["body"], values.get((matched[1], round(one["ts"])), {})))
+    return found
+
+
+def measured(samples, name):
+    return [body["metrics"][name] for _, body, _ in samples if body["metrics"]["heapCommitted"]]
+
+
+@pytest.mark.parametrize("recording", [OLD, LEAKING, FULL, FULL_OLD])
+def test_each_part_is_what_flink_configured_and_measured(recording, home):
+    (job,) = taken_up(recording, home)
+    raw = told(recording, job.job_id)
+    found = look_up_resources(job)
+    assert {one.taskmanager_id for one in found.taskmanagers} == set(raw)
+    for one in found.taskmanagers:
+        samples, parts = raw[one.taskmanager_id], {part.name: part for part in one.parts}
+        configured = samples[-1][1]["memoryConfiguration"]
+        assert parts["off-heap"].configured_bytes == configured["frameworkOffHeap"] + configured["taskOffHeap"]
+        assert [parts[name].configured_bytes for name in ("network", "managed", "overhead")] == [
+            configured[name] for name in ("networkMemory", "managedMemory", "jvmOverhead")
+        ]
+        assert one.process_bytes == configured["totalProcessMemory"]
+        assert parts["heap"].used_bytes == min(measured(samples, "heapUsed"))
+        assert parts["network"].used_bytes == max(measured(samples, "nettyShuffleMemoryUsed"))
+        direct = zip(measured(samples, "directUsed"), measured(samples, "nettyShuffleMemoryTotal"), strict=True)
+        assert parts["off-heap"].used_bytes == max(used - network for used, network in direct)
+        metaspace = [int(metrics[name]) for _, _, metrics in samples if (name := "Status.JVM.Memory.Metaspace.Used") in metrics]
+        assert parts["metaspace"].used_bytes == max(metaspace)
+
+
+def collected_ms(body):
+    """1.20 and later list their sum beside the collectors."""
+    times = {one["name"]: one["time"] for one in body["metrics"]["garbageCollectors"]}
+    return times.get("All", sum(times.values()))
+
+
+@pytest.mark.parametrize("recording", [FULL, FULL_OLD])
+def test_a_heap_that_is_collected_most_of_the_time_is_close_to_its_limit(recording, home):
+    (job,) = taken_up(recording, home)
+    found, raw = look_up_resources(job), told(recording, job.job_id)
+    for one in found.taskmanagers:
+        known = [sample for sample in raw[one.taskmanager_id] if sample[1]["metrics"]["heapCommitted"]]
+        first, last = known[0], known[-1]
+        took_ms = (last[0] - first[0]) * 1000
+        assert one.gc_ratio == pytest.approx((collected_ms(last[1]) - collected_ms(first[1])) / took_ms, rel=0.01)
+        assert one.gc_ratio > 0.2
+        name = "Status.JVM.CPU.Time"
+        used = [(at, int(metrics[name]) / 1e9) for at, _, metrics in known if name in metrics]
+        assert one.cpu_used == pytest.approx((used[-1][1] - used[0][1]) / (used[-1][0] - used[0][0]), rel=0.01)
+    assert "heap" in [part.name for part in found.tight]
+    assert verdict(found).tone == "warn"
+    assert advice(found, {})[0].startswith("Raise taskmanager.memory.task.heap.size: collections take ")
+
+
+def test_what_would_be_saved_is_its_share_of_all_taskmanagers_by_slots(home):
+    (job,) = taken_up(LEAKING, home)
+    found, raw = look_up_resources(job), told(LEAKING, job.job_id)
+    slots = [samples[-1][1]["allocatedSlots"] for samples in raw.values()]
+    assert found.slots == sum(map(len, slots))
+    assert found.cpu_allotted == sum(slot["resource"]["cpuCores"] for of_one in slots for slot in of_one)
+    live = max(min(measured(samples, "heapUsed")) for samples in raw.values())
+    heap = next(part for part in found.parts if part.name == "heap")
+    assert heap.suggested_bytes >= 2.5 * live
+    assert found.spare_bytes == heap.spare_bytes * len(raw)
+    assert any("by 159 MB on each TaskManager: a collection leaves" in line for line in advice(found, {}))
+    assert "lower it too" in advice(found, {"taskmanager.memory.process.size": "688 mb"})[-1]
+
+
+def test_before_1_13_nobody_knows_whose_slots_are(home):
+    (job,) = taken_up(OLD, home)
+    found = look_up_resources(job)
+    assert found.slots is None
+    assert "Flink before 1.13 does not say whose slots are" in unknown(found)[0]
+
+
+def test_page_api_and_command_tell_the_same(home, viewer, settings):
+    (job,) = taken_up(LEAKING, home)
+    found, address = look_up_resources(job), f"jobs/{job.cluster}/{job.job_id}/resources/"
+    answer = viewer.get(f"/api/v1/{address}").json()
+    assert (answer["spare_bytes"], answer["verdict"]) == (found.spare_bytes, verdict(found).sentence)
+    assert [part["state"] for part in answer["parts"]] == [part.state for part in found.parts]
+    out = StringIO()
+    call_command("resources", job.cluster, job.job_id, json=True, stdout=out)
+    assert json.loads(out.getvalue()) == answer
+    assert viewer.get(f"/{address}").status_code == 200
+    shown = viewer.get(f"/{address}tables").content.decode()
+    assert verdict(found).sentence in shown and "taskmanager.memory.task.heap.size" in shown
+    figure = viewer.get(f"/jobs/{job.cluster}/{job.job_id}/charts/resources").json()["figure"]
+    assert [bar["name"] for bar in figure["data"]] == ["configured", "used"]
+
+
+def test_a_job_without_samples_says_so_everywhere(home, viewer):
+    (job,) = taken_up(LEAKING, home)
+    job.cluster = "elsewhere"
+    job.pk = None
+    job.save()
+    address = f"jobs/elsewhere/{job.job_id}/resources/"
+    assert viewer.get(f"/api/v1/{address}").status_code == 404
+    assert "No TaskManager was sampled" in viewer.get(f"/{address}tables").content.decode()
+    with pytest.raises(CommandError, match="No sample of a TaskManager"):
+        call_command("resources", "elsewhere", job.job_id)
