@@ -17,6 +17,7 @@ from webapp.placement.job_plan import plan_of, restarts_all
 from webapp.placement.lookup import look_up_placement
 from webapp.pressure.newest_windows import newest_windows
 from webapp.recovery.phases import Phases, SpareSlots, phases, spare_slots
+from webapp.recovery.regional_checkpoints import RegionalCheckpoints, regional_checkpoints
 
 MOST_CELLS = 48
 """Of one vertex in the map; a cell of a larger one stands for several subtasks."""
@@ -75,10 +76,16 @@ class Failover:
     observed: tuple[ObservedRestart, ...]
     phases: Phases
     spare: SpareSlots | None
+    checkpoints: RegionalCheckpoints
 
 
-def failover(job: JobCurrent, until: datetime, since: datetime, found: Sequence[tuple[Outage, int]]) -> Failover | None:
-    """``found``: outages with how many TaskManagers were lost. None where the plan is not known or too large."""
+def failover(
+    job: JobCurrent, until: datetime, since: datetime, found: Sequence[tuple[Outage, int]], limits: tuple[float, int]
+) -> Failover | None:
+    """``found``: outages with how many TaskManagers were lost; ``limits`` of regional checkpoints.
+
+    None where the plan is not known or too large.
+    """
     plan = plan_of(job)
     if plan is None or plan.tasks > LARGEST_MAP:
         return None
@@ -100,6 +107,7 @@ def failover(job: JobCurrent, until: datetime, since: datetime, found: Sequence[
         observed=_observed(job, until, since),
         phases=of_outages,
         spare=spare_slots(found, restart_delay_ms(job.configuration), slots),
+        checkpoints=regional_checkpoints(job, plan, len(region_sizes(regions(plan))) if everything else len(sizes), until, *limits),
     )
 
 

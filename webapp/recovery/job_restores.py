@@ -9,6 +9,7 @@ from typing import Any
 
 from ingest.errors import IngestError
 from ingest.flink_rest.versions import release
+from webapp.checkpoints.advice import DEFAULT_FAILED_SHARE, DEFAULT_REUSE
 from webapp.checkpoints.models import CheckpointFact
 from webapp.fleet.models import JobCurrent
 from webapp.recovery.failover import Failover, failover
@@ -24,6 +25,7 @@ _LOCAL_SETTINGS = ("execution.state-recovery.from-local", "state.backend.local-r
 SPLIT_SETTINGS = (1, 20)
 """Since when reading local state and writing it are two settings."""
 READ_MS = 10.0
+LIMITS = (DEFAULT_FAILED_SHARE, DEFAULT_REUSE)
 
 
 @dataclass(frozen=True)
@@ -58,13 +60,13 @@ class JobRestores:
     failover: Failover | None
 
 
-def job_restores(job: JobCurrent, until: datetime, read_ms: float = READ_MS) -> JobRestores:
-    """Restores of the time before ``until``; a dozen queries, two ``_metadata`` files and the newest samples at most."""
+def job_restores(job: JobCurrent, until: datetime, read_ms: float = READ_MS, limits: tuple[float, int] = LIMITS) -> JobRestores:
+    """Restores of the time before ``until``; about 16 queries, two ``_metadata`` files and the newest samples at most."""
     unknown: list[str] = []
     local = local_recovery(job.configuration)
     of_job = recent_outages(job, until)
     observed = observed_restores(job, of_job, bool(local))
-    regions = failover(job, until, until - HISTORY, of_job)
+    regions = failover(job, until, until - HISTORY, of_job, limits)
     if regions is None:
         unknown.append("What a failure restarts is not known: the plan of this job is not, or it is too large for a page.")
     if not observed:

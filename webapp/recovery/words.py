@@ -1,6 +1,7 @@
 """What kinds of restores are called, and what they come to."""
 
-from webapp.lib.quantities import bytes_text, duration_text
+from webapp.lib.quantities import bytes_text, count_text, duration_text, percent_text
+from webapp.recovery.failover import Failover
 from webapp.recovery.job_restores import JobRestores
 from webapp.recovery.observed_restores import CHECKPOINT, LOCAL, SAVEPOINT
 
@@ -22,3 +23,24 @@ def summary(found: JobRestores) -> str:
         return f"How long a restore from {of} takes is not known: none of this job was observed with its size."
     least, expected, most = map(duration_text, (newest.estimate.least_ms, newest.estimate.expected_ms, newest.estimate.most_ms))
     return f"A restore from {of} would take about {expected} ({least} to {most}), by {newest.estimate.observations} that were observed."
+
+
+def regional_summary(found: Failover) -> str:
+    """What regional checkpoints would bring the job as large as it is, and how often its tasks fail theirs."""
+    of = found.checkpoints
+    if of.task_success is None:
+        return "How often its tasks fail a checkpoint is not known: none of the last days was seen to its end."
+    now = next(one for one in of.curve if one.is_now)
+    taken, part = of.completed + of.failed, "each task completed its part in"
+    if of.at_least is not None:
+        return f"None of its {count_text(taken)} checkpoints failed: {part} {rate_text(of.at_least)} or more (95 % confidence)."
+    rate = f"{count_text(of.failed)} of its {count_text(taken)} checkpoints failed, as if {part} {rate_text(of.task_success)} of them."
+    if now.own is None or now.regions == 1:
+        return f"{rate} All its tasks are one region: a regional checkpoint is lost with any of them, as a full one is."
+    shares = f"{percent_text(now.own.by_region)} would complete instead of {percent_text(now.own.full)}"
+    return f"{rate} By region {shares}."
+
+
+def rate_text(rate: float) -> str:
+    """With as many digits as tell it from 1."""
+    return f"{rate * 100:.6g} %"

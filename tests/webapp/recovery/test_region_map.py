@@ -9,6 +9,7 @@ from tests.placement.test_rules import jobs
 from tests.webapp.builders import T0
 from webapp.fleet.models import JobCurrent
 from webapp.recovery.failover import failover
+from webapp.recovery.job_restores import LIMITS
 
 pytestmark = pytest.mark.django_db
 
@@ -23,7 +24,7 @@ def row(job, **fields):
 @given(jobs(), st.booleans())
 def test_every_subtask_has_the_shade_and_the_restarts_of_its_region(job, all_at_once):
     strategy = {"jobmanager.execution.failover-strategy": "full"} if all_at_once else {}
-    found = failover(row(job, configuration=strategy), T0, T0, [])
+    found = failover(row(job, configuration=strategy), T0, T0, [], LIMITS)
     tasks = {(v, i) for v, (parallelism, _group) in enumerate(job.vertices) for i in range(parallelism)}
     expected = [tasks] if all_at_once else [set(region) for region in brute_force.regions(job)]
     assert (found.tasks, found.regions, found.largest) == (len(tasks), len(expected), max(map(len, expected)))
@@ -39,11 +40,11 @@ def test_every_subtask_has_the_shade_and_the_restarts_of_its_region(job, all_at_
 
 def test_a_wide_vertex_is_drawn_in_cells_of_several_subtasks():
     job = brute_force.Job([(1_000, "a")], [])
-    (vertex,) = failover(row(job), T0, T0, []).vertices
+    (vertex,) = failover(row(job), T0, T0, [], LIMITS).vertices
     assert len(vertex.cells) == 48
     assert [cell.first for cell in vertex.cells[1:]] == [cell.last + 1 for cell in vertex.cells[:-1]]
     assert (vertex.cells[0].first, vertex.cells[-1].last, vertex.regions, vertex.restarts) == (0, 999, 1_000, 1)
 
 
 def test_a_job_without_a_plan_has_no_map():
-    assert failover(JobCurrent(cluster="c", job_id="j", as_of=T0), T0, T0, []) is None
+    assert failover(JobCurrent(cluster="c", job_id="j", as_of=T0), T0, T0, [], LIMITS) is None

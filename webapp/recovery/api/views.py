@@ -16,6 +16,7 @@ from webapp.recovery.job_restores import READ_MS, Choice, JobRestores, job_resto
 from webapp.recovery.observed_restores import ObservedRestore
 from webapp.recovery.parameters import RestoreParameters
 from webapp.recovery.phases import Phases, SpareSlots
+from webapp.recovery.regional_checkpoints import AtParallelism, RegionalCheckpoints, Shares
 from webapp.recovery.restore_time import RestoreRange, UnionReads
 from webapp.recovery.words import summary
 
@@ -107,6 +108,33 @@ class SpareSerializer(serializers.Serializer[SpareSlots]):
     slots = serializers.IntegerField(allow_null=True, help_text="to keep spare: those of one TaskManager")
 
 
+class SharesSerializer(serializers.Serializer[Shares]):
+    full = serializers.FloatField(help_text="checkpoints that need every task")
+    by_region = serializers.FloatField()
+    by_subtask = serializers.FloatField(help_text="each subtask a part by itself: the most that could be had")
+
+
+class AtParallelismSerializer(serializers.Serializer[AtParallelism]):
+    parallelism = serializers.IntegerField(help_text="of the vertex that has most subtasks; others in proportion")
+    tasks = serializers.IntegerField()
+    regions = serializers.IntegerField()
+    is_now = serializers.BooleanField()
+    own = SharesSerializer(allow_null=True, help_text="at the rate of the job")
+    fleet = SharesSerializer(allow_null=True, help_text="at the rate of the fleet")
+
+
+class RegionalSerializer(serializers.Serializer[RegionalCheckpoints]):
+    completed = serializers.IntegerField()
+    failed = serializers.IntegerField()
+    task_success = serializers.FloatField(allow_null=True, help_text="share of checkpoints in which a task completes its part")
+    at_least = serializers.FloatField(allow_null=True, help_text="where none failed: no less, with 95 % confidence")
+    fleet_success = serializers.FloatField(allow_null=True)
+    fleet_jobs = serializers.IntegerField(help_text="that this is of")
+    max_failed_share = serializers.FloatField(help_text="as asked with")
+    max_reuse = serializers.IntegerField(help_text="as asked with")
+    curve = AtParallelismSerializer(many=True, help_text="share of checkpoints that would complete in the long run")
+
+
 class FailoverSerializer(serializers.Serializer[Failover]):
     tasks = serializers.IntegerField()
     regions = serializers.IntegerField()
@@ -118,6 +146,7 @@ class FailoverSerializer(serializers.Serializer[Failover]):
     observed = RestartSerializer(many=True, help_text="by the JobManager's log, newest first")
     phases = PhasesSerializer()
     spare = SpareSerializer(allow_null=True)
+    checkpoints = RegionalSerializer(help_text="what if they were regional")
 
 
 class RecoverySerializer(serializers.Serializer[JobRestores]):
@@ -153,4 +182,4 @@ class RecoveryView(APIView):
     def get(self, request: Request, cluster: str, job_id: str) -> Response:
         job = job_or_404(cluster, job_id)
         asked = given(RestoreParameters, request)
-        return Response(as_document(job_restores(job, job.last_seen_at or job.as_of, asked.milliseconds or READ_MS)))
+        return Response(as_document(job_restores(job, job.last_seen_at or job.as_of, asked.milliseconds or READ_MS, asked.regional)))

@@ -7,10 +7,11 @@ from typing import Any
 from webapp.config.preparation import PreparedCommand
 from webapp.fleet.rows_command import job_named
 from webapp.lib.printing import print_document, print_lines
-from webapp.lib.quantities import bytes_text, count_text, duration_text
+from webapp.lib.quantities import bytes_text, count_text, duration_text, percent_text
 from webapp.recovery.api.views import as_document
 from webapp.recovery.job_restores import READ_MS, JobRestores, job_restores
-from webapp.recovery.words import LABELS, summary
+from webapp.recovery.parameters import MOST_REUSE
+from webapp.recovery.words import LABELS, regional_summary, summary
 
 
 class Command(PreparedCommand):
@@ -24,11 +25,20 @@ class Command(PreparedCommand):
         parser.add_argument("cluster")
         parser.add_argument("job", metavar="JOB", help="its id, or its name where one job has it")
         parser.add_argument("--read-ms", type=float, default=READ_MS, metavar="MS", help="to open and read one file (default: %(default)s)")
+        parser.add_argument(
+            "--share", type=int, default=20, metavar="PERCENT", help="that a regional checkpoint may lack (default: %(default)s)"
+        )
+        parser.add_argument("--reuse", type=int, default=3, metavar="N", help="of a part's old snapshot, in a row (default: %(default)s)")
         parser.add_argument("--json", action="store_true", help="one JSON object")
 
     def handle(self, *args: Any, **options: Any) -> None:
         job = job_named(options["cluster"], options["job"])
-        found = job_restores(job, job.last_seen_at or job.as_of, options["read_ms"])
+        found = job_restores(
+            job,
+            job.last_seen_at or job.as_of,
+            options["read_ms"],
+            (min(max(options["share"], 0), 100) / 100, min(max(options["reuse"], 0), MOST_REUSE)),
+        )
         if options["json"]:
             print_document(self.stdout, as_document(found))
         else:
@@ -52,6 +62,11 @@ def _words(found: JobRestores) -> Iterator[str]:
             yield f"  the loss of host {host.host} restarts {count_text(host.restarts)} tasks"
         for restart in of.observed[:1]:
             yield f"  observed last: {count_text(restart.tasks)} tasks restarted at {restart.at.isoformat()}"
+        yield f"  {regional_summary(of)}"
+        for point in of.checkpoints.curve:
+            if point.own:
+                shares = f"full {percent_text(point.own.full)}, by region {percent_text(point.own.by_region)}"
+                yield f"    parallelism {count_text(point.parallelism):>7}: {shares}"
         if of.spare:
             yield f"  spare slots would save {duration_text(of.spare.saved_ms)} for each TaskManager lost"
     for line in found.unknown:

@@ -1,0 +1,90 @@
+"""How often a regional checkpoint would complete, by both of its limits, where parts fail independently of each other.
+
+A part that failed is carried by its last good snapshot; that makes a checkpoint impossible if more than ``allowed`` parts fail, or one that
+was carried ``reuse`` times in a row already. What lets a task fail is taken to be one rate for all tasks and times.
+
+Without the first limit the answer is exact: given that a checkpoint completes, each part by itself is carried once more (it failed) or
+not at all, so that between completed ones a share of parts ~ f^c was carried c times, and one completes if none at the limit fails.
+With it, the chance of a part to fail is that under the condition that not too many do.
+"""
+
+from collections.abc import Iterable
+from math import exp, expm1, inf, lgamma, log, log1p, sqrt
+from typing import NamedTuple
+
+_SPREAD = 12
+"""Standard deviations beyond which nothing is left of a binomial distribution, as far as numbers tell."""
+
+
+class Tried(NamedTuple):
+    """Checkpoints of one job that completed and that failed, each of ``tasks`` tasks."""
+
+    completed: int
+    failed: int
+    tasks: int
+
+
+def task_success(history: Iterable[Tried]) -> float | None:
+    """The rate at which a task succeeds that makes this history likeliest; of one job completed share ** (1 / tasks). None without any."""
+    known = [one for one in history if one.tasks > 0 and one.completed + one.failed > 0]
+    if not known:
+        return None
+    if not any(one.failed for one in known) or not any(one.completed for one in known):
+        return 1.0 if any(one.completed for one in known) else 0.0
+    low, high = 1e-15, 50.0
+    for _ in range(200):
+        rate = sqrt(low * high)
+        pull = sum(one.failed * one.tasks / expm1(min(rate * one.tasks, 700)) - one.completed * one.tasks for one in known)
+        low, high = (rate, high) if pull > 0 else (low, rate)
+    return exp(-low)
+
+
+def regional_share(part_failure: float, parts: int, allowed: int, reuse: int) -> float:
+    """The share of checkpoints that complete in the long run."""
+    if part_failure <= 0:
+        return 1.0
+    if part_failure >= 1:
+        return 0.0
+    if not reuse or not allowed:
+        return exp(parts * log1p(-part_failure))
+    whole = at_most(parts, allowed, part_failure)
+    if not whole:
+        return 0.0
+    carried = part_failure * at_most(parts - 1, allowed - 1, part_failure) / whole
+    # Of parts between two completed checkpoints, those that may not be carried again.
+    at_limit = carried**reuse * (1 - carried) / (1 - carried ** (reuse + 1))
+    tilted = at_limit / (1 - part_failure) / (1 - at_limit + at_limit / (1 - part_failure))
+    attempts = 0.0
+    for count in range(_most(parts, tilted) + 1):
+        completes = at_most(parts - count, allowed, part_failure)
+        if not completes:
+            return 0.0
+        term = _log_probability(parts, count, at_limit) - count * log1p(-part_failure) - log(completes)
+        if term > 700:
+            return 0.0
+        attempts += exp(term)
+    return min(1.0, 1 / attempts) if attempts else 1.0
+
+
+def at_most(parts: int, allowed: int, failure: float) -> float:
+    """The chance that of so many at most ``allowed`` fail: the lower tail of the binomial distribution."""
+    if allowed >= parts or allowed >= _most(parts, failure):
+        return 1.0
+    if allowed < 0:
+        return 0.0
+    least = max(0, parts - _most(parts, 1 - failure))
+    return min(1.0, sum(exp(_log_probability(parts, count, failure)) for count in range(least, allowed + 1)))
+
+
+def _most(parts: int, chance: float) -> int:
+    mean = parts * chance
+    return min(parts, int(mean + _SPREAD * sqrt(mean * (1 - chance)) + _SPREAD) + 1)
+
+
+def _log_probability(parts: int, count: int, chance: float) -> float:
+    if chance <= 0:
+        return 0.0 if not count else -inf
+    if chance >= 1:
+        return 0.0 if count == parts else -inf
+    ways = lgamma(parts + 1) - lgamma(count + 1) - lgamma(parts - count + 1)
+    return ways + count * log(chance) + (parts - count) * log1p(-chance)
