@@ -391,7 +391,7 @@ class LogReader:
         except ValueError as error:
             if not stream.is_json:
                 return False
-            self._skip("bad_json", f"The line at byte {at} is no JSON that can be read ({str(error)[:100]}) and was passed over.")
+            self._skip("bad_json", f"The line at byte {at} is no JSON that can be read ({str(error)[:100]}) and was skipped.")
             return True
         if not isinstance(found, JsonRecord):
             return False

@@ -1,6 +1,16 @@
 """Addresses of the fleet below /api/v1/."""
 
-from webapp.fleet.api.views import ClusterViews, JobAnnotationViews, JobExceptionViews, JobViews, LogEventViews, SourceViews
+from django.urls import path
+
+from webapp.fleet.api.views import (
+    ClusterViews,
+    JobAnnotationViews,
+    JobExceptionViews,
+    JobViews,
+    LogEventViews,
+    SourceViews,
+    UnreadLinesView,
+)
 from webapp.lib.api.routes import Routes
 
 ROUTES: Routes = (
@@ -11,3 +21,5 @@ ROUTES: Routes = (
     ("exceptions", JobExceptionViews, "api-exceptions"),
     ("annotations", JobAnnotationViews, "api-annotations"),
 )
+
+urlpatterns = [path("unread-lines/", UnreadLinesView.as_view(), name="api-unread-lines")]

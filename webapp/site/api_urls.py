@@ -38,6 +38,7 @@ urlpatterns = [
     *placement.urlpatterns,
     *resources.urlpatterns,
     *filesystem_calls.urlpatterns,
+    *fleet.urlpatterns,
     *push.urlpatterns,
     *recovery.urlpatterns,
     *replication.urlpatterns,

@@ -6,7 +6,10 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
+from tests.webapp import builders
 from webapp.accounts.models import ApiToken
+from webapp.fleet import unread_lines
+from webapp.fleet.models import LogEvent
 from webapp.work.models import DueWork, PipelineAlarm, PipelineRun, SkippedInput
 
 pytestmark = pytest.mark.django_db
@@ -109,3 +112,38 @@ def test_the_theme_is_in_the_first_byte_so_nothing_flashes(viewer):
     assert b'<html lang="en" data-theme="dark">' in viewer.get("/").content
     viewer.cookies["weir_theme"] = '"><script>'
     assert b'<html lang="en">' in viewer.get("/").content
+
+
+def test_lines_of_a_release_that_is_not_known_are_shown_with_an_example(viewer, django_assert_max_num_queries):
+    now = timezone.now()
+    for name, version in (("old", "1.20.5"), ("new-1", "3.0.0"), ("new-2", "3.0.0")):
+        builders.cluster(name, at=now, flink_version=version)
+    for number in range(12):
+        _unread("new-1" if number % 3 else "new-2", now - timedelta(minutes=number), f"Completed checkpoint <b>{number}</b> of job", number)
+    _unread("gone", now, "Decline checkpoint 9 (x)", 1, begins="Decline checkpoint")
+    _unread("old", now - timedelta(days=8), "Completed checkpoint 1 of old", 1)
+    with django_assert_max_num_queries(40):
+        page = viewer.get(reverse("pipeline")).content.decode()
+    table = page[page.index('id="unread"') : page.index('id="skipped"')]
+    assert "3.0.0" in table and ">12<" in table and "new-1, new-2" in table and "1.20.5" not in table
+    assert "Completed checkpoint &lt;b&gt;0" in table and "<b>0" not in table
+    found = viewer.get(reverse("api-unread-lines")).json()
+    assert [(group["flink_version"], group["begins_as"], group["lines"]) for group in found["groups"]] == [
+        ("3.0.0", "Completed checkpoint", 12), (None, "Decline checkpoint", 1),
+    ]  # fmt: skip
+    assert 'id="unread"' not in viewer.get(reverse("pipeline"), {"cluster": "old"}).content.decode()
+
+
+def test_many_unread_lines_are_cut_and_said_to_be(viewer, monkeypatch):
+    monkeypatch.setattr(unread_lines, "MOST_LINES", 3)
+    for number in range(5):
+        _unread("c", timezone.now(), "Completed checkpoint x", number)
+    found = viewer.get(reverse("api-unread-lines")).json()
+    assert (found["counted"], found["cut"], found["groups"][0]["lines"]) == (3, True, 3)
+
+
+def _unread(cluster, at, message, number, begins="Completed checkpoint"):
+    LogEvent.objects.create(
+        cluster=cluster, process="jm.log", ts=at, record_hash=f"{number:032d}", ordinal=number, kind="unread_line", reason=begins,
+        message=message, as_of=at,
+    )  # fmt: skip

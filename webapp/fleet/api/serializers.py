@@ -7,6 +7,7 @@ from rest_framework import serializers
 from webapp.fleet.choices import UNKNOWN_STATUS, UNWATCHED_STATUS, HealthState
 from webapp.fleet.models import Cluster, JobAnnotation, JobCurrent, JobException, LogEvent, SourceReading
 from webapp.fleet.querysets import HEAVY
+from webapp.fleet.unread_lines import UnreadLines, UnreadLinesFound
 
 
 class ClusterSerializer(serializers.ModelSerializer[Cluster]):
@@ -50,6 +51,24 @@ class JobSerializer(serializers.ModelSerializer[JobCurrent]):
         if shown["status"] in (UNKNOWN_STATUS, UNWATCHED_STATUS):
             shown |= {"health": None, "health_state": HealthState.UNKNOWN}
         return shown
+
+
+class UnreadLinesSerializer(serializers.Serializer[UnreadLines]):
+    flink_version = serializers.CharField(allow_null=True, help_text="of the clusters now")
+    begins_as = serializers.CharField()
+    lines = serializers.IntegerField()
+    clusters = serializers.ListField(child=serializers.CharField(), help_text="most lines first")
+    more_clusters = serializers.IntegerField(help_text="that are not named")
+    first_at = serializers.DateTimeField()
+    last_at = serializers.DateTimeField()
+    example = serializers.CharField(help_text="the newest line, without secrets")
+
+
+class UnreadLinesFoundSerializer(serializers.Serializer[UnreadLinesFound]):
+    since = serializers.DateTimeField()
+    counted = serializers.IntegerField(help_text="lines that were looked at, the newest")
+    cut = serializers.BooleanField(help_text="whether there are more lines or groups")
+    groups = UnreadLinesSerializer(many=True, help_text="most lines first")
 
 
 class LogEventSerializer(serializers.ModelSerializer[LogEvent]):

@@ -8,6 +8,7 @@ from django.utils import timezone
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
+from rest_framework.views import APIView
 
 from webapp.fleet.api.serializers import (
     ClusterSerializer,
@@ -16,14 +17,26 @@ from webapp.fleet.api.serializers import (
     JobSerializer,
     LogEventSerializer,
     SourceReadingSerializer,
+    UnreadLinesFoundSerializer,
 )
 from webapp.fleet.filters import AnnotationFilters, ClusterFilters, ExceptionFilters, JobFilters, LogEventFilters, SourceFilters
 from webapp.fleet.models import Cluster, JobCurrent
 from webapp.fleet.querysets import HEAVY
+from webapp.fleet.unread_lines import unread_lines
 from webapp.lib.api.lists import ERRORS, NOT_FOUND, ListView, listed
 from webapp.lib.filter_sets import SORT
 from webapp.lib.keysets import KeysetColumn
 from webapp.lib.path_names import without_nul
+
+
+class UnreadLinesView(APIView):
+    @extend_schema(
+        summary="Log lines that begin as known ones and read otherwise, by release of Flink, of seven days",
+        operation_id="unread_lines",
+        responses={200: UnreadLinesFoundSerializer, **ERRORS},
+    )
+    def get(self, request: Request) -> Response:
+        return Response(UnreadLinesFoundSerializer(unread_lines(timezone.now())).data)
 
 
 @listed(ClusterSerializer, "Clusters")

@@ -36,6 +36,7 @@ class LogEvent(models.Model):
             models.Index(fields=["cluster", "job_id", "-ts", "-id"], name="log_event_of_job"),
             models.Index(fields=["cluster", "-ts", "-id"], name="log_event_of_cluster"),
             models.Index(fields=["ts"], name="log_event_age"),
+            models.Index(fields=["-ts"], name="log_event_unread", condition=models.Q(kind="unread_line")),
         ]
 
     def __str__(self) -> str:

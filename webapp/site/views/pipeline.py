@@ -9,6 +9,7 @@ from django.shortcuts import get_object_or_404, render
 from django.utils import timezone
 
 from webapp.fleet.models import SourceReading
+from webapp.fleet.unread_lines import unread_lines
 from webapp.freshness.status import status
 from webapp.lib.exports import export_response
 from webapp.lib.keysets import page
@@ -50,6 +51,7 @@ def pipeline(request: HttpRequest) -> HttpResponse:
         "kind": filters.values.get("kind"),
         "kinds": PipelineRun.objects.order_by("kind").values_list("kind", flat=True).distinct(),
         "skips": skips,
+        "unread": unread_lines(now, of_skips.values.get("cluster")),
         "cluster": of_skips.values.get("cluster"),
     }
     return render(request, "pipeline/pipeline.html", context)
