@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Required, TypedDict, Unpack
 
 from spark_jobs.diagnosis.findings import Confidence, Evidence, Finding, Related, Severity, SubjectKind
+from spark_jobs.diagnosis.replica_samples import ReplicaSample
 from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow
 from spark_jobs.diagnosis.storage_samples import StorageJobSample, StorageRootSample
 
@@ -50,6 +51,10 @@ def stored_job_finding(sample: StorageJobSample, rule: str, severity: Severity, 
     subject: _Subject = ("job", sample.root, sample.job_name or sample.job_id) if sample.cluster else ("root", directory, directory)
     words["data"] = {"root": sample.root, "job_id": sample.job_id, **words.get("data", {})}
     return _finding(rule, severity, "high", subject, sample.audited_at_ms, words)
+
+
+def replica_finding(sample: ReplicaSample, rule: str, severity: Severity, **words: Unpack[Words]) -> Finding:
+    return _finding(rule, severity, "high", ("job", "copy", sample.job_name or sample.job_id), sample.at_ms, words)
 
 
 _Subject = tuple[SubjectKind, str, str]

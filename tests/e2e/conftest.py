@@ -31,6 +31,7 @@ from tests.webapp.builders import (
     finding,
     job,
     person,
+    replica,
     sights,
     start,
     window,
@@ -98,6 +99,7 @@ def fill(lake: Lake) -> None:
     fact(of, 32, now - timedelta(seconds=30), is_savepoint=True)
     annotation(of, "restart", now - timedelta(minutes=60), "restart 1")
     start(of, now - timedelta(minutes=59))
+    replica(of, now - timedelta(minutes=2))
     for vertex_id in ("v1", "v2", "v3", "v4"):
         window(of, vertex_id, now - timedelta(minutes=1))
     sights(finding(of, at=now - timedelta(minutes=1)))

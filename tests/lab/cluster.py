@@ -213,7 +213,9 @@ class Lab:
         jar = upload_jar(self.url, job_jar(self.release))
         arguments = {"name": f"lab-{incident}", **INCIDENTS[incident].arguments}
         told = [f"{name}={value.format(switch=self.switch, folder=self.layout.folder)}" for name, value in arguments.items()]
-        asked = {"entryClass": ENTRY_CLASS, "programArgsList": told} | ({"savepointPath": restore, "claimMode": claim} if restore else {})
+        asked = {"entryClass": ENTRY_CLASS, "programArgsList": told} | ({"savepointPath": restore} if restore else {})
+        if restore and self.release.has_claim_modes:
+            asked["claimMode"] = claim
         return str(call(f"{self.url}/jars/{jar}/run", asked, "POST", timeout_s=60)["jobid"])
 
     def _java(self, name: str, log_name: str, heap_mb: int, options_and_class: list[str], arguments: list[str]) -> None:

@@ -16,6 +16,7 @@ class Release:
     renamed: dict[str, str] = field(default_factory=dict)
     moved: dict[str, str] = field(default_factory=dict)
     spread_out: tuple[str, str] = ("cluster.evenly-spread-out-slots", "true")
+    has_claim_modes: bool = True
 
 
 _OLD_WHEEL = (
@@ -39,6 +40,7 @@ RELEASES = {
             "8afdb9c00b6b47ff821c8d587a539cf56a3cee61c6b5ca431284db0a63148690",
             java=8,
             download_options=_OLD_WHEEL,
+            has_claim_modes=False,
         ),
         Release("1.20.5", "apache-flink-libraries", "e6aee62ea1a1fe7b32e28894ad079f3f1a50a372a4caac3df52405267f4228c8", java=11),
         Release(

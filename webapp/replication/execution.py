@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from spark_jobs.replication.request import COMPLETE, Request, Result, result_of
 from webapp.checkpoints.models import CheckpointFact
+from webapp.replication import findings
 from webapp.replication.models import Replica, ReplicaRound
 from webapp.storage.auditing.audit_request import spellings
 from webapp.storage.models import StorageRoot
@@ -32,9 +33,11 @@ def replicate(pk: int, lease: Lease, record: RunRecord) -> None:
     except Exception as error:
         with lease.writing():
             Replica.objects.filter(pk=pk).update(trouble=describe(error)[:4000], tried_at=timezone.now())
+        findings.judge(Replica.objects.get(pk=pk), lease, timezone.now())
         raise
     with lease.writing():
         keep(row, result, timezone.now())
+    findings.judge(Replica.objects.get(pk=pk), lease, timezone.now())
     copied = (result.copied_files, result.copied_bytes) if result.state == COMPLETE else (0, 0)
     record.counts |= {"copied_files": copied[0], "copied_bytes": copied[1], "deleted_files": result.deleted_files}
 

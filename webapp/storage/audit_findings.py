@@ -5,7 +5,7 @@ Judging an audit again gives the same findings; one that is older than what a ro
 """
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -44,6 +44,13 @@ def judge(audit: StorageAudit, guard: WriteGuard, say: Callable[[str], None]) ->
         for finding in registry.diagnose(sample, limits).findings:
             plain = finding_to_plain(finding)
             new.setdefault((*_job_of(sample), finding.rule, bounded_subject(finding.subject_id)), plain | {"job_name": _name_of(sample)})
+    over = settle(new, standing, guard, audit.as_of)
+    if new or over:
+        say(f"findings on storage: {len(new)} stand, {over} closed")
+
+
+def settle(new: Mapping[Identity, Mapping[str, Any]], standing: dict[Identity, Finding], guard: WriteGuard, at: datetime | None) -> int:
+    """Keep what is ``new``, close what was ``standing`` and is not in it; how many were closed."""
     for identities in chunks(new, ROWS_AT_ONCE):
         with guard.writing():
             for identity in identities:
@@ -51,10 +58,10 @@ def judge(audit: StorageAudit, guard: WriteGuard, say: Callable[[str], None]) ->
     over = [one.pk for one in standing.values()]
     for pks in chunks(over, ROWS_AT_ONCE):
         with guard.writing():
-            marks.close(pks, audit.as_of)
+            marks.close(pks, at)
     if new or over:
         findings_changed.send(sender=None)
-        say(f"findings on storage: {len(new)} stand, {len(over)} closed")
+    return len(over)
 
 
 def bounded_subject(subject_id: str) -> str:
@@ -96,7 +103,7 @@ def _name_of(sample: Sample) -> str | None:
     return sample.job_name if isinstance(sample, StorageJobSample) and sample.cluster else None
 
 
-def _keep(row: Finding | None, identity: Identity, plain: dict[str, Any]) -> None:
+def _keep(row: Finding | None, identity: Identity, plain: Mapping[str, Any]) -> None:
     cluster, job_id, rule, subject_id = identity
     at = datetime.fromtimestamp(plain["seen_at_ms"] / 1000, UTC)
     before = marks.FindingMark.of(row) if row else None

@@ -26,6 +26,7 @@ import spark_jobs.diagnosis.rules.pressure_outbound
 import spark_jobs.diagnosis.rules.pressure_root
 import spark_jobs.diagnosis.rules.pressure_skew
 import spark_jobs.diagnosis.rules.pressure_transit
+import spark_jobs.diagnosis.rules.replication_lag
 import spark_jobs.diagnosis.rules.restart_loop
 import spark_jobs.diagnosis.rules.restore_missing_file
 import spark_jobs.diagnosis.rules.sink_transaction_timeout

@@ -14,6 +14,8 @@ from django.utils import timezone
 
 from tests.spark_jobs.replication.worlds import JOB, World, copies, state_of, tree_digest
 from tests.webapp import builders
+from webapp.checkpoints.models import CheckpointFact
+from webapp.findings.models import Finding
 from webapp.fleet.models import JobCurrent
 from webapp.replication.job_replication import job_replication
 from webapp.replication.models import Replica, ReplicaRound
@@ -97,6 +99,20 @@ def test_a_try_that_fails_says_why_and_leaves_the_copy(world: World, job: JobCur
     assert row.checkpoint_id == copied and "There is no file" in row.trouble
     state_of(copies(world.copy)[0])
     assert json.loads(run("--show", "--json"))["state"] == "last try failed"
+
+
+def test_a_copy_that_lies_behind_is_a_finding_until_it_does_not(world: World, job: JobCurrent) -> None:
+    CheckpointFact.objects.update(trigger_time=timezone.now() - timedelta(hours=1))
+    run(str(world.copy))
+    (finding,) = Finding.objects.open().filter(rule="replication.lag")
+    assert finding.severity == "warning" and (finding.job_id, finding.subject_kind) == (JOB, "job")
+    checkpoint(world, job)
+    run()
+    assert not Finding.objects.open().filter(rule="replication.lag")
+    CheckpointFact.objects.update(trigger_time=timezone.now() - timedelta(hours=3))
+    run()
+    run("--stop")
+    assert not Finding.objects.open().filter(rule="replication.lag")
 
 
 def test_where_a_copy_may_not_lie_none_is_asked_for(world: World, job: JobCurrent) -> None:

@@ -13,7 +13,7 @@ from webapp.lib.command_line import command_line_name
 from webapp.lib.printing import print_document, print_lines
 from webapp.lib.quantities import bytes_text, count_text, duration_text
 from webapp.lib.refusals import InputRefused
-from webapp.replication import work_keys
+from webapp.replication import findings, work_keys
 from webapp.replication.api.views import as_document
 from webapp.replication.job_replication import JobReplication, job_replication
 from webapp.replication.models import Replica
@@ -63,6 +63,7 @@ class Command(PreparedCommand):
         if options["stop"]:
             found.replica.enabled = False
             found.replica.save(update_fields=["enabled"])
+            findings.close(found.replica, timezone.now())
         elif not options["show"]:
             self._copy(found.replica)
             found = job_replication(job, timezone.now()) or found
