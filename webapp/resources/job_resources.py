@@ -1,7 +1,7 @@
 """What jobs have of their TaskManagers, what they use, and what would be saved: of one job, of all jobs, and of groups of them."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -81,12 +81,17 @@ def together(budgets: Sequence[TaskManagerBudget]) -> list[MemoryPart]:
     return found
 
 
-def grouped(jobs: Iterable[JobResources], names: Mapping[tuple[str, str], str], by: str) -> list[Group]:
-    """``by``: ``cluster``, or ``name``, the first word of the job's name, where teams name their jobs so. Largest saving first."""
+def first_word(name: str) -> str:
+    """Of a job's name, where teams begin theirs with one: ``orders`` of ``orders-enrich``."""
+    found = _WORD.search(name)
+    return found[0] if found else ""
+
+
+def grouped(jobs: Iterable[JobResources], group_of: Callable[[JobResources], str]) -> list[Group]:
+    """Largest saving first."""
     members: dict[str, list[JobResources]] = {}
     for job in jobs:
-        word = _WORD.search(names.get((job.cluster, job.job_id)) or "")
-        members.setdefault(job.cluster if by == "cluster" else word[0] if word else "", []).append(job)
+        members.setdefault(group_of(job), []).append(job)
     groups = [
         Group(
             name,

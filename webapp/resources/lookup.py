@@ -1,22 +1,22 @@
 """Resources of a job and of the fleet for whoever asks: read from the lake, and kept for a moment."""
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 from django.core.cache import cache
 
-from webapp.fleet.models import JobCurrent
+from webapp.fleet.models import Cluster, JobCurrent
 from webapp.lib.recent_answers import KEPT_S, answer_key, end_of_step
 from webapp.resources.budget import MemoryPart, TaskManagerBudget, budget
-from webapp.resources.job_resources import Group, JobResources, grouped, resources_of
-from webapp.resources.samples import read_taskmanagers
+from webapp.resources.job_resources import Group, JobResources, first_word, grouped, resources_of
+from webapp.resources.samples import has_slots, read_taskmanagers
 
 log = logging.getLogger(__name__)
 
 BY = ("cluster", "name")
+"""What all jobs can be grouped by: the cluster, the first word of the job's name; and any label of clusters."""
 _MADE_OF = (MemoryPart, TaskManagerBudget, JobResources, Group)
 
 
@@ -47,15 +47,20 @@ def look_up_resources(job: JobCurrent, until: datetime | None = None) -> JobReso
         log.exception("Samples of TaskManagers of %s could not be read from the lake", job.cluster)
         return None
     # An ended job has no slots any more in what was sampled last.
-    had = [[row for row in one if row["allocated_slots"] is None or _has(row, job.job_id)] for one in samples]
+    had = [[row for row in one if row["allocated_slots"] is None or has_slots(row, job.job_id)] for one in samples]
     found = resources_of(job.cluster, job.job_id, [budget(one) for one in had if one])
     if found:
         cache.set(key, found, KEPT_S)
     return found
 
 
+def groupings() -> tuple[str, ...]:
+    labels = Cluster.objects.exclude(labels={}).values_list("labels", flat=True)
+    return (*BY, *sorted({name for one in labels for name in one} - set(BY)))
+
+
 def look_up_fleet(now: datetime, by: str = BY[0]) -> FleetResources:
-    """All jobs that have slots, largest saving first. Raises what the storage raises."""
+    """All jobs that have slots, largest saving first; ``by`` one of :func:`groupings`. Raises what the storage raises."""
     at = end_of_step(now)
     key = answer_key("fleet-resources", (*_MADE_OF, FleetResources), at, by)
     kept = cache.get(key)
@@ -71,6 +76,10 @@ def look_up_fleet(now: datetime, by: str = BY[0]) -> FleetResources:
     of_clusters = JobCurrent.objects.filter(cluster__in={cluster for cluster, _ in of_job})
     rows = of_clusters.values_list("cluster", "job_id", "name").iterator()
     names = {(cluster, job_id): name or "" for cluster, job_id, name in rows if (cluster, job_id) in of_job}
+    group_of = {"cluster": lambda job: job.cluster, "name": lambda job: first_word(names.get((job.cluster, job.job_id)) or "")}
+    if by not in BY:
+        labels = dict(Cluster.objects.values_list("name", "labels"))
+        group_of[by] = lambda job: str(labels.get(job.cluster, {}).get(by, ""))
     jobs.sort(key=lambda job: (-(job.spare_bytes or 0), job.cluster, job.job_id))
     idle = [(one, one.free_slots) for one in every if one.free_slots and one.slots]
     found_fleet = FleetResources(
@@ -80,11 +89,7 @@ def look_up_fleet(now: datetime, by: str = BY[0]) -> FleetResources:
         sum(free for _, free in idle),
         sum(round((one.process_bytes or 0) * free / (one.slots or 1)) for one, free in idle),
         [(names.get((job.cluster, job.job_id)) or job.job_id, job) for job in jobs],
-        grouped(jobs, names, by),
+        grouped(jobs, group_of[by]),
     )
     cache.set(key, found_fleet, KEPT_S)
     return found_fleet
-
-
-def _has(row: Mapping[str, Any], job_id: str) -> bool:
-    return any(slot["job_id"] == job_id for slot in row["allocated_slots"])

@@ -9,7 +9,7 @@ from django.views.decorators.http import require_GET
 
 from webapp.charts.resources import configured_and_used
 from webapp.fleet.job_lookup import look_up
-from webapp.resources.lookup import BY, look_up_fleet, look_up_resources
+from webapp.resources.lookup import BY, groupings, look_up_fleet, look_up_resources
 from webapp.resources.words import EMPTY, TONES, advice, unknown, verdict
 
 SHOWN = 50
@@ -48,7 +48,7 @@ def chart(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
 
 @require_GET
 def fleet_page(request: HttpRequest) -> HttpResponse:
-    return render(request, "resources/fleet.html", {"by": _by(request), "choices": BY})
+    return render(request, "resources/fleet.html", {"by": _by(request), "choices": groupings()})
 
 
 @require_GET
@@ -70,4 +70,4 @@ def fleet_chart(request: HttpRequest) -> HttpResponse:
 
 
 def _by(request: HttpRequest) -> str:
-    return given if (given := request.GET.get("by", BY[0])) in BY else BY[0]
+    return given if (given := request.GET.get("by", BY[0])) in groupings() else BY[0]

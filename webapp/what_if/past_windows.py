@@ -20,11 +20,13 @@ from spark_jobs.diagnosis.window_contents import DETAIL_CHARS, MESSAGE_CHARS, OF
 from spark_jobs.fold.endings import STATE_CHANGED
 from spark_jobs.fold.history import History, in_order
 from spark_jobs.fold.rule_evaluation import with_recovery_point
+from spark_jobs.fold.taskmanagers import COLUMNS, TaskManagerHistory, restarts_of
 from spark_jobs.fold.windows import job_windows
 from webapp.checkpoints.models import CheckpointFact, CheckpointUpload, SizeTrend
 from webapp.fleet.models import JobAnnotation, JobCurrent, JobException, LogEvent
 from webapp.lib.instants import epoch_ms
 from webapp.pressure.models import PressureWindow
+from webapp.resources.samples import read_of_job
 from webapp.starts.models import JobStart
 from webapp.storage.recovery import recovery_point_of
 from webapp.what_if.vertex_samples import Windows, read_vertex_windows
@@ -33,6 +35,7 @@ MOST_WINDOWS = 10_080
 MOST_FACTS, MOST_EVENTS, MOST_PRESSURE = 12_000, 3_000, 30_000
 """A week of minutes, with a checkpoint in each: read within a second, judged in a tenth of one. Events of tasks apart."""
 LOOK_BACK = timedelta(hours=2)
+FAMILIES_ON_TASKMANAGERS = ("memory",)
 FAMILIES_ON_SAMPLES = ("pressure", "data", "watermark")
 
 
@@ -51,6 +54,8 @@ def read_past(job: JobCurrent, start: datetime, end: datetime, families: Iterabl
     if any(family in FAMILIES_ON_SAMPLES for family in families):
         vertices, whole_from = read_vertex_windows(job.cluster, job.job_id, job.parallelism, start, end)
     known = _Known(job, whole_from, end)
+    if any(family in FAMILIES_ON_TASKMANAGERS for family in families):
+        known.read_taskmanagers(end)
     starts = known.starts(vertices)[-MOST_WINDOWS:]
     if len(starts) == MOST_WINDOWS:
         whole_from = max(whole_from, datetime.fromtimestamp(starts[0] / 1000, UTC))
@@ -89,8 +94,15 @@ class _Known:
             states=_states(job, events),
             vertex_states=(),
         )
+        self.taskmanagers = TaskManagerHistory()
         self.recovery_point = recovery_point_of(job.cluster, job.job_id)
         self.trend = _trend(SizeTrend.objects.filter(**own).first())
+
+    def read_taskmanagers(self, end: datetime) -> None:
+        start = datetime.fromtimestamp(self.start_ms / 1000, UTC) - LOOK_BACK
+        rows = read_of_job(self.job.cluster, self.job.job_id, start, end, COLUMNS)
+        in_ms = [{**row, "ts": _ms(row["ts"])} for row in rows]
+        self.taskmanagers = TaskManagerHistory(in_ms, restarts_of(self.history.states))
 
     def starts(self, vertices: Windows) -> list[int]:
         """Starts of the minutes that something falls into."""
@@ -108,7 +120,7 @@ class _Known:
             "flink_version": job.flink_version, "graph": job.graph,
             "checkpoint_config": job.checkpoint_config,
         }  # fmt: skip
-        made = job_windows(job.cluster, job.job_id, starts, self.newest_ms, current, self.trend, vertices, self.history)
+        made = job_windows(job.cluster, job.job_id, starts, self.newest_ms, current, self.trend, vertices, self.history, self.taskmanagers)
         return [with_recovery_point(window, self.recovery_point) for window in made]
 
 

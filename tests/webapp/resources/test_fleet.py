@@ -8,7 +8,8 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from tests.webapp.placement.recorded import taken_up
-from webapp.resources.lookup import look_up_fleet, look_up_resources
+from webapp.fleet.models import Cluster
+from webapp.resources.lookup import groupings, look_up_fleet, look_up_resources
 
 pytestmark = pytest.mark.django_db
 
@@ -34,6 +35,14 @@ def test_groups_are_sums_over_their_jobs(fleet):
     assert by_cluster.idle_bytes == sum(one.process_bytes * one.free_slots // 4 for one in alone.taskmanagers)
 
 
+def test_labels_of_clusters_group_their_jobs(fleet, viewer):
+    job, at = fleet
+    Cluster.objects.create(name=job.cluster, url="http://127.0.0.1:8081", labels={"team": "shop"})
+    assert groupings() == ("cluster", "name", "team")
+    assert [(group.name, group.jobs) for group in look_up_fleet(at, "team").groups] == [("shop", 1)]
+    assert "?by=team" in viewer.get("/resources/").content.decode()
+
+
 def test_page_api_and_command_tell_the_same(fleet, viewer, monkeypatch):
     _job, at = fleet
     for module in ("webapp.resources.views", "webapp.resources.api.views", "webapp.resources.management.commands.resources"):
@@ -51,3 +60,5 @@ def test_a_wrong_grouping_is_refused_by_the_api_and_a_job_needs_its_cluster(view
     assert viewer.get("/api/v1/resources/?by=colour").status_code == 400
     with pytest.raises(CommandError, match="Give a cluster and a job"):
         call_command("resources", "prod")
+    with pytest.raises(CommandError, match="grouped by cluster, name"):
+        call_command("resources", by="colour")

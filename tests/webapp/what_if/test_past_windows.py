@@ -4,8 +4,11 @@ from datetime import timedelta
 
 import pytest
 
-from spark_jobs.diagnosis.registry import events_read
+from spark_jobs.diagnosis.registry import diagnose, events_read
+from tests.diagnosis.jobs import LIMITS
+from tests.played import of_rule
 from tests.webapp.builders import T0, event, job
+from tests.webapp.placement.recorded import taken_up
 from webapp.what_if.past_windows import read_past
 
 pytestmark = pytest.mark.django_db
@@ -49,3 +52,10 @@ def test_a_state_is_known_from_lines_that_no_rule_reads(of):
     event(of, "job_terminal", T0 - timedelta(minutes=5), fields={"to_state": "FAILED"})
     past = read_past(of, T0 - timedelta(minutes=10), T0, ("restart",))
     assert [one.state for one in past.windows][:1] == ["FAILED"]
+
+
+def test_memory_that_restarts_leave_behind_is_judged_as_the_cycle_did(home):
+    (job,) = taken_up("incidents/1.20.5/leaking", home)
+    past = read_past(job, job.start_time, job.last_seen_at, ["memory"])
+    steps = {one.title for window in past.windows for one in diagnose(window, LIMITS, only=["memory.step_after_restart"]).findings}
+    assert steps == {one["title"] for one in of_rule("1.20.5/leaking", "memory.step_after_restart")}

@@ -15,7 +15,7 @@ from webapp.fleet.models import JobCurrent
 from webapp.lib.api.lists import ERRORS, NOT_FOUND
 from webapp.resources.budget import MemoryPart, TaskManagerBudget
 from webapp.resources.job_resources import STATES, Group, JobResources
-from webapp.resources.lookup import BY, FleetResources, look_up_fleet, look_up_resources
+from webapp.resources.lookup import BY, FleetResources, groupings, look_up_fleet, look_up_resources
 from webapp.resources.words import EMPTY, advice, unknown, verdict
 
 
@@ -123,14 +123,21 @@ class ResourcesView(APIView):
 
 
 class _By(serializers.Serializer[Any]):
-    by = serializers.ChoiceField(BY, default=BY[0])
+    by = serializers.CharField(default=BY[0])
+
+    def validate_by(self, given: str) -> str:
+        if given not in (known := groupings()):
+            raise serializers.ValidationError(f"Must be one of {', '.join(known)}.")
+        return given
 
 
 class FleetResourcesView(APIView):
     @extend_schema(
         summary="Memory, CPU and slots of all jobs against their use",
         operation_id="resources",
-        parameters=[OpenApiParameter("by", str, enum=BY, description="group by cluster, or by the first word of the job's name")],
+        parameters=[
+            OpenApiParameter("by", str, description="group by cluster, by name (the first word of the job's) or by a label of clusters")
+        ],
         responses={200: FleetResourcesSerializer, **ERRORS},
     )
     def get(self, request: Request) -> Response:

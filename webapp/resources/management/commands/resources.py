@@ -14,7 +14,7 @@ from webapp.lib.printing import print_document, print_lines
 from webapp.lib.quantities import bytes_text
 from webapp.resources.api.views import FleetResourcesSerializer, as_document
 from webapp.resources.job_resources import JobResources
-from webapp.resources.lookup import BY, FleetResources, look_up_fleet, look_up_resources
+from webapp.resources.lookup import BY, FleetResources, groupings, look_up_fleet, look_up_resources
 from webapp.resources.words import EMPTY, advice, unknown, verdict
 
 
@@ -27,11 +27,15 @@ class Command(PreparedCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("cluster", nargs="?")
         parser.add_argument("job", metavar="JOB", nargs="?", help="its id, or its name where one job has it")
-        parser.add_argument("--by", choices=BY, default=BY[0], help="group all jobs by cluster, or by the first word of their names")
+        parser.add_argument(
+            "--by", default=BY[0], help="group all jobs by cluster, by name (the first word of it) or by a label of clusters"
+        )
         parser.add_argument("--json", action="store_true", help="one JSON object")
 
     def handle(self, *args: Any, **options: Any) -> None:
         if options["cluster"] is None:
+            if options["by"] not in (known := groupings()):
+                raise CommandError(f"All jobs can be grouped by {', '.join(known)}.", returncode=REFUSED)
             fleet = look_up_fleet(timezone.now(), options["by"])
             if options["json"]:
                 print_document(self.stdout, FleetResourcesSerializer(fleet).data)
