@@ -194,6 +194,35 @@ class AllocatedSlot:
 
 
 @dataclass(frozen=True, slots=True)
+class VertexGauges:
+    """Figures that only some vertices have, over all subtasks and, of RocksDB, over all column families (states) of a vertex.
+
+    Those of RocksDB are there where ``state.backend.rocksdb.metrics.…`` switched them on.
+    """
+
+    job_id: Annotated[str, "32 hex digits"]
+    vertex_id: Annotated[str, "32 hex digits"]
+    ts: Annotated[datetime, "of the answer"]
+    input1_watermark_ms: Annotated[int | None, "of the first input, epoch, the least of the subtasks; null = none yet"] = None
+    input2_watermark_ms: Annotated[int | None, "of the second input, likewise"] = None
+    debloated_buffer_bytes: Annotated[int | None, "size of a buffer where debloating is on, the least of the subtasks"] = None
+    buffers_consumed_in_ms: Annotated[int | None, "time to consume what is in flight, as debloating reckons it, the longest"] = None
+    writes_stopped: Annotated[int | None, "column families that RocksDB lets nobody write to", "column families"] = None
+    delayed_write_bytes_per_s: Annotated[int | None, "to which RocksDB slows writes down, the greatest; 0 = not slowed"] = None
+    background_errors: Annotated[int | None, "of flushes and compactions, since RocksDB was opened", "errors"] = None
+    flushes_pending: Annotated[int | None, "column families with a write buffer that waits for its flush", "column families"] = None
+    compactions_pending: Annotated[int | None, "with a compaction that waits", "column families"] = None
+    flushes_running: Annotated[int | None, "of one RocksDB, the most", "flushes"] = None
+    compactions_running: Annotated[int | None, "of one RocksDB, the most", "compactions"] = None
+    compaction_pending_bytes: Annotated[int | None, "that compactions have to rewrite, as RocksDB estimates"] = None
+    level0_files: Annotated[int | None, "of one column family, the most; from 20 on writes are slowed, at 36 they stop", "files"] = None
+    block_cache_bytes: Annotated[int | None, "in use, the most of a RocksDB"] = None
+    block_cache_capacity_bytes: Annotated[int | None, "of a RocksDB; column families of a slot share one"] = None
+    memtable_bytes: Annotated[int | None, "write buffers, over all"] = None
+    sst_bytes: Annotated[int | None, "files, over all"] = None
+
+
+@dataclass(frozen=True, slots=True)
 class TaskManager:
     taskmanager_id: Annotated[str, "resource id"]
     host: str | None
@@ -319,7 +348,18 @@ class Skip:
 
 
 Record = (
-    Job | Checkpoint | VertexCheckpoint | VertexMetrics | VertexStart | TaskManager | JobException | LogRecord | Reference | Snapshot | Skip
+    Job
+    | Checkpoint
+    | VertexCheckpoint
+    | VertexMetrics
+    | VertexStart
+    | VertexGauges
+    | TaskManager
+    | JobException
+    | LogRecord
+    | Reference
+    | Snapshot
+    | Skip
 )
 
 

@@ -62,8 +62,10 @@ class JobAnswers:
     """Whether an earlier reading told when these tasks were started."""
     backpressure: dict[str, Answer] = field(default_factory=dict)
     metrics: dict[str, list[Answer]] = field(default_factory=dict)
+    gauges: dict[str, list[Answer]] = field(default_factory=dict)
+    """Any number of answers per vertex, from ``/vertices/:vid/subtasks/metrics?agg=…&get=name,…``."""
     metrics_paths: set[str] = field(default_factory=set, repr=False)
-    """Paths of ``metrics``, where answers are filed one by one (see ``routing``)."""
+    """Paths of ``metrics`` and ``gauges``, where answers are filed one by one (see ``routing``)."""
 
 
 @dataclass(slots=True)

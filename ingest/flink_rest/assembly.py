@@ -7,7 +7,7 @@ from ingest.flink_rest.checkpoint_rows import add_checkpoints
 from ingest.flink_rest.job_row import add_job
 from ingest.flink_rest.parse_results import ParseResults
 from ingest.flink_rest.payloads import exceptions, metrics, taskmanagers
-from ingest.flink_rest.vertex_rows import add_vertex_samples, add_vertex_starts
+from ingest.flink_rest.vertex_rows import add_vertex_gauges, add_vertex_samples, add_vertex_starts
 from ingest.records import Observed
 
 
@@ -21,6 +21,7 @@ def observe_job(reading: JobAnswers, cluster: str, source: str) -> tuple[Observe
             results.add(answer, *(results.parse(exceptions.exceptions, answer, reading.job_id, place, body=entry, place=place) or ()))
     add_vertex_samples(reading, results)
     add_vertex_starts(reading, results)
+    add_vertex_gauges(reading, results)
     return results.observed(cluster, source)
 
 

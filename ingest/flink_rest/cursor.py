@@ -36,11 +36,15 @@ class JobCursor:
     """What was reported once about this attempt and need not be again."""
     ended: bool = False
     vertices: dict[str, int] = field(default_factory=dict)
+    gauges: dict[str, list[str]] = field(default_factory=dict)
+    """Names of figures to ask for, by vertex."""
     checkpoints: dict[tuple[int, int], int] = field(default_factory=dict)
 
     def copy(self) -> "JobCursor":
         """One that can be changed, and thrown away should reading fail midway."""
-        return replace(self, reported=list(self.reported), vertices=dict(self.vertices), checkpoints=dict(self.checkpoints))
+        return replace(
+            self, reported=list(self.reported), vertices=dict(self.vertices), gauges=dict(self.gauges), checkpoints=dict(self.checkpoints)
+        )
 
 
 @dataclass(slots=True)
@@ -104,6 +108,7 @@ def _job_to_json(job: JobCursor) -> dict[str, Any]:
         "turn": job.turn,
         "told": job.reported[: MAX_VERTICES + 1],
         "vertices": dict(list(job.vertices.items())[:MAX_VERTICES]),
+        "gauges": dict(list(job.gauges.items())[:MAX_VERTICES]),
         "checkpoints": [[checkpoint_id, trigger_ms, flags] for (checkpoint_id, trigger_ms), flags in newest],
     }
 
@@ -111,7 +116,7 @@ def _job_to_json(job: JobCursor) -> dict[str, Any]:
 def _job_from_json(fields: Any) -> JobCursor:
     if not isinstance(fields, dict):
         return JobCursor()
-    vertices, checkpoints = fields.get("vertices"), fields.get("checkpoints")
+    vertices, checkpoints, gauges = fields.get("vertices"), fields.get("checkpoints"), fields.get("gauges")
     reported = fields.get("told")
     return JobCursor(
         modified_ms=int(_number(fields.get("modified_ms"))),
@@ -126,6 +131,9 @@ def _job_from_json(fields: Any) -> JobCursor:
         reported=[str(item) for item in reported] if isinstance(reported, list) else [],
         ended=fields.get("ended") is True,
         vertices={str(vertex): int(_number(size)) for vertex, size in vertices.items()} if isinstance(vertices, dict) else {},
+        gauges={str(vertex): list(map(str, names)) for vertex, names in gauges.items() if isinstance(names, list)}
+        if isinstance(gauges, dict)
+        else {},
         checkpoints=dict(entry for item in checkpoints if (entry := _checkpoint(item))) if isinstance(checkpoints, list) else {},
     )
 

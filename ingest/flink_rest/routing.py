@@ -14,6 +14,7 @@ _SUBTASKS = re.compile(r"/checkpoints/details/(\d{1,19})/subtasks/([0-9a-f]{32})
 _VERTEX = re.compile(r"/vertices/([0-9a-f]{32})")
 _BACKPRESSURE = re.compile(r"/vertices/([0-9a-f]{32})/backpressure")
 _VERTEX_METRICS = re.compile(r"/vertices/([0-9a-f]{32})(?:/subtasks/\d{1,5})?/metrics\?(?:.*&)?get=.*", re.DOTALL)
+_GAUGES = re.compile(r"/vertices/([0-9a-f]{32})/subtasks/metrics\?(?:.*&)?get=.*", re.DOTALL)
 _JOB_METRICS = re.compile(r"/metrics\?(?:.*&)?get=.*", re.DOTALL)
 _TASKMANAGER = re.compile(r"/taskmanagers/([^/?]+)")
 _TASKMANAGER_METRICS = re.compile(r"/taskmanagers/([^/?]+)/metrics\?(?:.*&)?get=.*", re.DOTALL)
@@ -71,6 +72,8 @@ def file_job_answer(reading: JobAnswers, answer: Answer) -> Filed:
         return _file(reading.vertices, found[1], answer)
     if found := _BACKPRESSURE.fullmatch(resource):
         return _file(reading.backpressure, found[1], answer)
+    if found := _GAUGES.fullmatch(resource):
+        return _file_among(reading.gauges, found[1], answer, reading.metrics_paths)
     if found := _VERTEX_METRICS.fullmatch(resource):
         return _file_among(reading.metrics, found[1], answer, reading.metrics_paths)
     return Filed.UNKNOWN

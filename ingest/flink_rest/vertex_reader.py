@@ -5,6 +5,7 @@ from typing import Any
 
 from ingest.flink_rest.answers import Answer, JobAnswers
 from ingest.flink_rest.cursor import JobCursor
+from ingest.flink_rest.gauge_reader import read_gauges
 from ingest.flink_rest.limits import Budget, RequestLimits
 from ingest.flink_rest.metric_requests import chosen_subtasks, names_for, subtask_paths, subtasks_per_request
 from ingest.flink_rest.session import RestSession
@@ -33,6 +34,7 @@ class VertexReader:
             await self._read_placement(paths, reading, cursor)
         await self._read_backpressure(paths, reading, cursor)
         await self._read_metrics(paths, reading, cursor)
+        await read_gauges(self._session, self._budget, reading, cursor, self._prefix_bytes, self._lean)
         if retry_empty and (again := _empty(reading)):
             await asyncio.sleep(RETRY_PAUSE_S if has_time_metrics(self._version) else SAMPLING_PAUSE_S)
             some = {vertex_id: path for vertex_id, path in paths.items() if vertex_id in again}

@@ -7,8 +7,8 @@ from typing import Any
 from ingest.flink_rest.answers import Answer, JobAnswers
 from ingest.flink_rest.metric_names import SUBTASK_METRICS
 from ingest.flink_rest.parse_results import ParseResults
-from ingest.flink_rest.payloads import metrics, vertices
-from ingest.records import VertexMetrics, VertexStart
+from ingest.flink_rest.payloads import gauges, metrics, vertices
+from ingest.records import VertexGauges, VertexMetrics, VertexStart
 
 _PLACE = ("attempt", "host", "taskmanager_id")
 _ENTERED = ("scheduled_at", "deploying_at", "initializing_at", "running_at")
@@ -38,6 +38,14 @@ def add_vertex_starts(reading: JobAnswers, results: ParseResults) -> None:
             **{name: _by_index({at: getattr(one, name) for at, one in of_vertex.items()}, length) for name in _ENTERED},
         )
         results.add(answer, row)
+
+
+def add_vertex_gauges(reading: JobAnswers, results: ParseResults) -> None:
+    """One row per vertex that has any of these figures."""
+    for vertex_id, answers in reading.gauges.items():
+        found = gauges.joined([results.parse(gauges.gauges, answer) or {} for answer in answers])
+        if found:
+            results.add(answers[-1], VertexGauges(reading.job_id, vertex_id, answers[-1].at, **found))
 
 
 def attempts_checksum(reading: JobAnswers) -> int | None:

@@ -21,6 +21,7 @@ from ingest.records import (
     Snapshot,
     TaskManager,
     VertexCheckpoint,
+    VertexGauges,
     VertexMetrics,
     VertexStart,
 )
@@ -140,6 +141,14 @@ TABLE_OF_RECORD: dict[type[Record], Table] = dict(
             VertexStart,
             "vertex_starts",
             "when the subtasks of one vertex were scheduled, deployed and ran, once all tasks of the job did",
+            ("cluster", "job_id", "vertex_id", "ts"),
+            "ts",
+            ("cluster", "job_id", "ts", "vertex_id"),
+        ),
+        _raw(
+            VertexGauges,
+            "vertex_gauges",
+            "one sample of figures that only some vertices have",
             ("cluster", "job_id", "vertex_id", "ts"),
             "ts",
             ("cluster", "job_id", "ts", "vertex_id"),

@@ -22,6 +22,7 @@ _PARTS: dict[str, type] = {
     "gaps": samples.SourceGap,
     "uploads": samples.UploadedFiles,
     "taskmanagers": samples.TaskManagerSample,
+    "gauges": samples.VertexGauges,
 }
 _SINGLE_PARTS: dict[str, type] = {
     "size_trend": samples.SizeTrend,

@@ -65,6 +65,31 @@ class VertexWindow:
 
 
 @dataclass(frozen=True, slots=True)
+class VertexGauges:
+    """One sample of figures that only some vertices have: see the lake table ``vertex_gauges``."""
+
+    vertex_id: str
+    at_ms: int
+    input1_watermark_ms: int | None = None
+    input2_watermark_ms: int | None = None
+    debloated_buffer_bytes: int | None = None
+    buffers_consumed_in_ms: int | None = None
+    writes_stopped: int | None = None
+    delayed_write_bytes_per_s: int | None = None
+    background_errors: int | None = None
+    flushes_pending: int | None = None
+    compactions_pending: int | None = None
+    flushes_running: int | None = None
+    compactions_running: int | None = None
+    compaction_pending_bytes: int | None = None
+    level0_files: int | None = None
+    block_cache_bytes: int | None = None
+    block_cache_capacity_bytes: int | None = None
+    memtable_bytes: int | None = None
+    sst_bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class VertexPast:
     """One vertex in an earlier window, over all its subtasks. ``watermark_ms`` is the lowest at the window's end."""
 
@@ -358,6 +383,7 @@ class JobWindow:
     config: CheckpointConfig = field(default_factory=CheckpointConfig)
     gaps: tuple[SourceGap, ...] = ()
     uploads: tuple[UploadedFiles, ...] = ()
+    gauges: tuple[VertexGauges, ...] = ()
     recovery_point: RecoveryPoint | None = None
     taskmanagers: tuple[TaskManagerSample, ...] = ()
 

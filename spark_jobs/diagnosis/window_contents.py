@@ -19,6 +19,8 @@ TREND_AHEAD_MS = 3_600_000
 """A trend is of the time around its newest point: windows longer ago than this before it know nothing of it."""
 STARTS = 12
 """Of a job; what the newest one is compared with."""
+GAUGES_MS = 600_000
+"""How far back a window holds figures of RocksDB and of inputs."""
 UPLOADS = 20
 """Of a job; the rules look at the newest."""
 MESSAGE_CHARS, DETAIL_CHARS = 500, 2_000
@@ -43,6 +45,11 @@ def newest(timed: Timed, end_ms: int, most: int) -> Sequence[Any]:
     """Those before ``end_ms``, the last ``most`` of them."""
     until = bisect_left(timed[0], end_ms)
     return timed[1][max(0, until - most) : until]
+
+
+def since(timed: Timed, from_ms: int, end_ms: int) -> Sequence[Any]:
+    """Those from ``from_ms`` on, before ``end_ms``."""
+    return timed[1][bisect_left(timed[0], from_ms) : bisect_left(timed[0], end_ms)]
 
 
 def newest_events(timed: Timed, end_ms: int) -> tuple[LogEvent, ...]:

@@ -28,14 +28,18 @@ _NAMES: dict[type, tuple[str, ...]] = {
     part: tuple(field.name for field in fields(part))
     for part in (
         samples.CheckpointSample, samples.Annotation, samples.JobStart, samples.JobFailure, samples.LogEvent, samples.UploadedFiles,
-        samples.VertexPast, samples.VertexWindow, samples.SizeTrend, samples.TaskManagerSample,
+        samples.VertexPast, samples.VertexWindow, samples.SizeTrend, samples.TaskManagerSample, samples.VertexGauges,
     )
 }  # fmt: skip
 
 _DOCUMENTS: dict[str, Any] = {"declines": (), "not_acknowledged": (), "late_messages": (), "detail": {}}
 """Fields of documents, and what they are where there is none."""
-_COLUMN_OF: dict[tuple[type, str], str] = {(samples.JobFailure, "name"): "exception_name", (samples.JobFailure, "at_ms"): "ts",
-                                            (samples.TaskManagerSample, "at_ms"): "ts"}  # fmt: skip
+_COLUMN_OF: dict[tuple[type, str], str] = {
+    (samples.JobFailure, "name"): "exception_name",
+    (samples.JobFailure, "at_ms"): "ts",
+    (samples.TaskManagerSample, "at_ms"): "ts",
+    (samples.VertexGauges, "at_ms"): "ts",
+}
 
 
 @dataclass(frozen=True)
@@ -48,6 +52,7 @@ class History:
     failures: Timed
     events: Timed
     uploads: Timed
+    gauges: Timed
     past: Timed
     states: Sequence[tuple[int, str]]
     vertex_states: Sequence[tuple[int, tuple[samples.VertexState, ...]]]

@@ -141,6 +141,7 @@ def _remembered(update: JobUpdate, before: JobState, events: Sequence[Row]) -> J
         placements=retention.placements([*before.placements, *update.placements]),
         pressure=retention.pressure([*before.pressure, *update.pressure]),
         counters=retention.counters([*before.counters, *answers(update.vertex_windows)]),
+        gauges=retention.gauges([*before.gauges, *update.vertex_gauges]),
         failures=retention.failures([*before.failures, *update.exceptions]),
         uploads=retention.uploads([*before.uploads, *update.uploads]),
         taskmanager_lines=retention.taskmanager_lines([*before.taskmanager_lines, *update.taskmanager_lines]),
@@ -161,6 +162,7 @@ def _to_judge(
         *(min(row["ts"], row["observed_at"]) for row in lost),
         *(row["newest_ts"] for row in update.vertex_windows),
         *(row["as_of"] for row in update.uploads),
+        *(min(row["ts"], row["observed_at"]) for row in update.vertex_gauges),
     ]
     known = [at for at in instants if at is not None]
     ended_ms = current["end_time"] if current["terminal"] else None
@@ -180,6 +182,7 @@ def _history(
         failures=timed(samples.JobFailure, state.failures, "ts"),
         events=read_by_rules(events),
         uploads=timed(samples.UploadedFiles, state.uploads, "as_of"),
+        gauges=timed(samples.VertexGauges, state.gauges, "ts"),
         past=timed(samples.VertexPast, past, "window_start"),
         states=states,
         vertex_states=[(row["at"], _vertex_states(row["states"])) for row in full_states],

@@ -26,6 +26,7 @@ class JobUpdate:
     exceptions: Sequence[Row] = ()
     placements: Sequence[Row] = ()
     vertex_starts: Sequence[Row] = ()
+    vertex_gauges: Sequence[Row] = ()
     vertex_windows: Sequence[Row] = ()
     pressure: Sequence[Row] = ()
     uploads: Sequence[Row] = ()

@@ -7,10 +7,12 @@ a recording of last year is remembered as well as the fleet of today.
 
 import json
 from collections.abc import Iterable, Sequence
+from dataclasses import fields
 from operator import itemgetter
 from typing import Any
 
 from spark_jobs.diagnosis.registry import events_read
+from spark_jobs.diagnosis.samples import VertexGauges
 from spark_jobs.diagnosis.stack_traces import condensed
 from spark_jobs.diagnosis.window_contents import BRIEFLY_MS, DETAIL_CHARS, EVENT_KINDS, OF_SUBTASKS, UPLOADS
 from spark_jobs.fold.record_counters import MOST_SPAN_MS
@@ -27,6 +29,9 @@ JOB_ANSWERS_KEPT = 500
 FAILURES_KEPT = 50
 WINDOWS_KEPT = 10
 """Of each vertex: what a rule may compare the judged window with."""
+GAUGES_KEPT = 40
+"""Of each vertex: ten minutes of a sample every 15 s."""
+_GAUGES = ("vertex_id", "ts", "observed_at", *(one.name for one in fields(VertexGauges) if one.name not in ("vertex_id", "at_ms")))
 PLACEMENTS_KEPT = 200
 TASKMANAGER_LINES_KEPT = 200
 """Two or three for each TaskManager that was lost."""
@@ -129,6 +134,14 @@ def counters(answers: Iterable[Row]) -> list[Row]:
         recent = [row for row in of_vertex if row["at"] >= newest - MOST_SPAN_MS]
         kept += sorted(recent, key=lambda row: row["window_start"])[-WINDOWS_KEPT:]
     return kept
+
+
+def gauges(rows: Iterable[Row]) -> list[Row]:
+    """Samples of ``vertex_gauges`` → the newest ones of each vertex, as rules read them."""
+    kept: list[Row] = []
+    for of_vertex in grouped(newest_by(rows, ("vertex_id", "ts"), ("observed_at",)), "vertex_id").values():
+        kept += sorted(of_vertex, key=lambda row: row["ts"])[-GAUGES_KEPT:]
+    return sorted(({name: row[name] for name in _GAUGES} for row in kept), key=lambda row: (row["ts"], row["vertex_id"]))
 
 
 def uploads(rows: Iterable[Row]) -> list[Row]:

@@ -32,6 +32,7 @@ class JobState:
     placements: Sequence[Row] = ()
     pressure: Sequence[Row] = ()
     counters: Sequence[Row] = ()
+    gauges: Sequence[Row] = ()
     failures: Sequence[Row] = ()
     uploads: Sequence[Row] = ()
     snapshots: Sequence[Row] = ()

@@ -10,6 +10,7 @@ from spark_jobs.diagnosis.window_contents import (
     ANNOTATIONS,
     CHECKPOINTS,
     FAILURES,
+    GAUGES_MS,
     STARTS,
     TREND_AHEAD_MS,
     UPLOADS,
@@ -19,6 +20,7 @@ from spark_jobs.diagnosis.window_contents import (
     is_terminal,
     newest,
     newest_events,
+    since,
 )
 from spark_jobs.fold.history import PAST_MS, History, past_before, plan_of
 from spark_jobs.fold.rows import Row, floor_ms
@@ -87,6 +89,7 @@ def job_windows(
                 config=config,
                 uploads=tuple(newest(history.uploads, end_ms, UPLOADS)),
                 taskmanagers=taskmanagers.before(end_ms),
+                gauges=tuple(since(history.gauges, end_ms - GAUGES_MS, end_ms)),
             )
         )
     return windows

@@ -100,6 +100,8 @@ class Recompute:
             parts["taskmanager_lines"] = executions.of_taskmanagers(self._staged_events, self._known_executions)
         if self._has_new("vertex_starts"):
             parts["vertex_starts"] = self._new("vertex_starts").drop(*_UNREAD)
+        if self._has_new("vertex_gauges"):
+            parts["vertex_gauges"] = self._new("vertex_gauges").drop(*_UNREAD)
         if self._has_new("exceptions"):
             parts["exceptions"] = job_exceptions(self._new("exceptions"))
         if self._has_new("skips"):

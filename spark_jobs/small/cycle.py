@@ -99,6 +99,8 @@ class SmallCycle:
             parts["taskmanager_lines"] = pa.Table.from_pylist(lines, TASKMANAGER_LINE)
         if self._has_new("vertex_starts"):
             parts["vertex_starts"] = self._new("vertex_starts").drop_columns(["source"])
+        if self._has_new("vertex_gauges"):
+            parts["vertex_gauges"] = self._new("vertex_gauges").drop_columns(["source"])
         if self._has_new("exceptions"):
             parts["exceptions"] = pa.table(exception_columns(self._new("exceptions")))
         if self._has_new("skips"):

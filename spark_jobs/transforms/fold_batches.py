@@ -80,8 +80,8 @@ _READ: Mapping[str, Sequence[str] | None] = {
 """Fields of a part that are taken out of Arrow; of parts that are not named, all."""
 _UNFIT = (pa.ArrowException, OverflowError, ValueError, TypeError)
 _AS_NEWS = ("answers", "checkpoints", "vertex_checkpoints", "events", "exceptions", "placements", "uploads", "executions", "vertex_starts",
-            "taskmanager_lines", "taskmanagers", "snapshots", "found_checkpoints", "found_vertex_checkpoints", "found_lines",
-            "found_snapshots")  # fmt: skip
+            "vertex_gauges", "taskmanager_lines", "taskmanagers", "snapshots", "found_checkpoints", "found_vertex_checkpoints",
+            "found_lines", "found_snapshots")  # fmt: skip
 
 
 def folded_batches(

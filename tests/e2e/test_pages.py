@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.django_db]
 JOB = f"/jobs/prod-eu/{'c' * 32}/"
 PAGES = (
     "/", JOB, "checkpoint 30", "checkpoint 31", "finding", f"{JOB}what-if/pressure.root/", f"{JOB}placement/", f"{JOB}calls/",
-    f"{JOB}recovery/", f"{JOB}starts/", f"{JOB}resources/", "/resources/", f"{JOB}exactly-once/",
+    f"{JOB}recovery/", f"{JOB}starts/", f"{JOB}resources/", "/resources/", f"{JOB}exactly-once/", f"{JOB}backend/",
     f"{JOB}replication/", "/filesystem-calls/",
     "/findings/", "/rules/", "/rules/pressure.root/", "/clusters/", "/clusters/add/", "/pipeline/", "/account/", "/api/v1/docs/",
     "/clusters/prod-eu/pushed-logs/",

@@ -20,6 +20,7 @@ PARTS = (
     "exceptions",
     "placements",
     "vertex_starts",
+    "vertex_gauges",
     "uploads",
     "snapshots",
     "taskmanagers",

@@ -71,6 +71,7 @@ def recorded_jobs(recording: str) -> list[JobUpdate]:
         "events": log,
         "placements": placements,
         "vertex_starts": recorded_rows(recording, "vertex_starts"),
+        "vertex_gauges": recorded_rows(recording, "vertex_gauges"),
     }
     by_job = {name: grouped((row for row in rows if row["job_id"] is not None), "job_id") for name, rows in parts.items()}
     job_ids = sorted({job_id for groups in by_job.values() for job_id in groups})

@@ -148,6 +148,7 @@ STARTS = _rows(
     initializing_at=_two(perhaps_instants),
     running_at=_two(perhaps_instants),
 )
+GAUGES = _rows(_of("vertex_gauges"), ts=instants, observed_at=late, vertex_id=vertices, writes_stopped=st.sampled_from([None, 0, 2]))
 PRESSURE = _rows(
     _serving("pressure_window"), vertex_id=vertices, window_start=instants, busy_share=st.sampled_from([None, 0.5]), as_of=instants
 )
@@ -207,6 +208,7 @@ PARTS_OF_NEWS: Mapping[str, Rows] = {
     "exceptions": FAILURES,
     "placements": PLACEMENTS,
     "vertex_starts": STARTS,
+    "vertex_gauges": GAUGES,
     "uploads": UPLOADED,
     "snapshots": SNAPSHOTS,
     "taskmanagers": TASKMANAGERS,

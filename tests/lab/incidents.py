@@ -34,6 +34,15 @@ _SUMMED = {
     # The memory of the lab is small: RocksDB rewrites what is counted all the time. These stay in their files.
     **{"grown-keys": "2", "grown-bytes": "1000000"},
 }
+_ROCKSDB_METRICS = {
+    f"state.backend.rocksdb.metrics.{name}": "true"
+    for name in (
+        "is-write-stopped", "actual-delayed-write-rate", "background-errors", "mem-table-flush-pending", "compaction-pending",
+        "num-running-flushes", "num-running-compactions", "estimate-pending-compaction-bytes", "num-files-at-level", "block-cache-usage",
+        "block-cache-capacity", "cur-size-all-mem-tables", "total-sst-files-size",
+    )
+}  # fmt: skip
+_DEBLOATING = {"taskmanager.network.memory.buffer-debloat.enabled": "true"}
 _COUNTED = {"rate": "1000", "keys": "20000", "value-bytes": "100", "partitions": "2"}
 
 INCIDENTS = {
@@ -285,6 +294,25 @@ INCIDENTS = {
             "enrich computes 2 ms for each record: its threads have all the CPU they can use, and no garbage to speak of",
             {"rate": "2000", "burn-us": "2000"},
             {"rest.flamegraph.enabled": "true"},
+        ),
+        Incident(
+            "write-stall",
+            "RocksDB of enrich compacts nothing while small write buffers fill: it slows writes down, then it stops them; beside that the "
+            "second of two matched inputs lies two minutes behind the first",
+            {"rate": "2000", "keys": "20000", "value-bytes": "500", "second-lag-s": "120"},
+            {
+                **_ROCKSDB_METRICS,
+                **_DEBLOATING,
+                "state.backend.rocksdb.compaction.style": "NONE",
+                "state.backend.rocksdb.writebuffer.size": "256kb",
+                "execution.checkpointing.interval": "10s",
+            },
+        ),
+        Incident(
+            "rocksdb-metrics",
+            "RocksDB of enrich says how it is, and is well; two inputs are matched, the second one a second behind the first",
+            {"rate": "500", "keys": "20000", "value-bytes": "500", "second-lag-s": "1"},
+            {**_ROCKSDB_METRICS, **_DEBLOATING, "execution.checkpointing.interval": "10s"},
         ),
         Incident("crashing", "enrich throws every 20 s and the job restarts", {"rate": "500", "fail-every-s": "20"}),
     )

@@ -32,6 +32,7 @@ INSTALLED_APPS = [
     "webapp.accounts.apps.AccountsConfig",
     "webapp.work.apps.WorkConfig",
     "webapp.fleet",
+    "webapp.backend",
     "webapp.flame_graphs",
     "webapp.placement",
     "webapp.push",

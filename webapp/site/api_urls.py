@@ -6,6 +6,7 @@ from rest_framework.routers import SimpleRouter
 
 from webapp.accounts import api_schema as api_schema  # describes the tokens
 from webapp.alerting import api_urls as alerting
+from webapp.backend import api_urls as backend
 from webapp.checkpoints import api_urls as checkpoints
 from webapp.cleanup import api_urls as cleanup
 from webapp.delivery import api_urls as delivery
@@ -43,6 +44,7 @@ urlpatterns = [
     *recovery.urlpatterns,
     *replication.urlpatterns,
     *starts.urlpatterns,
+    *backend.urlpatterns,
     *exactly_once.urlpatterns,
     *delivery.urlpatterns,
     *storage.urlpatterns,

@@ -19,6 +19,7 @@ FLEET = MenuEntry(
         "filesystem-calls",
         "starts",
         "resources",
+        "backend",
         "exactly-once",
         "replication",
     ),

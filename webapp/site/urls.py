@@ -36,6 +36,7 @@ urlpatterns = [
     path("", include("webapp.resources.urls")),
     path("", include("webapp.filesystem_calls.urls")),
     path("", include("webapp.starts.urls")),
+    path("", include("webapp.backend.urls")),
     path("", include("webapp.exactly_once.urls")),
     path("", include("webapp.site.page_urls")),
 ]

@@ -29,6 +29,7 @@ from webapp.pressure.models import PressureWindow
 from webapp.resources.samples import read_of_job
 from webapp.starts.models import JobStart
 from webapp.storage.recovery import recovery_point_of
+from webapp.what_if.past_gauges import read_gauges
 from webapp.what_if.vertex_samples import Windows, read_vertex_windows
 
 MOST_WINDOWS = 10_080
@@ -37,6 +38,7 @@ MOST_FACTS, MOST_EVENTS, MOST_PRESSURE = 12_000, 3_000, 30_000
 LOOK_BACK = timedelta(hours=2)
 FAMILIES_ON_TASKMANAGERS = ("memory",)
 FAMILIES_ON_SAMPLES = ("pressure", "data", "watermark")
+FAMILIES_ON_GAUGES = ("rocksdb", "join")
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,8 @@ def read_past(job: JobCurrent, start: datetime, end: datetime, families: Iterabl
     whole_from = start
     if any(family in FAMILIES_ON_SAMPLES for family in families):
         vertices, whole_from = read_vertex_windows(job.cluster, job.job_id, job.parallelism, start, end)
-    known = _Known(job, whole_from, end)
+    on_gauges = any(family in FAMILIES_ON_GAUGES for family in families)
+    known = _Known(job, whole_from, end, read_gauges(job.cluster, job.job_id, start, end) if on_gauges else ([], []))
     if any(family in FAMILIES_ON_TASKMANAGERS for family in families):
         known.read_taskmanagers(end)
     starts = known.starts(vertices)[-MOST_WINDOWS:]
@@ -65,7 +68,7 @@ def read_past(job: JobCurrent, start: datetime, end: datetime, families: Iterabl
 class _Known:
     """What the database holds of the job around the range, in order of time."""
 
-    def __init__(self, job: JobCurrent, start: datetime, end: datetime) -> None:
+    def __init__(self, job: JobCurrent, start: datetime, end: datetime, gauges: Timed) -> None:
         own = {"cluster": job.cluster, "job_id": job.job_id}
         self.job = job
         self.start_ms, self.end_ms = _ms(start) or 0, _ms(end) or 0
@@ -90,6 +93,7 @@ class _Known:
             events=_timed((one for one in events if one.rule_kind in events_read()), "at_ms"),
             # In the order in which they became known: a window sees none from after it.
             uploads=in_order([(_ms(one.as_of) or 0, _upload(one)) for one in read]),
+            gauges=gauges,
             past=_timed((_past(row) for row in measured.order_by("-window_start").values(*_PAST)[:MOST_PRESSURE]), "window_start_ms"),
             states=_states(job, events),
             vertex_states=(),
@@ -108,7 +112,7 @@ class _Known:
         """Starts of the minutes that something falls into."""
         history = self.history
         instants = {*vertices, *history.checkpoints[0], *(one.ended_ms for one in history.checkpoints[1]), *history.past[0]}
-        instants.update(at_ms for timed in (history.annotations, history.failures, history.events) for at_ms in timed[0])
+        instants.update(at_ms for timed in (history.annotations, history.failures, history.events, history.gauges) for at_ms in timed[0])
         instants.update(at_ms for at_ms, _state in history.states)
         within = (at_ms for at_ms in instants if self.start_ms <= at_ms <= self.newest_ms)
         return sorted({at_ms // WINDOW_MS * WINDOW_MS for at_ms in within})

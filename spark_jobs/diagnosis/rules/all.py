@@ -19,6 +19,7 @@ import spark_jobs.diagnosis.rules.checkpoint_unprotected
 import spark_jobs.diagnosis.rules.checkpoint_uploads_after_end
 import spark_jobs.diagnosis.rules.collect_blind
 import spark_jobs.diagnosis.rules.data_skew
+import spark_jobs.diagnosis.rules.join_slow_input
 import spark_jobs.diagnosis.rules.memory_step_after_restart
 import spark_jobs.diagnosis.rules.placement_network_buffers
 import spark_jobs.diagnosis.rules.placement_uneven
@@ -29,6 +30,7 @@ import spark_jobs.diagnosis.rules.pressure_transit
 import spark_jobs.diagnosis.rules.replication_lag
 import spark_jobs.diagnosis.rules.restart_loop
 import spark_jobs.diagnosis.rules.restore_missing_file
+import spark_jobs.diagnosis.rules.rocksdb_write_stall
 import spark_jobs.diagnosis.rules.sink_transaction_timeout
 import spark_jobs.diagnosis.rules.start_slow_phase
 import spark_jobs.diagnosis.rules.storage_amplification

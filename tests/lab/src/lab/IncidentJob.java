@@ -23,6 +23,7 @@ import org.apache.flink.util.Collector;
  * (keyed states of enrich), grown-keys and grown-bytes
  * (so many of the keys grow to so many bytes of state each), partitions (subtasks of the source), silent-after-s
  * (there is event time, and after so long the last partition has no more data), idle-after-s (it then counts as idle),
+ * second-lag-s (beside all this two inputs are matched, and the event time of the second lies so far behind that of the first),
  * transaction-ms (what enrich emits goes to a second sink too, which commits with checkpoints, and whose transactions time out so),
  * limit (records of the source, then the job finishes), counts-to (enrich writes there how often it saw each key, by its state,
  * when it ends).
@@ -52,7 +53,31 @@ public final class IncidentJob {
                 .flatMap(new Discard(arguments.number("sink-us", 0)))
                 .name("sink")
                 .setParallelism(1);
+        if (arguments.number("second-lag-s", 0) > 0) {
+            dated(env, arguments, "first", 0)
+                    .keyBy(value -> value % 100)
+                    .connect(dated(env, arguments, "second", arguments.number("second-lag-s", 0) * 1000).keyBy(value -> value % 100))
+                    .process(new Matched())
+                    .name("matched")
+                    .uid("matched")
+                    .setParallelism(2)
+                    .flatMap(new Discard(0))
+                    .name("matched-sink")
+                    .setParallelism(1);
+        }
         env.execute(arguments.text("name", "incident"));
+    }
+
+    private static DataStream<Long> dated(StreamExecutionEnvironment env, Arguments arguments, String name, long behindMs) {
+        return env.fromSequence(1, Long.MAX_VALUE / 2)
+                .setParallelism(1)
+                .map(new Throttle(arguments.number("rate", 1000), 0, 0, 0))
+                .name(name)
+                .setParallelism(1)
+                .assignTimestampsAndWatermarks(WatermarkStrategy.<Long>forMonotonousTimestamps()
+                        .withTimestampAssigner((value, before) -> System.currentTimeMillis() - behindMs))
+                .name(name + " times")
+                .setParallelism(1);
     }
 
     private static DataStream<Long> partitions(StreamExecutionEnvironment env, Arguments arguments) {

@@ -1,0 +1,85 @@
+"""``/jobs/:id/vertices/:vid/subtasks/metrics``: figures of operators and state, put together over all subtasks of a vertex.
+
+Asked without names Flink lists the names that any subtask has; asked with some it answers their least, greatest and sum. Names begin
+with operator and state (``enrich.count.rocksdb_is-write-stopped``): a figure is known by what its name ends with.
+"""
+
+import re
+from typing import Any
+
+from ingest.flink_rest.payloads.fields import Fields, elements
+
+GAUGES: dict[str, tuple[str, str]] = {
+    "input1_watermark_ms": ("currentInput1Watermark", "min"),
+    "input2_watermark_ms": ("currentInput2Watermark", "min"),
+    "debloated_buffer_bytes": ("debloatedBufferSize", "min"),
+    "buffers_consumed_in_ms": ("Input.0.estimatedTimeToConsumeBuffersMs", "max"),
+    "writes_stopped": ("rocksdb_is-write-stopped", "sum"),
+    "delayed_write_bytes_per_s": ("rocksdb_actual-delayed-write-rate", "max"),
+    "background_errors": ("rocksdb_background-errors", "sum"),
+    "flushes_pending": ("rocksdb_mem-table-flush-pending", "sum"),
+    "compactions_pending": ("rocksdb_compaction-pending", "sum"),
+    "flushes_running": ("rocksdb_num-running-flushes", "max"),
+    "compactions_running": ("rocksdb_num-running-compactions", "max"),
+    "compaction_pending_bytes": ("rocksdb_estimate-pending-compaction-bytes", "sum"),
+    "level0_files": ("rocksdb_num-files-at-level0", "max"),
+    "block_cache_bytes": ("rocksdb_block-cache-usage", "max"),
+    "block_cache_capacity_bytes": ("rocksdb_block-cache-capacity", "max"),
+    "memtable_bytes": ("rocksdb_cur-size-all-mem-tables", "sum"),
+    "sst_bytes": ("rocksdb_total-sst-files-size", "sum"),
+}
+"""Column of ``vertex_gauges`` → what names of its figures end with, and which of their aggregates counts. The first come first where not
+all fit."""
+MOST_NAMES, MOST_NAME_CHARS = 120, 300
+_ENDS = {end: (place, column, aggregate) for place, (column, (end, aggregate)) in enumerate(GAUGES.items())}
+_ALSO = (("rocksdb.", "rocksdb_"), ("Input.1.", "Input.0."))
+"""Other spellings: a point is made an underscore by some releases; a second input has buffers of its own."""
+_KNOWN = re.compile(rf"(?:.*\.)?({'|'.join(map(re.escape, _ENDS))})", re.DOTALL)
+_LARGEST = 1e17
+"""Watermarks that have not come yet are Long.MIN, those of what ended Long.MAX."""
+
+
+def wanted(body: Any) -> list[str]:
+    """Names of an answer without values that feed a column, the most important first. Raises ``Skipped`` on a bad shape."""
+    found = []
+    for place, item in elements(body):
+        name = Fields(item, place).the_text("id")
+        if len(name) <= MOST_NAME_CHARS and "," not in name and (known := _known(name)):
+            found.append((known[0], name))
+    return [name for _, name in sorted(found)[:MOST_NAMES]]
+
+
+def gauges(body: Any) -> dict[str, tuple[str, float]]:
+    """Aggregate and value of each column that the answer feeds. Raises ``Skipped`` on a bad shape."""
+    found: dict[str, tuple[str, float]] = {}
+    for place, item in elements(body):
+        entry = Fields(item, place)
+        known = _known(entry.the_text("id"))
+        if known is None:
+            continue
+        _, column, aggregate = known
+        value = entry.raw(aggregate)
+        if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < _LARGEST:
+            before = found.get(column)
+            found[column] = aggregate, value if before is None else _joined(aggregate, before[1], value)
+    return found
+
+
+def joined(parts: list[dict[str, tuple[str, float]]]) -> dict[str, int]:
+    """Figures of one vertex out of several answers, as whole numbers."""
+    found: dict[str, float] = {}
+    for part in parts:
+        for column, (aggregate, value) in part.items():
+            found[column] = value if column not in found else _joined(aggregate, found[column], value)
+    return {column: round(value) for column, value in found.items()}
+
+
+def _known(name: str) -> tuple[int, str, str] | None:
+    for other, spelling in _ALSO:
+        name = name.replace(other, spelling)
+    found = _KNOWN.fullmatch(name)
+    return _ENDS[found[1]] if found else None
+
+
+def _joined(aggregate: str, one: float, other: float) -> float:
+    return one + other if aggregate == "sum" else max(one, other) if aggregate == "max" else min(one, other)

@@ -1,0 +1,125 @@
+"""RocksDB slows the writes of a vertex down or stops them, as its own metrics say.
+
+It does so while a write buffer waits for its flush, where too many files lie in level 0 (slowed from 20 on, stopped at 36 by default), or
+where compactions have too much left to rewrite. Tasks then wait inside state access: they are busy, and their checkpoints slow.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from spark_jobs.diagnosis.findings import Evidence, Finding
+from spark_jobs.diagnosis.registry import rule
+from spark_jobs.diagnosis.samples import JobWindow, VertexGauges
+from spark_jobs.diagnosis.subjects import vertex_finding
+from spark_jobs.diagnosis.thresholds import Limits, Threshold
+from spark_jobs.diagnosis.wording import brief, bytes_text, count_text
+
+RULE = "rocksdb.write_stall"
+SHARE, SAMPLES, WINDOW = f"{RULE}.stalled_share", f"{RULE}.samples", f"{RULE}.window_s"
+SLOWED_AT_FILES = 20
+"""RocksDB's level0_slowdown_writes_trigger, which Flink leaves as it is."""
+_FLUSH = "Its write buffers fill faster than they are flushed"
+_COMPACTION = "Compactions do not keep up with what is flushed"
+
+
+@rule(
+    RULE,
+    "RocksDB stalls writes",
+    "RocksDB slows the writes of a vertex down or stops them, or its flushes and compactions fail.",
+    thresholds=(
+        Threshold(
+            SHARE,
+            0.5,
+            "ratio",
+            0.05,
+            1.0,
+            "Of the samples: one that meets a flush is nothing, half of them are no chance. Fewer are, unless they are the newest.",
+        ),
+        Threshold(SAMPLES, 3, "count", 1, 100, "So many samples at least with a stall; as many in a row up to now are enough."),
+        Threshold(WINDOW, 300, "s", 60, 600, "Five minutes: longer than a compaction after a burst."),
+    ),
+)
+def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
+    since_ms = window.at_ms - int(limits[WINDOW] * 1000)
+    by_vertex: dict[str, list[VertexGauges]] = {}
+    for one in window.gauges:
+        if one.at_ms >= since_ms and one.at_ms <= window.at_ms:
+            by_vertex.setdefault(one.vertex_id, []).append(one)
+    for vertex_id, seen in by_vertex.items():
+        known = [one for one in seen if one.writes_stopped is not None or one.delayed_write_bytes_per_s is not None]
+        stalled = [one for one in known if one.writes_stopped or one.delayed_write_bytes_per_s]
+        errors = max((one.background_errors or 0 for one in seen), default=0)
+        lasts = bool(known) and all(one in stalled for one in known[-int(limits[SAMPLES]) :])
+        if errors or (len(stalled) >= limits[SAMPLES] and (lasts or len(stalled) >= limits[SHARE] * len(known))):
+            yield _finding(window, limits, vertex_id, seen, known, stalled, errors)
+
+
+def _finding(
+    window: JobWindow,
+    limits: Limits,
+    vertex_id: str,
+    seen: Sequence[VertexGauges],
+    known: Sequence[VertexGauges],
+    stalled: Sequence[VertexGauges],
+    errors: int,
+) -> Finding:
+    newest = stalled[-1] if stalled else seen[-1]
+    name = brief(window.vertex_name(vertex_id))
+    word = "stopped" if newest.writes_stopped else "slows down"
+    why, next_step = _why(newest)
+    return vertex_finding(
+        window,
+        vertex_id,
+        RULE,
+        "critical" if errors or newest.writes_stopped else "warning",
+        "high",
+        title=f"RocksDB of {name} failed {count_text(errors, 'flush or compaction')}" if errors else f"RocksDB {word} the writes of {name}",
+        cause=(
+            f"RocksDB reports {errors} background errors: its local disk is full or broken."
+            if errors
+            else f"In {len(stalled)} of {count_text(len(known), 'sample')} RocksDB stopped writes or slowed them down. {why} Tasks "
+            "wait inside state access: they count as busy, and barriers and the synchronous part of checkpoints wait with them."
+        ),
+        next_step="Look at space and errors of the TaskManagers' local disks (state.backend.rocksdb.localdir)." if errors else next_step,
+        evidence=list(_evidence(limits, newest, known, stalled, errors)),
+        seen_at_ms=newest.at_ms,
+        data={"vertex_ids": [vertex_id], "stalled": len(stalled), "samples": len(known)},
+    )
+
+
+def _why(newest: VertexGauges) -> tuple[str, str]:
+    files = newest.level0_files or 0
+    if files >= SLOWED_AT_FILES or newest.compactions_pending or newest.compaction_pending_bytes:
+        detail = f": {files} files lie in level 0 of one state" if files else ""
+        return (
+            f"{_COMPACTION}{detail}.",
+            "Give RocksDB more threads (state.backend.rocksdb.thread.num), larger write buffers (more managed memory, or "
+            "state.backend.rocksdb.writebuffer.size) so that fewer files come, and faster local disks; check the compaction style.",
+        )
+    return (
+        f"{_FLUSH}.",
+        "Give RocksDB more managed memory or more and larger write buffers (state.backend.rocksdb.writebuffer.count and .size), more "
+        "threads (state.backend.rocksdb.thread.num) and faster local disks (state.backend.rocksdb.localdir).",
+    )
+
+
+def _evidence(
+    limits: Limits, newest: VertexGauges, known: Sequence[VertexGauges], stalled: Sequence[VertexGauges], errors: int
+) -> Iterator[Evidence]:
+    at_ms = newest.at_ms
+    if stalled:
+        yield limits.compared("samples with a stall", len(stalled) / len(known), "ratio", ">=", SHARE, at_ms)
+    if newest.writes_stopped:
+        yield Evidence("column families whose writes are stopped", newest.writes_stopped, "count", at_ms=at_ms)
+    if newest.delayed_write_bytes_per_s:
+        yield Evidence("writes slowed down to", f"{bytes_text(newest.delayed_write_bytes_per_s)}/s", at_ms=at_ms)
+    if errors:
+        yield Evidence("background errors", errors, "count", at_ms=at_ms)
+    for words, value in (
+        ("files in level 0 of one state, the most", newest.level0_files),
+        ("states with a flush pending", newest.flushes_pending),
+        ("states with a compaction pending", newest.compactions_pending),
+    ):
+        if value is not None:
+            yield Evidence(words, value, "count", at_ms=at_ms)
+    if newest.compaction_pending_bytes:
+        yield Evidence("left to compact", newest.compaction_pending_bytes, "bytes", at_ms=at_ms)

@@ -1,0 +1,98 @@
+"""rocksdb.write_stall and join.slow_input: by hand, and by a real Flink's own answers."""
+
+from typing import Any
+
+import pytest
+
+from spark_jobs.diagnosis.samples import Vertex, VertexGauges, VertexState
+from spark_jobs.diagnosis.wording import bytes_text
+from tests.diagnosis.jobs import found, ms, window
+from tests.played import answers, evidence, of_rule, vertices
+
+STALL, SLOW = "rocksdb.write_stall", "join.slow_input"
+VERSIONS = ("1.20.5",)
+PLAN = {"vertices": (Vertex("v", "enrich", 2), Vertex("w", "other", 2))}
+
+
+def sampled(*values: dict[str, Any], vertex: str = "v") -> tuple[VertexGauges, ...]:
+    """One every 30 s."""
+    return tuple(VertexGauges(vertex, ms(30 * place), **one) for place, one in enumerate(values))
+
+
+def judged(rule: str, *values: dict[str, Any], **windows: Any) -> Any:
+    return found(window(at=30 * len(values), gauges=sampled(*values), **PLAN, **windows), rule)
+
+
+STOPPED, SLOWED, WELL = {"writes_stopped": 2}, {"writes_stopped": 0, "delayed_write_bytes_per_s": 900_000}, {"writes_stopped": 0}
+
+
+def test_writes_that_are_stalled_in_half_of_the_samples_are_told() -> None:
+    (stopped,) = judged(STALL, WELL, WELL, STOPPED, SLOWED, STOPPED | {"level0_files": 36})
+    assert (stopped.severity, stopped.subject_id, stopped.data["stalled"]) == ("critical", "v", 3)
+    assert "36 files lie in level 0" in stopped.cause
+    (slowed,) = judged(STALL, SLOWED, SLOWED, SLOWED | {"flushes_pending": 1})
+    assert (slowed.severity, "write buffers fill faster" in slowed.cause) == ("warning", True)
+
+
+@pytest.mark.parametrize("values", [(STOPPED, STOPPED), (WELL, WELL, STOPPED, STOPPED, STOPPED, WELL, WELL), ({}, {}, {}), (WELL,) * 9])
+def test_few_stalls_or_none_or_metrics_that_are_off_say_nothing(values: tuple[dict[str, Any], ...]) -> None:
+    assert not judged(STALL, *values)
+
+
+def test_a_failed_flush_is_told_at_once() -> None:
+    (said,) = judged(STALL, {"background_errors": 1})
+    assert (said.severity, said.title) == ("critical", "RocksDB of enrich failed 1 flush or compaction")
+
+
+def inputs(first_s: float, second_s: float) -> dict[str, int]:
+    return {"input1_watermark_ms": ms(first_s), "input2_watermark_ms": ms(second_s)}
+
+
+def test_an_input_far_behind_the_other_is_told_with_the_state_that_waits() -> None:
+    state = (VertexState("v", 7, ms(0), (3_000_000, None, 1_000_000)),)
+    (said,) = judged(SLOW, inputs(0, -100), inputs(30, -90), inputs(60, -80), vertex_states=state)
+    assert said.title == "The second input of enrich is 2.3 min behind the other"
+    assert (said.data["apart_ms"], said.confidence) == (140_000, "high")
+    assert "It holds 4 MB of state." in said.cause
+    (other,) = judged(SLOW, inputs(-100, 0), inputs(-70, 30), inputs(-40, 60))
+    assert other.title.startswith("The first input of enrich is 100 s behind")
+
+
+@pytest.mark.parametrize(
+    "values", [(inputs(0, -59),) * 5, (inputs(0, -99), inputs(0, 99), inputs(0, -99)), (inputs(0, -99),) * 2, ({},) * 5]
+)
+def test_inputs_close_to_each_other_or_in_turns_say_nothing(values: tuple[dict[str, Any], ...]) -> None:
+    assert not judged(SLOW, *values)
+
+
+def told(played: str, vertex: str, end: str, aggregate: str) -> list[float]:
+    """What Flink answered of the figures of a vertex whose names end so, put together by sample; nothing of Weir's readers in it."""
+    found = []
+    for answer in answers(played, f"/jobs/[0-9a-f]{{32}}/vertices/{vertices(played)[vertex]}/subtasks/metrics[?].*"):
+        of_end = [one[aggregate] for one in answer.body if one["id"].endswith(end) and aggregate in one]
+        if of_end:
+            found.append(sum(of_end) if aggregate == "sum" else max(of_end))
+    return found
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_rocksdb_that_stops_writes_is_told_as_flink_measured_it(version: str) -> None:
+    played = f"{version}/write-stall"
+    *_, newest = [one for one in of_rule(played, STALL) if one["subject"] == "enrich"]
+    slowed, files = told(played, "enrich", "rocksdb_actual-delayed-write-rate", "max"), told(played, "enrich", "num-files-at-level0", "max")
+    assert evidence(newest, "writes slowed down to") == bytes_text(slowed[-1]) + "/s"
+    assert evidence(newest, "files in level 0 of one state, the most") == files[-1] >= 20
+    assert newest["data"]["stalled"] == sum(bool(rate) for rate in slowed) >= 3
+    assert not any(told(played, "matched", "rocksdb_actual-delayed-write-rate", "max"))
+    assert {one["subject"] for one in of_rule(played, STALL)} == {"enrich"}
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_the_slow_input_is_told_as_flinks_watermarks_lie_apart(version: str) -> None:
+    played = f"{version}/write-stall"
+    *_, newest = of_rule(played, SLOW)
+    assert newest["subject"].startswith("matched")
+    assert newest["title"].startswith("The second input of ")
+    assert 115_000 < evidence(newest, "watermarks of its inputs apart") < 130_000
+    first, second = (told(played, "matched", f"currentInput{number}Watermark", "min") for number in (1, 2))
+    assert evidence(newest, "watermarks of its inputs apart") in {one - other for one, other in zip(first, second, strict=True)}

@@ -1,0 +1,84 @@
+"""The state backend of recorded jobs: page, API and command, against Flink's raw answers."""
+
+import json
+import re
+from datetime import UTC, datetime
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from django.core.management import call_command
+from django.test import Client
+from django.urls import reverse
+
+from spark_jobs.serving import JOB_CURRENT
+from tests.diagnosis.test_gauges import told
+from tests.first_cycles import CLUSTER, served_tables
+from tests.raw_starts import FIXTURES
+from tests.webapp.builders import cluster, job
+from webapp.fleet.models import JobCurrent
+
+pytestmark = pytest.mark.django_db
+VERSIONS = ["1.20.5"]
+
+
+def taken_up(recording: str, home: Path) -> JobCurrent:
+    (rows,) = served_tables(FIXTURES / recording, home, JOB_CURRENT)
+    JobCurrent.objects.bulk_create(JobCurrent(**row) for row in rows)
+    own = JobCurrent.objects.get()
+    cluster(CLUSTER, at=own.as_of, url=f"/recordings/{CLUSTER}", kind="recording")
+    return own
+
+
+def words_of(page: str) -> str:
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", page))
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_page_api_and_command_show_rocksdb_as_flink_measured_it(version: str, home: Path, viewer: Client) -> None:
+    played = f"{version}/write-stall"
+    own = taken_up(f"incidents/{played}", home)
+    document = viewer.get(reverse("api-job-backend", args=(CLUSTER, own.job_id))).json()
+    out = StringIO()
+    call_command("backend", CLUSTER, own.job_id, "--json", stdout=out)
+    assert document == json.loads(out.getvalue())
+    (enrich,) = [one for one in document["vertices"] if one["name"] == "enrich"]
+    for figure, end, aggregate in (
+        ("writes_stopped", "is-write-stopped", "sum"),
+        ("level0_files", "num-files-at-level0", "max"),
+        ("memtable_bytes", "cur-size-all-mem-tables", "sum"),
+        ("sst_bytes", "total-sst-files-size", "sum"),
+        ("block_cache_capacity_bytes", "block-cache-capacity", "max"),
+    ):
+        assert enrich["newest"][figure] == told(played, "enrich", f"rocksdb_{end}", aggregate)[-1], figure
+    stopped, slowed = (told(played, "enrich", f"rocksdb_{end}", "max") for end in ("is-write-stopped", "actual-delayed-write-rate"))
+    assert enrich["samples"] == len(stopped)
+    assert enrich["stalled"] == sum(bool(one or other) for one, other in zip(stopped, slowed, strict=True)) >= 3
+    assert document["is_rocksdb"] is True
+    options = {one["key"]: (one["value"], one["is_set"]) for one in document["options"]}
+    assert options["state.backend.rocksdb.compaction.style"] == ("NONE", True)
+    assert options["state.backend.rocksdb.thread.num"] == ("2", False)
+    assert not document["switch_on"]
+    (matched,) = [one for one in document["vertices"] if one["apart_ms"] is not None]
+    assert 115_000 < matched["apart_ms"] < 130_000
+    page = words_of(viewer.get(reverse("backend", args=(CLUSTER, own.job_id))).content.decode())
+    assert "RocksDB stopped or slowed the writes of enrich" in page
+    assert document["debloating"] in page
+    assert "Buffer debloating is on" in page
+
+
+def test_where_metrics_are_off_the_page_says_so_and_how_to_switch_them_on(home: Path, viewer: Client) -> None:
+    own = taken_up("incidents/1.20.5/transactions", home)
+    page = words_of(viewer.get(reverse("backend", args=(CLUSTER, own.job_id))).content.decode())
+    assert "whether it stalls is unknown" in page
+    assert "state.backend.rocksdb.metrics.is-write-stopped: true" in page
+
+
+def test_a_job_of_which_nothing_is_known_has_a_page(home: Path, viewer: Client, django_assert_max_num_queries) -> None:
+    now = datetime(2026, 11, 21, 4, tzinfo=UTC)
+    cluster("prod-eu", at=now)
+    own = job("prod-eu", at=now, name="orders", configuration=None, checkpoint_config=None)
+    with django_assert_max_num_queries(12):
+        page = words_of(viewer.get(reverse("backend", args=("prod-eu", own.job_id))).content.decode())
+    assert "The state backend of this job is not known" in page
+    assert "The configuration of the cluster is not known" in page

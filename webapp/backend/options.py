@@ -1,0 +1,79 @@
+"""Options of RocksDB that decide how it behaves, as the configuration of the cluster has them, and which of its metrics are on."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+PREFIX = "state.backend.rocksdb."
+METRICS = f"{PREFIX}metrics."
+METRIC_MEANINGS = {
+    "is-write-stopped": "writes are stopped",
+    "actual-delayed-write-rate": "writes are slowed down",
+    "mem-table-flush-pending": "a write buffer waits for its flush",
+    "compaction-pending": "a compaction waits",
+    "estimate-pending-compaction-bytes": "what compactions have left to rewrite",
+    "num-files-at-level": "files in level 0",
+    "background-errors": "failed flushes and compactions",
+    "block-cache-usage": "block cache in use",
+    "block-cache-capacity": "size of the block cache",
+    "cur-size-all-mem-tables": "write buffers in memory",
+    "total-sst-files-size": "files on the local disk",
+}
+"""Those that the page shows; each costs the property to be read every few seconds."""
+_SHOWN: Sequence[tuple[tuple[str, ...], str, str]] = (
+    (("execution.checkpointing.incremental", "state.backend.incremental"), "false", "checkpoints upload new files only"),
+    (("taskmanager.memory.managed.size", "taskmanager.memory.managed.fraction"), "0.4", "memory that write buffers and block caches share"),
+    ((f"{PREFIX}memory.managed",), "true", "RocksDB stays within managed memory"),
+    ((f"{PREFIX}memory.fixed-per-slot",), "not set", "instead of managed memory"),
+    ((f"{PREFIX}memory.write-buffer-ratio",), "0.5", "share of it for write buffers"),
+    ((f"{PREFIX}localdir",), "the working directory of the TaskManager", "local disks; several spread the load"),
+    ((f"{PREFIX}thread.num",), "2", "threads for flushes and compactions of a RocksDB"),
+    ((f"{PREFIX}writebuffer.size",), "64 mb", "a flush makes a file of about this"),
+    ((f"{PREFIX}writebuffer.count",), "2", "write buffers of a state, flushed ones among them"),
+    ((f"{PREFIX}compaction.style",), "LEVEL", "NONE compacts nothing; FIFO drops old files"),
+    ((f"{PREFIX}predefined-options",), "DEFAULT", "settings by kind of disk"),
+    ((f"{PREFIX}use-bloom-filter",), "false", "reads of keys that are not there touch fewer files"),
+    ((f"{PREFIX}timer-service.factory",), "ROCKSDB", "where timers are kept; HEAP is faster while they fit"),
+    ((f"{PREFIX}ttl.compaction.filter.enabled",), "true", "compactions drop state whose time-to-live is over (before 1.12 only)"),
+    (("execution.state-recovery.from-local", "state.backend.local-recovery"), "false", "a copy of state on the local disk for restarts"),
+)
+
+
+@dataclass(frozen=True)
+class Option:
+    """``is_set``: in the configuration of the cluster; else ``value`` is Flink's default."""
+
+    key: str
+    value: str
+    is_set: bool
+    meaning: str
+
+
+@dataclass(frozen=True)
+class NativeMetric:
+    key: str
+    is_on: bool
+    meaning: str
+
+
+def options(configuration: Mapping[str, object] | None) -> list[Option] | None:
+    """None where the configuration is not known."""
+    if configuration is None:
+        return None
+    found = []
+    for keys, default, meaning in _SHOWN:
+        key = next((key for key in keys if configuration.get(key) is not None), None)
+        found.append(Option(key or keys[0], str(configuration[key]) if key else default, key is not None, meaning))
+    return found
+
+
+def native_metrics(configuration: Mapping[str, object] | None) -> list[NativeMetric]:
+    known = configuration or {}
+    return [
+        NativeMetric(f"{METRICS}{name}", str(known.get(f"{METRICS}{name}")).lower() == "true", meaning)
+        for name, meaning in METRIC_MEANINGS.items()
+    ]
+
+
+def is_rocksdb(state_backend: str | None) -> bool | None:
+    """By the name that REST gives the backend (EmbeddedRocksDBStateBackend, RocksDBStateBackend); None where it gives none."""
+    return None if not state_backend else "rocksdb" in state_backend.lower()

@@ -1,0 +1,56 @@
+"""What the state backend of a job comes to, in words."""
+
+from webapp.backend.job_backend import OF_BUFFERS, OF_ROCKSDB, JobBackend
+from webapp.lib.badges import Badge
+from webapp.lib.quantities import count_text, duration_text
+
+
+def verdict(found: JobBackend) -> Badge:
+    if found.is_rocksdb is None:
+        return Badge(
+            "The state backend of this job is not known: Flink before 1.10 does not report it, or it was not read yet.", "?", "unknown"
+        )
+    if not found.is_rocksdb:
+        return Badge("This job does not keep its state in RocksDB: there are no stalls of writes, flushes or compactions.", "●", "ok")
+    if found.vertices is None:
+        return Badge("Figures of RocksDB could not be read; its options are below.", "?", "unknown")
+    of_rocksdb = found.having(OF_ROCKSDB)
+    if not of_rocksdb:
+        return Badge("RocksDB's own metrics are off, or none was read in these minutes: whether it stalls is unknown.", "?", "unknown")
+    failed = [one for one in of_rocksdb if one.newest["background_errors"]]
+    if failed:
+        return Badge(f"Flushes or compactions of {failed[0].name} failed: look at the local disks of its TaskManagers.", "▲", "crit")
+    stalled = [one for one in of_rocksdb if one.stalled]
+    if stalled:
+        worst = stalled[0]
+        return Badge(
+            f"RocksDB stopped or slowed the writes of {worst.name} in {count_text(worst.stalled)} of {count_text(worst.samples)} samples.",
+            "◆",
+            "warn",
+        )
+    if not any(one.samples for one in of_rocksdb):
+        return Badge("Metrics of stalls are off (is-write-stopped, actual-delayed-write-rate): unknown.", "?", "unknown")
+    return Badge("No stall of writes in these minutes.", "●", "ok")
+
+
+def debloating(found: JobBackend) -> str:
+    """What is known of the size of buffers, and what to set."""
+    seen = found.having(OF_BUFFERS)
+    if seen:
+        longest = max((one.newest["buffers_consumed_in_ms"] or 0 for one in seen), default=0)
+        return (
+            f"Buffer debloating is on: what is in flight before a vertex is consumed within {duration_text(longest)} at most. Barriers "
+            "wait no longer than that for data before them; taskmanager.network.memory.buffer-debloat.target (1 s by default) sets it."
+        )
+    return (
+        "Buffer debloating is off, or its figures were not read: buffers have their full size (taskmanager.memory.segment-size, 32 kb by "
+        "default) however slowly they are consumed. Where checkpoints wait in alignment, set "
+        "taskmanager.network.memory.buffer-debloat.enabled: true (1.14 and later); what is in flight is then about a second of input."
+    )
+
+
+def switch_on(found: JobBackend) -> str:
+    """Lines for the configuration of metrics that are off; empty where all are on, or where nothing is known."""
+    if not found.is_rocksdb or found.options is None:
+        return ""
+    return "\n".join(f"{one.key}: true" for one in found.native_metrics if not one.is_on)
