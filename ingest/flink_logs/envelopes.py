@@ -39,6 +39,8 @@ class _Prefix:
 _CRI = re.compile(rb"(" + _STAMP + rb") (stdout|stderr) ([FP])(?::[^ \n]*)? ?")
 """https://github.com/kubernetes/design-proposals-archive/blob/main/node/kubelet-cri-logging.md"""
 
+_DOCKER = re.compile(rb'\{"log": ?"([^"\\]*+)(\\n)?", ?"stream": ?"(stdout|stderr)", ?"time": ?"([^"\\]{1,40})"\}')
+
 _PREFIXES = (
     _Prefix("kubectl --prefix", re.compile(rb"\[pod/(?P<host>[^/\]\s]{1,253})/(?P<tag>[^\]\s]{1,253})\] ?"), strict=True),
     _Prefix("syslog (RFC 5424)", re.compile(
@@ -61,6 +63,15 @@ def cri(line: bytes) -> Peeled | None:
         return None
     stamp, stream, tag = match.groups()
     return Peeled("Kubernetes (CRI)", "", stream.decode(), line[match.end() :], tag == b"F", stamp)
+
+
+def docker(line: bytes) -> Peeled | None:
+    """A line of Docker's ``json-file`` in which nothing is escaped but its end; the others are decoded."""
+    match = _DOCKER.fullmatch(line)
+    if match is None:
+        return None
+    content, end, stream, stamp = match.groups()
+    return Peeled("Docker json-file", "", stream.decode(), content, bool(end), stamp)
 
 
 def prefixed(line: bytes) -> Iterator[Peeled]:

@@ -12,7 +12,7 @@ Everything that is derived after the expression matched is written down here onc
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from operator import itemgetter
@@ -183,10 +183,17 @@ def _read(line: str) -> tuple[_Entry, Texts] | None:
         if piece in line:
             entries = _BY_OPENING_OR_ANYWHERE.get(opening, _ANYWHERE)
             break
+    for entry in entries:
+        if line.startswith(entry.starts) and entry.contains in line:
+            match = entry.match(line)
+            if match:
+                return entry, _texts(entry, match)
+    return _read_tolerantly(line, entries) if entries else None
+
+
+def _read_tolerantly(line: str, entries: Iterable[_Entry]) -> tuple[_Entry, Texts] | None:
+    """Of a line that no entry reads as it stands."""
     meant = [entry for entry in entries if line.startswith(entry.starts) and entry.contains in line]
-    for entry in meant:
-        if match := entry.match(line):
-            return entry, _texts(entry, match)
     for entry in meant:
         tolerant = _TOLERANT[entry]
         if match := tolerant.match(line):

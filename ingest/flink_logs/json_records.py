@@ -7,6 +7,7 @@ logstash encoder and of Amazon's managed Flink; as envelopes those of Docker's `
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -56,62 +57,91 @@ def read(line: bytes, zone: ZoneInfo) -> JsonRecord | Peeled | None:
         document = orjson.loads(line.decode("utf-8", "replace"))
     if not isinstance(document, dict):
         return None
-    return _record(document, zone) or _envelope(document)
+    names = _names(tuple(document))
+    return _record(document, names, zone) or _envelope(document, names)
 
 
-def _record(document: dict[str, Any], zone: ZoneInfo) -> JsonRecord | None:
-    level, message = _level(document), _first(document, _MESSAGES, str)
+@dataclass(frozen=True, slots=True)
+class _Names:
+    """Names of an object's members by what they may be, best first. Objects of one log have the same few sets of names."""
+
+    times: tuple[str, ...]
+    levels: tuple[str, ...]
+    loggers: tuple[str, ...]
+    messages: tuple[str, ...]
+    traces: tuple[str, ...]
+    lines: tuple[str, ...]
+    is_envelope: bool
+
+
+@lru_cache(maxsize=500)
+def _names(members: tuple[str, ...]) -> _Names:
+    times, levels, loggers, messages, traces, lines = (
+        tuple(name for name in names if name in members) for names in (_TIMES, _LEVELS, _LOGGERS, _MESSAGES, _TRACES, _LINES)
+    )
+    return _Names(times, levels, loggers, messages, traces, lines, any(name in members for name in _ENVELOPES))
+
+
+def _record(document: dict[str, Any], names: _Names, zone: ZoneInfo) -> JsonRecord | None:
+    log = document.get("log")
+    nested: dict[str, Any] = log if isinstance(log, dict) else {}
+    level = _level(_first(document, names.levels, (str, int)) if names.levels else nested.get("level"))
+    message = _first(document, names.messages, (str,))
     if level is None or message is None:
         return None
-    at = next((at for name in _TIMES if (at := _instant(document.get(name), zone))), None)
-    if at is None:
+    for name in names.times:
+        at = _instant(document[name], zone)
+        if at is not None:
+            break
+    else:
         return None
-    return JsonRecord(at, level, _logger(document), _with_trace(message, document), _pod(document))
+    logger = _first(document, names.loggers, (str,)) if names.loggers else nested.get("logger")
+    text = _with_trace(message, document, names.traces)
+    return JsonRecord(at, level, logger[:300] if isinstance(logger, str) else "", text, _pod(document))
 
 
-def _envelope(document: dict[str, Any]) -> Peeled | None:
-    text = _first(document, _LINES, str)
-    if text is None or not any(name in document for name in _ENVELOPES):
+def _envelope(document: dict[str, Any], names: _Names) -> Peeled | None:
+    text = _first(document, names.lines, (str,)) if names.is_envelope else None
+    if text is None:
         return None
     stream = str(document.get("stream") or "")[:20]
     stamp = document.get("time") or document.get("timestamp") or document.get("@timestamp") or ""
     # Docker ends a printed line with its line end, and cuts what is longer than 16 KiB.
     of_docker = isinstance(document.get("log"), str) and "time" in document and "kubernetes" not in document
-    whole = not of_docker or text.endswith("\n")
-    content = (text[:-1] if text.endswith("\n") else text).encode("utf-8", "replace")
-    return Peeled("Docker json-file" if of_docker else "JSON of a log shipper", _pod(document), stream, content, whole, str(stamp).encode())
+    ended = text.endswith("\n")
+    content = (text[:-1] if ended else text).encode("utf-8", "replace")
+    envelope = "Docker json-file" if of_docker else "JSON of a log shipper"
+    return Peeled(envelope, _pod(document), stream, content, ended or not of_docker, str(stamp).encode())
 
 
-def _level(document: Mapping[str, Any]) -> str | None:
-    found = _first(document, _LEVELS, str | int)
-    if found is None and isinstance(document.get("log"), dict):
-        found = document["log"].get("level")
+def _level(found: Any) -> str | None:
+    if isinstance(found, str):
+        return found.strip().upper()[:20]
     if isinstance(found, int) and not isinstance(found, bool):
         return _SYSLOG[found] if 0 <= found < len(_SYSLOG) else None
-    return found.strip().upper()[:20] if isinstance(found, str) else None
-
-
-def _logger(document: Mapping[str, Any]) -> str:
-    found = _first(document, _LOGGERS, str)
-    if found is None and isinstance(document.get("log"), dict):
-        found = document["log"].get("logger")
-    return found[:300] if isinstance(found, str) else ""
+    return None
 
 
 def _pod(document: Mapping[str, Any]) -> str:
     """Whoever printed it, where a shipper says so."""
     of_pod = document.get("kubernetes")
+    if of_pod is None and "_HOSTNAME" not in document:
+        name = document.get("container_name")
+        return name[:500] if isinstance(name, str) else ""
     if isinstance(of_pod, dict):
         pod, container = of_pod.get("pod_name") or of_pod.get("pod"), of_pod.get("container_name") or of_pod.get("container")
         names = (named.get("name") if isinstance(named, dict) else named for named in (pod, container))
         return "/".join(name for name in names if isinstance(name, str))[:500]
     host, unit = document.get("_HOSTNAME"), document.get("_SYSTEMD_UNIT") or document.get("SYSLOG_IDENTIFIER")
-    name = f"{host}/{unit}" if isinstance(host, str) and isinstance(unit, str) else document.get("container_name")
-    return name[:500] if isinstance(name, str) else ""
+    return f"{host}/{unit}"[:500] if isinstance(host, str) and isinstance(unit, str) else ""
 
 
-def _first(document: Mapping[str, Any], names: Iterable[str], kind: Any) -> Any:
-    return next((value for name in names if isinstance(value := document.get(name), kind)), None)
+def _first(document: Mapping[str, Any], names: Iterable[str], kinds: tuple[type, ...]) -> Any:
+    for name in names:
+        value = document.get(name)
+        if isinstance(value, kinds):
+            return value
+    return None
 
 
 def _instant(value: Any, zone: ZoneInfo) -> datetime | None:
@@ -134,10 +164,12 @@ def _instant(value: Any, zone: ZoneInfo) -> datetime | None:
     return at if _FIRST <= at < _LAST else None
 
 
-def _with_trace(message: str, document: Mapping[str, Any]) -> str:
-    trace = next((text for name in _TRACES if (text := _trace(document.get(name)))), "")
-    if not trace and isinstance(document.get("error"), dict):
-        trace = _trace(document["error"].get("stack_trace"))
+def _with_trace(message: str, document: Mapping[str, Any], names: Iterable[str]) -> str:
+    trace = ""
+    for name in names:
+        trace = trace or _trace(document[name])
+    if not trace and isinstance(error := document.get("error"), dict):
+        trace = _trace(error.get("stack_trace"))
     if not trace and isinstance(whole := document.get("full_message"), str) and whole != message:
         trace = whole.removeprefix(message).lstrip("\n")
     return f"{message}\n{trace.rstrip()}" if trace else message
@@ -154,9 +186,9 @@ def _trace(thrown: Any, causes: int = 0) -> str:
     for name in ("extendedStackTrace", "stacktrace", "stack_trace", "stackTrace"):
         if isinstance(thrown.get(name), str):
             return str(thrown[name])
-    kind = _first(thrown, ("name", "exception_class", "className", "type", "class"), str) or ""
-    said = _first(thrown, ("message", "exception_message", "localizedMessage"), str)
-    frames = _first(thrown, ("extendedStackTrace", "stackTrace", "stacktrace"), list) or []
+    kind = _first(thrown, ("name", "exception_class", "className", "type", "class"), (str,)) or ""
+    said = _first(thrown, ("message", "exception_message", "localizedMessage"), (str,))
+    frames = _first(thrown, ("extendedStackTrace", "stackTrace", "stacktrace"), (list,)) or []
     lines = [f"{kind}: {said}" if said is not None else kind, *(_frame(frame) for frame in frames[:MAX_FRAMES])]
     if causes < MAX_CAUSES and (cause := _trace(thrown.get("cause"), causes + 1)):
         lines.append(f"Caused by: {cause}")

@@ -16,11 +16,11 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from ingest.flink_logs.cursors import FileCursor
-from ingest.flink_logs.envelopes import Peeled, cri, prefixed
+from ingest.flink_logs.envelopes import Peeled, cri, docker, prefixed
 from ingest.flink_logs.json_records import JsonRecord
 from ingest.flink_logs.json_records import read as read_json
 from ingest.flink_logs.layouts import CLOCK, DATED, SHORT, Layout
-from ingest.flink_logs.record_splitter import MAX_RECORD_BYTES, Keep, RawRecord, RecordCounts, RecordSplitter
+from ingest.flink_logs.record_splitter import MAX_RECORD_BYTES, Keep, RawRecord, RecordCounts, RecordSplitter, may_be_read
 from ingest.records import LogRecord, Skip
 from ingest.redaction.texts import redact
 
@@ -42,6 +42,9 @@ _FOREIGN = (
 )
 """How a line begins that may need a closer look."""
 _WRAPPED_JSON = re.compile(rb'"(?:log|MESSAGE|line)" ?: ?"|"(?:kubernetes|stream)" ?:').search
+_QUIET = re.compile(rb'"(?:log\.)?level": ?"(?:INFO|DEBUG|TRACE)"').search
+_LOUD = re.compile(rb'"(?:WARN|ERROR|FATAL)').search
+_MESSAGE = b'"message":'
 _STREAM_KEY = tuple[str, str, str]
 _PLAIN: _STREAM_KEY = ("", "", "")
 
@@ -286,7 +289,9 @@ class LogReader:
 
     def _envelopes(self, line: bytes) -> Iterable[Peeled]:
         if line[:1] == b"{":
-            if _WRAPPED_JSON(line):
+            if (of_docker := docker(line)) is not None:
+                yield of_docker
+            elif _WRAPPED_JSON(line):
                 try:
                     found = read_json(line, self._zone)
                 except ValueError:
@@ -339,6 +344,9 @@ class LogReader:
         for line, at, stamp in zip(lines, offsets, stamps, strict=True):
             layout, line = self._layout_of(line, stamp)
             if layout is None:
+                if stream.is_json and self._is_routine(line):
+                    stream.splitter.headers += 1
+                    continue
                 if line[:1] == b"{" and self._take_json(stream, line, at, given):
                     given, size = [], 0
                     continue
@@ -405,6 +413,15 @@ class LogReader:
             stream.is_json = True
         self._hold(stream, stream.splitter.whole(found.ts, found.level, found.logger, found.message, line, at), placed=True)
         return True
+
+    def _is_routine(self, line: bytes) -> bool:
+        """Whether a line of a JSON log surely is a record that is not kept: most are, and need not be decoded then."""
+        at = line.find(_MESSAGE) + len(_MESSAGE)
+        if self._keep == "all" or at < len(_MESSAGE) or not line.startswith(b"{") or not line.endswith(b"}"):
+            return False
+        if may_be_read(line, at + (2 if line[at : at + 1] == b" " else 1)) or line.find(_MESSAGE, at) >= 0:
+            return False
+        return b"\\u" not in line and b"\\/" not in line and _QUIET(line) is not None and _LOUD(line) is None
 
     def _switch(self, stream: _Stream, layout: Layout) -> None:
         """Another layout from here on."""

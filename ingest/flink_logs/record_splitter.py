@@ -33,6 +33,7 @@ _STARTS = tuple(text.encode() for text in _STARTS_OF_TEXT)
 _SURE_BYTES = min(map(len, _STARTS))
 _BY_OPENING = {opening: tuple(text for text in _STARTS if text.startswith(opening)) for opening in {text[:_SURE_BYTES] for text in _STARTS}}
 _CONTAINED = tuple(text.encode() for text in contained())
+_ANY_CONTAINED = re.compile("|".join(map(re.escape, contained()))).search
 _LEVELS = frozenset(level.encode() for level in KEPT_LEVELS)
 
 
@@ -131,7 +132,7 @@ class RecordSplitter:
         out: list[RawRecord] = []
         self.headers += 1
         line = message.partition("\n")[0]
-        if self._keep_all or level in KEPT_LEVELS or line.startswith(_STARTS_OF_TEXT) or any(piece in line for piece in contained()):
+        if self._keep_all or level in KEPT_LEVELS or line.startswith(_STARTS_OF_TEXT) or _ANY_CONTAINED(line):
             digest = sha256(record).hexdigest()[:32]
             text = message.replace("\r\n", "\n").replace("\0", "\ufffd")[:MAX_RECORD_BYTES]
             out.append((instant, level, logger, text, digest, self._counts.ordinal(digest, instant), offset))
@@ -248,6 +249,12 @@ class RecordSplitter:
             if len(self._texts) < 10_000:
                 self._texts[raw] = text
         return text
+
+
+def may_be_read(line: bytes, message_at: int) -> bool:
+    """Whether an entry of the pattern table may read the message that begins there in a line."""
+    openings = _BY_OPENING.get(line[message_at : message_at + _SURE_BYTES])
+    return (openings is not None and line.startswith(openings, message_at)) or _holds_piece(line, message_at)
 
 
 def _holds_piece(part: bytes, start: int) -> bool:

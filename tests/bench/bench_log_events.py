@@ -1,5 +1,6 @@
 """Typed events out of a raw log: Spark on two cores, warm session, output written; against grep for the same patterns."""
 
+import json
 import os
 import re
 import subprocess
@@ -12,7 +13,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from ingest.flink_logs.files import find
+from ingest.flink_logs.files import find, read_file
 from ingest.flink_logs.layouts import FLINK
 from ingest.flink_logs.patterns import PATTERNS
 from ingest.lake.store import Lake
@@ -27,6 +28,9 @@ from tests.bench.generated_log import generated_log
 from tests.bench.harness import Report
 
 MOST_TIMES_GREP = 6
+MOST_TIMES_PLAIN = 2
+"""Records in an envelope or as JSON, against the same ones in Flink's own layout."""
+OTHER_FORMS_MB = 100
 
 
 def run(report: Report) -> None:
@@ -49,8 +53,31 @@ def run(report: Report) -> None:
             rows = reader.load(find([str(log)])[0])
             report("log events: the same files into the lake", time.perf_counter() - started, "s", baseline=grep_s)
             report("log events: records kept in the lake", rows, "rows")
+            plain = generated_log(OTHER_FORMS_MB)
+            plain_s = min(_timed_events(reader, plain, Path(folder) / f"plain-{number}") for number in range(2))
+            for name, write in (("Kubernetes (CRI)", _as_cri), ("JSON", _as_json)):
+                other = Path(folder) / f"{write.__name__}.log"
+                write(plain, other)
+                seconds = min(_timed_events(reader, other, Path(folder) / f"{write.__name__}-{number}") for number in range(2))
+                report(f"log events: {OTHER_FORMS_MB} MB of them as {name}", seconds, "s", baseline=plain_s, budget=MOST_TIMES_PLAIN)
     finally:
         session.stop()
+
+
+def _as_cri(log: Path, out: Path) -> None:
+    with log.open("rb") as lines, out.open("wb") as written:
+        written.writelines(b"2026-11-21T04:00:00.123456789Z stdout F " + line for line in lines)
+
+
+def _as_json(log: Path, out: Path) -> None:
+    """As log4j2's ``JsonTemplateLayout`` writes it for ECS."""
+    with out.open("w", encoding="utf-8") as written:
+        for records, _ in read_file(str(log), keep="all"):
+            for record in records:
+                message, _, trace = record.message.partition("\n")
+                said = {"@timestamp": record.ts.isoformat(timespec="milliseconds"), "log.level": record.level, "message": message}
+                said |= {"log.logger": record.logger, **({"error.stack_trace": trace} if trace else {})}
+                written.write(json.dumps(said, ensure_ascii=False, separators=(",", ":")) + "\n")
 
 
 def _timed_events(reader: LogArchives, log: Path, out: Path) -> float:
