@@ -45,6 +45,11 @@ class Judged:
     def __len__(self) -> int:
         return len(self.worlds)
 
+    def of(self, worlds: Sequence[World]) -> "Judged":
+        """These alone."""
+        seeds = {one.seed for one in worlds}
+        return Judged([(one, said) for one, said in self.worlds if one.seed in seeds], self.tables)
+
     def rows_of(self, worlds: Sequence[World]) -> dict[str, list[str]]:
         """All rows of every table that are about ``worlds``, in an order of their own."""
         audits = [str(one.seed) for one in worlds]
@@ -54,12 +59,16 @@ class Judged:
 def sorted_rows(*files: Path, audits: Sequence[str] | None = None) -> list[str]:
     """The rows of Parquet files as JSON; those of ``audits`` alone where given."""
     chosen = None if audits is None else pc.field("audit_id").isin(audits)
-    rows = (row for file in files for row in pq.read_table(file, filters=chosen).to_pylist())
+    rows = [row for file in files for row in pq.read_table(file, filters=chosen).to_pylist()]
+    if audits is not None and rows and "root_no" in rows[0]:
+        # Roots are counted through a whole run.
+        first = min(row["root_no"] for row in rows)
+        rows = [row | {"root_no": row["root_no"] - first} for row in rows]
     return sorted(json.dumps(row, default=str, sort_keys=True) for row in rows)
 
 
-def judged_worlds(spark: SparkSession, worlds: Sequence[World], scratch: Path, *, written: bool = False) -> Judged:
-    """``written``: their ``_metadata`` lie on disk and are read by executors."""
+def judged_worlds(spark: SparkSession, worlds: Sequence[World], scratch: Path, *, written: Sequence[World] = ()) -> Judged:
+    """All in one run, as most of it is planning; the ``_metadata`` of those ``written`` lie on disk and are read by executors."""
 
     def keep(name: str, frame: DataFrame) -> DataFrame:
         """As the audit does: plans start anew from what was kept."""
@@ -77,7 +86,7 @@ def judged_worlds(spark: SparkSession, worlds: Sequence[World], scratch: Path, *
         said[row["audit_id"]].files[row["path"]] = (row["verdict"], row["reason"], row["kind"])
     for row in _rows(tables["storage_doubt"], "audit_id", "reason"):
         said[row["audit_id"]].doubts.add(row["reason"])
-    return Judged([(one, said[str(one.seed)]) for one in worlds], tables)
+    return Judged([(one, said[str(one.seed)]) for one in (*worlds, *written)], tables)
 
 
 def _rows(at: Path, *columns: str) -> Iterator[dict[str, Any]]:

@@ -37,16 +37,20 @@ _JOB = {
 }  # fmt: skip
 
 
-def inputs_of(spark: SparkSession, worlds: Sequence[World], folder: Path, *, written: bool = False) -> Inputs:
-    """Frames of files below ``folder``; ``written``: ``_metadata`` as well, to be read by executors."""
+def inputs_of(spark: SparkSession, worlds: Sequence[World], folder: Path, *, written: Sequence[World] = ()) -> Inputs:
+    """Frames of files below ``folder``, of worlds and of those whose ``_metadata`` are ``written`` as well, to be read by executors."""
     rows: dict[str, list[dict[str, Any]]] = {name: [] for name in ("root", "file", "known_file", "job", "parsed", "doubt", "referred")}
     for world in worlds:
         _pack(world, rows)
+    for world in written:
+        _pack(world, rows | {"parsed": []})
 
     def frame(name: str, types: Mapping[str, pa.DataType]) -> DataFrame:
         return _frame(spark, folder / f"{name}.parquet", rows[name], types)
 
-    parsed = _parsed(spark, worlds, folder) if written else frame("parsed", {field.name: field.type for field in PARSED})
+    parsed = frame("parsed", {field.name: field.type for field in PARSED})
+    if written:
+        parsed = parsed.unionByName(_parsed(spark, written, folder))
     read = reading.outcome(parsed, {})
     doubts = frame("doubt", dict.fromkeys(DOUBTS.names, _TEXT))
     return Inputs(

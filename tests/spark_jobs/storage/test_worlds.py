@@ -21,15 +21,21 @@ WORLDS = {"packed": examples(2_000, 10_000), "written": 150}
 """How many get their references as rows, and how many have real ``_metadata`` that executors read."""
 IN_ONE_PROCESS = {"packed": examples(400, 1_000), "written": 60}
 """How many of them are judged a second time, without Spark."""
-FIRST_SEED = 4_000_000
+FIRST_SEEDS = {"packed": 4_000_150, "written": 4_000_000}
+
+
+@pytest.fixture(scope="module")
+def judged(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Judged]:
+    """By kind."""
+    made = {kind: [world(FIRST_SEEDS[kind] + number) for number in range(count)] for kind, count in WORLDS.items()}
+    with compiled(spark) if FULL else nullcontext():
+        said = judged_worlds(spark, made["packed"], tmp_path_factory.mktemp("worlds"), written=made["written"])
+    return {kind: said.of(some) for kind, some in made.items()}
 
 
 @pytest.fixture(scope="module", params=WORLDS)
-def worlds(request: pytest.FixtureRequest, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Judged:
-    made = [world(FIRST_SEED + number) for number in range(WORLDS[request.param])]
-    written = request.param == "written"
-    with compiled(spark) if FULL and not written else nullcontext():
-        return judged_worlds(spark, made, tmp_path_factory.mktemp("worlds"), written=written)
+def worlds(request: pytest.FixtureRequest, judged: dict[str, Judged]) -> Judged:
+    return judged[request.param]
 
 
 @contextmanager
@@ -50,7 +56,7 @@ def test_one_process_says_the_same_of_them_row_by_row(worlds: Judged, request: p
     kind = request.node.callspec.params["worlds"]
     some = [one for one, _ in worlds][: IN_ONE_PROCESS[kind]]
     with in_process_session() as session:
-        here = judged_worlds(session, some, tmp_path, written=kind == "written")
+        here = judged_worlds(session, [], tmp_path, written=some) if kind == "written" else judged_worlds(session, some, tmp_path)
     # Where what was written lies is told in the details of doubts.
     there = str(worlds.tables["files"].parent)
     of_here = {name: sorted(row.replace(str(tmp_path), there) for row in rows) for name, rows in here.rows_of(some).items()}

@@ -56,7 +56,8 @@ class BySpark:
         frame = self.spark.createDataFrame(
             [tuple(row[name] for name in names) for row in log_records(*messages)], lake_schema("log_records")
         )
-        return recognised(frame).frame()
+        # Held, as a cycle holds what it stages: with each question the lines would be read anew, several times over.
+        return self.spark.createDataFrame(recognised(frame).frame().toArrow())
 
     def executions(self, told: DataFrame, carried: Sequence[Row] = ()) -> list[Row]:
         return [row.asDict() for row in executions(told, self._carried(carried)).collect()]

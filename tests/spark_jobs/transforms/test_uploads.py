@@ -1,8 +1,9 @@
 """Names of RocksDB files → what a checkpoint kept, uploaded again, and wrote anew."""
 
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple
 
+import pytest
 from pyspark.sql import SparkSession
 
 from spark_jobs.fold.comparisons import comparisons
@@ -13,6 +14,10 @@ from tests.rows import EPOCH_MS
 from tests.spark_jobs.rows import JOB, collected, lake_rows, noon
 
 OLD, NEW = "file:/ck/old/chk-6", f"file:/ck/{JOB}/chk-7"
+MANIFEST = {"local_name": "MANIFEST-000004", "path": "file:/ck/shared/m", "size_bytes": 9}
+
+Compared = dict[str, list[dict[str, Any]]]
+"""Rows by case."""
 
 
 def sst(number: int, path: str, size: int = 100, **values: Any) -> dict[str, Any]:
@@ -30,19 +35,56 @@ def parsed(directory: str, *files: dict[str, Any], whole: bool = True, at: float
     return [*rows, {**common, "ordinal": 0, "kind": "file", "handles": len(files)}] if whole else rows
 
 
-def compared(spark: SparkSession, references: list[dict[str, Any]], restored_from: str | None = OLD, before: tuple = ()) -> list[dict]:
-    """Of checkpoint 7, which completed after a restore from ``restored_from``."""
-    done = [
-        {"checkpoint_id": number, "trigger_time": EPOCH_MS(at), "outcome": "completed", "is_savepoint": False, "external_path": path}
-        for number, at, path in (*before, (7, 30, NEW))
-    ]
-    restores = [{"kind": "restored", "ts": EPOCH_MS(10), "checkpoint_id": 6, "path": restored_from}] if restored_from else []
-    pairs = comparisons(plain.facts(done), JobState(events=plain.events(restores)))
-    told = lake_rows(spark, "references", references)
+class Case(NamedTuple):
+    """What is known of checkpoint 7, which completed after a restore from ``restored_from``; each is a cluster of its own."""
+
+    references: list[dict[str, Any]]
+    restored_from: str | None = OLD
+    before: tuple[tuple[int, float, str], ...] = ()
+
+    def pairs(self) -> list[dict[str, Any]]:
+        done = [
+            {"checkpoint_id": number, "trigger_time": EPOCH_MS(at), "outcome": "completed", "is_savepoint": False, "external_path": path}
+            for number, at, path in (*self.before, (7, 30, NEW))
+        ]
+        restores = [{"kind": "restored", "ts": EPOCH_MS(10), "checkpoint_id": 6, "path": self.restored_from}] if self.restored_from else []
+        return comparisons(plain.facts(done), JobState(events=plain.events(restores)))
+
+
+ONCE = [*parsed(OLD, sst(1, "shared/x")), *parsed(NEW, sst(1, "shared/y"))]
+OWN = (4, 5, "file:/ck/own/chk-4"), (5, 15, "file:/ck/own/chk-5")
+CASES = {
+    "names": Case(
+        parsed(OLD, sst(1, "shared/x", 10), sst(2, "shared/y", 20), sst(3, "shared/gone", 5))
+        + parsed(NEW, sst(1, "shared/x", 10), sst(2, "shared/z", 20), sst(4, "shared/w", 40))
+    ),
+    "another size": Case(parsed(OLD, sst(1, "shared/x", 10)) + parsed(NEW, sst(1, "shared/y", 11))),
+    "two subtasks": Case(parsed(OLD, sst(1, "shared/x")) + parsed(NEW, sst(1, "shared/y", subtask=1))),
+    "same place": Case(parsed(OLD, sst(1, "shared/m", offset_bytes=0)) + parsed(NEW, sst(1, "shared/m", offset_bytes=0))),
+    "another place": Case(parsed(OLD, sst(1, "shared/m", offset_bytes=0)) + parsed(NEW, sst(1, "shared/m", offset_bytes=500))),
+    "no sst": Case(parsed(OLD, MANIFEST) + parsed(NEW, MANIFEST)),
+    "half read": Case(parsed(OLD, sst(1, "shared/x")) + parsed(NEW, sst(1, "shared/y"), whole=False)),
+    "one side": Case(parsed(NEW, sst(1, "shared/y"))),
+    "once": Case(ONCE),
+    "again": Case([*ONCE, *parsed(OLD, sst(1, "shared/x"), at=600)]),
+    "spelled otherwise": Case(ONCE, restored_from="file:///ck/old/chk-6/_metadata"),
+    "own": Case([*parsed(OWN[1][2], sst(1, "shared/x")), *parsed(NEW, sst(1, "shared/x"))], restored_from=None, before=OWN),
+    "read in time": Case(parsed(OLD, at=40) + parsed(NEW, at=50) + parsed(OLD, at=500)),
+}
+
+
+@pytest.fixture(scope="module")
+def compared(spark: SparkSession) -> Compared:
+    """The rows of checkpoint 7 of each, out of one query: nearly all of the time of one is its planning."""
+    told = lake_rows(spark, "references", [row | {"cluster": name} for name, case in CASES.items() for row in case.references])
     schema = "cluster string, job_id string, checkpoint_id long, trigger_time timestamp, directory string, compared_with string"
-    rows = [("c", JOB, pair["checkpoint_id"], _instant(pair["trigger_time"]), pair["directory"], pair["compared_with"]) for pair in pairs]
-    of_files = uploads.of_files(spark.createDataFrame(rows, schema), told)
-    return [row for row in collected(uploads.uploads(of_files, told)) if row["checkpoint_id"] == 7]
+    rows = [
+        (name, JOB, pair["checkpoint_id"], _instant(pair["trigger_time"]), pair["directory"], pair["compared_with"])
+        for name, case in CASES.items()
+        for pair in case.pairs()
+    ]
+    found = collected(uploads.uploads(uploads.of_files(spark.createDataFrame(rows, schema), told), told))
+    return {name: [row for row in found if row["cluster"] == name and row["checkpoint_id"] == 7] for name in CASES}
 
 
 def _instant(epoch_ms: int) -> datetime:
@@ -54,56 +96,49 @@ def sizes(rows: list[dict]) -> tuple[int, int, int]:
     return row["kept_bytes"], row["same_name_bytes"], row["new_name_bytes"]
 
 
-def test_the_same_file_is_kept_a_copy_is_uploaded_again_and_another_name_is_new(spark: SparkSession) -> None:
-    old = parsed(OLD, sst(1, "shared/x", 10), sst(2, "shared/y", 20), sst(3, "shared/gone", 5))
-    new = parsed(NEW, sst(1, "shared/x", 10), sst(2, "shared/z", 20), sst(4, "shared/w", 40))
-    assert sizes(compared(spark, old + new)) == (10, 20, 40)
+def test_the_same_file_is_kept_a_copy_is_uploaded_again_and_another_name_is_new(compared: Compared) -> None:
+    assert sizes(compared["names"]) == (10, 20, 40)
 
 
-def test_a_file_of_another_size_under_an_old_name_is_a_new_one(spark: SparkSession) -> None:
-    assert sizes(compared(spark, parsed(OLD, sst(1, "shared/x", 10)) + parsed(NEW, sst(1, "shared/y", 11)))) == (0, 0, 11)
+def test_a_file_of_another_size_under_an_old_name_is_a_new_one(compared: Compared) -> None:
+    assert sizes(compared["another size"]) == (0, 0, 11)
 
 
-def test_each_subtask_numbers_its_own_files(spark: SparkSession) -> None:
-    assert sizes(compared(spark, parsed(OLD, sst(1, "shared/x")) + parsed(NEW, sst(1, "shared/y", subtask=1)))) == (0, 0, 100)
+def test_each_subtask_numbers_its_own_files(compared: Compared) -> None:
+    assert sizes(compared["two subtasks"]) == (0, 0, 100)
 
 
-def test_segments_of_one_merged_file_are_told_apart_by_their_place(spark: SparkSession) -> None:
-    old = parsed(OLD, sst(1, "shared/m", offset_bytes=0))
-    assert sizes(compared(spark, old + parsed(NEW, sst(1, "shared/m", offset_bytes=0)))) == (100, 0, 0)
-    assert sizes(compared(spark, old + parsed(NEW, sst(1, "shared/m", offset_bytes=500)))) == (0, 100, 0)
+def test_segments_of_one_merged_file_are_told_apart_by_their_place(compared: Compared) -> None:
+    assert sizes(compared["same place"]) == (100, 0, 0)
+    assert sizes(compared["another place"]) == (0, 100, 0)
 
 
-def test_what_is_no_sst_file_does_not_count(spark: SparkSession) -> None:
-    manifest = {"local_name": "MANIFEST-000004", "path": "file:/ck/shared/m", "size_bytes": 9}
-    assert sizes(compared(spark, parsed(OLD, manifest) + parsed(NEW, manifest))) == (0, 0, 0)
+def test_what_is_no_sst_file_does_not_count(compared: Compared) -> None:
+    assert sizes(compared["no sst"]) == (0, 0, 0)
 
 
-def test_a_file_that_was_not_read_to_its_end_tells_nothing(spark: SparkSession) -> None:
-    assert compared(spark, parsed(OLD, sst(1, "shared/x")) + parsed(NEW, sst(1, "shared/y"), whole=False)) == []
+def test_a_file_that_was_not_read_to_its_end_tells_nothing(compared: Compared) -> None:
+    assert compared["half read"] == []
 
 
-def test_one_side_alone_tells_nothing(spark: SparkSession) -> None:
-    assert compared(spark, parsed(NEW, sst(1, "shared/y"))) == []
+def test_one_side_alone_tells_nothing(compared: Compared) -> None:
+    assert compared["one side"] == []
 
 
-def test_reading_again_changes_nothing(spark: SparkSession) -> None:
-    once = parsed(OLD, sst(1, "shared/x")) + parsed(NEW, sst(1, "shared/y"))
-    assert compared(spark, once) == compared(spark, once + parsed(OLD, sst(1, "shared/x"), at=600))
+def test_reading_again_changes_nothing(compared: Compared) -> None:
+    assert sizes(compared["once"]) == (0, 100, 0)
+    assert compared["again"] == [row | {"cluster": "again"} for row in compared["once"]]
 
 
-def test_flinks_other_spellings_of_a_path_are_the_same_snapshot(spark: SparkSession) -> None:
-    references = parsed(OLD, sst(1, "shared/x")) + parsed(NEW, sst(1, "shared/y"))
-    assert sizes(compared(spark, references, restored_from="file:///ck/old/chk-6/_metadata")) == (0, 100, 0)
+def test_flinks_other_spellings_of_a_path_are_the_same_snapshot(compared: Compared) -> None:
+    assert sizes(compared["spelled otherwise"]) == (0, 100, 0)
 
 
-def test_without_a_restore_the_last_completed_checkpoint_is_compared(spark: SparkSession) -> None:
-    references = parsed("file:/ck/own/chk-5", sst(1, "shared/x")) + parsed(NEW, sst(1, "shared/x"))
-    (row,) = compared(spark, references, restored_from=None, before=((4, 5, "file:/ck/own/chk-4"), (5, 15, "file:/ck/own/chk-5")))
+def test_without_a_restore_the_last_completed_checkpoint_is_compared(compared: Compared) -> None:
+    (row,) = compared["own"]
     assert (row["compared_with"], row["kept_bytes"]) == ("file:/ck/own/chk-5", 100)
 
 
-def test_it_is_known_when_both_were_first_read(spark: SparkSession) -> None:
-    references = parsed(OLD, at=40) + parsed(NEW, at=50) + parsed(OLD, at=500)
-    (row,) = compared(spark, references)
+def test_it_is_known_when_both_were_first_read(compared: Compared) -> None:
+    (row,) = compared["read in time"]
     assert row["as_of"] == noon(50)
