@@ -10,7 +10,6 @@ from tests.diagnosis.jobs import found, ms, window
 from tests.played import answers, evidence, of_rule, vertices
 
 STALL, SLOW = "rocksdb.write_stall", "join.slow_input"
-VERSIONS = ("1.20.5",)
 PLAN = {"vertices": (Vertex("v", "enrich", 2), Vertex("w", "other", 2))}
 
 
@@ -75,9 +74,8 @@ def told(played: str, vertex: str, end: str, aggregate: str) -> list[float]:
     return found
 
 
-@pytest.mark.parametrize("version", VERSIONS)
-def test_a_rocksdb_that_stops_writes_is_told_as_flink_measured_it(version: str) -> None:
-    played = f"{version}/write-stall"
+def test_a_rocksdb_that_slows_writes_down_is_told_as_flink_measured_it() -> None:
+    played = "1.20.5/write-stall"
     *_, newest = [one for one in of_rule(played, STALL) if one["subject"] == "enrich"]
     slowed, files = told(played, "enrich", "rocksdb_actual-delayed-write-rate", "max"), told(played, "enrich", "num-files-at-level0", "max")
     assert evidence(newest, "writes slowed down to") == bytes_text(slowed[-1]) + "/s"
@@ -87,9 +85,22 @@ def test_a_rocksdb_that_stops_writes_is_told_as_flink_measured_it(version: str) 
     assert {one["subject"] for one in of_rule(played, STALL)} == {"enrich"}
 
 
-@pytest.mark.parametrize("version", VERSIONS)
-def test_the_slow_input_is_told_as_flinks_watermarks_lie_apart(version: str) -> None:
-    played = f"{version}/write-stall"
+def test_level_0_that_does_not_fill_up_while_it_is_watched_is_no_stall() -> None:
+    played = "2.3.0/write-stall"
+    assert 5 <= max(told(played, "enrich", "num-files-at-level0", "max")) < 20
+    assert not of_rule(played, STALL)
+
+
+def test_a_rocksdb_that_is_well_and_inputs_close_to_each_other_are_no_findings() -> None:
+    played = "1.20.5/rocksdb-metrics"
+    assert len(told(played, "enrich", "rocksdb_is-write-stopped", "sum")) >= 4
+    assert told(played, "matched", "currentInput2Watermark", "min")
+    assert not of_rule(played, STALL)
+    assert not of_rule(played, SLOW)
+
+
+def test_the_slow_input_is_told_as_flinks_watermarks_lie_apart() -> None:
+    played = "1.20.5/write-stall"
     *_, newest = of_rule(played, SLOW)
     assert newest["subject"].startswith("matched")
     assert newest["title"].startswith("The second input of ")

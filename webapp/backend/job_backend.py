@@ -1,16 +1,19 @@
 """The state backend of one job as page, API and command show it."""
 
 import logging
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from ingest.flink_rest.payloads.fields import LAST_INSTANT_MS
+from ingest.flink_rest.versions import release
 from spark_jobs.diagnosis.rules.join_slow_input import apart_ms
 from spark_jobs.diagnosis.samples import VertexGauges
 from webapp.backend.options import NativeMetric, Option, is_rocksdb, native_metrics, options
 from webapp.fleet.models import JobCurrent
+from webapp.lib.recent_answers import end_of_step
 from webapp.work.lake import read_newest
 
 log = logging.getLogger(__name__)
@@ -67,6 +70,8 @@ class JobBackend:
     options: Sequence[Option] | None
     native_metrics: Sequence[NativeMetric]
     vertices: Sequence[VertexFigures] | None
+    has_unreported_inputs: bool = False
+    """It has vertices with two inputs, and its release does not report the watermark of each."""
 
     def having(self, names: Sequence[str]) -> list[VertexFigures]:
         return [one for one in self.vertices or () if one.has(names)]
@@ -83,10 +88,17 @@ def job_backend(job: JobCurrent, at: datetime) -> JobBackend:
         options(job.configuration),
         native_metrics(job.configuration),
         _vertices(job, at),
+        (release(job.flink_version) or ())[:1] >= (2,) and _has_two_inputs(job),
     )
 
 
+def _has_two_inputs(job: JobCurrent) -> bool:
+    targets = Counter(one.get("target") for one in (job.graph or {}).get("edges") or ())
+    return any(inputs > 1 for inputs in targets.values())
+
+
 def _vertices(job: JobCurrent, at: datetime) -> list[VertexFigures] | None:
+    at = end_of_step(at)  # figures come some moments after the answer about the job itself
     where = {"cluster": job.cluster, "job_id": job.job_id}
     columns = ("vertex_id", "ts", *FIGURES)
     try:
