@@ -33,7 +33,7 @@ _SHOWN: Sequence[tuple[tuple[str, ...], str, str]] = (
     ((f"{PREFIX}predefined-options",), "DEFAULT", "settings by kind of disk"),
     ((f"{PREFIX}use-bloom-filter",), "false", "reads of keys that are not there touch fewer files"),
     ((f"{PREFIX}timer-service.factory",), "ROCKSDB", "where timers are kept; HEAP is faster while they fit"),
-    ((f"{PREFIX}ttl.compaction.filter.enabled",), "true", "compactions drop state whose time-to-live is over (before 1.12 only)"),
+    ((f"{PREFIX}compaction.filter.periodic-compaction-time",), "30 d", "old files are compacted so often, so that what expired goes"),
     (("execution.state-recovery.from-local", "state.backend.local-recovery"), "false", "a copy of state on the local disk for restarts"),
 )
 
