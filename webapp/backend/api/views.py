@@ -29,7 +29,7 @@ class NativeMetricSerializer(serializers.Serializer[NativeMetric]):
     meaning = serializers.CharField()
 
 
-class FiguresSerializer(serializers.Serializer[VertexFigures]):
+class BackendFiguresSerializer(serializers.Serializer[VertexFigures]):
     vertex_id = serializers.CharField()
     name = serializers.CharField()
     at = serializers.DateTimeField(help_text="of the newest sample")
@@ -56,7 +56,7 @@ class BackendSerializer(serializers.Serializer[JobBackend]):
     native_metrics = NativeMetricSerializer(many=True)
     switch_on = serializers.SerializerMethodField(help_text="lines for the configuration of metrics that are off")
     debloating = serializers.SerializerMethodField(help_text="what is known of the size of buffers, and what to set")
-    vertices = FiguresSerializer(many=True, allow_null=True, help_text="with figures; null where they could not be read")
+    vertices = BackendFiguresSerializer(many=True, allow_null=True, help_text="with figures; null where they could not be read")
 
     @extend_schema_field(serializers.CharField())
     def get_verdict(self, found: JobBackend) -> str:
