@@ -31,7 +31,7 @@ LAST_EPOCH_MS = 7_258_118_400_000
 
 CHECKPOINT_FAILURE_KINDS = frozenset({"checkpoint_declined", "checkpoint_failed", "trigger_refused", "trigger_failed", "late_decline"})
 """Kinds whose reason is a ``CheckpointFailureReason``."""
-FAILURE_KINDS = frozenset({"task_state", "job_state"})
+FAILURE_KINDS = frozenset({"task_state", "job_state", "slot_request_failed"})
 """Kinds whose stack trace may name a well-known cause."""
 
 INT_FIELDS = frozenset(

@@ -586,6 +586,12 @@ _JOB_PATTERNS = (
         "Close ResourceManager connection a1b2: Stopping JobMaster for job orders.",
     ),
     _pattern(
+        "slot_request_failed",
+        "1.16+",
+        rf"Slot allocation for allocation {t.HEX} for job {t.JOB} failed\.",
+        f"Slot allocation for allocation {t.SAMPLE_VERTEX} for job {t.SAMPLE_JOB} failed.",
+    ),
+    _pattern(
         "partition_state_request",
         "1.9+",
         r"Error while requesting partition state",

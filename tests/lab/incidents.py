@@ -240,10 +240,10 @@ INCIDENTS = {
         ),
         Incident(
             "short-ask",
-            "RPCs may take 80 ms (40 ms on 1.20), which deployments exceed; checkpoints are deleted on cancel",
+            "RPCs may take 40 ms, which deployments exceed; checkpoints are deleted on cancel",
             {"rate": "300", "partitions": "4", "parse-parallelism": "8", "enrich-parallelism": "8"},
             {
-                "pekko.ask.timeout": "80 ms",
+                "pekko.ask.timeout": "40 ms",
                 "taskmanager.network.request-backoff.initial": "10",
                 "taskmanager.network.request-backoff.max": "20",
                 "execution.checkpointing.externalized-checkpoint-retention": "DELETE_ON_CANCELLATION",

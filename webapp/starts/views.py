@@ -11,7 +11,8 @@ from webapp.fleet.job_lookup import JobView, look_up
 from webapp.starts.jar_downloads import jar_downloads
 from webapp.starts.job_starts import JobStarts, job_starts
 from webapp.starts.parameters import StartParameters
-from webapp.starts.words import KINDS, PHASES, about_jars, verdict
+from webapp.starts.rpc_troubles import SHOWN, rpc_troubles
+from webapp.starts.words import KINDS, PHASES, about_calls, about_jars, verdict
 
 
 @require_GET
@@ -44,7 +45,12 @@ def chart(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
 def _context(view: JobView, query: QueryDict) -> dict[str, object]:
     found, asked = _starts(view), StartParameters.of_page(query)
     jars = jar_downloads(view.job, found, asked.jar_bytes, asked.link_bytes_per_s)
+    calls = rpc_troubles(view.job, view.time_range.to_time, found.starts)
     return {
+        "calls": calls,
+        "about_calls": about_calls(calls),
+        "troubled": calls.seconds[:SHOWN],
+        "phase_labels": {name: label for name, (label, _) in PHASES.items()},
         "jars": jars,
         "about_jars": about_jars(jars),
         "jar_kb": asked.jar_bytes and asked.jar_bytes // 1_000,

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from webapp.lib.quantities import bytes_text, count_text, duration_text
 from webapp.starts.jar_downloads import JarDownloads
 from webapp.starts.job_starts import JobStarts, Start
+from webapp.starts.rpc_troubles import RpcTroubles
 
 PHASES = {
     "detect": ("Detect", "from the first failed task to the decision to restart; before the downtime"),
@@ -80,6 +81,18 @@ def about_jars(found: JarDownloads) -> list[str]:
     elif found.taskmanagers is None or found.hosts is None:
         said.append("On how many TaskManagers and hosts it runs is not known.")
     return said
+
+
+def about_calls(found: RpcTroubles) -> str:
+    if not found.seconds:
+        return "No request for a slot, no deployment and no request for a partition timed out in the hour before."
+    worst = found.seconds[0]
+    phase = f", in {PHASES[worst.phase][0].lower()} of a start" if worst.phase else ""
+    return (
+        f"{count_text(found.slots)} requests for slots and {count_text(found.deployments)} calls about tasks timed out in an hour, "
+        f"{count_text(found.partitions)} partitions were not found, {count_text(found.taskmanagers_lost)} TaskManagers were lost. "
+        f"The worst second had {count_text(worst.calls)}{phase}."
+    )
 
 
 def straggler(start: Start) -> str:

@@ -32,6 +32,7 @@ import spark_jobs.diagnosis.rules.restart_loop
 import spark_jobs.diagnosis.rules.restore_missing_file
 import spark_jobs.diagnosis.rules.rocksdb_write_stall
 import spark_jobs.diagnosis.rules.sink_transaction_timeout
+import spark_jobs.diagnosis.rules.start_rpc_storm
 import spark_jobs.diagnosis.rules.start_slow_phase
 import spark_jobs.diagnosis.rules.storage_amplification
 import spark_jobs.diagnosis.rules.storage_cross_job

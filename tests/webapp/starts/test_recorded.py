@@ -3,6 +3,7 @@
 import gzip
 import json
 import re
+from collections import Counter
 from datetime import UTC, datetime
 from io import StringIO
 from pathlib import Path
@@ -20,7 +21,8 @@ from webapp.checkpoints.models import CheckpointFact
 from webapp.fleet.models import JobCurrent, LogEvent
 from webapp.starts.job_starts import job_starts
 from webapp.starts.models import JobStart
-from webapp.starts.words import verdict
+from webapp.starts.rpc_troubles import rpc_troubles
+from webapp.starts.words import about_calls, verdict
 
 pytestmark = pytest.mark.django_db
 SLOW = ["incidents/1.20.5/slow-restore", "incidents/2.3.0/slow-restore"]
@@ -131,7 +133,7 @@ def test_page_api_and_command_say_the_same(viewer: Any, home: Path, django_asser
     sentence = verdict(job_starts(job)).sentence
     assert "enrich/0 on flink-tm-" in sentence
     assert "held all others up for 15 s" in sentence
-    with django_assert_max_num_queries(16):
+    with django_assert_max_num_queries(17):
         page = viewer.get(reverse("starts", args=at)).content.decode()
     assert sentence in page
     assert "usually" in page
@@ -168,3 +170,42 @@ def test_starts_at_the_ends_of_the_calendar_cost_no_page(viewer: Any, at: dateti
     where = (of.cluster, of.job_id)
     for name in ("starts", "starts-tables", "job-chart-starts", "api-job-starts"):
         assert viewer.get(reverse(name, args=where)).status_code == 200
+
+
+def test_calls_that_timed_out_are_counted_by_second_as_the_raw_logs_have_them(viewer: Any, home: Path) -> None:
+    """By hand: requests for slots and tasks that failed by a time-out or a partition not found, each attempt once, at its first line."""
+    recording = "incidents/1.20.5/short-ask"
+    (job,) = taken_up(recording, home)
+    text = "\n".join(gzip.decompress(path.read_bytes()).decode() for path in sorted((FIXTURES / recording / "logs").iterdir()))
+    every = re.split(r"\n(?=\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3} )", text)
+    records = [one for one in every if "AskTimeoutException" in one or "PartitionNotFoundException" in one]
+    slots = [one[:19] for one in records if "Slot allocation for allocation" in one.partition("\n")[0]]
+    failed: dict[str, str] = {}
+    missing = 0
+    for one in sorted(records):
+        if match := re.search(r"\(([0-9a-f_]{65,})\) switched from \w+ to FAILED", one.partition("\n")[0]):
+            missing += match[1] not in failed and "PartitionNotFoundException" in one
+            failed.setdefault(match[1], one[:19])
+    assert missing and len(failed) > missing
+    at = (job.cluster, job.job_id)
+    told = viewer.get(reverse("api-job-starts", args=at)).json()["calls"]
+    assert (told["slots"], told["deployments"], told["partitions"], told["cut"]) == (len(slots), len(failed) - missing, missing, False)
+    by_second = Counter([*slots, *failed.values()])
+    assert {one["at"][:19].replace("T", " "): one["slots"] + one["deployments"] + one["partitions"] for one in told["seconds"]} == by_second
+    out = StringIO()
+    call_command("starts", CLUSTER, job.job_id, "--json", stdout=out)
+    assert json.loads(out.getvalue())["calls"] == told
+    page = viewer.get(reverse("starts-tables", args=at)).content.decode()
+    sentence = f"{len(slots)} requests for slots and {len(failed) - missing} calls about tasks timed out in an hour"
+    out = StringIO()
+    call_command("starts", CLUSTER, job.job_id, stdout=out)
+    assert sentence in out.getvalue()
+    assert sentence in page
+
+
+def test_a_job_whose_calls_came_in_time_says_so_with_one_query(home: Path, django_assert_num_queries: Any) -> None:
+    (job,) = taken_up(SLOW[0], home)
+    with django_assert_num_queries(1):
+        found = rpc_troubles(job, None, ())
+    assert (found.slots, found.seconds) == (0, ())
+    assert about_calls(found).startswith("No request for a slot")

@@ -16,6 +16,7 @@ from webapp.lib.api.lists import ERRORS, NOT_FOUND
 from webapp.starts.jar_downloads import Download, JarDownloads, jar_downloads
 from webapp.starts.job_starts import JobStarts, Phase, Start, job_starts
 from webapp.starts.parameters import StartParameters
+from webapp.starts.rpc_troubles import RpcTroubles, TroubledSecond, rpc_troubles
 from webapp.starts.words import verdict
 
 
@@ -86,16 +87,40 @@ class JobStartsSerializer(serializers.Serializer[JobStarts]):
         return verdict(found).sentence
 
 
+class TroubledSecondSerializer(serializers.Serializer[TroubledSecond]):
+    at = serializers.DateTimeField()
+    phase = serializers.CharField(allow_null=True, help_text="of a start that is known to have been under way")
+    slots = serializers.IntegerField()
+    deployments = serializers.IntegerField()
+    partitions = serializers.IntegerField()
+    taskmanagers_lost = serializers.IntegerField()
+
+
+class RpcTroublesSerializer(serializers.Serializer[RpcTroubles]):
+    until = serializers.DateTimeField(help_text="end of the hour that is looked at")
+    slots = serializers.IntegerField(help_text="requests for slots that timed out")
+    deployments = serializers.IntegerField(help_text="tasks that failed since a call about them timed out")
+    partitions = serializers.IntegerField(help_text="partitions that were not found")
+    taskmanagers_lost = serializers.IntegerField()
+    seconds = TroubledSecondSerializer(many=True, help_text="worst first")
+    cut = serializers.BooleanField(help_text="there were more lines than are read; the newest count")
+
+
 class WithJarsSerializer(JobStartsSerializer):
-    """Starts, and what TaskManagers fetch when the job is deployed."""
+    """Starts, what TaskManagers fetch when the job is deployed, and which calls timed out meanwhile."""
 
     jars = JarsSerializer()
+    calls = RpcTroublesSerializer()
 
 
 def as_document(job: JobCurrent, asked: StartParameters) -> dict[str, Any]:
     found = job_starts(job)
     jars = jar_downloads(job, found, asked.jar_bytes, asked.link_bytes_per_s)
-    return {**JobStartsSerializer(found).data, "jars": JarsSerializer(jars).data}
+    return {
+        **JobStartsSerializer(found).data,
+        "jars": JarsSerializer(jars).data,
+        "calls": RpcTroublesSerializer(rpc_troubles(job, None, found.starts)).data,
+    }
 
 
 class StartsView(APIView):

@@ -14,7 +14,8 @@ from webapp.starts.api.views import as_document
 from webapp.starts.jar_downloads import jar_downloads
 from webapp.starts.job_starts import job_starts
 from webapp.starts.parameters import StartParameters
-from webapp.starts.words import KINDS, PHASES, about_jars, verdict
+from webapp.starts.rpc_troubles import rpc_troubles
+from webapp.starts.words import KINDS, PHASES, about_calls, about_jars, verdict
 
 
 class Command(PreparedCommand):
@@ -45,4 +46,5 @@ def _table(job: JobCurrent, asked: StartParameters) -> Iterator[str]:
     for one in found.starts:
         phases = ", ".join(f"{PHASES[phase.name][0].lower()} {duration_text(phase.duration_ms)}" for phase in one.phases)
         yield f"{instant_text(one.at)}  {KINDS[one.kind]:<8}{duration_text(one.total_ms):>10}  {one.tasks:,} tasks: {phases}"
+    yield about_calls(rpc_troubles(job, None, found.starts))
     yield from about_jars(jar_downloads(job, found, asked.jar_bytes, asked.link_bytes_per_s))

@@ -1,0 +1,61 @@
+"""start.rpc_storm on what a real Flink logged with an ask time-out of milliseconds, recounted from its raw logs; and where it is silent."""
+
+import gzip
+import re
+from collections import Counter
+
+import pytest
+
+from spark_jobs.diagnosis.samples import LogEvent, Vertex
+from tests.diagnosis.jobs import found, ms, window
+from tests.played import FOLDER, of_rule, sights
+
+RULE = "start.rpc_storm"
+PLAYED = sorted(path.parent.name for path in FOLDER.glob("*/short-ask"))
+
+
+@pytest.mark.parametrize("version", PLAYED)
+def test_calls_that_time_out_while_tasks_are_deployed_are_counted_as_the_logs_have_them(version):
+    """By hand: requests for slots that failed, and tasks whose failure names a time-out, each attempt once."""
+    told = of_rule(f"{version}/short-ask", RULE)
+    assert told
+    text = "\n".join(gzip.decompress(path.read_bytes()).decode() for path in (FOLDER / version / "short-ask" / "logs").iterdir())
+    records = re.split(r"\n(?=\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3} )", text)
+    timed_out = [one for one in records if "AskTimeoutException" in one or "PartitionNotFoundException" in one]
+    slots = [one[:19] for one in timed_out if "Slot allocation for allocation" in one.partition("\n")[0]]
+    failed_task = re.compile(r"\(([0-9a-f]{32}_[0-9a-f]{32}_\d+_\d+)\) switched from \w+ to FAILED")
+    attempts = {match[1]: one[:19] for one in timed_out if (match := failed_task.search(one.partition("\n")[0]))}
+    newest = max(told, key=lambda one: one["data"]["slots"] + one["data"]["deployments"] + one["data"]["partitions"])
+    data = newest["data"]
+    # A window holds the newest 200 of each kind.
+    assert data["slots"] == min(len(slots), 200)
+    assert data["deployments"] + data["partitions"] == min(len(attempts), 200)
+    assert data["worst_second"] == Counter([*slots, *attempts.values()]).most_common(1)[0][1]
+
+
+@pytest.mark.parametrize("version", PLAYED)
+def test_checkpoints_of_that_job_are_deleted_when_it_is_cancelled(version):
+    """It was played with DELETE_ON_CANCELLATION; no other incident was."""
+    assert of_rule(f"{version}/short-ask", "checkpoint.deleted_on_cancel")
+
+
+@pytest.mark.parametrize("played", ["1.20.5/few-buffers", "1.20.5/rescaled", "2.3.0/lost-file", "2.3.0/slow-restore"])
+def test_other_failures_while_jobs_are_deployed_are_no_storm(played):
+    assert {RULE, "checkpoint.deleted_on_cancel", "checkpoint.uploads_after_end"}.isdisjoint(one["rule"] for one in sights(played))
+
+
+def failed(at, number, reason="RPC_TIMEOUT"):
+    return LogEvent(ms(at), "task_state", vertex_id="b", subtask=number, attempt=0, reason=reason, fields={"to_state": "FAILED"})
+
+
+def test_it_takes_as_many_as_a_share_of_the_tasks():
+    large = {"vertices": (Vertex("a", "a", 100), Vertex("b", "b", 200))}
+    few = [failed(10, number) for number in range(5)]
+    assert not found(window(at=60, events=tuple(few), **large), RULE)
+    [finding] = found(window(at=60, events=tuple(failed(10, number) for number in range(6)), **large), RULE)
+    assert finding.data["worst_second"] == 6
+    assert not found(window(at=60, events=tuple(failed(10, number, "OUT_OF_MEMORY") for number in range(50)), **large), RULE)
+
+
+def test_the_same_failure_in_two_logs_is_one():
+    assert not found(window(at=60, events=(failed(10, 1), failed(10, 1), failed(11, 2))), RULE)
