@@ -25,7 +25,7 @@ from spark_jobs.fold.size_trend import size_trend
 from spark_jobs.fold.snapshots import types_of
 from spark_jobs.fold.starts import TOLD_BY, Life, job_starts
 from spark_jobs.fold.state import JobState
-from spark_jobs.fold.taskmanagers import TaskManagerHistory, remembered, restarts_of
+from spark_jobs.fold.taskmanagers import TaskManagerHistory, restarts_of
 from spark_jobs.fold.triggers import CheckpointKey
 from spark_jobs.fold.vertex_states import vertex_states
 from spark_jobs.fold.wanted_snapshots import lacks_snapshots, wanted_keys
@@ -69,8 +69,8 @@ def fold(update: JobUpdate, before: JobState, settings: Settings) -> JobResult |
     lived, told = as_restarts(events), as_restarts(state.events)
     state = replace(state, outages=outages(lived, before.events, before.outages))
     states = entered_states(state.answers, told)
-    restarts, samples_of_taskmanagers = restarts_of(states), [*before.taskmanagers, *update.taskmanagers]
-    state = replace(state, taskmanagers=remembered(samples_of_taskmanagers, restarts))
+    taskmanagers = TaskManagerHistory([*before.taskmanagers, *update.taskmanagers], restarts_of(states))
+    state = replace(state, taskmanagers=taskmanagers.remembered())
     state = replace(state, starts=_starts(update, before, state, lived, states, surroundings.names))
     lost = lost_mentions(losses(state.taskmanager_lines, states))
     types = types_of(state.snapshots)
@@ -104,7 +104,6 @@ def fold(update: JobUpdate, before: JobState, settings: Settings) -> JobResult |
     for row in update.vertex_windows:
         in_window.setdefault(row["window_start"], []).append(vertex_window(row, rates(row, earlier)))
     size = sample(samples.SizeTrend, trend) if trend else None
-    taskmanagers = TaskManagerHistory(samples_of_taskmanagers, restarts)
     windows = job_windows(update.cluster, update.job_id, starts, newest_ms, current, size, in_window, history, taskmanagers)
     limits = settings.limits(update.cluster, update.job_id, current["name"])
     judgement = judged(windows, limits, settings.recovery_point(update.cluster, update.job_id))

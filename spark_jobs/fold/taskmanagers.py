@@ -35,12 +35,6 @@ def restarts_of(states: Iterable[tuple[int, str]]) -> list[int]:
     return found
 
 
-def remembered(rows: Iterable[Row], restarts: Sequence[int]) -> list[Row]:
-    """Samples that were kept and new ones → those that the windows to come may see."""
-    history = TaskManagerHistory(rows, restarts)
-    return history.rows_before(history.newest_ms + 1)
-
-
 class TaskManagerHistory:
     """What windows see: samples before their end, of each minute lately, and before that the last of each spell between restarts."""
 
@@ -50,15 +44,18 @@ class TaskManagerHistory:
         self._read = 0
         self._last_of_spell: dict[str, dict[int, Row]] = {}
 
-    @property
-    def newest_ms(self) -> int:
-        return self._instants[-1] if self._instants else 0
+    def remembered(self) -> list[Row]:
+        """What the windows to come may see."""
+        return self._rows_before(self._instants[-1] + 1) if self._instants else []
 
     def before(self, end_ms: int) -> tuple[TaskManagerSample, ...]:
-        """Oldest first. To be asked in order of time."""
-        return tuple(sample(TaskManagerSample, row) for row in self.rows_before(end_ms))
+        """Oldest first."""
+        return tuple(sample(TaskManagerSample, row) for row in self._rows_before(end_ms)) if self._instants else ()
 
-    def rows_before(self, end_ms: int) -> list[Row]:
+    def _rows_before(self, end_ms: int) -> list[Row]:
+        """One step on where it is asked in order of time, else from the beginning."""
+        if self._read and self._instants[self._read - 1] >= end_ms:
+            self._read, self._last_of_spell = 0, {}
         while self._read < len(self._instants) and self._instants[self._read] < end_ms:
             row = self._thinned[self._read]
             spells = self._last_of_spell.setdefault(row["taskmanager_id"], {})

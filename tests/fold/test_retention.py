@@ -23,7 +23,7 @@ KINDS: dict[str, tuple[Keep, st.SearchStrategy[list[dict[str, Any]]]]] = {
     "failures": (retention.failures, FAILURES),
     "uploads": (retention.uploads, UPLOADED),
     "snapshots": (retention.snapshots, SNAPSHOTS),
-    "taskmanagers": (lambda rows: taskmanagers.remembered(rows, (noon(80), noon(190))), TASKMANAGERS),
+    "taskmanagers": (lambda rows: taskmanagers.TaskManagerHistory(rows, (noon(80), noon(190))).remembered(), TASKMANAGERS),
 }
 every_kind = pytest.mark.parametrize("kind", KINDS)
 
