@@ -12,6 +12,7 @@ from typing import Any
 from spark_jobs.diagnosis.barrier_holders import Holder, holder_between
 from spark_jobs.diagnosis.checkpoint_history import FLINK_TIMEOUT_MS, anything_known, completed, recent
 from spark_jobs.diagnosis.findings import Confidence, Evidence, Finding, NotJudged, Related
+from spark_jobs.diagnosis.jvm_load import JvmCause, gc_threshold, jvm_cause, taskmanager_of
 from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow
 from spark_jobs.diagnosis.statistics import quantile
 from spark_jobs.diagnosis.subjects import job_finding
@@ -47,6 +48,7 @@ def phase_thresholds(rule_id: str, phase: str, default_ms: float, reason: str) -
             f"{rule_id}.critical_timeout_share", 0.8, "ratio", 0.1, 1,
             "At four fifths of the time-out, a little more load makes checkpoints expire.",
         ),
+        gc_threshold(rule_id),
     )  # fmt: skip
 
 
@@ -124,6 +126,7 @@ def phase_finding(cost: PhaseCost, cause: str, next_step: str, more_evidence: It
     timeout_ms = window.config.timeout_ms or FLINK_TIMEOUT_MS
     close = cost.end_to_end_p95_ms >= cost.limits[f"{cost.rule_id}.critical_timeout_share"] * timeout_ms
     holder = holder_of(cost)
+    jvm = _jvm(cost)
     held_by = f", held by back-pressure from {holder.brief}" if holder and phase in BARRIER_PHASES else ""
     return job_finding(
         window,
@@ -131,10 +134,10 @@ def phase_finding(cost: PhaseCost, cause: str, next_step: str, more_evidence: It
         "critical" if close else "warning",
         _confidence(cost, holder is not None),
         title=f"Checkpoints spend {ms_text(cost.p95_ms)} of {ms_text(cost.end_to_end_p95_ms)} in the {WORDS[phase]}{held_by}",
-        cause=cause,
-        next_step=next_step,
+        cause=f"{cause} {jvm.sentence}".rstrip(),
+        next_step=jvm.next_step + next_step,
         seen_at_ms=newest.ended_ms,
-        evidence=(*_evidence(cost, holder), *more_evidence),
+        evidence=(*_evidence(cost, holder), *more_evidence, *jvm.evidence),
         related=(Related("vertex", holder.name, "origin of the back-pressure", holder.path),) if held_by and holder else (),
         data={
             "phase": phase,
@@ -144,6 +147,16 @@ def phase_finding(cost: PhaseCost, cause: str, next_step: str, more_evidence: It
             **more_data,
         },
     )
+
+
+def _jvm(cost: PhaseCost) -> JvmCause:
+    """Of the TaskManager whose subtask was slowest, where the newest slow checkpoint is of this minute."""
+    newest, window = cost.slow[-1], cost.window
+    where = taskmanager_of(window.vertex_windows, newest.slowest_vertex_id, newest.slowest_subtask)
+    if where is None or newest.ended_ms < window.window_start_ms:
+        return JvmCause()
+    # What a snapshot waits for is not known to be its own threads: only collections are told of.
+    return jvm_cause(window, cost.limits, cost.rule_id, {where: 0.0})
 
 
 def holder_of(cost: PhaseCost) -> Holder | None:

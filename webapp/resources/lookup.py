@@ -59,14 +59,18 @@ def groupings() -> tuple[str, ...]:
     return (*BY, *sorted({name for one in labels for name in one} - set(BY)))
 
 
-def look_up_fleet(now: datetime, by: str = BY[0]) -> FleetResources:
-    """All jobs that have slots, largest saving first; ``by`` one of :func:`groupings`. Raises what the storage raises."""
+def look_up_fleet(now: datetime, by: str = BY[0]) -> FleetResources | None:
+    """All jobs that have slots, largest saving first; ``by`` one of :func:`groupings`. None where the lake could not be read."""
     at = end_of_step(now)
     key = answer_key("fleet-resources", (*_MADE_OF, FleetResources), at, by)
     kept = cache.get(key)
     if isinstance(kept, FleetResources):
         return kept
-    samples, since = read_taskmanagers(at)
+    try:
+        samples, since = read_taskmanagers(at)
+    except Exception:
+        log.exception("Samples of TaskManagers could not be read from the lake")
+        return None
     every = [budget(one) for one in samples]
     of_job: dict[tuple[str, str], list[TaskManagerBudget]] = {}
     for one in every:

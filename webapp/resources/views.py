@@ -10,7 +10,7 @@ from django.views.decorators.http import require_GET
 from webapp.charts.resources import configured_and_used
 from webapp.fleet.job_lookup import look_up
 from webapp.resources.lookup import BY, groupings, look_up_fleet, look_up_resources
-from webapp.resources.words import EMPTY, TONES, advice, unknown, verdict
+from webapp.resources.words import EMPTY, TONES, UNREADABLE, advice, unknown, verdict
 
 SHOWN = 50
 
@@ -54,16 +54,17 @@ def fleet_page(request: HttpRequest) -> HttpResponse:
 @require_GET
 def fleet_tables(request: HttpRequest) -> HttpResponse:
     found = look_up_fleet(timezone.now(), _by(request))
-    return render(request, "resources/_fleet_tables.html", {"found": found, "jobs": found.jobs[:SHOWN], "groups": found.groups[:SHOWN]})
+    context = {"found": found, "jobs": found.jobs[:SHOWN], "groups": found.groups[:SHOWN]} if found else {"empty": UNREADABLE}
+    return render(request, "resources/_fleet_tables.html", context)
 
 
 @require_GET
 def fleet_chart(request: HttpRequest) -> HttpResponse:
-    groups = look_up_fleet(timezone.now(), _by(request)).groups[:20]
-    if not groups:
-        return JsonResponse(
-            {"figure": None, "empty": {"title": EMPTY["title"], "text": "No job has slots on a TaskManager that was sampled."}}
-        )
+    found = look_up_fleet(timezone.now(), _by(request))
+    if not found or not found.groups:
+        none = {"title": EMPTY["title"], "text": "No job has slots on a TaskManager that was sampled."}
+        return JsonResponse({"figure": None, "empty": none if found else UNREADABLE})
+    groups = found.groups[:20]
     sizes = [group.memory_bytes for group in groups], [group.spare_bytes for group in groups]
     figure = configured_and_used([group.name or "–" for group in groups], *sizes, ("memory", "of it could be saved"))
     return JsonResponse({"figure": json.loads(figure.to_json()), "note": "Largest saving first, twenty at most."})

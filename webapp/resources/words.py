@@ -9,6 +9,7 @@ from webapp.resources.job_resources import JobResources
 
 TONES = {"tight": ("warn", "◆"), "spare": ("accent", "▽"), "ok": ("ok", "●"), "unknown": ("unknown", "?")}
 EMPTY = {"title": "No TaskManager was sampled", "text": "No sample of a TaskManager with slots of this job is in the hour looked at."}
+UNREADABLE = {"title": "The lake could not be read", "text": "The server's log has the reason."}
 _PROCESS = "taskmanager.memory.process.size"
 
 

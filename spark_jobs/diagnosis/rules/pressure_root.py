@@ -3,8 +3,9 @@
 from collections.abc import Iterator, Sequence
 
 from spark_jobs.diagnosis.findings import Confidence, Evidence, Finding, NotJudged, Severity
+from spark_jobs.diagnosis.jvm_load import gc_threshold, jvm_cause
 from spark_jobs.diagnosis.origins import BACKPRESSURED, Held, Pressure, Way, pressure_of
-from spark_jobs.diagnosis.pressure import typical, value
+from spark_jobs.diagnosis.pressure import Subtasks, typical, value
 from spark_jobs.diagnosis.pressure_walk import Origin
 from spark_jobs.diagnosis.pressure_words import MOST_NAMED, brief_name, brief_names, held_back, hot_data, subtasks_text, waiting_evidence
 from spark_jobs.diagnosis.registry import rule
@@ -67,6 +68,7 @@ BUSY, FULL_INPUT, CRITICAL = f"{RULE}.busy_ratio", f"{RULE}.full_input_ratio", f
             1.0,
             "A source that waits nine tenths of the time reads slower than records arrive, and barriers stand in the same queue.",
         ),
+        gc_threshold(RULE),
     ),
 )
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
@@ -98,6 +100,7 @@ def _finding(window: JobWindow, limits: Limits, pressure: Pressure, origin: Orig
     confidence = _confidence(pressure, origin, held)
     hot = subtasks_text(origin.subtasks, vertex.parallelism)
     held_names = list_text(dict.fromkeys(brief_name(window, one.vertex_id) for one in held))
+    jvm = jvm_cause(window, limits, RULE, _busy_threads(vertex, origin))
     works = (
         f"{hot[0].upper()}{hot[1:]} of {name} worked without pause and never had to wait"
         if origin.measured
@@ -110,12 +113,23 @@ def _finding(window: JobWindow, limits: Limits, pressure: Pressure, origin: Orig
         _severity(limits, pressure, origin, held),
         confidence,
         title=f"{name} back-pressures {held_names}",
-        cause=f"{works}, while {held_names} waited for room in the output: records arrive faster than {name} processes them.",
-        next_step=_next_step(pressure, origin, name),
-        evidence=_evidence(window, limits, pressure, origin, held),
+        cause=(
+            f"{works}, while {held_names} waited for room in the output: records arrive faster than {name} processes them. {jvm.sentence}"
+        ).rstrip(),
+        next_step=jvm.next_step + _next_step(pressure, origin, name),
+        evidence=(*_evidence(window, limits, pressure, origin, held), *jvm.evidence),
         related=held_back(window, ways),
         data=hot_data(window, pressure, origin.vertex_id, origin.subtasks, ways),
     )
+
+
+def _busy_threads(vertex: Subtasks, origin: Origin) -> dict[str, float]:
+    """Of the subtasks that hold others, by TaskManager."""
+    found: dict[str, float] = {}
+    for index in origin.subtasks:
+        if (taskmanager := value(vertex.window.taskmanager_id, index)) is not None:
+            found[taskmanager] = found.get(taskmanager, 0.0) + (vertex.busy(index) or 0.0)
+    return found
 
 
 def _evidence(window: JobWindow, limits: Limits, pressure: Pressure, origin: Origin, held: Sequence[Held]) -> Iterator[Evidence]:

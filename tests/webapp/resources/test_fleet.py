@@ -56,6 +56,14 @@ def test_page_api_and_command_tell_the_same(fleet, viewer, monkeypatch):
     assert viewer.get("/charts/resources?by=name").json()["figure"]["data"][0]["x"] == ["lab"]
 
 
+def test_a_lake_that_cannot_be_read_is_told_everywhere(fleet, viewer, home):
+    (home / "lake" / "taskmanagers" / "_delta_log").rename(home / "moved")
+    (home / "lake" / "taskmanagers" / "_delta_log").write_text("no log")
+    assert "The lake could not be read" in viewer.get("/resources/tables").content.decode()
+    assert viewer.get("/charts/resources").json()["empty"]["title"] == "The lake could not be read"
+    assert viewer.get("/api/v1/resources/").status_code == 404
+
+
 def test_a_wrong_grouping_is_refused_by_the_api_and_a_job_needs_its_cluster(viewer, db):
     assert viewer.get("/api/v1/resources/?by=colour").status_code == 400
     with pytest.raises(CommandError, match="Give a cluster and a job"):

@@ -16,7 +16,7 @@ from webapp.lib.api.lists import ERRORS, NOT_FOUND
 from webapp.resources.budget import MemoryPart, TaskManagerBudget
 from webapp.resources.job_resources import STATES, Group, JobResources
 from webapp.resources.lookup import BY, FleetResources, groupings, look_up_fleet, look_up_resources
-from webapp.resources.words import EMPTY, advice, unknown, verdict
+from webapp.resources.words import EMPTY, UNREADABLE, advice, unknown, verdict
 
 
 class MemoryPartSerializer(serializers.Serializer[MemoryPart]):
@@ -138,9 +138,12 @@ class FleetResourcesView(APIView):
         parameters=[
             OpenApiParameter("by", str, description="group by cluster, by name (the first word of the job's) or by a label of clusters")
         ],
-        responses={200: FleetResourcesSerializer, **ERRORS},
+        responses={200: FleetResourcesSerializer, **ERRORS, **NOT_FOUND},
     )
     def get(self, request: Request) -> Response:
         asked = _By(data=request.query_params)
         asked.is_valid(raise_exception=True)
-        return Response(FleetResourcesSerializer(look_up_fleet(timezone.now(), asked.validated_data["by"])).data)
+        found = look_up_fleet(timezone.now(), asked.validated_data["by"])
+        if found is None:
+            raise Http404(f"{UNREADABLE['title']}. {UNREADABLE['text']}")
+        return Response(FleetResourcesSerializer(found).data)

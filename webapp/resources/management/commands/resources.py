@@ -15,7 +15,7 @@ from webapp.lib.quantities import bytes_text
 from webapp.resources.api.views import FleetResourcesSerializer, as_document
 from webapp.resources.job_resources import JobResources
 from webapp.resources.lookup import BY, FleetResources, groupings, look_up_fleet, look_up_resources
-from webapp.resources.words import EMPTY, advice, unknown, verdict
+from webapp.resources.words import EMPTY, UNREADABLE, advice, unknown, verdict
 
 
 class Command(PreparedCommand):
@@ -37,6 +37,8 @@ class Command(PreparedCommand):
             if options["by"] not in (known := groupings()):
                 raise CommandError(f"All jobs can be grouped by {', '.join(known)}.", returncode=REFUSED)
             fleet = look_up_fleet(timezone.now(), options["by"])
+            if fleet is None:
+                raise CommandError(f"{UNREADABLE['title']}. {UNREADABLE['text']}", returncode=REFUSED)
             if options["json"]:
                 print_document(self.stdout, FleetResourcesSerializer(fleet).data)
             else:

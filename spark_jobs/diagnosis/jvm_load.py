@@ -1,0 +1,123 @@
+"""What the JVM of a TaskManager did in the judged minute, as a cause of what its tasks did: time in collections, and CPU.
+
+A thread that waits for a collection, for a lock or for an answer from outside counts as busy in Flink's metrics. CPU time tells computing
+from waiting; collections stop all threads of the JVM, those that write a snapshot too.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from spark_jobs.diagnosis.findings import Evidence
+from spark_jobs.diagnosis.samples import JobWindow, TaskManagerSample, VertexWindow
+from spark_jobs.diagnosis.thresholds import Limits, Threshold
+from spark_jobs.diagnosis.wording import share_text
+
+LEAST_MS = 5_000
+"""Two samples closer than that say little."""
+NEARLY_ALL = 0.9
+HARDLY = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class JvmLoad:
+    """``gc_ratio``: of the time, in collections; ``cpu_used``: processors kept busy, of ``cpu_cores`` that the JVM sees."""
+
+    taskmanager_id: str
+    host: str | None
+    at_ms: int
+    gc_ratio: float | None
+    cpu_used: float | None
+    cpu_cores: float | None
+
+    @property
+    def where(self) -> str:
+        return self.host or self.taskmanager_id
+
+
+@dataclass(frozen=True, slots=True)
+class JvmCause:
+    """``sentence`` and ``next_step`` are empty where the JVM explains nothing; the figures are evidence all the same."""
+
+    evidence: tuple[Evidence, ...] = ()
+    sentence: str = ""
+    next_step: str = ""
+
+
+def gc_threshold(rule_id: str) -> Threshold:
+    return Threshold(
+        f"{rule_id}.gc_ratio",
+        0.1,
+        "ratio",
+        0.01,
+        1.0,
+        "A healthy JVM collects for a few percent of the time; a tenth is felt by every task.",
+    )
+
+
+def jvm_loads(window: JobWindow) -> dict[str, JvmLoad]:
+    """By TaskManager, from its last two samples; none of those that were not sampled in this minute."""
+    of_taskmanager: dict[str, list[TaskManagerSample]] = {}
+    for one in sorted(window.taskmanagers, key=lambda one: one.at_ms):
+        of_taskmanager.setdefault(one.taskmanager_id, []).append(one)
+    found = {}
+    for name, samples in of_taskmanager.items():
+        newest = samples[-1]
+        earlier = [one for one in samples[:-1] if one.at_ms <= newest.at_ms - LEAST_MS]
+        if newest.at_ms >= window.window_start_ms and earlier:
+            gc, cpu = (_rate(earlier[-1], newest, counter) for counter in ("gc_ms", "cpu_ms"))
+            found[name] = JvmLoad(name, newest.host, newest.at_ms, gc, cpu, newest.cpu_cores)
+    return found
+
+
+def _rate(earlier: TaskManagerSample, later: TaskManagerSample, counter: str) -> float | None:
+    before, after = getattr(earlier, counter), getattr(later, counter)
+    if before is None or after is None or after < before:
+        return None
+    return float((after - before) / (later.at_ms - earlier.at_ms))
+
+
+def taskmanager_of(vertices: Iterable[VertexWindow], vertex_id: str | None, subtask: int | None) -> str | None:
+    for vertex in vertices:
+        if vertex.vertex_id == vertex_id and subtask is not None and subtask < len(vertex.taskmanager_id):
+            return vertex.taskmanager_id[subtask]
+    return None
+
+
+def jvm_cause(window: JobWindow, limits: Limits, rule_id: str, busy: Mapping[str, float]) -> JvmCause:
+    """``busy``: threads of these tasks that were busy, by TaskManager. The JVM that collects most is told of, else the busiest."""
+    loads = [load for name, load in jvm_loads(window).items() if name in busy]
+    collecting = [load for load in loads if load.gc_ratio is not None]
+    if not loads:
+        return JvmCause()
+    worst = max(collecting or loads, key=lambda load: (load.gc_ratio or 0, busy[load.taskmanager_id], load.taskmanager_id))
+    evidence = []
+    collects = worst.gc_ratio is not None and worst.gc_ratio >= limits[f"{rule_id}.gc_ratio"]
+    if worst.gc_ratio is not None:
+        sign = ">=" if collects else "<"
+        evidence.append(limits.compared(f"{worst.where} in collections", worst.gc_ratio, "ratio", sign, f"{rule_id}.gc_ratio", worst.at_ms))
+    if worst.cpu_used is not None:
+        of = f"of {worst.cpu_cores:g} that it sees" if worst.cpu_cores else ""
+        evidence.append(Evidence(f"{worst.where} processors used", worst.cpu_used, "count", at_ms=worst.at_ms, note=of))
+    return JvmCause(tuple(evidence), *_explained(worst, collects, busy[worst.taskmanager_id]))
+
+
+def _explained(load: JvmLoad, collects: bool, busy: float) -> tuple[str, str]:
+    if collects and load.gc_ratio is not None:
+        return (
+            f"The JVM of {load.where} collected garbage for {share_text(load.gc_ratio)} of the time, in which all its threads stand still.",
+            f"First give {load.where} more heap or fewer objects: the job's resources page shows what a collection leaves. ",
+        )
+    if load.cpu_used is None or busy <= 0:
+        return "", ""
+    if load.cpu_cores and load.cpu_used >= NEARLY_ALL * load.cpu_cores:
+        return (
+            f"The JVM of {load.where} used {load.cpu_used:.1f} of the {load.cpu_cores:g} processors that it sees: there are no more.",
+            "",
+        )
+    if load.cpu_used < HARDLY * busy:
+        return (
+            f"The whole JVM of {load.where} used {load.cpu_used:.2f} processors while {busy:.1f} of these threads were busy: they wait for "
+            "something outside, a disk or a lock, or the machine has no CPU left for them.",
+            "",
+        )
+    return "", ""
