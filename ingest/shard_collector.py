@@ -27,6 +27,7 @@ from ingest.history.archives import read_archives
 from ingest.lake.store import Lake
 from ingest.metadata.evidence import SOURCE as EVIDENCE
 from ingest.metadata.evidence import EvidenceBudget, read_evidence
+from ingest.prometheus.collector import read_metrics
 from ingest.records import Observed, Skip
 from ingest.sources import ClusterSource
 
@@ -121,9 +122,9 @@ class ClusterRun:
         return part if isinstance(part, dict) else {}
 
     @asynccontextmanager
-    async def client(self, url: str, gates: Gates) -> AsyncIterator[RestClient]:
-        """A client for an address of this cluster, whose requests count."""
-        async with client_of(self.source, url, gates.of(url)) as client:
+    async def client(self, url: str, gates: Gates, source: ClusterSource | None = None) -> AsyncIterator[RestClient]:
+        """A client for an address of this cluster, whose requests count; ``source`` says how to sign in, if not as the cluster does."""
+        async with client_of(source or self.source, url, gates.of(url)) as client:
             try:
                 yield client
             finally:
@@ -144,6 +145,7 @@ async def _read_endpoints(runs: Sequence[ClusterRun], at: Callable[[], datetime]
     gates = Gates()
     await asyncio.gather(*(_guarded(_read_rest, run, at, gates, cycle_s, limits) for run in runs if run.source.url))
     await asyncio.gather(*(_guarded(_read_history, run, at, gates) for run in runs if run.source.history_url))
+    await asyncio.gather(*(_guarded(_read_prometheus, run, at, gates) for run in runs))
     wanting = [run for run in runs if run.source.flame_graphs and run.rest and run.reachable]
     await asyncio.gather(*(_guarded(_read_flame_graphs, run, at, gates) for run in wanting))
     # Clusters that waited longest for a share of the bytes come first.
@@ -189,6 +191,20 @@ async def _read_history(run: ClusterRun, at: Callable[[], datetime], gates: Gate
     if not source.url:
         run.reachable = found.reachable is not False
         run.history_jobs = found.jobs_seen
+    run.error = run.error or found.error
+
+
+async def _read_prometheus(run: ClusterRun, at: Callable[[], datetime], gates: Gates) -> None:
+    if (prometheus := run.source.prometheus) is None:
+        return
+    server = replace(run.source, auth=prometheus.auth)  # the cluster's own secret is none of that server's business
+    async with run.client(prometheus.url, gates, server) as client:
+        found = await read_metrics(client, run.source, run.part("prometheus"), at)
+    run.cursor["prometheus"] = found.cursor
+    run.take(found.observed, found.skips, at(), "prometheus")
+    if not run.source.url:
+        run.reachable = found.reachable is not False
+        run.history_jobs = max(run.history_jobs, found.jobs_seen)
     run.error = run.error or found.error
 
 

@@ -42,6 +42,18 @@ class LogSource:
 
 
 @dataclass(frozen=True, slots=True)
+class PrometheusSource:
+    """Where Flink's Prometheus reporter is scraped: the HTTP API's address, and label matchers that pick this cluster's series.
+
+    ``selector`` is such as ``namespace="flink",cluster="payments"``; empty where the server scrapes nothing else.
+    """
+
+    url: str
+    selector: str = ""
+    auth: Auth | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class MetadataSource:
     """Which ``_metadata`` may be read as evidence: local ones, and those below ``roots``, in bounds.
 
@@ -77,6 +89,8 @@ class ClusterSource:
     auth: Auth | None = None
     tls: Tls = Tls()
     logs: LogSource = LogSource()
+    prometheus: PrometheusSource | None = None
+    """Where it is given, metrics of tasks are taken from it, and the JobManager is not asked for them."""
     metadata: MetadataSource = MetadataSource()
     metrics_interval_s: float = 30
     request_timeout_s: float = 10

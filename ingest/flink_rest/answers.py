@@ -58,6 +58,8 @@ class JobAnswers:
     details: dict[int, Answer] = field(default_factory=dict)
     subtasks: dict[tuple[int, str], Answer] = field(default_factory=dict)
     vertices: dict[str, Answer] = field(default_factory=dict)
+    measured_elsewhere: bool = False
+    """Whether samples of subtasks come from another source; REST then tells where and since when tasks run."""
     starts_known: bool = False
     """Whether an earlier reading told when these tasks were started."""
     backpressure: dict[str, Answer] = field(default_factory=dict)

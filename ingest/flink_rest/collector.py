@@ -180,6 +180,7 @@ class _Cycle:
             self.sampling_rate,
             self.cursor.flink_version,
             jobmanager_config=configuration,
+            measured_elsewhere=self.source.prometheus is not None,
             retry_empty=0 < len(fresh) <= NEW_JOBS_READ_TWICE,
         )
 

@@ -42,12 +42,13 @@ class JobReader:
     sampling_rate: SamplingRate
     flink_version: str | None
     jobmanager_config: Answer | None = None
+    measured_elsewhere: bool = False
     retry_empty: bool = False
     """Request again after a pause what Flink answers empty the first time; for a handful of new jobs only."""
 
     async def read(self, job: ListedJob, cursor: JobCursor) -> JobAnswers:
         """Everything due of ``job``; ``cursor`` is brought up to what was answered."""
-        reading = JobAnswers(job.job_id, self.flink_version, overview=job.answer)
+        reading = JobAnswers(job.job_id, self.flink_version, overview=job.answer, measured_elsewhere=self.measured_elsewhere)
         now_s = self.session.at().timestamp()
         troubled = in_trouble(job, cursor)
         budget = Budget(self.limits.requests_per_job, self.session.budget)

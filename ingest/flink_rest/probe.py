@@ -1,8 +1,9 @@
 """Tests a connection: what Weir would read of a cluster, and what it would miss. Nothing is stored."""
 
 import asyncio
+import time
 from collections.abc import Awaitable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -19,7 +20,8 @@ from ingest.flink_rest.payloads.fields import clean_text
 from ingest.flink_rest.payloads.jobs import TERMINAL, state_in
 from ingest.flink_rest.versions import has_time_metrics, is_known, is_version
 from ingest.history.listing import ArchiveDirectory
-from ingest.sources import ClusterSource, LogSource
+from ingest.prometheus.probe import probe_prometheus
+from ingest.sources import ClusterSource, LogSource, PrometheusSource
 
 GATHERING_PAUSE_S = 2
 """Flink gathers metrics only after a first request for them."""
@@ -58,6 +60,8 @@ async def _probe(source: ClusterSource, timeout_s: float) -> Probe:
         parts.append(("The JobManager", _probe_rest(source, notes)))
     if source.history_url:
         parts.append(("The History Server", _probe_history(source, notes)))
+    if source.prometheus:
+        parts.append(("Prometheus", _probe_prometheus(source, source.prometheus, notes)))
     if source.archive_dir:
         parts.append(("The archive directory", asyncio.to_thread(_probe_archive, source.archive_dir, notes)))
     if source.logs.globs:
@@ -65,7 +69,7 @@ async def _probe(source: ClusterSource, timeout_s: float) -> Probe:
     # Together: a source that hangs must not eat the time of those that answer.
     await asyncio.gather(*(_bounded(subject, part, timeout_s, notes) for subject, part in parts))
     if not parts:
-        notes.misses.append("Neither an address nor logs nor archives are given: there is nothing to see.")
+        notes.misses.append("Neither an address nor Prometheus nor logs nor archives are given: there is nothing to see.")
     return Probe(bool(notes.sees), tuple(notes.sees), tuple(notes.misses), notes.flink_version, notes.jobs, notes.taskmanagers)
 
 
@@ -102,6 +106,13 @@ async def _probe_rest(source: ClusterSource, notes: _ProbeNotes) -> None:
             notes.misses.append("checkpoints and metrics cannot be tested while no job runs")
         if not source.logs.globs:
             await _probe_log_endpoint(client, source.logs, notes)
+
+
+async def _probe_prometheus(source: ClusterSource, prometheus: PrometheusSource, notes: _ProbeNotes) -> None:
+    async with client_of(replace(source, auth=prometheus.auth), prometheus.url) as client:
+        sees, misses = await probe_prometheus(client, prometheus, int(time.time()))
+    notes.sees += sees
+    notes.misses += misses
 
 
 def _say_version(notes: _ProbeNotes) -> None:

@@ -32,6 +32,8 @@ class VertexReader:
         paths = {vertex_id: f"/jobs/{job_id}/vertices/{vertex_id}" for vertex_id in cursor.vertices}
         if placed:
             await self._read_placement(paths, reading, cursor)
+        if reading.measured_elsewhere:
+            return
         await self._read_backpressure(paths, reading, cursor)
         await self._read_metrics(paths, reading, cursor)
         await read_gauges(self._session, self._budget, reading, cursor, self._prefix_bytes, self._lean)

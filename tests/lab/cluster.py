@@ -18,7 +18,7 @@ from typing import Any, Self
 
 from tests.lab.configuration import MODULE_OPTIONS, TASKMANAGERS, Layout, write_configuration
 from tests.lab.incidents import INCIDENTS
-from tests.lab.jars import ENTRY_CLASS, HADOOP_JARS, flink_jars, job_jar, lab_home
+from tests.lab.jars import ENTRY_CLASS, HADOOP_JARS, flink_jars, job_jar, lab_home, reporter_jars
 from tests.lab.releases import DEFAULT_VERSION, RELEASES
 from tests.lab.rest import call, call_or_none, upload_jar
 from tests.lab.slow_network import SlowLink
@@ -242,7 +242,8 @@ class Lab:
 
     def _class_path(self) -> str:
         hadoop = HADOOP_JARS if self.incident.counts_calls else ()
-        return ":".join((f"{flink_jars(self.release)}/*", str(job_jar(self.release)), *map(str, hadoop)))
+        reporter = (f"{reporter_jars(self.release)}/*",) if self.incident.reports_metrics else ()
+        return ":".join((f"{flink_jars(self.release)}/*", *reporter, str(job_jar(self.release)), *map(str, hadoop)))
 
     def _kill(self, name: str) -> None:
         process = self._processes[name]

@@ -57,6 +57,11 @@ class Layout:
         return 28500 + 10 * self.slot + number, 28600 + 10 * self.slot + number
 
     @property
+    def metrics_ports(self) -> dict[str, int]:
+        """Process → where it answers Prometheus."""
+        return {name: 28700 + 10 * self.slot + number for number, name in enumerate(("jm", "tm1", "tm2"))}
+
+    @property
     def logs(self) -> Path:
         return self.folder / "log"
 
@@ -105,7 +110,7 @@ def write_configuration(layout: Layout, release: Release, incident: Incident) ->
         hadoop = {"fs.hdfs.impl": "lab.CountedHdfs", "lab.calls": layout.calls}
         properties = "".join(f"<property><name>{name}</name><value>{value}</value></property>" for name, value in hadoop.items())
         (layout.calls / "core-site.xml").write_text(f"<configuration>{properties}</configuration>\n")
-    _write(layout.configuration("jm"), release, settings)
+    _write(layout.configuration("jm"), release, settings | _reporter(layout, incident, "jm"))
     for number in range(1, TASKMANAGERS + 1):
         host, address = layout.taskmanager_host(number)
         hosts.append(f"{address} {host}")
@@ -113,8 +118,15 @@ def write_configuration(layout: Layout, release: Release, incident: Incident) ->
         if incident.network_bytes_per_s is not None:
             announced, listening = layout.data_ports(number)
             own |= {"taskmanager.data.port": str(announced), "taskmanager.data.bind-port": str(listening)}
-        _write(layout.configuration(f"tm{number}"), release, settings | own)
+        _write(layout.configuration(f"tm{number}"), release, settings | own | _reporter(layout, incident, f"tm{number}"))
     layout.hosts.write_text("\n".join(hosts) + "\n")
+
+
+def _reporter(layout: Layout, incident: Incident, process: str) -> dict[str, str]:
+    if not incident.reports_metrics:
+        return {}
+    factory = "org.apache.flink.metrics.prometheus.PrometheusReporterFactory"
+    return {"metrics.reporter.prom.factory.class": factory, "metrics.reporter.prom.port": str(layout.metrics_ports[process])}
 
 
 def _write(folder: Path, release: Release, settings: dict[str, str]) -> None:

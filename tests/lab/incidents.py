@@ -13,6 +13,7 @@ class Incident:
     after which the job is cancelled, its newest checkpoint claimed by a second job, and old files deleted before that one restarts.
     ``rescaled_after``: completed checkpoints, after which every vertex of parallelism 4 is asked to run with 2.
     ``restored_from``: a checkpoint below the root, from which the job is started once more beside itself.
+    ``reports_metrics``: each process answers Prometheus, see :attr:`tests.lab.configuration.Layout.metrics_ports`.
     ``counts_calls``: its storage is HDFS as Flink sees it, and each call to the NameNode is written down.
     """
 
@@ -27,6 +28,7 @@ class Incident:
     rescaled_after: int | None = None
     restored_from: str | None = None
     counts_calls: bool = False
+    reports_metrics: bool = False
 
 
 _SUMMED = {
@@ -70,6 +72,12 @@ INCIDENTS = {
             "backpressure",
             "enrich is slower than its input: source and parse are back-pressured, checkpoints wait for their barriers",
             {"rate": "5000", "slow-us": "3000"},
+        ),
+        Incident(
+            "scraped",
+            "enrich is slower than its input, and every process has Flink's Prometheus reporter",
+            {"rate": "5000", "slow-us": "3000"},
+            reports_metrics=True,
         ),
         Incident(
             "switched",

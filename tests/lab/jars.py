@@ -47,6 +47,15 @@ def flink_jars(release: Release) -> Path:
     return folder
 
 
+def reporter_jars(release: Release) -> Path:
+    """Folder with the jar of Flink's Prometheus reporter, out of the same package."""
+    folder = lab_home() / f"flink-{release.version}-prometheus"
+    with _alone(folder):
+        if not folder.is_dir():
+            _fetch(release, folder, ("flink-metrics-prometheus",))
+    return folder
+
+
 def job_jar(release: Release) -> Path:
     """The incident job for this release; compiled at first use and after a change of its source."""
     libraries = flink_jars(release)
@@ -58,7 +67,7 @@ def job_jar(release: Release) -> Path:
     return jar
 
 
-def _fetch(release: Release, folder: Path) -> None:
+def _fetch(release: Release, folder: Path, needed: tuple[str, ...] = _NEEDED) -> None:
     with tempfile.TemporaryDirectory(dir=folder.parent) as scratch:
         requirements = Path(scratch, "requirements.txt")
         requirements.write_text(f"{release.package}=={release.version} --hash=sha256:{release.sha256}\n")
@@ -68,27 +77,31 @@ def _fetch(release: Release, folder: Path) -> None:
         jars = Path(scratch, "jars")
         jars.mkdir()
         (archive,) = downloads.iterdir()
-        for name, content in _jars_in(archive):
+        for name, content in _jars_in(archive, needed):
             (jars / name).write_bytes(content)
         jars.rename(folder)
 
 
-def _jars_in(archive: Path) -> Iterator[tuple[str, bytes]]:
-    """Name and content of the needed jars, of a wheel (``pyflink/lib``) or an sdist (``deps/lib``)."""
+def _jars_in(archive: Path, needed: tuple[str, ...]) -> Iterator[tuple[str, bytes]]:
+    """Name and content of the needed jars, of a wheel (``pyflink/lib``) or an sdist (``deps/lib``); plugins lie beside ``lib``."""
     if archive.suffix == ".whl":
         with zipfile.ZipFile(archive) as wheel:
-            yield from ((Path(name).name, wheel.read(name)) for name in wheel.namelist() if _is_needed(name))
+            yield from ((Path(name).name, wheel.read(name)) for name in wheel.namelist() if _is_needed(name, needed))
         return
     with tarfile.open(archive) as sdist:
         for member in sdist:
-            content = sdist.extractfile(member) if _is_needed(member.name) else None
+            content = sdist.extractfile(member) if _is_needed(member.name, needed) else None
             if content:
                 yield Path(member.name).name, content.read()
 
 
-def _is_needed(name: str) -> bool:
+def _is_needed(name: str, needed: tuple[str, ...]) -> bool:
     path = Path(name)
-    return path.suffix == ".jar" and path.parent.name == "lib" and path.name.startswith(_NEEDED)
+    return (
+        path.suffix == ".jar"
+        and ({"lib", "plugins"} & {path.parent.name, path.parent.parent.name}) != set()
+        and path.name.startswith(needed)
+    )
 
 
 def _compile(release: Release, libraries: Path, jar: Path) -> None:

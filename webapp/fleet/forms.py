@@ -34,7 +34,8 @@ class ClusterForm(forms.ModelForm):
         model = Cluster
         fields = (
             "name", "url", "history_url", "archive_dir", "auth_scheme", "auth_user", "ca_file", "client_cert_file",
-            "client_key_file", "verify_tls", "log_globs", "logs_are_pushed", "log_layout", "time_zone", "metrics_interval_s",
+            "client_key_file", "verify_tls", "log_globs", "logs_are_pushed", "log_layout", "time_zone",
+            "prometheus_url", "prometheus_selector", "metrics_interval_s",
         )  # fmt: skip
         labels = {
             "url": "JobManager address",
@@ -49,6 +50,8 @@ class ClusterForm(forms.ModelForm):
             "logs_are_pushed": "A log shipper pushes them",
             "log_layout": "Log layout",
             "time_zone": "Time zone of the logs",
+            "prometheus_url": "Prometheus address",
+            "prometheus_selector": "Labels of its series",
             "metrics_interval_s": "Seconds between metric samples",
         }
         help_texts = {"name": "Letters, digits, dots, dashes. It never changes: the lake knows the cluster by it."}

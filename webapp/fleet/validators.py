@@ -1,5 +1,6 @@
 """What may be entered for a cluster."""
 
+import re
 import zoneinfo
 from urllib.parse import urlsplit
 
@@ -23,3 +24,13 @@ def is_web_url(url: str) -> None:
 def is_time_zone(name: str) -> None:
     if name not in zoneinfo.available_timezones():
         raise ValidationError("Give an IANA time zone such as UTC or Europe/Berlin.")
+
+
+_MATCHER = r'[a-zA-Z_][a-zA-Z0-9_]*\s*(?:=~|!~|!=|=)\s*"(?:[^"\\\n]|\\[^\n])*"'
+_MATCHERS = re.compile(rf"\s*{_MATCHER}(?:\s*,\s*{_MATCHER})*\s*")
+
+
+def are_label_matchers(text: str) -> None:
+    """Accept what may stand between the braces of a Prometheus selector."""
+    if not _MATCHERS.fullmatch(text):
+        raise ValidationError('Give label matchers such as namespace="flink",cluster="payments".')

@@ -11,12 +11,12 @@ from django.utils import timezone
 
 from ingest.network.clusters import RefusedAddress
 from ingest.network.uris import check_uri
-from ingest.sources import Auth, ClusterSource, LogSource, Tls
+from ingest.sources import Auth, ClusterSource, LogSource, PrometheusSource, Tls
 from webapp.config import encryption
 from webapp.fleet.choices import AuthScheme, ClusterKind, Visibility
 from webapp.fleet.pushed_logs import spool_of
 from webapp.fleet.querysets import ClusterQuerySet, silence_allowed
-from webapp.fleet.validators import is_time_zone, is_web_url
+from webapp.fleet.validators import are_label_matchers, is_time_zone, is_web_url
 
 
 class Cluster(models.Model):
@@ -44,6 +44,12 @@ class Cluster(models.Model):
     logs_are_pushed = models.BooleanField(default=False, help_text="by a log shipper, with a token of this cluster")
     log_layout = models.CharField(max_length=500, default="flink", help_text="flink, or a log4j pattern")
     time_zone = models.CharField(max_length=64, default="UTC", validators=[is_time_zone], help_text="of the log lines, which carry none")
+    prometheus_url = models.CharField(
+        max_length=500, blank=True, validators=[is_web_url], help_text="address of a Prometheus that scrapes Flink's reporter"
+    )
+    prometheus_selector = models.CharField(
+        max_length=500, blank=True, validators=[are_label_matchers], help_text='of this cluster\'s series, such as namespace="flink"'
+    )
     metrics_interval_s = models.PositiveIntegerField(default=30)
 
     labels = models.JSONField(default=dict, blank=True, editable=False, help_text="names with texts, such as team; alerts carry them")
@@ -78,9 +84,9 @@ class Cluster(models.Model):
 
     def clean(self) -> None:
         if self.kind == ClusterKind.LIVE and not (
-            self.url or self.history_url or self.archive_dir or self.log_globs or self.logs_are_pushed
+            self.url or self.history_url or self.archive_dir or self.log_globs or self.logs_are_pushed or self.prometheus_url
         ):
-            raise ValidationError("Give at least one source: an address, a History Server, an archive folder or logs.")
+            raise ValidationError("Give at least one source: an address, a History Server, a Prometheus, an archive folder or logs.")
         if self.auth_scheme == AuthScheme.BASIC and not self.auth_user:
             raise ValidationError({"auth_user": "Basic sign-in needs a user."})
         if bool(self.client_cert_file) != bool(self.client_key_file):
@@ -95,7 +101,8 @@ class Cluster(models.Model):
 
     def _check_networks(self) -> None:
         """Asks a name server; every connection is checked again when it is made."""
-        entered = {"url": [self.url], "history_url": [self.history_url], "archive_dir": [self.archive_dir], "log_globs": self.log_globs}
+        addresses = ("url", "prometheus_url", "history_url", "archive_dir")
+        entered = {field: [getattr(self, field)] for field in addresses} | {"log_globs": self.log_globs}
         for field, uris in entered.items():
             try:
                 for uri in uris:
@@ -136,6 +143,7 @@ class Cluster(models.Model):
             auth=auth,
             tls=Tls(self.ca_file, self.client_cert_file, self.client_key_file, self.verify_tls),
             logs=LogSource((*self.log_globs, *pushed), self.log_layout, self.time_zone),
+            prometheus=PrometheusSource(self.prometheus_url, self.prometheus_selector) if self.prometheus_url else None,
             metrics_interval_s=self.metrics_interval_s,
         )
 

@@ -34,6 +34,8 @@ class Command(PreparedCommand):
         parser.add_argument("--auth", default="", metavar="basic:USER|bearer", help="how to sign in")
         parser.add_argument("--logs", action="append", default=[], metavar="GLOB", help="path, glob or URI of logs; may be repeated")
         parser.add_argument("--pushed-logs", action="store_true", help="a log shipper pushes its logs; push_token issues a token")
+        parser.add_argument("--prometheus", default="", metavar="URL", help="address of a Prometheus that scrapes Flink's reporter")
+        parser.add_argument("--prometheus-labels", default="", metavar="MATCHERS", help='of this cluster\'s series: namespace="flink"')
         parser.add_argument("--layout", default="flink", help="layout of the logs: flink, or a log4j pattern (default: flink)")
         parser.add_argument("--time-zone", default="UTC", metavar="ZONE", help="IANA name of the zone of the logs (default: UTC)")
         parser.add_argument("--ca", default="", metavar="FILE", help="PEM file of the authority to trust")
@@ -73,6 +75,7 @@ class Command(PreparedCommand):
         cluster.ca_file, cluster.client_cert_file, cluster.client_key_file = options["ca"], options["cert"], options["key"]
         cluster.verify_tls = not options["insecure"]
         cluster.logs_are_pushed = options["pushed_logs"]
+        cluster.prometheus_url, cluster.prometheus_selector = options["prometheus"], options["prometheus_labels"]
         cluster.log_globs, cluster.log_layout, cluster.time_zone = options["logs"], options["layout"], options["time_zone"]
         scheme, _, user = options["auth"].partition(":")
         if scheme not in AuthScheme.values or bool(user) != (scheme == AuthScheme.BASIC):

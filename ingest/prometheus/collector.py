@@ -1,0 +1,118 @@
+"""One cycle over one cluster's metrics in a Prometheus (or what speaks its HTTP API): every step since the last one, whole.
+
+Steps are at multiples of the interval, so that the same instants are asked for whoever asks and however often; each is asked once it is
+one interval old, since the newest scrape may still be under way. Source: ``/api/v1/query_range`` of Prometheus' HTTP API.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from urllib.parse import urlencode
+
+from ingest.errors import IngestError
+from ingest.flink_rest.client import RestClient
+from ingest.prometheus import rows
+from ingest.prometheus.matrix import Series, series
+from ingest.prometheus.names import JOB_NAMES, TASK_NAMES, TASKMANAGER_NAMES, selector
+from ingest.records import Job, Observed, Record, Skip
+from ingest.sources import ClusterSource, PrometheusSource
+
+SOURCE = "prometheus"
+MAX_STEPS = 40
+"""Asked at once, of one job: 12,000 series of 40 samples are some 20 MB of JSON."""
+MAX_JOBS = 5_000
+FORGOTTEN_AFTER_S = 3600
+"""Where nothing was asked for longer (Weir was stopped), what lies between is read as history."""
+
+
+@dataclass(frozen=True, slots=True)
+class PrometheusRead:
+    """``reachable`` is ``None`` where no step was due."""
+
+    observed: tuple[Observed, ...]
+    cursor: dict[str, Any]
+    skips: tuple[Skip, ...] = ()
+    reachable: bool | None = None
+    error: str | None = None
+    jobs_seen: int = 0
+
+
+async def read_metrics(client: RestClient, source: ClusterSource, cursor: Mapping[str, Any], at: Callable[[], datetime]) -> PrometheusRead:
+    """Rows of the steps that are new; the cursor is to be saved after they are safe.
+
+    Jobs and TaskManagers are told where the cluster has no REST address, which knows more of both.
+    """
+    span = _due(cursor, at().timestamp(), max(1, round(source.metrics_interval_s)))
+    if span is None:
+        return PrometheusRead((), dict(cursor))
+    reading = _Reading(client, source.prometheus or PrometheusSource(""), source.name, span, is_alone=not source.url)
+    try:
+        await reading.run()
+    except IngestError as error:
+        subject = client.address.base
+        return PrometheusRead((), dict(cursor), (Skip(subject, getattr(error, "reason", "error"), str(error)),), False, str(error))
+    return PrometheusRead(reading.observed, {"until_s": span.end_s}, tuple(reading.skips), reachable=True, jobs_seen=len(reading.jobs))
+
+
+@dataclass(frozen=True, slots=True)
+class _Span:
+    start_s: int
+    end_s: int
+    step_s: int
+
+
+def _due(cursor: Mapping[str, Any], now_s: float, step_s: int) -> _Span | None:
+    newest = (int(now_s) // step_s - 1) * step_s
+    until = cursor.get("until_s")
+    read_to = until if isinstance(until, int) and newest - FORGOTTEN_AFTER_S <= until <= newest + step_s else newest - step_s
+    first = (read_to // step_s + 1) * step_s
+    last = min(newest, first + (MAX_STEPS - 1) * step_s)
+    return _Span(first, last, step_s) if first <= last else None
+
+
+class _Reading:
+    def __init__(self, client: RestClient, source: PrometheusSource, cluster: str, span: _Span, is_alone: bool) -> None:
+        self._client, self._source, self._cluster, self._span, self._is_alone = client, source, cluster, span, is_alone
+        self._records: dict[datetime, list[Record]] = defaultdict(list)
+        self.skips: list[Skip] = []
+        self.jobs: list[str] = []
+
+    async def run(self) -> None:
+        """Raises where Prometheus does not answer for the jobs; of a single job that is a skip."""
+        found = list(rows.jobs(await self._series(JOB_NAMES)))
+        newest = {job.job_id: (at, job) for at, job in found}
+        self.jobs = list(newest)[:MAX_JOBS]
+        if len(newest) > MAX_JOBS:
+            self.skips.append(
+                Skip(self._client.address.base, "over_budget", f"{len(newest) - MAX_JOBS} jobs more than {MAX_JOBS} are left out.")
+            )
+        for job_id in self.jobs:
+            await self._read_job(*newest[job_id])
+        if self._is_alone:
+            self._take(rows.taskmanagers(await self._series(TASKMANAGER_NAMES)))
+
+    async def _read_job(self, at: datetime, job: Job) -> None:
+        try:
+            subtasks = rows.Subtasks(await self._series(TASK_NAMES, job.job_id))
+        except IngestError as error:
+            self.skips.append(Skip(f"job {job.job_id}", getattr(error, "reason", "error"), str(error)))
+            return
+        if self._is_alone:
+            self._take([(at, rows.with_vertices(job, subtasks))])
+        self._take(subtasks.rows(job.job_id, placed=self._is_alone))
+
+    def _take(self, found: Iterable[tuple[datetime, Record]]) -> None:
+        for at, record in found:
+            self._records[at].append(record)
+
+    @property
+    def observed(self) -> tuple[Observed, ...]:
+        return tuple(Observed(self._cluster, at, SOURCE, tuple(records)) for at, records in sorted(self._records.items()))
+
+    async def _series(self, names: Mapping[str, Any], job_id: str = "") -> list[Series]:
+        span = self._span
+        query = selector(names, self._source.selector, job_id)
+        asked = urlencode({"query": query, "start": span.start_s, "end": span.end_s, "step": span.step_s})
+        return list(series(await self._client.get(f"/api/v1/query_range?{asked}")))

@@ -1,0 +1,44 @@
+"""Answers of Prometheus' ``query_range``: series of samples → values by what a series is of, column and instant."""
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ingest.errors import Skipped
+
+Labels = Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """``samples`` are (epoch s, value), in order of time; what is no finite number is left out."""
+
+    labels: Labels
+    samples: tuple[tuple[float, float], ...]
+
+
+def series(body: Any) -> Iterator[Series]:
+    """Raises :class:`Skipped` where the answer is no matrix; a series of odd form is passed over."""
+    match body:
+        case {"status": "success", "data": {"resultType": "matrix", "result": list(result)}}:
+            pass
+        case {"status": "error", "error": str(said)}:
+            raise Skipped(f"Prometheus refused the query: {said[:300]}")
+        case _:
+            raise Skipped("The answer is no matrix of series.")
+    for one in result:
+        match one:
+            case {"metric": dict(labels), "values": list(values)} if all(isinstance(value, str) for value in labels.values()):
+                yield Series(labels, tuple(sample for value in values if (sample := _sample(value))))
+
+
+def _sample(value: Any) -> tuple[float, float] | None:
+    match value:
+        case [int() | float() as at, str(text)]:
+            try:
+                number = float(text)
+            except ValueError:
+                return None
+            return (float(at), number) if math.isfinite(number) else None
+    return None

@@ -1,0 +1,28 @@
+"""Tests a Prometheus: whether it has series of Flink's reporter for this cluster now."""
+
+from urllib.parse import urlencode
+
+from ingest.flink_rest.client import RestClient
+from ingest.prometheus.matrix import series
+from ingest.prometheus.names import JOB_NAMES, TASK, selector, spelled
+from ingest.sources import PrometheusSource
+
+
+async def probe_prometheus(client: RestClient, source: PrometheusSource, now_s: int) -> tuple[list[str], list[str]]:
+    """Short sentences of what is seen and what is missing; raises what the client raises, and ``Skipped`` for no answer of Prometheus."""
+    jobs = await _labels(client, selector(JOB_NAMES, source.selector), now_s)
+    tasks = await _labels(client, selector([spelled(TASK, "numRecordsIn")], source.selector), now_s)
+    of = f"{{{source.selector}}}" if source.selector else "it scrapes"
+    misses = []
+    if not jobs:
+        misses.append(f"Prometheus: no series of a JobManager among what {of}; is Flink's Prometheus reporter on, and scraped?")
+    if not tasks:
+        misses.append(f"Prometheus: no series of tasks among what {of}; are the TaskManagers scraped?")
+    found = len({labels.get("job_id") for labels in jobs})
+    sees = [f"Prometheus: {found} job(s), {len(tasks)} subtasks"] if jobs or tasks else []
+    return sees, misses
+
+
+async def _labels(client: RestClient, query: str, now_s: int) -> list[dict[str, str]]:
+    asked = urlencode({"query": query, "start": now_s, "end": now_s, "step": 1})
+    return [dict(one.labels) for one in series(await client.get(f"/api/v1/query_range?{asked}"))]

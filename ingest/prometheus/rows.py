@@ -1,0 +1,143 @@
+"""Series of Flink's reporter → the rows that the REST API gives, as far as they know it.
+
+Values are as Prometheus resolves them at each step: the newest one of at most five minutes before, and none once a series has ended.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+from ingest.flink_ids import is_flink_id, is_taskmanager_id
+from ingest.flink_rest.payloads.fields import clean_text, real, signed, whole
+from ingest.flink_rest.payloads.vertices import MAX_PARALLELISM
+from ingest.prometheus.matrix import Series
+from ingest.prometheus.names import COUNTERS, JOB_NAMES, STATES, TASK_NAMES, TASKMANAGER_NAMES
+from ingest.records import Job, TaskManager, Vertex, VertexMetrics
+
+_READ: dict[str, Callable[[Any], float | int | None]] = {"records_in": whole, "records_out": whole, "watermark_ms": signed}
+
+
+class Subtasks:
+    """Values of the subtasks of one job's vertices, by instant."""
+
+    def __init__(self, found: Iterable[Series]) -> None:
+        # (vertex, at) → subtask → attempt → column → (rank, value); and what else the labels say
+        self._values: dict[tuple[str, float], dict[int, dict[int, dict[str, tuple[int, float]]]]] = {}
+        self._labels: dict[tuple[str, int, int], Mapping[str, str]] = {}
+        self.names: dict[str, str] = {}
+        for one in found:
+            self._take(one)
+
+    def _take(self, one: Series) -> None:
+        column, rank = TASK_NAMES.get(one.labels.get("__name__", ""), ("", 0))
+        vertex, subtask = one.labels.get("task_id", ""), _number(one.labels.get("subtask_index"))
+        attempt = _number(one.labels.get("task_attempt_num"))
+        if not column or not is_flink_id(vertex) or subtask is None or subtask >= MAX_PARALLELISM:
+            return
+        self.names.setdefault(vertex, one.labels.get("task_name", ""))
+        self._labels[vertex, subtask, attempt or 0] = one.labels
+        for at, value in one.samples:
+            columns = self._values.setdefault((vertex, at), {}).setdefault(subtask, {}).setdefault(attempt or 0, {})
+            if column not in columns or rank < columns[column][0]:
+                columns[column] = (rank, value)
+
+    def parallelism(self) -> dict[str, int]:
+        """Vertex → as many subtasks as were ever seen at one instant, by the largest index."""
+        found: dict[str, int] = defaultdict(int)
+        for (vertex, _), subtasks in self._values.items():
+            found[vertex] = max(found[vertex], max(subtasks) + 1)
+        return found
+
+    def rows(self, job_id: str, *, placed: bool) -> Iterator[tuple[datetime, VertexMetrics]]:
+        """One sample a vertex and instant; of a subtask that was restarted the newest attempt.
+
+        ``placed``: with hosts and TaskManagers. By default the reporter writes ``_`` for most characters of a label, so who knows better
+        leaves them out.
+        """
+        parallelism = self.parallelism()
+        for (vertex, at_s), subtasks in sorted(self._values.items(), key=lambda item: (item[0][1], item[0][0])):
+            length = parallelism[vertex]
+            newest = {subtask: max(attempts) for subtask, attempts in subtasks.items()}
+            values = {subtask: subtasks[subtask][attempt] for subtask, attempt in newest.items()}
+            labels = {subtask: self._labels[vertex, subtask, attempt] for subtask, attempt in newest.items()} if placed else {}
+            columns = {
+                column: _by_index({subtask: _value(column, found.get(column)) for subtask, found in values.items()}, length)
+                for column in {column for column, _ in TASK_NAMES.values()}
+            }
+            at = datetime.fromtimestamp(at_s, UTC)
+            counted = any(columns[name] is not None for name in COUNTERS)
+            yield (
+                at,
+                VertexMetrics(
+                    job_id, vertex, at,
+                    parallelism=length,
+                    attempt=_by_index(newest, length) if placed else None,
+                    host=_by_index({subtask: found.get("host") or None for subtask, found in labels.items()}, length),
+                    taskmanager_id=_by_index({subtask: found.get("tm_id") or None for subtask, found in labels.items()}, length),
+                    counted_at=at if counted else None,
+                    **columns,
+                ),
+            )  # fmt: skip
+
+
+def jobs(found: Iterable[Series]) -> Iterator[tuple[datetime, Job]]:
+    """One row a job and instant. Its state is known where the cluster reports how long a job is in each (1.15 and later)."""
+    values: dict[tuple[str, float], dict[str, tuple[int, float]]] = defaultdict(dict)
+    names: dict[str, str] = {}
+    for one in found:
+        column, rank = JOB_NAMES.get(one.labels.get("__name__", ""), ("", 0))
+        job_id = one.labels.get("job_id", "")
+        if not column or not is_flink_id(job_id):
+            continue
+        names[job_id] = one.labels.get("job_name", "")
+        for at, value in one.samples:
+            columns = values[job_id, at]
+            if column not in columns or rank < columns[column][0]:
+                columns[column] = (rank, value)
+    for (job_id, at_s), columns in sorted(values.items(), key=lambda item: item[0][1]):
+        numbers = {column: value for column, (_, value) in columns.items()}
+        state = next((state for name, state in STATES.items() if numbers.get(name, 0) > 0), None)
+        counts: dict[str, Any] = {column: whole(value) for column, value in numbers.items() if column not in STATES}
+        yield datetime.fromtimestamp(at_s, UTC), Job(job_id, clean_text(names[job_id]) or None, state, **counts)
+
+
+def with_vertices(job: Job, subtasks: Subtasks) -> Job:
+    """The job with the vertices that its tasks name; how they are connected is not reported."""
+    parallelism = subtasks.parallelism()
+    vertices = tuple(Vertex(vertex, clean_text(subtasks.names[vertex]) or vertex, size) for vertex, size in sorted(parallelism.items()))
+    return replace(job, vertices=vertices or None, parallelism=max(parallelism.values(), default=None))
+
+
+def taskmanagers(found: Iterable[Series]) -> Iterator[tuple[datetime, TaskManager]]:
+    """One row a TaskManager and instant."""
+    values: dict[tuple[str, float], dict[str, float]] = defaultdict(dict)
+    hosts: dict[str, str] = {}
+    for one in found:
+        column, _ = TASKMANAGER_NAMES.get(one.labels.get("__name__", ""), ("", 0))
+        name = one.labels.get("tm_id", "")
+        if not column or not is_taskmanager_id(name):
+            continue
+        hosts[name] = one.labels.get("host", "")
+        for at, value in one.samples:
+            values[name, at][column] = value
+    for (name, at_s), columns in sorted(values.items(), key=lambda item: item[0][1]):
+        sampled_at = datetime.fromtimestamp(at_s, UTC)
+        numbers: dict[str, Any] = {column: real(value) if column == "cpu_load" else whole(value) for column, value in columns.items()}
+        yield sampled_at, TaskManager(name, clean_text(hosts[name]) or None, sampled_at, **numbers)
+
+
+def _value(column: str, found: tuple[int, float] | None) -> float | int | None:
+    """As values of the REST API are taken."""
+    return None if found is None else _READ.get(column, real)(found[1])
+
+
+def _number(text: str | None) -> int | None:
+    return int(text) if text and text.isascii() and text.isdigit() and len(text) <= 9 else None
+
+
+def _by_index(values: Mapping[int, Any], length: int) -> tuple[Any, ...] | None:
+    if all(value is None for value in values.values()):
+        return None
+    return tuple(values.get(index) for index in range(length))
