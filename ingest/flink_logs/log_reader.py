@@ -167,7 +167,8 @@ class LogReader:
             self._mid_line = not end
         cut = data.rfind(b"\n") + 1
         if cut:
-            block, self._carry = self._carry + data[:cut], data[cut:]
+            # One copy of what may be megabytes, not two.
+            block, self._carry = b"".join((self._carry, memoryview(data)[:cut])), data[cut:]
             at, self._carry_at = self._carry_at, self._carry_at + len(block)
             self._take(block, at)
         else:
