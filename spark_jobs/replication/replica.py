@@ -9,7 +9,7 @@
                      files.jsonl           all files of the copy, with SHA-256
                      finished.json         after that; what could not be deleted is tried again by the next round
 
-All of these are written once. Rounds before the last finished one are forgotten.
+All of these are written once. Rounds before the last finished one are forgotten, and incomplete ones once the next has taken up theirs.
 """
 
 import json
@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from ingest.errors import Refused
-from ingest.storage import tree
+from ingest.storage import folders, tree
 from ingest.storage.directories import Kind, directories
 from ingest.storage.plan_folder import AlreadyWritten, PlanFolder
 from ingest.storage.roots import local_path
@@ -49,7 +49,7 @@ class Ledger:
     """``have``: files that are known to be there whole. ``ours``: names of all that may be there by our hand.
 
     ``current``: the plan of the newest complete copy, ``unfinished`` where its deletions are not done. ``open``: of a round that was
-    interrupted before its copy was complete. ``round``: number of the newest.
+    interrupted before its copy was complete. ``round``: number of the newest; ``incomplete``: of those without a complete copy.
     """
 
     have: dict[str, Copied] = field(default_factory=dict)
@@ -59,6 +59,7 @@ class Ledger:
     unfinished: bool = False
     open: Plan | None = None
     round: int = 0
+    incomplete: list[int] = field(default_factory=list)
 
 
 class Replica:
@@ -79,6 +80,9 @@ class Replica:
         if not replica.records.exists(MARKER):
             if any(entry.name != RECORDS for entry in replica._entries("")):
                 raise Refused(f"{replica.reading} holds files that are no copy of Weir; name a directory that is empty or not there yet.")
+            if "://" not in replica.reading:
+                # Readable to whom the directories around it are, as all of it but the records.
+                folders.make(Path(replica.reading))
             with suppress(AlreadyWritten):
                 replica.records.write(MARKER, json.dumps(marker).encode())
         if (found := json.loads(replica.records.read(MARKER))) != marker:
@@ -149,7 +153,7 @@ class Replica:
 
     def ledger(self) -> Ledger:
         """Raises :class:`BadPlan` where a record of it cannot be read."""
-        rounds = sorted(int(name) for name in self.records.names("rounds") if name.isdigit())
+        rounds = self.rounds()
         written = {number: set(self.records.names(f"rounds/{number:08}")) for number in rounds}
         base = max((number for number in rounds if FINISHED in written[number]), default=0)
         ledger = Ledger(round=rounds[-1] if rounds else 0)
@@ -157,11 +161,13 @@ class Replica:
             self._take_up(ledger, number, written[number])
         return ledger
 
-    def forget_before(self, round_: int) -> None:
-        """Records of rounds that no ledger reads any more."""
-        for name in self.records.names("rounds"):
-            if name.isdigit() and int(name) < round_:
-                PlanFolder(f"{self.records.uri}/rounds/{name}").remove()
+    def rounds(self) -> list[int]:
+        return sorted(int(name) for name in self.records.names("rounds") if name.isdigit())
+
+    def forget(self, rounds: Iterable[int]) -> None:
+        """Records that no ledger needs any more."""
+        for number in rounds:
+            PlanFolder(f"{self.records.uri}/rounds/{number:08}").remove()
 
     def _take_up(self, ledger: Ledger, number: int, written: set[str]) -> None:
         content = self.read(number, PLAN)
@@ -173,7 +179,8 @@ class Replica:
             left = json.loads(self.read(number, FINISHED) or b"{}").get("left", ())
             ledger.ours = {*ledger.have, plan.metadata_name, *left}
         else:
-            ledger.ours |= {plan.metadata_name, *(entry.name for entry in plan.entries)}
+            # What it meant to delete may be of rounds that are forgotten.
+            ledger.ours |= {plan.metadata_name, *plan.delete, *(entry.name for entry in plan.entries)}
             ledger.have |= {file.name: file for file in self.read_copied(number)}
             for name in json.loads(self.read(number, DELETING) or b"[]"):
                 ledger.have.pop(name, None)
@@ -182,6 +189,7 @@ class Replica:
             ledger.unfinished = FINISHED not in written
         else:
             ledger.open = plan
+            ledger.incomplete.append(number)
 
     def _entries(self, below: str) -> Iterator[Any]:
         """None where there is no such directory."""

@@ -134,6 +134,10 @@ class _Run:
         )
         self.replica.write(number, records.PLAN, plan.content)
         self.replica.write(number, records.ORIGIN, content)
+        if ledger.incomplete:
+            # However many checkpoints are overtaken, their records do not add up.
+            self.replica.write_copied(number, ledger.have.values())
+            self.replica.forget(ledger.incomplete)
         counts = f"{len(plan.copied):,} of {len(plan.entries):,} files to copy, {len(plan.delete):,} to delete"
         self.say(f"checkpoint {plan.checkpoint_id}: {counts}")
         return plan
@@ -201,7 +205,7 @@ class _Run:
         self.replica.remove_empty({name.rpartition("/")[0] for name in going} - {name.rpartition("/")[0] for name in wanted})
         self.replica.write_files(plan.round, [file for name, file in ledger.have.items() if name in wanted])
         self.replica.write(plan.round, records.FINISHED, json.dumps({"left": left}).encode())
-        self.replica.forget_before(plan.round)
+        self.replica.forget(number for number in self.replica.rounds() if number < plan.round)
         return len(going) - len(left)
 
     def _is_overtaken(self, plan: Plan) -> bool:

@@ -1,5 +1,6 @@
 """Copies of chains of checkpoints, with processes killed at every change they make: there is always a whole copy, and the origin stays."""
 
+import os
 import random
 import tempfile
 from contextlib import suppress
@@ -186,3 +187,32 @@ def test_files_of_others_in_the_copy_are_never_deleted(world: World) -> None:
     world.checkpoint()
     replicate(world.request)
     assert other.read_text() == "mine"
+
+
+def test_rounds_that_never_end_leave_the_records_of_the_last_alone(world: World) -> None:
+    world.checkpoint()
+    first = replicate(world.request)
+    for _ in range(4):
+        world.checkpoint()
+        next((world.root / JOB / f"chk-{world.newest}").glob("*-*")).unlink()
+        with pytest.raises(NotCopied):
+            replicate(world.request)
+    assert sorted(path.name for path in world.copy.glob("_weir/rounds/*")) == [f"{number:08}" for number in (first.round, 5)]
+    known = world.made()
+    result = replicate(world.request)
+    check(world, known, world.newest)
+    assert len(list(world.copy.rglob("chk-*"))) == 1 and result.round == 6
+
+
+def test_whoever_may_read_around_a_copy_may_read_it(world: World) -> None:
+    world.checkpoint()
+    world.copy.parent.mkdir()
+    world.copy.parent.chmod(0o755)
+    before = os.umask(0o077)
+    try:
+        replicate(world.request)
+    finally:
+        os.umask(before)
+    made = [path for path in world.copy.rglob("*") if "_weir" not in path.parts]
+    assert {path.stat().st_mode & 0o777 for path in made if path.is_file()} == {0o644}
+    assert {path.stat().st_mode & 0o777 for path in [world.copy, *made] if path.is_dir()} == {0o755}
