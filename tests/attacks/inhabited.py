@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from ingest.records import Observed
 from tests.webapp.api.test_lists import everything
-from tests.webapp.builders import finding, person
+from tests.webapp.builders import finding, person, replica
 from tests.webapp.cleanup import stored
 from tests.webapp.delivery.builders import delivery, endpoint, notice
 from tests.webapp.filesystem_calls.builders import metadata_of
@@ -37,6 +37,7 @@ def inhabit(folder: Path) -> JobCurrent:
     now = timezone.now()
     of = everything()
     finding(of, "checkpoint.declined", now)
+    replica(of, now, rounds=2)
     an_hour_ago = now - timedelta(hours=1)
     FlameGraph.objects.create(
         cluster=of.cluster, job_id=of.job_id, vertex_id="v1", wanted_at=an_hour_ago, state=FlameGraphState.SAMPLED, answered_at=an_hour_ago,
