@@ -33,7 +33,7 @@ class TroubledSecond:
 @dataclass(frozen=True)
 class RpcTroubles:
     """Of the hour up to ``until``: requests for slots and calls about tasks that timed out, partitions that were not found. ``seconds``
-    worst first. ``cut``: there were more lines than are read."""
+    worst first. ``cut``: there were more lines than are read. ``is_known``: any log of the job was read for that hour."""
 
     until: datetime
     slots: int = 0
@@ -42,6 +42,7 @@ class RpcTroubles:
     taskmanagers_lost: int = 0
     seconds: Sequence[TroubledSecond] = field(default_factory=tuple)
     cut: bool = False
+    is_known: bool = True
 
 
 def rpc_troubles(job: JobCurrent, until: datetime | None, starts: Sequence[Start]) -> RpcTroubles:
@@ -55,7 +56,7 @@ def rpc_troubles(job: JobCurrent, until: datetime | None, starts: Sequence[Start
     columns = ("ts", "kind", "reason", "vertex_id", "vertex_name", "subtask", "attempt", "id")
     rows = list(told.values_list(*columns)[: MOST_LINES + 1])
     if not rows:
-        return RpcTroubles(until)
+        return RpcTroubles(until, is_known=lines.exists())
     seconds: dict[datetime, TroubledSecond] = {}
     seen_tasks: set[tuple[object, ...]] = set()
 

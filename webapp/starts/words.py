@@ -84,6 +84,8 @@ def about_jars(found: JarDownloads) -> list[str]:
 
 
 def about_calls(found: RpcTroubles) -> str:
+    if not found.is_known:
+        return "Whether calls timed out is not known: no log of this job was read for that hour."
     if not found.seconds:
         return "No request for a slot, no deployment and no request for a partition timed out in the hour before."
     worst = found.seconds[0]

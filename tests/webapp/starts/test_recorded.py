@@ -133,7 +133,7 @@ def test_page_api_and_command_say_the_same(viewer: Any, home: Path, django_asser
     sentence = verdict(job_starts(job)).sentence
     assert "enrich/0 on flink-tm-" in sentence
     assert "held all others up for 15 s" in sentence
-    with django_assert_max_num_queries(17):
+    with django_assert_max_num_queries(18):
         page = viewer.get(reverse("starts", args=at)).content.decode()
     assert sentence in page
     assert "usually" in page
@@ -203,9 +203,13 @@ def test_calls_that_timed_out_are_counted_by_second_as_the_raw_logs_have_them(vi
     assert sentence in page
 
 
-def test_a_job_whose_calls_came_in_time_says_so_with_one_query(home: Path, django_assert_num_queries: Any) -> None:
+def test_a_job_whose_calls_came_in_time_says_so_and_one_without_logs_that_it_is_not_known(
+    home: Path, django_assert_num_queries: Any
+) -> None:
     (job,) = taken_up(SLOW[0], home)
-    with django_assert_num_queries(1):
+    with django_assert_num_queries(2):
         found = rpc_troubles(job, None, ())
     assert (found.slots, found.seconds) == (0, ())
     assert about_calls(found).startswith("No request for a slot")
+    LogEvent.objects.all().delete()
+    assert about_calls(rpc_troubles(job, None, ())).startswith("Whether calls timed out is not known")

@@ -104,6 +104,7 @@ class RpcTroublesSerializer(serializers.Serializer[RpcTroubles]):
     taskmanagers_lost = serializers.IntegerField()
     seconds = TroubledSecondSerializer(many=True, help_text="worst first")
     cut = serializers.BooleanField(help_text="there were more lines than are read; the newest count")
+    is_known = serializers.BooleanField(help_text="any log of the job was read for that hour")
 
 
 class WithJarsSerializer(JobStartsSerializer):
