@@ -2,19 +2,23 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pgserver
 
 
 @contextmanager
-def postgresql(folder: Path) -> Iterator[pgserver.PostgresServer]:
-    """A server on a socket of its own, stopped and deleted at the end."""
-    server = pgserver.get_server(folder, cleanup_mode="delete")
-    try:
-        for setting in ("fsync", "synchronous_commit", "full_page_writes"):
-            server.psql(f"ALTER SYSTEM SET {setting} = off;")
-        server.psql("SELECT pg_reload_conf();")
-        yield server
-    finally:
-        server.cleanup()
+def postgresql() -> Iterator[pgserver.PostgresServer]:
+    """A server on a socket of its own, stopped and deleted at the end.
+
+    Not below a folder of pytest's: where root tests, PostgreSQL runs as somebody else, and each start of another pytest shuts those out.
+    """
+    with TemporaryDirectory(prefix="weir-postgresql-", ignore_cleanup_errors=True) as folder:
+        server = pgserver.get_server(folder, cleanup_mode="delete")
+        try:
+            for setting in ("fsync", "synchronous_commit", "full_page_writes"):
+                server.psql(f"ALTER SYSTEM SET {setting} = off;")
+            server.psql("SELECT pg_reload_conf();")
+            yield server
+        finally:
+            server.cleanup()

@@ -105,7 +105,7 @@ def production(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Production]
     home = Home(tmp_path_factory.mktemp("production") / "home")
     socket = home.socket_path("redis.sock")
     with ExitStack() as stack:
-        database = stack.enter_context(postgresql(tmp_path_factory.mktemp("pg")))
+        database = stack.enter_context(postgresql())
         queue = Child(redis.embedded(home, socket, dict(os.environ)), home.folder("logs"))
         stack.callback(queue.stop)
         queue.start()

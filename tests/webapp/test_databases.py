@@ -17,8 +17,8 @@ PROCESSES, ROWS = 4, 60
 
 
 @pytest.fixture(scope="module")
-def postgresql(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with installed.postgresql(tmp_path_factory.mktemp("postgresql")) as server:
+def postgresql() -> Iterator[str]:
+    with installed.postgresql() as server:
         yield str(server.get_uri())
 
 

@@ -100,8 +100,8 @@ class Delivering(Site):
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    with postgresql(tmp_path_factory.mktemp("postgresql")) as found:
+def server() -> Iterator[Any]:
+    with postgresql() as found:
         yield found
 
 
