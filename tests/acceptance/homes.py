@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.webapp.pipeline.site import migrated_database
+
 ROOT = Path(__file__).resolve().parents[2]
 RECORDINGS = ROOT / "tests" / "fixtures" / "recordings"
 NAMES = sorted(str(path.parent.relative_to(RECORDINGS)) for path in RECORDINGS.glob("*/*/rest.jsonl"))
@@ -23,6 +25,8 @@ class Instance:
 
     def __init__(self, home: Path, spark: str) -> None:
         self.home = home
+        home.mkdir(exist_ok=True)
+        shutil.copy(migrated_database(), home)
         self._told: list[dict] | None = None
         self.environment = {
             **{name: value for name, value in os.environ.items() if not name.startswith(("WEIR_", "SPARK_"))},

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -15,6 +16,7 @@ import pytest
 
 from ingest.storage.plan_folder import PlanFolder
 from tests.webapp.cleanup.worlds import World
+from tests.webapp.pipeline.site import migrated_database
 from webapp.cleanup.journal import Journal
 from webapp.cleanup.places import Places
 from webapp.cleanup.plan_reader import PlanReader
@@ -50,6 +52,7 @@ class Commands:
 def commands(tmp_path: Path) -> Commands:
     home = tmp_path / "home"
     home.mkdir()
+    shutil.copy(migrated_database(), home)
     return Commands(home)
 
 
