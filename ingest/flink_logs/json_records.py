@@ -154,8 +154,8 @@ def _instant(value: Any, zone: ZoneInfo) -> datetime | None:
             at = at.astimezone(UTC) if at.tzinfo else at.replace(tzinfo=zone).astimezone(UTC)
             at = at.replace(microsecond=at.microsecond // 1000 * 1000)
         elif isinstance(value, int | float) and not isinstance(value, bool):
-            # A float of seconds is not exact: 1.001 s is a little less.
-            ms = value if abs(value) > 1e11 else round(value * 1000)
+            # A float of seconds is not exact: 1.001 s is a little less. GELF has nanoseconds.
+            ms = value if abs(value) > 1e11 else value * 1000 + 0.001
             at = datetime.fromtimestamp(0, UTC) + timedelta(milliseconds=int(ms))
         else:
             return None

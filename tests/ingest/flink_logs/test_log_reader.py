@@ -1,7 +1,9 @@
 """The same records whatever is around the lines and however they are laid out, in one piece or many, and beside damage."""
 
+import gzip
 import json
 import tracemalloc
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
@@ -31,6 +33,7 @@ from tests.ingest.flink_logs.wrapped import (
 )
 
 RECORDINGS = Path(__file__).parents[2] / "fixtures" / "recordings"
+LAYOUTS = RECORDINGS.parent / "log_layouts" / "2.3.0"
 JOBMANAGER = (RECORDINGS / "1.20.5/B/logs/flink-standalonesession-0-flink-jm.log").read_bytes()
 TASKMANAGER = (RECORDINGS / "1.20.5/I/logs/flink-taskexecutor-1-flink-tm-2.log").read_bytes()
 
@@ -64,6 +67,18 @@ def test_a_recorded_log_tells_the_same_in_any_envelope(recorded: bytes, name: st
 @pytest.mark.parametrize("name", [*TEXT_LAYOUTS, *JSON_LAYOUTS])
 def test_a_recorded_log_tells_the_same_in_any_layout(recorded: bytes, name: str) -> None:
     assert told(events({**TEXT_LAYOUTS, **JSON_LAYOUTS}[name](recorded))) == told(events(recorded))
+
+
+@pytest.mark.parametrize("process", ["standalonesession-0-flink-jm", "taskexecutor-0-flink-tm-1"])
+@pytest.mark.parametrize("layout", ["ecs", "gelf", "logstash", "jsonlayout", "iso", "clock"])
+def test_layouts_that_a_real_flink_wrote_tell_what_its_own_layout_tells(process: str, layout: str) -> None:
+    plain, other = (gzip.decompress((LAYOUTS / f"{process}.{name}.gz").read_bytes()) for name in ("plain", layout))
+    expected, found = events(plain), events(other, "x-2026-11-23.log")
+    assert len(expected) > 50 and any(event.detail for event in expected)
+    if layout == "jsonlayout":
+        # Its stack traces say nothing of jars and modules.
+        expected, found = ([replace(one, detail=(one.detail or "").partition("\n")[0]) for one in of] for of in (expected, found))
+    assert sorted(map(str, told(found))) == sorted(map(str, told(expected)))
 
 
 @pytest.mark.parametrize("name", WITHOUT_FRACTION)
