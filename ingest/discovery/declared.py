@@ -1,5 +1,6 @@
 """The file of ``sources:``, which operators write: read anew each time, refused as a whole where anything in it makes no sense."""
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,9 @@ MAX_SECRET_BYTES = 64 * 1024
 FILE_ENDINGS = (".json", ".yml", ".yaml")
 
 _SIGN_IN = ("authorization", "basic_auth", "tls_config")
-_KEYS = ("name", "file_sd", "http_sd", "refresh_s", "cluster", "scheme", "labels", "hosts", "logs", *_SIGN_IN)
+_KEYS = ("name", "file_sd", "http_sd", "zookeeper", "refresh_s", "cluster", "scheme", "labels", "hosts", "logs", *_SIGN_IN)
+_HOST = re.compile(r"(\[[0-9A-Fa-f:]+\]|[A-Za-z0-9._-]+):[0-9]{1,5}")
+_KINDS = ("file_sd", "http_sd", "zookeeper")
 _NAME_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")
 
 
@@ -59,8 +62,8 @@ def _source(entry: Any, where: str) -> DiscoverySource:
     if not name or len(name) > 100 or not set(name) <= _NAME_CHARACTERS:
         raise ValueError(f"{where}: 'name' must be letters, digits, dots, dashes and underscores, 100 at most")
     where = f"source {name}"
-    if ("file_sd" in given) == ("http_sd" in given):
-        raise ValueError(f"{where} needs one of 'file_sd' and 'http_sd'")
+    if sum(kind in given for kind in _KINDS) != 1:
+        raise ValueError(f"{where} needs one of {', '.join(_KINDS)}")
     auth, tls = _auth(given, where), _tls(given.get("tls_config"), where)
     hosts = _texts(given, "hosts", where)
     if auth and not hosts:
@@ -69,10 +72,13 @@ def _source(entry: Any, where: str) -> DiscoverySource:
     if scheme not in ("http", "https"):
         raise ValueError(f"{where}: 'scheme' must be http or https")
     own = _mapping(given.get("http_sd") or {}, f"{where}: http_sd", ("url", *_SIGN_IN))
+    ensemble = _mapping(given.get("zookeeper") or {}, f"{where}: zookeeper", ("hosts", "root"))
     return DiscoverySource(
         name=name,
         files=_files(given, where) if "file_sd" in given else (),
         url=_url(own, where) if "http_sd" in given else "",
+        zookeeper=_ensemble(ensemble, where) if "zookeeper" in given else (),
+        root=_text(ensemble, "root", f"{where}: zookeeper") or "/flink",
         own_auth=_auth(own, f"{where}: http_sd"),
         own_tls=_tls(own.get("tls_config"), f"{where}: http_sd"),
         refresh_s=_seconds(given, where),
@@ -91,6 +97,13 @@ def _files(given: Mapping[str, Any], where: str) -> tuple[str, ...]:
     if not files or not all(file.endswith(FILE_ENDINGS) and Path(file).is_absolute() for file in files):
         raise ValueError(f"{where}: file_sd needs 'files': absolute paths or globs that end in {', '.join(FILE_ENDINGS)}")
     return files
+
+
+def _ensemble(ensemble: Mapping[str, Any], where: str) -> tuple[str, ...]:
+    hosts = _texts(ensemble, "hosts", f"{where}: zookeeper")
+    if not hosts or not all(_HOST.fullmatch(host) for host in hosts):
+        raise ValueError(f"{where}: zookeeper needs 'hosts', such as ['zk1:2181', 'zk2:2181']")
+    return hosts
 
 
 def _url(own: Mapping[str, Any], where: str) -> str:

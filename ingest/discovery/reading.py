@@ -3,6 +3,7 @@
 import asyncio
 import glob
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -11,6 +12,7 @@ from ingest.discovery.documents import MAX_BYTES, from_json, from_yaml
 from ingest.discovery.naming import listing_of
 from ingest.discovery.sources import DiscoverySource, Listing
 from ingest.discovery.target_groups import MAX_TARGETS, Target, targets_of
+from ingest.discovery.zookeeper import leaders
 from ingest.errors import IngestError, Skipped
 from ingest.flink_rest.client import RestClient
 from ingest.flink_rest.faults import BadAnswer, Unanswered
@@ -37,6 +39,10 @@ async def _guarded(source: DiscoverySource) -> Listing:
         async with asyncio.timeout(READ_WITHIN_S):
             if source.files:
                 return await asyncio.to_thread(read_files, source)
+            if source.zookeeper:
+                targets, unled = await asyncio.to_thread(leaders, source.zookeeper, source.root)
+                listing = listing_of(source, targets)
+                return replace(listing, refused=(*listing.refused, *unled))
             return listing_of(source, targets_of(await _answer(source)))
     except TimeoutError:
         return Listing(error=f"{source.place} was not read within {READ_WITHIN_S:g} s.")

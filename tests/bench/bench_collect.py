@@ -30,7 +30,7 @@ BUDGET_S = 60
 
 def run(report: Report, jobmanagers: int = JOBMANAGERS, jobs: int = JOBS) -> None:
     sources = [ClusterSource(f"jm-{number}", f"http://127.0.0.1:{FIRST_PORT + number}") for number in range(jobmanagers)]
-    with tempfile.TemporaryDirectory(prefix="weir-bench-") as folder, _fleet(jobmanagers, jobs) as fleet, _one_core():
+    with tempfile.TemporaryDirectory(prefix="weir-bench-") as folder, simulated(jobmanagers, jobs) as fleet, one_core():
         lake, cursors, now = Lake(f"{folder}/lake"), {}, datetime.now(UTC)
         steady = 0
         for cycle in range(MOST_CYCLES):
@@ -38,8 +38,8 @@ def run(report: Report, jobmanagers: int = JOBMANAGERS, jobs: int = JOBS) -> Non
             outcomes = collect_shard(sources, cursors, lake, at=_clock(now + timedelta(seconds=cycle * CYCLE_S)), cycle_s=CYCLE_S)
             wall, cpu = time.monotonic() - wall, time.process_time() - cpu
             cursors = {outcome.cluster: outcome.cursor for outcome in outcomes}
-            counts = _ask(fleet, "counts")
-            _ask(fleet, "advance 3")
+            counts = ask(fleet, "counts")
+            ask(fleet, "advance 3")
             assert all(outcome.reachable and outcome.jobs_seen == jobs for outcome in outcomes)
             caught_up = not any(outcome.skips for outcome in outcomes)
             steady += caught_up
@@ -63,7 +63,7 @@ def _clock(started: datetime) -> Callable[[], datetime]:
 
 
 @contextmanager
-def _fleet(jobmanagers: int, jobs: int) -> Iterator[subprocess.Popen[str]]:
+def simulated(jobmanagers: int, jobs: int) -> Iterator[subprocess.Popen[str]]:
     arguments = [sys.executable, "-m", "tests.bench.simulated_jobmanagers", "1.20.5/A", str(FIRST_PORT), str(jobmanagers), str(jobs)]
     with subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as fleet:
         assert fleet.stdout and fleet.stdin
@@ -75,7 +75,7 @@ def _fleet(jobmanagers: int, jobs: int) -> Iterator[subprocess.Popen[str]]:
             fleet.stdin.close()
 
 
-def _ask(fleet: subprocess.Popen[str], command: str) -> dict[str, int]:
+def ask(fleet: subprocess.Popen[str], command: str) -> dict[str, int]:
     assert fleet.stdout and fleet.stdin
     fleet.stdin.write(command + "\n")
     fleet.stdin.flush()
@@ -84,7 +84,7 @@ def _ask(fleet: subprocess.Popen[str], command: str) -> dict[str, int]:
 
 
 @contextmanager
-def _one_core() -> Iterator[None]:
+def one_core() -> Iterator[None]:
     """This process on its last core, so that the figure is one core's whatever the machine has."""
     before = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {max(before)})

@@ -224,5 +224,5 @@ LOGGING = {
     "formatters": {"line": {"()": "webapp.config.logs.RedactingFormatter", "fmt": "%(asctime)s %(levelname)s %(name)s %(message)s"}},
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["console"], "level": "INFO"},
-    "loggers": {"django": {"level": "INFO"}, "httpx": {"level": "WARNING"}},
+    "loggers": {"django": {"level": "INFO"}, "httpx": {"level": "WARNING"}, "kazoo": {"level": "ERROR"}},
 }

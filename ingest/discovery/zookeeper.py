@@ -1,0 +1,124 @@
+"""Which JobManager leads, as Flink's high availability keeps it in ZooKeeper: one cluster below the root for each cluster id.
+
+``<root>/<cluster-id>/leader/rest_server/connection_info`` since Flink 1.15 (``<root>/<cluster-id>/leader/rest_server_lock`` before) holds
+the REST address of the leader, written by ``java.io.ObjectOutputStream``: ``writeUTF(address)``, then the id of its session
+(``ZooKeeperUtils.writeLeaderInformationToZooKeeper``). It is empty, or not there, while nobody leads.
+"""
+
+import struct
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import urlsplit
+
+from kazoo.client import KazooClient
+from kazoo.exceptions import KazooException, NoNodeError
+from kazoo.handlers.threading import KazooTimeoutError
+
+from ingest.discovery.sources import RefusedTarget
+from ingest.discovery.target_groups import Target
+from ingest.errors import Skipped
+from ingest.network.clusters import RefusedAddress, check_host
+
+CONNECT_WITHIN_S = 3.0
+ANSWER_WITHIN_S = 3.0
+DEPTH = 3
+"""A cluster id may be a path, such as ``team/orders``."""
+MAX_NODES = 5_000
+MAX_ADDRESS = 1_000
+ID = "__meta_zookeeper_cluster_id"
+
+_LEADERS = ("leader/rest_server/connection_info", "leader/rest_server_lock")
+_STREAM = b"\xac\xed\x00\x05"
+_SHORT_BLOCK, _LONG_BLOCK = 0x77, 0x7A
+
+
+def leaders(hosts: tuple[str, ...], root: str) -> tuple[list[Target], list[RefusedTarget]]:
+    """The addresses that lead, and the cluster ids that nobody leads now. Raises ``Skipped``."""
+    for host in hosts:
+        try:
+            check_host(*_host_and_port(host))
+        except RefusedAddress as error:
+            raise Skipped(f"{error.strerror}") from error
+    client = KazooClient(",".join(hosts), timeout=CONNECT_WITHIN_S, read_only=True, connection_retry={"max_tries": 2, "delay": 0.2})
+    try:
+        client.start(timeout=CONNECT_WITHIN_S)
+        return _read(client, "/" + root.strip("/"))
+    except NoNodeError as error:
+        raise Skipped(f"there is no {root} in it; give Flink's high-availability.zookeeper.path.root") from error
+    except (KazooException, KazooTimeoutError, OSError) as error:
+        raise Skipped(f"it did not answer in time ({type(error).__name__})") from error
+    finally:
+        client.stop()
+        client.close()
+
+
+def _read(client: KazooClient, root: str) -> tuple[list[Target], list[RefusedTarget]]:
+    found, unled = [], []
+    for path in _clusters(client, root):
+        cluster_id = path[len(root) :].strip("/")
+        try:
+            address = next(filter(None, (_leader(client, f"{path}/{name}") for name in _LEADERS)), "")
+            if address:
+                found.append(_target(address, cluster_id))
+                continue
+            why = "nobody leads it now; it stays as it was"
+        except ValueError as error:
+            why = str(error)
+        unled.append(RefusedTarget(f"{path}", why, cluster_id.replace("/", "-")))
+    return found, unled
+
+
+def _clusters(client: KazooClient, root: str) -> Iterator[str]:
+    """Nodes that have a ``leader`` below them."""
+    level, nodes = [root], 0
+    for _depth in range(DEPTH):
+        below: list[str] = []
+        for path in level:
+            children = sorted(_answer(client.get_children_async(path)))
+            nodes += len(children)
+            if nodes > MAX_NODES:
+                raise Skipped(f"more than {MAX_NODES:,} nodes are below {root}")
+            if "leader" in children and path != root:
+                yield path
+            else:
+                below += [f"{path.rstrip('/')}/{child}" for child in children]
+        level = below
+
+
+def _leader(client: KazooClient, path: str) -> str:
+    """ "" where nobody leads. Raises ``ValueError`` where something else stands there."""
+    try:
+        content = _answer(client.get_async(path))[0]
+    except NoNodeError:
+        return ""
+    return written_address(content) if content else ""
+
+
+def _answer(asked: Any) -> Any:
+    return asked.get(timeout=ANSWER_WITHIN_S)
+
+
+def written_address(content: bytes) -> str:
+    """The text at the beginning of a Java object stream. Raises ``ValueError``."""
+    try:
+        if content[:4] != _STREAM or content[4] not in (_SHORT_BLOCK, _LONG_BLOCK):
+            raise ValueError
+        start = 6 if content[4] == _SHORT_BLOCK else 9
+        (length,) = struct.unpack_from(">H", content, start)
+        text = content[start + 2 : start + 2 + length]
+        if len(text) != length or length > MAX_ADDRESS:
+            raise ValueError
+        return text.decode("ascii")
+    except (ValueError, IndexError, struct.error):
+        raise ValueError("what it holds was not written by Flink's leader election") from None
+
+
+def _target(url: str, cluster_id: str) -> Target:
+    parts = urlsplit(url)
+    labels = {ID: cluster_id, "cluster": cluster_id.replace("/", "-"), "__scheme__": parts.scheme, "__metrics_path__": parts.path}
+    return Target(parts.netloc, labels)
+
+
+def _host_and_port(host: str) -> tuple[str, int | None]:
+    parts = urlsplit(f"//{host}")
+    return parts.hostname or "", parts.port
