@@ -20,9 +20,9 @@ MAX_SECRET_BYTES = 64 * 1024
 FILE_ENDINGS = (".json", ".yml", ".yaml")
 
 _SIGN_IN = ("authorization", "basic_auth", "tls_config")
-_KEYS = ("name", "file_sd", "http_sd", "zookeeper", "refresh_s", "cluster", "scheme", "labels", "hosts", "logs", *_SIGN_IN)
+_KEYS = ("name", "file_sd", "http_sd", "zookeeper", "yarn", "refresh_s", "cluster", "scheme", "labels", "hosts", "logs", *_SIGN_IN)
 _HOST = re.compile(r"(\[[0-9A-Fa-f:]+\]|[A-Za-z0-9._-]+):[0-9]{1,5}")
-_KINDS = ("file_sd", "http_sd", "zookeeper")
+_KINDS = ("file_sd", "http_sd", "zookeeper", "yarn")
 _NAME_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")
 
 
@@ -71,16 +71,18 @@ def _source(entry: Any, where: str) -> DiscoverySource:
     scheme = _text(given, "scheme", where) or "http"
     if scheme not in ("http", "https"):
         raise ValueError(f"{where}: 'scheme' must be http or https")
-    own = _mapping(given.get("http_sd") or {}, f"{where}: http_sd", ("url", *_SIGN_IN))
+    kind = next(kind for kind in _KINDS if kind in given)
+    own = _mapping(given[kind] or {}, f"{where}: {kind}", ("url", *_SIGN_IN)) if kind in ("http_sd", "yarn") else {}
     ensemble = _mapping(given.get("zookeeper") or {}, f"{where}: zookeeper", ("hosts", "root"))
     return DiscoverySource(
         name=name,
         files=_files(given, where) if "file_sd" in given else (),
-        url=_url(own, where) if "http_sd" in given else "",
+        url=_url(own, f"{where}: {kind}") if kind == "http_sd" else "",
+        yarn=_url(own, f"{where}: {kind}") if kind == "yarn" else "",
         zookeeper=_ensemble(ensemble, where) if "zookeeper" in given else (),
         root=_text(ensemble, "root", f"{where}: zookeeper") or "/flink",
-        own_auth=_auth(own, f"{where}: http_sd"),
-        own_tls=_tls(own.get("tls_config"), f"{where}: http_sd"),
+        own_auth=_auth(own, f"{where}: {kind}"),
+        own_tls=_tls(own.get("tls_config"), f"{where}: {kind}"),
         refresh_s=_seconds(given, where),
         cluster=_text(given, "cluster", where),
         scheme="https" if scheme == "https" else "http",
@@ -113,11 +115,11 @@ def _url(own: Mapping[str, Any], where: str) -> str:
         usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0 and "@" not in parts.netloc
         check_uri(url)
     except RefusedAddress as error:
-        raise ValueError(f"{where}: http_sd: {error.strerror}") from error
+        raise ValueError(f"{where}: {error.strerror}") from error
     except ValueError:
         usable = False
     if not usable:
-        raise ValueError(f"{where}: http_sd needs a 'url' such as https://inventory.example.org/flink, without user and password")
+        raise ValueError(f"{where} needs a 'url' such as https://inventory.example.org/flink, without user and password")
     return url
 
 

@@ -12,6 +12,7 @@ from ingest.discovery.documents import MAX_BYTES, from_json, from_yaml
 from ingest.discovery.naming import listing_of
 from ingest.discovery.sources import DiscoverySource, Listing
 from ingest.discovery.target_groups import MAX_TARGETS, Target, targets_of
+from ingest.discovery.yarn import APPLICATIONS, applications
 from ingest.discovery.zookeeper import leaders
 from ingest.errors import IngestError, Skipped
 from ingest.flink_rest.client import RestClient
@@ -43,7 +44,9 @@ async def _guarded(source: DiscoverySource) -> Listing:
                 targets, unled = await asyncio.to_thread(leaders, source.zookeeper, source.root)
                 listing = listing_of(source, targets)
                 return replace(listing, refused=(*listing.refused, *unled))
-            return listing_of(source, targets_of(await _answer(source)))
+            if source.yarn:
+                return listing_of(source, applications(await _answer(source, source.yarn.rstrip("/") + APPLICATIONS)))
+            return listing_of(source, targets_of(await _answer(source, source.url)))
     except TimeoutError:
         return Listing(error=f"{source.place} was not read within {READ_WITHIN_S:g} s.")
     except (BadAnswer, Unanswered) as error:
@@ -53,9 +56,9 @@ async def _guarded(source: DiscoverySource) -> Listing:
         return Listing(error=f"{source.place} could not be read: {error}. {_CHECK}")
 
 
-async def _answer(source: DiscoverySource) -> object:
+async def _answer(source: DiscoverySource, url: str) -> object:
     """Asked of the declared address alone: no redirect leaves it, and no address that Weir never asks is connected to."""
-    parts = urlsplit(source.url)
+    parts = urlsplit(url)
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     origin = f"{parts.scheme}://{parts.netloc}"
     async with RestClient(

@@ -9,7 +9,7 @@ from ingest.sources import Auth, LogSource, Tls
 
 @dataclass(frozen=True, slots=True)
 class DiscoverySource:
-    """One entry of ``sources:``; exactly one of ``files``, ``url`` and ``zookeeper`` is given.
+    """One entry of ``sources:``; exactly one of ``files``, ``url``, ``zookeeper`` and ``yarn`` is given.
 
     ``cluster`` names a cluster out of its labels, ``{label}`` by ``{label}``; "" takes the label ``cluster``, else host and port.
     ``labels`` are given to each of its clusters, made of its own in the same way. ``hosts``: globs, one of which each address must fit;
@@ -22,6 +22,8 @@ class DiscoverySource:
     zookeeper: tuple[str, ...] = ()
     """Hosts with their ports; ``root`` is Flink's ``high-availability.zookeeper.path.root``."""
     root: str = "/flink"
+    yarn: str = ""
+    """Address of a ResourceManager."""
     own_auth: Auth | None = None
     own_tls: Tls | None = None
     refresh_s: int = 15
@@ -35,12 +37,12 @@ class DiscoverySource:
 
     @property
     def kind(self) -> str:
-        return "file" if self.files else "http" if self.url else "zookeeper"
+        return "file" if self.files else "http" if self.url else "yarn" if self.yarn else "zookeeper"
 
     @property
     def place(self) -> str:
         """Where it is read, for people."""
-        return ", ".join(self.files) or self.url or f"{','.join(self.zookeeper)}{self.root}"
+        return ", ".join(self.files) or self.url or self.yarn or f"{','.join(self.zookeeper)}{self.root}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -117,7 +117,7 @@ sources:
 @pytest.mark.parametrize(
     ("entry", "why"),
     [
-        ("{name: a}", "one of file_sd, http_sd, zookeeper"),
+        ("{name: a}", "one of file_sd, http_sd, zookeeper, yarn"),
         ("{name: a, file_sd: {files: [x.yml]}}", "absolute paths"),
         ("{name: a, file_sd: {files: [/x.txt]}}", "end in .json"),
         ("{name: a b, http_sd: {url: 'http://x'}}", "'name' must be"),

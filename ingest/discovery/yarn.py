@@ -1,0 +1,45 @@
+"""Flink on YARN: running applications of its type, as the ResourceManager lists them; each is asked through its tracking URL.
+
+``GET /ws/v1/cluster/apps`` of Hadoop's documentation of the ResourceManager REST API; ``{"apps": null}`` where none runs.
+"""
+
+import re
+from typing import Any
+from urllib.parse import urlsplit
+
+from ingest.discovery.target_groups import MAX_TARGETS, MAX_VALUE, Target
+from ingest.errors import Skipped
+from ingest.redaction.texts import redact
+
+APPLICATIONS = "/ws/v1/cluster/apps?states=RUNNING&applicationTypes=Apache%20Flink"
+LABELS = {"id": "application_id", "name": "name", "user": "user", "queue": "queue", "applicationTags": "tags"}
+"""Field of an application → label, behind ``__meta_yarn_``."""
+
+_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9._-]+")
+
+
+def applications(document: Any) -> list[Target]:
+    """Raises ``Skipped`` where the document is none of a ResourceManager."""
+    listed = document.get("apps", document) if isinstance(document, dict) else document
+    if listed is None:
+        return []
+    found = listed.get("app") if isinstance(listed, dict) else None
+    if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
+        raise Skipped("it must be {'apps': {'app': [...]}}, as a ResourceManager lists applications")
+    if len(found) > MAX_TARGETS:
+        raise Skipped(f"it lists more than {MAX_TARGETS:,} applications")
+    return [_target(one) for one in found if one.get("state") == "RUNNING" and one.get("trackingUrl")]
+
+
+def _target(application: dict[str, Any]) -> Target:
+    labels = {f"__meta_yarn_{label}": redact(str(application.get(name) or "")[:MAX_VALUE]) for name, label in LABELS.items()}
+    try:
+        tracked = urlsplit(str(application["trackingUrl"]))
+    except ValueError:
+        tracked = urlsplit("")
+    labels |= {
+        "cluster": _NOT_IN_NAMES.sub("-", labels["__meta_yarn_name"]).strip("-"),
+        "__scheme__": tracked.scheme,
+        "__metrics_path__": tracked.path,
+    }
+    return Target(tracked.netloc, labels)
