@@ -61,6 +61,9 @@ class HighlyAvailableLab(Lab):
         }
         self.incident = replace(self.incident, settings={**self.incident.settings, **settings})
         write_configuration(self.layout, self.release, self.incident)
+        for file in self.layout.folder.glob(f"conf-*/{self.release.conf_file}"):
+            # Releases before 2 take quotes for a part of the text.
+            file.write_text(file.read_text().replace(f'"{ensemble}"', ensemble))
         port = self.layout.rest_port
         known = (self.layout.configuration("jm") / self.release.conf_file).read_text()
         second = self.layout.configuration("jm2")
