@@ -18,7 +18,7 @@ _SHOWN = 80
 
 
 def entries(body: bytes) -> Iterator[Entry | Skip]:
-    """In the order of the body; what is no record is passed over up to the next line, and said. Raises :class:`TooLarge`."""
+    """In the order of the body; what is no record is skipped up to the next line, with a reason. Raises :class:`TooLarge`."""
     if values_in(body) > MAX_VALUES:
         raise TooLarge(f"Send at most {MAX_VALUES:,} values at once.")
     for found in _objects(body.decode("utf-8", "replace")):

@@ -34,8 +34,8 @@ class PushToken(models.Model):
     last_used_at = models.DateTimeField(null=True, editable=False)
     lines = models.PositiveBigIntegerField(default=0, editable=False, help_text="taken")
     repeated = models.PositiveBigIntegerField(default=0, editable=False, help_text="lines that were there already")
-    passed_over = models.PositiveBigIntegerField(default=0, editable=False, help_text="records that are no line of a log")
-    last_problem = models.TextField(blank=True, editable=False, help_text="why records were passed over or a request was refused, last")
+    skipped = models.PositiveBigIntegerField(default=0, editable=False, help_text="records that are no line of a log")
+    last_problem = models.TextField(blank=True, editable=False, help_text="why records were skipped or a request was refused, last")
     last_problem_at = models.DateTimeField(null=True, editable=False)
 
     objects: ClassVar = PushTokenQuerySet.as_manager()

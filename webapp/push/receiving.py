@@ -30,10 +30,10 @@ Reader = Callable[[bytes], Iterator[Entry | Skip]]
 
 @dataclass
 class Received:
-    """``passed_over`` records were no lines of a log; ``problem`` is the first one's reason."""
+    """``skipped`` records were no lines of a log; ``problem`` is the first one's reason."""
 
     taken: Taken = NOTHING
-    passed_over: int = 0
+    skipped: int = 0
     problem: str = ""
 
 
@@ -59,7 +59,7 @@ def _received(cluster: Cluster, body: IO[bytes] | None, encoding: str, read: Rea
         if isinstance(found, Entry):
             entries.append(found)
         else:
-            received.passed_over += 1
+            received.skipped += 1
             received.problem = received.problem or f"{found.subject}: {found.detail}"
     received.taken = spool.take(entries)
     return received
@@ -76,7 +76,7 @@ def _note(token: PushToken, received: Received) -> None:
         "last_used_at": now,
         "lines": F("lines") + received.taken.lines,
         "repeated": F("repeated") + received.taken.repeated,
-        "passed_over": F("passed_over") + received.passed_over,
+        "skipped": F("skipped") + received.skipped,
         **({"last_problem": received.problem[:1000], "last_problem_at": now} if received.problem else {}),
     }
     with suppress(DatabaseError), transaction.atomic():

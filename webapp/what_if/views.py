@@ -17,14 +17,12 @@ log = logging.getLogger(__name__)
 
 SPAN = timedelta(days=7)
 LISTED = 8
-WITHOUT_PREVIEW = ("collect", "storage")
-"""Judged from what Weir itself could not collect, or from audits: neither leaves past minutes to judge again."""
 
 
 def what_if(request: HttpRequest, cluster: str, job_id: str, rule_id: str) -> HttpResponse:
     """The page, or only its preview where htmx asks for it."""
     rule = all_rules().get(rule_id)
-    if rule is None or rule.family in WITHOUT_PREVIEW:
+    if rule is None or not rule.leaves_minutes:
         raise Http404(f"There is no rule called {rule_id[:100]} that could be tried on the past.")
     view = look_up(request, cluster, job_id)
     start, end = _span(view)
@@ -32,7 +30,7 @@ def what_if(request: HttpRequest, cluster: str, job_id: str, rule_id: str) -> Ht
     with_others, sliders, errors = proposed(rule, present, request.GET)
     context: dict[str, Any] = {
         "rule": rule,
-        "rules": [one for one in all_rules().values() if one.thresholds and one.family not in WITHOUT_PREVIEW],
+        "rules": [one for one in all_rules().values() if one.thresholds and one.leaves_minutes],
         "view": view,
         "job": view.job,
         "sliders": sliders,

@@ -61,7 +61,7 @@ def test_what_comes_before_the_first_header_is_dropped() -> None:
     assert messages(b"\tat torn.Trace\n2026 is no header\n" + HEADER + b"first\n") == ["first"]
 
 
-def test_a_hole_at_the_start_of_a_file_is_passed_over() -> None:
+def test_a_hole_at_the_start_of_a_file_is_skipped() -> None:
     assert messages(b"\0" * 3_000_000 + HEADER + b"first\n") == ["first"]
 
 

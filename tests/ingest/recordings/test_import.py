@@ -111,7 +111,7 @@ def test_a_bad_line_costs_one_skip_and_nothing_else(tmp_path, junk, reason):
     assert skips[0].detail
 
 
-def test_a_line_beyond_the_limit_is_passed_over_in_bounded_memory(tmp_path):
+def test_a_line_beyond_the_limit_is_skipped_in_bounded_memory(tmp_path):
     path = tmp_path / "rest.jsonl"
     path.write_bytes(b"first\n" + b"x" * 10_000_000 + b"\nlast\n")
     found = list(read_lines(path, max_line_bytes=1_000))

@@ -101,7 +101,7 @@ def test_recorded_logs_pushed_line_by_line_and_twice_give_the_events_of_the_file
     assert collected(cluster) == expected
     token = PushToken.objects.get()
     assert token.lines == token.repeated > 0
-    assert token.passed_over == 0
+    assert token.skipped == 0
 
 
 def test_what_opentelemetry_s_own_exporter_sends_is_read(live_server, cluster):
@@ -126,12 +126,12 @@ def test_zstd_and_basic_sign_in_work(cluster):
     client = Client(headers={"authorization": "Basic " + base64.b64encode(f"weir:{text}".encode()).decode()})
     packed = zstandard.ZstdCompressor().compress(json.dumps({"log": LINE, "pod": "p"}).encode())
     answer = push(client, JSON, packed, **{"content-encoding": "zstd"})
-    assert answer.json() == {"lines": 1, "repeated": 0, "passed_over": 0, "problem": ""}
+    assert answer.json() == {"lines": 1, "repeated": 0, "skipped": 0, "problem": ""}
 
 
-def test_damaged_records_are_passed_over_and_said(shipper):
+def test_damaged_records_are_skipped_and_said(shipper):
     answer = push(shipper, JSON, b'{"log": "' + LINE.encode() + b'"}\n{"log": \n{"nothing": 1}').json()
-    assert (answer["lines"], answer["passed_over"]) == (1, 2)
+    assert (answer["lines"], answer["skipped"]) == (1, 2)
     assert "no whole JSON object" in answer["problem"]
     assert "no whole JSON object" in PushToken.objects.get().last_problem
 

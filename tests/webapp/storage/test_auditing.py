@@ -62,7 +62,7 @@ def test_the_next_audit_carries_on_from_the_one_before(tree, spark, lease):
     assert spark.commands[1][spark.commands[1].index("--previous") + 1] == first.manifest_path
 
 
-def test_a_lost_audit_is_passed_over_for_an_older_one_and_at_last_for_none(tree, home, spark, lease):
+def test_a_lost_audit_is_skipped_for_an_older_one_and_at_last_for_none(tree, home, spark, lease):
     spark.found = found_of(f"file:{tree}")
     what = asked(*audit_request.named([str(tree)], None))
     first, second = run(what, lease), run(what, lease)

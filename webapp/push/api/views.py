@@ -38,7 +38,7 @@ class Unpackable(exceptions.APIException):
 class ReceivedSerializer(serializers.Serializer[Received]):
     lines = serializers.IntegerField(source="taken.lines", help_text="taken")
     repeated = serializers.IntegerField(source="taken.repeated", help_text="were there already")
-    passed_over = serializers.IntegerField(help_text="records that are no line of a log")
+    skipped = serializers.IntegerField(help_text="records that are no line of a log")
     problem = serializers.CharField(help_text="of the first of them; empty where there is none")
 
 
@@ -91,7 +91,7 @@ class OtlpPushView(PushView):
     def post(self, request: Request) -> HttpResponse:
         in_protobuf = (request.content_type or "").partition(";")[0].strip() == PROTOBUF
         found = self.received(request, otlp.from_protobuf if in_protobuf else otlp.from_json)
-        answer = otlp.accepted(found.passed_over, found.problem)
+        answer = otlp.accepted(found.skipped, found.problem)
         if in_protobuf:
             return HttpResponse(answer.SerializeToString(), content_type=PROTOBUF)
         return HttpResponse(MessageToJson(answer, indent=None), content_type="application/json")

@@ -24,10 +24,10 @@ class Migration(migrations.Migration):
                 ("last_used_at", models.DateTimeField(editable=False, null=True)),
                 ("lines", models.PositiveBigIntegerField(default=0, editable=False, help_text="taken")),
                 ("repeated", models.PositiveBigIntegerField(default=0, editable=False, help_text="lines that were there already")),
-                ("passed_over", models.PositiveBigIntegerField(default=0, editable=False, help_text="records that are no line of a log")),
+                ("skipped", models.PositiveBigIntegerField(default=0, editable=False, help_text="records that are no line of a log")),
                 (
                     "last_problem",
-                    models.TextField(blank=True, editable=False, help_text="why records were passed over or a request was refused, last"),
+                    models.TextField(blank=True, editable=False, help_text="why records were skipped or a request was refused, last"),
                 ),
                 ("last_problem_at", models.DateTimeField(editable=False, null=True)),
                 ("cluster", models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name="push_tokens", to="fleet.cluster")),
