@@ -104,7 +104,7 @@ def jvm_cause(window: JobWindow, limits: Limits, rule_id: str, busy: Mapping[str
 def _explained(load: JvmLoad, collects: bool, busy: float) -> tuple[str, str]:
     if collects and load.gc_ratio is not None:
         return (
-            f"The JVM of {load.where} collected garbage for {share_text(load.gc_ratio)} of the time, in which all its threads stand still.",
+            f"The JVM of {load.where} collected garbage for {share_text(load.gc_ratio)} of the time, which stops all its threads.",
             f"First give {load.where} more heap or fewer objects: the job's resources page shows what a collection leaves. ",
         )
     if load.cpu_used is None or busy <= 0:

@@ -1,12 +1,12 @@
 """An installation in which every kind of row is there once, so that no door is refused only because there is nothing behind it."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 
 from django.contrib.auth.models import Group
 from django.utils import timezone
 
-from ingest.records import Observed
+from ingest.records import AllocatedSlot, Observed, TaskManager
 from tests.webapp.api.test_lists import everything
 from tests.webapp.builders import finding, person, replica
 from tests.webapp.cleanup import stored
@@ -21,6 +21,7 @@ from webapp.findings.models import ThresholdOverride
 from webapp.flame_graphs.choices import FlameGraphState
 from webapp.flame_graphs.models import FlameGraph
 from webapp.fleet.models import Cluster, JobCurrent
+from webapp.push.models import PushToken
 from webapp.reports import orders as reports
 from webapp.reports import work_keys
 from webapp.reports.gathering.scope import JobKey, checked
@@ -56,6 +57,8 @@ def inhabit(folder: Path) -> JobCurrent:
     perform(work_keys.key_of(report.pk), even_if_not_due=True)
     stored.planned(folder)
     lake().append([Observed("", now, "metadata", metadata_of(of.job_id))])
+    lake().append([Observed(of.cluster, now, "rest", (_taskmanager(of.job_id, now),))])
+    PushToken.objects.issue(some_cluster(), "fluent-bit")
     token_of(somebody(Role.OPERATOR, "robot"), ApiToken.Scope.WRITE)
     Heartbeat.objects.update_or_create(name="beat", defaults={"at": now})
     PipelineAlarm.objects.create(code="lake.full", subject="lake", detail="no space", since=now)
@@ -85,3 +88,11 @@ def some_cluster() -> Cluster:
     found = Cluster.objects.first()
     assert found is not None
     return found
+
+
+def _taskmanager(job_id: str, at: datetime) -> TaskManager:
+    """Both of its slots are the job's."""
+    slots = (AllocatedSlot(job_id, 1.0),) * 2
+    return TaskManager(
+        "tm-1", "host-1", at, slots=2, free_slots=0, process_memory_bytes=1 << 30, heap_max_bytes=1 << 28, allocated_slots=slots
+    )

@@ -12,6 +12,7 @@ from pytest_django.fixtures import Settings
 from tests.attacks.inhabited import somebody
 from tests.attacks.places import Place, places
 from tests.attacks.scale import FULL
+from tests.attacks.writes import OF_SHIPPERS
 from webapp.accounts.roles import Role
 
 METHODS = ("get", "head", "post", "put", "patch", "delete", "options", "trace")
@@ -61,8 +62,8 @@ def test_static_files_are_those_that_are_meant_for_everybody(path: str, db: None
     assert b"DJANGO_SETTINGS_MODULE" not in content and b"root:" not in content
 
 
-NOTHING_BEHIND = {"admin:", "admin:view_on_site", "/api/v1/%(rest)s"}
-"""What answers for addresses that nobody made."""
+NOTHING_BEHIND = {"admin:", "admin:view_on_site", "/api/v1/%(rest)s", *OF_SHIPPERS}
+"""What answers for addresses that nobody made, and what opens to no person."""
 
 
 def test_behind_each_door_there_is_something(inhabited: object) -> None:

@@ -98,6 +98,8 @@ FORMS: dict[str, Write] = {
     "cluster-test": operators(),
     "cluster-pause": operators(lambda: {"pause": "1"}),
     "cluster-remove": operators(lambda: {"name": "prod-eu"}),
+    "push-tokens": operators(lambda: {"name": "vector", "days": "90"}),
+    "push-token-revoke": operators(),
     "storage-audit-now": operators(),
     "storage-root-add": operators(lambda: {"uri": "s3://bucket/new", "kind": "checkpoints", "audit_every_h": "24", "enabled": "on"}),
     "storage-root-edit": operators(lambda: {"uri": _plan().roots[0], "kind": "checkpoints", "audit_every_h": "7", "enabled": "on"}),
@@ -146,6 +148,9 @@ API: dict[tuple[str, str], Write] = {
     ("api-thresholds-detail", "delete"): operators(),
 }
 """Operations of the API, by the name of their address and method."""
+
+OF_SHIPPERS = ("api-push-json", "api-push-otlp", "api-push-loki")
+"""Open to tokens of their own alone, which open nothing else; nobody who signs in otherwise may use them."""
 
 
 def form_places() -> list[tuple[Place, Write]]:
