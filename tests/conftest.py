@@ -56,7 +56,13 @@ REAL_FLINK = ("integration/test_cleanup.py", "integration/test_live.py", "integr
 """One after the other: two Flinks at once would take each other's time."""
 ON_WARM_SPARK = ("acceptance/", "spark_jobs/test_cluster_modes.py", "webapp/pipeline/test_lost_runs_spark.py")
 """Homes that take minutes to fill are filled once, and one server compiles what all of these run."""
-TOGETHER = {**dict.fromkeys(REAL_FLINK, "flink"), **dict.fromkeys(ON_WARM_SPARK, "spark")}
+IN_ONE_SESSION = ("spark_jobs/", "contracts/")
+"""A JVM takes half a minute of CPU until it has loaded and compiled what these have in common."""
+TOGETHER = {
+    **dict.fromkeys(REAL_FLINK, "flink"),
+    **dict.fromkeys(ON_WARM_SPARK, "spark"),
+    **dict.fromkeys(IN_ONE_SESSION, "session"),
+}
 """Where a path begins → what stays with one worker. Every other file stays whole, too."""
 
 LONGEST_FIRST = (
