@@ -229,7 +229,7 @@ def test_labels_narrow_lists_group_clusters_and_are_labels_of_alerts(place, oper
 
 def test_thousands_are_put_into_shards_within_few_queries(place, django_assert_max_num_queries):
     place.lists(*(f"c{number:04}" for number in range(1_000)))
-    with django_assert_max_num_queries(80):
+    with django_assert_max_num_queries(120):
         place.read()
     shards = list(Cluster.objects.values_list("shard", flat=True))
     assert {shard: shards.count(shard) for shard in set(shards)} == dict.fromkeys(range(5), 200)
