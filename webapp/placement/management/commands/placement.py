@@ -1,44 +1,30 @@
 """Print where the tasks of a job run, and what other rules of placement would make of it."""
 
-from argparse import ArgumentParser
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from django.core.management.base import CommandError
 
-from webapp.config.preparation import REFUSED, PreparedCommand
-from webapp.fleet.rows_command import job_named
-from webapp.lib.printing import print_document, print_lines
+from webapp.config.preparation import REFUSED
+from webapp.fleet.job_command import Document, JobCommand
+from webapp.fleet.models import JobCurrent
 from webapp.placement.api.views import as_document
 from webapp.placement.job_placement import JobPlacement
 from webapp.placement.lookup import look_up_placement
 from webapp.placement.words import LABELS, verdict
 
 
-class Command(PreparedCommand):
+class Command(JobCommand):
     help = (
         "Print how evenly the tasks of a job are spread over its TaskManagers, and what other rules of placement would make of it: "
         "a table, or with --json one object. Exit code 0, or 2 where the job or its plan is unknown."
     )
 
-    def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("cluster")
-        parser.add_argument("job", metavar="JOB", help="its id, or its name where one job has it")
-        parser.add_argument("--json", action="store_true", help="one JSON object")
-
-    def handle(self, *args: Any, **options: Any) -> None:
-        found = _placement(options["cluster"], options["job"])
-        if options["json"]:
-            print_document(self.stdout, as_document(found))
-        else:
-            print_lines(self.stdout, _table(found))
-
-
-def _placement(cluster: str, job: str) -> JobPlacement:
-    placement = look_up_placement(job_named(cluster, job))
-    if placement is None:
-        raise CommandError("The plan of this job is not known.", returncode=REFUSED)
-    return placement
+    def shown(self, job: JobCurrent, options: Mapping[str, Any]) -> tuple[Document, Iterable[str]]:
+        found = look_up_placement(job)
+        if found is None:
+            raise CommandError("The plan of this job is not known.", returncode=REFUSED)
+        return lambda: as_document(found), _table(found)
 
 
 def _table(found: JobPlacement) -> Iterator[str]:

@@ -1,12 +1,11 @@
 """Print how long the restores of a job took, and what one would take now."""
 
 from argparse import ArgumentParser
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from webapp.config.preparation import PreparedCommand
-from webapp.fleet.rows_command import job_named
-from webapp.lib.printing import print_document, print_lines
+from webapp.fleet.job_command import Document, JobCommand
+from webapp.fleet.models import JobCurrent
 from webapp.lib.quantities import bytes_text, count_text, duration_text, percent_text
 from webapp.recovery.api.views import as_document
 from webapp.recovery.job_restores import READ_MS, JobRestores, job_restores
@@ -14,35 +13,28 @@ from webapp.recovery.parameters import MOST_REUSE
 from webapp.recovery.words import LABELS, regional_summary, summary
 
 
-class Command(PreparedCommand):
+class Command(JobCommand):
     help = (
         "Print what a failure of a job restarts, how long its restores took, what one would take now from its newest checkpoint, local "
         "state or savepoint, and what union state makes its subtasks read: words, or with --json one object. "
         "Exit code 0, or 2 where the job is unknown."
     )
 
-    def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("cluster")
-        parser.add_argument("job", metavar="JOB", help="its id, or its name where one job has it")
+    def add_options(self, parser: ArgumentParser) -> None:
         parser.add_argument("--read-ms", type=float, default=READ_MS, metavar="MS", help="to open and read one file (default: %(default)s)")
         parser.add_argument(
             "--share", type=int, default=20, metavar="PERCENT", help="that a regional checkpoint may lack (default: %(default)s)"
         )
         parser.add_argument("--reuse", type=int, default=3, metavar="N", help="of a part's old snapshot, in a row (default: %(default)s)")
-        parser.add_argument("--json", action="store_true", help="one JSON object")
 
-    def handle(self, *args: Any, **options: Any) -> None:
-        job = job_named(options["cluster"], options["job"])
+    def shown(self, job: JobCurrent, options: Mapping[str, Any]) -> tuple[Document, Iterable[str]]:
         found = job_restores(
             job,
             job.last_seen_at or job.as_of,
             options["read_ms"],
             (min(max(options["share"], 0), 100) / 100, min(max(options["reuse"], 0), MOST_REUSE)),
         )
-        if options["json"]:
-            print_document(self.stdout, as_document(found))
-        else:
-            print_lines(self.stdout, _words(found))
+        return lambda: as_document(found), _words(found)
 
 
 def _words(found: JobRestores) -> Iterator[str]:

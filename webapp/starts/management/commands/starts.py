@@ -1,14 +1,12 @@
 """Print how long the starts of a job took, phase by phase."""
 
 from argparse import ArgumentParser
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from webapp.config.preparation import PreparedCommand
+from webapp.fleet.job_command import Document, JobCommand
 from webapp.fleet.models import JobCurrent
-from webapp.fleet.rows_command import job_named
 from webapp.lib.instants import instant_text
-from webapp.lib.printing import print_document, print_lines
 from webapp.lib.quantities import duration_text
 from webapp.starts.api.views import as_document
 from webapp.starts.jar_downloads import jar_downloads
@@ -18,26 +16,19 @@ from webapp.starts.rpc_troubles import rpc_troubles
 from webapp.starts.words import KINDS, PHASES, about_calls, about_jars, verdict
 
 
-class Command(PreparedCommand):
+class Command(JobCommand):
     help = (
         "Print how long the starts of a job took, phase by phase, and which tasks were last: a table, or with --json one object. "
         "Exit code 0, or 2 where the job is unknown."
     )
 
-    def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("cluster")
-        parser.add_argument("job", metavar="JOB", help="its id, or its name where one job has it")
+    def add_options(self, parser: ArgumentParser) -> None:
         parser.add_argument("--jar-kb", type=int, metavar="KB", help="kilobytes of all jars of the job; without it bytes are unknown")
         parser.add_argument("--link-mbit", type=int, metavar="MBIT", help="megabits a second that the JobManager can send (default: 10000)")
-        parser.add_argument("--json", action="store_true", help="one JSON object")
 
-    def handle(self, *args: Any, **options: Any) -> None:
-        job = job_named(options["cluster"], options["job"])
+    def shown(self, job: JobCurrent, options: Mapping[str, Any]) -> tuple[Document, Iterable[str]]:
         asked = StartParameters({name: str(options[name]) for name in ("jar_kb", "link_mbit") if options[name] is not None})
-        if options["json"]:
-            print_document(self.stdout, as_document(job, asked))
-        else:
-            print_lines(self.stdout, _table(job, asked))
+        return lambda: as_document(job, asked), _table(job, asked)
 
 
 def _table(job: JobCurrent, asked: StartParameters) -> Iterator[str]:
