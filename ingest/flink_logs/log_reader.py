@@ -5,22 +5,23 @@ container and of each of its outputs, and a header of any known layout begins a 
 middle, and damage concerns nothing beside it. A file in one layout without envelopes is not looked at line by line.
 """
 
-import re
-from bisect import bisect_right
 from collections import Counter, OrderedDict
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
-from datetime import date, datetime
+from collections.abc import Sequence
+from datetime import date
 from itertools import accumulate
 from typing import Any
 from zoneinfo import ZoneInfo
 
 from ingest.flink_logs.cursors import FileCursor
-from ingest.flink_logs.envelopes import Peeled, cri, docker, prefixed
+from ingest.flink_logs.envelopes import cri
 from ingest.flink_logs.json_records import JsonRecord
 from ingest.flink_logs.json_records import read as read_json
-from ingest.flink_logs.layouts import CLOCK, DATED, SHORT, Layout
-from ingest.flink_logs.record_splitter import MAX_RECORD_BYTES, Keep, RawRecord, RecordCounts, RecordSplitter, may_be_read
+from ingest.flink_logs.layouts import Layout
+from ingest.flink_logs.line_layouts import LineLayouts
+from ingest.flink_logs.log_streams import LogStream, StreamKey
+from ingest.flink_logs.peeling import Peeler
+from ingest.flink_logs.record_splitter import MAX_RECORD_BYTES, Keep, RawRecord, RecordCounts, RecordSplitter
+from ingest.flink_logs.routine_json import is_routine
 from ingest.records import LogRecord, Skip
 from ingest.redaction.texts import redact
 
@@ -30,56 +31,8 @@ MAX_STREAMS = 256
 MAX_SKIPS = 50
 MAX_SKIPS_EACH = 5
 """Of one reason in one reading."""
-MAX_DEPTH = 3
-KEPT_PLACES = 4096
-JSON = "JSON"
 
-_OTHERS = tuple((layout, re.compile(layout.header.encode()).match) for layout in (DATED, SHORT))
-_CLOCK = re.compile(CLOCK.encode()).match
-_FOREIGN = (
-    rb"(?:\[?[0-9]{2,4}[-/:][0-9]{2}[-/:][0-9]{2}[T ,.]|\{ ?\"|<[0-9]{1,3}>|\[pod/|\x1b\[|[A-Z][a-z]{2} [ 0-9][0-9] [0-9]{2}:"
-    rb"|[A-Za-z0-9][A-Za-z0-9_.-]*+ *+\| )"
-)
-"""How a line begins that may need a closer look."""
-_WRAPPED_JSON = re.compile(rb'"(?:log|MESSAGE|line)" ?: ?"|"(?:kubernetes|stream)" ?:').search
-_QUIET = re.compile(rb'"(?:log\.)?level": ?"(?:INFO|DEBUG|TRACE)"').search
-_LOUD = re.compile(rb'"(?:WARN|ERROR|FATAL)').search
-_MESSAGE = b'"message":'
-_STREAM_KEY = tuple[str, str, str]
-_PLAIN: _STREAM_KEY = ("", "", "")
-
-
-@dataclass(slots=True)
-class _Stream:
-    """What one process prints to one output. ``canonical`` and ``physical`` say which offset of the splitter is which one of the file."""
-
-    key: _STREAM_KEY
-    process: str
-    layout: Layout
-    splitter: RecordSplitter
-    floor: int
-    """Lines before it were read before."""
-    is_json: bool = False
-    begun_at: int = -1
-    partial: bytes = b""
-    partial_at: int = -1
-    given: int = 0
-    canonical: list[int] = field(default_factory=list)
-    physical: list[int] = field(default_factory=list)
-
-    def place(self, offset: int) -> int:
-        found = bisect_right(self.canonical, offset) - 1
-        return self.physical[found] + offset - self.canonical[found] if found >= 0 else offset
-
-    def begins(self) -> int | None:
-        """Where in the file the line or record begins that is not returned yet."""
-        of_record = self.place(self.splitter.resume_offset) if self.splitter.pending else None
-        return min((at for at in (of_record, self.partial_at if self.partial else None) if at is not None), default=None)
-
-    def forget_places(self) -> None:
-        if len(self.canonical) > KEPT_PLACES:
-            done = max(bisect_right(self.canonical, self.splitter.resume_offset) - 1, 0)
-            del self.canonical[:done], self.physical[:done]
+_PLAIN: StreamKey = ("", "", "")
 
 
 class LogReader:
@@ -97,7 +50,7 @@ class LogReader:
     ) -> None:  # fmt: skip
         begin = begin or FileCursor(file)
         self.skips: list[Skip] = []
-        self._layout, self._zone, self._file, self._process, self._keep, self._day = layout, zone, file, process, keep, day
+        self._layout, self._zone, self._file, self._process, self._keep = layout, zone, file, process, keep
         self._counts = RecordCounts(begin.seen)
         self._floors = {(envelope, process_, stream): offset for envelope, process_, stream, offset in begin.streams}
         self._settled = begin.settled
@@ -106,12 +59,9 @@ class LogReader:
         self._hole = begin.offset == 0 and not begin.mid_record
         self._forms: Counter[tuple[str, str]] = Counter()
         self._skipped: Counter[str] = Counter()
-        self._known: set[str] = set()
-        self._streams: OrderedDict[_STREAM_KEY, _Stream] = OrderedDict()
-        own = re.escape(layout.opening.encode()) + layout.header.encode().removeprefix(b"^")
-        self._own = re.compile(own).match
-        self._foreign = re.compile(rb"\n(?!" + own + rb")" + _FOREIGN).search
-        self._foreign_first = re.compile(rb"(?!" + own + rb")" + _FOREIGN).match
+        self._streams: OrderedDict[StreamKey, LogStream] = OrderedDict()
+        self._lines = LineLayouts(layout, zone, day)
+        self._peeler = Peeler(self._lines, zone)
         self._out: list[tuple[str, RawRecord]] = []
 
     @property
@@ -122,7 +72,7 @@ class LogReader:
     def forms(self) -> Counter[tuple[str, str]]:
         forms = Counter(self._forms)
         for stream in self._streams.values():
-            forms[_form(stream)] += stream.splitter.headers
+            forms[stream.form] += stream.splitter.headers
         return +forms
 
     @property
@@ -206,9 +156,9 @@ class LogReader:
     def _take(self, block: bytes, at: int) -> None:
         """Whole lines. Where all of them are of one kind they are taken as one."""
         plain = self._streams.get(_PLAIN)
-        if at < self._settled or self._known or (plain and not self._is_own(plain)):
+        if at < self._settled or self._peeler.known or (plain and not self._is_own(plain)):
             self._take_each(block, at)
-        elif not self._foreign_first(block) and not self._foreign(block):
+        elif self._lines.are_own(block):
             stream = self._stream(_PLAIN)
             stream.canonical.append(stream.given)
             stream.physical.append(at)
@@ -236,10 +186,10 @@ class LogReader:
 
     def _take_each(self, block: bytes, at: int) -> None:
         run: tuple[list[bytes], list[int], list[bytes]] = ([], [], [])
-        last: _Stream | None = None
+        last: LogStream | None = None
         for line in block[:-1].split(b"\n"):
             here, at = at, at + len(line) + 1
-            peeled = None if self._own(line) else self._peeled(line)
+            peeled = None if self._lines.own(line) else self._peeler.peeled(line)
             content, stamp = (line, b"") if peeled is None else (peeled.content, peeled.stamp)
             stream = self._stream(_PLAIN if peeled is None else (peeled.envelope, peeled.process, peeled.stream))
             if here < stream.floor:
@@ -259,81 +209,34 @@ class LogReader:
         if last is not None and run[0]:
             self._take_lines(last, *run)
 
-    def _joined(self, stream: _Stream, content: bytes, here: int) -> tuple[bytes, int]:
+    def _joined(self, stream: LogStream, content: bytes, here: int) -> tuple[bytes, int]:
         """A line of which pieces came before; what is longer than a line may be is left out."""
         if stream.partial:
             content, here = (stream.partial + content)[:MAX_LINE_BYTES], stream.partial_at
             stream.partial = b""
         return content, here
 
-    def _peeled(self, line: bytes, within: tuple[str, ...] = ()) -> Peeled | None:
-        """The line without all that is around it, ``None`` where that is nothing. None stands in one of its kind."""
-        for outer in self._envelopes(line):
-            if outer.envelope in within:
-                continue
-            deeper = len(within) + 1 < MAX_DEPTH and not self._own(outer.content)
-            inner = self._peeled(outer.content, (*within, outer.envelope)) if deeper else None
-            if inner is not None:
-                process = "/".join(filter(None, (outer.process, inner.process)))
-                inner = Peeled(
-                    f"{outer.envelope}, {inner.envelope}", process, inner.stream or outer.stream, inner.content,
-                    inner.whole and outer.whole, inner.stamp or outer.stamp,
-                )  # fmt: skip
-            known = f"{outer.envelope}\t{outer.process}"
-            if outer.strict or known in self._known:
-                return inner or outer
-            if inner is not None or self._begins(outer.content):
-                if len(self._known) < 4 * MAX_STREAMS:
-                    self._known.add(known)
-                return inner or outer
-        return None
-
-    def _envelopes(self, line: bytes) -> Iterable[Peeled]:
-        if line[:1] == b"{":
-            if (of_docker := docker(line)) is not None:
-                yield of_docker
-            elif _WRAPPED_JSON(line):
-                try:
-                    found = read_json(line, self._zone)
-                except ValueError:
-                    return
-                if isinstance(found, Peeled):
-                    yield found
-        elif (of_kubernetes := cri(line)) is not None:
-            yield of_kubernetes
-        else:
-            yield from prefixed(line)
-
-    def _begins(self, line: bytes) -> bool:
-        """Whether a record begins with this line."""
-        if self._own(line) or _CLOCK(line) or any(match(line) for _, match in _OTHERS):
-            return True
-        try:
-            return line[:1] == b"{" and isinstance(read_json(line, self._zone), JsonRecord)
-        except ValueError:
-            return False
-
-    def _is_own(self, stream: _Stream) -> bool:
+    def _is_own(self, stream: LogStream) -> bool:
         return stream.layout is self._layout and not stream.is_json
 
-    def _stream(self, key: _STREAM_KEY) -> _Stream:
+    def _stream(self, key: StreamKey) -> LogStream:
         found = self._streams.get(key)
         if found is None:
             if len(self._streams) >= MAX_STREAMS:
                 _, oldest = self._streams.popitem(last=False)
                 self._end(oldest)
-                self._forms[_form(oldest)] += oldest.splitter.headers
+                self._forms[oldest.form] += oldest.splitter.headers
             process = key[1] or self._process
-            found = _Stream(key, process, self._layout, self._splitter(process, self._layout), self._floors.get(key, self._settled))
+            found = LogStream(key, process, self._layout, self._splitter(process, self._layout), self._floors.get(key, self._settled))
             self._streams[key] = found
         elif len(self._streams) > 1:
             self._streams.move_to_end(key)
         return found
 
-    def _take_lines(self, stream: _Stream, lines: Sequence[bytes], offsets: Sequence[int], stamps: Sequence[bytes]) -> None:
+    def _take_lines(self, stream: LogStream, lines: Sequence[bytes], offsets: Sequence[int], stamps: Sequence[bytes]) -> None:
         """Lines of one stream, with where in the file they begin and the times that their envelopes give."""
         block = b"\n".join(lines) + b"\n"
-        if self._is_own(stream) and not self._foreign_first(block) and not self._foreign(block):
+        if self._is_own(stream) and self._lines.are_own(block):
             sizes = accumulate(map(len, lines), lambda offset, size: offset + size + 1, initial=stream.given)
             stream.canonical.extend(sizes)
             stream.canonical.pop()
@@ -343,9 +246,9 @@ class LogReader:
         given: list[bytes] = []
         size = 0
         for line, at, stamp in zip(lines, offsets, stamps, strict=True):
-            layout, line = self._layout_of(line, stamp)
+            layout, line = self._lines.of(line, stamp)
             if layout is None:
-                if stream.is_json and self._is_routine(line):
+                if stream.is_json and self._keep != "all" and is_routine(line):
                     stream.splitter.headers += 1
                     continue
                 if line[:1] == b"{" and self._take_json(stream, line, at, given):
@@ -364,36 +267,10 @@ class LogReader:
             given += [line, b"\n"]
             size += len(line) + 1
         self._give(stream, b"".join(given))
+        if self._lines.undated:
+            self._skip("no_date", "Its times have no date; name the file by its day (2026-11-21) or declare it with --date.", 1)
 
-    def _layout_of(self, line: bytes, stamp: bytes) -> tuple[Layout | None, bytes]:
-        """The layout whose header the line has; a date is put before a time that has none."""
-        if self._own(line):
-            return self._layout, line
-        if line[:1].isdigit() or line[:1] == b"[":
-            for layout, match in _OTHERS:
-                if match(line):
-                    return layout, line
-            if _CLOCK(line):
-                day = self._day_of(line, stamp)
-                if day is not None:
-                    return DATED, day.isoformat().encode() + b" " + line
-                self._skip("no_date", "Its times have no date; name the file by its day (2026-11-21) or declare it with --date.")
-        return None, line
-
-    def _day_of(self, line: bytes, stamp: bytes) -> date | None:
-        """By the time of the envelope: the day on which the line's time is nearest to it."""
-        try:
-            at = datetime.fromisoformat(stamp.decode("ascii")) if stamp else None
-        except (ValueError, UnicodeDecodeError):
-            at = None
-        if at is None or at.tzinfo is None:
-            return self._day
-        local = at.astimezone(self._zone)
-        behind = local.hour - int(line[:2])
-        ordinal = local.toordinal() + (1 if behind > 12 else -1 if behind < -12 else 0)
-        return date.fromordinal(ordinal)
-
-    def _take_json(self, stream: _Stream, line: bytes, at: int, given: Sequence[bytes]) -> bool:
+    def _take_json(self, stream: LogStream, line: bytes, at: int, given: Sequence[bytes]) -> bool:
         """Whether the line is a record by itself, or a broken one of a log that has such."""
         try:
             found = read_json(line, self._zone)
@@ -415,24 +292,15 @@ class LogReader:
         self._hold(stream, stream.splitter.whole(found.ts, found.level, found.logger, found.message, line, at), placed=True)
         return True
 
-    def _is_routine(self, line: bytes) -> bool:
-        """Whether a line of a JSON log surely is a record that is not kept: most are, and need not be decoded then."""
-        at = line.find(_MESSAGE) + len(_MESSAGE)
-        if self._keep == "all" or at < len(_MESSAGE) or not line.startswith(b"{") or not line.endswith(b"}"):
-            return False
-        if may_be_read(line, at + (2 if line[at : at + 1] == b" " else 1)) or line.find(_MESSAGE, at) >= 0:
-            return False
-        return b"\\u" not in line and b"\\/" not in line and _QUIET(line) is not None and _LOUD(line) is None
-
-    def _switch(self, stream: _Stream, layout: Layout) -> None:
+    def _switch(self, stream: LogStream, layout: Layout) -> None:
         """Another layout from here on."""
         self._end(stream)
-        self._forms[_form(stream)] += stream.splitter.headers
+        self._forms[stream.form] += stream.splitter.headers
         stream.layout, stream.is_json, stream.splitter = layout, False, self._splitter(stream.process, layout)
         stream.given, stream.begun_at = 0, -1
         stream.canonical, stream.physical = [], []
 
-    def _give(self, stream: _Stream, block: bytes, begun_at: int | None = None) -> None:
+    def _give(self, stream: LogStream, block: bytes, begun_at: int | None = None) -> None:
         if block:
             stream.given += len(block)
             self._hold(stream, stream.splitter.take(block))
@@ -441,10 +309,10 @@ class LogReader:
                 begins = stream.begins()
                 stream.begun_at = begun_at if begins is None else begins
 
-    def _end(self, stream: _Stream) -> None:
+    def _end(self, stream: LogStream) -> None:
         self._hold(stream, stream.splitter.end())
 
-    def _hold(self, stream: _Stream, records: list[RawRecord], placed: bool = False) -> None:
+    def _hold(self, stream: LogStream, records: list[RawRecord], placed: bool = False) -> None:
         for offset in stream.splitter.cut:
             detail = f"The record at byte {stream.place(offset)} is longer than {MAX_RECORD_BYTES} bytes; the rest was cut off."
             self._skip("long_line", detail, MAX_SKIPS)
@@ -456,9 +324,5 @@ class LogReader:
 
     def _skip(self, reason: str, detail: str, most: int = MAX_SKIPS_EACH) -> None:
         self._skipped[reason] += 1
-        if self._skipped[reason] <= (1 if reason == "no_date" else most):
+        if self._skipped[reason] <= most:
             self.skips.append(Skip(redact(self._file), reason, detail))
-
-
-def _form(stream: _Stream) -> tuple[str, str]:
-    return stream.key[0], JSON if stream.is_json else stream.layout.name

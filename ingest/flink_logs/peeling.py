@@ -1,0 +1,71 @@
+"""A line without what container runtimes, log daemons and shippers put around it, however often."""
+
+import re
+from collections.abc import Iterable
+from zoneinfo import ZoneInfo
+
+from ingest.flink_logs.envelopes import Peeled, cri, docker, prefixed
+from ingest.flink_logs.json_records import JsonRecord
+from ingest.flink_logs.json_records import read as read_json
+from ingest.flink_logs.line_layouts import LineLayouts
+
+MAX_DEPTH = 3
+MAX_KNOWN = 1024
+"""Kinds of prefixes with their processes, which are taken without a record behind them once one stood there."""
+
+_WRAPPED_JSON = re.compile(rb'"(?:log|MESSAGE|line)" ?: ?"|"(?:kubernetes|stream)" ?:').search
+
+
+class Peeler:
+    """Of one file. ``known`` are the prefixes that stood before a record: lines that continue it have them too."""
+
+    def __init__(self, lines: LineLayouts, zone: ZoneInfo) -> None:
+        self.known: set[str] = set()
+        self._lines, self._zone = lines, zone
+
+    def peeled(self, line: bytes, within: tuple[str, ...] = ()) -> Peeled | None:
+        """The line without all that is around it, ``None`` where that is nothing. None stands in one of its kind."""
+        for outer in self._envelopes(line):
+            if outer.envelope in within:
+                continue
+            deeper = len(within) + 1 < MAX_DEPTH and not self._lines.own(outer.content)
+            inner = self.peeled(outer.content, (*within, outer.envelope)) if deeper else None
+            if inner is not None:
+                process = "/".join(filter(None, (outer.process, inner.process)))
+                inner = Peeled(
+                    f"{outer.envelope}, {inner.envelope}", process, inner.stream or outer.stream, inner.content,
+                    inner.whole and outer.whole, inner.stamp or outer.stamp,
+                )  # fmt: skip
+            known = f"{outer.envelope}\t{outer.process}"
+            if outer.strict or known in self.known:
+                return inner or outer
+            if inner is not None or self._begins(outer.content):
+                if len(self.known) < MAX_KNOWN:
+                    self.known.add(known)
+                return inner or outer
+        return None
+
+    def _envelopes(self, line: bytes) -> Iterable[Peeled]:
+        if line[:1] == b"{":
+            if (of_docker := docker(line)) is not None:
+                yield of_docker
+            elif _WRAPPED_JSON(line):
+                try:
+                    found = read_json(line, self._zone)
+                except ValueError:
+                    return
+                if isinstance(found, Peeled):
+                    yield found
+        elif (of_kubernetes := cri(line)) is not None:
+            yield of_kubernetes
+        else:
+            yield from prefixed(line)
+
+    def _begins(self, line: bytes) -> bool:
+        """Whether a record begins with this line."""
+        if self._lines.have_header(line):
+            return True
+        try:
+            return line[:1] == b"{" and isinstance(read_json(line, self._zone), JsonRecord)
+        except ValueError:
+            return False
