@@ -15,7 +15,11 @@ RECORDED = {
         "title": "lab-F-expire: checkpoints expired",
         "headline": "9 checkpoints expired after 4 s, barrier held by back-pressure from slow-enrich",
         "when": "2026-11-21 04:14:22 – 04:15:",
-        "why": ["slow-enrich back-pressures Source: clicks and parse", "9 checkpoints expired"],
+        "why": [
+            "slow-enrich back-pressures Source: clicks and parse",
+            "9 checkpoints expired",
+            "2 checkpoints written at once where 1 may be",
+        ],  # fmt: skip
         "cost": "No checkpoint completed for ",
         "next": ["Take a flame graph or thread dump of slow-enrich", "Find out why slow-enrich is slow"],
     },
