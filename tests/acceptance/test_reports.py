@@ -19,7 +19,7 @@ RECORDED = {
             "slow-enrich back-pressures Source: clicks and parse",
             "9 checkpoints expired",
             "2 checkpoints written at once where 1 may be",
-        ],  # fmt: skip
+        ],
         "cost": "No checkpoint completed for ",
         "next": ["Take a flame graph or thread dump of slow-enrich", "Find out why slow-enrich is slow"],
     },
