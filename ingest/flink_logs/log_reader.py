@@ -93,6 +93,13 @@ class LogReader:
             "seen": self._counts.recent(), **({"settled": self._carry_at, "streams": begun} if begun and len(self._streams) > 1 else {}),
         }  # fmt: skip
 
+    def learn(self, head: bytes) -> None:
+        """What stands around records in lines before those that are fed."""
+        if not self._lines.are_own(head):
+            for line in head.split(b"\n")[:-1]:
+                if not self._lines.own(line):
+                    self._peeler.peeled(line)
+
     def feed(self, data: bytes) -> list[LogRecord]:
         """Take the next bytes; returns the records that they complete."""
         self._feed(data)

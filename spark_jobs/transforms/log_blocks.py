@@ -28,6 +28,8 @@ from spark_jobs.transforms import whole_records
 BLOCK_BYTES = 32 * 1024 * 1024
 READ_BYTES = 4 * 1024 * 1024
 READ_ON_BYTES = 64 * 1024
+LEARNED_BYTES = 64 * 1024
+"""Of a file's beginning, by which its prefixes are known to whoever reads from its middle."""
 
 MOST_CHANGES = 20
 """Between parts that are records alone and others, in one reading: beyond it the way that is faster for many costs more."""
@@ -109,6 +111,10 @@ class BlockReader(LogReader):
             # Copy-and-truncate rotation may leave a hole, of any size; what follows it belongs to the first block.
             position = self._carry_at = _hole(stream)
             end = max(end, position + 1)
+        else:
+            head = stream.read(LEARNED_BYTES)
+            # What the line that the block begins in shows is known behind it, too.
+            self.learn(head[: head.find(b"\n", self._block.begin - 1) + 1] if len(head) >= self._block.begin else head)
         stream.seek(position)
         while data := stream.read(min(READ_BYTES, end - position)):
             position += len(data)
