@@ -21,7 +21,7 @@ RECORDED = {
             "2 checkpoints written at once where 1 may be",
         ],
         "cost": "No checkpoint completed for ",
-        "next": ["Take a flame graph or thread dump of slow-enrich", "Find out why slow-enrich is slow"],
+        "next": ["Take a flame graph or thread dump of slow-enrich", "Find out why slow-enrich is slow", "Give the storage room"],
     },
     "1.20.5/E": {
         "tone": "warn",

@@ -11,7 +11,7 @@ from ingest.flink_rest.payloads.fields import LAST_INSTANT_MS
 from ingest.flink_rest.versions import release
 from spark_jobs.diagnosis.rules.join_slow_input import apart_ms
 from spark_jobs.diagnosis.samples import VertexGauges
-from webapp.backend.options import NativeMetric, Option, is_rocksdb, native_metrics, options
+from webapp.backend.options import NativeMetric, Option, is_rocksdb, named, native_metrics, options
 from webapp.fleet.models import JobCurrent
 from webapp.lib.recent_answers import end_of_step
 from webapp.work.lake import read_newest
@@ -81,8 +81,8 @@ def job_backend(job: JobCurrent, at: datetime) -> JobBackend:
     """Figures of the ten minutes up to ``at``, at most."""
     config = job.checkpoint_config or {}
     return JobBackend(
-        config.get("state_backend"),
-        config.get("checkpoint_storage"),
+        named(config.get("state_backend")),
+        named(config.get("checkpoint_storage")),
         is_rocksdb(config.get("state_backend")),
         config.get("changelog_enabled"),
         options(job.configuration),

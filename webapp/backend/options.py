@@ -74,6 +74,17 @@ def native_metrics(configuration: Mapping[str, object] | None) -> list[NativeMet
     ]
 
 
+_ON_HEAP = ("hashmap", "fsstate", "memorystate", "heap")
+
+
+def named(text: str | None) -> str | None:
+    """What REST names, ``None`` where it says itself that it does not know."""
+    return None if not text or text.lower() == "unknown" else text
+
+
 def is_rocksdb(state_backend: str | None) -> bool | None:
-    """By the name that REST gives the backend (EmbeddedRocksDBStateBackend, RocksDBStateBackend); None where it gives none."""
-    return None if not state_backend else "rocksdb" in state_backend.lower()
+    """By the name that REST gives the backend (EmbeddedRocksDBStateBackend, HashMapStateBackend); None for none and for others."""
+    name = (named(state_backend) or "").lower()
+    if "rocksdb" in name:
+        return True
+    return False if any(heap in name for heap in _ON_HEAP) else None

@@ -8,7 +8,9 @@ from webapp.lib.quantities import count_text, duration_text
 def verdict(found: JobBackend) -> Badge:
     if found.is_rocksdb is None:
         return Badge(
-            "The state backend of this job is not known: Flink before 1.10 does not report it, or it was not read yet.", "?", "unknown"
+            "Whether this job keeps its state in RocksDB is not known: Flink does not name its backend, or names another one.",
+            "?",
+            "unknown",
         )
     if not found.is_rocksdb:
         return Badge("This job does not keep its state in RocksDB: there are no stalls of writes, flushes or compactions.", "●", "ok")

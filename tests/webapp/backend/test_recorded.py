@@ -85,5 +85,22 @@ def test_a_job_of_which_nothing_is_known_has_a_page(home: Path, viewer: Client, 
     own = job("prod-eu", at=now, name="orders", configuration=None, checkpoint_config=None)
     with django_assert_max_num_queries(12):
         page = words_of(viewer.get(reverse("backend", args=("prod-eu", own.job_id))).content.decode())
-    assert "The state backend of this job is not known" in page
+    assert "Whether this job keeps its state in RocksDB is not known" in page
     assert "The configuration of the cluster is not known" in page
+
+
+@pytest.mark.parametrize(
+    ("named", "rocksdb"),
+    [
+        ("EmbeddedRocksDBStateBackend", True), ("RocksDBStateBackend", True), ("HashMapStateBackend", False), ("FsStateBackend", False),
+        ("Unknown", None), ("shop.OwnBackend", None), (None, None),
+    ],
+)  # fmt: skip
+def test_only_a_backend_that_flink_names_is_known_to_be_without_rocksdb(home: Path, viewer: Client, named: str, rocksdb: bool) -> None:
+    now = datetime(2026, 11, 21, 4, tzinfo=UTC)
+    cluster("prod-eu", at=now)
+    own = job("prod-eu", at=now, name="orders", checkpoint_config={"state_backend": named, "checkpoint_storage": "Unknown"})
+    page = words_of(viewer.get(reverse("backend", args=("prod-eu", own.job_id))).content.decode())
+    assert ("does not keep its state in RocksDB" in page) == (rocksdb is False)
+    assert ("Whether this job keeps its state in RocksDB is not known" in page) == (rocksdb is None)
+    assert "Unknown" not in page

@@ -1,6 +1,7 @@
 """Where clusters and their logs may be: refused when entered and again at the connection, and nothing is told of what answered."""
 
 import asyncio
+import re
 import socket
 import threading
 from collections.abc import Iterator
@@ -212,3 +213,10 @@ def test_nothing_of_what_answered_is_told(operator: Client, status: int, body: b
         shown = tried + operator.get(reverse("clusters")).content.decode()
         assert got
     assert CANARY not in shown
+
+
+def test_the_form_asks_for_each_thing_once(operator):
+    names = re.findall(r'<(?:input|select|textarea)[^>]* name="([^"]+)"', operator.get(reverse("cluster-add")).content.decode())
+    names = [name for name in names if name != "csrfmiddlewaretoken"]  # one for each form of the page
+    assert len(names) == len(set(names))
+    assert {"url", "prometheus_url", "logs_are_pushed"} <= set(names)
