@@ -16,12 +16,20 @@ def configured_and_used(
     """In bytes; ``words`` are what the two are called. An unknown one has no bar."""
     bars = [
         go.Bar(
-            x=list(names),
-            y=[None if value is None else value / MIB for value in values],
+            x=[None if value is None else value / MIB for value in values],
+            y=list(names),
+            orientation="h",
             name=word,
             marker={"color": colour},
-            hovertemplate=f"%{{x}}: %{{y:,.0f}} MiB<extra>{word}</extra>",
+            hovertemplate=f"%{{y}}: %{{x:,.0f}} MiB<extra>{word}</extra>",
         )
         for values, colour, word in ((configured, OTHER, words[0]), (used, ACCENT, words[1]))
     ]
-    return figure(bars, HEIGHT_PX, barmode="group", xaxis={"type": "category"}, yaxis={"title": {"text": "MiB"}, "tickformat": ",d"})
+    # Names below bars would overlap on a phone.
+    return figure(
+        bars,
+        HEIGHT_PX,
+        barmode="group",
+        yaxis={"type": "category", "autorange": "reversed"},
+        xaxis={"title": {"text": "MiB"}, "tickformat": ",d"},
+    )

@@ -24,6 +24,8 @@ HISTORY = min(timedelta(days=7), ROUTINE)
 FACTORS = (0.25, 0.5, 1, 2, 4, 8, 16)
 MOST_PARALLELISM = 32_768
 """Flink's own limit."""
+LEAST_CHECKPOINTS = 20
+"""Of a job; from fewer nothing is said of how often its tasks fail one."""
 FLEET_JOBS = 300
 """Those seen last; of each its newest checkpoints."""
 
@@ -76,9 +78,10 @@ def regional_checkpoints(
         completed=Count("pk", filter=Q(outcome="completed")), failed=Count("pk", filter=Q(outcome__in=FAILED_OUTCOMES))
     )
     tried = Tried(counts["completed"], counts["failed"], plan.tasks)
-    own, (fleet, jobs) = task_success([tried]), _fleet()
+    enough = tried.completed + tried.failed >= LEAST_CHECKPOINTS
+    own, (fleet, jobs) = task_success([tried]) if enough else None, _fleet()
     # Rule of three.
-    at_least = max(1 - 3 / tried.completed, 0) ** (1 / plan.tasks) if tried.completed and not tried.failed else None
+    at_least = max(1 - 3 / tried.completed, 0) ** (1 / plan.tasks) if own is not None and not tried.failed else None
     now = max(vertex.parallelism for vertex in plan.vertices)
     curve = []
     for parallelism in sorted({min(max(round(now * factor), 1), MOST_PARALLELISM) for factor in FACTORS}):

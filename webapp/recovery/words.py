@@ -4,6 +4,7 @@ from webapp.lib.quantities import bytes_text, count_text, duration_text, percent
 from webapp.recovery.failover import Failover
 from webapp.recovery.job_restores import JobRestores
 from webapp.recovery.observed_restores import CHECKPOINT, LOCAL, SAVEPOINT
+from webapp.recovery.regional_checkpoints import LEAST_CHECKPOINTS
 
 LABELS = {CHECKPOINT: "Newest checkpoint", LOCAL: "Newest checkpoint, local recovery", SAVEPOINT: "Newest savepoint"}
 MEANINGS = {
@@ -29,7 +30,8 @@ def regional_summary(found: Failover) -> str:
     """What regional checkpoints would bring the job as large as it is, and how often its tasks fail theirs."""
     of = found.checkpoints
     if of.task_success is None:
-        return "How often its tasks fail a checkpoint is not known: none of the last days was seen to its end."
+        seen = f"{count_text(of.completed + of.failed)} of the last days were seen to their end, of at least {LEAST_CHECKPOINTS}"
+        return f"How often its tasks fail a checkpoint is not known: {seen}."
     now = next(one for one in of.curve if one.is_now)
     taken, part = of.completed + of.failed, "each task completed its part in"
     if of.at_least is not None:

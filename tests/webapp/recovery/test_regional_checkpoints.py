@@ -86,6 +86,8 @@ def test_a_job_without_checkpoints_and_a_job_of_one_region_say_so(viewer):
     page = reverse("recovery", args=(of.cluster, of.job_id))
     assert "How often its tasks fail a checkpoint is not known" in viewer.get(page).content.decode()
     assert answer(viewer, of)["task_success"] is None
-    expired(of, 1, T0 - timedelta(minutes=2))
-    fact(of, 2, T0 - timedelta(minutes=1))
+    for number in range(19):
+        fact(of, number, T0 - timedelta(minutes=1, seconds=number))
+    assert "not known: 19 of the last days were seen to their end, of at least 20" in viewer.get(page).content.decode()
+    expired(of, 19, T0 - timedelta(minutes=2))
     assert "All its tasks are one region" in viewer.get(page).content.decode()

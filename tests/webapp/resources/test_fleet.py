@@ -53,7 +53,7 @@ def test_page_api_and_command_tell_the_same(fleet, viewer, monkeypatch):
     assert json.loads(out.getvalue()) == answer
     assert answer["groups"][0]["name"] == "lab"
     assert "lab-leaking" in viewer.get("/resources/tables?by=name").content.decode()
-    assert viewer.get("/charts/resources?by=name").json()["figure"]["data"][0]["x"] == ["lab"]
+    assert viewer.get("/charts/resources?by=name").json()["figure"]["data"][0]["y"] == ["lab"]
 
 
 def test_a_lake_that_cannot_be_read_is_told_everywhere(fleet, viewer, home):
