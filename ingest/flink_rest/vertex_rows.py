@@ -34,8 +34,8 @@ def add_vertex_starts(reading: JobAnswers, results: ParseResults) -> None:
             reading.job_id,
             vertex_id,
             answer.at,
-            **{name: _by_index({at: getattr(one, name) for at, one in placements.items()}, length) for name in _PLACE},
-            **{name: _by_index({at: getattr(one, name) for at, one in of_vertex.items()}, length) for name in _ENTERED},
+            **{name: by_index({at: getattr(one, name) for at, one in placements.items()}, length) for name in _PLACE},
+            **{name: by_index({at: getattr(one, name) for at, one in of_vertex.items()}, length) for name in _ENTERED},
         )
         results.add(answer, row)
 
@@ -80,15 +80,15 @@ def _add_sample(reading: JobAnswers, vertex_id: str, results: ParseResults) -> N
             vertex_id=vertex_id,
             ts=answer.at,
             parallelism=declared or length,
-            backpressured_ratio=_by_index(ratios, length),
+            backpressured_ratio=by_index(ratios, length),
             counted_at=placed_answer.at if placed_answer and counted else None,
-            records_in=_by_index({index: counters.records_in for index, counters in counted.items()}, length),
-            records_out=_by_index({index: counters.records_out for index, counters in counted.items()}, length),
-            attempt=_by_index({index: task.attempt for index, task in placements.items()}, length),
-            host=_by_index({index: task.host for index, task in placements.items()}, length),
-            taskmanager_id=_by_index({index: task.taskmanager_id for index, task in placements.items()}, length),
-            task_state=_by_index({index: task.state for index, task in placements.items()}, length),
-            **{column: _by_index({index: found.get(column) for index, found in measured.items()}, length) for column in SUBTASK_METRICS},
+            records_in=by_index({index: counters.records_in for index, counters in counted.items()}, length),
+            records_out=by_index({index: counters.records_out for index, counters in counted.items()}, length),
+            attempt=by_index({index: task.attempt for index, task in placements.items()}, length),
+            host=by_index({index: task.host for index, task in placements.items()}, length),
+            taskmanager_id=by_index({index: task.taskmanager_id for index, task in placements.items()}, length),
+            task_state=by_index({index: task.state for index, task in placements.items()}, length),
+            **{column: by_index({index: found.get(column) for index, found in measured.items()}, length) for column in SUBTASK_METRICS},
         ),
     )
 
@@ -102,7 +102,7 @@ def _measured(answers: Sequence[Answer], results: ParseResults) -> dict[int, dic
     return found
 
 
-def _by_index(values: Mapping[int, Any], length: int) -> tuple[Any, ...] | None:
+def by_index(values: Mapping[int, Any], length: int) -> tuple[Any, ...] | None:
     """One element per subtask; the whole is ``None`` where no subtask has a value."""
     if all(value is None for value in values.values()):
         return None

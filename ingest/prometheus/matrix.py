@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from ingest.errors import Skipped
+from ingest.flink_rest.payloads.fields import LAST_INSTANT_MS
 
+LAST_INSTANT_S = LAST_INSTANT_MS // 1000
 Labels = Mapping[str, str]
 
 
@@ -40,5 +42,5 @@ def _sample(value: Any) -> tuple[float, float] | None:
                 number = float(text)
             except ValueError:
                 return None
-            return (float(at), number) if math.isfinite(number) else None
+            return (float(at), number) if math.isfinite(number) and 0 <= at <= LAST_INSTANT_S else None
     return None

@@ -12,11 +12,12 @@ from typing import Any
 from ingest.flink_ids import is_flink_id, is_taskmanager_id
 from ingest.flink_rest.payloads.fields import clean_text, real, signed, whole
 from ingest.flink_rest.payloads.vertices import MAX_PARALLELISM
+from ingest.flink_rest.vertex_rows import by_index
 from ingest.prometheus.matrix import Series
 from ingest.prometheus.names import COUNTERS, JOB_NAMES, STATES, TASK_NAMES, TASKMANAGER_NAMES
 from ingest.records import Job, TaskManager, Vertex, VertexMetrics
 
-_READ: dict[str, Callable[[Any], float | int | None]] = {"records_in": whole, "records_out": whole, "watermark_ms": signed}
+_COLUMNS = frozenset(column for column, _ in TASK_NAMES.values())
 
 
 class Subtasks:
@@ -40,8 +41,7 @@ class Subtasks:
         self._labels[vertex, subtask, attempt or 0] = one.labels
         for at, value in one.samples:
             columns = self._values.setdefault((vertex, at), {}).setdefault(subtask, {}).setdefault(attempt or 0, {})
-            if column not in columns or rank < columns[column][0]:
-                columns[column] = (rank, value)
+            _keep_best(columns, column, rank, value)
 
     def parallelism(self) -> dict[str, int]:
         """Vertex → as many subtasks as were ever seen at one instant, by the largest index."""
@@ -63,8 +63,8 @@ class Subtasks:
             values = {subtask: subtasks[subtask][attempt] for subtask, attempt in newest.items()}
             labels = {subtask: self._labels[vertex, subtask, attempt] for subtask, attempt in newest.items()} if placed else {}
             columns = {
-                column: _by_index({subtask: _value(column, found.get(column)) for subtask, found in values.items()}, length)
-                for column in {column for column, _ in TASK_NAMES.values()}
+                column: by_index({subtask: _value(column, found.get(column)) for subtask, found in values.items()}, length)
+                for column in _COLUMNS
             }
             at = datetime.fromtimestamp(at_s, UTC)
             counted = any(columns[name] is not None for name in COUNTERS)
@@ -73,9 +73,9 @@ class Subtasks:
                 VertexMetrics(
                     job_id, vertex, at,
                     parallelism=length,
-                    attempt=_by_index(newest, length) if placed else None,
-                    host=_by_index({subtask: found.get("host") or None for subtask, found in labels.items()}, length),
-                    taskmanager_id=_by_index({subtask: found.get("tm_id") or None for subtask, found in labels.items()}, length),
+                    attempt=by_index(newest, length) if placed else None,
+                    host=by_index({subtask: found.get("host") or None for subtask, found in labels.items()}, length),
+                    taskmanager_id=by_index({subtask: found.get("tm_id") or None for subtask, found in labels.items()}, length),
                     counted_at=at if counted else None,
                     **columns,
                 ),
@@ -93,13 +93,11 @@ def jobs(found: Iterable[Series]) -> Iterator[tuple[datetime, Job]]:
             continue
         names[job_id] = one.labels.get("job_name", "")
         for at, value in one.samples:
-            columns = values[job_id, at]
-            if column not in columns or rank < columns[column][0]:
-                columns[column] = (rank, value)
+            _keep_best(values[job_id, at], column, rank, value)
     for (job_id, at_s), columns in sorted(values.items(), key=lambda item: item[0][1]):
         numbers = {column: value for column, (_, value) in columns.items()}
         state = next((state for name, state in STATES.items() if numbers.get(name, 0) > 0), None)
-        counts: dict[str, Any] = {column: whole(value) for column, value in numbers.items() if column not in STATES}
+        counts: dict[str, Any] = {column: _whole(value) for column, value in numbers.items() if column not in STATES}
         yield datetime.fromtimestamp(at_s, UTC), Job(job_id, clean_text(names[job_id]) or None, state, **counts)
 
 
@@ -124,7 +122,7 @@ def taskmanagers(found: Iterable[Series]) -> Iterator[tuple[datetime, TaskManage
             values[name, at][column] = value
     for (name, at_s), columns in sorted(values.items(), key=lambda item: item[0][1]):
         sampled_at = datetime.fromtimestamp(at_s, UTC)
-        numbers: dict[str, Any] = {column: real(value) if column == "cpu_load" else whole(value) for column, value in columns.items()}
+        numbers: dict[str, Any] = {column: real(value) if column == "cpu_load" else _whole(value) for column, value in columns.items()}
         yield sampled_at, TaskManager(name, clean_text(hosts[name]) or None, sampled_at, **numbers)
 
 
@@ -133,11 +131,29 @@ def _value(column: str, found: tuple[int, float] | None) -> float | int | None:
     return None if found is None else _READ.get(column, real)(found[1])
 
 
+def _whole(value: float) -> int | None:
+    """A count; one that is none is unknown, and the other samples of its series are read."""
+    try:
+        return whole(value)
+    except ValueError:
+        return None
+
+
+def _signed(value: float) -> int | None:
+    try:
+        return signed(value)
+    except ValueError:
+        return None
+
+
+def _keep_best(columns: dict[str, tuple[int, float]], column: str, rank: int, value: float) -> None:
+    """Of several spellings of a metric the first in rank."""
+    if column not in columns or rank < columns[column][0]:
+        columns[column] = (rank, value)
+
+
 def _number(text: str | None) -> int | None:
     return int(text) if text and text.isascii() and text.isdigit() and len(text) <= 9 else None
 
 
-def _by_index(values: Mapping[int, Any], length: int) -> tuple[Any, ...] | None:
-    if all(value is None for value in values.values()):
-        return None
-    return tuple(values.get(index) for index in range(length))
+_READ: dict[str, Callable[[Any], float | int | None]] = {"records_in": _whole, "records_out": _whole, "watermark_ms": _signed}

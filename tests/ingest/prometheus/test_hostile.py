@@ -129,3 +129,12 @@ def test_label_matchers_are_taken(text):
 def test_what_is_more_than_label_matchers_is_refused(text):
     with pytest.raises(ValidationError):
         are_label_matchers(text)
+
+
+def test_a_count_that_is_none_and_an_instant_that_is_none_cost_nothing_beside_them():
+    counted = task("numRecordsIn", [[10, "1.5"], [20, "7"], [1e300, "8"], [-5, "9"]])
+    late = task("currentInputWatermark", [[10, "0.25"], [20, "3"]])
+    rows = [row for _, row in Subtasks(series(matrix(counted, late))).rows(JOB, placed=True)]
+    assert [(row.records_in, row.watermark_ms) for row in rows] == [(None, None), ((7,), (3,))]
+    odd = {"metric": {"__name__": "flink_jobmanager_job_numRestarts", "job_id": JOB}, "values": [[10, "0.5"]]}
+    assert [job.restarts for _, job in jobs(series(matrix(odd)))] == [None]
