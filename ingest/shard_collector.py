@@ -29,6 +29,7 @@ from ingest.metadata.evidence import SOURCE as EVIDENCE
 from ingest.metadata.evidence import EvidenceBudget, read_evidence
 from ingest.prometheus.collector import read_metrics
 from ingest.records import Observed, Skip
+from ingest.source_read import SourceRead
 from ingest.sources import ClusterSource
 
 log = logging.getLogger(__name__)
@@ -136,6 +137,15 @@ class ClusterRun:
         if skips:
             self.observed.append(Observed(self.source.name, at, source, skips))
 
+    def take_source(self, name: str, found: SourceRead, at: datetime) -> None:
+        """Keep what a source gave that stands for the cluster where it has no address of its own."""
+        self.cursor[name] = found.cursor
+        self.take(found.observed, found.skips, at, name)
+        if not self.source.url:
+            self.reachable = found.reachable is not False
+            self.history_jobs = max(self.history_jobs, found.jobs_seen)
+        self.error = self.error or found.error
+
     def skip(self, subject: str, reason: str, detail: str, at: datetime, source: str = "rest") -> None:
         """Note one input that was passed over."""
         self.observed.append(Observed(self.source.name, at, source, (Skip(subject, reason, detail),)))
@@ -186,12 +196,7 @@ async def _read_history(run: ClusterRun, at: Callable[[], datetime], gates: Gate
     source = run.source
     async with run.client(source.history_url, gates) as client:
         found = await read_history(client, source.name, run.part("history"), at)
-    run.cursor["history"] = found.cursor
-    run.take(found.observed, found.skips, at(), "history")
-    if not source.url:
-        run.reachable = found.reachable is not False
-        run.history_jobs = found.jobs_seen
-    run.error = run.error or found.error
+    run.take_source("history", found, at())
 
 
 async def _read_prometheus(run: ClusterRun, at: Callable[[], datetime], gates: Gates) -> None:
@@ -200,12 +205,7 @@ async def _read_prometheus(run: ClusterRun, at: Callable[[], datetime], gates: G
     server = replace(run.source, auth=prometheus.auth)  # the cluster's own secret is none of that server's business
     async with run.client(prometheus.url, gates, server) as client:
         found = await read_metrics(client, run.source, run.part("prometheus"), at)
-    run.cursor["prometheus"] = found.cursor
-    run.take(found.observed, found.skips, at(), "prometheus")
-    if not run.source.url:
-        run.reachable = found.reachable is not False
-        run.history_jobs = max(run.history_jobs, found.jobs_seen)
-    run.error = run.error or found.error
+    run.take_source("prometheus", found, at())
 
 
 async def _read_flame_graphs(run: ClusterRun, at: Callable[[], datetime], gates: Gates) -> None:

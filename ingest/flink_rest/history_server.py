@@ -6,7 +6,6 @@ Its answers are the documents that the job's JobManager archived, under the same
 import asyncio
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -19,6 +18,7 @@ from ingest.flink_rest.limits import Budget, RequestLimits, SamplingRate
 from ingest.flink_rest.listed_jobs import ListedJob, listed_jobs
 from ingest.flink_rest.session import RestSession
 from ingest.records import Observed, Skip
+from ingest.source_read import SourceRead
 
 INTERVAL_S = 60
 """A History Server itself looks for new archives every ten seconds at most."""
@@ -31,28 +31,16 @@ LIMITS = RequestLimits()
 WHOLE = SamplingRate(0, lean=False, reason="read once")
 
 
-@dataclass(frozen=True, slots=True)
-class HistoryRead:
-    """``reachable`` is ``None`` where nothing was due."""
-
-    observed: tuple[Observed, ...]
-    cursor: dict[str, Any]
-    skips: tuple[Skip, ...] = ()
-    reachable: bool | None = None
-    error: str | None = None
-    jobs_seen: int = 0
-
-
-async def read_history(client: RestClient, cluster: str, cursor: Mapping[str, Any], at: Callable[[], datetime]) -> HistoryRead:
+async def read_history(client: RestClient, cluster: str, cursor: Mapping[str, Any], at: Callable[[], datetime]) -> SourceRead:
     """Jobs that are not in the cursor yet, newest end first; the cursor is to be saved after the records are safe."""
     known, due_at = _known(cursor), cursor.get("due_at")
     now = at()
     if isinstance(due_at, int | float) and still_waits(now.timestamp(), due_at, INTERVAL_S):
-        return HistoryRead((), dict(cursor))
+        return SourceRead((), dict(cursor))
     session = RestSession(client, at, Budget(LIMITS.requests))
     overview = await session.get("/jobs/overview")
     if overview is None:
-        return HistoryRead((), dict(cursor), tuple(session.skips), reachable=False, error=session.down or session.skips[-1].detail)
+        return SourceRead((), dict(cursor), tuple(session.skips), reachable=False, error=session.down or session.skips[-1].detail)
     found, skips = listed_jobs(overview)
     session.skips.extend(skips)
     new = sorted((job for job in found if job.terminal and known.get(job.job_id) != job.end_ms), key=lambda job: job.end_ms, reverse=True)
@@ -78,7 +66,7 @@ async def read_history(client: RestClient, cluster: str, cursor: Mapping[str, An
     newest = dict(sorted(kept.items(), key=lambda item: item[1])[-MAX_KNOWN:])
     behind = any(known.get(job.job_id) != job.end_ms for job in new)
     next_at = now.timestamp() + (0 if behind else INTERVAL_S)
-    return HistoryRead(tuple(observed), {"jobs": newest, "due_at": next_at}, tuple(session.skips), reachable=True, jobs_seen=len(found))
+    return SourceRead(tuple(observed), {"jobs": newest, "due_at": next_at}, tuple(session.skips), reachable=True, jobs_seen=len(found))
 
 
 async def _read_job(client: RestClient, job: ListedJob, cluster: str, skips: list[Skip], now: datetime) -> list[Observed] | None:

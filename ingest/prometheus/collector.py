@@ -17,6 +17,7 @@ from ingest.prometheus import rows
 from ingest.prometheus.matrix import Series, series
 from ingest.prometheus.names import JOB_NAMES, TASK_NAMES, TASKMANAGER_NAMES, selector
 from ingest.records import Job, Observed, Record, Skip
+from ingest.source_read import SourceRead
 from ingest.sources import ClusterSource, PrometheusSource
 
 SOURCE = "prometheus"
@@ -27,33 +28,21 @@ FORGOTTEN_AFTER_S = 3600
 """Where nothing was asked for longer (Weir was stopped), what lies between is not read."""
 
 
-@dataclass(frozen=True, slots=True)
-class PrometheusRead:
-    """``reachable`` is ``None`` where no step was due."""
-
-    observed: tuple[Observed, ...]
-    cursor: dict[str, Any]
-    skips: tuple[Skip, ...] = ()
-    reachable: bool | None = None
-    error: str | None = None
-    jobs_seen: int = 0
-
-
-async def read_metrics(client: RestClient, source: ClusterSource, cursor: Mapping[str, Any], at: Callable[[], datetime]) -> PrometheusRead:
+async def read_metrics(client: RestClient, source: ClusterSource, cursor: Mapping[str, Any], at: Callable[[], datetime]) -> SourceRead:
     """Rows of the steps that are new; the cursor is to be saved after they are safe.
 
     Jobs and TaskManagers are told where the cluster has no REST address, which knows more of both.
     """
     span = _due(cursor, at().timestamp(), max(1, round(source.metrics_interval_s)))
     if span is None:
-        return PrometheusRead((), dict(cursor))
+        return SourceRead((), dict(cursor))
     reading = _Reading(client, source.prometheus or PrometheusSource(""), source.name, span, is_alone=not source.url)
     try:
         await reading.run()
     except IngestError as error:
         subject = client.address.base
-        return PrometheusRead((), dict(cursor), (Skip(subject, getattr(error, "reason", "error"), str(error)),), False, str(error))
-    return PrometheusRead(reading.observed, {"until_s": span.end_s}, tuple(reading.skips), reachable=True, jobs_seen=len(reading.jobs))
+        return SourceRead((), dict(cursor), (Skip(subject, getattr(error, "reason", "error"), str(error)),), False, str(error))
+    return SourceRead(reading.observed, {"until_s": span.end_s}, tuple(reading.skips), reachable=True, jobs_seen=len(reading.jobs))
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,8 @@ from typing import Any
 
 from ingest.flink_rest.client import client_of
 from ingest.flink_rest.collector import collect_cluster
-from ingest.prometheus.collector import PrometheusRead, read_metrics
+from ingest.prometheus.collector import read_metrics
+from ingest.source_read import SourceRead
 from ingest.sources import ClusterSource, PrometheusSource
 from tests.lab.cluster import start
 from tests.lab.prometheus import Prometheus
@@ -37,7 +38,7 @@ class Answers:
             out.writelines(json.dumps(line) + "\n" for line in self.lines)
 
 
-def record(version: str, folder: Path) -> PrometheusRead:
+def record(version: str, folder: Path) -> SourceRead:
     folder.mkdir(parents=True, exist_ok=True)
     rest, metrics = Answers(), Answers()
     with start(version, "scraped", slot=7) as lab, Prometheus(lab, lab.layout.folder / f"prometheus-{time.time():.0f}") as prometheus:
@@ -54,7 +55,7 @@ def record(version: str, folder: Path) -> PrometheusRead:
     return found
 
 
-async def _read(source: ClusterSource, answers: Answers) -> PrometheusRead:
+async def _read(source: ClusterSource, answers: Answers) -> SourceRead:
     assert source.prometheus
     async with client_of(source, source.prometheus.url, on_answer=answers.take) as client:
         return await read_metrics(client, source, {"until_s": int(time.time() - RECORDED_S)}, _now)
