@@ -120,7 +120,11 @@ def test_a_body_that_unpacks_to_too_much_is_refused_before_it_is_held(name, pack
         unpacked(io.BytesIO(packed(bytes(4 * LARGEST_BODY_BYTES))), name)
 
 
-@pytest.mark.parametrize(("name", "body"), [("gzip", gzip.compress(bytes(10_000))[:-9]), ("gzip", b"none"), ("zstd", b"none of it")])
+@pytest.mark.parametrize(
+    ("name", "body"),
+    # The packed body carries the second it was made in: as part of a name it would differ between two workers.
+    [pytest.param("gzip", gzip.compress(bytes(10_000))[:-9], id="cut"), ("gzip", b"none"), ("zstd", b"none of it")],
+)
 def test_a_damaged_body_is_refused(name, body):
     with pytest.raises(Refused, match=f"no whole {name}"):
         unpacked(io.BytesIO(body), name)
