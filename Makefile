@@ -17,8 +17,8 @@ help: ## what can be made
 
 install: $(VENV)/.installed ## make the environment (.venv), nothing else
 
-run: preflight-run $(VENV)/.installed ## start everything and serve the dashboard on WEIR_BIND (127.0.0.1:8000)
-	@exec $(PY) -m webapp.supervisor
+run: preflight-run $(VENV)/.installed ## start everything and serve the dashboard on WEIR_BIND (127.0.0.1:8000); DEMO=0 without the demo
+	@$(if $(DEMO),WEIR_DEMO=$(DEMO)) exec $(PY) -m webapp.supervisor
 
 test: preflight-java $(VENV)/.installed-dev ## all tests but the longest stories; PYTEST='-k name' narrows them
 	$(PY) -m pytest -n 2 --dist loadscope --no-loadscope-reorder -m "not long" $(PYTEST)

@@ -16,7 +16,7 @@ from types import ModuleType
 from ingest.errors import IngestError, Refused
 from ingest.privacy import keep_private
 
-COMMANDS = ("collect", "logs", "events", "record", "import", "metadata", "listing")
+COMMANDS = ("collect", "logs", "events", "record", "replay", "import", "metadata", "listing")
 """Names as typed; ``import`` lives in ``import_.py`` because Python keeps that word for itself."""
 
 

@@ -150,7 +150,8 @@ def _of_result(result: JobResult) -> dict[str, Any]:
         RETRACTED.name: [{"checkpoint_id": key[0], "trigger_time": key[1]} for key in result.retracted],
         JOB_ANNOTATION.name: served_rows(result.new_annotations, JOB_ANNOTATION),
         JOB_START.name: served_rows(result.new_starts, JOB_START),
-        JOB_CURRENT.name: served_rows([result.current], JOB_CURRENT),
+        # Of a job that was submitted while its cluster was read, the slots of TaskManagers may tell before anything else does.
+        JOB_CURRENT.name: served_rows([result.current] if result.current["as_of"] is not None else [], JOB_CURRENT),
         SIZE_TREND.name: served_rows([result.trend] if result.trend else [], SIZE_TREND),
         FINDING_SIGHT.name: served_rows(judgement["occurrences"] if judgement else [], FINDING_SIGHT),
         JOB_JUDGEMENT.name: served_rows([judgement | {"as_of": judgement["judged_to"]}] if judgement else [], JOB_JUDGEMENT),

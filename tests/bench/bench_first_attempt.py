@@ -11,10 +11,10 @@ import tempfile
 import time
 from pathlib import Path
 
+from ingest.replay.shipped import recordings
 from tests.bench.harness import Report
 from tests.integration.running import RunningWeir, until
 from tests.webapp.delivery.receiver import Receiver, receiving
-from webapp.supervisor.recordings import SHIPPED
 
 RECORDING = "1.20.5/F"
 IMPORTS = 12
@@ -50,7 +50,7 @@ def run(report: Report) -> None:
 
 
 def _import(weir: RunningWeir, cluster: str) -> None:
-    command = [sys.executable, "-m", "ingest", "import", str(SHIPPED / RECORDING), "--cluster", cluster]
+    command = [sys.executable, "-m", "ingest", "import", str(recordings() / RECORDING), "--cluster", cluster]
     subprocess.run(command, env=weir.variables, check=True, capture_output=True)
 
 

@@ -1,7 +1,5 @@
 """All served rows of a home, comparable between two of them."""
 
-import json
-from pathlib import Path
 from typing import Any
 
 from spark_jobs.serving import SERVING_TABLES
@@ -37,13 +35,3 @@ def _query(name: str) -> str:
     columns = ", ".join(f'"{column}"' for column in table.column_names)
     order = ", ".join(f'"{column}"' for column in table.key)
     return f'SELECT {columns} FROM "{TABLES[name]}" ORDER BY {order}'
-
-
-def lake_writes(weir: RunningWeir) -> dict[str, int]:
-    """Commits of rows to every lake table, counted in its Delta log. Merging small files, which is done daily, is none."""
-    return {log.parent.name: sum(map(_writes_rows, log.glob("*.json"))) for log in sorted((weir.home / "lake").glob("*/_delta_log"))}
-
-
-def _writes_rows(commit: Path) -> bool:
-    actions = (json.loads(line) for line in commit.read_text().splitlines())
-    return any(action.get("commitInfo", {}).get("operation") == "WRITE" for action in actions)

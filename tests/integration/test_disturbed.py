@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 import redis
 
+from ingest.replay.shipped import recordings
 from tests.integration.running import RunningWeir, until
 from tests.integration.served import served_rows
 from tests.webapp.delivery.receiver import Receiver, receiving
-from webapp.supervisor.recordings import SHIPPED
 
 pytestmark = [pytest.mark.integration, pytest.mark.long]
 
@@ -27,7 +27,7 @@ Rows = dict[str, list[tuple[Any, ...]]]
 
 
 def load(weir: RunningWeir, name: str) -> None:
-    run = weir.manage("import_recording", str(SHIPPED / name), "--cluster", name.replace("/", "-"))
+    run = weir.manage("import_recording", str(recordings() / name), "--cluster", name.replace("/", "-"))
     assert run.returncode in (0, 1), run.stderr
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 import yaml
 
+from ingest.replay.shipped import recordings
 from tests.integration.running import until
 from tests.postgresql import postgresql
 from webapp.config import secrets
@@ -21,7 +22,6 @@ from webapp.supervisor import redis
 from webapp.supervisor.child import Child, Program
 from webapp.supervisor.home import Home
 from webapp.supervisor.ports import free_port, listens
-from webapp.supervisor.recordings import SHIPPED
 from webapp.supervisor.spark_connect import spark_home
 
 pytestmark = [pytest.mark.integration, pytest.mark.cluster]
@@ -138,7 +138,7 @@ def test_an_administrator_can_be_made(production: Production) -> None:
 
 
 def test_a_recording_goes_through_workers_and_cluster_to_postgresql(production: Production) -> None:
-    production.run("python", "manage.py", "import_recording", str(SHIPPED / RECORDING), "--cluster", "case")
+    production.run("python", "manage.py", "import_recording", str(recordings() / RECORDING), "--cluster", "case")
     until(
         lambda: production.run("python", "manage.py", "checkpoints", "--cluster", "case", "--json").count("\n") >= 20,
         900,

@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 
 FILES = ("weir.sqlite3*", "instance.lock", "migrate.lock", "redis.url", "recordings.json", "celerybeat-schedule*")
-FOLDERS = ("secrets", "logs", "lake", "runs", "plans", "reports", "sockets", "redis", "spark")
+FOLDERS = ("secrets", "logs", "lake", "runs", "plans", "reports", "sockets", "redis", "spark", "demo")
 FULL_OF_FILES = ("secrets", "logs")
 SIGNS = ("weir.sqlite3", "secrets")
 

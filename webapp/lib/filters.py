@@ -6,6 +6,7 @@ from typing import Any
 
 from django import template
 
+from ingest.replay.shipped import CLUSTERS, RECORDED_ON
 from webapp.lib import instants, quantities
 
 register = template.Library()
@@ -29,6 +30,12 @@ _PLAIN: dict[str, Callable[..., str]] = {
 for _name, _function in _PLAIN.items():
     register.filter(_name, _function)
 register.filter("binary", quantities.binary_text)
+
+
+@register.filter
+def demo_mark(cluster: str) -> str:
+    """What stands behind the name of a cluster that is played from a recording; nothing behind others."""
+    return f" · demo, recorded {RECORDED_ON}" if cluster in CLUSTERS else ""
 
 
 @register.filter

@@ -1,7 +1,7 @@
 """``python -m webapp.supervisor``: run all of Weir on this machine until Ctrl-C.
 
 Starts what is not given by the environment (Redis, Spark), prepares the database, serves the pages,
-imports the shipped recordings once, and stops everything it started, whatever ends it. Exit code 0
+plays the shipped recordings, and stops everything it started, whatever ends it. Exit code 0
 after a normal stop, 1 when a part could not be started, 2 when this machine or a setting is refused.
 """
 
@@ -64,8 +64,8 @@ def _run(settings: Environment, home: Home) -> int:
 
 
 def _start(instance: Instance) -> None:
-    """Pages come first, and show what is imported while it arrives."""
-    redis, spark = instance.start_redis(), instance.start_spark()
+    """Pages come first, and show what is read while it arrives."""
+    redis, spark, demo = instance.start_redis(), instance.start_spark(), instance.start_demo()
     began = time.monotonic()
     sign_in = instance.run_step("webapp.supervisor.prepare", "prepare", is_shown=False)
     say_step("Database", "ready", time.monotonic() - began)
@@ -74,9 +74,8 @@ def _start(instance: Instance) -> None:
     instance.start_workers()
     say(f"\n  Dashboard   http://{instance.settings.bind}/")
     say("".join(f"  {line}\n" for line in sign_in))
+    instance.wait_ready("Demo", demo)
     instance.wait_ready("Spark", spark)
-    if instance.settings.demo:
-        instance.run_step("webapp.supervisor.recordings", "recordings")
     say("  Weir runs. Ctrl-C stops it.")
 
 

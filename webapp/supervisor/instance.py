@@ -9,8 +9,9 @@ import threading
 from collections.abc import Mapping
 from typing import IO
 
+from ingest.replay.shipped import REMOVED
 from webapp.config.environment import PROJECT_DIR, Environment
-from webapp.supervisor import marked_processes, redis, services, spark_connect
+from webapp.supervisor import demo, marked_processes, redis, services, spark_connect
 from webapp.supervisor.child import Child, Program
 from webapp.supervisor.console import say, say_step
 from webapp.supervisor.home import Home
@@ -71,6 +72,12 @@ class Instance:
         self._variables["SPARK_REMOTE"] = f"sc://localhost:{port}"
         self._variables["SPARK_CONNECT_AUTHENTICATE_TOKEN"] = token
         return child
+
+    def start_demo(self) -> Child | None:
+        """What plays the shipped recordings, unless it is off or was removed."""
+        if not self.settings.demo or (self.home.root / "demo" / REMOVED).exists():
+            return None
+        return self._start(demo.playing(self.home, demo.port_of(self.home), PROJECT_DIR, self._variables))
 
     def start_web(self) -> Child:
         self.home.folder("static")  # empty here, since the pages' files are served from the checkout; but it must be there

@@ -1,0 +1,38 @@
+"""Play the recordings that ship with Weir on loopback, over and over, as clusters of now (the demo).
+
+Each is a JobManager at http://127.0.0.1:PORT/CLUSTER with logs in DIR/CLUSTER/logs. Where DIR/looked is there, jobs are submitted
+only while it was changed in the last 15 minutes. Ends with Ctrl-C.
+"""
+
+import argparse
+import asyncio
+import signal
+from pathlib import Path
+
+from ingest.replay.player import Player
+from ingest.replay.server import serve
+from ingest.replay.shipped import PREFIX, SHIPPED, recordings
+from ingest.replay.tape import Tape
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="where the clusters' logs are written")
+    parser.add_argument("--port", type=int, required=True, metavar="N", help="port on 127.0.0.1")
+    parser.add_argument("--recordings", type=Path, default=recordings(), metavar="DIR", help="where the recordings lie")
+
+
+def run(args: argparse.Namespace) -> int:
+    """0 after Ctrl-C or a signal."""
+    players = {
+        PREFIX + one.cluster: Player(Tape(args.recordings / one.recording), one.jobs, args.out / (PREFIX + one.cluster), one.rest_s * 1000)
+        for one in SHIPPED
+    }
+    asyncio.run(_served(players, args))
+    return 0
+
+
+async def _served(players: dict[str, Player], args: argparse.Namespace) -> None:
+    stop = asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    await serve(players, args.port, args.out, stop)

@@ -1,0 +1,155 @@
+"""Plays one recording over and over as the cluster it was: its answers and logs at the time of now, each turn as new jobs.
+
+A turn is one run through the tape under job ids of its own, as if somebody had submitted the same jobs again. The cluster remembers the
+last turns, as a JobManager keeps jobs that ended; so what happened before somebody looked is there, too.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ingest.replay.shifting import Shift, id_of
+from ingest.replay.tape import LEAD_MS, Tape
+
+TURNS_KEPT = 3
+GAP_MS = 2 * LEAD_MS
+"""Between two turns at least, so that lines of one never precede those of the other."""
+
+_JOB_PATH = re.compile(r"^/jobs/([0-9a-f]{32})(?=$|/|\?)")
+
+
+@dataclass(slots=True)
+class Turn:
+    """``began_ms``: when, in the present, the tape's beginning is."""
+
+    began_ms: int
+    ids: dict[str, str]
+    shift: Shift
+    logs: dict[Path, Iterator[tuple[int, bytes]]] = field(default_factory=dict)
+    waiting: dict[Path, tuple[int, bytes]] = field(default_factory=dict)
+
+
+class Player:
+    """``names``: job names of the recording → names shown; ``rest_ms`` passes between turns; ``folder`` gets ``turns.json`` and ``logs/``.
+
+    A player that is made again in the same folder goes on where the one before was.
+    """
+
+    def __init__(self, tape: Tape, names: Mapping[str, str], folder: Path, rest_ms: int = 0) -> None:
+        self.tape, self._names, self._folder = tape, names, folder
+        self._rest_ms = max(rest_ms, GAP_MS)
+        self._logs = folder / "logs"
+        self._logs.mkdir(parents=True, exist_ok=True)
+        self.turns: list[Turn] = [self._turn(began_ms) for began_ms in self._noted()]
+
+    def tick(self, now_ms: int, *, awake: bool = True) -> None:
+        """Begin the next turn where it is time, and write log lines up to now. No turn begins unless ``awake``."""
+        if not self.turns:
+            first_ms = now_ms - self.tape.length_ms * 3 // 5 - self.tape.length_ms - GAP_MS
+            self._begin(first_ms)
+        while awake and now_ms >= (next_ms := self.turns[-1].began_ms + self.tape.length_ms + self._rest_ms):
+            self._write(next_ms)
+            late = now_ms - next_ms > self.tape.length_ms
+            self._begin(now_ms if late else next_ms)
+        self._write(now_ms)
+
+    def answer(self, path: str, now_ms: int) -> tuple[int, bytes]:
+        """Status and JSON of what the JobManager would answer now."""
+        if path == "/jobs/overview":
+            return 200, self._overview(now_ms)
+        turn, recorded_path = self._asked(path)
+        if turn is None:
+            return _error(404, f"Job {path.split('/')[2]} not found")
+        at_ms = self._recorded_ms(turn, now_ms)
+        owner, is_metrics, query = recorded_path.partition("/metrics?get=")
+        if is_metrics:
+            values = self.tape.metrics(owner, query.split(","), at_ms)
+            found: tuple[int, Any] | None = None if values is None else (200, values)
+        else:
+            found = self.tape.answer(recorded_path, at_ms)
+        if found is None:
+            return _error(404, f"Not found: {path}")
+        return found[0], turn.shift.text(_encoded(found[1]))
+
+    def _overview(self, now_ms: int) -> bytes:
+        """Jobs of all turns that are remembered."""
+        jobs: list[bytes] = []
+        for turn in self.turns:
+            found = self.tape.answer("/jobs/overview", self._recorded_ms(turn, now_ms))
+            listed = found[1].get("jobs", []) if found else []
+            jobs += [turn.shift.text(_encoded(job)) for job in listed]
+        return b'{"jobs":[' + b",".join(jobs) + b"]}"
+
+    def _asked(self, path: str) -> tuple[Turn | None, str]:
+        """Whose turn is asked for, and the path as it was recorded."""
+        found = _JOB_PATH.match(path)
+        if not found:
+            return self.turns[-1], path
+        for turn in self.turns:
+            for recorded, own in turn.ids.items():
+                if own == found[1]:
+                    return turn, path.replace(own, recorded)
+        return None, path
+
+    def _recorded_ms(self, turn: Turn, now_ms: int) -> int:
+        return min(now_ms - turn.shift.by_ms, self.tape.ended_ms)
+
+    def _turn(self, began_ms: int) -> Turn:
+        ids = {recorded: id_of(recorded, began_ms) for recorded in self.tape.jobs}
+        names = {name.encode(): shown.encode() for name, shown in self._names.items()}
+        shift = Shift(began_ms - self.tape.began_ms, self.tape.began_ms, names | {old.encode(): new.encode() for old, new in ids.items()})
+        return Turn(began_ms, ids, shift)
+
+    def _begin(self, began_ms: int) -> None:
+        """The first turn of all tells how the cluster came up, later ones begin when their jobs are submitted."""
+        from_ms = self.tape.began_ms - LEAD_MS if self.turns else 0
+        turn = self._turn(began_ms)
+        turn.logs = {log: self.tape.lines(log, from_ms) for log in self.tape.logs}
+        self.turns = [*self.turns, turn][-TURNS_KEPT:]
+        for log in self.tape.logs:
+            self._roll(log.name)
+        noted = self._folder / "turns.json.new"
+        noted.write_text(json.dumps([turn.began_ms for turn in self.turns]))
+        noted.replace(self._folder / "turns.json")
+
+    def _noted(self) -> list[int]:
+        try:
+            noted = json.loads((self._folder / "turns.json").read_text())
+        except (OSError, ValueError):
+            return []
+        return [began_ms for began_ms in noted if isinstance(began_ms, int)] if isinstance(noted, list) else []
+
+    def _roll(self, name: str) -> None:
+        """As log4j does: the file that is written has no number."""
+        for number in range(TURNS_KEPT - 1, 0, -1):
+            older = self._logs / (f"{name}.{number - 1}" if number > 1 else name)
+            if older.exists():
+                older.replace(self._logs / f"{name}.{number}")
+
+    def _write(self, now_ms: int) -> None:
+        turn = self.turns[-1]
+        for log in list(turn.logs):
+            if lines := b"".join(self._due(turn, log, now_ms)):
+                with (self._logs / log.name).open("ab") as file:
+                    file.write(lines)
+
+    def _due(self, turn: Turn, log: Path, now_ms: int) -> Iterator[bytes]:
+        held = turn.waiting.pop(log, None)
+        while held := held or next(turn.logs[log], None):
+            if held[0] + turn.shift.by_ms > now_ms:
+                turn.waiting[log] = held
+                return
+            yield turn.shift.line(held[1])
+            held = None
+        del turn.logs[log]
+
+
+def _encoded(body: Any) -> bytes:
+    return json.dumps(body, separators=(",", ":")).encode()
+
+
+def _error(status: int, text: str) -> tuple[int, bytes]:
+    return status, _encoded({"errors": [text]})

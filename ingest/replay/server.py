@@ -1,0 +1,70 @@
+"""Serves played recordings on loopback, one path prefix a cluster, as so many JobManagers behind a proxy."""
+
+import asyncio
+import contextlib
+import logging
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
+
+from aiohttp import web
+
+from ingest.replay.player import Player
+from ingest.replay.shipped import LOOKED, REMOVED
+
+TICK_S = 1.0
+AWAKE_FOR_S = 900
+"""After somebody looked last. Then jobs come to their end, and none is submitted until somebody looks again."""
+
+log = logging.getLogger(__name__)
+
+
+async def serve(players: dict[str, Player], port: int, folder: Path, stop: asyncio.Event) -> None:
+    """Until ``stop``. ``folder`` may hold :data:`LOOKED` (without it, it never sleeps) and :data:`REMOVED`, which empties ``players``."""
+    application = web.Application()
+    application.router.add_get("/{cluster}/{path:.*}", answering(players))
+    runner = web.AppRunner(application, access_log=None)
+    await runner.setup()
+    try:
+        await web.TCPSite(runner, "127.0.0.1", port, reuse_address=True).start()
+        while not stop.is_set():
+            if (folder / REMOVED).exists():
+                players.clear()
+            awake = time.time() - _looked_s(folder / LOOKED) < AWAKE_FOR_S
+            for name, player in players.items():
+                _tick(name, player, awake)
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(stop.wait(), TICK_S)
+    finally:
+        await runner.cleanup()
+
+
+def answering(players: Mapping[str, Player]) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
+    async def answer(request: web.Request) -> web.StreamResponse:
+        player = players.get(request.match_info["cluster"])
+        if player is None or not player.turns:
+            return web.json_response({"errors": ["no such cluster"]}, status=404)
+        query = f"?{request.query_string}" if request.query_string else ""
+        status, body = player.answer(f"/{request.match_info['path']}{query}", _now_ms())
+        return web.Response(body=body, status=status, content_type="application/json")
+
+    return answer
+
+
+def _tick(name: str, player: Player, awake: bool) -> None:
+    try:
+        player.tick(_now_ms(), awake=awake)
+    except OSError:
+        log.exception("the logs of %s cannot be written", name)
+
+
+def _looked_s(path: Path) -> float:
+    """Epoch seconds; now where nobody notes looks."""
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return time.time()
+
+
+def _now_ms() -> int:
+    return round(time.time() * 1000)

@@ -1,0 +1,58 @@
+"""Which recordings are played as which clusters, under names that people use."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+RECORDED_ON = "2026-11-21"
+PREFIX = "demo-"
+"""Of every cluster of the demo, so that no cluster of one's own is taken for one of it."""
+LOOKED, REMOVED = "looked", "removed"
+"""Files beside the clusters' folders: its time says when somebody looked last; the demo is over."""
+
+NOW_AND_THEN_S = 1800
+"""Between two turns of what is instructive once: a savepoint, a chain of restores."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shipped:
+    """``recording``: its folder below the recordings; ``jobs``: recorded names → names shown; ``rest_s`` between two turns."""
+
+    recording: str
+    cluster: str
+    jobs: dict[str, str]
+    rest_s: int = 0
+
+
+SHIPPED = (
+    Shipped("1.20.5/E", "payments", {"lab-E-decline": "payments-enrich"}),
+    Shipped("1.20.5/F", "web", {"lab-F-expire": "clickstream-sessions"}),
+    Shipped("1.20.5/C2", "risk", {"lab-C2-hotkey-hotupstream": "fraud-hotkey"}),
+    Shipped("1.20.5/I", "accounting", {"lab-I-kill": "ledger"}),
+    Shipped("1.20.5/A", "orders", {"lab-A-healthy": "orders-totals"}),
+    Shipped("1.20.5/B", "search", {"lab-B-backpressure": "search-indexer"}, NOW_AND_THEN_S),
+    Shipped("1.20.5/J", "billing", {"lab-J-failing": "invoice-matching"}, NOW_AND_THEN_S),
+    Shipped("1.20.5/G", "pricing", {"lab-G-savepoint": "price-history"}, NOW_AND_THEN_S),
+    Shipped("1.12.5/G", "pricing-1.12", {"lab-G-savepoint": "price-history"}, NOW_AND_THEN_S),
+    Shipped(
+        "1.20.5/H",
+        "catalog",
+        {
+            "lab-H-1": "catalog-sync",
+            **{f"lab-H-legacy-{number}": "catalog-sync" for number in (2, 3, 4)},
+            **{f"lab-H-default-{number}": "catalog-sync-copy" for number in (2, 3)},
+            **{f"lab-H-claim-{number}": "catalog-sync-claimed" for number in (2, 3, 4)},
+        },
+        NOW_AND_THEN_S,
+    ),
+    Shipped("1.20.5/K", "features", {"lab-K-merge": "user-features", "lab-K-merge-2": "user-features"}, NOW_AND_THEN_S),
+    Shipped("1.20.5/L1", "warehouse", {"lab-L1-heap": "stock-levels"}, NOW_AND_THEN_S),
+    Shipped("1.20.5/L2", "sensors", {"lab-L2-unaligned": "sensor-alarms"}, NOW_AND_THEN_S),
+    Shipped("1.20.5/M", "imports", {"lab-M-finished": "partner-import"}, NOW_AND_THEN_S),
+)  # fmt: skip
+
+CLUSTERS = frozenset(PREFIX + one.cluster for one in SHIPPED)
+
+
+def recordings() -> Path:
+    """Where the recordings lie that come with the source."""
+    return Path(__file__).resolve().parents[2] / "tests" / "fixtures" / "recordings"

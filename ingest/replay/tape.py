@@ -1,0 +1,145 @@
+"""A recording as something that can be played: which answer stood at an instant, and the lines of its logs in order.
+
+Bodies stay on disk; held is where each begins. Times are epoch ms of the recording.
+"""
+
+import json
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ingest.errors import Refused
+from ingest.replay.shifting import line_ms
+
+LEAD_MS = 5_000
+"""What the logs say before the first answer that lists a job belongs to it: the job was submitted then."""
+
+_FIRST_ASKED = "/overview"
+_JOBS = "/jobs/overview"
+
+
+@dataclass(slots=True)
+class _Answers:
+    """Of one path, or of one metric: when, and where in the file."""
+
+    at_ms: list[int] = field(default_factory=list)
+    offsets: list[int] = field(default_factory=list)
+
+    def add(self, at_ms: int, offset: int) -> None:
+        self.at_ms.append(at_ms)
+        self.offsets.append(offset)
+
+    def until(self, at_ms: int) -> int | None:
+        """Where the last one at or before then begins."""
+        found = bisect_right(self.at_ms, at_ms)
+        return self.offsets[found - 1] if found else None
+
+
+class Tape:
+    """Raises ``Refused`` where there is no ``rest.jsonl`` in which a job is listed.
+
+    ``began_ms`` is the first answer that lists a job, ``ended_ms`` the last one; ``jobs`` are names by id.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._file = folder / "rest.jsonl"
+        self._paths: dict[str, _Answers] = {}
+        self._metrics: dict[str, dict[str, _Answers]] = {}
+        self._whole: list[int] = []
+        self.jobs: dict[str, str] = {}
+        listed_ms = self._read_index()
+        if listed_ms is None:
+            raise Refused(f"{folder} cannot be played: no rest.jsonl in it lists a job.")
+        self.began_ms, self.ended_ms = listed_ms, self._whole[-1]
+        self.logs = tuple(sorted((folder / "logs").glob("*.log")))
+
+    @property
+    def length_ms(self) -> int:
+        return self.ended_ms - self.began_ms
+
+    def answer(self, path: str, at_ms: int) -> tuple[int, Any] | None:
+        """Status and body that stood then. Only whole polls count: what a list names can be asked for."""
+        answers = self._paths.get(path)
+        offset = answers.until(self._whole_until(at_ms)) if answers else None
+        if offset is None:
+            return None
+        entry = self._entry(offset)
+        return entry["status"], entry["body"]
+
+    def metrics(self, owner: str, ids: list[str], at_ms: int) -> list[dict[str, Any]] | None:
+        """Values of ``owner`` (a path up to ``/metrics``) as Flink answers them; what was not recorded is left out."""
+        known = self._metrics.get(owner)
+        if known is None:
+            return None
+        until = self._whole_until(at_ms)
+        found = {name: known[name].until(until) for name in ids if name in known}
+        entries = {offset: _values(self._entry(offset)) for offset in set(found.values()) if offset is not None}
+        return [
+            {"id": name, "value": entries[offset][own]}
+            for name, offset in found.items()
+            if offset is not None and (own := name if name in entries[offset] else name.partition(".")[2]) in entries[offset]
+        ]
+
+    def lines(self, log: Path, from_ms: int) -> Iterator[tuple[int, bytes]]:
+        """Lines of one log that begin at or after then, each with its time; those without one have that of the line before."""
+        at_ms: int | None = None
+        with log.open("rb") as file:
+            for line in file:
+                own_ms = line_ms(line)
+                at_ms = at_ms if own_ms is None else own_ms
+                if at_ms is not None and from_ms <= at_ms <= self.ended_ms + 1_000:
+                    yield at_ms, line
+
+    def _whole_until(self, at_ms: int) -> int:
+        found = bisect_right(self._whole, at_ms)
+        return self._whole[found - 1] if found else 0
+
+    def _entry(self, offset: int) -> dict[str, Any]:
+        with self._file.open("rb") as file:
+            file.seek(offset)
+            entry: dict[str, Any] = json.loads(file.readline())
+        return entry
+
+    def _read_index(self) -> int | None:
+        """When the first job was listed. A poll is whole when the next one begins."""
+        listed_ms = last_ms = None
+        offset = 0
+        try:
+            lines = self._file.open("rb")
+        except OSError as error:
+            raise Refused(f"{self._file} cannot be read: {error.strerror}.") from error
+        with lines:
+            for line in lines:
+                entry = json.loads(line)
+                at_ms, path = round(entry["ts"] * 1000), entry["path"]
+                if entry.get("method", "GET") == "GET" and entry["status"]:
+                    if path == _FIRST_ASKED and last_ms is not None:
+                        self._whole.append(last_ms)
+                    if path == _JOBS and entry["body"].get("jobs"):
+                        listed_ms = listed_ms or at_ms
+                        self.jobs |= {job["jid"]: job["name"] for job in entry["body"]["jobs"]}
+                    self._file_answer(path, at_ms, offset, entry["body"])
+                    last_ms = at_ms
+                offset += len(line)
+        if last_ms is not None:
+            self._whole.append(last_ms)
+        return listed_ms
+
+    def _file_answer(self, path: str, at_ms: int, offset: int, body: Any) -> None:
+        owner, is_metrics, _query = path.partition("/metrics?get=")
+        if not is_metrics:
+            self._paths.setdefault(path, _Answers()).add(at_ms, offset)
+            return
+        vertex, is_subtask, subtask = owner.partition("/subtasks/")
+        prefix = f"{subtask}." if is_subtask else ""
+        for name in _values({"body": body}):
+            self._metrics.setdefault(vertex, {}).setdefault(prefix + name, _Answers()).add(at_ms, offset)
+
+
+def _values(entry: dict[str, Any]) -> dict[str, str]:
+    """Of an answer about metrics: value by id. Names alone, and sums over subtasks, have none."""
+    body = entry["body"]
+    return {metric["id"]: metric["value"] for metric in body if "value" in metric} if isinstance(body, list) else {}

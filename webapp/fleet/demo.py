@@ -1,0 +1,62 @@
+"""The demo: clusters that are recordings, played again as if they were of now. They are registered and watched like any others.
+
+What is noted lies in ``WEIR_HOME/demo``: the port they are asked at, ``looked`` (when somebody looked last: nothing is submitted while
+nobody does), ``removed`` once somebody removed the demo.
+"""
+
+import time
+from contextlib import suppress
+from pathlib import Path
+
+from django.conf import settings
+
+from ingest.replay.shipped import LOOKED, PREFIX, RECORDED_ON, REMOVED, SHIPPED
+from webapp.fleet.models import Cluster, RemovedCluster
+from webapp.fleet.querysets import ClusterQuerySet
+from webapp.fleet.registration import register
+
+LABEL, LABEL_VALUE = "demo", f"recorded {RECORDED_ON}"
+LOOKED_AGAIN_AFTER_S = 60
+"""A look is noted once a minute at most."""
+
+
+def folder() -> Path:
+    return Path(settings.WEIR.home) / "demo"
+
+
+def clusters() -> ClusterQuerySet:
+    found: ClusterQuerySet = Cluster.objects.filter(name__startswith=PREFIX, labels__demo=LABEL_VALUE)
+    return found
+
+
+def is_removed() -> bool:
+    return (folder() / REMOVED).exists()
+
+
+def watch() -> int:
+    """Register what plays here, and how many; one that somebody removed stays away. Where it lies may be new after each start."""
+    port = int((folder() / "port").read_text())
+    known = {cluster.name: cluster for cluster in clusters()}
+    removed = set(RemovedCluster.objects.filter(name__startswith=PREFIX).values_list("name", flat=True))
+    taken = set(Cluster.objects.filter(name__startswith=PREFIX).values_list("name", flat=True)) - known.keys()
+    for name in (PREFIX + one.cluster for one in SHIPPED):
+        place = {"url": f"http://127.0.0.1:{port}/{name}", "log_globs": [str(folder() / name / "logs" / "*.log*")]}
+        if name in known:
+            Cluster.objects.filter(name=name).update(enabled=True, **place)
+        elif name not in removed | taken:
+            known[name] = register(Cluster(name=name, labels={LABEL: LABEL_VALUE}, **place))
+    look()
+    return len(known)
+
+
+def pause() -> None:
+    """Nothing plays: its clusters are not asked, which is no fault of theirs."""
+    clusters().update(enabled=False)
+
+
+def look() -> None:
+    """Somebody sees it: it goes on for a while."""
+    looked = folder() / LOOKED
+    with suppress(OSError):
+        if not looked.exists() or time.time() - looked.stat().st_mtime > LOOKED_AGAIN_AFTER_S:
+            looked.touch()
