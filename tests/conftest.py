@@ -52,7 +52,12 @@ def home(weir: WeirSettings, tmp_path: Path) -> Path:
     return tmp_path
 
 
-REAL_FLINK = ("integration/test_cleanup.py", "integration/test_live.py", "integration/test_metadata.py", "integration/test_named_causes.py")
+REAL_FLINK = (
+    "integration/test_cleanup.py",
+    "integration/test_live.py",
+    "integration/test_checkpoints.py",
+    "integration/test_named_causes.py",
+)
 """One after the other: two Flinks at once would take each other's time."""
 ON_WARM_SPARK = ("acceptance/", "spark_jobs/test_cluster_modes.py", "webapp/pipeline/test_lost_runs_spark.py")
 """Homes that take minutes to fill are filled once, and one server compiles what all of these run."""

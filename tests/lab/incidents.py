@@ -32,7 +32,7 @@ class Incident:
 
 
 _SUMMED = {
-    **{"rate": "1500", "limit": "90000", "keys": "300", "value-bytes": "50", "counts-to": "{folder}/counts"},
+    **{"rate": "500", "limit": "30000", "keys": "300", "value-bytes": "50", "counts-to": "{folder}/counts"},
     # The memory of the lab is small: RocksDB rewrites what is counted all the time. These stay in their files.
     **{"grown-keys": "2", "grown-bytes": "1000000"},
 }
@@ -53,20 +53,22 @@ INCIDENTS = {
         Incident("healthy", "checkpoints complete in well under a second", {"rate": "500"}),
         Incident(
             "summed",
-            "ends after a minute of records, and writes down how often it saw each key, by its state: 300 times",
+            "ends after a minute of records, and writes down how often it saw each key, by its state: 100 times",
             _SUMMED,
-            {"state.storage.fs.memory-threshold": "0"},
+            # All files of RocksDB but the one of its newest manifest's name.
+            {"state.storage.fs.memory-threshold": "64b"},
         ),
         Incident(
             "summed-merged",
-            "the same with merged files and unaligned checkpoints",
-            _SUMMED,
+            "the same with merged files and unaligned checkpoints, by settings of its own; from 1.20 on",
             {
-                "state.storage.fs.memory-threshold": "0",
-                "execution.checkpointing.file-merging.enabled": "true",
-                "execution.checkpointing.file-merging.across-checkpoint-boundary": "true",
-                "execution.checkpointing.unaligned": "true",
+                **_SUMMED,
+                "counts-to": "{folder}/merged-counts",
+                "set.execution.checkpointing.file-merging.enabled": "true",
+                "set.execution.checkpointing.file-merging.across-checkpoint-boundary": "true",
+                "set.execution.checkpointing.unaligned": "true",
             },
+            {"state.storage.fs.memory-threshold": "64b"},
         ),
         Incident(
             "backpressure",

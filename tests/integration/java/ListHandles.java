@@ -10,7 +10,6 @@ import java.util.IdentityHashMap;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
-import org.apache.flink.core.fs.Path;
 import org.apache.flink.runtime.checkpoint.Checkpoints;
 import org.apache.flink.runtime.checkpoint.OperatorState;
 import org.apache.flink.runtime.checkpoint.OperatorSubtaskState;
@@ -47,7 +46,7 @@ public class ListHandles {
     }
   }
 
-  private void walk(Object value) throws IllegalAccessException {
+  private void walk(Object value) throws ReflectiveOperationException {
     if (value == null || !seen.add(value)) {
       return;
     }
@@ -55,9 +54,13 @@ public class ListHandles {
       print((FileStateHandle) value, ((FileStateHandle) value).getFilePath().toString());
     } else if (value instanceof ByteStreamStateHandle) {
       print((ByteStreamStateHandle) value, ((ByteStreamStateHandle) value).getHandleName());
-    } else if (value instanceof Path) {
-      // Of segments, and the directories of merged files.
-      System.out.println(prefix + "\tPath\t" + value + "\t0");
+    } else if (value.getClass().getSimpleName().equals("EmptySegmentFileStateHandle")) {
+      print((StreamStateHandle) value, "");
+    } else if (value.getClass().getSimpleName().equals("SegmentFileStateHandle")) {
+      // No release before 1.20 has this class.
+      Field path = value.getClass().getDeclaredField("filePath");
+      path.setAccessible(true);
+      print((StreamStateHandle) value, path.get(value).toString());
     } else if (value instanceof Collection) {
       for (Object item : (Collection<?>) value) {
         walk(item);

@@ -2,6 +2,7 @@ package lab;
 
 import java.time.Duration;
 import org.apache.flink.api.common.eventtime.WatermarkStrategy;
+import org.apache.flink.configuration.Configuration;
 import org.apache.flink.api.common.functions.FlatMapFunction;
 import org.apache.flink.api.common.functions.MapFunction;
 import org.apache.flink.api.common.functions.RichFlatMapFunction;
@@ -26,7 +27,7 @@ import org.apache.flink.util.Collector;
  * second-lag-s (beside all this two inputs are matched, and the event time of the second lies so far behind that of the first),
  * transaction-ms (what enrich emits goes to a second sink too, which commits with checkpoints, and whose transactions time out so),
  * limit (records of the source, then the job finishes), counts-to (enrich writes there how often it saw each key, by its state,
- * when it ends).
+ * when it ends), set.KEY (the job's own setting of that name, over that of the cluster).
  */
 public final class IncidentJob {
     private static final long NANOS_PER_S = 1_000_000_000L;
@@ -34,6 +35,7 @@ public final class IncidentJob {
     public static void main(String[] args) throws Exception {
         Arguments arguments = new Arguments(args);
         StreamExecutionEnvironment env = StreamExecutionEnvironment.getExecutionEnvironment();
+        env.configure(Configuration.fromMap(arguments.below("set.")), IncidentJob.class.getClassLoader());
         DataStream<byte[]> enriched = partitions(env, arguments)
                 .rebalance()
                 .map(new Parse(arguments.number("keys", 1000)))
@@ -252,6 +254,16 @@ public final class IncidentJob {
 
         String text(String name, String otherwise) {
             return values.getOrDefault(name, otherwise);
+        }
+
+        java.util.Map<String, String> below(String prefix) {
+            java.util.Map<String, String> found = new java.util.HashMap<>();
+            values.forEach((name, value) -> {
+                if (name.startsWith(prefix)) {
+                    found.put(name.substring(prefix.length()), value);
+                }
+            });
+            return found;
         }
     }
 
