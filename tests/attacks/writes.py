@@ -98,6 +98,7 @@ FORMS: dict[str, Write] = {
     "cluster-test": operators(),
     "cluster-pause": operators(lambda: {"pause": "1"}),
     "cluster-remove": operators(lambda: {"name": "prod-eu"}),
+    "demo-remove": operators(changes=False),
     "push-tokens": operators(lambda: {"name": "vector", "days": "90"}),
     "push-token-revoke": operators(),
     "storage-audit-now": operators(),

@@ -49,6 +49,12 @@ def watch() -> int:
     return len(known)
 
 
+def end() -> None:
+    """Nothing plays from the next tick on, nor in later runs."""
+    folder().mkdir(parents=True, exist_ok=True, mode=0o700)
+    (folder() / REMOVED).touch()
+
+
 def pause() -> None:
     """Nothing plays: its clusters are not asked, which is no fault of theirs."""
     clusters().update(enabled=False)

@@ -37,6 +37,7 @@ urlpatterns = [
     path("jobs/<name:cluster>/<name:job_id>/charts/pools", job_charts.pools, name="job-chart-pools"),
     path("clusters/", clusters.clusters, name="clusters"),
     path("clusters/add/", clusters.add, name="cluster-add"),
+    path("demo/remove/", clusters.remove_demo, name="demo-remove"),
     path("clusters/<name:name>/", clusters.edit, name="cluster-edit"),
     path("clusters/<name:name>/test/", clusters.test, name="cluster-test"),
     path("clusters/<name:name>/pause/", clusters.pause, name="cluster-pause"),

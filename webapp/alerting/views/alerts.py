@@ -1,7 +1,7 @@
 """Alerts: the list with its filters, one of them with its story, and what people say about them."""
 
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import urlencode
 
@@ -43,6 +43,7 @@ MOST_EXPORTED = 50_000
 MOST_EVENTS = 200
 MOST_DELIVERIES = 50
 MOST_BESIDE = 12
+LATELY, MOST_RESOLVED = timedelta(days=1), 20
 EXPORTED = (
     "uid", "rule", "severity", "confidence", "state", "cluster", "job_id", "job_name", "subject", "title", "starts_at", "ends_at",
     "fired_at", "resolved_at", "ended_because", "firings", "flapping", "muted_by", "acknowledged_name", "acknowledged_at",
@@ -80,8 +81,15 @@ def alerts(request: HttpRequest) -> HttpResponse:
         "page": listed,
         "rows": [(one, state_badge(one), severity_badge(one.severity), badges(one)) for one in listed.rows],
         "matching": capped_count(filters.qs),
+        "resolved_lately": [] if listed.rows or filters.is_narrowed else _resolved_lately(),
     }
     return render(request, "alerting/alerts.html", context)
+
+
+def _resolved_lately() -> list[Alert]:
+    """What is shown where nothing alerts."""
+    resolved = Alert.objects.filter(state=AlertState.RESOLVED, resolved_at__gte=timezone.now() - LATELY).order_by("-resolved_at")
+    return list(resolved.defer("cause", "evidence", "labels", "fired")[:MOST_RESOLVED])
 
 
 @require_GET

@@ -32,6 +32,7 @@ from webapp.lib.timeranges import around
 PAGE_SIZE = 50
 MOST_OCCURRENCES = 20_000
 MOST_BESIDE = 12
+LATELY, MOST_CLOSED = timedelta(days=1), 20
 MOST_ANNOTATIONS = 200
 LEAST_AIR = timedelta(minutes=2)
 
@@ -53,8 +54,15 @@ def findings(request: HttpRequest) -> HttpResponse:
         "page": listed,
         "rows": [(one, SEVERITY_BADGES.get(one.severity)) for one in listed.rows],
         "matching": capped_count(filters.qs),
+        "closed_lately": [] if listed.rows or filters.is_narrowed else _closed_lately(),
     }
     return render(request, "findings/findings.html", context)
+
+
+def _closed_lately() -> list[Finding]:
+    """What is shown where nothing is open."""
+    closed = Finding.objects.closed().filter(closed_at__gte=timezone.now() - LATELY).order_by("-closed_at")
+    return list(closed.defer("cause", "evidence", "related", "data")[:MOST_CLOSED])
 
 
 def finding(request: HttpRequest, pk: int) -> HttpResponse:

@@ -3,15 +3,12 @@
 from django.conf import settings
 from django.contrib import messages
 from django.core.exceptions import ValidationError
-from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from webapp.accounts.guards import operators_only
-from webapp.findings import blind_clusters, job_judgements
-from webapp.findings.signals import findings_changed
 from webapp.fleet.badges import VISIBILITY_BADGES
 from webapp.fleet.choices import ClusterKind, Visibility
 from webapp.fleet.connection_test import TestReport, tried_connection
@@ -21,6 +18,7 @@ from webapp.fleet.models import Cluster
 from webapp.fleet.registration import register
 from webapp.lib.badges import Badge
 from webapp.lib.list_pages import Control, filter_form
+from webapp.site import removal
 
 Row = tuple[Cluster, Badge]
 ROWS_SHOWN = 300
@@ -128,12 +126,7 @@ def remove(request: HttpRequest, name: str) -> HttpResponse:
         return redirect("clusters")
     if request.method == "POST":
         if request.POST.get("name") == cluster.name:
-            now = timezone.now()
-            with transaction.atomic():
-                cluster.delete()
-                blind_clusters.close_unwatched(now)
-                job_judgements.forget_unseen(now)
-                findings_changed.send(sender=None)
+            removal.remove_clusters([cluster], timezone.now())
             messages.success(
                 request,
                 f"{name} is removed: its jobs are no longer watched, and its alerts end. What was measured stays for its retention time.",
@@ -141,6 +134,15 @@ def remove(request: HttpRequest, name: str) -> HttpResponse:
             return redirect("clusters")
         messages.error(request, f"Type {cluster.name} to remove it.")
     return render(request, "fleet/cluster_remove.html", {"cluster": cluster})
+
+
+@operators_only
+@require_POST
+def remove_demo(request: HttpRequest) -> HttpResponse:
+    """Forget the clusters that are played from recordings, all at once."""
+    removed = removal.remove_demo(timezone.now())
+    messages.success(request, f"The demo is removed: {removed} clusters are no longer watched." if removed else "There is no demo here.")
+    return redirect("clusters")
 
 
 def _keep(cluster: Cluster, report: TestReport) -> None:

@@ -9,6 +9,7 @@ from django.shortcuts import render
 from django.utils import timezone
 
 from webapp.findings.reasons import reasons
+from webapp.fleet import demo
 from webapp.fleet.badges import HEALTH_GROUPS, STATUS_GROUPS, health_badge_of, job_badge
 from webapp.fleet.choices import UNKNOWN_STATUS, UNWATCHED_STATUS
 from webapp.fleet.columns import headings
@@ -21,8 +22,11 @@ from webapp.fleet.totals import totals
 from webapp.lib.exports import export_response
 from webapp.lib.keysets import page
 from webapp.lib.list_pages import Control, capped_count, filter_form
+from webapp.site.demo_strip import stops
 
 PAGE_SIZE = 50
+ENDED_AS_WANTED = ("FINISHED", "CANCELED")
+"""Below the others they are folded, unless there is nothing else or somebody asked for them."""
 EXPORT_COLUMNS = (
     "cluster", "job_id", "name", "health", "health_state", "judged_at", "status", "state", "start_time", "end_time", "flink_version",
     "parallelism", "restarts", "last_completed_id", "last_completed_at", "last_completed_ms", "recent_total", "recent_failed",
@@ -36,9 +40,16 @@ def fleet(request: HttpRequest) -> HttpResponse:
     now = timezone.now()
     filters = FleetFilters.of_page(request.GET, JobCurrent.objects.with_status(now))
     shown = page(filters.qs.defer(*HEAVY), filters.keys, request.GET.get("cursor", ""), PAGE_SIZE)
+    demo.look()
     clusters = list(Cluster.objects.only("name", "kind", "labels"))
     recorded = {cluster.name for cluster in clusters if cluster.kind == "recording"}
     why = reasons(shown.rows)
+    rows = [
+        (job, job_badge(job.status), health_badge_of(job), why.get((job.cluster, job.job_id)), _counts_from(job, recorded, now))
+        for job in shown.rows
+    ]
+    is_overview = filters.sorting[0] is WORST_FIRST and not filters.is_narrowed
+    folded = [row for row in rows if row[0].state in ENDED_AS_WANTED] if is_overview else []
     context: dict[str, Any] = {
         "filters": filters,
         "filter_form": filter_form(
@@ -51,10 +62,10 @@ def fleet(request: HttpRequest) -> HttpResponse:
             *([Control("label", "Label, as team=payments")] if any(cluster.labels for cluster in clusters) else []),
         ),
         "page": shown,
-        "rows": [
-            (job, job_badge(job.status), health_badge_of(job), why.get((job.cluster, job.job_id)), _counts_from(job, recorded, now))
-            for job in shown.rows
-        ],
+        "rows": rows,
+        "shown": [row for row in rows if row not in folded] if len(folded) < len(rows) else rows,
+        "folded": folded if len(folded) < len(rows) else [],
+        "stops": stops(clusters, now) if is_overview else [],
         "headings": headings(*filters.sorting),
         "health": filters.values.get("health"),
         "is_worst_first": filters.sorting[0] is WORST_FIRST,

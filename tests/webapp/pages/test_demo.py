@@ -1,0 +1,113 @@
+"""The demo: registered, marked, led through, removed."""
+
+import os
+import time
+from datetime import timedelta
+from io import StringIO
+
+import pytest
+from django.core.management import call_command
+from django.utils import timezone
+
+from ingest.replay.shipped import CLUSTERS, REMOVED
+from tests.webapp.builders import cluster, finding, job
+from webapp.findings.models import Finding
+from webapp.fleet import demo
+from webapp.fleet.models import Cluster
+
+pytestmark = pytest.mark.django_db
+MARK = "demo, recorded 2026-11-21"
+
+
+@pytest.fixture
+def played(settings, tmp_path):
+    settings.WEIR = type("Given", (), {"__getattr__": lambda _self, name, given=settings.WEIR: getattr(given, name), "home": tmp_path})()
+    demo.folder().mkdir()
+    (demo.folder() / "port").write_text("18999")
+    return demo.watch()
+
+
+def test_every_recording_is_a_live_cluster_at_the_port_of_this_run(played):
+    assert played == len(CLUSTERS)
+    assert set(Cluster.objects.live().values_list("name", flat=True)) == CLUSTERS
+    (demo.folder() / "port").write_text("18998")
+    demo.watch()
+    assert Cluster.objects.count() == len(CLUSTERS)
+    assert Cluster.objects.get(name="demo-payments").url == "http://127.0.0.1:18998/demo-payments"
+
+
+def test_one_that_somebody_removed_stays_away_and_a_name_that_is_taken_is_left_alone(played):
+    Cluster.objects.get(name="demo-web").delete()
+    Cluster.objects.filter(name="demo-risk").update(labels={}, url="http://mine:8081")
+    demo.watch()
+    assert not Cluster.objects.filter(name="demo-web").exists()
+    assert Cluster.objects.get(name="demo-risk").url == "http://mine:8081"
+
+
+def test_where_nothing_plays_nothing_is_asked(played):
+    demo.pause()
+    assert not Cluster.objects.collected().exists()
+
+
+def test_the_fleet_page_leads_through_it_and_marks_its_jobs(operator, played):
+    sick = job("demo-payments", at=timezone.now(), name="payments-enrich", health=20)
+    origin = finding(job("demo-search", at=timezone.now()), "pressure.root", timezone.now(), subject="slow-enrich")
+    page = operator.get("/").content.decode()
+    assert f'<a class="clip" href="/jobs/demo-payments/{sick.job_id}/">payments-enrich</a>' in page
+    assert f'href="/findings/{origin.pk}/">slow-enrich</a>' in page
+    assert MARK in page
+    assert "Remove the demo" in page
+
+
+def test_without_a_demo_there_is_no_way_through_it(operator):
+    cluster(at=timezone.now())
+    page = operator.get("/").content.decode()
+    assert "Through the demo" not in page
+    assert MARK not in page
+
+
+def test_looking_at_the_fleet_keeps_it_going(viewer, played):
+    looked = demo.folder() / "looked"
+    os.utime(looked, (0, 0))
+    viewer.get("/")
+    assert looked.stat().st_mtime > time.time() - 60
+
+
+def test_a_button_removes_all_of_it_and_nothing_else(operator, viewer, played):
+    cluster("mine", at=timezone.now())
+    found = finding(job("demo-payments", at=timezone.now()))
+    assert viewer.post("/demo/remove/").status_code == 403
+    operator.post("/demo/remove/")
+    assert [one.name for one in Cluster.objects.all()] == ["mine"]
+    assert (demo.folder() / REMOVED).exists()
+    assert Finding.objects.get(pk=found.pk).state == "closed"
+
+
+def test_so_does_a_command(played):
+    said = StringIO()
+    call_command("remove_demo", stdout=said)
+    assert f"{len(CLUSTERS)} clusters are no longer watched" in said.getvalue()
+    assert demo.is_removed()
+    assert not Cluster.objects.exists()
+
+
+def test_jobs_that_ended_as_wanted_are_folded_beside_others(viewer):
+    cluster(at=timezone.now())
+    for name, state in (("runs", "RUNNING"), ("done", "FINISHED"), ("broke", "FAILED")):
+        job(at=timezone.now(), name=name, state=state, terminal=state != "RUNNING")
+    answer = viewer.get("/")
+    assert [row[0].name for row in answer.context["folded"]] == ["done"]
+    assert {row[0].name for row in answer.context["shown"]} == {"runs", "broke"}
+    assert viewer.get("/?status=ended").context["folded"] == []
+
+
+def test_where_nothing_is_open_what_closed_in_the_last_day_is_shown(viewer):
+    now = timezone.now()
+    cluster(at=now)
+    of = job(at=now)
+    late, old = finding(of, title="closed now"), finding(of, title="closed long ago", subject_id="other")
+    for one, closed_at in ((late, now - timedelta(hours=2)), (old, now - timedelta(days=2))):
+        Finding.objects.filter(pk=one.pk).update(state="closed", closed_at=closed_at)
+    page = viewer.get("/findings/").content.decode()
+    assert "closed now" in page
+    assert "closed long ago" not in page

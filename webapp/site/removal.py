@@ -1,0 +1,29 @@
+"""Removing clusters: their jobs are watched no longer, and their alerts end."""
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from django.db import transaction
+
+from webapp.findings import blind_clusters, job_judgements
+from webapp.findings.signals import findings_changed
+from webapp.fleet import demo
+from webapp.fleet.models import Cluster
+
+
+def remove_clusters(clusters: Iterable[Cluster], now: datetime) -> None:
+    """What was measured of them stays for its retention time."""
+    with transaction.atomic():
+        for cluster in clusters:
+            cluster.delete()
+        blind_clusters.close_unwatched(now)
+        job_judgements.forget_unseen(now)
+        findings_changed.send(sender=None)
+
+
+def remove_demo(now: datetime) -> int:
+    """The clusters that are played from recordings, for good; how many there were. What plays them ends with the instance."""
+    found = list(demo.clusters())
+    demo.end()
+    remove_clusters(found, now)
+    return len(found)
