@@ -31,10 +31,16 @@ def values_in(content: bytes) -> int:
     return sum(content.count(separator) for separator in _SEPARATORS)
 
 
-def decoded(content: bytes, most: int = MAX_VALUES) -> tuple[Any, int]:
+def decoded(content: bytes, most: int = MAX_VALUES, *, lenient: bool = False) -> tuple[Any, int]:
     """The document and about how many bytes it takes now. Raises ``TooManyValues``, and ``ValueError`` or ``RecursionError`` where it
-    is no JSON."""
+    is no JSON. ``lenient``: bytes that are no UTF-8 are replaced."""
     values = values_in(content)
     if values > most:
         raise TooManyValues(values, most)
-    return json.loads(content), len(content) + BYTES_PER_VALUE * values
+    try:
+        document = json.loads(content)
+    except UnicodeDecodeError:
+        if not lenient:
+            raise
+        document = json.loads(content.decode("utf-8", "replace"))
+    return document, len(content) + BYTES_PER_VALUE * values

@@ -25,6 +25,9 @@ from ingest.flink_rest.history_server import read_history
 from ingest.flink_rest.limits import RequestLimits, limits_per_cluster
 from ingest.history.archives import read_archives
 from ingest.lake.store import Lake
+from ingest.log_stores import collector as log_stores
+from ingest.log_stores.collector import StoreRead
+from ingest.log_stores.opening import client_of as store_client
 from ingest.metadata.evidence import SOURCE as EVIDENCE
 from ingest.metadata.evidence import EvidenceBudget, read_evidence
 from ingest.prometheus.collector import read_metrics
@@ -41,6 +44,9 @@ SHARD_LOG_BYTES = 512 * 1024 * 1024
 """Of log files, tailed one cluster after the other at 30 MB/s and more."""
 
 LEAST_LOG_BYTES = 4 * 1024 * 1024
+
+SHARD_STORE_BYTES = 512 * 1024 * 1024
+"""Of lines from stores of logs: as much as is then read as logs."""
 
 SHARD_ENDPOINT_BYTES = 256 * 1024 * 1024
 """Of whole log files over REST."""
@@ -75,6 +81,7 @@ class ClusterOutcome:
     metrics_interval_s: float | None = None
     sampling_reason: str = ""
     flame_graphs: tuple[FlameGraphAnswer, ...] = ()
+    log_store: StoreRead | None = None
 
 
 def collect_shard(
@@ -116,6 +123,7 @@ class ClusterRun:
     requests: int = 0
     history_jobs: int = 0
     flame_graphs: tuple[FlameGraphAnswer, ...] = ()
+    log_store: StoreRead | None = None
 
     def part(self, name: str) -> dict[str, Any]:
         """What is remembered of one kind of source."""
@@ -156,6 +164,9 @@ async def _read_endpoints(runs: Sequence[ClusterRun], at: Callable[[], datetime]
     await asyncio.gather(*(_guarded(_read_rest, run, at, gates, cycle_s, limits) for run in runs if run.source.url))
     await asyncio.gather(*(_guarded(_read_history, run, at, gates) for run in runs if run.source.history_url))
     await asyncio.gather(*(_guarded(_read_prometheus, run, at, gates) for run in runs))
+    with_store = [run for run in runs if run.source.log_store]
+    share_bytes = min(log_stores.MAX_BYTES, max(LEAST_LOG_BYTES, SHARD_STORE_BYTES // max(1, len(with_store))))
+    await asyncio.gather(*(_guarded(_read_log_store, run, at, gates, share_bytes) for run in with_store))
     wanting = [run for run in runs if run.source.flame_graphs and run.rest and run.reachable]
     await asyncio.gather(*(_guarded(_read_flame_graphs, run, at, gates) for run in wanting))
     # Clusters that waited longest for a share of the bytes come first.
@@ -206,6 +217,24 @@ async def _read_prometheus(run: ClusterRun, at: Callable[[], datetime], gates: G
     async with run.client(prometheus.url, gates, server) as client:
         found = await read_metrics(client, run.source, run.part("prometheus"), at)
     run.take_source("prometheus", found, at())
+
+
+async def _read_log_store(run: ClusterRun, at: Callable[[], datetime], gates: Gates, share_bytes: int) -> None:
+    """A store that does not answer stops itself alone; where a cluster has nothing else, it is the cluster that cannot be seen."""
+    if (store := run.source.log_store) is None:
+        return
+    async with store_client(store, run.source.tls, gates.of(store.url)) as client:
+        found = await log_stores.read_lines(client, store, run.part("log_store"), run.part("logs"), at, max_bytes=share_bytes)
+        run.requests += client.requests
+    run.cursor["log_store"], run.log_store = found.cursor, found
+    run.take((), found.skips, at(), log_stores.SOURCE)
+    if _has_store_alone(run.source):
+        run.reachable, run.error = found.error is None, run.error or found.error
+
+
+def _has_store_alone(source: ClusterSource) -> bool:
+    has_files = any(source.log_store is None or not glob.startswith(source.log_store.spool) for glob in source.logs.globs)
+    return not (source.url or source.history_url or source.archive_dir or source.prometheus or has_files)
 
 
 async def _read_flame_graphs(run: ClusterRun, at: Callable[[], datetime], gates: Gates) -> None:
@@ -304,4 +333,5 @@ def _outcome(run: ClusterRun) -> ClusterOutcome:
         metrics_interval_s=rest.metrics_interval_s if rest else None,
         sampling_reason=rest.sampling_reason if rest else "",
         flame_graphs=run.flame_graphs,
+        log_store=run.log_store,
     )

@@ -7,9 +7,9 @@ from typing import Literal
 
 @dataclass(frozen=True, slots=True)
 class Auth:
-    """``basic`` uses ``user`` and ``secret`` (password), ``bearer`` uses ``secret`` (token) alone."""
+    """``basic`` uses ``user`` and ``secret`` (password), ``bearer`` and ``api_key`` (Elasticsearch's) use ``secret`` (token) alone."""
 
-    scheme: Literal["basic", "bearer"]
+    scheme: Literal["basic", "bearer", "api_key"]
     secret: str = field(repr=False)
     user: str = ""
 
@@ -54,6 +54,25 @@ class PrometheusSource:
 
 
 @dataclass(frozen=True, slots=True)
+class LogStoreSource:
+    """A store that holds the cluster's logs: its address, and which of its lines are this cluster's.
+
+    ``query`` is a LogQL selector such as ``{namespace="flink"}``, or a query string in Lucene's syntax for documents of the index pattern
+    ``index``. ``spool`` is the folder where its lines wait to be read, one of the globs of the cluster's logs. When it is asked for the
+    first time, it is read from ``backfill_s`` ago on.
+    """
+
+    kind: Literal["loki", "elasticsearch", "opensearch"]
+    url: str
+    query: str = ""
+    index: str = ""
+    tenant: str = ""
+    auth: Auth | None = None
+    spool: str = ""
+    backfill_s: float = 24 * 3600
+
+
+@dataclass(frozen=True, slots=True)
 class MetadataSource:
     """Which ``_metadata`` may be read as evidence: local ones, and those below ``roots``, in bounds.
 
@@ -91,6 +110,7 @@ class ClusterSource:
     logs: LogSource = LogSource()
     prometheus: PrometheusSource | None = None
     """Where it is given, metrics of tasks are taken from it, and the JobManager is not asked for them."""
+    log_store: LogStoreSource | None = None
     metadata: MetadataSource = MetadataSource()
     metrics_interval_s: float = 30
     request_timeout_s: float = 10

@@ -8,6 +8,8 @@ from urllib.parse import quote, unquote, urlsplit
 from ingest.errors import Refused
 from ingest.sources import Auth
 
+_TOKENS = {"bearer": "Bearer", "api_key": "ApiKey"}
+
 
 @dataclass(frozen=True, slots=True)
 class Address:
@@ -46,8 +48,8 @@ def _sign_in(auth: Auth | None) -> tuple[str, tuple[str, ...]]:
     """The Authorization header, and every form in which the secret could come back."""
     if auth is None:
         return "", ()
-    if auth.scheme == "bearer":
-        return _one_line(f"Bearer {auth.secret}"), (auth.secret,) if auth.secret else ()
+    if word := _TOKENS.get(auth.scheme):
+        return _one_line(f"{word} {auth.secret}"), (auth.secret,) if auth.secret else ()
     pair = base64.b64encode(f"{auth.user}:{auth.secret}".encode()).decode()
     return f"Basic {pair}", tuple(text for text in (pair, auth.secret, quote(auth.secret, safe="")) if text)
 

@@ -5,7 +5,7 @@ address. No message, log line or ``repr`` carries a secret, not even one that th
 """
 
 import os
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from random import SystemRandom
 from types import TracebackType
 from typing import Any, Self
@@ -43,7 +43,7 @@ class RestClient:
 
     ``request_timeout_s`` bounds one request from connecting to its last byte; with all retries it
     takes at most three of them and the pauses of the gate between them. ``requests`` counts what was really sent, ``held_bytes`` what was
-    decoded: beyond ``json_bounds.MAX_HELD_BYTES`` one client asks for no more.
+    decoded: beyond ``json_bounds.MAX_HELD_BYTES`` one client asks for no more. ``lenient`` answers may hold bytes that are no UTF-8.
     """
 
     def __init__(
@@ -56,6 +56,8 @@ class RestClient:
         max_response_bytes: int = 64 * 1024 * 1024,
         gate: Gate | None = None,
         on_answer: OnAnswer | None = None,
+        headers: Mapping[str, str] | None = None,
+        lenient: bool = False,
     ) -> None:
         self.address: Address = parse_address(url, auth)
         self.requests = 0
@@ -65,13 +67,15 @@ class RestClient:
         self._max_bytes = max_response_bytes
         self._gate = gate or Gate()
         self._on_answer = on_answer or (lambda path, status, body: None)
+        self._headers = dict(headers or {})
+        self._lenient = lenient
         self._session: aiohttp.ClientSession | None = None
 
     def __repr__(self) -> str:
         return f"RestClient({self.address.base!r})"
 
     async def __aenter__(self) -> Self:
-        headers = {"Accept": "application/json", "Accept-Encoding": "gzip", "User-Agent": "weir"}
+        headers = {"Accept": "application/json", "Accept-Encoding": "gzip", "User-Agent": "weir", **self._headers}
         if self.address.authorization:
             headers["Authorization"] = self.address.authorization
         secure = self.address.origin.startswith("https:")
@@ -104,7 +108,7 @@ class RestClient:
 
     def _decoded(self, body: bytes, path: str) -> Any:
         try:
-            decoded, held_bytes = json_bounds.decoded(body)
+            decoded, held_bytes = json_bounds.decoded(body, lenient=self._lenient)
         except TooManyValues as error:
             raise BadAnswer(f"{path} was not read: {error}.", "too_large", path, 200) from error
         except (ValueError, RecursionError) as error:

@@ -20,8 +20,10 @@ from ingest.flink_rest.payloads.fields import clean_text
 from ingest.flink_rest.payloads.jobs import TERMINAL, state_in
 from ingest.flink_rest.versions import has_time_metrics, is_known, is_version
 from ingest.history.listing import ArchiveDirectory
+from ingest.log_stores.opening import client_of as store_client
+from ingest.log_stores.probe import probe_store
 from ingest.prometheus.probe import probe_prometheus
-from ingest.sources import ClusterSource, LogSource, PrometheusSource
+from ingest.sources import ClusterSource, LogSource, LogStoreSource, PrometheusSource
 
 GATHERING_PAUSE_S = 2
 """Flink gathers metrics only after a first request for them."""
@@ -62,9 +64,11 @@ async def _probe(source: ClusterSource, timeout_s: float) -> Probe:
         parts.append(("The History Server", _probe_history(source, notes)))
     if source.prometheus:
         parts.append(("Prometheus", _probe_prometheus(source, source.prometheus, notes)))
+    if source.log_store:
+        parts.append(("The store of logs", _probe_log_store(source, source.log_store, notes)))
     if source.archive_dir:
         parts.append(("The archive directory", asyncio.to_thread(_probe_archive, source.archive_dir, notes)))
-    if source.logs.globs:
+    if source.logs.globs and not (source.log_store and len(source.logs.globs) == 1):
         parts.append(("The log storage", asyncio.to_thread(_probe_logs, source, notes)))
     # Together: a source that hangs must not eat the time of those that answer.
     await asyncio.gather(*(_bounded(subject, part, timeout_s, notes) for subject, part in parts))
@@ -111,6 +115,13 @@ async def _probe_rest(source: ClusterSource, notes: _ProbeNotes) -> None:
 async def _probe_prometheus(source: ClusterSource, prometheus: PrometheusSource, notes: _ProbeNotes) -> None:
     async with client_of(replace(source, auth=prometheus.auth), prometheus.url) as client:
         sees, misses = await probe_prometheus(client, prometheus, int(time.time()))
+    notes.sees += sees
+    notes.misses += misses
+
+
+async def _probe_log_store(source: ClusterSource, store: LogStoreSource, notes: _ProbeNotes) -> None:
+    async with store_client(store, source.tls, Gate(same_path_pause_s=1)) as client:
+        sees, misses = await probe_store(client, store, time.time_ns())
     notes.sees += sees
     notes.misses += misses
 

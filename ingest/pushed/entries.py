@@ -78,9 +78,11 @@ def _first(about: Mapping[str, Any], names: Iterable[str]) -> str | None:
 
 
 def _found(record: Mapping[str, Any], name: str) -> Any:
-    """The value under a name with dots, written flat or nested."""
+    """The value under a name with dots, written flat, with ``_`` instead (as Loki does) or nested."""
     if name in record:
         return record[name]
     head, dot, rest = name.partition(".")
+    if dot and (flat := name.replace(".", "_")) in record:
+        return record[flat]
     inner = record.get(head) if dot else None
     return _found(inner, rest) if isinstance(inner, Mapping) else None

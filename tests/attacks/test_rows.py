@@ -23,7 +23,8 @@ APPS = ("fleet", "checkpoints", "pressure", "flame_graphs", "findings", "storage
 OURS = {
     "attempt", "audit_id", "auth_scheme", "auth_secret_encrypted", "below", "checkpoint_id", "cluster", "code", "confidence",
     "credential_encrypted", "day", "days", "digest", "directory", "family", "fence", "files_kept", "fingerprint", "folder",
-    "folder_name", "format", "health_state", "job_id", "key", "kind", "log_layout", "manifest_path", "metadata_path", "muted_by",
+    "folder_name", "format", "health_state", "job_id", "key", "kind", "log_layout", "log_store_secret_encrypted",
+    "manifest_path", "metadata_path", "muted_by",
     "name", "number", "other_job_id", "outcome", "path", "payload", "period", "position", "previous_secret_encrypted", "quarantine",
     "read_at", "reason", "revision", "root", "roots", "rule", "run_dir", "secret_encrypted", "severity", "severity_rank", "shard",
     "size_h", "source", "state", "status", "subject_id", "subject_kind", "time_zone", "token", "told", "trigger_time", "uid", "uri",

@@ -84,10 +84,12 @@ def _let_requests_end(within_s: float = 20) -> None:
 def fill(lake: Lake) -> None:
     now = timezone.now().replace(microsecond=0)
     person("olga", operator=True)
-    cluster(at=now + timedelta(minutes=10))
+    store = {"log_store_kind": "loki", "log_store_url": "http://loki:3100", "log_store_read_from": now - timedelta(hours=24)}
+    cluster(at=now + timedelta(minutes=10), log_store_read_to=now, **store)
     cluster(
-        "dark", at=now - timedelta(hours=1), blind_since=now - timedelta(minutes=58), last_error="http://jm:8081 did not answer in 10 s."
-    )
+        "dark", at=now - timedelta(hours=1), blind_since=now - timedelta(minutes=58), last_error="http://jm:8081 did not answer in 10 s.",
+        log_store_read_to=now - timedelta(hours=1), log_store_error="Loki at http://loki:3100: It answered HTTP 401.", **store,
+    )  # fmt: skip
     of = job(at=now, job_id="c" * 32, name="clickstream", recent_failed=5, last_outcome="expired", checkpoint_timeout_ms=4_000, health=45)
     job("dark", at=now - timedelta(hours=1), name="lost")
     job(at=now, name="<script>document.title='pwned'</script>" + "x" * 250)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from django.db.models import Q
 
-from webapp.fleet.choices import UNKNOWN_STATUS, UNWATCHED_STATUS, HealthState, Visibility
+from webapp.fleet.choices import UNKNOWN_STATUS, UNWATCHED_STATUS, HealthState, LogStoreState, Visibility
 from webapp.lib.badges import UNKNOWN, Badge
 
 if TYPE_CHECKING:
@@ -36,6 +36,13 @@ VISIBILITY_BADGES: dict[str, Badge] = {
     Visibility.NEW: Badge("not asked yet", "○", "unknown"),
     Visibility.PAUSED: Badge("paused", "■", "unknown"),
     Visibility.LEFT: Badge("left its source", "■", "unknown"),
+}
+
+LOG_STORE_BADGES: dict[str, Badge] = {
+    LogStoreState.READ: Badge("read", "●", "ok"),
+    LogStoreState.NEW: Badge("not read yet", "○", "unknown"),
+    LogStoreState.BEHIND: Badge("behind", "◆", "warn"),
+    LogStoreState.FAILING: Badge("cannot be read", "▲", "crit"),
 }
 
 

@@ -14,6 +14,29 @@ class AuthScheme(models.TextChoices):
     BEARER = "bearer", "bearer token"
 
 
+class LogStoreKind(models.TextChoices):
+    NONE = "", "none"
+    LOKI = "loki", "Loki"
+    ELASTICSEARCH = "elasticsearch", "Elasticsearch"
+    OPENSEARCH = "opensearch", "OpenSearch"
+
+
+class LogStoreSignIn(models.TextChoices):
+    NONE = "", "none"
+    BASIC = "basic", "user and password"
+    BEARER = "bearer", "bearer token"
+    API_KEY = "api_key", "API key"
+
+
+class LogStoreState(models.TextChoices):
+    """Of the store that holds a cluster's logs."""
+
+    NEW = "new", "not read yet"
+    READ = "read", "read"
+    BEHIND = "behind", "behind"
+    FAILING = "failing", "cannot be read"
+
+
 class Visibility(models.TextChoices):
     """What Weir can say about a cluster now."""
 

@@ -6,6 +6,7 @@ from django import forms
 
 from webapp.fleet.choices import AuthScheme
 from webapp.fleet.models import Cluster
+from webapp.fleet.models.log_store import DEFAULT_BACKFILL_H
 from webapp.lib.origins import ENTER_AGAIN, leads_elsewhere
 
 _WIDE = {"size": 40}
@@ -30,12 +31,22 @@ class ClusterForm(forms.ModelForm):
         help_text="One path, glob or URI a line. Without any, the JobManager's own log is read over REST.",
     )
 
+    log_store_secret = forms.CharField(
+        required=False,
+        strip=False,
+        max_length=4_000,
+        label="Its password, token or API key",
+        widget=forms.PasswordInput(render_value=False, attrs={"autocomplete": "new-password"}),
+    )
+
     class Meta:
         model = Cluster
         fields = (
             "name", "url", "history_url", "archive_dir", "auth_scheme", "auth_user", "ca_file", "client_cert_file",
             "client_key_file", "verify_tls", "log_globs", "logs_are_pushed", "log_layout", "time_zone",
             "prometheus_url", "prometheus_selector", "metrics_interval_s",
+            "log_store_kind", "log_store_url", "log_store_query", "log_store_index", "log_store_tenant", "log_store_auth_scheme",
+            "log_store_auth_user", "log_store_backfill_h",
         )  # fmt: skip
         labels = {
             "url": "JobManager address",
@@ -53,12 +64,21 @@ class ClusterForm(forms.ModelForm):
             "prometheus_url": "Prometheus address",
             "prometheus_selector": "Labels of its series",
             "metrics_interval_s": "Seconds between metric samples",
+            "log_store_kind": "Kind of store",
+            "log_store_url": "Address of the store",
+            "log_store_query": "Query or selector",
+            "log_store_index": "Index",
+            "log_store_tenant": "Tenant",
+            "log_store_auth_scheme": "Sign-in to the store",
+            "log_store_auth_user": "User of the store",
+            "log_store_backfill_h": "Hours of history",
         }
         help_texts = {"name": "Letters, digits, dots, dashes. It never changes: the lake knows the cluster by it."}
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["auth_scheme"].required = False
+        for name in ("auth_scheme", "log_store_kind", "log_store_auth_scheme", "log_store_backfill_h"):
+            self.fields[name].required = False
         self.fields["metrics_interval_s"].min_value = 3  # type: ignore[attr-defined]  # of a form field for integers
         self.fields["url"].widget.attrs["placeholder"] = "http://jobmanager:8081"
         for name in ("log_layout", "time_zone"):
@@ -67,6 +87,9 @@ class ClusterForm(forms.ModelForm):
             self.fields["name"].disabled = True
             self.initial["log_globs"] = "\n".join(self.instance.log_globs)
             self.fields["secret"].help_text = "One is stored; leave empty to keep it." if self.instance.has_secret else "None is stored."
+            self.fields["log_store_secret"].help_text = (
+                "One is stored; leave empty to keep it." if self.instance.has_log_store_secret else ""
+            )
 
     def clean_log_globs(self) -> list[str]:
         return [line.strip() for line in self.cleaned_data["log_globs"].splitlines() if line.strip()]
@@ -76,6 +99,10 @@ class ClusterForm(forms.ModelForm):
 
     def clean_time_zone(self) -> str:
         return str(self.cleaned_data["time_zone"] or "UTC")
+
+    def clean_log_store_backfill_h(self) -> int:
+        hours = self.cleaned_data["log_store_backfill_h"]
+        return DEFAULT_BACKFILL_H if hours is None else int(hours)
 
     def clean_metrics_interval_s(self) -> int:
         interval_s = int(self.cleaned_data["metrics_interval_s"])
@@ -91,7 +118,16 @@ class ClusterForm(forms.ModelForm):
             self.add_error("secret", "This sign-in needs a password or token.")
         elif needs_secret and not cleaned.get("secret") and self._leads_elsewhere(cleaned):
             self.add_error("secret", ENTER_AGAIN)
+        self._check_log_store_secret(cleaned)
         return cleaned
+
+    def _check_log_store_secret(self, cleaned: dict[str, Any]) -> None:
+        if not (cleaned.get("log_store_kind") and cleaned.get("log_store_auth_scheme")) or cleaned.get("log_store_secret"):
+            return
+        if not self.instance.has_log_store_secret:
+            self.add_error("log_store_secret", "This sign-in needs a password, token or key.")
+        elif leads_elsewhere((self.instance.log_store_url,), (cleaned.get("log_store_url") or "",)):
+            self.add_error("log_store_secret", ENTER_AGAIN)
 
     def _leads_elsewhere(self, cleaned: dict[str, Any]) -> bool:
         """The stored secret was entered for the addresses that are stored; the instance still has them here."""
@@ -105,4 +141,8 @@ class ClusterForm(forms.ModelForm):
             cluster.set_secret(self.cleaned_data["secret"])
         elif self.cleaned_data["forget_secret"] or not cluster.auth_scheme:
             cluster.set_secret("")
+        if self.cleaned_data["log_store_secret"]:
+            cluster.set_log_store_secret(self.cleaned_data["log_store_secret"])
+        elif not (cluster.log_store_kind and cluster.log_store_auth_scheme):
+            cluster.set_log_store_secret("")
         return cluster

@@ -1,4 +1,4 @@
-"""Where lines that shippers push wait for the collector, which follows them like any log file of the cluster."""
+"""Where lines that shippers push, or that a store of logs answered, wait for the collector, which follows them like any log file."""
 
 from django.conf import settings
 
@@ -8,3 +8,8 @@ from ingest.pushed.spool import Spool
 def spool_of(cluster: str) -> Spool:
     """Below ``WEIR_HOME``, which web server and collector share."""
     return Spool(settings.WEIR.home / "pushed" / cluster)
+
+
+def pulled_spool_of(cluster: str) -> Spool:
+    """Of lines that the collector reads from a store. Apart from those that are pushed, whose files others remove."""
+    return Spool(settings.WEIR.home / "pulled" / cluster)

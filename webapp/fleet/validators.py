@@ -34,3 +34,25 @@ def are_label_matchers(text: str) -> None:
     """Accept what may stand between the braces of a Prometheus selector."""
     if not _MATCHERS.fullmatch(text):
         raise ValidationError('Give label matchers such as namespace="flink",cluster="payments".')
+
+
+_SELECTOR = re.compile(rf"\s*\{{\s*{_MATCHER}(?:\s*,\s*{_MATCHER})*\s*,?\s*\}}.*", re.DOTALL)
+_INDEX = re.compile(r"[A-Za-z0-9.*_-][A-Za-z0-9.*_:-]*(?:,-?[A-Za-z0-9.*_][A-Za-z0-9.*_:-]*)*")
+_TENANT = re.compile(r"[A-Za-z0-9!._*'()|-]+")
+
+
+def is_log_selector(text: str) -> None:
+    """Accept a selector of LogQL, with or without filters of lines behind it."""
+    if not _SELECTOR.fullmatch(text):
+        raise ValidationError('Give a selector of LogQL such as {namespace="flink",cluster="payments"}.')
+
+
+def is_index_pattern(text: str) -> None:
+    if not _INDEX.fullmatch(text):
+        raise ValidationError("Give the name of an index or data stream, or a pattern such as logs-flink-*; several separated by commas.")
+
+
+def is_tenant(text: str) -> None:
+    """Accept what Loki takes as the name of a tenant, or of several with ``|`` between."""
+    if not _TENANT.fullmatch(text):
+        raise ValidationError("Give the name of a tenant: letters, digits and !-_.*'() alone.")

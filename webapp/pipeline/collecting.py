@@ -27,6 +27,7 @@ SAVED_AT_ONCE = 50
 OUTCOME_FIELDS = (
     "cursor", "last_collected_at", "last_success_at", "last_error", "last_requests", "last_skips",
     "jobs_seen", "consecutive_failures", "blind_since", "flink_version", "sampled_every_s", "sampling_reason",
+    "log_store_read_from", "log_store_read_to", "log_store_error",
 )  # fmt: skip
 
 
@@ -74,6 +75,9 @@ def _noted(cluster: Cluster, outcome: ClusterOutcome, at: datetime) -> Cluster:
     cluster.last_error = storable(outcome.error)
     cluster.last_requests, cluster.last_skips, cluster.jobs_seen = outcome.requests, outcome.skips, outcome.jobs_seen
     cluster.sampled_every_s, cluster.sampling_reason = outcome.metrics_interval_s, outcome.sampling_reason
+    if read := outcome.log_store:
+        cluster.log_store_read_from, cluster.log_store_read_to = read.read_from, read.read_to
+        cluster.log_store_error = storable(read.error)
     if outcome.reachable:
         cluster.last_success_at, cluster.consecutive_failures, cluster.blind_since = at, 0, None
         cluster.flink_version = storable(outcome.flink_version) or cluster.flink_version

@@ -126,3 +126,39 @@ def test_a_recording_cannot_take_the_name_of_a_live_cluster(recording: Path) -> 
     run("add_cluster", "c", "http://h:1", "--untested")
     with pytest.raises(CommandError, match="is a live cluster"):
         run("import_recording", str(recording), "--cluster", "c")
+
+
+def test_a_store_of_logs_is_registered_with_its_secret_and_shown_without(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WEIR_LOG_STORE_SECRET", CANARY)
+    store = ["--log-store", "loki:http://127.0.0.1:9", "--log-query", '{app="a"}', "--log-tenant", "t", "--log-auth", "bearer"]
+    said = run("add_cluster", "c", "--untested", *store, "--log-history", "48")
+    cluster = Cluster.objects.get()
+    source = cluster.source().log_store
+    assert source is not None and source.auth is not None
+    assert (source.kind, source.url, source.query, source.tenant, source.backfill_s) == (
+        "loki", "http://127.0.0.1:9", '{app="a"}', "t", 48 * 3600,
+    )  # fmt: skip
+    assert source.auth.secret == CANARY
+    assert CANARY not in said + repr(source) + cluster.log_store_secret_encrypted
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["--log-store", "splunk:http://h"], "loki:URL"),
+        (["--log-store", "loki:http://h:3100", "--log-query", "flink"], "selector of LogQL"),
+        (["--log-store", "loki:http://h:3100", "--log-query", "{a='b'}"], "selector of LogQL"),
+        (["--log-store", "loki:http://h:3100", "--log-query", '{a="b"}', "--log-tenant", "a b"], "name of a tenant"),
+        (["--log-store", "elasticsearch:http://h:9200"], "index that holds the logs"),
+        (["--log-store", "opensearch:http://h:9200", "--log-index", "../_cluster"], "index or data stream"),
+        (["--log-store", "opensearch:http://u:p@h:9200", "--log-index", "a"], "not inside the address"),
+        (["--log-store", "opensearch:http://h:9200", "--log-index", "a", "--log-auth", "api_key"], "WEIR_LOG_STORE_SECRET"),
+        (["--log-store", "opensearch:http://h:9200", "--log-index", "a", "--log-history", "9999"], "720"),
+        (["--log-store", "opensearch:http://169.254.169.254", "--log-index", "a"], "never asks"),
+    ],
+)
+def test_a_store_of_logs_that_makes_no_sense_is_refused(words: list[str], says: str) -> None:
+    with pytest.raises(CommandError, match=says) as refusal:
+        run("add_cluster", "c", "http://h:1", "--untested", *words)
+    assert refusal.value.returncode == 2
+    assert not Cluster.objects.exists()

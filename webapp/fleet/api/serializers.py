@@ -22,7 +22,8 @@ class ClusterSerializer(serializers.ModelSerializer[Cluster]):
         fields = (
             "name", "kind", "visibility", "enabled", "url", "history_url", "flink_version", "jobs_seen", "last_collected_at",
             "last_success_at", "last_error", "last_requests", "last_skips", "blind_since", "time_zone", "log_layout", "verify_tls",
-            "metrics_interval_s", "created_at", "labels", "found_by", "left_at",
+            "metrics_interval_s", "log_store_kind", "log_store_url", "log_store_read_from", "log_store_read_to", "log_store_error",
+            "created_at", "labels", "found_by", "left_at",
         )  # fmt: skip
 
 

@@ -41,7 +41,7 @@ class UnreadLinesView(APIView):
 
 @listed(ClusterSerializer, "Clusters")
 class ClusterViews(ListView):
-    queryset = Cluster.objects.defer("cursor", "auth_secret_encrypted")
+    queryset = Cluster.objects.defer("cursor", "auth_secret_encrypted", "log_store_secret_encrypted")
     filterset_class = ClusterFilters
     lookup_field = "name"
     lookup_value_regex = "[^/]+"

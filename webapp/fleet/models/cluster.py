@@ -11,15 +11,16 @@ from django.utils import timezone
 
 from ingest.network.clusters import RefusedAddress
 from ingest.network.uris import check_uri
-from ingest.sources import Auth, ClusterSource, LogSource, PrometheusSource, Tls
+from ingest.sources import ClusterSource, LogSource, PrometheusSource, Tls
 from webapp.config import encryption
 from webapp.fleet.choices import AuthScheme, ClusterKind, Visibility
-from webapp.fleet.pushed_logs import spool_of
+from webapp.fleet.models.log_store import LogStoreFields, auth_of
+from webapp.fleet.pushed_logs import pulled_spool_of, spool_of
 from webapp.fleet.querysets import ClusterQuerySet, silence_allowed
 from webapp.fleet.validators import are_label_matchers, is_time_zone, is_web_url
 
 
-class Cluster(models.Model):
+class Cluster(LogStoreFields):
     """Its name is what every other table and the lake refer to, so it never changes."""
 
     name = models.CharField(
@@ -84,9 +85,16 @@ class Cluster(models.Model):
 
     def clean(self) -> None:
         if self.kind == ClusterKind.LIVE and not (
-            self.url or self.history_url or self.archive_dir or self.log_globs or self.logs_are_pushed or self.prometheus_url
+            self.url
+            or self.history_url
+            or self.archive_dir
+            or self.log_globs
+            or self.logs_are_pushed
+            or self.prometheus_url
+            or self.log_store_kind
         ):
             raise ValidationError("Give at least one source: an address, a History Server, a Prometheus, an archive folder or logs.")
+        self.check_log_store()
         if self.auth_scheme == AuthScheme.BASIC and not self.auth_user:
             raise ValidationError({"auth_user": "Basic sign-in needs a user."})
         if bool(self.client_cert_file) != bool(self.client_key_file):
@@ -101,7 +109,7 @@ class Cluster(models.Model):
 
     def _check_networks(self) -> None:
         """Asks a name server; every connection is checked again when it is made."""
-        addresses = ("url", "prometheus_url", "history_url", "archive_dir")
+        addresses = ("url", "prometheus_url", "log_store_url", "history_url", "archive_dir")
         entered = {field: [getattr(self, field)] for field in addresses} | {"log_globs": self.log_globs}
         for field, uris in entered.items():
             try:
@@ -118,6 +126,7 @@ class Cluster(models.Model):
     def delete(self, *args: Any, **kwargs: Any) -> tuple[int, dict[str, int]]:
         RemovedCluster.objects.get_or_create(name=self.name)
         spool_of(self.name).discard()
+        pulled_spool_of(self.name).discard()
         return super().delete(*args, **kwargs)
 
     def set_secret(self, secret: str) -> None:
@@ -129,20 +138,19 @@ class Cluster(models.Model):
         return bool(self.auth_secret_encrypted)
 
     def source(self) -> ClusterSource:
-        """What the collector needs; the secret is decrypted here and nowhere else."""
-        auth = None
-        if self.auth_scheme:
-            secret = encryption.decrypt(self.auth_secret_encrypted) if self.auth_secret_encrypted else ""
-            auth = Auth(self.auth_scheme, secret, self.auth_user)  # type: ignore[arg-type]  # a word of the same choices
-        pushed = (spool_of(self.name).glob,) if self.logs_are_pushed else ()
+        """What the collector needs; secrets are decrypted here and nowhere else."""
+        pulled = pulled_spool_of(self.name)
+        store = self.log_store_source(str(pulled.folder))
+        waiting = [*([spool_of(self.name).glob] if self.logs_are_pushed else []), *([pulled.glob] if store else [])]
         return ClusterSource(
             name=self.name,
             url=self.url,
             history_url=self.history_url,
             archive_dir=self.archive_dir,
-            auth=auth,
+            auth=auth_of(self.auth_scheme, self.auth_user, self.auth_secret_encrypted),
             tls=Tls(self.ca_file, self.client_cert_file, self.client_key_file, self.verify_tls),
-            logs=LogSource((*self.log_globs, *pushed), self.log_layout, self.time_zone),
+            logs=LogSource((*self.log_globs, *waiting), self.log_layout, self.time_zone),
+            log_store=store,
             prometheus=PrometheusSource(self.prometheus_url, self.prometheus_selector) if self.prometheus_url else None,
             metrics_interval_s=self.metrics_interval_s,
         )

@@ -87,7 +87,7 @@ def edit(request: HttpRequest, name: str) -> HttpResponse:
         if "test" in request.POST:
             report = tried_connection(changed)
         else:
-            changed.save(update_fields=[*form.Meta.fields[1:], "auth_secret_encrypted"])
+            changed.save(update_fields=[*form.Meta.fields[1:], "auth_secret_encrypted", "log_store_secret_encrypted"])
             messages.success(request, f"{cluster.name} is saved; the next cycle uses it.")
             return redirect("clusters")
     return render(request, "fleet/cluster_form.html", {"form": form, "report": report, "cluster": cluster})

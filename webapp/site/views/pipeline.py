@@ -8,6 +8,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, render
 from django.utils import timezone
 
+from webapp.fleet.log_stores import log_stores
 from webapp.fleet.models import SourceReading
 from webapp.fleet.unread_lines import unread_lines
 from webapp.freshness.status import status
@@ -43,6 +44,7 @@ def pipeline(request: HttpRequest) -> HttpResponse:
         "restarts": Manifest.objects.filter(restarted__isnull=False, loaded_at__gte=now - RESTARTS_SHOWN_FOR)[:RESTARTS_SHOWN],
         "work": [(row, row.is_held(now)) for row in DueWork.objects.all()],
         "sources": SourceReading.objects.all() if settings.WEIR.sources else (),
+        **log_stores(now),
         "heartbeats": Heartbeat.objects.order_by("name"),
         "runs": shown_runs,
         "run_rows": [(run, run_badge(run.state)) for run in shown_runs.rows],

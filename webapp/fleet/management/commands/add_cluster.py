@@ -11,19 +11,21 @@ from django.core.exceptions import ValidationError
 from django.core.management.base import CommandError
 
 from webapp.config.preparation import REFUSED, PreparedCommand
-from webapp.fleet.choices import AuthScheme, ClusterKind
+from webapp.fleet.choices import AuthScheme, ClusterKind, LogStoreKind, LogStoreSignIn
 from webapp.fleet.connection_test import TestReport, tried_connection
 from webapp.fleet.models import Cluster
 from webapp.fleet.registration import register
 
 VARIABLE = "WEIR_CLUSTER_SECRET"
+STORE_VARIABLE = "WEIR_LOG_STORE_SECRET"
 
 
 class Command(PreparedCommand):
     help = (
         "Register a Flink cluster, after a connection test that says what it sees. Exit code 0, 1 where it does not answer (nothing is "
         f"registered then), 2 where the input is invalid. A password or token is read from the variable {VARIABLE}, from "
-        "standard input, or asked for; it is never an argument."
+        "standard input, or asked for; that of its store of logs from the variable "
+        f"{STORE_VARIABLE}. None is ever an argument."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -36,6 +38,14 @@ class Command(PreparedCommand):
         parser.add_argument("--pushed-logs", action="store_true", help="a log shipper pushes its logs; push_token issues a token")
         parser.add_argument("--prometheus", default="", metavar="URL", help="address of a Prometheus that scrapes Flink's reporter")
         parser.add_argument("--prometheus-labels", default="", metavar="MATCHERS", help='of this cluster\'s series: namespace="flink"')
+        parser.add_argument("--log-store", default="", metavar="KIND:URL", help="loki, elasticsearch or opensearch, which holds its logs")
+        parser.add_argument("--log-query", default="", metavar="QUERY", help='of its lines: {namespace="flink"}, or a Lucene query string')
+        parser.add_argument("--log-index", default="", metavar="PATTERN", help="index of Elasticsearch or OpenSearch: logs-flink-*")
+        parser.add_argument("--log-tenant", default="", metavar="TENANT", help="tenant of Loki")
+        parser.add_argument("--log-auth", default="", metavar="basic:USER|bearer|api_key", help="how to sign in to the store")
+        parser.add_argument(
+            "--log-history", type=int, default=24, metavar="H", help="hours of history that are read at first (default: 24)"
+        )
         parser.add_argument("--layout", default="flink", help="layout of the logs: flink, or a log4j pattern (default: flink)")
         parser.add_argument("--time-zone", default="UTC", metavar="ZONE", help="IANA name of the zone of the logs (default: UTC)")
         parser.add_argument("--ca", default="", metavar="FILE", help="PEM file of the authority to trust")
@@ -77,12 +87,29 @@ class Command(PreparedCommand):
         cluster.logs_are_pushed = options["pushed_logs"]
         cluster.prometheus_url, cluster.prometheus_selector = options["prometheus"], options["prometheus_labels"]
         cluster.log_globs, cluster.log_layout, cluster.time_zone = options["logs"], options["layout"], options["time_zone"]
+        self._log_store(cluster, options)
         scheme, _, user = options["auth"].partition(":")
         if scheme not in AuthScheme.values or bool(user) != (scheme == AuthScheme.BASIC):
             raise CommandError("--auth must be basic:USER or bearer.", returncode=REFUSED)
         cluster.auth_scheme, cluster.auth_user = scheme, user
         cluster.set_secret(_secret(scheme) if scheme else "")
         return cluster
+
+    def _log_store(self, cluster: Cluster, options: dict[str, Any]) -> None:
+        kind, _, url = options["log_store"].partition(":")
+        if kind not in LogStoreKind.values or bool(kind) != bool(url):
+            raise CommandError("--log-store must be loki:URL, elasticsearch:URL or opensearch:URL.", returncode=REFUSED)
+        scheme, _, user = options["log_auth"].partition(":")
+        if scheme not in LogStoreSignIn.values or bool(user) != (scheme == LogStoreSignIn.BASIC):
+            raise CommandError("--log-auth must be basic:USER, bearer or api_key.", returncode=REFUSED)
+        secret = os.environ.get(STORE_VARIABLE, "") if scheme else ""
+        if scheme and not secret:
+            raise CommandError(f"Give the password, token or key of the store of logs in {STORE_VARIABLE}.", returncode=REFUSED)
+        cluster.log_store_kind, cluster.log_store_url, cluster.log_store_query = kind, url, options["log_query"]
+        cluster.log_store_index, cluster.log_store_tenant = options["log_index"], options["log_tenant"]
+        cluster.log_store_auth_scheme, cluster.log_store_auth_user = scheme, user
+        cluster.log_store_backfill_h = options["log_history"]
+        cluster.set_log_store_secret(secret)
 
     def _report(self, cluster: Cluster, report: TestReport | None, options: dict[str, Any]) -> None:
         if options["json"]:

@@ -12,7 +12,7 @@ from webapp.delivery.models import Endpoint
 from webapp.fleet.models import Cluster
 
 KEPT: list[tuple[Any, list[str]]] = [
-    (Cluster, ["auth_secret_encrypted"]),
+    (Cluster, ["auth_secret_encrypted", "log_store_secret_encrypted"]),
     (Endpoint, ["url_encrypted", "credential_encrypted", "secret_encrypted", "previous_secret_encrypted"]),
 ]
 """Every encrypted field there is."""

@@ -1,0 +1,226 @@
+"""One cycle over one cluster's store of logs: lines since the last one, into the spool that the collector reads as logs.
+
+A cycle asks for an hour at a time, and within it for a page at a time, each from the last instant of the one before; what comes twice folds
+in the spool by its stamp and text. It ends at the newest line, or where its lines, bytes, requests or time are used up: where it ended, the
+next one begins. Lines are safe in the spool before the cursor is saved, so a cycle that is killed is repeated, which folds as well.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from ingest.errors import IngestError, Skipped
+from ingest.flink_rest.client import RestClient
+from ingest.flink_rest.faults import BadAnswer, Unanswered
+from ingest.log_stores.opening import store_of
+from ingest.log_stores.pages import NS_PER_MS, NS_PER_S, Line, Page, Store
+from ingest.log_stores.reading import ReadTo
+from ingest.pushed.entries import Entry
+from ingest.pushed.spool import Spool
+from ingest.records import Skip
+from ingest.sources import LogStoreSource
+
+SOURCE = "log_store"
+SLICE_NS = 3600 * NS_PER_S
+MAX_REQUESTS = 100
+MAX_LINES = 100_000
+MAX_BYTES = 64 * 1024 * 1024
+MAX_S = 15.0
+MAX_SKIPS = 20
+_UNREADABLE = frozenset({"too_large", "bad_json"})
+
+
+@dataclass(frozen=True, slots=True)
+class StoreRead:
+    """``read_to``: everything before was read. ``behind``: the cycle ended before it had caught up. ``error``: one sentence."""
+
+    cursor: dict[str, Any]
+    read_from: datetime
+    read_to: datetime
+    behind: bool
+    lines: int = 0
+    skips: tuple[Skip, ...] = ()
+    error: str | None = None
+
+
+async def read_lines(
+    client: RestClient,
+    source: LogStoreSource,
+    cursor: Mapping[str, Any],
+    of_logs: Mapping[str, Any],
+    at: Callable[[], datetime],
+    *,
+    max_bytes: int = MAX_BYTES,
+    max_lines: int = MAX_LINES,
+) -> StoreRead:
+    """What is new; the cursor is to be saved. ``of_logs`` is the cursor by which the cluster's logs are read.
+
+    A store that does not answer, or not as one, is an error of this source alone; what was read before it is kept.
+    """
+    now_ns = int(at().timestamp() * NS_PER_S)
+    known = ReadTo.of_cursor(cursor, source, now_ns)
+    reading = _Reading(client, store_of(source), Spool(Path(source.spool)), known, now_ns, max_bytes, max_lines)
+    error: IngestError | None = None
+    try:
+        await asyncio.to_thread(reading.spool.make_room, of_logs, time.time())
+        await reading.run()
+    except IngestError as raised:
+        error = raised
+    begun_ns, known.to_ns = known.to_ns, max(reading.to_ns, min(known.to_ns, now_ns))
+    known.took(begun_ns, reading.lines)
+    return StoreRead(
+        cursor=known.to_json(),
+        read_from=_instant(known.from_ns),
+        read_to=_instant(known.to_ns),
+        behind=known.to_ns < now_ns,
+        lines=reading.lines,
+        skips=(*reading.skips, *([Skip(client.address.base, getattr(error, "reason", "error"), str(error))] if error else [])),
+        error=str(error) if error else None,
+    )
+
+
+class _Reading:
+    """``to_ns`` is how far it came: everything before is in the spool."""
+
+    def __init__(self, client: RestClient, store: Store, spool: Spool, known: ReadTo, now_ns: int, max_bytes: int, max_lines: int) -> None:
+        self._client, self._store, self.spool = client, store, spool
+        self._known_ns, self._now_ns = known.to_ns, now_ns
+        self._limit, self._largest = store.usual_lines, store.most_lines
+        self._bytes, self._max_lines = max_bytes, max_lines
+        self._until_s = time.monotonic() + MAX_S
+        self.lines = 0
+        self._skipped = 0
+        self.skips: list[Skip] = []
+        self.to_ns = known.begin_ns(now_ns)
+
+    async def run(self) -> None:
+        for _ in range(MAX_REQUESTS):
+            if self.to_ns >= self._now_ns or self._is_used_up():
+                break
+            await self._read_on()
+        if self._skipped > MAX_SKIPS:
+            self._skip("more", f"{self._skipped - MAX_SKIPS:,} more records of {self._store.name} were skipped.")
+
+    def _is_used_up(self) -> bool:
+        return self._bytes <= 0 or self.lines >= self._max_lines or time.monotonic() > self._until_s
+
+    async def _read_on(self) -> None:
+        """One page: behind it is read on from its last instant, or from the end of the slice where it was the last."""
+        begin, end = self._slice()
+        limit = self._limit
+        page = await self._page_or_less(begin, end)
+        if page is None:
+            return
+        lines = self._inside(page, begin, end)
+        last_ns = max((at for at, _ in lines), default=begin)
+        if len(page.lines) < limit:
+            await self._take(lines)
+            self._go_on(min(end, self._now_ns))
+        elif last_ns > begin:
+            await self._take([line for line in lines if line[0] < last_ns])  # of the last there may be more: it is read as a whole
+            self._go_on(last_ns)
+        elif (larger := min(self._store.most_lines if limit >= self._store.usual_lines else 10 * limit, self._largest)) > limit:
+            self._limit = larger
+        else:
+            await self._take(lines)
+            when = f"{_instant(begin):%F %T} UTC"
+            self._skip("over_budget", f"At {when} {limit:,} lines have the same instant; further ones of it, if any, are left out.")
+            self._go_on(begin + self._store.resolution_ns)
+
+    def _slice(self) -> tuple[int, int]:
+        resolution = self._store.resolution_ns
+        end = min(self.to_ns + SLICE_NS, self._now_ns)
+        return self.to_ns // resolution * resolution, -(-end // resolution) * resolution
+
+    def _go_on(self, to_ns: int) -> None:
+        self.to_ns = to_ns
+        self._largest = self._store.most_lines
+        self._limit = min(10 * self._limit, self._store.usual_lines)
+
+    async def _page_or_less(self, begin: int, end: int) -> Page | None:
+        """``None`` where it cannot be read: fewer lines are asked for next, or the one line that cannot be read was stepped over."""
+        try:
+            return await self._page(begin, end, self._limit)
+        except BadAnswer as error:
+            if error.reason not in _UNREADABLE:
+                raise
+            if self._limit > 1:
+                self._largest = self._limit - 1
+                self._limit = max(1, self._limit // 10)
+                return None
+            # Is it this line, or all that is at this address? Where no line can be, there is nothing that could not be read.
+            await self._page(self._now_ns + SLICE_NS, self._now_ns + SLICE_NS + NS_PER_S, 1)
+            behind_ns = await self._behind_first(begin, end)
+            when = f"{_instant(behind_ns):%F %T.%f}"[:-3]
+            self._skip(error.reason, f"The line of {when} UTC cannot be read; it is left out, with others of this millisecond. {error}")
+            self._go_on(behind_ns)
+            return None
+
+    async def _behind_first(self, begin: int, end: int) -> int:
+        """Where to go on behind a first line that cannot be read: at most a millisecond behind it."""
+        while end - begin > NS_PER_MS:
+            middle = (begin + end) // 2 // self._store.resolution_ns * self._store.resolution_ns
+            try:
+                await self._page(begin, middle, 1)
+                begin = middle
+            except BadAnswer as error:
+                if error.reason not in _UNREADABLE:
+                    raise
+                end = middle
+        return end
+
+    async def _page(self, begin: int, end: int, limit: int) -> Page:
+        return await ask(self._client, self._store, begin, end, limit)
+
+    def _inside(self, page: Page, begin: int, end: int) -> list[Line]:
+        inside = [line for line in page.lines if begin <= line[0] < end]
+        if page.lines and not inside:
+            raise Skipped(f"{self._store.name} answered no line of the time that was asked for; does a proxy change or repeat answers?")
+        outside = Skip(self._client.address.base, "bad_payload", "A line is not of the time that was asked for.")
+        for at, found in page.lines:
+            if not begin <= at < end:
+                self._note(found if isinstance(found, Skip) else outside)
+        return inside
+
+    async def _take(self, lines: Sequence[Line]) -> None:
+        entries = [found for _, found in lines if isinstance(found, Entry)]
+        self._bytes -= sum(len(found.text) for at, found in lines if isinstance(found, Entry) and at >= self._known_ns)
+        self.lines += (await asyncio.to_thread(self.spool.take, entries)).lines
+        for at, found in lines:
+            if isinstance(found, Skip) and at >= self._known_ns:  # else it was noted before
+                self._note(found)
+
+    def _note(self, skip: Skip) -> None:
+        self._skipped += 1
+        if self._skipped <= MAX_SKIPS:
+            self.skips.append(skip)
+
+    def _skip(self, reason: str, detail: str) -> None:
+        self.skips.append(Skip(self._client.address.base, reason, detail))
+
+
+async def ask(client: RestClient, store: Store, begin_ns: int, end_ns: int, limit: int) -> Page:
+    """One page. Raises what the client raises, in words that name the store and what to do, and what the store raises."""
+    try:
+        return store.page(await client.get(store.path(begin_ns, end_ns, limit)))
+    except BadAnswer as error:
+        if error.status is not None and error.reason not in _UNREADABLE:
+            said = f"It answered HTTP {error.status}. {store.advice(error.status)}".strip()
+        else:
+            said = _without_query(str(error))
+        raise BadAnswer(f"{store.name} at {client.address.base}: {said}", error.reason, "", error.status) from error
+    except Unanswered as error:
+        said = f"{store.name} at {client.address.base}: {_without_query(str(error))}"
+        raise Unanswered(said, error.reason, "", error.status) from error
+
+
+def _without_query(text: str) -> str:
+    return " ".join(word.partition("?")[0] for word in text.split(" "))
+
+
+def _instant(ns: int) -> datetime:
+    return datetime.fromtimestamp(ns / NS_PER_S, UTC)

@@ -1,0 +1,105 @@
+"""``_search`` of Elasticsearch and OpenSearch: documents of an index pattern by ``@timestamp``, whose instants are milliseconds.
+
+The request's body goes into the parameter ``source``, as both document it, so that GET is all that is ever sent. No point in time is
+opened and no second sort key is needed: ``_shard_doc`` is Elasticsearch's alone (7.12 and later; OpenSearch has it since 3.3), ``_id``
+loads the ids of whole indices into memory and is refused by Elasticsearch 8. So both are asked the same, and a page begins with the last
+instant of the one before. Source: the search APIs of Elasticsearch 7.10 to 9 and of OpenSearch 1 to 3.
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Any, Literal
+from urllib.parse import quote, urlencode
+
+from ingest.errors import Retryable, Skipped
+from ingest.log_stores.pages import LAST_NS, NOWHEN, NS_PER_MS, Page
+from ingest.pushed.entries import Entry, entry_of
+from ingest.records import Skip
+
+TIME = "@timestamp"
+_NANOSECONDS_FROM = 10**15
+"""A sort value as large as this is of a field ``date_nanos``, any other of ``date``."""
+_POSITION = ("log.offset", "offset", "log_offset")
+"""Where in its file a line was: lines of one millisecond are in this order."""
+
+
+class Elasticsearch:
+    resolution_ns = NS_PER_MS
+    usual_lines = 2_000
+    most_lines = 10_000
+    """``index.max_result_window`` by default."""
+
+    def __init__(self, index: str, query: str, name: Literal["Elasticsearch", "OpenSearch"] = "Elasticsearch") -> None:
+        self._index, self._query = index, query
+        self.name: str = name
+
+    def path(self, start_ns: int, end_ns: int, limit: int) -> str:
+        """From the millisecond of ``start_ns`` on."""
+        span = {"gte": start_ns // NS_PER_MS, "lt": -(-end_ns // NS_PER_MS), "format": "epoch_millis"}
+        wanted: list[dict[str, Any]] = [{"range": {TIME: span}}]
+        if self._query:
+            wanted.append({"query_string": {"query": self._query}})
+        source = {
+            "size": limit,
+            "query": {"bool": {"filter": wanted}},
+            "sort": [{TIME: {"order": "asc", "unmapped_type": "date"}}],
+            "track_total_hits": False,
+        }
+        asked = {
+            "source": json.dumps(source, separators=(",", ":")),
+            "source_content_type": "application/json",
+            "allow_partial_search_results": "false",
+        }
+        return f"/{quote(self._index, safe=',*:')}/_search?{urlencode(asked, quote_via=quote)}"
+
+    def page(self, body: object) -> Page:
+        match body:
+            case {"hits": {"hits": list(hits)}}:
+                self._check_whole(body)
+            case _:
+                raise Skipped(f"The answer is none of {self.name}'s _search; check the address.")
+        found = [self._line(hit) for hit in hits]
+        found.sort(key=lambda one: one[:2])
+        return Page(tuple((at, line) for at, _, line in found))
+
+    def advice(self, status: int) -> str:
+        match status:
+            case 400:
+                return "Check its query and index."
+            case 401 | 403:
+                return "Check sign-in, and that it may read the index."
+            case 404:
+                return "Check the index."
+        return ""
+
+    def _check_whole(self, body: object) -> None:
+        match body:
+            case {"timed_out": False, "_shards": {"failed": 0}}:
+                return
+        raise Retryable(f"{self.name} did not answer for all shards in time; lines of the others would be missing, so it is asked again.")
+
+    def _line(self, hit: Any) -> tuple[int, int, Entry | Skip]:
+        at = _instant(hit)
+        if at is None:
+            return NOWHEN, 0, Skip(ascii(str(hit)[:80]), "bad_payload", f"It is no hit with an id that is sorted by {TIME}.")
+        source = hit.get("_source")
+        document: dict[str, Any] = source if isinstance(source, dict) else {}
+        found = entry_of({**document, "stamp": f"{at} {hit['_id']}"})
+        lacking = Skip(f"document {hit['_id'][:80]!a}", "no_text", "It has no field with the text of a log line.")
+        return at, _position(document), found or lacking
+
+
+def _instant(hit: Any) -> int | None:
+    """In nanoseconds; documents without a time are sorted last, as the largest number."""
+    match hit:
+        case {"_id": str(), "sort": [int(by), *_]} if not isinstance(by, bool):
+            at = by if by >= _NANOSECONDS_FROM else by * NS_PER_MS
+            return at if 0 <= at <= LAST_NS else None
+    return None
+
+
+def _position(document: Mapping[str, Any]) -> int:
+    log = document.get("log")
+    nested = log.get("offset") if isinstance(log, dict) else None
+    found = next((document[name] for name in _POSITION if name in document), nested)
+    return found if isinstance(found, int) else 0

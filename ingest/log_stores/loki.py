@@ -1,0 +1,77 @@
+"""Loki's ``query_range``: streams of a selector, forward. Source: the reference of Loki's HTTP API.
+
+``start`` is inclusive, ``end`` exclusive, both in nanoseconds. Structured metadata comes among the labels of the stream, or, where a
+proxy asks for categories, as the third member of a value.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import quote, urlencode
+
+from ingest.errors import Skipped
+from ingest.log_stores.pages import LAST_NS, NOWHEN, Page
+from ingest.pushed.entries import Entry, entry_of
+from ingest.records import Skip
+
+
+class Loki:
+    name = "Loki"
+    resolution_ns = 1
+    usual_lines = most_lines = 5_000
+    """``max_entries_limit_per_query`` by default."""
+
+    def __init__(self, query: str) -> None:
+        self._query = query
+
+    def path(self, start_ns: int, end_ns: int, limit: int) -> str:
+        asked = {"query": self._query, "start": start_ns, "end": end_ns, "limit": limit, "direction": "forward"}
+        return f"/loki/api/v1/query_range?{urlencode(asked, quote_via=quote)}"
+
+    def page(self, body: object) -> Page:
+        match body:
+            case {"status": "success", "data": {"resultType": "streams", "result": list(streams)}}:
+                pass
+            case {"status": "success"}:
+                raise Skipped('Loki answered no streams of lines; the query has to be a selector such as {namespace="flink"}.')
+            case _:
+                raise Skipped("The answer is none of Loki's query_range; check the address.")
+        found = [one for stream in streams for one in _lines(stream)]
+        found.sort(key=lambda one: one[0])
+        return Page(tuple(found))
+
+    def advice(self, status: int) -> str:
+        match status:
+            case 400:
+                return f"Check its selector, and that max_entries_limit_per_query is {self.most_lines} or more."
+            case 401 | 403:
+                return "Check sign-in and tenant."
+            case 404:
+                return "Give Loki's address without /loki/api."
+        return ""
+
+
+def _lines(stream: Any) -> Iterator[tuple[int, Entry | Skip]]:
+    match stream:
+        case {"stream": dict(labels), "values": list(values)}:
+            for value in values:
+                yield _line(labels, value)
+        case _:
+            yield NOWHEN, Skip("stream", "bad_payload", "It has no labels or no values.")
+
+
+def _line(labels: dict[str, Any], value: Any) -> tuple[int, Entry | Skip]:
+    match value:
+        case [str(at), str(line), *more] if at.isascii() and at.isdigit() and len(at) <= 19 and int(at) <= LAST_NS:
+            about = {**labels, **_structured(more)}
+            return int(at), entry_of({"line": line, "stamp": at}, about) or Skip(f"line of {at}", "no_text", "The line is empty.")
+        case _:
+            return NOWHEN, Skip(ascii(str(value)[:80]), "bad_payload", "It is no pair of nanoseconds and line.")
+
+
+def _structured(more: list[Any]) -> dict[str, Any]:
+    match more:
+        case [{"structuredMetadata": dict(found)}, *_]:
+            return found
+        case [dict(found), *_]:
+            return {name: value for name, value in found.items() if isinstance(value, str)}
+    return {}

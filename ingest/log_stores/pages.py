@@ -1,0 +1,52 @@
+"""What is asked of a store of logs, and what one answer of it is."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from ingest.pushed.entries import Entry
+from ingest.records import Skip
+
+NS_PER_MS = 1_000_000
+NS_PER_S = 1_000_000_000
+NOWHEN = -1
+LAST_NS = 4_102_444_800 * NS_PER_S
+"""The year 2100: no clock is that wrong."""
+
+Line = tuple[int, Entry | Skip]
+"""With its instant, epoch ns."""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Lines of one answer with their instants (epoch ns), oldest first; ``NOWHEN`` for what has none.
+
+    As many as were asked for: there may be more of the last instant, and behind it.
+    """
+
+    lines: tuple[Line, ...]
+
+
+class Store(Protocol):
+    """A store that answers for lines from an instant on (inclusive) up to another (exclusive), oldest first.
+
+    Where a page ends within an instant, the next one begins with this instant again: that needs no order among lines of one instant, which
+    not every store has. ``resolution_ns`` is the least difference of instants, ``usual_lines`` what is asked for at once, ``most_lines``
+    what it answers at once.
+    """
+
+    name: str
+    resolution_ns: int
+    usual_lines: int
+    most_lines: int
+
+    def path(self, start_ns: int, end_ns: int, limit: int) -> str:
+        """What is asked by GET."""
+        ...
+
+    def page(self, body: object) -> Page:
+        """The lines of a decoded answer. Raises :class:`IngestError` where it is none of this store, or not whole."""
+        ...
+
+    def advice(self, status: int) -> str:
+        """What to do about an answer with this HTTP status; "" where nothing special."""
+        ...
