@@ -1,7 +1,7 @@
 """Play the recordings that ship with Weir on loopback, over and over, as clusters of now (the demo).
 
-Each is a JobManager at http://127.0.0.1:PORT/CLUSTER with logs in DIR/CLUSTER/logs. Where DIR/looked is there, jobs are submitted
-only while it was changed in the last 15 minutes. Ends with Ctrl-C.
+Each is a JobManager at http://127.0.0.1:PORT/CLUSTER, at a port of its own, with logs in DIR/CLUSTER/logs. Where DIR/looked is
+there, jobs are submitted only while it was changed in the last 15 minutes. Ends with Ctrl-C.
 """
 
 import argparse
@@ -17,7 +17,7 @@ from ingest.replay.tape import Tape
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="where the clusters' logs are written")
-    parser.add_argument("--port", type=int, required=True, metavar="N", help="port on 127.0.0.1")
+    parser.add_argument("--ports", type=int, nargs=len(SHIPPED), required=True, metavar="N", help="on 127.0.0.1, one for each cluster")
     parser.add_argument("--recordings", type=Path, default=recordings(), metavar="DIR", help="where the recordings lie")
 
 
@@ -35,4 +35,4 @@ async def _served(players: dict[str, Player], args: argparse.Namespace) -> None:
     stop = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
-    await serve(players, args.port, args.out, stop)
+    await serve(players, args.ports, args.out, stop)

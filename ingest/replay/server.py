@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 
 from aiohttp import web
@@ -19,14 +19,18 @@ AWAKE_FOR_S = 900
 log = logging.getLogger(__name__)
 
 
-async def serve(players: dict[str, Player], port: int, folder: Path, stop: asyncio.Event) -> None:
-    """Until ``stop``. ``folder`` may hold :data:`LOOKED` (without it, it never sleeps) and :data:`REMOVED`, which empties ``players``."""
+async def serve(players: dict[str, Player], ports: Sequence[int], folder: Path, stop: asyncio.Event) -> None:
+    """Until ``stop``. ``folder`` may hold :data:`LOOKED` (without it, it never sleeps) and :data:`REMOVED`, which empties ``players``.
+
+    Several ports, since whoever collects asks one address with patience, however many clusters are behind it.
+    """
     application = web.Application()
     application.router.add_get("/{cluster}/{path:.*}", answering(players))
     runner = web.AppRunner(application, access_log=None)
     await runner.setup()
     try:
-        await web.TCPSite(runner, "127.0.0.1", port, reuse_address=True).start()
+        for port in ports:
+            await web.TCPSite(runner, "127.0.0.1", port, reuse_address=True).start()
         while not stop.is_set():
             if (folder / REMOVED).exists():
                 players.clear()

@@ -1,6 +1,6 @@
 """The demo: clusters that are recordings, played again as if they were of now. They are registered and watched like any others.
 
-What is noted lies in ``WEIR_HOME/demo``: the port they are asked at, ``looked`` (when somebody looked last: nothing is submitted while
+What is noted lies in ``WEIR_HOME/demo``: the ports they are asked at, ``looked`` (when somebody looked last: nothing is submitted while
 nobody does), ``removed`` once somebody removed the demo.
 """
 
@@ -34,15 +34,18 @@ def is_removed() -> bool:
 
 
 def watch() -> int:
-    """Register what plays here, and how many; one that somebody removed stays away. Where it lies may be new after each start."""
-    port = int((folder() / "port").read_text())
+    """Register what plays here, and how many; one that somebody removed stays away.
+
+    Where they are may be new after each start, and nobody asked them while nothing ran: that is no silence of theirs.
+    """
+    ports = (folder() / "ports").read_text().split()
     known = {cluster.name: cluster for cluster in clusters()}
     removed = set(RemovedCluster.objects.filter(name__startswith=PREFIX).values_list("name", flat=True))
     taken = set(Cluster.objects.filter(name__startswith=PREFIX).values_list("name", flat=True)) - known.keys()
-    for name in (PREFIX + one.cluster for one in SHIPPED):
+    for port, name in zip(ports, (PREFIX + one.cluster for one in SHIPPED), strict=True):
         place = {"url": f"http://127.0.0.1:{port}/{name}", "log_globs": [str(folder() / name / "logs" / "*.log*")]}
         if name in known:
-            Cluster.objects.filter(name=name).update(enabled=True, **place)
+            Cluster.objects.filter(name=name).update(enabled=True, last_collected_at=None, **place)
         elif name not in removed | taken:
             known[name] = register(Cluster(name=name, labels={LABEL: LABEL_VALUE}, **place))
     look()

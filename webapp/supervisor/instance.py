@@ -77,7 +77,7 @@ class Instance:
         """What plays the shipped recordings, unless it is off or was removed."""
         if not self.settings.demo or (self.home.root / "demo" / REMOVED).exists():
             return None
-        return self._start(demo.playing(self.home, demo.port_of(self.home), PROJECT_DIR, self._variables))
+        return self._start(demo.playing(self.home, demo.ports_of(self.home), PROJECT_DIR, self._variables))
 
     def start_web(self) -> Child:
         self.home.folder("static")  # empty here, since the pages' files are served from the checkout; but it must be there

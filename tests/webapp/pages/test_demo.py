@@ -16,6 +16,7 @@ from webapp.fleet import demo
 from webapp.fleet.models import Cluster
 
 pytestmark = pytest.mark.django_db
+PORTS = range(18_000, 18_000 + len(CLUSTERS))
 MARK = "demo, recorded 2026-11-21"
 
 
@@ -23,17 +24,17 @@ MARK = "demo, recorded 2026-11-21"
 def played(settings, tmp_path):
     settings.WEIR = type("Given", (), {"__getattr__": lambda _self, name, given=settings.WEIR: getattr(given, name), "home": tmp_path})()
     demo.folder().mkdir()
-    (demo.folder() / "port").write_text("18999")
+    (demo.folder() / "ports").write_text(" ".join(str(port) for port in PORTS))
     return demo.watch()
 
 
 def test_every_recording_is_a_live_cluster_at_the_port_of_this_run(played):
     assert played == len(CLUSTERS)
     assert set(Cluster.objects.live().values_list("name", flat=True)) == CLUSTERS
-    (demo.folder() / "port").write_text("18998")
+    (demo.folder() / "ports").write_text(" ".join(str(port + 100) for port in PORTS))
     demo.watch()
     assert Cluster.objects.count() == len(CLUSTERS)
-    assert Cluster.objects.get(name="demo-payments").url == "http://127.0.0.1:18998/demo-payments"
+    assert Cluster.objects.get(name="demo-payments").url == f"http://127.0.0.1:{PORTS[0] + 100}/demo-payments"
 
 
 def test_one_that_somebody_removed_stays_away_and_a_name_that_is_taken_is_left_alone(played):
