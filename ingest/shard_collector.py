@@ -31,6 +31,7 @@ from ingest.log_stores.opening import client_of as store_client
 from ingest.metadata.evidence import SOURCE as EVIDENCE
 from ingest.metadata.evidence import EvidenceBudget, read_evidence
 from ingest.prometheus.collector import read_metrics
+from ingest.pushed import metrics as pushed_metrics
 from ingest.records import Observed, Skip
 from ingest.source_read import SourceRead
 from ingest.sources import ClusterSource
@@ -101,6 +102,7 @@ def collect_shard(
     runs = [ClusterRun(source, dict(cursors.get(source.name) or {})) for source in sources]
     asyncio.run(_read_endpoints(runs, at, cycle_s, limits_per_cluster(total_requests, len(sources), limits or RequestLimits())))
     for run in runs:
+        _read_pushed_metrics(run, at())
         _read_archives(run, at())
         _tail(run, at(), SHARD_LOG_BYTES // max(1, len(sources)))
     budget = EvidenceBudget()
@@ -266,6 +268,19 @@ async def _read_log_endpoint(run: ClusterRun, at: Callable[[], datetime], gates:
             return
     run.observed += result.observed
     run.cursor["log_endpoint"] = result.cursor
+
+
+def _read_pushed_metrics(run: ClusterRun, at: datetime) -> None:
+    if not run.source.pushed_metrics:
+        return
+    try:
+        found = pushed_metrics.read_pushed(run.source, run.part(pushed_metrics.SOURCE), at)
+    except (OSError, ValueError) as error:
+        log.exception("pushed metrics of cluster %s could not be read", run.source.name)
+        run.skip(run.source.pushed_metrics, "unreadable_file", f"Reading failed with {type(error).__name__}.", at, pushed_metrics.SOURCE)
+        return
+    if found.reachable is not None:
+        run.take_source(pushed_metrics.SOURCE, found, at)
 
 
 def _read_archives(run: ClusterRun, at: datetime) -> None:

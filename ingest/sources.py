@@ -111,6 +111,8 @@ class ClusterSource:
     prometheus: PrometheusSource | None = None
     """Where it is given, metrics of tasks are taken from it, and the JobManager is not asked for them."""
     log_store: LogStoreSource | None = None
+    pushed_metrics: str = ""
+    """Folder where samples wait that the cluster's reporters push; empty where they push none."""
     metadata: MetadataSource = MetadataSource()
     metrics_interval_s: float = 30
     request_timeout_s: float = 10

@@ -2,6 +2,7 @@
 
 from django.conf import settings
 
+from ingest.pushed.metrics_spool import MetricsSpool
 from ingest.pushed.spool import Spool
 
 
@@ -13,3 +14,8 @@ def spool_of(cluster: str) -> Spool:
 def pulled_spool_of(cluster: str) -> Spool:
     """Of lines that the collector reads from a store. Apart from those that are pushed, whose files others remove."""
     return Spool(settings.WEIR.home / "pulled" / cluster)
+
+
+def metrics_spool_of(cluster: str) -> MetricsSpool:
+    """Of samples of metrics that reporters push."""
+    return MetricsSpool(settings.WEIR.home / "pushed-metrics" / cluster)

@@ -14,10 +14,11 @@ from django.utils import timezone
 from ingest.errors import IngestError
 from ingest.pushed.bodies import unpacked
 from ingest.pushed.entries import Entry
+from ingest.pushed.otlp_metrics import Pushed
 from ingest.pushed.spool import Taken
 from ingest.records import Skip
 from webapp.fleet.models import Cluster
-from webapp.fleet.pushed_logs import spool_of
+from webapp.fleet.pushed_logs import metrics_spool_of, spool_of
 from webapp.push.models import PushToken
 
 ROOM_FOR_S = 5
@@ -46,6 +47,21 @@ def receive(token: PushToken, body: IO[bytes] | None, encoding: str, read: Reade
         raise
     _note(token, found)
     return found
+
+
+def receive_metrics(token: PushToken, body: IO[bytes] | None, encoding: str, read: Callable[[bytes], Pushed]) -> Received:
+    """Keep every sample of a body that Weir wants; raises as :func:`receive` does. Samples are counted as lines are."""
+    try:
+        found = read(unpacked(body, encoding) if body else b"")
+        kept = metrics_spool_of(token.cluster.name).take(found.samples, time.time())
+    except IngestError as error:
+        _note(token, Received(problem=str(error)))
+        raise
+    late = len(found.samples) - kept
+    late_problem = f"{late:,} sample(s) are older than an hour or of the future; is a clock wrong?" if late else ""
+    received = Received(Taken(kept, 0), found.unread.total() + late, found.problem or late_problem)
+    _note(token, received)
+    return received
 
 
 def _received(cluster: Cluster, body: IO[bytes] | None, encoding: str, read: Reader) -> Received:

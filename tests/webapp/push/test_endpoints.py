@@ -4,7 +4,7 @@ import base64
 import gzip
 import json
 import logging
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -14,14 +14,19 @@ from django.test import Client
 from django.utils import timezone
 from opentelemetry.exporter.otlp.proto.http import Compression
 from opentelemetry.exporter.otlp.proto.http._log_exporter import OTLPLogExporter
+from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
 from opentelemetry.sdk._logs import LoggerProvider, LoggingHandler
 from opentelemetry.sdk._logs.export import SimpleLogRecordProcessor
+from opentelemetry.sdk.metrics import MeterProvider
+from opentelemetry.sdk.metrics.export import PeriodicExportingMetricReader
 from opentelemetry.sdk.resources import Resource
 
 from ingest.flink_logs import tail
 from ingest.flink_logs.event_parser import event_of
 from ingest.flink_logs.files import read_file
-from ingest.pushed import spool
+from ingest.pushed import metrics_spool, spool
+from ingest.pushed.metrics import read_pushed
+from ingest.records import VertexMetrics
 from tests.webapp.builders import person
 from webapp.accounts.models import ApiToken
 from webapp.fleet.models import Cluster
@@ -29,6 +34,7 @@ from webapp.push.models import PushToken
 
 LOGS = Path(__file__).parents[2] / "fixtures" / "recordings" / "1.20.5" / "C2" / "logs"
 JSON, OTLP, LOKI = "/api/v1/push/logs/", "/api/v1/push/v1/logs", "/api/v1/push/loki/api/v1/push"
+METRICS = "/api/v1/push/v1/metrics"
 AT = datetime(2026, 11, 23, 12, tzinfo=UTC)
 LINE = "2026-11-23 01:02:03,004 WARN  a.B [] - careful"
 
@@ -184,3 +190,43 @@ def test_lines_of_one_token_are_of_its_cluster_alone(shipper, cluster):
     other = Cluster.objects.create(name="other", logs_are_pushed=True)
     push(shipper, JSON, {"log": LINE, "pod": "p", "cluster": "other"})
     assert not Path(other.source().logs.globs[0]).parent.exists()
+
+
+def test_what_opentelemetry_s_own_exporter_sends_of_metrics_is_kept_for_the_collector(live_server, cluster):
+    _, text = PushToken.objects.issue(cluster, "flink")
+    exporter = OTLPMetricExporter(f"{live_server.url}{METRICS}", headers={"Authorization": f"Bearer {text}"}, compression=Compression.Gzip)
+    provider = MeterProvider([PeriodicExportingMetricReader(exporter, export_interval_millis=3_600_000)])
+    labels = {"job_id": "a" * 32, "task_id": "b" * 32, "subtask_index": "0", "tm_id": "tm-1"}
+    meter = provider.get_meter("flink")
+    meter.create_gauge("flink.taskmanager.job.task.busyTimeMsPerSecond").set(250, labels)
+    meter.create_gauge("flink.taskmanager.job.task.ofSomebodyElse").set(1, labels)
+    provider.force_flush()
+    provider.shutdown()
+    assert PushToken.objects.get().last_problem == ""
+    assert PushToken.objects.get().lines >= 1
+    source = cluster.source()
+    later = timezone.now() + timedelta(seconds=2 * source.metrics_interval_s)
+    rows = [row for part in read_pushed(source, {}, later).observed for row in part.records if isinstance(row, VertexMetrics)]
+    assert {row.busy_ms_per_s for row in rows} == {(250.0,)}
+
+
+def test_metrics_that_cannot_be_read_are_said_on_the_token_and_a_damaged_body_is_refused(shipper):
+    delta = {"name": "flink.taskmanager.job.task.numRecordsIn", "sum": {"aggregationTemporality": 1, "dataPoints": [{"asInt": "1"}]}}
+    body = {"resourceMetrics": [{"scopeMetrics": [{"metrics": [delta]}]}]}
+    assert push(shipper, METRICS, body).status_code == 200
+    assert "differences" in PushToken.objects.get().last_problem
+    assert push(shipper, METRICS, b"none").status_code == 400
+    assert push(shipper, METRICS, gzip.compress(bytes(20_000_000)), **{"content-encoding": "gzip"}).status_code == 413
+
+
+def test_metrics_are_429_with_a_time_while_nobody_reads_them(shipper, monkeypatch):
+    monkeypatch.setattr(metrics_spool, "MAX_BYTES", -1)
+    point = {"timeUnixNano": str(int(timezone.now().timestamp() * 1e9)), "asInt": "1"}
+    body = {
+        "resourceMetrics": [
+            {"scopeMetrics": [{"metrics": [{"name": "flink.jobmanager.job.numRestarts", "gauge": {"dataPoints": [point]}}]}]}
+        ]
+    }
+    answer = push(shipper, METRICS, body)
+    assert answer.status_code == 429
+    assert int(answer["Retry-After"]) > 0

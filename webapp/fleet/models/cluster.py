@@ -15,7 +15,7 @@ from ingest.sources import ClusterSource, LogSource, PrometheusSource, Tls
 from webapp.config import encryption
 from webapp.fleet.choices import AuthScheme, ClusterKind, Visibility
 from webapp.fleet.models.log_store import LogStoreFields, auth_of
-from webapp.fleet.pushed_logs import pulled_spool_of, spool_of
+from webapp.fleet.pushed_logs import metrics_spool_of, pulled_spool_of, spool_of
 from webapp.fleet.querysets import ClusterQuerySet, silence_allowed
 from webapp.fleet.validators import are_label_matchers, is_time_zone, is_web_url
 
@@ -127,6 +127,7 @@ class Cluster(LogStoreFields):
         RemovedCluster.objects.get_or_create(name=self.name)
         spool_of(self.name).discard()
         pulled_spool_of(self.name).discard()
+        metrics_spool_of(self.name).discard()
         return super().delete(*args, **kwargs)
 
     def set_secret(self, secret: str) -> None:
@@ -142,6 +143,7 @@ class Cluster(LogStoreFields):
         pulled = pulled_spool_of(self.name)
         store = self.log_store_source(str(pulled.folder))
         waiting = [*([spool_of(self.name).glob] if self.logs_are_pushed else []), *([pulled.glob] if store else [])]
+        metrics = metrics_spool_of(self.name).folder
         return ClusterSource(
             name=self.name,
             url=self.url,
@@ -151,6 +153,7 @@ class Cluster(LogStoreFields):
             tls=Tls(self.ca_file, self.client_cert_file, self.client_key_file, self.verify_tls),
             logs=LogSource((*self.log_globs, *waiting), self.log_layout, self.time_zone),
             log_store=store,
+            pushed_metrics=str(metrics) if self.logs_are_pushed and metrics.is_dir() else "",
             prometheus=PrometheusSource(self.prometheus_url, self.prometheus_selector) if self.prometheus_url else None,
             metrics_interval_s=self.metrics_interval_s,
         )

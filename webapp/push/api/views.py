@@ -1,6 +1,7 @@
-"""Where log shippers push: JSON records, OTLP, and Loki's protocol."""
+"""Where log shippers push: JSON records, OTLP, and Loki's protocol; and where reporters push metrics."""
 
-from typing import Any, cast
+from collections.abc import Callable
+from typing import IO, Any, cast
 
 from django.http import HttpResponse
 from drf_spectacular.types import OpenApiTypes
@@ -12,14 +13,14 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from ingest.errors import Refused
-from ingest.pushed import json_records, loki, otlp
+from ingest.pushed import json_records, loki, otlp, otlp_metrics
 from ingest.pushed.bodies import TooLarge, UnknownEncoding
 from ingest.pushed.spool import Behind
 from webapp.lib.api.errors import ErrorAnswer
 from webapp.lib.api.lists import ERRORS
 from webapp.push.authentication import FromShipper, PushTokenAuthentication
 from webapp.push.models import PushToken
-from webapp.push.receiving import Reader, Received, receive
+from webapp.push.receiving import Reader, Received, receive, receive_metrics
 
 RETRY_AFTER_S = 30
 PROTOBUF = "application/x-protobuf"
@@ -58,8 +59,11 @@ class PushView(APIView):
     parser_classes: list[Any] = []
 
     def received(self, request: Request, read: Reader) -> Received:
+        return self.kept(request, lambda token, body, encoding: receive(token, body, encoding, read))
+
+    def kept(self, request: Request, keep: Callable[[PushToken, IO[bytes] | None, str], Received]) -> Received:
         try:
-            return receive(cast(PushToken, request.auth), request.stream, request.headers.get("Content-Encoding", ""), read)
+            return keep(cast(PushToken, request.auth), request.stream, request.headers.get("Content-Encoding", ""))
         except TooLarge as error:
             raise BodyTooLarge(str(error)) from error
         except UnknownEncoding as error:
@@ -92,6 +96,26 @@ class OtlpPushView(PushView):
         in_protobuf = (request.content_type or "").partition(";")[0].strip() == PROTOBUF
         found = self.received(request, otlp.from_protobuf if in_protobuf else otlp.from_json)
         answer = otlp.accepted(found.skipped, found.problem)
+        if in_protobuf:
+            return HttpResponse(answer.SerializeToString(), content_type=PROTOBUF)
+        return HttpResponse(MessageToJson(answer, indent=None), content_type="application/json")
+
+
+class OtlpMetricsPushView(PushView):
+    @extend_schema(
+        summary="Push metrics by OTLP over HTTP",
+        description=(
+            "Protobuf or JSON; gzip or zstd. As Flink's OpenTelemetry reporter names them, or an OpenTelemetry Collector that scrapes its "
+            "Prometheus reporter. Gauges and cumulative sums are read; of differences, histograms and summaries none is."
+        ),
+        request=OpenApiTypes.OBJECT,
+        responses={200: OpenApiTypes.OBJECT, **ANSWERS},
+    )
+    def post(self, request: Request) -> HttpResponse:
+        in_protobuf = (request.content_type or "").partition(";")[0].strip() == PROTOBUF
+        read = otlp_metrics.from_protobuf if in_protobuf else otlp_metrics.from_json
+        self.kept(request, lambda token, body, encoding: receive_metrics(token, body, encoding, read))
+        answer = otlp_metrics.accepted()
         if in_protobuf:
             return HttpResponse(answer.SerializeToString(), content_type=PROTOBUF)
         return HttpResponse(MessageToJson(answer, indent=None), content_type="application/json")

@@ -1,0 +1,72 @@
+"""One cycle over the samples that a cluster pushed: every step that is complete, as the rows that a Prometheus gives.
+
+A step is read once it is one interval old, so that all TaskManagers have reported, each at its own instant; of the samples behind the step
+before it each series has its newest.
+"""
+
+from collections import defaultdict
+from collections.abc import Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from ingest.prometheus import rows
+from ingest.prometheus.matrix import Series
+from ingest.prometheus.names import JOB_NAMES, TASK_NAMES, TASKMANAGER_NAMES
+from ingest.pushed.metrics_spool import BEHIND_S, MetricsSpool
+from ingest.records import Observed, Record
+from ingest.source_read import SourceRead
+from ingest.sources import ClusterSource
+
+SOURCE = "pushed_metrics"
+UNSEEN_AFTER_S = 120
+"""Reporters report every ten seconds by default."""
+FORGOTTEN_AFTER_S = 24 * 3600
+"""Who has pushed nothing for so long does not mean to any more."""
+
+
+def read_pushed(source: ClusterSource, cursor: Mapping[str, Any], at: datetime) -> SourceRead:
+    """Rows of the steps that are new; the cursor is to be saved after they are safe. Where nothing came for long, the cluster is not seen.
+
+    Jobs and TaskManagers are told where the cluster has no REST address, which knows more of both.
+    """
+    spool, step_s = MetricsSpool(Path(source.pushed_metrics)), max(1, round(source.metrics_interval_s))
+    newest = (int(at.timestamp()) // step_s - 1) * step_s
+    until = cursor.get("until_s")
+    after = until if isinstance(until, int) and newest - BEHIND_S <= until <= newest else newest - BEHIND_S
+    spool.forget(after)
+    found: dict[datetime, list[Record]] = defaultdict(list)
+    series = spool.read(after, newest, step_s)
+    jobs = _take(found, series, is_alone=not source.url)
+    last = max((int(sample[0]) for one in series for sample in one.samples), default=None)
+    seen = last if last is not None else _whole(cursor.get("seen_s"), newest)
+    if newest - seen > FORGOTTEN_AFTER_S:
+        spool.discard()
+        return SourceRead((), {})
+    jobs = jobs if last is not None else _whole(cursor.get("jobs"), 0)
+    is_seen = seen > newest - max(UNSEEN_AFTER_S, 3 * step_s)
+    error = None if is_seen else "No samples of metrics were pushed for two minutes; check the reporter and its token."
+    observed = tuple(Observed(source.name, moment, SOURCE, tuple(records)) for moment, records in sorted(found.items()))
+    return SourceRead(observed, {"until_s": newest, "seen_s": seen, "jobs": jobs}, (), is_seen, error, jobs)
+
+
+def _whole(found: Any, otherwise: int) -> int:
+    return found if isinstance(found, int) else otherwise
+
+
+def _take(found: dict[datetime, list[Record]], series: list[Series], is_alone: bool) -> int:
+    of_tasks: dict[str, list[Series]] = defaultdict(list)
+    for one in series:
+        if one.labels["__name__"] in TASK_NAMES:
+            of_tasks[one.labels.get("job_id", "")].append(one)
+    subtasks = {job_id: rows.Subtasks(of_job) for job_id, of_job in of_tasks.items()}
+    jobs = {job.job_id: (moment, job) for moment, job in rows.jobs(one for one in series if one.labels["__name__"] in JOB_NAMES)}
+    for job_id, of_job in subtasks.items():
+        for moment, sample in of_job.rows(job_id, placed=is_alone):
+            found[moment].append(sample)
+    if is_alone:
+        for job_id, (moment, job) in jobs.items():
+            found[moment].append(rows.with_vertices(job, subtasks.get(job_id) or rows.Subtasks(())))
+        for moment, manager in rows.taskmanagers(one for one in series if one.labels["__name__"] in TASKMANAGER_NAMES):
+            found[moment].append(manager)
+    return len(jobs)

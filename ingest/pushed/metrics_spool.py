@@ -1,0 +1,108 @@
+"""Pushed samples on their way to the collector: one file a minute, by the instants of the samples.
+
+A sample that comes twice is there twice and read once, since the same instant of the same series has one value. Files are removed once
+the collector has saved that it read beyond them; what comes later still is too late.
+"""
+
+import fcntl
+import json
+import math
+import os
+import shutil
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from ingest.prometheus.matrix import Series
+from ingest.pushed.otlp_metrics import Sample
+from ingest.pushed.spool import LEAST_FREE_SHARE, Behind
+
+MINUTE_S = 60
+MAX_BYTES = 256 * 1024 * 1024
+"""Of one cluster, waiting: 1,000 subtasks report some 20 MB a minute."""
+MAX_FILES = 180
+AHEAD_S = 600
+"""A clock that is farther ahead is wrong."""
+BEHIND_S = 3600
+
+
+@dataclass(frozen=True)
+class MetricsSpool:
+    """The samples of one cluster, below ``folder``. Several processes may use it at once."""
+
+    folder: Path
+
+    def take(self, samples: Iterable[Sample], now_s: float) -> int:
+        """How many are kept: those of the last hour. Raises :class:`Behind` where too much waits; then none is."""
+        by_minute: dict[int, list[str]] = defaultdict(list)
+        for one in samples:
+            if now_s - BEHIND_S <= one.at_s <= now_s + AHEAD_S:
+                by_minute[int(one.at_s // MINUTE_S)].append(json.dumps([one.name, dict(one.labels), one.at_s, one.value]) + "\n")
+        with self._locked():
+            self._check_room()
+            for minute, lines in by_minute.items():
+                with (self.folder / f"{minute}.jsonl").open("a", encoding="utf-8") as file:
+                    file.writelines(lines)
+                    file.flush()
+                    os.fsync(file.fileno())
+        return sum(map(len, by_minute.values()))
+
+    def _check_room(self) -> None:
+        files = list(self.folder.glob("*.jsonl"))
+        waiting = sum(path.stat().st_size for path in files)
+        if waiting > MAX_BYTES or len(files) > MAX_FILES:
+            raise Behind(f"{waiting:,} bytes of samples that were pushed are not read yet; the collector has to catch up first.")
+        disk = shutil.disk_usage(self.folder)
+        if disk.free < disk.total * LEAST_FREE_SHARE:
+            raise Behind(f"Only {disk.free:,} bytes are free on Weir's disk; nothing is taken until there is more.")
+
+    def forget(self, until_s: float) -> None:
+        """Remove what is of before, which was read."""
+        with self._locked():
+            for path in self._files():
+                if (int(path.stem) + 1) * MINUTE_S <= until_s:
+                    path.unlink()
+
+    def read(self, after_s: float, until_s: float, step_s: int) -> list[Series]:
+        """Series with a value at each step that has a sample behind the step before it: the newest one. A damaged line is passed over."""
+        newest: dict[tuple[str, tuple[tuple[str, str], ...]], dict[int, tuple[float, float]]] = defaultdict(dict)
+        for path in self._files():
+            minute_s = int(path.stem) * MINUTE_S
+            if minute_s > until_s or minute_s + MINUTE_S <= after_s - step_s:
+                continue
+            with path.open(encoding="utf-8", errors="replace") as file:
+                for line in file:
+                    one = _sample(line)
+                    step = -int(-one.at_s // step_s) * step_s if one else 0
+                    if one and after_s < step <= until_s:
+                        steps = newest[one.name, one.labels]
+                        steps[step] = max(steps.get(step, (0.0, 0.0)), (one.at_s, one.value))
+        return [
+            Series({"__name__": name, **dict(labels)}, tuple((float(step), value) for step, (_, value) in sorted(steps.items())))
+            for (name, labels), steps in sorted(newest.items())
+        ]
+
+    def discard(self) -> None:
+        """Nobody collects them any more."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _files(self) -> list[Path]:
+        return sorted((path for path in self.folder.glob("*.jsonl") if path.stem.isdigit()), key=lambda path: int(path.stem))
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with (self.folder / "lock").open("wb") as handle:
+            fcntl.flock(handle, fcntl.LOCK_EX)
+            yield
+
+
+def _sample(line: str) -> Sample | None:
+    try:
+        name, labels, at_s, value = json.loads(line)
+        sample = Sample(str(name), tuple(labels.items()), float(at_s), float(value))
+        return sample if math.isfinite(sample.at_s) else None
+    except (ValueError, TypeError, AttributeError):
+        return None  # cut where the disk was full; its sender was never answered
