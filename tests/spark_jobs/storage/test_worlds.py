@@ -17,9 +17,9 @@ from tests.spark_jobs.storage.judged_worlds import Judged, judged_worlds
 from tests.spark_jobs.storage.worlds import FAILURES, GUARD, NOW, Job, Snapshot, World, world
 from tests.storage_places import place_of
 
-WORLDS = {"packed": examples(2_000, 10_000), "written": 150}
+WORLDS = {"packed": examples(800, 10_000), "written": 100}
 """How many get their references as rows, and how many have real ``_metadata`` that executors read."""
-IN_ONE_PROCESS = {"packed": examples(400, 1_000), "written": 60}
+IN_ONE_PROCESS = {"packed": examples(200, 1_000), "written": 40}
 """How many of them are judged a second time, without Spark."""
 FIRST_SEEDS = {"packed": 4_000_150, "written": 4_000_000}
 
