@@ -101,7 +101,7 @@ def test_any_text_can_be_looked_at(text: str) -> None:
 )  # fmt: skip
 def test_a_long_hostile_text_comes_to_an_end(piece: str) -> None:
     """Quadratic ones would take hours here; linear ones take seconds on any machine."""
-    long = (piece * (200_000 // len(piece) + 1))[:200_000]
+    long = (piece * (100_000 // len(piece) + 1))[:100_000]
     redact(long)
     redact(long + "\npassword=x")
 
