@@ -97,6 +97,18 @@ SHORT = Layout(
     r"([0-9]{2})/([0-9]{2})/([0-9]{2}) ([0-9]{2}):([0-9]{2}):([0-9]{2})",
     "yMdHms",
 )
+OPERATOR = Layout(
+    "operator",
+    "",
+    r"^([0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}:[0-9]{2})(?:[.,]([0-9]{1,9}))? ++"
+    # A class, abbreviated or not, where other layouts have the thread; then the level in brackets, and what the record is about.
+    r"((?:[a-z][a-z0-9_]{0,60}+\.){1,20}+[A-Z][A-Za-z0-9_$]{0,200}+) *+"
+    rf"\[{_LEVEL} *+\](?: ?\[[^\[\]\n]{{0,520}}+\])?+ (?![^\n ]{{1,300}} - )",
+    ("second", "fraction", "logger", "level"),
+    r"([0-9]{4})-([0-9]{2})-([0-9]{2})[T ]([0-9]{2}):([0-9]{2}):([0-9]{2})",
+    "yMdHms",
+)
+"""https://github.com/apache/flink-kubernetes-operator: log4j2.properties of the operator, which often is that of its jobs, too."""
 CLOCK = rf"^[0-2][0-9]:[0-5][0-9]:[0-5][0-9](?:[.,][0-9]{{1,9}})? ++{_BEFORE_MESSAGE}"
 """Times without a date: with one before it, such a line has the layout ``DATED``."""
 

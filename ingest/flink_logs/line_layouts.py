@@ -4,15 +4,21 @@ import re
 from datetime import date, datetime
 from zoneinfo import ZoneInfo
 
-from ingest.flink_logs.layouts import CLOCK, DATED, SHORT, Layout
+from ingest.flink_logs.envelopes import COLOURS
+from ingest.flink_logs.layouts import CLOCK, DATED, OPERATOR, SHORT, Layout
 
-_OTHERS = tuple((layout, re.compile(layout.header.encode()).match) for layout in (DATED, SHORT))
+_OTHERS = tuple((layout, re.compile(layout.header.encode()).match) for layout in (OPERATOR, DATED, SHORT))
 _CLOCK = re.compile(CLOCK.encode()).match
 _FOREIGN = (
     rb"(?:\[?[0-9]{2,4}[-/:][0-9]{2}[-/:][0-9]{2}[T ,.]|\{ ?\"|<[0-9]{1,3}>|\[pod/|\x1b\[|[A-Z][a-z]{2} [ 0-9][0-9] [0-9]{2}:"
     rb"|[A-Za-z0-9][A-Za-z0-9_.-]*+ *+\| )"
 )
 """How a line begins that may need a closer look."""
+
+
+def uncoloured(line: bytes) -> bytes:
+    """Without the codes by which terminals colour text."""
+    return COLOURS.sub(b"", line) if b"\x1b[" in line else line
 
 
 class LineLayouts:
@@ -31,11 +37,15 @@ class LineLayouts:
         return not self._foreign_first(block) and not self._foreign(block)
 
     def have_header(self, line: bytes) -> bool:
+        line = uncoloured(line)
         return bool(self.own(line) or _CLOCK(line) or any(match(line) for _, match in _OTHERS))
 
     def of(self, line: bytes, stamp: bytes) -> tuple[Layout | None, bytes]:
-        """The layout whose header the line has; a date is put before a time that has none."""
+        """The layout whose header the line has, which then is without colours; a date is put before a time that has none."""
         if self.own(line):
+            return self._layout, line
+        given, line = line, uncoloured(line)
+        if line is not given and self.own(line):
             return self._layout, line
         if line[:1].isdigit() or line[:1] == b"[":
             for layout, match in _OTHERS:
@@ -46,7 +56,7 @@ class LineLayouts:
                 if day is not None:
                     return DATED, day.isoformat().encode() + b" " + line
                 self.undated = True
-        return None, line
+        return None, given
 
     def _day_of(self, line: bytes, stamp: bytes) -> date | None:
         """By the time of the envelope: the day on which the line's time is nearest to it."""

@@ -17,7 +17,7 @@ from ingest.flink_logs.envelopes import cri
 from ingest.flink_logs.json_records import JsonRecord
 from ingest.flink_logs.json_records import read as read_json
 from ingest.flink_logs.layouts import Layout
-from ingest.flink_logs.line_layouts import LineLayouts
+from ingest.flink_logs.line_layouts import LineLayouts, uncoloured
 from ingest.flink_logs.log_streams import LogStream, StreamKey
 from ingest.flink_logs.peeling import Peeler
 from ingest.flink_logs.record_splitter import MAX_RECORD_BYTES, Keep, RawRecord, RecordCounts, RecordSplitter
@@ -263,6 +263,8 @@ class LogReader:
                     continue
                 if stream.is_json or stream.begun_at < 0 or at - stream.begun_at > MAX_RECORD_BYTES:
                     continue
+                if stream.layout is not self._layout:
+                    line = uncoloured(line)
             else:
                 if layout is not stream.layout or stream.is_json:
                     self._give(stream, b"".join(given))

@@ -29,7 +29,9 @@ BLOCK_BYTES = 32 * 1024 * 1024
 READ_BYTES = 4 * 1024 * 1024
 READ_ON_BYTES = 64 * 1024
 LEARNED_BYTES = 64 * 1024
-"""Of a file's beginning, by which its prefixes are known to whoever reads from its middle."""
+"""Of a file's beginning, and before a block, by which prefixes of lines are known to whoever reads from its middle."""
+LEARNED_BEHIND_BYTES = 4 * 1024
+"""Of the line in which a block begins."""
 
 MOST_CHANGES = 20
 """Between parts that are records alone and others, in one reading: beyond it the way that is faster for many costs more."""
@@ -115,6 +117,8 @@ class BlockReader(LogReader):
             head = stream.read(LEARNED_BYTES)
             # What the line that the block begins in shows is known behind it, too.
             self.learn(head[: head.find(b"\n", self._block.begin - 1) + 1] if len(head) >= self._block.begin else head)
+            if self._block.begin > len(head):
+                self._learn_before(stream)
         stream.seek(position)
         while data := stream.read(min(READ_BYTES, end - position)):
             position += len(data)
@@ -129,6 +133,14 @@ class BlockReader(LogReader):
         if self.resume_offset < end:
             self._close()
             yield self._batch(end)
+
+    def _learn_before(self, stream: IO[bytes]) -> None:
+        """A container that first prints behind the file's beginning is known by its records right before the block."""
+        first = max(self._block.begin - LEARNED_BYTES, LEARNED_BYTES)
+        stream.seek(first - 1)
+        before = stream.read(self._block.begin - first + 1 + LEARNED_BEHIND_BYTES)
+        end = before.find(b"\n", self._block.begin - first)
+        self.learn(before[before.find(b"\n") + 1 : end + 1 if end >= 0 else self._block.begin - first + 1])
 
     def counts(self, failure: str | None) -> pa.RecordBatch:
         row = {"process": self._process, "file": self._file, "headers": self.headers, "failure": failure}

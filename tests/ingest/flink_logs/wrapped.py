@@ -32,6 +32,8 @@ _RECORDS = [
     '{"a": 1}',
     "name | type",
     "04:00:00.001 [main] WARN a.B - no date",
+    "2026-11-21 04:00:00,003 o.a.f.B                        [WARN ][flink/orders] careful\n\tat x",
+    "\x1b[33m2026-11-21 04:00:00,004\x1b[m \x1b[1;31mWARN \x1b[m a.B - coloured\n\tat \x1b[1mx\x1b[m",
     "\ufffd",
 ]
 """What may stand in a log: records in several layouts, pieces of traces, damage."""
@@ -157,6 +159,12 @@ TEXT_LAYOUTS: dict[str, Wrap] = {
     "iso with zone": _layout("{at:%Y-%m-%dT%H:%M:%S}.{ms}Z {level:<5} [main] {logger} - {message}"),
     "iso with offset": _layout("{local:%Y-%m-%dT%H:%M:%S},{ms}+0800 {level:<5} {logger}:123 - {message}"),
     "logback": _layout("{at:%Y-%m-%d %H:%M:%S}.{ms} [main] {level:<5} {short} - {message}"),
+    "operator": _layout("{at:%Y-%m-%d %H:%M:%S},{ms} {short:<30} [{level:<5}][flink/orders] {message}"),
+    "operator, early": _layout("{at:%Y-%m-%d %H:%M:%S},{ms} {short:<30} [{level:<5}] [flink.orders] {message}"),
+    "operator in colours": _layout(
+        "\x1b[33m{at:%Y-%m-%d %H:%M:%S},{ms}\x1b[m \x1b[36m{short:<30}\x1b[m \x1b[32m[{level:<5}][flink/orders] {message}\x1b[m"
+    ),
+    "level in colours": _layout("{at:%Y-%m-%d %H:%M:%S},{ms} \x1b[1;31m{level:<5}\x1b[m {logger:<60} [] - {message}"),
     "spring": _layout("{at:%Y-%m-%d %H:%M:%S}.{ms}  {level:<5} 1 --- [           main] {short} : {message}"),
 }
 WITHOUT_DATE = {"logback": _layout("{at:%H:%M:%S}.{ms} [main] {level:<5} {logger} - {message}")}

@@ -16,7 +16,7 @@ from ingest.flink_logs.layouts import layout_of, zone_of
 from ingest.flink_logs.patterns import PATTERNS
 from ingest.flink_logs.record_splitter import MAX_RECORD_BYTES
 from spark_jobs.transforms import log_blocks
-from spark_jobs.transforms.log_blocks import Block, record_batches, shares
+from spark_jobs.transforms.log_blocks import LEARNED_BYTES, Block, record_batches, shares
 from tests.ingest.flink_logs.wrapped import ENVELOPES, JSON_LAYOUTS, mixed_logs
 
 RECORDINGS = Path(__file__).parents[2] / "fixtures" / "recordings"
@@ -119,6 +119,25 @@ def test_a_recorded_log_in_an_envelope_is_read_in_blocks(tmp_path: Path, name: s
     records, _ = rows_of(of_file(path, 50_000))
     assert told(records) == told(records_of(data, file=str(path)))
     assert Counter(row["message"] for row in records) == Counter(record.message for record in records_of(plain, file="jm.log"))
+
+
+@pytest.mark.parametrize("block_bytes", [5_000, 40_000])
+def test_a_container_that_first_prints_behind_the_beginning_of_a_file_is_known_to_blocks_amid_its_traces(
+    tmp_path: Path, block_bytes: int
+) -> None:
+    quiet = "".join(f"{HEADER}record {number}\n" for number in range(2_500))
+    assert len(quiet) > LEARNED_BYTES
+    traces = "".join(
+        f"jm-{number % 3}  | {HEADER}{number} of a container\n"
+        + "".join(f"{HEADER}{line} of the process\njm-{number % 3}  | \tat container.Line{line}\n" for line in range(60))
+        for number in range(30)
+    )
+    data = (quiet + traces).encode()
+    path = tmp_path / "jm.log"
+    path.write_bytes(data)
+    records, _ = rows_of(of_file(path, block_bytes))
+    assert told(records) == told(records_of(data, file=str(path)))
+    assert sum(row["process"].startswith("jm-") and row["message"].endswith("container.Line59") for row in records) == 30
 
 
 @pytest.mark.parametrize("block_bytes", [1_000, 300_000, 5_000_000])
