@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
+from ingest import operator_log
 from ingest.errors import IngestError
 from ingest.flink_logs import endpoint, tail
 from ingest.flink_logs.endpoint import Transfer
@@ -105,6 +106,7 @@ def collect_shard(
         _read_pushed_metrics(run, at())
         _read_archives(run, at())
         _tail(run, at(), SHARD_LOG_BYTES // max(1, len(sources)))
+        _take_operator_events(run, at())
     budget = EvidenceBudget()
     for run in runs:
         _read_metadata(run, at(), budget)
@@ -314,6 +316,14 @@ def _tail(run: ClusterRun, at: datetime, share_bytes: int) -> None:
         return
     run.take(result.observed, result.skips, at, "log")
     run.cursor["logs"] = result.cursor
+
+
+def _take_operator_events(run: ClusterRun, at: datetime) -> None:
+    if not run.source.operator_events:
+        return
+    records, run.cursor[operator_log.SOURCE] = operator_log.new_records(run.source.operator_events, run.part(operator_log.SOURCE), at)
+    if records:
+        run.observed.append(Observed(run.source.name, at, operator_log.SOURCE, records))
 
 
 def _read_metadata(run: ClusterRun, at: datetime, budget: EvidenceBudget) -> None:

@@ -4,6 +4,8 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import Literal
 
+from ingest.discovery.operator_report import OperatorEvent
+
 
 @dataclass(frozen=True, slots=True)
 class Auth:
@@ -117,5 +119,7 @@ class ClusterSource:
     metrics_interval_s: float = 30
     request_timeout_s: float = 10
     max_response_bytes: int = 64 * 1024 * 1024
+    operator_events: tuple[OperatorEvent, ...] = ()
+    """What an operator said lately of jobs of this cluster; each is taken once."""
     flame_graphs: tuple[WantedFlameGraph, ...] = ()
     """What users want to see now, the most urgent first."""

@@ -27,6 +27,11 @@ def served(recording: Path, home: Path, table: ServingTable) -> list[dict[str, A
 def served_tables(recording: Path, home: Path, *tables: ServingTable) -> list[list[dict[str, Any]]]:
     lake = Lake(str(home / "lake"))
     import_recording(recording, CLUSTER, lake)
+    return cycled(lake, home, *tables)
+
+
+def cycled(lake: Lake, home: Path, *tables: ServingTable) -> list[list[dict[str, Any]]]:
+    """The same of what a lake holds; the run is left at ``home/run``."""
     versions = {name: lake.version(name) for name in CYCLE_TABLES}
     run_dir = RunFiles(str(home / "run"))
     cycle = SmallCycle(SmallLake(lake, versions, most_rows=1_000_000), None, run_dir)

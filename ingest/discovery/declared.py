@@ -7,6 +7,8 @@ from typing import Any
 from urllib.parse import urlsplit
 from zoneinfo import available_timezones
 
+from ingest.discovery.declared_fields import mapping, text, texts
+from ingest.discovery.declared_kubernetes import kubernetes_source
 from ingest.discovery.documents import MAX_BYTES, from_yaml
 from ingest.discovery.sources import DiscoverySource
 from ingest.errors import Refused, Skipped
@@ -20,9 +22,9 @@ MAX_SECRET_BYTES = 64 * 1024
 FILE_ENDINGS = (".json", ".yml", ".yaml")
 
 _SIGN_IN = ("authorization", "basic_auth", "tls_config")
-_KEYS = ("name", "file_sd", "http_sd", "zookeeper", "yarn", "refresh_s", "cluster", "scheme", "labels", "hosts", "logs", *_SIGN_IN)
 _HOST = re.compile(r"(\[[0-9A-Fa-f:]+\]|[A-Za-z0-9._-]+):[0-9]{1,5}")
-_KINDS = ("file_sd", "http_sd", "zookeeper", "yarn")
+_KINDS = ("file_sd", "http_sd", "zookeeper", "yarn", "kubernetes")
+_KEYS = ("name", *_KINDS, "refresh_s", "cluster", "scheme", "labels", "hosts", "logs", *_SIGN_IN)
 _NAME_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")
 
 
@@ -44,7 +46,7 @@ def read_declared(path: Path) -> tuple[DiscoverySource, ...]:
 
 def declared(document: Any) -> tuple[DiscoverySource, ...]:
     """Raises ``ValueError``."""
-    entries = _mapping(document, "the file", ("sources",)).get("sources")
+    entries = mapping(document, "the file", ("sources",)).get("sources")
     if not isinstance(entries, list) or len(entries) > MAX_SOURCES:
         raise ValueError(f"'sources' must be a list of at most {MAX_SOURCES} sources")
     found: dict[str, DiscoverySource] = {}
@@ -57,34 +59,35 @@ def declared(document: Any) -> tuple[DiscoverySource, ...]:
 
 
 def _source(entry: Any, where: str) -> DiscoverySource:
-    given = _mapping(entry, where, _KEYS)
-    name = _text(given, "name", where)
+    given = mapping(entry, where, _KEYS)
+    name = text(given, "name", where)
     if not name or len(name) > 100 or not set(name) <= _NAME_CHARACTERS:
         raise ValueError(f"{where}: 'name' must be letters, digits, dots, dashes and underscores, 100 at most")
     where = f"source {name}"
     if sum(kind in given for kind in _KINDS) != 1:
         raise ValueError(f"{where} needs one of {', '.join(_KINDS)}")
     auth, tls = _auth(given, where), _tls(given.get("tls_config"), where)
-    hosts = _texts(given, "hosts", where)
+    hosts = texts(given, "hosts", where)
     if auth and not hosts:
         raise ValueError(f"{where} has credentials: say in 'hosts' which hosts they may be sent to, such as ['*.flink.example.org']")
-    scheme = _text(given, "scheme", where) or "http"
+    scheme = text(given, "scheme", where) or "http"
     if scheme not in ("http", "https"):
         raise ValueError(f"{where}: 'scheme' must be http or https")
     kind = next(kind for kind in _KINDS if kind in given)
-    own = _mapping(given[kind] or {}, f"{where}: {kind}", ("url", *_SIGN_IN)) if kind in ("http_sd", "yarn") else {}
-    ensemble = _mapping(given.get("zookeeper") or {}, f"{where}: zookeeper", ("hosts", "root"))
+    own = mapping(given[kind] or {}, f"{where}: {kind}", ("url", *_SIGN_IN)) if kind in ("http_sd", "yarn") else {}
+    ensemble = mapping(given.get("zookeeper") or {}, f"{where}: zookeeper", ("hosts", "root"))
     return DiscoverySource(
         name=name,
         files=_files(given, where) if "file_sd" in given else (),
         url=_url(own, f"{where}: {kind}") if kind == "http_sd" else "",
         yarn=_url(own, f"{where}: {kind}") if kind == "yarn" else "",
         zookeeper=_ensemble(ensemble, where) if "zookeeper" in given else (),
-        root=_text(ensemble, "root", f"{where}: zookeeper") or "/flink",
+        root=text(ensemble, "root", f"{where}: zookeeper") or "/flink",
+        kubernetes=kubernetes_source(given["kubernetes"], f"{where}: kubernetes") if "kubernetes" in given else None,
         own_auth=_auth(own, f"{where}: {kind}"),
         own_tls=_tls(own.get("tls_config"), f"{where}: {kind}"),
         refresh_s=_seconds(given, where),
-        cluster=_text(given, "cluster", where),
+        cluster=text(given, "cluster", where),
         scheme="https" if scheme == "https" else "http",
         labels=_labels(given, where),
         hosts=hosts,
@@ -95,21 +98,21 @@ def _source(entry: Any, where: str) -> DiscoverySource:
 
 
 def _files(given: Mapping[str, Any], where: str) -> tuple[str, ...]:
-    files = _texts(_mapping(given["file_sd"], f"{where}: file_sd", ("files",)), "files", f"{where}: file_sd")
+    files = texts(mapping(given["file_sd"], f"{where}: file_sd", ("files",)), "files", f"{where}: file_sd")
     if not files or not all(file.endswith(FILE_ENDINGS) and Path(file).is_absolute() for file in files):
         raise ValueError(f"{where}: file_sd needs 'files': absolute paths or globs that end in {', '.join(FILE_ENDINGS)}")
     return files
 
 
 def _ensemble(ensemble: Mapping[str, Any], where: str) -> tuple[str, ...]:
-    hosts = _texts(ensemble, "hosts", f"{where}: zookeeper")
+    hosts = texts(ensemble, "hosts", f"{where}: zookeeper")
     if not hosts or not all(_HOST.fullmatch(host) for host in hosts):
         raise ValueError(f"{where}: zookeeper needs 'hosts', such as ['zk1:2181', 'zk2:2181']")
     return hosts
 
 
 def _url(own: Mapping[str, Any], where: str) -> str:
-    url = _text(own, "url", where)
+    url = text(own, "url", where)
     try:
         parts = urlsplit(url)
         usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0 and "@" not in parts.netloc
@@ -124,7 +127,7 @@ def _url(own: Mapping[str, Any], where: str) -> str:
 
 
 def _labels(given: Mapping[str, Any], where: str) -> dict[str, str]:
-    labels = _mapping(given.get("labels") or {}, f"{where}: labels")
+    labels = mapping(given.get("labels") or {}, f"{where}: labels")
     if any(not isinstance(text, str) or str(name).startswith("__") for name, text in labels.items()):
         raise ValueError(f"{where}: 'labels' are names with texts, such as team: '{{__meta_team}}'; numbers and yes/no need quotes")
     return dict(labels)
@@ -140,29 +143,29 @@ def _seconds(given: Mapping[str, Any], where: str) -> int:
 def _logs(given: Any, where: str) -> LogSource | None:
     if given is None:
         return None
-    logs = _mapping(given, f"{where}: logs", ("globs", "layout", "time_zone"))
-    globs = _texts(logs, "globs", f"{where}: logs")
-    zone = _text(logs, "time_zone", where) or "UTC"
+    logs = mapping(given, f"{where}: logs", ("globs", "layout", "time_zone"))
+    globs = texts(logs, "globs", f"{where}: logs")
+    zone = text(logs, "time_zone", where) or "UTC"
     if zone not in available_timezones():
         raise ValueError(f"{where}: logs: 'time_zone' must be an IANA name such as Europe/Berlin")
-    return LogSource(globs, _text(logs, "layout", where) or "flink", zone)
+    return LogSource(globs, text(logs, "layout", where) or "flink", zone)
 
 
 def _auth(given: Mapping[str, Any], where: str) -> Auth | None:
     """As Prometheus declares it; secrets are in files."""
     if "authorization" in given:
-        token = _mapping(given["authorization"], f"{where}: authorization", ("type", "credentials_file"))
+        token = mapping(given["authorization"], f"{where}: authorization", ("type", "credentials_file"))
         if token.get("type", "Bearer") != "Bearer":
             raise ValueError(f"{where}: authorization: 'type' must be Bearer")
         return Auth("bearer", _secret(token, "credentials_file", where))
     if "basic_auth" in given:
-        basic = _mapping(given["basic_auth"], f"{where}: basic_auth", ("username", "password_file"))
-        return Auth("basic", _secret(basic, "password_file", where), _text(basic, "username", where))
+        basic = mapping(given["basic_auth"], f"{where}: basic_auth", ("username", "password_file"))
+        return Auth("basic", _secret(basic, "password_file", where), text(basic, "username", where))
     return None
 
 
 def _secret(given: Mapping[str, Any], key: str, where: str) -> str:
-    path = _text(given, key, where)
+    path = text(given, key, where)
     try:
         with open_regular(path) as file:
             secret = file.read(MAX_SECRET_BYTES).decode().strip()
@@ -177,32 +180,9 @@ def _tls(given: Any, where: str) -> Tls | None:
     if given is None:
         return None
     keys = ("ca_file", "cert_file", "key_file")
-    tls = _mapping(given, f"{where}: tls_config", (*keys, "insecure_skip_verify"))
+    tls = mapping(given, f"{where}: tls_config", (*keys, "insecure_skip_verify"))
     verify = tls.get("insecure_skip_verify", False)
     if not isinstance(verify, bool):
         raise ValueError(f"{where}: tls_config: 'insecure_skip_verify' must be true or false")
-    ca, cert, key = (_text(tls, name, where) for name in keys)
+    ca, cert, key = (text(tls, name, where) for name in keys)
     return Tls(ca, cert, key, not verify)
-
-
-def _mapping(given: Any, where: str, keys: tuple[str, ...] = ()) -> Mapping[str, Any]:
-    if not isinstance(given, dict):
-        raise ValueError(f"{where} must be names with values")
-    for key in given:
-        if keys and key not in keys:
-            raise ValueError(f"{where}: {str(key)[:40]!r} is not known; use {', '.join(keys)}")
-    return given
-
-
-def _text(given: Mapping[str, Any], key: str, where: str) -> str:
-    text = given.get(key, "")
-    if not isinstance(text, str) or len(text) > 1_000 or "\0" in text:
-        raise ValueError(f"{where}: '{key}' must be a text")
-    return text
-
-
-def _texts(given: Mapping[str, Any], key: str, where: str) -> tuple[str, ...]:
-    texts = given.get(key, [])
-    if not isinstance(texts, list) or len(texts) > 100 or not all(isinstance(text, str) and 0 < len(text) <= 500 for text in texts):
-        raise ValueError(f"{where}: '{key}' must be a list of texts")
-    return tuple(texts)

@@ -13,7 +13,7 @@ from ingest.network.clusters import refusal
 CLUSTER_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _PLACE = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _ADDRESS = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(:[0-9]{1,5})?")
-_PATH = re.compile(r"(/[A-Za-z0-9._~%@,+-]+)*/?")
+_PATH = re.compile(r"(/[A-Za-z0-9._~%@,:+-]+)*/?")
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9._-]+")
 METRICS_PATH = "/metrics"
 """Where Prometheus asks by default: a reporter's, so it says nothing about the REST API of a JobManager."""
@@ -37,7 +37,8 @@ def listing_of(source: DiscoverySource, targets: Iterable[Target], error: str = 
             name = _name(source, labels)
             if labels.get("cluster") == name:
                 del labels["cluster"]  # said already
-            cluster = FoundCluster(name, url, {key: text for key, text in sorted(labels.items()) if not key.startswith("__") and text})
+            kept = {key: text for key, text in sorted(labels.items()) if not key.startswith("__") and text}
+            cluster = FoundCluster(name, url, kept, target.operator)
             before = found.setdefault(name, cluster)
             if before != cluster:
                 raise _Refused(f"{before.url} goes by the name {name} already; set 'cluster' of the source to labels that differ")

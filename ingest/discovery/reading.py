@@ -9,6 +9,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from ingest.discovery.documents import MAX_BYTES, from_json, from_yaml
+from ingest.discovery.kubernetes.reading import read_kubernetes
 from ingest.discovery.naming import listing_of
 from ingest.discovery.sources import DiscoverySource, Listing
 from ingest.discovery.target_groups import MAX_TARGETS, Target, targets_of
@@ -22,6 +23,8 @@ from ingest.regular_files import open_regular
 REQUEST_TIMEOUT_S = 5.0
 READ_WITHIN_S = 12.0
 """One source, with the second attempts at its address."""
+KUBERNETES_WITHIN_S = 30.0
+"""Pages of all resources; resources of the operator are large."""
 MAX_FILES = 1_000
 _CHECK = "Check what answers there, or its entry in the file of sources."
 
@@ -36,8 +39,13 @@ async def _read_all(sources: Sequence[DiscoverySource]) -> list[Listing]:
 
 
 async def _guarded(source: DiscoverySource) -> Listing:
+    within_s = KUBERNETES_WITHIN_S if source.kubernetes else READ_WITHIN_S
     try:
-        async with asyncio.timeout(READ_WITHIN_S):
+        async with asyncio.timeout(within_s):
+            if source.kubernetes:
+                targets, notes = await read_kubernetes(source.name, source.kubernetes)
+                listing = listing_of(source, targets)
+                return replace(listing, refused=(*listing.refused, *notes))
             if source.files:
                 return await asyncio.to_thread(read_files, source)
             if source.zookeeper:
@@ -48,7 +56,7 @@ async def _guarded(source: DiscoverySource) -> Listing:
                 return listing_of(source, applications(await _answer(source, source.yarn.rstrip("/") + APPLICATIONS)))
             return listing_of(source, targets_of(await _answer(source, source.url)))
     except TimeoutError:
-        return Listing(error=f"{source.place} was not read within {READ_WITHIN_S:g} s.")
+        return Listing(error=f"{source.place} was not read within {within_s:g} s.")
     except (BadAnswer, Unanswered) as error:
         why = f"it answers more than {MAX_BYTES >> 20} MiB" if error.reason == "too_large" else str(error).rstrip(".")
         return Listing(error=f"{source.place} could not be read: {why}. {_CHECK}")

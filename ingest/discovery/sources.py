@@ -4,12 +4,41 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from ingest.discovery.operator_report import OperatorReport
 from ingest.sources import Auth, LogSource, Tls
+
+OWN_NAMESPACE = "@own"
+"""No namespace is called so."""
+ADDRESS = "{service}.{namespace}:{port}"
+
+
+@dataclass(frozen=True, slots=True)
+class KubernetesSource:
+    """``kubeconfig`` "" is the cluster that this process runs in; ``context`` "" the current one of the file.
+
+    ``read``: deployments (of the operator), services (of native clusters), leaders (of high availability); empty is the first two, of
+    which the operator's resources need not be installed. ``namespaces``: empty for all; :data:`OWN_NAMESPACE` is that of the service
+    account or the context. ``address``: where a cluster is asked, with ``{service}``, ``{namespace}``, ``{name}`` and ``{port}`` in it, and
+    scheme and path as far as needed. ``leader``: ask the JobManager that leads at its own address instead, where a ConfigMap names it.
+    """
+
+    kubeconfig: str = ""
+    context: str = ""
+    namespaces: tuple[str, ...] = ()
+    selector: str = ""
+    read: tuple[str, ...] = ()
+    address: str = ADDRESS
+    leader: bool = False
+
+    @property
+    def place(self) -> str:
+        where = f"{self.kubeconfig}{f' ({self.context})' if self.context else ''}" if self.kubeconfig else "the cluster that Weir runs in"
+        return where + (f", namespaces {', '.join(self.namespaces)}" if self.namespaces else "")
 
 
 @dataclass(frozen=True, slots=True)
 class DiscoverySource:
-    """One entry of ``sources:``; exactly one of ``files``, ``url``, ``zookeeper`` and ``yarn`` is given.
+    """One entry of ``sources:``; exactly one of ``files``, ``url``, ``zookeeper``, ``yarn`` and ``kubernetes`` is given.
 
     ``cluster`` names a cluster out of its labels, ``{label}`` by ``{label}``; "" takes the label ``cluster``, else host and port.
     ``labels`` are given to each of its clusters, made of its own in the same way. ``hosts``: globs, one of which each address must fit;
@@ -24,6 +53,7 @@ class DiscoverySource:
     root: str = "/flink"
     yarn: str = ""
     """Address of a ResourceManager."""
+    kubernetes: KubernetesSource | None = None
     own_auth: Auth | None = None
     own_tls: Tls | None = None
     refresh_s: int = 15
@@ -37,11 +67,15 @@ class DiscoverySource:
 
     @property
     def kind(self) -> str:
+        if self.kubernetes:
+            return "kubernetes"
         return "file" if self.files else "http" if self.url else "yarn" if self.yarn else "zookeeper"
 
     @property
     def place(self) -> str:
         """Where it is read, for people."""
+        if self.kubernetes:
+            return self.kubernetes.place
         return ", ".join(self.files) or self.url or self.yarn or f"{','.join(self.zookeeper)}{self.root}"
 
 
@@ -52,6 +86,7 @@ class FoundCluster:
     name: str
     url: str
     labels: Mapping[str, str] = field(default_factory=dict)
+    operator: OperatorReport | None = None
 
 
 @dataclass(frozen=True, slots=True)

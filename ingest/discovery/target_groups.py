@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ingest.discovery.operator_report import OperatorReport
 from ingest.errors import Skipped
 from ingest.redaction.texts import redact
 
@@ -27,6 +28,7 @@ class Target:
 
     address: str
     labels: Mapping[str, str]
+    operator: OperatorReport | None = None
 
 
 def targets_of(document: Any) -> list[Target]:

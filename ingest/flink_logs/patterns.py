@@ -531,6 +531,12 @@ _JOB_PATTERNS = (
         starts="Received job submission ",
     ),
     _pattern(
+        "operator_event",
+        "of the Kubernetes operator, written by ingest.operator_log",
+        rf"Kubernetes operator: (?P<to_state>[A-Za-z0-9]{{1,60}}) of job {t.JOB}(?:, at {t.WORD:path})?: {t.REST:reason_text}",
+        f"Kubernetes operator: SpecChanged of job {t.SAMPLE_JOB}: UPGRADE change(s) detected, starting reconciliation.",
+    ),
+    _pattern(
         "job_started",
         "1.9+",
         rf"Starting execution of job '?{t.ANY:job_name}'? \({t.JOB}\) under job master id ",

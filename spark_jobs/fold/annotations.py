@@ -36,8 +36,8 @@ def annotations(
 ) -> list[dict[str, Any]]:
     """Everything known of one job → its ``job_annotation`` rows, without cluster and job.
 
-    Kinds: savepoint, restart, restore, deploy, failure, terminal, rescale, taskmanager_lost. ``subject`` is the savepoint's
-    id, the restored snapshot, the final state, the rescaled vertex or the TaskManager; "" for the others.
+    Kinds: savepoint, restart, restore, deploy, failure, terminal, rescale, taskmanager_lost, operator. ``subject`` is the savepoint's
+    id, the restored snapshot, the final state, the rescaled vertex, the TaskManager or the operator's word; "" for the others.
     ``jobs`` and ``events`` each once, ``jobs`` in order of time. ``outages``: see :mod:`spark_jobs.fold.downtime`;
     ``lost``: mentions of TaskManagers that were lost, see :mod:`spark_jobs.fold.lost_taskmanagers`;
     ``types``: see :mod:`spark_jobs.fold.snapshots`.

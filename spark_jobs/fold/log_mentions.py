@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from spark_jobs.diagnosis.window_contents import TERMINAL_STATES
 from spark_jobs.fold.downtime import words_of
 from spark_jobs.fold.mentions import Mention, by_log, restore_words
+from spark_jobs.fold.operator_mentions import operator_mentions
 from spark_jobs.fold.rows import Row, grouped, iso, rank
 from spark_jobs.fold.snapshots import NO_TYPES, Types
 
@@ -24,6 +25,8 @@ def _of_one_line(event: Row, types: Types) -> Iterator[Mention]:
         what = event["checkpoint_type"] and event["checkpoint_type"].lower()
         subject, label, detail = restore_words(what, event["checkpoint_id"], event["path"], event["job_id"], types)
         yield by_log("restore", subject, label, detail, event)
+    elif kind == "operator_event":
+        yield from operator_mentions(event)
     if (kind == "task_state" and state == "FAILED") or (kind == "job_state" and state == "FAILING"):
         yield _failed(event)
     if kind in ("job_state", "job_terminal") and state in TERMINAL_STATES:

@@ -31,6 +31,7 @@ LOOK = {
     "restore": ("↺", ACCENT),
     "restart": ("↻", WARN),
     "deploy": ("▸", OK),
+    "operator": ("▹", ACCENT),
     "failure": ("✕", CRIT),
     "taskmanager_lost": ("⊘", CRIT),
     "terminal": ("■", INK_3),

@@ -25,7 +25,7 @@ _MEASURES: tuple[tuple[str, str, Callable[[float | None], str]], ...] = (
 )
 _COLUMNS = ("checkpoint_id", "trigger_time", "cluster", "job_id", "acknowledged", *(field for _title, field, _text in _MEASURES))
 _MOST_HAPPENINGS = 12
-_NOTEWORTHY = ("restart", "restore", "rescale", "deploy", "failure", "taskmanager_lost", "savepoint")
+_NOTEWORTHY = ("restart", "restore", "rescale", "deploy", "failure", "taskmanager_lost", "savepoint", "operator")
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from webapp.findings.choices import SEVERITY_RANK, FindingState, Severity
 from webapp.findings.job_judgements import forget_unseen
 from webapp.findings.models import Finding
 from webapp.findings.overrides import limits_of
+from webapp.fleet.choices import OperatorState
 from webapp.fleet.models import Cluster
 
 RULE = "collect.blind"
@@ -23,7 +24,8 @@ TEXTS = ("severity", "confidence", "subject_kind", "subject_id", "subject", "tit
 def watch(now: datetime) -> None:
     """Open, renew and close the findings of all clusters; jobs of silent ones lose their health."""
     standing = {(one.cluster, one.subject_id): one for one in Finding.objects.open().filter(rule=RULE, job_id="")}
-    for cluster in Cluster.objects.collected().only("name", "last_success_at", "created_at", "last_error", "last_collected_at"):
+    meant_to_run = Cluster.objects.collected().exclude(operator_state=OperatorState.SUSPENDED)
+    for cluster in meant_to_run.only("name", "last_success_at", "created_at", "last_error", "last_collected_at", "operator"):
         gap = gap_of(cluster, now)
         window = JobWindow(cluster.name, "", _ms(now), _ms(now - timedelta(minutes=1)), gaps=(gap,) if gap else ())
         for found in registry.diagnose(window, limits_of(cluster.name), only=(RULE,)).findings:
@@ -46,7 +48,8 @@ def gap_of(cluster: Cluster, now: datetime) -> SourceGap | None:
     cycles = int((now - since).total_seconds() // settings.WEIR.judged_every_s)
     if cycles < 1 or cluster.last_collected_at is None:
         return None
-    return SourceGap(REST, _ms(since), cycles, cluster.last_error or None)
+    said = f"Its operator says: {cluster.operator_said}." if cluster.operator_said else ""
+    return SourceGap(REST, _ms(since), cycles, " ".join(filter(None, (cluster.last_error, said))) or None)
 
 
 def _keep(row: Finding | None, cluster: str, found: dict[str, object], now: datetime) -> None:

@@ -36,6 +36,8 @@ VISIBILITY_BADGES: dict[str, Badge] = {
     Visibility.NEW: Badge("not asked yet", "○", "unknown"),
     Visibility.PAUSED: Badge("paused", "■", "unknown"),
     Visibility.LEFT: Badge("left its source", "■", "unknown"),
+    Visibility.BROKEN: Badge("not running", "▲", "crit"),
+    Visibility.SUSPENDED: Badge("suspended", "■", "unknown"),
 }
 
 LOG_STORE_BADGES: dict[str, Badge] = {

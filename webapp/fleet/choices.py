@@ -37,6 +37,14 @@ class LogStoreState(models.TextChoices):
     FAILING = "failing", "cannot be read"
 
 
+class OperatorState(models.TextChoices):
+    """What the operator that deploys a cluster says of its JobManager, where there is one and it is not simply up or on its way."""
+
+    NONE = "", "none"
+    BROKEN = "broken", "not running"
+    SUSPENDED = "suspended", "suspended"
+
+
 class Visibility(models.TextChoices):
     """What Weir can say about a cluster now."""
 
@@ -46,6 +54,8 @@ class Visibility(models.TextChoices):
     NEW = "new", "not asked yet"
     PAUSED = "paused", "paused"
     LEFT = "left", "left its source"
+    BROKEN = "broken", "not running"
+    SUSPENDED = "suspended", "suspended"
 
 
 UNKNOWN_STATUS = "UNKNOWN"

@@ -1,5 +1,6 @@
 """What a source lists now, into clusters: some come, some leave, some have another address. Returned ones go on where they were."""
 
+import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
@@ -12,12 +13,15 @@ from webapp.config import encryption
 from webapp.fleet.choices import ClusterKind
 from webapp.fleet.models import Cluster, RemovedCluster
 from webapp.fleet.querysets import MAX_SHARD_SIZE
+from webapp.work.texts import storable
 
 ROWS_AT_ONCE = 200
 FOLLOWED = (
     "url", "labels", "left_at", "shard", "auth_scheme", "auth_user", "auth_secret_encrypted", "ca_file", "client_cert_file",
-    "client_key_file", "verify_tls", "log_globs", "log_layout", "time_zone",
+    "client_key_file", "verify_tls", "log_globs", "log_layout", "time_zone", "operator", "operator_state",
 )  # fmt: skip
+REPORTED = frozenset({"operator", "operator_state"})
+"""Fields that change by themselves, and are no change of what the source lists."""
 UNREAD = ("cursor", "sees", "misses")
 
 
@@ -64,7 +68,7 @@ def forget_sources(declared: Iterable[str], now: datetime) -> list[str]:
 
 def _put(source: DiscoverySource, found: list[FoundCluster], known: dict[str, Cluster]) -> tuple[list[str], list[str]]:
     shards = _Shards()
-    new, back, changed = [], [], []
+    new, back, renewed, changed = [], [], [], []
     for one in found:
         row = known.get(one.name)
         if row is None:
@@ -76,18 +80,22 @@ def _put(source: DiscoverySource, found: list[FoundCluster], known: dict[str, Cl
             row.blind_since, row.consecutive_failures = None, 0
             _settle(row, source, one)
             back.append(row)
-        elif _settle(row, source, one):
-            changed.append(row)
+        elif news := _settle(row, source, one):
+            renewed.append(row)
+            changed += [row.name] if news - REPORTED else []
     Cluster.objects.bulk_create(new, batch_size=ROWS_AT_ONCE)
-    Cluster.objects.bulk_update([*back, *changed], [*FOLLOWED, "found_by", "blind_since", "consecutive_failures"], batch_size=ROWS_AT_ONCE)
+    Cluster.objects.bulk_update([*back, *renewed], [*FOLLOWED, "found_by", "blind_since", "consecutive_failures"], batch_size=ROWS_AT_ONCE)
     came = [row.name for row in (*new, *back)]
     RemovedCluster.objects.filter(name__in=came).delete()
-    return came, [row.name for row in changed]
+    return came, changed
 
 
-def _settle(row: Cluster, source: DiscoverySource, found: FoundCluster) -> bool:
-    """Whether anything is new. What the source does not declare stays as somebody entered it on the page of the cluster."""
-    wanted: dict[str, Any] = {"url": found.url, "labels": dict(found.labels)}
+def _settle(row: Cluster, source: DiscoverySource, found: FoundCluster) -> set[str]:
+    """The fields that are new. What the source does not declare stays as somebody entered it on the page of the cluster."""
+    wanted: dict[str, Any] = {"url": found.url, "labels": dict(found.labels), "operator": {}, "operator_state": ""}
+    if report := found.operator:
+        # As the database gives it back, so that what did not change is not written again.
+        wanted |= {"operator": storable(json.loads(json.dumps(report.plain()))), "operator_state": report.state}
     if source.auth:
         wanted |= {"auth_scheme": source.auth.scheme, "auth_user": source.auth.user}
         if not row.auth_secret_encrypted or encryption.decrypt(row.auth_secret_encrypted) != source.auth.secret:
@@ -104,7 +112,7 @@ def _settle(row: Cluster, source: DiscoverySource, found: FoundCluster) -> bool:
     news = {name: value for name, value in wanted.items() if getattr(row, name) != value}
     for name, value in news.items():
         setattr(row, name, value)
-    return bool(news)
+    return set(news)
 
 
 def _leave(source: str, stay: set[str], because: str, now: datetime) -> list[str]:

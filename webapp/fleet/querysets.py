@@ -36,9 +36,11 @@ class ClusterQuerySet(QuerySet["Cluster"]):
         return self.live().filter(enabled=True, left_at__isnull=True)
 
     def unseen(self, now: datetime) -> Self:
-        """Live clusters whose jobs' state cannot be known now: blind, silent, paused, never seen, or not listed any more."""
+        """Live clusters whose jobs' state cannot be known now: blind, silent, paused, never seen, not listed any more, or without a
+        JobManager as their operator says."""
         silent = Q(last_success_at__isnull=True) | Q(last_success_at__lt=now - silence_allowed())
-        return self.live().filter(silent | Q(blind_since__isnull=False) | Q(enabled=False) | Q(left_at__isnull=False))
+        gone = Q(left_at__isnull=False) | ~Q(operator_state="")
+        return self.live().filter(silent | Q(blind_since__isnull=False) | Q(enabled=False) | gone)
 
     def free_shard(self) -> int:
         """The first shard that has room."""

@@ -14,7 +14,8 @@ class ClusterSerializer(serializers.ModelSerializer[Cluster]):
     """A cluster without anything secret."""
 
     visibility = serializers.CharField(
-        read_only=True, help_text="live, blind, recording, new, paused or left (its source lists it no more)"
+        read_only=True,
+        help_text="live, blind, recording, new, paused, left (its source lists it no more), broken or suspended",
     )
 
     class Meta:
@@ -23,7 +24,7 @@ class ClusterSerializer(serializers.ModelSerializer[Cluster]):
             "name", "kind", "visibility", "enabled", "url", "history_url", "flink_version", "jobs_seen", "last_collected_at",
             "last_success_at", "last_error", "last_requests", "last_skips", "blind_since", "time_zone", "log_layout", "verify_tls",
             "metrics_interval_s", "log_store_kind", "log_store_url", "log_store_read_from", "log_store_read_to", "log_store_error",
-            "created_at", "labels", "found_by", "left_at",
+            "created_at", "labels", "found_by", "left_at", "operator",
         )  # fmt: skip
 
 

@@ -9,11 +9,12 @@ from django.core.validators import RegexValidator
 from django.db import models
 from django.utils import timezone
 
+from ingest.discovery.operator_report import events_of
 from ingest.network.clusters import RefusedAddress
 from ingest.network.uris import check_uri
 from ingest.sources import ClusterSource, LogSource, PrometheusSource, Tls
 from webapp.config import encryption
-from webapp.fleet.choices import AuthScheme, ClusterKind, Visibility
+from webapp.fleet.choices import AuthScheme, ClusterKind, OperatorState, Visibility
 from webapp.fleet.models.log_store import LogStoreFields, auth_of
 from webapp.fleet.pushed_logs import metrics_spool_of, pulled_spool_of, spool_of
 from webapp.fleet.querysets import ClusterQuerySet, silence_allowed
@@ -56,6 +57,15 @@ class Cluster(LogStoreFields):
     labels = models.JSONField(default=dict, blank=True, editable=False, help_text="names with texts, such as team; alerts carry them")
     found_by = models.CharField(max_length=100, blank=True, editable=False, help_text="the source that found it; empty: added by hand")
     left_at = models.DateTimeField(null=True, editable=False, help_text="since when its source does not list it any more")
+    operator = models.JSONField(default=dict, blank=True, editable=False, help_text="what the operator of a Kubernetes says of it")
+    operator_state = models.CharField(
+        max_length=12,
+        blank=True,
+        editable=False,
+        choices=OperatorState.choices,
+        default=OperatorState.NONE,
+        help_text="broken: no JobManager runs, as the operator says; suspended: none is meant to run",
+    )
     shard = models.PositiveIntegerField(default=0, editable=False)
     cursor = models.JSONField(default=dict, blank=True, editable=False)
     fingerprint = models.CharField(max_length=128, blank=True, editable=False, help_text="of the recording this was imported from")
@@ -156,7 +166,14 @@ class Cluster(LogStoreFields):
             pushed_metrics=str(metrics) if self.logs_are_pushed and metrics.is_dir() else "",
             prometheus=PrometheusSource(self.prometheus_url, self.prometheus_selector) if self.prometheus_url else None,
             metrics_interval_s=self.metrics_interval_s,
+            operator_events=events_of(self.operator),
         )
+
+    @property
+    def operator_said(self) -> str:
+        """One line of the operator; "" where there is none."""
+        said = self.operator.get("said") if isinstance(self.operator, dict) else ""
+        return said if isinstance(said, str) else ""
 
     def visibility_at(self, now: datetime) -> Visibility:
         if self.kind == ClusterKind.RECORDING:
@@ -165,6 +182,8 @@ class Cluster(LogStoreFields):
             return Visibility.LEFT
         if not self.enabled:
             return Visibility.PAUSED
+        if self.operator_state:
+            return Visibility.BROKEN if self.operator_state == OperatorState.BROKEN else Visibility.SUSPENDED
         if self.last_collected_at is None:
             return Visibility.NEW
         silent = self.last_success_at is None or self.last_success_at < now - silence_allowed()

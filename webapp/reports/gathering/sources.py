@@ -33,6 +33,8 @@ def sources(stories: Sequence[JobStory], clusters: Mapping[str, Cluster], now: d
             Visibility.BLIND: "not seen now",
             Visibility.PAUSED: "paused",
             Visibility.NEW: "never asked",
+            Visibility.BROKEN: "without a JobManager, as its operator says",
+            Visibility.SUSPENDED: "suspended by its operator",
         }
         kept = cluster.last_success_at or seen
         listed.append(
@@ -66,6 +68,8 @@ def unknowns(
         if cluster is not None and cluster.visibility_at(now) == Visibility.BLIND:
             why = texts.bounded(cluster.last_error) or "no answer"
             said.append(f"{story.name}: its cluster cannot be seen now ({why}), so its state now is not known.")
+        if cluster is not None and cluster.visibility_at(now) == Visibility.BROKEN:
+            said.append(f"{story.name}: no JobManager of its cluster runs, as its operator says: {texts.bounded(cluster.operator_said)}.")
     names = {story.cluster for story in stories}
     skipped = SkippedInput.objects.filter(cluster__in=names, observed_at__gte=scope.start, observed_at__lte=scope.end).count()
     if skipped:

@@ -23,6 +23,7 @@ _TONE_OF_MARK = {
     "restore": "done",
     "terminal": "done",
     "savepoint": "done",
+    "operator": "done",
 }
 _TITLE_OF_MARK = {"deploy": "Job {}", "terminal": "Job {}", "restart": "Restart: {}", "restore": "Restored: {}", "failure": "Failure: {}"}
 

@@ -156,4 +156,5 @@ def _say(request: HttpRequest, cluster: Cluster, report: TestReport) -> None:
 
 
 def _count_unseen(rows: list[Row]) -> int:
-    return sum(badge is VISIBILITY_BADGES[Visibility.BLIND] for _cluster, badge in rows)
+    unseen = (VISIBILITY_BADGES[Visibility.BLIND], VISIBILITY_BADGES[Visibility.BROKEN])
+    return sum(badge in unseen for _cluster, badge in rows)

@@ -52,7 +52,10 @@ class Command(PreparedCommand):
 
 def _as_json(source: DiscoverySource, listing: Listing, changes: Changes) -> dict[str, Any]:
     found = asdict(changes) | {"refused": [asdict(one) for one in (*listing.refused, *changes.refused)]}
-    clusters = [{"name": one.name, "url": one.url, "labels": dict(one.labels)} for one in listing.clusters]
+    clusters: list[dict[str, Any]] = [{"name": one.name, "url": one.url, "labels": dict(one.labels)} for one in listing.clusters]
+    for listed, one in zip(clusters, listing.clusters, strict=True):
+        if one.operator:
+            listed["operator"] = one.operator.said
     return {"source": source.name, "kind": source.kind, "place": source.place, "error": listing.error, "clusters": clusters, **found}
 
 
@@ -63,4 +66,5 @@ def _in_words(source: DiscoverySource, listing: Listing, changes: Changes) -> st
     for word, names in (("come", changes.came), ("change", changes.changed), ("leave", changes.left)):
         more = f" and {len(names) - NAMES_SHOWN} more" if len(names) > NAMES_SHOWN else ""
         lines += [f"  {word:8} {', '.join(names[:NAMES_SHOWN])}{more}"] if names else []
+    lines += [f"  broken   {one.name}: {one.operator.said}" for one in listing.clusters if one.operator and one.operator.state == "broken"]
     return "\n".join([*lines, *(f"  refused  {one.what}: {one.why}" for one in (*listing.refused, *changes.refused))])

@@ -1,0 +1,108 @@
+"""Objects of an API server → clusters: where each is asked, its labels, and what the operator says of it."""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlsplit
+
+from ingest.discovery.kubernetes.reports import report_of
+from ingest.discovery.naming import filled
+from ingest.discovery.operator_report import OperatorReport
+from ingest.discovery.sources import KubernetesSource, RefusedTarget
+from ingest.discovery.target_groups import MAX_VALUE, Target
+from ingest.redaction.texts import redact
+
+META = "__meta_kubernetes_"
+KEPT_LABELS = ("team", "environment", "region")
+"""Of an object's own labels those that stay by themselves; others where the source names them."""
+
+_NOT_IN_LABELS = re.compile(r"[^A-Za-z0-9_]")
+
+Kept = Mapping[str, Any]
+
+
+@dataclass(slots=True)
+class Found:
+    """What was listed, by kind. ``events`` is None where they may not be read."""
+
+    deployments: list[Kept] = field(default_factory=list)
+    session_jobs: list[Kept] = field(default_factory=list)
+    services: list[Kept] = field(default_factory=list)
+    leaders: list[Kept] = field(default_factory=list)
+    snapshots: list[Kept] = field(default_factory=list)
+    events: list[Kept] | None = None
+
+
+def targets(source: KubernetesSource, found: Found) -> tuple[list[Target], list[RefusedTarget]]:
+    """One for each cluster id of a namespace, in their order."""
+    deployments = {_id(one): one for one in found.deployments}
+    services = {(one["namespace"], one["cluster_id"]): one for one in found.services}
+    leading = {(one["namespace"], one["cluster_id"]): one for one in found.leaders}
+    session_jobs = _by((one["namespace"], one["deployment"], one) for one in found.session_jobs)
+    cluster_of = {("FlinkDeployment", *key): key for key in deployments}
+    cluster_of |= {("FlinkSessionJob", *_id(one)): (one["namespace"], one["deployment"]) for one in found.session_jobs}
+    events = None if found.events is None else _of_clusters(found.events, cluster_of)
+    snapshots = _of_clusters(found.snapshots, cluster_of)
+    made, unled = [], []
+    for key in sorted({*deployments, *services, *leading}):
+        deployment, service, leader = deployments.get(key), services.get(key), leading.get(key)
+        if deployment is None and service is None and leader is not None and not leader["url"]:
+            unled.append(RefusedTarget(f"ConfigMap {'/'.join(_id(leader))}", "nobody leads it now; it stays as it was", ".".join(key)))
+            continue
+        report = None
+        if deployment is not None:
+            of_events = None if events is None else events.get(key, [])
+            report = report_of(deployment, session_jobs.get(key, []), of_events, snapshots.get(key, []))
+        made.append(_target(source, key, deployment or service or leader or {}, deployment, service, leader, report))
+    return made, unled
+
+
+def _target(
+    source: KubernetesSource,
+    key: tuple[str, str],
+    labelled: Kept,
+    deployment: Kept | None,
+    service: Kept | None,
+    leader: Kept | None,
+    report: OperatorReport | None,
+) -> Target:
+    namespace, cluster_id = key
+    port = service["port"] if service else deployment["port"] if deployment else 0
+    known = {"namespace": namespace, "name": cluster_id, "service": f"{cluster_id}-rest", "port": str(port)}
+    own = {name: redact(text) for name, text in labelled["labels"].items()}
+    labels = {f"{META}label_{_NOT_IN_LABELS.sub('_', name)}"[:64]: text for name, text in own.items()}
+    labels |= {name: own[name] for name in KEPT_LABELS if own.get(name)}
+    labels |= {f"{META}{name}": text for name, text in known.items()}
+    labels |= {"namespace": namespace, "cluster": f"{namespace}.{cluster_id}"}
+    url = leader["url"] if leader and leader["url"] and source.leader else filled(source.address, known)
+    address, placed = _placed(url)
+    return Target(address, labels | placed, report)
+
+
+def _placed(url: str) -> tuple[str, dict[str, str]]:
+    """Address, and what says of scheme and path, of an address with or without them."""
+    scheme, mark, rest = url.rpartition("://")
+    try:
+        parts = urlsplit(f"//{rest}")
+    except ValueError:
+        return url[:MAX_VALUE], {}
+    labels = {"__scheme__": scheme} if mark else {}
+    return parts.netloc, labels | ({"__metrics_path__": parts.path} if parts.path else {})
+
+
+def _id(one: Kept) -> tuple[str, str]:
+    return one["namespace"], one["name"]
+
+
+def _by(pairs: Iterable[tuple[str, str, Kept]]) -> dict[tuple[str, str], list[Kept]]:
+    found: dict[tuple[str, str], list[Kept]] = defaultdict(list)
+    for namespace, name, one in pairs:
+        found[namespace, name].append(one)
+    return found
+
+
+def _of_clusters(told: Iterable[Kept], cluster_of: Mapping[tuple[str, str, str], tuple[str, str]]) -> dict[tuple[str, str], list[Kept]]:
+    """What is about resources of a cluster, by cluster."""
+    return _by((*cluster_of[key], one) for one in told if (key := (one["of"][0], one["namespace"], one["of"][1])) in cluster_of)

@@ -1,0 +1,136 @@
+"""One resource, followed as API servers mean it: listed once, then by what changed since the version that was seen last.
+
+A reading takes what changed up to now and ends; the next goes on from its version, in the same process. One that is new lists again, as
+does everything where the server does not know that version any more (410) or sent something that cannot be read.
+https://kubernetes.io/docs/reference/using-api/api-concepts/#efficient-detection-of-changes
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from ingest.discovery.kubernetes.api import Api, ApiFault
+from ingest.errors import Skipped
+
+PAGE = 250
+MAX_OBJECTS = 20_000
+"""Of one resource; of each only what is needed of it is kept."""
+MAX_CHANGES = 50_000
+WATCH_S = 2
+"""How long the server keeps a watch open for changes that come now; those before come at once."""
+WATCH_WITHIN_S = 4.0
+LIST_AGAIN_S = 900
+"""So that nothing that was missed stays for long."""
+
+Kept = dict[str, Any]
+Reader = Callable[[dict[str, Any]], Kept | None]
+"""An object → what is kept of it, or None where it is none of ours."""
+
+
+@dataclass(slots=True)
+class Followed:
+    """``objects`` are by uid, or by namespace and name where an object has none. ``version`` is "" before the first list."""
+
+    path: str
+    read: Reader
+    parameters: dict[str, str] = field(default_factory=dict)
+    version: str = ""
+    objects: dict[str, Kept] = field(default_factory=dict)
+    listed_at_s: float = 0
+    not_before_s: float = 0
+    """The server wants to be left alone until then (``Retry-After``)."""
+
+    async def take(self, api: Api, now_s: Callable[[], float] = time.monotonic) -> None:
+        """Raises ``ApiFault``, and keeps what it held."""
+        if now_s() < self.not_before_s:
+            raise ApiFault(f"{self.path} is not asked for {self.not_before_s - now_s():.0f} s, as the API server wants it", 429)
+        try:
+            if self.version and now_s() - self.listed_at_s < LIST_AGAIN_S:
+                try:
+                    await self._changes(api)
+                    return
+                except ApiFault as fault:
+                    # 200: what came cannot be read, so that nobody knows what is missing now. 400: no version of this server.
+                    if fault.status not in (200, 400, 410):
+                        raise
+                    self.version = ""
+            await self._list(api)
+            self.listed_at_s = now_s()
+        except ApiFault as fault:
+            self.not_before_s = now_s() + fault.pause_s
+            raise
+
+    async def _list(self, api: Api) -> None:
+        """All pages are of one version; where that was dropped meanwhile (410), they are read once more from the first."""
+        try:
+            found, version = await self._pages(api)
+        except ApiFault as fault:
+            if fault.status != 410:
+                raise
+            found, version = await self._pages(api)
+        self.objects, self.version = found, version
+
+    async def _pages(self, api: Api) -> tuple[dict[str, Kept], str]:
+        found: dict[str, Kept] = {}
+        asked, seen = {**self.parameters, "limit": str(PAGE)}, 0
+        while True:
+            page = await api.page(self.path, asked)
+            seen += len(page["items"])
+            if seen > MAX_OBJECTS:
+                raise ApiFault(f"{self.path} lists more than {MAX_OBJECTS:,} objects; narrow it by 'namespaces' or 'selector'", 200)
+            for one in page["items"]:
+                self._put(found, one)
+            more, version = page["metadata"].get("continue") or "", page["metadata"].get("resourceVersion") or ""
+            if not isinstance(version, str) or not isinstance(more, str):
+                raise ApiFault(f"{self.path} lists without a version", 200)
+            if not more:
+                return found, version
+            if more == asked.get("continue") or not page["items"]:
+                raise ApiFault(f"{self.path} lists the same page for ever", 200)
+            asked["continue"] = more
+
+    async def _changes(self, api: Api) -> None:
+        """Taken over change by change: each says up to which version all is known."""
+        asked = {
+            **self.parameters,
+            "watch": "1",
+            "allowWatchBookmarks": "true",
+            "resourceVersion": self.version,
+            "timeoutSeconds": str(WATCH_S),
+        }
+        taken = 0
+        async for change in api.watch(self.path, asked, WATCH_WITHIN_S):
+            taken += 1
+            if taken > MAX_CHANGES:
+                raise ApiFault(f"{self.path} sends more than {MAX_CHANGES:,} changes at a time", 200)
+            if change.type == "DELETED":
+                self.objects.pop(_key(change.object), None)
+            elif change.type in ("ADDED", "MODIFIED"):
+                self._put(self.objects, change.object)
+                if len(self.objects) > MAX_OBJECTS:
+                    raise ApiFault(f"{self.path} holds more than {MAX_OBJECTS:,} objects; narrow it by 'namespaces' or 'selector'", 200)
+            metadata = change.object.get("metadata")
+            version = metadata.get("resourceVersion") if isinstance(metadata, dict) else None
+            if not isinstance(version, str) or not version:
+                raise ApiFault(f"{self.path} sends a change without a version", 200)
+            self.version = version
+
+    def _put(self, into: dict[str, Kept], found: Any) -> None:
+        """An object that cannot be read is none of ours; it stops nothing beside it."""
+        key = _key(found)
+        try:
+            kept = self.read(found) if isinstance(found, dict) else None
+        except (Skipped, ValueError, TypeError, KeyError, AttributeError, RecursionError, OverflowError):
+            kept = None
+        if kept is None:
+            into.pop(key, None)
+        else:
+            into[key] = kept
+
+
+def _key(found: Any) -> str:
+    metadata = found.get("metadata") if isinstance(found, dict) else None
+    if not isinstance(metadata, dict):
+        return ""
+    return str(metadata.get("uid") or f"{metadata.get('namespace')}/{metadata.get('name')}")[:300]

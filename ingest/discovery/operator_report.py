@@ -1,0 +1,91 @@
+"""What an operator says of a cluster and its jobs, which REST cannot tell where no JobManager answers."""
+
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+MAX_EVENTS = 50
+MAX_JOBS = 50
+_READY = "READY"
+
+State = Literal["", "broken", "suspended"]
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorEvent:
+    """``reason`` is the operator's word, such as SpecChanged; ``path`` that of a savepoint, else "". ``job_id``: of the job it is about."""
+
+    at_ms: int
+    reason: str
+    job_id: str
+    message: str
+    path: str = ""
+    is_warning: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ReportedJob:
+    resource: str
+    name: str
+    job_id: str
+    state: str
+    lifecycle: str
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorReport:
+    """Words are those of the operator's status, upper case; "" where it says none."""
+
+    resource: str
+    lifecycle: str
+    job_manager: str
+    reconciliation: str
+    error: str
+    suspended: bool = False
+    jobs: tuple[ReportedJob, ...] = ()
+    events: tuple[OperatorEvent, ...] = ()
+
+    @property
+    def state(self) -> State:
+        """``broken`` where no JobManager is up that could be asked and none is on its way, ``suspended`` where none is meant to be.
+
+        An error beside a JobManager that is ready is said, and REST is believed: the operator reports refused changes there, too.
+        """
+        if self.job_manager == _READY:
+            return ""
+        if self.error or self.job_manager == "ERROR" or self.lifecycle == "FAILED":
+            return "broken"
+        if self.suspended or self.lifecycle == "SUSPENDED":
+            return "suspended"
+        # MISSING is also how a resource begins, and what an upgrade goes through.
+        is_changing = self.lifecycle in ("", "CREATED", "UPGRADING", "ROLLING_BACK") or self.reconciliation in ("UPGRADING", "ROLLING_BACK")
+        return "broken" if self.job_manager == "MISSING" and not is_changing else ""
+
+    @property
+    def said(self) -> str:
+        """One line for people."""
+        words = [self.lifecycle.lower().replace("_", " ")] if self.lifecycle else []
+        if self.job_manager and self.job_manager != _READY:
+            words.append(f"JobManager {self.job_manager.lower().replace('_', ' ')}")
+        jobs = (f"{one.name} {one.state.lower() or 'without a state'}{f' ({one.error})' if one.error else ''}" for one in self.jobs)
+        return "; ".join(filter(None, [", ".join([*words, *jobs]), self.error]))
+
+    def plain(self) -> dict[str, Any]:
+        """For JSON; :func:`events_of` reads its events again."""
+        return asdict(self) | {"said": self.said}
+
+
+def events_of(plain: Any) -> tuple[OperatorEvent, ...]:
+    """Of what :meth:`OperatorReport.plain` gave, by whatever version; what is none is left out."""
+    listed = plain.get("events") if isinstance(plain, dict) else None
+    found = (_event(one) for one in (listed if isinstance(listed, list | tuple) else ())[:MAX_EVENTS] if isinstance(one, dict))
+    return tuple(filter(None, found))
+
+
+def _event(one: dict[str, Any]) -> OperatorEvent | None:
+    texts = [one.get(name) for name in ("reason", "job_id", "message", "path")]
+    at_ms = one.get("at_ms")
+    if not isinstance(at_ms, int) or not all(isinstance(text, str) for text in texts):
+        return None
+    reason, job_id, message, path = (str(text) for text in texts)
+    return OperatorEvent(at_ms, reason, job_id, message, path, bool(one.get("is_warning")))

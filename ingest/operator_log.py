@@ -1,0 +1,45 @@
+"""What an operator says of jobs, as records of a log: so it reaches job pages, time lines and rules as every other line does.
+
+Each event is taken once: those that were are remembered by their hashes, as many as a source gives at a time.
+"""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from ingest.discovery.operator_report import MAX_EVENTS, OperatorEvent
+from ingest.flink_ids import is_flink_id
+from ingest.records import LogRecord
+
+SOURCE = "operator"
+"""Of the records, and of their part of a cursor."""
+PROCESS, LOGGER, FILE = "kubernetes-operator", "org.apache.flink.kubernetes.operator", "kubernetes"
+REMEMBERED = 4 * MAX_EVENTS
+AHEAD_MS = 3_600_000
+"""A clock this much ahead of ours is wrong."""
+
+
+def new_records(events: Sequence[OperatorEvent], cursor: Mapping[str, Any], at: datetime) -> tuple[tuple[LogRecord, ...], dict[str, Any]]:
+    """Events that were not taken before, and the cursor with them. Those without a job say nothing of one and are left out."""
+    taken = cursor.get("taken")
+    known = [one for one in taken if isinstance(one, str)] if isinstance(taken, list) else []
+    latest_ms = at.timestamp() * 1000 + AHEAD_MS
+    records = []
+    for event in events:
+        if not is_flink_id(event.job_id) or event.at_ms > latest_ms:
+            continue
+        message = _message(event)
+        digest = hashlib.sha256(f"{event.at_ms} {message}".encode(errors="replace")).hexdigest()[:32]
+        if digest in known:
+            continue
+        known.append(digest)
+        ts = datetime.fromtimestamp(event.at_ms / 1000, UTC)
+        records.append(LogRecord(PROCESS, ts, "WARN" if event.is_warning else "INFO", LOGGER, message, digest, 0, FILE, 0))
+    return tuple(records), {"taken": known[-REMEMBERED:]}
+
+
+def _message(event: OperatorEvent) -> str:
+    where = f", at {event.path}" if event.path and not any(character.isspace() for character in event.path) else ""
+    said = " ".join(event.message.split())
+    return f"Kubernetes operator: {event.reason or 'Event'} of job {event.job_id}{where}: {said}"

@@ -1,0 +1,36 @@
+"""What the Flink Kubernetes Operator did to a job: upgrades, roll-backs, savepoints it took, redeployments."""
+
+from collections.abc import Iterator
+
+from spark_jobs.fold.mentions import Mention, by_log
+from spark_jobs.fold.rows import Row
+
+KIND = "operator"
+"""Of the annotation; its subject is the operator's own word (``EventRecorder.Reason``, or one of :mod:`ingest.discovery`)."""
+
+WORDS = {
+    "SpecChanged": "operator began an upgrade",
+    "Reconciled": "operator reconciled the job",
+    "Rollback": "operator rolled back",
+    "Suspended": "operator suspended the job",
+    "Submit": "operator deployed the job",
+    "RecoverDeployment": "operator recovered the JobManager",
+    "RestartUnhealthyJob": "operator restarted the job",
+    "Scaling": "operator rescales the job",
+    "Missing": "operator misses the JobManager",
+    "SavepointCompleted": "operator took a savepoint",
+    "SavepointFailed": "savepoint of the operator failed",
+    "SavepointError": "savepoint of the operator failed",
+}
+"""Reasons that change a job; others, such as JobStatusChanged, say what REST says, too, and remain events of its log."""
+_KINDS_OF_CHANGE = {"SCALE": "operator rescales the job", "SAVEPOINT_REDEPLOY": "operator redeploys from a savepoint"}
+"""How a SpecChanged begins, besides UPGRADE; IGNORE changes nothing."""
+
+
+def operator_mentions(event: Row) -> Iterator[Mention]:
+    reason, said = event["to_state"], event["reason_text"] or ""
+    change = said.partition(" ")[0]
+    if reason not in WORDS or (reason == "SpecChanged" and change == "IGNORE"):
+        return
+    label = _KINDS_OF_CHANGE.get(change, WORDS[reason]) if reason == "SpecChanged" else WORDS[reason]
+    yield by_log(KIND, reason, label, {"said": said, "path": event["path"]}, event)
