@@ -21,10 +21,10 @@ import socket
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
-from pathlib import Path
 from typing import Any, NoReturn
 
 from ingest.parent_death import die_with_parent
+from ingest.process_name import be_called
 
 IMPORTED = ("spark_jobs.jobs.cycle", "spark_jobs.jobs.rollups", "fsspec.implementations.local", "encodings.idna")
 """What cycles and roll-ups need that work without Spark."""
@@ -128,7 +128,7 @@ class _Parent:
         os.environ.clear()
         os.environ.update(request["environment"])
         arguments = [str(one) for one in request["arguments"]]
-        _be_called(" ".join(["spark", *arguments[:1]]))
+        be_called(" ".join(["spark", *arguments[:1]]))
         return arguments
 
     def _watch(self, child: int) -> int:
@@ -161,12 +161,6 @@ class _Parent:
             self._control.sendall(json.dumps(reported).encode() + b"\n")
         except OSError:
             _gone()
-
-
-def _be_called(name: str) -> None:
-    """What `ps` and `top` show of a process whose command line is its parent's."""
-    with suppress(OSError):
-        Path("/proc/self/comm").write_text(name)
 
 
 def _kill_all(child: int) -> None:

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO
+from typing import IO, Protocol
 
 from webapp.supervisor.console import say
 
@@ -24,9 +24,36 @@ LOG_BYTES = 10 * 1024 * 1024
 LOGS_KEPT = 3
 
 
+class Process(Protocol):
+    """What a :class:`Child` needs of a running process; ``subprocess.Popen`` is one."""
+
+    pid: int
+    stdout: IO[bytes] | None
+
+    def wait(self) -> int: ...
+
+    def send_signal(self, number: int, /) -> None: ...
+
+
+def start_anew(program: "Program") -> Process:
+    """Raises ``OSError``."""
+    return subprocess.Popen(
+        list(program.command),
+        env=dict(program.environment),
+        cwd=program.folder,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,  # Ctrl-C in the terminal reaches the supervisor alone, which stops them in order
+    )
+
+
 @dataclass(frozen=True)
 class Program:
-    """What to run. ``ready`` says without waiting whether it serves; ``stop_within_s`` is its time to end."""
+    """What to run. ``ready`` says without waiting whether it serves; ``stop_within_s`` is its time to end.
+
+    ``start`` makes a process of it, the leader of a session of its own, and raises ``OSError`` where it cannot.
+    """
 
     name: str
     command: Sequence[str]
@@ -35,6 +62,7 @@ class Program:
     ready: Callable[[], bool] = lambda: True
     ready_within_s: float = 60
     stop_within_s: float = 8
+    start: Callable[["Program"], Process] = start_anew
 
 
 class NotReady(Exception):
@@ -50,7 +78,7 @@ class Child:
         self.restarts = 0
         self._logger = rotated_log(self.log_path)
         self._stopping = threading.Event()
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: Process | None = None
         self._thread = threading.Thread(target=self._keep_running, name=program.name, daemon=True)
 
     def start(self) -> None:
@@ -102,15 +130,7 @@ class Child:
     def _run_once(self) -> str:
         """Run to the end, every line of output into the log; returns how it ended, in words."""
         try:
-            process = subprocess.Popen(
-                list(self.program.command),
-                env=dict(self.program.environment),
-                cwd=self.program.folder,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,  # Ctrl-C in the terminal reaches the supervisor alone, which stops them in order
-            )
+            process = self.program.start(self.program)
         except OSError as error:
             return f"it cannot be started: {error}"
         self._process = process
