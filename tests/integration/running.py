@@ -112,10 +112,10 @@ class RunningWeir:
 
     def use_its_spark(self) -> None:
         """From now on commands run Spark jobs where its own workers do, instead of starting a Spark each."""
-        worker = self.pid_of("celery")
+        worker = self.pid_of("(fork-server)")
         assert worker, self.output
         told = dict(pair.partition("=")[::2] for pair in Path(f"/proc/{worker}/environ").read_text().split("\0"))
-        self.variables |= {name: value for name, value in told.items() if name.startswith("SPARK_")}
+        self.variables |= {name: value for name, value in told.items() if name.startswith(("SPARK_", "WEIR_SPARK_"))}
 
     def pid_of(self, words: str) -> int | None:
         """The oldest process whose command line holds these words."""

@@ -50,7 +50,7 @@ def kill_client(weir: RunningWeir) -> None:
 
 
 def kill_spark_worker(weir: RunningWeir) -> None:
-    _kill(weir, "--queues spark")
+    _kill(weir, "(worker-spark)")
 
 
 def kill_web_server(weir: RunningWeir) -> None:

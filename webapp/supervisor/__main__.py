@@ -65,7 +65,9 @@ def _run(settings: Environment, home: Home) -> int:
 
 def _start(instance: Instance) -> None:
     """Pages come first, and show what is read while it arrives."""
-    redis, spark, demo = instance.start_redis(), instance.start_spark(), instance.start_demo()
+    redis = instance.start_redis()
+    instance.prepare_spark()
+    demo = instance.start_demo()
     began = time.monotonic()
     sign_in = instance.run_step("webapp.supervisor.prepare", "prepare", is_shown=False)
     say_step("Database", "ready", time.monotonic() - began)
@@ -75,7 +77,6 @@ def _start(instance: Instance) -> None:
     say(f"\n  Dashboard   http://{instance.settings.bind}/")
     say("".join(f"  {line}\n" for line in sign_in))
     instance.wait_ready("Demo", demo)
-    instance.wait_ready("Spark", spark)
     say("  Weir runs. Ctrl-C stops it.")
 
 

@@ -10,12 +10,15 @@ from collections.abc import Mapping
 from typing import IO
 
 from ingest.replay.shipped import REMOVED
+from spark_jobs import spark_on_demand
 from webapp.config.environment import PROJECT_DIR, Environment
 from webapp.supervisor import demo, marked_processes, redis, services, spark_connect
 from webapp.supervisor.child import Child, Program
 from webapp.supervisor.console import say, say_step
+from webapp.supervisor.forks import ForkServer
 from webapp.supervisor.home import Home
 from webapp.supervisor.ports import free_port
+from webapp.supervisor.spark_demand import SparkDemand, StartedSpark
 
 LEFTOVERS_END_WITHIN_S = 5.0
 STEP_ENDS_WITHIN_S = 5.0
@@ -46,6 +49,8 @@ class Instance:
             "DJANGO_SETTINGS_MODULE": "webapp.config.settings",
         }
         self._guard = self._start_guard()
+        self._demand: SparkDemand | None = None
+        self._forks = ForkServer(PROJECT_DIR, self._variables, self.logs / "workers.log")
 
     def start_redis(self) -> Child | None:
         """The embedded one, unless WEIR_REDIS_URL names another."""
@@ -59,19 +64,29 @@ class Instance:
         self.home.record_redis(url)
         return child
 
-    def start_spark(self) -> Child | None:
-        """A warm Connect server, unless SPARK_REMOTE or SPARK_MASTER says where Spark is."""
+    def prepare_spark(self) -> None:
+        """A Connect server once a job needs it, unless SPARK_REMOTE or SPARK_MASTER says where Spark is.
+
+        Raises :class:`webapp.supervisor.spark_connect.BadHeap`.
+        """
         for given in ("SPARK_REMOTE", "SPARK_MASTER"):
             if self._variables.get(given):
                 say_step("Spark", f"as given by {given}")
-                return None
-        port, token = free_port(), secrets.token_urlsafe(32)
+                return
         heap = spark_connect.heap(self._variables.get("WEIR_SPARK_HEAP", ""))
-        child = self._start(spark_connect.embedded(self.home, port, token, heap, self._variables))
-        # By this name, since the client sends a token without TLS to `localhost` only.
-        self._variables["SPARK_REMOTE"] = f"sc://localhost:{port}"
-        self._variables["SPARK_CONNECT_AUTHENTICATE_TOKEN"] = token
-        return child
+        variables = dict(self._variables)
+
+        def start() -> StartedSpark:
+            port, token = free_port(), secrets.token_urlsafe(32)
+            child = self._start(spark_connect.embedded(self.home, port, token, heap, variables))
+            # By this name, since the client sends a token without TLS to `localhost` only.
+            return StartedSpark(child, f"sc://localhost:{port}", token)
+
+        path = self.home.socket_path("spark.sock")
+        self._demand = SparkDemand(path, start, self._stop)
+        self._variables[spark_on_demand.VARIABLE] = str(path)
+        self._variables["SPARK_REMOTE"] = "sc://localhost:0"  # a client learns the port when it asks
+        say_step("Spark", "starts when it is needed")
 
     def start_demo(self) -> Child | None:
         """What plays the shipped recordings, unless it is off or was removed."""
@@ -85,8 +100,8 @@ class Instance:
 
     def start_workers(self) -> None:
         for queue in services.QUEUES:
-            self._start(services.worker(queue, PROJECT_DIR, self._variables))
-        self._start(services.beat(PROJECT_DIR, self._variables))
+            self._start(services.worker(queue, PROJECT_DIR, self._variables, self._forks.start))
+        self._start(services.beat(PROJECT_DIR, self._variables, self._forks.start))
 
     def wait_ready(self, name: str, child: Child | None) -> None:
         """Raises :class:`webapp.supervisor.child.NotReady` when it does not serve in time."""
@@ -128,6 +143,8 @@ class Instance:
     def end(self) -> None:
         """Stop everything in bounded time: beat and workers and web first, then what they lean on."""
         self.stop.set()
+        if self._demand:
+            self._demand.close()
         front = [child for child in self.children if child.program.name not in ("redis", "spark")]
         back = [child for child in self.children if child not in front]
         for group in (front, back):
@@ -135,6 +152,7 @@ class Instance:
                 child.ask_to_stop()
             for child in reversed(group):
                 child.stop()
+        self._forks.close()
         self.home.forget_redis()
         # With its input closed the guard ends whatever is left, then itself.
         self._guard.communicate()
@@ -149,6 +167,10 @@ class Instance:
         self.children.append(child)
         child.start()
         return child
+
+    def _stop(self, child: Child) -> None:
+        child.stop()
+        self.children.remove(child)
 
     def _start_guard(self) -> subprocess.Popen[bytes]:
         return subprocess.Popen(

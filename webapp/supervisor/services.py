@@ -1,13 +1,15 @@
 """The web server, the Celery workers and the beat, as they are started on one machine."""
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from ipaddress import ip_address
 from pathlib import Path
 
-from webapp.supervisor.child import Program
+from webapp.supervisor.child import Process, Program, start_anew
 from webapp.supervisor.ports import listens
+
+Start = Callable[[Program], Process]
 
 WEB_PROCESSES, WEB_THREADS = 2, 4
 REQUEST_WITHIN_S = 120
@@ -24,15 +26,16 @@ def web(bind: str, project: Path, environment: Mapping[str, str]) -> Program:
         *("--bind", bind),
         *("--worker-class", "webapp.web.worker.BufferedWorker"),
         *("--workers", str(WEB_PROCESSES), "--threads", str(WEB_THREADS)),
+        "--preload",  # imported once, and mostly shared
         *("--timeout", str(REQUEST_WITHIN_S), "--graceful-timeout", "5"),
         *("--access-logfile", "-", "--error-logfile", "-"),
         "--no-control-socket",  # one for all of a user's instances, which would take it from each other
     ]
     reachable = "127.0.0.1" if not host or ip_address(host).is_unspecified else host.strip("[]")
-    return Program("web", command, environment, project, ready=partial(listens, reachable, int(port)), ready_within_s=60)
+    return Program("web", command, environment, project, ready=partial(listens, reachable, int(port)), ready_within_s=120)
 
 
-def worker(queue: str, project: Path, environment: Mapping[str, str]) -> Program:
+def worker(queue: str, project: Path, environment: Mapping[str, str], start: Start = start_anew) -> Program:
     command = [
         *_celery("worker"),
         *("--queues", queue, "--hostname", f"{queue}@weir"),
@@ -40,11 +43,11 @@ def worker(queue: str, project: Path, environment: Mapping[str, str]) -> Program
         # One machine, one worker per queue: there is nobody to gossip with.
         *("--without-gossip", "--without-mingle", "--without-heartbeat"),
     ]
-    return Program(f"worker-{queue}", command, environment, project)
+    return Program(f"worker-{queue}", command, environment, project, start=start)
 
 
-def beat(project: Path, environment: Mapping[str, str]) -> Program:
-    return Program("beat", [*_celery("beat"), "--pidfile", "", "--loglevel", "INFO"], environment, project)
+def beat(project: Path, environment: Mapping[str, str], start: Start = start_anew) -> Program:
+    return Program("beat", [*_celery("beat"), "--pidfile", "", "--loglevel", "INFO"], environment, project, start=start)
 
 
 def _celery(command: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""The embedded Spark: one warm Spark Connect server on loopback, so that no cycle pays for a JVM start."""
+"""The embedded Spark: one Spark Connect server on loopback, kept while it is needed, so that few cycles pay for a JVM start."""
 
 import importlib.util
 import os
