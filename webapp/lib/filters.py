@@ -66,8 +66,22 @@ def pairs(mapping: Mapping[str, Any]) -> list[tuple[str, Any]]:
 def counted(value: Any) -> str:
     """A count of a run; several by name as in "12 merged, 3 removed", without those of which there are none."""
     if isinstance(value, Mapping):
-        return ", ".join(f"{counted(one)} {words(name)}" for name, one in value.items() if one) or "none"
+        return ", ".join(f"{counted(one)} {words(name)}" for name, one in value.items() if _counts_any(one)) or "none"
+    if isinstance(value, list | tuple):
+        return ", ".join(counted(one) for one in value) or "none"
+    if value is None or isinstance(value, bool):
+        return quantities.UNKNOWN if value is None else "yes" if value else "no"
     return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+@register.filter
+def counted_pairs(counts: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Name and words of each count of a run, without those by name of which all are none: they say nothing."""
+    return [(name, counted(value)) for name, value in counts.items() if not isinstance(value, Mapping) or _counts_any(value)]
+
+
+def _counts_any(value: Any) -> bool:
+    return any(map(_counts_any, value.values())) if isinstance(value, Mapping) else bool(value)
 
 
 @register.filter

@@ -1,21 +1,19 @@
 """Tokens by which log shippers push lines of one cluster."""
 
-import secrets
 from datetime import datetime
 from typing import ClassVar
 
 from django.db import models
 
-from webapp.accounts.querysets import PREFIX, digest_of
+from webapp.accounts.querysets import digest_of, new_token
 from webapp.fleet.models import Cluster
 
 
 class PushTokenQuerySet(models.QuerySet["PushToken"]):
     def issue(self, cluster: Cluster, name: str, expires_at: datetime | None = None) -> "tuple[PushToken, str]":
         """A new token and its text, which is shown once and never kept."""
-        text = f"{PREFIX}push_{secrets.token_urlsafe(32)}"
-        token = self.create(cluster=cluster, name=name, expires_at=expires_at, prefix=text[:16], digest=digest_of(text))
-        return token, text
+        text, kept = new_token("push_")
+        return self.create(cluster=cluster, name=name, expires_at=expires_at, **kept), text
 
     def find(self, text: str) -> "PushToken | None":
         """The token of this text, valid or not."""

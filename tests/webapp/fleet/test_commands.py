@@ -35,6 +35,11 @@ def test_a_cluster_can_be_registered_untested() -> None:
     assert Cluster.objects.get().log_globs == ["/a/*.log", "/b/*.log"]
 
 
+def test_the_address_may_stand_behind_the_options() -> None:
+    run("add_cluster", "c", "--untested", "http://127.0.0.1:9")
+    assert Cluster.objects.get().url == "http://127.0.0.1:9"
+
+
 def test_the_connection_test_says_what_it_sees(monkeypatch: pytest.MonkeyPatch) -> None:
     report = TestReport(True, "It answers.", ("Flink 1.20.1 with 2 jobs",), ("no logs",))
     monkeypatch.setattr(add_cluster, "tried_connection", lambda cluster: report)

@@ -8,7 +8,7 @@ from argparse import ArgumentParser
 from typing import Any
 
 from django.core.exceptions import ValidationError
-from django.core.management.base import CommandError
+from django.core.management.base import CommandError, CommandParser
 
 from webapp.config.preparation import REFUSED, PreparedCommand
 from webapp.fleet.choices import AuthScheme, ClusterKind, LogStoreKind, LogStoreSignIn
@@ -27,6 +27,12 @@ class Command(PreparedCommand):
         "standard input, or asked for; that of its store of logs from the variable "
         f"{STORE_VARIABLE}. None is ever an argument."
     )
+
+    def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> CommandParser:
+        """Options may stand between the name and the address, too: argparse alone takes the address for missing then."""
+        parser = super().create_parser(prog_name, subcommand, **kwargs)
+        parser.parse_args = parser.parse_intermixed_args  # type: ignore[method-assign]  # argparse has no switch for it
+        return parser
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("name", metavar="NAME", help="letters, digits, dots, dashes; it never changes")
